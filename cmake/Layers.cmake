@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# quarkq_add_layer(NAME USES layers... PACKAGES targets...)
+#   One static library per folder of src/: every .cpp below the folder belongs to it, so a new file edits no build file.
+#   Files named *.isa.cpp hold vectorized loops. They are compiled once per instruction set, each time with QQ_ISA set
+#   to the namespace that the code goes into; base/isa.h picks one at run time.
+#   The uses named here are what tests/lint/layers.py allows the folder's includes to name.
+set(QUARKQ_ISA_FLAGS_sse41 -msse4.1)
+set(QUARKQ_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
+set(QUARKQ_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+
+function(quarkq_add_layer name)
+  cmake_parse_arguments(ARG "" "" "USES;PACKAGES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  set(isa_sources ${sources})
+  list(FILTER isa_sources INCLUDE REGEX "\\.isa\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "\\.isa\\.cpp$")
+  add_library(quarkq_${name} STATIC ${sources})
+  target_link_libraries(quarkq_${name} PUBLIC quarkq_options)
+  foreach(layer ${ARG_USES})
+    target_link_libraries(quarkq_${name} PUBLIC quarkq_${layer})
+  endforeach()
+  target_link_libraries(quarkq_${name} PRIVATE ${ARG_PACKAGES})
+  if(isa_sources)
+    foreach(isa sse41 avx2 avx512)
+      add_library(quarkq_${name}_${isa} OBJECT ${isa_sources})
+      target_link_libraries(quarkq_${name}_${isa} PRIVATE quarkq_options)
+      target_compile_options(quarkq_${name}_${isa} PRIVATE ${QUARKQ_ISA_FLAGS_${isa}} -fopenmp-simd -O3)
+      target_compile_definitions(quarkq_${name}_${isa} PRIVATE QQ_ISA=${isa})
+      target_sources(quarkq_${name} PRIVATE $<TARGET_OBJECTS:quarkq_${name}_${isa}>)
+    endforeach()
+  endif()
+endfunction()

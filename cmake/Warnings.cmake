@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+# The one place that says which warnings every quarkq source is compiled with.
+add_library(quarkq_options INTERFACE)
+target_compile_options(quarkq_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
+  # Results must not depend on whether a compiler contracts a*b+c, nor on reordered float sums.
+  -ffp-contract=off -fno-math-errno
+  # GCC 12 sees overlapping copies in std::string where there are none.
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(QUARKQ_WERROR)
+  target_compile_options(quarkq_options INTERFACE -Werror)
+endif()
+target_include_directories(quarkq_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+target_link_libraries(quarkq_options INTERFACE OpenMP::OpenMP_CXX)

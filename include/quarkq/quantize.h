@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// quantize(): float ONNX model in, quantized ONNX model out.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quarkq/export.h"
+#include "quarkq/status.h"
+
+namespace quarkq {
+
+/// How far a run is. `total` is 0 when it is not known.
+struct Progress {
+  std::string phase;  ///< "load", "calibrate", ...
+  size_t done = 0;
+  size_t total = 0;
+};
+
+struct QuantizeRequest {
+  std::string model_path;
+  std::string output_path;           ///< empty: "<stem>_quantized.onnx" beside the model
+  std::string config;                ///< a file if it exists, else a preset name with or without ".yaml"
+  std::vector<std::string> settings; ///< "key=value", stronger than `config`
+  std::string calib_folder;          ///< .npy samples; empty: what the config says
+  int threads = 0;                   ///< 0: all cores
+  bool verify = true;                ///< check the written model and compare it with the float one on a sample
+  std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
+};
+
+struct Finding {
+  bool is_warning = false;
+  std::string id, subject, text;
+};
+
+/// Agreement of one output of the quantized model with the float one's, on the first calibration sample.
+struct OutputAgreement {
+  std::string name;
+  double cosine = 0;
+  double sqnr_db = 0;  ///< signal to quantization noise ratio
+};
+
+struct PhaseTime {
+  std::string name;
+  double seconds = 0;
+  bool changed = false;
+};
+
+struct QuantizeReport {
+  std::string model_path, output_path, preset, quantizer, isa;
+  size_t samples = 0;
+  int threads = 0;
+  int64_t input_opset = 0, output_opset = 0;
+  std::map<std::string, int> float_ops, quantized_ops;
+  std::map<std::string, int> tensors_by_type;  ///< "activation INT8" -> count
+  size_t nodes_quantized = 0, nodes_total = 0;
+  uint64_t model_bytes = 0, output_bytes = 0;
+  bool external_data = false;
+  bool nothing_to_quantize = false;  ///< the float model was copied
+  std::vector<OutputAgreement> outputs;
+  std::vector<PhaseTime> phases;
+  std::vector<Finding> findings;
+  double seconds = 0;
+};
+
+/// Writes the output whole or not at all. Errors name file, node, found and allowed values.
+QUARKQ_EXPORT Result<QuantizeReport> quantize(const QuantizeRequest& request);
+
+/// The report as JSON, keys in a fixed order.
+QUARKQ_EXPORT std::string to_json(const QuantizeReport& report);
+
+/// "<stem>_quantized.onnx" beside `model_path`.
+QUARKQ_EXPORT std::string default_output_path(const std::string& model_path);
+
+}  // namespace quarkq

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Files: whole reads, read-only mappings, and writes that appear whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace quarkq {
+
+/// A read-only memory mapping of a whole file. Empty files have size 0 and a null pointer.
+class MappedFile {
+ public:
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+
+ private:
+  MappedFile(const std::byte* data, size_t size) : data_(data), size_(size) {}
+  const std::byte* data_;
+  size_t size_;
+};
+
+/// Content of a text file. Fails when it is larger than `limit` bytes.
+Result<std::string> read_text_file(const std::string& path, size_t limit = size_t{64} << 20);
+
+/// A file under a temporary name beside its target; commit() renames it into place, the destructor removes it otherwise.
+/// Every temporary is also removed when the process is interrupted (remove_unfinished_files()).
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(const std::string& target);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  Status write(const void* data, size_t bytes);
+  uint64_t written() const { return written_; }
+
+  /// Flushes to disk and renames. A full disk shows here at the latest, as kIo naming the target.
+  Status commit();
+  const std::string& target() const { return target_; }
+
+ private:
+  AtomicFile(int fd, std::string temporary, std::string target)
+      : fd_(fd), temporary_(std::move(temporary)), target_(std::move(target)) {}
+  Status flush_buffer();
+  int fd_ = -1;
+  std::string temporary_, target_;
+  std::vector<char> buffer_;
+  uint64_t written_ = 0;
+};
+
+/// Removes the temporaries of all AtomicFiles alive. Async-signal-safe: for signal handlers.
+void remove_unfinished_files();
+
+/// Regular files directly in `folder` whose name ends in `suffix`, sorted by name (digit runs compare as numbers).
+Result<std::vector<std::string>> list_files(const std::string& folder, const std::string& suffix);
+/// Folders directly in `folder`, sorted like list_files().
+Result<std::vector<std::string>> list_folders(const std::string& folder);
+
+bool file_exists(const std::string& path);
+bool is_folder(const std::string& path);
+
+}  // namespace quarkq

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Random samples, number for number those of the reference (spec 03 C.4).
+#include "base/random.h"
+#include "base/suggest.h"
+#include "calib/data_reader.h"
+#include "numeric/half.h"
+
+namespace quarkq::calib {
+namespace {
+
+constexpr uint32_t kSeed = 42;  // from spec 03 C.4
+
+class OneSample : public DataReader {
+ public:
+  explicit OneSample(Sample sample) : sample_(std::move(sample)) {}
+  size_t size() const override { return 1; }
+  Result<Sample> read(size_t) const override { return sample_; }
+
+ private:
+  Sample sample_;
+};
+
+/// Sizes for unknown dimensions: images get 3 x 32 x 32, matrices 16 columns (spec 03 C.4).
+int64_t default_dim(size_t axis, size_t rank) {
+  if (axis == 1) return rank == 2 ? 16 : rank == 4 ? 3 : 1;
+  if (axis == 2 || axis == 3) return rank == 4 ? 32 : 1;
+  return 1;
+}
+
+Result<ir::Shape> sample_shape(const InputSpec& input, const RandomDataOptions& options) {
+  ir::Shape dims = input.dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] <= 0) dims[i] = default_dim(i, dims.size());
+  }
+  if (dims.empty()) dims = {1};
+  if (options.shapes.empty()) return dims;
+  const auto given = options.shapes.find(input.name);
+  if (given == options.shapes.end()) {
+    return invalid_argument("RandomDataReaderInputShape: has no entry for input ", input.name);
+  }
+  ir::Shape wanted = given->second;
+  if (!wanted.empty() && wanted[0] <= 0) wanted[0] = 1;
+  for (const int64_t dim : wanted) {
+    if (dim <= 0) return dims;
+  }
+  return wanted;
+}
+
+template <typename T>
+void fill_integers(ir::Tensor& tensor, int64_t low, int64_t high) {
+  NumpyRandom random(kSeed);
+  for (T& value : tensor.mutable_data<T>()) value = static_cast<T>(random.integer(low, high));
+}
+
+Status fill(ir::Tensor& tensor, const InputSpec& input, const std::pair<double, double>* range) {
+  NumpyRandom random(kSeed);
+  const double low = range == nullptr ? 0.0 : range->first, width = range == nullptr ? 1.0 : range->second - range->first;
+  auto draw = [&] { return low + width * random.uniform(); };
+  switch (tensor.type()) {
+    case ElementType::kFloat:
+      for (float& value : tensor.mutable_data<float>()) value = static_cast<float>(draw());
+      return Status();
+    case ElementType::kDouble:
+      for (double& value : tensor.mutable_data<double>()) value = draw();
+      return Status();
+    case ElementType::kFloat16:
+      for (uint16_t& value : tensor.mutable_data<uint16_t>()) value = float16_from_float(static_cast<float>(draw()));
+      return Status();
+    case ElementType::kBool:
+      for (uint8_t& value : tensor.mutable_data<uint8_t>()) value = draw() != 0.0;
+      return Status();
+    default: break;
+  }
+  if (!is_integer(tensor.type())) return bad_data("input ", input.name, ": no random data for ", name(tensor.type()));
+  if (range == nullptr) return Status();  // doubles below 1, cast: all zero
+  const auto first = static_cast<int64_t>(range->first), last = static_cast<int64_t>(range->second);
+  if (last < first || last - first >= (int64_t{1} << 32) - 1) {
+    return invalid_argument("RandomDataReaderInputDataRange: [", first, ",", last, "] of input ", input.name, " is no range");
+  }
+  switch (bits(tensor.type())) {
+    case 8: fill_integers<uint8_t>(tensor, first, last); return Status();
+    case 16: fill_integers<uint16_t>(tensor, first, last); return Status();
+    case 32: fill_integers<uint32_t>(tensor, first, last); return Status();
+    default: fill_integers<uint64_t>(tensor, first, last); return Status();
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> inputs, const RandomDataOptions& options) {
+  Sample sample;
+  sample.name = "random";
+  for (const InputSpec& input : inputs) {
+    QQ_TRY(const ir::Shape dims, sample_shape(input, options));
+    const auto range = options.ranges.find(input.name);
+    if (!options.ranges.empty() && range == options.ranges.end()) {
+      return invalid_argument("RandomDataReaderInputDataRange: has no entry for input ", input.name);
+    }
+    Result<int64_t> count = ir::element_count(dims);
+    if (!count.ok()) return count.status().context(input.name);
+    ir::Tensor tensor = ir::Tensor::zeros(input.type, dims);
+    QQ_RETURN_IF_ERROR(fill(tensor, input, options.ranges.empty() ? nullptr : &range->second));
+    sample.inputs.push_back(std::move(tensor));
+  }
+  return std::unique_ptr<DataReader>(new OneSample(std::move(sample)));
+}
+
+}  // namespace quarkq::calib

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The parts of convert.h that need no template: refusals, lists of texts, and the check of a map's keys.
+#include "config/convert.h"
+
+#include <algorithm>
+
+#include "base/suggest.h"
+
+namespace quarkq::config {
+
+Status wrong_kind(const Node& node, const std::string& allowed) {
+  return invalid_argument("found ", describe(node), ", allowed is ", allowed);
+}
+
+Result<std::vector<std::string>> Convert<std::vector<std::string>>::from(const Node& node) {
+  if (!node.is_list()) return wrong_kind(node, "a list of texts");
+  std::vector<std::string> texts;
+  for (const Node& item : node.items()) {
+    if (!item.is_text()) return invalid_argument("found ", describe(item), " in the list, allowed are texts");
+    texts.push_back(item.as_text());
+  }
+  return texts;
+}
+
+Status check_keys(const Node& node, const std::string& path, const std::vector<std::string>& allowed) {
+  if (!node.is_map()) return wrong_kind(node, "a map").context(node.mark().prefix() + path);
+  for (const Node::Entry& entry : node.entries()) {
+    if (std::find(allowed.begin(), allowed.end(), entry.key) != allowed.end()) continue;
+    std::string hint = did_you_mean(entry.key, allowed);
+    if (hint.empty()) hint = ", allowed are " + join(allowed, ", ");
+    const std::string subject = path.empty() ? entry.key : path + "." + entry.key;
+    return invalid_argument(entry.key_mark.prefix(), subject, ": unknown key", hint);
+  }
+  return {};
+}
+
+}  // namespace quarkq::config

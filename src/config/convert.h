@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Node to C++ value and back, one Convert<T> per type that fields.def names. read<T>() is the way in: its message names
+// the setting, what was found and what is allowed. No value is bent to fit: "true" is no bool and 1.5 no integer.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/enums.h"
+#include "config/node.h"
+
+namespace quarkq::config {
+
+/// A map or a list kept as it was written: options whose inner keys belong to one algorithm.
+struct MapValue {
+  Node node{Node::Map{}};
+};
+struct ListValue {
+  Node node{Node::List{}};
+};
+
+template <typename T>
+struct Convert;  // from(node): the value, or why not; to(value): the node; type(): for listings
+
+/// The refusal of a node of the wrong kind.
+Status wrong_kind(const Node& node, const std::string& allowed);
+
+template <>
+struct Convert<bool> {
+  static std::string type() { return "bool"; }
+  static Result<bool> from(const Node& node) {
+    if (node.kind() != Node::Kind::kBool) return wrong_kind(node, "true or false");
+    return node.as_bool();
+  }
+  static Node to(bool value) { return Node(value); }
+};
+
+template <>
+struct Convert<int64_t> {
+  static std::string type() { return "integer"; }
+  static Result<int64_t> from(const Node& node) {
+    if (node.kind() != Node::Kind::kInt) return wrong_kind(node, "an integer");
+    return node.as_int();
+  }
+  static Node to(int64_t value) { return Node(value); }
+};
+
+template <>
+struct Convert<double> {
+  static std::string type() { return "number"; }
+  static Result<double> from(const Node& node) {
+    const bool is_number = node.kind() == Node::Kind::kInt || node.kind() == Node::Kind::kReal;
+    if (!is_number || !std::isfinite(node.as_real())) return wrong_kind(node, "a finite number");
+    return node.as_real();
+  }
+  static Node to(double value) { return Node(value); }
+};
+
+template <>
+struct Convert<std::string> {
+  static std::string type() { return "text"; }
+  static Result<std::string> from(const Node& node) {
+    if (!node.is_text()) return wrong_kind(node, "a text");
+    return node.as_text();
+  }
+  static Node to(const std::string& value) { return Node(value); }
+};
+
+template <>
+struct Convert<std::vector<std::string>> {
+  static std::string type() { return "list of texts"; }
+  static Result<std::vector<std::string>> from(const Node& node);
+  static Node to(const std::vector<std::string>& value) { return Node::list_of(value); }
+};
+
+template <>
+struct Convert<MapValue> {
+  static std::string type() { return "map"; }
+  static Result<MapValue> from(const Node& node) {
+    if (!node.is_map()) return wrong_kind(node, "a map");
+    return MapValue{node};
+  }
+  static Node to(const MapValue& value) { return value.node; }
+};
+
+template <>
+struct Convert<ListValue> {
+  static std::string type() { return "list"; }
+  static Result<ListValue> from(const Node& node) {
+    if (!node.is_list()) return wrong_kind(node, "a list");
+    return ListValue{node};
+  }
+  static Node to(const ListValue& value) { return value.node; }
+};
+
+template <>
+struct Convert<Node> {
+  static std::string type() { return "any"; }
+  static Result<Node> from(const Node& node) { return node; }
+  static Node to(const Node& value) { return value; }
+};
+
+template <typename T>
+struct Convert<std::optional<T>> {
+  static std::string type() { return Convert<T>::type() + " or null"; }
+  static Result<std::optional<T>> from(const Node& node) {
+    if (node.is_null()) return std::optional<T>();
+    QQ_TRY(T value, Convert<T>::from(node));
+    return std::optional<T>(std::move(value));
+  }
+  static Node to(const std::optional<T>& value) { return value ? Convert<T>::to(*value) : Node(); }
+};
+
+template <typename E>
+struct ConvertEnum {
+  static std::string type() { return "name"; }
+  static Result<E> from(const Node& node) {
+    if (!node.is_text()) return wrong_kind(node, std::string("a name such as ") + enum_names<E>().front().text);
+    QQ_TRY(const EnumName<E> row, parse_enum<E>(node.as_text()));
+    return row.value;
+  }
+  static Node to(E value) { return Node(enum_text(value)); }
+};
+template <> struct Convert<CalibrateMethod> : ConvertEnum<CalibrateMethod> {};
+template <> struct Convert<QuantFormat> : ConvertEnum<QuantFormat> {};
+template <> struct Convert<DataType> : ConvertEnum<DataType> {};
+template <> struct Convert<ScaleType> : ConvertEnum<ScaleType> {};
+template <> struct Convert<CalibMethod> : ConvertEnum<CalibMethod> {};
+template <> struct Convert<QuantGranularity> : ConvertEnum<QuantGranularity> {};
+
+/// The value of `node`, or an error that starts with where it was written and with `path` ("extra_options.Percentile").
+template <typename T>
+Result<T> read(const Node& node, const std::string& path) {
+  return Convert<T>::from(node).context(node.mark().prefix() + path);
+}
+
+/// An error unless `node` is a map whose keys are all in `allowed`; an unknown key is answered with the nearest one.
+Status check_keys(const Node& node, const std::string& path, const std::vector<std::string>& allowed);
+
+}  // namespace quarkq::config

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// The enums of the settings and their names in the reference's spelling ("PowerOfTwoMethod.MinMSE"). The name tables
+// are in enums.cpp; parse_enum() takes "Class.Member", with or without "quark.onnx." before it, and a bare member that
+// is unambiguous.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace quarkq::config {
+
+enum class CalibrateMethod {
+  kMinMax,
+  kEntropy,
+  kPercentile,
+  kDistribution,
+  kLayerWisePercentile,
+  kNonOverflow,   ///< power of two
+  kMinMSE,        ///< power of two
+  kInt16MinMax,   ///< never asked for: Int16Scale leads to it
+  kWeightMinMSE,  ///< float scales; for weights only
+};
+
+/// What kind of scale a method leads to; the quantizer is chosen by it.
+enum class Family { kFloat, kPow2, kInt16, kLayerwise };
+Family family(CalibrateMethod method);
+
+enum class QuantFormat { kQdq, kExtendedQdq, kQOperator };
+
+enum class DataType {
+  kInt8, kUInt8, kInt16, kUInt16, kInt32, kUInt32, kFloat16, kBFloat16, kBfp, kMx, kFloat8E4M3Fn, kInt4, kUInt4,
+};
+bool is_signed_or_float(DataType type);  ///< the types whose weights are symmetric by default
+bool is_block(DataType type);            ///< kBfp, kMx
+bool is_half(DataType type);             ///< kFloat16, kBFloat16
+
+enum class ScaleType { kFloat32, kPowerOf2, kInt16 };
+enum class CalibMethod { kMinMax, kMinMSE, kPercentile, kEntropy, kLayerwisePercentile, kDistribution };
+enum class QuantGranularity { kTensor, kChannel, kGroup };
+
+/// Which class of the reference quantizes: the rows of spec 01 A.4, and the two flows with their own entry.
+enum class Quantizer { kCpu, kExtended, kNpuCnn, kNpuTransformer, kDynamic, kMatMulNBits, kQOperator };
+std::string quantizer_name(Quantizer quantizer);
+
+/// Where a value comes from, from the weakest to the strongest. kForced: another setting or the model leaves no choice.
+enum class Origin { kDefault, kPreset, kFile, kCommandLine, kForced };
+std::string origin_name(Origin origin);
+inline bool is_users(Origin origin) { return origin == Origin::kFile || origin == Origin::kCommandLine; }
+
+/// One spelling of an enum value. The first row of a value is the one printed.
+template <typename E>
+struct EnumName {
+  const char* text;
+  E value;
+  bool is_deprecated = false;   ///< taken with a notice
+  bool is_internal = false;     ///< never meant by its bare member
+};
+
+/// The table of names of E, for the six enums that a file can hold.
+template <typename E>
+const std::vector<EnumName<E>>& enum_names();
+
+/// The value that `text` names. The error lists what is allowed, or both readings of an ambiguous bare member.
+template <typename E>
+Result<EnumName<E>> parse_enum(const std::string& text);
+
+/// The reference's spelling of `value`.
+template <typename E>
+std::string enum_text(E value);
+
+}  // namespace quarkq::config

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// The rows of fields.def as a table to walk over, with functions that reach a row's member in QuantConfig and Settings.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/quant_config.h"
+#include "config/settings.h"
+
+namespace quarkq::config {
+
+/// The headings C.1 to C.11 of spec 01, and kField for the keys of quant_config.
+enum class Category {
+  kField, kPreprocessing, kSelection, kQdqNodes, kCalibration, kBias, kScale, kNpu, kBlock, kMatMulNBits, kRuntime,
+  kEvaluation, kAlgorithms,
+};
+std::string category_name(Category category);
+
+enum class Support { kBuilt, kPartly, kInert, kNotYet };
+std::string support_name(Support support);
+
+/// Sets of quantizers as bits: under which of them an option has an effect.
+namespace scope {
+constexpr unsigned bit(Quantizer quantizer) { return 1u << static_cast<unsigned>(quantizer); }
+constexpr unsigned kNpuCnn = bit(Quantizer::kNpuCnn);
+constexpr unsigned kExt = bit(Quantizer::kExtended);
+constexpr unsigned kNpuExt = kNpuCnn | kExt;
+constexpr unsigned kCpuExt = bit(Quantizer::kCpu) | kExt;
+constexpr unsigned kQdq = kNpuExt | bit(Quantizer::kCpu) | bit(Quantizer::kNpuTransformer);
+constexpr unsigned kNBits = bit(Quantizer::kMatMulNBits);
+constexpr unsigned kStatic = kQdq | kNBits | bit(Quantizer::kQOperator);
+constexpr unsigned kQOpDyn = bit(Quantizer::kQOperator) | bit(Quantizer::kDynamic);
+constexpr unsigned kAny = kStatic | kQOpDyn;
+}  // namespace scope
+
+/// One LEGACY or OPTION row.
+struct Field {
+  const char* name;  ///< the key in the file
+  std::string type;
+  const char* by_default;
+  Category category;
+  unsigned scope;
+  Support support;
+  const char* off;
+  const char* doc;
+  Status (*read)(const Node&, const std::string& path, QuantConfig&);
+  std::optional<Node> (*asked)(const QuantConfig&);  ///< nothing when not set
+  Status (*assign)(const Node&, Settings&);
+  Node (*value)(const Settings&);
+
+  bool is_option() const { return category != Category::kField; }
+  bool depends() const { return std::string_view(by_default) == "depends"; }
+};
+
+/// All rows in the order of fields.def.
+const std::vector<Field>& all_fields();
+/// The row with this key, or null.
+const Field* find_field(std::string_view name);
+
+/// One FIELD_KEY row: a key of extra_options that sets the field `field`.
+struct FieldKey {
+  const char* name;
+  const char* field;
+  Category category;
+  const char* doc;
+};
+const std::vector<FieldKey>& field_keys();
+const FieldKey* find_field_key(std::string_view name);
+
+/// Every key that extra_options may hold, and every key of quant_config.
+std::vector<std::string> option_names();
+std::vector<std::string> field_names();
+
+/// True when `value` is one of the row's off values; an off of "absent" is matched by null only.
+bool is_off_value(const Field& field, const Node& value);
+
+/// The YAML text of a default or off column as a node. REQUIRES: well-formed (a test checks every row).
+Node literal(const std::string& text);
+
+}  // namespace quarkq::config

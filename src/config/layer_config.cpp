@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Reads and writes layer_config.h's structs. The table of spec classes is spec 01 A.1; a tensor spec is a class name,
+// or a map whose missing fields come from the class of its data type.
+#include "config/layer_config.h"
+
+#include "base/suggest.h"
+#include "config/algorithms.h"
+#include "config/convert.h"
+
+namespace quarkq::config {
+namespace {
+
+using SC = ScaleType;
+using CM = CalibMethod;
+
+std::vector<std::string> spec_names() {
+  std::vector<std::string> names;
+  for (const SpecClass& row : spec_classes()) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<std::string> data_type_names() {
+  std::vector<std::string> names;
+  for (const SpecClass& row : spec_classes()) names.emplace_back(row.data_type);
+  return names;
+}
+
+/// The row whose column equals the text of `node`; the first one, so "Int8" means Int8Spec and not XInt8Spec.
+Result<SpecClass> find_spec(const Node& node, const std::string& path, const char* SpecClass::*column) {
+  QQ_TRY(const std::string text, read<std::string>(node, path));
+  for (const SpecClass& row : spec_classes())
+    if (row.*column == text) return row;
+  const bool is_class = column == &SpecClass::name;
+  const std::vector<std::string> names = is_class ? spec_names() : data_type_names();
+  std::string hint = did_you_mean(text, names);
+  if (hint.empty()) hint = ", allowed are " + join(names, ", ");
+  return invalid_argument(node.mark().prefix(), path, ": found ", text, is_class ? ", no spec class" : ", no data type",
+                          hint);
+}
+
+TensorSpec spec_of(const SpecClass& row) {
+  return {row.data_type, row.type, row.symmetric, row.scale_type, row.calibration_method, QuantGranularity::kTensor};
+}
+
+/// The defaults of a tensor spec given as a map: of its class, else of its data type.
+Result<TensorSpec> spec_base(const Node& node, const std::string& path) {
+  const Node* spec = node.find("spec");
+  const Node* type = node.find("data_type");
+  if (spec == nullptr && type == nullptr)
+    return invalid_argument(node.mark().prefix(), path, ": needs spec or data_type");
+  const bool by_class = spec != nullptr;
+  QQ_TRY(const SpecClass row, by_class ? find_spec(*spec, path + ".spec", &SpecClass::name)
+                                       : find_spec(*type, path + ".data_type", &SpecClass::data_type));
+  TensorSpec base = spec_of(row);
+  if (!by_class || type == nullptr) return base;
+  QQ_TRY(const SpecClass other, find_spec(*type, path + ".data_type", &SpecClass::data_type));
+  base.data_type = other.data_type;
+  base.type = other.type;
+  return base;
+}
+
+template <typename T>
+Status read_member(const Node& node, const std::string& path, const char* key, T& member) {
+  const Node* value = node.find(key);
+  if (value == nullptr || value->is_null()) return {};
+  QQ_TRY(member, read<T>(*value, path + "." + key));
+  return {};
+}
+
+Status read_role(const Node& node, const std::string& path, const char* key, std::optional<TensorSpec>& role) {
+  const Node* value = node.find(key);
+  if (value == nullptr || value->is_null()) return {};
+  QQ_TRY(role, read_tensor_spec(*value, path + "." + key));
+  return {};
+}
+
+Result<LayerRule> read_layer_rule(const Node& node, const std::string& path, const std::string& list_key) {
+  const bool is_pair = node.is_list() && node.items().size() == 2;
+  if (!is_pair) QQ_RETURN_IF_ERROR(check_keys(node, path, {"config", list_key}));
+  const Node* config = is_pair ? &node.items()[0] : node.find("config");
+  const Node* names = is_pair ? &node.items()[1] : node.find(list_key);
+  if (names == nullptr) return invalid_argument(node.mark().prefix(), path, ": needs ", list_key);
+  LayerRule rule;
+  if (config != nullptr && !config->is_null()) {
+    QQ_TRY(rule.config, read_layer_spec(*config, path + ".config", /*is_global=*/false));
+  }
+  const bool is_by_type = list_key == "op_types";
+  if (!rule.config && !is_by_type) return invalid_argument(node.mark().prefix(), path, ": needs config");
+  if (is_by_type) {
+    QQ_TRY(rule.op_types, read<std::vector<std::string>>(*names, path + ".op_types"));
+  } else {
+    QQ_TRY(rule.layers, read_selectors(*names, path + ".layers"));
+  }
+  return rule;
+}
+
+Result<Selector> read_selector(const Node& node, const std::string& path) {
+  if (node.is_text()) {
+    const auto kind = node.as_text().starts_with('^') ? Selector::Kind::kPattern : Selector::Kind::kName;
+    return Selector{kind, node.as_text(), {}, {}};
+  }
+  const bool is_pair = node.is_list() && node.items().size() == 2;
+  if (!is_pair && !node.is_map()) {
+    return wrong_kind(node, "a name, a ^pattern.*, [[starts], [ends]] or {starts: [], ends: []}")
+        .context(node.mark().prefix() + path);
+  }
+  if (!is_pair) QQ_RETURN_IF_ERROR(check_keys(node, path, {"starts", "ends"}));
+  const Node* starts = is_pair ? &node.items()[0] : node.find("starts");
+  const Node* ends = is_pair ? &node.items()[1] : node.find("ends");
+  if (starts == nullptr || ends == nullptr)
+    return invalid_argument(node.mark().prefix(), path, ": needs starts and ends");
+  Selector selector{Selector::Kind::kSubgraph, "", {}, {}};
+  QQ_TRY(selector.starts, read<std::vector<std::string>>(*starts, path + ".starts"));
+  QQ_TRY(selector.ends, read<std::vector<std::string>>(*ends, path + ".ends"));
+  return selector;
+}
+
+Result<Algorithm> read_algorithm(const Node& node, const std::string& path) {
+  const Node* name_node = node.find("name");
+  if (name_node == nullptr) return invalid_argument(node.mark().prefix(), path, ": needs name");
+  QQ_TRY(const std::string name, read<std::string>(*name_node, path + ".name"));
+  if (find_algorithm(name) == nullptr) {
+    std::vector<std::string> known;
+    for (const AlgorithmInfo& info : algorithms()) known.emplace_back(info.name);
+    return invalid_argument(node.mark().prefix(), path, ": found algorithm ", name, ", allowed are ",
+                            join(known, ", "));
+  }
+  std::vector<std::string> keys = {"name"};
+  for (const AlgorithmParam& param : algorithm_params(name)) keys.emplace_back(param.name);
+  QQ_RETURN_IF_ERROR(check_keys(node, path, keys));
+  return Algorithm{name, node.without("name")};
+}
+
+/// Reads each item of a list with `reader`, which gets the item's path.
+template <typename T, typename Reader>
+Result<std::vector<T>> read_list(const Node& node, const std::string& path, Reader reader) {
+  std::vector<T> all;
+  if (node.is_null()) return all;
+  if (!node.is_list()) return wrong_kind(node, "a list").context(node.mark().prefix() + path);
+  for (size_t i = 0; i < node.items().size(); ++i) {
+    QQ_TRY(T one, reader(node.items()[i], cat(path, "[", i, "]")));
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<SpecClass>& spec_classes() {
+  static const std::vector<SpecClass> rows = {
+      {"Int8Spec", "Int8", DataType::kInt8, true, SC::kFloat32, CM::kPercentile},
+      {"XInt8Spec", "Int8", DataType::kInt8, true, SC::kPowerOf2, CM::kMinMSE},
+      {"UInt8Spec", "UInt8", DataType::kUInt8, false, SC::kFloat32, CM::kPercentile},
+      {"Int16Spec", "Int16", DataType::kInt16, true, SC::kFloat32, CM::kPercentile},
+      {"UInt16Spec", "UInt16", DataType::kUInt16, false, SC::kFloat32, CM::kPercentile},
+      {"Int32Spec", "Int32", DataType::kInt32, true, SC::kFloat32, CM::kPercentile},
+      {"UInt32Spec", "UInt32", DataType::kUInt32, false, SC::kFloat32, CM::kPercentile},
+      {"Float16Spec", "Float16", DataType::kFloat16, true, SC::kFloat32, CM::kMinMax},
+      {"BFloat16Spec", "BFloat16", DataType::kBFloat16, true, SC::kFloat32, CM::kMinMax},
+      {"BFP16Spec", "BFP16", DataType::kBfp, true, SC::kFloat32, CM::kMinMax},
+      {"MX4Spec", "MX4", DataType::kBfp, true, SC::kFloat32, CM::kMinMax},
+      {"MX6Spec", "MX6", DataType::kBfp, true, SC::kFloat32, CM::kMinMax},
+      {"MX9Spec", "MX9", DataType::kBfp, true, SC::kFloat32, CM::kMinMax},
+      {"MXFP4E2M1Spec", "MXFP4E2M1", DataType::kMx, true, SC::kFloat32, CM::kMinMax},
+      {"MXFP6E3M2Spec", "MXFP6E3M2", DataType::kMx, true, SC::kFloat32, CM::kMinMax},
+      {"MXFP6E2M3Spec", "MXFP6E2M3", DataType::kMx, true, SC::kFloat32, CM::kMinMax},
+      {"MXFP8E5M2Spec", "MXFP8E5M2", DataType::kMx, true, SC::kFloat32, CM::kMinMax},
+      {"MXFP8E4M3Spec", "MXFP8E4M3", DataType::kMx, true, SC::kFloat32, CM::kMinMax},
+      {"MXInt8Spec", "MXInt8", DataType::kMx, true, SC::kFloat32, CM::kMinMax},
+  };
+  return rows;
+}
+
+Result<TensorSpec> read_tensor_spec(const Node& node, const std::string& path) {
+  if (node.is_text()) {
+    QQ_TRY(const SpecClass row, find_spec(node, path, &SpecClass::name));
+    return spec_of(row);
+  }
+  QQ_RETURN_IF_ERROR(check_keys(
+      node, path, {"spec", "data_type", "symmetric", "scale_type", "calibration_method", "quant_granularity"}));
+  QQ_TRY(TensorSpec spec, spec_base(node, path));
+  QQ_RETURN_IF_ERROR(read_member(node, path, "symmetric", spec.symmetric));
+  QQ_RETURN_IF_ERROR(read_member(node, path, "scale_type", spec.scale_type));
+  QQ_RETURN_IF_ERROR(read_member(node, path, "calibration_method", spec.calibration_method));
+  QQ_RETURN_IF_ERROR(read_member(node, path, "quant_granularity", spec.quant_granularity));
+  return spec;
+}
+
+Result<LayerSpec> read_layer_spec(const Node& node, const std::string& path, bool is_global) {
+  QQ_RETURN_IF_ERROR(check_keys(node, path, {"input_tensors", "activation", "weight", "bias", "output_tensors"}));
+  LayerSpec spec;
+  std::optional<TensorSpec> activation;
+  QQ_RETURN_IF_ERROR(read_role(node, path, "input_tensors", spec.input_tensors));
+  QQ_RETURN_IF_ERROR(read_role(node, path, "activation", activation));
+  QQ_RETURN_IF_ERROR(read_role(node, path, "weight", spec.weight));
+  QQ_RETURN_IF_ERROR(read_role(node, path, "bias", spec.bias));
+  QQ_RETURN_IF_ERROR(read_role(node, path, "output_tensors", spec.output_tensors));
+  const std::string where = node.mark().prefix() + path;
+  if (activation && spec.input_tensors) {
+    return invalid_argument(where, ": found activation beside input_tensors, allowed is only one of the two");
+  }
+  if (activation && !is_global) return invalid_argument(where, ": found activation, allowed is input_tensors");
+  if (activation) spec.input_tensors = activation;
+  if (is_global && !spec.input_tensors) return invalid_argument(where, ": needs input_tensors");
+  if (is_global && !spec.weight) return invalid_argument(where, ": needs weight");
+  return spec;
+}
+
+Result<std::vector<LayerRule>> read_layer_rules(const Node& node, const std::string& path,
+                                                const std::string& list_key) {
+  return read_list<LayerRule>(node, path, [&](const Node& item, const std::string& item_path) {
+    return read_layer_rule(item, item_path, list_key);
+  });
+}
+
+Result<std::vector<Selector>> read_selectors(const Node& node, const std::string& path) {
+  return read_list<Selector>(node, path, read_selector);
+}
+
+Result<std::vector<Algorithm>> read_algorithms(const Node& node, const std::string& path) {
+  return read_list<Algorithm>(node, path, read_algorithm);
+}
+
+Node to_node(const TensorSpec& spec) {
+  return Node(Node::Map{{"data_type", Node(spec.data_type), {}},
+                        {"symmetric", Node(spec.symmetric), {}},
+                        {"scale_type", Node(enum_text(spec.scale_type)), {}},
+                        {"calibration_method", Node(enum_text(spec.calibration_method)), {}},
+                        {"quant_granularity", Node(enum_text(spec.quant_granularity)), {}}});
+}
+
+Node to_node(const LayerSpec& spec) {
+  Node node(Node::Map{});
+  if (spec.input_tensors) node = node.with("input_tensors", to_node(*spec.input_tensors));
+  if (spec.weight) node = node.with("weight", to_node(*spec.weight));
+  if (spec.bias) node = node.with("bias", to_node(*spec.bias));
+  if (spec.output_tensors) node = node.with("output_tensors", to_node(*spec.output_tensors));
+  return node;
+}
+
+Node to_node(const LayerRule& rule) {
+  Node node(Node::Map{});
+  node = node.with("config", rule.config ? to_node(*rule.config) : Node());
+  if (rule.layers.empty()) return node.with("op_types", Node::list_of(rule.op_types));
+  Node::List layers;
+  for (const Selector& selector : rule.layers) layers.push_back(to_node(selector));
+  return node.with("layers", Node(std::move(layers)));
+}
+
+Node to_node(const Selector& selector) {
+  if (selector.kind != Selector::Kind::kSubgraph) return Node(selector.text);
+  return Node(Node::List{Node::list_of(selector.starts), Node::list_of(selector.ends)});
+}
+
+Node to_node(const Algorithm& algorithm) {
+  Node node(Node::Map{{"name", Node(algorithm.name), {}}});
+  for (const Node::Entry& entry : algorithm.params.entries()) node = node.with(entry.key, entry.value);
+  return node;
+}
+
+}  // namespace quarkq::config

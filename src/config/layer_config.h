@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The typed form of global_config, specific_layer_config, layer_type_config, exclude and algo_config (spec 01 A.2,
+// C.13, D).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/enums.h"
+#include "config/node.h"
+
+namespace quarkq::config {
+
+/// How one tensor is quantized. Fields that the file leaves out come from the spec class of the data type.
+struct TensorSpec {
+  std::string data_type;  ///< a name of spec 01 A.1: "Int8", "MXFP8E4M3"
+  DataType type = DataType::kInt8;
+  bool symmetric = true;
+  ScaleType scale_type = ScaleType::kFloat32;
+  CalibMethod calibration_method = CalibMethod::kPercentile;
+  QuantGranularity quant_granularity = QuantGranularity::kTensor;
+};
+
+struct LayerSpec {
+  std::optional<TensorSpec> input_tensors, weight, bias, output_tensors;
+};
+
+/// Which nodes: one name, all names that a pattern finds, or what lies between starts and ends (spec 01 D.3, D.4).
+struct Selector {
+  enum class Kind { kName, kPattern, kSubgraph };
+  Kind kind = Kind::kName;
+  std::string text;  ///< name or pattern
+  std::vector<std::string> starts, ends;
+};
+
+/// One entry of specific_layer_config (layers) or layer_type_config (op_types).
+struct LayerRule {
+  std::optional<LayerSpec> config;  ///< absent: leave these op types out
+  std::vector<Selector> layers;
+  std::vector<std::string> op_types;
+};
+
+/// One entry of algo_config: a name of algorithms.h and its parameters in snake_case.
+struct Algorithm {
+  std::string name;
+  Node params{Node::Map{}};
+};
+
+/// A row of the table of spec classes (spec 01 A.1).
+struct SpecClass {
+  const char* name;       ///< "XInt8Spec"
+  const char* data_type;  ///< "Int8"
+  DataType type;
+  bool symmetric;
+  ScaleType scale_type;
+  CalibMethod calibration_method;
+};
+const std::vector<SpecClass>& spec_classes();
+
+Result<TensorSpec> read_tensor_spec(const Node& node, const std::string& path);
+/// `is_global`: the form whose input_tensors and weight are mandatory.
+Result<LayerSpec> read_layer_spec(const Node& node, const std::string& path, bool is_global);
+Result<std::vector<LayerRule>> read_layer_rules(const Node& node, const std::string& path, const std::string& list_key);
+Result<std::vector<Selector>> read_selectors(const Node& node, const std::string& path);
+Result<std::vector<Algorithm>> read_algorithms(const Node& node, const std::string& path);
+
+Node to_node(const TensorSpec& spec);
+Node to_node(const LayerSpec& spec);
+Node to_node(const LayerRule& rule);
+Node to_node(const Selector& selector);
+Node to_node(const Algorithm& algorithm);
+
+}  // namespace quarkq::config

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// YAML or JSON text to Node: the only door for settings from outside. Its .cpp is the only file that sees the YAML
+// library. Hostile input ends in an error, never in a crash or an exhausted memory: size, depth and the number of nodes
+// are limited.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "config/node.h"
+
+namespace quarkq::config {
+
+constexpr size_t kMaxFileBytes = size_t{16} << 20;
+constexpr int kMaxDepth = 64;
+constexpr size_t kMaxNodes = 200'000;  ///< with every alias counted as what it stands for
+
+/// The one document in `text`. Empty text gives null. Errors (kInvalidArgument) start with `source_name` and the line.
+/// Duplicate keys, keys that are not scalars, several documents and bytes that are not text are errors.
+Result<Node> parse_text(const std::string& text, const std::string& source_name);
+
+/// The document in a file of at most kMaxFileBytes.
+Result<Node> load_file(const std::string& path);
+
+}  // namespace quarkq::config

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Looks presets up in the embedded files.
+#include "config/preset.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/suggest.h"
+#include "config/load.h"
+
+namespace quarkq::config {
+namespace {
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+PresetInfo make_info(const EmbeddedPreset& file) {
+  PresetInfo info{upper(file.stem), "", "", file.text};
+  static const std::string kTarget = "; target: ";
+  for (const std::string& line : split(file.text, '\n')) {
+    const size_t at = line.find(kTarget);
+    if (!line.starts_with("# ") || at == std::string::npos) continue;
+    info.summary = line.substr(2, at - 2);
+    info.target = line.substr(at + kTarget.size());
+    break;
+  }
+  return info;
+}
+
+std::vector<PresetInfo> make_presets() {
+  std::vector<PresetInfo> all;
+  for (const EmbeddedPreset& file : embedded_presets()) all.push_back(make_info(file));
+  std::sort(all.begin(), all.end(), [](const PresetInfo& a, const PresetInfo& b) { return a.name < b.name; });
+  return all;
+}
+
+}  // namespace
+
+const std::vector<PresetInfo>& presets() {
+  static const std::vector<PresetInfo> all = make_presets();
+  return all;
+}
+
+Result<PresetInfo> find_preset(const std::string& name) {
+  std::string key = upper(name);
+  if (key.ends_with(".YAML")) key.resize(key.size() - 5);
+  std::vector<std::string> names;
+  for (const PresetInfo& preset : presets()) {
+    if (preset.name == key) return preset;
+    names.push_back(preset.name);
+  }
+  std::string hint = did_you_mean(key, names);
+  if (hint.empty()) hint = ", allowed are a file or a name from `quarkq list presets`";
+  return invalid_argument("preset ", name, ": no such file or preset", hint);
+}
+
+Result<Node> preset_body(const PresetInfo& preset) { return parse_text(preset.text, "preset " + preset.name); }
+
+}  // namespace quarkq::config

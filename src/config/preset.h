@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The built-in presets: the files of configs/presets, embedded by cmake/EmbedPresets.cmake. A file's first comment line
+// after the license reads "# summary; target: what it is for".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/node.h"
+
+namespace quarkq::config {
+
+/// One file as it was embedded. The function is in the generated source.
+struct EmbeddedPreset {
+  const char* stem;  ///< file name without ".yaml": "xint8"
+  const char* text;
+};
+const std::vector<EmbeddedPreset>& embedded_presets();
+
+struct PresetInfo {
+  std::string name;     ///< "XINT8"
+  std::string summary;  ///< "uint8 activations, int8 weights, power-of-two MinMSE"
+  std::string target;   ///< "CNNs on AMD NPUs with the XINT8 overlay"
+  const char* text;     ///< the YAML
+};
+
+/// All presets, sorted by name.
+const std::vector<PresetInfo>& presets();
+
+/// The preset of this name: any case, with or without ".yaml". An unknown name is answered with the nearest one.
+Result<PresetInfo> find_preset(const std::string& name);
+
+/// The body of a preset: a map with quant_config and perhaps extra_options.
+Result<Node> preset_body(const PresetInfo& preset);
+
+}  // namespace quarkq::config

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Writes QuantConfig in the file's form and Settings as a listing.
+#include "config/print.h"
+
+#include "config/fields.h"
+
+namespace quarkq::config {
+namespace {
+
+template <typename T>
+Node list_node(const std::vector<T>& all) {
+  Node::List items;
+  for (const T& one : all) items.push_back(to_node(one));
+  return Node(std::move(items));
+}
+
+template <typename T>
+void add(Node& map, const std::string& key, const std::optional<T>& value) {
+  if (value) map = map.with(key, Convert<T>::to(*value));
+}
+
+/// Adds a block unless it is empty.
+void add_block(Node& map, const std::string& key, const Node& block) {
+  if (!block.entries().empty() || !block.items().empty()) map = map.with(key, block);
+}
+
+Node fields_node(const QuantConfig& config) {
+  Node node(Node::Map{});
+  for (const Field& field : all_fields()) {
+    if (field.is_option()) continue;
+    if (const auto value = field.asked(config)) node = node.with(field.name, *value);
+  }
+  return node;
+}
+
+Node options_node(const QuantConfig& config) {
+  Node node(Node::Map{});
+  for (const Field& field : all_fields()) {
+    if (!field.is_option()) continue;
+    if (const auto value = field.asked(config)) node = node.with(field.name, *value);
+  }
+  for (const auto& [name, value] : config.field_keys) node = node.with(name, value);
+  for (const auto& [name, value] : config.unknown_options) node = node.with(name, value);
+  return node;
+}
+
+Node calibration_node(const CalibrationBlock& block) {
+  Node node(Node::Map{});
+  add(node, "dir", block.dir);
+  add(node, "list", block.list);
+  add(node, "reader", block.reader);
+  add(node, "random", block.random);
+  return node;
+}
+
+Node tool_node(const ToolBlock& block) {
+  Node node(Node::Map{});
+  add(node, "threads", block.threads);
+  add(node, "seed", block.seed);
+  add(node, "exclude_tracking", block.exclude_tracking);
+  add(node, "info_csv", block.info_csv);
+  add(node, "allow_unknown_options", block.allow_unknown_options);
+  add(node, "compat", block.compat);
+  return node;
+}
+
+}  // namespace
+
+Node to_node(const QuantConfig& config) {
+  Node node(Node::Map{});
+  add(node, "input_model_path", config.input_model_path);
+  add(node, "output_model_path", config.output_model_path);
+  if (config.mode == QuantConfig::Mode::kFields) {
+    node = node.with("quant_config", fields_node(config));
+  } else {
+    node = node.with("global_config", to_node(*config.global_config));
+    add(node, "use_external_data_format", config.fields.use_external_data_format);
+  }
+  add_block(node, "specific_layer_config", list_node(config.specific_layer_config));
+  add_block(node, "layer_type_config", list_node(config.layer_type_config));
+  add_block(node, "exclude", list_node(config.exclude));
+  add_block(node, "algo_config", list_node(config.algo_config));
+  add_block(node, "extra_options", options_node(config));
+  add_block(node, "calibration", calibration_node(config.calibration));
+  if (config.evaluation_dir) node = node.with("evaluation", Node(Node::Map{{"dir", Node(*config.evaluation_dir), {}}}));
+  add_block(node, "preprocess", config.preprocess);
+  add_block(node, "quarkq", tool_node(config.tool));
+  return node;
+}
+
+std::string to_yaml(const QuantConfig& config) { return to_yaml(to_node(config)); }
+
+std::vector<SettingLine> setting_lines(const Settings& settings) {
+  std::vector<SettingLine> lines = {{"quantizer", Node(quantizer_name(settings.quantizer)), Origin::kForced}};
+  for (const Field& field : all_fields())
+    lines.push_back({field.name, field.value(settings), settings.origin_of(field.name)});
+  const std::pair<const char*, Node> blocks[] = {
+      {"exclude", list_node(settings.exclude_selectors)},
+      {"exclude_op_types", Node::list_of(settings.exclude_op_types)},
+      {"specific_layer_config", list_node(settings.specific_layers)},
+      {"layer_type_config", list_node(settings.layer_types)},
+      {"calibration", calibration_node(settings.calibration)},
+      {"preprocess", settings.preprocess},
+      {"quarkq", tool_node(settings.tool)},
+  };
+  for (const auto& [name, node] : blocks)
+    if (!node.entries().empty() || !node.items().empty()) lines.push_back({name, node, Origin::kFile});
+  return lines;
+}
+
+std::string resolved_text(const Settings& settings, const std::string& prefix) {
+  std::string text;
+  for (const SettingLine& line : setting_lines(settings)) {
+    text += cat(prefix, line.name, ": ", to_flow(line.value), "  (", origin_name(line.origin), ")\n");
+  }
+  return text;
+}
+
+Node resolved_node(const Settings& settings) {
+  Node::Map entries;
+  for (const SettingLine& line : setting_lines(settings)) {
+    Node value(Node::Map{{"value", line.value, {}}, {"origin", Node(origin_name(line.origin)), {}}});
+    entries.push_back({line.name, std::move(value), {}});
+  }
+  return Node(std::move(entries));
+}
+
+}  // namespace quarkq::config

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Settings as text: what was asked, as a file that reads back; what holds, value by value with its origin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/quant_config.h"
+#include "config/settings.h"
+
+namespace quarkq::config {
+
+/// A settings file that asks for the same: quant_config and extra_options (a preset is written out), and the other
+/// blocks that are set. parse_text() and read_config() of it give an equal QuantConfig, origins apart.
+std::string to_yaml(const QuantConfig& config);
+
+/// One setting of a run.
+struct SettingLine {
+  std::string name;
+  Node value;
+  Origin origin;
+};
+
+/// The quantizer, then every row of fields.def in its order, then the blocks that are set.
+std::vector<SettingLine> setting_lines(const Settings& settings);
+
+/// "name: value  (origin)" per line, each line after `prefix`.
+std::string resolved_text(const Settings& settings, const std::string& prefix);
+
+/// {name: {value: ..., origin: ...}, ...} in the order of setting_lines().
+Node resolved_node(const Settings& settings);
+
+}  // namespace quarkq::config

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// QuantConfig: what was asked, by preset, file and command line together. Absent stays absent: resolve.h says what then
+// holds. Only load_config() and read_config() make one; nothing changes it afterwards.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "config/field_types.h"
+#include "config/layer_config.h"
+
+namespace quarkq::config {
+
+/// The block "calibration:".
+struct CalibrationBlock {
+  std::optional<std::string> dir, list, reader;
+  std::optional<bool> random;  ///< true: UseRandomData
+};
+
+/// The block "quarkq:": switches of this tool only.
+struct ToolBlock {
+  std::optional<int64_t> threads, seed;
+  std::optional<std::string> exclude_tracking;  ///< strict or quark
+  std::optional<std::string> info_csv;
+  std::optional<bool> allow_unknown_options;
+  std::optional<std::string> compat;  ///< quark-0.13
+};
+
+struct QuantConfig {
+  /// kFields: preset and quant_config rule ("LEGACY" in the specs). kLayers: global_config rules ("QCONFIG").
+  enum class Mode { kFields, kLayers };
+
+  /// Keys of quant_config that were set.
+  struct Fields {
+#define LEGACY(member, Type, by_default, support, off, doc) std::optional<Type> member;
+#include "config/fields.def"
+  };
+  /// Keys of extra_options that were set. An option that can be null holds two optionals: set at all, and not null.
+  struct Options {
+#define OPTION(member, Key, Type, by_default, category, scope, support, off, doc) std::optional<Type> member;
+#include "config/fields.def"
+  };
+
+  Mode mode = Mode::kFields;
+  std::string preset;  ///< upper case; empty: none
+  Fields fields;
+  Options options;
+  std::vector<std::pair<std::string, Node>> field_keys;  ///< keys of extra_options that set a field: OptimizeModel, ...
+  std::vector<std::pair<std::string, Node>> unknown_options;  ///< kept only with quarkq.allow_unknown_options
+  std::optional<LayerSpec> global_config;
+  std::vector<LayerRule> specific_layer_config, layer_type_config;
+  std::vector<Selector> exclude;
+  std::vector<Algorithm> algo_config;
+  CalibrationBlock calibration;
+  std::optional<std::string> evaluation_dir;
+  ToolBlock tool;
+  Node preprocess;  ///< a map, or null when absent
+  std::optional<std::string> input_model_path, output_model_path;
+
+  /// Origin of every value set, by its name: "per_channel", "Percentile", "exclude", "quarkq.seed".
+  std::map<std::string, Origin> origins;
+  /// What was noticed while reading: deprecated spellings, unknown options let through.
+  Diagnostics findings;
+
+  Origin origin_of(const std::string& name) const {
+    const auto found = origins.find(name);
+    return found == origins.end() ? Origin::kDefault : found->second;
+  }
+  bool is_compat() const { return tool.compat.has_value(); }
+};
+
+/// One source of settings: its values and how strong they are.
+struct Layer {
+  Node values;  ///< a map of top-level keys, or null
+  Origin origin;
+};
+
+/// The layers, weakest first, laid over each other by the rules of spec 01 I.2 and read. A layer may name a preset; its
+/// body is then put below all of them. Errors name the place, the key, what was found and what is allowed.
+Result<QuantConfig> read_config(std::vector<Layer> layers);
+
+/// `file_or_preset`: a file if it exists, else a preset with or without ".yaml". `sets`: "key=value" with a YAML value;
+/// the key is a dotted path, a bare option ("Percentile") or a bare field ("per_channel").
+Result<QuantConfig> load_config(const std::string& file_or_preset, const std::vector<std::string>& sets);
+
+/// Everything asked as one map in the file's form; read_config() of it gives an equal QuantConfig.
+Node to_node(const QuantConfig& config);
+
+}  // namespace quarkq::config

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// From layers of value trees to QuantConfig: merge, then one reader per top-level key, named in the table kReaders.
+#include "config/read_config.h"
+
+#include <algorithm>
+
+#include "base/file_system.h"
+#include "base/suggest.h"
+#include "config/fields.h"
+#include "config/load.h"
+#include "config/merge.h"
+#include "config/preset.h"
+
+namespace quarkq::config {
+namespace {
+
+using Mode = QuantConfig::Mode;
+
+/// Notes a deprecated spelling, and the two old formats that also decide both types (spec 01 A.4).
+template <typename E>
+void note_deprecated(const Node& node, const std::string& key, QuantConfig& config) {
+  const Result<EnumName<E>> row = node.is_text() ? parse_enum<E>(node.as_text()) : Status(Code::kInternal, "");
+  if (!row.ok() || !row.value().is_deprecated) return;
+  config.findings.notice("deprecated-name", key,
+                         cat("found ", row.value().text, ", taken as ", enum_text(row.value().value)));
+  const std::string text = row.value().text;
+  const bool is_bfp = text == "VitisQuantFormat.BFPFixNeuron";
+  if (!is_bfp && text != "VitisQuantFormat.MXFixNeuron") return;
+  config.fields.activation_type = config.fields.weight_type = is_bfp ? DataType::kBfp : DataType::kMx;
+}
+
+Status read_fields(const Node& node, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(check_keys(node, "quant_config", field_names()));
+  for (const Node::Entry& entry : node.entries()) {
+    if (entry.value.is_null()) continue;
+    QQ_RETURN_IF_ERROR(find_field(entry.key)->read(entry.value, "quant_config." + entry.key, config));
+  }
+  for (const char* key : {"activation_type", "weight_type"})
+    if (const Node* type = node.find(key)) note_deprecated<DataType>(*type, key, config);
+  if (const Node* format = node.find("quant_format")) note_deprecated<QuantFormat>(*format, "quant_format", config);
+  return {};
+}
+
+Status read_unknown_option(const Node::Entry& entry, QuantConfig& config) {
+  const std::string hint = did_you_mean(entry.key, option_names());
+  if (!config.tool.allow_unknown_options.value_or(false)) {
+    return invalid_argument(entry.key_mark.prefix(), "extra_options.", entry.key, ": unknown option", hint);
+  }
+  config.findings.warn("option-unknown", entry.key, "unknown option, has no effect" + hint);
+  config.unknown_options.emplace_back(entry.key, entry.value);
+  return {};
+}
+
+/// A key such as OptimizeModel: its type is the field's, so a throw-away config reads it.
+Status read_field_key(const FieldKey& key, const Node::Entry& entry, QuantConfig& config) {
+  QuantConfig scratch;
+  QQ_RETURN_IF_ERROR(find_field(key.field)->read(entry.value, "extra_options." + entry.key, scratch));
+  config.field_keys.emplace_back(entry.key, entry.value);
+  return {};
+}
+
+Status read_options(const Node& node, QuantConfig& config) {
+  for (const Node::Entry& entry : node.entries()) {
+    const Field* field = find_field(entry.key);
+    const bool is_option = field != nullptr && field->is_option();
+    const bool is_absent = entry.value.is_null() && !(is_option && std::string_view(field->type).ends_with("null"));
+    const FieldKey* key = find_field_key(entry.key);
+    if (!is_option && key == nullptr) {
+      QQ_RETURN_IF_ERROR(read_unknown_option(entry, config));
+    } else if (is_absent) {
+      continue;
+    } else if (key != nullptr) {
+      QQ_RETURN_IF_ERROR(read_field_key(*key, entry, config));
+    } else {
+      QQ_RETURN_IF_ERROR(field->read(entry.value, "extra_options." + entry.key, config));
+    }
+  }
+  return {};
+}
+
+/// Reads `key` of the block `node` into `member` when it is there and not null.
+template <typename T>
+Status read_key(const Node& node, const std::string& block, const std::string& key, std::optional<T>& member) {
+  const Node* value = node.find(key);
+  if (value == nullptr || value->is_null()) return {};
+  QQ_TRY(member, read<T>(*value, block + "." + key));
+  return {};
+}
+
+Status read_calibration(const Node& node, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(check_keys(node, "calibration", {"dir", "list", "reader", "random"}));
+  CalibrationBlock& block = config.calibration;
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "dir", block.dir));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "list", block.list));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "reader", block.reader));
+  return read_key(node, "calibration", "random", block.random);
+}
+
+Status read_evaluation(const Node& node, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(check_keys(node, "evaluation", {"dir"}));
+  return read_key(node, "evaluation", "dir", config.evaluation_dir);
+}
+
+/// An error unless `value` is absent or in `allowed`.
+Status check_one_of(const std::optional<std::string>& value, const std::string& path,
+                    const std::vector<std::string>& allowed) {
+  if (!value || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return {};
+  return invalid_argument(path, ": found ", *value, ", allowed is ", join(allowed, " or "));
+}
+
+Status read_tool(const Node& node, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(check_keys(
+      node, "quarkq", {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat"}));
+  ToolBlock& block = config.tool;
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "exclude_tracking", block.exclude_tracking));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "info_csv", block.info_csv));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "allow_unknown_options", block.allow_unknown_options));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "compat", block.compat));
+  if (block.threads && (*block.threads < 0 || *block.threads > 1024)) {
+    return invalid_argument("quarkq.threads: found ", *block.threads, ", allowed is 0 (all) to 1024");
+  }
+  QQ_RETURN_IF_ERROR(check_one_of(block.exclude_tracking, "quarkq.exclude_tracking", {"strict", "quark"}));
+  return check_one_of(block.compat, "quarkq.compat", {"quark-0.13"});
+}
+
+Status read_preprocess(const Node& node, QuantConfig& config) {
+  config.preprocess = node;
+  return {};
+}
+
+Status read_global(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.global_config, read_layer_spec(node, "global_config", /*is_global=*/true));
+  return {};
+}
+
+Status read_specific(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.specific_layer_config, read_layer_rules(node, "specific_layer_config", "layers"));
+  return {};
+}
+
+Status read_types(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.layer_type_config, read_layer_rules(node, "layer_type_config", "op_types"));
+  return {};
+}
+
+Status read_exclude(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.exclude, read_selectors(node, "exclude"));
+  return {};
+}
+
+Status read_algos(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.algo_config, read_algorithms(node, "algo_config"));
+  return {};
+}
+
+Status read_preset_name(const Node& node, QuantConfig& config) {
+  QQ_TRY(const std::string name, read<std::string>(node, "preset"));
+  QQ_TRY(const PresetInfo info, find_preset(name));
+  config.preset = info.name;
+  return {};
+}
+
+Status read_input_path(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.input_model_path, read<std::string>(node, "input_model_path"));
+  return {};
+}
+
+Status read_output_path(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.output_model_path, read<std::string>(node, "output_model_path"));
+  return {};
+}
+
+Status read_external_data(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.fields.use_external_data_format, read<bool>(node, "use_external_data_format"));
+  return {};
+}
+
+/// The top-level keys in the order in which they are read: quarkq first, because it says whether unknown options pass.
+constexpr struct {
+  const char* key;
+  Status (*read)(const Node&, QuantConfig&);
+} kReaders[] = {
+    {"quarkq", read_tool},
+    {"preset", read_preset_name},
+    {"input_model_path", read_input_path},
+    {"output_model_path", read_output_path},
+    {"quant_config", read_fields},
+    {"global_config", read_global},
+    {"specific_layer_config", read_specific},
+    {"layer_type_config", read_types},
+    {"exclude", read_exclude},
+    {"algo_config", read_algos},
+    {"use_external_data_format", read_external_data},
+    {"extra_options", read_options},
+    {"calibration", read_calibration},
+    {"evaluation", read_evaluation},
+    {"preprocess", read_preprocess},
+};
+
+/// The strongest layer's preset, as the weakest layer.
+Status put_preset_below(std::vector<Layer>& layers) {
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    const Node* name = layer->values.find("preset");
+    if (name == nullptr || name->is_null()) continue;
+    QQ_TRY(const std::string text, read<std::string>(*name, "preset"));
+    QQ_TRY(const PresetInfo info, find_preset(text));
+    QQ_TRY(const Node body, preset_body(info));
+    layers.insert(layers.begin(), Layer{body, Origin::kPreset});
+    return {};
+  }
+  return {};
+}
+
+/// preset and quant_config select one mode, global_config the other; a file needs exactly one of them (spec 01 B.6,
+/// I.2).
+Status choose_mode(const Node& values, QuantConfig& config) {
+  const Node* global = values.find("global_config");
+  const bool has_fields = values.find("preset") != nullptr || values.find("quant_config") != nullptr;
+  if (global != nullptr && has_fields) {
+    return invalid_argument(global->mark().prefix(), "global_config: found beside ",
+                            values.find("preset") != nullptr ? "preset" : "quant_config",
+                            ", allowed is only one of the two");
+  }
+  if (global == nullptr && !has_fields) {
+    return invalid_argument(values.mark().prefix(),
+                            "settings: found no preset, quant_config or global_config, one is needed");
+  }
+  config.mode = global != nullptr ? Mode::kLayers : Mode::kFields;
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> top_level_keys() {
+  std::vector<std::string> keys;
+  for (const auto& reader : kReaders) keys.emplace_back(reader.key);
+  return keys;
+}
+
+Result<QuantConfig> read_config(std::vector<Layer> layers) {
+  QQ_RETURN_IF_ERROR(put_preset_below(layers));
+  Merged merged;
+  for (const Layer& layer : layers) QQ_RETURN_IF_ERROR(lay_over(layer, merged));
+  QuantConfig config;
+  QQ_RETURN_IF_ERROR(choose_mode(merged.values, config));
+  config.origins = std::move(merged.origins);
+  for (const auto& reader : kReaders) {
+    if (const Node* value = merged.values.find(reader.key)) QQ_RETURN_IF_ERROR(reader.read(*value, config));
+  }
+  return config;
+}
+
+Result<QuantConfig> load_config(const std::string& file_or_preset, const std::vector<std::string>& sets) {
+  std::vector<Layer> layers;
+  if (file_exists(file_or_preset)) {
+    QQ_TRY(const Node values, load_file(file_or_preset));
+    if (!values.is_map()) return wrong_kind(values, "a map of settings").context(file_or_preset);
+    layers.push_back({values, Origin::kFile});
+  } else {
+    QQ_TRY(const PresetInfo preset, find_preset(file_or_preset));
+    layers.push_back({Node(Node::Map{{"preset", Node(preset.name), {}}}), Origin::kPreset});
+  }
+  for (const std::string& set : sets) {
+    QQ_TRY(const Node values, parse_set(set));
+    layers.push_back({values, Origin::kCommandLine});
+  }
+  return read_config(std::move(layers));
+}
+
+}  // namespace quarkq::config

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// What a settings file may hold at its top level. The readers themselves are in read_config.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace quarkq::config {
+
+/// Every key allowed at the top of a settings file (spec 01 I.2, and "preprocess").
+std::vector<std::string> top_level_keys();
+
+}  // namespace quarkq::config

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// QuantConfig + ModelFacts -> Settings: every absent value decided, every forced change made, every conflict refused.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "config/quant_config.h"
+#include "config/settings.h"
+
+namespace quarkq::config {
+
+/// What the settings need to know of the model.
+struct ModelFacts {
+  int opset = 17;
+  bool all_float16 = false;  ///< inputs, outputs and initializers hold float16 and no float32 (spec 01 E.1 step 13)
+  std::vector<std::string> op_types;
+};
+
+/// What holds. Errors: kInvalidArgument for a contradiction (both settings are named), kUnsupported for what quarkq
+/// knows but cannot do yet. Notices: "option-left-out" for each effect that a preset or default implies and that is not
+/// built, "option-partly-built", "option-no-effect"; warnings: "setting-forced".
+Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Diagnostics& diagnostics);
+
+/// The row of spec 01 A.4 that fits.
+Quantizer choose_quantizer(const Settings& settings);
+
+}  // namespace quarkq::config

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// What resolve() refuses or gives notice of: contradictions, what is not built (kNotBuilt: delete a row once it is),
+// and the support column of fields.def.
+#include <algorithm>
+
+#include "config/resolve_steps.h"
+
+namespace quarkq::config {
+namespace {
+
+/// Known, but not built: a setting with a value, as printed. `named` is what the message names instead, or null.
+constexpr struct {
+  const char* setting;
+  const char* value;
+  const char* named;
+} kNotBuilt[] = {
+    {"use_dynamic_quant", "true", nullptr},
+    {"UseMatMulNBits", "true", nullptr},
+    {"quant_format", "QuantFormat.QOperator", nullptr},
+    {"include_fast_ft", "true", "FastFinetune"},
+    {"include_auto_mp", "true", "AutoMixprecision"},
+    {"include_sq", "true", nullptr},
+    {"include_rotation", "true", nullptr},
+    {"crypto_mode", "true", nullptr},
+    {"activation_type", "ExtendedQuantType.QFloat16", nullptr},
+    {"activation_type", "ExtendedQuantType.QBFloat16", nullptr},
+    {"activation_type", "ExtendedQuantType.QBFP", nullptr},
+    {"activation_type", "ExtendedQuantType.QMX", nullptr},
+    {"activation_type", "QuantType.QFLOAT8E4M3FN", nullptr},
+    {"activation_type", "QuantType.QInt4", nullptr},
+    {"activation_type", "QuantType.QUInt4", nullptr},
+    {"weight_type", "ExtendedQuantType.QFloat16", nullptr},
+    {"weight_type", "ExtendedQuantType.QBFloat16", nullptr},
+    {"weight_type", "ExtendedQuantType.QBFP", nullptr},
+    {"weight_type", "ExtendedQuantType.QMX", nullptr},
+    {"weight_type", "QuantType.QFLOAT8E4M3FN", nullptr},
+    {"weight_type", "QuantType.QInt4", nullptr},
+    {"weight_type", "QuantType.QUInt4", nullptr},
+    {"calibrate_method", "CalibrationMethod.Entropy", nullptr},
+    {"calibrate_method", "CalibrationMethod.Percentile", nullptr},
+    {"calibrate_method", "CalibrationMethod.Distribution", nullptr},
+    {"calibrate_method", "LayerWiseMethod.LayerWisePercentile", nullptr},
+};
+
+/// The same for blocks of the file that are no row of fields.def.
+constexpr struct {
+  const char* block;
+  bool (*is_used)(const Settings&);
+} kBlocksNotBuilt[] = {
+    {"specific_layer_config", [](const Settings& s) { return !s.specific_layers.empty(); }},
+    {"layer_type_config", [](const Settings& s) { return !s.layer_types.empty(); }},
+    {"layer_type_config without config", [](const Settings& s) { return !s.exclude_op_types.empty(); }},
+    {"exclude of a subgraph",
+     [](const Settings& s) {
+       return std::any_of(s.exclude_selectors.begin(), s.exclude_selectors.end(),
+                          [](const Selector& one) { return one.kind == Selector::Kind::kSubgraph; });
+     }},
+};
+
+/// What is built of each kPartly row.
+constexpr struct {
+  const char* setting;
+  const char* built;
+} kPartlyBuilt[] = {
+    {"optimize_model", "constant folding and BatchNormalization folding run, the other rewrites do not"},
+};
+
+/// Settings that a preset or default sets, but that would do nothing in this run: nothing is left out.
+constexpr struct {
+  const char* setting;
+  bool (*has_no_effect)(const Settings&);
+} kWithoutEffect[] = {
+    {"SimulateDPU",
+     [](const Settings& s) {
+       return !(s.convert_leaky_relu_to_dpu_version || s.convert_sigmoid_to_hard_sigmoid ||
+                s.convert_hard_sigmoid_to_dpu_version || s.convert_avg_pool_to_dpu_version ||
+                s.convert_reduce_mean_to_dpu_version || s.convert_softmax_to_dpu_version ||
+                s.convert_instance_norm_to_dpu_version || s.convert_clip_to_dpu_version);
+     }},
+    {"FoldRelu", [](const Settings& s) { return s.activation_symmetric; }},
+    {"ReplaceClip6Relu", [](const Settings& s) { return !s.include_cle; }},
+    {"AdjustBiasScale", [](const Settings& s) { return !s.int32_bias; }},
+    {"CopyBiasInit",
+     [](const Settings& s) {
+       return family(s.calibrate_method) != Family::kFloat || is_half(s.weight_type) || is_block(s.weight_type);
+     }},
+    {"FuseGelu", [](const Settings& s) { return s.skip_preprocess; }},
+    {"FuseInstanceNorm", [](const Settings& s) { return s.skip_preprocess; }},
+    {"FuseL2Norm", [](const Settings& s) { return s.skip_preprocess; }},
+    {"FuseLayerNorm", [](const Settings& s) { return s.skip_preprocess; }},
+    {"SimplifyModel", [](const Settings& s) { return s.skip_preprocess; }},
+    {"optimize_model", [](const Settings& s) { return s.skip_preprocess; }},
+};
+
+bool has_no_effect(const Settings& settings, const std::string& name) {
+  for (const auto& row : kWithoutEffect)
+    if (row.setting == name) return row.has_no_effect(settings);
+  return false;
+}
+
+std::string built_part(const std::string& name) {
+  for (const auto& row : kPartlyBuilt)
+    if (row.setting == name) return row.built;
+  return "built in part";
+}
+
+Status not_supported(const std::string& subject) { return unsupported(subject, ": known, not supported yet"); }
+
+/// One row of fields.def against its support column.
+Status check_field(Resolving& r, const Field& field) {
+  const Settings& s = r.settings;
+  const Origin origin = s.origin_of(field.name);
+  const Node value = field.value(s);
+  if (field.support == Support::kBuilt || is_off_value(field, value)) return {};
+  if (field.support == Support::kInert) {
+    if (is_users(origin)) r.diagnostics.notice("option-no-effect", field.name, field.doc);
+    return {};
+  }
+  if (field.support == Support::kPartly) {
+    if (!has_no_effect(s, field.name)) r.diagnostics.notice("option-partly-built", field.name, built_part(field.name));
+    return {};
+  }
+  if (is_users(origin))
+    return not_supported(cat("option ", field.name, " ", to_flow(value), origin_note(s, field.name)));
+  const bool is_absent = std::string_view(field.off) == "absent" && origin == Origin::kDefault;
+  const bool is_in_scope = (field.scope & scope::bit(s.quantizer)) != 0;
+  if (is_absent || !is_in_scope || has_no_effect(s, field.name)) return {};
+  r.diagnostics.notice("option-left-out", field.name,
+                       cat(to_flow(value), " by ", origin_name(origin), " is left out: known, not supported yet"));
+  return {};
+}
+
+/// Types wider than 16 bits and half types need the extended format (spec 01 E.1 step 10).
+Status check_wide_bits(const Settings& s) {
+  if (s.quant_format != QuantFormat::kQdq) return {};
+  for (const char* name : {"activation_type", "weight_type"}) {
+    const DataType type = name[0] == 'a' ? s.activation_type : s.weight_type;
+    if (type != DataType::kInt32 && type != DataType::kUInt32 && !is_half(type)) continue;
+    return invalid_argument(name, ": found ", enum_text(type), " with quant_format QuantFormat.QDQ, allowed is ",
+                            "ExtendedQuantFormat.QDQ");
+  }
+  return {};
+}
+
+/// What the XINT8 quantizer asks for (spec 01 A.4). Symmetries count only when they were given.
+Status check_npu_cnn(const Settings& s) {
+  if (s.quantizer != Quantizer::kNpuCnn) return {};
+  const struct {
+    const char* name;
+    bool is_refused;
+    const char* allowed;
+  } rules[] = {
+      {"per_channel", s.per_channel, "false"},
+      {"reduce_range", s.reduce_range, "false"},
+      {"weight_type", s.weight_type != DataType::kInt8, "QuantType.QInt8"},
+      {"WeightSymmetric", s.origins.contains("WeightSymmetric") && !s.weight_symmetric, "true"},
+      {"ActivationSymmetric", s.origins.contains("ActivationSymmetric") && !s.activation_symmetric, "true"},
+  };
+  for (const auto& rule : rules) {
+    if (!rule.is_refused) continue;
+    return invalid_argument(rule.name, ": found ", to_flow(value_of(s, rule.name)), origin_note(s, rule.name),
+                            " with enable_npu_cnn true, allowed is ", rule.allowed);
+  }
+  return {};
+}
+
+/// Methods that fit only one side (spec 01 A.3).
+Status check_methods(const Settings& s) {
+  if (s.calibrate_method == CalibrateMethod::kWeightMinMSE || s.calibrate_method == CalibrateMethod::kInt16MinMax) {
+    return invalid_argument("calibrate_method: found ", enum_text(s.calibrate_method),
+                            ", which is none for activations");
+  }
+  const OptMethod& weight = s.weight_calibrate_method;
+  if (!weight || *weight == CalibrateMethod::kMinMax || *weight == CalibrateMethod::kWeightMinMSE) return {};
+  return invalid_argument("WeightCalibrateMethod: found ", enum_text(*weight),
+                          ", allowed are CalibrationMethod.MinMax and ExtendedCalibrationMethod.MinMSE");
+}
+
+/// Each entry of TensorQuantOverrides is a list of maps (spec 01 D.6).
+Status check_overrides(const Settings& s) {
+  for (const Node::Entry& entry : s.tensor_quant_overrides.node.entries()) {
+    const std::string path = "TensorQuantOverrides." + entry.key;
+    if (!entry.value.is_list()) return wrong_kind(entry.value, "a list of maps").context(path);
+    for (const Node& item : entry.value.items()) {
+      QQ_RETURN_IF_ERROR(check_keys(
+          item, path,
+          {"quant_type", "axis", "scale", "zero_point", "symmetric", "reduce_range", "rmin", "rmax", "convert"}));
+    }
+  }
+  return {};
+}
+
+/// Numbers that a wrong value would carry far.
+Status check_numbers(const Settings& s) {
+  if (s.calib_data_size && *s.calib_data_size < 0) {
+    return invalid_argument("CalibDataSize: found ", *s.calib_data_size, ", allowed is 0 (all) or more");
+  }
+  if (s.calib_moving_average_constant < 0 || s.calib_moving_average_constant > 1) {
+    return invalid_argument("CalibMovingAverageConstant: found ", s.calib_moving_average_constant,
+                            ", allowed is 0 to 1");
+  }
+  if (s.percentile < 0 || s.percentile > 100) {
+    return invalid_argument("Percentile: found ", s.percentile, ", allowed is 0 to 100");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_restrictions(const Resolving& r) {
+  QQ_RETURN_IF_ERROR(check_methods(r.settings));
+  QQ_RETURN_IF_ERROR(check_wide_bits(r.settings));
+  QQ_RETURN_IF_ERROR(check_npu_cnn(r.settings));
+  QQ_RETURN_IF_ERROR(check_overrides(r.settings));
+  return check_numbers(r.settings);
+}
+
+Status check_not_built(const Resolving& r) {
+  const Settings& s = r.settings;
+  for (const auto& row : kNotBuilt) {
+    const Node value = value_of(s, row.setting);
+    const std::string text = value.is_text() ? value.as_text() : to_flow(value);
+    if (text != row.value) continue;
+    const std::string subject = row.named != nullptr ? cat("option ", row.named) : cat(row.setting, " ", text);
+    return not_supported(subject + origin_note(s, row.setting));
+  }
+  for (const auto& row : kBlocksNotBuilt)
+    if (row.is_used(s)) return not_supported(row.block);
+  return {};
+}
+
+Status check_support(Resolving& r) {
+  for (const Field& field : all_fields()) QQ_RETURN_IF_ERROR(check_field(r, field));
+  return {};
+}
+
+}  // namespace quarkq::config

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// What the settings become once they are seen together: the quantizer (spec 01 A.4), the defaults that "depends" stands
+// for in fields.def (kDependent below; spec 01 A.6, B.3, C), and the changes that another setting or the model forces
+// (spec 01 E.1).
+#include <array>
+
+#include "base/check.h"
+#include "config/resolve_steps.h"
+
+namespace quarkq::config {
+namespace {
+
+bool is_npu_cnn(const Settings& s) { return s.quantizer == Quantizer::kNpuCnn; }
+bool has_block_type(const Settings& s) { return is_block(s.weight_type) || is_block(s.activation_type); }
+
+/// Spec 01 C.4: what the calibration defaults are, by method. -1: the method has no such setting.
+struct MethodDefaults {
+  CalibrateMethod method;
+  bool range_symmetric;
+  int64_t num_bins;
+  bool optimize_mem;
+};
+constexpr MethodDefaults kMethodDefaults[] = {
+    {CalibrateMethod::kNonOverflow, true, -1, true},
+    {CalibrateMethod::kMinMSE, true, 2048, true},
+    {CalibrateMethod::kMinMax, false, -1, true},
+    {CalibrateMethod::kEntropy, false, 128, true},
+    {CalibrateMethod::kPercentile, true, 2048, true},
+    {CalibrateMethod::kDistribution, false, 2048, true},
+    {CalibrateMethod::kLayerWisePercentile, true, 2048, false},
+};
+
+const MethodDefaults& method_defaults(const Settings& s) {
+  for (const MethodDefaults& row : kMethodDefaults)
+    if (row.method == s.calibrate_method) return row;
+  return kMethodDefaults[2];
+}
+
+Node num_bins(const Settings& s) {
+  const int64_t bins = method_defaults(s).num_bins;
+  return bins < 0 ? Node() : Node(bins);
+}
+
+/// Weights of floating types keep their value under a Q/DQ pair; fast fine-tuning takes the pair off block types'
+/// option.
+Node add_pair_to_weight(const Settings& s) { return Node(is_half(s.weight_type) || is_block(s.weight_type)); }
+
+/// The four substitutes that the reference injects for its hardware flows (spec 01 E.1 step 26).
+Node injects_converts(const Settings& s) {
+  const bool is_extended = s.quant_format == QuantFormat::kExtendedQdq && !s.bf16_qdq_to_cast && !s.enable_vaiml_bf16;
+  return Node(s.enable_npu_cnn || s.enable_npu_transformer || is_extended);
+}
+
+Node int32_bias(const Settings& s) {
+  if (is_npu_cnn(s)) return Node(false);
+  if (s.quantizer == Quantizer::kNpuTransformer) return Node(true);
+  const bool is_float = is_half(s.weight_type) || is_block(s.weight_type) || s.weight_type == DataType::kFloat8E4M3Fn;
+  return Node(!is_float);
+}
+
+Node activation_symmetric(const Settings& s) { return Node(is_half(s.activation_type) || is_block(s.activation_type)); }
+Node weight_symmetric(const Settings& s) { return Node(is_signed_or_float(s.weight_type)); }
+Node for_npu_cnn(const Settings& s) { return Node(is_npu_cnn(s)); }
+Node method_symmetric(const Settings& s) { return Node(method_defaults(s).range_symmetric); }
+Node method_optimize_mem(const Settings& s) { return Node(method_defaults(s).optimize_mem); }
+Node as_optimize_model(const Settings& s) { return Node(s.optimize_model); }
+Node as_vaiml(const Settings& s) { return Node(s.enable_vaiml_bf16); }
+Node as_fp16(const Settings& s) { return Node(s.quantize_fp16); }
+Node as_block_type(const Settings& s) { return Node(has_block_type(s)); }
+Node const_b_only(const Settings& s) { return Node(s.enable_npu_transformer || s.quantizer == Quantizer::kDynamic); }
+Node never(const Settings&) { return Node(false); }
+
+/// One row per "depends" in fields.def. Rows are filled from the top, so that a row may read those above it.
+constexpr struct {
+  const char* option;
+  Node (*value)(const Settings&);
+  const char* rule;
+} kDependent[] = {
+    {"ActivationSymmetric", activation_symmetric, "true for float16, bfloat16, BFP and MX activations"},
+    {"WeightSymmetric", weight_symmetric, "true for signed integer and floating weights"},
+    {"QuantizeFP16", never, "true for a model whose tensors are all float16"},
+    {"UseFP32Scale", as_fp16, "as QuantizeFP16"},
+    {"FoldBatchNorm", as_optimize_model, "as optimize_model"},
+    {"BF16QDQToCast", as_vaiml, "as EnableVaimlBF16"},
+    {"ConvertBNToConv", injects_converts, "true for NPU flags and the extended format"},
+    {"ConvertReduceMeanToGlobalAvgPool", injects_converts, "true for NPU flags and the extended format"},
+    {"SplitLargeKernelPool", injects_converts, "true for NPU flags and the extended format"},
+    {"ConvertSplitToSlice", injects_converts, "true for NPU flags and the extended format"},
+    {"MatMulConstBOnly", const_b_only, "true for transformers and dynamic quantization"},
+    {"AddQDQPairToWeight", add_pair_to_weight, "true for floating weights"},
+    {"CalibTensorRangeSymmetric", method_symmetric, "by calibrate_method"},
+    {"NumBins", num_bins, "by calibrate_method"},
+    {"CalibOptimizeMem", method_optimize_mem, "by calibrate_method"},
+    {"Int32Bias", int32_bias, "false for XINT8 and for floating weights"},
+    {"ConvertLeakyReluToDPUVersion", for_npu_cnn, "true for XINT8"},
+    {"ConvertSigmoidToHardSigmoid", for_npu_cnn, "true for XINT8"},
+    {"ConvertHardSigmoidToDPUVersion", for_npu_cnn, "true for XINT8"},
+    {"ConvertAvgPoolToDPUVersion", for_npu_cnn, "true for XINT8"},
+    {"ConvertReduceMeanToDPUVersion", for_npu_cnn, "true for XINT8"},
+    {"AdjustShiftCut", for_npu_cnn, "true for XINT8"},
+    {"AdjustShiftBias", for_npu_cnn, "true for XINT8"},
+    {"AdjustShiftRead", for_npu_cnn, "true for XINT8"},
+    {"AdjustShiftWrite", for_npu_cnn, "true for XINT8"},
+    {"AdjustHardSigmoid", for_npu_cnn, "true for XINT8"},
+    {"AdjustShiftSwish", for_npu_cnn, "true for XINT8"},
+    {"AlignConcat", for_npu_cnn, "true for XINT8"},
+    {"AlignPool", for_npu_cnn, "true for XINT8"},
+    {"AlignPad", for_npu_cnn, "true for XINT8"},
+    {"AlignSlice", for_npu_cnn, "true for XINT8"},
+    {"RefineBlockAxis", as_block_type, "true for BFP and MX types"},
+};
+
+bool is_set(const Settings& s, const std::string& name) { return s.origins.contains(name); }
+
+void force_with_warning(Resolving& r, const std::string& name, const Node& value, const std::string& why) {
+  r.diagnostics.warn("setting-forced", name, cat("is ", to_flow(value), ": ", why));
+  force(r, name, value);
+}
+
+/// One row of spec 01 A.4. kAny: the flag does not matter; rows are tried from the top.
+enum class Flag { kAny, kNpuCnn, kNpuTransformer };
+constexpr struct {
+  bool is_float;
+  QuantFormat format;
+  Flag flag;
+  Quantizer quantizer;
+} kDispatch[] = {
+    {true, QuantFormat::kQdq, Flag::kNpuTransformer, Quantizer::kNpuTransformer},
+    {true, QuantFormat::kQdq, Flag::kAny, Quantizer::kCpu},
+    {true, QuantFormat::kExtendedQdq, Flag::kAny, Quantizer::kExtended},
+    {true, QuantFormat::kQOperator, Flag::kAny, Quantizer::kQOperator},
+    {false, QuantFormat::kQdq, Flag::kNpuCnn, Quantizer::kNpuCnn},
+    {false, QuantFormat::kQdq, Flag::kAny, Quantizer::kCpu},
+    {false, QuantFormat::kExtendedQdq, Flag::kAny, Quantizer::kExtended},
+    {false, QuantFormat::kQOperator, Flag::kAny, Quantizer::kQOperator},
+};
+
+bool holds(Flag flag, const Settings& s) {
+  if (flag == Flag::kNpuCnn) return s.enable_npu_cnn;
+  return flag == Flag::kAny || s.enable_npu_transformer;
+}
+
+/// A float16 model is quantized as it is, and not optimized (spec 01 E.1 step 13).
+void force_fp16(Resolving& r) {
+  Settings& s = r.settings;
+  if (r.facts.all_float16 && !s.convert_fp16_to_fp32 && !s.quantize_fp16) {
+    force_with_warning(r, "QuantizeFP16", Node(true), "all tensors of the model are float16");
+  }
+  if (s.quantize_fp16 && s.optimize_model) {
+    force_with_warning(r, "optimize_model", Node(false), "a float16 model is not optimized");
+  }
+}
+
+}  // namespace
+
+Quantizer choose_quantizer(const Settings& s) {
+  if (s.use_dynamic_quant) return Quantizer::kDynamic;
+  if (s.use_matmul_nbits) return Quantizer::kMatMulNBits;
+  const Family kind = s.int16_scale && !s.enable_npu_cnn ? Family::kInt16 : family(s.calibrate_method);
+  const bool is_float = kind == Family::kFloat || kind == Family::kLayerwise;
+  for (const auto& row : kDispatch)
+    if (row.is_float == is_float && row.format == s.quant_format && holds(row.flag, s)) return row.quantizer;
+  QQ_CHECK(false);
+  return Quantizer::kCpu;
+}
+
+Status force_before_quantizer(Resolving& r) {
+  Settings& s = r.settings;
+  if (s.crypto_mode && s.optimize_model) force_with_warning(r, "optimize_model", Node(false), "crypto_mode is true");
+  force_fp16(r);
+  if (s.include_fast_ft && !s.include_auto_mp) {
+    const Node value(is_half(s.weight_type));
+    if (is_set(s, "AddQDQPairToWeight") && Node(s.add_qdq_pair_to_weight) != value) {
+      r.diagnostics.warn("setting-forced", "AddQDQPairToWeight",
+                         cat("is ", to_flow(value), ": include_fast_ft is true"));
+    }
+    force(r, "AddQDQPairToWeight", value);
+  }
+  s.asked_quant_format = s.quant_format;
+  const bool has_overrides = !s.tensor_quant_overrides.node.entries().empty() || !s.specific_layers.empty() ||
+                             !s.layer_types.empty();
+  if (has_overrides && s.quant_format == QuantFormat::kQdq) {
+    force_with_warning(r, "quant_format", Node("ExtendedQuantFormat.QDQ"), "there are settings for single tensors");
+  }
+  return {};
+}
+
+void fill_dependent_defaults(Resolving& r) {
+  for (const auto& row : kDependent) {
+    if (is_set(r.settings, row.option)) continue;
+    const Status status = find_field(row.option)->assign(row.value(r.settings), r.settings);
+    QQ_CHECK(status.ok());
+  }
+}
+
+Status force_after_defaults(Resolving& r) {
+  Settings& s = r.settings;
+  if (has_block_type(s) && s.int32_bias) {
+    force_with_warning(r, "Int32Bias", Node(false), "BFP and MX types have no int32 bias");
+  }
+  if (s.int16_bias && !s.int32_bias) force_with_warning(r, "Int32Bias", Node(true), "Int16Bias is true");
+  if (s.int16_scale && s.enable_npu_cnn) {
+    force_with_warning(r, "Int16Scale", Node(false), "enable_npu_cnn is true");
+  }
+  if (!is_npu_cnn(s)) return {};
+  for (const char* name : {"ActivationSymmetric", "WeightSymmetric"}) {
+    if (!value_of(s, name).as_bool()) force(r, name, Node(true));
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> dependent_rules() {
+  std::vector<std::pair<std::string, std::string>> rules;
+  for (const auto& row : kDependent) rules.emplace_back(row.option, row.rule);
+  return rules;
+}
+
+}  // namespace quarkq::config

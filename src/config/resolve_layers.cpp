@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// global_config and algo_config said in terms of fields and options. Source: spec 01 A.3, A.7, C.13, D.2.
+#include <algorithm>
+
+#include "config/algorithms.h"
+#include "config/resolve_steps.h"
+
+namespace quarkq::config {
+namespace {
+
+/// Activation method by method and scale of the global input_tensors (spec 01 A.3).
+Result<CalibrateMethod> activation_method(const TensorSpec& spec) {
+  switch (spec.calibration_method) {
+    case CalibMethod::kMinMSE: return CalibrateMethod::kMinMSE;
+    case CalibMethod::kPercentile: return CalibrateMethod::kPercentile;
+    case CalibMethod::kEntropy: return CalibrateMethod::kEntropy;
+    case CalibMethod::kDistribution: return CalibrateMethod::kDistribution;
+    case CalibMethod::kLayerwisePercentile: return CalibrateMethod::kLayerWisePercentile;
+    case CalibMethod::kMinMax: break;
+  }
+  if (spec.scale_type == ScaleType::kInt16) {
+    return invalid_argument("global_config.input_tensors: found calibration_method CalibMethod.MinMax with scale_type ",
+                            "ScaleType.Int16, allowed are ScaleType.Float32 and ScaleType.PowerOf2");
+  }
+  return spec.scale_type == ScaleType::kPowerOf2 ? CalibrateMethod::kNonOverflow : CalibrateMethod::kMinMax;
+}
+
+bool is_8_bit(DataType type) { return type == DataType::kInt8 || type == DataType::kUInt8; }
+
+/// Spec 01 A.7: attributes that a data type name stands for. BFP16 stands for the operator's own defaults.
+constexpr struct {
+  const char* data_type;
+  const char* option;
+  const char* attributes;
+} kBlockAttributes[] = {
+    {"MX4", "BFPAttributes", "{bfp_method: to_bfp_prime, axis: 1, bit_width: 11, block_size: 16, sub_block_size: 2, "
+                             "sub_block_shift_bits: 1, rounding_mode: 2}"},
+    {"MX6", "BFPAttributes", "{bfp_method: to_bfp_prime, axis: 1, bit_width: 13, block_size: 16, sub_block_size: 2, "
+                             "sub_block_shift_bits: 1, rounding_mode: 2}"},
+    {"MX9", "BFPAttributes", "{bfp_method: to_bfp_prime, axis: 1, bit_width: 16, block_size: 16, sub_block_size: 2, "
+                             "sub_block_shift_bits: 1, rounding_mode: 2}"},
+    {"MXFP4E2M1", "MXAttributes", "{element_dtype: fp4_e2m1, axis: 1, block_size: 32, rounding_mode: 2}"},
+    {"MXFP6E3M2", "MXAttributes", "{element_dtype: fp6_e3m2, axis: 1, block_size: 32, rounding_mode: 2}"},
+    {"MXFP6E2M3", "MXAttributes", "{element_dtype: fp6_e2m3, axis: 1, block_size: 32, rounding_mode: 2}"},
+    {"MXFP8E5M2", "MXAttributes", "{element_dtype: fp8_e5m2, axis: 1, block_size: 32, rounding_mode: 2}"},
+    {"MXFP8E4M3", "MXAttributes", "{element_dtype: fp8_e4m3, axis: 1, block_size: 32, rounding_mode: 2}"},
+    {"MXInt8", "MXAttributes", "{element_dtype: int8, axis: 1, block_size: 32, rounding_mode: 2}"},
+};
+
+/// Both sides must name the same block format: one set of attributes serves both.
+Status map_block_attributes(Resolving& r, const TensorSpec& input, const TensorSpec& weight, Origin origin) {
+  if (r.config.options.bfp_attributes || r.config.options.mx_attributes) return {};
+  for (const auto& row : kBlockAttributes) {
+    const bool input_has = input.data_type == row.data_type;
+    const bool weight_has = weight.data_type == row.data_type;
+    if (input_has && weight_has) return set_value(r.settings, row.option, literal(row.attributes), origin);
+    if (input_has && is_block(weight.type)) {
+      return invalid_argument("global_config: found input_tensors ", input.data_type, " and weight ", weight.data_type,
+                              ", allowed are equal block formats, or ", row.option, " in extra_options");
+    }
+  }
+  return {};
+}
+
+/// Warnings of spec 01 A.3 about methods that do not fit the scale.
+void warn_about_methods(Resolving& r, const TensorSpec& spec, const std::string& role) {
+  const bool is_mse = spec.calibration_method == CalibMethod::kMinMSE;
+  const bool is_pow2 = spec.scale_type == ScaleType::kPowerOf2;
+  const std::string subject = "global_config." + role;
+  if (spec.scale_type == ScaleType::kFloat32 && is_mse && role == "input_tensors") {
+    r.diagnostics.warn("method-changed", subject, "MinMSE with float scales is taken as the power-of-two MinMSE");
+  }
+  if (is_pow2 && !is_mse && spec.calibration_method != CalibMethod::kMinMax) {
+    r.diagnostics.warn("method-mismatch", subject, "power-of-two scales go with MinMSE or MinMax");
+  }
+  if (spec.quant_granularity == QuantGranularity::kGroup) {
+    r.diagnostics.warn("setting-no-effect", subject + ".quant_granularity", "Group is taken as Tensor");
+  }
+}
+
+/// Weights have a method of their own only with float scales.
+Status map_weight_method(Resolving& r, const TensorSpec& weight, Origin origin) {
+  if (weight.scale_type != ScaleType::kFloat32) {
+    if (r.config.options.weight_calibrate_method) {
+      r.diagnostics.warn("option-no-effect", "WeightCalibrateMethod",
+                         "weights without float scales follow the activations");
+    }
+    return {};
+  }
+  const bool is_mse = weight.calibration_method == CalibMethod::kMinMSE;
+  const auto method = is_mse ? CalibrateMethod::kWeightMinMSE : CalibrateMethod::kMinMax;
+  return set_value(r.settings, "WeightCalibrateMethod", Node(enum_text(method)), origin);
+}
+
+/// Copies class defaults and given parameters of `algorithm` where extra_options has no value of its own.
+Status merge_params(Resolving& r, const Algorithm& algorithm, const AlgorithmInfo& info, Origin origin) {
+  const bool has_map = *info.option != '\0';
+  Node params = has_map ? value_of(r.settings, info.option) : Node(Node::Map{});
+  for (const AlgorithmParam& param : algorithm_params(algorithm.name)) {
+    const Node* given = algorithm.params.find(param.name);
+    const bool is_silent = given == nullptr && *param.by_default == '\0';
+    const bool is_set = has_map ? params.find(param.key) != nullptr : r.config.origins.contains(param.key);
+    if (is_silent || is_set) continue;
+    const Node value = given != nullptr ? *given : literal(param.by_default);
+    if (has_map) {
+      params = params.with(param.key, value);
+    } else {
+      QQ_RETURN_IF_ERROR(set_value(r.settings, param.key, value, given != nullptr ? origin : Origin::kDefault));
+    }
+  }
+  if (std::string_view(info.option) == "FastFinetune" && params.find("OptimAlgorithm") == nullptr) {
+    params = params.with("OptimAlgorithm", Node(algorithm.name));
+  }
+  return has_map ? set_value(r.settings, info.option, params, origin) : Status();
+}
+
+}  // namespace
+
+Status map_global_config(Resolving& r) {
+  if (r.config.mode != QuantConfig::Mode::kLayers) return {};
+  const TensorSpec& input = *r.config.global_config->input_tensors;
+  const TensorSpec& weight = *r.config.global_config->weight;
+  const Origin origin = r.config.origin_of("global_config");
+  warn_about_methods(r, input, "input_tensors");
+  warn_about_methods(r, weight, "weight");
+  QQ_TRY(const CalibrateMethod method, activation_method(input));
+  const bool is_standard = is_8_bit(input.type) && is_8_bit(weight.type);
+  const bool is_pow2 = input.scale_type == ScaleType::kPowerOf2 && weight.scale_type == ScaleType::kPowerOf2;
+  const std::pair<const char*, Node> values[] = {
+      {"calibrate_method", Node(enum_text(method))},
+      {"quant_format", Node(enum_text(is_standard ? QuantFormat::kQdq : QuantFormat::kExtendedQdq))},
+      {"activation_type", Node(enum_text(input.type))},
+      {"weight_type", Node(enum_text(weight.type))},
+      {"per_channel", Node(weight.quant_granularity == QuantGranularity::kChannel)},
+      {"enable_npu_cnn", Node(is_pow2)},
+  };
+  for (const auto& [name, value] : values) QQ_RETURN_IF_ERROR(set_value(r.settings, name, value, origin));
+  QQ_RETURN_IF_ERROR(set_value(r.settings, "include_cle", Node(false), Origin::kDefault));
+  QQ_RETURN_IF_ERROR(map_weight_method(r, weight, origin));
+  return map_block_attributes(r, input, weight, origin);
+}
+
+Status merge_algorithms(Resolving& r) {
+  const Origin origin = r.config.origin_of("algo_config");
+  const Algorithm* fine_tuning = nullptr;
+  for (const Algorithm& algorithm : r.config.algo_config) {
+    const AlgorithmInfo& info = *find_algorithm(algorithm.name);
+    const bool is_fine_tuning = std::string_view(info.option) == "FastFinetune";
+    if (is_fine_tuning && fine_tuning != nullptr) {
+      r.diagnostics.warn("setting-no-effect", "algo_config",
+                         cat(algorithm.name, " is left out, ", fine_tuning->name, " was listed first"));
+      continue;
+    }
+    if (is_fine_tuning) fine_tuning = &algorithm;
+    QQ_RETURN_IF_ERROR(set_value(r.settings, info.flag, Node(true), origin));
+    QQ_RETURN_IF_ERROR(merge_params(r, algorithm, info, origin).context("algo_config " + algorithm.name));
+  }
+  return {};
+}
+
+Status take_layers(Resolving& r) {
+  Settings& s = r.settings;
+  const QuantConfig& config = r.config;
+  if (config.mode == QuantConfig::Mode::kLayers) {  // both symmetries come from global_config alone (spec 01 C-076)
+    s.activation_symmetric = config.global_config->input_tensors->symmetric;
+    s.weight_symmetric = config.global_config->weight->symmetric;
+    s.origins["ActivationSymmetric"] = s.origins["WeightSymmetric"] = config.origin_of("global_config");
+    if (config.global_config->weight->scale_type != ScaleType::kFloat32) s.weight_calibrate_method.reset();
+  }
+  for (const std::string& name : s.nodes_to_exclude) {
+    const auto kind = name.starts_with('^') ? Selector::Kind::kPattern : Selector::Kind::kName;
+    s.exclude_selectors.push_back({kind, name, {}, {}});
+  }
+  QQ_TRY(const std::vector<Selector> subgraphs, read_selectors(s.subgraphs_to_exclude.node, "subgraphs_to_exclude"));
+  s.exclude_selectors.insert(s.exclude_selectors.end(), subgraphs.begin(), subgraphs.end());
+  s.exclude_selectors.insert(s.exclude_selectors.end(), config.exclude.begin(), config.exclude.end());
+  s.specific_layers = config.specific_layer_config;
+  for (const LayerRule& rule : config.layer_type_config) {
+    if (rule.config) s.layer_types.push_back(rule);
+    if (!rule.config) s.exclude_op_types.insert(s.exclude_op_types.end(), rule.op_types.begin(), rule.op_types.end());
+  }
+  s.calibration = config.calibration;
+  s.evaluation_dir = config.evaluation_dir;
+  s.preprocess = config.preprocess;
+  s.input_model_path = config.input_model_path;
+  s.output_model_path = config.output_model_path;
+  if (config.calibration.random.has_value() && !config.options.use_random_data) {
+    const Origin origin = config.origin_of("calibration.random");
+    QQ_RETURN_IF_ERROR(set_value(s, "UseRandomData", Node(*config.calibration.random), origin));
+  }
+  if (config.evaluation_dir && !config.options.eval_metrics) {
+    return set_value(s, "EvalMetrics", Node(true), config.origin_of("evaluation.dir"));
+  }
+  return {};
+}
+
+}  // namespace quarkq::config

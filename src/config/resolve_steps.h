@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The steps of resolve(), in the order in which it calls them. Only resolve*.cpp include this.
+#pragma once
+
+#include "config/fields.h"
+#include "config/resolve.h"
+
+namespace quarkq::config {
+
+/// Everything the steps work on.
+struct Resolving {
+  const QuantConfig& config;
+  const ModelFacts& facts;
+  Diagnostics& diagnostics;
+  Settings settings;
+};
+
+// resolve.cpp: takes over what was asked.
+void take_defaults(Resolving& r);
+Status take_fields_and_options(Resolving& r);
+
+// resolve_layers.cpp: global_config and algo_config in terms of fields and options (spec 01 A.3, A.7, C.13, D.2).
+Status map_global_config(Resolving& r);
+Status merge_algorithms(Resolving& r);
+Status take_layers(Resolving& r);
+
+// resolve_defaults.cpp: quantizer, forced changes (E.1 steps 11 to 14, 25b, 26) and defaults that depend on others.
+Status force_before_quantizer(Resolving& r);
+void fill_dependent_defaults(Resolving& r);
+Status force_after_defaults(Resolving& r);
+/// The names in the table of dependent defaults, and what each says about its rule.
+std::vector<std::pair<std::string, std::string>> dependent_rules();
+
+// resolve_checks.cpp: contradictions, and what is not built.
+Status check_restrictions(const Resolving& r);
+Status check_not_built(const Resolving& r);
+Status check_support(Resolving& r);
+
+/// Sets one value by name with the origin kForced. REQUIRES: a row of that name and a value of its type.
+void force(Resolving& r, const std::string& name, const Node& value);
+/// Sets one value by name. An error names the setting.
+Status set_value(Settings& settings, const std::string& name, const Node& value, Origin origin);
+Node value_of(const Settings& settings, const std::string& name);
+/// " (preset XINT8)", " (file)" ...: how messages name the origin of a setting; "" for a default.
+std::string origin_note(const Settings& settings, const std::string& name);
+
+}  // namespace quarkq::config

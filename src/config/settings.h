@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Settings: what holds in one run, each value decided. resolve() makes it; nothing changes it afterwards.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/field_types.h"
+#include "config/layer_config.h"
+#include "config/quant_config.h"
+#include "config/quirks.h"
+
+namespace quarkq::config {
+
+struct Settings {
+  // One member per row of fields.def, fields first: per_channel, calibrate_method, ..., percentile, align_concat, ...
+#define LEGACY(member, Type, by_default, support, off, doc) Type member{};
+#include "config/fields.def"
+#define OPTION(member, Key, Type, by_default, category, scope, support, off, doc) Type member{};
+#include "config/fields.def"
+
+  QuantConfig::Mode mode = QuantConfig::Mode::kFields;
+  std::string preset;  ///< empty: none
+  Quantizer quantizer = Quantizer::kCpu;
+  /// quant_format before overrides turned it into the extended one. The default op set depends on this one (01 E.1 step
+  /// 24).
+  QuantFormat asked_quant_format = QuantFormat::kQdq;
+  /// nodes_to_exclude, subgraphs_to_exclude and exclude together, in this order.
+  std::vector<Selector> exclude_selectors;
+  std::vector<std::string> exclude_op_types;  ///< from layer_type_config entries without a config
+  std::vector<LayerRule> specific_layers, layer_types;
+  CalibrationBlock calibration;
+  std::optional<std::string> evaluation_dir;
+  ToolBlock tool;
+  Node preprocess;
+  std::optional<std::string> input_model_path, output_model_path;
+  bool compat = false;
+  Quirks quirks;
+  std::map<std::string, Origin> origins;  ///< by key or field; absent: default
+
+  bool quirk(Quirk id) const { return quirks[id]; }
+  Origin origin_of(const std::string& name) const {
+    const auto found = origins.find(name);
+    return found == origins.end() ? Origin::kDefault : found->second;
+  }
+};
+
+}  // namespace quarkq::config

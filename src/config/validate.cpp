@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// One table of rules about single settings (kRules), the scope column of fields.def, and the name selectors.
+#include "config/validate.h"
+
+#include <algorithm>
+
+#include "config/fields.h"
+
+namespace quarkq::config {
+namespace {
+
+constexpr const char* kNoEffect = "option-no-effect";
+constexpr const char* kConflict = "setting-conflict";
+
+bool is_pow2(const Settings& s) { return family(s.calibrate_method) == Family::kPow2; }
+bool averages(const Settings& s) {
+  return s.calibrate_method == CalibrateMethod::kMinMax || s.calibrate_method == CalibrateMethod::kNonOverflow;
+}
+bool uses(const Settings& s, DataType type) { return s.activation_type == type || s.weight_type == type; }
+
+/// When `setting` was asked for and `applies`, it is a finding.
+constexpr struct {
+  const char* setting;
+  const char* id;
+  bool (*applies)(const Settings&);
+  const char* text;
+} kRules[] = {
+    {"FoldRelu", kNoEffect, [](const Settings& s) { return s.fold_relu && s.activation_symmetric; },
+     "folds nothing while ActivationSymmetric is true"},
+    {"ReplaceClip6Relu", kNoEffect, [](const Settings& s) { return s.replace_clip6_relu && !s.include_cle; },
+     "needs include_cle"},
+    {"CalibMovingAverage", kNoEffect, [](const Settings& s) { return s.calib_moving_average && !averages(s); },
+     "goes with the methods MinMax and NonOverflow"},
+    {"CalibMovingAverageConstant", kNoEffect, [](const Settings& s) { return !s.calib_moving_average; },
+     "needs CalibMovingAverage true"},
+    {"RandomDataReaderInputShape", kNoEffect, [](const Settings& s) { return !s.use_random_data; },
+     "needs UseRandomData true"},
+    {"RandomDataReaderInputDataRange", kNoEffect, [](const Settings& s) { return !s.use_random_data; },
+     "needs UseRandomData true"},
+    {"QDQOpTypePerChannelSupportToAxis", kNoEffect, [](const Settings& s) { return !s.per_channel; },
+     "needs per_channel true"},
+    {"BFPAttributes", kNoEffect, [](const Settings& s) { return !uses(s, DataType::kBfp); }, "no type is QBFP"},
+    {"MXAttributes", kNoEffect, [](const Settings& s) { return !uses(s, DataType::kMx); }, "no type is QMX"},
+    {"Int32Bias", kNoEffect, [](const Settings& s) { return s.int32_bias && !s.quantize_bias; },
+     "QuantizeBias is false"},
+    {"UsePowerOf2Scale", kNoEffect, [](const Settings& s) { return !is_pow2(s); },
+     "goes with the methods PowerOfTwoMethod.*"},
+    {"MinMSEModePof2Scale", kNoEffect, [](const Settings& s) { return s.calibrate_method != CalibrateMethod::kMinMSE; },
+     "goes with the method PowerOfTwoMethod.MinMSE"},
+    {"UseFP32Scale", kNoEffect, [](const Settings& s) { return s.use_fp32_scale && !s.quantize_fp16; },
+     "needs QuantizeFP16"},
+    {"enable_npu_cnn", kNoEffect,
+     [](const Settings& s) { return s.enable_npu_cnn && s.quantizer != Quantizer::kNpuCnn; },
+     "chooses no quantizer without a power-of-two method and QuantFormat.QDQ"},
+    {"enable_npu_transformer", kConflict,
+     [](const Settings& s) { return s.enable_npu_transformer && s.enable_npu_cnn; }, "enable_npu_cnn is true too"},
+    {"OpTypesToExcludeOutputQuantization", kNoEffect, [](const Settings& s) { return s.weights_only; },
+     "WeightsOnly is true: no output is quantized"},
+    {"NodesToExcludeOutputQuantization", kNoEffect, [](const Settings& s) { return s.weights_only; },
+     "WeightsOnly is true: no output is quantized"},
+    {"UseRandomData", kConflict, [](const Settings& s) { return s.use_random_data && s.calibration.dir.has_value(); },
+     "calibration.dir is given and holds"},
+    {"extra_op_types_to_quantize", kNoEffect,
+     [](const Settings& s) { return s.quantize_all_op_types && !s.extra_op_types_to_quantize.empty(); },
+     "QuantizeAllOpTypes is true: all op types are in"},
+};
+
+std::string quantizers_of(unsigned bits) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i <= static_cast<unsigned>(Quantizer::kQOperator); ++i) {
+    const auto quantizer = static_cast<Quantizer>(i);
+    if ((bits & scope::bit(quantizer)) != 0) names.push_back(quantizer_name(quantizer));
+  }
+  return join(names, ", ");
+}
+
+/// Options that this quantizer does not read. Off values say nothing, so they are no finding.
+void check_scopes(const Settings& settings, Diagnostics& diagnostics) {
+  for (const Field& field : all_fields()) {
+    const bool is_read = (field.scope & scope::bit(settings.quantizer)) != 0;
+    if (is_read || settings.origin_of(field.name) == Origin::kDefault || is_off_value(field, field.value(settings)))
+      continue;
+    diagnostics.warn(kNoEffect, field.name, cat("has an effect with the quantizers ", quantizers_of(field.scope),
+                                                " only; this is ", quantizer_name(settings.quantizer)));
+  }
+}
+
+void check_selectors(const Settings& settings, Diagnostics& diagnostics) {
+  const std::vector<std::string>& wanted = settings.nodes_to_quantize;
+  for (const Selector& selector : settings.exclude_selectors) {
+    const bool is_pattern = selector.kind == Selector::Kind::kPattern;
+    if (is_pattern && selector.text.find(".*") == std::string::npos) {
+      diagnostics.warn(kNoEffect, selector.text, "is dropped: a pattern needs .* in it");
+    }
+    if (std::find(wanted.begin(), wanted.end(), selector.text) != wanted.end()) {
+      diagnostics.warn(kConflict, selector.text, "is in nodes_to_quantize and excluded: excluded holds");
+    }
+  }
+}
+
+}  // namespace
+
+void validate(const Settings& settings, Diagnostics& diagnostics) {
+  for (const auto& rule : kRules) {
+    if (settings.origin_of(rule.setting) == Origin::kDefault || !rule.applies(settings)) continue;
+    diagnostics.warn(rule.id, rule.setting, rule.text);
+  }
+  check_scopes(settings, diagnostics);
+  check_selectors(settings, diagnostics);
+}
+
+}  // namespace quarkq::config

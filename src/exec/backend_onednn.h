@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The oneDNN seam: convolutions (and products as 1x1 convolutions) on channels-last buffers. Nothing else in quarkq sees
+// oneDNN, whose interface differs between 2.x and 3.x. Forms chosen are bitwise stable over threads (design: ADR 0001).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "exec/op_def.h"
+
+namespace quarkq::exec {
+
+/// A forward convolution or, with `transposed`, its transpose. Spatial lists have one entry per spatial dimension.
+struct ConvProblem {
+  ir::Shape source;    ///< [N, C, spatial...] in ONNX order; memory is channels-last
+  ir::Shape weights;   ///< [O, I/group, kernel...]; transposed: [I, O/group, kernel...]
+  ir::Shape result;    ///< [N, O, spatial...]; memory is channels-last
+  std::vector<int64_t> strides, dilations;  ///< dilation 1 is dense
+  std::vector<int64_t> pads_begin, pads_end;
+  int64_t groups = 1;
+  bool has_bias = false;
+  bool transposed = false;
+  std::vector<PostOp> post_ops;  ///< kAdd operands have the result's shape and layout
+  /// Strides of `weights` in elements when they are not row-major in ONNX order; empty otherwise.
+  ir::Shape weight_strides;
+};
+
+/// A convolution made ready. Weights are packed once when they are known, else in every call.
+class Convolution {
+ public:
+  /// kUnsupported when oneDNN has no fast form (its reference code is refused when post-ops are asked for).
+  /// `weights`: constant data in the order of `problem`, or null when they only come with a call.
+  static Result<std::shared_ptr<Convolution>> make(const ConvProblem& problem, const float* weights);
+  virtual ~Convolution() = default;
+
+  /// Bytes of scratch a call needs.
+  virtual size_t scratch_bytes() const = 0;
+  /// `weights` is read only when make() got none; `bias` when the problem has one; `added` as kAdd post-ops ask.
+  virtual void run(const float* source, const float* weights, const float* bias, const std::vector<const float*>& added,
+                   float* result, std::byte* scratch) = 0;
+};
+
+}  // namespace quarkq::exec

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include "exec/compile.h"
+
+#include <algorithm>
+
+#include "exec/compiler.h"
+#include "ir/topo.h"
+
+namespace quarkq::exec {
+
+Result<Program> compile(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
+                        const CompileRequest& request) {
+  return Compiler(graph, opsets, request).compile();
+}
+
+Result<Program> Compiler::compile() {
+  tapped_.resize(graph_.value_count());
+  fetched_.resize(graph_.value_count());
+  for (const ir::ValueId value : request_.taps) tapped_[static_cast<size_t>(value.index)] = true;
+  for (const ir::ValueId value : request_.fetches) fetched_[static_cast<size_t>(value.index)] = true;
+  QQ_RETURN_IF_ERROR(bind_feeds());
+  for (const ir::ValueId value : graph_.initializers()) {
+    if (!held(value).known) hold_constant(value, *graph_.value(value).constant);
+  }
+  const std::vector<bool> needed = needed_nodes();
+  QQ_TRY(const std::vector<ir::NodeId> order, ir::execution_order(graph_));
+  for (const ir::NodeId id : order) {
+    if (!needed[static_cast<size_t>(id.index)] || done_[static_cast<size_t>(id.index)]) continue;
+    QQ_RETURN_IF_ERROR(add_node(graph_.node(id)));
+  }
+  return finish();
+}
+
+Status Compiler::bind_feeds() {
+  for (const Feed& feed : request_.feeds) {
+    Result<int64_t> count = ir::element_count(feed.dims);
+    if (!count.ok()) return count.status();
+    const int slot = new_slot(storage_bytes(feed.type, count.value()));
+    slots_[static_cast<size_t>(slot)].is_feed = true;
+    held(feed.value) = {true, false, feed.type, feed.dims, Layout::kPlain, slot, nullptr};
+    program_.feed_slots_.push_back(slot);
+    program_.feeds_.push_back({feed.type, feed.dims, Layout::kPlain, nullptr});
+    program_.feed_names_.push_back(graph_.value(feed.value).name);
+    tap(feed.value, -1);
+  }
+  return Status();
+}
+
+std::vector<bool> Compiler::needed_nodes() const {
+  std::vector<bool> needed(graph_.node_count());
+  std::vector<ir::ValueId> open = request_.fetches;
+  open.insert(open.end(), request_.taps.begin(), request_.taps.end());
+  while (!open.empty()) {
+    const ir::ValueId value = open.back();
+    open.pop_back();
+    const ir::Node* producer = graph_.producer(value);
+    if (producer == nullptr || held(value).known || needed[static_cast<size_t>(producer->id.index)]) continue;
+    needed[static_cast<size_t>(producer->id.index)] = true;
+    for (const ir::ValueId input : producer->inputs) {
+      if (input.valid()) open.push_back(input);
+    }
+    for (const ir::Capture& capture : producer->captures) open.push_back(capture.outer);
+  }
+  return needed;
+}
+
+int64_t Compiler::opset_of(const ir::Node& node) const {
+  const auto found = opsets_.find(node.domain);
+  return found == opsets_.end() ? 1 : found->second;
+}
+
+Status Compiler::add_node(const ir::Node& node) {
+  const OpDef* op = find_op(node.op, node.domain, opset_of(node));
+  if (op == nullptr) {
+    return unsupported(graph_.label(node.id), ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
+                       " of opset ", opset_of(node), " has no kernel");
+  }
+  bool dynamic = false;
+  for (const ir::ValueId input : node.inputs) {
+    if (!input.valid()) continue;
+    if (held(input).dynamic) dynamic = true;
+    if (!held(input).known && !held(input).dynamic) {
+      return corrupt_model(graph_.label(node.id), ": input ", graph_.value(input).name, " has no value");
+    }
+  }
+  if (dynamic) {
+    add_dynamic(node, *op);
+    return Status();
+  }
+  return add_static(node, *op);
+}
+
+Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
+  const bool all_constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId input) {
+    return !input.valid() || held(input).constant != nullptr;
+  });
+  const Layout layout = all_constant ? Layout::kPlain : choose_layout(node, op.rule);
+  Fusion fusion = all_constant ? Fusion{} : find_fusion(node, op);
+  while (true) {
+    QQ_TRY(std::vector<Bound> inputs, bind_inputs(node, all_constant ? LayoutRule::kPlain : op.rule, layout));
+    for (const ir::ValueId added : fusion.added) {
+      QQ_TRY(Bound bound, bind(added, Layout::kChannelsLast, static_cast<int64_t>(held(added).dims.size())));
+      inputs.push_back(std::move(bound));
+    }
+    std::vector<Spec> specs;
+    std::vector<bool> present;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      specs.push_back(inputs[i].spec);
+      present.push_back(i >= node.inputs.size() || node.inputs[i].valid());
+    }
+    Prepare prepare(node, graph_.label(node.id), opset_of(node), std::move(specs), std::move(present));
+    prepare.set_layout(layout);
+    prepare.set_post_ops(fusion.post_ops);
+    Result<Kernel> kernel = op.prepare(prepare);
+    if (!kernel.ok() && !fusion.nodes.empty()) {  // not with this follower: try with one fewer
+      fusion.pop(node.output(0));
+      continue;
+    }
+    if (!kernel.ok()) return kernel.status();
+    if (!kernel.value()) {
+      add_dynamic(node, op);
+      return Status();
+    }
+    if (all_constant) return add_folded(node, prepare, kernel.value());
+    std::vector<ir::ValueId> outputs = node.outputs;
+    for (const ir::Node* follower : fusion.nodes) done_[static_cast<size_t>(follower->id.index)] = true;
+    if (!fusion.nodes.empty()) outputs[0] = fusion.output;
+    return add_step(node, prepare, std::move(kernel).value(), inputs, outputs);
+  }
+}
+
+Status Compiler::add_folded(const ir::Node& node, Prepare& prepare, const Kernel& kernel) {
+  QQ_TRY(std::vector<ir::Tensor> results, run_prepared(prepare, kernel));
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    folded_.push_back(std::make_unique<ir::Tensor>(std::move(results[i])));
+    hold_constant(node.outputs[i], *folded_.back());
+    tap(node.outputs[i], -1);
+  }
+  return Status();
+}
+
+Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel, const std::vector<Bound>& inputs,
+                          const std::vector<ir::ValueId>& outputs) {
+  Step step;
+  step.kernel = std::move(kernel);
+  step.label = prepare.label();
+  for (const Bound& input : inputs) step.inputs.push_back(input.slot);
+  const int step_index = static_cast<int>(program_.steps_.size());
+  bool runs = false;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Prepare::Output& output = prepare.output(i);
+    int slot = -1;
+    if (output.declared) {
+      Result<int64_t> count = ir::element_count(output.spec.dims);
+      if (!count.ok()) return count.status().context(prepare.label());
+      if (output.alias_of >= 0) {
+        slot = inputs[static_cast<size_t>(output.alias_of)].slot;
+      } else {
+        slot = new_slot(storage_bytes(output.spec.type, count.value()));
+        if (output.in_place >= 0) {
+          in_place_.push_back({step_index, slot, inputs[static_cast<size_t>(output.in_place)].slot});
+        }
+        runs = true;
+      }
+    } else if (outputs[i].valid()) {
+      return unsupported(graph_.label(node.id), ": output ", i, " is not computed by quarkq");
+    }
+    step.outputs.push_back(output.declared && output.alias_of < 0 ? slot : -1);
+    if (!outputs[i].valid()) continue;
+    held(outputs[i]) = {true, false, output.spec.type, logical_dims(output.spec.dims, output.spec.layout),
+                        output.spec.layout, slot, nullptr};
+  }
+  if (runs) {
+    program_.steps_.push_back(std::move(step));
+    scratch_bytes_ = std::max(scratch_bytes_, prepare.scratch_bytes());
+  }
+  for (const ir::ValueId output : outputs) {
+    if (output.valid()) tap(output, static_cast<int>(program_.steps_.size()) - 1);
+  }
+  return Status();
+}
+
+void Compiler::add_dynamic(const ir::Node& node, const OpDef& op) {
+  program_.dynamic_steps_.push_back({&node, &op, opset_of(node), graph_.label(node.id)});
+  for (const ir::ValueId input : node.inputs) {
+    if (!input.valid() || held(input).dynamic) continue;
+    const auto known = std::find_if(program_.dynamic_inputs_.begin(), program_.dynamic_inputs_.end(),
+                                    [&](const auto& entry) { return entry.first == input; });
+    if (known != program_.dynamic_inputs_.end()) continue;
+    const Held& source = held(input);
+    program_.dynamic_inputs_.emplace_back(input, slot_in(input, Layout::kPlain, static_cast<int64_t>(source.dims.size())));
+    program_.dynamic_input_specs_.push_back({source.type, source.dims, Layout::kPlain, nullptr});
+  }
+  for (const ir::ValueId output : node.outputs) {
+    if (!output.valid()) continue;
+    held(output).dynamic = true;
+    if (is_tapped(output)) program_.dynamic_taps_.push_back(output);
+  }
+}
+
+int Compiler::new_slot(int64_t bytes) {
+  slots_.push_back({bytes, nullptr, false});
+  return static_cast<int>(slots_.size()) - 1;
+}
+
+int Compiler::constant_slot(const ir::Tensor& tensor) {
+  const int slot = new_slot(tensor.bytes());
+  slots_.back().fixed = const_cast<std::byte*>(tensor.raw());
+  program_.owned_.push_back(tensor);
+  return slot;
+}
+
+void Compiler::hold_constant(ir::ValueId value, const ir::Tensor& tensor) {
+  held(value) = {true, false, tensor.type(), tensor.dims(), Layout::kPlain, -1, &tensor};
+}
+
+void Compiler::tap(ir::ValueId value, int step) {
+  if (!is_tapped(value)) return;
+  Held& source = held(value);
+  if (source.slot < 0) source.slot = constant_slot(*source.constant);
+  program_.taps_.push_back(
+      {value, source.slot, step, {source.type, stored_dims(source.dims, source.native), source.native, nullptr}});
+}
+
+Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
+                                              ir::NodeId id, const std::vector<const ir::Tensor*>& inputs) {
+  const ir::Node& node = graph.node(id);
+  const auto domain = opsets.find(node.domain);
+  const int64_t opset = domain == opsets.end() ? 1 : domain->second;
+  const OpDef* op = find_op(node.op, node.domain, opset);
+  if (op == nullptr) return std::vector<ir::Tensor>();
+  std::vector<Spec> specs(inputs.size());
+  std::vector<bool> present(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    specs[i] = {inputs[i]->type(), inputs[i]->dims(), Layout::kPlain, inputs[i]};
+    present[i] = true;
+  }
+  Prepare prepare(node, graph.label(id), opset, std::move(specs), std::move(present));
+  QQ_TRY(const Kernel kernel, op->prepare(prepare));
+  if (!kernel) return std::vector<ir::Tensor>();
+  return run_prepared(prepare, kernel);
+}
+
+}  // namespace quarkq::exec

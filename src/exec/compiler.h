@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// The state of one compilation. Private to exec: compile.cpp drives it node by node, convert.cpp brings values into the
+// layout an operator wants, fuse.cpp finds followers to fuse, finish.cpp plans memory and hands out the program.
+#pragma once
+
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "exec/compile.h"
+#include "exec/program.h"
+
+namespace quarkq::exec {
+
+class Compiler {
+ public:
+  Compiler(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, const CompileRequest& request)
+      : graph_(graph), opsets_(opsets), request_(request), held_(graph.value_count()), done_(graph.node_count()) {}
+
+  Result<Program> compile();
+
+ private:
+  /// Where a value is: known as a constant, in a slot per layout, or on the heap of the data-dependent part.
+  struct Held {
+    bool known = false;
+    bool dynamic = false;
+    ElementType type = ElementType::kUndefined;
+    ir::Shape dims;                      ///< ONNX order
+    Layout native = Layout::kPlain;      ///< the layout it was made in
+    int slot = -1;                       ///< in the native layout
+    const ir::Tensor* constant = nullptr;  ///< ONNX order
+  };
+  /// A buffer: what it needs and who may share it.
+  struct Slot {
+    int64_t bytes = 0;
+    std::byte* fixed = nullptr;  ///< constants; the buffer is not in the arena
+    bool is_feed = false;
+    bool in_arena() const { return fixed == nullptr && !is_feed; }
+  };
+  struct InPlace {
+    int step, output_slot, input_slot;
+  };
+  /// An input of a node in the layout its operator wants.
+  struct Bound {
+    Spec spec;
+    int slot = -1;
+  };
+
+  // compile.cpp
+  Status bind_feeds();
+  std::vector<bool> needed_nodes() const;
+  Status add_node(const ir::Node& node);
+  Status add_static(const ir::Node& node, const OpDef& op);
+  Status add_folded(const ir::Node& node, Prepare& prepare, const Kernel& kernel);
+  Status add_step(const ir::Node& node, Prepare& prepare, Kernel kernel, const std::vector<Bound>& inputs,
+                  const std::vector<ir::ValueId>& outputs);
+  void add_dynamic(const ir::Node& node, const OpDef& op);
+  int64_t opset_of(const ir::Node& node) const;
+  bool is_tapped(ir::ValueId value) const { return tapped_[static_cast<size_t>(value.index)]; }
+  bool is_fetched(ir::ValueId value) const { return fetched_[static_cast<size_t>(value.index)]; }
+  Held& held(ir::ValueId value) { return held_[static_cast<size_t>(value.index)]; }
+  const Held& held(ir::ValueId value) const { return held_[static_cast<size_t>(value.index)]; }
+  int new_slot(int64_t bytes);
+  int constant_slot(const ir::Tensor& tensor);
+  void hold_constant(ir::ValueId value, const ir::Tensor& tensor);
+  void tap(ir::ValueId value, int step);
+
+  // convert.cpp
+  Layout choose_layout(const ir::Node& node, LayoutRule rule) const;
+  Result<std::vector<Bound>> bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout);
+  Result<Bound> bind(ir::ValueId value, Layout layout, int64_t rank);
+  const ir::Tensor& constant_in(ir::ValueId value, Layout layout, int64_t rank);
+  int slot_in(ir::ValueId value, Layout layout, int64_t rank);
+
+  // fuse.cpp
+  struct Fusion {
+    std::vector<PostOp> post_ops;
+    std::vector<const ir::Node*> nodes;      ///< followers, in order
+    std::vector<ir::ValueId> added;          ///< values of kAdd post-ops, appended to the inputs
+    ir::ValueId output;                      ///< what the last follower makes
+    void pop(ir::ValueId first_output);  ///< forgets the last follower
+  };
+  Fusion find_fusion(const ir::Node& node, const OpDef& op) const;
+  bool extend_fusion(Fusion& fusion) const;
+
+  // finish.cpp
+  Result<Program> finish();
+  void plan_slots(std::vector<int>& root, std::vector<int>& last);
+
+  const ir::Graph& graph_;
+  const std::map<std::string, int64_t>& opsets_;
+  const CompileRequest& request_;
+  Program program_;
+  std::vector<Held> held_;
+  std::vector<bool> done_;  ///< by node: already part of a fusion
+  std::vector<bool> tapped_, fetched_;
+  std::vector<Slot> slots_;
+  std::vector<InPlace> in_place_;
+  std::map<std::tuple<int, int, int>, int> converted_;                 ///< (value, layout, rank) -> slot
+  std::map<std::tuple<int, int, int>, ir::Tensor> converted_constants_;
+  std::vector<std::unique_ptr<ir::Tensor>> folded_;                    ///< constants made here; addresses stay valid
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace quarkq::exec

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Brings values into the layout their readers want. Each conversion is made once per value and layout.
+#include <algorithm>
+#include <cstring>
+
+#include "exec/compiler.h"
+#include "exec/transpose.h"
+
+namespace quarkq::exec {
+namespace {
+
+/// Dimensions with ones put in front until the rank is `rank`.
+ir::Shape padded(const ir::Shape& dims, int64_t rank) {
+  ir::Shape out(static_cast<size_t>(std::max<int64_t>(rank - static_cast<int64_t>(dims.size()), 0)), 1);
+  out.insert(out.end(), dims.begin(), dims.end());
+  return out;
+}
+
+int64_t spatial_size(const ir::Shape& dims) {
+  int64_t size = 1;
+  for (size_t i = 2; i < dims.size(); ++i) size *= dims[i];
+  return size;
+}
+
+/// True when both layouts have the same bytes for this shape.
+bool same_bytes(const ir::Shape& dims) { return dims.size() < 3 || dims[1] == 1 || spatial_size(dims) == 1; }
+
+/// Rows and columns of the matrices that the conversion transposes, per batch entry.
+struct Swap {
+  int64_t batch, rows, columns;
+};
+
+Swap swap_of(const ir::Shape& dims, Layout to) {
+  if (to == Layout::kChannelsLast) return {dims[0], dims[1], spatial_size(dims)};
+  return {dims[0], spatial_size(dims), dims[1]};
+}
+
+}  // namespace
+
+Layout Compiler::choose_layout(const ir::Node& node, LayoutRule rule) const {
+  if (rule == LayoutRule::kPlain || node.inputs.empty() || !node.inputs[0].valid()) return Layout::kPlain;
+  if (rule == LayoutRule::kImage) {
+    const size_t rank = held(node.inputs[0]).dims.size();
+    return rank >= 3 && rank <= 5 ? Layout::kChannelsLast : Layout::kPlain;
+  }
+  if (rule == LayoutRule::kFollow) return held(node.inputs[0]).native;
+  size_t rank = 0;
+  for (const ir::ValueId input : node.inputs) {
+    if (input.valid()) rank = std::max(rank, held(input).dims.size());
+  }
+  for (const ir::ValueId input : node.inputs) {
+    if (input.valid() && held(input).dims.size() == rank && held(input).native == Layout::kChannelsLast) {
+      return Layout::kChannelsLast;
+    }
+  }
+  return Layout::kPlain;
+}
+
+Result<std::vector<Compiler::Bound>> Compiler::bind_inputs(const ir::Node& node, LayoutRule rule, Layout layout) {
+  size_t rank = 0;
+  for (const ir::ValueId input : node.inputs) {
+    if (input.valid()) rank = std::max(rank, held(input).dims.size());
+  }
+  std::vector<Bound> inputs(node.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ir::ValueId input = node.inputs[i];
+    if (!input.valid()) continue;
+    const size_t own_rank = held(input).dims.size();
+    Layout wanted = Layout::kPlain;
+    size_t wanted_rank = own_rank;
+    if (layout == Layout::kChannelsLast) {
+      if (rule == LayoutRule::kBroadcast) {
+        wanted = layout;
+        wanted_rank = rank;
+      } else if (i == 0 || (rule == LayoutRule::kFollow && own_rank == held(node.inputs[0]).dims.size())) {
+        wanted = layout;
+      }
+    }
+    QQ_TRY(inputs[i], bind(input, wanted, static_cast<int64_t>(wanted_rank)));
+  }
+  return inputs;
+}
+
+Result<Compiler::Bound> Compiler::bind(ir::ValueId value, Layout layout, int64_t rank) {
+  const Held& source = held(value);
+  Bound bound;
+  bound.spec = {source.type, stored_dims(padded(source.dims, rank), layout), layout, nullptr};
+  if (source.constant != nullptr) bound.spec.constant = &constant_in(value, layout, rank);
+  bound.slot = slot_in(value, layout, rank);
+  return bound;
+}
+
+const ir::Tensor& Compiler::constant_in(ir::ValueId value, Layout layout, int64_t rank) {
+  const ir::Tensor& plain = *held(value).constant;
+  if (layout == Layout::kPlain || plain.type() == ElementType::kString) return plain;
+  const auto key = std::make_tuple(value.index, static_cast<int>(layout), static_cast<int>(rank));
+  const auto found = converted_constants_.find(key);
+  if (found != converted_constants_.end()) return found->second;
+  const ir::Shape dims = padded(plain.dims(), rank);
+  ir::Tensor converted = plain.reshaped(stored_dims(dims, layout));
+  if (!same_bytes(dims) && plain.size() > 0) {
+    converted = ir::Tensor::allocate(plain.type(), stored_dims(dims, layout));
+    const Swap swap = swap_of(dims, layout);
+    transpose_matrices(plain.raw(), converted.mutable_raw(), swap.batch, swap.rows, swap.columns, bits(plain.type()) / 8);
+  }
+  return converted_constants_.emplace(key, std::move(converted)).first->second;
+}
+
+int Compiler::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
+  Held& source = held(value);
+  if (source.constant == nullptr && layout == source.native && rank == static_cast<int64_t>(source.dims.size())) {
+    return source.slot;
+  }
+  const auto key = std::make_tuple(value.index, static_cast<int>(layout), static_cast<int>(rank));
+  const auto found = converted_.find(key);
+  if (found != converted_.end()) return found->second;
+  int slot = -1;
+  const ir::Shape dims = padded(source.dims, rank);
+  if (source.constant != nullptr) {
+    slot = constant_slot(constant_in(value, layout, rank));
+  } else if (layout == source.native || same_bytes(dims)) {
+    slot = source.slot;
+  } else {
+    slot = new_slot(slots_[static_cast<size_t>(source.slot)].bytes);
+    const Swap swap = swap_of(dims, layout);
+    const int size = bits(source.type) / 8;
+    Step step;
+    step.inputs = {source.slot};
+    step.outputs = {slot};
+    step.label = cat(layout == Layout::kPlain ? "to-plain " : "to-channels-last ", graph_.value(value).name);
+    step.kernel = [swap, size](const Run& run) {
+      transpose_matrices(run.inputs[0], run.outputs[0], swap.batch, swap.rows, swap.columns, size);
+      return Status();
+    };
+    program_.steps_.push_back(std::move(step));
+  }
+  converted_[key] = slot;
+  return slot;
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// The end of a compilation: fetches, lifetimes, in-place sharing, one arena, the buffer table.
+#include <algorithm>
+#include <cstdlib>
+
+#include "exec/compiler.h"
+#include "exec/memory_plan.h"
+
+namespace quarkq::exec {
+
+void Compiler::plan_slots(std::vector<int>& root, std::vector<int>& last) {
+  const int end = static_cast<int>(program_.steps_.size());
+  for (size_t s = 0; s < slots_.size(); ++s) root[s] = static_cast<int>(s);
+  for (int s = 0; s < end; ++s) {
+    for (const int slot : program_.steps_[static_cast<size_t>(s)].inputs) {
+      if (slot >= 0) last[static_cast<size_t>(slot)] = s;
+    }
+    for (const int slot : program_.steps_[static_cast<size_t>(s)].outputs) {
+      if (slot >= 0) last[static_cast<size_t>(slot)] = std::max(last[static_cast<size_t>(slot)], s);
+    }
+  }
+  for (const Tap& tap : program_.taps_) {
+    // One step longer: a value whose tap is heard late (a reshaped one) must not be overwritten in place by that very step.
+    last[static_cast<size_t>(tap.slot)] = std::max(last[static_cast<size_t>(tap.slot)], tap.after_step + 1);
+  }
+  for (const int slot : program_.fetch_slots_) {
+    if (slot >= 0) last[static_cast<size_t>(slot)] = end;
+  }
+  for (const auto& [value, slot] : program_.dynamic_inputs_) last[static_cast<size_t>(slot)] = end;
+  for (const InPlace& pair : in_place_) {
+    if (pair.input_slot < 0) continue;
+    const auto from = static_cast<size_t>(root[static_cast<size_t>(pair.input_slot)]);
+    const auto to = static_cast<size_t>(pair.output_slot);
+    if (!slots_[from].in_arena() || slots_[from].bytes != slots_[to].bytes || last[from] != pair.step) continue;
+    root[to] = static_cast<int>(from);
+    last[from] = last[to];
+  }
+}
+
+Result<Program> Compiler::finish() {
+  program_.results_.resize(request_.fetches.size());
+  program_.dynamic_values_.resize(program_.dynamic_steps_.empty() ? 0 : graph_.value_count());
+  for (size_t i = 0; i < request_.fetches.size(); ++i) {
+    const ir::ValueId value = request_.fetches[i];
+    program_.fetch_slots_.push_back(-1);
+    if (held(value).dynamic) {
+      program_.dynamic_fetches_.emplace_back(i, value);
+      continue;
+    }
+    if (!held(value).known) return corrupt_model("output ", graph_.value(value).name, " is never computed");
+    if (held(value).constant != nullptr) {
+      program_.results_[i] = *held(value).constant;
+      continue;
+    }
+    program_.fetch_slots_[i] = slot_in(value, Layout::kPlain, static_cast<int64_t>(held(value).dims.size()));
+    program_.results_[i] = ir::Tensor::allocate(held(value).type, held(value).dims);
+  }
+  std::vector<int> root(slots_.size()), last(slots_.size(), -1);
+  plan_slots(root, last);
+
+  std::vector<int> first(slots_.size(), 0);
+  for (size_t s = program_.steps_.size(); s-- > 0;) {
+    for (const int slot : program_.steps_[s].outputs) {
+      if (slot >= 0) first[static_cast<size_t>(slot)] = static_cast<int>(s);
+    }
+  }
+  std::vector<Lifetime> lifetimes;
+  std::vector<size_t> owners;
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    if (!slots_[s].in_arena() || root[s] != static_cast<int>(s)) continue;
+    lifetimes.push_back({slots_[s].bytes, first[s], std::max(last[s], first[s])});
+    owners.push_back(s);
+  }
+  const MemoryPlan plan = plan_memory(lifetimes);
+  const size_t scratch = (scratch_bytes_ + 63) / 64 * 64;
+  program_.arena_bytes_ = plan.total + scratch;
+  if (request_.max_memory > 0 && program_.arena_bytes_ > static_cast<size_t>(request_.max_memory)) {
+    return resource_error("running the model needs ", bytes_text(static_cast<double>(program_.arena_bytes_)),
+                          " for intermediate values, allowed are ",
+                          bytes_text(static_cast<double>(request_.max_memory)));
+  }
+  auto* arena = static_cast<std::byte*>(std::aligned_alloc(64, std::max<size_t>(program_.arena_bytes_, 64)));
+  if (arena == nullptr) {
+    return resource_error("no memory for ", bytes_text(static_cast<double>(program_.arena_bytes_)),
+                          " of intermediate values");
+  }
+  program_.arena_ = {arena, [](std::byte* p) { std::free(p); }};
+  program_.scratch_ = arena + plan.total;
+  program_.buffers_.resize(slots_.size());
+  for (size_t i = 0; i < owners.size(); ++i) program_.buffers_[owners[i]] = arena + plan.offsets[i];
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    if (slots_[s].fixed != nullptr) program_.buffers_[s] = slots_[s].fixed;
+    if (slots_[s].in_arena()) program_.buffers_[s] = program_.buffers_[static_cast<size_t>(root[s])];
+  }
+  for (auto& tensor : folded_) program_.owned_.push_back(*tensor);
+  for (auto& [key, tensor] : converted_constants_) program_.owned_.push_back(tensor);
+  std::stable_sort(program_.taps_.begin(), program_.taps_.end(),
+                   [](const Tap& a, const Tap& b) { return a.after_step < b.after_step; });
+  return std::move(program_);
+}
+
+}  // namespace quarkq::exec

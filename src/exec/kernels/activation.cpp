@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+// Operators with one data input that work element by element, in any memory order. float32 runs in vectorized loops
+// (activation.isa.cpp), 16-bit floats pass through them block by block, the rest is scalar code.
+#include <limits>
+
+#include "exec/kernels/activation_loops.h"
+#include "exec/kernels/families.h"
+#include "exec/kernels/support.h"
+
+namespace quarkq::exec {
+namespace {
+
+constexpr std::initializer_list<ElementType> kReals = {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16,
+                                                       ElementType::kDouble};
+
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+
+/// The operators in double: slow, and what the fast loops are tested against.
+double unary_double(const UnaryParams& p, double x) {
+  const double a = p.alpha, b = p.beta;
+  switch (p.op) {
+    case Unary::kRelu: return x < 0 ? 0 : x;
+    case Unary::kLeakyRelu: return x < 0 ? a * x : x;
+    case Unary::kClip: return x < a ? std::min(a, b) : x > b ? b : x;
+    case Unary::kSigmoid: return sigmoid(x);
+    case Unary::kHardSigmoid: return std::clamp(a * x + b, 0.0, 1.0);
+    case Unary::kHardSwish: return x * std::clamp(x / 6.0 + 0.5, 0.0, 1.0);
+    case Unary::kTanh: return std::tanh(x);
+    case Unary::kExp: return std::exp(x);
+    case Unary::kLog: return std::log(x);
+    case Unary::kSqrt: return std::sqrt(x);
+    case Unary::kNeg: return -x;
+    case Unary::kAbs: return std::fabs(x);
+    case Unary::kReciprocal: return 1.0 / x;
+    case Unary::kFloor: return std::floor(x);
+    case Unary::kCeil: return std::ceil(x);
+    case Unary::kRound: return std::rint(x);
+    case Unary::kSign: return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0));
+    case Unary::kSin: return std::sin(x);
+    case Unary::kCos: return std::cos(x);
+    case Unary::kErf: return std::erf(x);
+    case Unary::kGelu: return 0.5 * x * (1.0 + std::erf(x * 0.70710678118654752));
+    case Unary::kGeluTanh: return 0.5 * x * (1.0 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+    case Unary::kElu: return x < 0 ? a * std::expm1(x) : x;
+    case Unary::kSelu: return x < 0 ? b * a * std::expm1(x) : b * x;
+    case Unary::kSoftplus: return softplus(x);
+    case Unary::kSoftsign: return x / (1.0 + std::fabs(x));
+    case Unary::kThresholdedRelu: return x > a ? x : 0;
+    case Unary::kCelu: return x < 0 ? a * std::expm1(x / a) : x;
+    case Unary::kMish: return x * std::tanh(softplus(x));
+  }
+  return x;
+}
+
+/// [begin, end) of a 16-bit float tensor through the float32 loop.
+template <typename T>
+void half_blocks(const UnaryParams& params, const T* x, T* y, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 1024;
+  float block[kBlock];
+  for (int64_t at = begin; at < end; at += kBlock) {
+    const int64_t n = std::min(kBlock, end - at);
+    to_floats(x + at, block, n);
+    QQ_DISPATCH(exec, unary_loop)(params, block, block, n);
+    from_floats(block, y + at, n);
+  }
+}
+
+template <typename T>
+void unary_run(const UnaryParams& params, const T* x, T* y, int64_t n) {
+  for_elements(n, [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>) {
+      QQ_DISPATCH(exec, unary_loop)(params, x + begin, y + begin, end - begin);
+    } else if constexpr (kIsHalf<T>) {
+      half_blocks(params, x, y, begin, end);
+    } else {
+      for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(unary_double(params, static_cast<double>(x[i])));
+    }
+  });
+}
+
+/// Declares the output like the input and returns the kernel of a real type.
+Result<Kernel> real_kernel(Prepare& p, const UnaryParams& params) {
+  QQ_RETURN_IF_ERROR(p.require_input(0, kReals));
+  const ElementType type = p.in(0).type;
+  const int64_t n = product(p.in(0).dims);
+  p.out(0, type, p.in(0).dims);
+  p.in_place(0, 0);
+  Kernel kernel;
+  visit_real(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    kernel = [params, n](const Run& run) {
+      unary_run(params, run.in<T>(0), run.out<T>(0), n);
+      return Status();
+    };
+  });
+  return kernel;
+}
+
+template <typename T>
+T unary_integer(Unary op, T x) {
+  using Wide = std::make_unsigned_t<T>;  // negating the smallest value wraps
+  switch (op) {
+    case Unary::kRelu: return std::max(x, T(0));
+    case Unary::kNeg: return static_cast<T>(Wide(0) - static_cast<Wide>(x));
+    case Unary::kAbs: return x < T(0) ? static_cast<T>(Wide(0) - static_cast<Wide>(x)) : x;
+    default: return static_cast<T>((x > T(0)) - (x < T(0)));  // kSign
+  }
+}
+
+/// Relu, Neg, Abs, Sign: of integers, too.
+template <Unary kOp>
+Result<Kernel> prepare_signed(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  if (!is_integer(p.in(0).type)) return real_kernel(p, {kOp});
+  const int64_t n = product(p.in(0).dims);
+  Kernel kernel;
+  visit_integer(p.in(0).type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    kernel = [n](const Run& run) {
+      for (int64_t i = 0; i < n; ++i) run.out<T>(0)[i] = unary_integer(kOp, run.in<T>(0)[i]);
+      return Status();
+    };
+  });
+  if (kernel == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), ", allowed: integers of 8 to 64 bits");
+  p.out(0, p.in(0).type, p.in(0).dims);
+  p.in_place(0, 0);
+  return kernel;
+}
+
+template <Unary kOp>
+Result<Kernel> prepare_unary(Prepare& p) {
+  return real_kernel(p, {kOp});
+}
+
+/// Attributes of an operator and what they are when the model leaves them out.
+struct Defaults {
+  const char* first;
+  float first_value;
+  const char* second = "";
+  float second_value = 0;
+};
+
+constexpr Defaults defaults_of(Unary op) {
+  switch (op) {
+    case Unary::kLeakyRelu: return {"alpha", 0.01f};
+    case Unary::kHardSigmoid: return {"alpha", 0.2f, "beta", 0.5f};
+    case Unary::kSelu: return {"alpha", 1.67326319217681884765625f, "gamma", 1.05070102214813232421875f};
+    case Unary::kClip: return {"min", std::numeric_limits<float>::lowest(), "max", std::numeric_limits<float>::max()};
+    default: return {"alpha", 1.0f};  // Elu, Celu, ThresholdedRelu
+  }
+}
+
+template <Unary kOp>
+Result<Kernel> prepare_with_attributes(Prepare& p) {
+  constexpr Defaults kDefaults = defaults_of(kOp);
+  UnaryParams params{kOp, p.node().float_or(kDefaults.first, kDefaults.first_value)};
+  params.beta = p.node().float_or(kDefaults.second, kDefaults.second_value);
+  if (kOp == Unary::kCelu && params.alpha == 0.0f) return p.corrupt("alpha is 0");
+  return real_kernel(p, params);
+}
+
+Result<Kernel> prepare_gelu(Prepare& p) {
+  const std::string approximate = p.node().string_or("approximate", "none");
+  if (approximate == "none") return real_kernel(p, {Unary::kGelu});
+  if (approximate == "tanh") return real_kernel(p, {Unary::kGeluTanh});
+  return p.corrupt("approximate is '", approximate, "', allowed: none, tanh");
+}
+
+/// Clip with its limits as inputs: they are read at every run, constant or not.
+template <typename T>
+Kernel clip_kernel(int64_t n) {
+  return [n](const Run& run) {
+    using C = Compute<T>;
+    constexpr bool kReal = std::is_floating_point_v<C>;
+    const C low = run.inputs.size() > 1 && run.inputs[1] != nullptr ? C(*run.in<T>(1))
+                  : kReal ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
+    const C high = run.inputs.size() > 2 && run.inputs[2] != nullptr ? C(*run.in<T>(2))
+                   : kReal ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
+    if constexpr (std::is_same_v<T, float>) {
+      unary_run({Unary::kClip, low, high}, run.in<T>(0), run.out<T>(0), n);
+    } else {
+      for (int64_t i = 0; i < n; ++i) {
+        const C x = C(run.in<T>(0)[i]);
+        const C at_least = x < low ? low : x;
+        run.out<T>(0)[i] = static_cast<T>(at_least > high ? high : at_least);
+      }
+    }
+    return Status();
+  };
+}
+
+Result<Kernel> prepare_clip(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  const Spec& x = p.in(0);
+  for (size_t i = 1; i < 3; ++i) {
+    if (!p.has(i)) continue;
+    if (p.in(i).type != x.type) return p.corrupt("limit ", i, " is ", name(p.in(i).type), ", input 0 ", name(x.type));
+    if (product(p.in(i).dims) != 1) return p.corrupt("limit ", i, " is no scalar");
+  }
+  const int64_t n = product(x.dims);
+  Kernel kernel;
+  visit_number(x.type, [&](auto tag) { kernel = clip_kernel<typename decltype(tag)::type>(n); });
+  if (kernel == nullptr) return p.cannot("input 0 is ", name(x.type), ", allowed: numbers");
+  p.out(0, x.type, x.dims);
+  p.in_place(0, 0);
+  return kernel;
+}
+
+Result<Kernel> prepare_not(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kBool}));
+  const int64_t n = product(p.in(0).dims);
+  p.out(0, ElementType::kBool, p.in(0).dims);
+  p.in_place(0, 0);
+  return Kernel([n](const Run& run) {
+    for (int64_t i = 0; i < n; ++i) run.out<uint8_t>(0)[i] = run.in<uint8_t>(0)[i] == 0;
+    return Status();
+  });
+}
+
+/// A bool output that `test` decides.
+template <typename Test>
+Result<Kernel> predicate_kernel(Prepare& p, const Test& test) {
+  QQ_RETURN_IF_ERROR(p.require_input(0, kReals));
+  const int64_t n = product(p.in(0).dims);
+  Kernel kernel;
+  visit_real(p.in(0).type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    kernel = [n, test](const Run& run) {
+      for (int64_t i = 0; i < n; ++i) run.out<uint8_t>(0)[i] = test(Compute<T>(run.in<T>(0)[i]));
+      return Status();
+    };
+  });
+  p.out(0, ElementType::kBool, p.in(0).dims);
+  return kernel;
+}
+
+Result<Kernel> prepare_is_nan(Prepare& p) {
+  return predicate_kernel(p, [](auto x) { return std::isnan(x); });
+}
+
+Result<Kernel> prepare_is_inf(Prepare& p) {
+  const bool positive = p.node().int_or("detect_positive", 1) != 0;
+  const bool negative = p.node().int_or("detect_negative", 1) != 0;
+  return predicate_kernel(p, [=](auto x) { return std::isinf(x) && (x > 0 ? positive : negative); });
+}
+
+Result<Kernel> prepare_identity(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  p.alias(0, 0, p.in(0).dims);
+  return no_kernel();
+}
+
+/// Inference: the output is the input, the mask keeps everything.
+Result<Kernel> prepare_dropout(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  if (p.has(2)) {
+    QQ_TRY(const auto training, p.known_ints(2));
+    if (!training) return Prepare::defer();
+    if (!training->empty() && training->front() != 0) return p.cannot("training_mode is true, allowed: false");
+  }
+  p.alias(0, 0, p.in(0).dims);
+  if (!p.wants(1)) return no_kernel();
+  const int64_t n = product(p.in(0).dims);
+  if (p.opset() >= 10) {
+    p.out(1, ElementType::kBool, p.in(0).dims);
+    return Kernel([n](const Run& run) {
+      std::memset(run.outputs[1], 1, static_cast<size_t>(n));
+      return Status();
+    });
+  }
+  QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kFloat}));
+  p.out(1, ElementType::kFloat, p.in(0).dims);
+  return Kernel([n](const Run& run) {
+    std::fill_n(run.out<float>(1), n, 1.0f);
+    return Status();
+  });
+}
+
+constexpr LayoutRule kAny = LayoutRule::kFollow;
+constexpr OpDef kOps[] = {
+    {"Abs", "", 6, kAny, prepare_signed<Unary::kAbs>},
+    {"Ceil", "", 6, kAny, prepare_unary<Unary::kCeil>},
+    {"Celu", "", 12, kAny, prepare_with_attributes<Unary::kCelu>},
+    {"Clip", "", 6, kAny, prepare_with_attributes<Unary::kClip>},
+    {"Clip", "", 11, kAny, prepare_clip},
+    {"Cos", "", 7, kAny, prepare_unary<Unary::kCos>},
+    {"Dropout", "", 7, kAny, prepare_dropout},
+    {"Elu", "", 6, kAny, prepare_with_attributes<Unary::kElu>},
+    {"Erf", "", 9, kAny, prepare_unary<Unary::kErf>},
+    {"Exp", "", 6, kAny, prepare_unary<Unary::kExp>},
+    {"Floor", "", 6, kAny, prepare_unary<Unary::kFloor>},
+    {"Gelu", "", 20, kAny, prepare_gelu},
+    {"HardSigmoid", "", 6, kAny, prepare_with_attributes<Unary::kHardSigmoid>},
+    {"HardSwish", "", 14, kAny, prepare_unary<Unary::kHardSwish>},
+    {"Identity", "", 1, kAny, prepare_identity},
+    {"IsInf", "", 10, kAny, prepare_is_inf},
+    {"IsNaN", "", 9, kAny, prepare_is_nan},
+    {"LeakyRelu", "", 6, kAny, prepare_with_attributes<Unary::kLeakyRelu>},
+    {"Log", "", 6, kAny, prepare_unary<Unary::kLog>},
+    {"Mish", "", 18, kAny, prepare_unary<Unary::kMish>},
+    {"Neg", "", 6, kAny, prepare_signed<Unary::kNeg>},
+    {"Not", "", 1, kAny, prepare_not},
+    {"Reciprocal", "", 6, kAny, prepare_unary<Unary::kReciprocal>},
+    {"Relu", "", 6, kAny, prepare_signed<Unary::kRelu>},
+    {"Round", "", 11, kAny, prepare_unary<Unary::kRound>},
+    {"Selu", "", 6, kAny, prepare_with_attributes<Unary::kSelu>},
+    {"Sigmoid", "", 6, kAny, prepare_unary<Unary::kSigmoid>},
+    {"Sign", "", 9, kAny, prepare_signed<Unary::kSign>},
+    {"Sin", "", 7, kAny, prepare_unary<Unary::kSin>},
+    {"Softplus", "", 1, kAny, prepare_unary<Unary::kSoftplus>},
+    {"Softsign", "", 1, kAny, prepare_unary<Unary::kSoftsign>},
+    {"Sqrt", "", 6, kAny, prepare_unary<Unary::kSqrt>},
+    {"Tanh", "", 6, kAny, prepare_unary<Unary::kTanh>},
+    {"ThresholdedRelu", "", 10, kAny, prepare_with_attributes<Unary::kThresholdedRelu>},
+};
+
+}  // namespace
+
+std::span<const OpDef> activation_ops() { return kOps; }
+
+}  // namespace quarkq::exec

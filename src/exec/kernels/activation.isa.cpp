@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "exec/kernels/activation_loops.h"
+
+#include "exec/kernels/simd_math.h"
+
+namespace quarkq::exec::QQ_ISA {
+namespace {
+
+template <typename F>
+void loop(const float* x, float* y, int64_t n, F f) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+float leaky(float x, float slope) {
+  const float scaled = slope * x;
+  return x < 0.0f ? scaled : x;
+}
+
+float hard_sigmoid(float x, float alpha, float beta) { return simd::clamp_keeping_nan(alpha * x + beta, 0.0f, 1.0f); }
+
+float gelu_tanh(float x) {
+  const float inner = 0.797884561f * (x + 0.044715f * x * x * x);  // sqrt(2 / pi)
+  return 0.5f * x * (1.0f + simd::tanh(inner));
+}
+
+/// x tanh(log(1 + e)) with e = exp(x), as a quotient of polynomials in e.
+float mish(float x) {
+  const float e = simd::exp(x < 20.0f ? x : 20.0f);
+  const float numerator = e * (e + 2.0f);
+  const float y = x * (numerator / (numerator + 2.0f));
+  return x > 20.0f || x != x ? x : y;
+}
+
+float sign(float x) {
+  const float y = x > 0.0f ? 1.0f : 0.0f;
+  return x != x ? x : x < 0.0f ? -1.0f : y;
+}
+
+float elu(float x, float alpha, float divisor) {
+  const float y = alpha * simd::expm1(x / divisor);
+  return x < 0.0f ? y : x;
+}
+
+/// The operators that one instruction or two compute.
+bool plain_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
+  const float a = p.alpha, b = p.beta;
+  switch (p.op) {
+    case Unary::kRelu: loop(x, y, n, [](float v) { return v < 0.0f ? 0.0f : v; }); return true;
+    case Unary::kLeakyRelu: loop(x, y, n, [a](float v) { return leaky(v, a); }); return true;
+    // An upper limit below the lower one wins, as min(max(x, low), high) has it.
+    case Unary::kClip: loop(x, y, n, [a, b](float v) { return simd::clamp_keeping_nan(v, a, b); }); return true;
+    case Unary::kHardSigmoid: loop(x, y, n, [a, b](float v) { return hard_sigmoid(v, a, b); }); return true;
+    case Unary::kHardSwish: loop(x, y, n, [](float v) { return v * hard_sigmoid(v, 1.0f / 6.0f, 0.5f); }); return true;
+    case Unary::kSqrt: loop(x, y, n, [](float v) { return std::sqrt(v); }); return true;
+    case Unary::kNeg: loop(x, y, n, [](float v) { return -v; }); return true;
+    case Unary::kAbs: loop(x, y, n, [](float v) { return std::fabs(v); }); return true;
+    case Unary::kReciprocal: loop(x, y, n, [](float v) { return 1.0f / v; }); return true;
+    case Unary::kFloor: loop(x, y, n, [](float v) { return std::floor(v); }); return true;
+    case Unary::kCeil: loop(x, y, n, [](float v) { return std::ceil(v); }); return true;
+    case Unary::kRound: loop(x, y, n, [](float v) { return std::rint(v); }); return true;
+    case Unary::kSign: loop(x, y, n, [](float v) { return sign(v); }); return true;
+    case Unary::kSoftsign: loop(x, y, n, [](float v) { return v / (1.0f + std::fabs(v)); }); return true;
+    case Unary::kThresholdedRelu: loop(x, y, n, [a](float v) { return v > a || v != v ? v : 0.0f; }); return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void unary_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
+  if (plain_loop(p, x, y, n)) return;
+  const float a = p.alpha, b = p.beta;
+  switch (p.op) {
+    case Unary::kSigmoid: return loop(x, y, n, [](float v) { return simd::sigmoid(v); });
+    case Unary::kTanh: return loop(x, y, n, [](float v) { return simd::tanh(v); });
+    case Unary::kExp: return loop(x, y, n, [](float v) { return simd::exp(v); });
+    case Unary::kLog: return loop(x, y, n, [](float v) { return simd::log(v); });
+    case Unary::kErf: return loop(x, y, n, [](float v) { return simd::erf(v); });
+    case Unary::kGelu: return loop(x, y, n, [](float v) { return 0.5f * v * (1.0f + simd::erf(v * 0.707106781f)); });
+    case Unary::kGeluTanh: return loop(x, y, n, [](float v) { return gelu_tanh(v); });
+    case Unary::kElu: return loop(x, y, n, [a](float v) { return elu(v, a, 1.0f); });
+    case Unary::kSelu: return loop(x, y, n, [a, b](float v) { return b * elu(v, a, 1.0f); });
+    case Unary::kCelu: return loop(x, y, n, [a](float v) { return elu(v, a, a); });
+    case Unary::kSoftplus: return loop(x, y, n, [](float v) { return simd::softplus(v); });
+    case Unary::kMish: return loop(x, y, n, [](float v) { return mish(v); });
+    // Rare and hard to reduce: the C library, in double so that no platform's float version matters.
+    case Unary::kSin: for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::sin(static_cast<double>(x[i]))); return;
+    case Unary::kCos: for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::cos(static_cast<double>(x[i]))); return;
+    default: return;
+  }
+}
+
+}  // namespace quarkq::exec::QQ_ISA

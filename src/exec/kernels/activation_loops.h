@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Vectorized float32 loops of the one-input operators.
+#pragma once
+
+#include <cstdint>
+
+#include "base/isa.h"
+
+namespace quarkq::exec {
+
+enum class Unary : uint8_t {
+  kRelu, kLeakyRelu, kClip, kSigmoid, kHardSigmoid, kHardSwish, kTanh, kExp, kLog, kSqrt, kNeg, kAbs, kReciprocal, kFloor,
+  kCeil, kRound, kSign, kSin, kCos, kErf, kGelu, kGeluTanh, kElu, kSelu, kSoftplus, kSoftsign, kThresholdedRelu, kCelu,
+  kMish,
+};
+
+/// alpha and beta: the operator's attributes (Clip: its limits; Selu: alpha and gamma).
+struct UnaryParams {
+  Unary op = Unary::kRelu;
+  float alpha = 0, beta = 0;
+};
+
+QQ_DECLARE_ISA(
+  /// y = op(x). y may be x.
+  void unary_loop(const UnaryParams& params, const float* x, float* y, int64_t n);
+)
+
+}  // namespace quarkq::exec

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "exec/kernels/elementwise_loops.h"
+
+namespace quarkq::exec::QQ_ISA {
+namespace {
+
+template <typename F>
+void row(const float* a, const float* b, float* y, int64_t n, const BinaryBlock& block, F f) {
+  if (block.a_steps.column == 1 && block.b_steps.column == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+    return;
+  }
+  if (block.a_steps.column == 1) {
+    const float right = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], right);
+    return;
+  }
+  const float left = *a;
+  const int64_t step = block.b_steps.column;
+  if (step == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(left, b[i]);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) y[i] = f(left, *b);
+}
+
+template <typename F>
+void rows(const BinaryBlock& block, F f) {
+  for (int64_t r = 0; r < block.rows; ++r) {
+    row(block.a + r * block.a_steps.row, block.b + r * block.b_steps.row, block.y + r * block.columns, block.columns,
+        block, f);
+  }
+}
+
+/// The smaller; NaN when one is NaN.
+float smaller(float a, float b) {
+  const float y = a < b ? a : b;
+  return a != a ? a : y;
+}
+float larger(float a, float b) {
+  const float y = a > b ? a : b;
+  return a != a ? a : y;
+}
+
+}  // namespace
+
+void binary_loop(Binary op, const BinaryBlock& block) {
+  switch (op) {
+    case Binary::kAdd: return rows(block, [](float a, float b) { return a + b; });
+    case Binary::kSub: return rows(block, [](float a, float b) { return a - b; });
+    case Binary::kMul: return rows(block, [](float a, float b) { return a * b; });
+    case Binary::kDiv: return rows(block, [](float a, float b) { return a / b; });
+    case Binary::kMin: return rows(block, [](float a, float b) { return smaller(a, b); });
+    case Binary::kMax: return rows(block, [](float a, float b) { return larger(a, b); });
+    case Binary::kPRelu: return rows(block, [](float a, float b) {
+      const float scaled = a * b;
+      return a < 0.0f ? scaled : a;
+    });
+  }
+}
+
+}  // namespace quarkq::exec::QQ_ISA

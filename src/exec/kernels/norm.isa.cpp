@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "exec/kernels/norm_loops.h"
+
+#include "exec/kernels/lanes.h"
+#include "exec/kernels/simd_math.h"
+
+namespace quarkq::exec::QQ_ISA {
+namespace {
+
+static_assert(kNormColumns == simd::kColumnBlock);
+
+Moments make_moments(double mean, double square_sum, int64_t n, float epsilon) {
+  const double variance = square_sum / static_cast<double>(n);
+  return {static_cast<float>(mean), static_cast<float>(1.0 / std::sqrt(variance + static_cast<double>(epsilon)))};
+}
+
+}  // namespace
+
+void affine_row(const float* x, float* y, int64_t n, float a, float b) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * a + b;
+}
+
+void affine_columns(const float* x, float* y, int64_t rows, int64_t columns, const float* a, const float* b) {
+  for (int64_t r = 0; r < rows; ++r, x += columns, y += columns) {
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) y[c] = x[c] * a[c] + b[c];
+  }
+}
+
+Moments row_moments(const float* x, int64_t n, float epsilon) {
+  const double mean = simd::lane_sum(x, n, [](float v) { return v; }) / static_cast<double>(n);
+  const auto center = static_cast<float>(mean);
+  const double squares = simd::lane_sum(x, n, [center](float v) { return (v - center) * (v - center); });
+  return make_moments(mean, squares, n, epsilon);
+}
+
+void column_moments(const float* x, int64_t rows, int64_t stride, int64_t columns, float epsilon, Moments* moments) {
+  double sums[kNormColumns], squares[kNormColumns];
+  float centers[kNormColumns];
+  simd::column_sums(x, rows, stride, columns, sums, [](float v, int64_t) { return v; });
+  for (int64_t c = 0; c < columns; ++c) centers[c] = static_cast<float>(sums[c] / static_cast<double>(rows));
+  simd::column_sums(x, rows, stride, columns, squares,
+                    [&centers](float v, int64_t c) { return (v - centers[c]) * (v - centers[c]); });
+  for (int64_t c = 0; c < columns; ++c) {
+    moments[c] = make_moments(sums[c] / static_cast<double>(rows), squares[c], rows, epsilon);
+  }
+}
+
+Moments layer_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm) {
+  const Moments m = row_moments(x, n, norm.epsilon);
+  const float* scale = norm.scale;
+  const float* bias = norm.bias;
+  if (bias == nullptr) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m.mean) * m.inverse * scale[i];
+    return m;
+  }
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m.mean) * m.inverse * scale[i] + bias[i];
+  return m;
+}
+
+void softmax_row(const float* x, float* y, int64_t n, bool log) {
+  const float largest = simd::lane_fold(x, n, simd::larger);
+  if (log) {
+    const double sum = simd::lane_sum(x, n, [largest](float v) { return simd::exp(v - largest); });
+    const auto shift = static_cast<float>(std::log(sum));
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - largest) - shift;
+    return;
+  }
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = simd::exp(x[i] - largest);
+  const auto sum = static_cast<float>(simd::lane_sum(y, n, [](float v) { return v; }));
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = y[i] / sum;
+}
+
+void softmax_columns(const float* x, float* y, int64_t rows, int64_t stride, int64_t columns, bool log) {
+  float largest[kNormColumns], shift[kNormColumns];
+  double sums[kNormColumns];
+  for (int64_t c = 0; c < columns; ++c) largest[c] = x[c];
+  for (int64_t r = 1; r < rows; ++r) {
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) largest[c] = simd::larger(largest[c], x[r * stride + c]);
+  }
+  simd::column_sums(x, rows, stride, columns, sums,
+                    [&largest](float v, int64_t c) { return simd::exp(v - largest[c]); });
+  for (int64_t c = 0; c < columns; ++c) shift[c] = static_cast<float>(log ? std::log(sums[c]) : sums[c]);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* from = x + r * stride;
+    float* to = y + r * stride;
+    if (log) {
+#pragma omp simd
+      for (int64_t c = 0; c < columns; ++c) to[c] = (from[c] - largest[c]) - shift[c];
+      continue;
+    }
+#pragma omp simd
+    for (int64_t c = 0; c < columns; ++c) to[c] = simd::exp(from[c] - largest[c]) / shift[c];
+  }
+}
+
+}  // namespace quarkq::exec::QQ_ISA

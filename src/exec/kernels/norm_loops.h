@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Vectorized float32 loops of normalizations.
+#pragma once
+
+#include <cstdint>
+
+#include "base/isa.h"
+
+namespace quarkq::exec {
+
+constexpr int64_t kNormColumns = 64;  ///< most columns of one *_columns() call, where it says so
+
+/// What is done to a row of layer normalization.
+struct RowNorm {
+  const float* scale = nullptr;
+  const float* bias = nullptr;  ///< may be null
+  float epsilon = 0;
+};
+
+/// Mean and 1 / sqrt(variance + epsilon).
+struct Moments {
+  float mean = 0, inverse = 1;
+};
+
+QQ_DECLARE_ISA(
+  /// y = x * a + b.
+  void affine_row(const float* x, float* y, int64_t n, float a, float b);
+  /// y[r, c] = x[r, c] * a[c] + b[c].
+  void affine_columns(const float* x, float* y, int64_t rows, int64_t columns, const float* a, const float* b);
+  /// Biased variance of x[0..n).
+  Moments row_moments(const float* x, int64_t n, float epsilon);
+  /// The same for each of `columns` <= kNormColumns columns, rows `stride` apart.
+  void column_moments(const float* x, int64_t rows, int64_t stride, int64_t columns, float epsilon, Moments* moments);
+  /// y = (x - mean) * inverse * scale + bias.
+  Moments layer_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm);
+  /// Softmax of x[0..n), or its logarithm.
+  void softmax_row(const float* x, float* y, int64_t n, bool log);
+  /// The same down each of `columns` <= kNormColumns columns, rows `stride` apart.
+  void softmax_columns(const float* x, float* y, int64_t rows, int64_t stride, int64_t columns, bool log);
+)
+
+}  // namespace quarkq::exec

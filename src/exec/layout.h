@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// How a tensor lies in memory while a program runs. ONNX order is the rule; images between convolutions lie channels-last,
+// which is what oneDNN picks for them, needs no padding, and lets every elementwise loop run unchanged (ADR 0001).
+#pragma once
+
+#include <cstdint>
+
+#include "ir/shape.h"
+
+namespace quarkq::exec {
+
+enum class Layout : uint8_t {
+  kPlain,         ///< row-major in ONNX dimension order
+  kChannelsLast,  ///< rank >= 3: dimension 1 (channels) moved to the end, [N, spatial..., C] row-major
+};
+
+/// Dimensions in memory order.
+inline ir::Shape stored_dims(const ir::Shape& dims, Layout layout) {
+  if (layout == Layout::kPlain || dims.size() < 3) return dims;
+  ir::Shape stored = {dims[0]};
+  stored.insert(stored.end(), dims.begin() + 2, dims.end());
+  stored.push_back(dims[1]);
+  return stored;
+}
+
+/// Inverse of stored_dims().
+inline ir::Shape logical_dims(const ir::Shape& stored, Layout layout) {
+  if (layout == Layout::kPlain || stored.size() < 3) return stored;
+  ir::Shape dims = {stored[0], stored.back()};
+  dims.insert(dims.end(), stored.begin() + 1, stored.end() - 1);
+  return dims;
+}
+
+/// Where logical dimension `axis` of a tensor of `rank` lies in memory order. REQUIRES: 0 <= axis < rank.
+inline int64_t stored_axis(int64_t axis, int64_t rank, Layout layout) {
+  if (layout == Layout::kPlain || rank < 3 || axis == 0) return axis;
+  return axis == 1 ? rank - 1 : axis - 1;
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// The contract between the executor and its operators. An operator is one OpDef row: `prepare` looks at types, shapes and
+// constants, checks everything that can be checked, decides, and returns the kernel; the kernel only computes. A kernel
+// fails only on what no earlier step could know (an index out of range in the data).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "exec/layout.h"
+#include "ir/node.h"
+
+namespace quarkq::exec {
+
+/// What is known of one input or output while a node is prepared. `dims` is in memory order of `layout`.
+struct Spec {
+  ElementType type = ElementType::kUndefined;
+  ir::Shape dims;
+  Layout layout = Layout::kPlain;
+  const ir::Tensor* constant = nullptr;  ///< set when the value is known already; lies in memory order, too
+  int64_t rank() const { return static_cast<int64_t>(dims.size()); }
+};
+
+/// Buffers of one call. Inputs that are absent are null. Pointers are 64-byte aligned unless they are user inputs.
+struct Run {
+  std::span<const std::byte* const> inputs;
+  std::span<std::byte* const> outputs;
+  std::byte* scratch = nullptr;
+
+  template <typename T>
+  const T* in(size_t i) const {
+    return reinterpret_cast<const T*>(inputs[i]);
+  }
+  template <typename T>
+  T* out(size_t i) const {
+    return reinterpret_cast<T*>(outputs[i]);
+  }
+};
+
+/// Computes the outputs of one node. Called many times, never twice at once.
+using Kernel = std::function<Status(const Run&)>;
+
+/// What a memory layout means to an operator.
+enum class LayoutRule : uint8_t {
+  kPlain,      ///< wants all inputs in ONNX order (the executor converts)
+  kFollow,     ///< computes in the memory order of input 0: inputs of its rank arrive in its layout, all others plain;
+               ///< outputs keep the layout; axes go through Prepare::axis()
+  kBroadcast,  ///< elementwise over several inputs: when one lies channels-last, all arrive so, dims padded in front with
+               ///< ones to the full rank first; outputs keep the layout
+  kImage,      ///< wants input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
+};
+
+/// An operator fused behind the one being prepared, in order. Only operators with a `post` row of the fusion table occur.
+struct PostOp {
+  enum class Kind : uint8_t { kClip, kLeakyRelu, kAdd } kind = Kind::kClip;
+  float low = 0, high = 0;    ///< kClip: y = min(max(x, low), high), infinite where absent
+  float slope = 0;            ///< kLeakyRelu: y = x < 0 ? slope * x : x
+  size_t input = 0;           ///< kAdd: counts the values added; value k is input number node.inputs.size() + k
+};
+
+/// One node as its operator sees it while it is compiled.
+class Prepare {
+ public:
+  Prepare(const ir::Node& node, std::string label, int64_t opset, std::vector<Spec> inputs, std::vector<bool> present)
+      : node_(node), label_(std::move(label)), opset_(opset), inputs_(std::move(inputs)), present_(std::move(present)),
+        outputs_(node.outputs.size()) {}
+
+  const ir::Node& node() const { return node_; }
+  int64_t opset() const { return opset_; }  ///< version of the node's domain
+  size_t input_count() const { return inputs_.size(); }
+  size_t output_count() const { return node_.outputs.size(); }
+  bool has(size_t i) const { return i < inputs_.size() && present_[i]; }
+  bool wants(size_t i) const { return i < node_.outputs.size() && node_.outputs[i].valid(); }
+  /// REQUIRES: has(i).
+  const Spec& in(size_t i) const { return inputs_[i]; }
+  const ir::Tensor* constant(size_t i) const { return has(i) ? inputs_[i].constant : nullptr; }
+
+  /// Declares output `i`; dims in memory order of `layout`. Without `layout`: the one of input 0 for kFollow, else plain.
+  void out(size_t i, ElementType type, ir::Shape dims, std::optional<Layout> layout = {});
+  /// Declares that output `i` is input `from` under the dims given: no copy, no kernel call. Plain layout only.
+  void alias(size_t i, size_t from, ir::Shape dims);
+  /// Lets the executor use the memory of input `from` for output `i` when nobody reads it afterwards (elementwise kernels).
+  void in_place(size_t i, size_t from) { outputs_[i].in_place = static_cast<int>(from); }
+  /// Temporary memory of one call, 64-byte aligned. Shared by all nodes of a program.
+  void scratch(size_t bytes) { scratch_bytes_ = bytes; }
+
+  /// Attribute `name` of an axis, or input: normalized, then mapped to memory order.
+  Result<int64_t> axis(int64_t value, int64_t rank) const;
+  Layout layout() const { return layout_; }  ///< what kFollow and kBroadcast inputs lie in
+
+  std::span<const PostOp> post_ops() const { return post_ops_; }
+
+  /// Errors that name the node: "node conv_12 (Conv): ...".
+  template <typename... Args>
+  Status corrupt(const Args&... args) const {
+    return corrupt_model(label_, ": ", args...);
+  }
+  template <typename... Args>
+  Status cannot(const Args&... args) const {
+    return unsupported(label_, ": ", args...);
+  }
+  /// Fails when input `i` is absent or not one of `types`.
+  Status require_input(size_t i, std::initializer_list<ElementType> types = {}) const;
+  /// Elements of input `i` as integers when they are known now; nothing when only a run can tell (return defer() then).
+  Result<std::optional<std::vector<int64_t>>> known_ints(size_t i) const;
+
+  /// What prepare returns when an output shape depends on data: it is called again, while running, with every input's
+  /// `constant` set.
+  static Kernel defer() { return nullptr; }
+
+  // Read by the compiler.
+  struct Output {
+    Spec spec;
+    int alias_of = -1;
+    int in_place = -1;
+    bool declared = false;
+  };
+  const Output& output(size_t i) const { return outputs_[i]; }
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  void set_layout(Layout layout) { layout_ = layout; }
+  void set_post_ops(std::vector<PostOp> post_ops) { post_ops_ = std::move(post_ops); }
+  const std::string& label() const { return label_; }
+
+ private:
+  const ir::Node& node_;
+  std::string label_;
+  int64_t opset_;
+  std::vector<Spec> inputs_;
+  std::vector<bool> present_;
+  std::vector<Output> outputs_;
+  std::vector<PostOp> post_ops_;
+  Layout layout_ = Layout::kPlain;
+  size_t scratch_bytes_ = 0;
+};
+
+/// Runs a prepared node once with the constants it was prepared with; outputs in ONNX order on the heap.
+/// REQUIRES: every present input has a constant, layout() is plain.
+Result<std::vector<ir::Tensor>> run_prepared(const Prepare& prepare, const Kernel& kernel);
+
+/// One operator. Families list theirs at the foot of their file; exec/op_table.cpp joins the lists.
+struct OpDef {
+  std::string_view name;
+  std::string_view domain;  ///< "" for ai.onnx
+  int since;                ///< first opset this row is right for; the row with the largest `since` <= opset wins
+  LayoutRule rule;
+  Result<Kernel> (*prepare)(Prepare&);
+};
+
+/// The row for an operator at an opset of its domain, or null.
+const OpDef* find_op(std::string_view name, std::string_view domain, int64_t opset);
+/// All rows, in table order.
+std::vector<const OpDef*> all_ops();
+
+}  // namespace quarkq::exec

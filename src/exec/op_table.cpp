@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "exec/kernels/families.h"
+#include "exec/op_def.h"
+
+namespace quarkq::exec {
+namespace {
+
+using Families = std::span<const OpDef> (*)();
+constexpr Families kFamilies[] = {activation_ops, conv_ops,   elementwise_ops,   gather_scatter_ops, matmul_ops, norm_ops,
+                                  pool_ops,       reduce_ops, quant_dequant_ops, resize_ops,         shape_ops};
+
+/// Rows by "domain:name", newest first.
+const std::map<std::string, std::vector<const OpDef*>, std::less<>>& index() {
+  static const auto rows = [] {
+    std::map<std::string, std::vector<const OpDef*>, std::less<>> by_name;
+    for (const OpDef* op : all_ops()) by_name[cat(op->domain, ":", op->name)].push_back(op);
+    for (auto& [name, list] : by_name) {
+      std::stable_sort(list.begin(), list.end(), [](const OpDef* a, const OpDef* b) { return a->since > b->since; });
+    }
+    return by_name;
+  }();
+  return rows;
+}
+
+}  // namespace
+
+std::vector<const OpDef*> all_ops() {
+  std::vector<const OpDef*> all;
+  for (const Families family : kFamilies) {
+    for (const OpDef& op : family()) all.push_back(&op);
+  }
+  return all;
+}
+
+const OpDef* find_op(std::string_view name, std::string_view domain, int64_t opset) {
+  const auto found = index().find(cat(domain, ":", name));
+  if (found == index().end()) return nullptr;
+  for (const OpDef* op : found->second) {
+    if (op->since <= opset) return op;
+  }
+  return nullptr;
+}
+
+}  // namespace quarkq::exec

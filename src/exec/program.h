@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Program: a graph compiled for one set of input shapes. Every choice is made by compile(); run() only computes. A second
+// run allocates nothing, unless shapes depend on data.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "exec/op_def.h"
+#include "ir/graph.h"
+
+namespace quarkq::exec {
+
+/// A value as it lies in memory right after it was computed. Valid during the call only.
+struct TensorView {
+  ElementType type = ElementType::kUndefined;
+  const ir::Shape* stored_dims = nullptr;  ///< in memory order of `layout`
+  Layout layout = Layout::kPlain;
+  const std::byte* data = nullptr;
+  int64_t count = 0;  ///< elements
+};
+
+/// The one read-only hook into a run: called once per tapped value and run, while the value is in cache.
+class TapSink {
+ public:
+  virtual ~TapSink() = default;
+  virtual Status on_value(ir::ValueId value, const TensorView& view) = 0;
+};
+
+/// One kernel call. Slots index the buffer table of the program; -1 is an absent input or an output nobody reads.
+struct Step {
+  Kernel kernel;
+  std::vector<int> inputs, outputs;
+  std::string label;
+};
+
+/// What the sink hears after step `after_step` (-1: before the first one).
+struct Tap {
+  ir::ValueId value;
+  int slot = -1;
+  int after_step = -1;
+  Spec spec;
+};
+
+/// A node whose output shapes depend on data: prepared again in every run, its values live on the heap.
+struct DynamicStep {
+  const ir::Node* node = nullptr;
+  const OpDef* op = nullptr;
+  int64_t opset = 0;
+  std::string label;
+};
+
+class Program {
+ public:
+  /// Computes the fetches. `inputs` in the order of the feeds given to compile(), of exactly those types and shapes,
+  /// in ONNX order. `sink` hears the taps; null to hear nothing.
+  Status run(std::span<const ir::Tensor> inputs, TapSink* sink = nullptr);
+
+  /// Results of the last run, in fetch order and ONNX layout. They are overwritten by the next run unless copied.
+  const std::vector<ir::Tensor>& results() const { return results_; }
+  /// Bytes of the arena that intermediate values share.
+  size_t arena_bytes() const { return arena_bytes_; }
+  size_t step_count() const { return steps_.size(); }
+  /// One line per step: what runs, for --dump-program and tests.
+  std::string text() const;
+
+ private:
+  friend class Compiler;
+  Status run_dynamic(TapSink* sink);
+  Status announce(const Tap& tap, TapSink& sink) const;
+
+  std::vector<Step> steps_;
+  std::vector<Tap> taps_;             ///< sorted by after_step
+  std::vector<std::byte*> buffers_;   ///< one per slot
+  std::vector<int> feed_slots_;
+  std::vector<Spec> feeds_;
+  std::vector<std::string> feed_names_;
+  std::vector<int> fetch_slots_;
+  std::vector<ir::Tensor> results_;
+  std::vector<ir::Tensor> owned_;     ///< constants made while compiling
+  std::shared_ptr<std::byte> arena_;
+  size_t arena_bytes_ = 0;
+  std::vector<const std::byte*> input_pointers_;  // reused by run()
+  std::vector<std::byte*> output_pointers_;
+  std::byte* scratch_ = nullptr;
+
+  // Data-dependent part, run after `steps_`: values by ValueId index.
+  std::vector<DynamicStep> dynamic_steps_;
+  std::vector<std::pair<ir::ValueId, int>> dynamic_inputs_;  ///< static values that dynamic steps read: slot in plain layout
+  std::vector<Spec> dynamic_input_specs_;
+  std::vector<ir::ValueId> dynamic_taps_;
+  std::vector<std::pair<size_t, ir::ValueId>> dynamic_fetches_;  ///< position in results_, value
+  std::vector<ir::Tensor> dynamic_values_;
+};
+
+}  // namespace quarkq::exec

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "ir/edit.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace quarkq::ir {
+
+std::string GraphEdit::unique_name(const std::string& wanted) const {
+  const std::string base = wanted.empty() ? cat("value_", graph_.values_.size()) : wanted;
+  std::string name = base;
+  for (int suffix = 1; graph_.by_name_.contains(name); ++suffix) name = cat(base, "_", suffix);
+  return name;
+}
+
+ValueId GraphEdit::add_value(const std::string& name, ValueType type) {
+  const ValueId id{static_cast<int32_t>(graph_.values_.size())};
+  Value value;
+  value.id = id;
+  value.name = unique_name(name);
+  value.type = std::move(type);
+  graph_.by_name_[value.name] = id;
+  graph_.values_.push_back(std::move(value));
+  graph_.value_alive_.push_back(true);
+  return id;
+}
+
+ValueId GraphEdit::add_initializer(const std::string& name, Tensor data) {
+  const ValueId id = add_value(name);
+  set_constant(id, std::move(data));
+  return id;
+}
+
+NodeId GraphEdit::add_node(NodeSpec spec, NodeId before) {
+  const NodeId id{static_cast<int32_t>(graph_.nodes_.size())};
+  Node node;
+  node.id = id;
+  node.op = std::move(spec.op);
+  node.domain = std::move(spec.domain);
+  node.name = std::move(spec.name);
+  node.attributes = std::move(spec.attributes);
+  node.origins = std::move(spec.origins);
+  graph_.nodes_.push_back(std::move(node));
+  graph_.node_alive_.push_back(true);
+  for (const ValueId input : spec.inputs) append_input(id, input);
+  graph_.nodes_.back().outputs.resize(spec.outputs.size());
+  for (size_t i = 0; i < spec.outputs.size(); ++i) set_output(id, i, spec.outputs[i]);
+  auto place = graph_.order_.end();
+  if (before.valid()) place = std::find(graph_.order_.begin(), graph_.order_.end(), before);
+  graph_.order_.insert(place, id);
+  return id;
+}
+
+void GraphEdit::remove_node(NodeId id) {
+  Node& removed = node(id);
+  for (size_t i = 0; i < removed.inputs.size(); ++i) set_input(id, i, {});
+  for (size_t i = 0; i < removed.outputs.size(); ++i) set_output(id, i, {});
+  set_captures(id, {});
+  graph_.node_alive_[static_cast<size_t>(id.index)] = false;
+  std::erase(graph_.order_, id);
+}
+
+void GraphEdit::remove_value(ValueId id) {
+  Value& removed = mutable_value(id);
+  QQ_CHECK(!removed.producer.valid() && removed.uses.empty() && !removed.is_output);
+  clear_constant(id);
+  if (removed.is_input) remove_graph_input(id);
+  graph_.by_name_.erase(removed.name);
+  graph_.value_alive_[static_cast<size_t>(id.index)] = false;
+}
+
+void GraphEdit::drop_use(ValueId value, const Use& use) {
+  if (!value.valid()) return;
+  auto& uses = mutable_value(value).uses;
+  const auto found = std::find(uses.begin(), uses.end(), use);
+  if (found != uses.end()) uses.erase(found);
+}
+
+void GraphEdit::set_input(NodeId id, size_t index, ValueId value) {
+  Node& changed = node(id);
+  const Use use{id, static_cast<int32_t>(index), false};
+  drop_use(changed.inputs[index], use);
+  changed.inputs[index] = value;
+  if (value.valid()) mutable_value(value).uses.push_back(use);
+}
+
+void GraphEdit::append_input(NodeId id, ValueId value) {
+  node(id).inputs.emplace_back();
+  set_input(id, node(id).inputs.size() - 1, value);
+}
+
+void GraphEdit::set_output(NodeId id, size_t index, ValueId value) {
+  Node& changed = node(id);
+  if (changed.outputs.size() <= index) changed.outputs.resize(index + 1);
+  if (changed.outputs[index].valid()) mutable_value(changed.outputs[index]).producer = {};
+  changed.outputs[index] = value;
+  if (!value.valid()) return;
+  QQ_CHECK(!mutable_value(value).producer.valid());
+  mutable_value(value).producer = id;
+}
+
+void GraphEdit::set_captures(NodeId id, std::vector<Capture> captures) {
+  Node& changed = node(id);
+  for (size_t i = 0; i < changed.captures.size(); ++i) {
+    drop_use(changed.captures[i].outer, {id, static_cast<int32_t>(i), true});
+  }
+  changed.captures = std::move(captures);
+  for (size_t i = 0; i < changed.captures.size(); ++i) {
+    mutable_value(changed.captures[i].outer).uses.push_back({id, static_cast<int32_t>(i), true});
+  }
+}
+
+void GraphEdit::replace_uses(ValueId from, ValueId to) {
+  if (from == to) return;
+  std::vector<Use> moved;
+  moved.swap(mutable_value(from).uses);
+  for (const Use& use : moved) {
+    Node& reader = node(use.node);
+    if (use.is_capture) {
+      reader.captures[static_cast<size_t>(use.input)].outer = to;
+    } else {
+      reader.inputs[static_cast<size_t>(use.input)] = to;
+    }
+    mutable_value(to).uses.push_back(use);
+  }
+}
+
+void GraphEdit::replace_value(ValueId from, ValueId to) {
+  replace_uses(from, to);
+  Value& old_value = mutable_value(from);
+  if (!old_value.is_output) return;
+  old_value.is_output = false;
+  std::replace(graph_.outputs_.begin(), graph_.outputs_.end(), from, to);
+  Value& new_value = mutable_value(to);
+  new_value.is_output = true;
+  const std::string name = old_value.name;
+  rename(from, unique_name(name + "_replaced"));
+  rename(to, name);
+  if (!new_value.type.is_tensor()) new_value.type = old_value.type;
+}
+
+bool GraphEdit::rename(ValueId id, const std::string& name) {
+  Value& renamed = mutable_value(id);
+  if (renamed.name == name) return true;
+  if (name.empty() || graph_.by_name_.contains(name)) return false;
+  graph_.by_name_.erase(renamed.name);
+  renamed.name = name;
+  graph_.by_name_[name] = id;
+  return true;
+}
+
+void GraphEdit::set_constant(ValueId id, Tensor data) {
+  Value& changed = mutable_value(id);
+  if (!changed.constant) graph_.initializers_.push_back(id);
+  changed.type = {};
+  changed.type.element = data.type();
+  changed.type.has_shape = true;
+  for (const int64_t dim : data.dims()) changed.type.dims.push_back({dim, {}});
+  changed.constant = std::move(data);
+}
+
+void GraphEdit::clear_constant(ValueId id) {
+  if (!mutable_value(id).constant) return;
+  mutable_value(id).constant.reset();
+  std::erase(graph_.initializers_, id);
+}
+
+void GraphEdit::add_graph_input(ValueId id) {
+  mutable_value(id).is_input = true;
+  graph_.inputs_.push_back(id);
+}
+
+void GraphEdit::remove_graph_input(ValueId id) {
+  mutable_value(id).is_input = false;
+  std::erase(graph_.inputs_, id);
+}
+
+void GraphEdit::add_graph_output(ValueId id) {
+  mutable_value(id).is_output = true;
+  graph_.outputs_.push_back(id);
+}
+
+void GraphEdit::mark_captured(ValueId id) {
+  mutable_value(id).is_captured = true;
+  graph_.captured_.push_back(id);
+}
+
+void GraphEdit::set_order(std::vector<NodeId> order) {
+  QQ_CHECK(order.size() == graph_.order_.size());
+  graph_.order_ = std::move(order);
+}
+
+size_t GraphEdit::remove_dead() {
+  size_t removed = 0;
+  std::vector<NodeId> candidates(graph_.order_.rbegin(), graph_.order_.rend());
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (const NodeId id : candidates) {
+      if (!graph_.is_alive(id)) continue;
+      const std::vector<ValueId> outputs = node(id).outputs;
+      const bool read = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+        return output.valid() && graph_.use_count(output) > 0;
+      });
+      if (read) continue;
+      remove_node(id);
+      for (const ValueId output : outputs) {
+        if (output.valid()) remove_value(output);
+      }
+      ++removed;
+      changed = true;
+    }
+  }
+  remove_unused_initializers();
+  return removed;
+}
+
+size_t GraphEdit::remove_unused_initializers() {
+  const std::vector<ValueId> initializers = graph_.initializers_;
+  size_t removed = 0;
+  for (const ValueId id : initializers) {
+    if (graph_.use_count(id) > 0) continue;
+    remove_value(id);
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace quarkq::ir

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "ir/graph.h"
+
+#include <algorithm>
+
+namespace quarkq::ir {
+
+std::vector<ValueId> Graph::required_inputs() const {
+  std::vector<ValueId> required;
+  for (const ValueId input : inputs_) {
+    if (!value(input).is_initializer()) required.push_back(input);
+  }
+  return required;
+}
+
+ValueId Graph::find(std::string_view wanted) const {
+  const auto found = by_name_.find(std::string(wanted));
+  return found == by_name_.end() ? ValueId{} : found->second;
+}
+
+const Node* Graph::producer(ValueId id) const {
+  if (!id.valid() || !value(id).producer.valid()) return nullptr;
+  return &node(value(id).producer);
+}
+
+const Tensor* Graph::constant(ValueId id) const {
+  if (!id.valid()) return nullptr;
+  const Value& found = value(id);
+  if (found.constant) return &*found.constant;
+  const Node* maker = producer(id);
+  // Only the tensor form has storage to point at; onnx_io::load turns the other forms of Constant into it.
+  return maker != nullptr && maker->is("Constant") ? maker->get<Tensor>("value") : nullptr;
+}
+
+size_t Graph::use_count(ValueId id) const { return value(id).uses.size() + (value(id).is_output ? 1 : 0); }
+
+std::optional<Use> Graph::sole_use(ValueId id) const {
+  const Value& found = value(id);
+  if (found.is_output || found.uses.size() != 1 || found.uses[0].is_capture) return std::nullopt;
+  return found.uses[0];
+}
+
+std::string Graph::label(NodeId id) const {
+  const Node& found = node(id);
+  const ValueId output = found.output(0);
+  return found.label(output.valid() ? value(output).name : std::string());
+}
+
+int64_t Model::opset(const std::string& domain) const {
+  const auto found = opsets.find(domain);
+  return found == opsets.end() ? 0 : found->second;
+}
+
+void Model::set_opset(const std::string& domain, int64_t version) {
+  if (!opsets.contains(domain)) opset_order.push_back(domain);
+  opsets[domain] = version;
+}
+
+}  // namespace quarkq::ir

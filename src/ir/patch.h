@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// GraphPatch: a proposed change. A rule looks at a graph and returns one; only the rewrite driver applies it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/edit.h"
+
+namespace quarkq::ir {
+
+/// A value inside a patch: one of the graph, or one that the patch makes.
+struct PatchValue {
+  ValueId existing;
+  int made = -1;  ///< index among the patch's new values
+  PatchValue() = default;
+  PatchValue(ValueId value) : existing(value) {}  // NOLINT(google-explicit-constructor)
+};
+
+class GraphPatch {
+ public:
+  /// A new initializer; its name is made unique when taken.
+  PatchValue initializer(std::string name, Tensor data);
+  /// A new value for a node's output.
+  PatchValue value(std::string name, ValueType type = {});
+
+  struct PatchNode {
+    std::string op, domain, name;
+    std::vector<PatchValue> inputs, outputs;
+    std::vector<Attribute> attributes;
+  };
+  /// A new node, placed right before the first node the patch removes (else at the end). It stands for all removed nodes.
+  void node(PatchNode node) { nodes_.push_back(std::move(node)); }
+  /// Readers of `from` read `to` instead; a graph output keeps its name.
+  void replace(ValueId from, PatchValue to) { replacements_.push_back({from, to}); }
+  void remove(NodeId node) { removed_.push_back(node); }
+  void set_input(NodeId node, size_t index, PatchValue value) { inputs_.push_back({node, index, value}); }
+
+  bool empty() const { return nodes_.empty() && replacements_.empty() && removed_.empty() && inputs_.empty(); }
+  /// Applies the change. Values left without readers and producers are removed.
+  void apply(Graph& graph) const;
+
+ private:
+  struct NewValue {
+    std::string name;
+    ValueType type;
+    std::optional<Tensor> data;
+  };
+  struct Replacement {
+    ValueId from;
+    PatchValue to;
+  };
+  struct NewInput {
+    NodeId node;
+    size_t index;
+    PatchValue value;
+  };
+  std::vector<NewValue> values_;
+  std::vector<PatchNode> nodes_;
+  std::vector<Replacement> replacements_;
+  std::vector<NodeId> removed_;
+  std::vector<NewInput> inputs_;
+};
+
+}  // namespace quarkq::ir

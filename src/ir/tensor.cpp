@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "ir/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "numeric/half.h"
+
+namespace quarkq::ir {
+namespace {
+
+constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
+
+std::shared_ptr<std::byte> aligned_buffer(int64_t bytes) {
+  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+  auto* data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded));
+  QQ_CHECK(data != nullptr);
+  return {data, [](std::byte* p) { std::free(p); }};
+}
+
+template <typename Out, typename In>
+std::vector<Out> convert(std::span<const In> values) {
+  return std::vector<Out>(values.begin(), values.end());
+}
+
+template <typename Out>
+Result<std::vector<Out>> to_vector(const Tensor& tensor) {
+  switch (tensor.type()) {
+    case ElementType::kFloat: return convert<Out>(tensor.data<float>());
+    case ElementType::kDouble: return convert<Out>(tensor.data<double>());
+    case ElementType::kInt8: return convert<Out>(tensor.data<int8_t>());
+    case ElementType::kBool:
+    case ElementType::kUInt8: return convert<Out>(tensor.data<uint8_t>());
+    case ElementType::kInt16: return convert<Out>(tensor.data<int16_t>());
+    case ElementType::kUInt16: return convert<Out>(tensor.data<uint16_t>());
+    case ElementType::kInt32: return convert<Out>(tensor.data<int32_t>());
+    case ElementType::kUInt32: return convert<Out>(tensor.data<uint32_t>());
+    case ElementType::kInt64: return convert<Out>(tensor.data<int64_t>());
+    case ElementType::kUInt64: return convert<Out>(tensor.data<uint64_t>());
+    case ElementType::kFloat16:
+    case ElementType::kBFloat16: {
+      std::vector<Out> out;
+      const bool half = tensor.type() == ElementType::kFloat16;
+      for (const uint16_t v : tensor.data<uint16_t>()) {
+        out.push_back(static_cast<Out>(half ? float_from_float16(v) : float_from_bfloat16(v)));
+      }
+      return out;
+    }
+    default: return unsupported("a tensor of type ", name(tensor.type()), " where numbers are needed");
+  }
+}
+
+}  // namespace
+
+Tensor Tensor::allocate(ElementType type, Shape dims) {
+  Tensor tensor;
+  tensor.type_ = type;
+  tensor.count_ = checked_count(dims);
+  tensor.dims_ = std::move(dims);
+  const std::shared_ptr<std::byte> buffer = aligned_buffer(tensor.bytes());
+  tensor.data_ = buffer.get();
+  tensor.owner_ = buffer;
+  tensor.writable_ = true;
+  return tensor;
+}
+
+Tensor Tensor::zeros(ElementType type, Shape dims) {
+  Tensor tensor = allocate(type, std::move(dims));
+  std::memset(tensor.mutable_raw(), 0, static_cast<size_t>(tensor.bytes()));
+  return tensor;
+}
+
+Tensor Tensor::adopt(ElementType type, Shape dims, std::shared_ptr<const void> owner, const std::byte* data) {
+  Tensor tensor;
+  tensor.type_ = type;
+  tensor.count_ = checked_count(dims);
+  tensor.dims_ = std::move(dims);
+  tensor.owner_ = std::move(owner);
+  tensor.data_ = data;
+  return tensor;
+}
+
+Tensor Tensor::of_strings(Shape dims, std::vector<std::string> values) {
+  Tensor tensor;
+  tensor.type_ = ElementType::kString;
+  tensor.count_ = checked_count(dims);
+  QQ_CHECK(static_cast<size_t>(tensor.count_) == values.size());
+  tensor.dims_ = std::move(dims);
+  tensor.strings_ = std::make_shared<const std::vector<std::string>>(std::move(values));
+  return tensor;
+}
+
+std::byte* Tensor::mutable_raw() {
+  if (!writable_ || owner_.use_count() > 1) {
+    const std::shared_ptr<std::byte> buffer = aligned_buffer(bytes());
+    if (bytes() > 0) std::memcpy(buffer.get(), data_, static_cast<size_t>(bytes()));
+    data_ = buffer.get();
+    owner_ = buffer;
+    writable_ = true;
+  }
+  return const_cast<std::byte*>(data_);
+}
+
+Tensor Tensor::reshaped(Shape dims) const {
+  QQ_CHECK(checked_count(dims) == count_);
+  Tensor tensor = *this;
+  tensor.dims_ = std::move(dims);
+  return tensor;
+}
+
+bool Tensor::same_as(const Tensor& other) const {
+  if (type_ != other.type_ || dims_ != other.dims_) return false;
+  if (type_ == ElementType::kString) return *strings_ == *other.strings_;
+  return data_ == other.data_ || bytes() == 0 || std::memcmp(data_, other.data_, static_cast<size_t>(bytes())) == 0;
+}
+
+Result<std::vector<int64_t>> to_int64(const Tensor& tensor) { return to_vector<int64_t>(tensor); }
+Result<std::vector<double>> to_double(const Tensor& tensor) { return to_vector<double>(tensor); }
+
+}  // namespace quarkq::ir

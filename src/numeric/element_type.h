@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// ONNX element types: wire numbers, names and sizes. Only this table knows them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace quarkq {
+
+/// Element types with the numbers of TensorProto.DataType.
+enum class ElementType : int32_t {
+  kUndefined = 0, kFloat = 1, kUInt8 = 2, kInt8 = 3, kUInt16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kString = 8,
+  kBool = 9, kFloat16 = 10, kDouble = 11, kUInt32 = 12, kUInt64 = 13, kComplex64 = 14, kComplex128 = 15,
+  kBFloat16 = 16, kFloat8E4M3Fn = 17, kFloat8E4M3FnUz = 18, kFloat8E5M2 = 19, kFloat8E5M2FnUz = 20, kUInt4 = 21,
+  kInt4 = 22, kFloat4E2M1 = 23, kFloat8E8M0 = 24,
+};
+
+/// Bits of one element; 0 for strings and undefined.
+int bits(ElementType type);
+/// Bytes that `count` elements take in raw data (4-bit types are packed two to a byte, the last byte may be half used).
+int64_t storage_bytes(ElementType type, int64_t count);
+/// ONNX spelling, for example "FLOAT16"; "UNDEFINED" for unknown numbers.
+std::string_view name(ElementType type);
+/// The type with wire number `number`, or nothing when there is none.
+std::optional<ElementType> element_type_from_wire(int32_t number);
+std::optional<ElementType> element_type_from_name(std::string_view name);
+
+/// float32, float16, bfloat16, float64 and the small floats.
+bool is_floating(ElementType type);
+bool is_integer(ElementType type);
+
+template <typename T>
+constexpr ElementType element_type_of();
+template <> constexpr ElementType element_type_of<float>() { return ElementType::kFloat; }
+template <> constexpr ElementType element_type_of<double>() { return ElementType::kDouble; }
+template <> constexpr ElementType element_type_of<int8_t>() { return ElementType::kInt8; }
+template <> constexpr ElementType element_type_of<uint8_t>() { return ElementType::kUInt8; }
+template <> constexpr ElementType element_type_of<int16_t>() { return ElementType::kInt16; }
+template <> constexpr ElementType element_type_of<uint16_t>() { return ElementType::kUInt16; }
+template <> constexpr ElementType element_type_of<int32_t>() { return ElementType::kInt32; }
+template <> constexpr ElementType element_type_of<uint32_t>() { return ElementType::kUInt32; }
+template <> constexpr ElementType element_type_of<int64_t>() { return ElementType::kInt64; }
+template <> constexpr ElementType element_type_of<uint64_t>() { return ElementType::kUInt64; }
+template <> constexpr ElementType element_type_of<bool>() { return ElementType::kBool; }
+
+}  // namespace quarkq

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "numeric/encode.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quarkq::numeric {
+namespace {
+
+template <typename Visit>
+void for_each_of_channel(const ChannelSplit& split, int64_t channel, Visit visit) {
+  for (int64_t o = 0; o < split.outer; ++o) {
+    const int64_t begin = (o * split.channels + channel) * split.inner;
+    for (int64_t i = begin; i < begin + split.inner; ++i) visit(static_cast<size_t>(i));
+  }
+}
+
+/// One value on the grid, before it is stored: float32 arithmetic as the reference's (spec 02 C.6).
+float to_step(float value, const QuantParams& params, IntegerRange limits) {
+  const float step = std::nearbyint(value / params.scale) + static_cast<float>(params.zero_point);
+  if (!(step >= static_cast<float>(limits.min))) return static_cast<float>(limits.min);
+  return std::min(step, static_cast<float>(limits.max));
+}
+
+double squared_error(std::span<const float> values, const ChannelSplit& split, int64_t channel, const QuantParams& params,
+                     IntegerRange limits) {
+  double error = 0;
+  for_each_of_channel(split, channel, [&](size_t i) {
+    const float back = (to_step(values[i], params, limits) - static_cast<float>(params.zero_point)) * params.scale;
+    const float difference = back - values[i];
+    error += static_cast<double>(difference * difference);
+  });
+  return error;
+}
+
+QuantParams search_power_of_two(std::span<const float> values, const ChannelSplit& split, int64_t channel, QuantParams start,
+                                IntegerRange limits) {
+  const int position = power_of_two_position(start.scale);
+  QuantParams best = start;
+  double best_error = -1;
+  for (int offset = -1; offset <= 3; ++offset) {  // coarsest first; the first smallest wins
+    const QuantParams candidate{scale_of_position(position + offset), start.zero_point};
+    const double error = squared_error(values, split, channel, candidate, limits);
+    if (best_error >= 0 && error >= best_error) continue;
+    best_error = error;
+    best = candidate;
+  }
+  return best;
+}
+
+}  // namespace
+
+ChannelSplit split_channels(const std::vector<int64_t>& dims, const QuantSpec& spec) {
+  ChannelSplit split;
+  const size_t axis = spec.per_channel ? static_cast<size_t>(spec.axis) : dims.size();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i < axis) split.outer *= dims[i];
+    if (i == axis) split.channels = dims[i];
+    if (i > axis) split.inner *= dims[i];
+  }
+  return split;
+}
+
+Result<std::vector<QuantParams>> weight_params(std::span<const float> values, const ChannelSplit& split,
+                                               const QuantSpec& spec, IntegerRange limits, bool search) {
+  std::vector<QuantParams> all;
+  for (int64_t channel = 0; channel < split.channels; ++channel) {
+    Range range;
+    bool first = true, has_nan = false;
+    for_each_of_channel(split, channel, [&](size_t i) {
+      has_nan = has_nan || std::isnan(values[i]);
+      range = first ? Range{values[i], values[i]} : Range{std::min(range.min, values[i]), std::max(range.max, values[i])};
+      first = false;
+    });
+    if (has_nan) return bad_data("the values hold NaN");
+    QQ_TRY(QuantParams params, params_for_range(spec, range));
+    if (search) params = search_power_of_two(values, split, channel, params, limits);
+    all.push_back(params);
+  }
+  return all;
+}
+
+std::vector<int32_t> encode(std::span<const float> values, const ChannelSplit& split, const std::vector<QuantParams>& params,
+                            IntegerRange limits) {
+  std::vector<int32_t> codes(values.size());
+  for (int64_t channel = 0; channel < split.channels; ++channel) {
+    const QuantParams& own = params[static_cast<size_t>(channel)];
+    for_each_of_channel(split, channel, [&](size_t i) {
+      codes[i] = static_cast<int32_t>(std::min(static_cast<double>(to_step(values[i], own, limits)), 2147483647.0));
+    });
+  }
+  return codes;
+}
+
+}  // namespace quarkq::numeric

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// What "quantized" means for one tensor: format, symmetry, scale kind; and the parameters that come out.
+#pragma once
+
+#include <cstdint>
+
+#include "numeric/element_type.h"
+
+namespace quarkq::numeric {
+
+/// Inclusive integer limits.
+struct IntegerRange {
+  int64_t min = 0;
+  int64_t max = 0;
+  bool operator==(const IntegerRange&) const = default;
+};
+
+/// Which limits of an integer type hold (spec 02 C.2). kReduced wins over kSymmetric.
+enum class RangeKind { kFull, kSymmetric, kReduced };
+/// REQUIRES: an integer type of at most 32 bits.
+IntegerRange integer_range(ElementType type, RangeKind kind);
+
+/// How a scale may look (spec 02 C.3 to C.5).
+enum class ScaleKind { kFloat, kPowerOfTwo, kInt16 };
+
+struct QuantSpec {
+  ElementType type = ElementType::kInt8;
+  bool symmetric = true;
+  bool reduce_range = false;
+  ScaleKind scale = ScaleKind::kFloat;
+  bool per_channel = false;
+  int64_t axis = 0;  ///< when per_channel: the dimension that has one scale per index
+  bool operator==(const QuantSpec&) const = default;
+
+  /// The limits that scale and zero point are computed with.
+  IntegerRange range() const {
+    return integer_range(type, reduce_range ? RangeKind::kReduced : symmetric ? RangeKind::kSymmetric : RangeKind::kFull);
+  }
+};
+
+/// scale: real value per integer step, > 0. zero_point: integer steps, inside the type's full range.
+struct QuantParams {
+  float scale = 1.0f;
+  int32_t zero_point = 0;
+  bool operator==(const QuantParams&) const = default;
+};
+
+}  // namespace quarkq::numeric

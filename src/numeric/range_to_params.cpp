@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "numeric/range_to_params.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+
+namespace quarkq::numeric {
+namespace {
+
+/// Limits per type (spec 02 C.2): full, symmetric, reduced.
+struct Limits {
+  ElementType type;
+  IntegerRange full, symmetric, reduced;
+};
+constexpr int64_t k2To30 = int64_t{1} << 30, k2To31 = int64_t{1} << 31, k2To32 = int64_t{1} << 32;
+constexpr Limits kLimits[] = {
+    {ElementType::kInt4, {-8, 7}, {-7, 7}, {-4, 4}},
+    {ElementType::kUInt4, {0, 15}, {0, 15}, {0, 7}},
+    {ElementType::kInt8, {-128, 127}, {-127, 127}, {-64, 64}},
+    {ElementType::kUInt8, {0, 255}, {0, 255}, {0, 127}},
+    {ElementType::kInt16, {-32768, 32767}, {-32767, 32767}, {-16384, 16384}},
+    {ElementType::kUInt16, {0, 65535}, {0, 65535}, {0, 32767}},
+    {ElementType::kInt32, {-k2To31, k2To31 - 1}, {-(k2To31 - 1), k2To31 - 1}, {-k2To30, k2To30}},
+    {ElementType::kUInt32, {0, k2To32 - 1}, {0, k2To32 - 1}, {0, k2To31 - 1}},
+};
+
+/// Symmetric UINT8 has its zero at 128; half-even rounding of 127.5 may land on either side (spec 02 C.3).
+int32_t centered(const QuantSpec& spec, int32_t zero_point) {
+  return spec.symmetric && spec.type == ElementType::kUInt8 && zero_point == 127 ? 128 : zero_point;
+}
+
+/// C.4: the zero point that goes with a rounded scale. Equal to `zero_point` except when the range's lower end moves.
+int32_t zero_point_for_scale(const IntegerRange& limits, int32_t zero_point, float scale) {
+  const float steps = static_cast<float>(limits.min) - static_cast<float>(zero_point);
+  const float low = std::min(steps * scale, 0.0f);
+  return static_cast<int32_t>(std::nearbyint(static_cast<double>(limits.min) -
+                                             static_cast<double>(low) / static_cast<double>(scale)));
+}
+
+}  // namespace
+
+IntegerRange integer_range(ElementType type, RangeKind kind) {
+  for (const Limits& row : kLimits) {
+    if (row.type != type) continue;
+    return kind == RangeKind::kReduced ? row.reduced : kind == RangeKind::kSymmetric ? row.symmetric : row.full;
+  }
+  QQ_CHECK(false && "an integer type of at most 32 bits");
+  return {};
+}
+
+int power_of_two_position(float scale) {
+  const double clamped = std::clamp(static_cast<double>(scale), 0x1p-127, 0x1p127);
+  return static_cast<int>(std::nearbyint(-std::log2(clamped)));
+}
+
+float scale_of_position(int position) { return std::ldexp(1.0f, -position); }
+
+float int16_scale(float scale) {
+  const double wanted = scale;
+  double best = 0, best_distance = std::numeric_limits<double>::infinity();
+  for (int n = 0; n <= 16; ++n) {
+    const double steps = std::ldexp(wanted, n);
+    if (steps < -32768 || steps > 32767) continue;
+    for (const double m : {std::floor(steps), std::ceil(steps)}) {
+      const double candidate = std::ldexp(m, -n);
+      const double distance = std::abs(candidate - wanted);
+      if (distance < best_distance) {
+        best_distance = distance;
+        best = candidate;
+      }
+    }
+  }
+  const float rounded = static_cast<float>(best);
+  return rounded < std::numeric_limits<float>::min() ? 0x1p-14f : rounded;
+}
+
+Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
+  if (std::isnan(range.min) || std::isnan(range.max)) return bad_data("a range holds NaN");
+  constexpr float kHalfMax = std::numeric_limits<float>::max() / 2;
+  float low = std::max(std::min(range.min, 0.0f), -kHalfMax);
+  float high = std::min(std::max(range.max, 0.0f), kHalfMax);
+  if (spec.symmetric) {
+    high = std::max(-low, high);
+    low = -high;
+  }
+  const IntegerRange limits = spec.range();
+  const double width = static_cast<double>(high - low);  // the subtraction is rounded in float32 first
+  const double step = width / (static_cast<double>(limits.max) - static_cast<double>(limits.min));
+  if (step < static_cast<double>(std::numeric_limits<float>::min())) return QuantParams{1.0f, 0};
+  QuantParams params;
+  params.scale = static_cast<float>(step);
+  params.zero_point = static_cast<int32_t>(std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / step));
+  if (spec.scale != ScaleKind::kFloat) {
+    params.scale = spec.scale == ScaleKind::kPowerOfTwo ? scale_of_position(power_of_two_position(params.scale))
+                                                        : int16_scale(params.scale);
+    params.zero_point = zero_point_for_scale(limits, params.zero_point, params.scale);
+  }
+  params.zero_point = centered(spec, params.zero_point);
+  return params;
+}
+
+Range representable_range(const QuantSpec& spec, const QuantParams& params) {
+  const IntegerRange limits = spec.range();
+  return {static_cast<float>(limits.min - params.zero_point) * params.scale,
+          static_cast<float>(limits.max - params.zero_point) * params.scale};
+}
+
+}  // namespace quarkq::numeric

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// The onnx library's checker, for models we read and models we write.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace quarkq::onnx_io {
+
+/// Full check: structure, operator schemas, then strict shape inference. kCorruptModel with the library's message.
+/// Operators of domains without schemas pass.
+Status check_model(const ir::Model& model);
+
+}  // namespace quarkq::onnx_io

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// ir::Graph to protobuf messages, piece by piece, so that callers choose what becomes of the weights. Private to
+// src/onnx_io.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "ir/graph.h"
+#include "onnx_io/proto.h"
+
+namespace quarkq::onnx_io {
+
+/// What the values of a graph are called in the file. Nested graphs read outer values under the names that those have
+/// now; their own values step aside where such a name is taken.
+class ValueNames {
+ public:
+  /// Names of a main graph: as they are.
+  explicit ValueNames(const ir::Graph& graph) : graph_(graph) {}
+  /// Names of a graph nested in `holder`, a node of the graph that `outer` names.
+  ValueNames(const ir::Graph& nested, const ir::Node& holder, const ValueNames& outer);
+
+  /// "" for an invalid id.
+  const std::string& of(ir::ValueId id) const;
+
+ private:
+  const ir::Graph& graph_;
+  std::unordered_map<int32_t, std::string> changed_;  ///< by value index
+};
+
+/// Which serialized rests are merged in: libraries need none of those of nodes and values.
+enum class Rests { kKeep, kLeaveOut };
+
+void put_node(const ir::Node& node, const ValueNames& names, Rests rests, onnx::NodeProto& proto);
+void put_value_info(const ir::Value& value, const std::string& name, Rests rests, onnx::ValueInfoProto& proto);
+/// True for values whose value_info is written: the model had one, and there is something to say.
+bool wants_value_info(const ir::Value& value);
+/// Everything of a TensorProto but type, shape and data.
+void put_initializer_rest(const ir::Value& value, const std::string& name, onnx::TensorProto& proto);
+
+/// Model fields around the graph, without the rest of the model.
+void put_model_head(const ir::Model& model, onnx::ModelProto& proto);
+/// The whole graph, weights included.
+void put_graph(const ir::Graph& graph, const ValueNames& names, Rests rests, onnx::GraphProto& proto);
+/// The whole model in one message, weights included: for small models.
+onnx::ModelProto whole_model(const ir::Model& model);
+
+}  // namespace quarkq::onnx_io

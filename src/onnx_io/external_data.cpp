@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "onnx_io/external_data.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+namespace quarkq::onnx_io {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_inside(const fs::path& file, const fs::path& folder) {
+  const auto [folder_end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return folder_end == folder.end() && rest != file.end();
+}
+
+Status check_location(const std::string& location) {
+  if (location.empty()) return corrupt_model("external data without a location");
+  if (location.find('\0') != std::string::npos) return corrupt_model("external data location holds a zero byte");
+  const fs::path path(location);
+  if (path.is_absolute()) {
+    return corrupt_model("external data location '", location, "' is absolute, must be relative to the model's folder");
+  }
+  for (const fs::path& part : path) {
+    if (part == "..") return corrupt_model("external data location '", location, "' leaves the model's folder");
+  }
+  return Status();
+}
+
+}  // namespace
+
+ir::Tensor adopt_or_copy(ElementType type, ir::Shape dims, std::shared_ptr<const void> owner, const std::byte* data) {
+  const size_t element = std::max<size_t>(1, static_cast<size_t>(bits(type)) / 8);
+  // Complex numbers are read as pairs, so half of their size is enough.
+  const size_t alignment = std::min<size_t>(element, 8);
+  if (reinterpret_cast<uintptr_t>(data) % alignment == 0) {
+    return ir::Tensor::adopt(type, std::move(dims), std::move(owner), data);
+  }
+  ir::Tensor copy = ir::Tensor::allocate(type, std::move(dims));
+  std::memcpy(copy.mutable_raw(), data, static_cast<size_t>(copy.bytes()));
+  return copy;
+}
+
+ExternalFiles::ExternalFiles(const std::string& model_path) : has_folder_(!model_path.empty()) {
+  folder_ = fs::path(model_path).parent_path().string();
+  if (folder_.empty()) folder_ = ".";
+}
+
+Result<ExternalFiles::File> ExternalFiles::open(const std::string& location) const {
+  QQ_RETURN_IF_ERROR(check_location(location));
+  std::error_code error;
+  const fs::path folder = fs::canonical(folder_, error);
+  if (error) return corrupt_model("external data folder '", folder_, "': ", error.message());
+  const fs::path file = fs::weakly_canonical(folder / location, error);
+  if (error) return corrupt_model("external data file '", location, "': ", error.message());
+  if (!is_inside(file, folder)) {
+    return corrupt_model("external data location '", location, "' leads out of the model's folder by a symbolic link");
+  }
+  if (!fs::exists(file, error)) {
+    return corrupt_model("external data file '", location, "' does not exist beside the model");
+  }
+  if (!fs::is_regular_file(file, error)) return corrupt_model("external data '", location, "' is not a regular file");
+  Result<File> mapped = MappedFile::open(file.string());
+  if (!mapped.ok()) return corrupt_model("external data file ", mapped.status().message());
+  return mapped;
+}
+
+Result<ir::Tensor> ExternalFiles::read(const ExternalRef& ref, ElementType type, ir::Shape dims) {
+  if (!has_folder_) return unsupported("external data in a model that was not loaded from a file");
+  auto found = files_.find(ref.location);
+  if (found == files_.end()) found = files_.emplace(ref.location, open(ref.location)).first;
+  QQ_TRY(const File file, Result<File>(found->second));
+
+  const int64_t needed = storage_bytes(type, ir::checked_count(dims));
+  if (ref.length && *ref.length != needed) {
+    return corrupt_model("external data of ", *ref.length, " bytes, its shape and type need ", needed);
+  }
+  const auto size = static_cast<int64_t>(file->size());
+  if (ref.offset < 0 || ref.offset > size || needed > size - ref.offset) {
+    return corrupt_model("external data at bytes ", ref.offset, " + ", needed, " of '", ref.location,
+                         "', which has only ", size);
+  }
+  if (needed == 0) return ir::Tensor::zeros(type, std::move(dims));
+  return adopt_or_copy(type, std::move(dims), file, file->data() + ref.offset);
+}
+
+}  // namespace quarkq::onnx_io

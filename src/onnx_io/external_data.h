@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Tensor data in files beside the model. Locations come from the model file, so they are hostile until checked: nothing
+// outside of the model's folder is ever opened, and every range is checked against the size of the file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/file_system.h"
+#include "ir/tensor.h"
+
+namespace quarkq::onnx_io {
+
+/// Where a tensor says its data is.
+struct ExternalRef {
+  std::string location;
+  int64_t offset = 0;              ///< bytes
+  std::optional<int64_t> length;   ///< bytes; when absent, as many as the tensor needs
+};
+
+/// The external files of one model, each mapped once and shared by all its tensors.
+class ExternalFiles {
+ public:
+  /// `model_path` "" stands for a model in memory: it has no folder, so external data is refused.
+  explicit ExternalFiles(const std::string& model_path);
+
+  /// The tensor at `ref`, read in place where its offset is aligned for the type.
+  /// REQUIRES: element_count(dims) succeeds.
+  Result<ir::Tensor> read(const ExternalRef& ref, ElementType type, ir::Shape dims);
+
+ private:
+  using File = std::shared_ptr<const MappedFile>;
+  Result<File> open(const std::string& location) const;
+  std::string folder_;
+  bool has_folder_;
+  std::map<std::string, Result<File>> files_;
+};
+
+/// `data` as a tensor: in place, or copied when it is not aligned for elements of `type`.
+ir::Tensor adopt_or_copy(ElementType type, ir::Shape dims, std::shared_ptr<const void> owner, const std::byte* data);
+
+}  // namespace quarkq::onnx_io

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Two sweeps over the nodes: the first makes a value for every output, so that the second can link inputs whatever the
+// order of the list. No recursion over node chains; only nested graphs recurse, to a limited depth.
+#include "onnx_io/import_graph.h"
+
+#include <utility>
+
+#include "ir/edit.h"
+#include "ir/topo.h"
+#include "onnx_io/import_attribute.h"
+#include "onnx_io/tensor_proto.h"
+
+namespace quarkq::onnx_io {
+namespace {
+
+class GraphImporter {
+ public:
+  GraphImporter(ExternalFiles& external, int depth) : external_(external), edit_(graph_), depth_(depth) {}
+  Result<ir::Graph> run(onnx::GraphProto& proto);
+
+ private:
+  Result<ir::ValueId> define(const std::string& name, const std::string& what);
+  Status add_inputs(onnx::GraphProto& proto);
+  Status add_initializers(onnx::GraphProto& proto);
+  Status add_node_outputs(const onnx::GraphProto& proto);
+  Status add_nodes(onnx::GraphProto& proto);
+  Status add_node(onnx::NodeProto& proto);
+  Status add_attributes(onnx::NodeProto& proto, ir::NodeSpec& spec);
+  Status link_captures(ir::NodeId id);
+  Status add_outputs(onnx::GraphProto& proto);
+  Status add_infos(onnx::GraphProto& proto);
+  Status set_type(ir::ValueId id, onnx::ValueInfoProto& info);
+  /// The value called `name`; in nested graphs one is made for a name from outside. Invalid when there is none.
+  ir::ValueId resolve(const std::string& name);
+  std::string label(const onnx::NodeProto& proto) const;
+
+  ir::Graph graph_;
+  ExternalFiles& external_;
+  ir::GraphEdit edit_;
+  int depth_;
+};
+
+std::string GraphImporter::label(const onnx::NodeProto& proto) const {
+  const std::string& name = proto.name().empty() && proto.output_size() > 0 ? proto.output(0) : proto.name();
+  return cat("node ", name, " (", proto.op_type(), ")");
+}
+
+Result<ir::ValueId> GraphImporter::define(const std::string& name, const std::string& what) {
+  if (name.empty()) return corrupt_model(what, " without a name");
+  if (graph_.find(name).valid()) return corrupt_model("value '", name, "' is defined twice, the second time as ", what);
+  return edit_.add_value(name);
+}
+
+ir::ValueId GraphImporter::resolve(const std::string& name) {
+  const ir::ValueId found = graph_.find(name);
+  if (found.valid() || depth_ == 0) return found;
+  const ir::ValueId outside = edit_.add_value(name);
+  edit_.mark_captured(outside);
+  return outside;
+}
+
+/// Takes the type over; what ValueInfoProto says beyond it becomes the value's rest.
+Status GraphImporter::set_type(ir::ValueId id, onnx::ValueInfoProto& info) {
+  QQ_TRY(ir::ValueType type, take_type(info));
+  info.clear_name();
+  ir::Value& value = edit_.mutable_value(id);
+  if (!value.constant && (type.is_tensor() || type.has_shape || !type.other_type.empty())) value.type = std::move(type);
+  if (value.extra.empty()) value.extra = info.SerializeAsString();
+  return Status();
+}
+
+Status GraphImporter::add_inputs(onnx::GraphProto& proto) {
+  for (onnx::ValueInfoProto& info : *proto.mutable_input()) {
+    QQ_TRY(const ir::ValueId id, define(info.name(), "a graph input"));
+    edit_.add_graph_input(id);
+    QQ_RETURN_IF_ERROR(set_type(id, info));
+  }
+  proto.clear_input();
+  return Status();
+}
+
+Status GraphImporter::add_initializers(onnx::GraphProto& proto) {
+  for (onnx::TensorProto& stored : *proto.mutable_initializer()) {
+    const std::string name = stored.name();
+    QQ_TRY(ir::Tensor tensor, take_tensor(stored, external_));
+    ir::ValueId id = graph_.find(name);
+    if (!id.valid() || graph_.value(id).constant) {
+      QQ_TRY(id, define(name, "an initializer"));
+    }
+    edit_.set_constant(id, std::move(tensor));
+    stored.clear_name();
+    edit_.mutable_value(id).tensor_extra = stored.SerializeAsString();
+  }
+  proto.clear_initializer();
+  // Sparse initializers stay in the rest of the graph. To the ir their names are values from outside.
+  for (const onnx::SparseTensorProto& sparse : proto.sparse_initializer()) {
+    if (graph_.find(sparse.values().name()).valid()) continue;
+    QQ_TRY(const ir::ValueId id, define(sparse.values().name(), "a sparse initializer"));
+    edit_.mark_captured(id);
+  }
+  return Status();
+}
+
+Status GraphImporter::add_node_outputs(const onnx::GraphProto& proto) {
+  for (const onnx::NodeProto& node : proto.node()) {
+    for (const std::string& output : node.output()) {
+      if (output.empty()) continue;
+      Result<ir::ValueId> id = define(output, "an output");
+      if (!id.ok()) return id.status().context(label(node));
+    }
+  }
+  return Status();
+}
+
+Status GraphImporter::add_attributes(onnx::NodeProto& proto, ir::NodeSpec& spec) {
+  const AttributeContext context{external_, [&](onnx::GraphProto& nested) -> Result<ir::GraphPtr> {
+    QQ_TRY(ir::Graph graph, import_graph(nested, external_, depth_ + 1));
+    return ir::GraphPtr(std::make_shared<const ir::Graph>(std::move(graph)));
+  }};
+  const bool is_constant = spec.domain.empty() && spec.op == "Constant";
+  for (onnx::AttributeProto& stored : *proto.mutable_attribute()) {
+    QQ_TRY(ir::Attribute attribute, take_attribute(stored, context));
+    if (is_constant) unify_constant_value(attribute);
+    for (const ir::Attribute& other : spec.attributes) {
+      if (other.name == attribute.name) return corrupt_model("attribute ", other.name, " is there twice");
+    }
+    spec.attributes.push_back(std::move(attribute));
+  }
+  proto.clear_attribute();
+  return Status();
+}
+
+Status GraphImporter::link_captures(ir::NodeId id) {
+  std::vector<ir::Capture> captures;
+  std::vector<const ir::Graph*> nested;
+  for (const ir::Attribute& attribute : graph_.node(id).attributes) {
+    if (const auto* one = std::get_if<ir::GraphPtr>(&attribute.value)) nested.push_back(one->get());
+    if (const auto* list = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value)) {
+      for (const ir::GraphPtr& graph : *list) nested.push_back(graph.get());
+    }
+  }
+  std::unordered_map<std::string, bool> seen;
+  for (const ir::Graph* graph : nested) {
+    for (const ir::ValueId captured : graph->captured()) {
+      const std::string& name = graph->value(captured).name;
+      if (!seen.emplace(name, true).second) continue;
+      const ir::ValueId outer = resolve(name);
+      if (!outer.valid()) return corrupt_model("its nested graph reads '", name, "', which nothing defines");
+      captures.push_back({outer, name});
+    }
+  }
+  if (!captures.empty()) edit_.set_captures(id, std::move(captures));
+  return Status();
+}
+
+Status GraphImporter::add_node(onnx::NodeProto& proto) {
+  ir::NodeSpec spec;
+  if (proto.op_type().empty()) return corrupt_model("no operator type");
+  spec.op = proto.op_type();
+  spec.domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
+  spec.name = proto.name();
+  for (const std::string& input : proto.input()) {
+    const ir::ValueId id = input.empty() ? ir::ValueId{} : resolve(input);
+    if (!input.empty() && !id.valid()) return corrupt_model("input '", input, "' is defined nowhere");
+    spec.inputs.push_back(id);
+  }
+  for (const std::string& output : proto.output()) {
+    spec.outputs.push_back(output.empty() ? ir::ValueId{} : graph_.find(output));
+  }
+  QQ_RETURN_IF_ERROR(add_attributes(proto, spec));
+  const ir::NodeId id = edit_.add_node(std::move(spec));
+  ir::Node& node = edit_.node(id);
+  if (depth_ == 0) node.origins = {id};
+  node.overload = proto.overload();
+  QQ_RETURN_IF_ERROR(link_captures(id));
+  proto.clear_op_type();
+  proto.clear_domain();
+  proto.clear_name();
+  proto.clear_input();
+  proto.clear_output();
+  proto.clear_overload();
+  node.extra = proto.SerializeAsString();
+  return Status();
+}
+
+Status GraphImporter::add_nodes(onnx::GraphProto& proto) {
+  for (onnx::NodeProto& node : *proto.mutable_node()) {
+    const std::string where = label(node);
+    if (Status status = add_node(node); !status.ok()) return std::move(status).context(where);
+  }
+  proto.clear_node();
+  return Status();
+}
+
+Status GraphImporter::add_outputs(onnx::GraphProto& proto) {
+  for (onnx::ValueInfoProto& info : *proto.mutable_output()) {
+    const ir::ValueId id = info.name().empty() ? ir::ValueId{} : resolve(info.name());
+    if (!id.valid()) return corrupt_model("graph output '", info.name(), "' is defined nowhere");
+    if (depth_ == 0 && graph_.value(id).is_output) {
+      return corrupt_model("graph output '", info.name(), "' is there twice");
+    }
+    edit_.add_graph_output(id);
+    QQ_RETURN_IF_ERROR(set_type(id, info));
+  }
+  proto.clear_output();
+  return Status();
+}
+
+/// Entries for names that the graph does not have say nothing about it; they are dropped, because a value that gets
+/// such a name later would inherit a wrong type.
+Status GraphImporter::add_infos(onnx::GraphProto& proto) {
+  for (onnx::ValueInfoProto& info : *proto.mutable_value_info()) {
+    const ir::ValueId id = graph_.find(info.name());
+    if (!id.valid()) continue;
+    const ir::Value& value = graph_.value(id);
+    edit_.mutable_value(id).has_info = true;
+    if (value.is_input || value.is_output) continue;
+    QQ_RETURN_IF_ERROR(set_type(id, info));
+  }
+  proto.clear_value_info();
+  return Status();
+}
+
+Result<ir::Graph> GraphImporter::run(onnx::GraphProto& proto) {
+  if (depth_ > kMaxGraphDepth) return unsupported("graphs nested more than ", kMaxGraphDepth, " deep");
+  graph_.name = proto.name();
+  QQ_RETURN_IF_ERROR(add_inputs(proto));
+  QQ_RETURN_IF_ERROR(add_initializers(proto));
+  QQ_RETURN_IF_ERROR(add_node_outputs(proto));
+  QQ_RETURN_IF_ERROR(add_nodes(proto));
+  QQ_RETURN_IF_ERROR(add_outputs(proto));
+  QQ_RETURN_IF_ERROR(add_infos(proto));
+  proto.clear_name();
+  graph_.extra = proto.SerializeAsString();
+  // Refused here, so that nothing after the load needs to fear an endless walk.
+  if (Result<std::vector<ir::NodeId>> order = ir::execution_order(graph_); !order.ok()) return order.status();
+  return std::move(graph_);
+}
+
+}  // namespace
+
+Result<ir::Graph> import_graph(onnx::GraphProto& proto, ExternalFiles& external, int depth) {
+  return GraphImporter(external, depth).run(proto);
+}
+
+}  // namespace quarkq::onnx_io

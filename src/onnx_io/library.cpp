@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "onnx_io/library.h"
+
+#include <algorithm>
+#include <exception>
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
+#endif
+#include <onnx/checker.h>
+#include <onnx/defs/parser.h>
+#include <onnx/defs/printer.h>
+#include <onnx/inliner/inliner.h>
+#include <onnx/shape_inference/implementation.h>
+#include <onnx/version_converter/convert.h>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#include "onnx_io/schemas.h"
+
+namespace quarkq::onnx_io {
+namespace {
+
+/// The library's messages run over several lines; ours are one.
+std::string one_line(const char* text) {
+  std::string line;
+  for (const char* c = text; *c != '\0'; ++c) {
+    const bool blank = *c == '\n' || *c == '\r' || *c == ' ' || *c == '\t';
+    if (!blank) line += *c;
+    else if (!line.empty() && line.back() != ' ') line += ' ';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+/// Runs `call`; what it throws becomes the message of a Status.
+template <typename Call>
+Status guarded(Code code, Call call) {
+  try {
+    register_custom_schemas();
+    call();
+    return Status();
+  } catch (const std::exception& error) {
+    return Status(code, one_line(error.what()));
+  } catch (...) {
+    return Status(code, "the onnx library failed without a message");
+  }
+}
+
+/// An operator that was never part of ONNX proper, or "". The checker would only warn, on the standard output.
+std::string experimental_operator(const onnx::GraphProto& graph) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    if (onnx::checker::check_is_experimental_op(node)) return node.op_type();
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      std::string found = attribute.has_g() ? experimental_operator(attribute.g()) : std::string();
+      for (int i = 0; i < attribute.graphs_size() && found.empty(); ++i) {
+        found = experimental_operator(attribute.graphs(i));
+      }
+      if (!found.empty()) return found;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status library_infer(onnx::ModelProto& model, bool strict) {
+  return guarded(Code::kCorruptModel, [&] {
+    // Strict: as the library's own full check does it.
+    const onnx::ShapeInferenceOptions options{/*check_type_val=*/strict, /*strict_mode_val=*/strict ? 1 : 0,
+                                              /*data_prop_val=*/!strict};
+    onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options);
+  });
+}
+
+Status library_check(const onnx::ModelProto& model) {
+  const std::string experimental = experimental_operator(model.graph());
+  if (!experimental.empty()) {
+    return corrupt_model("operator ", experimental, " was an experiment and is not part of ONNX");
+  }
+  return guarded(Code::kCorruptModel, [&] { onnx::checker::check_model(model); });
+}
+
+Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t target) {
+  onnx::ModelProto converted;
+  QQ_RETURN_IF_ERROR(guarded(Code::kUnsupported, [&] {
+    converted = onnx::version_conversion::ConvertVersion(model, static_cast<int>(target));
+  }));
+  return converted;
+}
+
+Status library_inline_functions(onnx::ModelProto& model) {
+  return guarded(Code::kUnsupported, [&] { onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true); });
+}
+
+Result<onnx::ModelProto> library_parse(const std::string& text) {
+  onnx::ModelProto model;
+  std::string message;
+  QQ_RETURN_IF_ERROR(guarded(Code::kCorruptModel, [&] {
+    onnx::OnnxParser parser(text.c_str());
+    const auto status = parser.Parse(model);
+    if (!status.IsOK()) message = one_line(status.ErrorMessage().c_str());
+    else if (!parser.EndOfInput()) message = "text after the end of the model";
+  }));
+  if (!message.empty()) return corrupt_model("model text: ", message);
+  return model;
+}
+
+std::string library_print(const onnx::ModelProto& model) {
+  std::string text;
+  const Status status = guarded(Code::kInternal, [&] { text = onnx::ProtoToString(model); });
+  return status.ok() ? text : status.message();
+}
+
+}  // namespace quarkq::onnx_io

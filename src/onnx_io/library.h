@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The onnx library's own algorithms with their exceptions turned into Status. Private to src/onnx_io.
+#pragma once
+
+#include "base/error.h"
+#include "onnx_io/proto.h"
+
+namespace quarkq::onnx_io {
+
+/// Shape inference in place, with propagation of small constants. Strict: types are checked as well, the first node
+/// that does not fit is an error, nothing is propagated.
+Status library_infer(onnx::ModelProto& model, bool strict);
+
+/// The library's checker, with the schemas of known operators.
+Status library_check(const onnx::ModelProto& model);
+
+/// The library's opset converter for ai.onnx.
+Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t target);
+
+/// Replaces calls of model-local functions by their bodies.
+Status library_inline_functions(onnx::ModelProto& model);
+
+/// The library's text syntax, both ways.
+Result<onnx::ModelProto> library_parse(const std::string& text);
+std::string library_print(const onnx::ModelProto& model);
+
+}  // namespace quarkq::onnx_io

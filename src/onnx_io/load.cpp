@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#include "onnx_io/load.h"
+
+#include <algorithm>
+#include <climits>
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "onnx_io/diagnose.h"
+#include "onnx_io/model_proto.h"
+
+namespace quarkq::onnx_io {
+namespace {
+
+Status check_path(const std::string& path) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(path, error).type();
+  if (kind == std::filesystem::file_type::not_found) return invalid_argument(path, ": no such file");
+  if (error) return invalid_argument(path, ": cannot open, ", error.message());
+  if (kind == std::filesystem::file_type::directory) return invalid_argument(path, ": is a folder, not a model file");
+  if (kind != std::filesystem::file_type::regular) return invalid_argument(path, ": not a regular file");
+  return Status();
+}
+
+Result<ir::Model> load_from(std::string_view bytes, const std::string& path, ExternalFiles& external) {
+  if (bytes.empty()) return corrupt_model(path, ": the file is empty");
+  if (bytes.size() > static_cast<size_t>(INT_MAX)) {
+    return unsupported(path, ": ", bytes.size(), " bytes, a model file may have at most ", INT_MAX,
+                       "; store the weights as external data");
+  }
+  onnx::ModelProto proto;
+  if (!parse_proto(bytes.data(), bytes.size(), proto)) return corrupt_model(path, ": ", describe_damage(bytes));
+  Result<ir::Model> model = import_model(proto, external);
+  // Plain text can look like a message of unknown fields, so what the file is comes before what the message lacks.
+  if (!model.ok() && !proto.has_ir_version() && !proto.has_graph()) {
+    return corrupt_model(path, ": ", describe_damage(bytes));
+  }
+  return std::move(model).context(path);
+}
+
+}  // namespace
+
+Result<ir::Model> load(const std::string& path) {
+  QQ_RETURN_IF_ERROR(check_path(path));
+  const auto file = MappedFile::open(path);
+  if (!file.ok()) return invalid_argument(file.status().message());
+  const MappedFile& mapped = *file.value();
+  ExternalFiles external(path);
+  QQ_TRY(ir::Model model,
+         load_from({reinterpret_cast<const char*>(mapped.data()), mapped.size()}, path, external));
+  model.path = path;
+  return model;
+}
+
+Result<ir::Model> load_bytes(std::string_view bytes, const std::string& path_for_messages) {
+  ExternalFiles external("");
+  return load_from(bytes, path_for_messages, external);
+}
+
+}  // namespace quarkq::onnx_io

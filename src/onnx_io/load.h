@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Reading ONNX files into ir::Model. Files are hostile until checked: whatever is wrong comes back as a Status that
+// names the file and the cause. What quarkq has no field for is kept as serialized rest, so that save() writes it back.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace quarkq::onnx_io {
+
+/// Loads `path`. IR versions up to 13 and ai.onnx opsets up to 24 are taken; external data is mapped, not read.
+/// kInvalidArgument: no such file; kCorruptModel: not a sound model; kUnsupported: newer or larger than quarkq handles.
+Result<ir::Model> load(const std::string& path);
+
+/// The same for a model in memory, which cannot have external data. `path_for_messages` only appears in messages.
+Result<ir::Model> load_bytes(std::string_view bytes, const std::string& path_for_messages);
+
+}  // namespace quarkq::onnx_io

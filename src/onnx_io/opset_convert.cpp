@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// The library's converter drops what it does not know (metadata, rests, model functions) and takes weights for inputs
+// when they are left out. So its result only says how nodes change; everything else is carried over from the original
+// by name.
+#include "onnx_io/opset_convert.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/edit.h"
+#include "onnx_io/check_model.h"
+#include "onnx_io/library.h"
+#include "onnx_io/model_proto.h"
+#include "onnx_io/opset_repair.h"
+#include "onnx_io/skeleton.h"
+
+namespace quarkq::onnx_io {
+namespace {
+
+/// Carries over from `old_` to `new_` what the conversion lost.
+class Restorer {
+ public:
+  Restorer(const ir::Model& old_model, const Skeleton& skeleton, ir::Model& new_model)
+      : old_(old_model.graph), skeleton_(skeleton), new_(new_model.graph), edit_(new_model.graph) {}
+
+  void run() {
+    restore_initializers();
+    restore_constant_nodes();
+    restore_values();
+    restore_nodes();
+    give_origins_to_new_nodes();
+    new_.name = old_.name;
+    new_.extra = old_.extra;
+  }
+  /// Every weight is there with the same bytes.
+  Status check_weights() const;
+
+ private:
+  void restore_initializers();
+  void restore_constant_nodes();
+  void restore_values();
+  void restore_nodes();
+  void give_origins_to_new_nodes();
+  void restore_node(const ir::Node& from, ir::Node& to);
+
+  const ir::Graph& old_;
+  const Skeleton& skeleton_;
+  ir::Graph& new_;
+  ir::GraphEdit edit_;
+};
+
+/// Initializers in their old order, those that the converter made after them.
+void Restorer::restore_initializers() {
+  std::vector<std::pair<ir::ValueId, ir::Tensor>> made;
+  const std::vector<ir::ValueId> present = new_.initializers();
+  for (const ir::ValueId id : present) {
+    const ir::ValueId original = old_.find(new_.value(id).name);
+    const bool known = original.valid() && old_.value(original).constant;
+    if (!known) made.emplace_back(id, *new_.value(id).constant);
+    edit_.clear_constant(id);
+  }
+  for (const ir::ValueId original : old_.initializers()) {
+    const ir::Value& value = old_.value(original);
+    ir::ValueId id = new_.find(value.name);
+    if (!id.valid()) id = edit_.add_value(value.name);
+    edit_.set_constant(id, *value.constant);
+    edit_.mutable_value(id).tensor_extra = value.tensor_extra;
+    if (new_.value(id).is_input && !value.is_input) edit_.remove_graph_input(id);
+  }
+  for (auto& [id, tensor] : made) edit_.set_constant(id, std::move(tensor));
+}
+
+/// Constant nodes too large for the skeleton go before their first reader.
+void Restorer::restore_constant_nodes() {
+  if (skeleton_.left_out_nodes.empty()) return;
+  std::vector<size_t> place(new_.node_count(), 0);
+  for (size_t i = 0; i < new_.order().size(); ++i) place[static_cast<size_t>(new_.order()[i].index)] = i;
+  for (const ir::NodeId left_out : skeleton_.left_out_nodes) {
+    const ir::Node& original = old_.node(left_out);
+    const ir::ValueId value = new_.find(old_.value(original.output(0)).name);
+    if (!value.valid()) continue;
+    edit_.remove_graph_input(value);
+    ir::NodeId first;
+    for (const ir::Use& use : new_.value(value).uses) {
+      const auto at = [&](ir::NodeId id) { return place[static_cast<size_t>(id.index)]; };
+      if (!first.valid() || at(use.node) < at(first)) first = use.node;
+    }
+    ir::NodeSpec spec;
+    spec.op = "Constant";
+    spec.outputs = {value};
+    spec.attributes = original.attributes;
+    edit_.add_node(std::move(spec), first);
+  }
+}
+
+void Restorer::restore_values() {
+  for (size_t i = 0; i < new_.value_count(); ++i) {
+    const ir::ValueId id{static_cast<int32_t>(i)};
+    if (!new_.is_alive(id)) continue;
+    ir::Value& value = edit_.mutable_value(id);
+    value.has_info = false;
+    const ir::ValueId original = old_.find(value.name);
+    if (!original.valid()) continue;
+    value.has_info = old_.value(original).has_info;
+    value.extra = old_.value(original).extra;
+    value.type = old_.value(original).type;
+  }
+}
+
+void Restorer::restore_node(const ir::Node& from, ir::Node& to) {
+  to.origins = from.origins;
+  const bool is_same = to.op == from.op || (from.op == "Upsample" && to.op == "Resize");
+  if (!is_same) return;
+  to.name = from.name;
+  to.extra = from.extra;
+  for (ir::Attribute& attribute : to.attributes) {
+    if (const ir::Attribute* original = from.find(attribute.name)) attribute.extra = original->extra;
+  }
+}
+
+/// A node is found again by what it makes; where the converter gave its output to an added node, by its name.
+void Restorer::restore_nodes() {
+  std::unordered_map<std::string, const ir::Node*> by_name;
+  for (const ir::NodeId id : old_.order()) {
+    const ir::Node& node = old_.node(id);
+    if (node.name.empty()) continue;
+    const auto [entry, is_new] = by_name.emplace(node.name, &node);
+    if (!is_new) entry->second = nullptr;
+  }
+  for (const ir::NodeId id : new_.order()) {
+    ir::Node& node = edit_.node(id);
+    node.origins.clear();
+    const ir::ValueId output = node.output(0);
+    const ir::ValueId original = output.valid() ? old_.find(new_.value(output).name) : ir::ValueId{};
+    const ir::Node* from = original.valid() ? old_.producer(original) : nullptr;
+    if (from == nullptr) {
+      const auto named = by_name.find(node.name);
+      if (named != by_name.end()) from = named->second;
+    }
+    if (from != nullptr) restore_node(*from, node);
+  }
+}
+
+void Restorer::give_origins_to_new_nodes() {
+  for (auto it = new_.order().rbegin(); it != new_.order().rend(); ++it) {
+    ir::Node& node = edit_.node(*it);
+    if (!node.origins.empty()) continue;
+    for (const ir::ValueId output : node.outputs) {
+      if (!output.valid()) continue;
+      for (const ir::Use& use : new_.value(output).uses) {
+        const auto& reader = new_.node(use.node).origins;
+        node.origins.insert(node.origins.end(), reader.begin(), reader.end());
+      }
+    }
+    std::sort(node.origins.begin(), node.origins.end());
+    node.origins.erase(std::unique(node.origins.begin(), node.origins.end()), node.origins.end());
+  }
+}
+
+Status Restorer::check_weights() const {
+  for (const ir::ValueId original : old_.initializers()) {
+    const ir::Value& value = old_.value(original);
+    const ir::ValueId id = new_.find(value.name);
+    const bool same = id.valid() && new_.value(id).constant && new_.value(id).constant->same_as(*value.constant);
+    if (!same) return internal_error("initializer '", value.name, "' was lost");
+  }
+  return Status();
+}
+
+/// Rest of the model without its functions, which are inlined now.
+std::string without_functions(const std::string& rest) {
+  onnx::ModelProto proto;
+  merge_rest(rest, proto);
+  proto.clear_functions();
+  return proto.SerializeAsString();
+}
+
+void restore_model(const ir::Model& from, int64_t target, ir::Model& to) {
+  to.ir_version = from.ir_version;
+  to.opsets = from.opsets;
+  to.opset_order = from.opset_order;
+  to.set_opset("", target);
+  to.producer_name = from.producer_name;
+  to.producer_version = from.producer_version;
+  to.extra = from.has_functions ? without_functions(from.extra) : from.extra;
+  to.has_functions = false;
+  to.path = from.path;
+}
+
+Result<ir::Model> convert(const ir::Model& model, int64_t target) {
+  Skeleton skeleton = make_skeleton(model);
+  if (model.has_functions) QQ_RETURN_IF_ERROR(library_inline_functions(skeleton.proto));
+  // Several adapters need ranks. Where inference fails they say so themselves.
+  onnx::ModelProto typed = skeleton.proto;
+  if (library_infer(typed, /*strict=*/false).ok()) skeleton.proto.Swap(&typed);
+  // From IR version 4 on, initializers need not be among the inputs, in which the converter trusts.
+  skeleton.proto.set_ir_version(std::max<int64_t>(skeleton.proto.ir_version(), 4));
+  QQ_TRY(onnx::ModelProto proto, library_convert(skeleton.proto, target));
+  ExternalFiles external("");
+  QQ_TRY(ir::Model converted, import_model(proto, external));
+  Restorer restorer(model, skeleton, converted);
+  restorer.run();
+  restore_model(model, target, converted);
+  repair_resize(converted.graph, model.opset(), target);
+  QQ_RETURN_IF_ERROR(restorer.check_weights());
+  if (Status status = check_model(converted); !status.ok()) {
+    return unsupported("the converted model is not valid: ", status.message());
+  }
+  return converted;
+}
+
+}  // namespace
+
+Result<ir::Model> convert_opset(const ir::Model& model, int64_t target) {
+  const int64_t from = model.opset();
+  if (target < 1 || target > kNewestOpset) {
+    return unsupported("conversion to opset ", target, ", possible are 1 to ", kNewestOpset);
+  }
+  if (from == 0) return unsupported("conversion to opset ", target, ": the model imports no ai.onnx opset");
+  if (from == target) return model;
+  return convert(model, target).context(cat("conversion from opset ", from, " to ", target));
+}
+
+}  // namespace quarkq::onnx_io

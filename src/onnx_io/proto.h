@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The onnx seam: the only way in which files of this folder get at protobuf messages. Private to src/onnx_io.
+// "Rest" means a message whose known fields were taken out and cleared: it is kept serialized and merged back on save,
+// so that fields quarkq does not know survive.
+#pragma once
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
+#endif
+#include <onnx/onnx_pb.h>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#include <cstddef>
+#include <string>
+
+namespace quarkq::onnx_io {
+
+constexpr int64_t kOldestIrVersion = 3;
+constexpr int64_t kNewestIrVersion = 13;
+constexpr int64_t kNewestOpset = 24;   ///< of ai.onnx
+constexpr int kMaxGraphDepth = 64;     ///< graphs nested in attributes
+
+/// Replaces `message` by the serialized one at `data`. False when the bytes are no such message.
+/// REQUIRES: `size` is below 2^31.
+bool parse_proto(const void* data, size_t size, google::protobuf::MessageLite& message);
+
+/// Merges a rest made by this program into `message`.
+void merge_rest(const std::string& rest, google::protobuf::MessageLite& message);
+
+}  // namespace quarkq::onnx_io

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Writing ir::Model as ONNX files that appear whole or not at all. Same model, same bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ir/graph.h"
+
+namespace quarkq::onnx_io {
+
+struct SaveOptions {
+  bool external_data = false;          ///< weights beside the model, in "<file name>.data"
+  int64_t external_threshold = 1024;   ///< bytes; smaller initializers stay inside the model
+};
+
+struct SaveReport {
+  bool external_data = false;  ///< a data file is written: asked for, or needed because protobuf ends at 2^31 - 1 bytes
+  uint64_t model_bytes = 0;    ///< size of the model file
+  uint64_t data_bytes = 0;     ///< size of the data file
+};
+
+/// Writes `model` to `path`. Weights are streamed from their buffers. On failure neither file exists anew nor changed.
+/// Refuses (kInvalidArgument) to write over the file that the model was loaded from.
+Result<SaveReport> save(const ir::Model& model, const std::string& path, const SaveOptions& options = {});
+
+/// What save() would report, without writing anything.
+Result<SaveReport> plan_save(const ir::Model& model, const std::string& path, const SaveOptions& options = {});
+
+/// The model as bytes, weights inside. REQUIRES: smaller than 2^31 bytes.
+std::string to_bytes(const ir::Model& model);
+
+}  // namespace quarkq::onnx_io

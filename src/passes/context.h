@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// What a pass sees and changes. Which part it may change is said by its phase (passes.def, docs/architecture.md).
+#pragma once
+
+#include <functional>
+
+#include "base/diagnostics.h"
+#include "calib/data_reader.h"
+#include "config/settings.h"
+#include "plan/quant_plan.h"
+#include "plan/selection.h"
+
+namespace quarkq::passes {
+
+struct PassContext {
+  ir::Model& model;
+  const config::Settings& settings;
+  plan::Selection selection;
+  plan::QuantPlan plan;
+  std::vector<ir::ValueId> absorbed;        ///< values whose pair their neighbour replaces (spec 02 A.8)
+  const calib::DataReader* data = nullptr;  ///< calibration samples; null when nothing needs any
+  Diagnostics& diagnostics;
+  std::function<bool(size_t done, size_t total)> progress;  ///< of the calibration; false interrupts
+
+  ir::Graph& graph() { return model.graph; }
+};
+
+/// Did the pass change anything?
+enum class Changed { kNo, kYes };
+
+}  // namespace quarkq::passes

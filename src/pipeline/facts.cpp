@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/facts.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace quarkq::pipeline {
+namespace {
+
+Result<std::vector<double>> number_list(const config::Node& node, const std::string& option) {
+  std::vector<double> numbers;
+  for (const config::Node& item : node.items()) {
+    if (item.kind() != config::Node::Kind::kInt && item.kind() != config::Node::Kind::kReal) {
+      return invalid_argument(option, ": ", config::describe(item), " found, a number is needed");
+    }
+    numbers.push_back(item.as_real());
+  }
+  return numbers;
+}
+
+}  // namespace
+
+config::ModelFacts model_facts(const ir::Model& model) {
+  config::ModelFacts facts;
+  facts.opset = static_cast<int>(model.opset());
+  bool has_float = false, has_half = false;
+  auto look = [&](ir::ValueId id) {
+    const ElementType type = model.graph.value(id).type.element;
+    has_float = has_float || type == ElementType::kFloat;
+    has_half = has_half || type == ElementType::kFloat16;
+  };
+  for (const ir::ValueId id : model.graph.inputs()) look(id);
+  for (const ir::ValueId id : model.graph.outputs()) look(id);
+  for (const ir::ValueId id : model.graph.initializers()) look(id);
+  facts.all_float16 = has_half && !has_float;
+  for (const auto& [op, count] : count_ops(model.graph)) facts.op_types.push_back(op);
+  return facts;
+}
+
+std::map<std::string, int> count_ops(const ir::Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const ir::NodeId id : graph.order()) {
+    const ir::Node& node = graph.node(id);
+    ++counts[node.domain.empty() ? node.op : node.domain + "::" + node.op];
+  }
+  return counts;
+}
+
+void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {
+  static const char* const kRoles[] = {"activation", "weight", "bias"};
+  for (const plan::QuantSlot& slot : plan.slots()) {
+    if (slot.state == plan::SlotState::kAbsorbed) continue;
+    ++report.tensors_by_type[cat(kRoles[static_cast<int>(slot.role)], " ", name(slot.stages[0].spec.type))];
+  }
+}
+
+size_t count_selected(const passes::PassContext& context) {
+  const ir::Graph& graph = context.model.graph;
+  return static_cast<size_t>(std::count_if(graph.order().begin(), graph.order().end(), [&](ir::NodeId id) {
+    return context.selection.selects(graph.node(id));
+  }));
+}
+
+uint64_t file_size(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : static_cast<uint64_t>(size);
+}
+
+Result<calib::RandomDataOptions> random_data_options(const config::Settings& settings) {
+  calib::RandomDataOptions options;
+  for (const auto& entry : settings.random_data_reader_input_shape.node.entries()) {
+    QQ_TRY(const std::vector<double> dims, number_list(entry.value, "RandomDataReaderInputShape"));
+    options.shapes[entry.key] = ir::Shape(dims.begin(), dims.end());
+  }
+  if (!settings.random_data_reader_input_data_range) return options;
+  for (const auto& entry : settings.random_data_reader_input_data_range->node.entries()) {
+    QQ_TRY(const std::vector<double> range, number_list(entry.value, "RandomDataReaderInputDataRange"));
+    if (range.size() != 2) return invalid_argument("RandomDataReaderInputDataRange: ", entry.key, " needs [low, high]");
+    options.ranges[entry.key] = {range[0], range[1]};
+  }
+  return options;
+}
+
+}  // namespace quarkq::pipeline

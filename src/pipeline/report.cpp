@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The report of a quantize run as JSON. Keys and their order are part of the contract (docs/report.md).
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "quarkq/quantize.h"
+#include "quarkq/version.h"
+
+namespace quarkq {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has no infinity: equal outputs have no noise at all.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+}  // namespace
+
+std::string to_json(const QuantizeReport& report) {
+  Json json;
+  json["quarkq"] = version();
+  json["model"] = report.model_path;
+  json["output"] = report.output_path;
+  json["preset"] = report.preset;
+  json["quantizer"] = report.quantizer;
+  json["isa"] = report.isa;
+  json["threads"] = report.threads;
+  json["samples"] = report.samples;
+  json["opset"] = {{"input", report.input_opset}, {"output", report.output_opset}};
+  json["nodes"] = {{"total", report.nodes_total}, {"selected", report.nodes_quantized}};
+  json["tensors"] = report.tensors_by_type;
+  json["ops"] = {{"float", report.float_ops}, {"quantized", report.quantized_ops}};
+  json["bytes"] = {{"input", report.model_bytes}, {"output", report.output_bytes}, {"external_data", report.external_data}};
+  json["nothing_to_quantize"] = report.nothing_to_quantize;
+  json["outputs"] = Json::array();
+  for (const OutputAgreement& output : report.outputs) {
+    json["outputs"].push_back({{"name", output.name}, {"cosine", number(output.cosine)}, {"sqnr_db", number(output.sqnr_db)}});
+  }
+  json["phases"] = Json::array();
+  for (const PhaseTime& phase : report.phases) {
+    json["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}, {"changed", phase.changed}});
+  }
+  json["findings"] = Json::array();
+  for (const Finding& finding : report.findings) {
+    json["findings"].push_back({{"severity", finding.is_warning ? "warning" : "notice"}, {"id", finding.id},
+                                {"subject", finding.subject}, {"text", finding.text}});
+  }
+  json["seconds"] = report.seconds;
+  // Names come from model files and may not be UTF-8.
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace quarkq

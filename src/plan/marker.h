@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Marker: what a rule of the op table may do. It registers tensors for quantization with the precedence of spec 02 A.2:
+// a plain mark never overwrites, "same parameters as" and per-channel marks always do, the first position is kept.
+#pragma once
+
+#include "base/diagnostics.h"
+#include "config/settings.h"
+#include "plan/flavors.h"
+#include "plan/quant_plan.h"
+#include "plan/selection.h"
+
+namespace quarkq::plan {
+
+class Marker {
+ public:
+  Marker(const ir::Graph& graph, int64_t opset, const config::Settings& settings, const Flavor& flavor, QuantPlan& plan,
+         Diagnostics& diagnostics)
+      : graph_(graph), opset_(opset), settings_(settings), flavor_(flavor), plan_(plan), diagnostics_(diagnostics) {}
+
+  const ir::Graph& graph() const { return graph_; }
+  const config::Settings& settings() const { return settings_; }
+  const Flavor& flavor() const { return flavor_; }
+  int64_t opset() const { return opset_; }
+
+  bool is_marked(ir::ValueId value) const { return plan_.has(value); }
+  /// Float tensors whose type is known, and float initializers (spec 02 A.2).
+  bool is_quantizable(ir::ValueId value) const;
+  bool is_initializer(ir::ValueId value) const { return value.valid() && graph_.value(value).is_initializer(); }
+  /// False when the node's op type is in OpTypesToExcludeOutputQuantization.
+  bool marks_outputs(const ir::Node& node) const;
+
+  /// Marks an activation; an initializer gets the weight type (spec 02 A.2). Nothing happens for other tensors.
+  void activation(ir::ValueId value);
+  /// Marks `value` to get the parameters of `provider`.
+  void same_as(ir::ValueId value, ir::ValueId provider);
+  /// Marks a weight: per channel along `axis` when the settings say so and the value allows it, else per tensor.
+  void weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option = false);
+  void weight_per_tensor(ir::ValueId value);
+  /// Marks the bias of `node` by the rules of spec 02 A.4.
+  void bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir::ValueId weight, float beta);
+  void outputs(const ir::Node& node);
+
+ private:
+  QuantSlot& place(ir::ValueId value, Role role, StageKind kind, numeric::QuantSpec spec);
+  numeric::QuantSpec activation_spec() const;
+  numeric::QuantSpec weight_spec() const;
+
+  const ir::Graph& graph_;
+  int64_t opset_;
+  const config::Settings& settings_;
+  const Flavor& flavor_;
+  QuantPlan& plan_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace quarkq::plan

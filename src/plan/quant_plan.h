@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// QuantPlan: who is quantized and how, as a side table over one graph. A plan is a plain value: copy it, change it, drop it.
+// Q/DQ nodes exist only in files and after the insert phase.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "numeric/range_to_params.h"
+#include "plan/param_pool.h"
+
+namespace quarkq::plan {
+
+enum class Role { kActivation, kWeight, kBias };
+
+/// Where a slot is on its way. kAbsorbed: its neighbour's Q/DQ does the work (the value between a Conv and its Relu).
+enum class SlotState { kPlanned, kAbsorbed, kCalibrated };
+
+/// What a stage becomes in the file: a Q node with its DQ, or a stored constant with its DQ.
+enum class StageKind { kPair, kStored };
+
+struct Stage {
+  StageKind kind = StageKind::kPair;
+  numeric::QuantSpec spec;
+  ParamId params;
+};
+
+/// Where the scale of an int32 bias comes from: scale(input) * scale(weight) * beta (spec 02 A.4).
+struct BiasSource {
+  ir::NodeId node;
+  ir::ValueId input, weight;
+  float beta = 1.0f;
+};
+
+/// One marked value.
+struct QuantSlot {
+  ir::ValueId value;
+  Role role = Role::kActivation;
+  SlotState state = SlotState::kPlanned;
+  ir::ValueId provider;                 ///< valid: "same parameters as" that value
+  std::vector<Stage> stages;            ///< empty only while marking
+  std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (spec 02 C.1)
+  std::optional<BiasSource> bias;       ///< kBias only
+  std::optional<ir::Tensor> codes;      ///< constants: the integers that will be stored, in the constant's shape
+  const char* reason = "";              ///< the rule that marked it, for --explain and reports
+};
+
+class QuantPlan {
+ public:
+  QuantPlan() = default;
+  explicit QuantPlan(size_t value_count) : by_value_(value_count, -1) {}
+
+  bool has(ir::ValueId value) const { return index_of(value) >= 0; }
+  /// REQUIRES: has(value).
+  QuantSlot& slot(ir::ValueId value) { return slots_[static_cast<size_t>(index_of(value))]; }
+  const QuantSlot& slot(ir::ValueId value) const { return slots_[static_cast<size_t>(index_of(value))]; }
+  QuantSlot* find(ir::ValueId value) { return has(value) ? &slot(value) : nullptr; }
+  const QuantSlot* find(ir::ValueId value) const { return has(value) ? &slot(value) : nullptr; }
+
+  /// The slot of `value`, made at the end of the order when there is none.
+  QuantSlot& add(ir::ValueId value);
+  /// Forgets the slot; the others keep their order.
+  void remove(ir::ValueId value);
+
+  /// Slots in marking order, which is the creation order of nodes and initializers (spec 02 A.6).
+  const std::vector<QuantSlot>& slots() const { return slots_; }
+  std::vector<QuantSlot>& slots() { return slots_; }
+
+  ParamPool params;
+  /// Readers per value, when every reader gets a pair of its own (DedicatedQDQPair): node and input, in handling order.
+  std::vector<std::vector<ir::Use>> dedicated_uses;
+  bool dedicated_pairs = false;
+
+ private:
+  int index_of(ir::ValueId value) const {
+    return value.valid() && static_cast<size_t>(value.index) < by_value_.size() ? by_value_[static_cast<size_t>(value.index)] : -1;
+  }
+  std::vector<QuantSlot> slots_;
+  std::vector<int> by_value_;
+};
+
+/// One line per slot, in order: for goldens and reports.
+std::string text(const QuantPlan& plan, const ir::Graph& graph);
+
+}  // namespace quarkq::plan

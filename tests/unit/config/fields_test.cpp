@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// fields.def as data: every row is well-formed, and every "depends" has its rule.
+#include "config/fields.h"
+
+#include <set>
+
+#include "config/resolve_steps.h"
+#include "config_support.h"
+
+namespace quarkq::config {
+namespace {
+
+TEST(FieldsTest, EveryDefaultHasItsType) {
+  Settings settings;
+  for (const Field& field : all_fields()) {
+    if (field.depends()) continue;
+    EXPECT_TRUE(parse_text(field.by_default, "x").ok()) << field.name;
+    EXPECT_TRUE(field.assign(literal(field.by_default), settings).ok()) << field.name;
+    EXPECT_EQ(field.value(settings), literal(field.by_default)) << field.name;
+  }
+}
+
+TEST(FieldsTest, EveryOffValueHasItsType) {
+  for (const Field& field : all_fields()) {
+    const bool needs_off = field.support == Support::kNotYet || field.support == Support::kPartly;
+    EXPECT_EQ(needs_off, std::string(field.off) != "-") << field.name;
+    if (!needs_off || std::string(field.off).find('|') != std::string::npos || std::string(field.off) == "absent")
+      continue;
+    Settings settings;
+    EXPECT_TRUE(field.assign(literal(field.off), settings).ok()) << field.name;
+    EXPECT_TRUE(is_off_value(field, literal(field.off))) << field.name;
+  }
+}
+
+TEST(FieldsTest, NamesAreUnique) {
+  std::set<std::string> names;
+  for (const Field& field : all_fields()) EXPECT_TRUE(names.insert(field.name).second) << field.name;
+  for (const FieldKey& key : field_keys()) {
+    EXPECT_TRUE(names.insert(key.name).second) << key.name;
+    ASSERT_NE(find_field(key.field), nullptr) << key.name;
+    EXPECT_FALSE(find_field(key.field)->is_option()) << key.name;
+  }
+}
+
+TEST(FieldsTest, EveryDependentDefaultHasItsRule) {
+  std::set<std::string> rules, rows;
+  for (const auto& [name, rule] : dependent_rules()) EXPECT_TRUE(rules.insert(name).second) << name;
+  for (const Field& field : all_fields())
+    if (field.depends()) rows.insert(field.name);
+  EXPECT_EQ(rules, rows);
+}
+
+TEST(FieldsTest, HoldsTheLegacyDefaults) {
+  const Settings s = settings_of("quant_config: {}");
+  EXPECT_EQ(s.calibrate_method, CalibrateMethod::kMinMax);
+  EXPECT_EQ(s.quant_format, QuantFormat::kQdq);
+  EXPECT_EQ(s.activation_type, DataType::kInt8);
+  EXPECT_EQ(s.weight_type, DataType::kInt8);
+  EXPECT_EQ(s.execution_providers, std::vector<std::string>{"CPUExecutionProvider"});
+  EXPECT_TRUE(s.optimize_model && s.include_cle && s.print_summary && s.ignore_warnings);
+  EXPECT_FALSE(s.per_channel || s.reduce_range || s.use_external_data_format || s.include_fast_ft || s.enable_npu_cnn);
+}
+
+TEST(EnumsTest, ReadsTheSpellings) {
+  EXPECT_EQ(parse_enum<CalibrateMethod>("PowerOfTwoMethod.MinMSE").value().value, CalibrateMethod::kMinMSE);
+  EXPECT_EQ(parse_enum<CalibrateMethod>("quark.onnx.CalibrationMethod.MinMax").value().value, CalibrateMethod::kMinMax);
+  EXPECT_EQ(parse_enum<CalibrateMethod>("NonOverflow").value().value, CalibrateMethod::kNonOverflow);
+  EXPECT_EQ(parse_enum<CalibrateMethod>("MinMax").value().value, CalibrateMethod::kMinMax);
+  EXPECT_EQ(parse_enum<DataType>("QuantType.QInt16").value().value, DataType::kInt16);
+  EXPECT_EQ(parse_enum<DataType>("QUInt8").value().value, DataType::kUInt8);
+  EXPECT_TRUE(parse_enum<DataType>("VitisQuantType.QInt8").value().is_deprecated);
+  EXPECT_FALSE(parse_enum<CalibrateMethod>("MinMSE").ok());  // for activations or for weights
+  EXPECT_FALSE(parse_enum<QuantFormat>("QDQ").ok());
+  EXPECT_NE(parse_enum<DataType>("QuantType.QInt88").status().message().find("did you mean QuantType.QInt8?"),
+            std::string::npos);
+}
+
+TEST(EnumsTest, PrintsTheReferencesSpelling) {
+  EXPECT_EQ(enum_text(DataType::kInt8), "QuantType.QInt8");
+  EXPECT_EQ(enum_text(DataType::kInt16), "ExtendedQuantType.QInt16");
+  EXPECT_EQ(enum_text(QuantFormat::kExtendedQdq), "ExtendedQuantFormat.QDQ");
+  EXPECT_EQ(enum_text(CalibrateMethod::kLayerWisePercentile), "LayerWiseMethod.LayerWisePercentile");
+}
+
+TEST(QuirksTest, CompatModeSwitchesThem) {
+  const Settings plain = settings_of("preset: XINT8");
+  const Settings compat = settings_of("preset: XINT8\nquarkq: {compat: quark-0.13}");
+  EXPECT_FALSE(plain.compat);
+  EXPECT_TRUE(compat.compat);
+  for (size_t i = 0; i < kQuirkCount; ++i) {
+    EXPECT_EQ(plain.quirk(static_cast<Quirk>(i)), kQuirks[i].by_default);
+    EXPECT_EQ(compat.quirk(static_cast<Quirk>(i)), kQuirks[i].in_compat);
+  }
+  EXPECT_EQ(quirk_name(kQuirks[1]), "fold_gemm_beta");
+}
+
+}  // namespace
+}  // namespace quarkq::config

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// The 65 presets: against the goldens (spec 01 I.3), and what each resolves to.
+#include "config/preset.h"
+
+#include <set>
+
+#include "base/file_system.h"
+#include "config/print.h"
+#include "config_support.h"
+
+namespace quarkq::config {
+namespace {
+
+QuantConfig load(const std::string& name, const std::vector<std::string>& sets = {}) {
+  const Result<QuantConfig> config = load_config(name, sets);
+  EXPECT_TRUE(config.ok()) << name << ": " << config.status().message();
+  return config.ok() ? config.value() : QuantConfig{};
+}
+
+TEST(PresetTest, AllAreThere) {
+  EXPECT_EQ(presets().size(), 65u);
+  for (const PresetInfo& preset : presets())
+    EXPECT_FALSE(preset.summary.empty() || preset.target.empty()) << preset.name;
+}
+
+TEST(PresetTest, EachEqualsItsGolden) {
+  for (const PresetInfo& preset : presets()) {
+    const std::string path = std::string(QUARKQ_SOURCE_DIR) + "/tests/golden/presets/" + preset.name + ".yaml";
+    const Result<Node> golden = load_file(path);
+    ASSERT_TRUE(golden.ok()) << golden.status().message();
+    const Result<Node> shown = parse_text(to_yaml(load(preset.name)), preset.name);
+    ASSERT_TRUE(shown.ok());
+    EXPECT_EQ(shown.value(), golden.value()) << preset.name << "\n" << to_yaml(shown.value());
+  }
+}
+
+TEST(PresetTest, NamesAreForgiving) {
+  for (const char* name : {"xint8", "XINT8", "xint8.yaml", "XInt8.YAML"}) EXPECT_EQ(load(name).preset, "XINT8");
+  const Result<PresetInfo> typo = find_preset("XNT8");
+  ASSERT_FALSE(typo.ok());
+  EXPECT_NE(typo.status().message().find("did you mean XINT8?"), std::string::npos) << typo.status().message();
+}
+
+TEST(PresetTest, ResolvesOrSaysWhatIsNotBuilt) {
+  const std::set<std::string> built = {"XINT8", "VINT8", "A8W8", "A16W8", "INT8_CNN_DEFAULT", "INT16_CNN_DEFAULT",
+                                       "INT8_TRANSFORMER_DEFAULT", "INT16_TRANSFORMER_DEFAULT"};
+  for (const PresetInfo& preset : presets()) {
+    Diagnostics diagnostics;
+    const Result<Settings> settings = resolve(load(preset.name), {}, diagnostics);
+    EXPECT_EQ(settings.ok(), built.contains(preset.name)) << preset.name << ": " << settings.status().message();
+    if (settings.ok()) continue;
+    EXPECT_EQ(settings.status().code(), Code::kUnsupported) << preset.name;
+    const std::string message = settings.status().message();
+    EXPECT_TRUE(message.ends_with(": known, not supported yet")) << message;
+    EXPECT_NE(message.find("(preset " + preset.name + ")"), std::string::npos) << message;
+    const bool is_fine_tuned = preset.name.ends_with("ADAROUND") || preset.name.ends_with("ADAQUANT");
+    EXPECT_EQ(message.starts_with("option FastFinetune"), is_fine_tuned || preset.name.ends_with("ACCURATE"))
+        << message;
+  }
+}
+
+TEST(PresetTest, NamesTheTypeThatIsNotBuilt) {
+  EXPECT_EQ(refusal_of("preset: BF16", Code::kUnsupported),
+            "activation_type ExtendedQuantType.QBFloat16 (preset BF16): known, not supported yet");
+}
+
+TEST(PresetTest, Xint8NamesEachEffectLeftOut) {
+  Diagnostics diagnostics;
+  const Result<Settings> settings = resolve_text("preset: XINT8", diagnostics);
+  ASSERT_TRUE(settings.ok());
+  const std::vector<std::string> left_out = subjects(diagnostics, "option-left-out");
+  for (const char* name : {"include_cle", "SimplifyModel", "SimulateDPU", "AlignConcat", "ConvertBNToConv",
+                           "ConvertReduceMeanToGlobalAvgPool", "SplitLargeKernelPool", "ConvertSplitToSlice"}) {
+    EXPECT_EQ(std::count(left_out.begin(), left_out.end(), name), 1) << name;
+  }
+  EXPECT_FALSE(has(left_out, "CalibOptimizeMem") || has(left_out, "NumBins") || has(left_out, "AdjustBiasScale"));
+  EXPECT_TRUE(has(subjects(diagnostics, "option-partly-built"), "optimize_model"));
+}
+
+TEST(PresetTest, A8w8LeavesOutAlignConcatButNoDpu) {
+  Diagnostics diagnostics;
+  ASSERT_TRUE(resolve_text("preset: A8W8", diagnostics).ok());
+  const std::vector<std::string> left_out = subjects(diagnostics, "option-left-out");
+  EXPECT_TRUE(has(left_out, "AlignConcat"));
+  EXPECT_FALSE(has(left_out, "SimulateDPU") || has(left_out, "AlignSlice") || has(left_out, "FoldRelu"));
+}
+
+TEST(PresetTest, ResolvesToTheTableOfTheSpec) {
+  const Settings xint8 = settings_of("preset: XINT8");
+  EXPECT_EQ(xint8.quantizer, Quantizer::kNpuCnn);
+  EXPECT_TRUE(xint8.activation_symmetric && xint8.weight_symmetric && xint8.calib_tensor_range_symmetric);
+  EXPECT_FALSE(xint8.int32_bias);
+  EXPECT_TRUE(xint8.align_concat && xint8.align_slice && xint8.convert_sigmoid_to_hard_sigmoid);
+  EXPECT_FALSE(xint8.convert_softmax_to_dpu_version);
+
+  const Settings vint8 = settings_of("preset: VINT8");
+  EXPECT_EQ(vint8.quantizer, Quantizer::kCpu);
+  EXPECT_FALSE(vint8.int32_bias || vint8.optimize_model || vint8.fold_batch_norm || vint8.remove_qdq_conv_relu);
+  EXPECT_TRUE(vint8.dedicated_qdq_pair && vint8.quantize_all_op_types && vint8.use_random_data);
+  EXPECT_FALSE(vint8.split_large_kernel_pool);
+
+  const Settings a8w8 = settings_of("preset: A8W8");
+  EXPECT_EQ(a8w8.quantizer, Quantizer::kExtended);
+  EXPECT_TRUE(a8w8.activation_symmetric && a8w8.int32_bias && a8w8.convert_bn_to_conv && a8w8.align_concat);
+  EXPECT_FALSE(a8w8.calib_tensor_range_symmetric || a8w8.align_pool || a8w8.convert_leaky_relu_to_dpu_version);
+
+  const Settings cnn = settings_of("preset: INT8_CNN_DEFAULT");
+  EXPECT_EQ(cnn.quantizer, Quantizer::kCpu);
+  EXPECT_FALSE(cnn.activation_symmetric || cnn.convert_bn_to_conv || cnn.matmul_const_b_only);
+  EXPECT_TRUE(cnn.weight_symmetric && cnn.int32_bias && cnn.fold_batch_norm);
+
+  const Settings transformer = settings_of("preset: INT8_TRANSFORMER_DEFAULT");
+  EXPECT_EQ(transformer.quantizer, Quantizer::kNpuTransformer);
+  EXPECT_TRUE(transformer.calib_moving_average && transformer.convert_bn_to_conv && transformer.matmul_const_b_only);
+  EXPECT_EQ(settings_of("preset: INT16_TRANSFORMER_DEFAULT").quantizer, Quantizer::kExtended);
+}
+
+TEST(PresetTest, Vint8WithNpuFlagIsXint8) {
+  EXPECT_EQ(settings_of("preset: VINT8\nquant_config: {enable_npu_cnn: true}").quantizer, Quantizer::kNpuCnn);
+}
+
+TEST(PresetTest, OriginsAreKept) {
+  Diagnostics diagnostics;
+  const Result<Settings> settings = resolve(load("XINT8", {"CalibDataSize=7"}), {}, diagnostics);
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(settings.value().origin_of("ForceQuantizeNoInputCheck"), Origin::kPreset);
+  EXPECT_EQ(settings.value().origin_of("CalibDataSize"), Origin::kCommandLine);
+  EXPECT_EQ(settings.value().origin_of("per_channel"), Origin::kDefault);
+  EXPECT_NE(resolved_text(settings.value(), "# ").find("# CalibDataSize: 7  (command line)\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quarkq::config

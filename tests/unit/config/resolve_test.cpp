@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// From what was asked to what holds: quantizer, dependent defaults, forced changes, refusals and notices.
+#include "config/resolve.h"
+
+#include "config/validate.h"
+#include "config_support.h"
+
+namespace quarkq::config {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(ResolveTest, ChoosesTheQuantizerByTheTable) {
+  const struct {
+    CalibrateMethod method;
+    QuantFormat format;
+    bool npu_cnn, npu_transformer;
+    Quantizer quantizer;
+  } rows[] = {
+      {CalibrateMethod::kMinMax, QuantFormat::kQOperator, false, false, Quantizer::kQOperator},
+      {CalibrateMethod::kMinMax, QuantFormat::kQdq, false, true, Quantizer::kNpuTransformer},
+      {CalibrateMethod::kMinMax, QuantFormat::kQdq, true, false, Quantizer::kCpu},
+      {CalibrateMethod::kLayerWisePercentile, QuantFormat::kQdq, false, false, Quantizer::kCpu},
+      {CalibrateMethod::kEntropy, QuantFormat::kExtendedQdq, true, true, Quantizer::kExtended},
+      {CalibrateMethod::kMinMSE, QuantFormat::kQOperator, true, false, Quantizer::kQOperator},
+      {CalibrateMethod::kMinMSE, QuantFormat::kQdq, true, false, Quantizer::kNpuCnn},
+      {CalibrateMethod::kNonOverflow, QuantFormat::kQdq, false, true, Quantizer::kCpu},
+      {CalibrateMethod::kInt16MinMax, QuantFormat::kQdq, true, false, Quantizer::kNpuCnn},
+      {CalibrateMethod::kMinMSE, QuantFormat::kExtendedQdq, true, false, Quantizer::kExtended},
+  };
+  for (const auto& row : rows) {
+    Settings settings;
+    settings.calibrate_method = row.method;
+    settings.quant_format = row.format;
+    settings.enable_npu_cnn = row.npu_cnn;
+    settings.enable_npu_transformer = row.npu_transformer;
+    EXPECT_EQ(choose_quantizer(settings), row.quantizer) << enum_text(row.method) << " " << enum_text(row.format);
+  }
+  Settings settings;
+  settings.use_matmul_nbits = true;
+  EXPECT_EQ(choose_quantizer(settings), Quantizer::kMatMulNBits);
+  settings.use_dynamic_quant = true;
+  EXPECT_EQ(choose_quantizer(settings), Quantizer::kDynamic);
+}
+
+TEST(ResolveTest, SymmetryDefaultsFollowTheTypes) {
+  const Settings u8 = settings_of("quant_config: {activation_type: QUInt8, weight_type: QUInt8}");
+  EXPECT_FALSE(u8.activation_symmetric || u8.weight_symmetric);
+  const Settings s8 = settings_of("quant_config: {}");
+  EXPECT_FALSE(s8.activation_symmetric);
+  EXPECT_TRUE(s8.weight_symmetric);
+}
+
+TEST(ResolveTest, CalibrationDefaultsFollowTheMethod) {
+  const Settings pow2 = settings_of("quant_config: {calibrate_method: PowerOfTwoMethod.MinMSE}");
+  EXPECT_TRUE(pow2.calib_tensor_range_symmetric);
+  EXPECT_EQ(pow2.num_bins, OptInt(2048));
+  const Settings min_max = settings_of("quant_config: {}");
+  EXPECT_FALSE(min_max.calib_tensor_range_symmetric);
+  EXPECT_FALSE(min_max.num_bins.has_value());
+  EXPECT_EQ(min_max.percentile, 99.999);
+  EXPECT_EQ(min_max.calib_moving_average_constant, 0.01);
+}
+
+TEST(ResolveTest, UsersCannotAskForWhatIsNotBuilt) {
+  EXPECT_EQ(refusal_of("preset: XINT8\nextra_options: {AlignConcat: true}", Code::kUnsupported),
+            "option AlignConcat true (file): known, not supported yet");
+  EXPECT_TRUE(
+      contains(refusal_of("preset: XINT8\nquant_config: {include_cle: true}", Code::kUnsupported), "include_cle true"));
+  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nextra_options: {NumBins: 2048}", Code::kUnsupported), "NumBins"));
+  EXPECT_TRUE(contains(
+      refusal_of("preset: XINT8\nextra_options: {MinMSEModePof2Scale: MostCommon}", Code::kUnsupported), "Most"));
+  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nexclude: [[[a], [b]]]", Code::kUnsupported), "subgraph"));
+  EXPECT_TRUE(contains(refusal_of("quant_config: {quant_format: QOperator}", Code::kUnsupported), "QOperator (file)"));
+}
+
+TEST(ResolveTest, OffValuesAreTaken) {
+  Diagnostics diagnostics;
+  const Result<Settings> settings = resolve_text(
+      "preset: XINT8\nquant_config: {include_cle: false}\n"
+      "extra_options: {AlignConcat: false, MinMSEModePof2Scale: All, NumBins: null, SimplifyModel: false, "
+      "CopyBiasInit: [],"
+      " WeightCalibrateMethod: CalibrationMethod.MinMax, Percentile: 99.999, TensorQuantOverrides: {}}",
+      diagnostics);
+  ASSERT_TRUE(settings.ok()) << settings.status().message();
+  const std::vector<std::string> left_out = subjects(diagnostics, "option-left-out");
+  EXPECT_FALSE(has(left_out, "AlignConcat") || has(left_out, "include_cle") || has(left_out, "SimplifyModel"));
+  EXPECT_TRUE(has(left_out, "AlignPool"));
+}
+
+TEST(ResolveTest, InertSettingsAreNoticed) {
+  Diagnostics diagnostics;
+  ASSERT_TRUE(
+      resolve_text("preset: XINT8\nextra_options: {CalibOptimizeDisk: true, UseUnsignedReLU: true, TmpDir: /tmp}\n"
+                   "quant_config: {execution_providers: [X]}",
+                   diagnostics)
+          .ok());
+  const std::vector<std::string> inert = subjects(diagnostics, "option-no-effect");
+  for (const char* name : {"CalibOptimizeDisk", "UseUnsignedReLU", "TmpDir", "execution_providers"})
+    EXPECT_TRUE(has(inert, name));
+}
+
+TEST(ResolveTest, Xint8RestrictionsNameBothSettings) {
+  EXPECT_EQ(refusal_of("preset: XINT8\nquant_config: {per_channel: true}"),
+            "per_channel: found true (file) with enable_npu_cnn true, allowed is false");
+  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nquant_config: {reduce_range: true}"), "reduce_range"));
+  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nquant_config: {weight_type: QUInt8}"), "allowed is QuantType.QInt8"));
+  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nextra_options: {WeightSymmetric: false}"), "WeightSymmetric"));
+  EXPECT_TRUE(
+      contains(refusal_of("preset: XINT8\nextra_options: {ActivationSymmetric: false}"), "ActivationSymmetric"));
+  EXPECT_TRUE(settings_of("preset: XINT8\nextra_options: {ActivationSymmetric: null}").activation_symmetric);
+}
+
+TEST(ResolveTest, WideBitsNeedTheExtendedFormat) {
+  EXPECT_EQ(refusal_of("quant_config: {activation_type: QInt32}"),
+            "activation_type: found ExtendedQuantType.QInt32 with quant_format QuantFormat.QDQ, allowed is "
+            "ExtendedQuantFormat.QDQ");
+}
+
+TEST(ResolveTest, ContradictionsAreRefused) {
+  EXPECT_TRUE(
+      contains(refusal_of("quant_config: {calibrate_method: ExtendedCalibrationMethod.MinMSE}"), "calibrate_method"));
+  EXPECT_TRUE(contains(refusal_of("preset: A8W8\nextra_options: {CalibDataSize: -1}"), "CalibDataSize"));
+  EXPECT_TRUE(
+      contains(refusal_of("preset: A8W8\nextra_options: {TensorQuantOverrides: {t: 3}}"), "allowed is a list of maps"));
+  EXPECT_TRUE(contains(refusal_of("quant_config: {subgraphs_to_exclude: [3]}"), "subgraphs_to_exclude[0]"));
+}
+
+TEST(ResolveTest, AFloat16ModelIsQuantizedAsItIs) {
+  Diagnostics diagnostics;
+  ModelFacts facts;
+  facts.all_float16 = true;
+  const Result<Settings> settings = resolve_text("preset: A8W8", diagnostics, facts);
+  ASSERT_TRUE(settings.ok());
+  EXPECT_TRUE(settings.value().quantize_fp16 && settings.value().use_fp32_scale);
+  EXPECT_FALSE(settings.value().optimize_model || settings.value().fold_batch_norm);
+  EXPECT_EQ(settings.value().origin_of("QuantizeFP16"), Origin::kForced);
+  EXPECT_TRUE(has(subjects(diagnostics, "setting-forced"), "QuantizeFP16"));
+}
+
+TEST(ResolveTest, GlobalConfigGivesTheFields) {
+  const Settings s = settings_of("global_config: {input_tensors: XInt8Spec, weight: XInt8Spec}\n"
+                                 "extra_options: {ForceQuantizeNoInputCheck: true}");
+  EXPECT_EQ(s.quantizer, Quantizer::kNpuCnn);
+  EXPECT_EQ(s.calibrate_method, CalibrateMethod::kMinMSE);
+  EXPECT_EQ(s.activation_type, DataType::kInt8);
+  EXPECT_TRUE(s.enable_npu_cnn && s.activation_symmetric && s.weight_symmetric);
+  EXPECT_FALSE(s.include_cle || s.per_channel);
+}
+
+TEST(ResolveTest, GlobalConfigMapsMethodsFormatAndGranularity) {
+  const Settings s = settings_of(
+      "global_config:\n  input_tensors: {spec: Int16Spec, calibration_method: MinMax}\n"
+      "  weight: {spec: UInt8Spec, calibration_method: MinMax, quant_granularity: Channel}\n");
+  EXPECT_EQ(s.calibrate_method, CalibrateMethod::kMinMax);
+  EXPECT_EQ(s.quant_format, QuantFormat::kExtendedQdq);
+  EXPECT_EQ(s.quantizer, Quantizer::kExtended);
+  EXPECT_TRUE(s.per_channel && s.activation_symmetric);
+  EXPECT_FALSE(s.weight_symmetric);
+  EXPECT_EQ(s.weight_calibrate_method, OptMethod(CalibrateMethod::kMinMax));
+  const Settings pow2 = settings_of("global_config: {input_tensors: {spec: XInt8Spec, calibration_method: MinMax}, "
+                                    "weight: XInt8Spec}\nextra_options: {EnableNPUCnn: false}");
+  EXPECT_EQ(pow2.calibrate_method, CalibrateMethod::kNonOverflow);
+  EXPECT_EQ(pow2.quantizer, Quantizer::kCpu);
+  EXPECT_FALSE(pow2.weight_calibrate_method.has_value());
+  EXPECT_TRUE(contains(refusal_of("global_config: {input_tensors: Int8Spec, weight: Int8Spec}", Code::kUnsupported),
+                       "Percentile"));
+  EXPECT_TRUE(contains(refusal_of("global_config: {input_tensors: MX4Spec, weight: MX6Spec}"), "MX6"));
+}
+
+TEST(ResolveTest, AlgorithmsSwitchTheirFlagOn) {
+  const std::string base = "global_config: {input_tensors: XInt8Spec, weight: XInt8Spec}\nalgo_config: ";
+  EXPECT_TRUE(contains(refusal_of(base + "[{name: adaround}]", Code::kUnsupported), "FastFinetune"));
+  EXPECT_TRUE(contains(refusal_of(base + "[{name: cle}]", Code::kUnsupported), "include_cle"));
+  EXPECT_TRUE(contains(refusal_of(base + "[{name: gptq}]", Code::kUnsupported), "UseGPTQ"));
+}
+
+TEST(ResolveTest, FieldKeysSetTheirFieldExceptInCompatMode) {
+  const std::string text = "preset: XINT8\nextra_options: {OptimizeModel: false}\n";
+  EXPECT_FALSE(settings_of(text).optimize_model);
+  EXPECT_TRUE(settings_of(text + "quarkq: {compat: quark-0.13}").optimize_model);
+}
+
+TEST(ResolveTest, ExcludesAreGathered) {
+  const Settings s = settings_of("preset: XINT8\nquant_config: {nodes_to_exclude: [a, ^b.*]}\nexclude: [c]");
+  ASSERT_EQ(s.exclude_selectors.size(), 3u);
+  EXPECT_EQ(s.exclude_selectors[1].kind, Selector::Kind::kPattern);
+  EXPECT_EQ(s.exclude_selectors[2].text, "c");
+}
+
+TEST(ResolveTest, RandomCalibrationIsUseRandomData) {
+  EXPECT_TRUE(settings_of("preset: XINT8\ncalibration: {random: true}").use_random_data);
+}
+
+TEST(ValidateTest, FindsSettingsWithoutEffectAndConflicts) {
+  const Settings s = settings_of(
+      "preset: A8W8\nquant_config: {nodes_to_quantize: [n]}\nexclude: [n, ^bad]\ncalibration: {dir: d}\n"
+      "extra_options: {BFPAttributes: {axis: 1}, CalibMovingAverageConstant: 0.1, UseRandomData: true}");
+  Diagnostics diagnostics;
+  validate(s, diagnostics);
+  const std::vector<std::string> inert = subjects(diagnostics, "option-no-effect");
+  for (const char* name : {"FoldRelu", "BFPAttributes", "CalibMovingAverageConstant", "^bad"})
+    EXPECT_TRUE(has(inert, name)) << name;
+  const std::vector<std::string> conflicts = subjects(diagnostics, "setting-conflict");
+  EXPECT_TRUE(has(conflicts, "n") && has(conflicts, "UseRandomData"));
+}
+
+TEST(ValidateTest, APlainPresetIsClean) {
+  Diagnostics diagnostics;
+  validate(settings_of("preset: XINT8"), diagnostics);
+  EXPECT_TRUE(diagnostics.all().empty());
+}
+
+}  // namespace
+}  // namespace quarkq::config

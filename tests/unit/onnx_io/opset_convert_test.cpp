@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "onnx_io/opset_convert.h"
+
+#include "io_test_support.h"
+#include "ir/edit.h"
+#include "ir/verify.h"
+
+namespace quarkq::onnx_io {
+namespace {
+
+ir::Model converted(const ir::Model& model, int64_t target) {
+  Result<ir::Model> result = convert_opset(model, target);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  if (!result.ok()) return {};
+  EXPECT_EQ(ir::verify(result.value().graph).message(), "");
+  EXPECT_EQ(result.value().opset(), target);
+  return std::move(result).value();
+}
+
+const ir::Node* find_op(const ir::Graph& graph, const std::string& op) {
+  for (const ir::NodeId id : graph.order()) {
+    if (graph.node(id).op == op) return &graph.node(id);
+  }
+  return nullptr;
+}
+
+std::string upsample_model(int opset, const char* mode) {
+  const std::string call = opset < 9 ? cat("y = Upsample <mode = \"", mode, "\", scales = [1.0, 1.0, 2.0, 2.0]> (x)")
+                                     : cat("y = Upsample <mode = \"", mode, "\"> (x, s)");
+  return cat("<ir_version: 4, opset_import: [\"\" : ", opset, "]> g (float[1,2,3,3] x) => (float[1,2,6,6] y) ",
+             opset < 9 ? "" : "<float[4] s = {1, 1, 2, 2}>", " {", call, "}");
+}
+
+TEST(OpsetConvertTest, TurnsUpsampleIntoAsymmetricResize) {
+  for (const int from : {7, 9}) {
+    for (const int to : {11, 13, 17}) {
+      for (const char* mode : {"nearest", "linear"}) {
+        SCOPED_TRACE(cat(from, " to ", to, " ", mode));
+        const ir::Model model = converted(parsed(upsample_model(from, mode)), to);
+        const ir::Node* resize = find_op(model.graph, "Resize");
+        ASSERT_NE(resize, nullptr);
+        EXPECT_EQ(resize->string_or("coordinate_transformation_mode", ""), "asymmetric");
+        EXPECT_EQ(resize->string_or("mode", ""), mode);
+        EXPECT_EQ(resize->string_or("nearest_mode", "unset"), std::string(mode) == "nearest" ? "floor" : "unset");
+        EXPECT_EQ(resize->input(1).valid(), to < 13);
+        const ir::Tensor* scales = model.graph.constant(resize->input(2));
+        ASSERT_NE(scales, nullptr);
+        EXPECT_EQ(scales->data<float>()[3], 2.0f);
+        EXPECT_EQ(resize->origins, std::vector<ir::NodeId>{ir::NodeId{0}});
+      }
+    }
+  }
+}
+
+TEST(OpsetConvertTest, ConvertsUpsampleTo10) {
+  const ir::Model model = converted(parsed(upsample_model(9, "nearest")), 10);
+  const ir::Node* resize = find_op(model.graph, "Resize");
+  ASSERT_NE(resize, nullptr);
+  EXPECT_EQ(resize->inputs.size(), 2u);
+  EXPECT_EQ(resize->find("coordinate_transformation_mode"), nullptr);
+}
+
+TEST(OpsetConvertTest, MakesEmptyResizeInputsAbsent) {
+  ir::Model model = parsed(R"(<ir_version: 6, opset_import: ["" : 11]>
+    g (float[1,2,3,3] x) => (float[1,2,6,6] y) <int64[4] size = {1, 2, 6, 6}> {
+      y = Resize <mode = "linear"> (x, roi, scales, size) roi = Relu(x) scales = Relu(x) })");
+  ir::GraphEdit edit(model.graph);
+  const ir::NodeId resize = model.graph.order()[0];
+  for (const size_t index : {size_t{1}, size_t{2}}) {
+    const ir::Tensor empty = ir::Tensor::zeros(ElementType::kFloat, {0});
+    edit.set_input(resize, index, edit.add_initializer(cat("empty", index), empty));
+  }
+  edit.remove_dead();
+  const ir::Model result = converted(model, 17);
+  const ir::Node* found = find_op(result.graph, "Resize");
+  ASSERT_NE(found, nullptr);
+  EXPECT_FALSE(found->input(1).valid());
+  EXPECT_FALSE(found->input(2).valid());
+  EXPECT_TRUE(found->input(3).valid());
+  EXPECT_EQ(found->find("coordinate_transformation_mode"), nullptr);
+}
+
+TEST(OpsetConvertTest, CarriesNamesRestsAndWeightsOver) {
+  ir::Model model = parsed(R"(<ir_version: 3, opset_import: ["" : 7], producer_name: "tests">
+    old (float[1,3,4,4] x, float[40,3,3,3] w, float[40] b) => (float[1,40,2,2] y)
+    <float[1,40,2,2] c> {
+      c = Conv (x, w, b)
+      r = Relu (c)
+      y = Softmax <axis = 1> (r)
+    })");
+  ir::GraphEdit edit(model.graph);
+  ir::Tensor weights = ir::Tensor::zeros(ElementType::kFloat, {40, 3, 3, 3});
+  weights.mutable_data<float>()[1079] = 3.0f;
+  edit.set_constant(model.graph.find("w"), weights);
+  edit.set_constant(model.graph.find("b"), ir::Tensor::zeros(ElementType::kFloat, {40}));
+  edit.node(model.graph.order()[0]).name = "the_conv";
+  edit.node(model.graph.order()[0]).extra = bytes(6, "doc of conv");
+  edit.node(model.graph.order()[2]).name = "the_softmax";
+  edit.mutable_value(model.graph.find("w")).tensor_extra = bytes(12, "doc of w");
+  model.extra = bytes(6, "doc of model");
+  model.graph.extra = bytes(10, "doc of graph");
+  for (const int64_t target : {10, 13, 17}) {
+    SCOPED_TRACE(target);
+    const ir::Model result = converted(model, target);
+    const ir::Graph& graph = result.graph;
+    EXPECT_EQ(result.ir_version, 3);
+    EXPECT_EQ(result.producer_name, "tests");
+    EXPECT_EQ(result.extra, model.extra);
+    EXPECT_EQ(graph.extra, model.graph.extra);
+    EXPECT_EQ(graph.inputs().size(), 3u);
+    EXPECT_EQ(graph.required_inputs(), std::vector<ir::ValueId>{graph.find("x")});
+    const ir::Value& w = graph.value(graph.find("w"));
+    EXPECT_EQ(w.constant->raw(), weights.raw());  // shared, not copied
+    EXPECT_EQ(w.tensor_extra, bytes(12, "doc of w"));
+    const ir::Node* conv = find_op(graph, "Conv");
+    EXPECT_EQ(conv->name, "the_conv");
+    EXPECT_EQ(conv->extra, bytes(6, "doc of conv"));
+    EXPECT_EQ(find_op(graph, "Softmax")->name, "the_softmax");
+    EXPECT_TRUE(graph.value(graph.find("c")).has_info);
+    for (const ir::NodeId id : graph.order()) EXPECT_FALSE(graph.node(id).origins.empty()) << graph.label(id);
+  }
+}
+
+TEST(OpsetConvertTest, KeepsLargeConstantNodes) {
+  ir::Model model = parsed(R"(<ir_version: 6, opset_import: ["" : 11]>
+    g (float[2000] x) => (float[2000] y) { c = Neg(x)  y = Add(x, c) })");
+  ir::GraphEdit edit(model.graph);
+  const ir::ValueId value = model.graph.find("c");
+  edit.remove_node(model.graph.order()[0]);
+  ir::NodeSpec constant{.op = "Constant", .domain = "", .name = "large", .inputs = {}, .outputs = {value}};
+  constant.attributes = {{"value", ir::Tensor::zeros(ElementType::kFloat, {2000}), {}, {}}};
+  edit.add_node(std::move(constant), model.graph.order()[0]);
+  const ir::Model result = converted(model, 13);
+  EXPECT_EQ(ir::dump(result.graph, {.values = false}), ir::dump(model.graph, {.values = false}));
+}
+
+TEST(OpsetConvertTest, InlinesModelFunctions) {
+  const ir::Model model = parsed(R"(<ir_version: 8, opset_import: ["" : 12, "my" : 1]>
+    g (float[2] x) => (float[2] y) { y = my.twice(x) }
+    <domain: "my", opset_import: ["" : 12]> twice (a) => (b) { b = Add(a, a) })");
+  ASSERT_TRUE(model.has_functions);
+  const ir::Model result = converted(model, 17);
+  EXPECT_FALSE(result.has_functions);
+  EXPECT_NE(find_op(result.graph, "Add"), nullptr);
+  EXPECT_EQ(find_op(result.graph, "twice"), nullptr);
+}
+
+TEST(OpsetConvertTest, ReturnsTheSameModelForTheSameOpset) {
+  const ir::Model model = parsed(upsample_model(9, "nearest"));
+  EXPECT_EQ(full_dump(converted(model, 9)), full_dump(model));
+}
+
+TEST(OpsetConvertTest, RefusesWhatCannotBe) {
+  const ir::Model model = parsed(upsample_model(9, "nearest"));
+  EXPECT_EQ(convert_opset(model, 99).status().code(), Code::kUnsupported);
+  const ir::Model unknown = parsed(R"(<ir_version: 8, opset_import: ["" : 11]>
+    g (float[2] x) => (float[2] y) { y = NoSuchOp(x) })");
+  const Result<ir::Model> result = convert_opset(unknown, 13);
+  EXPECT_EQ(result.status().code(), Code::kUnsupported);
+  EXPECT_NE(result.status().message().find("from opset 11 to 13"), std::string::npos) << result.status().message();
+}
+
+}  // namespace
+}  // namespace quarkq::onnx_io

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Builds the onnx C++ library, static, against the system protobuf: build.sh PREFIX
+# The source archive comes from PyPI through pip and is checked by its SHA-256. Does nothing when PREFIX holds it already.
+set -euo pipefail
+version=1.19.1
+sha256=737524d6eb3907d3499ea459c6f01c5a96278bb3a0f2ff8ae04786fb5d7f1ed5
+prefix=$(mkdir -p "${1:?usage: build.sh PREFIX}" && cd "$1" && pwd)
+stamp=$prefix/onnx-$version.done
+[ -f "$stamp" ] && exit 0
+work=$prefix/work
+archive=$prefix/onnx-$version.tar.gz
+mkdir -p "$work"
+if ! echo "$sha256  $archive" | sha256sum --check --status 2>/dev/null; then
+  echo "fetching onnx $version"
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary onnx --dest "$prefix" "onnx==$version"
+  echo "$sha256  $archive" | sha256sum --check --quiet
+fi
+tar -xzf "$archive" -C "$work"
+echo "building onnx $version (about 2 minutes)"
+launcher=()
+command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+cmake -G Ninja -S "$work/onnx-$version" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" \
+  -DCMAKE_INSTALL_LIBDIR=lib -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_STANDARD=17 \
+  -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_USE_PROTOBUF_SHARED_LIBS=ON "${launcher[@]}" >"$prefix/build.log" 2>&1 &&
+  cmake --build "$work/build" --target install >>"$prefix/build.log" 2>&1 || {
+    tail -n 30 "$prefix/build.log" >&2
+    echo "build.sh: building onnx failed; the whole log is $prefix/build.log" >&2
+    exit 1
+  }
+rm -rf "$work/build"
+touch "$stamp"

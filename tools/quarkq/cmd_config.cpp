@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// quarkq config show PRESET|FILE: what was asked, as a settings file, then every setting that holds, as comments.
+// quarkq config check FILE: refuses what cannot run and lists what may not do what was meant.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file_system.h"
+#include "config/print.h"
+#include "config/resolve.h"
+#include "config/validate.h"
+#include "verb.h"
+
+namespace quarkq::tool {
+namespace {
+
+using config::Node;
+
+struct ConfigArgs {
+  std::string source, model;
+  std::vector<std::string> sets;
+  bool json = false;
+};
+
+/// Model facts for resolving. Until models are read here, those of an ordinary float32 model.
+Result<config::ModelFacts> facts_of(const std::string& model) {
+  if (!model.empty() && !file_exists(model)) return invalid_argument(model, ": no such file");
+  return config::ModelFacts{};
+}
+
+std::string severity_name(Severity severity) { return severity == Severity::kWarning ? "warning" : "notice"; }
+
+std::string line_of(const Diagnostic& one) {
+  return cat(severity_name(one.severity), ": ", one.subject, ": ", one.text);
+}
+
+Node findings_node(const Diagnostics& diagnostics) {
+  Node::List items;
+  for (const Diagnostic& one : diagnostics.all()) {
+    items.emplace_back(Node::Map{{"severity", Node(severity_name(one.severity)), {}},
+                                 {"id", Node(one.id), {}},
+                                 {"subject", Node(one.subject), {}},
+                                 {"text", Node(one.text), {}}});
+  }
+  return Node(std::move(items));
+}
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+void show_text(const config::QuantConfig& asked, const Result<config::Settings>& settings,
+               const Diagnostics& diagnostics) {
+  std::string text = config::to_yaml(asked);
+  if (!settings.ok()) text += cat("\n# cannot run: ", settings.status().message(), "\n");
+  if (settings.ok())
+    text += "\n# what holds for an ordinary float32 model:\n" + config::resolved_text(settings.value(), "# ");
+  for (const Diagnostic& one : diagnostics.all()) text += "# " + line_of(one) + "\n";
+  print(text);
+}
+
+void show_json(const config::QuantConfig& asked, const Result<config::Settings>& settings,
+               const Diagnostics& diagnostics) {
+  Node result(Node::Map{{"asked", config::to_node(asked), {}}});
+  if (settings.ok()) result = result.with("resolved", config::resolved_node(settings.value()));
+  if (!settings.ok()) result = result.with("not_supported", Node(settings.status().message()));
+  print(config::to_json(result.with("findings", findings_node(diagnostics))));
+}
+
+Status run_show(const ConfigArgs& args) {
+  QQ_TRY(const config::QuantConfig asked, config::load_config(args.source, args.sets));
+  Diagnostics diagnostics;
+  const Result<config::Settings> settings = config::resolve(asked, config::ModelFacts{}, diagnostics);
+  if (!settings.ok() && settings.status().code() != Code::kUnsupported) return settings.status();
+  args.json ? show_json(asked, settings, diagnostics) : show_text(asked, settings, diagnostics);
+  return {};
+}
+
+Status run_check(const ConfigArgs& args) {
+  QQ_TRY(const config::ModelFacts facts, facts_of(args.model));
+  QQ_TRY(const config::QuantConfig asked, config::load_config(args.source, args.sets));
+  Diagnostics diagnostics;
+  QQ_TRY(const config::Settings settings, config::resolve(asked, facts, diagnostics));
+  config::validate(settings, diagnostics);
+  if (args.json) {
+    print(config::to_json(Node(Node::Map{{"ok", Node(true), {}}, {"findings", findings_node(diagnostics), {}}})));
+    return {};
+  }
+  for (const Diagnostic& one : diagnostics.all()) print(line_of(one) + "\n");
+  if (diagnostics.all().empty()) print("ok\n");
+  return {};
+}
+
+}  // namespace
+
+Run setup_config(CLI::App& app) {
+  auto args = std::make_shared<ConfigArgs>();
+  app.require_subcommand(1);
+  CLI::App* show = app.add_subcommand("show", "what a preset or file asks for, and every setting that then holds");
+  show->add_option("source", args->source, "settings file, or a name from `quarkq list presets`")->required();
+  CLI::App* check = app.add_subcommand("check", "errors, and settings without effect or in conflict");
+  check->add_option("file", args->source, "settings file or preset")->required();
+  check->add_option("--model", args->model, "check against this model");
+  for (CLI::App* verb : {show, check}) {
+    verb->add_option("--set", args->sets, "key=value, may be given several times")->allow_extra_args(false);
+    verb->add_flag("--json", args->json, "one JSON object on stdout");
+  }
+  return [args, show] { return show->parsed() ? run_show(*args) : run_check(*args); };
+}
+
+}  // namespace quarkq::tool

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// quarkq quantize: arguments to a QuantizeRequest, its report to a summary table or JSON.
+#include <cstdio>
+#include <memory>
+
+#include "base/file_system.h"
+#include "base/isa.h"
+#include "progress.h"
+#include "quarkq/quantize.h"
+#include "verb.h"
+
+namespace quarkq::tool {
+namespace {
+
+struct QuantizeArgs {
+  QuantizeRequest request;
+  ComputeOptions compute;
+  std::string report_path, compat;
+  bool json = false, quiet = false, no_verify = false;
+};
+
+std::string counts_text(const std::map<std::string, int>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) parts.push_back(cat(count, " x ", name));
+  return parts.empty() ? "none" : join(parts, ", ");
+}
+
+void print_summary(const QuantizeReport& report) {
+  std::printf("model      %s (opset %ld, %zu nodes, %s)\n", report.model_path.c_str(), static_cast<long>(report.input_opset),
+              report.nodes_total, bytes_text(static_cast<double>(report.model_bytes)).c_str());
+  std::printf("settings   %s, %s, %zu samples, %d threads, %s\n", report.preset.empty() ? "file" : report.preset.c_str(),
+              report.quantizer.c_str(), report.samples, report.threads, report.isa.c_str());
+  std::printf("quantized  %zu of %zu nodes; tensors: %s\n", report.nodes_quantized, report.nodes_total,
+              counts_text(report.tensors_by_type).c_str());
+  for (const OutputAgreement& output : report.outputs) {
+    std::printf("output     %s: cosine %.6f, SQNR %.1f dB against float (first sample)\n", output.name.c_str(), output.cosine,
+                output.sqnr_db);
+  }
+  std::printf("written    %s (opset %ld, %s%s) in %.2f s\n", report.output_path.c_str(),
+              static_cast<long>(report.output_opset), bytes_text(static_cast<double>(report.output_bytes)).c_str(),
+              report.external_data ? ", weights in a file beside it" : "", report.seconds);
+}
+
+void print_findings(const QuantizeReport& report) {
+  for (const Finding& finding : report.findings) {
+    std::fprintf(stderr, "quarkq: %s: %s%s%s\n", finding.is_warning ? "warning" : "notice", finding.subject.c_str(),
+                 finding.subject.empty() ? "" : ": ", finding.text.c_str());
+  }
+}
+
+Status write_report(const std::string& path, const std::string& text) {
+  QQ_TRY(AtomicFile file, AtomicFile::create(path));
+  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
+  return file.commit();
+}
+
+Status run_quantize(QuantizeArgs& args) {
+  QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
+  args.request.threads = args.compute.threads;
+  args.request.verify = !args.no_verify;
+  if (!args.compat.empty()) args.request.settings.push_back("quarkq.compat=" + args.compat);
+  Result<QuantizeReport> report = Status(Code::kInternal, "not run");
+  {
+    ProgressBar bar(args.quiet || args.json);
+    args.request.progress = [&](const Progress& progress) { return bar.update(progress); };
+    report = quantize(args.request);
+  }
+  if (!report.ok()) return report.status();
+  if (!args.report_path.empty()) QQ_RETURN_IF_ERROR(write_report(args.report_path, to_json(report.value())));
+  if (!args.quiet) print_findings(report.value());
+  if (args.json) std::fputs(to_json(report.value()).c_str(), stdout);
+  if (!args.json && !args.quiet) print_summary(report.value());
+  return Status();
+}
+
+}  // namespace
+
+Run setup_quantize(CLI::App& app) {
+  auto args = std::make_shared<QuantizeArgs>();
+  app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
+  app.add_option("--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets)")->required();
+  app.add_option("--calib", args->request.calib_folder, "Calibration samples: DIR/*.npy, or DIR/<input>/*.npy");
+  app.add_option("-o,--output", args->request.output_path, "Result (default: <stem>_quantized.onnx beside the model)");
+  app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")->allow_extra_args(false);
+  app.add_option("--report", args->report_path, "Write the report here, as JSON");
+  app.add_option("--compat", args->compat, "Reproduce a release of the reference, defects included: quark-0.13");
+  app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");
+  app.add_flag("--json", args->json, "Print the report as JSON, and nothing else, to stdout");
+  app.add_flag("--quiet", args->quiet, "Print errors only");
+  add_compute_options(app, args->compute);
+  return [args] { return run_quantize(*args); };
+}
+
+}  // namespace quarkq::tool

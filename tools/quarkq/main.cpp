@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// quarkq: the verb table and nothing else. Each verb is one cmd_<verb>.cpp.
+#include <cstdio>
+#include <iostream>
+#include <vector>
+
+#include "base/suggest.h"
+#include "quarkq/version.h"
+#include "verb.h"
+
+namespace quarkq::tool {
+namespace {
+
+constexpr Verb kVerbs[] = {
+    {"quantize", "turn a float ONNX model into a quantized one", setup_quantize},
+    {"run", "run a float or quantized model over a folder of samples", setup_run},
+    {"evaluate", "compare two folders of results", setup_evaluate},
+    {"inspect", "show what a model is, and what is quantized and how", setup_inspect},
+    {"list", "list presets, options, passes, ops, formats, calibrators, quirks", setup_list},
+    {"config", "show the settings of a preset or file, or check a file", setup_config},
+};
+
+int fail(const Status& status) {
+  if (status.code() == Code::kInterrupted) {
+    std::fprintf(stderr, "quarkq: interrupted, nothing was written\n");
+  } else {
+    std::fprintf(stderr, "quarkq: error: %s\n", status.message().c_str());
+  }
+  return exit_code(status.code());
+}
+
+/// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected.
+Status check_verb(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return Status();
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) {
+    if (std::string(argv[1]) == verb.name) return Status();
+    names.emplace_back(verb.name);
+  }
+  return invalid_argument(argv[1], ": unknown verb", did_you_mean(argv[1], names), " (known: ", join(names, ", "), ")");
+}
+
+int main_function(int argc, char** argv) {
+  CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
+  app.set_version_flag("--version", std::string("quarkq ") + version());
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(42);
+  std::vector<std::pair<CLI::App*, Run>> runs;
+  for (const Verb& verb : kVerbs) {
+    CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
+    runs.emplace_back(sub, verb.setup(*sub));
+  }
+  if (Status status = check_verb(argc, argv); !status.ok()) return fail(status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return fail(invalid_argument(error.what(), "; see quarkq --help"));
+  }
+  catch_interrupts();
+  for (const auto& [sub, run] : runs) {
+    if (!sub->parsed()) continue;
+    if (Status status = run(); !status.ok()) return fail(status);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace quarkq::tool
+
+int main(int argc, char** argv) {
+  try {
+    return quarkq::tool::main_function(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "quarkq: error: out of memory\n");
+    return quarkq::exit_code(quarkq::Code::kResource);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "quarkq: internal error: %s; please report this\n", error.what());
+    return quarkq::exit_code(quarkq::Code::kInternal);
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Progress on stderr: a bar with rate and time left on a terminal, one plain line per phase in a pipe.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/stopwatch.h"
+#include "quarkq/quantize.h"
+
+namespace quarkq::tool {
+
+class ProgressBar {
+ public:
+  /// Nothing is shown with `quiet`.
+  explicit ProgressBar(bool quiet);
+  ~ProgressBar();
+  /// Shows `progress`; returns false when the user interrupted.
+  bool update(const Progress& progress);
+
+ private:
+  void draw(const Progress& progress, double seconds);
+  void clear();
+  bool quiet_, terminal_, drawn_ = false;
+  std::string phase_;
+  Stopwatch watch_;
+  double last_draw_ = -1;
+};
+
+}  // namespace quarkq::tool

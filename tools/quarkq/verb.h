@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What a verb is: it adds its options to a CLI11 app and returns what to run after parsing.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "base/diagnostics.h"
+#include "base/error.h"
+#include "quarkq/quantize.h"
+
+namespace quarkq::tool {
+
+using Run = std::function<Status()>;  ///< prints its result to stdout itself
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  Run (*setup)(CLI::App& app);
+};
+
+// One per cmd_<verb>.cpp.
+Run setup_quantize(CLI::App& app);
+Run setup_run(CLI::App& app);
+Run setup_evaluate(CLI::App& app);
+Run setup_inspect(CLI::App& app);
+Run setup_list(CLI::App& app);
+Run setup_config(CLI::App& app);
+
+/// --threads and --isa, which every verb that computes has.
+struct ComputeOptions {
+  int threads = 0;
+  std::string isa = "native";
+};
+void add_compute_options(CLI::App& app, ComputeOptions& options);
+
+/// Diagnostics to stderr, as "quarkq: warning: subject: text".
+void print_diagnostics(const Diagnostics& diagnostics);
+
+/// Turns Ctrl-C into a flag; a second one ends the program at once, leaving no partial file.
+void catch_interrupts();
+bool is_interrupted();
+
+}  // namespace quarkq::tool
