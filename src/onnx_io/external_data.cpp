@@ -43,8 +43,8 @@ ir::Tensor adopt_or_copy(ElementType type, ir::Shape dims, std::shared_ptr<const
 }
 
 ExternalFiles::ExternalFiles(const std::string& model_path) : has_folder_(!model_path.empty()) {
-  folder_ = fs::path(model_path).parent_path().string();
-  if (folder_.empty()) folder_ = ".";
+  const fs::path folder = fs::path(model_path).parent_path();
+  folder_ = folder.empty() ? fs::path(".").string() : folder.string();
 }
 
 Result<ExternalFiles::File> ExternalFiles::open(const std::string& location) const {

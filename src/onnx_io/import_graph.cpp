@@ -7,6 +7,7 @@
 
 #include "ir/edit.h"
 #include "ir/topo.h"
+#include "onnx_io/export_graph.h"
 #include "onnx_io/import_attribute.h"
 #include "onnx_io/tensor_proto.h"
 
@@ -212,10 +213,10 @@ Status GraphImporter::add_infos(onnx::GraphProto& proto) {
   for (onnx::ValueInfoProto& info : *proto.mutable_value_info()) {
     const ir::ValueId id = graph_.find(info.name());
     if (!id.valid()) continue;
-    const ir::Value& value = graph_.value(id);
-    edit_.mutable_value(id).has_info = true;
-    if (value.is_input || value.is_output) continue;
-    QQ_RETURN_IF_ERROR(set_type(id, info));
+    ir::Value& value = edit_.mutable_value(id);
+    if (!value.is_input && !value.is_output) QQ_RETURN_IF_ERROR(set_type(id, info));
+    value.has_info = true;
+    value.has_info = wants_value_info(value);
   }
   proto.clear_value_info();
   return Status();

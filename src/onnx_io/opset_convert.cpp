@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/edit.h"
 #include "onnx_io/check_model.h"
@@ -187,9 +188,25 @@ void restore_model(const ir::Model& from, int64_t target, ir::Model& to) {
   to.path = from.path;
 }
 
+/// The converter trusts its input and crashes on some that are not sound.
+Status check_before(const onnx::ModelProto& proto) {
+  QQ_RETURN_IF_ERROR(library_check(proto));
+  const onnx::GraphProto& graph = proto.graph();
+  if (graph.sparse_initializer_size() > 0) return unsupported("the model has sparse initializers");
+  std::unordered_set<std::string> defined;
+  for (const auto& input : graph.input()) defined.insert(input.name());
+  for (const auto& tensor : graph.initializer()) defined.insert(tensor.name());
+  for (const auto& node : graph.node()) defined.insert(node.output().begin(), node.output().end());
+  for (const auto& output : graph.output()) {
+    if (!defined.contains(output.name())) return unsupported("nothing makes the output '", output.name(), "'");
+  }
+  return Status();
+}
+
 Result<ir::Model> convert(const ir::Model& model, int64_t target) {
   Skeleton skeleton = make_skeleton(model);
   if (model.has_functions) QQ_RETURN_IF_ERROR(library_inline_functions(skeleton.proto));
+  QQ_RETURN_IF_ERROR(check_before(skeleton.proto));
   // Several adapters need ranks. Where inference fails they say so themselves.
   onnx::ModelProto typed = skeleton.proto;
   if (library_infer(typed, /*strict=*/false).ok()) skeleton.proto.Swap(&typed);

@@ -10,10 +10,10 @@
 namespace quarkq::test {
 
 struct OpCall {
-  std::string op;
-  std::string domain;
+  std::string op = {};
+  std::string domain = {};
   int64_t opset = 21;
-  std::vector<ir::Attribute> attributes;
+  std::vector<ir::Attribute> attributes = {};
   size_t outputs = 1;
   exec::Layout layout = exec::Layout::kPlain;
   /// Inputs that prepare may not look at before it has returned Prepare::defer() once.

@@ -118,8 +118,8 @@ void top_k_rows(const TopKPlan& plan, const Run& run, std::vector<int64_t>& orde
     for (int64_t i = 0; i < plan.k; ++i) {
       const int64_t to = (row / v.inner * plan.k + i) * v.inner + row % v.inner;
       const int64_t best = order[static_cast<size_t>(i)];
-      if (run.outputs[0] != nullptr) run.out<T>(0)[to] = x[best * v.inner];
-      if (run.outputs.size() > 1 && run.outputs[1] != nullptr) run.out<int64_t>(1)[to] = best;
+      if (wants_output(run, 0)) run.out<T>(0)[to] = x[best * v.inner];
+      if (wants_output(run, 1)) run.out<int64_t>(1)[to] = best;
     }
   }
 }

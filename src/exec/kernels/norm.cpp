@@ -185,8 +185,8 @@ Result<Kernel> prepare_layer_norm(Prepare& p) {
     for_rows(n == 0 ? 0 : rows, 4 * n, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Moments m = QQ_DISPATCH(exec, layer_norm_row)(run.in<float>(0) + i * n, run.out<float>(0) + i * n, n, norm);
-        if (run.outputs.size() > 1 && run.outputs[1] != nullptr) run.out<float>(1)[i] = m.mean;
-        if (run.outputs.size() > 2 && run.outputs[2] != nullptr) run.out<float>(2)[i] = m.inverse;
+        if (wants_output(run, 1)) run.out<float>(1)[i] = m.mean;
+        if (wants_output(run, 2)) run.out<float>(2)[i] = m.inverse;
       }
     });
     return Status();

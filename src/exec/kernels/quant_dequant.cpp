@@ -63,7 +63,7 @@ constexpr int64_t kShortRun = 16;  ///< runs below this go element by element
 template <typename Q>
 Kernel quantize_kernel(const AxisView& view, numeric::IntegerRange range, Overflow overflow) {
   return [=](const Run& run) {
-    const bool has_zero = run.inputs.size() > 2 && run.inputs[2] != nullptr;
+    const bool has_zero = has_input(run, 2);
     for_channels(view, [&](int64_t first, int64_t n, int64_t channel) {
       const int64_t zero_point = has_zero ? static_cast<int64_t>(run.in<Q>(2)[channel]) : 0;
       const LinearParams params{run.in<float>(1)[channel], zero_point, range, overflow};
@@ -79,7 +79,7 @@ Kernel quantize_kernel(const AxisView& view, numeric::IntegerRange range, Overfl
 template <typename Q>
 Kernel dequantize_kernel(const AxisView& view) {
   return [=](const Run& run) {
-    const bool has_zero = run.inputs.size() > 2 && run.inputs[2] != nullptr;
+    const bool has_zero = has_input(run, 2);
     for_channels(view, [&](int64_t first, int64_t n, int64_t channel) {
       const int64_t zero_point = has_zero ? static_cast<int64_t>(run.in<Q>(2)[channel]) : 0;
       const LinearParams params{run.in<float>(1)[channel], zero_point, {}, Overflow::kLowest};
@@ -128,7 +128,7 @@ Kernel float_kernel(const AxisView& view, const F& f) {
   return [view, f](const Run& run) {
     for_channels(view, [&](int64_t first, int64_t n, int64_t channel) {
       const float scale = run.in<float>(1)[channel];
-      const float zero = run.inputs.size() > 2 && run.inputs[2] != nullptr ? run.in<float>(2)[channel] : 0.0f;
+      const float zero = has_input(run, 2) ? run.in<float>(2)[channel] : 0.0f;
       for (int64_t i = first; i < first + n; ++i) run.out<float>(0)[i] = f(run.in<float>(0)[i], scale, zero);
     });
     return Status();
@@ -201,9 +201,9 @@ Result<Kernel> prepare_dynamic_quantize(Prepare& p) {
     const float range = (static_cast<float>(high) - static_cast<float>(low)) / 255.0f;
     LinearParams params{range == 0.0f ? 1.0f : range, 0, {0, 255}, Overflow::kSaturate};
     params.zero_point = numeric::quantize(-static_cast<float>(low), params);
-    if (run.outputs[1] != nullptr) *run.out<float>(1) = params.scale;
-    if (run.outputs[2] != nullptr) *run.out<uint8_t>(2) = static_cast<uint8_t>(params.zero_point);
-    for_elements(n, [&](int64_t begin, int64_t end) {
+    if (wants_output(run, 1)) *run.out<float>(1) = params.scale;
+    if (wants_output(run, 2)) *run.out<uint8_t>(2) = static_cast<uint8_t>(params.zero_point);
+    for_elements(wants_output(run, 0) ? n : 0, [&](int64_t begin, int64_t end) {
       quantize_array(x + begin, run.out<uint8_t>(0) + begin, end - begin, params);
     });
     return Status();

@@ -143,7 +143,7 @@ Result<Kernel> prepare_split(Prepare& p) {
   }
   return Kernel([plans = std::move(plans)](const Run& run) {
     for (size_t i = 0; i < plans.size(); ++i) {
-      if (run.outputs[i] != nullptr) run_copy(plans[i], run.inputs[0], run.outputs[i]);
+      if (wants_output(run, i)) run_copy(plans[i], run.inputs[0], run.outputs[i]);
     }
     return Status();
   });

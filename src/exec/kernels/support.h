@@ -193,6 +193,10 @@ inline Result<IntList> read_ints(const Prepare& p, std::string_view attribute, s
   return list;
 }
 
+/// True when input / output `i` of a run has a buffer.
+inline bool has_input(const Run& run, size_t i) { return i < run.inputs.size() && run.inputs[i] != nullptr; }
+inline bool wants_output(const Run& run, size_t i) { return i < run.outputs.size() && run.outputs[i] != nullptr; }
+
 /// The kernel of outputs that are nothing but another view of an input.
 inline Kernel no_kernel() {
   return [](const Run&) { return Status(); };

@@ -27,7 +27,8 @@ class QdqWriter {
       if (slot.role == plan::Role::kWeight) {
         write_weight(slot);
       } else {
-        write_parameters(slot);
+        // An absorbed slot has parameters only when another one shares them.
+        if (!context_.plan.params[slot.stages[0].params].empty()) write_parameters(slot);
         if (slot.state != plan::SlotState::kAbsorbed) write_pair(slot);
       }
     }

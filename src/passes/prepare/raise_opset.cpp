@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Standard Q/DQ nodes exist from opset 10 on, per-channel ones from 13 on. The reference writes them into older models,
-// which then do not load; here the opset is raised first.
+// Q/DQ nodes exist from opset 10 on, per-channel ones from 13 on. The reference writes them into older models, which then do
+// not load: standard ones at once, com.microsoft ones when ONNX Runtime fuses them into operators of opset 10.
 #include "ir/edit.h"
 #include "onnx_io/opset_convert.h"
 #include "passes/passes.h"
-#include "plan/flavors.h"
 
 namespace quarkq::passes {
 
 Result<Changed> raise_opset(PassContext& context) {
-  const plan::Flavor& flavor = plan::flavor_of(context.settings.quantizer);
   const int64_t found = context.model.opset();
   const int64_t needed = context.settings.per_channel ? 13 : 10;
-  const bool standard = flavor.domains != plan::DomainPolicy::kContrib && !context.settings.use_qdq_contrib_ops;
-  if (found >= needed || (!standard && !context.settings.per_channel)) return Changed::kNo;
+  if (found >= needed) return Changed::kNo;
   QQ_TRY(ir::Model raised, onnx_io::convert_opset(context.model, needed).context(cat("raising the opset from ", found)));
   raised.path = context.model.path;
   // Node ids of the copy are its own; names carry the selection over.

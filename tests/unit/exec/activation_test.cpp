@@ -16,7 +16,7 @@ struct UnaryCase {
   const char* op;
   Function expected;
   float low = -8, high = 8;
-  std::vector<ir::Attribute> attributes;
+  std::vector<ir::Attribute> attributes = {};
 };
 
 const std::vector<UnaryCase>& unary_cases() {

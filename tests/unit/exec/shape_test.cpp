@@ -4,7 +4,7 @@
 namespace quarkq::test {
 namespace {
 
-std::vector<double> counting(int64_t n) {
+std::vector<double> count_to(int64_t n) {
   std::vector<double> v;
   for (int64_t i = 0; i < n; ++i) v.push_back(static_cast<double>(i));
   return v;
@@ -25,8 +25,8 @@ TEST(ShapeTest, ShapeAndSizeSeeOnnxOrder) {
 
 TEST(ShapeTest, ReshapeResolvesZeroAndMinusOne) {
   const ir::Tensor x = counting({2, 3, 4});
-  expect_op({"Reshape"}, {x, ints({0, -1})}, {2, 12}, counting(24));
-  expect_op({"Reshape"}, {x, ints({4, -1, 3})}, {4, 2, 3}, counting(24));
+  expect_op({"Reshape"}, {x, ints({0, -1})}, {2, 12}, count_to(24));
+  expect_op({"Reshape"}, {x, ints({4, -1, 3})}, {4, 2, 3}, count_to(24));
   expect_op({"Reshape"}, {counting({1}), ints({0}, {})}, {}, {0});
   expect_op({"Reshape", "", 14, {attribute("allowzero", int64_t{1})}}, {counting({0, 3}), ints({3, 0})}, {3, 0}, {});
   expect_error({"Reshape"}, {x, ints({5, -1})}, "does not hold");
@@ -38,14 +38,14 @@ TEST(ShapeTest, ReshapeResolvesZeroAndMinusOne) {
 
 TEST(ShapeTest, SqueezeUnsqueezeFlatten) {
   const ir::Tensor x = counting({1, 3, 1, 2});
-  expect_op({"Squeeze"}, {x}, {3, 2}, counting(6));
-  expect_op({"Squeeze"}, {x, ints({-2})}, {1, 3, 2}, counting(6));
-  expect_op({"Squeeze", "", 11, {attribute("axes", std::vector<int64_t>{0})}}, {x}, {3, 1, 2}, counting(6));
-  expect_op({"Unsqueeze"}, {counting({3, 2}), ints({0, -1})}, {1, 3, 2, 1}, counting(6));
-  expect_op({"Unsqueeze", "", 11, {attribute("axes", std::vector<int64_t>{1})}}, {counting({3, 2})}, {3, 1, 2}, counting(6));
-  expect_op({"Flatten"}, {counting({2, 3, 4})}, {2, 12}, counting(24));
-  expect_op({"Flatten", "", 13, {axis(-1)}}, {counting({2, 3, 4})}, {6, 4}, counting(24));
-  expect_op({"Flatten", "", 13, {axis(0)}}, {counting({2, 3, 4})}, {1, 24}, counting(24));
+  expect_op({"Squeeze"}, {x}, {3, 2}, count_to(6));
+  expect_op({"Squeeze"}, {x, ints({-2})}, {1, 3, 2}, count_to(6));
+  expect_op({"Squeeze", "", 11, {attribute("axes", std::vector<int64_t>{0})}}, {x}, {3, 1, 2}, count_to(6));
+  expect_op({"Unsqueeze"}, {counting({3, 2}), ints({0, -1})}, {1, 3, 2, 1}, count_to(6));
+  expect_op({"Unsqueeze", "", 11, {attribute("axes", std::vector<int64_t>{1})}}, {counting({3, 2})}, {3, 1, 2}, count_to(6));
+  expect_op({"Flatten"}, {counting({2, 3, 4})}, {2, 12}, count_to(24));
+  expect_op({"Flatten", "", 13, {axis(-1)}}, {counting({2, 3, 4})}, {6, 4}, count_to(24));
+  expect_op({"Flatten", "", 13, {axis(0)}}, {counting({2, 3, 4})}, {1, 24}, count_to(24));
   expect_error({"Squeeze"}, {x, ints({1})}, "must be 1");
   expect_error({"Squeeze"}, {x, ints({9})}, "outside");
   expect_error({"Unsqueeze"}, {x, ints({0, 0})}, "twice");
@@ -197,7 +197,7 @@ TEST(ShapeTest, PadOpsetsAxesAndErrors) {
 TEST(ShapeTest, TileAndExpand) {
   expect_op({"Tile"}, {counting({2, 2}), ints({2, 2})}, {4, 4}, {0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3});
   expect_op({"Expand"}, {counting({3, 1}), ints({2, 1, 2})}, {2, 3, 2}, {0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2});
-  expect_op({"Expand"}, {counting({3, 2}), ints({1})}, {3, 2}, counting(6));
+  expect_op({"Expand"}, {counting({3, 2}), ints({1})}, {3, 2}, count_to(6));
   expect_error({"Tile"}, {counting({2, 2}), ints({2})}, "repeats");
   expect_error({"Tile"}, {counting({2, 2}), ints({1LL << 40, 1LL << 40})}, "2^48");
   expect_error({"Tile"}, {counting({2, 2}), ints({-1, 1})}, "negative");

@@ -117,6 +117,19 @@ TEST_F(LoadTest, LoadsAMillionNodesInSeconds) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
+TEST_F(LoadTest, DropsWhatSaysNothing) {
+  // A value_info without a type, one for an unknown name, and a tensor beside an attribute of another kind.
+  const std::string attribute = bytes(1, "alpha") + number(3, 4) + number(20, 2) + bytes(5, bytes(8, "stray"));
+  const std::string graph = bytes(11, value_info("x")) + bytes(1, node("Op", {"x"}, "y") + bytes(5, attribute)) +
+                            bytes(12, value_info("y")) + bytes(13, value_info("y")) + bytes(13, value_info("gone"));
+  const ir::Model model = load_bytes(model_around(graph), "strays").value();
+  EXPECT_FALSE(model.graph.value(model.graph.find("y")).has_info);
+  EXPECT_FALSE(model.graph.find("gone").valid());
+  const std::string saved = to_bytes(model);
+  EXPECT_EQ(saved.find("stray"), std::string::npos);
+  EXPECT_EQ(full_dump(load_bytes(saved, "again").value()), full_dump(model));
+}
+
 /// Unknown fields (number 999) and documented optional ones at every level.
 std::string rich_model() {
   const auto unknown = [](const std::string& text) { return bytes(999, text); };

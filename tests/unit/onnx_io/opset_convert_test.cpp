@@ -153,10 +153,17 @@ TEST(OpsetConvertTest, ReturnsTheSameModelForTheSameOpset) {
 TEST(OpsetConvertTest, RefusesWhatCannotBe) {
   const ir::Model model = parsed(upsample_model(9, "nearest"));
   EXPECT_EQ(convert_opset(model, 99).status().code(), Code::kUnsupported);
+  const std::string sparse = bytes(1, tensor("z", bytes(4, std::string(8, '\0')))) +
+                             bytes(2, tensor("", bytes(7, std::string("\0\1", 2)), 7)) + number(3, 9);
+  const std::string float_type = bytes(2, bytes(1, number(1, 1) + bytes(2, "")));
+  const std::string graph = bytes(2, "g") + bytes(15, sparse) + bytes(12, value_info("z") + float_type);
+  const ir::Model with_sparse = load_bytes(model_around(graph), "sparse").value();
+  EXPECT_EQ(convert_opset(with_sparse, 18).status().code(), Code::kUnsupported)
+      << convert_opset(with_sparse, 18).status().message();
   const ir::Model unknown = parsed(R"(<ir_version: 8, opset_import: ["" : 11]>
     g (float[2] x) => (float[2] y) { y = NoSuchOp(x) })");
   const Result<ir::Model> result = convert_opset(unknown, 13);
-  EXPECT_EQ(result.status().code(), Code::kUnsupported);
+  EXPECT_EQ(result.status().code(), Code::kCorruptModel);
   EXPECT_NE(result.status().message().find("from opset 11 to 13"), std::string::npos) << result.status().message();
 }
 

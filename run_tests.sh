@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every test of quarkq: run_tests.sh [--long]
+#   --long   also builds with AddressSanitizer and UBSan and runs the unit and bad-input tests there
+# The last line is "N passed, N failed" (", N skipped" when some could not run here); the exit status is 0 when none failed.
+# Each test prints one line; what a suite printed is kept in build/test-logs/.
+set -euo pipefail
+long=
+for argument in "$@"; do
+  case $argument in
+    --long) long=1 ;;
+    *) sed -n '3,6s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+  esac
+done
+passed=0 failed=0 skipped=0 finished=
+close() {
+  [ -n "$finished" ] || { echo "FAIL run_tests.sh: stopped before all suites had run"; failed=$((failed + 1)); }
+  if [ "$skipped" -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
+  [ "$failed" -eq 0 ] || exit 1
+}
+trap close EXIT
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/scripts/setup.sh"
+logs=$root/build/test-logs
+mkdir -p "$logs"
+
+# suite NAME COMMAND...: COMMAND prints "ok name", "FAIL name: why" or "skip name: why" lines; anything else is detail.
+suite() {
+  local name=$1 log=$logs/$1.log status=0 ok bad
+  shift
+  say "$name"
+  "$@" </dev/null 2>&1 | tee "$log" || status=$?
+  ok=$(grep -c '^ok ' "$log") || true
+  bad=$(grep -c '^FAIL ' "$log") || true
+  if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
+    echo "FAIL $name: the runner ended with status $status"
+    bad=1
+  elif [ $((ok + bad)) = 0 ] && ! grep -q '^skip ' "$log"; then
+    echo "FAIL $name: no test ran"
+    bad=1
+  fi
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + $(grep -c '^skip ' "$log" || true)))
+}
+
+# A throw-away environment for the checks against the outside world, made again when its list of packages changes.
+make_venv() {
+  local list=tests/e2e/requirements.txt
+  if cmp -s "$list" build/venv/requirements.done; then return; fi
+  say "making build/venv"
+  rm -rf build/venv
+  python3 -m venv build/venv
+  build/venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$list"
+  cp "$list" build/venv/requirements.done
+}
+
+install_packages "${build_packages[@]}" "${test_packages[@]}"
+build_onnx
+configure release ON
+build release all
+make_venv
+python=build/venv/bin/python
+export QUARKQ=$root/build/release/quarkq PYTHONDONTWRITEBYTECODE=1
+
+suite lint "$python" tests/lint/run.py
+suite unit "$python" scripts/run_unit.py build/release/tests/quarkq_tests
+if [ -f tests/run_golden.py ]; then suite golden "$python" tests/run_golden.py; fi
+if [ -f tests/conformance/run.py ]; then suite conformance "$python" tests/conformance/run.py; fi
+suite e2e "$python" tests/e2e/harness.py
+suite install bash tests/install/run.sh build/release
+
+if [ -n "$long" ]; then
+  configure asan ON
+  build asan quarkq quarkq_tests
+  # The packages are not instrumented: containers that cross into them look overflown.
+  export ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1
+  export UBSAN_OPTIONS=print_stacktrace=1
+  export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
+  suite unit-asan "$python" scripts/run_unit.py build/asan/tests/quarkq_tests
+  QUARKQ=$root/build/asan/quarkq suite bad-input-asan "$python" tests/e2e/harness.py test_bad_input
+fi
+finished=1

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+# The set-up that quickstart.sh and run_tests.sh share; sourced by both. Each step looks first whether it is done already.
+# Expects: `set -euo pipefail`. Sets: root (the project's folder; also the current one afterwards), jobs.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+jobs=${QUARKQ_JOBS:-$(nproc)}
+
+build_packages=(g++ cmake ninja-build ccache python3 python3-pip ca-certificates libprotobuf-dev protobuf-compiler libdnnl-dev
+  libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libstb-dev zlib1g-dev)
+test_packages=(python3-venv libgtest-dev libgmock-dev)
+
+say() { printf '== %s\n' "$*"; }
+die() { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# Those of the named packages that are not installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [[ $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) == 'install ok installed' ]] || printf '%s ' "$package"
+  done
+}
+
+# install_packages NAME...: installs what is missing, as root or through sudo; says what is needed when it cannot.
+install_packages() {
+  local missing as_root=()
+  if [ -n "${QUARKQ_SKIP_PACKAGES:-}" ]; then return; fi
+  if ! command -v dpkg-query >/dev/null; then
+    say "not a Debian-like system; needed here are what Debian calls: $*"
+    return
+  fi
+  missing=$(missing_packages "$@")
+  if [ -z "$missing" ]; then return; fi
+  say "packages: apt-get install -y --no-install-recommends $missing"
+  if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null || ! { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+      die "packages are missing and this user cannot install them; run the line above as root" \
+        "(or set QUARKQ_SKIP_PACKAGES=1 if you have them from elsewhere)"
+    fi
+    as_root=(sudo)
+  fi
+  # shellcheck disable=SC2086
+  "${as_root[@]}" apt-get update -q >/dev/null || die "apt-get update failed"
+  # shellcheck disable=SC2086
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >/dev/null ||
+    die "installing packages failed"
+}
+
+# The onnx library, once.
+build_onnx() { CMAKE_BUILD_PARALLEL_LEVEL=$jobs third_party/onnx/build.sh build/deps/onnx; }
+
+# configure PRESET TESTS(ON|OFF): only when the tree is new, or when tests are wanted and it has none.
+configure() {
+  local preset=$1 tests=$2 cache=build/$1/CMakeCache.txt log=build/$1-configure.log
+  if [ -f "build/$preset/build.ninja" ] && { [ "$tests" = OFF ] || grep -q '^QUARKQ_BUILD_TESTS:BOOL=ON$' "$cache"; }; then return; fi
+  say "configuring build/$preset"
+  mkdir -p build
+  cmake --preset "$preset" -DQUARKQ_BUILD_TESTS="$tests" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "configuring failed; the whole log is $log"; }
+}
+
+# build PRESET TARGET...: quiet unless something fails.
+build() {
+  local preset=$1
+  shift
+  say "building build/$preset: $*"
+  ninja -C "build/$preset" -j "$jobs" "$@" >"build/$preset-build.log" 2>&1 ||
+    { grep -A20 -m1 -E '^FAILED|error' "build/$preset-build.log" >&2; die "building failed; the whole log is build/$preset-build.log"; }
+}

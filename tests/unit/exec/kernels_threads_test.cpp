@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Results must not depend on how many threads compute them: one call per kind of loop, large enough to be split.
+#include <omp.h>
+
+#include "support/op_checks.h"
+
+namespace quarkq::test {
+namespace {
+
+struct Call {
+  OpCall call;
+  std::vector<ir::Tensor> inputs;
+};
+
+std::vector<Call> large_calls() {
+  const ir::Tensor x = random_floats({1, 70, 61, 67}, -4, 4);
+  const ir::Tensor channel = random_floats({70, 1, 1}, 0.5f, 2, 2), vector = random_floats({70}, 0.5f, 2, 3);
+  const auto axes = [](std::vector<int64_t> v) { return ints(v); };
+  return {
+      {{"Tanh"}, {x}},
+      {{"Add"}, {x, x}},
+      {{"Mul"}, {x, channel}},
+      {{"Pow"}, {x, floats({}, {2})}},
+      {{"Cast", "", 13, {attribute("to", int64_t{3})}}, {x}},
+      {{"Transpose", "", 13, {attribute("perm", std::vector<int64_t>{0, 3, 1, 2})}}, {x}},
+      {{"Concat", "", 13, {attribute("axis", int64_t{1})}}, {x, x}},
+      {{"Pad"}, {x, ints({0, 0, 2, 2, 0, 0, 2, 2})}},
+      {{"Slice"}, {x, ints({1, 66}), ints({61, -68}), ints({2, 3}), ints({1, -1})}},
+      {{"Gather", "", 13, {attribute("axis", int64_t{2})}}, {x, ints({3, 1, 60, 5, 9, 11})}},
+      {{"ReduceMean", "", 18}, {x, axes({2, 3})}},
+      {{"ReduceMean", "", 18}, {x, axes({1})}},
+      {{"ReduceSum", "", 18}, {x, axes({0, 1, 2, 3})}},
+      {{"ReduceSumSquare", "", 18}, {x, axes({0, 2})}},
+      {{"ArgMax", "", 13, {attribute("axis", int64_t{1})}}, {x}},
+      {{"Softmax", "", 13, {attribute("axis", int64_t{1})}}, {x}},
+      {{"Softmax", "", 13}, {x}},
+      {{"BatchNormalization", "", 15}, {x, vector, vector, vector, vector}},
+      {{"InstanceNormalization", "", 6}, {x, vector, vector}},
+      {{"LayerNormalization", "", 17}, {x, random_floats({67})}},
+      {{"LRN", "", 13, {attribute("size", int64_t{5})}}, {x}},
+      {{"Resize", "", 13, {attribute("mode", std::string("linear"))}}, {x, ir::Tensor(), floats({4}, {1, 1, 2, 2})}},
+      {{"Resize", "", 13}, {x, ir::Tensor(), floats({4}, {1, 1, 2, 2})}},
+      {{"QuantizeLinear", "", 13}, {x, floats({}, {0.03f})}},
+  };
+}
+
+TEST(KernelsTest, ThreadsDoNotChangeABit) {
+  const int threads = omp_get_max_threads();
+  for (const Call& large : large_calls()) {
+    for (const exec::Layout layout : {exec::Layout::kPlain, exec::Layout::kChannelsLast}) {
+      OpCall call = large.call;
+      call.layout = layout;
+      omp_set_num_threads(1);
+      const auto one = run_op(call, large.inputs);
+      ASSERT_TRUE(one.ok()) << one.status().message();
+      for (const int count : {2, 3}) {
+        omp_set_num_threads(count);
+        EXPECT_TRUE(run_op(call, large.inputs).value()[0].same_as(one.value()[0])) << call.op << " with " << count;
+      }
+    }
+  }
+  omp_set_num_threads(threads);
+}
+
+TEST(KernelsTest, EveryRowRefusesAnEmptyCall) {
+  for (const exec::OpDef* op : exec::all_ops()) {
+    if (op->name == "Constant") continue;
+    const OpCall call{std::string(op->name), std::string(op->domain), op->since};
+    EXPECT_FALSE(run_op(call, {}).ok()) << op->name;
+    EXPECT_FALSE(run_op(call, {ir::Tensor(), ir::Tensor(), ir::Tensor()}).ok()) << op->name;
+  }
+}
+
+/// Whatever types, ranks and sizes come: an error or a result, never a crash. Sanitizers watch.
+TEST(KernelsTest, OddInputsDoNotCrash) {
+  const std::vector<ir::Tensor> odd = {
+      floats({}, {1}), floats({0}, {}), floats({2, 0, 3}, {}), floats({1, 2, 2, 1}, {1, NAN, 3, INFINITY}), ints({3, -1, 0}),
+      ints({INT64_MAX, INT64_MIN}), ints({}, {2}), bools({2}, {0, 1}), as_type(floats({3}, {1, 2, 3}), ElementType::kFloat16),
+      as_type(floats({1, 1, 2}, {1, 2}), ElementType::kUInt8), ir::Tensor::allocate(ElementType::kInt4, {2}), ir::Tensor()};
+  for (const exec::OpDef* op : exec::all_ops()) {
+    for (size_t a = 0; a < odd.size(); ++a) {
+      for (size_t b = 0; b < odd.size(); ++b) {
+        for (const exec::Layout layout : {exec::Layout::kPlain, exec::Layout::kChannelsLast}) {
+          const OpCall call{std::string(op->name), std::string(op->domain), op->since, {}, 1 + (a + b) % 3, layout};
+          if (odd[a].type() == ElementType::kInt4 || odd[b].type() == ElementType::kInt4) {
+            if (layout == exec::Layout::kChannelsLast) continue;
+          }
+          static_cast<void>(run_op(call, {odd[a], odd[b], odd[(a + b) % odd.size()], odd[a]}));
+          static_cast<void>(run_op(call, {odd[a], odd[b]}));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quarkq::test
