@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Values are clamped as floats, before they become integers, so no conversion overflows. Limits below 2^22 are exact in
-// float32 together with every difference that occurs here; wider ones (int32) go through doubles, which hold them exactly.
+// float32 together with every difference that occurs here; wider ones (int32) go through doubles, which hold them
+// exactly.
 #include <cmath>
 
 #include "numeric/linear_quant.h"
@@ -28,7 +29,8 @@ inline Real clamped_steps(float x, float scale, Real low, Real high, float limit
 constexpr float kInt64Limit = 9223372036854775808.0f;  // 2^63
 
 template <bool kSaturates>
-void fake_quantize_any(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin, int32_t qmax) {
+void fake_quantize_any(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin,
+                       int32_t qmax) {
   if (fits_float(zero_point, qmin, qmax)) {
     const auto low = static_cast<float>(qmin - zero_point);
     const auto high = static_cast<float>(qmax - zero_point);
@@ -101,10 +103,18 @@ void quantize_to_i32(const float* x, int32_t* y, int64_t n, const LinearParams& 
   }
 }
 
-void dequantize_i8(const int8_t* x, float* y, int64_t n, float scale, int32_t zp) { dequantize_small(x, y, n, scale, zp); }
-void dequantize_u8(const uint8_t* x, float* y, int64_t n, float scale, int32_t zp) { dequantize_small(x, y, n, scale, zp); }
-void dequantize_i16(const int16_t* x, float* y, int64_t n, float scale, int32_t zp) { dequantize_small(x, y, n, scale, zp); }
-void dequantize_u16(const uint16_t* x, float* y, int64_t n, float scale, int32_t zp) { dequantize_small(x, y, n, scale, zp); }
+void dequantize_i8(const int8_t* x, float* y, int64_t n, float scale, int32_t zp) {
+  dequantize_small(x, y, n, scale, zp);
+}
+void dequantize_u8(const uint8_t* x, float* y, int64_t n, float scale, int32_t zp) {
+  dequantize_small(x, y, n, scale, zp);
+}
+void dequantize_i16(const int16_t* x, float* y, int64_t n, float scale, int32_t zp) {
+  dequantize_small(x, y, n, scale, zp);
+}
+void dequantize_u16(const uint16_t* x, float* y, int64_t n, float scale, int32_t zp) {
+  dequantize_small(x, y, n, scale, zp);
+}
 
 void dequantize_i32(const int32_t* x, float* y, int64_t n, float scale, int32_t zero_point) {
   const auto zp = static_cast<double>(zero_point);

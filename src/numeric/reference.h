@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Quantize, dequantize and fake-quantize for integer types: the slow scalar code that defines the bits. Everything faster
-// (numeric/linear_quant.h) is tested against it, bit for bit.
+// Quantize, dequantize and fake-quantize for integer types: the slow scalar code that defines the bits. Everything
+// faster (numeric/linear_quant.h) is tested against it, bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace quarkq::numeric {
 
 /// What becomes of values that no integer can hold.
 enum class Overflow {
-  kLowest,    ///< NaN, both infinities and quotients >= 2^63 become range.min: an x86 float -> int64 conversion (spec 02 D.1)
+  kLowest,  ///< NaN, both infinities and quotients >= 2^63 become range.min: an x86 float -> int64 conversion (spec 02
+            ///< D.1)
   kSaturate,  ///< NaN becomes range.min, +Inf range.max, -Inf range.min: what ONNX Runtime's QuantizeLinear does
 };
 

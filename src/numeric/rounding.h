@@ -7,7 +7,8 @@
 
 namespace quarkq::numeric {
 
-/// Nearest, ties to the even neighbour: 0.5 -> 0, 1.5 -> 2, -2.5 -> -2. REQUIRES: the default rounding mode is in force.
+/// Nearest, ties to the even neighbour: 0.5 -> 0, 1.5 -> 2, -2.5 -> -2. REQUIRES: the default rounding mode is in
+/// force.
 template <typename Real>
 Real round_half_even(Real x) {
   return std::rint(x);

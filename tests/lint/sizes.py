@@ -54,23 +54,30 @@ def check_lengths(root):
 
 def long_blocks(lines):
     """(first line, length) of every function body longer than the limit, by brace counting: the outermost braces that open in
-    no namespace, class, struct, union, enum or initializer."""
-    found, stack, statement = [], [], ""
+    no namespace, class, struct, union, enum or initializer. Rows of a table inside a function (= {...}, return {...}) do not count."""
+    found, stack, statement, rows = [], [], "", 0
     for number, line in enumerate(without_text(lines), 1):
         if line.lstrip().startswith("#"):
             continue
         for char in line:
             if char == "{":
-                is_scope = bool(BLOCK_OPENERS.match(statement)) or re.search(r"=\s*$|\[\]\s*$|\breturn\s*$", statement) is not None
-                in_function = any(kind == "function" for kind, _ in stack)
-                kind = "inner" if in_function or "(" not in statement and not is_scope else "scope" if is_scope else "function"
+                is_table = re.search(r"(=|\[\]|\breturn)\s*$", statement) is not None
+                is_scope = bool(BLOCK_OPENERS.match(statement)) or is_table
+                in_function = any(kind in ("function", "table") for kind, _ in stack)
+                if in_function:
+                    kind = "table" if is_table and stack[-1][0] != "table" else "inner"
+                else:
+                    kind = "scope" if is_scope or "(" not in statement else "function"
+                rows = 0 if kind == "function" else rows
                 stack.append((kind, number))
                 statement = ""
             elif char == "}":
                 if stack:
                     kind, begin = stack.pop()
-                    if kind == "function" and number - begin + 1 > MAX_FUNCTION_LINES:
-                        found.append((begin, number - begin + 1))
+                    rows += number - begin if kind == "table" else 0
+                    length = number - begin + 1 - rows
+                    if kind == "function" and length > MAX_FUNCTION_LINES:
+                        found.append((begin, length))
                 statement = ""
             elif char == ";":
                 statement = ""
@@ -145,8 +152,9 @@ RULES = {
     "lengths": (check_lengths, {"src/a/a.cpp": SPDX + "int a;\n" * 499},
                 [("src/a/b.cpp:501", {"src/a/b.cpp": SPDX + "int a;\n" * 500}), ("src/a/b.h:251", {"src/a/b.h": SPDX + "int a;\n" * 250}),
                  ("tests/b.cpp:601", {"tests/b.cpp": SPDX + "int a;\n" * 600})]),
-    "functions": (check_functions, {"src/a/a.cpp": SPDX + 'namespace a {\nconst char* kTable[] = {\n' + '"{",\n' * 90 + "};\n}\n"},
-                  [("src/a/b.cpp:3", {"src/a/b.cpp": LONG})]),
+    "functions": (check_functions, {"src/a/a.cpp": SPDX + 'namespace a {\nconst char* kTable[] = {\n' + '"{",\n' * 90 + "};\n}\n",
+                                    "src/a/b.h": SPDX + "T f() {\n  return {\n" + "    {1},\n" * 90 + "  };\n}\n"},
+                  [("src/a/b.cpp:3", {"src/a/b.cpp": LONG}), ("src/a/c.cpp:4", {"src/a/c.cpp": LONG.replace("int f", "struct S {\nint f") + "};\n"})]),
     "ascii": (check_ascii, {"src/a/a.cpp": SPDX}, [("src/a/b.cpp:2", {"src/a/b.cpp": SPDX + "// caf\u00e9\n"})]),
     "licence": (check_licence, {"src/a/a.cpp": SPDX, "scripts/a.sh": "#!/usr/bin/env bash\n# SPDX-License-Identifier: MIT\n"},
                 [("src/a/b.cpp:1", {"src/a/b.cpp": "int a;\n"}), ("scripts/b.py:1", {"scripts/b.py": ""})]),

@@ -54,7 +54,9 @@ size_t largest_rank(const std::vector<ir::Tensor>& inputs) {
 Prepared arrange_inputs(const OpCall& call, LayoutRule rule, const std::vector<ir::Tensor>& inputs) {
   Prepared prepared;
   const bool moves = call.layout == Layout::kChannelsLast;
-  const size_t full = rule == LayoutRule::kBroadcast ? largest_rank(inputs) : inputs.empty() ? 0 : inputs[0].dims().size();
+  const size_t full = rule == LayoutRule::kBroadcast ? largest_rank(inputs)
+                      : inputs.empty()               ? 0
+                                                     : inputs[0].dims().size();
   for (const ir::Tensor& input : inputs) {
     ir::Tensor stored = input;
     Layout layout = Layout::kPlain;
@@ -117,7 +119,8 @@ Result<std::vector<ir::Tensor>> make_outputs(const exec::Prepare& p, std::vector
   return outputs;
 }
 
-Result<std::vector<ir::Tensor>> run_prepared(const exec::Prepare& p, const exec::Kernel& kernel, std::vector<ir::Tensor> inputs) {
+Result<std::vector<ir::Tensor>> run_prepared(const exec::Prepare& p, const exec::Kernel& kernel,
+                                             std::vector<ir::Tensor> inputs) {
   QQ_TRY(std::vector<ir::Tensor> outputs, make_outputs(p, inputs));
   std::vector<const std::byte*> in;
   std::vector<std::byte*> out;

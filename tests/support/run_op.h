@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs one operator the way the executor would: prepare, buffers, kernel; in either memory layout. Inputs and outputs of the
-// call are always in ONNX order, so that a test can compare layouts directly.
+// Runs one operator the way the executor would: prepare, buffers, kernel; in either memory layout. Inputs and outputs
+// of the call are always in ONNX order, so that a test can compare layouts directly.
 #pragma once
 
 #include <optional>
@@ -28,9 +28,15 @@ Result<std::vector<ir::Tensor>> run_op(const OpCall& call, const std::vector<ir:
 ir::Tensor to_layout(const ir::Tensor& tensor, exec::Layout layout);
 ir::Tensor from_layout(const ir::Tensor& stored, exec::Layout layout);
 
-inline ir::Attribute attribute(std::string name, ir::AttributeValue value) { return {std::move(name), std::move(value), {}, {}}; }
-inline ir::Tensor floats(ir::Shape dims, std::vector<float> values) { return ir::Tensor::from<float>(std::move(dims), values); }
-inline ir::Tensor ints(ir::Shape dims, std::vector<int64_t> values) { return ir::Tensor::from<int64_t>(std::move(dims), values); }
+inline ir::Attribute attribute(std::string name, ir::AttributeValue value) {
+  return {std::move(name), std::move(value), {}, {}};
+}
+inline ir::Tensor floats(ir::Shape dims, std::vector<float> values) {
+  return ir::Tensor::from<float>(std::move(dims), values);
+}
+inline ir::Tensor ints(ir::Shape dims, std::vector<int64_t> values) {
+  return ir::Tensor::from<int64_t>(std::move(dims), values);
+}
 inline ir::Tensor ints(std::vector<int64_t> values) { return ints({static_cast<int64_t>(values.size())}, values); }
 inline ir::Tensor bools(ir::Shape dims, const std::vector<int>& values) {
   ir::Tensor tensor = ir::Tensor::allocate(ElementType::kBool, std::move(dims));

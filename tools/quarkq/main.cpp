@@ -12,12 +12,12 @@ namespace quarkq::tool {
 namespace {
 
 constexpr Verb kVerbs[] = {
-    {"quantize", "turn a float ONNX model into a quantized one", setup_quantize},
-    {"run", "run a float or quantized model over a folder of samples", setup_run},
-    {"evaluate", "compare two folders of results", setup_evaluate},
-    {"inspect", "show what a model is, and what is quantized and how", setup_inspect},
-    {"list", "list presets, options, passes, ops, formats, calibrators, quirks", setup_list},
-    {"config", "show the settings of a preset or file, or check a file", setup_config},
+    {"quantize", "turn a float ONNX model into a quantized one", setup_quantize, true},
+    {"run", "run a float or quantized model over a folder of samples", setup_run, true},
+    {"evaluate", "compare two folders of results", setup_evaluate, false},
+    {"inspect", "show what a model is, and what is quantized and how", setup_inspect, false},
+    {"list", "list presets, options, passes, ops, formats, calibrators, quirks", setup_list, false},
+    {"config", "show the settings of a preset or file, or check a file", setup_config, false},
 };
 
 int fail(const Status& status) {
@@ -29,18 +29,23 @@ int fail(const Status& status) {
   return exit_code(status.code());
 }
 
-/// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected.
+/// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected. Runs before anything else
+/// because a verb that computes may have to start the program anew.
 Status check_verb(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return Status();
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) {
-    if (std::string(argv[1]) == verb.name) return Status();
+    if (std::string(argv[1]) == verb.name) {
+      if (verb.computes) bound_spinning(argv);
+      return Status();
+    }
     names.emplace_back(verb.name);
   }
   return invalid_argument(argv[1], ": unknown verb", did_you_mean(argv[1], names), " (known: ", join(names, ", "), ")");
 }
 
 int main_function(int argc, char** argv) {
+  if (Status status = check_verb(argc, argv); !status.ok()) return fail(status);
   CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
   app.set_version_flag("--version", std::string("quarkq ") + version());
   app.require_subcommand(1);
@@ -50,7 +55,6 @@ int main_function(int argc, char** argv) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
     runs.emplace_back(sub, verb.setup(*sub));
   }
-  if (Status status = check_verb(argc, argv); !status.ok()) return fail(status);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

@@ -10,8 +10,8 @@
 namespace quarkq::exec {
 namespace {
 
-constexpr std::initializer_list<ElementType> kReals = {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16,
-                                                       ElementType::kDouble};
+constexpr std::initializer_list<ElementType> kReals = {ElementType::kFloat, ElementType::kFloat16,
+                                                       ElementType::kBFloat16, ElementType::kDouble};
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }

@@ -85,8 +85,12 @@ void unary_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
     case Unary::kSoftplus: return loop(x, y, n, [](float v) { return simd::softplus(v); });
     case Unary::kMish: return loop(x, y, n, [](float v) { return mish(v); });
     // Rare and hard to reduce: the C library, in double so that no platform's float version matters.
-    case Unary::kSin: for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::sin(static_cast<double>(x[i]))); return;
-    case Unary::kCos: for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::cos(static_cast<double>(x[i]))); return;
+    case Unary::kSin:
+      for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::sin(static_cast<double>(x[i])));
+      return;
+    case Unary::kCos:
+      for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::cos(static_cast<double>(x[i])));
+      return;
     default: return;
   }
 }

@@ -9,9 +9,11 @@
 namespace quarkq::exec {
 
 enum class Unary : uint8_t {
-  kRelu, kLeakyRelu, kClip, kSigmoid, kHardSigmoid, kHardSwish, kTanh, kExp, kLog, kSqrt, kNeg, kAbs, kReciprocal, kFloor,
-  kCeil, kRound, kSign, kSin, kCos, kErf, kGelu, kGeluTanh, kElu, kSelu, kSoftplus, kSoftsign, kThresholdedRelu, kCelu,
-  kMish,
+  // clang-format off
+  kRelu, kLeakyRelu, kClip, kSigmoid, kHardSigmoid, kHardSwish, kTanh, kExp, kLog, kSqrt, kNeg, kAbs, kReciprocal,
+  kFloor, kCeil, kRound, kSign, kSin, kCos, kErf, kGelu, kGeluTanh, kElu, kSelu, kSoftplus, kSoftsign,
+  kThresholdedRelu, kCelu, kMish,
+  // clang-format on
 };
 
 /// alpha and beta: the operator's attributes (Clip: its limits; Selu: alpha and gamma).

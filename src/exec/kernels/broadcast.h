@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How several inputs of one elementwise operator are walked together. Dimensions are merged as far as all inputs allow, so
-// the common cases (same shape, scalar, one value per channel) come out as one or two loops.
+// How several inputs of one elementwise operator are walked together. Dimensions are merged as far as all inputs allow,
+// so the common cases (same shape, scalar, one value per channel) come out as one or two loops.
 #pragma once
 
 #include <array>
@@ -41,7 +41,8 @@ void walk_broadcast(const BroadcastPlan& plan, const void* body, void (*call)(co
 /// Calls body(const BroadcastBlock&) until all outputs are covered; on several threads when there are many.
 template <typename Body>
 void for_broadcast(const BroadcastPlan& plan, const Body& body) {
-  walk_broadcast(plan, &body, [](const void* b, const BroadcastBlock& block) { (*static_cast<const Body*>(b))(block); });
+  walk_broadcast(plan, &body,
+                 [](const void* b, const BroadcastBlock& block) { (*static_cast<const Body*>(b))(block); });
 }
 
 }  // namespace quarkq::exec

@@ -85,7 +85,7 @@ Result<Kernel> prepare_binary(Prepare& p) {
   return kernel;
 }
 
-// ---- any number of inputs ---------------------------------------------------------------------------------------------
+// ---- any number of inputs -------------------------------------------------------------------------------------------
 
 /// Walks of an operator over n inputs: the first joins inputs 0 and 1, each further one the result and the next input.
 template <Binary kOp, typename T>
@@ -114,7 +114,9 @@ Result<Kernel> prepare_variadic(Prepare& p) {
   }
   QQ_TRY(ir::Shape dims, broadcast_inputs(p, 0, count));
   std::vector<BroadcastPlan> plans;
-  for (size_t i = 1; i < count; ++i) plans.push_back(plan_broadcast(dims, {i == 1 ? p.in(0).dims : dims, p.in(i).dims}));
+  for (size_t i = 1; i < count; ++i) {
+    plans.push_back(plan_broadcast(dims, {i == 1 ? p.in(0).dims : dims, p.in(i).dims}));
+  }
   Kernel kernel;
   visit_number(p.in(0).type, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -126,7 +128,7 @@ Result<Kernel> prepare_variadic(Prepare& p) {
   return kernel;
 }
 
-// ---- Mod, Pow -----------------------------------------------------------------------------------------------------------
+// ---- Mod, Pow -------------------------------------------------------------------------------------------------------
 
 /// Remainder with the sign of the divisor, as Python has it. REQUIRES: b != 0.
 template <typename T>
@@ -197,6 +199,13 @@ T power(T base, double exponent) {
   }
 }
 
+template <typename T>
+void square(const T* x, T* y, int64_t n) {
+  for_elements(n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = power<T>(x[i], 2.0);
+  });
+}
+
 /// The exponents' type is free, so they are read as doubles first.
 Result<Kernel> prepare_pow(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
@@ -213,9 +222,15 @@ Result<Kernel> prepare_pow(Prepare& p) {
     };
     visit_number(p.in(0).type, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      kernel = [plan, count, read](const Run& run) {
+      kernel = [plan, count, read, outputs = product(dims)](const Run& run) {
         read(run, count);
-        binary_run(plan, run.in<T>(0), reinterpret_cast<const double*>(run.scratch), run.out<T>(0), power<T>);
+        const auto* exponents = reinterpret_cast<const double*>(run.scratch);
+        if (std::is_same_v<T, float> && count == 1 &&
+            *exponents == 2.0) {  // every decomposed LayerNormalization has it
+          square(run.in<T>(0), run.out<T>(0), outputs);
+        } else {
+          binary_run(plan, run.in<T>(0), exponents, run.out<T>(0), power<T>);
+        }
         return Status();
       };
     });

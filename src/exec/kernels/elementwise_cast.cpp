@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cast and CastLike. Integers wrap, reals are truncated towards zero and clamped (NaN becomes 0), 16-bit floats round to
-// nearest even.
+// Cast and CastLike. Integers wrap, reals are truncated towards zero and clamped (NaN becomes 0), 16-bit floats round
+// to nearest even.
 #include <limits>
 
 #include "exec/kernels/elementwise.h"
@@ -70,7 +70,9 @@ Result<Kernel> cast_to(Prepare& p, ElementType to) {
       kernel = cast_kernel<typename decltype(from_tag)::type, typename decltype(to_tag)::type>(n);
     });
   });
-  if (kernel == nullptr) return p.cannot("casts ", name(x.type), " to ", name(to), ", allowed: numbers of 8 to 64 bits, BOOL");
+  if (kernel == nullptr) {
+    return p.cannot("casts ", name(x.type), " to ", name(to), ", allowed: numbers of 8 to 64 bits, BOOL");
+  }
   p.out(0, to, x.dims);
   return kernel;
 }

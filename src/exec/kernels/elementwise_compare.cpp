@@ -81,7 +81,9 @@ Result<Kernel> prepare_where(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(1));
   QQ_RETURN_IF_ERROR(p.require_input(2));
   const ElementType type = p.in(1).type;
-  if (type != p.in(2).type) return p.corrupt("values are ", name(type), " and ", name(p.in(2).type), ", must be of one type");
+  if (type != p.in(2).type) {
+    return p.corrupt("values are ", name(type), " and ", name(p.in(2).type), ", must be of one type");
+  }
   QQ_TRY(ir::Shape dims, broadcast_inputs(p, 0, 3));
   QQ_TRY(const int64_t bytes, element_bytes(p, type));
   const BroadcastPlan plan = plan_broadcast(dims, {p.in(0).dims, p.in(1).dims, p.in(2).dims});

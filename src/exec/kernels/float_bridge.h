@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a float32 kernel on 16-bit floats or doubles: inputs are converted into scratch memory, the kernel computes there,
-// outputs are rounded back. For operators that rarely see such types.
+// Runs a float32 kernel on 16-bit floats or doubles: inputs are converted into scratch memory, the kernel computes
+// there, outputs are rounded back. For operators that rarely see such types.
 #pragma once
 
 #include <array>
@@ -32,26 +32,32 @@ inline Status run_bridged(const FloatBridge& bridge, const Kernel& kernel, size_
   std::array<std::byte*, 8> outputs{};
   std::copy(run.inputs.begin(), run.inputs.end(), inputs.begin());
   std::copy(run.outputs.begin(), run.outputs.end(), outputs.begin());
-  const auto floats = [&](const BridgedValue& v) { return reinterpret_cast<float*>(run.scratch + own_bytes + v.offset); };
+  const auto floats = [&](const BridgedValue& v) {
+    return reinterpret_cast<float*>(run.scratch + own_bytes + v.offset);
+  };
   for (const BridgedValue& v : bridge.inputs) {
     visit_real(v.type, [&](auto tag) { to_floats(run.in<typename decltype(tag)::type>(v.index), floats(v), v.count); });
     inputs[v.index] = reinterpret_cast<const std::byte*>(floats(v));
   }
   for (const BridgedValue& v : bridge.outputs) outputs[v.index] = reinterpret_cast<std::byte*>(floats(v));
-  QQ_RETURN_IF_ERROR(kernel(Run{{inputs.data(), run.inputs.size()}, {outputs.data(), run.outputs.size()}, run.scratch}));
+  QQ_RETURN_IF_ERROR(
+      kernel(Run{{inputs.data(), run.inputs.size()}, {outputs.data(), run.outputs.size()}, run.scratch}));
   for (const BridgedValue& v : bridge.outputs) {
-    visit_real(v.type, [&](auto tag) { from_floats(floats(v), run.out<typename decltype(tag)::type>(v.index), v.count); });
+    visit_real(v.type,
+               [&](auto tag) { from_floats(floats(v), run.out<typename decltype(tag)::type>(v.index), v.count); });
   }
   return Status();
 }
 
-/// The kernel to return: `kernel` itself when everything is float32, else `kernel` between conversions. Call it after all
-/// outputs are declared; it also asks for the scratch memory, `own_bytes` of which come first and are the kernel's own.
-/// Every input and output of a real type is converted.
+/// The kernel to return: `kernel` itself when everything is float32, else `kernel` between conversions. Call it after
+/// all outputs are declared; it also asks for the scratch memory, `own_bytes` of which come first and are the kernel's
+/// own. Every input and output of a real type is converted.
 inline Result<Kernel> bridged(Prepare& p, Kernel kernel, size_t own_bytes = 0) {
   FloatBridge bridge;
   own_bytes = (own_bytes + 63) / 64 * 64;
-  const auto needs = [](ElementType type) { return type != ElementType::kFloat && is_floating(type) && bits(type) >= 16; };
+  const auto needs = [](ElementType type) {
+    return type != ElementType::kFloat && is_floating(type) && bits(type) >= 16;
+  };
   for (size_t i = 0; i < p.input_count(); ++i) {
     if (p.has(i) && needs(p.in(i).type)) bridge.add(bridge.inputs, i, p.in(i).type, product(p.in(i).dims));
   }

@@ -9,7 +9,7 @@ namespace {
 
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-// ---- Gather ---------------------------------------------------------------------------------------------------------------
+// ---- Gather ---------------------------------------------------------------------------------------------------------
 
 Result<Kernel> prepare_gather(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
@@ -38,7 +38,7 @@ Result<Kernel> prepare_gather(Prepare& p) {
   });
 }
 
-// ---- GatherElements, ScatterElements ------------------------------------------------------------------------------------
+// ---- GatherElements, ScatterElements --------------------------------------------------------------------------------
 
 /// Walks all places of an index tensor and, alongside, the place in a data tensor that differs only along `axis`.
 struct ElementWalk {
@@ -141,7 +141,9 @@ Result<Put> choose_put(const Prepare& p, ElementType type, Reduction reduction) 
     };
   });
   if (put.run == nullptr && type == ElementType::kBool && reduction == Reduction::kNone) {
-    put.run = [](Reduction, std::byte* to, const std::byte* updates, int64_t count) { std::memcpy(to, updates, at(count)); };
+    put.run = [](Reduction, std::byte* to, const std::byte* updates, int64_t count) {
+      std::memcpy(to, updates, at(count));
+    };
   }
   if (put.run == nullptr) return p.cannot("scatters ", name(type), ", allowed: numbers, BOOL without reduction");
   return put;
@@ -169,7 +171,7 @@ Result<Kernel> prepare_scatter_elements(Prepare& p) {
   });
 }
 
-// ---- GatherND, ScatterND ------------------------------------------------------------------------------------------------
+// ---- GatherND, ScatterND --------------------------------------------------------------------------------------------
 
 /// Index tuples [..., depth] that name slices of a data tensor.
 struct TupleWalk {
@@ -246,7 +248,9 @@ Result<Kernel> prepare_scatter_nd(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(2, {x.type}));
   ir::Shape expected(p.in(1).dims.begin(), p.in(1).dims.end() - 1);
   expected.insert(expected.end(), x.dims.begin() + p.in(1).dims.back(), x.dims.end());
-  if (p.in(2).dims != expected) return p.corrupt("updates ", shape_text(p.in(2).dims), ", must be ", shape_text(expected));
+  if (p.in(2).dims != expected) {
+    return p.corrupt("updates ", shape_text(p.in(2).dims), ", must be ", shape_text(expected));
+  }
   QQ_TRY(const int64_t bytes, element_bytes(p, x.type));
   QQ_TRY(const Reduction reduction, scatter_reduction(p));
   QQ_TRY(const Put put, choose_put(p, x.type, reduction));

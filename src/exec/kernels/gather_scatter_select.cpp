@@ -38,7 +38,9 @@ Result<Kernel> prepare_one_hot(Prepare& p) {
     kernel = [view, bytes](const Run& run) {
       const std::byte* off = run.inputs[2];
       const auto unit = static_cast<size_t>(bytes);
-      for (int64_t i = 0; i < view.outer * view.count * view.inner; ++i) std::memcpy(run.outputs[0] + i * bytes, off, unit);
+      for (int64_t i = 0; i < view.outer * view.count * view.inner; ++i) {
+        std::memcpy(run.outputs[0] + i * bytes, off, unit);
+      }
       for (int64_t i = 0; i < view.outer * view.inner; ++i) {
         const double wanted = static_cast<double>(Compute<T>(run.in<T>(0)[i]));
         const double hot = wanted < 0 ? wanted + static_cast<double>(view.count) : wanted;

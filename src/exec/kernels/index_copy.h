@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Copies by one index table per axis: output index -> input index, or "filled". What Pad and nearest-neighbour Resize share.
+// Copies by one index table per axis: output index -> input index, or "filled". What Pad and nearest-neighbour Resize
+// share.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reductions over contiguous floats and over the columns of a matrix, in an order that depends on nothing but the sizes:
-// sixteen lanes or one per column, added up in float over short blocks and in double over the blocks.
-// Only *.isa.cpp files include this.
+// Reductions over contiguous floats and over the columns of a matrix, in an order that depends on nothing but the
+// sizes: sixteen lanes or one per column, added up in float over short blocks and in double over the blocks. Only
+// *.isa.cpp files include this.
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 namespace quarkq::exec {
 namespace {
 
-// ---- BatchNormalization (inference) -------------------------------------------------------------------------------------
+// ---- BatchNormalization (inference) ---------------------------------------------------------------------------------
 
 /// y = x * a + b over [outer, C, inner], one a and b for each channel.
 void affine_channels(const AxisView& v, const float* x, float* y, const float* a, const float* b) {
@@ -59,13 +59,15 @@ Result<Kernel> prepare_batch_norm(Prepare& p) {
   }, 2 * channels * sizeof(float));
 }
 
-// ---- Softmax --------------------------------------------------------------------------------------------------------------
+// ---- Softmax --------------------------------------------------------------------------------------------------------
 
 void softmax(const AxisView& v, const float* x, float* y, bool log) {
   if (v.count == 0) return;
   if (v.inner == 1) {
     for_rows(v.outer, 8 * v.count, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) QQ_DISPATCH(exec, softmax_row)(x + i * v.count, y + i * v.count, v.count, log);
+      for (int64_t i = begin; i < end; ++i) {
+        QQ_DISPATCH(exec, softmax_row)(x + i * v.count, y + i * v.count, v.count, log);
+      }
     });
     return;
   }
@@ -106,7 +108,7 @@ Result<Kernel> prepare_flat_softmax(Prepare& p) {
   });
 }
 
-// ---- InstanceNormalization -----------------------------------------------------------------------------------------------
+// ---- InstanceNormalization ------------------------------------------------------------------------------------------
 
 /// Channels-last: moments by blocks of columns, then one affine pass. `work`: 2 * channels floats.
 void instance_norm_last(int64_t pixels, int64_t channels, const Run& run, int64_t image, float epsilon) {
@@ -159,7 +161,7 @@ Result<Kernel> prepare_instance_norm(Prepare& p) {
   }, 2 * static_cast<size_t>(view.count) * sizeof(float));
 }
 
-// ---- LayerNormalization ----------------------------------------------------------------------------------------------------
+// ---- LayerNormalization ---------------------------------------------------------------------------------------------
 
 Result<Kernel> prepare_layer_norm(Prepare& p) {
   QQ_RETURN_IF_ERROR(require_real(p, 0));
@@ -171,7 +173,8 @@ Result<Kernel> prepare_layer_norm(Prepare& p) {
     if (!p.has(i)) continue;
     QQ_RETURN_IF_ERROR(require_real(p, i));
     if (product(p.in(i).dims) != n) {
-      return p.cannot("input ", i, " is ", shape_text(p.in(i).dims), ", allowed: one element for each of ", n, " normalized");
+      return p.cannot("input ", i, " is ", shape_text(p.in(i).dims), ", allowed: one element for each of ", n,
+                      " normalized");
     }
   }
   const float epsilon = p.node().float_or("epsilon", 1e-5f);
@@ -184,7 +187,8 @@ Result<Kernel> prepare_layer_norm(Prepare& p) {
     const RowNorm norm{run.in<float>(1), has_bias ? run.in<float>(2) : nullptr, epsilon};
     for_rows(n == 0 ? 0 : rows, 4 * n, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const Moments m = QQ_DISPATCH(exec, layer_norm_row)(run.in<float>(0) + i * n, run.out<float>(0) + i * n, n, norm);
+        const Moments m =
+            QQ_DISPATCH(exec, layer_norm_row)(run.in<float>(0) + i * n, run.out<float>(0) + i * n, n, norm);
         if (wants_output(run, 1)) run.out<float>(1)[i] = m.mean;
         if (wants_output(run, 2)) run.out<float>(2)[i] = m.inverse;
       }
@@ -193,7 +197,7 @@ Result<Kernel> prepare_layer_norm(Prepare& p) {
   });
 }
 
-// ---- LpNormalization, LRN ----------------------------------------------------------------------------------------------------
+// ---- LpNormalization, LRN -------------------------------------------------------------------------------------------
 
 Result<Kernel> prepare_lp_norm(Prepare& p) {
   QQ_RETURN_IF_ERROR(require_real(p, 0));

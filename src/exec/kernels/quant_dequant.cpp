@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// QuantizeLinear and DequantizeLinear of ai.onnx and com.microsoft, the Extended forms of com.amd.quark (spec 02 D.1, D.2)
-// and DynamicQuantizeLinear. Integers go through numeric/linear_quant.h; "quantized" 16-bit floats are float arithmetic
-// whose result is rounded when it is stored.
+// QuantizeLinear and DequantizeLinear of ai.onnx and com.microsoft, the Extended forms of com.amd.quark (spec 02 D.1,
+// D.2) and DynamicQuantizeLinear. Integers go through numeric/linear_quant.h; "quantized" 16-bit floats are float
+// arithmetic whose result is rounded when it is stored.
 #include "exec/kernels/families.h"
 #include "exec/kernels/float_bridge.h"
 #include "exec/kernels/reduce_loops.h"
@@ -15,13 +15,23 @@ using numeric::Overflow;
 
 constexpr std::string_view kQuark = "com.amd.quark";
 
-// ---- arrays of one scale ---------------------------------------------------------------------------------------------------
+// ---- arrays of one scale --------------------------------------------------------------------------------------------
 
-void quantize_array(const float* x, int8_t* y, int64_t n, const LinearParams& p) { QQ_DISPATCH(numeric, quantize_to_i8)(x, y, n, p); }
-void quantize_array(const float* x, uint8_t* y, int64_t n, const LinearParams& p) { QQ_DISPATCH(numeric, quantize_to_u8)(x, y, n, p); }
-void quantize_array(const float* x, int16_t* y, int64_t n, const LinearParams& p) { QQ_DISPATCH(numeric, quantize_to_i16)(x, y, n, p); }
-void quantize_array(const float* x, uint16_t* y, int64_t n, const LinearParams& p) { QQ_DISPATCH(numeric, quantize_to_u16)(x, y, n, p); }
-void quantize_array(const float* x, int32_t* y, int64_t n, const LinearParams& p) { QQ_DISPATCH(numeric, quantize_to_i32)(x, y, n, p); }
+void quantize_array(const float* x, int8_t* y, int64_t n, const LinearParams& p) {
+  QQ_DISPATCH(numeric, quantize_to_i8)(x, y, n, p);
+}
+void quantize_array(const float* x, uint8_t* y, int64_t n, const LinearParams& p) {
+  QQ_DISPATCH(numeric, quantize_to_u8)(x, y, n, p);
+}
+void quantize_array(const float* x, int16_t* y, int64_t n, const LinearParams& p) {
+  QQ_DISPATCH(numeric, quantize_to_i16)(x, y, n, p);
+}
+void quantize_array(const float* x, uint16_t* y, int64_t n, const LinearParams& p) {
+  QQ_DISPATCH(numeric, quantize_to_u16)(x, y, n, p);
+}
+void quantize_array(const float* x, int32_t* y, int64_t n, const LinearParams& p) {
+  QQ_DISPATCH(numeric, quantize_to_i32)(x, y, n, p);
+}
 void quantize_array(const float* x, uint32_t* y, int64_t n, const LinearParams& p) {
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<uint32_t>(numeric::quantize(x[i], p));
 }
@@ -44,7 +54,7 @@ bool visit_quantized(ElementType type, F&& f) {
   });
 }
 
-// ---- one scale for all, or one for each index of an axis -------------------------------------------------------------------
+// ---- one scale for all, or one for each index of an axis ------------------------------------------------------------
 
 /// Calls body(first element, elements, channel) for runs that share a channel.
 template <typename Body>
@@ -96,7 +106,8 @@ Result<AxisView> check_parameters(const Prepare& p) {
   const Spec& x = p.in(0);
   const ir::Shape& scale = p.in(1).dims;
   if (p.node().int_or("block_size", 0) != 0 || scale.size() > 1) {
-    return p.cannot("scale is ", shape_text(scale), " (block-wise), allowed: one for the tensor or for each index of an axis");
+    return p.cannot("scale is ", shape_text(scale),
+                    " (block-wise), allowed: one for the tensor or for each index of an axis");
   }
   const int64_t count = product(scale);
   if (p.has(2) && product(p.in(2).dims) != count) {
@@ -118,7 +129,7 @@ Result<ElementType> type_attribute(const Prepare& p, std::string_view attribute,
   return *type;
 }
 
-// ---- the "quantized" 16-bit floats of com.amd.quark ---------------------------------------------------------------------
+// ---- the "quantized" 16-bit floats of com.amd.quark -----------------------------------------------------------------
 
 bool is_half(ElementType type) { return type == ElementType::kBFloat16 || type == ElementType::kFloat16; }
 
@@ -140,7 +151,9 @@ Kernel quantize_to_half(const AxisView& view, ElementType type) {
     return float_kernel(view, [](float x, float scale, float zero) { return x / scale + zero; });
   }
   constexpr float kLargest = 65504.0f;  // FLOAT16: scale and zero point are ignored
-  return float_kernel(view, [](float x, float, float) { return x < -kLargest ? -kLargest : x > kLargest ? kLargest : x; });
+  return float_kernel(view, [](float x, float, float) {
+    return x < -kLargest ? -kLargest : x > kLargest ? kLargest : x;
+  });
 }
 
 Kernel dequantize_half(const AxisView& view, ElementType type) {
@@ -150,7 +163,7 @@ Kernel dequantize_half(const AxisView& view, ElementType type) {
   return float_kernel(view, [](float x, float, float) { return x; });
 }
 
-// ---- prepare ---------------------------------------------------------------------------------------------------------------
+// ---- prepare --------------------------------------------------------------------------------------------------------
 
 Result<Kernel> prepare_quantize(Prepare& p) {
   QQ_TRY(const AxisView view, check_parameters(p));
@@ -158,7 +171,9 @@ Result<Kernel> prepare_quantize(Prepare& p) {
   const bool quark = p.node().domain == kQuark;
   if (quark && !p.has(2)) return p.corrupt("input 2 is missing");
   QQ_TRY(const ElementType named, type_attribute(p, "output_dtype", p.has(2) ? p.in(2).type : ElementType::kUInt8));
-  if (p.has(2) && named != p.in(2).type) return p.corrupt("output_dtype is ", name(named), ", zero point ", name(p.in(2).type));
+  if (p.has(2) && named != p.in(2).type) {
+    return p.corrupt("output_dtype is ", name(named), ", zero point ", name(p.in(2).type));
+  }
   const Overflow overflow = quark ? Overflow::kLowest : Overflow::kSaturate;
   Kernel kernel;
   visit_quantized(named, [&](auto tag) {
@@ -175,13 +190,17 @@ Result<Kernel> prepare_dequantize(Prepare& p) {
   QQ_TRY(const AxisView view, check_parameters(p));
   const ElementType from = p.in(0).type;
   const bool quark = p.node().domain == kQuark;
-  if (p.has(2) && p.in(2).type != from) return p.corrupt("zero point is ", name(p.in(2).type), ", input 0 ", name(from));
+  if (p.has(2) && p.in(2).type != from) {
+    return p.corrupt("zero point is ", name(p.in(2).type), ", input 0 ", name(from));
+  }
   QQ_TRY(const ElementType to, type_attribute(p, "output_dtype", quark ? ElementType::kFloat : p.in(1).type));
   Kernel kernel;
   visit_quantized(from, [&](auto tag) { kernel = dequantize_kernel<typename decltype(tag)::type>(view); });
   if (quark && is_half(from)) kernel = dequantize_half(view, from);
   if (kernel == nullptr) return p.cannot("dequantizes ", name(from), ", allowed: integers of 8 to 32 bits");
-  if (!is_floating(to) || bits(to) < 16) return p.cannot("dequantizes to ", name(to), ", allowed: FLOAT, FLOAT16, BFLOAT16");
+  if (!is_floating(to) || bits(to) < 16) {
+    return p.cannot("dequantizes to ", name(to), ", allowed: FLOAT, FLOAT16, BFLOAT16");
+  }
   p.out(0, to, p.in(0).dims);
   return bridged(p, std::move(kernel));
 }

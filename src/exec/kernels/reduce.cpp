@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reductions over axes. float32 over adjacent axes runs in vectorized loops; everything else walks the covered elements of
-// each output, in double or wrapping integers. Sums are formed in an order that only the shape decides.
+// Reductions over axes. float32 over adjacent axes runs in vectorized loops; everything else walks the covered elements
+// of each output, in double or wrapping integers. Sums are formed in an order that only the shape decides.
 #include <limits>
 
 #include "exec/kernels/families.h"
@@ -88,7 +88,9 @@ void reduce_column_blocks(Reduce op, const ReducePlan& plan, const float* x, flo
       const int64_t outer = i / blocks, first = i % blocks * kReduceColumns;
       const int64_t columns = std::min(kReduceColumns, v.inner - first);
       QQ_DISPATCH(exec, reduce_columns)(op, x + outer * v.count * v.inner + first, v.count, v.inner, columns, totals);
-      for (int64_t c = 0; c < columns; ++c) y[outer * v.inner + first + c] = static_cast<float>(finish(op, totals[c], v.count));
+      for (int64_t c = 0; c < columns; ++c) {
+        y[outer * v.inner + first + c] = static_cast<float>(finish(op, totals[c], v.count));
+      }
     }
   });
 }

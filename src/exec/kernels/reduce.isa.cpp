@@ -42,7 +42,8 @@ void reduce_columns(Reduce op, const float* x, int64_t rows, int64_t stride, int
     case Reduce::kL1:
       return simd::column_sums(x, rows, stride, columns, totals, [](float v, int64_t) { return std::fabs(v); });
     case Reduce::kL2:
-    case Reduce::kSumSquare: return simd::column_sums(x, rows, stride, columns, totals, [](float v, int64_t) { return v * v; });
+    case Reduce::kSumSquare:
+      return simd::column_sums(x, rows, stride, columns, totals, [](float v, int64_t) { return v * v; });
     default: return simd::column_sums(x, rows, stride, columns, totals, [](float v, int64_t) { return v; });
   }
 }

@@ -7,7 +7,7 @@
 namespace quarkq::exec {
 
 struct ReducePlan {
-  ir::Shape kept, reduced;                             ///< dims that are walked: outputs in memory order, and what each covers
+  ir::Shape kept, reduced;  ///< dims that are walked: outputs in memory order, and what each covers
   std::vector<int64_t> kept_strides, reduced_strides;  ///< of the input, elements
   int64_t outputs = 1, covered = 1;
   ir::Shape out_dims;
@@ -27,7 +27,9 @@ struct ReducePlan {
     const int64_t length = reduced.empty() ? 1 : reduced.back(), step = reduced.empty() ? 0 : reduced_strides.back();
     for (int64_t row = 0; row < (length == 0 ? 0 : covered / length); ++row) {
       int64_t rest = row, offset = 0;
-      for (size_t d = reduced.size(); d-- > 1; rest /= reduced[d - 1]) offset += rest % reduced[d - 1] * reduced_strides[d - 1];
+      for (size_t d = reduced.size(); d-- > 1; rest /= reduced[d - 1]) {
+        offset += rest % reduced[d - 1] * reduced_strides[d - 1];
+      }
       for (int64_t i = 0; i < length; ++i) visit(offset + i * step);
     }
   }

@@ -130,7 +130,9 @@ Result<std::vector<AxisTaps>> all_taps(const Prepare& p, const ResizeRule& rule,
   const ir::Shape& dims = p.in(0).dims;
   const bool crops = rule.coordinates == "tf_crop_and_resize";
   const size_t count = request.axes.size();
-  if (crops && request.roi.size() != 2 * count) return p.corrupt(request.roi.size(), " roi values for ", count, " axes");
+  if (crops && request.roi.size() != 2 * count) {
+    return p.corrupt(request.roi.size(), " roi values for ", count, " axes");
+  }
   std::vector<ResizeAxis> axes;
   for (const int64_t length : dims) axes.push_back({length, length});
   for (size_t i = 0; i < count; ++i) {
@@ -160,7 +162,9 @@ Result<Kernel> nearest_kernel(Prepare& p, std::vector<AxisTaps> taps, float outs
     }
     tables.push_back(std::move(axis.index));
   }
-  if (fills && x.type != ElementType::kFloat && outside != 0.0f) return p.cannot("extrapolates ", name(x.type), " with ", outside);
+  if (fills && x.type != ElementType::kFloat && outside != 0.0f) {
+    return p.cannot("extrapolates ", name(x.type), " with ", outside);
+  }
   IndexPlan plan = plan_index_copy(x.dims, std::move(tables), bytes);
   return Kernel([plan = std::move(plan), outside](const Run& run) {
     std::byte value[16] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DepthToSpace and SpaceToDepth: both are a view with more dimensions, transposed. Letters name the dimensions of that view:
-// N, C channels of the image with blocks spread out, H W of the small image, a b rows and columns of a block.
+// DepthToSpace and SpaceToDepth: both are a view with more dimensions, transposed. Letters name the dimensions of that
+// view: N, C channels of the image with blocks spread out, H W of the small image, a b rows and columns of a block.
 #include <string>
 
 #include "exec/kernels/resize_prepare.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Separable interpolation. Axes are taken two at a time where they are neighbours in memory ([H, W] in both layouts): each
-// output row is first combined from input rows, then along the row, while it is in cache.
+// Separable interpolation. Axes are taken two at a time where they are neighbours in memory ([H, W] in both layouts):
+// each output row is first combined from input rows, then along the row, while it is in cache.
 #include "exec/kernels/resize_loops.h"
 #include "exec/kernels/resize_prepare.h"
 

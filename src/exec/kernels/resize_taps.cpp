@@ -74,7 +74,8 @@ Result<ResizeRule> resize_rule(const Prepare& p) {
   const ir::Node& node = p.node();
   const bool simple = node.op == "Upsample" || p.opset() < 11;
   const std::string mode = node.string_or("mode", "nearest");
-  QQ_RETURN_IF_ERROR(require_one_of(p, "mode", mode, std::vector<std::string>{"nearest", "linear", "cubic", "bilinear"}));
+  QQ_RETURN_IF_ERROR(
+      require_one_of(p, "mode", mode, std::vector<std::string>{"nearest", "linear", "cubic", "bilinear"}));
   ResizeRule rule;
   rule.mode = mode == "nearest" ? ResizeMode::kNearest : mode == "cubic" ? ResizeMode::kCubic : ResizeMode::kLinear;
   rule.coordinates = simple ? "asymmetric" : node.string_or("coordinate_transformation_mode", "half_pixel");
@@ -82,12 +83,13 @@ Result<ResizeRule> resize_rule(const Prepare& p) {
   rule.cubic_a = node.float_or("cubic_coeff_a", -0.75f);
   rule.exclude_outside = node.int_or("exclude_outside", 0) != 0;
   if (node.int_or("antialias", 0) != 0) return p.cannot("antialias is 1, allowed: 0");
-  QQ_RETURN_IF_ERROR(require_one_of(p, "nearest_mode", rule.nearest,
-                                    std::vector<std::string>{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"}));
+  QQ_RETURN_IF_ERROR(
+      require_one_of(p, "nearest_mode", rule.nearest,
+                     std::vector<std::string>{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"}));
   QQ_RETURN_IF_ERROR(require_one_of(
       p, "coordinate_transformation_mode", rule.coordinates,
-      std::vector<std::string>{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-                               "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
+      std::vector<std::string>{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                               "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
   return rule;
 }
 

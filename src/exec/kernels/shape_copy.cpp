@@ -113,7 +113,8 @@ void merge_dimensions(CopyPlan& plan) {
     merged.from_strides.push_back(plan.from_strides[i]);
     merged.to_strides.push_back(plan.to_strides[i]);
   }
-  if (!merged.dims.empty() && merged.from_strides.back() == merged.element && merged.to_strides.back() == merged.element) {
+  if (!merged.dims.empty() && merged.from_strides.back() == merged.element &&
+      merged.to_strides.back() == merged.element) {
     merged.element *= merged.dims.back();
     merged.dims.pop_back();
     merged.from_strides.pop_back();

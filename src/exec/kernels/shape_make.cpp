@@ -56,7 +56,8 @@ Result<Kernel> range_kernel(Prepare& p) {
   for (size_t i = 0; i < 3; ++i) given[i] = p.constant(i)->data<T>()[0];
   const T start = given[0], limit = given[1], delta = given[2];
   if (!(delta != T(0))) return p.corrupt("delta is 0");
-  const double steps = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+  const double steps =
+      std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   if (!(steps < 281474976710656.0)) return p.corrupt("makes more than 2^48 elements");
   const auto count = static_cast<int64_t>(std::max(steps, 0.0));
   p.out(0, p.in(0).type, {count});
@@ -99,7 +100,9 @@ Result<Kernel> prepare_eye_like(Prepare& p) {
     using T = typename decltype(tag)::type;
     kernel = [rows, columns, k](const Run& run) {
       std::fill_n(run.out<T>(0), rows * columns, T(0));
-      for (int64_t r = std::max<int64_t>(0, -k); r < rows && r + k < columns; ++r) run.out<T>(0)[r * columns + r + k] = T(1);
+      for (int64_t r = std::max<int64_t>(0, -k); r < rows && r + k < columns; ++r) {
+        run.out<T>(0)[r * columns + r + k] = T(1);
+      }
       return Status();
     };
   });

@@ -221,7 +221,9 @@ Result<Kernel> prepare_tile(Prepare& p) {
   CopySpec spec;  // every dimension becomes two: the repetition, which moves nothing, and the dimension itself
   const std::vector<int64_t> strides = row_major_strides(x.dims);
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (repeats.values[i] > 0 && dims[i] > (int64_t{1} << 48) / repeats.values[i]) return p.corrupt("tiles too large a tensor");
+    if (repeats.values[i] > 0 && dims[i] > (int64_t{1} << 48) / repeats.values[i]) {
+      return p.corrupt("tiles too large a tensor");
+    }
     dims[i] *= repeats.values[i];
     spec.dims.insert(spec.dims.end(), {repeats.values[i], x.dims[i]});
     spec.from_strides.insert(spec.from_strides.end(), {0, strides[i]});

@@ -45,7 +45,9 @@ Result<ir::Shape> padded_dims(const Prepare& p, const Pads& pads, std::string_vi
     if (std::max(before, after) > kMost || std::min(before, after) < -kMost || dims[i] + before + after < 0) {
       return p.corrupt("pads ", before, " and ", after, " on a length of ", dims[i]);
     }
-    if (mode != "constant" && dims[i] == 0 && before + after > 0) return p.corrupt("mode ", mode, " pads an empty axis");
+    if (mode != "constant" && dims[i] == 0 && before + after > 0) {
+      return p.corrupt("mode ", mode, " pads an empty axis");
+    }
     dims[i] += before + after;
     if (dims[i] > kLongestTable) return p.cannot("pads an axis to ", dims[i], ", allowed: ", kLongestTable);
   }
@@ -78,7 +80,8 @@ Result<Kernel> prepare_pad(Prepare& p) {
   }
   if (!values.known || !axes.known) return Prepare::defer();
   if (p.opset() >= 11 && p.has(2) && (p.in(2).type != x.type || product(p.in(2).dims) != 1)) {
-    return p.corrupt("constant_value is ", name(p.in(2).type), shape_text(p.in(2).dims), ", allowed: one ", name(x.type));
+    return p.corrupt("constant_value is ", name(p.in(2).type), shape_text(p.in(2).dims), ", allowed: one ",
+                     name(x.type));
   }
   QQ_TRY(const Pads pads, spread_pads(p, values.values, axes));
   QQ_TRY(ir::Shape dims, padded_dims(p, pads, mode));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Elementary functions without branches and calls, so that a compiler vectorizes loops over them. Float32, relative error
-// <= 3e-7 (about 2 ulp) wherever the result is a normal number; NaN in, NaN out. No fused multiply-add is used, so every
-// instruction set gives the same bits. The polynomials were fitted for this file at Chebyshev nodes, in double.
+// Elementary functions without branches and calls, so that a compiler vectorizes loops over them. Float32, relative
+// error
+// <= 3e-7 (about 2 ulp) wherever the result is a normal number; NaN in, NaN out. No fused multiply-add is used, so
+// every instruction set gives the same bits. The polynomials were fitted for this file at Chebyshev nodes, in double.
 // Only *.isa.cpp files include this: the functions have internal linkage, so each instruction set compiles its own.
 #pragma once
 

@@ -9,8 +9,9 @@
 
 namespace quarkq::exec {
 
-/// Copies element `from + sum(index[i] * from_strides[i])` to `to + sum(index[i] * to_strides[i])` for all indices below
-/// `dims`. After plan_copy() neighbouring dimensions are merged and a contiguous innermost run has become one element.
+/// Copies element `from + sum(index[i] * from_strides[i])` to `to + sum(index[i] * to_strides[i])` for all indices
+/// below `dims`. After plan_copy() neighbouring dimensions are merged and a contiguous innermost run has become one
+/// element.
 struct CopyPlan {
   ir::Shape dims;
   std::vector<int64_t> from_strides, to_strides;  ///< bytes; from_strides may be 0 or negative

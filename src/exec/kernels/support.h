@@ -13,7 +13,7 @@
 
 namespace quarkq::exec {
 
-// ---- number types ------------------------------------------------------------------------------------------------------
+// ---- number types ---------------------------------------------------------------------------------------------------
 
 struct Float16 {
   uint16_t bits = 0;
@@ -41,8 +41,8 @@ struct TypeTag {
   using type = T;
 };
 
-/// Calls f(TypeTag<T>()) for the C++ type of `type` and returns true; false for types that have none (strings, 4 and 8-bit
-/// floats, complex). Bool comes as uint8_t.
+/// Calls f(TypeTag<T>()) for the C++ type of `type` and returns true; false for types that have none (strings, 4 and
+/// 8-bit floats, complex). Bool comes as uint8_t.
 template <typename F>
 bool visit_real(ElementType type, F&& f) {
   switch (type) {
@@ -90,7 +90,7 @@ void from_floats(const float* x, T* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(x[i]);
 }
 
-// ---- work over threads ---------------------------------------------------------------------------------------------------
+// ---- work over threads ----------------------------------------------------------------------------------------------
 
 constexpr int64_t kParallelElements = 32768;  ///< less work than this costs less than waking a thread
 constexpr int64_t kPieceElements = 16384;     ///< how much one thread takes at a time
@@ -121,7 +121,7 @@ void for_rows(int64_t rows, int64_t row_elements, const Body& body) {
   for_pieces(rows, piece, rows >= 2 && rows >= kParallelElements / cost, body);
 }
 
-// ---- shapes ---------------------------------------------------------------------------------------------------------------
+// ---- shapes ---------------------------------------------------------------------------------------------------------
 
 /// Product of dims[first..last). The dims of a tensor that exists do not overflow.
 inline int64_t product(const ir::Shape& dims, int64_t first, int64_t last) {

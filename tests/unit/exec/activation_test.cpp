@@ -24,7 +24,11 @@ const std::vector<UnaryCase>& unary_cases() {
       {"Relu", [](double x) { return std::max(x, 0.0); }},
       {"LeakyRelu", [](double x) { return x < 0 ? 0.125 * x : x; }, -8, 8, {attribute("alpha", 0.125f)}},
       {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-      {"HardSigmoid", [](double x) { return std::clamp(0.25 * x + 0.5, 0.0, 1.0); }, -8, 8, {attribute("alpha", 0.25f)}},
+      {"HardSigmoid",
+       [](double x) { return std::clamp(0.25 * x + 0.5, 0.0, 1.0); },
+       -8,
+       8,
+       {attribute("alpha", 0.25f)}},
       {"HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }},
       {"Tanh", [](double x) { return std::tanh(x); }},
       {"Exp", [](double x) { return std::exp(x); }},
@@ -41,7 +45,10 @@ const std::vector<UnaryCase>& unary_cases() {
       {"Cos", [](double x) { return std::cos(x); }},
       {"Erf", [](double x) { return std::erf(x); }},
       {"Gelu", [](double x) { return 0.5 * x * (1 + std::erf(x * M_SQRT1_2)); }},
-      {"Gelu", [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }, -8, 8,
+      {"Gelu",
+       [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); },
+       -8,
+       8,
        {attribute("approximate", std::string("tanh"))}},
       {"Elu", [](double x) { return x < 0 ? 0.5 * std::expm1(x) : x; }, -8, 8, {attribute("alpha", 0.5f)}},
       {"Selu", [](double x) { return 1.0507009873554805 * (x < 0 ? 1.6732632423543772 * std::expm1(x) : x); }},
@@ -91,8 +98,8 @@ TEST(ActivationTest, ClipTakesLimitsOfEveryOpset) {
   expect_op({"Clip", "", 10, {attribute("min", -2.0f), attribute("max", 1.0f)}}, {x}, {4}, expected);
   expect_op({"Clip", "", 13}, {x, ir::Tensor(), floats({}, {1})}, {4}, {-5, -1, 1, NAN});
   expect_op({"Clip", "", 13}, {ints({-9, 9}), ints({}, {-3})}, {2}, {-3, 9});
-  expect_op({"Clip", "", 13}, {as_type(x, ElementType::kFloat16), as_type(floats({}, {-2}), ElementType::kFloat16)}, {4},
-            {-2, -1, 2, NAN});
+  expect_op({"Clip", "", 13}, {as_type(x, ElementType::kFloat16), as_type(floats({}, {-2}), ElementType::kFloat16)},
+            {4}, {-2, -1, 2, NAN});
 }
 
 TEST(ActivationTest, PredicatesAndLogic) {
@@ -115,7 +122,8 @@ TEST(ActivationTest, DropoutPassesAndMasks) {
 }
 
 /// Largest relative error of a loop over a sweep of floats, where the exact result is a normal number.
-double worst_error(decltype(&exec::sse41::unary_loop) loop, exec::Unary op, const Function& exact, float low, float high) {
+double worst_error(decltype(&exec::sse41::unary_loop) loop, exec::Unary op, const Function& exact, float low,
+                   float high) {
   double worst = 0;
   std::vector<float> x, y(4096);
   for (int part = 0; part < 50; ++part) {
@@ -152,7 +160,8 @@ TEST(ActivationTest, MathIsAccurateOnEveryIsa) {
   for (const auto& [isa_of_loop, loop] : loops) {
     if (isa_of_loop > isa()) continue;
     for (const Row& row : rows) {
-      EXPECT_LE(worst_error(loop, row.op, row.exact, row.low, row.high), 3e-7) << row.name << " " << isa_name(isa_of_loop);
+      EXPECT_LE(worst_error(loop, row.op, row.exact, row.low, row.high), 3e-7)
+          << row.name << " " << isa_name(isa_of_loop);
     }
   }
 }

@@ -31,10 +31,20 @@ const BinaryCase kArithmetic[] = {
 
 /// Every way two shapes meet: same, scalar, per channel, per row, crossed.
 const std::pair<ir::Shape, ir::Shape> kShapes[] = {
-    {{2, 3, 4, 5}, {2, 3, 4, 5}}, {{2, 3, 4, 5}, {}},           {{}, {2, 3, 4, 5}},         {{2, 3, 4, 5}, {3, 1, 1}},
-    {{1, 3, 1, 1}, {2, 3, 4, 5}}, {{2, 3, 4, 5}, {5}},          {{2, 3, 4, 5}, {1, 3, 4, 1}}, {{2, 1, 4, 1}, {1, 3, 1, 5}},
-    {{7}, {7}},                   {{2, 3, 4, 5}, {2, 1, 1, 1}}, {{0, 3}, {1, 3}},           {{4, 3}, {4, 1}},
-    {{1, 1, 1, 1}, {1}},          {{2, 3, 4, 5}, {2, 1, 4, 5}},
+    {{2, 3, 4, 5}, {2, 3, 4, 5}},
+    {{2, 3, 4, 5}, {}},
+    {{}, {2, 3, 4, 5}},
+    {{2, 3, 4, 5}, {3, 1, 1}},
+    {{1, 3, 1, 1}, {2, 3, 4, 5}},
+    {{2, 3, 4, 5}, {5}},
+    {{2, 3, 4, 5}, {1, 3, 4, 1}},
+    {{2, 1, 4, 1}, {1, 3, 1, 5}},
+    {{7}, {7}},
+    {{2, 3, 4, 5}, {2, 1, 1, 1}},
+    {{0, 3}, {1, 3}},
+    {{4, 3}, {4, 1}},
+    {{1, 1, 1, 1}, {1}},
+    {{2, 3, 4, 5}, {2, 1, 4, 5}},
 };
 
 std::vector<double> expected_of(const Function& f, const ir::Tensor& a, const ir::Tensor& b, const ir::Shape& dims) {
@@ -74,7 +84,8 @@ TEST(ElementwiseTest, IntegersWrapAndDoNotTrap) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   EXPECT_EQ(run_op({"Div"}, {ints({kMin}), ints({-1})}).value()[0].data<int64_t>()[0], kMin);
   EXPECT_EQ(run_op({"Mod"}, {ints({kMin}), ints({-1})}).value()[0].data<int64_t>()[0], 0);
-  EXPECT_EQ(run_op({"Sub"}, {ints({kMin}), ints({1})}).value()[0].data<int64_t>()[0], std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(run_op({"Sub"}, {ints({kMin}), ints({1})}).value()[0].data<int64_t>()[0],
+            std::numeric_limits<int64_t>::max());
   expect_error({"Div"}, {ints({1}), ints({0})}, "division by zero");
   expect_error({"Mod"}, {ints({1}), ints({0})}, "division by zero");
 }
@@ -83,7 +94,8 @@ TEST(ElementwiseTest, ModFollowsItsAttribute) {
   const ir::Tensor a = ints({-7, 7, -7, 7}), b = ints({3, -3, -3, 3});
   expect_op({"Mod"}, {a, b}, {4}, {2, -2, -1, 1});
   expect_op({"Mod", "", 13, {attribute("fmod", int64_t{1})}}, {a, b}, {4}, {-1, 1, -1, 1});
-  expect_op({"Mod", "", 13, {attribute("fmod", int64_t{1})}}, {floats({2}, {-5.5f, 5.5f}), floats({2}, {2, 2})}, {2}, {-1.5, 1.5});
+  expect_op({"Mod", "", 13, {attribute("fmod", int64_t{1})}}, {floats({2}, {-5.5f, 5.5f}), floats({2}, {2, 2})}, {2},
+            {-1.5, 1.5});
 }
 
 TEST(ElementwiseTest, PowTakesExponentsOfAnotherType) {
@@ -93,7 +105,8 @@ TEST(ElementwiseTest, PowTakesExponentsOfAnotherType) {
 }
 
 TEST(ElementwiseTest, VariadicOperatorsJoinAllInputs) {
-  const ir::Tensor a = random_floats({2, 3, 4}), b = random_floats({3, 1}, -1, 1, 2), c = random_floats({1, 1, 4}, -1, 1, 3);
+  const ir::Tensor a = random_floats({2, 3, 4}), b = random_floats({3, 1}, -1, 1, 2),
+                   c = random_floats({1, 1, 4}, -1, 1, 3);
   const ir::Shape dims = {2, 3, 4};
   std::vector<double> sum, mean, largest;
   for_each_index(dims, [&](const ir::Shape& i) {
@@ -114,7 +127,8 @@ TEST(ElementwiseTest, MinAndMaxKeepNan) {
 
 TEST(ElementwiseTest, PReluScalesNegatives) {
   const ir::Tensor x = random_floats({2, 3, 4, 5}), slope = floats({3, 1, 1}, {0.1f, 0.2f, 0.3f});
-  expect_op({"PRelu"}, {x, slope}, x.dims(), expected_of([](double v, double s) { return v < 0 ? v * s : v; }, x, slope, x.dims()));
+  expect_op({"PRelu"}, {x, slope}, x.dims(),
+            expected_of([](double v, double s) { return v < 0 ? v * s : v; }, x, slope, x.dims()));
   expect_error({"PRelu"}, {floats({1}, {1}), floats({2}, {1, 2})}, "slope");
 }
 
@@ -132,7 +146,8 @@ TEST(ElementwiseTest, WhereSelectsElementsOfEverySize) {
   for (const ElementType type : {ElementType::kFloat, ElementType::kInt8, ElementType::kFloat16, ElementType::kInt64}) {
     const ir::Tensor left = as_type(a, type), right = as_type(b, type);
     std::vector<double> expected;
-    for_each_index(a.dims(), [&](const ir::Shape& i) { expected.push_back(at(condition, i) != 0 ? at(left, i) : at(right, i)); });
+    for_each_index(a.dims(),
+                   [&](const ir::Shape& i) { expected.push_back(at(condition, i) != 0 ? at(left, i) : at(right, i)); });
     expect_op({"Where"}, {condition, left, right}, a.dims(), expected);
   }
   expect_error({"Where"}, {condition, a, ints({1})}, "one type");

@@ -35,7 +35,8 @@ TEST(GatherScatterTest, ScatterWithReductions) {
   const ir::Tensor y = floats({2, 2}, {1, 2, 3, 4});
   expect_op({"ScatterElements", "", 18, {axis(1)}}, {y, ints({1, 1}, {1}), floats({1, 1}, {9})}, {2, 2}, {1, 9, 3, 4});
   expect_op({"ScatterND", "", 18}, {y, ints({1, 1}, {1}), floats({1, 2}, {8, 9})}, {2, 2}, {1, 2, 8, 9});
-  expect_op({"ScatterND", "", 18, with("add")}, {y, ints({2, 2}, {0, 0, 0, 0}), floats({2}, {8, 9})}, {2, 2}, {18, 2, 3, 4});
+  expect_op({"ScatterND", "", 18, with("add")}, {y, ints({2, 2}, {0, 0, 0, 0}), floats({2}, {8, 9})}, {2, 2},
+            {18, 2, 3, 4});
   expect_op({"ScatterND", "", 18}, {bools({2}, {0, 0}), ints({1, 1}, {1}), bools({1}, {1})}, {2}, {0, 1});
 }
 
@@ -79,8 +80,8 @@ TEST(GatherScatterTest, RejectsWhatDoesNotFit) {
   expect_error({"ScatterND"}, {x, ints({1, 1}, {5}), floats({1, 2}, {1, 1})}, "index 5");
   expect_error({"ScatterND"}, {x, ints({1, 1}, {0}), floats({1, 3}, {1, 1, 1})}, "must be [1,2]");
   expect_error({"ScatterElements"}, {x, ints({1, 1}, {0}), floats({1, 2}, {1, 1})}, "updates");
-  expect_error({"ScatterElements", "", 18, {attribute("reduction", std::string("x"))}}, {x, ints({1, 1}, {0}), floats({1, 1}, {1})},
-               "reduction");
+  expect_error({"ScatterElements", "", 18, {attribute("reduction", std::string("x"))}},
+               {x, ints({1, 1}, {0}), floats({1, 1}, {1})}, "reduction");
   expect_error({"OneHot"}, {ints({0}), ints({}, {0}), floats({2}, {0, 1})}, "depth is 0");
   expect_error({"OneHot"}, {ints({0}), ints({}, {3}), floats({3}, {0, 1, 2})}, "values");
   expect_error({"TopK", "", 11, {}, 2}, {x, ints({3})}, "k is 3");

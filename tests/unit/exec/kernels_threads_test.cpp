@@ -73,10 +73,18 @@ TEST(KernelsTest, EveryRowRefusesAnEmptyCall) {
 
 /// Whatever types, ranks and sizes come: an error or a result, never a crash. Sanitizers watch.
 TEST(KernelsTest, OddInputsDoNotCrash) {
-  const std::vector<ir::Tensor> odd = {
-      floats({}, {1}), floats({0}, {}), floats({2, 0, 3}, {}), floats({1, 2, 2, 1}, {1, NAN, 3, INFINITY}), ints({3, -1, 0}),
-      ints({INT64_MAX, INT64_MIN}), ints({}, {2}), bools({2}, {0, 1}), as_type(floats({3}, {1, 2, 3}), ElementType::kFloat16),
-      as_type(floats({1, 1, 2}, {1, 2}), ElementType::kUInt8), ir::Tensor::allocate(ElementType::kInt4, {2}), ir::Tensor()};
+  const std::vector<ir::Tensor> odd = {floats({}, {1}),
+                                       floats({0}, {}),
+                                       floats({2, 0, 3}, {}),
+                                       floats({1, 2, 2, 1}, {1, NAN, 3, INFINITY}),
+                                       ints({3, -1, 0}),
+                                       ints({INT64_MAX, INT64_MIN}),
+                                       ints({}, {2}),
+                                       bools({2}, {0, 1}),
+                                       as_type(floats({3}, {1, 2, 3}), ElementType::kFloat16),
+                                       as_type(floats({1, 1, 2}, {1, 2}), ElementType::kUInt8),
+                                       ir::Tensor::allocate(ElementType::kInt4, {2}),
+                                       ir::Tensor()};
   for (const exec::OpDef* op : exec::all_ops()) {
     for (size_t a = 0; a < odd.size(); ++a) {
       for (size_t b = 0; b < odd.size(); ++b) {

@@ -31,11 +31,11 @@ TEST(NormTest, BatchNormalizationUsesStoredStatistics) {
   const std::vector attributes = {attribute("epsilon", 1e-3f)};
   expect_op({"BatchNormalization", "", 15, attributes}, {x, scale, bias, mean, variance}, x.dims(), expected);
   expect_op({"BatchNormalization", "", 7, attributes}, {x, scale, bias, mean, variance}, x.dims(), expected);
-  expect_op({"BatchNormalization", "", 15, attributes}, {as_type(x, ElementType::kFloat16), scale, bias, mean, variance},
-            x.dims(), expected, 1e-2);
+  expect_op({"BatchNormalization", "", 15, attributes},
+            {as_type(x, ElementType::kFloat16), scale, bias, mean, variance}, x.dims(), expected, 1e-2);
   expect_error({"BatchNormalization", "", 15}, {x, scale, bias, mean, floats({2}, {1, 1})}, "must be [3]");
-  expect_error({"BatchNormalization", "", 15, {attribute("training_mode", int64_t{1})}}, {x, scale, bias, mean, variance},
-               "training_mode");
+  expect_error({"BatchNormalization", "", 15, {attribute("training_mode", int64_t{1})}},
+               {x, scale, bias, mean, variance}, "training_mode");
   expect_error({"BatchNormalization", "", 15, {}, 3}, {x, scale, bias, mean, variance}, "output 1");
 }
 
@@ -99,7 +99,8 @@ TEST(NormTest, InstanceNormalization) {
 }
 
 TEST(NormTest, LayerNormalizationAndItsStatistics) {
-  const ir::Tensor x = random_floats({2, 3, 40}), scale = random_floats({40}, 0.5f, 2, 3), bias = random_floats({40}, -1, 1, 4);
+  const ir::Tensor x = random_floats({2, 3, 40}), scale = random_floats({40}, 0.5f, 2, 3),
+                   bias = random_floats({40}, -1, 1, 4);
   std::vector<double> expected;
   for_each_index(x.dims(), [&](const ir::Shape& i) {
     const auto [mean, variance] = moments(x, i, {false, false, true});
@@ -126,7 +127,8 @@ TEST(NormTest, LpNormalizationAndLrn) {
     }
     expected.push_back(at(x, i) / std::pow(2 + 0.3 / 3 * squares, 0.75));
   });
-  expect_op({"LRN", "", 13, {attribute("size", int64_t{3}), attribute("alpha", 0.3f), attribute("bias", 2.0f)}}, {x}, x.dims(), expected);
+  expect_op({"LRN", "", 13, {attribute("size", int64_t{3}), attribute("alpha", 0.3f), attribute("bias", 2.0f)}}, {x},
+            x.dims(), expected);
   expect_error({"LRN"}, {x}, "size is 0");
 }
 

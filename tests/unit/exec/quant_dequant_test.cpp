@@ -8,7 +8,9 @@ namespace {
 using numeric::Overflow;
 
 constexpr const char* kQuark = "com.amd.quark";
-ir::Tensor typed(ElementType type, const ir::Shape& dims, std::vector<float> values) { return as_type(floats(dims, values), type); }
+ir::Tensor typed(ElementType type, const ir::Shape& dims, std::vector<float> values) {
+  return as_type(floats(dims, values), type);
+}
 
 TEST(QuantDequantTest, PerTensorInEveryDomain) {
   const ir::Tensor x = floats({6}, {0.5f, 1.5f, 2.5f, -0.5f, 1000, -1000});
@@ -20,14 +22,16 @@ TEST(QuantDequantTest, PerTensorInEveryDomain) {
   expect_op({"QuantizeLinear", "", 10}, {x, scale}, {6}, {0, 2, 2, 0, 255, 0});
   const ir::Tensor stored = typed(ElementType::kInt8, {3}, {3, 5, -128});
   for (const char* domain : {"", "com.microsoft"}) {
-    expect_op({"DequantizeLinear", domain, 13}, {stored, floats({1}, {0.5f}), typed(ElementType::kInt8, {1}, {3})}, {3}, {0, 1, -65.5});
+    expect_op({"DequantizeLinear", domain, 13}, {stored, floats({1}, {0.5f}), typed(ElementType::kInt8, {1}, {3})}, {3},
+              {0, 1, -65.5});
   }
   expect_op({"ExtendedDequantizeLinear", kQuark, 1}, {stored, scale, zero}, {3}, {0, 2, -131});
   expect_op({"DequantizeLinear", "", 13}, {stored, scale}, {3}, {3, 5, -128});
 }
 
 TEST(QuantDequantTest, NonFiniteValuesDifferByDomain) {
-  const ir::Tensor x = floats({4}, {INFINITY, -INFINITY, NAN, 1e30f}), scale = floats({}, {1}), zero = typed(ElementType::kUInt8, {}, {9});
+  const ir::Tensor x = floats({4}, {INFINITY, -INFINITY, NAN, 1e30f}), scale = floats({}, {1}),
+                   zero = typed(ElementType::kUInt8, {}, {9});
   expect_op({"QuantizeLinear", "", 13}, {x, scale, zero}, {4}, {255, 0, 0, 255});
   expect_op({"ExtendedQuantizeLinear", kQuark, 1}, {x, scale, zero}, {4}, {0, 0, 0, 0});
 }
@@ -39,14 +43,16 @@ TEST(QuantDequantTest, EveryIntegerTypePerAxis) {
     int64_t low, high;
     float zero;
   };
-  for (const Row& row : {Row{ElementType::kInt8, -128, 127, -5}, Row{ElementType::kUInt8, 0, 255, 100}, Row{ElementType::kInt16, -32768, 32767, 7},
-                         Row{ElementType::kUInt16, 0, 65535, 1000}, Row{ElementType::kInt32, -2147483648LL, 2147483647LL, 0},
-                         Row{ElementType::kUInt32, 0, 4294967295LL, 3}}) {
+  for (const Row& row :
+       {Row{ElementType::kInt8, -128, 127, -5}, Row{ElementType::kUInt8, 0, 255, 100},
+        Row{ElementType::kInt16, -32768, 32767, 7}, Row{ElementType::kUInt16, 0, 65535, 1000},
+        Row{ElementType::kInt32, -2147483648LL, 2147483647LL, 0}, Row{ElementType::kUInt32, 0, 4294967295LL, 3}}) {
     const ir::Tensor zero = typed(row.type, {3}, {row.zero, row.zero, 0});
     std::vector<double> q, back;
     for_each_index(x.dims(), [&](const ir::Shape& i) {
       const auto zero_point = static_cast<int64_t>(at(zero, {i[1]}));
-      const numeric::LinearParams params{static_cast<float>(at(scale, {i[1]})), zero_point, {row.low, row.high}, Overflow::kLowest};
+      const numeric::LinearParams params{
+          static_cast<float>(at(scale, {i[1]})), zero_point, {row.low, row.high}, Overflow::kLowest};
       const int64_t stored = numeric::quantize(static_cast<float>(at(x, i)), params);
       q.push_back(static_cast<double>(stored));
       back.push_back(static_cast<double>(numeric::dequantize(stored, params)));
@@ -63,16 +69,20 @@ TEST(QuantDequantTest, EveryIntegerTypePerAxis) {
 TEST(QuantDequantTest, ExtendedFormsOf16BitFloats) {
   const auto quantize = [](ElementType type, float scale, std::vector<float> x) {
     const auto n = static_cast<int64_t>(x.size());
-    return run_op({"ExtendedQuantizeLinear", kQuark, 1}, {floats({n}, x), floats({}, {scale}), typed(type, {}, {0})}).value()[0];
+    return run_op({"ExtendedQuantizeLinear", kQuark, 1}, {floats({n}, x), floats({}, {scale}), typed(type, {}, {0})})
+        .value()[0];
   };
-  const ir::Tensor b = quantize(ElementType::kBFloat16, 1, {1.00390625f, 1.01171875f, 65504, 0.1f, 1e-40f, 3.4e38f, 3.39e38f});
+  const ir::Tensor b =
+      quantize(ElementType::kBFloat16, 1, {1.00390625f, 1.01171875f, 65504, 0.1f, 1e-40f, 3.4e38f, 3.39e38f});
   EXPECT_EQ(b.type(), ElementType::kBFloat16);
   expect_near(b, {1.0, 1.015625, 65536, 0.10009765625, 9.1835e-41, INFINITY, 3.3895313892515355e38}, 1e-12);
   const ir::Tensor h = quantize(ElementType::kFloat16, 0.1f, {70000, -70000, 1.0f, NAN});
   expect_near(h, {65504, -65504, 1, NAN}, 0);
-  expect_op({"ExtendedDequantizeLinear", kQuark, 1}, {h, floats({}, {0.1f}), typed(ElementType::kFloat16, {}, {0})}, {4}, {65504, -65504, 1, NAN});
+  expect_op({"ExtendedDequantizeLinear", kQuark, 1}, {h, floats({}, {0.1f}), typed(ElementType::kFloat16, {}, {0})},
+            {4}, {65504, -65504, 1, NAN});
   const ir::Tensor scaled = quantize(ElementType::kBFloat16, 0.1f, {1.00390625f});
-  expect_op({"ExtendedDequantizeLinear", kQuark, 1}, {scaled, floats({}, {0.1f}), typed(ElementType::kBFloat16, {}, {0})}, {1}, {1.00625002}, 1e-7);
+  expect_op({"ExtendedDequantizeLinear", kQuark, 1},
+            {scaled, floats({}, {0.1f}), typed(ElementType::kBFloat16, {}, {0})}, {1}, {1.00625002}, 1e-7);
 }
 
 TEST(QuantDequantTest, Float16Parameters) {
@@ -94,12 +104,14 @@ TEST(QuantDequantTest, DynamicQuantizeLinear) {
 }
 
 TEST(QuantDequantTest, RejectsWhatDoesNotFit) {
-  const ir::Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6}), scale = floats({}, {1}), zero = typed(ElementType::kInt8, {}, {0});
+  const ir::Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6}), scale = floats({}, {1}),
+                   zero = typed(ElementType::kInt8, {}, {0});
   expect_error({"QuantizeLinear"}, {x}, "missing");
   expect_error({"QuantizeLinear"}, {x, floats({2}, {1, 1})}, "2 scales for an axis of length 3");
   expect_error({"QuantizeLinear"}, {x, floats({3}, {1, 1, 1}), zero}, "zero point");
   expect_error({"QuantizeLinear", "", 21, {attribute("axis", int64_t{2})}}, {x, floats({3}, {1, 1, 1})}, "outside");
-  expect_error({"QuantizeLinear", "", 21, {attribute("block_size", int64_t{2})}}, {x, floats({2, 3}, {1, 1, 1, 1, 1, 1})}, "block-wise");
+  expect_error({"QuantizeLinear", "", 21, {attribute("block_size", int64_t{2})}},
+               {x, floats({2, 3}, {1, 1, 1, 1, 1, 1})}, "block-wise");
   expect_error({"QuantizeLinear"}, {x, ints({1}), zero}, "allowed");
   expect_error({"QuantizeLinear"}, {x, scale, ints({}, {0})}, "quantizes to INT64");
   expect_error({"QuantizeLinear", "", 21, {attribute("output_dtype", int64_t{2})}}, {x, scale, zero}, "output_dtype");

@@ -72,8 +72,8 @@ TEST(ReduceTest, EverySetOfAxes) {
       for (const Values& part : parts) expected.push_back(c.expected(part));
       for (const bool keep : {true, false}) {
         SCOPED_TRACE(cat(c.op, " axes ", set, " keep ", keep));
-        expect_op({c.op, "", 18, {attribute("keepdims", int64_t{keep})}}, {x, ints(axes)}, reduced_dims(x.dims(), reduced, keep),
-                  expected, 2e-6);
+        expect_op({c.op, "", 18, {attribute("keepdims", int64_t{keep})}}, {x, ints(axes)},
+                  reduced_dims(x.dims(), reduced, keep), expected, 2e-6);
       }
     }
   }
@@ -86,7 +86,8 @@ TEST(ReduceTest, AxesComeFromWhereTheOpsetSays) {
   expect_op({"ReduceSum", "", 12, axes}, {x}, {2, 1}, {3, 7});
   expect_op({"ReduceSum", "", 13}, {x, ints({0})}, {1, 2}, {4, 6});
   expect_op({"ReduceSum", "", 13}, {x}, {1, 1}, {10});
-  expect_op({"ReduceSum", "", 13, {attribute("noop_with_empty_axes", int64_t{1})}}, {x, ints({0}, {})}, {2, 2}, {1, 2, 3, 4});
+  expect_op({"ReduceSum", "", 13, {attribute("noop_with_empty_axes", int64_t{1})}}, {x, ints({0}, {})}, {2, 2},
+            {1, 2, 3, 4});
   expect_op({"ReduceMax"}, {floats({}, {5})}, {}, {5});
   expect_error({"ReduceSum", "", 13}, {x, ints({2})}, "outside");
   expect_error({"ReduceSum", "", 13}, {x, floats({1}, {0})}, "allowed");
@@ -112,7 +113,8 @@ TEST(ReduceTest, NanIsTheExtreme) {
 TEST(ReduceTest, LongSumsStayAccurate) {
   const ir::Tensor x = random_floats({1, 2, 300, 500}, 0, 1);
   const auto parts = groups(x, {false, false, true, true});
-  expect_op({"ReduceMean", "", 18}, {x, ints({2, 3})}, {1, 2, 1, 1}, {kCases[1].expected(parts[0]), kCases[1].expected(parts[1])}, 1e-7);
+  expect_op({"ReduceMean", "", 18}, {x, ints({2, 3})}, {1, 2, 1, 1},
+            {kCases[1].expected(parts[0]), kCases[1].expected(parts[1])}, 1e-7);
 }
 
 TEST(ReduceTest, ArgExtremes) {

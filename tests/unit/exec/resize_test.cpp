@@ -78,11 +78,14 @@ struct Sampler {
 TEST(ResizeTest, LinearAndCubicInEveryCoordinateMode) {
   const ir::Tensor x = random_floats({1, 3, 5, 4});
   for (const char* mode : {"linear", "cubic"}) {
-    for (const char* coordinates : {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"}) {
+    for (const char* coordinates :
+         {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric"}) {
       for (const ir::Shape& out : {ir::Shape{1, 3, 10, 9}, {1, 3, 3, 2}, {1, 3, 5, 7}, {1, 3, 1, 4}, {1, 6, 5, 8}}) {
         SCOPED_TRACE(cat(mode, " ", coordinates, " ", shape_text(out)));
         Sampler sampler{mode, coordinates, x.dims(), out, {}, false};
-        for (size_t d = 0; d < 4; ++d) sampler.scales.push_back(static_cast<double>(out[d]) / static_cast<double>(x.dims()[d]));
+        for (size_t d = 0; d < 4; ++d) {
+          sampler.scales.push_back(static_cast<double>(out[d]) / static_cast<double>(x.dims()[d]));
+        }
         expect_op({"Resize", "", 19, {text("mode", mode), text("coordinate_transformation_mode", coordinates)}},
                   {x, ir::Tensor(), ir::Tensor(), ints(out)}, out, sampler.run(x), 1e-5);
       }
@@ -109,8 +112,10 @@ TEST(ResizeTest, NearestModes) {
   run({text("nearest_mode", "round_prefer_ceil")}, 13, 0.5f, {1, 3});
   run({text("nearest_mode", "floor")}, 13, 0.5f, {0, 2});
   run({text("nearest_mode", "ceil"), text("coordinate_transformation_mode", "asymmetric")}, 13, 0.75f, {0, 2, 3});
-  run({text("nearest_mode", "floor"), text("coordinate_transformation_mode", "asymmetric")}, 13, 2, {0, 0, 1, 1, 2, 2, 3, 3});
-  run({text("coordinate_transformation_mode", "tf_half_pixel_for_nn"), text("nearest_mode", "floor")}, 11, 0.5f, {1, 3});
+  run({text("nearest_mode", "floor"), text("coordinate_transformation_mode", "asymmetric")}, 13, 2,
+      {0, 0, 1, 1, 2, 2, 3, 3});
+  run({text("coordinate_transformation_mode", "tf_half_pixel_for_nn"), text("nearest_mode", "floor")}, 11, 0.5f,
+      {1, 3});
   run({}, 10, 2, {0, 0, 1, 1, 2, 2, 3, 3});
   run({}, 10, 0.75f, {0, 2, 3});
 }
@@ -120,18 +125,24 @@ TEST(ResizeTest, NearestMovesChannelsAndTypes) {
   for (const ElementType type : {ElementType::kFloat, ElementType::kInt8, ElementType::kFloat16, ElementType::kInt64}) {
     const ir::Tensor typed = as_type(x, type);
     std::vector<double> expected;
-    for_each_index({2, 3, 4, 9}, [&](const ir::Shape& i) { expected.push_back(at(typed, {i[0], i[1], i[2] / 2, i[3] / 3})); });
-    const std::vector attributes = {text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")};
-    expect_op({"Resize", "", 13, attributes}, {typed, ir::Tensor(), floats({4}, {1, 1, 2, 3})}, {2, 3, 4, 9}, expected, 0);
+    for_each_index({2, 3, 4, 9}, [&](const ir::Shape& i) {
+      expected.push_back(at(typed, {i[0], i[1], i[2] / 2, i[3] / 3}));
+    });
+    const std::vector attributes = {text("coordinate_transformation_mode", "asymmetric"),
+                                    text("nearest_mode", "floor")};
+    expect_op({"Resize", "", 13, attributes}, {typed, ir::Tensor(), floats({4}, {1, 1, 2, 3})}, {2, 3, 4, 9}, expected,
+              0);
     expect_op({"Upsample", "", 9}, {typed, floats({4}, {1, 1, 2, 3})}, {2, 3, 4, 9}, expected, 0);
-    expect_op({"Upsample", "", 7, {attribute("scales", std::vector<float>{1, 1, 2, 3})}}, {typed}, {2, 3, 4, 9}, expected, 0);
+    expect_op({"Upsample", "", 7, {attribute("scales", std::vector<float>{1, 1, 2, 3})}}, {typed}, {2, 3, 4, 9},
+              expected, 0);
   }
 }
 
 TEST(ResizeTest, AxesAndAspectRatio) {
   const ir::Tensor x = random_floats({1, 2, 4, 8});
   const auto dims_of = [&](const char* policy) {
-    const std::vector attributes = {attribute("axes", std::vector<int64_t>{3, 2}), text("keep_aspect_ratio_policy", policy)};
+    const std::vector attributes = {attribute("axes", std::vector<int64_t>{3, 2}),
+                                    text("keep_aspect_ratio_policy", policy)};
     const auto result = run_op({"Resize", "", 18, attributes}, {x, ir::Tensor(), ir::Tensor(), ints({4, 3})});
     EXPECT_TRUE(result.ok()) << result.status().message();
     return result.value()[0].dims();
@@ -146,8 +157,8 @@ TEST(ResizeTest, CropAndResizeExtrapolates) {
                                   attribute("extrapolation_value", 10.0f)};
   // Rows 0.4..0.6 of the height, columns 0.6..1.2 of the width: the last column lies outside.
   expect_op({"Resize", "", 13, attributes},
-            {image(), floats({8}, {0, 0, 0.4f, 0.6f, 1, 1, 0.6f, 1.7f}), ir::Tensor(), ints({1, 1, 3, 3})}, {1, 1, 3, 3},
-            {7.6, 10, 10, 8.8, 10, 10, 10, 10, 10}, 1e-5);
+            {image(), floats({8}, {0, 0, 0.4f, 0.6f, 1, 1, 0.6f, 1.7f}), ir::Tensor(), ints({1, 1, 3, 3})},
+            {1, 1, 3, 3}, {7.6, 10, 10, 8.8, 10, 10, 10, 10, 10}, 1e-5);
 }
 
 TEST(ResizeTest, BlocksMoveBothWays) {
@@ -178,7 +189,8 @@ TEST(ResizeTest, RejectsWhatMakesNoSense) {
   expect_error({"Resize", "", 13}, {x, none, none, ints({1, 1, 0, 4})}, "size 0");
   expect_error({"Resize", "", 13}, {x}, "0 scales and 0 sizes");
   expect_error({"Resize", "", 13, {text("mode", "x")}}, {x, none, floats({4}, {1, 1, 2, 2})}, "mode");
-  expect_error({"Resize", "", 18, {attribute("antialias", int64_t{1})}}, {x, none, floats({4}, {1, 1, 2, 2})}, "antialias");
+  expect_error({"Resize", "", 18, {attribute("antialias", int64_t{1})}}, {x, none, floats({4}, {1, 1, 2, 2})},
+               "antialias");
   expect_error({"Resize", "", 13, {text("mode", "linear")}}, {ints({1, 1}, {1}), none, floats({2}, {2, 2})}, "allowed");
   expect_error({"Resize", "", 13, {text("coordinate_transformation_mode", "tf_crop_and_resize")}},
                {x, none, floats({4}, {1, 1, 2, 2})}, "roi");

@@ -42,7 +42,8 @@ TEST(ShapeTest, SqueezeUnsqueezeFlatten) {
   expect_op({"Squeeze"}, {x, ints({-2})}, {1, 3, 2}, count_to(6));
   expect_op({"Squeeze", "", 11, {attribute("axes", std::vector<int64_t>{0})}}, {x}, {3, 1, 2}, count_to(6));
   expect_op({"Unsqueeze"}, {counting({3, 2}), ints({0, -1})}, {1, 3, 2, 1}, count_to(6));
-  expect_op({"Unsqueeze", "", 11, {attribute("axes", std::vector<int64_t>{1})}}, {counting({3, 2})}, {3, 1, 2}, count_to(6));
+  expect_op({"Unsqueeze", "", 11, {attribute("axes", std::vector<int64_t>{1})}}, {counting({3, 2})}, {3, 1, 2},
+            count_to(6));
   expect_op({"Flatten"}, {counting({2, 3, 4})}, {2, 12}, count_to(24));
   expect_op({"Flatten", "", 13, {axis(-1)}}, {counting({2, 3, 4})}, {6, 4}, count_to(24));
   expect_op({"Flatten", "", 13, {axis(0)}}, {counting({2, 3, 4})}, {1, 24}, count_to(24));
@@ -78,7 +79,8 @@ TEST(ShapeTest, TransposeMovesElementsOfEverySize) {
     for_each_index({1, 5, 41, 37}, [&](const ir::Shape& i) { expected.push_back(0 * i[0]); });
     const auto v = values(x);
     for (size_t i = 0; i < expected.size(); ++i) expected[i] = v[i % 37 * 205 + i / 37];
-    expect_op({"Transpose", "", 13, {attribute("perm", std::vector<int64_t>{0, 2, 3, 1})}}, {x}, {1, 5, 41, 37}, expected, 0);
+    expect_op({"Transpose", "", 13, {attribute("perm", std::vector<int64_t>{0, 2, 3, 1})}}, {x}, {1, 5, 41, 37},
+              expected, 0);
   }
 }
 
@@ -140,8 +142,9 @@ TEST(ShapeTest, SliceTakesStepsBothWays) {
     });
     expect_op({"Slice"}, {x, ints(row.starts), ints(row.ends), ints(row.axes), ints(row.steps)}, row.dims, expected, 0);
   }
-  expect_op({"Slice", "", 9, {attribute("starts", std::vector<int64_t>{1}), attribute("ends", std::vector<int64_t>{3})}},
-            {counting({4})}, {2}, {1, 2});
+  expect_op(
+      {"Slice", "", 9, {attribute("starts", std::vector<int64_t>{1}), attribute("ends", std::vector<int64_t>{3})}},
+      {counting({4})}, {2}, {1, 2});
   expect_error({"Slice"}, {x, ints({0}), ints({1}), ints({7})}, "outside");
   expect_error({"Slice"}, {x, ints({0}), ints({1}), ints({0}), ints({0})}, "step is 0");
   expect_error({"Slice"}, {x, ints({0, 0}), ints({1})}, "equally many");
@@ -182,8 +185,8 @@ TEST(ShapeTest, PadInEveryMode) {
 
 TEST(ShapeTest, PadOpsetsAxesAndErrors) {
   const ir::Tensor x = counting({2, 2});
-  expect_op({"Pad", "", 2, {attribute("pads", std::vector<int64_t>{0, 1, 0, 0}), attribute("value", 7.0f)}}, {x}, {2, 3},
-            {7, 0, 1, 7, 2, 3});
+  expect_op({"Pad", "", 2, {attribute("pads", std::vector<int64_t>{0, 1, 0, 0}), attribute("value", 7.0f)}}, {x},
+            {2, 3}, {7, 0, 1, 7, 2, 3});
   expect_op({"Pad", "", 18}, {x, ints({1, 0}), ir::Tensor(), ints({-1})}, {2, 3}, {0, 0, 1, 0, 2, 3});
   expect_op({"Pad", "", 13}, {ints({1, 2}), ints({1, 1}), ints({}, {5})}, {4}, {5, 1, 2, 5});
   expect_error({"Pad"}, {x, ints({1})}, "1 pads for 2 axes");
@@ -215,7 +218,8 @@ TEST(ShapeTest, MakesTensors) {
   expect_op({"Range"}, {ints({}, {1}), ints({}, {0}), ints({}, {1})}, {0}, {});
   expect_op({"EyeLike", "", 9, {attribute("k", int64_t{1})}}, {counting({2, 3})}, {2, 3}, {0, 1, 0, 0, 0, 1});
   expect_op({"Trilu"}, {counting({2, 2, 2})}, {2, 2, 2}, {0, 1, 0, 3, 4, 5, 0, 7});
-  expect_op({"Trilu", "", 14, {attribute("upper", int64_t{0})}}, {counting({2, 3}), ints({}, {1})}, {2, 3}, {0, 1, 0, 3, 4, 5});
+  expect_op({"Trilu", "", 14, {attribute("upper", int64_t{0})}}, {counting({2, 3}), ints({}, {1})}, {2, 3},
+            {0, 1, 0, 3, 4, 5});
   expect_error({"ConstantOfShape"}, {ints({-1})}, "negative");
   expect_error({"ConstantOfShape"}, {floats({1}, {1})}, "allowed");
   expect_error({"Constant", "", 13}, {}, "no value");

@@ -75,7 +75,8 @@ std::vector<Loops> available() {
 }
 
 template <typename Q, typename Quantize, typename Dequantize>
-void check_integers(const std::vector<float>& x, const LinearParams& params, Quantize quantize_all, Dequantize dequantize_all) {
+void check_integers(const std::vector<float>& x, const LinearParams& params, Quantize quantize_all,
+                    Dequantize dequantize_all) {
   const auto n = static_cast<int64_t>(x.size());
   std::vector<Q> q(x.size());
   std::vector<float> y(x.size());
@@ -135,7 +136,8 @@ TEST(LinearQuantTest, MillionValuesEqualReference) {
 TEST(LinearQuantTest, OddLengthsAreHandled) {
   const std::vector<float> x = samples(100, 1.0f);
   for (size_t n = 0; n < 40; ++n) {
-    check_format(available().back(), {x.begin(), x.begin() + static_cast<int64_t>(n)}, kFormats[3], {1.0f, 0, {}, Overflow::kLowest});
+    check_format(available().back(), {x.begin(), x.begin() + static_cast<int64_t>(n)}, kFormats[3],
+                 {1.0f, 0, {}, Overflow::kLowest});
   }
 }
 

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the end-to-end tests: harness.py [MODULE...] [-k PART] prints "ok name", "FAIL name: why" or "skip name: why" for each test.
+
+A test is a function marked with @test(); it fails by raising, and skips by raising Skip. @test(cases=[...]) makes one test of
+each case, which the function gets as its argument. The program under test is $QUARKQ, by default build/release/quarkq.
+"""
+import argparse
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SHARED = os.path.join(os.path.dirname(ROOT), "shared")
+QUARKQ = os.environ.get("QUARKQ", os.path.join(ROOT, "build", "release", "quarkq"))
+TIMEOUT_SECONDS = 300
+
+if __name__ == "__main__":
+    sys.modules["harness"] = sys.modules["__main__"]  # the tests import this very module
+
+_tests = []
+
+
+class Skip(Exception):
+    """This test cannot run here; the text says why."""
+
+
+class Failure(AssertionError):
+    """The program did not do what it should; the text says what was expected."""
+
+
+def test(cases=None):
+    def register(function):
+        module = function.__module__
+        for case in cases if cases is not None else [None]:
+            label = case if isinstance(case, str) else case[0] if isinstance(case, tuple) else getattr(case, "name", None)
+            name = f"{module}.{function.__name__}" + (f"[{label}]" if label else "")
+            _tests.append((name, function, () if case is None else (case,)))
+        return function
+    return register
+
+
+def expect(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+def expect_equal(found, wanted, what):
+    expect(found == wanted, f"{what}: found {found!r}, expected {wanted!r}")
+
+
+def shared(*parts):
+    """A path below ../shared; skips the test when it is not there."""
+    path = os.path.join(SHARED, *parts)
+    if not os.path.exists(path):
+        raise Skip(f"../shared/{'/'.join(parts)} is not there")
+    return path
+
+
+def temp_folder():
+    return tempfile.TemporaryDirectory(prefix="quarkq-e2e-")
+
+
+def run(*arguments, **options):
+    """The program's CompletedProcess (text); never fails by itself. Sanitizers may write their report to stderr."""
+    return subprocess.run([QUARKQ, *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                          timeout=TIMEOUT_SECONDS, check=False, **options)
+
+
+def quarkq(*arguments, **options):
+    """Like run(), but the program must succeed."""
+    result = run(*arguments, **options)
+    if result.returncode != 0:
+        raise Failure(f"`quarkq {' '.join(map(str, arguments))}` ended with {result.returncode}, expected 0: "
+                      f"{result.stderr.strip().splitlines()[-3:]}")
+    return result
+
+
+def quantize(model, output, calib, config, *more):
+    return quarkq("quantize", "--config", config, "--calib", calib, "-o", output, *more, model)
+
+
+def run_model(model, inputs, outputs, *more):
+    return quarkq("run", model, "--inputs", inputs, "--outputs", outputs, "--quiet", *more)
+
+
+def one_line(error):
+    text = " ".join(str(error).split())
+    return text if len(text) < 600 else text[:600] + " ..."
+
+
+def run_one(name, function, arguments):
+    """Returns whether the test did not fail."""
+    try:
+        notes = function(*arguments)
+    except Skip as reason:
+        print(f"skip {name}: {reason}", flush=True)
+        return True
+    except subprocess.TimeoutExpired as error:
+        print(f"FAIL {name}: {one_line(error)}", flush=True)
+        return False
+    except Exception as error:  # whatever a test raises is its failure
+        if not isinstance(error, Failure):
+            print("".join("    " + line for line in traceback.format_exc().splitlines(keepends=True)))
+        print(f"FAIL {name}: {type(error).__name__ + ': ' if not isinstance(error, Failure) else ''}{one_line(error)}", flush=True)
+        return False
+    print(f"ok {name}" + (f": {notes}" if notes else ""), flush=True)
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("modules", nargs="*", help="test_*.py files or names; all when none is given")
+    parser.add_argument("-k", dest="part", default="", help="only tests whose name contains this")
+    arguments = parser.parse_args()
+    names = [os.path.splitext(os.path.basename(module))[0] for module in arguments.modules]
+    names = names or sorted(entry[:-3] for entry in os.listdir(HERE) if entry.startswith("test_") and entry.endswith(".py"))
+    sys.path.insert(0, HERE)
+    if not os.access(QUARKQ, os.X_OK):
+        sys.exit(f"FAIL harness: {QUARKQ} is not there; build it first")
+    for name in names:
+        importlib.import_module(name)
+    chosen = [entry for entry in _tests if arguments.part in entry[0]]
+    if not chosen:
+        sys.exit("FAIL harness: no test has that name")
+    outcomes = [run_one(*entry) for entry in chosen]
+    sys.exit(0 if all(outcomes) else 1)
+
+
+if __name__ == "__main__":
+    main()
