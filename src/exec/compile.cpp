@@ -87,6 +87,7 @@ Status Compiler::add_node(const ir::Node& node) {
     add_dynamic(node, *op);
     return Status();
   }
+  if (add_quantize_pair(node)) return Status();
   return add_static(node, *op);
 }
 

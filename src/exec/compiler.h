@@ -72,6 +72,9 @@ class Compiler {
   const ir::Tensor& constant_in(ir::ValueId value, Layout layout, int64_t rank);
   int slot_in(ir::ValueId value, Layout layout, int64_t rank);
 
+  // quant_steps.cpp
+  bool add_quantize_pair(const ir::Node& node);  ///< true when the node and its DQ became one step
+
   // fuse.cpp
   struct Fusion {
     std::vector<PostOp> post_ops;

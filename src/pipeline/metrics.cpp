@@ -37,6 +37,8 @@ double cosine(std::span<const double> a, std::span<const double> b) {
   }
   if (norm_a == 0 && norm_b == 0) return 1;
   if (norm_a == 0 || norm_b == 0) return 0;
+  const double both = norm_a * norm_b;  // one root of the product: equal arrays give exactly 1
+  if (std::isnormal(both)) return dot / std::sqrt(both);
   return dot / (std::sqrt(norm_a) * std::sqrt(norm_b));
 }
 

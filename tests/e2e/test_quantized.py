@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections import Counter
 
+import numpy as np
 import onnx
 
 from harness import expect, expect_equal, quantize, quarkq, run_model, shared, test
@@ -16,6 +17,8 @@ PRESETS = {"XINT8": "", "A8W8": "com.microsoft"}  # preset -> domain of its Q/DQ
 CASES = [(f"{name}-{preset}", name, preset) for preset in PRESETS for name in MODELS]
 MIN_COSINE_TO_RUNTIME = 0.9999
 COSINE_SLACK = 0.05  # below the reference's own cosine; 0.02 from step 5 on (issue 3)
+FIRST_OPSET_WITH_QDQ = 10
+MAX_TIES = 1e-3  # share of a tensor's values that another order of float sums may round the other way
 Q_OPS = ("QuantizeLinear", "DequantizeLinear")
 
 _work = tempfile.TemporaryDirectory(prefix="quarkq-e2e-quantized-")
@@ -42,20 +45,63 @@ def is_valid(case):
     check_model(quantized(name, preset))
 
 
+def first_differences(model, inputs, folder):
+    """Where the two part: [(tensor, share of values, steps)] of the QuantizeLinear nodes that differ although every
+    QuantizeLinear above them agrees. Over the first sample."""
+    proto = onnx.load(model)
+    graph = proto.graph
+    quantizers = [node for node in graph.node if node.op_type == "QuantizeLinear"]
+    kinds = {one.name: one.data_type for one in graph.initializer}
+    del graph.output[:]
+    graph.output.extend(onnx.helper.make_tensor_value_info(node.output[0], kinds[node.input[2]], None) for node in quantizers)
+    path, results = os.path.join(folder, "all.onnx"), os.path.join(folder, "all")
+    onnx.save(proto, path)
+    run_model(path, inputs, results, "--limit", 1)
+    wanted = onnxruntime_results(path, inputs, optimize=False)
+    file = min(wanted)
+    found = results_like(results, {file: wanted[file]})[file]
+    steps = {name: np.abs(found[name].astype(np.int64) - value.astype(np.int64)) for name, value in wanted[file].items()}
+    producers = {output: node for node in graph.node for output in node.output}
+
+    def above(name, seen):
+        """The quantized tensors that `name` is computed from."""
+        for source in producers[name].input if name in producers else ():
+            if source not in seen:
+                seen.add(source)
+                above(source, seen)
+        return {one for one in seen if one in steps}
+
+    return [(name, float((step > 0).mean()), int(step.max())) for name, step in steps.items()
+            if step.any() and not any(steps[one].any() for one in above(name, set()))]
+
+
 @test(cases=CASES)
 def runs_like_onnxruntime(case):
-    """ONNX Runtime without optimizations runs the graph as written; with them it replaces groups of nodes by integer kernels."""
+    """Cosine >= 0.9999 to ONNX Runtime. It is asked to run the graph as written (no optimizations): otherwise it replaces groups
+    of nodes by integer kernels.
+
+    Two executors add floats in different orders. Where that moves a value across a rounding boundary it moves one step, and an
+    ill-conditioned network makes more of it: efficientnet_lite0_224 with A8W8 gets 0.998 here for one instruction set against
+    another. So a lower cosine passes if the two part only in such single steps, in at most MAX_TIES of a tensor's values.
+    """
     _, name, preset = case
     model, inputs = quantized(name, preset), shared("golden", "inputs", name, "eval")
     with tempfile.TemporaryDirectory() as folder:
-        run_model(model, inputs, folder)
+        run_model(model, inputs, os.path.join(folder, "results"))
         wanted = onnxruntime_results(model, inputs, optimize=False)
-        found = results_like(folder, wanted)
-    cosines = mean_cosines(found, wanted)
-    for output, value in cosines.items():
-        expect(value >= MIN_COSINE_TO_RUNTIME, f"{output}: cosine {value:.6f} to ONNX Runtime, at least {MIN_COSINE_TO_RUNTIME} expected")
-    fused = mean_cosines(found, onnxruntime_results(model, inputs))
-    return f"cosine {min(cosines.values()):.6f}, with ONNX Runtime's optimizations {min(fused.values()):.6f}"
+        found = results_like(os.path.join(folder, "results"), wanted)
+        cosines = mean_cosines(found, wanted)
+        lowest = min(cosines, key=cosines.get)
+        text = f"{lowest}: cosine {cosines[lowest]:.6f}"
+        if cosines[lowest] >= MIN_COSINE_TO_RUNTIME:
+            fused = mean_cosines(found, onnxruntime_results(model, inputs))
+            return f"{text}, with ONNX Runtime's optimizations {min(fused.values()):.6f}"
+        parts = first_differences(model, inputs, folder)
+    shown = ", ".join(f"{tensor} by {steps} step in {share:.4%} of its values" for tensor, share, steps in parts)
+    expect(parts and all(share <= MAX_TIES and steps == 1 for _, share, steps in parts),
+           f"{text}, at least {MIN_COSINE_TO_RUNTIME} expected; they part at {shown or 'no quantized tensor'}, "
+           f"allowed is 1 step in {MAX_TIES:.2%}")
+    return f"{text}; only rounding ties differ: {shown}"
 
 
 @test(cases=CASES)
@@ -107,13 +153,16 @@ def has_the_reference_names(case):
     _, name, preset = case
     graph = onnx.load(quantized(name, preset)).graph
     initializers = {one.name for one in graph.initializer}
-    count = 0
+    count, owners, tensors = 0, set(), set()
     for node in graph.node:
         if node.op_type == "QuantizeLinear":
             tensor = node.input[0].removesuffix("_QuantizeLinear_Input")
             expect_equal(node.name, tensor + "_QuantizeLinear", "node name")
             expect_equal(list(node.output), [tensor + "_QuantizeLinear_Output"], f"outputs of {node.name}")
-            expect_equal(list(node.input[1:]), [tensor + "_scale", tensor + "_zero_point"], f"inputs of {node.name}")
+            owner = node.input[1].removesuffix("_scale")  # another tensor's where the two share their parameters
+            expect_equal(list(node.input[1:]), [owner + "_scale", owner + "_zero_point"], f"inputs of {node.name}")
+            owners.add(owner)
+            tensors.add(tensor)
             count += 1
         elif node.op_type == "DequantizeLinear":
             tensor = node.name.removesuffix("_DequantizeLinear")
@@ -121,13 +170,15 @@ def has_the_reference_names(case):
             expect(node.output[0] in (tensor + "_DequantizeLinear_Output", tensor), f"{node.name}: unexpected output {node.output[0]}")
             if node.input[0] in initializers:
                 expect_equal(node.input[0], tensor + "_quantized", f"stored tensor of {node.name}")
+    expect(owners <= tensors, f"parameters of tensors without a pair: {sorted(owners - tensors)[:5]}")
     expect(count > 0, "the model has no QuantizeLinear node")
     return f"{count} QuantizeLinear nodes"
 
 
 @test(cases=CASES)
 def has_the_reference_domains(case):
-    """Q/DQ in the preset's domain; every domain used is imported; opsets equal those of a golden that loads."""
+    """Q/DQ in the preset's domain; every domain used is imported; the versions of ai.onnx and com.microsoft are the reference's
+    where its model loads and its opset has Q/DQ operators. (The other domains that the reference lists are used by no node.)"""
     _, name, preset = case
     model, known = onnx.load(quantized(name, preset)), golden(name, preset)
     opsets = {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
@@ -135,8 +186,9 @@ def has_the_reference_domains(case):
         expect((node.domain or "ai.onnx") in opsets, f"{node.name}: its domain {node.domain!r} is not imported")
     found = Counter(node.domain for node in model.graph.node if node.op_type in Q_OPS)
     expect_equal(set(found), {PRESETS[preset]}, "domains of the Q/DQ nodes")
-    if "eval" in known:
-        expect_equal(opsets, known["opsets"], "opset imports")
+    if "eval" in known and known["opsets"]["ai.onnx"] >= FIRST_OPSET_WITH_QDQ:
+        for domain in ("ai.onnx", "com.microsoft"):
+            expect_equal(opsets.get(domain), known["opsets"][domain], f"opset of {domain}")
 
 
 @test(cases=[("XINT8", "XINT8"), ("A8W8", "A8W8")])

@@ -25,7 +25,7 @@ inline void expect_op(OpCall call, const std::vector<ir::Tensor>& inputs, const 
                       const std::vector<double>& expected, double tolerance = 1e-6) {
   for (const exec::Layout layout : {exec::Layout::kPlain, exec::Layout::kChannelsLast}) {
     for (const bool unknown : {false, true}) {
-      SCOPED_TRACE(call.op + (layout == exec::Layout::kPlain ? " plain" : " channels-last"));
+      SCOPED_TRACE(cat(call.op, layout == exec::Layout::kPlain ? " plain" : " channels-last"));
       call.layout = layout;
       call.unknown_inputs = unknown;
       const auto result = run_op(call, inputs);

@@ -1,2 +1,85 @@
+// SPDX-License-Identifier: MIT
+// quarkq inspect: what a model is, what is quantized and how, as text or JSON.
+#include <cstdio>
+#include <memory>
+
+#include "quarkq/inspect.h"
 #include "verb.h"
-namespace quarkq::tool { Run setup_inspect(CLI::App&) { return [] { return internal_error("not yet"); }; } }
+
+namespace quarkq::tool {
+namespace {
+
+struct InspectArgs {
+  std::string model_path;
+  bool json = false;
+};
+
+void print_line(const std::string& label, const std::string& text) { std::printf("%-11s %s\n", label.c_str(), text.c_str()); }
+
+void print_values(const char* label, const std::vector<InspectValue>& values) {
+  for (const InspectValue& value : values) {
+    print_line(&value == &values.front() ? label : "", value.name + " " + value.type);
+  }
+  if (values.empty()) print_line(label, "none");
+}
+
+std::string scales_text(const QuantizedGroup& group) {
+  if (group.with_scale == 0) return "no constant scales";
+  if (group.power_of_two == 0) return "no power-of-two scales";
+  return cat(group.power_of_two == group.with_scale ? "all" : cat(group.power_of_two, " of ", group.with_scale),
+             " scales are powers of two, positions ", group.min_position, " to ", group.max_position);
+}
+
+void print_quantized(const InspectReport& report) {
+  const char* label = "quantized";
+  for (const QuantizedGroup& group : report.quantized) {
+    print_line(label, cat(group.tensors, " ", group.kind, " ", group.type, ", ",
+                          group.per_channel == 0 ? "" : cat(group.per_channel, " per channel, "), scales_text(group)));
+    label = "";
+  }
+  std::vector<std::string> domains;
+  for (const auto& [domain, nodes] : report.qdq_domains) domains.push_back(cat(domain, " (", nodes, " nodes)"));
+  if (domains.empty()) {
+    print_line("quantized", "nothing");
+  } else {
+    print_line("Q/DQ", join(domains, ", "));
+  }
+}
+
+void print_text(const InspectReport& report) {
+  print_line("model", cat(report.path, ", ", bytes_text(static_cast<double>(report.file_bytes)), ", IR ", report.ir_version));
+  std::vector<std::string> opsets, ops;
+  for (const auto& [domain, version] : report.opsets) opsets.push_back(cat(domain, " ", version));
+  for (const auto& [op, count] : report.ops) ops.push_back(cat(count, " x ", op));
+  print_line("opsets", join(opsets, ", "));
+  print_line("producer", cat(report.producer_name.empty() ? "unnamed" : report.producer_name,
+                             report.producer_version.empty() ? "" : " ", report.producer_version));
+  print_values("inputs", report.inputs);
+  print_values("outputs", report.outputs);
+  print_line("nodes", cat(report.nodes, report.nested_nodes == 0 ? "" : cat(", and ", report.nested_nodes, " in nested graphs")));
+  print_line("operators", ops.empty() ? "none" : join(ops, ", "));
+  print_line("parameters", cat(report.parameters, " in ", report.parameter_tensors, " tensors, ",
+                               bytes_text(static_cast<double>(report.parameter_bytes))));
+  print_quantized(report);
+}
+
+Status run_inspect(const InspectArgs& args) {
+  QQ_TRY(const InspectReport report, inspect(args.model_path));
+  if (args.json) {
+    std::fputs(to_json(report).c_str(), stdout);
+  } else {
+    print_text(report);
+  }
+  return Status();
+}
+
+}  // namespace
+
+Run setup_inspect(CLI::App& app) {
+  auto args = std::make_shared<InspectArgs>();
+  app.add_option("MODEL", args->model_path, "Float or quantized ONNX model")->required();
+  app.add_flag("--json", args->json, "Print the report as JSON to stdout");
+  return [args] { return run_inspect(*args); };
+}
+
+}  // namespace quarkq::tool

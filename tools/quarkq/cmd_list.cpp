@@ -3,14 +3,19 @@
 // kListings.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/suggest.h"
+#include "calib/calibrator_table.h"
 #include "config/fields.h"
 #include "config/preset.h"
 #include "config/quirks.h"
+#include "exec/op_def.h"
+#include "passes/passes.h"
+#include "plan/op_rules.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -63,6 +68,77 @@ std::vector<Row> list_quirks() {
   return rows;
 }
 
+std::vector<Row> list_passes() {
+  static const char* const kActsOn[] = {"graph", "plan", "qdq"};
+  std::vector<Row> rows;
+  for (const passes::PassInfo& pass : passes::all_passes()) {
+    rows.push_back({{"name", pass.name},
+                    {"phase", pass.phase},
+                    {"acts_on", kActsOn[static_cast<int>(pass.acts_on)]},
+                    {"summary", pass.summary}});
+  }
+  return rows;
+}
+
+/// "cpu,npu-cnn": which default op sets hold the operator.
+std::string op_sets_of(const plan::OpRuleRow& rule) {
+  std::vector<std::string> sets;
+  if (rule.in_cpu_set) sets.emplace_back("cpu");
+  if (rule.in_npu_set) sets.emplace_back("npu-cnn");
+  if (rule.in_transformer_set) sets.emplace_back("npu-transformer");
+  return join(sets, ",");
+}
+
+/// What runs and what is quantized by default, one row per operator. "-" where one of the two does not hold.
+std::vector<Row> list_ops() {
+  std::map<std::pair<std::string, std::string>, std::vector<int>> versions;  // name and domain -> opsets of its kernels
+  for (const exec::OpDef* op : exec::all_ops()) {
+    versions[{std::string(op->name), std::string(op->domain)}].push_back(op->since);
+  }
+  std::map<std::string, const plan::OpRuleRow*> rules;
+  for (const plan::OpRuleRow& rule : plan::op_rules()) {
+    rules[rule.op] = &rule;
+    versions.try_emplace({rule.op, ""});
+  }
+  std::vector<Row> rows;
+  for (auto& [op, since] : versions) {
+    const auto rule = op.second.empty() ? rules.find(op.first) : rules.end();
+    std::sort(since.begin(), since.end());
+    rows.push_back({{"name", op.first},
+                    {"domain", op.second.empty() ? "ai.onnx" : op.second},
+                    {"since", since.empty() ? "-" : join(since, ",")},
+                    {"op_sets", rule == rules.end() ? "-" : op_sets_of(*rule->second)},
+                    {"quantized", rule == rules.end() ? "-" : rule->second->summary}});
+  }
+  return rows;
+}
+
+std::vector<Row> list_formats() {
+  const auto text = [](numeric::IntegerRange range) { return cat(range.min, "..", range.max); };
+  constexpr int kWidest = 32;  // integer_range() ends there
+  std::vector<Row> rows;
+  for (int32_t wire = 1; element_type_from_wire(wire); ++wire) {
+    const ElementType type = *element_type_from_wire(wire);
+    if (!is_integer(type) || bits(type) > kWidest) continue;
+    rows.push_back({{"name", std::string(name(type))},
+                    {"bits", std::to_string(bits(type))},
+                    {"full", text(numeric::integer_range(type, numeric::RangeKind::kFull))},
+                    {"symmetric", text(numeric::integer_range(type, numeric::RangeKind::kSymmetric))},
+                    {"reduced", text(numeric::integer_range(type, numeric::RangeKind::kReduced))}});
+  }
+  return rows;
+}
+
+std::vector<Row> list_calibrators() {
+  std::vector<Row> rows;
+  for (const calib::Calibrator& calibrator : calib::calibrators()) {
+    rows.push_back({{"name", calibrator.name},
+                    {"observes", calibrator.needs_bins ? "histogram" : "extremes"},
+                    {"summary", calibrator.summary}});
+  }
+  return rows;
+}
+
 /// THE table of listings.
 constexpr struct Listing {
   const char* name;
@@ -71,6 +147,10 @@ constexpr struct Listing {
 } kListings[] = {
     {"presets", "named settings for --config", list_presets},
     {"options", "keys of quant_config and extra_options", list_options},
+    {"passes", "steps of a quantize run, in order", list_passes},
+    {"ops", "operators: opsets with a kernel, default op sets, what is quantized", list_ops},
+    {"formats", "integer types and their limits", list_formats},
+    {"calibrators", "calibration methods", list_calibrators},
     {"quirks", "differences of --compat quark-0.13", list_quirks},
 };
 

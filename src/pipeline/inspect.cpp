@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "quarkq/inspect.h"
+
+#include <algorithm>
+
+#include "ir/dump.h"
+#include "onnx_io/load.h"
+#include "pipeline/facts.h"
+#include "pipeline/inspect_quantized.h"
+
+namespace quarkq {
+namespace {
+
+std::string domain_name(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+std::vector<InspectValue> describe(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
+  std::vector<InspectValue> described;
+  for (const ir::ValueId id : values) {
+    const ir::Value& value = graph.value(id);
+    described.push_back({value.name, value.type.is_tensor() ? ir::type_text(value.type) : "not a tensor"});
+  }
+  return described;
+}
+
+void count_parameters(const ir::Graph& graph, InspectReport& report) {
+  for (const ir::ValueId id : graph.initializers()) {
+    const ir::Tensor& tensor = *graph.value(id).constant;
+    ++report.parameter_tensors;
+    report.parameters += static_cast<uint64_t>(tensor.size());
+    report.parameter_bytes += static_cast<uint64_t>(tensor.bytes());
+  }
+}
+
+/// Bodies of If, Loop and Scan, at any depth. Nesting is bounded by the loader.
+void count_nested(const ir::Graph& graph, InspectReport& report) {
+  auto count_body = [&](const ir::GraphPtr& body) {
+    if (!body) return;
+    report.nested_nodes += body->order().size();
+    count_parameters(*body, report);
+    count_nested(*body, report);
+  };
+  for (const ir::NodeId id : graph.order()) {
+    for (const ir::Attribute& attribute : graph.node(id).attributes) {
+      if (const auto* body = std::get_if<ir::GraphPtr>(&attribute.value)) count_body(*body);
+      if (const auto* bodies = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value)) {
+        std::for_each(bodies->begin(), bodies->end(), count_body);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<InspectReport> inspect(const std::string& path) {
+  QQ_TRY(const ir::Model model, onnx_io::load(path));
+  InspectReport report;
+  report.path = path;
+  report.file_bytes = pipeline::file_size(path);
+  report.ir_version = model.ir_version;
+  for (const auto& [domain, version] : model.opsets) report.opsets.emplace_back(domain_name(domain), version);
+  report.producer_name = model.producer_name;
+  report.producer_version = model.producer_version;
+  report.inputs = describe(model.graph, model.graph.required_inputs());
+  report.outputs = describe(model.graph, model.graph.outputs());
+  report.nodes = model.graph.order().size();
+  report.ops = pipeline::count_ops(model.graph);
+  count_parameters(model.graph, report);
+  count_nested(model.graph, report);
+  report.quantized = pipeline::find_quantized(model.graph);
+  for (const ir::NodeId id : model.graph.order()) {
+    const ir::Node& node = model.graph.node(id);
+    if (pipeline::is_quantizing(node)) ++report.qdq_domains[domain_name(node.domain)];
+  }
+  return report;
+}
+
+}  // namespace quarkq

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// The report of inspect() as JSON. Keys and their order are part of the contract.
+#include <nlohmann/json.hpp>
+
+#include "quarkq/inspect.h"
+#include "quarkq/version.h"
+
+namespace quarkq {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json values_json(const std::vector<InspectValue>& values) {
+  Json list = Json::array();
+  for (const InspectValue& value : values) list.push_back({{"name", value.name}, {"type", value.type}});
+  return list;
+}
+
+Json group_json(const QuantizedGroup& group) {
+  Json json = {{"kind", group.kind},
+               {"type", group.type},
+               {"tensors", group.tensors},
+               {"per_channel", group.per_channel},
+               {"with_scale", group.with_scale},
+               {"power_of_two", group.power_of_two}};
+  json["positions"] = group.power_of_two == 0 ? Json(nullptr) : Json({group.min_position, group.max_position});
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const InspectReport& report) {
+  Json json;
+  json["quarkq"] = version();
+  json["model"] = report.path;
+  json["file_bytes"] = report.file_bytes;
+  json["ir_version"] = report.ir_version;
+  json["opsets"] = Json::object();
+  for (const auto& [domain, opset] : report.opsets) json["opsets"][domain] = opset;
+  json["producer"] = {{"name", report.producer_name}, {"version", report.producer_version}};
+  json["inputs"] = values_json(report.inputs);
+  json["outputs"] = values_json(report.outputs);
+  json["nodes"] = report.nodes;
+  json["nested_nodes"] = report.nested_nodes;
+  json["ops"] = report.ops;
+  json["parameters"] = {{"tensors", report.parameter_tensors}, {"elements", report.parameters}, {"bytes", report.parameter_bytes}};
+  json["is_quantized"] = !report.qdq_domains.empty();
+  json["quantized"] = Json::array();
+  for (const QuantizedGroup& group : report.quantized) json["quantized"].push_back(group_json(group));
+  json["qdq_domains"] = report.qdq_domains;
+  // Names come from model files and may not be UTF-8.
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace quarkq
