@@ -19,14 +19,14 @@ struct RunRequest {
   int threads = 0;            ///< 0: all cores
   size_t limit = 0;           ///< first so many samples; 0: all
   int64_t max_memory = 0;     ///< bytes for intermediate values; 0: no limit
-  int repeat = 1;             ///< run each sample this often; the results are the same, the times are of the last one
+  int repeat = 1;             ///< run each sample this often; the results are the same
   std::function<bool(const Progress&)> progress;
 };
 
 struct RunReport {
   size_t samples = 0;
   std::vector<std::string> outputs;
-  std::vector<double> milliseconds;  ///< per sample, inference only
+  std::vector<double> milliseconds;  ///< per run, inference only
   size_t arena_bytes = 0;            ///< intermediate values
 };
 

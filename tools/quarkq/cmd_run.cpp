@@ -53,7 +53,7 @@ Run setup_run(CLI::App& app) {
   app.add_option("--inputs", args->request.input_folder, "Samples: DIR/*.npy, or DIR/<input>/*.npy")->required();
   app.add_option("--outputs", args->request.output_folder, "Results: DIR/<sample>.npy, or DIR/<output>/<sample>.npy")->required();
   app.add_option("--limit", args->request.limit, "Only the first N samples");
-  app.add_option("--repeat", args->request.repeat, "Run each sample N times; times are of the last one")->check(CLI::Range(1, 100000));
+  app.add_option("--repeat", args->request.repeat, "Run each sample N times, for timing")->check(CLI::Range(1, 100000));
   app.add_option("--max-memory", args->request.max_memory, "Refuse when intermediate values need more bytes than this")
       ->transform(CLI::AsSizeValue(false));
   app.add_flag("--json", args->json, "Print the result as JSON to stdout");
