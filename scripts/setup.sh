@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash disable=SC2034
 # The set-up that quickstart.sh and run_tests.sh share; sourced by both. Each step looks first whether it is done already.
 # Expects: `set -euo pipefail`. Sets: root (the project's folder; also the current one afterwards), jobs.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cd "$root"
+cd "$root" || exit 1
 jobs=${QUARKQ_JOBS:-$(nproc)}
 
+# ocl-icd-opencl-dev: oneDNN's CMake package asks for OpenCL, and Debian's libdnnl-dev does not bring it.
 build_packages=(g++ cmake ninja-build ccache python3 python3-pip ca-certificates libprotobuf-dev protobuf-compiler libdnnl-dev
-  libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libstb-dev zlib1g-dev)
+  libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libstb-dev zlib1g-dev ocl-icd-opencl-dev)
 test_packages=(python3-venv libgtest-dev libgmock-dev)
 
 say() { printf '== %s\n' "$*"; }
@@ -38,11 +40,11 @@ install_packages() {
     fi
     as_root=(sudo)
   fi
-  # shellcheck disable=SC2086
-  "${as_root[@]}" apt-get update -q >/dev/null || die "apt-get update failed"
-  # shellcheck disable=SC2086
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >/dev/null ||
-    die "installing packages failed"
+  mkdir -p build
+  # shellcheck disable=SC2024,SC2086
+  { "${as_root[@]}" apt-get update -q &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing; } >build/packages.log 2>&1 ||
+    { tail -n 15 build/packages.log >&2; die "installing packages failed; the whole log is build/packages.log"; }
 }
 
 # The onnx library, once.

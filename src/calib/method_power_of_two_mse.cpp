@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // MinMSE among power-of-two scales (spec 03 A.8, mode "All"), from the bins' middles instead of the reference's histogram.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -11,13 +12,23 @@ namespace {
 /// Coarsest first: twice the scale of the observed range, down to an eighth of it.
 constexpr std::array<int, 5> kPositionOffsets = {-1, 0, 1, 2, 3};
 
+/// Width of the bin around `value`.
+double bin_width(float value) {
+  return value == 0 ? 0.0 : std::ldexp(1.0, std::max(std::ilogb(value), -126) - kMantissaBits);
+}
+
+/// Sum over all values of (value - nearest step)^2. A bin's values count as its middle while bins are finer than the grid.
+/// Where the grid is finer (16 bits), the middle of every bin is a grid point, which would hide all rounding: there the
+/// values count as spread evenly, with an error of scale^2 / 12 each.
 double squared_error(const std::vector<WeightedValue>& values, numeric::IntegerRange limits, int32_t zero_point, float scale) {
   double error = 0;
   for (const WeightedValue& entry : values) {
-    double steps = std::nearbyint(entry.value / scale) + zero_point;
-    steps = std::min(std::max(steps, static_cast<double>(limits.min)), static_cast<double>(limits.max));
+    const double wanted = std::nearbyint(entry.value / scale) + zero_point;
+    const double steps = std::min(std::max(wanted, static_cast<double>(limits.min)), static_cast<double>(limits.max));
     const double difference = static_cast<double>(entry.value) - (steps - zero_point) * static_cast<double>(scale);
-    error += static_cast<double>(entry.count) * difference * difference;
+    const bool is_spread = steps == wanted && bin_width(entry.value) >= static_cast<double>(scale);
+    const double square = is_spread ? static_cast<double>(scale) * static_cast<double>(scale) / 12 : difference * difference;
+    error += static_cast<double>(entry.count) * square;
   }
   return error;
 }

@@ -58,7 +58,9 @@ Status read_dtype(std::string_view descr, const std::string& name, Header& heade
 
 Status read_shape(std::string_view text, const std::string& name, Header& header) {
   if (text.empty() || text[0] != '(') return bad_data(name, ": the header has no shape");
-  const std::string_view list = text.substr(1, text.find(')') == std::string_view::npos ? 0 : text.find(')') - 1);
+  const size_t end = text.find(')');
+  if (end == std::string_view::npos) return bad_data(name, ": the header's shape is malformed: it has no end");
+  const std::string_view list = text.substr(1, end - 1);
   int64_t value = -1;
   for (const char c : std::string(list) + ",") {
     if (c >= '0' && c <= '9') {

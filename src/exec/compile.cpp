@@ -122,7 +122,7 @@ Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
       add_dynamic(node, op);
       return Status();
     }
-    if (all_constant) return add_folded(node, prepare, kernel.value());
+    if (all_constant || op.shapes_only) return add_folded(node, prepare, kernel.value());
     std::vector<ir::ValueId> outputs = node.outputs;
     for (const ir::Node* follower : fusion.nodes) done_[static_cast<size_t>(follower->id.index)] = true;
     if (!fusion.nodes.empty()) outputs[0] = fusion.output;

@@ -138,7 +138,7 @@ class Prepare {
 };
 
 /// Runs a prepared node once with the constants it was prepared with; outputs in ONNX order on the heap.
-/// REQUIRES: every present input has a constant, layout() is plain.
+/// REQUIRES: every input whose data the kernel reads has a constant; outputs are plain.
 Result<std::vector<ir::Tensor>> run_prepared(const Prepare& prepare, const Kernel& kernel);
 
 /// One operator. Families list theirs at the foot of their file; exec/op_table.cpp joins the lists.
@@ -148,6 +148,7 @@ struct OpDef {
   int since;                ///< first opset this row is right for; the row with the largest `since` <= opset wins
   LayoutRule rule;
   Result<Kernel> (*prepare)(Prepare&);
+  bool shapes_only = false;  ///< reads the shapes of its inputs, never their data: known while compiling
 };
 
 /// The row for an operator at an opset of its domain, or null.

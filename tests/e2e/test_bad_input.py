@@ -154,26 +154,32 @@ def wrong_weight_size(place):
     return place.quantize(model=place.path("bad.onnx"))
 
 
+def mount(place, name, options):
+    """Mounts a file system in memory there; cleanup() takes it away again."""
+    os.mkdir(place.path(name))
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place.path(name)], capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise Skip(f"cannot mount a file system here: {made.stderr.strip() or 'refused'}")
+
+
 def read_only_folder(place):
-    os.mkdir(place.path("locked"))
-    os.chmod(place.path("locked"), 0o555)
-    if os.access(place.path("locked"), os.W_OK):
-        raise Skip("this user can write to every folder")
+    """A folder without write permission; for root, who may write everywhere, a file system mounted read-only."""
+    if os.geteuid() == 0:
+        mount(place, "locked", "ro,size=4k")
+    else:
+        os.mkdir(place.path("locked"))
+        os.chmod(place.path("locked"), 0o555)
     return place.quantize(output=place.path("locked", "out.onnx"))
 
 
 def on_tiny_disk(place):
-    """A file system of 4 KB, which the result does not fit in. Unmounted by cleanup()."""
-    disk = place.path("disk")
-    os.mkdir(disk)
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", disk], capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        raise Skip(f"cannot mount a small file system: {made.stderr.strip() or 'refused'}")
+    """A file system of 4 KB, which the result does not fit in."""
     wide = make_model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv", pads=[1, 1, 1, 1])], [("x", [1, 3, 8, 8])],
                       [("y", [1, 512, 8, 8])],
                       [onnx.numpy_helper.from_array(np.random.default_rng(1).standard_normal((512, 3, 3, 3)).astype(np.float32), "w")])
     onnx.save(wide, place.path("wide.onnx"))
-    return place.quantize(model=place.path("wide.onnx"), output=os.path.join(disk, "out.onnx"))
+    mount(place, "disk", "size=4k")
+    return place.quantize(model=place.path("wide.onnx"), output=place.path("disk", "out.onnx"))
 
 
 def limit_file_size():
@@ -268,8 +274,9 @@ def snapshot(folder):
 
 
 def cleanup(place):
-    if os.path.ismount(place.path("disk")):
-        subprocess.run(["umount", place.path("disk")], check=False)
+    for name in ("disk", "locked"):
+        if os.path.ismount(place.path(name)):
+            subprocess.run(["umount", place.path(name)], check=False)
     if os.path.isdir(place.path("locked")):
         os.chmod(place.path("locked"), 0o755)
 

@@ -16,7 +16,7 @@ PACKAGES = {
     r"(oneapi/dnnl/|dnnl)": r"src/exec/backend_onednn[^/]*$",
     r"(Eigen/|unsupported/Eigen/)": r"src/(exec|passes)/",
     r"stb_": r"src/calib/",
-    r"nlohmann/": r"src/(calib|pipeline)/",
+    r"nlohmann/": r"(src/(calib|pipeline)|tests)/",
     r"zlib\.h": r"src/calib/",
     r"CLI/": r"tools/quarkq/",
     r"(gtest|gmock)/": r"tests/",
@@ -56,7 +56,7 @@ def package_finding(place, path, header):
             if re.match(allowed, path):
                 return None
             return f"{place}: <{header}> may appear only in {allowed}"
-    if "." not in header or re.match(r"(sys/|(unistd|fcntl)\.h$)", header):
+    if "." not in header or re.match(r"(sys/|(unistd|fcntl|stdlib)\.h$)", header):
         return None  # the standard library, POSIX
     return f"{place}: <{header}> belongs to no package known to tests/lint/layers.py"
 

@@ -133,6 +133,26 @@ nonzero (float[6] x) => (float[n] y, int64[1,n] where)
   EXPECT_TRUE(results[1].same_as(Tensor::from<int64_t>({1, 3}, std::vector<int64_t>{1, 3, 4})));
 }
 
+TEST(CompileTest, KnowsShapesWhileCompiling) {
+  const ir::Model model = model_of(R"(
+flatten (float[n,4] x) => (float[m] y)
+<int64[1] minus_one = {-1}, int64[1] zero = {0}>
+{
+  dims = Shape(x)
+  first = Gather<axis=0>(dims, zero)
+  target = Concat<axis=0>(first, minus_one)
+  square = Reshape(x, target)
+  y = Neg(square)
+})");
+  CompileRequest request;
+  request.feeds.push_back({model.graph.inputs()[0], ElementType::kFloat, {3, 4}});
+  request.fetches = model.graph.outputs();
+  Result<Program> program = compile(model.graph, model.opsets, request);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(program.value().step_count(), 1u) << program.value().text();
+  EXPECT_EQ(program.value().text().find("dynamic"), std::string::npos) << program.value().text();
+}
+
 TEST(CompileTest, RecompilesForANewShape) {
   const ir::Model model = model_of("twice (float[n,3] x) => (float[n,3] y) { y = Add(x, x) }");
   Session session(model, {});

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// A zero Pad of the spatial dimensions goes into the pads of the Conv that alone reads it (spec 04 A.4, FusionPadConv).
+#include <algorithm>
+
+#include "passes/passes.h"
+#include "passes/rewrite_driver.h"
+
+namespace quarkq::passes {
+namespace {
+
+/// The amounts of a Pad, [begin..., end...], when it only adds zeros around an image; nothing otherwise.
+std::optional<std::vector<int64_t>> spatial_zero_pads(const ir::Graph& graph, const ir::Node& pad) {
+  if (!pad.is("Pad") || pad.string_or("mode", "constant") != "constant" || pad.input(3).valid()) return std::nullopt;
+  std::vector<int64_t> amounts = pad.ints_or("pads", {});
+  if (pad.inputs.size() > 1) {
+    const ir::Tensor* given = graph.constant(pad.input(1));
+    if (given == nullptr || given->type() != ElementType::kInt64) return std::nullopt;
+    amounts.assign(given->data<int64_t>().begin(), given->data<int64_t>().end());
+  } else if (pad.float_or("value", 0.0f) != 0.0f) {
+    return std::nullopt;
+  }
+  if (pad.input(2).valid()) {
+    const ir::Tensor* value = graph.constant(pad.input(2));
+    if (value == nullptr || value->size() > 1) return std::nullopt;
+    const Result<std::vector<double>> number = ir::to_double(*value);
+    if (!number.ok() || (value->size() == 1 && number.value()[0] != 0)) return std::nullopt;
+  }
+  const size_t rank = amounts.size() / 2;
+  if (amounts.size() % 2 != 0 || rank < 3) return std::nullopt;
+  const bool spatial = amounts[0] == 0 && amounts[1] == 0 && amounts[rank] == 0 && amounts[rank + 1] == 0;
+  const bool grows = std::all_of(amounts.begin(), amounts.end(), [](int64_t amount) { return amount >= 0; });
+  return spatial && grows ? std::optional(amounts) : std::nullopt;
+}
+
+std::optional<ir::GraphPatch> fuse(const ir::Graph& graph, const ir::Node& conv) {
+  if (!conv.is("Conv")) return std::nullopt;
+  const std::string auto_pad = conv.string_or("auto_pad", "NOTSET");
+  const ir::Node* pad = graph.producer(conv.input(0));
+  if (pad == nullptr || !graph.sole_use(conv.input(0)) || (auto_pad != "NOTSET" && auto_pad != "VALID")) return std::nullopt;
+  const std::optional<std::vector<int64_t>> amounts = spatial_zero_pads(graph, *pad);
+  if (!amounts) return std::nullopt;
+  const size_t rank = amounts->size() / 2, spatial = rank - 2;
+  std::vector<int64_t> pads = conv.ints_or("pads", std::vector<int64_t>(2 * spatial, 0));
+  if (pads.size() != 2 * spatial) return std::nullopt;
+  if (auto_pad == "VALID") pads.assign(2 * spatial, 0);
+  for (size_t i = 0; i < spatial; ++i) {
+    pads[i] += (*amounts)[2 + i];
+    pads[spatial + i] += (*amounts)[rank + 2 + i];
+  }
+  ir::GraphPatch patch;
+  ir::GraphPatch::PatchNode merged{conv.op, conv.domain, conv.name, {pad->input(0)}, {conv.output(0)}, conv.attributes};
+  for (size_t i = 1; i < conv.inputs.size(); ++i) merged.inputs.emplace_back(conv.inputs[i]);
+  std::erase_if(merged.attributes, [](const ir::Attribute& a) { return a.name == "auto_pad" || a.name == "pads"; });
+  merged.attributes.push_back({"pads", std::move(pads), {}, {}});
+  patch.remove(pad->id);
+  patch.remove(conv.id);
+  patch.node(std::move(merged));
+  return patch;
+}
+
+}  // namespace
+
+Result<Changed> fuse_pad_into_conv(PassContext& context) {
+  return rewrite(context, "fuse-pad-into-conv",
+                 [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
+    return fuse(graph, node);
+  });
+}
+
+}  // namespace quarkq::passes

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Files that appear whole or not at all, and folders in natural order.
+#include "base/file_system.h"
+
+#include <algorithm>
+
+#include "unit/base/temp_folder.h"
+
+namespace quarkq {
+namespace {
+
+using test::content_of;
+using test::TempFolder;
+
+TEST(AtomicFileTest, NothingStaysWithoutCommit) {
+  const TempFolder folder;
+  {
+    Result<AtomicFile> file = AtomicFile::create(folder / "out.bin");
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file.value().write("half", 4).ok());
+    EXPECT_FALSE(file_exists(folder / "out.bin"));
+  }
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(AtomicFileTest, CommitReplacesTheWholeFile) {
+  const TempFolder folder;
+  const std::string path = folder.write("out.bin", "something longer from before");
+  Result<AtomicFile> file = AtomicFile::create(path);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file.value().write("new", 3).ok());
+  EXPECT_EQ(content_of(path), "something longer from before");  // until the very end
+  ASSERT_TRUE(file.value().commit().ok());
+  EXPECT_EQ(content_of(path), "new");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"out.bin"});
+}
+
+TEST(AtomicFileTest, FailureLeavesTheOldFile) {
+  const TempFolder folder;
+  const std::string path = folder.write("out.bin", "old");
+  {
+    Result<AtomicFile> file = AtomicFile::create(path);
+    ASSERT_TRUE(file.value().write("new", 3).ok());
+  }
+  EXPECT_EQ(content_of(path), "old");
+}
+
+TEST(AtomicFileTest, WritesLargerThanItsBufferArrive) {
+  const TempFolder folder;
+  std::string data(3'500'000, '\0');
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i * 31 >> 3);
+  Result<AtomicFile> file = AtomicFile::create(folder / "big");
+  ASSERT_TRUE(file.value().write(data.data(), 10).ok());
+  ASSERT_TRUE(file.value().write(data.data() + 10, data.size() - 10).ok());
+  EXPECT_EQ(file.value().written(), data.size());
+  ASSERT_TRUE(file.value().commit().ok());
+  EXPECT_EQ(content_of(folder / "big"), data);
+}
+
+TEST(AtomicFileTest, AMovedFileIsCommittedOnce) {
+  const TempFolder folder;
+  Result<AtomicFile> file = AtomicFile::create(folder / "out");
+  {
+    AtomicFile moved = std::move(file).value();
+    ASSERT_TRUE(moved.write("x", 1).ok());
+    ASSERT_TRUE(moved.commit().ok());
+  }
+  EXPECT_EQ(content_of(folder / "out"), "x");
+}
+
+TEST(AtomicFileTest, UnwritableFolderIsNamed) {
+  const Result<AtomicFile> file = AtomicFile::create("/nowhere/at/all.bin");
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().code(), Code::kIo);
+  EXPECT_NE(file.status().message().find("/nowhere/at/all.bin"), std::string::npos);
+}
+
+TEST(AtomicFileTest, InterruptRemovesWhatIsUnfinished) {
+  const TempFolder folder;
+  Result<AtomicFile> file = AtomicFile::create(folder / "out");
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(folder.names().size(), 1u);
+  remove_unfinished_files();
+  EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(ListFilesTest, DigitRunsCompareAsNumbers) {
+  const TempFolder folder;
+  for (const char* name : {"img10.npy", "img9.npy", "a.npy", "img009.npy", "img1_2.npy", "img1_10.npy", "b.txt"}) folder.write(name, "");
+  folder.write("img0.npy/inner.npy", "");  // a folder with such a name is no file
+  const std::vector<std::string> found = list_files(folder.path(), ".npy").value();
+  EXPECT_EQ(found, (std::vector<std::string>{"a.npy", "img1_2.npy", "img1_10.npy", "img009.npy", "img9.npy", "img10.npy"}));
+  EXPECT_EQ(list_folders(folder.path()).value(), std::vector<std::string>{"img0.npy"});
+}
+
+TEST(ListFilesTest, OrderDoesNotDependOnTheOrderOfCreation) {
+  std::vector<std::string> names = {"0.npy", "00.npy", "1.npy", "01.npy", "x1y2", "x01y2", "x1y02", "x", "99999999999999999999", "3"};
+  std::vector<std::string> first;
+  std::sort(names.begin(), names.end());
+  for (int i = 0; i < 40; ++i) {
+    const TempFolder folder;
+    for (const std::string& name : names) folder.write(name, "");
+    const std::vector<std::string> found = list_files(folder.path(), "").value();
+    if (i == 0) first = found;
+    EXPECT_EQ(found, first);
+    std::next_permutation(names.begin(), names.end());
+  }
+}
+
+TEST(ListFilesTest, MissingFolderIsBadData) {
+  EXPECT_EQ(list_files("/nowhere", ".npy").status().code(), Code::kBadData);
+  EXPECT_EQ(list_folders("/nowhere").status().code(), Code::kBadData);
+}
+
+TEST(FileSystemTest, ReadsAndMapsWholeFiles) {
+  const TempFolder folder;
+  const std::string path = folder.write("a", "text\n"), empty = folder.write("empty", "");
+  EXPECT_EQ(read_text_file(path).value(), "text\n");
+  EXPECT_EQ(read_text_file(path, 3).status().code(), Code::kResource);
+  EXPECT_EQ(read_text_file(folder / "none").status().code(), Code::kIo);
+  const auto mapped = MappedFile::open(path).value();
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(mapped->data()), mapped->size()), "text\n");
+  EXPECT_EQ(MappedFile::open(empty).value()->size(), 0u);
+  EXPECT_EQ(MappedFile::open(folder.path()).status().code(), Code::kIo);
+}
+
+TEST(FileSystemTest, TellsFilesFromFolders) {
+  const TempFolder folder;
+  const std::string path = folder.write("a", "");
+  EXPECT_TRUE(file_exists(path));
+  EXPECT_FALSE(file_exists(folder.path()));
+  EXPECT_TRUE(is_folder(folder.path()));
+  EXPECT_FALSE(is_folder(path));
+}
+
+}  // namespace
+}  // namespace quarkq

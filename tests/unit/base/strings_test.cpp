@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Text helpers and name suggestions.
+#include "base/strings.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/suggest.h"
+
+namespace quarkq {
+namespace {
+
+TEST(StringsTest, CatPrintsItsArgumentsInOrder) {
+  EXPECT_EQ(cat("a", 1, 'c', 2.5, std::string("d")), "a1c2.5d");
+}
+
+TEST(StringsTest, JoinAndSplit) {
+  EXPECT_EQ(join(std::vector<std::string>{"a", "b", "c"}, ", "), "a, b, c");
+  EXPECT_EQ(join(std::vector<int>{7}, ", "), "7");
+  EXPECT_EQ(join(std::vector<int>{}, ", "), "");
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
+  EXPECT_EQ(split("x,", ','), (std::vector<std::string>{"x", ""}));
+}
+
+TEST(StringsTest, ShapesShowUnknownDimensions) {
+  EXPECT_EQ(shape_text({1, 3, -1, 224}), "[1,3,?,224]");
+  EXPECT_EQ(shape_text({}), "[]");
+}
+
+TEST(StringsTest, BytesAreForPeople) {
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(812), "812 B");
+  EXPECT_EQ(bytes_text(1000), "1.0 kB");
+  EXPECT_EQ(bytes_text(3.44e6), "3.4 MB");
+  EXPECT_EQ(bytes_text(2e9), "2.0 GB");
+  EXPECT_EQ(bytes_text(5e15), "5000.0 TB");
+}
+
+TEST(SuggestTest, FindsTheNearestName) {
+  const std::vector<std::string> names = {"quantize", "run", "evaluate", "inspect"};
+  EXPECT_EQ(nearest_name("quantise", names), "quantize");
+  EXPECT_EQ(nearest_name("QUANTIZE", names), "quantize");  // case is ignored
+  EXPECT_EQ(nearest_name("evalaute", names), "evaluate");
+  EXPECT_EQ(nearest_name("ru", names), "run");
+  EXPECT_EQ(nearest_name("banana", names), "");
+  EXPECT_EQ(nearest_name("run", {}), "");
+}
+
+TEST(SuggestTest, TheFirstOfEquallyNearNamesWins) { EXPECT_EQ(nearest_name("A8W9", {"A8W8", "A8W4"}), "A8W8"); }
+
+TEST(SuggestTest, SaysNothingWithoutAGuess) {
+  EXPECT_EQ(did_you_mean("insepct", {"inspect"}), ", did you mean inspect?");
+  EXPECT_EQ(did_you_mean("zzzzzz", {"inspect"}), "");
+}
+
+TEST(StatusTest, CodesHaveTheirExitCodes) {
+  const std::pair<Code, int> rows[] = {{Code::kOk, 0},           {Code::kInternal, 1},      {Code::kIo, 1},
+                                       {Code::kInvalidArgument, 2}, {Code::kUnsupported, 3}, {Code::kCorruptModel, 3},
+                                       {Code::kBadData, 4},      {Code::kQualityGate, 5},   {Code::kNpuLimit, 6},
+                                       {Code::kResource, 7},     {Code::kInterrupted, 130}};
+  for (const auto& [code, number] : rows) EXPECT_EQ(exit_code(code), number);
+}
+
+TEST(StatusTest, ContextIsPutInFront) {
+  EXPECT_EQ(bad_data("x is wrong").context("file f").message(), "file f: x is wrong");
+  EXPECT_TRUE(Status().context("file f").message().empty());
+  EXPECT_EQ(Result<int>(bad_data("no")).context("here").status().message(), "here: no");
+  EXPECT_EQ(Result<int>(3).context("here").value(), 3);
+}
+
+}  // namespace
+}  // namespace quarkq
