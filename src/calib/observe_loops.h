@@ -14,22 +14,26 @@ struct Extremes {
   float max = 0;
   int64_t finite = 0;
   int64_t not_finite = 0;
+  uint32_t smallest = 0xFFFFFFFF;  ///< bits of the smallest magnitude above zero; all ones when there is none
 };
 
-/// Counts of one (sign, exponent) row: index is the 9 leading mantissa bits.
-constexpr int kMantissaBits = 9;
-constexpr int kBinsPerRow = 1 << kMantissaBits;
-constexpr int kRows = 512;  ///< sign and 8 exponent bits
-struct BinRow {
-  uint32_t count[kBinsPerRow];
+/// A bin is a magnitude cut to its exponent and 9 leading mantissa bits: its number is bits >> kBinShift.
+constexpr int kBinShift = 14;
+constexpr int kMantissaBits = 23 - kBinShift;
+
+/// Where the bins of one table lie: positive magnitudes from bin `first` on, `count` of them, then the negative ones, then
+/// kZeroPlaces places that stand for nothing.
+struct BinRange {
+  uint32_t first = 0;
+  uint32_t count = 0;
+  static constexpr uint32_t kZeroPlaces = 16;
+  size_t table_size() const { return 2 * static_cast<size_t>(count) + kZeroPlaces; }
 };
 
 QQ_DECLARE_ISA(
     Extremes find_extremes(const float* values, int64_t count);
-    /// Adds each value to its bin. `rows` has kRows entries; rows that occur must not be null. Zeros are not binned: their
-    /// number is returned. REQUIRES: all values finite.
-    int64_t count_bins(const float* values, int64_t count, BinRow* const* rows);
-    /// Marks in used[kRows] the rows that the values fall into.
-    void find_rows(const float* values, int64_t count, uint8_t* used);)
+    /// Adds each value to its bin in `table`. Returns the number of zeros, which have no bin.
+    /// REQUIRES: all values finite, their bins inside `range`.
+    int64_t count_bins(const float* values, int64_t count, const BinRange& range, uint32_t* table);)
 
 }  // namespace quarkq::calib

@@ -4,8 +4,6 @@
 // so order, batching and threads cannot change it (design section 6).
 #pragma once
 
-#include <array>
-#include <memory>
 #include <vector>
 
 #include "calib/observe_loops.h"
@@ -36,17 +34,18 @@ class ValueStatistics {
   std::vector<WeightedValue> bins() const;
 
  private:
-  using Rows = std::array<std::unique_ptr<BinRow>, kRows>;
-  void count_finite(const float* values, int64_t count);
-  void empty_rows();
+  void count_finite(const float* values, int64_t count, const Extremes& found);
+  void widen(const Extremes& found);
+  void empty_tables();
 
   bool with_bins_;
   uint64_t count_ = 0, not_finite_ = 0, zeros_ = 0;
   numeric::Range extremes_;
   std::vector<numeric::Range> samples_;
-  std::vector<Rows> rows_;  ///< one per thread
-  uint64_t pending_ = 0;    ///< values counted since the 32-bit counters were emptied
-  std::array<std::unique_ptr<std::array<uint64_t, kBinsPerRow>>, kRows> totals_;
+  BinRange range_;                              ///< bins that the tables have room for
+  std::vector<std::vector<uint32_t>> tables_;   ///< one per thread
+  uint64_t pending_ = 0;                        ///< values counted since the 32-bit tables were emptied
+  std::vector<uint64_t> totals_;                ///< 2 * range_.count entries, once the tables were emptied
 };
 
 }  // namespace quarkq::calib

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "exec/session.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
 namespace quarkq::exec {
@@ -49,10 +47,6 @@ size_t Session::arena_bytes() const {
   size_t most = 0;
   for (const Entry& entry : programs_) most = std::max(most, entry.program->arena_bytes());
   return most;
-}
-
-void set_threads(int threads) {
-  if (threads > 0) omp_set_num_threads(threads);
 }
 
 }  // namespace quarkq::exec

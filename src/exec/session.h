@@ -38,7 +38,4 @@ class Session {
   std::list<Entry> programs_;  ///< most recently used first, at most kMaxPrograms
 };
 
-/// Threads that kernels use from now on; 0 leaves it to OpenMP (all cores).
-void set_threads(int threads);
-
 }  // namespace quarkq::exec

@@ -11,6 +11,7 @@
 #include "config/quant_config.h"
 #include "config/resolve.h"
 #include "exec/session.h"
+#include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"

@@ -8,6 +8,7 @@
 #include "calib/data_reader.h"
 #include "calib/npy.h"
 #include "exec/session.h"
+#include "exec/threads.h"
 #include "onnx_io/load.h"
 #include "pipeline/runner.h"
 

@@ -24,7 +24,7 @@ void on_interrupt(int) {
 }  // namespace
 
 void add_compute_options(CLI::App& app, ComputeOptions& options) {
-  app.add_option("--threads", options.threads, "Threads; 0 takes all cores")->check(CLI::Range(0, 1024));
+  app.add_option("--threads", options.threads, "Threads; 0 (the default) takes the cores that are free")->check(CLI::Range(0, 1024));
   app.add_option("--isa", options.isa, "Instruction set: sse41, avx2, avx512 or native");
 }
 
