@@ -88,6 +88,7 @@ class Compiler {
 
   // finish.cpp
   Result<Program> finish();
+  Status bind_fetches();
   void plan_slots(std::vector<int>& root, std::vector<int>& last);
 
   const ir::Graph& graph_;

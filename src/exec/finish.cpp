@@ -37,7 +37,7 @@ void Compiler::plan_slots(std::vector<int>& root, std::vector<int>& last) {
   }
 }
 
-Result<Program> Compiler::finish() {
+Status Compiler::bind_fetches() {
   program_.results_.resize(request_.fetches.size());
   program_.dynamic_values_.resize(program_.dynamic_steps_.empty() ? 0 : graph_.value_count());
   for (size_t i = 0; i < request_.fetches.size(); ++i) {
@@ -55,6 +55,11 @@ Result<Program> Compiler::finish() {
     program_.fetch_slots_[i] = slot_in(value, Layout::kPlain, static_cast<int64_t>(held(value).dims.size()));
     program_.results_[i] = ir::Tensor::allocate(held(value).type, held(value).dims);
   }
+  return Status();
+}
+
+Result<Program> Compiler::finish() {
+  QQ_RETURN_IF_ERROR(bind_fetches());
   std::vector<int> root(slots_.size()), last(slots_.size(), -1);
   plan_slots(root, last);
 

@@ -91,7 +91,7 @@ TEST(ResolveTest, OffValuesAreTaken) {
 TEST(ResolveTest, InertSettingsAreNoticed) {
   Diagnostics diagnostics;
   ASSERT_TRUE(
-      resolve_text("preset: XINT8\nextra_options: {CalibOptimizeDisk: true, UseUnsignedReLU: true, TmpDir: /tmp}\n"
+      resolve_text("preset: XINT8\nextra_options: {CalibOptimizeDisk: true, UseUnsignedReLU: true, TmpDir: scratch}\n"
                    "quant_config: {execution_providers: [X]}",
                    diagnostics)
           .ok());

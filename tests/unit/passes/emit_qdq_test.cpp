@@ -134,11 +134,15 @@ TEST(EmitQdqTest, DedicatedPairsAreNumberedPerReader) {
   EXPECT_NE(made.named("y_QuantizeLinear"), nullptr);  // one reader: the ordinary names
 }
 
-TEST(EmitQdqTest, SixteenBitTypesUseTheirDomain) {
-  const std::string body = "g (float[2] x) => (float[2] y) { y = Sigmoid (x) }";
-  EXPECT_EQ(Inserted(body, {}, "XINT8").bench.node("QuantizeLinear").domain, "");
-  EXPECT_EQ(Inserted(body).bench.node("QuantizeLinear").domain, "");
-  EXPECT_EQ(Inserted(body, {"UseQDQContribOps=true"}).bench.node("QuantizeLinear").domain, "com.microsoft");
+TEST(EmitQdqTest, DomainsFollowTheQuantizer) {
+  const std::string body = "g (float[2] x) => (float[2] y) { y = Sigmoid (x) }", min_max = "calibrate_method=CalibrationMethod.MinMax";
+  const auto domain = [&](const char* preset, const std::vector<std::string>& sets) {
+    return Inserted(body, sets, preset).bench.node("QuantizeLinear").domain;
+  };
+  EXPECT_EQ(domain("XINT8", {}), "");                   // the NPU-CNN quantizer: always standard
+  EXPECT_EQ(domain("S8S8_AAWS", {min_max}), "");        // the CPU quantizer: standard unless asked
+  EXPECT_EQ(domain("S8S8_AAWS", {min_max, "UseQDQContribOps=true"}), "com.microsoft");
+  EXPECT_EQ(domain("A8W8", {}), "com.microsoft");       // the extended quantizer
 }
 
 TEST(EmitQdqTest, TheWrittenModelRunsCloseToTheFloatOne) {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// inspect(): what it tells of float models, of pairs, stored constants and block formats, whoever wrote them.
+#include "quarkq/inspect.h"
+
+#include <nlohmann/json.hpp>
+
+#include "onnx_io/save.h"
+#include "pipeline/inspect_quantized.h"
+#include "unit/base/temp_folder.h"
+#include "unit/passes/pass_support.h"
+
+namespace quarkq {
+namespace {
+
+InspectReport inspected(const ir::Model& model) {
+  const test::TempFolder folder;
+  const std::string path = folder / "m.onnx";
+  EXPECT_TRUE(onnx_io::save(model, path).ok());
+  const Result<InspectReport> report = inspect(path);
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  return report.ok() ? report.value() : InspectReport{};
+}
+
+TEST(InspectTest, TellsWhatAFloatModelIs) {
+  ir::Model model = test::model_of("g (float[N, 3] x, int64[2] s) => (float[M, K] y) <float[3] w = {1, 2, 3}> "
+                                   "{ a = Add (x, w) b = Relu (a) c = Relu (b) y = Reshape (c, s) }");
+  model.producer_name = "someone";
+  model.producer_version = "1.2";
+  const InspectReport report = inspected(model);
+  EXPECT_EQ(report.ir_version, 8);
+  EXPECT_EQ(report.opsets, (std::vector<std::pair<std::string, int64_t>>{{"ai.onnx", 17}}));
+  EXPECT_EQ(report.producer_name, "someone");
+  ASSERT_EQ(report.inputs.size(), 2u);
+  EXPECT_EQ(report.inputs[0].type, "FLOAT[N,3]");
+  EXPECT_EQ(report.inputs[1].type, "INT64[2]");
+  EXPECT_EQ(report.outputs[0].name, "y");
+  EXPECT_EQ(report.ops, (std::map<std::string, int>{{"Add", 1}, {"Relu", 2}, {"Reshape", 1}}));
+  EXPECT_EQ(report.nodes, 4u);
+  EXPECT_EQ(report.parameter_tensors, 1u);
+  EXPECT_EQ(report.parameters, 3u);
+  EXPECT_EQ(report.parameter_bytes, 12u);
+  EXPECT_GT(report.file_bytes, 12u);
+  EXPECT_TRUE(report.quantized.empty());
+  EXPECT_TRUE(report.qdq_domains.empty());
+}
+
+constexpr const char* kQuantized = R"(g (float[1, 2] x) => (float[1, 2] y)
+  <float s = {0.25}, uint8 z = {128}, float odd = {0.3}, int8[2, 2] w = {1, 2, 3, 4}, float[2] ws = {0.5, 0.125},
+   int8[2] wz = {0, 0}, int32[2] b = {7, 8}, float bs = {0.01}, int32 bz = {0}> {
+    xq = QuantizeLinear (x, s, z)
+    xd = DequantizeLinear (xq, s, z)
+    wd = DequantizeLinear <axis = 0> (w, ws, wz)
+    bd = DequantizeLinear (b, bs, bz)
+    h = Gemm (xd, wd, bd)
+    hq = QuantizeLinear (h, odd, z)
+    hd = DequantizeLinear (hq, odd, z)
+    hq2 = QuantizeLinear (h, odd, z)
+    hd2 = DequantizeLinear (hq2, odd, z)
+    y = Add (hd, hd2)
+  })";
+
+TEST(InspectTest, GroupsQuantizedTensorsByKindAndType) {
+  const InspectReport report = inspected(test::model_of(kQuantized));
+  ASSERT_EQ(report.quantized.size(), 3u);
+  const QuantizedGroup& activations = report.quantized[0];
+  EXPECT_EQ(activations.kind + " " + activations.type, "activation UINT8");
+  EXPECT_EQ(activations.tensors, 2u);  // h has two pairs
+  EXPECT_EQ(activations.power_of_two, 1u);
+  EXPECT_EQ(activations.min_position, 2);
+  EXPECT_EQ(activations.max_position, 2);
+  const QuantizedGroup& biases = report.quantized[1];
+  EXPECT_EQ(biases.kind + " " + biases.type, "stored INT32");
+  EXPECT_EQ(biases.power_of_two, 0u);
+  const QuantizedGroup& weights = report.quantized[2];
+  EXPECT_EQ(weights.kind + " " + weights.type, "stored INT8");
+  EXPECT_EQ(weights.per_channel, 1u);
+  EXPECT_EQ(weights.min_position, 1);
+  EXPECT_EQ(weights.max_position, 3);
+  EXPECT_EQ(report.qdq_domains, (std::map<std::string, int>{{"ai.onnx", 8}}));
+}
+
+TEST(InspectTest, KnowsOtherDomainsAndBlockFormats) {
+  ir::Graph graph;
+  ir::GraphEdit edit(graph);
+  const ir::ValueId x = edit.add_value("x"), q = edit.add_value("q"), d = edit.add_value("d"), y = edit.add_value("y");
+  edit.add_graph_input(x);
+  edit.add_graph_output(y);
+  const ir::ValueId scale = edit.add_initializer("s", ir::Tensor::scalar(2.0f));
+  const ir::ValueId zero = edit.add_initializer("z", ir::Tensor::scalar<int16_t>(0));
+  edit.add_node({"ExtendedQuantizeLinear", "com.amd.quark", "", {x, scale, zero}, {q}});
+  edit.add_node({"ExtendedDequantizeLinear", "com.amd.quark", "", {q, scale, zero}, {d}});
+  edit.add_node({"BFPQuantizeDequantize", "com.amd.quark", "", {d}, {y}});
+  const std::vector<QuantizedGroup> groups = pipeline::find_quantized(graph);
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].type, "BFPQuantizeDequantize");
+  EXPECT_EQ(groups[0].with_scale, 0u);
+  EXPECT_EQ(groups[1].type, "INT16");
+  EXPECT_EQ(groups[1].min_position, -1);
+}
+
+TEST(InspectTest, CountsNestedGraphs) {
+  const InspectReport report = inspected(test::model_of(R"(g (bool c, float[2] x) => (float[2] y) {
+    y = If (c) <then_branch = t () => (float[2] a) { n = Neg (x) a = Relu (n) }, else_branch = e () => (float[2] b) { b = Identity (x) }>
+  })"));
+  EXPECT_EQ(report.nodes, 1u);
+  EXPECT_EQ(report.nested_nodes, 3u);
+}
+
+TEST(InspectTest, JsonHoldsTheReport) {
+  const auto parsed = nlohmann::ordered_json::parse(to_json(inspected(test::model_of(kQuantized))));
+  EXPECT_EQ(parsed.begin().key(), "quarkq");
+  EXPECT_EQ(parsed["is_quantized"], true);
+  EXPECT_EQ(parsed["quantized"][0]["positions"], (std::vector<int>{2, 2}));
+  EXPECT_TRUE(parsed["quantized"][1]["positions"].is_null());
+  EXPECT_EQ(parsed["parameters"]["tensors"], 9);
+}
+
+TEST(InspectTest, MissingModelIsAnInvalidArgument) {
+  EXPECT_EQ(inspect("/nowhere/m.onnx").status().code(), Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace quarkq
