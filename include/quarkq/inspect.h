@@ -23,9 +23,9 @@ struct QuantizedGroup {
   std::string kind;  ///< "activation", or "stored" for constants
   std::string type;  ///< of the integers, "INT8"; of block formats the operator's name
   size_t tensors = 0;
-  size_t per_channel = 0;   ///< of them with a scale per channel
-  size_t with_scale = 0;    ///< of them with a constant scale; block formats have none
-  size_t power_of_two = 0;  ///< of them with scales that are all powers of two
+  size_t per_channel = 0;                  ///< of them with a scale per channel
+  size_t with_scale = 0;                   ///< of them with a constant scale; block formats have none
+  size_t power_of_two = 0;                 ///< of them with scales that are all powers of two
   int min_position = 0, max_position = 0;  ///< those scales are 2^-position; meaningful when power_of_two > 0
 };
 
@@ -42,8 +42,8 @@ struct InspectReport {
   size_t parameter_tensors = 0;    ///< initializers, those of nested graphs included
   uint64_t parameters = 0;         ///< their elements
   uint64_t parameter_bytes = 0;
-  std::vector<QuantizedGroup> quantized;    ///< by kind, then type; empty for a float model
-  std::map<std::string, int> qdq_domains;   ///< domain ("ai.onnx" for the standard one) -> quantizing nodes in it
+  std::vector<QuantizedGroup> quantized;   ///< by kind, then type; empty for a float model
+  std::map<std::string, int> qdq_domains;  ///< domain ("ai.onnx" for the standard one) -> quantizing nodes in it
 };
 
 /// Reads the model at `path`; nothing is run. Fails as loading does: kInvalidArgument, kCorruptModel, kUnsupported.

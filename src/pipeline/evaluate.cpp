@@ -36,14 +36,15 @@ PairMetrics compare_as_reference(std::vector<double> baseline, std::vector<doubl
   for (double& value : quantized) value = to_float32(value);
   PairMetrics metrics;
   const bool no_angle = is_zero(baseline) || is_zero(quantized);
-  metrics.cosine = no_angle ? std::numeric_limits<double>::quiet_NaN() : to_float32(pipeline::cosine(baseline, quantized));
+  metrics.cosine =
+      no_angle ? std::numeric_limits<double>::quiet_NaN() : to_float32(pipeline::cosine(baseline, quantized));
   metrics.l2 = to_float32(pipeline::l2_distance(baseline, quantized));
   metrics.psnr = pipeline::psnr_db(baseline, quantized, pipeline::Peak::kSigned);
   double peak = baseline[0];
   for (const double value : baseline) peak = value > peak ? value : peak;
   if (peak > 0 && metrics.l2 > 0) metrics.psnr = to_float32(metrics.psnr);
-  metrics.ssim = to_float32(
-      pipeline::ssim(baseline, quantized, pipeline::split_images(dims), pipeline::WindowMoments::kRaw));
+  metrics.ssim =
+      to_float32(pipeline::ssim(baseline, quantized, pipeline::split_images(dims), pipeline::WindowMoments::kRaw));
   return metrics;
 }
 

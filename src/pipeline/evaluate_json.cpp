@@ -30,8 +30,11 @@ std::string to_json(const EvaluateReport& report) {
   json["min_ssim"] = number(report.min_ssim);
   json["pairs"] = Json::array();
   for (const PairMetrics& pair : report.pairs) {
-    json["pairs"].push_back({{"file", pair.file}, {"cosine", number(pair.cosine)}, {"l2", number(pair.l2)},
-                             {"psnr", number(pair.psnr)}, {"ssim", number(pair.ssim)}});
+    json["pairs"].push_back({{"file", pair.file},
+                             {"cosine", number(pair.cosine)},
+                             {"l2", number(pair.l2)},
+                             {"psnr", number(pair.psnr)},
+                             {"ssim", number(pair.ssim)}});
   }
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }

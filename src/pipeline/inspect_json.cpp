@@ -43,7 +43,8 @@ std::string to_json(const InspectReport& report) {
   json["nodes"] = report.nodes;
   json["nested_nodes"] = report.nested_nodes;
   json["ops"] = report.ops;
-  json["parameters"] = {{"tensors", report.parameter_tensors}, {"elements", report.parameters}, {"bytes", report.parameter_bytes}};
+  json["parameters"] = {
+      {"tensors", report.parameter_tensors}, {"elements", report.parameters}, {"bytes", report.parameter_bytes}};
   json["is_quantized"] = !report.qdq_domains.empty();
   json["quantized"] = Json::array();
   for (const QuantizedGroup& group : report.quantized) json["quantized"].push_back(group_json(group));

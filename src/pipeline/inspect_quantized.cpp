@@ -14,9 +14,9 @@ enum class Part { kNone, kQuantize, kDequantize, kBoth };
 /// By operator name alone: com.microsoft and the custom domains use the same names.
 Part part_of(const ir::Node& node) {
   static const std::pair<const char*, Part> kParts[] = {
-      {"QuantizeLinear", Part::kQuantize},           {"DequantizeLinear", Part::kDequantize},
-      {"ExtendedQuantizeLinear", Part::kQuantize},   {"ExtendedDequantizeLinear", Part::kDequantize},
-      {"BFPQuantizeDequantize", Part::kBoth},        {"MXQuantizeDequantize", Part::kBoth},
+      {"QuantizeLinear", Part::kQuantize},         {"DequantizeLinear", Part::kDequantize},
+      {"ExtendedQuantizeLinear", Part::kQuantize}, {"ExtendedDequantizeLinear", Part::kDequantize},
+      {"BFPQuantizeDequantize", Part::kBoth},      {"MXQuantizeDequantize", Part::kBoth},
   };
   for (const auto& [op, part] : kParts) {
     if (node.op == op) return part;

@@ -27,12 +27,14 @@ Result<std::vector<std::string>> result_names(const std::string& folder) {
 
 }  // namespace
 
-Result<std::vector<ResultPair>> find_result_pairs(const std::string& baseline_folder, const std::string& quantized_folder) {
+Result<std::vector<ResultPair>> find_result_pairs(const std::string& baseline_folder,
+                                                  const std::string& quantized_folder) {
   for (const std::string& folder : {baseline_folder, quantized_folder}) {
     if (!is_folder(folder)) return bad_data(folder, ": no such folder");
   }
   QQ_TRY(const std::vector<std::string> names, result_names(baseline_folder));
-  if (names.empty()) return bad_data(baseline_folder, ": no results to compare, .npy files are needed here or one folder deeper");
+  if (names.empty())
+    return bad_data(baseline_folder, ": no results to compare, .npy files are needed here or one folder deeper");
   std::vector<ResultPair> pairs;
   for (const std::string& name : names) {
     ResultPair pair{name, in_folder(baseline_folder, name), in_folder(quantized_folder, name)};
@@ -51,7 +53,8 @@ Result<ResultArrays> read_result_pair(const ResultPair& pair) {
     return bad_data(pair.quantized_path, ": shape ", shape_text(quantized.dims()), ", ", pair.baseline_path, " has ",
                     shape_text(baseline.dims()));
   }
-  if (baseline.size() == 0) return bad_data(pair.baseline_path, ": holds no values, shape ", shape_text(baseline.dims()));
+  if (baseline.size() == 0)
+    return bad_data(pair.baseline_path, ": holds no values, shape ", shape_text(baseline.dims()));
   return ResultArrays{std::move(baseline), std::move(quantized)};
 }
 

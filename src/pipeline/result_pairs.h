@@ -16,9 +16,10 @@ struct ResultPair {
   std::string baseline_path, quantized_path;
 };
 
-/// The pairs, sorted by folder and file name: DIR/*.npy, or DIR/<output>/*.npy when the baseline folder itself has none.
-/// Fails with kBadData when a folder or a file is missing, or when there is nothing to pair.
-Result<std::vector<ResultPair>> find_result_pairs(const std::string& baseline_folder, const std::string& quantized_folder);
+/// The pairs, sorted by folder and file name: DIR/*.npy, or DIR/<output>/*.npy when the baseline folder itself has
+/// none. Fails with kBadData when a folder or a file is missing, or when there is nothing to pair.
+Result<std::vector<ResultPair>> find_result_pairs(const std::string& baseline_folder,
+                                                  const std::string& quantized_folder);
 
 /// Both arrays of a pair. Fails with kBadData when one cannot be read, is empty, or when their shapes differ.
 struct ResultArrays {

@@ -16,7 +16,8 @@ Kernel gaussian() {
   constexpr double kSigma = 1.5;
   Kernel kernel{};
   double sum = 0;
-  for (int i = -kRadius; i <= kRadius; ++i) sum += kernel[static_cast<size_t>(i + kRadius)] = std::exp(-i * i / (2 * kSigma * kSigma));
+  for (int i = -kRadius; i <= kRadius; ++i)
+    sum += kernel[static_cast<size_t>(i + kRadius)] = std::exp(-i * i / (2 * kSigma * kSigma));
   for (double& weight : kernel) weight /= sum;
   return kernel;
 }

@@ -24,8 +24,8 @@ enum class WindowMoments {
   kRaw,      ///< E[xy]: what the reference computes
 };
 
-/// Mean of the similarity map over all pixels of all images, 1 for equal arrays. Constants are those of values between 0
-/// and 255. REQUIRES: sizes as `split` says, not empty.
+/// Mean of the similarity map over all pixels of all images, 1 for equal arrays. Constants are those of values between
+/// 0 and 255. REQUIRES: sizes as `split` says, not empty.
 double ssim(std::span<const double> a, std::span<const double> b, const ImageSplit& split, WindowMoments moments);
 
 }  // namespace quarkq::pipeline

@@ -29,7 +29,8 @@ std::string decimal(double value) {
   const double magnitude = std::abs(value);
   const bool plain = magnitude == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
   char text[64];
-  const auto end = std::to_chars(text, text + sizeof text, value, plain ? std::chars_format::fixed : std::chars_format::scientific);
+  const auto end =
+      std::to_chars(text, text + sizeof text, value, plain ? std::chars_format::fixed : std::chars_format::scientific);
   std::string result(text, end.ptr);
   if (plain && result.find('.') == std::string::npos) result += ".0";
   return result;
@@ -37,10 +38,14 @@ std::string decimal(double value) {
 
 void print_aggregates(const EvaluateReport& report) {
   const std::pair<const char*, double> lines[] = {
-      {"Mean cos similarity", report.mean_cosine}, {"Min cos similarity", report.min_cosine},
-      {"Mean l2 distance", report.mean_l2},        {"Max l2 distance", report.max_l2},
-      {"Mean psnr", report.mean_psnr},             {"Min psnr", report.min_psnr},
-      {"Mean ssim", report.mean_ssim},             {"Min ssim", report.min_ssim},
+      {"Mean cos similarity", report.mean_cosine},
+      {"Min cos similarity", report.min_cosine},
+      {"Mean l2 distance", report.mean_l2},
+      {"Max l2 distance", report.max_l2},
+      {"Mean psnr", report.mean_psnr},
+      {"Min psnr", report.min_psnr},
+      {"Mean ssim", report.mean_ssim},
+      {"Min ssim", report.min_ssim},
   };
   for (const auto& [name, value] : lines) std::printf("%s: %s\n", name, decimal(value).c_str());
 }
@@ -56,11 +61,13 @@ Status check_required(const EvaluateArgs& args, const EvaluateReport& report) {
   std::vector<std::string> missed;
   auto at_least = [&](const char* name, double found, const std::optional<double>& required) {
     // Written so that NaN misses.
-    if (required && !(found >= *required)) missed.push_back(cat(name, " is ", decimal(found), ", required is at least ", decimal(*required)));
+    if (required && !(found >= *required))
+      missed.push_back(cat(name, " is ", decimal(found), ", required is at least ", decimal(*required)));
   };
   at_least("min cos similarity", report.min_cosine, args.min_cosine);
   if (args.max_l2 && !(report.max_l2 <= *args.max_l2)) {
-    missed.push_back(cat("max l2 distance is ", decimal(report.max_l2), ", required is at most ", decimal(*args.max_l2)));
+    missed.push_back(
+        cat("max l2 distance is ", decimal(report.max_l2), ", required is at most ", decimal(*args.max_l2)));
   }
   at_least("min psnr", report.min_psnr, args.min_psnr);
   at_least("min ssim", report.min_ssim, args.min_ssim);
@@ -75,7 +82,8 @@ Status assign_folders(EvaluateArgs& args) {
     if (place->empty() && next < args.folders.size()) *place = args.folders[next++];
   }
   if (args.request.baseline_folder.empty() || args.request.quantized_folder.empty()) {
-    return invalid_argument("evaluate: two folders are needed, --baseline_results_folder and --quantized_results_folder");
+    return invalid_argument(
+        "evaluate: two folders are needed, --baseline_results_folder and --quantized_results_folder");
   }
   if (next == args.folders.size()) return Status();
   return invalid_argument("evaluate: ", args.folders[next], " is one folder too many");
@@ -104,8 +112,10 @@ Status run_evaluate(EvaluateArgs& args) {
 
 Run setup_evaluate(CLI::App& app) {
   auto args = std::make_shared<EvaluateArgs>();
-  app.add_option("--baseline_results_folder,--baseline", args->request.baseline_folder, "Results of the float model: DIR/*.npy, or DIR/<output>/*.npy");
-  app.add_option("--quantized_results_folder,--quantized", args->request.quantized_folder, "Results of the quantized model, same names");
+  app.add_option("--baseline_results_folder,--baseline", args->request.baseline_folder,
+                 "Results of the float model: DIR/*.npy, or DIR/<output>/*.npy");
+  app.add_option("--quantized_results_folder,--quantized", args->request.quantized_folder,
+                 "Results of the quantized model, same names");
   app.add_option("FOLDERS", args->folders, "The two folders without flags: baseline, then quantized")->expected(0, 2);
   app.add_option("--min-cos", args->min_cosine, "Fail (exit 5) when the smallest cosine is below this");
   app.add_option("--max-l2", args->max_l2, "Fail (exit 5) when the largest distance is above this");

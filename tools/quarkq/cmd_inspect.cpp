@@ -14,7 +14,9 @@ struct InspectArgs {
   bool json = false;
 };
 
-void print_line(const std::string& label, const std::string& text) { std::printf("%-11s %s\n", label.c_str(), text.c_str()); }
+void print_line(const std::string& label, const std::string& text) {
+  std::printf("%-11s %s\n", label.c_str(), text.c_str());
+}
 
 void print_values(const char* label, const std::vector<InspectValue>& values) {
   for (const InspectValue& value : values) {
@@ -47,7 +49,8 @@ void print_quantized(const InspectReport& report) {
 }
 
 void print_text(const InspectReport& report) {
-  print_line("model", cat(report.path, ", ", bytes_text(static_cast<double>(report.file_bytes)), ", IR ", report.ir_version));
+  print_line("model",
+             cat(report.path, ", ", bytes_text(static_cast<double>(report.file_bytes)), ", IR ", report.ir_version));
   std::vector<std::string> opsets, ops;
   for (const auto& [domain, version] : report.opsets) opsets.push_back(cat(domain, " ", version));
   for (const auto& [op, count] : report.ops) ops.push_back(cat(count, " x ", op));
@@ -56,7 +59,8 @@ void print_text(const InspectReport& report) {
                              report.producer_version.empty() ? "" : " ", report.producer_version));
   print_values("inputs", report.inputs);
   print_values("outputs", report.outputs);
-  print_line("nodes", cat(report.nodes, report.nested_nodes == 0 ? "" : cat(", and ", report.nested_nodes, " in nested graphs")));
+  print_line("nodes", cat(report.nodes,
+                          report.nested_nodes == 0 ? "" : cat(", and ", report.nested_nodes, " in nested graphs")));
   print_line("operators", ops.empty() ? "none" : join(ops, ", "));
   print_line("parameters", cat(report.parameters, " in ", report.parameter_tensors, " tensors, ",
                                bytes_text(static_cast<double>(report.parameter_bytes))));

@@ -86,15 +86,18 @@ TEST(AtomicFileTest, InterruptRemovesWhatIsUnfinished) {
 
 TEST(ListFilesTest, DigitRunsCompareAsNumbers) {
   const TempFolder folder;
-  for (const char* name : {"img10.npy", "img9.npy", "a.npy", "img009.npy", "img1_2.npy", "img1_10.npy", "b.txt"}) folder.write(name, "");
+  for (const char* name : {"img10.npy", "img9.npy", "a.npy", "img009.npy", "img1_2.npy", "img1_10.npy", "b.txt"})
+    folder.write(name, "");
   folder.write("img0.npy/inner.npy", "");  // a folder with such a name is no file
   const std::vector<std::string> found = list_files(folder.path(), ".npy").value();
-  EXPECT_EQ(found, (std::vector<std::string>{"a.npy", "img1_2.npy", "img1_10.npy", "img009.npy", "img9.npy", "img10.npy"}));
+  EXPECT_EQ(found,
+            (std::vector<std::string>{"a.npy", "img1_2.npy", "img1_10.npy", "img009.npy", "img9.npy", "img10.npy"}));
   EXPECT_EQ(list_folders(folder.path()).value(), std::vector<std::string>{"img0.npy"});
 }
 
 TEST(ListFilesTest, OrderDoesNotDependOnTheOrderOfCreation) {
-  std::vector<std::string> names = {"0.npy", "00.npy", "1.npy", "01.npy", "x1y2", "x01y2", "x1y02", "x", "99999999999999999999", "3"};
+  std::vector<std::string> names = {
+      "0.npy", "00.npy", "1.npy", "01.npy", "x1y2", "x01y2", "x1y02", "x", "99999999999999999999", "3"};
   std::vector<std::string> first;
   std::sort(names.begin(), names.end());
   for (int i = 0; i < 40; ++i) {

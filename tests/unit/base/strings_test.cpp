@@ -10,9 +10,7 @@
 namespace quarkq {
 namespace {
 
-TEST(StringsTest, CatPrintsItsArgumentsInOrder) {
-  EXPECT_EQ(cat("a", 1, 'c', 2.5, std::string("d")), "a1c2.5d");
-}
+TEST(StringsTest, CatPrintsItsArgumentsInOrder) { EXPECT_EQ(cat("a", 1, 'c', 2.5, std::string("d")), "a1c2.5d"); }
 
 TEST(StringsTest, JoinAndSplit) {
   EXPECT_EQ(join(std::vector<std::string>{"a", "b", "c"}, ", "), "a, b, c");
@@ -55,10 +53,10 @@ TEST(SuggestTest, SaysNothingWithoutAGuess) {
 }
 
 TEST(StatusTest, CodesHaveTheirExitCodes) {
-  const std::pair<Code, int> rows[] = {{Code::kOk, 0},           {Code::kInternal, 1},      {Code::kIo, 1},
-                                       {Code::kInvalidArgument, 2}, {Code::kUnsupported, 3}, {Code::kCorruptModel, 3},
-                                       {Code::kBadData, 4},      {Code::kQualityGate, 5},   {Code::kNpuLimit, 6},
-                                       {Code::kResource, 7},     {Code::kInterrupted, 130}};
+  const std::pair<Code, int> rows[] = {
+      {Code::kOk, 0},          {Code::kInternal, 1},     {Code::kIo, 1},           {Code::kInvalidArgument, 2},
+      {Code::kUnsupported, 3}, {Code::kCorruptModel, 3}, {Code::kBadData, 4},      {Code::kQualityGate, 5},
+      {Code::kNpuLimit, 6},    {Code::kResource, 7},     {Code::kInterrupted, 130}};
   for (const auto& [code, number] : rows) EXPECT_EQ(exit_code(code), number);
 }
 

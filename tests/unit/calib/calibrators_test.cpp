@@ -70,8 +70,8 @@ TEST(CalibratorsTest, MinMaxRangesAreTheRecordedOnes) {
         EXPECT_TRUE(std::isfinite(found.min) && std::isfinite(found.max)) << item.config << " " << set;
         continue;
       }
-      EXPECT_EQ(found, wanted) << item.config << " " << set << ": found [" << found.min << ", " << found.max << "], recorded ["
-                               << wanted.min << ", " << wanted.max << "]";
+      EXPECT_EQ(found, wanted) << item.config << " " << set << ": found [" << found.min << ", " << found.max
+                               << "], recorded [" << wanted.min << ", " << wanted.max << "]";
     }
   }
 }
@@ -83,7 +83,8 @@ TEST(CalibratorsTest, InfinitiesAndNansStayOutOfTheRange) {
 }
 
 /// Squared error of storing `samples` with one scale: the figure that MinMSE minimizes.
-double error_of(const std::vector<std::vector<float>>& samples, float scale, numeric::IntegerRange limits, int32_t zero_point) {
+double error_of(const std::vector<std::vector<float>>& samples, float scale, numeric::IntegerRange limits,
+                int32_t zero_point) {
   double error = 0;
   for (const std::vector<float>& sample : samples) {
     for (const float value : sample) {
@@ -118,7 +119,8 @@ void expect_recorded_power(const Case& item, const std::string& set, const test:
     EXPECT_EQ(found_error, wanted_error) << label;
     return;
   }
-  EXPECT_EQ(found_scale, wanted_scale) << label << ": error " << found_error << ", with the recorded scale " << wanted_error;
+  EXPECT_EQ(found_scale, wanted_scale) << label << ": error " << found_error << ", with the recorded scale "
+                                       << wanted_error;
 }
 
 TEST(CalibratorsTest, MinMseScalesAreTheRecordedPowersOfTwo) {
@@ -150,7 +152,8 @@ TEST(CalibratorsTest, MinMseTakesTheBestOfItsCandidates) {
     for (float& value : values) value *= spread;
     const Range found = range_of(item, {values});
     const float scale = found.max / 127;
-    const float most = std::max(*std::max_element(values.begin(), values.end()), -*std::min_element(values.begin(), values.end()));
+    const float most =
+        std::max(*std::max_element(values.begin(), values.end()), -*std::min_element(values.begin(), values.end()));
     const int position = numeric::power_of_two_position(most / 127);
     double best = -1;
     for (int offset = -1; offset <= 3; ++offset) {

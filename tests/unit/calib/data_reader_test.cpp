@@ -15,7 +15,9 @@ namespace {
 using ir::Shape;
 using ir::Tensor;
 
-InputSpec input(const std::string& name, Shape dims, ElementType type = ElementType::kFloat) { return {name, type, true, std::move(dims)}; }
+InputSpec input(const std::string& name, Shape dims, ElementType type = ElementType::kFloat) {
+  return {name, type, true, std::move(dims)};
+}
 
 Tensor floats(const Shape& dims, float first = 0) {
   Tensor tensor = Tensor::zeros(ElementType::kFloat, dims);
@@ -120,8 +122,8 @@ TEST(NpyFolderTest, UnfitFilesAreNamedWithFoundAndWanted) {
 Result<Tensor> fit(const Tensor& tensor, const InputSpec& spec) { return fit_to_input(tensor, spec, "f.npy"); }
 
 TEST(FitToInputTest, ShapesAreBroughtInForm) {
-  EXPECT_EQ(fit(floats({12}), input("x", {1, 3, 4})).value().dims(), (Shape{1, 3, 4}));     // flat
-  EXPECT_EQ(fit(floats({3, 4}), input("x", {1, 3, 4})).value().dims(), (Shape{1, 3, 4}));   // batch dimension added
+  EXPECT_EQ(fit(floats({12}), input("x", {1, 3, 4})).value().dims(), (Shape{1, 3, 4}));    // flat
+  EXPECT_EQ(fit(floats({3, 4}), input("x", {1, 3, 4})).value().dims(), (Shape{1, 3, 4}));  // batch dimension added
   EXPECT_EQ(fit(floats({3, 4}), input("x", {-1, 3, 4})).value().dims(), (Shape{1, 3, 4}));
   EXPECT_EQ(fit(floats({5, 3, 4}), input("x", {-1, 3, 4})).value().dims(), (Shape{5, 3, 4}));
   EXPECT_EQ(fit(floats({7}), input("x", {-1})).value().dims(), (Shape{7}));
@@ -181,7 +183,8 @@ TEST(RandomReaderTest, NumbersAreTheRecordedOnes) {
   const test::Json& golden = test::golden_calibration()["random_data_reader"];
   expect_recorded(golden["no_range_shape_1x6"], {});
   RandomDataOptions options;
-  for (const auto& [name, range] : golden["range_shape_1x6"]["ranges"].items()) options.ranges[name] = {range[0], range[1]};
+  for (const auto& [name, range] : golden["range_shape_1x6"]["ranges"].items())
+    options.ranges[name] = {range[0], range[1]};
   expect_recorded(golden["range_shape_1x6"]["values"], options);
 }
 
@@ -212,9 +215,11 @@ TEST(RandomReaderTest, ShapesAndRangesMustNameEveryInput) {
 TEST(RandomReaderTest, GivenShapesWinUnlessADimensionIsOpen) {
   RandomDataOptions options;
   options.shapes["x"] = {-1, 5};
-  EXPECT_EQ(make_random_reader({input("x", {-1, 7})}, options).value()->read(0).value().inputs[0].dims(), (Shape{1, 5}));
+  EXPECT_EQ(make_random_reader({input("x", {-1, 7})}, options).value()->read(0).value().inputs[0].dims(),
+            (Shape{1, 5}));
   options.shapes["x"] = {2, -1};
-  EXPECT_EQ(make_random_reader({input("x", {-1, 7})}, options).value()->read(0).value().inputs[0].dims(), (Shape{1, 7}));
+  EXPECT_EQ(make_random_reader({input("x", {-1, 7})}, options).value()->read(0).value().inputs[0].dims(),
+            (Shape{1, 7}));
 }
 
 }  // namespace

@@ -126,7 +126,8 @@ TEST(NpyTest, BigEndianIsSwapped) {
 }
 
 TEST(NpyTest, AcceptsKeysInAnyOrderAndPythonTwoLongs) {
-  const Result<Tensor> tensor = parse(npy_bytes("{'shape': (2L, 1L), 'fortran_order': False, 'descr': '=u1'}", "\7\10"));
+  const Result<Tensor> tensor =
+      parse(npy_bytes("{'shape': (2L, 1L), 'fortran_order': False, 'descr': '=u1'}", "\7\10"));
   ASSERT_TRUE(tensor.ok()) << tensor.status().message();
   EXPECT_EQ(tensor.value().dims(), (Shape{2, 1}));
 }
@@ -152,7 +153,8 @@ std::vector<BadRow> bad_files() {
       {"truncated data", npy_bytes(header_of("<f4", "(3,)"), four), "holds 4 bytes of data"},
       {"too much data", npy_bytes(header_of("<f4", "(1,)"), four + four), "holds 8 bytes of data"},
       {"object array", npy_bytes(header_of("|O", "(1,)"), four), "object array"},
-      {"structured array", npy_bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", four), "structured"},
+      {"structured array", npy_bytes("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", four),
+       "structured"},
       {"complex", npy_bytes(header_of("<c8", "(1,)"), four + four), "dtype '<c8' is not supported"},
       {"text", npy_bytes(header_of("<U1", "(1,)"), four), "dtype '<U1' is not supported"},
       {"no shape", npy_bytes("{'descr': '<f4', 'fortran_order': False, }", four), "lacks"},
@@ -172,7 +174,8 @@ TEST(NpyTest, BadFilesAreNamedWithTheirCause) {
     ASSERT_FALSE(tensor.ok()) << row.what;
     EXPECT_EQ(tensor.status().code(), Code::kBadData) << row.what;
     EXPECT_TRUE(tensor.status().message().starts_with("t.npy: ")) << tensor.status().message();
-    EXPECT_NE(tensor.status().message().find(row.message), std::string::npos) << row.what << ": " << tensor.status().message();
+    EXPECT_NE(tensor.status().message().find(row.message), std::string::npos)
+        << row.what << ": " << tensor.status().message();
   }
 }
 

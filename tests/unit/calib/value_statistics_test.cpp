@@ -16,7 +16,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Counts with the bin rule spelled out: sign, exponent and nine bits of the mantissa name a bin; zeros have one of their own.
+/// Counts with the bin rule spelled out: sign, exponent and nine bits of the mantissa name a bin; zeros have one of
+/// their own.
 struct BruteForce {
   std::map<float, uint64_t> bins;  ///< middle -> count
   uint64_t finite = 0, not_finite = 0;
@@ -43,8 +44,10 @@ std::vector<float> mixed_values(size_t count, uint32_t seed, bool with_non_finit
   for (float& value : values) {
     switch (generator() % 8) {
       case 0: value = generator() % 2 == 0 ? 0.0f : -0.0f; break;
-      case 1: value = std::bit_cast<float>(static_cast<uint32_t>(generator()) & 0x807FFFFF); break;  // subnormal or zero
-      case 2: value = std::bit_cast<float>(static_cast<uint32_t>(generator())); break;               // anything
+      case 1:
+        value = std::bit_cast<float>(static_cast<uint32_t>(generator()) & 0x807FFFFF);
+        break;                                                                          // subnormal or zero
+      case 2: value = std::bit_cast<float>(static_cast<uint32_t>(generator())); break;  // anything
       default: value = normal(generator);
     }
     if (std::isfinite(value)) continue;
@@ -110,7 +113,8 @@ TEST(ValueStatisticsTest, GroupingOrderAndThreadsDoNotMatter) {
 TEST(ValueStatisticsTest, KeepsTheExtremesOfEachSample) {
   ValueStatistics statistics(/*with_bins=*/false);
   const std::vector<float> first = {1, -2, NAN}, second = {NAN, kInfinity}, third = {5};
-  for (const auto* sample : {&first, &second, &third}) statistics.add(sample->data(), static_cast<int64_t>(sample->size()));
+  for (const auto* sample : {&first, &second, &third})
+    statistics.add(sample->data(), static_cast<int64_t>(sample->size()));
   statistics.add(nullptr, 0);
   EXPECT_EQ(statistics.samples(), (std::vector<numeric::Range>{{-2, 1}, {5, 5}}));
   EXPECT_EQ(statistics.extremes(), (numeric::Range{-2, 5}));

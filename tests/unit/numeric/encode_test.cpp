@@ -40,7 +40,8 @@ TEST(EncodeTest, ConvExampleWithFloatScale) {
 TEST(EncodeTest, ConvExampleWithPowerOfTwoScaleClipsNarrow) {
   EXPECT_EQ(params_of(kConvWeights, {1, 1, 6}, int8_spec(ScaleKind::kPowerOfTwo))[0].scale, 0x1p-9f);
   // -0.25 / 2^-9 = -128 is stored as -127.
-  EXPECT_EQ(encode_all(kConvWeights, int8_spec(ScaleKind::kPowerOfTwo)), (std::vector<int32_t>{-127, -77, -26, 26, 77, 127}));
+  EXPECT_EQ(encode_all(kConvWeights, int8_spec(ScaleKind::kPowerOfTwo)),
+            (std::vector<int32_t>{-127, -77, -26, 26, 77, 127}));
 }
 
 TEST(EncodeTest, BiasOfTheXint8Example) {
@@ -64,7 +65,8 @@ TEST(EncodeTest, TiesGoToEvenAndNonFiniteValuesToTheEnds) {
 }
 
 TEST(EncodeTest, Int32SaturatesAtItsLargestValue) {
-  const std::vector<int32_t> codes = encode(std::vector<float>{4e9f, -4e9f}, {1, 1, 2}, {{1.0f, 0}}, narrow(ElementType::kInt32));
+  const std::vector<int32_t> codes =
+      encode(std::vector<float>{4e9f, -4e9f}, {1, 1, 2}, {{1.0f, 0}}, narrow(ElementType::kInt32));
   EXPECT_EQ(codes[0], std::numeric_limits<int32_t>::max());
   // float32 cannot tell -(2^31 - 1) from -2^31.
   EXPECT_LE(codes[1], -2147483647);
@@ -127,7 +129,8 @@ TEST(EncodeTest, RecordedWeightsBitForBit) {
   QQ_SKIP_WITHOUT_GOLDEN();
   for (const auto& [set, results] : test::golden_calibration()["weights_quantize_data"]["results"].items()) {
     std::vector<float> values;
-    for (const std::vector<float>& sample : test::golden_samples(set)) values.insert(values.end(), sample.begin(), sample.end());
+    for (const std::vector<float>& sample : test::golden_samples(set))
+      values.insert(values.end(), sample.begin(), sample.end());
     const ChannelSplit split{1, 1, static_cast<int64_t>(values.size())};
     for (const Method& method : methods()) {
       SCOPED_TRACE(set + " " + method.name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reference's recorded numbers (golden/calibration.json of the shared folder). Tests that need them skip without it.
+// The reference's recorded numbers (golden/calibration.json of the shared folder). Tests that need them skip without
+// it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,8 +26,9 @@ inline const Json& golden_calibration() {
   return kGolden;
 }
 
-#define QQ_SKIP_WITHOUT_GOLDEN() \
-  if (::quarkq::test::golden_calibration().is_null()) GTEST_SKIP() << "no " QUARKQ_SHARED_DIR "/golden/calibration.json"
+#define QQ_SKIP_WITHOUT_GOLDEN()                                                                         \
+  if (::quarkq::test::golden_calibration().is_null()) GTEST_SKIP() << "no " QUARKQ_SHARED_DIR "/golden/" \
+                                                                                              "calibration.json"
 
 /// "0x3f800000" -> 1.0f
 inline float float_of_bits(const Json& hex) {

@@ -50,7 +50,8 @@ TEST(HalfTest, AllFloat16PatternsSurviveTheWayThroughFloat) {
 
 TEST(HalfTest, MiddleOfTwoFloat16GoesToTheEvenOne) {
   for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {  // up to the largest finite one
-    const double low = meaning_of_half(static_cast<uint16_t>(bits)), high = meaning_of_half(static_cast<uint16_t>(bits + 1));
+    const double low = meaning_of_half(static_cast<uint16_t>(bits)),
+                 high = meaning_of_half(static_cast<uint16_t>(bits + 1));
     const auto middle = static_cast<float>((low + high) / 2);  // exact
     const auto even = static_cast<uint16_t>(bits + (bits & 1));
     ASSERT_EQ(float16_from_float(middle), even) << bits;
@@ -76,7 +77,7 @@ TEST(HalfTest, Float16OverflowsToInfinityFrom65520) {
   EXPECT_EQ(float16_from_float(-1e30f), 0xFC00);
   EXPECT_EQ(float16_from_float(std::numeric_limits<float>::infinity()), 0x7C00);
   EXPECT_EQ(float16_from_float(-0.0f), 0x8000);
-  EXPECT_EQ(float16_from_float(0x1p-25f), 0);        // tie between 0 and the smallest
+  EXPECT_EQ(float16_from_float(0x1p-25f), 0);  // tie between 0 and the smallest
   EXPECT_EQ(float16_from_float(0x1.000002p-25f), 1);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ranges to scales: worked numbers of spec 02 C.9, every recorded number of the reference, and the edges of the formulas.
+// Ranges to scales: worked numbers of spec 02 C.9, every recorded number of the reference, and the edges of the
+// formulas.
 #include "numeric/range_to_params.h"
 
 #include <cmath>
@@ -77,7 +78,8 @@ TEST(RangeToParamsTest, WorkedNumbersOfTheSpec) {
     SCOPED_TRACE(testing::Message() << name(row.type) << " [" << row.range.min << ", " << row.range.max << "]");
     const auto spec = [&](ScaleKind kind) { return spec_of(row.type, row.symmetric, kind, row.reduced); };
     EXPECT_EQ(params(spec(ScaleKind::kFloat), row.range), (QuantParams{row.scale, row.zero_point}));
-    EXPECT_EQ(params(spec(ScaleKind::kPowerOfTwo), row.range), (QuantParams{std::ldexp(1.0f, -row.position), row.zero_point}));
+    EXPECT_EQ(params(spec(ScaleKind::kPowerOfTwo), row.range),
+              (QuantParams{std::ldexp(1.0f, -row.position), row.zero_point}));
     if (row.int16 == 0) continue;
     EXPECT_EQ(params(spec(ScaleKind::kInt16), row.range).scale, row.int16);
   }
@@ -116,7 +118,8 @@ TEST(RangeToParamsTest, RejectsNan) {
 TEST(RangeToParamsTest, ZeroLiesInsideEveryGrid) {
   for (const float low : {-3.0f, -0.7f, 0.0f, 0.4f, 2.0f}) {
     for (const float width : {0.001f, 0.3f, 7.0f}) {
-      for (const ElementType type : {ElementType::kInt8, ElementType::kUInt8, ElementType::kInt16, ElementType::kUInt16}) {
+      for (const ElementType type :
+           {ElementType::kInt8, ElementType::kUInt8, ElementType::kInt16, ElementType::kUInt16}) {
         const QuantSpec spec = spec_of(type, false);
         const QuantParams found = params(spec, {low, low + width});
         EXPECT_GE(found.zero_point, spec.range().min);
@@ -168,7 +171,8 @@ struct Target {
   QuantSpec spec;
 };
 std::vector<Target> targets() {
-  const ElementType i8 = ElementType::kInt8, u8 = ElementType::kUInt8, i16 = ElementType::kInt16, u16 = ElementType::kUInt16;
+  const ElementType i8 = ElementType::kInt8, u8 = ElementType::kUInt8, i16 = ElementType::kInt16,
+                    u16 = ElementType::kUInt16;
   return {{"int8_sym", spec_of(i8, true)},
           {"int8_asym", spec_of(i8, false)},
           {"uint8_asym", spec_of(u8, false)},
@@ -194,7 +198,8 @@ TEST(RangeToParamsTest, AllRecordedScalesBitForBit) {
         const test::Json& wanted = entry["scale_zp"][target.name];
         ASSERT_TRUE(wanted.is_object()) << target.name;
         const QuantParams found = params(target.spec, range);
-        EXPECT_EQ(std::bit_cast<uint32_t>(found.scale), std::bit_cast<uint32_t>(test::float_of_bits(wanted["scale"]["bits"])))
+        EXPECT_EQ(std::bit_cast<uint32_t>(found.scale),
+                  std::bit_cast<uint32_t>(test::float_of_bits(wanted["scale"]["bits"])))
             << config << " " << set << " " << target.name << " " << found.scale;
         EXPECT_EQ(found.zero_point, wanted["zp"].get<int32_t>()) << config << " " << set << " " << target.name;
         ++compared;

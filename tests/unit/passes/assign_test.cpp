@@ -20,7 +20,9 @@ std::string absorbed(const std::string& body, const std::vector<std::string>& se
 }
 
 const std::string kImage = "g (float[1, 2, 4, 4] x) => (float[1, 2, A, B] y) ";
-const std::string kConv = "<float[2, 2, 1, 1] w = {1, 2, 3, 4}, float lo = {0}, float six = {6}, float one = {1}, float five = {5}, float[1] slope = {0.1}> ";
+const std::string kConv =
+    "<float[2, 2, 1, 1] w = {1, 2, 3, 4}, float lo = {0}, float six = {6}, float one = {1}, float five = {5}, float[1] "
+    "slope = {0.1}> ";
 
 TEST(AbsorbAnnotatedTest, NotesWhatLiesBeforeAnActivation) {
   EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Relu (c) }"), "c");
@@ -45,7 +47,9 @@ TEST(AbsorbAnnotatedTest, PadBeforeAveragingCounts) {
 
 TEST(AbsorbAnnotatedTest, OtherReadersOutputsAndProducersDoNot) {
   EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) r = Relu (c) y = Add (r, c) }"), "");
-  EXPECT_EQ(absorbed("g (float[1, 2, 4, 4] x) => (float[1, 2, A, B] y, float[1, 2, A, B] c) " + kConv + "{ c = Conv (x, w) y = Relu (c) }"), "");
+  EXPECT_EQ(absorbed("g (float[1, 2, 4, 4] x) => (float[1, 2, A, B] y, float[1, 2, A, B] c) " + kConv +
+                     "{ c = Conv (x, w) y = Relu (c) }"),
+            "");
   EXPECT_EQ(absorbed(kImage + "{ c = Sigmoid (x) y = Relu (c) }"), "");
   EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Sigmoid (c) }"), "");
 }
@@ -56,8 +60,9 @@ TEST(AbsorbAnnotatedTest, OptionsSwitchPairsOff) {
 }
 
 TEST(ResolveSharingTest, ChainsGetTheFirstProvidersParameters) {
-  PassBench bench("g (float[2, 3] x) => (float[3, 2] y, float[2, 3] z) <int64[2] s = {3, 2}> "
-                  "{ a = Sigmoid (x) b = Transpose (a) c = Reshape (b, s) y = Transpose <perm = [0, 1]> (c) z = Sigmoid (x) }");
+  PassBench bench(
+      "g (float[2, 3] x) => (float[3, 2] y, float[2, 3] z) <int64[2] s = {3, 2}> "
+      "{ a = Sigmoid (x) b = Transpose (a) c = Reshape (b, s) y = Transpose <perm = [0, 1]> (c) z = Sigmoid (x) }");
   bench.run(select_nodes);
   EXPECT_TRUE(bench.run(mark_tensors));
   EXPECT_TRUE(bench.run(resolve_sharing));
@@ -98,7 +103,8 @@ TEST(MarkTensorsTest, AbsorbedSlotsStayInThePlan) {
 }
 
 TEST(SelectNodesTest, ReadersOfInfiniteScalarsStayFloat) {
-  ir::Model model = test::model_of("g (float[2] x) => (float[2] y) <float s = {1.0}> { a = Sigmoid (x) y = Add (a, s) }");
+  ir::Model model =
+      test::model_of("g (float[2] x) => (float[2] y) <float s = {1.0}> { a = Sigmoid (x) y = Add (a, s) }");
   ir::GraphEdit(model.graph).set_constant(model.graph.find("s"), ir::Tensor::scalar(-INFINITY));
   PassBench bench(std::move(model));
   bench.run(select_nodes);

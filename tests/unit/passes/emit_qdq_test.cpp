@@ -19,11 +19,12 @@ struct Inserted {
   PassBench bench;
   std::unique_ptr<calib::DataReader> data;
 
-  explicit Inserted(const std::string& body, const std::vector<std::string>& sets = {}, const std::string& preset = "A8W8")
+  explicit Inserted(const std::string& body, const std::vector<std::string>& sets = {},
+                    const std::string& preset = "A8W8")
       : bench(test::model_of(body), test::settings_for(preset, sets)), data(random_data(bench.model)) {
     bench.context.data = data.get();
-    for (PassBench::Pass* pass : {select_nodes, sort_nodes, absorb_annotated, mark_tensors, resolve_sharing, calibrate_activations,
-                                  encode_constants, encode_biases, emit_qdq}) {
+    for (PassBench::Pass* pass : {select_nodes, sort_nodes, absorb_annotated, mark_tensors, resolve_sharing,
+                                  calibrate_activations, encode_constants, encode_biases, emit_qdq}) {
       bench.run(pass);
     }
   }
@@ -48,8 +49,9 @@ struct Inserted {
 
 TEST(EmitQdqTest, InnerTensorsAndInputsGetAPairBehindThem) {
   const Inserted made("g (float[2] x) => (float[2] y) { a = Sigmoid (x) y = Sigmoid (a) }");
-  EXPECT_EQ(made.bench.ops(), "QuantizeLinear DequantizeLinear Sigmoid QuantizeLinear DequantizeLinear Sigmoid "
-                              "QuantizeLinear DequantizeLinear");
+  EXPECT_EQ(made.bench.ops(),
+            "QuantizeLinear DequantizeLinear Sigmoid QuantizeLinear DequantizeLinear Sigmoid "
+            "QuantizeLinear DequantizeLinear");
   for (const std::string t : {"x", "a"}) {
     const ir::Node* q = made.named(t + "_QuantizeLinear");
     const ir::Node* dq = made.named(t + "_DequantizeLinear");
@@ -79,8 +81,9 @@ TEST(EmitQdqTest, GraphOutputsKeepTheirNames) {
 }
 
 TEST(EmitQdqTest, WeightsAreStoredAndBiasesKeepTheirName) {
-  const Inserted made("g (float[1, 1, 2, 2] x) => (float[1, 2, 2, 2] y) <float[2, 1, 1, 1] w = {0.5, -1.0}, float[2] b = {0.25, 0.5}> "
-                      "{ y = Conv (x, w, b) }");
+  const Inserted made(
+      "g (float[1, 1, 2, 2] x) => (float[1, 2, 2, 2] y) <float[2, 1, 1, 1] w = {0.5, -1.0}, float[2] b = {0.25, 0.5}> "
+      "{ y = Conv (x, w, b) }");
   const ir::Node& conv = made.bench.node("Conv");
   EXPECT_EQ(made.input(&conv, 1), "w_DequantizeLinear_Output");
   EXPECT_EQ(made.input(&conv, 2), "b");
@@ -97,8 +100,10 @@ TEST(EmitQdqTest, WeightsAreStoredAndBiasesKeepTheirName) {
 }
 
 TEST(EmitQdqTest, PerChannelWeightsCarryTheAxis) {
-  const Inserted made("g (float[1, 1, 2, 2] x) => (float[1, 2, 2, 2] y) <float[2, 1, 1, 1] w = {0.5, -1.0}, float[2] b = {0.25, 0.5}> "
-                      "{ y = Conv (x, w, b) }", {"per_channel=true"});
+  const Inserted made(
+      "g (float[1, 1, 2, 2] x) => (float[1, 2, 2, 2] y) <float[2, 1, 1, 1] w = {0.5, -1.0}, float[2] b = {0.25, 0.5}> "
+      "{ y = Conv (x, w, b) }",
+      {"per_channel=true"});
   EXPECT_EQ(made.named("w_DequantizeLinear")->int_or("axis", -9), 0);
   EXPECT_EQ(made.named("b_DequantizeLinear")->int_or("axis", -9), 0);
   EXPECT_EQ(made.graph().constant(made.bench.value("w_scale"))->dims(), ir::Shape{2});
@@ -114,13 +119,16 @@ TEST(EmitQdqTest, SharedParametersAreWrittenOnce) {
 }
 
 TEST(EmitQdqTest, AbsorbedValuesHaveNoPair) {
-  const Inserted made("g (float[1, 1, 2, 2] x) => (float[1, 1, 2, 2] y) <float[1, 1, 1, 1] w = {0.5}> { c = Conv (x, w) y = Relu (c) }");
+  const Inserted made(
+      "g (float[1, 1, 2, 2] x) => (float[1, 1, 2, 2] y) <float[1, 1, 1, 1] w = {0.5}> { c = Conv (x, w) y = Relu (c) "
+      "}");
   EXPECT_EQ(made.named("c_QuantizeLinear"), nullptr);
   EXPECT_EQ(made.input(&made.bench.node("Relu"), 0), "c");
 }
 
 TEST(EmitQdqTest, DedicatedPairsAreNumberedPerReader) {
-  const Inserted made("g (float[2] x) => (float[2] y, float[2] z) { a = Sigmoid (x) y = Sigmoid (a) z = Add (a, x) }", {"DedicatedQDQPair=true"});
+  const Inserted made("g (float[2] x) => (float[2] y, float[2] z) { a = Sigmoid (x) y = Sigmoid (a) z = Add (a, x) }",
+                      {"DedicatedQDQPair=true"});
   const ir::Node* reader = made.producer("y_QuantizeLinear_Input");
   const ir::Node* other = made.producer("z_QuantizeLinear_Input");
   EXPECT_EQ(made.input(reader, 0), "a_DequantizeLinear_Output_1");
@@ -135,19 +143,21 @@ TEST(EmitQdqTest, DedicatedPairsAreNumberedPerReader) {
 }
 
 TEST(EmitQdqTest, DomainsFollowTheQuantizer) {
-  const std::string body = "g (float[2] x) => (float[2] y) { y = Sigmoid (x) }", min_max = "calibrate_method=CalibrationMethod.MinMax";
+  const std::string body = "g (float[2] x) => (float[2] y) { y = Sigmoid (x) }",
+                    min_max = "calibrate_method=CalibrationMethod.MinMax";
   const auto domain = [&](const char* preset, const std::vector<std::string>& sets) {
     return Inserted(body, sets, preset).bench.node("QuantizeLinear").domain;
   };
-  EXPECT_EQ(domain("XINT8", {}), "");                   // the NPU-CNN quantizer: always standard
-  EXPECT_EQ(domain("S8S8_AAWS", {min_max}), "");        // the CPU quantizer: standard unless asked
+  EXPECT_EQ(domain("XINT8", {}), "");             // the NPU-CNN quantizer: always standard
+  EXPECT_EQ(domain("S8S8_AAWS", {min_max}), "");  // the CPU quantizer: standard unless asked
   EXPECT_EQ(domain("S8S8_AAWS", {min_max, "UseQDQContribOps=true"}), "com.microsoft");
-  EXPECT_EQ(domain("A8W8", {}), "com.microsoft");       // the extended quantizer
+  EXPECT_EQ(domain("A8W8", {}), "com.microsoft");  // the extended quantizer
 }
 
 TEST(EmitQdqTest, TheWrittenModelRunsCloseToTheFloatOne) {
-  const std::string body = cat("g (float[1, 3, 6, 6] x) => (float[1, 4, A, B] y) <float[4, 3, 3, 3] w = ", test::numbers(108, 1),
-                               ", float[4] b = ", test::numbers(4, 2), "> { c = Conv (x, w, b) y = Relu (c) }");
+  const std::string body =
+      cat("g (float[1, 3, 6, 6] x) => (float[1, 4, A, B] y) <float[4, 3, 3, 3] w = ", test::numbers(108, 1),
+          ", float[4] b = ", test::numbers(4, 2), "> { c = Conv (x, w, b) y = Relu (c) }");
   for (const char* preset : {"A8W8", "XINT8"}) {
     const Inserted made(body, {}, preset);
     const calib::Sample sample = made.data->read(0).value();

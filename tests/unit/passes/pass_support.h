@@ -62,7 +62,8 @@ struct PassBench {
   passes::PassContext context;
 
   explicit PassBench(ir::Model made, config::Settings chosen = settings_for("A8W8"))
-      : model(std::move(made)), settings(std::move(chosen)), context{model, settings, {}, {}, {}, nullptr, diagnostics, {}} {}
+      : model(std::move(made)), settings(std::move(chosen)), context{model, settings, {},          {},
+                                                                     {},    nullptr,  diagnostics, {}} {}
   explicit PassBench(const std::string& body, int opset = 17) : PassBench(model_of(body, opset)) {}
   PassBench(const PassBench&) = delete;
 
@@ -119,7 +120,8 @@ inline void expect_same_outputs(const ir::Model& before, const ir::Model& after,
     EXPECT_EQ(before.graph.value(before.graph.outputs()[i]).name, after.graph.value(after.graph.outputs()[i]).name);
     ASSERT_EQ(a[i].dims(), b[i].dims());
     const std::vector<double> x = ir::to_double(a[i]).value(), y = ir::to_double(b[i]).value();
-    for (size_t k = 0; k < x.size(); ++k) ASSERT_NEAR(x[k], y[k], tolerance * std::max(1.0, std::abs(x[k]))) << "element " << k;
+    for (size_t k = 0; k < x.size(); ++k)
+      ASSERT_NEAR(x[k], y[k], tolerance * std::max(1.0, std::abs(x[k]))) << "element " << k;
   }
 }
 

@@ -39,7 +39,8 @@ TEST(FoldConstantsTest, FollowsConstantNodes) {
 TEST(FoldConstantsTest, LeavesOutputsInputsAndQuantizersAlone) {
   PassBench output("g (float[1] x) => (float[1] y, float[1] z) <float[1] a = {1}> { y = Add (a, a) z = Add (x, a) }");
   expect_idle(output, fold_constants);
-  PassBench overridable("g (float[1] x, float[1] a) => (float[1] y) <float[1] a = {1}> { c = Add (a, a) y = Add (x, c) }");
+  PassBench overridable(
+      "g (float[1] x, float[1] a) => (float[1] y) <float[1] a = {1}> { c = Add (a, a) y = Add (x, c) }");
   expect_idle(overridable, fold_constants);
   PassBench quantized(R"(g (float[1] x) => (float[1] y) <int8[1] q = {5}, float s = {0.5}, int8 z = {0}> {
     w = DequantizeLinear (q, s, z)
@@ -71,7 +72,8 @@ TEST(RemoveNoOpsTest, AnOutputKeepsItsName) {
 TEST(RemoveNoOpsTest, AnOutputKeepsAProducerOfItsOwn) {
   PassBench input("g (float[3] x) => (float[3] y) { y = Identity (x) }");
   expect_idle(input, remove_no_ops);
-  PassBench constant("g (float[3] x) => (float[3] y, float[3] z) <float[3] w = {1, 2, 3}> { y = Identity (w) z = Relu (x) }");
+  PassBench constant(
+      "g (float[3] x) => (float[3] y, float[3] z) <float[3] w = {1, 2, 3}> { y = Identity (w) z = Relu (x) }");
   expect_idle(constant, remove_no_ops);
   PassBench twice("g (float[3] x) => (float[3] y, float[3] z) { y = Relu (x) z = Identity (y) }");
   expect_idle(twice, remove_no_ops);
@@ -80,7 +82,8 @@ TEST(RemoveNoOpsTest, AnOutputKeepsAProducerOfItsOwn) {
 TEST(RemoveNoOpsTest, KeepsDropoutThatDoesSomething) {
   PassBench mask("g (float[3] x) => (float[3] y, bool[3] m) { a, m = Dropout (x) y = Relu (a) }");
   expect_idle(mask, remove_no_ops);
-  PassBench training(R"(g (float[3] x) => (float[3] y) <float r = {0.5}, bool t = {1}> { a = Dropout (x, r, t) y = Relu (a) })");
+  PassBench training(
+      R"(g (float[3] x) => (float[3] y) <float r = {0.5}, bool t = {1}> { a = Dropout (x, r, t) y = Relu (a) })");
   expect_idle(training, remove_no_ops);
   PassBench unknown("g (float[3] x, bool t) => (float[3] y) <float r = {0.5}> { a = Dropout (x, r, t) y = Relu (a) }");
   expect_idle(unknown, remove_no_ops);
@@ -96,7 +99,8 @@ TEST(RemoveInputInitializersTest, ListsInputsThatMustBeFed) {
 }
 
 TEST(RemoveInputInitializersTest, RaisesTheIrVersionThatForbidsIt) {
-  PassBench bench(test::model_of("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }", 9, 3));
+  PassBench bench(
+      test::model_of("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }", 9, 3));
   EXPECT_TRUE(bench.run(remove_input_initializers));
   EXPECT_EQ(bench.model.ir_version, 7);
   PassBench nothing(test::model_of("g (float[2] x) => (float[2] y) { y = Relu (x) }", 9, 3));
@@ -111,7 +115,8 @@ TEST(FoldGemmBetaTest, ScalesTheBias) {
   const ir::Node& gemm = bench.node("Gemm");
   EXPECT_EQ(gemm.float_or("beta", 1), 1.0f);
   EXPECT_EQ(gemm.float_or("alpha", 1), 2.0f);
-  EXPECT_TRUE(bench.graph().constant(gemm.input(2))->same_as(ir::Tensor::from<float>({4}, std::vector<float>{0.5, 1, 1.5, 2})));
+  EXPECT_TRUE(
+      bench.graph().constant(gemm.input(2))->same_as(ir::Tensor::from<float>({4}, std::vector<float>{0.5, 1, 1.5, 2})));
 }
 
 TEST(FoldGemmBetaTest, OtherReadersKeepTheirValue) {
@@ -121,11 +126,13 @@ TEST(FoldGemmBetaTest, OtherReadersKeepTheirValue) {
 }
 
 TEST(FoldGemmBetaTest, NeedsAConstantFloatBias) {
-  PassBench plain("g (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) <float[4] c = {1, 2, 3, 4}> { y = Gemm (x, w, c) }");
+  PassBench plain(
+      "g (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) <float[4] c = {1, 2, 3, 4}> { y = Gemm (x, w, c) }");
   expect_idle(plain, fold_gemm_beta);
   PassBench none("g (float[2, 3] x, float[3, 4] w) => (float[2, 4] y) { y = Gemm <beta = 0.5> (x, w) }");
   expect_idle(none, fold_gemm_beta);
-  PassBench computed("g (float[2, 3] x, float[3, 4] w, float[4] c) => (float[2, 4] y) { y = Gemm <beta = 0.5> (x, w, c) }");
+  PassBench computed(
+      "g (float[2, 3] x, float[3, 4] w, float[4] c) => (float[2, 4] y) { y = Gemm <beta = 0.5> (x, w, c) }");
   expect_idle(computed, fold_gemm_beta);
 }
 
@@ -140,7 +147,8 @@ std::string selected(const PassBench& bench) {
 
 /// Three nodes called first, second and third.
 ir::Model named_old_model(int opset) {
-  ir::Model model = test::model_of("g (float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y) { a = Relu (x) b = Sigmoid (a) y = Relu (b) }", opset);
+  ir::Model model = test::model_of(
+      "g (float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y) { a = Relu (x) b = Sigmoid (a) y = Relu (b) }", opset);
   ir::GraphEdit edit(model.graph);
   const char* const kNames[] = {"first", "second", "third"};
   for (size_t i = 0; i < 3; ++i) edit.node(model.graph.order()[i]).name = kNames[i];

@@ -125,7 +125,8 @@ TEST(EvaluateTest, NanMakesItsAggregatesNan) {
   files.pair<float>("0", {2}, {1, 2}, {1, 2});
   files.pair<float>("1", {2}, {1, NAN}, {1, 2});
   const EvaluateReport report = files.evaluate().value();
-  for (const double value : {report.mean_cosine, report.min_cosine, report.mean_l2, report.max_l2, report.min_psnr, report.mean_ssim}) {
+  for (const double value :
+       {report.mean_cosine, report.min_cosine, report.mean_l2, report.max_l2, report.min_psnr, report.mean_ssim}) {
     EXPECT_TRUE(std::isnan(value));
   }
   EXPECT_NE(to_json(report).find("\"min_cosine\": null"), std::string::npos);
@@ -166,7 +167,8 @@ void expect_refused(const ResultFiles& files, const std::vector<std::string>& pa
   const Result<EvaluateReport> report = files.evaluate();
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.status().code(), Code::kBadData);
-  for (const std::string& part : parts) EXPECT_NE(report.status().message().find(part), std::string::npos) << report.status().message();
+  for (const std::string& part : parts)
+    EXPECT_NE(report.status().message().find(part), std::string::npos) << report.status().message();
 }
 
 TEST(EvaluateTest, RefusesFoldersThatDoNotFit) {

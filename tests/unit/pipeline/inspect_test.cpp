@@ -22,8 +22,9 @@ InspectReport inspected(const ir::Model& model) {
 }
 
 TEST(InspectTest, TellsWhatAFloatModelIs) {
-  ir::Model model = test::model_of("g (float[N, 3] x, int64[2] s) => (float[M, K] y) <float[3] w = {1, 2, 3}> "
-                                   "{ a = Add (x, w) b = Relu (a) c = Relu (b) y = Reshape (c, s) }");
+  ir::Model model = test::model_of(
+      "g (float[N, 3] x, int64[2] s) => (float[M, K] y) <float[3] w = {1, 2, 3}> "
+      "{ a = Add (x, w) b = Relu (a) c = Relu (b) y = Reshape (c, s) }");
   model.producer_name = "someone";
   model.producer_version = "1.2";
   const InspectReport report = inspected(model);
@@ -100,7 +101,8 @@ TEST(InspectTest, KnowsOtherDomainsAndBlockFormats) {
 
 TEST(InspectTest, CountsNestedGraphs) {
   const InspectReport report = inspected(test::model_of(R"(g (bool c, float[2] x) => (float[2] y) {
-    y = If (c) <then_branch = t () => (float[2] a) { n = Neg (x) a = Relu (n) }, else_branch = e () => (float[2] b) { b = Identity (x) }>
+    y = If (c) <then_branch = t () => (float[2] a) { n = Neg (x) a = Relu (n) },
+                 else_branch = e () => (float[2] b) { b = Identity (x) }>
   })"));
   EXPECT_EQ(report.nodes, 1u);
   EXPECT_EQ(report.nested_nodes, 3u);

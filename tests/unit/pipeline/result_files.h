@@ -14,11 +14,13 @@ struct ResultFiles {
   TempFolder folder;
 
   template <typename T>
-  void save(const std::string& side, const std::string& name, const ir::Shape& dims, const std::vector<T>& values) const {
+  void save(const std::string& side, const std::string& name, const ir::Shape& dims,
+            const std::vector<T>& values) const {
     ASSERT_TRUE(calib::write_npy(folder / (side + "/" + name + ".npy"), ir::Tensor::from<T>(dims, values)).ok());
   }
   template <typename T>
-  void pair(const std::string& name, const ir::Shape& dims, const std::vector<T>& baseline, const std::vector<T>& quantized) const {
+  void pair(const std::string& name, const ir::Shape& dims, const std::vector<T>& baseline,
+            const std::vector<T>& quantized) const {
     save("a", name, dims, baseline);
     save("b", name, dims, quantized);
   }

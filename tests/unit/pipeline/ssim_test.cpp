@@ -40,7 +40,8 @@ double slow_ssim(const std::vector<double>& a, const std::vector<double>& b, int
         }
         return sum;
       };
-      const double ma = over_window([](double p, double) { return p; }), mb = over_window([](double, double q) { return q; });
+      const double ma = over_window([](double p, double) { return p; }),
+                   mb = over_window([](double, double q) { return q; });
       const double va = over_window([&](double p, double) { return (p - ma) * (p - ma); });
       const double vb = over_window([&](double, double q) { return (q - mb) * (q - mb); });
       const double cov = over_window([&](double p, double q) { return (p - ma) * (q - mb); });
@@ -52,8 +53,10 @@ double slow_ssim(const std::vector<double>& a, const std::vector<double>& b, int
 
 TEST(SsimTest, IsTheDefinition) {
   for (const auto& [h, w] : {std::pair<int64_t, int64_t>{13, 17}, {1, 9}, {9, 1}, {1, 1}, {2, 3}, {5, 12}}) {
-    const std::vector<double> a = random_values(static_cast<size_t>(h * w), 1), b = random_values(static_cast<size_t>(h * w), 2);
-    EXPECT_NEAR(ssim(a, b, split_images({h, w}), WindowMoments::kCentral), slow_ssim(a, b, h, w), 1e-9) << h << " x " << w;
+    const std::vector<double> a = random_values(static_cast<size_t>(h * w), 1),
+                              b = random_values(static_cast<size_t>(h * w), 2);
+    EXPECT_NEAR(ssim(a, b, split_images({h, w}), WindowMoments::kCentral), slow_ssim(a, b, h, w), 1e-9)
+        << h << " x " << w;
   }
 }
 
@@ -72,7 +75,9 @@ TEST(SsimTest, FromRankFourTheLastTwoDimensionsAreImages) {
   const std::vector<double> a = random_values(2 * 3 * 4 * 5, 5), b = random_values(2 * 3 * 4 * 5, 6);
   double mean = 0;
   for (size_t i = 0; i < 6; ++i) {
-    const auto part = [&](const std::vector<double>& v) { return std::vector<double>(v.begin() + static_cast<long>(i * 20), v.begin() + static_cast<long>(i * 20 + 20)); };
+    const auto part = [&](const std::vector<double>& v) {
+      return std::vector<double>(v.begin() + static_cast<long>(i * 20), v.begin() + static_cast<long>(i * 20 + 20));
+    };
     mean += slow_ssim(part(a), part(b), 4, 5) / 6;
   }
   EXPECT_NEAR(ssim(a, b, split_images({2, 3, 4, 5}), WindowMoments::kCentral), mean, 1e-9);

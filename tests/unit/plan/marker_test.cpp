@@ -43,7 +43,8 @@ struct Bench {
 
 TEST(MarkerTest, OnlyFloatTensorsAreQuantizable) {
   Bench bench;
-  for (const char* name : {"x", "c", "y", "w", "b", "h"}) EXPECT_TRUE(bench.marker.is_quantizable(bench.id(name))) << name;
+  for (const char* name : {"x", "c", "y", "w", "b", "h"})
+    EXPECT_TRUE(bench.marker.is_quantizable(bench.id(name))) << name;
   for (const char* name : {"ids", "shape"}) EXPECT_FALSE(bench.marker.is_quantizable(bench.id(name))) << name;
   EXPECT_FALSE(bench.marker.is_quantizable({}));
   bench.marker.activation(bench.id("ids"));

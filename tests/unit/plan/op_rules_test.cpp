@@ -13,12 +13,38 @@ namespace {
 
 using Ops = std::set<std::string, std::less<>>;
 
-const Ops kCpuOps = {"ArgMax", "Add", "AveragePool", "Clip", "Concat", "Conv", "ConvTranspose", "EmbedLayerNormalization", "Gather",
-                     "Gelu", "Gemm", "GlobalAveragePool", "InstanceNormalization", "LayerNormalization", "LeakyRelu", "MatMul",
-                     "MaxPool", "Mul", "Pad", "Relu", "Reshape", "Resize", "Sigmoid", "Softmax", "Split", "Squeeze", "Tanh",
-                     "Transpose", "Unsqueeze", "Where"};
-const Ops kNpuExtras = {"DepthToSpace", "Div", "Erf", "HardSigmoid", "LpNormalization", "Max", "Min", "PRelu", "ReduceMean",
-                        "Slice", "SpaceToDepth", "Sub"};
+const Ops kCpuOps = {"ArgMax",
+                     "Add",
+                     "AveragePool",
+                     "Clip",
+                     "Concat",
+                     "Conv",
+                     "ConvTranspose",
+                     "EmbedLayerNormalization",
+                     "Gather",
+                     "Gelu",
+                     "Gemm",
+                     "GlobalAveragePool",
+                     "InstanceNormalization",
+                     "LayerNormalization",
+                     "LeakyRelu",
+                     "MatMul",
+                     "MaxPool",
+                     "Mul",
+                     "Pad",
+                     "Relu",
+                     "Reshape",
+                     "Resize",
+                     "Sigmoid",
+                     "Softmax",
+                     "Split",
+                     "Squeeze",
+                     "Tanh",
+                     "Transpose",
+                     "Unsqueeze",
+                     "Where"};
+const Ops kNpuExtras = {"DepthToSpace", "Div",   "Erf",        "HardSigmoid", "LpNormalization", "Max",
+                        "Min",          "PRelu", "ReduceMean", "Slice",       "SpaceToDepth",    "Sub"};
 
 TEST(OpRulesTest, DefaultSetsAreThoseOfTheSpec) {
   Ops cpu, npu, transformer;

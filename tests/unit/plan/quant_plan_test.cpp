@@ -67,7 +67,8 @@ TEST(QuantPlanTest, CopiesAreIndependent) {
 TEST(QuantPlanTest, TextHasOneLineASlot) {
   ir::Graph graph;
   ir::GraphEdit edit(graph);
-  const ir::ValueId x = edit.add_value("x"), y = edit.add_value("y"), w = edit.add_initializer("w", ir::Tensor::scalar(1.0f));
+  const ir::ValueId x = edit.add_value("x"), y = edit.add_value("y"),
+                    w = edit.add_initializer("w", ir::Tensor::scalar(1.0f));
   QuantPlan plan(graph.value_count());
   numeric::QuantSpec spec;
   plan.add(x).stages = {{StageKind::kPair, spec, plan.params.add({{0.5f, 3}})}};
