@@ -71,6 +71,10 @@ void GraphPatch::apply(Graph& graph) const {
       edit.remove_value(id);
     }
   }
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (graph.is_alive(made[i]) && !values_[i].name.empty()) edit.rename(made[i], values_[i].name);
+  }
+  for (const auto& [value, name] : names_) edit.rename(value, name);
 }
 
 }  // namespace quarkq::ir

@@ -19,7 +19,7 @@ struct PatchValue {
 
 class GraphPatch {
  public:
-  /// A new initializer; its name is made unique when taken.
+  /// A new initializer. It gets its name when that is free after the change, else one with a suffix.
   PatchValue initializer(std::string name, Tensor data);
   /// A new value for a node's output.
   PatchValue value(std::string name, ValueType type = {});
@@ -35,6 +35,9 @@ class GraphPatch {
   void replace(ValueId from, PatchValue to) { replacements_.push_back({from, to}); }
   void remove(NodeId node) { removed_.push_back(node); }
   void set_input(NodeId node, size_t index, PatchValue value) { inputs_.push_back({node, index, value}); }
+
+  /// `value` takes the name once it is free (the name of something the patch removes).
+  void rename(ValueId value, std::string name) { names_.push_back({value, std::move(name)}); }
 
   bool empty() const { return nodes_.empty() && replacements_.empty() && removed_.empty() && inputs_.empty(); }
   /// Applies the change. Values left without readers and producers are removed.
@@ -60,6 +63,7 @@ class GraphPatch {
   std::vector<Replacement> replacements_;
   std::vector<NodeId> removed_;
   std::vector<NewInput> inputs_;
+  std::vector<std::pair<ValueId, std::string>> names_;
 };
 
 }  // namespace quarkq::ir

@@ -26,6 +26,8 @@ Result<Changed> remove_no_ops(PassContext& context) {
     ir::GraphPatch patch;
     patch.replace(node.output(0), node.input(0));
     patch.remove(node.id);
+    // Scripts know the tensor by the name it had behind the node (spec 04 A.4), unless the outside knows the other one.
+    if (input.producer.valid() && !input.is_input && !input.is_output) patch.rename(node.input(0), graph.value(node.output(0)).name);
     return std::optional<ir::GraphPatch>(std::move(patch));
   });
 }
