@@ -2,6 +2,7 @@
 // quantize(): float ONNX model in, quantized ONNX model out.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>

@@ -2,6 +2,7 @@
 // run(): a float or quantized model over a folder of samples, results as .npy files.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

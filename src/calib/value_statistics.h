@@ -4,6 +4,7 @@
 // so order, batching and threads cannot change it (design section 6).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "calib/observe_loops.h"

@@ -3,6 +3,7 @@
 // holds. Only load_config() and read_config() make one; nothing changes it afterwards.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

@@ -3,6 +3,7 @@
 // oneDNN, whose interface differs between 2.x and 3.x. Forms chosen are bitwise stable over threads (design: ADR 0001).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 

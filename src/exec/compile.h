@@ -2,6 +2,7 @@
 // compile(): graph and input shapes -> Program. Order, operator choice, constant folding, layouts, fusion, buffer plan.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

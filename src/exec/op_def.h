@@ -4,6 +4,7 @@
 // fails only on what no earlier step could know (an index out of range in the data).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>

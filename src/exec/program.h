@@ -3,6 +3,7 @@
 // run allocates nothing, unless shapes depend on data.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>

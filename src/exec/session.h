@@ -2,6 +2,7 @@
 // Session: a model ready to run for whatever input shapes come: one program per set of shapes, made when first seen.
 #pragma once
 
+#include <cstdint>
 #include <list>
 #include <memory>
 

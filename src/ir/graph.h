@@ -4,6 +4,7 @@
 // Node order is data: marks, sweeps and creation order depend on it (spec 02 B.1); only ir/topo.h reorders.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

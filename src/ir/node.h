@@ -2,6 +2,7 @@
 // One operator call. Links (inputs, outputs, captures) are changed through ir::GraphEdit only.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 // Weights to stored integers (spec 02 C.6), per tensor or per channel.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -3,6 +3,7 @@
 // src/onnx_io.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 

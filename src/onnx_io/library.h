@@ -2,6 +2,8 @@
 // The onnx library's own algorithms with their exceptions turned into Status. Private to src/onnx_io.
 #pragma once
 
+#include <cstdint>
+
 #include "base/error.h"
 #include "onnx_io/proto.h"
 

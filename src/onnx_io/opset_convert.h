@@ -3,6 +3,8 @@
 // wrong.
 #pragma once
 
+#include <cstdint>
+
 #include "ir/graph.h"
 
 namespace quarkq::onnx_io {

@@ -2,6 +2,8 @@
 // What the onnx library's opset converter leaves wrong, put right on its result. Private to src/onnx_io.
 #pragma once
 
+#include <cstdint>
+
 #include "ir/graph.h"
 
 namespace quarkq::onnx_io {

@@ -13,6 +13,7 @@
 #pragma GCC diagnostic ignored "-Wcast-qual"
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 #endif
+#include <cstdint>
 #include <onnx/onnx_pb.h>
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop

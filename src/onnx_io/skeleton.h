@@ -3,6 +3,7 @@
 // their type. Private to src/onnx_io.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "ir/graph.h"

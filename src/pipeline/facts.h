@@ -2,6 +2,7 @@
 // Small facts about models and runs that settings and reports need.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 

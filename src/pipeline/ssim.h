@@ -2,6 +2,7 @@
 // Structural similarity of two arrays seen as images (spec 03 D.3).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -3,6 +3,8 @@
 // a plain mark never overwrites, "same parameters as" and per-channel marks always do, the first position is kept.
 #pragma once
 
+#include <cstdint>
+
 #include "base/diagnostics.h"
 #include "config/settings.h"
 #include "plan/flavors.h"

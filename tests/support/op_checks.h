@@ -2,6 +2,7 @@
 // GoogleTest checks around run_op(): expected values in both memory layouts, expected errors.
 #pragma once
 
+#include <cstdint>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -3,6 +3,7 @@
 // of the call are always in ONNX order, so that a test can compare layouts directly.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "exec/op_def.h"

@@ -2,6 +2,8 @@
 // Private to the elementwise family: prepare functions that live in files of their own.
 #pragma once
 
+#include <cstdint>
+
 #include "exec/kernels/broadcast.h"
 #include "exec/op_def.h"
 

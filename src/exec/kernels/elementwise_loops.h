@@ -2,6 +2,8 @@
 // Vectorized float32 loops of the two-input operators.
 #pragma once
 
+#include <cstdint>
+
 #include "base/isa.h"
 #include "exec/kernels/broadcast.h"
 

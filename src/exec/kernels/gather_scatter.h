@@ -2,6 +2,8 @@
 // Private to the gather and scatter family: checked index reading, and prepare functions in files of their own.
 #pragma once
 
+#include <cstdint>
+
 #include "exec/kernels/support.h"
 
 namespace quarkq::exec {

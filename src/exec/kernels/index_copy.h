@@ -3,6 +3,7 @@
 // share.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "ir/shape.h"

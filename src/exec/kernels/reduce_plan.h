@@ -2,6 +2,8 @@
 // Which elements each output of a reduction covers, in any memory layout. Private to the reduce family.
 #pragma once
 
+#include <cstdint>
+
 #include "exec/kernels/support.h"
 
 namespace quarkq::exec {

@@ -3,6 +3,7 @@
 // Formulas: ONNX operator documentation, Resize.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "exec/kernels/support.h"

@@ -3,6 +3,7 @@
 // Concat, Expand, Tile, DepthToSpace, ... A plan is made once, in prepare, and run many times.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "ir/shape.h"

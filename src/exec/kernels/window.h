@@ -2,6 +2,8 @@
 // Sliding windows of convolutions and pools: attributes of a node resolved into numbers, with every limit checked.
 #pragma once
 
+#include <cstdint>
+
 #include "exec/op_def.h"
 
 namespace quarkq::exec {

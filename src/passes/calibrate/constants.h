@@ -2,6 +2,7 @@
 // Helpers of the passes that turn constants into stored integers.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
