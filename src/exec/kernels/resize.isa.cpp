@@ -48,4 +48,31 @@ void combine_units(const float* x, const TapList& taps, float* y, int64_t count,
   }
 }
 
+void combine_squares(const float* rows, int64_t stride, const TapList& vertical, const TapList& horizontal, float* y,
+                     int64_t count, int64_t inner) {
+  const float* top = rows + vertical.index[0] * stride;
+  const float* bottom = rows + vertical.index[1] * stride;
+  const float v0 = vertical.weight[0], v1 = vertical.weight[1];
+  const int64_t* at = horizontal.index;
+  const float* w = horizontal.weight;
+  if (inner == 1) {
+#pragma omp simd
+    for (int64_t o = 0; o < count; ++o) {
+      const int64_t left = at[2 * o], right = at[2 * o + 1];
+      const float h0 = w[2 * o], h1 = w[2 * o + 1];
+      y[o] = h0 * v0 * top[left] + h1 * v0 * top[right] + h0 * v1 * bottom[left] + h1 * v1 * bottom[right];
+    }
+    return;
+  }
+  for (int64_t o = 0; o < count; ++o) {
+    const int64_t left = at[2 * o] * inner, right = at[2 * o + 1] * inner;
+    const float h0 = w[2 * o], h1 = w[2 * o + 1];
+    const float a = h0 * v0, b = h1 * v0, c = h0 * v1, d = h1 * v1;
+    const float *p = top + left, *q = top + right, *r = bottom + left, *s = bottom + right;
+    float* out = y + o * inner;
+#pragma omp simd
+    for (int64_t i = 0; i < inner; ++i) out[i] = a * p[i] + b * q[i] + c * r[i] + d * s[i];
+  }
+}
+
 }  // namespace quarkq::exec::QQ_ISA

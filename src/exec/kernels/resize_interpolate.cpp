@@ -42,6 +42,12 @@ void run_row(const Pass& pass, const float* image, int64_t row, float* y, float 
     QQ_DISPATCH(exec, combine_rows)(image, length, list_at(pass.vertical, row), y, length);
     return;
   }
+  if (!pass.vertical.identity && pass.vertical.width == 2 && pass.horizontal.width == 2) {
+    QQ_DISPATCH(exec, combine_squares)
+    (image, length, list_at(pass.vertical, row), list_at(pass.horizontal, 0), y, out_columns, pass.inner);
+    fill_outside(pass.horizontal, outside, y, pass.inner);
+    return;
+  }
   const float* source = image + row * length;
   if (!pass.vertical.identity) {
     thread_local std::vector<float> combined;
