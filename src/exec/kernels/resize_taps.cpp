@@ -41,7 +41,8 @@ int64_t clamp_index(float position, int64_t length) {
 void add_linear(AxisTaps& taps, const ResizeAxis& axis, float position) {
   const float x = std::clamp(position, 0.0f, static_cast<float>(axis.in - 1));
   const int64_t low = std::min(static_cast<int64_t>(x), axis.in - 1), high = std::min(low + 1, axis.in - 1);
-  const float share = x - static_cast<float>(low);
+  // Past the last sample both taps are that sample; any weights do, ONNX Runtime's halves keep rounding ties alike.
+  const float share = low == high ? 0.5f : x - static_cast<float>(low);
   taps.index.insert(taps.index.end(), {low, high});
   taps.weight.insert(taps.weight.end(), {1.0f - share, share});
 }
