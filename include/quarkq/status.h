@@ -28,8 +28,8 @@ enum class Code {
 /// Exit code of the command line for `code`, as documented in README.md.
 QUARKQ_EXPORT int exit_code(Code code);
 
-/// Outcome of an operation that returns nothing else. The message is lower-case, starts with the subject and names what was
-/// found and what is allowed, for example "node conv_12: kernel 17x17 exceeds 16x16 on target xint8".
+/// Outcome of an operation that returns nothing else. The message is lower-case, starts with the subject and names what
+/// was found and what is allowed, for example "node conv_12: kernel 17x17 exceeds 16x16 on target xint8".
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -54,8 +54,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT(google-explicit-constructor)
-  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}   // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : state_(std::in_place_index<1>, std::move(status)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
   Status status() const { return ok() ? Status() : std::get<1>(state_); }

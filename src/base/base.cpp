@@ -29,7 +29,8 @@ int exit_code(Code code) {
 }
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "quarkq: internal error: %s does not hold at %s:%d; please report this\n", condition, file, line);
+  std::fprintf(stderr, "quarkq: internal error: %s does not hold at %s:%d; please report this\n", condition, file,
+               line);
   std::abort();
 }
 

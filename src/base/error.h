@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Short constructors for Status, one per code, and the macros that carry errors up. Include this, not status.h, in src/.
+// Short constructors for Status, one per code, and the macros that carry errors up. Include this, not status.h, in
+// src/.
 #pragma once
 
 #include "base/strings.h"
@@ -7,10 +8,10 @@
 
 namespace quarkq {
 
-#define QQ_DEFINE_ERROR(function, code)               \
-  template <typename... Args>                         \
-  Status function(const Args&... args) {              \
-    return Status(Code::code, cat(args...));          \
+#define QQ_DEFINE_ERROR(function, code)      \
+  template <typename... Args>                \
+  Status function(const Args&... args) {     \
+    return Status(Code::code, cat(args...)); \
   }
 QQ_DEFINE_ERROR(invalid_argument, kInvalidArgument)
 QQ_DEFINE_ERROR(unsupported, kUnsupported)
@@ -29,14 +30,13 @@ QQ_DEFINE_ERROR(internal_error, kInternal)
 
 /// QQ_TRY(auto x, expression): evaluates to the value of a Result, or returns its Status from the calling function.
 #define QQ_TRY(declaration, expression) QQ_TRY_INNER(QQ_CONCAT(qq_result_, __LINE__), declaration, expression)
-#define QQ_TRY_INNER(name, declaration, expression)   \
-  auto name = (expression);                           \
-  if (!name.ok()) return name.status();               \
+#define QQ_TRY_INNER(name, declaration, expression) \
+  auto name = (expression);                         \
+  if (!name.ok()) return name.status();             \
   declaration = std::move(name).value()
 
 /// Returns the Status of `expression` from the calling function when it is an error.
-#define QQ_RETURN_IF_ERROR(expression)                                \
-  do {                                                                \
-    if (::quarkq::Status qq_status = (expression); !qq_status.ok())   \
-      return qq_status;                                               \
+#define QQ_RETURN_IF_ERROR(expression)                                                \
+  do {                                                                                \
+    if (::quarkq::Status qq_status = (expression); !qq_status.ok()) return qq_status; \
   } while (false)

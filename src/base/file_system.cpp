@@ -132,8 +132,11 @@ Result<AtomicFile> AtomicFile::create(const std::string& target) {
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : fd_(other.fd_), temporary_(std::move(other.temporary_)), target_(std::move(other.target_)),
-      buffer_(std::move(other.buffer_)), written_(other.written_) {
+    : fd_(other.fd_),
+      temporary_(std::move(other.temporary_)),
+      target_(std::move(other.target_)),
+      buffer_(std::move(other.buffer_)),
+      written_(other.written_) {
   other.fd_ = -1;
 }
 

@@ -32,8 +32,8 @@ class MappedFile {
 /// Content of a text file. Fails when it is larger than `limit` bytes.
 Result<std::string> read_text_file(const std::string& path, size_t limit = size_t{64} << 20);
 
-/// A file under a temporary name beside its target; commit() renames it into place, the destructor removes it otherwise.
-/// Every temporary is also removed when the process is interrupted (remove_unfinished_files()).
+/// A file under a temporary name beside its target; commit() renames it into place, the destructor removes it
+/// otherwise. Every temporary is also removed when the process is interrupted (remove_unfinished_files()).
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const std::string& target);

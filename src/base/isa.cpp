@@ -31,9 +31,7 @@ Isa& chosen() {
 
 Isa isa() { return chosen(); }
 
-std::string_view isa_name(Isa isa) {
-  return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "sse41";
-}
+std::string_view isa_name(Isa isa) { return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "sse41"; }
 
 Status pin_isa(std::string_view name) {
   if (name == "native") return Status();

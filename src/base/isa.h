@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which instruction set the vectorized loops (*.isa.cpp) and oneDNN use. Fixed once at start, before any kernel is made.
+// Which instruction set the vectorized loops (*.isa.cpp) and oneDNN use. Fixed once at start, before any kernel is
+// made.
 #pragma once
 
 #include <string_view>
@@ -21,12 +22,18 @@ Status pin_isa(std::string_view name);
 }  // namespace quarkq
 
 /// Calls `function` of the namespace of the instruction set in force: QQ_DISPATCH(numeric, fake_quantize)(args...).
-#define QQ_DISPATCH(layer, function)                                                                  \
-  (::quarkq::isa() == ::quarkq::Isa::kAvx512 ? ::quarkq::layer::avx512::function                      \
-   : ::quarkq::isa() == ::quarkq::Isa::kAvx2 ? ::quarkq::layer::avx2::function                        \
+#define QQ_DISPATCH(layer, function)                                             \
+  (::quarkq::isa() == ::quarkq::Isa::kAvx512 ? ::quarkq::layer::avx512::function \
+   : ::quarkq::isa() == ::quarkq::Isa::kAvx2 ? ::quarkq::layer::avx2::function   \
                                              : ::quarkq::layer::sse41::function)
 /// Declares a function in the three namespaces: QQ_DECLARE_ISA(void f(int);)
-#define QQ_DECLARE_ISA(...)       \
-  namespace sse41 { __VA_ARGS__ } \
-  namespace avx2 { __VA_ARGS__ }  \
-  namespace avx512 { __VA_ARGS__ }
+#define QQ_DECLARE_ISA(...) \
+  namespace sse41 {         \
+  __VA_ARGS__               \
+  }                         \
+  namespace avx2 {          \
+  __VA_ARGS__               \
+  }                         \
+  namespace avx512 {        \
+  __VA_ARGS__               \
+  }

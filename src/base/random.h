@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random numbers as NumPy's legacy generator draws them (MT19937), so that random calibration data agree with its users'.
+// Random numbers as NumPy's legacy generator draws them (MT19937), so that random calibration data agree with its
+// users'.
 #pragma once
 
 #include <cstdint>

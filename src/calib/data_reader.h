@@ -35,19 +35,21 @@ class DataReader {
   virtual Result<Sample> read(size_t index) const = 0;
 };
 
-/// A folder of .npy files (design section 2): DIR/*.npy for one input, DIR/<input>/*.npy for several, paired by file name.
-/// `limit` > 0 takes the first that many samples. Fails with kBadData when the folder does not fit the inputs.
-Result<std::unique_ptr<DataReader>> open_npy_folder(const std::string& folder, std::vector<InputSpec> inputs, size_t limit);
+/// A folder of .npy files (design section 2): DIR/*.npy for one input, DIR/<input>/*.npy for several, paired by file
+/// name. `limit` > 0 takes the first that many samples. Fails with kBadData when the folder does not fit the inputs.
+Result<std::unique_ptr<DataReader>> open_npy_folder(const std::string& folder, std::vector<InputSpec> inputs,
+                                                    size_t limit);
 
-/// One random sample per spec 03 C.4: NumPy's MT19937, seeded with 42 for each input. `ranges` and `shapes` may be empty.
+/// One random sample per spec 03 C.4: NumPy's MT19937, seeded with 42 for each input. `ranges` and `shapes` may be
+/// empty.
 struct RandomDataOptions {
   std::map<std::string, ir::Shape> shapes;
   std::map<std::string, std::pair<double, double>> ranges;
 };
 Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> inputs, const RandomDataOptions& options);
 
-/// `tensor` made fit for `spec` by the rules of spec 03 C.3: a flat array is reshaped, a missing batch dimension added, a
-/// float or integer dtype converted to the input's of the same kind. `file` is named in errors.
+/// `tensor` made fit for `spec` by the rules of spec 03 C.3: a flat array is reshaped, a missing batch dimension added,
+/// a float or integer dtype converted to the input's of the same kind. `file` is named in errors.
 Result<ir::Tensor> fit_to_input(ir::Tensor tensor, const InputSpec& spec, const std::string& file);
 
 }  // namespace quarkq::calib

@@ -60,7 +60,8 @@ Result<ir::Tensor> fit_shape(ir::Tensor tensor, const InputSpec& spec, const std
   if (!spec.has_shape) return tensor;
   const auto rank = static_cast<int64_t>(spec.dims.size());
   const Result<int64_t> fixed = ir::element_count(spec.dims);  // an error when a dimension is unknown
-  if (tensor.rank() == 1 && rank != 1 && fixed.ok() && fixed.value() == tensor.size()) return tensor.reshaped(spec.dims);
+  if (tensor.rank() == 1 && rank != 1 && fixed.ok() && fixed.value() == tensor.size())
+    return tensor.reshaped(spec.dims);
   if (tensor.rank() + 1 == rank) {
     ir::Shape dims = tensor.dims();
     dims.insert(dims.begin(), 1);

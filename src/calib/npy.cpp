@@ -19,9 +19,10 @@ struct DtypeRow {
   ElementType type;
 };
 constexpr DtypeRow kDtypes[] = {
-    {"f4", ElementType::kFloat}, {"f8", ElementType::kDouble}, {"f2", ElementType::kFloat16}, {"i1", ElementType::kInt8},
-    {"u1", ElementType::kUInt8}, {"i2", ElementType::kInt16},  {"u2", ElementType::kUInt16},  {"i4", ElementType::kInt32},
-    {"u4", ElementType::kUInt32}, {"i8", ElementType::kInt64}, {"u8", ElementType::kUInt64},  {"b1", ElementType::kBool},
+    {"f4", ElementType::kFloat},  {"f8", ElementType::kDouble}, {"f2", ElementType::kFloat16},
+    {"i1", ElementType::kInt8},   {"u1", ElementType::kUInt8},  {"i2", ElementType::kInt16},
+    {"u2", ElementType::kUInt16}, {"i4", ElementType::kInt32},  {"u4", ElementType::kUInt32},
+    {"i8", ElementType::kInt64},  {"u8", ElementType::kUInt64}, {"b1", ElementType::kBool},
 };
 
 struct Header {
@@ -87,7 +88,8 @@ Result<Header> read_header(std::string_view text, const std::string& name) {
 }
 
 void reverse_bytes(std::byte* data, int64_t count, size_t size) {
-  for (int64_t i = 0; i < count; ++i) std::reverse(data + static_cast<size_t>(i) * size, data + static_cast<size_t>(i + 1) * size);
+  for (int64_t i = 0; i < count; ++i)
+    std::reverse(data + static_cast<size_t>(i) * size, data + static_cast<size_t>(i + 1) * size);
 }
 
 /// Copies column-major data into row-major order.
@@ -120,8 +122,7 @@ Result<ir::Tensor> parse_npy(const std::byte* data, size_t bytes, const std::str
   for (size_t i = 0; i < length_bytes; ++i) length |= static_cast<size_t>(raw[8 + i]) << (8 * i);
   const size_t start = 8 + length_bytes + length;
   if (length > kMaxHeader || start > bytes) return bad_data(name, ": truncated header");
-  QQ_TRY(const Header header,
-         read_header({reinterpret_cast<const char*>(data) + 8 + length_bytes, length}, name));
+  QQ_TRY(const Header header, read_header({reinterpret_cast<const char*>(data) + 8 + length_bytes, length}, name));
   Result<int64_t> count = ir::element_count(header.shape);
   if (!count.ok()) return bad_data(name, ": ", count.status().message());
   const auto needed = static_cast<size_t>(storage_bytes(header.type, count.value()));
@@ -156,8 +157,8 @@ Status write_npy(const std::string& path, const ir::Tensor& tensor) {
   for (const int64_t dim : tensor.dims()) shape += cat(dim, ", ");
   if (tensor.rank() > 1) shape.erase(shape.size() - 2);
   if (tensor.rank() == 1) shape.pop_back();
-  std::string header = cat("{'descr': '", bits(tensor.type()) == 8 ? '|' : '<', code, "', 'fortran_order': False, 'shape': (",
-                           shape, "), }");
+  std::string header = cat("{'descr': '", bits(tensor.type()) == 8 ? '|' : '<', code,
+                           "', 'fortran_order': False, 'shape': (", shape, "), }");
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';  // NumPy aligns the data to 64 bytes
   header += '\n';
   std::string head(kMagic, kMagicBytes);

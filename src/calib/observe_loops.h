@@ -21,8 +21,8 @@ struct Extremes {
 constexpr int kBinShift = 14;
 constexpr int kMantissaBits = 23 - kBinShift;
 
-/// Where the bins of one table lie: positive magnitudes from bin `first` on, `count` of them, then the negative ones, then
-/// kZeroPlaces places that stand for nothing.
+/// Where the bins of one table lie: positive magnitudes from bin `first` on, `count` of them, then the negative ones,
+/// then kZeroPlaces places that stand for nothing.
 struct BinRange {
   uint32_t first = 0;
   uint32_t count = 0;
@@ -30,10 +30,9 @@ struct BinRange {
   size_t table_size() const { return 2 * static_cast<size_t>(count) + kZeroPlaces; }
 };
 
-QQ_DECLARE_ISA(
-    Extremes find_extremes(const float* values, int64_t count);
-    /// Adds each value to its bin in `table`. Returns the number of zeros, which have no bin.
-    /// REQUIRES: all values finite, their bins inside `range`.
-    int64_t count_bins(const float* values, int64_t count, const BinRange& range, uint32_t* table);)
+QQ_DECLARE_ISA(Extremes find_extremes(const float* values, int64_t count);
+               /// Adds each value to its bin in `table`. Returns the number of zeros, which have no bin.
+               /// REQUIRES: all values finite, their bins inside `range`.
+               int64_t count_bins(const float* values, int64_t count, const BinRange& range, uint32_t* table);)
 
 }  // namespace quarkq::calib

@@ -64,8 +64,8 @@ int64_t count_bins(const float* values, int64_t count, const BinRange& range, ui
       const uint32_t bits = bits_of(values[begin + i]);
       const uint32_t magnitude = bits & kMagnitudeMask;
       const uint32_t bin = (magnitude >> kBinShift) - first + (bits >> 31) * negative;
-      // Zeros are frequent behind a Relu. In one bin each increment would wait for the one before it, so they are spread
-      // over places that nobody looks at and counted on the side.
+      // Zeros are frequent behind a Relu. In one bin each increment would wait for the one before it, so they are
+      // spread over places that nobody looks at and counted on the side.
       const uint32_t is_zero = magnitude == 0 ? 1 : 0;
       zeros_here += is_zero;
       bins[i] = is_zero != 0 ? nowhere + (static_cast<uint32_t>(i) & (BinRange::kZeroPlaces - 1)) : bin;

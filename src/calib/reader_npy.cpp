@@ -49,12 +49,12 @@ Result<std::string> folder_of(const std::string& folder, const InputSpec& input)
     if (is_folder(folder + "/" + name)) return folder + "/" + name;
   }
   QQ_TRY(const std::vector<std::string> folders, list_folders(folder));
-  return bad_data(folder, ": no folder for input ", input.name, did_you_mean(input.name, folders), " (found: ",
-                  folders.empty() ? "no folders" : join(folders, ", "), ")");
+  return bad_data(folder, ": no folder for input ", input.name, did_you_mean(input.name, folders),
+                  " (found: ", folders.empty() ? "no folders" : join(folders, ", "), ")");
 }
 
-Status same_files(const std::vector<std::string>& first, const std::vector<std::string>& other, const std::string& first_folder,
-                  const std::string& other_folder) {
+Status same_files(const std::vector<std::string>& first, const std::vector<std::string>& other,
+                  const std::string& first_folder, const std::string& other_folder) {
   const std::set<std::string> a(first.begin(), first.end()), b(other.begin(), other.end());
   for (const std::string& name : a) {
     if (!b.contains(name)) return bad_data(other_folder, ": has no ", name, ", which ", first_folder, " has");
@@ -67,7 +67,8 @@ Status same_files(const std::vector<std::string>& first, const std::vector<std::
 
 }  // namespace
 
-Result<std::unique_ptr<DataReader>> open_npy_folder(const std::string& folder, std::vector<InputSpec> inputs, size_t limit) {
+Result<std::unique_ptr<DataReader>> open_npy_folder(const std::string& folder, std::vector<InputSpec> inputs,
+                                                    size_t limit) {
   if (!is_folder(folder)) return bad_data(folder, ": no such folder");
   if (inputs.empty()) return bad_data(folder, ": the model has no inputs to feed");
   std::vector<std::string> folders;
@@ -77,8 +78,10 @@ Result<std::unique_ptr<DataReader>> open_npy_folder(const std::string& folder, s
   } else if (inputs.size() == 1 && !is_folder(folder + "/" + inputs[0].name) &&
              !is_folder(folder + "/" + folder_name(inputs[0].name))) {
     QQ_TRY(const std::vector<std::string> found, list_folders(folder));
-    return bad_data(folder, ": no .npy files here", found.empty() ? "" : cat(", and no folder for input ", inputs[0].name,
-                    did_you_mean(inputs[0].name, found), " (found: ", join(found, ", "), ")"));
+    return bad_data(folder, ": no .npy files here",
+                    found.empty() ? ""
+                                  : cat(", and no folder for input ", inputs[0].name,
+                                        did_you_mean(inputs[0].name, found), " (found: ", join(found, ", "), ")"));
   } else {
     for (const InputSpec& input : inputs) {
       QQ_TRY(const std::string own, folder_of(folder, input));

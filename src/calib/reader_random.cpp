@@ -54,7 +54,8 @@ void fill_integers(ir::Tensor& tensor, int64_t low, int64_t high) {
 
 Status fill(ir::Tensor& tensor, const InputSpec& input, const std::pair<double, double>* range) {
   NumpyRandom random(kSeed);
-  const double low = range == nullptr ? 0.0 : range->first, width = range == nullptr ? 1.0 : range->second - range->first;
+  const double low = range == nullptr ? 0.0 : range->first,
+               width = range == nullptr ? 1.0 : range->second - range->first;
   auto draw = [&] { return low + width * random.uniform(); };
   switch (tensor.type()) {
     case ElementType::kFloat:
@@ -75,7 +76,8 @@ Status fill(ir::Tensor& tensor, const InputSpec& input, const std::pair<double, 
   if (range == nullptr) return Status();  // doubles below 1, cast: all zero
   const auto first = static_cast<int64_t>(range->first), last = static_cast<int64_t>(range->second);
   if (last < first || last - first >= (int64_t{1} << 32) - 1) {
-    return invalid_argument("RandomDataReaderInputDataRange: [", first, ",", last, "] of input ", input.name, " is no range");
+    return invalid_argument("RandomDataReaderInputDataRange: [", first, ",", last, "] of input ", input.name,
+                            " is no range");
   }
   switch (bits(tensor.type())) {
     case 8: fill_integers<uint8_t>(tensor, first, last); return Status();
@@ -87,7 +89,8 @@ Status fill(ir::Tensor& tensor, const InputSpec& input, const std::pair<double, 
 
 }  // namespace
 
-Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> inputs, const RandomDataOptions& options) {
+Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> inputs,
+                                                       const RandomDataOptions& options) {
   Sample sample;
   sample.name = "random";
   for (const InputSpec& input : inputs) {

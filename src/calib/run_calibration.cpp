@@ -35,7 +35,8 @@ class Collector : public exec::TapSink {
   std::vector<float> widened_;
 };
 
-void report_non_finite(const ir::Graph& graph, ir::ValueId tensor, const ValueStatistics& statistics, Diagnostics& diagnostics) {
+void report_non_finite(const ir::Graph& graph, ir::ValueId tensor, const ValueStatistics& statistics,
+                       Diagnostics& diagnostics) {
   if (statistics.not_finite() == 0) return;
   diagnostics.warn("non-finite", graph.value(tensor).name,
                    cat(statistics.not_finite(), " of ", statistics.not_finite() + statistics.count(),

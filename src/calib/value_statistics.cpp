@@ -28,7 +28,8 @@ Extremes find_all(const float* values, int64_t count) {
   std::vector<Extremes> found(static_cast<size_t>(tasks));
 #pragma omp parallel for schedule(static) if (tasks > 2)
   for (int64_t t = 0; t < tasks; ++t) {
-    found[static_cast<size_t>(t)] = find(values + t * kValuesPerTask, std::min(kValuesPerTask, count - t * kValuesPerTask));
+    found[static_cast<size_t>(t)] =
+        find(values + t * kValuesPerTask, std::min(kValuesPerTask, count - t * kValuesPerTask));
   }
   Extremes all;
   for (const Extremes& part : found) all = merge(all, part);
@@ -59,7 +60,8 @@ void ValueStatistics::add(const float* values, int64_t count) {
   if (found.finite > 0) {
     const numeric::Range range{found.min, found.max};
     samples_.push_back(range);
-    extremes_ = count_ == 0 ? range : numeric::Range{std::min(extremes_.min, range.min), std::max(extremes_.max, range.max)};
+    extremes_ =
+        count_ == 0 ? range : numeric::Range{std::min(extremes_.min, range.min), std::max(extremes_.max, range.max)};
   }
   count_ += static_cast<uint64_t>(found.finite);
   if (!with_bins_ || found.finite == 0) return;
@@ -109,7 +111,8 @@ void ValueStatistics::count_finite(const float* values, int64_t count, const Ext
   for (int64_t t = 0; t < tasks; ++t) {
     std::vector<uint32_t>& table = tables_[static_cast<size_t>(omp_get_thread_num())];
     if (table.empty()) table.resize(range_.table_size());
-    zeros += bin_values(values + t * kValuesPerTask, std::min(kValuesPerTask, count - t * kValuesPerTask), range_, table.data());
+    zeros += bin_values(values + t * kValuesPerTask, std::min(kValuesPerTask, count - t * kValuesPerTask), range_,
+                        table.data());
   }
   zeros_ += static_cast<uint64_t>(zeros);
 }

@@ -125,12 +125,18 @@ struct ConvertEnum {
   }
   static Node to(E value) { return Node(enum_text(value)); }
 };
-template <> struct Convert<CalibrateMethod> : ConvertEnum<CalibrateMethod> {};
-template <> struct Convert<QuantFormat> : ConvertEnum<QuantFormat> {};
-template <> struct Convert<DataType> : ConvertEnum<DataType> {};
-template <> struct Convert<ScaleType> : ConvertEnum<ScaleType> {};
-template <> struct Convert<CalibMethod> : ConvertEnum<CalibMethod> {};
-template <> struct Convert<QuantGranularity> : ConvertEnum<QuantGranularity> {};
+template <>
+struct Convert<CalibrateMethod> : ConvertEnum<CalibrateMethod> {};
+template <>
+struct Convert<QuantFormat> : ConvertEnum<QuantFormat> {};
+template <>
+struct Convert<DataType> : ConvertEnum<DataType> {};
+template <>
+struct Convert<ScaleType> : ConvertEnum<ScaleType> {};
+template <>
+struct Convert<CalibMethod> : ConvertEnum<CalibMethod> {};
+template <>
+struct Convert<QuantGranularity> : ConvertEnum<QuantGranularity> {};
 
 /// The value of `node`, or an error that starts with where it was written and with `path` ("extra_options.Percentile").
 template <typename T>

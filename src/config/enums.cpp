@@ -135,8 +135,8 @@ std::string enum_text(E value) {
   return "?";
 }
 
-#define QQ_INSTANTIATE(E)                                       \
-  template Result<EnumName<E>> parse_enum(const std::string&);  \
+#define QQ_INSTANTIATE(E)                                      \
+  template Result<EnumName<E>> parse_enum(const std::string&); \
   template std::string enum_text(E);
 QQ_INSTANTIATE(CalibrateMethod)
 QQ_INSTANTIATE(QuantFormat)

@@ -30,7 +30,19 @@ Family family(CalibrateMethod method);
 enum class QuantFormat { kQdq, kExtendedQdq, kQOperator };
 
 enum class DataType {
-  kInt8, kUInt8, kInt16, kUInt16, kInt32, kUInt32, kFloat16, kBFloat16, kBfp, kMx, kFloat8E4M3Fn, kInt4, kUInt4,
+  kInt8,
+  kUInt8,
+  kInt16,
+  kUInt16,
+  kInt32,
+  kUInt32,
+  kFloat16,
+  kBFloat16,
+  kBfp,
+  kMx,
+  kFloat8E4M3Fn,
+  kInt4,
+  kUInt4,
 };
 bool is_signed_or_float(DataType type);  ///< the types whose weights are symmetric by default
 bool is_block(DataType type);            ///< kBfp, kMx
@@ -54,8 +66,8 @@ template <typename E>
 struct EnumName {
   const char* text;
   E value;
-  bool is_deprecated = false;   ///< taken with a notice
-  bool is_internal = false;     ///< never meant by its bare member
+  bool is_deprecated = false;  ///< taken with a notice
+  bool is_internal = false;    ///< never meant by its bare member
 };
 
 /// The table of names of E, for the six enums that a file can hold.

@@ -118,9 +118,9 @@ bool is_off_value(const Field& field, const Node& value) {
 }
 
 std::string category_name(Category category) {
-  static const char* const kNames[] = {"field",           "preprocessing", "selection",     "qdq nodes", "calibration",
-                                       "bias",            "scale",         "npu",           "bf16, bfp, mx",
-                                       "matmul n-bits",   "runtime",       "evaluation",    "algorithms"};
+  static const char* const kNames[] = {"field",   "preprocessing", "selection", "qdq nodes",     "calibration",
+                                       "bias",    "scale",         "npu",       "bf16, bfp, mx", "matmul n-bits",
+                                       "runtime", "evaluation",    "algorithms"};
   return kNames[static_cast<size_t>(category)];
 }
 

@@ -14,8 +14,19 @@ namespace quarkq::config {
 
 /// The headings C.1 to C.11 of spec 01, and kField for the keys of quant_config.
 enum class Category {
-  kField, kPreprocessing, kSelection, kQdqNodes, kCalibration, kBias, kScale, kNpu, kBlock, kMatMulNBits, kRuntime,
-  kEvaluation, kAlgorithms,
+  kField,
+  kPreprocessing,
+  kSelection,
+  kQdqNodes,
+  kCalibration,
+  kBias,
+  kScale,
+  kNpu,
+  kBlock,
+  kMatMulNBits,
+  kRuntime,
+  kEvaluation,
+  kAlgorithms,
 };
 std::string category_name(Category category);
 

@@ -115,8 +115,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void take_key(const YAML::Mark& mark, const Node& node, Frame& frame) {
     if (!node.is_text()) throw ParseStop(mark, "found " + describe(node) + " as a key, allowed are texts");
-    if (!frame.keys.insert(node.as_text()).second)
-      throw ParseStop(mark, "key " + node.as_text() + " is given twice");
+    if (!frame.keys.insert(node.as_text()).second) throw ParseStop(mark, "key " + node.as_text() + " is given twice");
     frame.key = node.as_text();
     frame.key_mark = mark_of(mark);
     frame.has_key = true;

@@ -107,9 +107,7 @@ Node Node::list_of(const std::vector<std::string>& texts) {
   return Node(std::move(items));
 }
 
-double Node::as_real() const {
-  return kind() == Kind::kInt ? static_cast<double>(as_int()) : std::get<double>(value_);
-}
+double Node::as_real() const { return kind() == Kind::kInt ? static_cast<double>(as_int()) : std::get<double>(value_); }
 
 const Node::List& Node::items() const {
   static const List empty;

@@ -112,7 +112,8 @@ std::string to_flow(const Node& node) {
       return cat('[', join(parts, ", "), ']');
     case Node::Kind::kMap: break;
   }
-  for (const Node::Entry& entry : node.entries()) parts.push_back(cat(yaml_text(entry.key), ": ", to_flow(entry.value)));
+  for (const Node::Entry& entry : node.entries())
+    parts.push_back(cat(yaml_text(entry.key), ": ", to_flow(entry.value)));
   return cat('{', join(parts, ", "), '}');
 }
 

@@ -177,8 +177,8 @@ Status force_before_quantizer(Resolving& r) {
     force(r, "AddQDQPairToWeight", value);
   }
   s.asked_quant_format = s.quant_format;
-  const bool has_overrides = !s.tensor_quant_overrides.node.entries().empty() || !s.specific_layers.empty() ||
-                             !s.layer_types.empty();
+  const bool has_overrides =
+      !s.tensor_quant_overrides.node.entries().empty() || !s.specific_layers.empty() || !s.layer_types.empty();
   if (has_overrides && s.quant_format == QuantFormat::kQdq) {
     force_with_warning(r, "quant_format", Node("ExtendedQuantFormat.QDQ"), "there are settings for single tensors");
   }

@@ -33,12 +33,15 @@ constexpr struct {
   const char* option;
   const char* attributes;
 } kBlockAttributes[] = {
-    {"MX4", "BFPAttributes", "{bfp_method: to_bfp_prime, axis: 1, bit_width: 11, block_size: 16, sub_block_size: 2, "
-                             "sub_block_shift_bits: 1, rounding_mode: 2}"},
-    {"MX6", "BFPAttributes", "{bfp_method: to_bfp_prime, axis: 1, bit_width: 13, block_size: 16, sub_block_size: 2, "
-                             "sub_block_shift_bits: 1, rounding_mode: 2}"},
-    {"MX9", "BFPAttributes", "{bfp_method: to_bfp_prime, axis: 1, bit_width: 16, block_size: 16, sub_block_size: 2, "
-                             "sub_block_shift_bits: 1, rounding_mode: 2}"},
+    {"MX4", "BFPAttributes",
+     "{bfp_method: to_bfp_prime, axis: 1, bit_width: 11, block_size: 16, sub_block_size: 2, "
+     "sub_block_shift_bits: 1, rounding_mode: 2}"},
+    {"MX6", "BFPAttributes",
+     "{bfp_method: to_bfp_prime, axis: 1, bit_width: 13, block_size: 16, sub_block_size: 2, "
+     "sub_block_shift_bits: 1, rounding_mode: 2}"},
+    {"MX9", "BFPAttributes",
+     "{bfp_method: to_bfp_prime, axis: 1, bit_width: 16, block_size: 16, sub_block_size: 2, "
+     "sub_block_shift_bits: 1, rounding_mode: 2}"},
     {"MXFP4E2M1", "MXAttributes", "{element_dtype: fp4_e2m1, axis: 1, block_size: 32, rounding_mode: 2}"},
     {"MXFP6E3M2", "MXAttributes", "{element_dtype: fp6_e3m2, axis: 1, block_size: 32, rounding_mode: 2}"},
     {"MXFP6E2M3", "MXAttributes", "{element_dtype: fp6_e2m3, axis: 1, block_size: 32, rounding_mode: 2}"},

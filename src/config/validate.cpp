@@ -80,8 +80,9 @@ void check_scopes(const Settings& settings, Diagnostics& diagnostics) {
     const bool is_read = (field.scope & scope::bit(settings.quantizer)) != 0;
     if (is_read || settings.origin_of(field.name) == Origin::kDefault || is_off_value(field, field.value(settings)))
       continue;
-    diagnostics.warn(kNoEffect, field.name, cat("has an effect with the quantizers ", quantizers_of(field.scope),
-                                                " only; this is ", quantizer_name(settings.quantizer)));
+    diagnostics.warn(kNoEffect, field.name,
+                     cat("has an effect with the quantizers ", quantizers_of(field.scope), " only; this is ",
+                         quantizer_name(settings.quantizer)));
   }
 }
 

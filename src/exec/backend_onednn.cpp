@@ -142,8 +142,8 @@ class OneDnnConvolution : public Convolution {
     made->packs_each_call_ = weights == nullptr;
     made->pad_ = (described.scratchpad_desc().get_size() + 63) / 64 * 64;
     made->packed_bytes_ = described.weights_desc().get_size();
-    made->packed_ = weights == nullptr ? placeholder(described.weights_desc())
-                                       : dnnl::memory(described.weights_desc(), engine());
+    made->packed_ =
+        weights == nullptr ? placeholder(described.weights_desc()) : dnnl::memory(described.weights_desc(), engine());
     made->pack_ = dnnl::reorder(made->given_, made->packed_);
     if (weights != nullptr) made->pack(weights);
     made->bind(p);
@@ -175,7 +175,9 @@ class OneDnnConvolution : public Convolution {
 
   /// Memory objects are handles: the table below is filled once, run() only moves their pointers.
   void bind(const ConvProblem& p) {
-    arguments_ = {{DNNL_ARG_SRC, source_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, result_},
+    arguments_ = {{DNNL_ARG_SRC, source_},
+                  {DNNL_ARG_WEIGHTS, packed_},
+                  {DNNL_ARG_DST, result_},
                   {DNNL_ARG_SCRATCHPAD, scratchpad_}};
     if (p.has_bias) {
       bias_ = placeholder(Desc({p.result[1]}, kF32, dnnl::memory::format_tag::x));
@@ -201,11 +203,13 @@ class OneDnnConvolution : public Convolution {
 
 Result<std::shared_ptr<Convolution>> Convolution::make(const ConvProblem& problem, const float* weights) {
   try {
-    std::shared_ptr<Convolution> made =
-        problem.transposed
-            ? OneDnnConvolution::build<dnnl::deconvolution_forward>(problem, dnnl::algorithm::deconvolution_direct, weights)
-            : OneDnnConvolution::build<dnnl::convolution_forward>(problem, dnnl::algorithm::convolution_direct, weights);
-    if (made == nullptr) return unsupported("oneDNN has no fast form for this convolution with what is fused behind it");
+    std::shared_ptr<Convolution> made = problem.transposed
+                                            ? OneDnnConvolution::build<dnnl::deconvolution_forward>(
+                                                  problem, dnnl::algorithm::deconvolution_direct, weights)
+                                            : OneDnnConvolution::build<dnnl::convolution_forward>(
+                                                  problem, dnnl::algorithm::convolution_direct, weights);
+    if (made == nullptr)
+      return unsupported("oneDNN has no fast form for this convolution with what is fused behind it");
     return made;
   } catch (const dnnl::error& failure) {
     return unsupported("oneDNN cannot make this convolution: ", failure.what());

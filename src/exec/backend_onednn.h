@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The oneDNN seam: convolutions (and products as 1x1 convolutions) on channels-last buffers. Nothing else in quarkq sees
-// oneDNN, whose interface differs between 2.x and 3.x. Forms chosen are bitwise stable over threads (design: ADR 0001).
+// The oneDNN seam: convolutions (and products as 1x1 convolutions) on channels-last buffers. Nothing else in quarkq
+// sees oneDNN, whose interface differs between 2.x and 3.x. Forms chosen are bitwise stable over threads (design: ADR
+// 0001).
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@ namespace quarkq::exec {
 
 /// A forward convolution or, with `transposed`, its transpose. Spatial lists have one entry per spatial dimension.
 struct ConvProblem {
-  ir::Shape source;    ///< [N, C, spatial...] in ONNX order; memory is channels-last
-  ir::Shape weights;   ///< [O, I/group, kernel...]; transposed: [I, O/group, kernel...]
-  ir::Shape result;    ///< [N, O, spatial...]; memory is channels-last
+  ir::Shape source;                         ///< [N, C, spatial...] in ONNX order; memory is channels-last
+  ir::Shape weights;                        ///< [O, I/group, kernel...]; transposed: [I, O/group, kernel...]
+  ir::Shape result;                         ///< [N, O, spatial...]; memory is channels-last
   std::vector<int64_t> strides, dilations;  ///< dilation 1 is dense
   std::vector<int64_t> pads_begin, pads_end;
   int64_t groups = 1;

@@ -169,8 +169,9 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
     }
     step.outputs.push_back(output.declared && output.alias_of < 0 ? slot : -1);
     if (!outputs[i].valid()) continue;
-    held(outputs[i]) = {true, false, output.spec.type, logical_dims(output.spec.dims, output.spec.layout),
-                        output.spec.layout, slot, nullptr};
+    held(outputs[i]) = {
+        true, false,  output.spec.type, logical_dims(output.spec.dims, output.spec.layout), output.spec.layout,
+        slot, nullptr};
   }
   if (runs) {
     program_.steps_.push_back(std::move(step));
@@ -190,7 +191,8 @@ void Compiler::add_dynamic(const ir::Node& node, const OpDef& op) {
                                     [&](const auto& entry) { return entry.first == input; });
     if (known != program_.dynamic_inputs_.end()) continue;
     const Held& source = held(input);
-    program_.dynamic_inputs_.emplace_back(input, slot_in(input, Layout::kPlain, static_cast<int64_t>(source.dims.size())));
+    program_.dynamic_inputs_.emplace_back(input,
+                                          slot_in(input, Layout::kPlain, static_cast<int64_t>(source.dims.size())));
     program_.dynamic_input_specs_.push_back({source.type, source.dims, Layout::kPlain, nullptr});
   }
   for (const ir::ValueId output : node.outputs) {

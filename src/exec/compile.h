@@ -18,10 +18,10 @@ struct Feed {
 };
 
 struct CompileRequest {
-  std::vector<Feed> feeds;             ///< every graph input without an initializer that the fetches depend on
+  std::vector<Feed> feeds;  ///< every graph input without an initializer that the fetches depend on
   std::vector<ir::ValueId> fetches;
-  std::vector<ir::ValueId> taps;       ///< values the sink wants to hear; they are never fused away
-  int64_t max_memory = 0;              ///< bytes of the arena allowed; 0: no limit
+  std::vector<ir::ValueId> taps;  ///< values the sink wants to hear; they are never fused away
+  int64_t max_memory = 0;         ///< bytes of the arena allowed; 0: no limit
 };
 
 /// REQUIRES: `graph` outlives the program when shapes depend on data; constants are shared, not copied.

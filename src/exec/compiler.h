@@ -26,9 +26,9 @@ class Compiler {
     bool known = false;
     bool dynamic = false;
     ElementType type = ElementType::kUndefined;
-    ir::Shape dims;                      ///< ONNX order
-    Layout native = Layout::kPlain;      ///< the layout it was made in
-    int slot = -1;                       ///< in the native layout
+    ir::Shape dims;                        ///< ONNX order
+    Layout native = Layout::kPlain;        ///< the layout it was made in
+    int slot = -1;                         ///< in the native layout
     const ir::Tensor* constant = nullptr;  ///< ONNX order
   };
   /// A buffer: what it needs and who may share it.
@@ -79,9 +79,9 @@ class Compiler {
   // fuse.cpp
   struct Fusion {
     std::vector<PostOp> post_ops;
-    std::vector<const ir::Node*> nodes;      ///< followers, in order
-    std::vector<ir::ValueId> added;          ///< values of kAdd post-ops, appended to the inputs
-    ir::ValueId output;                      ///< what the last follower makes
+    std::vector<const ir::Node*> nodes;  ///< followers, in order
+    std::vector<ir::ValueId> added;      ///< values of kAdd post-ops, appended to the inputs
+    ir::ValueId output;                  ///< what the last follower makes
     void pop(ir::ValueId first_output);  ///< forgets the last follower
   };
   Fusion find_fusion(const ir::Node& node, const OpDef& op) const;
@@ -101,9 +101,9 @@ class Compiler {
   std::vector<bool> tapped_, fetched_;
   std::vector<Slot> slots_;
   std::vector<InPlace> in_place_;
-  std::map<std::tuple<int, int, int>, int> converted_;                 ///< (value, layout, rank) -> slot
+  std::map<std::tuple<int, int, int>, int> converted_;  ///< (value, layout, rank) -> slot
   std::map<std::tuple<int, int, int>, ir::Tensor> converted_constants_;
-  std::vector<std::unique_ptr<ir::Tensor>> folded_;                    ///< constants made here; addresses stay valid
+  std::vector<std::unique_ptr<ir::Tensor>> folded_;  ///< constants made here; addresses stay valid
   size_t scratch_bytes_ = 0;
 };
 

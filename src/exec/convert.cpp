@@ -101,7 +101,8 @@ const ir::Tensor& Compiler::constant_in(ir::ValueId value, Layout layout, int64_
   if (!same_bytes(dims) && plain.size() > 0) {
     converted = ir::Tensor::allocate(plain.type(), stored_dims(dims, layout));
     const Swap swap = swap_of(dims, layout);
-    transpose_matrices(plain.raw(), converted.mutable_raw(), swap.batch, swap.rows, swap.columns, bits(plain.type()) / 8);
+    transpose_matrices(plain.raw(), converted.mutable_raw(), swap.batch, swap.rows, swap.columns,
+                       bits(plain.type()) / 8);
   }
   return converted_constants_.emplace(key, std::move(converted)).first->second;
 }

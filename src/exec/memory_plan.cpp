@@ -69,7 +69,8 @@ MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes) {
   plan.offsets.resize(lifetimes.size());
   std::vector<size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return lifetimes[a].first < lifetimes[b].first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return lifetimes[a].first < lifetimes[b].first; });
   using Ending = std::pair<int, size_t>;  // last step, lifetime
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> alive;
   HoleList holes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The contract between the executor and its operators. An operator is one OpDef row: `prepare` looks at types, shapes and
-// constants, checks everything that can be checked, decides, and returns the kernel; the kernel only computes. A kernel
-// fails only on what no earlier step could know (an index out of range in the data).
+// The contract between the executor and its operators. An operator is one OpDef row: `prepare` looks at types, shapes
+// and constants, checks everything that can be checked, decides, and returns the kernel; the kernel only computes. A
+// kernel fails only on what no earlier step could know (an index out of range in the data).
 #pragma once
 
 #include <cstdint>
@@ -50,24 +50,29 @@ enum class LayoutRule : uint8_t {
   kPlain,      ///< wants all inputs in ONNX order (the executor converts)
   kFollow,     ///< computes in the memory order of input 0: inputs of its rank arrive in its layout, all others plain;
                ///< outputs keep the layout; axes go through Prepare::axis()
-  kBroadcast,  ///< elementwise over several inputs: when one lies channels-last, all arrive so, dims padded in front with
-               ///< ones to the full rank first; outputs keep the layout
-  kImage,      ///< wants input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
+  kBroadcast,  ///< elementwise over several inputs: when one lies channels-last, all arrive so, dims padded in front
+               ///< with ones to the full rank first; outputs keep the layout
+  kImage,  ///< wants input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
 };
 
-/// An operator fused behind the one being prepared, in order. Only operators with a `post` row of the fusion table occur.
+/// An operator fused behind the one being prepared, in order. Only operators with a `post` row of the fusion table
+/// occur.
 struct PostOp {
   enum class Kind : uint8_t { kClip, kLeakyRelu, kAdd } kind = Kind::kClip;
-  float low = 0, high = 0;    ///< kClip: y = min(max(x, low), high), infinite where absent
-  float slope = 0;            ///< kLeakyRelu: y = x < 0 ? slope * x : x
-  size_t input = 0;           ///< kAdd: counts the values added; value k is input number node.inputs.size() + k
+  float low = 0, high = 0;  ///< kClip: y = min(max(x, low), high), infinite where absent
+  float slope = 0;          ///< kLeakyRelu: y = x < 0 ? slope * x : x
+  size_t input = 0;         ///< kAdd: counts the values added; value k is input number node.inputs.size() + k
 };
 
 /// One node as its operator sees it while it is compiled.
 class Prepare {
  public:
   Prepare(const ir::Node& node, std::string label, int64_t opset, std::vector<Spec> inputs, std::vector<bool> present)
-      : node_(node), label_(std::move(label)), opset_(opset), inputs_(std::move(inputs)), present_(std::move(present)),
+      : node_(node),
+        label_(std::move(label)),
+        opset_(opset),
+        inputs_(std::move(inputs)),
+        present_(std::move(present)),
         outputs_(node.outputs.size()) {}
 
   const ir::Node& node() const { return node_; }
@@ -80,11 +85,13 @@ class Prepare {
   const Spec& in(size_t i) const { return inputs_[i]; }
   const ir::Tensor* constant(size_t i) const { return has(i) ? inputs_[i].constant : nullptr; }
 
-  /// Declares output `i`; dims in memory order of `layout`. Without `layout`: the one of input 0 for kFollow, else plain.
+  /// Declares output `i`; dims in memory order of `layout`. Without `layout`: the one of input 0 for kFollow, else
+  /// plain.
   void out(size_t i, ElementType type, ir::Shape dims, std::optional<Layout> layout = {});
   /// Declares that output `i` is input `from` under the dims given: no copy, no kernel call. Plain layout only.
   void alias(size_t i, size_t from, ir::Shape dims);
-  /// Lets the executor use the memory of input `from` for output `i` when nobody reads it afterwards (elementwise kernels).
+  /// Lets the executor use the memory of input `from` for output `i` when nobody reads it afterwards (elementwise
+  /// kernels).
   void in_place(size_t i, size_t from) { outputs_[i].in_place = static_cast<int>(from); }
   /// Temporary memory of one call, 64-byte aligned. Shared by all nodes of a program.
   void scratch(size_t bytes) { scratch_bytes_ = bytes; }

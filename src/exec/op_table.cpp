@@ -10,8 +10,9 @@ namespace quarkq::exec {
 namespace {
 
 using Families = std::span<const OpDef> (*)();
-constexpr Families kFamilies[] = {activation_ops, conv_ops,   elementwise_ops,   gather_scatter_ops, matmul_ops, norm_ops,
-                                  pool_ops,       reduce_ops, quant_dequant_ops, resize_ops,         shape_ops};
+constexpr Families kFamilies[] = {activation_ops,    conv_ops,   elementwise_ops, gather_scatter_ops,
+                                  matmul_ops,        norm_ops,   pool_ops,        reduce_ops,
+                                  quant_dequant_ops, resize_ops, shape_ops};
 
 /// Rows by "domain:name", newest first.
 const std::map<std::string, std::vector<const OpDef*>, std::less<>>& index() {

@@ -40,7 +40,8 @@ Result<std::optional<std::vector<int64_t>>> Prepare::known_ints(size_t i) const 
 
 Result<std::vector<ir::Tensor>> run_prepared(const Prepare& prepare, const Kernel& kernel) {
   std::vector<const std::byte*> inputs(prepare.input_count());
-  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = prepare.constant(i) != nullptr ? prepare.constant(i)->raw() : nullptr;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs[i] = prepare.constant(i) != nullptr ? prepare.constant(i)->raw() : nullptr;
   std::vector<ir::Tensor> results(prepare.output_count());
   std::vector<std::byte*> outputs(results.size());
   bool runs = false;

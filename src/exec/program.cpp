@@ -40,8 +40,10 @@ Status Program::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
     const Step& step = steps_[s];
     input_pointers_.clear();
     output_pointers_.clear();
-    for (const int slot : step.inputs) input_pointers_.push_back(slot < 0 ? nullptr : buffers_[static_cast<size_t>(slot)]);
-    for (const int slot : step.outputs) output_pointers_.push_back(slot < 0 ? nullptr : buffers_[static_cast<size_t>(slot)]);
+    for (const int slot : step.inputs)
+      input_pointers_.push_back(slot < 0 ? nullptr : buffers_[static_cast<size_t>(slot)]);
+    for (const int slot : step.outputs)
+      output_pointers_.push_back(slot < 0 ? nullptr : buffers_[static_cast<size_t>(slot)]);
     if (Status status = step.kernel({input_pointers_, output_pointers_, scratch_}); !status.ok()) {
       return std::move(status).context(step.label);
     }
@@ -61,8 +63,8 @@ Status Program::run_dynamic(TapSink* sink) {
     const auto& [value, slot] = dynamic_inputs_[i];
     const Spec& spec = dynamic_input_specs_[i];
     // The buffer stays unchanged for the rest of the run, so the tensor may point at it without owning it.
-    dynamic_values_[static_cast<size_t>(value.index)] = ir::Tensor::adopt(
-        spec.type, spec.dims, std::shared_ptr<const void>(), buffers_[static_cast<size_t>(slot)]);
+    dynamic_values_[static_cast<size_t>(value.index)] =
+        ir::Tensor::adopt(spec.type, spec.dims, std::shared_ptr<const void>(), buffers_[static_cast<size_t>(slot)]);
   }
   for (const DynamicStep& step : dynamic_steps_) {
     std::vector<Spec> specs(step.node->inputs.size());

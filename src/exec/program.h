@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Program: a graph compiled for one set of input shapes. Every choice is made by compile(); run() only computes. A second
-// run allocates nothing, unless shapes depend on data.
+// Program: a graph compiled for one set of input shapes. Every choice is made by compile(); run() only computes. A
+// second run allocates nothing, unless shapes depend on data.
 #pragma once
 
 #include <cstdint>
@@ -73,14 +73,14 @@ class Program {
   Status announce(const Tap& tap, TapSink& sink) const;
 
   std::vector<Step> steps_;
-  std::vector<Tap> taps_;             ///< sorted by after_step
-  std::vector<std::byte*> buffers_;   ///< one per slot
+  std::vector<Tap> taps_;            ///< sorted by after_step
+  std::vector<std::byte*> buffers_;  ///< one per slot
   std::vector<int> feed_slots_;
   std::vector<Spec> feeds_;
   std::vector<std::string> feed_names_;
   std::vector<int> fetch_slots_;
   std::vector<ir::Tensor> results_;
-  std::vector<ir::Tensor> owned_;     ///< constants made while compiling
+  std::vector<ir::Tensor> owned_;  ///< constants made while compiling
   std::shared_ptr<std::byte> arena_;
   size_t arena_bytes_ = 0;
   std::vector<const std::byte*> input_pointers_;  // reused by run()
@@ -89,7 +89,8 @@ class Program {
 
   // Data-dependent part, run after `steps_`: values by ValueId index.
   std::vector<DynamicStep> dynamic_steps_;
-  std::vector<std::pair<ir::ValueId, int>> dynamic_inputs_;  ///< static values that dynamic steps read: slot in plain layout
+  std::vector<std::pair<ir::ValueId, int>>
+      dynamic_inputs_;  ///< static values that dynamic steps read: slot in plain layout
   std::vector<Spec> dynamic_input_specs_;
   std::vector<ir::ValueId> dynamic_taps_;
   std::vector<std::pair<size_t, ir::ValueId>> dynamic_fetches_;  ///< position in results_, value

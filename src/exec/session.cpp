@@ -30,7 +30,8 @@ Result<Program*> Session::program_for(std::span<const ir::Tensor> inputs) {
   if (required.size() != inputs.size()) {
     return bad_data("the model takes ", required.size(), " inputs, ", inputs.size(), " were given");
   }
-  for (size_t i = 0; i < required.size(); ++i) request.feeds.push_back({required[i], inputs[i].type(), inputs[i].dims()});
+  for (size_t i = 0; i < required.size(); ++i)
+    request.feeds.push_back({required[i], inputs[i].type(), inputs[i].dims()});
   QQ_TRY(Program program, compile(model_.graph, model_.opsets, request));
   if (programs_.size() == kMaxPrograms) programs_.pop_back();
   programs_.push_front({std::move(shapes), std::make_unique<Program>(std::move(program))});

@@ -21,8 +21,7 @@ double stalled_share(int threads) {
   while (whole.seconds() < kProbeSeconds) {
     const Stopwatch region;
 #pragma omp parallel num_threads(threads)
-    {
-    }
+    {}
     if (region.seconds() > kStallSeconds) stalled += region.seconds();
   }
   return stalled / whole.seconds();

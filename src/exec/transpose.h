@@ -16,7 +16,7 @@ void transpose_matrices(const std::byte* source, std::byte* destination, int64_t
 
 QQ_DECLARE_ISA(
     /// Columns [begin, end) of one matrix of 4-byte elements.
-    void transpose_columns_4(const uint32_t* source, uint32_t* destination, int64_t rows, int64_t columns, int64_t begin,
-                             int64_t end);)
+    void transpose_columns_4(const uint32_t* source, uint32_t* destination, int64_t rows, int64_t columns,
+                             int64_t begin, int64_t end);)
 
 }  // namespace quarkq::exec

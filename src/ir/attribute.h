@@ -21,9 +21,9 @@ struct OpaqueAttribute {
 
 using GraphPtr = std::shared_ptr<const Graph>;  ///< nested graphs are values: replaced, never edited in place
 
-using AttributeValue = std::variant<int64_t, float, std::string, Tensor, GraphPtr, std::vector<int64_t>,
-                                    std::vector<float>, std::vector<std::string>, std::vector<Tensor>,
-                                    std::vector<GraphPtr>, OpaqueAttribute>;
+using AttributeValue =
+    std::variant<int64_t, float, std::string, Tensor, GraphPtr, std::vector<int64_t>, std::vector<float>,
+                 std::vector<std::string>, std::vector<Tensor>, std::vector<GraphPtr>, OpaqueAttribute>;
 
 struct Attribute {
   std::string name;

@@ -38,8 +38,10 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) out += c;
-    else out += cat("\\x", static_cast<int>(c));
+    if (static_cast<unsigned char>(c) >= 0x20)
+      out += c;
+    else
+      out += cat("\\x", static_cast<int>(c));
   }
   return out + "\"";
 }
@@ -116,9 +118,13 @@ class Dumper {
                rest("rest", attribute.extra));
   }
   template <typename T>
-  std::string value_text(const T& value) const { return number_text(value); }
+  std::string value_text(const T& value) const {
+    return number_text(value);
+  }
   template <typename T>
-  std::string value_text(const std::vector<T>& values) const { return list_text(values); }
+  std::string value_text(const std::vector<T>& values) const {
+    return list_text(values);
+  }
   std::string value_text(const GraphPtr& graph) const { return nested_text(*graph); }
   std::string value_text(const std::vector<GraphPtr>& graphs) const {
     std::vector<std::string> parts;

@@ -9,8 +9,8 @@
 namespace quarkq::ir {
 
 struct DumpOptions {
-  bool values = true;   ///< inputs, initializers, outputs and stored types beside the nodes
-  bool rests = false;   ///< hashes of the serialized rests, to compare two models completely
+  bool values = true;  ///< inputs, initializers, outputs and stored types beside the nodes
+  bool rests = false;  ///< hashes of the serialized rests, to compare two models completely
 };
 
 /// One line a node: `outputs = Op(inputs) {attributes} "name"`. Absent links print as "_", tensors as TYPE[dims] and a

@@ -200,9 +200,8 @@ size_t GraphEdit::remove_dead() {
     for (const NodeId id : candidates) {
       if (!graph_.is_alive(id)) continue;
       const std::vector<ValueId> outputs = node(id).outputs;
-      const bool read = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
-        return output.valid() && graph_.use_count(output) > 0;
-      });
+      const bool read = std::any_of(outputs.begin(), outputs.end(),
+                                    [&](ValueId output) { return output.valid() && graph_.use_count(output) > 0; });
       if (read) continue;
       remove_node(id);
       for (const ValueId output : outputs) {

@@ -60,7 +60,8 @@ class GraphEdit {
 
   /// REQUIRES: a permutation of order().
   void set_order(std::vector<NodeId> order);
-  /// Removes nodes none of whose outputs is read, then initializers nobody reads, until nothing changes. Returns nodes removed.
+  /// Removes nodes none of whose outputs is read, then initializers nobody reads, until nothing changes. Returns nodes
+  /// removed.
   size_t remove_dead();
   /// Removes initializers that nobody reads (those among the graph inputs too).
   size_t remove_unused_initializers();

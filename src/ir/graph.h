@@ -29,10 +29,10 @@ struct Use {
 
 struct Value {
   ValueId id;
-  std::string name;       ///< unique among the live values of a graph; never empty
+  std::string name;  ///< unique among the live values of a graph; never empty
   ValueType type;
-  NodeId producer;        ///< invalid for graph inputs, initializers and captured values
-  std::vector<Use> uses;  ///< in the order they were made; graph outputs are not among them
+  NodeId producer;                 ///< invalid for graph inputs, initializers and captured values
+  std::vector<Use> uses;           ///< in the order they were made; graph outputs are not among them
   std::optional<Tensor> constant;  ///< set for initializers
   bool is_input = false;           ///< listed among the graph's inputs (an initializer may be, too)
   bool is_output = false;          ///< listed among the graph's outputs
@@ -55,7 +55,7 @@ class Graph {
   const std::vector<NodeId>& order() const { return order_; }
   /// Live initializers in list order.
   const std::vector<ValueId>& initializers() const { return initializers_; }
-  const std::vector<ValueId>& inputs() const { return inputs_; }    ///< initializers among them included
+  const std::vector<ValueId>& inputs() const { return inputs_; }  ///< initializers among them included
   const std::vector<ValueId>& outputs() const { return outputs_; }
   /// Inputs that a caller must feed: those without an initializer.
   std::vector<ValueId> required_inputs() const;
@@ -70,7 +70,8 @@ class Graph {
 
   /// The node that makes `value`, or null.
   const Node* producer(ValueId value) const;
-  /// The constant behind `value`: its initializer, or what its Constant node holds (value, value_float(s), value_int(s)).
+  /// The constant behind `value`: its initializer, or what its Constant node holds (value, value_float(s),
+  /// value_int(s)).
   const Tensor* constant(ValueId value) const;
   /// Reads of `value`: uses plus one for a graph output.
   size_t use_count(ValueId value) const;
@@ -96,12 +97,12 @@ class Graph {
 struct Model {
   Graph graph;
   int64_t ir_version = 8;
-  std::map<std::string, int64_t> opsets;    ///< domain ("" for ai.onnx) -> version
-  std::vector<std::string> opset_order;     ///< domains in file order
+  std::map<std::string, int64_t> opsets;  ///< domain ("" for ai.onnx) -> version
+  std::vector<std::string> opset_order;   ///< domains in file order
   std::string producer_name, producer_version;
-  std::string extra;                        ///< serialized rest of the ModelProto (functions, metadata, doc, unknown)
-  bool has_functions = false;               ///< model-local functions are present (inside `extra`)
-  std::string path;                         ///< where it was loaded from; "" when made in memory
+  std::string extra;           ///< serialized rest of the ModelProto (functions, metadata, doc, unknown)
+  bool has_functions = false;  ///< model-local functions are present (inside `extra`)
+  std::string path;            ///< where it was loaded from; "" when made in memory
 
   int64_t opset(const std::string& domain = "") const;  ///< 0 when the domain is not imported
   void set_opset(const std::string& domain, int64_t version);

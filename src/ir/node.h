@@ -21,9 +21,9 @@ struct Capture {
 
 struct Node {
   NodeId id;
-  std::string op;      ///< operator type, for example "Conv"
-  std::string domain;  ///< "" for ai.onnx
-  std::string name;    ///< may be empty or shared, as models have it
+  std::string op;                ///< operator type, for example "Conv"
+  std::string domain;            ///< "" for ai.onnx
+  std::string name;              ///< may be empty or shared, as models have it
   std::vector<ValueId> inputs;   ///< an invalid id is an absent optional input
   std::vector<ValueId> outputs;  ///< an invalid id is an output nobody asked for
   std::vector<Attribute> attributes;
@@ -52,7 +52,8 @@ struct Node {
   /// Id of input / output `i`, invalid when absent.
   ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : ValueId{}; }
   ValueId output(size_t i) const { return i < outputs.size() ? outputs[i] : ValueId{}; }
-  /// "node NAME (Op)" or "node <first output> (Op)": how messages call it. `output_name` is used when the name is empty.
+  /// "node NAME (Op)" or "node <first output> (Op)": how messages call it. `output_name` is used when the name is
+  /// empty.
   std::string label(std::string_view output_name = {}) const;
 };
 

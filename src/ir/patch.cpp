@@ -67,7 +67,8 @@ void GraphPatch::apply(Graph& graph) const {
   for (const ValueId id : orphans) {
     if (!graph.is_alive(id)) continue;
     const Value& value = graph.value(id);
-    if (!value.producer.valid() && graph.use_count(id) == 0 && (!value.is_input || value.is_initializer()) && !value.is_captured) {
+    if (!value.producer.valid() && graph.use_count(id) == 0 && (!value.is_input || value.is_initializer()) &&
+        !value.is_captured) {
       edit.remove_value(id);
     }
   }

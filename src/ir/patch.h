@@ -29,7 +29,8 @@ class GraphPatch {
     std::vector<PatchValue> inputs, outputs;
     std::vector<Attribute> attributes;
   };
-  /// A new node, placed right before the first node the patch removes (else at the end). It stands for all removed nodes.
+  /// A new node, placed right before the first node the patch removes (else at the end). It stands for all removed
+  /// nodes.
   void node(PatchNode node) { nodes_.push_back(std::move(node)); }
   /// Readers of `from` read `to` instead; a graph output keeps its name.
   void replace(ValueId from, PatchValue to) { replacements_.push_back({from, to}); }

@@ -36,7 +36,8 @@ struct ValueType {
   bool operator==(const ValueType&) const = default;
 };
 
-/// Elements of `shape`. Fails when a dimension is negative or the product exceeds 2^48 (no machine holds such a tensor).
+/// Elements of `shape`. Fails when a dimension is negative or the product exceeds 2^48 (no machine holds such a
+/// tensor).
 Result<int64_t> element_count(const Shape& shape);
 /// The same for shapes that were checked before. REQUIRES: element_count() succeeds.
 int64_t checked_count(const Shape& shape);

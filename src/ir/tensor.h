@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tensor: typed, dense, row-major data with a buffer that is shared between copies and cloned when one of them writes.
-// The buffer may be owned memory, a file mapping or another object's memory; copying a graph therefore costs no weights.
+// The buffer may be owned memory, a file mapping or another object's memory; copying a graph therefore costs no
+// weights.
 #pragma once
 
 #include <algorithm>
@@ -41,8 +42,8 @@ class Tensor {
   ElementType type() const { return type_; }
   const Shape& dims() const { return dims_; }
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
-  int64_t size() const { return count_; }                        ///< elements
-  int64_t bytes() const { return storage_bytes(type_, count_); } ///< of raw data
+  int64_t size() const { return count_; }                         ///< elements
+  int64_t bytes() const { return storage_bytes(type_, count_); }  ///< of raw data
   bool is_defined() const { return type_ != ElementType::kUndefined; }
 
   const std::byte* raw() const { return data_; }

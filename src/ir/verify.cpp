@@ -92,8 +92,8 @@ Status Verifier::check_uses(const Value& value) const {
     if (!alive) return internal_error("has a use by node id ", use.node.index, ", which is not alive");
     const Node& reader = graph_.node(use.node);
     const auto at = static_cast<size_t>(use.input);
-    const ValueId read = use.is_capture ? (at < reader.captures.size() ? reader.captures[at].outer : ValueId{})
-                                        : reader.input(at);
+    const ValueId read =
+        use.is_capture ? (at < reader.captures.size() ? reader.captures[at].outer : ValueId{}) : reader.input(at);
     if (read != value.id) return internal_error("has a use by ", graph_.label(use.node), ", which does not read it");
   }
   std::vector<std::tuple<NodeId, int32_t, bool>> sorted;

@@ -10,10 +10,31 @@ namespace quarkq {
 
 /// Element types with the numbers of TensorProto.DataType.
 enum class ElementType : int32_t {
-  kUndefined = 0, kFloat = 1, kUInt8 = 2, kInt8 = 3, kUInt16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kString = 8,
-  kBool = 9, kFloat16 = 10, kDouble = 11, kUInt32 = 12, kUInt64 = 13, kComplex64 = 14, kComplex128 = 15,
-  kBFloat16 = 16, kFloat8E4M3Fn = 17, kFloat8E4M3FnUz = 18, kFloat8E5M2 = 19, kFloat8E5M2FnUz = 20, kUInt4 = 21,
-  kInt4 = 22, kFloat4E2M1 = 23, kFloat8E8M0 = 24,
+  kUndefined = 0,
+  kFloat = 1,
+  kUInt8 = 2,
+  kInt8 = 3,
+  kUInt16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kString = 8,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+  kUInt32 = 12,
+  kUInt64 = 13,
+  kComplex64 = 14,
+  kComplex128 = 15,
+  kBFloat16 = 16,
+  kFloat8E4M3Fn = 17,
+  kFloat8E4M3FnUz = 18,
+  kFloat8E5M2 = 19,
+  kFloat8E5M2FnUz = 20,
+  kUInt4 = 21,
+  kInt4 = 22,
+  kFloat4E2M1 = 23,
+  kFloat8E8M0 = 24,
 };
 
 /// Bits of one element; 0 for strings and undefined.
@@ -32,16 +53,49 @@ bool is_integer(ElementType type);
 
 template <typename T>
 constexpr ElementType element_type_of();
-template <> constexpr ElementType element_type_of<float>() { return ElementType::kFloat; }
-template <> constexpr ElementType element_type_of<double>() { return ElementType::kDouble; }
-template <> constexpr ElementType element_type_of<int8_t>() { return ElementType::kInt8; }
-template <> constexpr ElementType element_type_of<uint8_t>() { return ElementType::kUInt8; }
-template <> constexpr ElementType element_type_of<int16_t>() { return ElementType::kInt16; }
-template <> constexpr ElementType element_type_of<uint16_t>() { return ElementType::kUInt16; }
-template <> constexpr ElementType element_type_of<int32_t>() { return ElementType::kInt32; }
-template <> constexpr ElementType element_type_of<uint32_t>() { return ElementType::kUInt32; }
-template <> constexpr ElementType element_type_of<int64_t>() { return ElementType::kInt64; }
-template <> constexpr ElementType element_type_of<uint64_t>() { return ElementType::kUInt64; }
-template <> constexpr ElementType element_type_of<bool>() { return ElementType::kBool; }
+template <>
+constexpr ElementType element_type_of<float>() {
+  return ElementType::kFloat;
+}
+template <>
+constexpr ElementType element_type_of<double>() {
+  return ElementType::kDouble;
+}
+template <>
+constexpr ElementType element_type_of<int8_t>() {
+  return ElementType::kInt8;
+}
+template <>
+constexpr ElementType element_type_of<uint8_t>() {
+  return ElementType::kUInt8;
+}
+template <>
+constexpr ElementType element_type_of<int16_t>() {
+  return ElementType::kInt16;
+}
+template <>
+constexpr ElementType element_type_of<uint16_t>() {
+  return ElementType::kUInt16;
+}
+template <>
+constexpr ElementType element_type_of<int32_t>() {
+  return ElementType::kInt32;
+}
+template <>
+constexpr ElementType element_type_of<uint32_t>() {
+  return ElementType::kUInt32;
+}
+template <>
+constexpr ElementType element_type_of<int64_t>() {
+  return ElementType::kInt64;
+}
+template <>
+constexpr ElementType element_type_of<uint64_t>() {
+  return ElementType::kUInt64;
+}
+template <>
+constexpr ElementType element_type_of<bool>() {
+  return ElementType::kBool;
+}
 
 }  // namespace quarkq

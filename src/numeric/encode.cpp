@@ -22,8 +22,8 @@ float to_step(float value, const QuantParams& params, IntegerRange limits) {
   return std::min(step, static_cast<float>(limits.max));
 }
 
-double squared_error(std::span<const float> values, const ChannelSplit& split, int64_t channel, const QuantParams& params,
-                     IntegerRange limits) {
+double squared_error(std::span<const float> values, const ChannelSplit& split, int64_t channel,
+                     const QuantParams& params, IntegerRange limits) {
   double error = 0;
   for_each_of_channel(split, channel, [&](size_t i) {
     const float back = (to_step(values[i], params, limits) - static_cast<float>(params.zero_point)) * params.scale;
@@ -33,8 +33,8 @@ double squared_error(std::span<const float> values, const ChannelSplit& split, i
   return error;
 }
 
-QuantParams search_power_of_two(std::span<const float> values, const ChannelSplit& split, int64_t channel, QuantParams start,
-                                IntegerRange limits) {
+QuantParams search_power_of_two(std::span<const float> values, const ChannelSplit& split, int64_t channel,
+                                QuantParams start, IntegerRange limits) {
   const int position = power_of_two_position(start.scale);
   QuantParams best = start;
   double best_error = -1;
@@ -69,7 +69,8 @@ Result<std::vector<QuantParams>> weight_params(std::span<const float> values, co
     bool first = true, has_nan = false;
     for_each_of_channel(split, channel, [&](size_t i) {
       has_nan = has_nan || std::isnan(values[i]);
-      range = first ? Range{values[i], values[i]} : Range{std::min(range.min, values[i]), std::max(range.max, values[i])};
+      range =
+          first ? Range{values[i], values[i]} : Range{std::min(range.min, values[i]), std::max(range.max, values[i])};
       first = false;
     });
     if (has_nan) return bad_data("the values hold NaN");
@@ -80,8 +81,8 @@ Result<std::vector<QuantParams>> weight_params(std::span<const float> values, co
   return all;
 }
 
-std::vector<int32_t> encode(std::span<const float> values, const ChannelSplit& split, const std::vector<QuantParams>& params,
-                            IntegerRange limits) {
+std::vector<int32_t> encode(std::span<const float> values, const ChannelSplit& split,
+                            const std::vector<QuantParams>& params, IntegerRange limits) {
   std::vector<int32_t> codes(values.size());
   for (int64_t channel = 0; channel < split.channels; ++channel) {
     const QuantParams& own = params[static_cast<size_t>(channel)];

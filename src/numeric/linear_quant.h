@@ -12,23 +12,23 @@ namespace quarkq::numeric {
 
 // y may be x. qmin..qmax: the limits of the stored integers, zero_point inside the type's range.
 QQ_DECLARE_ISA(
-  /// dequantize(quantize(x)) with Overflow::kLowest.
-  void fake_quantize(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin, int32_t qmax);
-  /// The same with Overflow::kSaturate.
-  void fake_quantize_saturate(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin,
-                              int32_t qmax);
+    /// dequantize(quantize(x)) with Overflow::kLowest.
+    void fake_quantize(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin,
+                       int32_t qmax);
+    /// The same with Overflow::kSaturate.
+    void fake_quantize_saturate(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin,
+                                int32_t qmax);
 
-  void quantize_to_i8(const float* x, int8_t* y, int64_t n, const LinearParams& params);
-  void quantize_to_u8(const float* x, uint8_t* y, int64_t n, const LinearParams& params);
-  void quantize_to_i16(const float* x, int16_t* y, int64_t n, const LinearParams& params);
-  void quantize_to_u16(const float* x, uint16_t* y, int64_t n, const LinearParams& params);
-  void quantize_to_i32(const float* x, int32_t* y, int64_t n, const LinearParams& params);
+    void quantize_to_i8(const float* x, int8_t* y, int64_t n, const LinearParams& params);
+    void quantize_to_u8(const float* x, uint8_t* y, int64_t n, const LinearParams& params);
+    void quantize_to_i16(const float* x, int16_t* y, int64_t n, const LinearParams& params);
+    void quantize_to_u16(const float* x, uint16_t* y, int64_t n, const LinearParams& params);
+    void quantize_to_i32(const float* x, int32_t* y, int64_t n, const LinearParams& params);
 
-  void dequantize_i8(const int8_t* x, float* y, int64_t n, float scale, int32_t zero_point);
-  void dequantize_u8(const uint8_t* x, float* y, int64_t n, float scale, int32_t zero_point);
-  void dequantize_i16(const int16_t* x, float* y, int64_t n, float scale, int32_t zero_point);
-  void dequantize_u16(const uint16_t* x, float* y, int64_t n, float scale, int32_t zero_point);
-  void dequantize_i32(const int32_t* x, float* y, int64_t n, float scale, int32_t zero_point);
-)
+    void dequantize_i8(const int8_t* x, float* y, int64_t n, float scale, int32_t zero_point);
+    void dequantize_u8(const uint8_t* x, float* y, int64_t n, float scale, int32_t zero_point);
+    void dequantize_i16(const int16_t* x, float* y, int64_t n, float scale, int32_t zero_point);
+    void dequantize_u16(const uint16_t* x, float* y, int64_t n, float scale, int32_t zero_point);
+    void dequantize_i32(const int32_t* x, float* y, int64_t n, float scale, int32_t zero_point);)
 
 }  // namespace quarkq::numeric

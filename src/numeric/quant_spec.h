@@ -34,7 +34,9 @@ struct QuantSpec {
 
   /// The limits that scale and zero point are computed with.
   IntegerRange range() const {
-    return integer_range(type, reduce_range ? RangeKind::kReduced : symmetric ? RangeKind::kSymmetric : RangeKind::kFull);
+    return integer_range(type, reduce_range ? RangeKind::kReduced
+                               : symmetric  ? RangeKind::kSymmetric
+                                            : RangeKind::kFull);
   }
 };
 

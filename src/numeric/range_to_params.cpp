@@ -36,8 +36,8 @@ int32_t centered(const QuantSpec& spec, int32_t zero_point) {
 int32_t zero_point_for_scale(const IntegerRange& limits, int32_t zero_point, float scale) {
   const float steps = static_cast<float>(limits.min) - static_cast<float>(zero_point);
   const float low = std::min(steps * scale, 0.0f);
-  return static_cast<int32_t>(std::nearbyint(static_cast<double>(limits.min) -
-                                             static_cast<double>(low) / static_cast<double>(scale)));
+  return static_cast<int32_t>(
+      std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / static_cast<double>(scale)));
 }
 
 }  // namespace
@@ -92,7 +92,8 @@ Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
   if (step < static_cast<double>(std::numeric_limits<float>::min())) return QuantParams{1.0f, 0};
   QuantParams params;
   params.scale = static_cast<float>(step);
-  params.zero_point = static_cast<int32_t>(std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / step));
+  params.zero_point =
+      static_cast<int32_t>(std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / step));
   if (spec.scale != ScaleKind::kFloat) {
     params.scale = spec.scale == ScaleKind::kPowerOfTwo ? scale_of_position(power_of_two_position(params.scale))
                                                         : int16_scale(params.scale);

@@ -24,7 +24,10 @@ constexpr std::array<Signature, 10> kSignatures = {{
     {0, "PK\x05\x06"sv, "an empty zip archive"},
     {0, "\x1f\x8b"sv, "a gzip file; unpack it first"},
     {0, "BZh"sv, "a bzip2 file; unpack it first"},
-    {0, "\xfd" "7zXZ"sv, "an xz file; unpack it first"},
+    {0,
+     "\xfd"
+     "7zXZ"sv,
+     "an xz file; unpack it first"},
     {0, "\x89HDF\r\n"sv, "an HDF5 file"},
     {0, "\x93NUMPY"sv, "a numpy array"},
     {4, "TFL3"sv, "a TensorFlow Lite model"},

@@ -17,8 +17,8 @@ namespace quarkq::onnx_io {
 /// Where a tensor says its data is.
 struct ExternalRef {
   std::string location;
-  int64_t offset = 0;              ///< bytes
-  std::optional<int64_t> length;   ///< bytes; when absent, as many as the tensor needs
+  int64_t offset = 0;             ///< bytes
+  std::optional<int64_t> length;  ///< bytes; when absent, as many as the tensor needs
 };
 
 /// The external files of one model, each mapped once and shared by all its tensors.

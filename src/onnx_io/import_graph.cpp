@@ -115,9 +115,9 @@ Status GraphImporter::add_node_outputs(const onnx::GraphProto& proto) {
 
 Status GraphImporter::add_attributes(onnx::NodeProto& proto, ir::NodeSpec& spec) {
   const AttributeContext context{external_, [&](onnx::GraphProto& nested) -> Result<ir::GraphPtr> {
-    QQ_TRY(ir::Graph graph, import_graph(nested, external_, depth_ + 1));
-    return ir::GraphPtr(std::make_shared<const ir::Graph>(std::move(graph)));
-  }};
+                                   QQ_TRY(ir::Graph graph, import_graph(nested, external_, depth_ + 1));
+                                   return ir::GraphPtr(std::make_shared<const ir::Graph>(std::move(graph)));
+                                 }};
   const bool is_constant = spec.domain.empty() && spec.op == "Constant";
   for (onnx::AttributeProto& stored : *proto.mutable_attribute()) {
     QQ_TRY(ir::Attribute attribute, take_attribute(stored, context));

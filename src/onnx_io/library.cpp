@@ -33,8 +33,10 @@ std::string one_line(const char* text) {
   std::string line;
   for (const char* c = text; *c != '\0'; ++c) {
     const bool blank = *c == '\n' || *c == '\r' || *c == ' ' || *c == '\t';
-    if (!blank) line += *c;
-    else if (!line.empty() && line.back() != ' ') line += ' ';
+    if (!blank)
+      line += *c;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
   return line;
@@ -106,8 +108,10 @@ Result<onnx::ModelProto> library_parse(const std::string& text) {
   QQ_RETURN_IF_ERROR(guarded(Code::kCorruptModel, [&] {
     onnx::OnnxParser parser(text.c_str());
     const auto status = parser.Parse(model);
-    if (!status.IsOK()) message = one_line(status.ErrorMessage().c_str());
-    else if (!parser.EndOfInput()) message = "text after the end of the model";
+    if (!status.IsOK())
+      message = one_line(status.ErrorMessage().c_str());
+    else if (!parser.EndOfInput())
+      message = "text after the end of the model";
   }));
   if (!message.empty()) return corrupt_model("model text: ", message);
   return model;

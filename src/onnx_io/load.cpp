@@ -46,8 +46,7 @@ Result<ir::Model> load(const std::string& path) {
   if (!file.ok()) return invalid_argument(file.status().message());
   const MappedFile& mapped = *file.value();
   ExternalFiles external(path);
-  QQ_TRY(ir::Model model,
-         load_from({reinterpret_cast<const char*>(mapped.data()), mapped.size()}, path, external));
+  QQ_TRY(ir::Model model, load_from({reinterpret_cast<const char*>(mapped.data()), mapped.size()}, path, external));
   model.path = path;
   return model;
 }

@@ -13,8 +13,8 @@
 #pragma GCC diagnostic ignored "-Wcast-qual"
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 #endif
-#include <cstdint>
 #include <onnx/onnx_pb.h>
+#include <cstdint>
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
@@ -26,8 +26,8 @@ namespace quarkq::onnx_io {
 
 constexpr int64_t kOldestIrVersion = 3;
 constexpr int64_t kNewestIrVersion = 13;
-constexpr int64_t kNewestOpset = 24;   ///< of ai.onnx
-constexpr int kMaxGraphDepth = 64;     ///< graphs nested in attributes
+constexpr int64_t kNewestOpset = 24;  ///< of ai.onnx
+constexpr int kMaxGraphDepth = 64;    ///< graphs nested in attributes
 
 /// Replaces `message` by the serialized one at `data`. False when the bytes are no such message.
 /// REQUIRES: `size` is below 2^31.

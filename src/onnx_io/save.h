@@ -10,8 +10,8 @@
 namespace quarkq::onnx_io {
 
 struct SaveOptions {
-  bool external_data = false;          ///< weights beside the model, in "<file name>.data"
-  int64_t external_threshold = 1024;   ///< bytes; smaller initializers stay inside the model
+  bool external_data = false;         ///< weights beside the model, in "<file name>.data"
+  int64_t external_threshold = 1024;  ///< bytes; smaller initializers stay inside the model
 };
 
 struct SaveReport {

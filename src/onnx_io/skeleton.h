@@ -16,8 +16,8 @@ constexpr int64_t kSkeletonBytes = 4096;
 
 struct Skeleton {
   onnx::ModelProto proto;
-  std::vector<ir::ValueId> left_out;        ///< initializers that are inputs without data here
-  std::vector<ir::NodeId> left_out_nodes;   ///< Constant nodes whose output is an input here
+  std::vector<ir::ValueId> left_out;       ///< initializers that are inputs without data here
+  std::vector<ir::NodeId> left_out_nodes;  ///< Constant nodes whose output is an input here
 };
 
 /// Skeleton of `model`. Rests of nodes and values are left out, those of model and graph (functions, sparse

@@ -237,8 +237,10 @@ void put_type(const ir::ValueType& type, onnx::ValueInfoProto& info) {
   for (size_t i = 0; i < type.dims.size(); ++i) {
     const int at = static_cast<int>(i);
     onnx::TensorShapeProto_Dimension& dim = at < shape.dim_size() ? *shape.mutable_dim(at) : *shape.add_dim();
-    if (type.dims[i].known()) dim.set_dim_value(type.dims[i].size);
-    else if (!type.dims[i].symbol.empty()) dim.set_dim_param(type.dims[i].symbol);
+    if (type.dims[i].known())
+      dim.set_dim_value(type.dims[i].size);
+    else if (!type.dims[i].symbol.empty())
+      dim.set_dim_param(type.dims[i].symbol);
   }
 }
 

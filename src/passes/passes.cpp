@@ -19,9 +19,13 @@ const char* dashed(const char* function) {
 
 const std::vector<PassInfo>& all_passes() {
   static const std::vector<PassInfo> kPasses = {
-#define PASS(phase, function, acts_on, when, summary) \
-  {dashed(#function), #phase, ActsOn::acts_on, function, \
-   []([[maybe_unused]] const config::Settings& settings) -> bool { return when; }, summary},
+#define PASS(phase, function, acts_on, when, summary)                              \
+  {dashed(#function),                                                              \
+   #phase,                                                                         \
+   ActsOn::acts_on,                                                                \
+   function,                                                                       \
+   []([[maybe_unused]] const config::Settings& settings) -> bool { return when; }, \
+   summary},
 #include "passes/passes.def"
 #undef PASS
   };

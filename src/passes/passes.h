@@ -17,8 +17,8 @@ namespace quarkq::passes {
 enum class ActsOn { kGraph, kPlan, kQdq };
 
 struct PassInfo {
-  const char* name;     ///< "fuse-batch-norm"
-  const char* phase;    ///< "prepare"
+  const char* name;   ///< "fuse-batch-norm"
+  const char* phase;  ///< "prepare"
   ActsOn acts_on;
   Result<Changed> (*run)(PassContext&);
   bool (*enabled)(const config::Settings&);

@@ -13,7 +13,8 @@ namespace quarkq::passes {
 /// Looks at one node; returns a patch, or nothing when the rule does not apply. An error stops the pass.
 using Rule = std::function<Result<std::optional<ir::GraphPatch>>(const ir::Graph&, const ir::Node&)>;
 
-/// Applies `rule` to a fixpoint, at most 10 sweeps; a diagnostic says so when that did not do. Removes what became dead.
+/// Applies `rule` to a fixpoint, at most 10 sweeps; a diagnostic says so when that did not do. Removes what became
+/// dead.
 Result<Changed> rewrite(PassContext& context, const char* pass, const Rule& rule);
 
 }  // namespace quarkq::passes

@@ -30,16 +30,18 @@ Result<std::vector<OutputAgreement>> compare_outputs(const ir::Model& reference,
     const std::string& name = reference.graph.value(reference.graph.outputs()[i]).name;
     if (!is_floating(expected[i].type())) continue;
     if (expected[i].dims() != found[i].dims()) {
-      diagnostics.warn("shape-changed", name, cat("float ", shape_text(expected[i].dims()), ", quantized ", shape_text(found[i].dims())));
+      diagnostics.warn("shape-changed", name,
+                       cat("float ", shape_text(expected[i].dims()), ", quantized ", shape_text(found[i].dims())));
       continue;
     }
     QQ_TRY(const std::vector<double> a, ir::to_double(expected[i]));
     QQ_TRY(const std::vector<double> b, ir::to_double(found[i]));
     outputs.push_back({name, cosine(a, b), sqnr_db(a, b)});
     if (!(outputs.back().cosine >= kCollapsedCosine)) {
-      diagnostics.warn("output-collapsed", name, cat("cosine with the float output is ", outputs.back().cosine,
-                                                     " on the first sample; look for tensors of very different ranges that share "
-                                                     "a scale, or exclude the layers before this output"));
+      diagnostics.warn("output-collapsed", name,
+                       cat("cosine with the float output is ", outputs.back().cosine,
+                           " on the first sample; look for tensors of very different ranges that share "
+                           "a scale, or exclude the layers before this output"));
     }
   }
   return outputs;

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "calib/data_reader.h"
 #include "base/diagnostics.h"
+#include "calib/data_reader.h"
 #include "ir/graph.h"
 #include "quarkq/quantize.h"
 

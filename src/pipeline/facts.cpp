@@ -56,9 +56,8 @@ void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {
 
 size_t count_selected(const passes::PassContext& context) {
   const ir::Graph& graph = context.model.graph;
-  return static_cast<size_t>(std::count_if(graph.order().begin(), graph.order().end(), [&](ir::NodeId id) {
-    return context.selection.selects(graph.node(id));
-  }));
+  return static_cast<size_t>(std::count_if(graph.order().begin(), graph.order().end(),
+                                           [&](ir::NodeId id) { return context.selection.selects(graph.node(id)); }));
 }
 
 uint64_t file_size(const std::string& path) {

@@ -28,11 +28,12 @@ Result<std::unique_ptr<calib::DataReader>> open_data(const QuantizeRequest& requ
                                                      const ir::Graph& graph) {
   std::string folder = request.calib_folder;
   if (folder.empty() && settings.calibration.dir) folder = *settings.calibration.dir;
-  const size_t limit = settings.calib_data_size && *settings.calib_data_size > 0
-                           ? static_cast<size_t>(*settings.calib_data_size) : 0;
+  const size_t limit =
+      settings.calib_data_size && *settings.calib_data_size > 0 ? static_cast<size_t>(*settings.calib_data_size) : 0;
   if (!folder.empty()) return calib::open_npy_folder(folder, calib::input_specs(graph), limit);
   if (!settings.use_random_data) {
-    return bad_data("no calibration data: give --calib DIR with .npy samples, or set UseRandomData=true to try without");
+    return bad_data(
+        "no calibration data: give --calib DIR with .npy samples, or set UseRandomData=true to try without");
   }
   QQ_TRY(const calib::RandomDataOptions options, pipeline::random_data_options(settings));
   return calib::make_random_reader(calib::input_specs(graph), options);
@@ -121,14 +122,16 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
                      }).context(request.model_path));
   report.nothing_to_quantize = context.plan.slots().empty();
   if (report.nothing_to_quantize) {
-    diagnostics.warn("nothing-to-quantize", request.model_path, "no selected node has a float tensor, the float model was copied");
+    diagnostics.warn("nothing-to-quantize", request.model_path,
+                     "no selected node has a float tensor, the float model was copied");
     model = original;
   }
   pipeline::count_tensors(context.plan, report);
   report.nodes_quantized = pipeline::count_selected(context);
   if (request.verify && !report.nothing_to_quantize) {
     const Stopwatch verify_watch;
-    QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(request.model_path + ": the quantized model did not pass its check"));
+    QQ_RETURN_IF_ERROR(
+        onnx_io::check_model(model).context(request.model_path + ": the quantized model did not pass its check"));
     QQ_RETURN_IF_ERROR(compare_with_float(original, model, *data, diagnostics, report));
     report.phases.push_back({"verify", verify_watch.seconds(), false});
   }

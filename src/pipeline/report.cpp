@@ -30,11 +30,13 @@ std::string to_json(const QuantizeReport& report) {
   json["nodes"] = {{"total", report.nodes_total}, {"selected", report.nodes_quantized}};
   json["tensors"] = report.tensors_by_type;
   json["ops"] = {{"float", report.float_ops}, {"quantized", report.quantized_ops}};
-  json["bytes"] = {{"input", report.model_bytes}, {"output", report.output_bytes}, {"external_data", report.external_data}};
+  json["bytes"] = {
+      {"input", report.model_bytes}, {"output", report.output_bytes}, {"external_data", report.external_data}};
   json["nothing_to_quantize"] = report.nothing_to_quantize;
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) {
-    json["outputs"].push_back({{"name", output.name}, {"cosine", number(output.cosine)}, {"sqnr_db", number(output.sqnr_db)}});
+    json["outputs"].push_back(
+        {{"name", output.name}, {"cosine", number(output.cosine)}, {"sqnr_db", number(output.sqnr_db)}});
   }
   json["phases"] = Json::array();
   for (const PhaseTime& phase : report.phases) {
@@ -42,8 +44,10 @@ std::string to_json(const QuantizeReport& report) {
   }
   json["findings"] = Json::array();
   for (const Finding& finding : report.findings) {
-    json["findings"].push_back({{"severity", finding.is_warning ? "warning" : "notice"}, {"id", finding.id},
-                                {"subject", finding.subject}, {"text", finding.text}});
+    json["findings"].push_back({{"severity", finding.is_warning ? "warning" : "notice"},
+                                {"id", finding.id},
+                                {"subject", finding.subject},
+                                {"text", finding.text}});
   }
   json["seconds"] = report.seconds;
   // Names come from model files and may not be UTF-8.

@@ -48,7 +48,8 @@ Result<RunReport> run_model(const RunRequest& request) {
   QQ_TRY(ir::Model model, onnx_io::load(request.model_path));
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.model_path));
-  QQ_TRY(const auto reader, calib::open_npy_folder(request.input_folder, calib::input_specs(model.graph), request.limit));
+  QQ_TRY(const auto reader,
+         calib::open_npy_folder(request.input_folder, calib::input_specs(model.graph), request.limit));
   exec::Session session(model, {{}, {}, request.max_memory});
   RunReport report;
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);
@@ -64,7 +65,8 @@ Result<RunReport> run_model(const RunRequest& request) {
     }
     QQ_RETURN_IF_ERROR(write_results(request, report.outputs, sample.name, *results));
     ++report.samples;
-    if (request.progress && !request.progress({"run", i + 1, reader->size()})) return Status(Code::kInterrupted, "interrupted");
+    if (request.progress && !request.progress({"run", i + 1, reader->size()}))
+      return Status(Code::kInterrupted, "interrupted");
   }
   report.arena_bytes = session.arena_bytes();
   return report;

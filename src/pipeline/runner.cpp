@@ -26,8 +26,8 @@ Status run_passes(passes::PassContext& context, std::vector<PhaseTime>& times,
 Status prepare_for_run(ir::Model& model, Diagnostics& diagnostics) {
   static const config::Settings kDefaults;
   passes::PassContext context{model, kDefaults, {}, {}, {}, nullptr, diagnostics, {}};
-  for (const auto pass : {passes::remove_input_initializers, passes::fold_constants, passes::remove_no_ops, passes::fuse_batch_norm,
-                          passes::fuse_pad_into_conv}) {
+  for (const auto pass : {passes::remove_input_initializers, passes::fold_constants, passes::remove_no_ops,
+                          passes::fuse_batch_norm, passes::fuse_pad_into_conv}) {
     QQ_RETURN_IF_ERROR(pass(context).status());
   }
   return Status();

@@ -9,11 +9,13 @@ namespace {
 using config::Quantizer;
 
 constexpr Flavor kFlavors[] = {
-    // quantizer                  registry                   domains                        narrow bias_pc folds  option by_name cleans
-    {Quantizer::kCpu,            Registry::kCpu,            DomainPolicy::kStandard,       true,  true,  true,  false, true,  false},
-    {Quantizer::kExtended,       Registry::kNpuCnn,         DomainPolicy::kContrib,        true,  true,  true,  true,  true,  true},
-    {Quantizer::kNpuCnn,         Registry::kNpuCnn,         DomainPolicy::kAlwaysStandard, true,  false, true,  false, true,  false},
-    {Quantizer::kNpuTransformer, Registry::kNpuTransformer, DomainPolicy::kStandard,       false, true,  true,  false, false, false},
+    // quantizer                  registry                   domains                        narrow bias_pc folds  option
+    // by_name cleans
+    {Quantizer::kCpu, Registry::kCpu, DomainPolicy::kStandard, true, true, true, false, true, false},
+    {Quantizer::kExtended, Registry::kNpuCnn, DomainPolicy::kContrib, true, true, true, true, true, true},
+    {Quantizer::kNpuCnn, Registry::kNpuCnn, DomainPolicy::kAlwaysStandard, true, false, true, false, true, false},
+    {Quantizer::kNpuTransformer, Registry::kNpuTransformer, DomainPolicy::kStandard, false, true, true, false, false,
+     false},
 };
 
 struct TypeRow {
@@ -21,12 +23,17 @@ struct TypeRow {
   ElementType element;
 };
 constexpr TypeRow kTypes[] = {
-    {config::DataType::kInt8, ElementType::kInt8},       {config::DataType::kUInt8, ElementType::kUInt8},
-    {config::DataType::kInt16, ElementType::kInt16},     {config::DataType::kUInt16, ElementType::kUInt16},
-    {config::DataType::kInt32, ElementType::kInt32},     {config::DataType::kUInt32, ElementType::kUInt32},
-    {config::DataType::kFloat16, ElementType::kFloat16}, {config::DataType::kBFloat16, ElementType::kBFloat16},
+    {config::DataType::kInt8, ElementType::kInt8},
+    {config::DataType::kUInt8, ElementType::kUInt8},
+    {config::DataType::kInt16, ElementType::kInt16},
+    {config::DataType::kUInt16, ElementType::kUInt16},
+    {config::DataType::kInt32, ElementType::kInt32},
+    {config::DataType::kUInt32, ElementType::kUInt32},
+    {config::DataType::kFloat16, ElementType::kFloat16},
+    {config::DataType::kBFloat16, ElementType::kBFloat16},
     {config::DataType::kFloat8E4M3Fn, ElementType::kFloat8E4M3Fn},
-    {config::DataType::kInt4, ElementType::kInt4},       {config::DataType::kUInt4, ElementType::kUInt4},
+    {config::DataType::kInt4, ElementType::kInt4},
+    {config::DataType::kUInt4, ElementType::kUInt4},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of quantizers (spec 02 A.0): one row per class of the reference, so that no code asks for a quantizer's name.
+// The table of quantizers (spec 02 A.0): one row per class of the reference, so that no code asks for a quantizer's
+// name.
 #pragma once
 
 #include "config/settings.h"
@@ -20,12 +21,12 @@ struct Flavor {
   config::Quantizer quantizer;
   Registry registry;
   DomainPolicy domains;
-  bool clips_weights_narrow;   ///< weights are clipped to the symmetric limits whatever their symmetry (spec 02 C.6)
-  bool per_channel_bias;       ///< a bias quantized as a weight follows per_channel
-  bool folds_removable;        ///< Relu and Clip may be folded into their producer when activations are asymmetric (A.3)
-  bool folds_need_option;      ///< ... and only with FoldRelu
+  bool clips_weights_narrow;  ///< weights are clipped to the symmetric limits whatever their symmetry (spec 02 C.6)
+  bool per_channel_bias;      ///< a bias quantized as a weight follows per_channel
+  bool folds_removable;       ///< Relu and Clip may be folded into their producer when activations are asymmetric (A.3)
+  bool folds_need_option;     ///< ... and only with FoldRelu
   bool honours_output_exclusion_by_name;
-  bool always_cleans;          ///< unused initializers are removed even with AddQDQPairToWeight (A.6 step 8)
+  bool always_cleans;  ///< unused initializers are removed even with AddQDQPairToWeight (A.6 step 8)
 };
 
 /// REQUIRES: a quantizer that writes Q/DQ (not dynamic, not QOperator, not MatMulNBits).

@@ -99,8 +99,8 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
     weight_per_tensor(value);
     return;
   }
-  if (const QuantSlot* earlier = plan_.find(value); earlier != nullptr && earlier->stages[0].spec.per_channel &&
-                                                    earlier->stages[0].spec.axis != normalized.value()) {
+  if (const QuantSlot* earlier = plan_.find(value);
+      earlier != nullptr && earlier->stages[0].spec.per_channel && earlier->stages[0].spec.axis != normalized.value()) {
     diagnostics_.notice("per-channel-axis", graph_.value(value).name,
                         "is shared by nodes that want different channel axes, the last one holds");
   }

@@ -61,7 +61,8 @@ void split(Marker& m, const ir::Node& node) {
 
 void gather(Marker& m, const ir::Node& node) {
   const ir::ValueId data = node.input(0);
-  if (m.settings().force_quantize_no_input_check || (m.is_initializer(data) && m.is_quantizable(data))) m.activation(data);
+  if (m.settings().force_quantize_no_input_check || (m.is_initializer(data) && m.is_quantizable(data)))
+    m.activation(data);
   if (m.is_marked(data)) m.same_as(node.output(0), data);
 }
 
@@ -173,7 +174,8 @@ std::set<std::string, std::less<>> op_set(const config::Settings& settings, cons
   const bool wide = settings.enable_npu_cnn || settings.asked_quant_format == config::QuantFormat::kExtendedQdq;
   if (ops.empty()) {
     for (const OpRuleRow& row : op_rules()) {
-      if (settings.enable_npu_transformer ? row.in_transformer_set : wide ? row.in_npu_set : row.in_cpu_set) ops.insert(row.op);
+      if (settings.enable_npu_transformer ? row.in_transformer_set : wide ? row.in_npu_set : row.in_cpu_set)
+        ops.insert(row.op);
     }
   }
   ops.insert(settings.extra_op_types_to_quantize.begin(), settings.extra_op_types_to_quantize.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// THE table operator x registry -> rule: which tensors of a node are marked (spec 02 A.3). An operator without a row gets
-// the generic rule: all inputs, all outputs.
+// THE table operator x registry -> rule: which tensors of a node are marked (spec 02 A.3). An operator without a row
+// gets the generic rule: all inputs, all outputs.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ using OpRule = void (*)(Marker&, const ir::Node&);
 
 struct OpRuleRow {
   const char* op;
-  OpRule cpu;   ///< QDQ registry; null: the generic rule
-  OpRule npu;   ///< NPU-CNN registry; null: as cpu
+  OpRule cpu;                                       ///< QDQ registry; null: the generic rule
+  OpRule npu;                                       ///< NPU-CNN registry; null: as cpu
   bool in_cpu_set, in_npu_set, in_transformer_set;  ///< member of the default op set
   const char* summary;
 };
@@ -24,7 +24,8 @@ struct OpRuleRow {
 const std::vector<OpRuleRow>& op_rules();
 OpRule rule_for(const std::string& op, Registry registry);
 
-/// Default op set of the settings (spec 02 A.0), with the user's lists applied. `model_ops` are those of the model as loaded.
+/// Default op set of the settings (spec 02 A.0), with the user's lists applied. `model_ops` are those of the model as
+/// loaded.
 std::set<std::string, std::less<>> op_set(const config::Settings& settings, const std::vector<std::string>& model_ops);
 
 }  // namespace quarkq::plan

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The pool of quantization parameters. Tensors that share a scale hold the same ParamId, so a change reaches all of them.
+// The pool of quantization parameters. Tensors that share a scale hold the same ParamId, so a change reaches all of
+// them.
 #pragma once
 
 #include <vector>

@@ -33,7 +33,8 @@ std::string text(const QuantPlan& plan, const ir::Graph& graph) {
     out += cat(graph.value(slot.value).name, ": ", kRoles[static_cast<int>(slot.role)], " ",
                kStates[static_cast<int>(slot.state)]);
     for (const Stage& stage : slot.stages) {
-      out += cat(" ", name(stage.spec.type), stage.kind == StageKind::kStored ? " stored" : " pair", " p", stage.params.index);
+      out += cat(" ", name(stage.spec.type), stage.kind == StageKind::kStored ? " stored" : " pair", " p",
+                 stage.params.index);
       if (!stage.params.valid() || plan.params[stage.params].empty()) continue;
       const numeric::QuantParams& first = plan.params[stage.params][0];
       out += cat(" scale=", first.scale, " zero_point=", first.zero_point);

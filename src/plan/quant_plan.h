@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QuantPlan: who is quantized and how, as a side table over one graph. A plan is a plain value: copy it, change it, drop it.
-// Q/DQ nodes exist only in files and after the insert phase.
+// QuantPlan: who is quantized and how, as a side table over one graph. A plan is a plain value: copy it, change it,
+// drop it. Q/DQ nodes exist only in files and after the insert phase.
 #pragma once
 
 #include <optional>
@@ -75,7 +75,9 @@ class QuantPlan {
 
  private:
   int index_of(ir::ValueId value) const {
-    return value.valid() && static_cast<size_t>(value.index) < by_value_.size() ? by_value_[static_cast<size_t>(value.index)] : -1;
+    return value.valid() && static_cast<size_t>(value.index) < by_value_.size()
+               ? by_value_[static_cast<size_t>(value.index)]
+               : -1;
   }
   std::vector<QuantSlot> slots_;
   std::vector<int> by_value_;

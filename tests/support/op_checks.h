@@ -2,8 +2,8 @@
 // GoogleTest checks around run_op(): expected values in both memory layouts, expected errors.
 #pragma once
 
-#include <cstdint>
 #include <gtest/gtest.h>
+#include <cstdint>
 
 #include <cmath>
 

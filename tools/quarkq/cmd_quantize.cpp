@@ -27,22 +27,25 @@ std::string counts_text(const std::map<std::string, int>& counts) {
 }
 
 void print_summary(const QuantizeReport& report) {
-  std::printf("model      %s (opset %ld, %zu nodes, %s)\n", report.model_path.c_str(), static_cast<long>(report.input_opset),
-              report.nodes_total, bytes_text(static_cast<double>(report.model_bytes)).c_str());
-  std::printf("settings   %s, %s, %zu samples, %d threads, %s\n", report.preset.empty() ? "file" : report.preset.c_str(),
-              report.quantizer.c_str(), report.samples, report.threads, report.isa.c_str());
+  std::printf("model      %s (opset %ld, %zu nodes, %s)\n", report.model_path.c_str(),
+              static_cast<long>(report.input_opset), report.nodes_total,
+              bytes_text(static_cast<double>(report.model_bytes)).c_str());
+  std::printf("settings   %s, %s, %zu samples, %d threads, %s\n",
+              report.preset.empty() ? "file" : report.preset.c_str(), report.quantizer.c_str(), report.samples,
+              report.threads, report.isa.c_str());
   std::printf("quantized  %zu of %zu nodes; tensors: %s\n", report.nodes_quantized, report.nodes_total,
               counts_text(report.tensors_by_type).c_str());
   for (const OutputAgreement& output : report.outputs) {
-    std::printf("output     %s: cosine %.6f, SQNR %.1f dB against float (first sample)\n", output.name.c_str(), output.cosine,
-                output.sqnr_db);
+    std::printf("output     %s: cosine %.6f, SQNR %.1f dB against float (first sample)\n", output.name.c_str(),
+                output.cosine, output.sqnr_db);
   }
   std::printf("written    %s (opset %ld, %s%s) in %.2f s\n", report.output_path.c_str(),
               static_cast<long>(report.output_opset), bytes_text(static_cast<double>(report.output_bytes)).c_str(),
               report.external_data ? ", weights in a file beside it" : "", report.seconds);
 }
 
-/// Effects that a preset implies and that are not built yet come in one line; the report and --json have them one by one.
+/// Effects that a preset implies and that are not built yet come in one line; the report and --json have them one by
+/// one.
 void print_findings(const QuantizeReport& report) {
   std::vector<std::string> left_out;
   for (const Finding& finding : report.findings) {
@@ -91,10 +94,12 @@ Status run_quantize(QuantizeArgs& args) {
 Run setup_quantize(CLI::App& app) {
   auto args = std::make_shared<QuantizeArgs>();
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
-  app.add_option("--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets)")->required();
+  app.add_option("--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets)")
+      ->required();
   app.add_option("--calib", args->request.calib_folder, "Calibration samples: DIR/*.npy, or DIR/<input>/*.npy");
   app.add_option("-o,--output", args->request.output_path, "Result (default: <stem>_quantized.onnx beside the model)");
-  app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")->allow_extra_args(false);
+  app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
+      ->allow_extra_args(false);
   app.add_option("--report", args->report_path, "Write the report here, as JSON");
   app.add_option("--compat", args->compat, "Reproduce a release of the reference, defects included: quark-0.13");
   app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");

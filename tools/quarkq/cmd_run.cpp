@@ -39,8 +39,9 @@ Status run_run(RunArgs& args) {
     std::printf("{\"samples\": %zu, \"median_ms\": %.6f, \"arena_bytes\": %zu}\n", report.value().samples, milliseconds,
                 report.value().arena_bytes);
   } else if (!args.quiet) {
-    std::printf("%zu samples, %zu outputs, median %.3f ms a sample, %s for intermediate values\n", report.value().samples,
-                report.value().outputs.size(), milliseconds, bytes_text(static_cast<double>(report.value().arena_bytes)).c_str());
+    std::printf("%zu samples, %zu outputs, median %.3f ms a sample, %s for intermediate values\n",
+                report.value().samples, report.value().outputs.size(), milliseconds,
+                bytes_text(static_cast<double>(report.value().arena_bytes)).c_str());
   }
   return Status();
 }
@@ -51,7 +52,8 @@ Run setup_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
   app.add_option("MODEL", args->request.model_path, "Float or quantized ONNX model")->required();
   app.add_option("--inputs", args->request.input_folder, "Samples: DIR/*.npy, or DIR/<input>/*.npy")->required();
-  app.add_option("--outputs", args->request.output_folder, "Results: DIR/<sample>.npy, or DIR/<output>/<sample>.npy")->required();
+  app.add_option("--outputs", args->request.output_folder, "Results: DIR/<sample>.npy, or DIR/<output>/<sample>.npy")
+      ->required();
   app.add_option("--limit", args->request.limit, "Only the first N samples");
   app.add_option("--repeat", args->request.repeat, "Run each sample N times, for timing")->check(CLI::Range(1, 100000));
   app.add_option("--max-memory", args->request.max_memory, "Refuse when intermediate values need more bytes than this")

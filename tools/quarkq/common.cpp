@@ -24,12 +24,14 @@ void on_interrupt(int) {
 }  // namespace
 
 void add_compute_options(CLI::App& app, ComputeOptions& options) {
-  app.add_option("--threads", options.threads, "Threads; 0 (the default) takes the cores that are free")->check(CLI::Range(0, 1024));
+  app.add_option("--threads", options.threads, "Threads; 0 (the default) takes the cores that are free")
+      ->check(CLI::Range(0, 1024));
   app.add_option("--isa", options.isa, "Instruction set: sse41, avx2, avx512 or native");
 }
 
 void bound_spinning(char** argv) {
-  constexpr const char kSpins[] = "10000";  // about 0.1 ms: longer than the gaps between kernels, shorter than a time slice
+  constexpr const char kSpins[] =
+      "10000";  // about 0.1 ms: longer than the gaps between kernels, shorter than a time slice
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   ::setenv("GOMP_SPINCOUNT", kSpins, /*overwrite=*/1);
   ::execv("/proc/self/exe", argv);  // comes back only when it failed; then the default stays in force

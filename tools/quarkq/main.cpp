@@ -29,8 +29,8 @@ int fail(const Status& status) {
   return exit_code(status.code());
 }
 
-/// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected. Runs before anything else
-/// because a verb that computes may have to start the program anew.
+/// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected. Runs before
+/// anything else because a verb that computes may have to start the program anew.
 Status check_verb(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return Status();
   std::vector<std::string> names;

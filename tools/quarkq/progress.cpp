@@ -50,7 +50,8 @@ void ProgressBar::draw(const Progress& progress, double seconds) {
     const double left = rate > 0 ? static_cast<double>(progress.total - progress.done) / rate : 0;
     std::fprintf(stderr, "\r\033[K%-10s [%s%s] %zu/%zu  %.1f/s  %.0f s left", progress.phase.c_str(),
                  std::string(static_cast<size_t>(filled), '=').c_str(),
-                 std::string(static_cast<size_t>(kBarWidth - filled), ' ').c_str(), progress.done, progress.total, rate, left);
+                 std::string(static_cast<size_t>(kBarWidth - filled), ' ').c_str(), progress.done, progress.total, rate,
+                 left);
   }
   std::fflush(stderr);
 }

@@ -39,9 +39,9 @@ void add_compute_options(CLI::App& app, ComputeOptions& options);
 /// Diagnostics to stderr, as "quarkq: warning: subject: text".
 void print_diagnostics(const Diagnostics& diagnostics);
 
-/// OpenMP's threads spin for milliseconds when they wait. With another process on one of the cores that turns every parallel
-/// region into a wait for the scheduler (seen: 1 ms became 100 ms). The bound is read when the library is loaded, so the
-/// program starts itself anew with it, once, unless the user set one.
+/// OpenMP's threads spin for milliseconds when they wait. With another process on one of the cores that turns every
+/// parallel region into a wait for the scheduler (seen: 1 ms became 100 ms). The bound is read when the library is
+/// loaded, so the program starts itself anew with it, once, unless the user set one.
 void bound_spinning(char** argv);
 
 /// Turns Ctrl-C into a flag; a second one ends the program at once, leaving no partial file.

@@ -174,9 +174,11 @@ Kernel clip_kernel(int64_t n) {
     using C = Compute<T>;
     constexpr bool kReal = std::is_floating_point_v<C>;
     const C low = has_input(run, 1) ? C(*run.in<T>(1))
-                  : kReal ? -std::numeric_limits<C>::infinity() : std::numeric_limits<C>::lowest();
+                  : kReal           ? -std::numeric_limits<C>::infinity()
+                                    : std::numeric_limits<C>::lowest();
     const C high = has_input(run, 2) ? C(*run.in<T>(2))
-                   : kReal ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max();
+                   : kReal           ? std::numeric_limits<C>::infinity()
+                                     : std::numeric_limits<C>::max();
     if constexpr (std::is_same_v<T, float>) {
       unary_run({Unary::kClip, low, high}, run.in<T>(0), run.out<T>(0), n);
     } else {

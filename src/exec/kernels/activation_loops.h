@@ -23,8 +23,7 @@ struct UnaryParams {
 };
 
 QQ_DECLARE_ISA(
-  /// y = op(x). y may be x.
-  void unary_loop(const UnaryParams& params, const float* x, float* y, int64_t n);
-)
+    /// y = op(x). y may be x.
+    void unary_loop(const UnaryParams& params, const float* x, float* y, int64_t n);)
 
 }  // namespace quarkq::exec

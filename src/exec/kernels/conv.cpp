@@ -46,7 +46,8 @@ Result<Kernel> prepare_convolution(Prepare& p, bool transposed) {
   if (stated != kernel) {
     return p.corrupt("kernel_shape ", shape_text(stated), " disagrees with the weights ", shape_text(problem.weights));
   }
-  QQ_TRY(const Window window, transposed ? read_transposed_window(p, spatial, kernel) : read_window(p, spatial, kernel));
+  QQ_TRY(const Window window,
+         transposed ? read_transposed_window(p, spatial, kernel) : read_window(p, spatial, kernel));
   problem.result.insert(problem.result.end(), window.output.begin(), window.output.end());
   problem.strides = window.strides;
   problem.dilations = window.dilations;
@@ -73,12 +74,13 @@ Result<Kernel> prepare_convolution(Prepare& p, bool transposed) {
   std::shared_ptr<Convolution> convolution = std::move(made).value();
   p.scratch(convolution->scratch_bytes());
   const bool has_bias = problem.has_bias;
-  return Kernel([convolution, has_bias, added, pointers = std::vector<const float*>(added.size())](const Run& run) mutable {
-    for (size_t i = 0; i < added.size(); ++i) pointers[i] = run.in<float>(added[i]);
-    convolution->run(run.in<float>(0), run.in<float>(1), has_bias ? run.in<float>(2) : nullptr, pointers,
-                     run.out<float>(0), run.scratch);
-    return Status();
-  });
+  return Kernel(
+      [convolution, has_bias, added, pointers = std::vector<const float*>(added.size())](const Run& run) mutable {
+        for (size_t i = 0; i < added.size(); ++i) pointers[i] = run.in<float>(added[i]);
+        convolution->run(run.in<float>(0), run.in<float>(1), has_bias ? run.in<float>(2) : nullptr, pointers,
+                         run.out<float>(0), run.scratch);
+        return Status();
+      });
 }
 
 Result<Kernel> prepare_conv(Prepare& p) { return prepare_convolution(p, /*transposed=*/false); }

@@ -235,8 +235,8 @@ Result<Kernel> prepare_pow(Prepare& p) {
       };
     });
   });
-  if (kernel == nullptr) return p.cannot(known ? "input 0 is " : "input 1 is ", name(p.in(known ? 0 : 1).type),
-                                         ", allowed: numbers");
+  if (kernel == nullptr)
+    return p.cannot(known ? "input 0 is " : "input 1 is ", name(p.in(known ? 0 : 1).type), ", allowed: numbers");
   p.scratch(static_cast<size_t>(count) * sizeof(double));
   p.out(0, p.in(0).type, std::move(dims));
   return kernel;

@@ -55,10 +55,11 @@ void binary_loop(Binary op, const BinaryBlock& block) {
     case Binary::kDiv: return rows(block, [](float a, float b) { return a / b; });
     case Binary::kMin: return rows(block, [](float a, float b) { return smaller(a, b); });
     case Binary::kMax: return rows(block, [](float a, float b) { return larger(a, b); });
-    case Binary::kPRelu: return rows(block, [](float a, float b) {
-      const float scaled = a * b;
-      return a < 0.0f ? scaled : a;
-    });
+    case Binary::kPRelu:
+      return rows(block, [](float a, float b) {
+        const float scaled = a * b;
+        return a < 0.0f ? scaled : a;
+      });
   }
 }
 

@@ -21,8 +21,7 @@ struct BinaryBlock {
 };
 
 QQ_DECLARE_ISA(
-  /// y[r, c] = op(a[r, c], b[r, c]). y may be a or b where that one is not broadcast.
-  void binary_loop(Binary op, const BinaryBlock& block);
-)
+    /// y[r, c] = op(a[r, c], b[r, c]). y may be a or b where that one is not broadcast.
+    void binary_loop(Binary op, const BinaryBlock& block);)
 
 }  // namespace quarkq::exec

@@ -11,9 +11,9 @@ namespace quarkq::exec::simd {
 namespace {
 
 constexpr int64_t kLanes = 16;
-constexpr int64_t kLaneBlock = 2048;   ///< elements summed in float
-constexpr int64_t kColumnBlock = 64;   ///< columns kept in registers or first-level cache
-constexpr int64_t kRowBlock = 128;     ///< rows summed in float
+constexpr int64_t kLaneBlock = 2048;  ///< elements summed in float
+constexpr int64_t kColumnBlock = 64;  ///< columns kept in registers or first-level cache
+constexpr int64_t kRowBlock = 128;    ///< rows summed in float
 
 /// Sum of f(x[i]) over i < n.
 template <typename F>

@@ -47,16 +47,19 @@ Result<Kernel> prepare_batch_norm(Prepare& p) {
   p.out(0, x.type, x.dims);
   if (x.type == ElementType::kFloat) p.in_place(0, 0);
   const auto channels = static_cast<size_t>(view.count);
-  return bridged(p, [view, epsilon, channels](const Run& run) {
-    auto* a = reinterpret_cast<float*>(run.scratch);
-    float* b = a + channels;
-    for (size_t c = 0; c < channels; ++c) {
-      a[c] = run.in<float>(1)[c] / std::sqrt(run.in<float>(4)[c] + epsilon);
-      b[c] = run.in<float>(2)[c] - run.in<float>(3)[c] * a[c];
-    }
-    affine_channels(view, run.in<float>(0), run.out<float>(0), a, b);
-    return Status();
-  }, 2 * channels * sizeof(float));
+  return bridged(
+      p,
+      [view, epsilon, channels](const Run& run) {
+        auto* a = reinterpret_cast<float*>(run.scratch);
+        float* b = a + channels;
+        for (size_t c = 0; c < channels; ++c) {
+          a[c] = run.in<float>(1)[c] / std::sqrt(run.in<float>(4)[c] + epsilon);
+          b[c] = run.in<float>(2)[c] - run.in<float>(3)[c] * a[c];
+        }
+        affine_channels(view, run.in<float>(0), run.out<float>(0), a, b);
+        return Status();
+      },
+      2 * channels * sizeof(float));
 }
 
 // ---- Softmax --------------------------------------------------------------------------------------------------------
@@ -154,11 +157,14 @@ Result<Kernel> prepare_instance_norm(Prepare& p) {
   if (product(x.dims) == 0) return no_kernel();
   const bool last = p.layout() == Layout::kChannelsLast;
   const int64_t images = x.dims[0], pixels = view.outer / images;
-  return bridged(p, [=](const Run& run) {
-    for (int64_t i = 0; last && i < images; ++i) instance_norm_last(pixels, view.count, run, i, epsilon);
-    if (!last) instance_norm_plain(view, run, epsilon);
-    return Status();
-  }, 2 * static_cast<size_t>(view.count) * sizeof(float));
+  return bridged(
+      p,
+      [=](const Run& run) {
+        for (int64_t i = 0; last && i < images; ++i) instance_norm_last(pixels, view.count, run, i, epsilon);
+        if (!last) instance_norm_plain(view, run, epsilon);
+        return Status();
+      },
+      2 * static_cast<size_t>(view.count) * sizeof(float));
 }
 
 // ---- LayerNormalization ---------------------------------------------------------------------------------------------

@@ -23,20 +23,19 @@ struct Moments {
 };
 
 QQ_DECLARE_ISA(
-  /// y = x * a + b.
-  void affine_row(const float* x, float* y, int64_t n, float a, float b);
-  /// y[r, c] = x[r, c] * a[c] + b[c].
-  void affine_columns(const float* x, float* y, int64_t rows, int64_t columns, const float* a, const float* b);
-  /// Biased variance of x[0..n).
-  Moments row_moments(const float* x, int64_t n, float epsilon);
-  /// The same for each of `columns` <= kNormColumns columns, rows `stride` apart.
-  void column_moments(const float* x, int64_t rows, int64_t stride, int64_t columns, float epsilon, Moments* moments);
-  /// y = (x - mean) * inverse * scale + bias.
-  Moments layer_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm);
-  /// Softmax of x[0..n), or its logarithm.
-  void softmax_row(const float* x, float* y, int64_t n, bool log);
-  /// The same down each of `columns` <= kNormColumns columns, rows `stride` apart.
-  void softmax_columns(const float* x, float* y, int64_t rows, int64_t stride, int64_t columns, bool log);
-)
+    /// y = x * a + b.
+    void affine_row(const float* x, float* y, int64_t n, float a, float b);
+    /// y[r, c] = x[r, c] * a[c] + b[c].
+    void affine_columns(const float* x, float* y, int64_t rows, int64_t columns, const float* a, const float* b);
+    /// Biased variance of x[0..n).
+    Moments row_moments(const float* x, int64_t n, float epsilon);
+    /// The same for each of `columns` <= kNormColumns columns, rows `stride` apart.
+    void column_moments(const float* x, int64_t rows, int64_t stride, int64_t columns, float epsilon, Moments* moments);
+    /// y = (x - mean) * inverse * scale + bias.
+    Moments layer_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm);
+    /// Softmax of x[0..n), or its logarithm.
+    void softmax_row(const float* x, float* y, int64_t n, bool log);
+    /// The same down each of `columns` <= kNormColumns columns, rows `stride` apart.
+    void softmax_columns(const float* x, float* y, int64_t rows, int64_t stride, int64_t columns, bool log);)
 
 }  // namespace quarkq::exec

@@ -62,7 +62,8 @@ enum class PoolKind { kMax, kAverage };
 Status read_image(const Prepare& p, ir::Shape& dims, ir::Shape& spatial) {
   QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kFloat}));
   dims = logical_dims(p.in(0).dims, p.in(0).layout);
-  if (dims.size() < 3 || dims.size() > 5) return p.cannot("input is ", shape_text(dims), ", supported ranks are 3 to 5");
+  if (dims.size() < 3 || dims.size() > 5)
+    return p.cannot("input is ", shape_text(dims), ", supported ranks are 3 to 5");
   if (ir::checked_count(dims) == 0) return p.cannot("an image without elements: input ", shape_text(dims));
   spatial.assign(dims.begin() + 2, dims.end());
   return Status();

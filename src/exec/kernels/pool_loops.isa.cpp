@@ -14,7 +14,8 @@ void max_rows(const float* source, const int64_t* offsets, int64_t count, int64_
   }
 }
 
-void average_rows(const float* source, const int64_t* offsets, int64_t count, int64_t channels, float factor, float* out) {
+void average_rows(const float* source, const int64_t* offsets, int64_t count, int64_t channels, float factor,
+                  float* out) {
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) out[c] = 0.0f;
   for (int64_t i = 0; i < count; ++i) {

@@ -39,12 +39,18 @@ void quantize_array(const float* x, uint32_t* y, int64_t n, const LinearParams& 
 template <typename Q>
 void dequantize_array(const Q* x, float* y, int64_t n, const LinearParams& p) {
   const auto zero_point = static_cast<int32_t>(p.zero_point);
-  if constexpr (std::is_same_v<Q, int8_t>) QQ_DISPATCH(numeric, dequantize_i8)(x, y, n, p.scale, zero_point);
-  else if constexpr (std::is_same_v<Q, uint8_t>) QQ_DISPATCH(numeric, dequantize_u8)(x, y, n, p.scale, zero_point);
-  else if constexpr (std::is_same_v<Q, int16_t>) QQ_DISPATCH(numeric, dequantize_i16)(x, y, n, p.scale, zero_point);
-  else if constexpr (std::is_same_v<Q, uint16_t>) QQ_DISPATCH(numeric, dequantize_u16)(x, y, n, p.scale, zero_point);
-  else if constexpr (std::is_same_v<Q, int32_t>) QQ_DISPATCH(numeric, dequantize_i32)(x, y, n, p.scale, zero_point);
-  else for (int64_t i = 0; i < n; ++i) y[i] = numeric::dequantize(x[i], p);
+  if constexpr (std::is_same_v<Q, int8_t>)
+    QQ_DISPATCH(numeric, dequantize_i8)(x, y, n, p.scale, zero_point);
+  else if constexpr (std::is_same_v<Q, uint8_t>)
+    QQ_DISPATCH(numeric, dequantize_u8)(x, y, n, p.scale, zero_point);
+  else if constexpr (std::is_same_v<Q, int16_t>)
+    QQ_DISPATCH(numeric, dequantize_i16)(x, y, n, p.scale, zero_point);
+  else if constexpr (std::is_same_v<Q, uint16_t>)
+    QQ_DISPATCH(numeric, dequantize_u16)(x, y, n, p.scale, zero_point);
+  else if constexpr (std::is_same_v<Q, int32_t>)
+    QQ_DISPATCH(numeric, dequantize_i32)(x, y, n, p.scale, zero_point);
+  else
+    for (int64_t i = 0; i < n; ++i) y[i] = numeric::dequantize(x[i], p);
 }
 
 template <typename F>

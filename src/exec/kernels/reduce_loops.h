@@ -13,10 +13,9 @@ enum class Reduce : uint8_t { kSum, kMean, kMax, kMin, kProd, kSumSquare, kL1, k
 constexpr int64_t kReduceColumns = 64;  ///< most columns of one reduce_columns() call
 
 QQ_DECLARE_ISA(
-  /// Sum (kSum, kMean, kLogSum), sum of squares (kSumSquare, kL2), sum of sizes (kL1), or extreme of x[0..n), n > 0.
-  double reduce_row(Reduce op, const float* x, int64_t n);
-  /// The same down each of `columns` <= kReduceColumns columns; rows lie `stride` apart.
-  void reduce_columns(Reduce op, const float* x, int64_t rows, int64_t stride, int64_t columns, double* totals);
-)
+    /// Sum (kSum, kMean, kLogSum), sum of squares (kSumSquare, kL2), sum of sizes (kL1), or extreme of x[0..n), n > 0.
+    double reduce_row(Reduce op, const float* x, int64_t n);
+    /// The same down each of `columns` <= kReduceColumns columns; rows lie `stride` apart.
+    void reduce_columns(Reduce op, const float* x, int64_t rows, int64_t stride, int64_t columns, double* totals);)
 
 }  // namespace quarkq::exec

@@ -98,8 +98,10 @@ AxisTaps make_taps(const ResizeRule& rule, const ResizeAxis& axis) {
   AxisTaps taps;
   const bool crops = rule.coordinates == "tf_crop_and_resize";
   taps.identity = axis.in == axis.out && axis.scale == 1.0f && (!crops || (axis.roi_start == 0 && axis.roi_end == 1));
-  if (taps.identity || rule.mode == ResizeMode::kNearest) taps.width = 1;
-  else taps.width = rule.mode == ResizeMode::kLinear ? 2 : 4;
+  if (taps.identity || rule.mode == ResizeMode::kNearest)
+    taps.width = 1;
+  else
+    taps.width = rule.mode == ResizeMode::kLinear ? 2 : 4;
   for (int64_t i = 0; i < axis.out; ++i) {
     const float position = taps.identity ? static_cast<float>(i) : source_position(rule, axis, i);
     taps.outside.push_back(crops && !(position >= 0 && position <= static_cast<float>(axis.in - 1)));

@@ -15,7 +15,7 @@ enum class ResizeMode { kNearest, kLinear, kCubic };
 /// How one Resize or Upsample interpolates.
 struct ResizeRule {
   ResizeMode mode = ResizeMode::kNearest;
-  std::string coordinates = "half_pixel";          ///< coordinate_transformation_mode
+  std::string coordinates = "half_pixel";  ///< coordinate_transformation_mode
   std::string nearest =
       "round_prefer_floor";  ///< nearest_mode; "simple": floor, or ceil where an axis shrinks (opset 10)
   float cubic_a = -0.75f;

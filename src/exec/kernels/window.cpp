@@ -25,7 +25,8 @@ Status read_common(const Prepare& p, const std::vector<int64_t>& kernel, Window&
   const size_t rank = kernel.size();
   w.kernel = kernel;
   for (const int64_t size : kernel) {
-    if (size < 1 || size > kMaxExtent) return p.corrupt("kernel is ", shape_text(kernel), ", entries must be at least 1");
+    if (size < 1 || size > kMaxExtent)
+      return p.corrupt("kernel is ", shape_text(kernel), ", entries must be at least 1");
   }
   QQ_RETURN_IF_ERROR(read_list(p, "strides", rank, 1, 1, w.strides));
   QQ_RETURN_IF_ERROR(read_list(p, "dilations", rank, 1, 1, w.dilations));
@@ -68,7 +69,8 @@ Result<Window> read_window(const Prepare& p, const ir::Shape& spatial, const std
     }
     const int64_t room = spatial[i] + w.pads_begin[i] + w.pads_end[i] - extent;
     if (room < 0) {
-      return p.corrupt("a window of ", extent, " is larger than the padded input of ", room + extent, " in dimension ", i + 2);
+      return p.corrupt("a window of ", extent, " is larger than the padded input of ", room + extent, " in dimension ",
+                       i + 2);
     }
     int64_t out = room / stride + 1;
     if (ceil_mode && room % stride != 0 && out * stride < spatial[i] + w.pads_begin[i]) {
@@ -90,7 +92,8 @@ Result<Window> read_transposed_window(const Prepare& p, const ir::Shape& spatial
   QQ_RETURN_IF_ERROR(read_list(p, "output_padding", spatial.size(), 0, 0, extra));
   std::vector<int64_t> wanted = p.node().ints_or("output_shape", {});
   if (wanted.size() == spatial.size() + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
-  if (!wanted.empty() && wanted.size() != spatial.size()) return p.corrupt("output_shape ", shape_text(wanted), " has a wrong rank");
+  if (!wanted.empty() && wanted.size() != spatial.size())
+    return p.corrupt("output_shape ", shape_text(wanted), " has a wrong rank");
   const std::string auto_pad = p.node().string_or("auto_pad", "NOTSET");
   for (size_t i = 0; i < spatial.size(); ++i) {
     const int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;

@@ -14,8 +14,8 @@ struct Window {
   ir::Shape output;  ///< spatial sizes that come out
 };
 
-/// Reads kernel_shape (or takes `kernel`), strides, dilations, pads, auto_pad and ceil_mode of `p` for an input of these
-/// spatial sizes. pads_end grows where ceil_mode reaches past the input, so that windows and output agree.
+/// Reads kernel_shape (or takes `kernel`), strides, dilations, pads, auto_pad and ceil_mode of `p` for an input of
+/// these spatial sizes. pads_end grows where ceil_mode reaches past the input, so that windows and output agree.
 Result<Window> read_window(const Prepare& p, const ir::Shape& spatial, const std::vector<int64_t>& kernel);
 
 /// The same for a transposed convolution: output_padding and output_shape are read, too.

@@ -11,8 +11,8 @@ namespace quarkq::passes {
 namespace {
 
 std::set<std::string, std::less<>> producer_types(const config::Settings& settings) {
-  std::set<std::string, std::less<>> types = {"Conv", "Add", "MaxPool", "AveragePool", "GlobalAveragePool", "MatMul", "Gemm",
-                                              "ConvTranspose"};
+  std::set<std::string, std::less<>> types = {"Conv",   "Add",  "MaxPool",      "AveragePool", "GlobalAveragePool",
+                                              "MatMul", "Gemm", "ConvTranspose"};
   if (settings.remove_qdq_instance_norm) types.insert("InstanceNormalization");
   return types;
 }
@@ -52,7 +52,8 @@ Result<Changed> absorb_annotated(PassContext& context) {
     const ir::Use use = graph.value(value).uses[0];
     if (use.is_capture || use.input != 0) continue;
     const ir::Node& reader = graph.node(use.node);
-    const bool activation = producers.contains(node.op) && activations.contains(reader.op) && is_npu_clip(graph, reader);
+    const bool activation =
+        producers.contains(node.op) && activations.contains(reader.op) && is_npu_clip(graph, reader);
     const bool padded_pool = node.is("Pad") && (reader.is("AveragePool") || reader.is("GlobalAveragePool"));
     // A graph output keeps its pair: the reference renames it before it looks for annotated names.
     if ((activation || padded_pool) && !graph.value(value).is_output) context.absorbed.push_back(value);

@@ -18,7 +18,8 @@ Result<Changed> mark_tensors(PassContext& context) {
     plan::rule_for(node.op, flavor.registry)(marker, node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
-      context.plan.dedicated_uses[static_cast<size_t>(node.inputs[i].index)].push_back({id, static_cast<int32_t>(i), false});
+      context.plan.dedicated_uses[static_cast<size_t>(node.inputs[i].index)].push_back(
+          {id, static_cast<int32_t>(i), false});
     }
   }
   for (const ir::ValueId value : context.absorbed) {

@@ -14,9 +14,8 @@ namespace {
 std::vector<plan::QuantSlot*> slots_to_measure(plan::QuantPlan& plan) {
   std::vector<plan::QuantSlot*> slots;
   for (plan::QuantSlot& slot : plan.slots()) {
-    const bool provides = std::any_of(plan.slots().begin(), plan.slots().end(), [&](const plan::QuantSlot& other) {
-      return other.provider == slot.value;
-    });
+    const bool provides = std::any_of(plan.slots().begin(), plan.slots().end(),
+                                      [&](const plan::QuantSlot& other) { return other.provider == slot.value; });
     if (slot.role != plan::Role::kActivation || slot.provider.valid()) continue;
     if (slot.state != plan::SlotState::kAbsorbed || provides) slots.push_back(&slot);
   }
@@ -42,7 +41,8 @@ Result<Changed> calibrate_activations(PassContext& context) {
   calib::CalibrationRequest request;
   request.calibrator = calib::find_calibrator(context.settings.calibrate_method);
   if (request.calibrator == nullptr) {
-    return unsupported("calibrate_method ", config::enum_text(context.settings.calibrate_method), ": known, not supported yet");
+    return unsupported("calibrate_method ", config::enum_text(context.settings.calibrate_method),
+                       ": known, not supported yet");
   }
   request.options = finish_options(context);
   request.progress = context.progress;

@@ -17,8 +17,10 @@ ir::Tensor store_as(const std::vector<int32_t>& codes, ElementType type, const i
 }  // namespace
 
 Result<std::vector<float>> float_values(const ir::Tensor& tensor) {
-  if (tensor.type() == ElementType::kFloat) return std::vector<float>(tensor.data<float>().begin(), tensor.data<float>().end());
-  if (tensor.type() != ElementType::kFloat16) return internal_error("a constant of type ", name(tensor.type()), " is quantized");
+  if (tensor.type() == ElementType::kFloat)
+    return std::vector<float>(tensor.data<float>().begin(), tensor.data<float>().end());
+  if (tensor.type() != ElementType::kFloat16)
+    return internal_error("a constant of type ", name(tensor.type()), " is quantized");
   std::vector<float> values;
   for (const uint16_t half : tensor.data<uint16_t>()) values.push_back(float_from_float16(half));
   return values;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// int32 biases (spec 02 A.4): scale = scale(input) * scale(weight) * beta in float32, values rounded half to even in double.
+// int32 biases (spec 02 A.4): scale = scale(input) * scale(weight) * beta in float32, values rounded half to even in
+// double.
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +13,8 @@ namespace {
 Result<plan::ParamList> scales_of(const PassContext& context, ir::ValueId value, const ir::Node& node) {
   const plan::QuantSlot* slot = context.plan.find(value);
   if (slot == nullptr || context.plan.params[slot->stages[0].params].empty()) {
-    return unsupported(context.model.graph.label(node.id), ": its bias is int32, but ", context.model.graph.value(value).name,
-                       " has no scale; set Int32Bias=false or exclude the node");
+    return unsupported(context.model.graph.label(node.id), ": its bias is int32, but ",
+                       context.model.graph.value(value).name, " has no scale; set Int32Bias=false or exclude the node");
   }
   return context.plan.params[slot->stages[0].params];
 }
@@ -25,7 +26,8 @@ Status encode_bias(PassContext& context, plan::QuantSlot& slot) {
   const ir::Tensor& tensor = *context.graph().value(slot.value).constant;
   QQ_TRY(const std::vector<float> values, float_values(tensor));
   if (weight.size() > 1 && weight.size() != values.size()) {
-    return unsupported(context.graph().label(node.id), ": ", values.size(), " bias values and ", weight.size(), " weight scales");
+    return unsupported(context.graph().label(node.id), ": ", values.size(), " bias values and ", weight.size(),
+                       " weight scales");
   }
   plan::ParamList scales;
   for (const numeric::QuantParams& own : weight) scales.push_back({input[0].scale * own.scale * slot.bias->beta, 0});
@@ -33,7 +35,8 @@ Status encode_bias(PassContext& context, plan::QuantSlot& slot) {
   for (size_t i = 0; i < values.size(); ++i) {
     const double scale = scales[scales.size() > 1 ? i : 0].scale;
     const double steps = std::nearbyint(static_cast<double>(values[i]) / scale);
-    if (std::isnan(steps)) return bad_data("bias ", context.graph().value(slot.value).name, " holds NaN or has scale 0");
+    if (std::isnan(steps))
+      return bad_data("bias ", context.graph().value(slot.value).name, " holds NaN or has scale 0");
     codes[i] = static_cast<int32_t>(std::clamp(steps, -2147483648.0, 2147483647.0));
   }
   slot.codes = store_codes(codes, ElementType::kInt32, tensor.dims());

@@ -13,8 +13,8 @@ Status encode_one(PassContext& context, plan::QuantSlot& slot, bool narrow) {
   const ir::Tensor& tensor = *context.graph().value(slot.value).constant;
   QQ_TRY(const std::vector<float> values, float_values(tensor));
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
-  const numeric::IntegerRange limits = numeric::integer_range(
-      spec.type, narrow ? numeric::RangeKind::kSymmetric : numeric::RangeKind::kFull);
+  const numeric::IntegerRange limits =
+      numeric::integer_range(spec.type, narrow ? numeric::RangeKind::kSymmetric : numeric::RangeKind::kFull);
   const bool search = context.settings.calibrate_method == config::CalibrateMethod::kMinMSE;
   QQ_TRY(std::vector<numeric::QuantParams> params, numeric::weight_params(values, split, spec, limits, search));
   slot.codes = store_codes(numeric::encode(values, split, params, limits), spec.type, tensor.dims());

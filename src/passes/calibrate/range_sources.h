@@ -13,8 +13,8 @@ struct RangeSources {
   std::vector<bool> unit;           ///< by value id: the range is [0, 1] (the output of a Softmax)
 };
 
-/// Walks the nodes in order: a quantized Relu or Clip alone on its input hands its output's range to it, a quantized Softmax
-/// has [0, 1] behind it.
+/// Walks the nodes in order: a quantized Relu or Clip alone on its input hands its output's range to it, a quantized
+/// Softmax has [0, 1] behind it.
 RangeSources find_range_sources(const PassContext& context);
 
 }  // namespace quarkq::passes

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Opset imports that every static result of the reference has (spec 02 B.3), the producer, and types for the new values.
+// Opset imports that every static result of the reference has (spec 02 B.3), the producer, and types for the new
+// values.
 #include "onnx_io/infer.h"
 #include "passes/passes.h"
 #include "quarkq/version.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes the plan into the graph (spec 02 A.6): pairs of activations and stored weights in marking order, then tensors that
-// share a scale, then int32 biases; then the node order of spec 02 B.1.
+// Writes the plan into the graph (spec 02 A.6): pairs of activations and stored weights in marking order, then tensors
+// that share a scale, then int32 biases; then the node order of spec 02 B.1.
 #include <map>
 
 #include "ir/edit.h"
@@ -68,7 +68,8 @@ class QdqWriter {
 
   ir::Tensor scale_tensor(const plan::QuantSlot& slot, const ir::Shape& dims) const {
     std::vector<float> scales;
-    for (const numeric::QuantParams& params : context_.plan.params[slot.stages[0].params]) scales.push_back(params.scale);
+    for (const numeric::QuantParams& params : context_.plan.params[slot.stages[0].params])
+      scales.push_back(params.scale);
     if (graph_.value(slot.value).type.element != ElementType::kFloat16) return ir::Tensor::from<float>(dims, scales);
     ir::Tensor halves = ir::Tensor::allocate(ElementType::kFloat16, dims);
     for (size_t i = 0; i < scales.size(); ++i) halves.mutable_data<uint16_t>()[i] = float16_from_float(scales[i]);
@@ -77,7 +78,8 @@ class QdqWriter {
 
   ir::Tensor zero_point_tensor(const plan::QuantSlot& slot, const ir::Shape& dims) const {
     std::vector<int32_t> zeros;
-    for (const numeric::QuantParams& params : context_.plan.params[slot.stages[0].params]) zeros.push_back(params.zero_point);
+    for (const numeric::QuantParams& params : context_.plan.params[slot.stages[0].params])
+      zeros.push_back(params.zero_point);
     return store_codes(zeros, slot.stages[0].spec.type, dims);
   }
 
@@ -95,9 +97,10 @@ class QdqWriter {
     parameters_[slot.stages[0].params] = made;
   }
 
-  ir::NodeId write_dequantize(const std::string& node_name, ir::ValueId codes, const Parameters& parameters, ir::ValueId output,
-                              const plan::QuantSlot& slot) {
-    ir::NodeSpec spec{"DequantizeLinear", domain_, node_name, {codes, parameters.scale, parameters.zero_point}, {output}};
+  ir::NodeId write_dequantize(const std::string& node_name, ir::ValueId codes, const Parameters& parameters,
+                              ir::ValueId output, const plan::QuantSlot& slot) {
+    ir::NodeSpec spec{
+        "DequantizeLinear", domain_, node_name, {codes, parameters.scale, parameters.zero_point}, {output}};
     if (slot.stages[0].spec.per_channel) spec.attributes.push_back({"axis", slot.stages[0].spec.axis, {}, {}});
     return edit_.add_node(std::move(spec));
   }
@@ -108,7 +111,8 @@ class QdqWriter {
     ir::ValueType coded = graph_.value(input).type;
     coded.element = slot.stages[0].spec.type;
     const ir::ValueId codes = edit_.add_value(names.quantize_output, coded);
-    edit_.add_node({"QuantizeLinear", domain_, names.quantize_node, {input, parameters.scale, parameters.zero_point}, {codes}});
+    edit_.add_node(
+        {"QuantizeLinear", domain_, names.quantize_node, {input, parameters.scale, parameters.zero_point}, {codes}});
     write_dequantize(names.dequantize_node, codes, parameters, output, slot);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Evaluates nodes whose inputs are all known, with the executor's own kernels; the results become initializers named like
-// the node's outputs (spec 04 A.4).
+// Evaluates nodes whose inputs are all known, with the executor's own kernels; the results become initializers named
+// like the node's outputs (spec 04 A.4).
 #include "exec/compile.h"
 #include "passes/passes.h"
 #include "passes/rewrite_driver.h"
@@ -9,8 +9,9 @@ namespace quarkq::passes {
 namespace {
 
 bool may_fold(const ir::Node& node) {
-  static const char* const kKept[] = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "RandomNormal",
-                                      "RandomUniform", "Bernoulli", "Multinomial"};
+  static const char* const kKept[] = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear",
+                                      "RandomNormal",   "RandomUniform",    "Bernoulli",
+                                      "Multinomial"};
   for (const char* op : kKept) {
     if (node.op == op) return false;
   }
@@ -33,21 +34,21 @@ Result<Changed> fold_constants(PassContext& context) {
   const auto& opsets = context.model.opsets;
   return rewrite(context, "fold-constants",
                  [&](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
-    if (!may_fold(node)) return std::optional<ir::GraphPatch>();
-    const auto inputs = constants_of(graph, node);
-    if (!inputs) return std::optional<ir::GraphPatch>();
-    QQ_TRY(const std::vector<ir::Tensor> results, exec::evaluate_node(graph, opsets, node.id, *inputs));
-    if (results.empty()) return std::optional<ir::GraphPatch>();
-    ir::GraphPatch patch;
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (!node.outputs[i].valid()) continue;
-      // A graph output stays computed: files whose outputs are initializers are refused by many readers.
-      if (graph.value(node.outputs[i]).is_output) return std::optional<ir::GraphPatch>();
-      patch.replace(node.outputs[i], patch.initializer(graph.value(node.outputs[i]).name, results[i]));
-    }
-    patch.remove(node.id);
-    return std::optional<ir::GraphPatch>(std::move(patch));
-  });
+                   if (!may_fold(node)) return std::optional<ir::GraphPatch>();
+                   const auto inputs = constants_of(graph, node);
+                   if (!inputs) return std::optional<ir::GraphPatch>();
+                   QQ_TRY(const std::vector<ir::Tensor> results, exec::evaluate_node(graph, opsets, node.id, *inputs));
+                   if (results.empty()) return std::optional<ir::GraphPatch>();
+                   ir::GraphPatch patch;
+                   for (size_t i = 0; i < node.outputs.size(); ++i) {
+                     if (!node.outputs[i].valid()) continue;
+                     // A graph output stays computed: files whose outputs are initializers are refused by many readers.
+                     if (graph.value(node.outputs[i]).is_output) return std::optional<ir::GraphPatch>();
+                     patch.replace(node.outputs[i], patch.initializer(graph.value(node.outputs[i]).name, results[i]));
+                   }
+                   patch.remove(node.id);
+                   return std::optional<ir::GraphPatch>(std::move(patch));
+                 });
 }
 
 }  // namespace quarkq::passes

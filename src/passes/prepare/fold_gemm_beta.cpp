@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// beta of Gemm goes into its constant bias, so that the scale of an int32 bias is the plain product (spec 02 A.4, QUIRK).
+// beta of Gemm goes into its constant bias, so that the scale of an int32 bias is the plain product (spec 02 A.4,
+// QUIRK).
 #include "ir/edit.h"
 #include "passes/passes.h"
 

@@ -36,9 +36,9 @@ std::optional<Affine> read_affine(const ir::Graph& graph, const ir::Node& node) 
 
 /// Which output channel each weight element belongs to: index / inner % channels, plus a per-group base.
 struct ChannelMap {
-  int64_t channels = 0;  ///< output channels in all
-  int64_t inner = 1;     ///< elements per step of the channel dimension
-  int64_t per_group = 0; ///< channels per step of the outer group (ConvTranspose), else = channels
+  int64_t channels = 0;    ///< output channels in all
+  int64_t inner = 1;       ///< elements per step of the channel dimension
+  int64_t per_group = 0;   ///< channels per step of the outer group (ConvTranspose), else = channels
   int64_t group_size = 0;  ///< weight elements per group
   int64_t channel_of(int64_t index) const { return index / group_size * per_group + index / inner % per_group; }
 };
@@ -55,9 +55,11 @@ std::optional<ChannelMap> map_channels(const ir::Node& producer, const Tensor& w
     if (groups < 1 || dims[0] % groups != 0) return std::nullopt;
     return ChannelMap{dims[1] * groups, kernel, dims[1], weights.size() / groups};
   }
-  if (producer.is("Gemm") && dims.size() == 2 && producer.float_or("alpha", 1) == 1 && producer.float_or("beta", 1) == 1) {
+  if (producer.is("Gemm") && dims.size() == 2 && producer.float_or("alpha", 1) == 1 &&
+      producer.float_or("beta", 1) == 1) {
     const bool transposed = producer.int_or("transB", 0) != 0;
-    return ChannelMap{transposed ? dims[0] : dims[1], transposed ? dims[1] : 1, transposed ? dims[0] : dims[1], weights.size()};
+    return ChannelMap{transposed ? dims[0] : dims[1], transposed ? dims[1] : 1, transposed ? dims[0] : dims[1],
+                      weights.size()};
   }
   return std::nullopt;
 }
@@ -98,8 +100,8 @@ std::optional<ir::GraphPatch> fold(const ir::Graph& graph, const ir::Node& norm)
 
   ir::GraphPatch patch;
   const std::string& weight_name = graph.value(producer->input(1)).name;
-  ir::GraphPatch::PatchNode merged{producer->op, producer->domain, producer->name, {producer->input(0)}, {norm.output(0)},
-                                   producer->attributes};
+  ir::GraphPatch::PatchNode merged{producer->op,         producer->domain, producer->name,
+                                   {producer->input(0)}, {norm.output(0)}, producer->attributes};
   merged.inputs.push_back(patch.initializer(weight_name, std::move(new_weights)));
   merged.inputs.push_back(patch.initializer(
       bias != nullptr ? graph.value(producer->input(2)).name : weight_name + "_bias", std::move(new_bias)));
@@ -114,8 +116,8 @@ std::optional<ir::GraphPatch> fold(const ir::Graph& graph, const ir::Node& norm)
 Result<Changed> fuse_batch_norm(PassContext& context) {
   return rewrite(context, "fuse-batch-norm",
                  [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
-    return fold(graph, node);
-  });
+                   return fold(graph, node);
+                 });
 }
 
 }  // namespace quarkq::passes

@@ -36,7 +36,8 @@ std::optional<ir::GraphPatch> fuse(const ir::Graph& graph, const ir::Node& conv)
   if (!conv.is("Conv")) return std::nullopt;
   const std::string auto_pad = conv.string_or("auto_pad", "NOTSET");
   const ir::Node* pad = graph.producer(conv.input(0));
-  if (pad == nullptr || !graph.sole_use(conv.input(0)) || (auto_pad != "NOTSET" && auto_pad != "VALID")) return std::nullopt;
+  if (pad == nullptr || !graph.sole_use(conv.input(0)) || (auto_pad != "NOTSET" && auto_pad != "VALID"))
+    return std::nullopt;
   const std::optional<std::vector<int64_t>> amounts = spatial_zero_pads(graph, *pad);
   if (!amounts) return std::nullopt;
   const size_t rank = amounts->size() / 2, spatial = rank - 2;
@@ -63,8 +64,8 @@ std::optional<ir::GraphPatch> fuse(const ir::Graph& graph, const ir::Node& conv)
 Result<Changed> fuse_pad_into_conv(PassContext& context) {
   return rewrite(context, "fuse-pad-into-conv",
                  [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
-    return fuse(graph, node);
-  });
+                   return fuse(graph, node);
+                 });
 }
 
 }  // namespace quarkq::passes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Q/DQ nodes exist from opset 10 on, per-channel ones from 13 on. The reference writes them into older models, which then do
-// not load: standard ones at once, com.microsoft ones when ONNX Runtime fuses them into operators of opset 10.
+// Q/DQ nodes exist from opset 10 on, per-channel ones from 13 on. The reference writes them into older models, which
+// then do not load: standard ones at once, com.microsoft ones when ONNX Runtime fuses them into operators of opset 10.
 #include "ir/edit.h"
 #include "onnx_io/opset_convert.h"
 #include "passes/passes.h"
@@ -11,7 +11,8 @@ Result<Changed> raise_opset(PassContext& context) {
   const int64_t found = context.model.opset();
   const int64_t needed = context.settings.per_channel ? 13 : 10;
   if (found >= needed) return Changed::kNo;
-  QQ_TRY(ir::Model raised, onnx_io::convert_opset(context.model, needed).context(cat("raising the opset from ", found)));
+  QQ_TRY(ir::Model raised,
+         onnx_io::convert_opset(context.model, needed).context(cat("raising the opset from ", found)));
   raised.path = context.model.path;
   // Node ids of the copy are its own; names carry the selection over.
   std::vector<bool> excluded(raised.graph.node_count(), false), included;
@@ -32,7 +33,8 @@ Result<Changed> raise_opset(PassContext& context) {
   context.model = std::move(raised);
   context.selection.excluded = std::move(excluded);
   context.selection.included = std::move(included);
-  context.diagnostics.notice("opset-raised", "", cat("opset ", found, " has no Q/DQ operators as needed, raised to ", needed));
+  context.diagnostics.notice("opset-raised", "",
+                             cat("opset ", found, " has no Q/DQ operators as needed, raised to ", needed));
   return Changed::kYes;
 }
 

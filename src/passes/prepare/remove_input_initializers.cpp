@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Initializers listed among the graph's inputs leave that list (spec 01 C-099): what is fed from outside cannot be stored.
+// Initializers listed among the graph's inputs leave that list (spec 01 C-099): what is fed from outside cannot be
+// stored.
 #include "ir/edit.h"
 #include "passes/passes.h"
 
@@ -15,8 +16,9 @@ Result<Changed> remove_input_initializers(PassContext& context) {
     changed = true;
   }
   if (changed && context.model.ir_version < kFirstIrWithFreeInitializers) {
-    context.diagnostics.notice("ir-version", "", cat("IR version ", context.model.ir_version, " becomes ", kIrWritten,
-                                                     ": initializers are no longer inputs"));
+    context.diagnostics.notice(
+        "ir-version", "",
+        cat("IR version ", context.model.ir_version, " becomes ", kIrWritten, ": initializers are no longer inputs"));
     context.model.ir_version = kIrWritten;
   }
   return changed ? Changed::kYes : Changed::kNo;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The node order that marking and insertion depend on (spec 02 B.1), and fresh types for whatever the passes before made.
+// The node order that marking and insertion depend on (spec 02 B.1), and fresh types for whatever the passes before
+// made.
 #include "ir/topo.h"
 #include "onnx_io/infer.h"
 #include "passes/passes.h"

@@ -107,12 +107,19 @@ TEST(SettingsLoadTest, RefusesAliasBombs) {
   error_of("&a [*a]");
 }
 
-TEST(SettingsLoadTest, TakesAnOrdinaryAlias) { EXPECT_EQ(parse("a: &x {k: 1}\nb: *x\n"), parse("a: {k: 1}\nb: {k: 1}\n")); }
+TEST(SettingsLoadTest, TakesAnOrdinaryAlias) {
+  EXPECT_EQ(parse("a: &x {k: 1}\nb: *x\n"), parse("a: {k: 1}\nb: {k: 1}\n"));
+}
 
 TEST(SettingsLoadTest, RefusesWhatIsNotText) {
-  error_of(std::string("\x7f" "ELF\0\1\2", 7));
+  error_of(
+      std::string("\x7f"
+                  "ELF\0\1\2",
+                  7));
   error_of(std::string("a: \0", 4));
-  error_of("\xff\xfe" "a");
+  error_of(
+      "\xff\xfe"
+      "a");
   error_of("a: 1\n---\nb: 2\n");
   error_of("? [a, b]\n: 1\n");
   error_of("a: 1\n b: 2\n");

@@ -42,8 +42,14 @@ TEST(PresetTest, NamesAreForgiving) {
 }
 
 TEST(PresetTest, ResolvesOrSaysWhatIsNotBuilt) {
-  const std::set<std::string> built = {"XINT8", "VINT8", "A8W8", "A16W8", "INT8_CNN_DEFAULT", "INT16_CNN_DEFAULT",
-                                       "INT8_TRANSFORMER_DEFAULT", "INT16_TRANSFORMER_DEFAULT"};
+  const std::set<std::string> built = {"XINT8",
+                                       "VINT8",
+                                       "A8W8",
+                                       "A16W8",
+                                       "INT8_CNN_DEFAULT",
+                                       "INT16_CNN_DEFAULT",
+                                       "INT8_TRANSFORMER_DEFAULT",
+                                       "INT16_TRANSFORMER_DEFAULT"};
   for (const PresetInfo& preset : presets()) {
     Diagnostics diagnostics;
     const Result<Settings> settings = resolve(load(preset.name), {}, diagnostics);

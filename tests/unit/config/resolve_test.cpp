@@ -139,8 +139,9 @@ TEST(ResolveTest, AFloat16ModelIsQuantizedAsItIs) {
 }
 
 TEST(ResolveTest, GlobalConfigGivesTheFields) {
-  const Settings s = settings_of("global_config: {input_tensors: XInt8Spec, weight: XInt8Spec}\n"
-                                 "extra_options: {ForceQuantizeNoInputCheck: true}");
+  const Settings s = settings_of(
+      "global_config: {input_tensors: XInt8Spec, weight: XInt8Spec}\n"
+      "extra_options: {ForceQuantizeNoInputCheck: true}");
   EXPECT_EQ(s.quantizer, Quantizer::kNpuCnn);
   EXPECT_EQ(s.calibrate_method, CalibrateMethod::kMinMSE);
   EXPECT_EQ(s.activation_type, DataType::kInt8);
@@ -158,8 +159,9 @@ TEST(ResolveTest, GlobalConfigMapsMethodsFormatAndGranularity) {
   EXPECT_TRUE(s.per_channel && s.activation_symmetric);
   EXPECT_FALSE(s.weight_symmetric);
   EXPECT_EQ(s.weight_calibrate_method, OptMethod(CalibrateMethod::kMinMax));
-  const Settings pow2 = settings_of("global_config: {input_tensors: {spec: XInt8Spec, calibration_method: MinMax}, "
-                                    "weight: XInt8Spec}\nextra_options: {EnableNPUCnn: false}");
+  const Settings pow2 = settings_of(
+      "global_config: {input_tensors: {spec: XInt8Spec, calibration_method: MinMax}, "
+      "weight: XInt8Spec}\nextra_options: {EnableNPUCnn: false}");
   EXPECT_EQ(pow2.calibrate_method, CalibrateMethod::kNonOverflow);
   EXPECT_EQ(pow2.quantizer, Quantizer::kCpu);
   EXPECT_FALSE(pow2.weight_calibrate_method.has_value());

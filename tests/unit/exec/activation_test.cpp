@@ -71,8 +71,8 @@ TEST(ActivationTest, FloatsFollowTheDefinition) {
 }
 
 TEST(ActivationTest, OtherRealTypesFollowTheDefinition) {
-  for (const auto& [type, tolerance] : {std::pair{ElementType::kFloat16, 2e-3}, {ElementType::kBFloat16, 1e-2},
-                                        {ElementType::kDouble, 1e-7}}) {
+  for (const auto& [type, tolerance] :
+       {std::pair{ElementType::kFloat16, 2e-3}, {ElementType::kBFloat16, 1e-2}, {ElementType::kDouble, 1e-7}}) {
     for (const UnaryCase& c : unary_cases()) {
       const ir::Tensor x = as_type(random_floats({3, 50}, c.low, std::min(c.high, 8.0f)), type);
       std::vector<double> expected = values(x);
@@ -130,7 +130,8 @@ double worst_error(decltype(&exec::sse41::unary_loop) loop, exec::Unary op, cons
     x.clear();
     for (int i = 0; i < 4096; ++i) x.push_back(low + (high - low) * (static_cast<float>(part * 4096 + i) / 204800.0f));
     for (int i = 0; i < 64; ++i) x[static_cast<size_t>(i)] = std::ldexp(part % 2 == 0 ? 1.37f : -1.91f, -i - part / 2);
-    if (low >= 0) for (float& v : x) v = std::fabs(v);
+    if (low >= 0)
+      for (float& v : x) v = std::fabs(v);
     loop({op}, x.data(), y.data(), 4096);
     for (size_t i = 0; i < x.size(); ++i) {
       const double expected = exact(static_cast<double>(x[i]));
@@ -155,7 +156,8 @@ TEST(ActivationTest, MathIsAccurateOnEveryIsa) {
                       {"log", exec::Unary::kLog, [](double x) { return std::log(x); }, 1e-30f, 20},
                       {"softplus", exec::Unary::kSoftplus, softplus, -80, 80}};
   using Loop = decltype(&exec::sse41::unary_loop);
-  const std::pair<Isa, Loop> loops[] = {{Isa::kSse41, exec::sse41::unary_loop}, {Isa::kAvx2, exec::avx2::unary_loop},
+  const std::pair<Isa, Loop> loops[] = {{Isa::kSse41, exec::sse41::unary_loop},
+                                        {Isa::kAvx2, exec::avx2::unary_loop},
                                         {Isa::kAvx512, exec::avx512::unary_loop}};
   for (const auto& [isa_of_loop, loop] : loops) {
     if (isa_of_loop > isa()) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The compiler end to end on small graphs: layouts, fusion, taps, in-place memory, folding, data-dependent shapes, errors.
+// The compiler end to end on small graphs: layouts, fusion, taps, in-place memory, folding, data-dependent shapes,
+// errors.
 #include "exec/compile.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +77,8 @@ TEST(CompileTest, FusesReluAndResidualSum) {
   const ir::Model model = model_of(kResidual);
   const std::vector<Tensor> inputs = {ramp({1, 4, 6, 6}), ramp({4, 4, 3, 3}, 0.7f)};
   CompileRequest request;
-  for (size_t i = 0; i < 2; ++i) request.feeds.push_back({model.graph.inputs()[i], ElementType::kFloat, inputs[i].dims()});
+  for (size_t i = 0; i < 2; ++i)
+    request.feeds.push_back({model.graph.inputs()[i], ElementType::kFloat, inputs[i].dims()});
   request.fetches = model.graph.outputs();
   Result<Program> program = compile(model.graph, model.opsets, request);
   ASSERT_TRUE(program.ok()) << program.status().message();

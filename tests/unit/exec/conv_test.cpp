@@ -27,8 +27,8 @@ struct ConvCase {
 };
 
 /// One node in a model, weights as initializers or fed.
-Result<Tensor> run_node(const std::string& op, const std::vector<ir::Attribute>& attributes, const std::vector<Tensor>& inputs,
-                        size_t constants_from) {
+Result<Tensor> run_node(const std::string& op, const std::vector<ir::Attribute>& attributes,
+                        const std::vector<Tensor>& inputs, size_t constants_from) {
   ir::Model model;
   model.opsets[""] = 17;
   ir::GraphEdit edit(model.graph);
@@ -52,7 +52,8 @@ Result<Tensor> run_node(const std::string& op, const std::vector<ir::Attribute>&
   return (*results)[0];
 }
 
-std::vector<double> naive_conv(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor* b, ir::Shape& out_dims) {
+std::vector<double> naive_conv(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor* b,
+                               ir::Shape& out_dims) {
   const int64_t oh = (c.x[2] + c.pads[0] + c.pads[2] - (c.w[2] - 1) * c.dilations[0] - 1) / c.strides[0] + 1;
   const int64_t ow = (c.x[3] + c.pads[1] + c.pads[3] - (c.w[3] - 1) * c.dilations[1] - 1) / c.strides[1] + 1;
   out_dims = {c.x[0], c.w[0], oh, ow};
@@ -85,7 +86,8 @@ TEST(ConvTest, EqualsTheDefinition) {
       {{1, 16, 6, 6}, {32, 1, 5, 5}, {1, 1}, {2, 2, 2, 2}, {1, 1}, 16, true},
   };
   for (const ConvCase& c : cases) {
-    const Tensor x = random_floats(c.x, -1, 1, 1), w = random_floats(c.w, -1, 1, 2), b = random_floats({c.w[0]}, -1, 1, 3);
+    const Tensor x = random_floats(c.x, -1, 1, 1), w = random_floats(c.w, -1, 1, 2),
+                 b = random_floats({c.w[0]}, -1, 1, 3);
     std::vector<Tensor> inputs = {x, w};
     if (c.bias) inputs.push_back(b);
     const std::vector<ir::Attribute> attributes = {attribute("strides", c.strides), attribute("pads", c.pads),
@@ -282,8 +284,8 @@ TEST(MatMulTest, GemmHonoursItsAttributes) {
           }
         }
         const Result<Tensor> y = run_node("Gemm",
-                                          {attribute("transA", trans_a), attribute("transB", trans_b), attribute("alpha", 0.5f),
-                                           attribute("beta", 2.0f)},
+                                          {attribute("transA", trans_a), attribute("transB", trans_b),
+                                           attribute("alpha", 0.5f), attribute("beta", 2.0f)},
                                           {a, b, c}, 1);
         ASSERT_TRUE(y.ok()) << y.status().message();
         test::expect_near(y.value(), expected, 2e-5);

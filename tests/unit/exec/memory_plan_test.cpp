@@ -27,7 +27,8 @@ TEST(MemoryPlanTest, KeepsLiveBuffersApart) {
       for (size_t j = 0; j < i; ++j) {
         const bool together = lifetimes[i].first <= lifetimes[j].last && lifetimes[j].first <= lifetimes[i].last;
         if (!together) continue;
-        EXPECT_FALSE(overlap(plan.offsets[i], lifetimes[i].bytes, plan.offsets[j], lifetimes[j].bytes)) << i << " and " << j;
+        EXPECT_FALSE(overlap(plan.offsets[i], lifetimes[i].bytes, plan.offsets[j], lifetimes[j].bytes))
+            << i << " and " << j;
       }
     }
   }

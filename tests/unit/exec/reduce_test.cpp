@@ -25,7 +25,12 @@ const ReduceCase kCases[] = {
     {"ReduceMean", [](const Values& v) { return sum_of(v, identity) / static_cast<double>(v.size()); }},
     {"ReduceMax", [](const Values& v) { return *std::max_element(v.begin(), v.end()); }},
     {"ReduceMin", [](const Values& v) { return *std::min_element(v.begin(), v.end()); }},
-    {"ReduceProd", [](const Values& v) { double p = 1; for (const double x : v) p *= x; return p; }},
+    {"ReduceProd",
+     [](const Values& v) {
+       double p = 1;
+       for (const double x : v) p *= x;
+       return p;
+     }},
     {"ReduceSumSquare", [](const Values& v) { return sum_of(v, square); }},
     {"ReduceL1", [](const Values& v) { return sum_of(v, [](double x) { return std::fabs(x); }); }},
     {"ReduceL2", [](const Values& v) { return std::sqrt(sum_of(v, square)); }},
@@ -51,8 +56,10 @@ std::vector<Values> groups(const ir::Tensor& x, const std::vector<bool>& reduced
 ir::Shape reduced_dims(const ir::Shape& dims, const std::vector<bool>& reduced, bool keep) {
   ir::Shape out;
   for (size_t d = 0; d < dims.size(); ++d) {
-    if (!reduced[d]) out.push_back(dims[d]);
-    else if (keep) out.push_back(1);
+    if (!reduced[d])
+      out.push_back(dims[d]);
+    else if (keep)
+      out.push_back(1);
   }
   return out;
 }

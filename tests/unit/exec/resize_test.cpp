@@ -5,9 +5,7 @@ namespace quarkq::test {
 namespace {
 
 ir::Attribute text(const char* name, const char* value) { return attribute(name, std::string(value)); }
-ir::Tensor image() {
-  return floats({1, 1, 4, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16});
-}
+ir::Tensor image() { return floats({1, 1, 4, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}); }
 
 /// Position of output `i` in the input, by coordinate mode, in double.
 double position(const std::string& mode, double i, double in, double out, double scale) {

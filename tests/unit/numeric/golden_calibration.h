@@ -26,9 +26,11 @@ inline const Json& golden_calibration() {
   return kGolden;
 }
 
-#define QQ_SKIP_WITHOUT_GOLDEN()                                                                         \
-  if (::quarkq::test::golden_calibration().is_null()) GTEST_SKIP() << "no " QUARKQ_SHARED_DIR "/golden/" \
-                                                                                              "calibration.json"
+#define QQ_SKIP_WITHOUT_GOLDEN()                      \
+  if (::quarkq::test::golden_calibration().is_null()) \
+  GTEST_SKIP() << "no " QUARKQ_SHARED_DIR             \
+                  "/golden/"                          \
+                  "calibration.json"
 
 /// "0x3f800000" -> 1.0f
 inline float float_of_bits(const Json& hex) {

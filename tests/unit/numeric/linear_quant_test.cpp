@@ -16,8 +16,21 @@ namespace {
 /// Random bit patterns, random values near ties, and every special value.
 std::vector<float> samples(size_t count, float scale) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  std::vector<float> x = {0.0f, -0.0f, kInfinity, -kInfinity, NAN, -NAN, 1e30f, -1e30f, 9.223372e18f * scale,
-                          -9.223372e18f * scale, 9.2233715e18f * scale, 1e-45f, -1e-45f, 3.4e38f, -3.4e38f};
+  std::vector<float> x = {0.0f,
+                          -0.0f,
+                          kInfinity,
+                          -kInfinity,
+                          NAN,
+                          -NAN,
+                          1e30f,
+                          -1e30f,
+                          9.223372e18f * scale,
+                          -9.223372e18f * scale,
+                          9.2233715e18f * scale,
+                          1e-45f,
+                          -1e-45f,
+                          3.4e38f,
+                          -3.4e38f};
   std::mt19937 generator(7);
   std::uniform_real_distribution<float> wide(-70000.0f, 70000.0f);
   std::uniform_int_distribution<int> step(-300, 300);
@@ -36,9 +49,12 @@ struct Format {
   int64_t zero_point;
 };
 const Format kFormats[] = {
-    {ElementType::kInt8, {-128, 127}, 0},       {ElementType::kInt8, {-127, 127}, 5},
-    {ElementType::kUInt8, {0, 255}, 128},       {ElementType::kInt16, {-32768, 32767}, -77},
-    {ElementType::kUInt16, {0, 65535}, 32768},  {ElementType::kInt32, {-2147483648LL, 2147483647LL}, 0},
+    {ElementType::kInt8, {-128, 127}, 0},
+    {ElementType::kInt8, {-127, 127}, 5},
+    {ElementType::kUInt8, {0, 255}, 128},
+    {ElementType::kInt16, {-32768, 32767}, -77},
+    {ElementType::kUInt16, {0, 65535}, 32768},
+    {ElementType::kInt32, {-2147483648LL, 2147483647LL}, 0},
     {ElementType::kInt32, {-2147483648LL, 2147483647LL}, 2147483647LL},
     {ElementType::kInt32, {-2147483648LL, 2147483647LL}, -2147483648LL},
 };
@@ -59,11 +75,11 @@ struct Loops {
   decltype(&sse41::dequantize_u16) from_u16;
   decltype(&sse41::dequantize_i32) from_i32;
 };
-#define QQ_LOOPS(kind, name)                                                                                          \
-  Loops {                                                                                                             \
-    Isa::kind, name::fake_quantize, name::fake_quantize_saturate, name::quantize_to_i8, name::quantize_to_u8,         \
+#define QQ_LOOPS(kind, name)                                                                                           \
+  Loops {                                                                                                              \
+    Isa::kind, name::fake_quantize, name::fake_quantize_saturate, name::quantize_to_i8, name::quantize_to_u8,          \
         name::quantize_to_i16, name::quantize_to_u16, name::quantize_to_i32, name::dequantize_i8, name::dequantize_u8, \
-        name::dequantize_i16, name::dequantize_u16, name::dequantize_i32                                              \
+        name::dequantize_i16, name::dequantize_u16, name::dequantize_i32                                               \
   }
 
 std::vector<Loops> available() {

@@ -118,8 +118,7 @@ TEST(CheckModelTest, FindsWhatIsNotValid) {
       {"missing attribute", "h = Cast(x)  y = Relu(h)", "to"},
       {"too many inputs", "y = Relu(x, x)", "Relu"},
       {"unknown attribute", "y = Relu <beta = 1> (x)", "beta"},
-      {"shapes that do not fit",
-       "h = Constant <value_floats = [1.0, 2.0, 3.0]> ()  y = Add(x, h)",
+      {"shapes that do not fit", "h = Constant <value_floats = [1.0, 2.0, 3.0]> ()  y = Add(x, h)",
        "Incompatible dimensions"},
   };
   for (const CheckRow& row : rows) {

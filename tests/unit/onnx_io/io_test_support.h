@@ -2,9 +2,9 @@
 // What the tests of onnx_io share: scratch folders, shared models, raw protobuf bytes made by hand.
 #pragma once
 
-#include <cstdint>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <cstdint>
 
 #include <cstdlib>
 #include <filesystem>

@@ -104,19 +104,18 @@ std::vector<BadFile> contents() {
       {"external offset", external_tensor(external("location", "eight") + external("offset", "4")), Code::kCorruptModel,
        "which has only 8"},
       {"external far offset",
-       external_tensor(external("location", "eight") + external("offset", "9223372036854775807")),
-       Code::kCorruptModel, "which has only 8"},
-      {"external negative",
-       external_tensor(external("location", "eight") + external("offset", "-4")), Code::kCorruptModel,
-       "not a number"},
+       external_tensor(external("location", "eight") + external("offset", "9223372036854775807")), Code::kCorruptModel,
+       "which has only 8"},
+      {"external negative", external_tensor(external("location", "eight") + external("offset", "-4")),
+       Code::kCorruptModel, "not a number"},
       {"external length", external_tensor(external("location", "eight") + external("length", "4")), Code::kCorruptModel,
        "need 8"},
       {"external folder", external_tensor(external("location", ".")), Code::kCorruptModel, "external data"},
       {"external link out", external_tensor(external("location", "link")), Code::kCorruptModel, "symbolic link"},
       {"nested capture nowhere",
-       model_around(graph(relu() + bytes(1, node("If", {"x"}, "z") +
-                                                bytes(5, bytes(1, "then_branch") + number(20, 5) +
-                                                             bytes(6, bytes(1, node("Neg", {"q"}, "r"))))))),
+       model_around(graph(
+           relu() + bytes(1, node("If", {"x"}, "z") + bytes(5, bytes(1, "then_branch") + number(20, 5) +
+                                                                   bytes(6, bytes(1, node("Neg", {"q"}, "r"))))))),
        Code::kCorruptModel, "reads 'q', which nothing defines"},
       {"nested too deep", model_around(nested(70)), Code::kUnsupported, "deep"},
       {"nested far too deep", model_around(nested(2000)), Code::kCorruptModel, "nested too deeply"},

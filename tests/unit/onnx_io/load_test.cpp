@@ -140,11 +140,11 @@ std::string rich_model() {
     return bytes(1, name) + bytes(2, type + bytes(6, "IMAGE") + unknown("type")) + bytes(3, "doc of value") +
            metadata(4, "value key") + unknown("value info");
   };
-  const std::string stored = tensor("w", bytes(9, std::string(8, 'b')) + bytes(12, "doc of tensor") +
-                                             metadata(16, "tensor key") + unknown("tensor"));
+  const std::string stored = tensor(
+      "w", bytes(9, std::string(8, 'b')) + bytes(12, "doc of tensor") + metadata(16, "tensor key") + unknown("tensor"));
   const std::string held = tensor("held", bytes(9, std::string(8, 'c')) + unknown("attribute tensor"));
-  const std::string attribute = bytes(1, "alpha") + bytes(5, held) + number(20, 4) + bytes(13, "doc of attribute") +
-                                unknown("attribute");
+  const std::string attribute =
+      bytes(1, "alpha") + bytes(5, held) + number(20, 4) + bytes(13, "doc of attribute") + unknown("attribute");
   const std::string sparse_attribute = bytes(1, "sparse") + bytes(22, bytes(1, tensor("s", ""))) + number(20, 11);
   const std::string custom = node("Custom", {"x", "w", "z"}, "y") + bytes(3, "custom_1") + bytes(7, "my.domain") +
                              bytes(8, "over") + bytes(5, attribute) + bytes(5, sparse_attribute) +
@@ -157,8 +157,8 @@ std::string rich_model() {
   return number(1, 8) + bytes(2, "maker") + bytes(3, "1.2") + bytes(4, "org.example") + number(5, 77) +
          bytes(6, "doc of model") + bytes(7, graph) + bytes(8, number(2, 17)) +
          bytes(8, bytes(1, "my.domain") + number(2, 1)) + metadata(14, "model key") +
-         bytes(20, bytes(3, bytes(1, "a") + bytes(2, "b"))) +
-         bytes(25, bytes(1, "Fn") + bytes(10, "my.domain")) + unknown("model");
+         bytes(20, bytes(3, bytes(1, "a") + bytes(2, "b"))) + bytes(25, bytes(1, "Fn") + bytes(10, "my.domain")) +
+         unknown("model");
 }
 
 TEST_F(LoadTest, KeepsWhatItDoesNotKnow) {
@@ -168,12 +168,37 @@ TEST_F(LoadTest, KeepsWhatItDoesNotKnow) {
   EXPECT_TRUE(model.value().graph.value(model.value().graph.find("z")).is_captured);
   EXPECT_EQ(ir::verify(model.value().graph).message(), "");
   const std::string saved = to_bytes(model.value());
-  for (const char* text : {"BATCH", "dim", "shape", "tensor type", "IMAGE", "type", "doc of value", "value key",
+  for (const char* text : {"BATCH",
+                           "dim",
+                           "shape",
+                           "tensor type",
+                           "IMAGE",
+                           "type",
+                           "doc of value",
+                           "value key",
                            "value info",
-                           "doc of tensor", "tensor key", "tensor", "held", "attribute tensor", "doc of attribute",
-                           "attribute", "sparse", "doc of node", "node key", "node", "over", "doc of graph",
-                           "SCALE_TENSOR", "graph key", "graph", "org.example", "doc of model", "model key", "Fn",
-                           "model", "maker"}) {
+                           "doc of tensor",
+                           "tensor key",
+                           "tensor",
+                           "held",
+                           "attribute tensor",
+                           "doc of attribute",
+                           "attribute",
+                           "sparse",
+                           "doc of node",
+                           "node key",
+                           "node",
+                           "over",
+                           "doc of graph",
+                           "SCALE_TENSOR",
+                           "graph key",
+                           "graph",
+                           "org.example",
+                           "doc of model",
+                           "model key",
+                           "Fn",
+                           "model",
+                           "maker"}) {
     const auto times = [&](const std::string& in) {
       size_t count = 0;
       for (size_t at = in.find(text); at != std::string::npos; at = in.find(text, at + 1)) ++count;

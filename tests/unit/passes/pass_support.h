@@ -2,8 +2,8 @@
 // A model from text with everything a pass wants around it, and its float outputs before and after.
 #pragma once
 
-#include <cstdint>
 #include <gtest/gtest.h>
+#include <cstdint>
 
 #include <cmath>
 #include <random>
