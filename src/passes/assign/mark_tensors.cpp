@@ -11,6 +11,11 @@ Result<Changed> mark_tensors(PassContext& context) {
   context.plan = plan::QuantPlan(graph.value_count());
   context.plan.dedicated_pairs = context.settings.dedicated_qdq_pair;
   context.plan.dedicated_uses.resize(graph.value_count());
+  const bool folds = flavor.folds_removable && (!flavor.folds_need_option || context.settings.fold_relu);
+  if (folds && !context.settings.activation_symmetric && !context.settings.qdq_keep_removable_activations) {
+    context.diagnostics.notice("option-left-out", "QDQKeepRemovableActivations=false",
+                               "known, not supported yet: Relu and Clip stay behind their producers");
+  }
   plan::Marker marker(graph, context.model.opset(), context.settings, flavor, context.plan, context.diagnostics);
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
