@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The report of evaluate() as JSON. Keys and their order are part of the contract.
-#include <cmath>
-#include <nlohmann/json.hpp>
-
+#include "pipeline/json.h"
 #include "quarkq/evaluate.h"
 #include "quarkq/version.h"
 
 namespace quarkq {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// JSON has neither NaN nor infinities.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-}  // namespace
+using pipeline::Json;
+using pipeline::number;
 
 std::string to_json(const EvaluateReport& report) {
   Json json;
@@ -36,7 +29,7 @@ std::string to_json(const EvaluateReport& report) {
                              {"psnr", number(pair.psnr)},
                              {"ssim", number(pair.ssim)}});
   }
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+  return pipeline::text(json);
 }
 
 }  // namespace quarkq

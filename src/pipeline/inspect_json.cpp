@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The report of inspect() as JSON. Keys and their order are part of the contract.
-#include <nlohmann/json.hpp>
-
+#include "pipeline/json.h"
 #include "quarkq/inspect.h"
 #include "quarkq/version.h"
 
 namespace quarkq {
-namespace {
 
-using Json = nlohmann::ordered_json;
+using pipeline::Json;
+namespace {
 
 Json values_json(const std::vector<InspectValue>& values) {
   Json list = Json::array();
@@ -49,8 +48,7 @@ std::string to_json(const InspectReport& report) {
   json["quantized"] = Json::array();
   for (const QuantizedGroup& group : report.quantized) json["quantized"].push_back(group_json(group));
   json["qdq_domains"] = report.qdq_domains;
-  // Names come from model files and may not be UTF-8.
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+  return pipeline::text(json);
 }
 
 }  // namespace quarkq

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The report of a quantize run as JSON. Keys and their order are part of the contract (docs/report.md).
-#include <cmath>
-#include <nlohmann/json.hpp>
-
+#include "pipeline/json.h"
 #include "quarkq/quantize.h"
 #include "quarkq/version.h"
 
 namespace quarkq {
-namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// JSON has no infinity: equal outputs have no noise at all.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-}  // namespace
+using pipeline::Json;
+using pipeline::number;
 
 std::string to_json(const QuantizeReport& report) {
   Json json;
@@ -50,8 +43,7 @@ std::string to_json(const QuantizeReport& report) {
                                 {"text", finding.text}});
   }
   json["seconds"] = report.seconds;
-  // Names come from model files and may not be UTF-8.
-  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+  return pipeline::text(json);
 }
 
 }  // namespace quarkq

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What the JSON reports share: keys in the order they are set, numbers that JSON can hold, text whatever the names
+// hold.
+#pragma once
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace quarkq::pipeline {
+
+using Json = nlohmann::ordered_json;
+
+/// JSON has neither NaN nor infinities: null stands for them.
+inline Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+/// Indented by two, with a newline at the end. Names come from model files and may not be UTF-8.
+inline std::string text(const Json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace quarkq::pipeline
