@@ -33,6 +33,12 @@ def machine():
             "onnxruntime": onnxruntime.__version__}
 
 
+def write_report(path, report):
+    if path:
+        with open(path, "w") as file:
+            json.dump(report, file, indent=1)
+
+
 def reference_times(session, feed, runs):
     times = []
     for _ in range(runs):
@@ -84,9 +90,7 @@ def main():
     report["load_after"] = os.getloadavg()
     print(f"geometric mean {report['geometric_mean']:.3f} (target >= 0.9); load {report['machine']['load'][0]:.2f} before, "
           f"{report['load_after'][0]:.2f} after")
-    if args.output:
-        with open(args.output, "w") as file:
-            json.dump(report, file, indent=1)
+    write_report(args.output, report)
 
 
 if __name__ == "__main__":

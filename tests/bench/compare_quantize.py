@@ -9,7 +9,6 @@ Needs: numpy, onnxruntime, pillow, the shared models and photos beside the repos
 """
 import argparse
 import glob
-import json
 import os
 import resource
 import statistics
@@ -21,7 +20,7 @@ import numpy as np
 import onnxruntime
 from PIL import Image
 
-from compare_ort import ROOT, SHARED, machine
+from compare_ort import ROOT, SHARED, machine, write_report
 
 MODEL = os.path.join(SHARED, "models/efficientnet_lite0_224.onnx")
 
@@ -92,9 +91,7 @@ def main():
     print(f"peak memory of quantize: {report['peak_rss_mb']:.0f} MB")
     print(f"quarkq --help: {report['help_ms']:.1f} ms (target <= 20); load {report['machine']['load'][0]:.2f} before, "
           f"{report['load_after'][0]:.2f} after")
-    if args.output:
-        with open(args.output, "w") as file:
-            json.dump(report, file, indent=1)
+    write_report(args.output, report)
 
 
 if __name__ == "__main__":

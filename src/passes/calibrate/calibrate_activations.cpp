@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One pass over the samples; only tensors whose range is read are observed.
 #include <algorithm>
+#include <set>
 
 #include "calib/run_calibration.h"
 #include "passes/calibrate/range_sources.h"
@@ -12,10 +13,11 @@ namespace {
 
 /// Slots that need a range of their own: activations without a provider.
 std::vector<plan::QuantSlot*> slots_to_measure(plan::QuantPlan& plan) {
+  std::set<ir::ValueId> providers;
+  for (const plan::QuantSlot& slot : plan.slots()) providers.insert(slot.provider);
   std::vector<plan::QuantSlot*> slots;
   for (plan::QuantSlot& slot : plan.slots()) {
-    const bool provides = std::any_of(plan.slots().begin(), plan.slots().end(),
-                                      [&](const plan::QuantSlot& other) { return other.provider == slot.value; });
+    const bool provides = providers.contains(slot.value);
     if (slot.role != plan::Role::kActivation || slot.provider.valid()) continue;
     if (slot.state != plan::SlotState::kAbsorbed || provides) slots.push_back(&slot);
   }
