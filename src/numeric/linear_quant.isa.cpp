@@ -75,6 +75,36 @@ void dequantize_small(const Q* x, float* y, int64_t n, float scale, int32_t zero
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(static_cast<int32_t>(x[i]) - zero_point) * scale;
 }
 
+template <typename Q, bool kSaturates>
+void quantize_each(const float* x, Q* y, int64_t n, const ElementParams<Q>& params) {
+  const auto qmin = static_cast<float>(params.range.min), qmax = static_cast<float>(params.range.max);
+  const float* scale = params.scale;
+  const Q* zero_point = params.zero_point;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const auto zero = static_cast<int32_t>(zero_point[i]);
+    const float low = qmin - static_cast<float>(zero), high = qmax - static_cast<float>(zero);
+    const float v = clamped_steps<float>(x[i], scale[i], low, high, kInt64Limit, kSaturates);
+    y[i] = static_cast<Q>(static_cast<int32_t>(v) + zero);
+  }
+}
+
+template <typename Q>
+void quantize_each_to(const float* x, Q* y, int64_t n, const ElementParams<Q>& params) {
+  if (params.overflow == Overflow::kSaturate) return quantize_each<Q, true>(x, y, n, params);
+  quantize_each<Q, false>(x, y, n, params);
+}
+
+template <typename Q>
+void dequantize_each(const Q* x, float* y, int64_t n, const ElementParams<Q>& params) {
+  const float* scale = params.scale;
+  const Q* zero_point = params.zero_point;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    y[i] = static_cast<float>(static_cast<int32_t>(x[i]) - static_cast<int32_t>(zero_point[i])) * scale[i];
+  }
+}
+
 }  // namespace
 
 void fake_quantize(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin, int32_t qmax) {
@@ -120,6 +150,31 @@ void dequantize_i32(const int32_t* x, float* y, int64_t n, float scale, int32_t 
   const auto zp = static_cast<double>(zero_point);
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(static_cast<double>(x[i]) - zp) * scale;
+}
+
+void quantize_each_to_i8(const float* x, int8_t* y, int64_t n, const ElementParams<int8_t>& p) {
+  quantize_each_to(x, y, n, p);
+}
+void quantize_each_to_u8(const float* x, uint8_t* y, int64_t n, const ElementParams<uint8_t>& p) {
+  quantize_each_to(x, y, n, p);
+}
+void quantize_each_to_i16(const float* x, int16_t* y, int64_t n, const ElementParams<int16_t>& p) {
+  quantize_each_to(x, y, n, p);
+}
+void quantize_each_to_u16(const float* x, uint16_t* y, int64_t n, const ElementParams<uint16_t>& p) {
+  quantize_each_to(x, y, n, p);
+}
+void dequantize_each_i8(const int8_t* x, float* y, int64_t n, const ElementParams<int8_t>& p) {
+  dequantize_each(x, y, n, p);
+}
+void dequantize_each_u8(const uint8_t* x, float* y, int64_t n, const ElementParams<uint8_t>& p) {
+  dequantize_each(x, y, n, p);
+}
+void dequantize_each_i16(const int16_t* x, float* y, int64_t n, const ElementParams<int16_t>& p) {
+  dequantize_each(x, y, n, p);
+}
+void dequantize_each_u16(const uint16_t* x, float* y, int64_t n, const ElementParams<uint16_t>& p) {
+  dequantize_each(x, y, n, p);
 }
 
 }  // namespace quarkq::numeric::QQ_ISA

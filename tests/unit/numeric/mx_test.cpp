@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Microscaling against the worked examples of spec 02 D.5, bit for bit.
+#include "numeric/mx.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace quarkq::numeric {
+namespace {
+
+using Values = std::vector<float>;
+
+MxSettings of(std::string_view element, BlockRounding rounding = BlockRounding::kHalfEven) {
+  return {find_mx_element(element), rounding};
+}
+
+Values converted(Values x, const MxSettings& settings) {
+  convert_mx_block(x, settings);
+  return x;
+}
+
+void expect_bits(const Values& found, const Values& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (std::isnan(found[i]) && std::isnan(expected[i])) continue;
+    EXPECT_EQ(std::bit_cast<uint32_t>(found[i]), std::bit_cast<uint32_t>(expected[i]))
+        << "element " << i << ": " << found[i] << ", expected " << expected[i];
+  }
+}
+
+TEST(MxTest, EveryElementFormat) {
+  const Values x = {1,     .3f,   .7f,    .35f,    -.1f, .26f, 1.9f,   -1.9999f, 0,    .06f, -.49f,
+                    .51f,  3e-5f, -.125f, .03125f, .75f, 5,    -6.5f,  7,        2.5f, 3.5f, -2.5f,
+                    1.25f, 1.75f, 1.5f,   .75f,    .25f, 7.9f, -7.99f, 4.5f,     5.5f, 6.9f};
+  Values e3m2 = {1,     .3125f, .75f,   .375f,   -.09375f, .25f, 2,  -2, 0,    .0625f, -.5f,
+                 .5f,   0,      -.125f, .03125f, .75f,     5,    -6, 7,  2.5f, 3.5f,   -2.5f,
+                 1.25f, 1.75f,  1.5f,   .75f,    .25f,     7,    -7, 4,  6,    7};
+  expect_bits(converted(x, of("fp4_e2m1")), {1, .5f, .5f, .5f, 0, .5f, 2, -2, 0,    0, -.5f, .5f, 0,  0, 0, 1,
+                                             4, -6,  6,   2,   4, -2,  1, 2,  1.5f, 1, 0,    6,   -6, 4, 6, 6});
+  expect_bits(converted(x, of("fp6_e2m3")),
+              {1, .25f,  .75f, .375f, -.125f, .25f,  1.875f, -2,    0,    .0f,  -.5f, .5f,  0,     -.125f, 0,    .75f,
+               5, -6.5f, 7,    2.5f,  3.5f,   -2.5f, 1.25f,  1.75f, 1.5f, .75f, .25f, 7.5f, -7.5f, 4.5f,   5.5f, 7});
+  expect_bits(converted(x, of("fp6_e3m2")), e3m2);
+  expect_bits(converted(x, of("fp8_e4m3")), {1,
+                                             .3125f,
+                                             .6875f,
+                                             .34375f,
+                                             -.1015625f,
+                                             .25f,
+                                             1.875f,
+                                             -2,
+                                             0,
+                                             .05859375f,
+                                             -.5f,
+                                             .5f,
+                                             3.0517578125e-05f,
+                                             -.125f,
+                                             .03125f,
+                                             .75f,
+                                             5,
+                                             -6.5f,
+                                             7,
+                                             2.5f,
+                                             3.5f,
+                                             -2.5f,
+                                             1.25f,
+                                             1.75f,
+                                             1.5f,
+                                             .75f,
+                                             .25f,
+                                             7,
+                                             -7,
+                                             4.5f,
+                                             5.5f,
+                                             7});
+  e3m2[12] = 3.0517578125e-05f;
+  expect_bits(converted(x, of("fp8_e5m2")), e3m2);
+  expect_bits(
+      converted(x, of("int8")),
+      {1, .3125f, .6875f, .375f, -.125f, .25f,  1.875f, -2,    0,    .0625f, -.5f, .5f,    0,  -.125f, 0,    .75f,
+       5, -6.5f,  7,      2.5f,  3.5f,   -2.5f, 1.25f,  1.75f, 1.5f, .75f,   .25f, 7.875f, -8, 4.5f,   5.5f, 6.875f});
+}
+
+TEST(MxTest, InfinityAndNanStayAndDoNotCount) {
+  expect_bits(converted({INFINITY, NAN, 1, 0.3f, -INFINITY}, of("fp4_e2m1")), {INFINITY, NAN, 1, 0.25f, -INFINITY});
+  expect_bits(converted({INFINITY, 1, 0.3f}, of("int8")), {INFINITY, 1, 0.296875f});
+}
+
+TEST(MxTest, SubnormalBlocks) {
+  const Values x(4, 1e-40f);
+  EXPECT_EQ(converted(x, of("fp4_e2m1"))[0], 0.0f);
+  EXPECT_NEAR(static_cast<double>(converted(x, of("int8"))[0]), 9.1835e-41, 1e-45);
+  EXPECT_NEAR(static_cast<double>(converted(x, of("fp8_e4m3"))[0]), 1.03315e-40, 1e-45);
+}
+
+TEST(MxTest, OnlyIntegersFollowTheRounding) {
+  const Values x = {1, 0.5f / 64, -0.5f / 64, -1.5f / 64};
+  expect_bits(converted(x, of("int8", BlockRounding::kHalfAway)), {1, 1.0f / 64, -1.0f / 64, -2.0f / 64});
+  expect_bits(converted(x, of("int8", BlockRounding::kHalfUp)), {1, 1.0f / 64, -0.0f, -1.0f / 64});
+  expect_bits(converted(x, of("int8")), {1, 0, 0, -2.0f / 64});
+  expect_bits(converted({4, -2.5f, 2.5f, -0.01f}, of("fp4_e2m1", BlockRounding::kHalfAway)), {4, -2, 2, 0});
+}
+
+TEST(MxTest, TwiceChangesNothing) {
+  for (const char* element : {"fp8_e5m2", "fp8_e4m3", "fp6_e3m2", "fp6_e2m3", "fp4_e2m1"}) {
+    uint32_t state = 99;
+    for (int block = 0; block < 100; ++block) {
+      Values x(32);
+      for (float& value : x) {
+        state = state * 1664525 + 1013904223;
+        value = static_cast<float>(static_cast<int32_t>(state)) / 0x1p28f;
+      }
+      const Values once = converted(x, of(element));
+      expect_bits(converted(once, of(element)), once);
+    }
+  }
+}
+
+TEST(MxTest, NamesAreAList) {
+  EXPECT_EQ(find_mx_element("fp5"), nullptr);
+  EXPECT_EQ(mx_element_names(), "fp8_e5m2, fp8_e4m3, fp6_e3m2, fp6_e2m3, fp4_e2m1, int8");
+}
+
+}  // namespace
+}  // namespace quarkq::numeric
