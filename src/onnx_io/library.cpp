@@ -14,6 +14,7 @@
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
 #endif
 #include <onnx/checker.h>
+#include <onnx/defs/function.h>
 #include <onnx/defs/parser.h>
 #include <onnx/defs/printer.h>
 #include <onnx/inliner/inliner.h>
@@ -71,6 +72,38 @@ std::string experimental_operator(const onnx::GraphProto& graph) {
   return {};
 }
 
+constexpr const char* kBodyDomain = "quarkq.body";  // of a schema's function while it is inlined
+
+int opset_version(const onnx::ModelProto& model, const std::string& domain) {
+  for (const auto& import : model.opset_import()) {
+    if (import.domain() == domain) return static_cast<int>(import.version());
+  }
+  return 1;
+}
+
+/// The inliner fills in the attributes of the call, not the defaults of the schema.
+void add_default_attributes(const onnx::OpSchema& schema, onnx::NodeProto& node) {
+  for (const auto& [name, attribute] : schema.attributes()) {
+    const auto& given = node.attribute();
+    const bool is_given = std::any_of(given.begin(), given.end(),
+                                      [&wanted = name](const auto& candidate) { return candidate.name() == wanted; });
+    if (is_given || attribute.default_value.name().empty()) continue;
+    *node.add_attribute() = attribute.default_value;
+  }
+}
+
+bool schema_body(const onnx::OpSchema& schema, const onnx::NodeProto& node,
+                 const std::vector<onnx::TypeProto>& input_types, int version, onnx::FunctionProto& body) {
+  if (schema.HasFunction()) {
+    const onnx::FunctionProto* function = schema.GetFunction(version);
+    if (function != nullptr) body = *function;
+    return function != nullptr;
+  }
+  if (!schema.HasContextDependentFunction()) return false;
+  const onnx::FunctionBodyBuildContextImpl context(node, input_types);
+  return schema.BuildContextDependentFunction(context, body, version);
+}
+
 }  // namespace
 
 Status library_infer(onnx::ModelProto& model, bool strict) {
@@ -100,6 +133,29 @@ Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t 
 
 Status library_inline_functions(onnx::ModelProto& model) {
   return guarded(Code::kUnsupported, [&] { onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true); });
+}
+
+Result<bool> library_inline_only_node(onnx::ModelProto& model, const std::vector<onnx::TypeProto>& input_types) {
+  bool found = false;
+  QQ_RETURN_IF_ERROR(guarded(Code::kUnsupported, [&] {
+    onnx::NodeProto& node = *model.mutable_graph()->mutable_node(0);
+    const int version = opset_version(model, node.domain());
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), version, node.domain());
+    if (schema == nullptr) return;
+    add_default_attributes(*schema, node);
+    onnx::FunctionProto body;
+    found = schema_body(*schema, node, input_types, version, body);
+    if (!found) return;
+    body.set_domain(kBodyDomain);
+    body.set_name(node.op_type());
+    node.set_domain(kBodyDomain);
+    auto& import = *model.add_opset_import();
+    import.set_domain(kBodyDomain);
+    import.set_version(1);
+    *model.add_functions() = std::move(body);
+    onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true);
+  }));
+  return found;
 }
 
 Result<onnx::ModelProto> library_parse(const std::string& text) {

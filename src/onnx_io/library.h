@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "onnx_io/proto.h"
@@ -21,6 +23,10 @@ Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t 
 
 /// Replaces calls of model-local functions by their bodies.
 Status library_inline_functions(onnx::ModelProto& model);
+
+/// Replaces the only node of the graph by the body that its schema defines for inputs of these types, one per node
+/// input (not set where one is absent). False when it defines none.
+Result<bool> library_inline_only_node(onnx::ModelProto& model, const std::vector<onnx::TypeProto>& input_types);
 
 /// The library's text syntax, both ways.
 Result<onnx::ModelProto> library_parse(const std::string& text);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Values stored as serialized TensorProto, SequenceProto or OptionalProto: the `.pb` files of ONNX test-data folders.
+#pragma once
+
+#include <string>
+
+#include "ir/operand.h"
+#include "ir/shape.h"
+
+namespace quarkq::onnx_io {
+
+/// Loads the value at `path`. `type` is that of the graph value it is for: a tensor file and a sequence file look
+/// alike. kInvalidArgument: no such file; kBadData: not such a value; kUnsupported: sparse tensors and maps.
+Result<ir::Operand> load_operand(const std::string& path, const ir::ValueType& type);
+
+}  // namespace quarkq::onnx_io
