@@ -70,12 +70,13 @@ suite install bash tests/install/run.sh build/release
 
 if [ -n "$long" ]; then
   configure asan ON
-  build asan quarkq quarkq_tests
+  build asan quarkq quarkq_tests quarkq_fuzz_replay
   # The packages are not instrumented: containers that cross into them look overflown.
   export ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1
   export UBSAN_OPTIONS=print_stacktrace=1
   export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
   suite unit-asan "$python" scripts/run_unit.py build/asan/tests/quarkq_tests
+  suite fuzz-asan "$python" tests/fuzz/run.py build/asan/tests/quarkq_fuzz_replay
   QUARKQ=$root/build/asan/quarkq suite bad-input-asan "$python" tests/e2e/harness.py test_bad_input
 fi
 finished=1

@@ -19,7 +19,7 @@ struct RunRequest {
   std::string output_folder;  ///< made when missing; DIR/<sample>.npy, or DIR/<output>/<sample>.npy for several outputs
   int threads = 0;            ///< 0: the cores that are free
   size_t limit = 0;           ///< first so many samples; 0: all
-  int64_t max_memory = 0;     ///< bytes for intermediate values; 0: no limit
+  int64_t max_memory = 0;     ///< bytes for intermediate values and results; 0: what the machine has
   int repeat = 1;             ///< run each sample this often; the results are the same
   std::function<bool(const Progress&)> progress;
 };

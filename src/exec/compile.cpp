@@ -4,23 +4,26 @@
 #include <algorithm>
 
 #include "exec/compiler.h"
+#include "exec/memory_guard.h"
 #include "ir/topo.h"
 
 namespace quarkq::exec {
 
-Result<Program> compile(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
-                        const CompileRequest& request) {
+Result<Compiled> compile(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
+                         const CompileRequest& request) {
   return Compiler(graph, opsets, request).compile();
 }
 
-Result<Program> Compiler::compile() {
+Result<Compiled> Compiler::compile() {
   tapped_.resize(graph_.value_count());
   fetched_.resize(graph_.value_count());
   for (const ir::ValueId value : request_.taps) tapped_[static_cast<size_t>(value.index)] = true;
   for (const ir::ValueId value : request_.fetches) fetched_[static_cast<size_t>(value.index)] = true;
   QQ_RETURN_IF_ERROR(bind_feeds());
+  for (const ir::ValueId value : request_.opaque) held(value).when = When::kOpaque;
+  for (const Constant& constant : request_.constants) hold_constant(constant.value, constant.tensor);
   for (const ir::ValueId value : graph_.initializers()) {
-    if (!held(value).known) hold_constant(value, *graph_.value(value).constant);
+    if (held(value).when == When::kUnset) hold_constant(value, *graph_.value(value).constant);
   }
   const std::vector<bool> needed = needed_nodes();
   QQ_TRY(const std::vector<ir::NodeId> order, ir::execution_order(graph_));
@@ -37,7 +40,7 @@ Status Compiler::bind_feeds() {
     if (!count.ok()) return count.status();
     const int slot = new_slot(storage_bytes(feed.type, count.value()));
     slots_[static_cast<size_t>(slot)].is_feed = true;
-    held(feed.value) = {true, false, feed.type, feed.dims, Layout::kPlain, slot, nullptr};
+    held(feed.value) = {When::kNow, feed.type, feed.dims, Layout::kPlain, slot, nullptr};
     program_.feed_slots_.push_back(slot);
     program_.feeds_.push_back({feed.type, feed.dims, Layout::kPlain, nullptr});
     program_.feed_names_.push_back(graph_.value(feed.value).name);
@@ -54,7 +57,8 @@ std::vector<bool> Compiler::needed_nodes() const {
     const ir::ValueId value = open.back();
     open.pop_back();
     const ir::Node* producer = graph_.producer(value);
-    if (producer == nullptr || held(value).known || needed[static_cast<size_t>(producer->id.index)]) continue;
+    if (producer == nullptr || held(value).when != When::kUnset || needed[static_cast<size_t>(producer->id.index)])
+      continue;
     needed[static_cast<size_t>(producer->id.index)] = true;
     for (const ir::ValueId input : producer->inputs) {
       if (input.valid()) open.push_back(input);
@@ -69,26 +73,53 @@ int64_t Compiler::opset_of(const ir::Node& node) const {
   return found == opsets_.end() ? 1 : found->second;
 }
 
-Status Compiler::add_node(const ir::Node& node) {
-  const OpDef* op = find_op(node.op, node.domain, opset_of(node));
-  if (op == nullptr) {
-    return unsupported(graph_.label(node.id), ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
-                       " of opset ", opset_of(node), " has no kernel");
-  }
-  bool dynamic = false;
+void Compiler::append_reads(const ir::Node& node, std::vector<ir::ValueId>& reads) {
   for (const ir::ValueId input : node.inputs) {
-    if (!input.valid()) continue;
-    if (held(input).dynamic) dynamic = true;
-    if (!held(input).known && !held(input).dynamic) {
-      return corrupt_model(graph_.label(node.id), ": input ", graph_.value(input).name, " has no value");
-    }
+    if (input.valid()) reads.push_back(input);
   }
-  if (dynamic) {
-    add_dynamic(node, *op);
+  for (const ir::Capture& capture : node.captures) reads.push_back(capture.outer);
+}
+
+Status Compiler::add_node(const ir::Node& node) {
+  std::vector<ir::ValueId> reads;
+  append_reads(node, reads);
+  bool later = false;
+  ir::ValueId opaque;
+  for (const ir::ValueId read : reads) {
+    if (held(read).when == When::kUnset) {
+      return corrupt_model(graph_.label(node.id), ": input ", graph_.value(read).name, " has no value");
+    }
+    if (held(read).when == When::kLater) later = true;
+    if (held(read).when == When::kOpaque) opaque = read;
+  }
+  if (later) {
+    compiled_.reads.insert(compiled_.reads.end(), reads.begin(), reads.end());
+    make_later(node);
     return Status();
+  }
+  const OpDef* op = find_op(node.op, node.domain, opset_of(node));
+  if (op == nullptr || op->prepare == nullptr || (opaque.valid() && op->evaluate != nullptr)) {
+    defer(node, op);
+    return Status();
+  }
+  if (opaque.valid()) {
+    return unsupported(graph_.label(node.id), ": input ", graph_.value(opaque).name,
+                       " is a sequence or an empty optional, the operator takes tensors");
   }
   if (add_quantize_pair(node)) return Status();
   return add_static(node, *op);
+}
+
+/// The node runs after this program, when its inputs are whole values.
+void Compiler::defer(const ir::Node& node, const OpDef* op) {
+  compiled_.deferred.push_back({&node, op, opset_of(node), graph_.label(node.id)});
+  make_later(node);
+}
+
+void Compiler::make_later(const ir::Node& node) {
+  for (const ir::ValueId output : node.outputs) {
+    if (output.valid()) held(output).when = When::kLater;
+  }
 }
 
 Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
@@ -119,7 +150,7 @@ Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
     }
     if (!kernel.ok()) return kernel.status();
     if (!kernel.value()) {
-      add_dynamic(node, op);
+      defer(node, &op);
       return Status();
     }
     if (all_constant || op.shapes_only) return add_folded(node, prepare, kernel.value());
@@ -131,7 +162,7 @@ Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
 }
 
 Status Compiler::add_folded(const ir::Node& node, Prepare& prepare, const Kernel& kernel) {
-  QQ_TRY(std::vector<ir::Tensor> results, run_prepared(prepare, kernel));
+  QQ_TRY(std::vector<ir::Tensor> results, run_prepared(prepare, kernel, request_.max_memory));
   for (size_t i = 0; i < results.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     folded_.push_back(std::make_unique<ir::Tensor>(std::move(results[i])));
@@ -143,6 +174,7 @@ Status Compiler::add_folded(const ir::Node& node, Prepare& prepare, const Kernel
 
 Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel, const std::vector<Bound>& inputs,
                           const std::vector<ir::ValueId>& outputs) {
+  QQ_RETURN_IF_ERROR(check_memory(prepare, allowed_memory(request_.max_memory)));
   Step step;
   step.kernel = std::move(kernel);
   step.label = prepare.label();
@@ -153,12 +185,10 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
     const Prepare::Output& output = prepare.output(i);
     int slot = -1;
     if (output.declared) {
-      Result<int64_t> count = ir::element_count(output.spec.dims);
-      if (!count.ok()) return count.status().context(prepare.label());
       if (output.alias_of >= 0) {
         slot = inputs[static_cast<size_t>(output.alias_of)].slot;
       } else {
-        slot = new_slot(storage_bytes(output.spec.type, count.value()));
+        slot = new_slot(storage_bytes(output.spec.type, ir::checked_count(output.spec.dims)));
         if (output.in_place >= 0) {
           in_place_.push_back({step_index, slot, inputs[static_cast<size_t>(output.in_place)].slot});
         }
@@ -170,8 +200,8 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
     step.outputs.push_back(output.declared && output.alias_of < 0 ? slot : -1);
     if (!outputs[i].valid()) continue;
     held(outputs[i]) = {
-        true, false,  output.spec.type, logical_dims(output.spec.dims, output.spec.layout), output.spec.layout,
-        slot, nullptr};
+        When::kNow, output.spec.type, logical_dims(output.spec.dims, output.spec.layout), output.spec.layout,
+        slot,       nullptr};
   }
   if (runs) {
     program_.steps_.push_back(std::move(step));
@@ -181,25 +211,6 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
     if (output.valid()) tap(output, static_cast<int>(program_.steps_.size()) - 1);
   }
   return Status();
-}
-
-void Compiler::add_dynamic(const ir::Node& node, const OpDef& op) {
-  program_.dynamic_steps_.push_back({&node, &op, opset_of(node), graph_.label(node.id)});
-  for (const ir::ValueId input : node.inputs) {
-    if (!input.valid() || held(input).dynamic) continue;
-    const auto known = std::find_if(program_.dynamic_inputs_.begin(), program_.dynamic_inputs_.end(),
-                                    [&](const auto& entry) { return entry.first == input; });
-    if (known != program_.dynamic_inputs_.end()) continue;
-    const Held& source = held(input);
-    program_.dynamic_inputs_.emplace_back(input,
-                                          slot_in(input, Layout::kPlain, static_cast<int64_t>(source.dims.size())));
-    program_.dynamic_input_specs_.push_back({source.type, source.dims, Layout::kPlain, nullptr});
-  }
-  for (const ir::ValueId output : node.outputs) {
-    if (!output.valid()) continue;
-    held(output).dynamic = true;
-    if (is_tapped(output)) program_.dynamic_taps_.push_back(output);
-  }
 }
 
 int Compiler::new_slot(int64_t bytes) {
@@ -215,7 +226,7 @@ int Compiler::constant_slot(const ir::Tensor& tensor) {
 }
 
 void Compiler::hold_constant(ir::ValueId value, const ir::Tensor& tensor) {
-  held(value) = {true, false, tensor.type(), tensor.dims(), Layout::kPlain, -1, &tensor};
+  held(value) = {When::kNow, tensor.type(), tensor.dims(), Layout::kPlain, -1, &tensor};
 }
 
 void Compiler::tap(ir::ValueId value, int step) {
@@ -232,7 +243,7 @@ Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std:
   const auto domain = opsets.find(node.domain);
   const int64_t opset = domain == opsets.end() ? 1 : domain->second;
   const OpDef* op = find_op(node.op, node.domain, opset);
-  if (op == nullptr) return std::vector<ir::Tensor>();
+  if (op == nullptr || op->prepare == nullptr) return std::vector<ir::Tensor>();
   std::vector<Spec> specs(inputs.size());
   std::vector<bool> present(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -17,16 +17,43 @@ struct Feed {
   ir::Shape dims;
 };
 
-struct CompileRequest {
-  std::vector<Feed> feeds;  ///< every graph input without an initializer that the fetches depend on
-  std::vector<ir::ValueId> fetches;
-  std::vector<ir::ValueId> taps;  ///< values the sink wants to hear; they are never fused away
-  int64_t max_memory = 0;         ///< bytes of the arena allowed; 0: no limit
+/// A value that is known before anything runs.
+struct Constant {
+  ir::ValueId value;
+  ir::Tensor tensor;
 };
 
-/// REQUIRES: `graph` outlives the program when shapes depend on data; constants are shared, not copied.
-Result<Program> compile(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
-                        const CompileRequest& request);
+struct CompileRequest {
+  std::vector<Feed> feeds;          ///< every value that the fetches depend on and this graph does not make
+  std::vector<Constant> constants;  ///< values known beside the graph's own initializers
+  std::vector<ir::ValueId> opaque;  ///< values that are there but are no tensors
+  std::vector<ir::ValueId> fetches;
+  std::vector<ir::ValueId> taps;  ///< values the sink wants to hear; they are never fused away
+  int64_t max_memory = 0;         ///< bytes of intermediate values and results; 0: what the machine has
+};
+
+/// A node that needs whole values: data that decides a shape, nested graphs, sequences. All its inputs are known when
+/// the program has run.
+struct Deferred {
+  const ir::Node* node = nullptr;
+  const OpDef* op = nullptr;  ///< null: the operator has no kernel and runs through its function body
+  int64_t opset = 0;
+  std::string label;
+};
+
+/// As much of a graph as can be compiled for these feeds (ADR 0004).
+struct Compiled {
+  Program program;
+  std::vector<ir::ValueId> fetched;  ///< what the program's results are: the fetches it reaches, then what others read
+  std::vector<Constant> constants;   ///< folded values that deferred or later nodes read
+  std::vector<Deferred> deferred;    ///< to be run next, in this order
+  std::vector<ir::ValueId> reads;    ///< values that the nodes behind the deferred ones read
+  std::vector<ir::ValueId> unheard;  ///< taps of values that come later
+};
+
+/// REQUIRES: `graph` outlives what is compiled; constants are shared, not copied.
+Result<Compiled> compile(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
+                         const CompileRequest& request);
 
 /// The value of a node all of whose inputs are constants, computed now. Used by constant folding.
 /// Nothing when the operator has no kernel or declines; an error when the node is wrong.

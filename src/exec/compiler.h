@@ -18,13 +18,14 @@ class Compiler {
   Compiler(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, const CompileRequest& request)
       : graph_(graph), opsets_(opsets), request_(request), held_(graph.value_count()), done_(graph.node_count()) {}
 
-  Result<Program> compile();
+  Result<Compiled> compile();
 
  private:
-  /// Where a value is: known as a constant, in a slot per layout, or on the heap of the data-dependent part.
+  /// When a value is there: made or fed in this program, fed but no tensor, made after this program.
+  enum class When : uint8_t { kUnset, kNow, kOpaque, kLater };
+  /// Where a value is: known as a constant or in a slot per layout.
   struct Held {
-    bool known = false;
-    bool dynamic = false;
+    When when = When::kUnset;
     ElementType type = ElementType::kUndefined;
     ir::Shape dims;                        ///< ONNX order
     Layout native = Layout::kPlain;        ///< the layout it was made in
@@ -55,7 +56,9 @@ class Compiler {
   Status add_folded(const ir::Node& node, Prepare& prepare, const Kernel& kernel);
   Status add_step(const ir::Node& node, Prepare& prepare, Kernel kernel, const std::vector<Bound>& inputs,
                   const std::vector<ir::ValueId>& outputs);
-  void add_dynamic(const ir::Node& node, const OpDef& op);
+  void defer(const ir::Node& node, const OpDef* op);
+  void make_later(const ir::Node& node);
+  static void append_reads(const ir::Node& node, std::vector<ir::ValueId>& reads);
   int64_t opset_of(const ir::Node& node) const;
   bool is_tapped(ir::ValueId value) const { return tapped_[static_cast<size_t>(value.index)]; }
   bool is_fetched(ir::ValueId value) const { return fetched_[static_cast<size_t>(value.index)]; }
@@ -88,14 +91,16 @@ class Compiler {
   bool extend_fusion(Fusion& fusion) const;
 
   // finish.cpp
-  Result<Program> finish();
-  Status bind_fetches();
+  Result<Compiled> finish();
+  Status choose_fetches();
+  void bind_fetches();
   void plan_slots(std::vector<int>& root, std::vector<int>& last);
 
   const ir::Graph& graph_;
   const std::map<std::string, int64_t>& opsets_;
   const CompileRequest& request_;
-  Program program_;
+  Compiled compiled_;
+  Program& program_ = compiled_.program;
   std::vector<Held> held_;
   std::vector<bool> done_;  ///< by node: already part of a fusion
   std::vector<bool> tapped_, fetched_;
@@ -105,6 +110,7 @@ class Compiler {
   std::map<std::tuple<int, int, int>, ir::Tensor> converted_constants_;
   std::vector<std::unique_ptr<ir::Tensor>> folded_;  ///< constants made here; addresses stay valid
   size_t scratch_bytes_ = 0;
+  int64_t result_bytes_ = 0;
 };
 
 }  // namespace quarkq::exec

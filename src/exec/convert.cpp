@@ -39,6 +39,10 @@ Swap swap_of(const ir::Shape& dims, Layout to) {
 
 Layout Compiler::choose_layout(const ir::Node& node, LayoutRule rule) const {
   if (rule == LayoutRule::kPlain || node.inputs.empty() || !node.inputs[0].valid()) return Layout::kPlain;
+  // Elements of less than a byte always lie in ONNX order: nothing moves them one by one.
+  for (const ir::ValueId input : node.inputs) {
+    if (input.valid() && bits(held(input).type) < 8) return Layout::kPlain;
+  }
   if (rule == LayoutRule::kImage) {
     const size_t rank = held(node.inputs[0]).dims.size();
     return rank >= 3 && rank <= 5 ? Layout::kChannelsLast : Layout::kPlain;

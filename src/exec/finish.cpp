@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "exec/compiler.h"
+#include "exec/memory_guard.h"
 #include "exec/memory_plan.h"
 
 namespace quarkq::exec {
@@ -27,7 +28,6 @@ void Compiler::plan_slots(std::vector<int>& root, std::vector<int>& last) {
   for (const int slot : program_.fetch_slots_) {
     if (slot >= 0) last[static_cast<size_t>(slot)] = end;
   }
-  for (const auto& [value, slot] : program_.dynamic_inputs_) last[static_cast<size_t>(slot)] = end;
   for (const InPlace& pair : in_place_) {
     if (pair.input_slot < 0) continue;
     const auto from = static_cast<size_t>(root[static_cast<size_t>(pair.input_slot)]);
@@ -38,29 +38,51 @@ void Compiler::plan_slots(std::vector<int>& root, std::vector<int>& last) {
   }
 }
 
-Status Compiler::bind_fetches() {
-  program_.results_.resize(request_.fetches.size());
-  program_.dynamic_values_.resize(program_.dynamic_steps_.empty() ? 0 : graph_.value_count());
-  for (size_t i = 0; i < request_.fetches.size(); ++i) {
-    const ir::ValueId value = request_.fetches[i];
-    program_.fetch_slots_.push_back(-1);
-    if (held(value).dynamic) {
-      program_.dynamic_fetches_.emplace_back(i, value);
-      continue;
+/// What the program hands out: the fetches it reaches and the values that nodes after it read.
+Status Compiler::choose_fetches() {
+  for (const ir::ValueId value : request_.fetches) {
+    if (held(value).when == When::kUnset) {
+      return corrupt_model("output ", graph_.value(value).name, " is never computed");
     }
-    if (!held(value).known) return corrupt_model("output ", graph_.value(value).name, " is never computed");
-    if (held(value).constant != nullptr) {
-      program_.results_[i] = *held(value).constant;
-      continue;
+    if (held(value).when == When::kNow) compiled_.fetched.push_back(value);
+  }
+  std::vector<bool> seen(graph_.value_count());  // feeds are at hand outside of the program, too
+  for (const Feed& feed : request_.feeds) seen[static_cast<size_t>(feed.value.index)] = true;
+  std::vector<ir::ValueId> wanted = compiled_.reads;
+  for (const Deferred& deferred : compiled_.deferred) append_reads(*deferred.node, wanted);
+  for (const ir::ValueId value : wanted) {
+    const Held& source = held(value);
+    if (source.when != When::kNow || seen[static_cast<size_t>(value.index)]) continue;
+    seen[static_cast<size_t>(value.index)] = true;
+    if (source.constant != nullptr) {
+      compiled_.constants.push_back({value, *source.constant});
+    } else {
+      compiled_.fetched.push_back(value);
     }
-    program_.fetch_slots_[i] = slot_in(value, Layout::kPlain, static_cast<int64_t>(held(value).dims.size()));
-    program_.results_[i] = ir::Tensor::allocate(held(value).type, held(value).dims);
   }
   return Status();
 }
 
-Result<Program> Compiler::finish() {
-  QQ_RETURN_IF_ERROR(bind_fetches());
+void Compiler::bind_fetches() {
+  for (const ir::ValueId value : compiled_.fetched) {
+    const Held& source = held(value);
+    if (source.constant != nullptr) {
+      program_.fetch_slots_.push_back(-1);
+      program_.results_.push_back(*source.constant);
+      continue;
+    }
+    program_.fetch_slots_.push_back(slot_in(value, Layout::kPlain, static_cast<int64_t>(source.dims.size())));
+    program_.results_.emplace_back();
+    result_bytes_ += storage_bytes(source.type, ir::checked_count(source.dims));
+  }
+}
+
+Result<Compiled> Compiler::finish() {
+  QQ_RETURN_IF_ERROR(choose_fetches());
+  bind_fetches();
+  for (const ir::ValueId value : request_.taps) {
+    if (held(value).when == When::kLater) compiled_.unheard.push_back(value);
+  }
   std::vector<int> root(slots_.size()), last(slots_.size(), -1);
   plan_slots(root, last);
 
@@ -80,10 +102,16 @@ Result<Program> Compiler::finish() {
   const MemoryPlan plan = plan_memory(lifetimes);
   const size_t scratch = (scratch_bytes_ + 63) / 64 * 64;
   program_.arena_bytes_ = plan.total + scratch;
-  if (request_.max_memory > 0 && program_.arena_bytes_ > static_cast<size_t>(request_.max_memory)) {
-    return resource_error("running the model needs ", bytes_text(static_cast<double>(program_.arena_bytes_)),
-                          " for intermediate values, allowed are ",
-                          bytes_text(static_cast<double>(request_.max_memory)));
+  const double needed = static_cast<double>(program_.arena_bytes_) + static_cast<double>(result_bytes_);
+  const int64_t allowed = allowed_memory(request_.max_memory);
+  if (needed > static_cast<double>(allowed)) {
+    return resource_error("running the model needs ", bytes_text(needed),
+                          " for intermediate values and results, allowed are ",
+                          bytes_text(static_cast<double>(allowed)));
+  }
+  for (size_t i = 0; i < compiled_.fetched.size(); ++i) {
+    const Held& source = held(compiled_.fetched[i]);
+    if (program_.fetch_slots_[i] >= 0) program_.results_[i] = ir::Tensor::allocate(source.type, source.dims);
   }
   auto* arena = static_cast<std::byte*>(std::aligned_alloc(64, std::max<size_t>(program_.arena_bytes_, 64)));
   if (arena == nullptr) {
@@ -102,7 +130,7 @@ Result<Program> Compiler::finish() {
   for (auto& [key, tensor] : converted_constants_) program_.owned_.push_back(tensor);
   std::stable_sort(program_.taps_.begin(), program_.taps_.end(),
                    [](const Tap& a, const Tap& b) { return a.after_step < b.after_step; });
-  return std::move(program_);
+  return std::move(compiled_);
 }
 
 }  // namespace quarkq::exec

@@ -65,7 +65,8 @@ bool Compiler::extend_fusion(Fusion& fusion) const {
     post = {PostOp::Kind::kClip, *low, *high, 0, 0};
   } else if (next.op == "Add" && next.inputs.size() == 2 && fusion.added.empty()) {
     const ir::ValueId other = next.inputs[use->input == 0 ? 1 : 0];
-    if (!other.valid() || other == value || !held(other).known || held(other).constant != nullptr) return false;
+    if (!other.valid() || other == value || held(other).when != When::kNow || held(other).constant != nullptr)
+      return false;
     if (held(other).native != Layout::kChannelsLast || held(other).type != ElementType::kFloat) return false;
     post = {PostOp::Kind::kAdd, 0, 0, 0, fusion.added.size()};
     fusion.added.push_back(other);

@@ -52,7 +52,7 @@ enum class LayoutRule : uint8_t {
                ///< outputs keep the layout; axes go through Prepare::axis()
   kBroadcast,  ///< elementwise over several inputs: when one lies channels-last, all arrive so, dims padded in front
                ///< with ones to the full rank first; outputs keep the layout
-  kImage,  ///< wants input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
+  kImage,      ///< wants input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
 };
 
 /// An operator fused behind the one being prepared, in order. Only operators with a `post` row of the fusion table
@@ -146,10 +146,15 @@ class Prepare {
 };
 
 /// Runs a prepared node once with the constants it was prepared with; outputs in ONNX order on the heap.
+/// kResource: the outputs need more than `max_memory` bytes (0: than the machine has).
 /// REQUIRES: every input whose data the kernel reads has a constant; outputs are plain.
-Result<std::vector<ir::Tensor>> run_prepared(const Prepare& prepare, const Kernel& kernel);
+Result<std::vector<ir::Tensor>> run_prepared(const Prepare& prepare, const Kernel& kernel, int64_t max_memory = 0);
+
+class Evaluation;  // exec/evaluation.h
 
 /// One operator. Families list theirs at the foot of their file; exec/op_table.cpp joins the lists.
+/// Operators over tensors have `prepare`. Those that hold nested graphs, or take or make sequences and optionals, have
+/// `evaluate`, which runs between two stages of a session (ADR 0004); operators with both use it for such inputs only.
 struct OpDef {
   std::string_view name;
   std::string_view domain;  ///< "" for ai.onnx
@@ -157,6 +162,7 @@ struct OpDef {
   LayoutRule rule;
   Result<Kernel> (*prepare)(Prepare&);
   bool shapes_only = false;  ///< reads the shapes of its inputs, never their data: known while compiling
+  Status (*evaluate)(Evaluation&) = nullptr;
 };
 
 /// The row for an operator at an opset of its domain, or null.

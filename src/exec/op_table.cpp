@@ -10,9 +10,12 @@ namespace quarkq::exec {
 namespace {
 
 using Families = std::span<const OpDef> (*)();
-constexpr Families kFamilies[] = {activation_ops,    conv_ops,   elementwise_ops, gather_scatter_ops,
-                                  matmul_ops,        norm_ops,   pool_ops,        reduce_ops,
-                                  quant_dequant_ops, resize_ops, shape_ops};
+constexpr Families kFamilies[] = {
+    control_flow_ops,   sequence_ops, activation_ops,    conv_ops,           elementwise_ops,
+    gather_scatter_ops, image_ops,    matmul_ops,        norm_ops,           pool_ops,
+    recurrent_ops,      reduce_ops,   quant_dequant_ops, quantized_ops,      resize_ops,
+    shape_ops,          bitwise_ops,  detection_ops,     einsum_ops,         fused_ops,
+    random_ops,         signal_ops,   rotary_ops,        linear_algebra_ops, tfidf_ops};
 
 /// Rows by "domain:name", newest first.
 const std::map<std::string, std::vector<const OpDef*>, std::less<>>& index() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "exec/op_def.h"
+#include "exec/memory_guard.h"
 
 namespace quarkq::exec {
 
@@ -38,7 +38,8 @@ Result<std::optional<std::vector<int64_t>>> Prepare::known_ints(size_t i) const 
   return std::optional<std::vector<int64_t>>(std::move(values));
 }
 
-Result<std::vector<ir::Tensor>> run_prepared(const Prepare& prepare, const Kernel& kernel) {
+Result<std::vector<ir::Tensor>> run_prepared(const Prepare& prepare, const Kernel& kernel, int64_t max_memory) {
+  QQ_RETURN_IF_ERROR(check_memory(prepare, allowed_memory(max_memory)));
   std::vector<const std::byte*> inputs(prepare.input_count());
   for (size_t i = 0; i < inputs.size(); ++i)
     inputs[i] = prepare.constant(i) != nullptr ? prepare.constant(i)->raw() : nullptr;

@@ -49,50 +49,10 @@ Status Program::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
     }
     if (sink != nullptr) QQ_RETURN_IF_ERROR(announce_until(static_cast<int>(s)));
   }
-  if (!dynamic_steps_.empty()) QQ_RETURN_IF_ERROR(run_dynamic(sink));
   for (size_t i = 0; i < fetch_slots_.size(); ++i) {
     if (fetch_slots_[i] < 0 || results_[i].bytes() == 0) continue;
     std::memcpy(results_[i].mutable_raw(), buffers_[static_cast<size_t>(fetch_slots_[i])],
                 static_cast<size_t>(results_[i].bytes()));
-  }
-  return Status();
-}
-
-Status Program::run_dynamic(TapSink* sink) {
-  for (size_t i = 0; i < dynamic_inputs_.size(); ++i) {
-    const auto& [value, slot] = dynamic_inputs_[i];
-    const Spec& spec = dynamic_input_specs_[i];
-    // The buffer stays unchanged for the rest of the run, so the tensor may point at it without owning it.
-    dynamic_values_[static_cast<size_t>(value.index)] =
-        ir::Tensor::adopt(spec.type, spec.dims, std::shared_ptr<const void>(), buffers_[static_cast<size_t>(slot)]);
-  }
-  for (const DynamicStep& step : dynamic_steps_) {
-    std::vector<Spec> specs(step.node->inputs.size());
-    std::vector<bool> present(specs.size());
-    for (size_t i = 0; i < specs.size(); ++i) {
-      if (!step.node->inputs[i].valid()) continue;
-      const ir::Tensor& tensor = dynamic_values_[static_cast<size_t>(step.node->inputs[i].index)];
-      specs[i] = {tensor.type(), tensor.dims(), Layout::kPlain, &tensor};
-      present[i] = true;
-    }
-    Prepare prepare(*step.node, step.label, step.opset, std::move(specs), std::move(present));
-    QQ_TRY(Kernel kernel, step.op->prepare(prepare));
-    if (!kernel) return internal_error(step.label, ": has no kernel even with all its inputs known");
-    QQ_TRY(std::vector<ir::Tensor> outputs, run_prepared(prepare, kernel));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      if (!step.node->outputs[i].valid()) continue;
-      dynamic_values_[static_cast<size_t>(step.node->outputs[i].index)] = std::move(outputs[i]);
-    }
-  }
-  if (sink != nullptr) {
-    for (const ir::ValueId value : dynamic_taps_) {
-      const ir::Tensor& tensor = dynamic_values_[static_cast<size_t>(value.index)];
-      const ir::Shape dims = tensor.dims();
-      QQ_RETURN_IF_ERROR(sink->on_value(value, {tensor.type(), &dims, Layout::kPlain, tensor.raw(), tensor.size()}));
-    }
-  }
-  for (const auto& [position, value] : dynamic_fetches_) {
-    results_[position] = dynamic_values_[static_cast<size_t>(value.index)];
   }
   return Status();
 }
@@ -102,7 +62,6 @@ std::string Program::text() const {
   for (const Step& step : steps_) {
     out += cat(step.label, " (", join(step.inputs, ","), ") -> (", join(step.outputs, ","), ")\n");
   }
-  for (const DynamicStep& step : dynamic_steps_) out += cat("dynamic ", step.label, "\n");
   return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Program: a graph compiled for one set of input shapes. Every choice is made by compile(); run() only computes. A
-// second run allocates nothing, unless shapes depend on data.
+// second run allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -45,14 +45,6 @@ struct Tap {
   Spec spec;
 };
 
-/// A node whose output shapes depend on data: prepared again in every run, its values live on the heap.
-struct DynamicStep {
-  const ir::Node* node = nullptr;
-  const OpDef* op = nullptr;
-  int64_t opset = 0;
-  std::string label;
-};
-
 class Program {
  public:
   /// Computes the fetches. `inputs` in the order of the feeds given to compile(), of exactly those types and shapes,
@@ -69,7 +61,6 @@ class Program {
 
  private:
   friend class Compiler;
-  Status run_dynamic(TapSink* sink);
   Status announce(const Tap& tap, TapSink& sink) const;
 
   std::vector<Step> steps_;
@@ -86,15 +77,6 @@ class Program {
   std::vector<const std::byte*> input_pointers_;  // reused by run()
   std::vector<std::byte*> output_pointers_;
   std::byte* scratch_ = nullptr;
-
-  // Data-dependent part, run after `steps_`: values by ValueId index.
-  std::vector<DynamicStep> dynamic_steps_;
-  std::vector<std::pair<ir::ValueId, int>>
-      dynamic_inputs_;  ///< static values that dynamic steps read: slot in plain layout
-  std::vector<Spec> dynamic_input_specs_;
-  std::vector<ir::ValueId> dynamic_taps_;
-  std::vector<std::pair<size_t, ir::ValueId>> dynamic_fetches_;  ///< position in results_, value
-  std::vector<ir::Tensor> dynamic_values_;
 };
 
 }  // namespace quarkq::exec

@@ -56,6 +56,7 @@ bool Compiler::add_quantize_pair(const ir::Node& node) {
   const std::optional<ir::Use> use = graph_.sole_use(codes);
   if (!use || use->input != 0) return false;
   const ir::Node& dequantize = graph_.node(use->node);
+  if (node.int_or("precision", 0) != 0 || dequantize.find("output_dtype") != nullptr) return false;
   if (!is_dq(dequantize) || dequantize.inputs.size() != 3 || dequantize.domain != node.domain) return false;
   if (held(node.inputs[0]).type != ElementType::kFloat) return false;
   const auto params = read_params(held(node.inputs[1]).constant, held(node.inputs[2]).constant);
@@ -73,7 +74,7 @@ bool Compiler::add_quantize_pair(const ir::Node& node) {
   program_.steps_.push_back(std::move(step));
   in_place_.push_back({step_index, slot, source.slot});
   done_[static_cast<size_t>(dequantize.id.index)] = true;
-  held(dequantize.outputs[0]) = {true, false, ElementType::kFloat, source.dims, source.native, slot, nullptr};
+  held(dequantize.outputs[0]) = {When::kNow, ElementType::kFloat, source.dims, source.native, slot, nullptr};
   tap(dequantize.outputs[0], step_index);
   return true;
 }

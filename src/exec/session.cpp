@@ -2,52 +2,189 @@
 #include "exec/session.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "exec/half_as_float.h"
+#include "exec/stage.h"
 
 namespace quarkq::exec {
 namespace {
 
-constexpr size_t kMaxPrograms = 8;  // packed weights are the cost of one; more shapes than this recompile
+constexpr size_t kMaxStages = 8;  // packed weights are the cost of one; more shapes than this recompile
+
+bool contains(const std::vector<ir::ValueId>& values, ir::ValueId value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
 
 }  // namespace
 
-Session::Session(const ir::Model& model, SessionOptions options) : model_(model), options_(std::move(options)) {
-  if (options_.fetches.empty() && options_.taps.empty()) options_.fetches = model.graph.outputs();
+Stage::~Stage() {
+  std::vector<std::unique_ptr<Stage>> open = std::move(next.stages);
+  while (!open.empty()) {
+    const std::unique_ptr<Stage> last = std::move(open.back());
+    open.pop_back();
+    std::move(last->next.stages.begin(), last->next.stages.end(), std::back_inserter(open));
+    last->next.stages.clear();
+  }
 }
 
-Result<Program*> Session::program_for(std::span<const ir::Tensor> inputs) {
-  std::vector<ir::Shape> shapes;
-  for (const ir::Tensor& input : inputs) shapes.push_back(input.dims());
-  for (auto entry = programs_.begin(); entry != programs_.end(); ++entry) {
-    if (entry->shapes != shapes) continue;
-    programs_.splice(programs_.begin(), programs_, entry);
-    return programs_.front().program.get();
+Session::Session(const ir::Model& model, SessionOptions options)
+    : Session(model.graph, model.opsets, std::move(options)) {}
+
+Session::Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options)
+    : promoted_(with_half_as_float(graph)),
+      graph_(promoted_ ? *promoted_ : graph),
+      opsets_(opsets),
+      limits_(options.limits),
+      first_plan_(std::make_unique<StagePlan>()),
+      values_(graph_.value_count()) {
+  if (options.fetches.empty() && options.taps.empty()) options.fetches = graph.outputs();
+  if (options.feeds.empty()) options.feeds = graph.required_inputs();
+  *first_plan_ = {std::move(options.feeds), std::move(options.fetches), std::move(options.taps),
+                  std::move(options.constants)};
+}
+
+Session::~Session() = default;
+
+Result<Stage*> Session::stage_for(const StagePlan& plan, StageCache& cache) {
+  auto& stages = cache.stages;
+  const auto found = std::find_if(stages.begin(), stages.end(), [&](const std::unique_ptr<Stage>& stage) {
+    for (size_t i = 0; i < plan.feeds.size(); ++i) {
+      if (!stage->shapes[i].fits(value(plan.feeds[i]))) return false;
+    }
+    return true;
+  });
+  if (found != stages.end()) {
+    std::rotate(stages.begin(), found, found + 1);
+    return stages.front().get();
   }
+  QQ_TRY(std::unique_ptr<Stage> made, make_stage(plan));
+  if (stages.size() == kMaxStages) stages.pop_back();
+  stages.insert(stages.begin(), std::move(made));
+  return stages.front().get();
+}
+
+Result<std::unique_ptr<Stage>> Session::make_stage(const StagePlan& plan) {
+  auto stage = std::make_unique<Stage>();
   CompileRequest request;
-  request.fetches = options_.fetches;
-  request.taps = options_.taps;
-  request.max_memory = options_.max_memory;
-  const std::vector<ir::ValueId> required = model_.graph.required_inputs();
-  if (required.size() != inputs.size()) {
-    return bad_data("the model takes ", required.size(), " inputs, ", inputs.size(), " were given");
+  for (const ir::ValueId feed : plan.feeds) {
+    const ir::Operand& given = value(feed);
+    stage->shapes.push_back(FeedShape::of(given));
+    if (given.is_tensor()) {
+      request.feeds.push_back({feed, given.tensor.type(), given.tensor.dims()});
+    } else {
+      request.opaque.push_back(feed);
+    }
   }
-  for (size_t i = 0; i < required.size(); ++i)
-    request.feeds.push_back({required[i], inputs[i].type(), inputs[i].dims()});
-  QQ_TRY(Program program, compile(model_.graph, model_.opsets, request));
-  if (programs_.size() == kMaxPrograms) programs_.pop_back();
-  programs_.push_front({std::move(shapes), std::make_unique<Program>(std::move(program))});
-  return programs_.front().program.get();
+  request.constants = plan.constants;
+  request.fetches = plan.fetches;
+  request.taps = plan.taps;
+  request.max_memory = limits_.memory;
+  QQ_TRY(stage->compiled, compile(graph_, opsets_, request));
+  for (const Deferred& deferred : stage->compiled.deferred) {
+    stage->steps.emplace_back(deferred, graph_, opsets_, limits_, stage->compiled.constants);
+  }
+  plan_next(plan, *stage);
+  arena_bytes_ = std::max(arena_bytes_, stage->compiled.program.arena_bytes());
+  return stage;
+}
+
+/// What is left after the stage's program and its deferred nodes.
+void Session::plan_next(const StagePlan& plan, Stage& stage) const {
+  const Compiled& compiled = stage.compiled;
+  std::vector<ir::ValueId> made = compiled.fetched;
+  made.insert(made.end(), plan.feeds.begin(), plan.feeds.end());
+  StagePlan next;
+  next.constants = compiled.constants;
+  for (const Deferred& deferred : compiled.deferred) {
+    for (const ir::ValueId output : deferred.node->outputs) {
+      if (!output.valid()) continue;
+      made.push_back(output);
+      if (contains(compiled.unheard, output)) next.feeds.push_back(output);
+    }
+  }
+  if (compiled.reads.empty() && next.feeds.empty()) return;
+  std::vector<bool> known(graph_.value_count());
+  for (const Constant& constant : compiled.constants) known[static_cast<size_t>(constant.value.index)] = true;
+  for (const ir::ValueId feed : next.feeds) known[static_cast<size_t>(feed.index)] = true;
+  std::vector<bool> is_made(graph_.value_count());
+  for (const ir::ValueId value : made) is_made[static_cast<size_t>(value.index)] = true;
+  for (const ir::ValueId read : compiled.reads) {
+    const auto index = static_cast<size_t>(read.index);
+    if (known[index] || !is_made[index]) continue;
+    known[index] = true;
+    next.feeds.push_back(read);
+  }
+  for (const ir::ValueId fetch : plan.fetches) {
+    if (!is_made[static_cast<size_t>(fetch.index)]) next.fetches.push_back(fetch);
+  }
+  next.taps = compiled.unheard;
+  stage.next_plan = std::move(next);
+}
+
+Status Session::run_program(const StagePlan& plan, Stage& stage, TapSink* sink) {
+  inputs_.clear();
+  for (const ir::ValueId feed : plan.feeds) {
+    if (value(feed).is_tensor()) inputs_.push_back(value(feed).tensor);
+  }
+  return stage.compiled.program.run(inputs_, sink);
+}
+
+/// What follows the program of the first stage; results end up in values_.
+Status Session::run_rest(Stage& first, TapSink* sink) {
+  for (Stage* stage = &first;;) {
+    const std::vector<ir::Tensor>& results = stage->compiled.program.results();
+    for (size_t i = 0; i < results.size(); ++i) value(stage->compiled.fetched[i]) = results[i];
+    for (const Constant& constant : stage->compiled.constants) value(constant.value) = constant.tensor;
+    for (DeferredStep& step : stage->steps) QQ_RETURN_IF_ERROR(step.run(values_));
+    if (!stage->next_plan) return Status();
+    const StagePlan& plan = *stage->next_plan;
+    QQ_TRY(stage, stage_for(plan, stage->next));
+    QQ_RETURN_IF_ERROR(run_program(plan, *stage, sink));
+  }
+}
+
+/// Results of programs are written anew by the next run, which copies them first when somebody still holds them.
+void Session::forget_values() {
+  for (ir::Operand& operand : values_) operand = {};
+  inputs_.clear();
+}
+
+Result<const std::vector<ir::Operand>*> Session::run_operands(std::span<const ir::Operand> inputs, TapSink* sink) {
+  const StagePlan& plan = *first_plan_;
+  if (plan.feeds.size() != inputs.size()) {
+    return bad_data("the model takes ", plan.feeds.size(), " inputs, ", inputs.size(), " were given");
+  }
+  operands_.clear();
+  tensors_.clear();
+  for (size_t i = 0; i < inputs.size(); ++i) value(plan.feeds[i]) = inputs[i];
+  QQ_TRY(Stage* const stage, stage_for(plan, first_));
+  QQ_RETURN_IF_ERROR(run_program(plan, *stage, sink));
+  QQ_RETURN_IF_ERROR(run_rest(*stage, sink));
+  for (const ir::ValueId fetch : plan.fetches) operands_.push_back(value(fetch));
+  forget_values();
+  return &operands_;
 }
 
 Result<const std::vector<ir::Tensor>*> Session::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
-  QQ_TRY(Program* const program, program_for(inputs));
-  QQ_RETURN_IF_ERROR(program->run(inputs, sink));
-  return &program->results();
-}
-
-size_t Session::arena_bytes() const {
-  size_t most = 0;
-  for (const Entry& entry : programs_) most = std::max(most, entry.program->arena_bytes());
-  return most;
+  const StagePlan& plan = *first_plan_;
+  if (plan.feeds.size() != inputs.size()) {
+    return bad_data("the model takes ", plan.feeds.size(), " inputs, ", inputs.size(), " were given");
+  }
+  tensors_.clear();
+  for (size_t i = 0; i < inputs.size(); ++i) value(plan.feeds[i]) = inputs[i];
+  QQ_TRY(Stage* const stage, stage_for(plan, first_));
+  QQ_RETURN_IF_ERROR(run_program(plan, *stage, sink));
+  if (stage->steps.empty()) return &stage->compiled.program.results();  // the common case: nothing is copied
+  QQ_RETURN_IF_ERROR(run_rest(*stage, sink));
+  for (const ir::ValueId fetch : plan.fetches) {
+    if (!value(fetch).is_tensor()) {
+      return unsupported("output ", graph_.value(fetch).name, " is a sequence or an empty optional, not a tensor");
+    }
+    tensors_.push_back(value(fetch).tensor);
+  }
+  forget_values();
+  return &tensors_;
 }
 
 }  // namespace quarkq::exec

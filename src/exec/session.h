@@ -1,42 +1,82 @@
 // SPDX-License-Identifier: MIT
-// Session: a model ready to run for whatever input shapes come: one program per set of shapes, made when first seen.
+// Session: a graph ready to run for whatever inputs come. It is compiled when a set of input shapes is first seen;
+// where shapes depend on data, control flow or sequences stand in the way, it is compiled in stages (ADR 0004).
 #pragma once
 
 #include <cstdint>
-#include <list>
+#include <map>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "exec/compile.h"
 #include "ir/graph.h"
+#include "ir/operand.h"
 
 namespace quarkq::exec {
 
+/// Bounds that hold for a session and the sessions of the graphs in it.
+struct RunLimits {
+  int64_t memory = 0;      ///< bytes of intermediate values and results; 0: what the machine has
+  int64_t loop_trips = 0;  ///< iterations of one Loop; 0: no bound
+};
+
 struct SessionOptions {
-  std::vector<ir::ValueId> fetches;  ///< empty: the graph's outputs
-  std::vector<ir::ValueId> taps;
-  int64_t max_memory = 0;
+  std::vector<ir::ValueId> fetches;  ///< empty, and no taps: the graph's outputs
+  std::vector<ir::ValueId> taps;     ///< values that a sink hears; sequences are never heard
+  RunLimits limits = {};
+  std::vector<ir::ValueId> feeds = {};   ///< what a run is given; empty: the graph's inputs without initializer
+  std::vector<Constant> constants = {};  ///< values known beside the graph's own initializers
+};
+
+struct Stage;
+struct StagePlan;
+
+/// The stages made so far for one place of the chain, by types and shapes of their feeds; most recently used first.
+struct StageCache {
+  std::vector<std::unique_ptr<Stage>> stages;
 };
 
 class Session {
  public:
   /// `model` must outlive the session.
   Session(const ir::Model& model, SessionOptions options);
+  /// The same for a graph and the opset versions it is written in.
+  Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options);
+  ~Session();
+  Session(Session&&) = delete;
 
-  /// Runs one sample: a tensor per required graph input, in order. Results are valid until the next run.
+  /// Runs one sample: a tensor per feed, in order. Results are valid until the next run. Fails when an output is not a
+  /// tensor.
   Result<const std::vector<ir::Tensor>*> run(std::span<const ir::Tensor> inputs, TapSink* sink = nullptr);
 
+  /// The same for inputs and outputs that may be sequences or empty optionals.
+  Result<const std::vector<ir::Operand>*> run_operands(std::span<const ir::Operand> inputs, TapSink* sink = nullptr);
+
   /// Bytes of intermediate values of the largest program so far.
-  size_t arena_bytes() const;
+  size_t arena_bytes() const { return arena_bytes_; }
 
  private:
-  struct Entry {
-    std::vector<ir::Shape> shapes;
-    std::unique_ptr<Program> program;
-  };
-  Result<Program*> program_for(std::span<const ir::Tensor> inputs);
-  const ir::Model& model_;
-  SessionOptions options_;
-  std::list<Entry> programs_;  ///< most recently used first, at most kMaxPrograms
+  Result<Stage*> stage_for(const StagePlan& plan, StageCache& cache);
+  Result<std::unique_ptr<Stage>> make_stage(const StagePlan& plan);
+  void plan_next(const StagePlan& plan, Stage& stage) const;
+  Status run_program(const StagePlan& plan, Stage& stage, TapSink* sink);
+  Status run_rest(Stage& first, TapSink* sink);
+  void forget_values();
+  ir::Operand& value(ir::ValueId id) { return values_[static_cast<size_t>(id.index)]; }
+
+  std::unique_ptr<const ir::Graph> promoted_;  ///< the graph with float16 computed as float32, when it has any
+  const ir::Graph& graph_;
+  const std::map<std::string, int64_t>& opsets_;
+  RunLimits limits_;
+  std::unique_ptr<StagePlan> first_plan_;
+  StageCache first_;
+  std::vector<ir::Operand> values_;    ///< by ValueId index: what is known outside of programs during a run
+  std::vector<ir::Tensor> inputs_;     ///< tensor feeds of the stage that runs
+  std::vector<ir::Operand> operands_;  ///< results of run_operands()
+  std::vector<ir::Tensor> tensors_;    ///< results of run()
+  size_t arena_bytes_ = 0;
 };
 
 }  // namespace quarkq::exec

@@ -50,7 +50,7 @@ Result<RunReport> run_model(const RunRequest& request) {
   QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.model_path));
   QQ_TRY(const auto reader,
          calib::open_npy_folder(request.input_folder, calib::input_specs(model.graph), request.limit));
-  exec::Session session(model, {{}, {}, request.max_memory});
+  exec::Session session(model, {{}, {}, {.memory = request.max_memory}});
   RunReport report;
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);
   for (size_t i = 0; i < reader->size(); ++i) {

@@ -11,6 +11,11 @@ from harness import ROOT, Failure, expect, shared
 
 MODELS = ["squeezenet1_1", "mobilenetv1_025_vww_96", "resnet8_cifar10", "superres_x3", "efficientnet_lite0_224", "ultraface_rfb_320",
           "nanodet_m_416"]
+# All shared models; the tests on quantized results take those above, which every step from the first on could run.
+ALL_MODELS = ["char_gpt", "deeplabv3_mnv2_voc_257", "efficientnet_lite0_224", "fastestdet_352", "grid_detector", "gtcrn_stream",
+              "lstr_360x640", "mlsd_tiny_320", "mobilenetv1_025_vww_96", "mobilenetv3_digits", "mobilenetv3_digits_fp16",
+              "nanodet_m_416", "ppocrv3_det", "resnet8_cifar10", "silero_vad_16k", "squeezenet1_1", "style_candy_256",
+              "superres_x3", "tbefn_240x320", "ultraface_rfb_320", "vit_cifar10_ibp_3_3_8", "vit_digits"]
 DIGITS = os.path.join(ROOT, "examples", "digits")
 
 

@@ -12,7 +12,7 @@ import sources
 PACKAGES = {
     r"spdlog/": r"src/base/",
     r"yaml-cpp/": r"src/config/",
-    r"(onnx/|google/protobuf/)": r"src/onnx_io/",
+    r"(onnx/|google/protobuf/)": r"(src/onnx_io|tests/fuzz)/",
     r"(oneapi/dnnl/|dnnl)": r"src/exec/backend_onednn[^/]*$",
     r"(Eigen/|unsupported/Eigen/)": r"src/(exec|passes)/",
     r"stb_": r"src/calib/",

@@ -60,7 +60,10 @@ Prepared arrange_inputs(const OpCall& call, LayoutRule rule, const std::vector<i
   for (const ir::Tensor& input : inputs) {
     ir::Tensor stored = input;
     Layout layout = Layout::kPlain;
-    if (moves && input.is_defined() && full >= 3) {
+    if (rule == LayoutRule::kImage && &input == inputs.data() && full >= 3 && full <= 5) {
+      layout = Layout::kChannelsLast;
+      stored = to_layout(input, layout);
+    } else if (moves && input.is_defined() && full >= 3) {
       const bool follows = rule == LayoutRule::kFollow && input.dims().size() == full;
       if (follows || rule == LayoutRule::kBroadcast) {
         layout = Layout::kChannelsLast;
@@ -89,8 +92,9 @@ ir::Node make_node(const OpCall& call, size_t inputs) {
 exec::Prepare make_prepare(const OpCall& call, const ir::Node& node, const Prepared& prepared) {
   exec::Prepare p(node, node.label(), call.opset, prepared.specs, prepared.present);
   Layout layout = Layout::kPlain;
+  const LayoutRule rule = exec::find_op(call.op, call.domain, call.opset)->rule;
   for (const exec::Spec& spec : prepared.specs) {
-    if (spec.layout == Layout::kChannelsLast) layout = spec.layout;
+    if (spec.layout == Layout::kChannelsLast && rule != LayoutRule::kImage) layout = spec.layout;
   }
   p.set_layout(layout);
   return p;

@@ -13,46 +13,6 @@ namespace {
 constexpr std::initializer_list<ElementType> kReals = {ElementType::kFloat, ElementType::kFloat16,
                                                        ElementType::kBFloat16, ElementType::kDouble};
 
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
-
-/// The operators in double: slow, and what the fast loops are tested against.
-double unary_double(const UnaryParams& p, double x) {
-  const double a = p.alpha, b = p.beta;
-  switch (p.op) {
-    case Unary::kRelu: return x < 0 ? 0 : x;
-    case Unary::kLeakyRelu: return x < 0 ? a * x : x;
-    case Unary::kClip: return x < a ? std::min(a, b) : x > b ? b : x;
-    case Unary::kSigmoid: return sigmoid(x);
-    case Unary::kHardSigmoid: return std::clamp(a * x + b, 0.0, 1.0);
-    case Unary::kHardSwish: return x * std::clamp(x / 6.0 + 0.5, 0.0, 1.0);
-    case Unary::kTanh: return std::tanh(x);
-    case Unary::kExp: return std::exp(x);
-    case Unary::kLog: return std::log(x);
-    case Unary::kSqrt: return std::sqrt(x);
-    case Unary::kNeg: return -x;
-    case Unary::kAbs: return std::fabs(x);
-    case Unary::kReciprocal: return 1.0 / x;
-    case Unary::kFloor: return std::floor(x);
-    case Unary::kCeil: return std::ceil(x);
-    case Unary::kRound: return std::rint(x);
-    case Unary::kSign: return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0));
-    case Unary::kSin: return std::sin(x);
-    case Unary::kCos: return std::cos(x);
-    case Unary::kErf: return std::erf(x);
-    case Unary::kGelu: return 0.5 * x * (1.0 + std::erf(x * 0.70710678118654752));
-    case Unary::kGeluTanh: return 0.5 * x * (1.0 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
-    case Unary::kElu: return x < 0 ? a * std::expm1(x) : x;
-    case Unary::kSelu: return x < 0 ? b * a * std::expm1(x) : b * x;
-    case Unary::kSoftplus: return softplus(x);
-    case Unary::kSoftsign: return x / (1.0 + std::fabs(x));
-    case Unary::kThresholdedRelu: return x > a ? x : 0;
-    case Unary::kCelu: return x < 0 ? a * std::expm1(x / a) : x;
-    case Unary::kMish: return x * std::tanh(softplus(x));
-  }
-  return x;
-}
-
 /// [begin, end) of a 16-bit float tensor through the float32 loop.
 template <typename T>
 void half_blocks(const UnaryParams& params, const T* x, T* y, int64_t begin, int64_t end) {
@@ -167,6 +127,35 @@ Result<Kernel> prepare_gelu(Prepare& p) {
   return p.corrupt("approximate is '", approximate, "', allowed: none, tanh");
 }
 
+Result<Kernel> prepare_quick_gelu(Prepare& p) {
+  return real_kernel(p, {Unary::kSwish, p.node().float_or("alpha", 1.702f)});
+}
+
+/// Integers go through double: what leaves the range of the type saturates.
+Result<Kernel> prepare_shrink(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  const UnaryParams params{Unary::kShrink, p.node().float_or("bias", 0.0f), p.node().float_or("lambd", 0.5f)};
+  if (is_floating(p.in(0).type)) return real_kernel(p, params);
+  const int64_t n = product(p.in(0).dims);
+  Kernel kernel;
+  visit_integer(p.in(0).type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    kernel = [params, n](const Run& run) {
+      constexpr auto kLow = static_cast<double>(std::numeric_limits<T>::lowest());
+      constexpr auto kHigh = static_cast<double>(std::numeric_limits<T>::max());
+      for (int64_t i = 0; i < n; ++i) {
+        const double y = unary_double(params, static_cast<double>(run.in<T>(0)[i]));
+        run.out<T>(0)[i] = y >= kHigh ? std::numeric_limits<T>::max() : y > kLow ? static_cast<T>(y) : T(kLow);
+      }
+      return Status();
+    };
+  });
+  if (kernel == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), ", allowed: numbers");
+  p.out(0, p.in(0).type, p.in(0).dims);
+  p.in_place(0, 0);
+  return kernel;
+}
+
 /// Clip with its limits as inputs: they are read at every run, constant or not.
 template <typename T>
 Kernel clip_kernel(int64_t n) {
@@ -259,7 +248,15 @@ Result<Kernel> prepare_dropout(Prepare& p) {
   if (p.has(2)) {
     QQ_TRY(const auto training, p.known_ints(2));
     if (!training) return Prepare::defer();
-    if (!training->empty() && training->front() != 0) return p.cannot("training_mode is true, allowed: false");
+    if (!training->empty() && training->front() != 0) {
+      if (!p.has(1)) return p.cannot("training_mode is true, allowed: false, or a ratio of 0");
+      QQ_RETURN_IF_ERROR(p.require_input(1, kReals));
+      if (p.constant(1) == nullptr) return Prepare::defer();
+      QQ_TRY(const auto ratio, ir::to_double(*p.constant(1)).context(p.label()));
+      if (ratio.size() != 1 || ratio.front() != 0.0) {
+        return p.cannot("training_mode is true and ratio not 0, allowed: training_mode false, or a ratio of 0");
+      }
+    }
   }
   p.alias(0, 0, p.in(0).dims);
   if (!p.wants(1)) return no_kernel();
@@ -282,20 +279,28 @@ Result<Kernel> prepare_dropout(Prepare& p) {
 constexpr LayoutRule kAny = LayoutRule::kFollow;
 constexpr OpDef kOps[] = {
     {"Abs", "", 6, kAny, prepare_signed<Unary::kAbs>},
+    {"Acos", "", 7, kAny, prepare_unary<Unary::kAcos>},
+    {"Acosh", "", 9, kAny, prepare_unary<Unary::kAcosh>},
+    {"Asin", "", 7, kAny, prepare_unary<Unary::kAsin>},
+    {"Asinh", "", 9, kAny, prepare_unary<Unary::kAsinh>},
+    {"Atan", "", 7, kAny, prepare_unary<Unary::kAtan>},
+    {"Atanh", "", 9, kAny, prepare_unary<Unary::kAtanh>},
     {"Ceil", "", 6, kAny, prepare_unary<Unary::kCeil>},
     {"Celu", "", 12, kAny, prepare_with_attributes<Unary::kCelu>},
     {"Clip", "", 6, kAny, prepare_with_attributes<Unary::kClip>},
     {"Clip", "", 11, kAny, prepare_clip},
     {"Cos", "", 7, kAny, prepare_unary<Unary::kCos>},
+    {"Cosh", "", 9, kAny, prepare_unary<Unary::kCosh>},
     {"Dropout", "", 7, kAny, prepare_dropout},
     {"Elu", "", 6, kAny, prepare_with_attributes<Unary::kElu>},
     {"Erf", "", 9, kAny, prepare_unary<Unary::kErf>},
     {"Exp", "", 6, kAny, prepare_unary<Unary::kExp>},
     {"Floor", "", 6, kAny, prepare_unary<Unary::kFloor>},
     {"Gelu", "", 20, kAny, prepare_gelu},
+    {"Gelu", "com.microsoft", 1, kAny, prepare_unary<Unary::kGelu>},
     {"HardSigmoid", "", 6, kAny, prepare_with_attributes<Unary::kHardSigmoid>},
     {"HardSwish", "", 14, kAny, prepare_unary<Unary::kHardSwish>},
-    {"Identity", "", 1, kAny, prepare_identity},
+    {"Identity", "", 1, kAny, prepare_identity, false, identity_of_value},
     {"IsInf", "", 10, kAny, prepare_is_inf},
     {"IsNaN", "", 9, kAny, prepare_is_nan},
     {"LeakyRelu", "", 6, kAny, prepare_with_attributes<Unary::kLeakyRelu>},
@@ -303,16 +308,21 @@ constexpr OpDef kOps[] = {
     {"Mish", "", 18, kAny, prepare_unary<Unary::kMish>},
     {"Neg", "", 6, kAny, prepare_signed<Unary::kNeg>},
     {"Not", "", 1, kAny, prepare_not},
+    {"QuickGelu", "com.microsoft", 1, kAny, prepare_quick_gelu},
     {"Reciprocal", "", 6, kAny, prepare_unary<Unary::kReciprocal>},
     {"Relu", "", 6, kAny, prepare_signed<Unary::kRelu>},
     {"Round", "", 11, kAny, prepare_unary<Unary::kRound>},
     {"Selu", "", 6, kAny, prepare_with_attributes<Unary::kSelu>},
+    {"Shrink", "", 9, kAny, prepare_shrink},
     {"Sigmoid", "", 6, kAny, prepare_unary<Unary::kSigmoid>},
     {"Sign", "", 9, kAny, prepare_signed<Unary::kSign>},
     {"Sin", "", 7, kAny, prepare_unary<Unary::kSin>},
+    {"Sinh", "", 9, kAny, prepare_unary<Unary::kSinh>},
     {"Softplus", "", 1, kAny, prepare_unary<Unary::kSoftplus>},
     {"Softsign", "", 1, kAny, prepare_unary<Unary::kSoftsign>},
     {"Sqrt", "", 6, kAny, prepare_unary<Unary::kSqrt>},
+    {"Swish", "", 24, kAny, prepare_with_attributes<Unary::kSwish>},
+    {"Tan", "", 7, kAny, prepare_unary<Unary::kTan>},
     {"Tanh", "", 6, kAny, prepare_unary<Unary::kTanh>},
     {"ThresholdedRelu", "", 10, kAny, prepare_with_attributes<Unary::kThresholdedRelu>},
 };

@@ -37,6 +37,12 @@ float sign(float x) {
   return x != x ? x : x < 0.0f ? -1.0f : y;
 }
 
+float shrink(float x, float bias, float limit) {
+  const float low = x + bias, high = x - bias;
+  const float y = x > limit ? high : 0.0f;
+  return x < -limit ? low : y;
+}
+
 float elu(float x, float alpha, float divisor) {
   const float y = alpha * simd::expm1(x / divisor);
   return x < 0.0f ? y : x;
@@ -62,6 +68,7 @@ bool plain_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
     case Unary::kSign: loop(x, y, n, [](float v) { return sign(v); }); return true;
     case Unary::kSoftsign: loop(x, y, n, [](float v) { return v / (1.0f + std::fabs(v)); }); return true;
     case Unary::kThresholdedRelu: loop(x, y, n, [a](float v) { return v > a || v != v ? v : 0.0f; }); return true;
+    case Unary::kShrink: loop(x, y, n, [a, b](float v) { return shrink(v, a, b); }); return true;
     default: return false;
   }
 }
@@ -84,14 +91,11 @@ void unary_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
     case Unary::kCelu: return loop(x, y, n, [a](float v) { return elu(v, a, a); });
     case Unary::kSoftplus: return loop(x, y, n, [](float v) { return simd::softplus(v); });
     case Unary::kMish: return loop(x, y, n, [](float v) { return mish(v); });
+    case Unary::kSwish: return loop(x, y, n, [a](float v) { return v * simd::sigmoid(a * v); });
     // Rare and hard to reduce: the C library, in double so that no platform's float version matters.
-    case Unary::kSin:
-      for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::sin(static_cast<double>(x[i])));
+    default:
+      for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(unary_double(p, static_cast<double>(x[i])));
       return;
-    case Unary::kCos:
-      for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(std::cos(static_cast<double>(x[i])));
-      return;
-    default: return;
   }
 }
 

@@ -12,15 +12,19 @@ enum class Unary : uint8_t {
   // clang-format off
   kRelu, kLeakyRelu, kClip, kSigmoid, kHardSigmoid, kHardSwish, kTanh, kExp, kLog, kSqrt, kNeg, kAbs, kReciprocal,
   kFloor, kCeil, kRound, kSign, kSin, kCos, kErf, kGelu, kGeluTanh, kElu, kSelu, kSoftplus, kSoftsign,
-  kThresholdedRelu, kCelu, kMish,
+  kThresholdedRelu, kCelu, kMish, kSwish, kShrink,
+  kTan, kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh,
   // clang-format on
 };
 
-/// alpha and beta: the operator's attributes (Clip: its limits; Selu: alpha and gamma).
+/// alpha and beta: the operator's attributes (Clip: its limits; Selu: alpha and gamma; Shrink: bias and lambd).
 struct UnaryParams {
   Unary op = Unary::kRelu;
   float alpha = 0, beta = 0;
 };
+
+/// op(x) in double: slow, and what the fast loops are tested against. Defined in activation_double.cpp.
+double unary_double(const UnaryParams& params, double x);
 
 QQ_DECLARE_ISA(
     /// y = op(x). y may be x.

@@ -64,11 +64,12 @@ void reuse_input(Prepare& p, const ir::Shape& dims) {
 
 template <Binary kOp>
 Result<Kernel> prepare_binary(Prepare& p) {
-  QQ_TRY(ir::Shape dims, require_pair(p));
+  QQ_TRY(BinaryOperands operands, require_pair(p));
+  ir::Shape& dims = operands.dims;
   if (kOp == Binary::kPRelu && dims != p.in(0).dims) {
     return p.corrupt("slope ", shape_text(p.in(1).dims), " does not broadcast to ", shape_text(p.in(0).dims));
   }
-  const BroadcastPlan plan = plan_broadcast(dims, {p.in(0).dims, p.in(1).dims});
+  const BroadcastPlan& plan = operands.plan;
   const int64_t divisors = product(p.in(1).dims);
   Kernel kernel;
   visit_number(p.in(0).type, [&](auto tag) {
@@ -167,14 +168,14 @@ Kernel mod_kernel(const Prepare& p, const BroadcastPlan& plan, bool c_like) {
 }
 
 Result<Kernel> prepare_mod(Prepare& p) {
-  QQ_TRY(ir::Shape dims, require_pair(p));
+  QQ_TRY(BinaryOperands operands, require_pair(p));
   const bool c_like = p.node().int_or("fmod", 0) != 0;
   if (is_floating(p.in(0).type) && !c_like) return p.corrupt("fmod is 0 for ", name(p.in(0).type), ", must be 1");
-  const BroadcastPlan plan = plan_broadcast(dims, {p.in(0).dims, p.in(1).dims});
   Kernel kernel;
-  visit_number(p.in(0).type, [&](auto tag) { kernel = mod_kernel<typename decltype(tag)::type>(p, plan, c_like); });
+  visit_number(p.in(0).type,
+               [&](auto tag) { kernel = mod_kernel<typename decltype(tag)::type>(p, operands.plan, c_like); });
   if (kernel == nullptr) return unknown_type(p);
-  p.out(0, p.in(0).type, std::move(dims));
+  p.out(0, p.in(0).type, std::move(operands.dims));
   return kernel;
 }
 
@@ -210,8 +211,8 @@ void square(const T* x, T* y, int64_t n) {
 Result<Kernel> prepare_pow(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   QQ_RETURN_IF_ERROR(p.require_input(1));
-  QQ_TRY(ir::Shape dims, broadcast_inputs(p, 0, 2));
-  const BroadcastPlan plan = plan_broadcast(dims, {p.in(0).dims, p.in(1).dims});
+  QQ_TRY(BinaryOperands operands, broadcast_pair(p));
+  const BroadcastPlan& plan = operands.plan;
   const int64_t count = product(p.in(1).dims);
   Kernel kernel;
   const bool known = visit_number(p.in(1).type, [&](auto exponent_tag) {
@@ -222,7 +223,7 @@ Result<Kernel> prepare_pow(Prepare& p) {
     };
     visit_number(p.in(0).type, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      kernel = [plan, count, read, outputs = product(dims)](const Run& run) {
+      kernel = [plan, count, read, outputs = product(operands.dims)](const Run& run) {
         read(run, count);
         const auto* exponents = reinterpret_cast<const double*>(run.scratch);
         if (std::is_same_v<T, float> && count == 1 &&
@@ -238,33 +239,45 @@ Result<Kernel> prepare_pow(Prepare& p) {
   if (kernel == nullptr)
     return p.cannot(known ? "input 0 is " : "input 1 is ", name(p.in(known ? 0 : 1).type), ", allowed: numbers");
   p.scratch(static_cast<size_t>(count) * sizeof(double));
-  p.out(0, p.in(0).type, std::move(dims));
+  p.out(0, p.in(0).type, std::move(operands.dims));
   return kernel;
 }
 
-constexpr LayoutRule kBroadcast = LayoutRule::kBroadcast;
+constexpr LayoutRule kBroadcast = LayoutRule::kBroadcast, kPlain = LayoutRule::kPlain;
 constexpr OpDef kOps[] = {
+    {"Add", "", 1, kPlain, prepare_binary<Binary::kAdd>},
     {"Add", "", 7, kBroadcast, prepare_binary<Binary::kAdd>},
+    {"And", "", 1, kPlain, prepare_and},
     {"And", "", 7, kBroadcast, prepare_and},
     {"Cast", "", 6, LayoutRule::kFollow, prepare_cast},
     {"CastLike", "", 15, LayoutRule::kFollow, prepare_cast_like},
+    {"Div", "", 1, kPlain, prepare_binary<Binary::kDiv>},
     {"Div", "", 7, kBroadcast, prepare_binary<Binary::kDiv>},
+    {"Equal", "", 1, kPlain, prepare_equal},
     {"Equal", "", 7, kBroadcast, prepare_equal},
+    {"Greater", "", 1, kPlain, prepare_greater},
     {"Greater", "", 7, kBroadcast, prepare_greater},
     {"GreaterOrEqual", "", 12, kBroadcast, prepare_greater_or_equal},
+    {"Less", "", 1, kPlain, prepare_less},
     {"Less", "", 7, kBroadcast, prepare_less},
     {"LessOrEqual", "", 12, kBroadcast, prepare_less_or_equal},
-    {"Max", "", 6, kBroadcast, prepare_variadic<Binary::kMax, false>},
-    {"Mean", "", 6, kBroadcast, prepare_variadic<Binary::kAdd, true>},
-    {"Min", "", 6, kBroadcast, prepare_variadic<Binary::kMin, false>},
+    {"Max", "", 1, kBroadcast, prepare_variadic<Binary::kMax, false>},
+    {"Mean", "", 1, kBroadcast, prepare_variadic<Binary::kAdd, true>},
+    {"Min", "", 1, kBroadcast, prepare_variadic<Binary::kMin, false>},
     {"Mod", "", 10, kBroadcast, prepare_mod},
+    {"Mul", "", 1, kPlain, prepare_binary<Binary::kMul>},
     {"Mul", "", 7, kBroadcast, prepare_binary<Binary::kMul>},
+    {"Or", "", 1, kPlain, prepare_or},
     {"Or", "", 7, kBroadcast, prepare_or},
+    {"PRelu", "", 1, kPlain, prepare_binary<Binary::kPRelu>},
     {"PRelu", "", 7, kBroadcast, prepare_binary<Binary::kPRelu>},
+    {"Pow", "", 1, kPlain, prepare_pow},
     {"Pow", "", 7, kBroadcast, prepare_pow},
+    {"Sub", "", 1, kPlain, prepare_binary<Binary::kSub>},
     {"Sub", "", 7, kBroadcast, prepare_binary<Binary::kSub>},
-    {"Sum", "", 6, kBroadcast, prepare_variadic<Binary::kAdd, false>},
+    {"Sum", "", 1, kBroadcast, prepare_variadic<Binary::kAdd, false>},
     {"Where", "", 9, kBroadcast, prepare_where},
+    {"Xor", "", 1, kPlain, prepare_xor},
     {"Xor", "", 7, kBroadcast, prepare_xor},
 };
 

@@ -37,14 +37,30 @@ void binary_run(const BroadcastPlan& plan, const T* a, const U* b, R* y, const F
   });
 }
 
-/// What prepare of a two-input operator needs: both inputs there, of one type; the dims of the result.
-inline Result<ir::Shape> require_pair(const Prepare& p) {
+/// Dims of input 1 as input 0 sees them: before opset 7 attributes `broadcast` and `axis` say how they are aligned.
+/// In elementwise_legacy.cpp.
+Result<ir::Shape> aligned_right_dims(const Prepare& p);
+
+/// What prepare of a two-input operator needs.
+struct BinaryOperands {
+  ir::Shape dims;  ///< of the result
+  BroadcastPlan plan;
+};
+/// Aligns and broadcasts inputs 0 and 1. REQUIRES: both are there.
+inline Result<BinaryOperands> broadcast_pair(const Prepare& p) {
+  QQ_TRY(const ir::Shape right, aligned_right_dims(p));
+  QQ_TRY(ir::Shape dims, ir::broadcast(p.in(0).dims, right).context(p.label()));
+  BroadcastPlan plan = plan_broadcast(dims, {p.in(0).dims, right});
+  return BinaryOperands{std::move(dims), std::move(plan)};
+}
+/// The same for inputs that must be of one type.
+inline Result<BinaryOperands> require_pair(const Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   QQ_RETURN_IF_ERROR(p.require_input(1));
   if (p.in(0).type != p.in(1).type) {
     return p.corrupt("inputs are ", name(p.in(0).type), " and ", name(p.in(1).type), ", must be of one type");
   }
-  return broadcast_inputs(p, 0, 2);
+  return broadcast_pair(p);
 }
 
 }  // namespace quarkq::exec

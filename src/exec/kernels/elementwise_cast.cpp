@@ -1,80 +1,52 @@
 // SPDX-License-Identifier: MIT
-// Cast and CastLike. Integers wrap, reals are truncated towards zero and clamped (NaN becomes 0), 16-bit floats round
-// to nearest even.
-#include <limits>
-
+// Cast and CastLike between all numeric types (opsets 6 to 25).
+#include "exec/kernels/cast_elements.h"
 #include "exec/kernels/elementwise.h"
+#include "exec/kernels/nibbles.h"
 
 namespace quarkq::exec {
 namespace {
 
-struct Bool {
-  uint8_t value;
-};
-
-/// Truncated and clamped. The largest value of a wide integer is no float: it rounds up to 2^n, which compares right.
-template <typename To, typename From>
-To integer_from_real(From x) {
-  if (std::isnan(x)) return To(0);
-  if (x <= static_cast<From>(std::numeric_limits<To>::lowest())) return std::numeric_limits<To>::lowest();
-  if (x >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
-  return static_cast<To>(x);
-}
-
-template <typename To, typename From>
-To cast_value(From x) {
-  if constexpr (std::is_same_v<From, Bool>) {
-    return cast_value<To>(static_cast<uint8_t>(x.value != 0));
-  } else if constexpr (std::is_same_v<To, Bool>) {
-    return {static_cast<uint8_t>(Compute<From>(x) != Compute<From>(0))};
-  } else if constexpr (kIsHalf<To>) {
-    return To(static_cast<float>(x));
-  } else if constexpr (kIsReal<From> && std::is_integral_v<To>) {
-    return integer_from_real<To>(Compute<From>(x));
-  } else {
-    return static_cast<To>(x);
+/// Packed targets are collected in scratch memory, one code to a byte.
+Kernel cast_kernel(const ElementCast& plan, const Spec& x) {
+  const int64_t n = product(x.dims);
+  if (!numeric::is_nibble(plan.to)) {
+    return [plan, n](const Run& run) {
+      cast_elements(plan, run.inputs[0], run.outputs[0], n);
+      return Status();
+    };
   }
-}
-
-template <typename F>
-bool visit_castable(ElementType type, F&& f) {
-  if (type == ElementType::kBool) {
-    f(TypeTag<Bool>());
-    return true;
-  }
-  return visit_number(type, f);
-}
-
-template <typename From, typename To>
-Kernel cast_kernel(int64_t n) {
-  return [n](const Run& run) {
-    const From* x = run.in<From>(0);
-    To* y = run.out<To>(0);
-    for_elements(n, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = cast_value<To>(x[i]);
-    });
+  return [plan, n, dims = x.dims, layout = x.layout](const Run& run) {
+    cast_elements(plan, run.inputs[0], run.scratch, n);
+    pack_in_onnx_order(reinterpret_cast<const uint8_t*>(run.scratch), run.out<uint8_t>(0), dims, layout);
     return Status();
   };
 }
 
+Result<numeric::SmallFloatSettings> read_settings(const Prepare& p, ElementType to) {
+  numeric::SmallFloatSettings settings;
+  settings.type = to;
+  settings.saturate = p.node().int_or("saturate", 1) != 0;
+  const std::string mode = p.node().string_or("round_mode", "up");
+  const auto rounding = numeric::power_rounding_from_name(mode);
+  if (!rounding) return p.corrupt("round_mode is '", mode, "', allowed: up, down, nearest");
+  settings.rounding = *rounding;
+  return settings;
+}
+
 Result<Kernel> cast_to(Prepare& p, ElementType to) {
   const Spec& x = p.in(0);
+  QQ_TRY(const numeric::SmallFloatSettings settings, read_settings(p, to));
   if (x.type == to) {
     p.alias(0, 0, x.dims);
     return no_kernel();
   }
-  const int64_t n = product(x.dims);
-  Kernel kernel;
-  visit_castable(x.type, [&](auto from_tag) {
-    visit_castable(to, [&](auto to_tag) {
-      kernel = cast_kernel<typename decltype(from_tag)::type, typename decltype(to_tag)::type>(n);
-    });
-  });
-  if (kernel == nullptr) {
-    return p.cannot("casts ", name(x.type), " to ", name(to), ", allowed: numbers of 8 to 64 bits, BOOL");
-  }
-  p.out(0, to, x.dims);
-  return kernel;
+  const std::optional<ElementCast> plan = make_element_cast(x.type, to, settings);
+  if (!plan) return p.cannot("casts ", name(x.type), " to ", name(to), ", allowed: numbers of 4 to 64 bits, BOOL");
+  QQ_RETURN_IF_ERROR(require_plain_nibbles(p, 0));
+  declare_like_input(p, 0, to);
+  if (numeric::is_nibble(to)) p.scratch(static_cast<size_t>(product(x.dims)));
+  return cast_kernel(*plan, x);
 }
 
 }  // namespace

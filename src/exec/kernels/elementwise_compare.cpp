@@ -7,8 +7,8 @@ namespace {
 
 template <typename F>
 Result<Kernel> comparison(Prepare& p, const F& f) {
-  QQ_TRY(ir::Shape dims, require_pair(p));
-  const BroadcastPlan plan = plan_broadcast(dims, {p.in(0).dims, p.in(1).dims});
+  QQ_TRY(BinaryOperands operands, require_pair(p));
+  const BroadcastPlan& plan = operands.plan;
   Kernel kernel;
   visit_number_or_bool(p.in(0).type, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -19,7 +19,7 @@ Result<Kernel> comparison(Prepare& p, const F& f) {
     };
   });
   if (kernel == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), ", allowed: numbers and BOOL");
-  p.out(0, ElementType::kBool, std::move(dims));
+  p.out(0, ElementType::kBool, std::move(operands.dims));
   return kernel;
 }
 
@@ -28,6 +28,18 @@ Result<Kernel> logic(Prepare& p, const F& f) {
   QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kBool}));
   QQ_RETURN_IF_ERROR(p.require_input(1, {ElementType::kBool}));
   return comparison(p, [f](auto a, auto b) { return f(a != 0, b != 0); });
+}
+
+/// Strings have no bytes that a run could hand over, so they are compared as known values.
+Result<Kernel> equal_strings(Prepare& p) {
+  QQ_TRY(BinaryOperands operands, require_pair(p));
+  if (p.constant(0) == nullptr || p.constant(1) == nullptr) return Prepare::defer();
+  p.out(0, ElementType::kBool, std::move(operands.dims));
+  return Kernel([plan = std::move(operands.plan), a = *p.constant(0), b = *p.constant(1)](const Run& run) {
+    binary_run(plan, a.strings().data(), b.strings().data(), run.out<uint8_t>(0),
+               [](const std::string& l, const std::string& r) { return l == r; });
+    return Status();
+  });
 }
 
 /// y = condition ? a : b, moved as units of the element's size.
@@ -52,6 +64,7 @@ Kernel where_kernel(const BroadcastPlan& plan) {
 }  // namespace
 
 Result<Kernel> prepare_equal(Prepare& p) {
+  if (p.has(0) && p.in(0).type == ElementType::kString) return equal_strings(p);
   return comparison(p, [](auto a, auto b) { return a == b; });
 }
 Result<Kernel> prepare_greater(Prepare& p) {

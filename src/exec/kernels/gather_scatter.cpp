@@ -276,10 +276,13 @@ constexpr OpDef kOps[] = {
     {"GatherND", "", 11, kPlain, prepare_gather_nd},
     {"NonZero", "", 9, kPlain, prepare_non_zero},
     {"OneHot", "", 9, kPlain, prepare_one_hot},
+    {"ReverseSequence", "", 10, kPlain, prepare_reverse_sequence},
     {"Scatter", "", 9, kPlain, prepare_scatter_elements},
     {"ScatterElements", "", 11, kPlain, prepare_scatter_elements},
     {"ScatterND", "", 11, kPlain, prepare_scatter_nd},
+    {"TensorScatter", "", 24, kPlain, prepare_tensor_scatter},
     {"TopK", "", 1, kPlain, prepare_top_k},
+    {"Unique", "", 11, kPlain, prepare_unique},
 };
 
 }  // namespace

@@ -14,6 +14,11 @@ Result<Kernel> prepare_non_zero(Prepare& p);
 Result<Kernel> prepare_top_k(Prepare& p);
 Result<Kernel> prepare_cum_sum(Prepare& p);
 Result<Kernel> prepare_compress(Prepare& p);
+// gather_scatter_rows.cpp
+Result<Kernel> prepare_reverse_sequence(Prepare& p);
+Result<Kernel> prepare_tensor_scatter(Prepare& p);
+// gather_scatter_unique.cpp
+Result<Kernel> prepare_unique(Prepare& p);
 
 /// Input `i` of a run, holding int32 or int64, read as int64.
 struct IndexReader {

@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Normalizations. All compute in float32 with sums that continue in double; other real types are converted around them.
+// Normalizations; norm_group.cpp has more of them. All compute in float32 with sums that continue in double; other real
+// types are converted around them.
+#include "exec/kernels/norm.h"
 #include "exec/kernels/families.h"
-#include "exec/kernels/float_bridge.h"
-#include "exec/kernels/norm_loops.h"
 
 namespace quarkq::exec {
 namespace {
 
 // ---- BatchNormalization (inference) ---------------------------------------------------------------------------------
 
-/// y = x * a + b over [outer, C, inner], one a and b for each channel.
-void affine_channels(const AxisView& v, const float* x, float* y, const float* a, const float* b) {
-  if (v.inner == 1) {
-    for_rows(v.outer, v.count, [&](int64_t begin, int64_t end) {
-      QQ_DISPATCH(exec, affine_columns)(x + begin * v.count, y + begin * v.count, end - begin, v.count, a, b);
-    });
-    return;
-  }
-  for_rows(v.outer * v.count, v.inner, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      QQ_DISPATCH(exec, affine_row)(x + i * v.inner, y + i * v.inner, v.inner, a[i % v.count], b[i % v.count]);
-    }
-  });
-}
-
-/// Fails unless input `i` is a real vector of `length`.
-Status require_vector(const Prepare& p, size_t i, int64_t length) {
-  QQ_RETURN_IF_ERROR(require_real(p, i));
-  if (p.in(i).dims == ir::Shape{length}) return Status();
-  return p.corrupt("input ", i, " is ", shape_text(p.in(i).dims), ", must be [", length, "]");
-}
-
 Result<Kernel> prepare_batch_norm(Prepare& p) {
   QQ_RETURN_IF_ERROR(require_real(p, 0));
   const Spec& x = p.in(0);
   if (x.rank() < 1) return p.corrupt("input 0 has rank 0, allowed: 1 and more");
-  if (p.node().int_or("training_mode", 0) != 0) return p.cannot("training_mode is 1, allowed: 0");
+  const bool training = p.opset() < 7 ? p.node().int_or("is_test", 0) == 0 : p.node().int_or("training_mode", 0) != 0;
+  if (training) return prepare_training_batch_norm(p);
   if (p.node().int_or("spatial", 1) != 1) return p.cannot("spatial is 0, allowed: 1");
   for (size_t i = 1; i < 5; ++i) {
     if (p.wants(i)) return p.cannot("output ", i, " is asked for, which only training has");
@@ -272,13 +251,18 @@ Result<Kernel> prepare_lrn(Prepare& p) {
 
 constexpr LayoutRule kPlain = LayoutRule::kPlain, kFollow = LayoutRule::kFollow;
 constexpr OpDef kOps[] = {
-    {"BatchNormalization", "", 7, kFollow, prepare_batch_norm},
+    {"BatchNormalization", "", 1, kFollow, prepare_batch_norm},
+    {"GroupNormalization", "", 18, kFollow, prepare_group_norm},
+    {"Hardmax", "", 1, kPlain, prepare_hardmax},
     {"InstanceNormalization", "", 6, kFollow, prepare_instance_norm},
     {"LRN", "", 1, kFollow, prepare_lrn},
     {"LayerNormalization", "", 17, kPlain, prepare_layer_norm},
     {"LogSoftmax", "", 1, kPlain, prepare_flat_softmax<true>},
     {"LogSoftmax", "", 13, kFollow, prepare_softmax<true>},
     {"LpNormalization", "", 1, kFollow, prepare_lp_norm},
+    {"MeanVarianceNormalization", "", 9, kFollow, prepare_mean_variance_norm},
+    {"RMSNormalization", "", 23, kPlain, prepare_rms_norm},
+    {"SkipLayerNormalization", "com.microsoft", 1, kPlain, prepare_skip_layer_norm},
     {"Softmax", "", 1, kPlain, prepare_flat_softmax<false>},
     {"Softmax", "", 13, kFollow, prepare_softmax<false>},
 };

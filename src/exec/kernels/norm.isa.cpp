@@ -61,6 +61,22 @@ Moments layer_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm)
   return m;
 }
 
+float rms_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm) {
+  const double squares = simd::lane_sum(x, n, [](float v) { return v * v; });
+  const auto inverse =
+      static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(norm.epsilon)));
+  const float* scale = norm.scale;
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * inverse * scale[i];
+  return inverse;
+}
+
+void column_totals(const float* x, int64_t rows, int64_t stride, int64_t columns, const float* centers, double* sums) {
+  if (centers == nullptr) return simd::column_sums(x, rows, stride, columns, sums, [](float v, int64_t) { return v; });
+  simd::column_sums(x, rows, stride, columns, sums,
+                    [centers](float v, int64_t c) { return (v - centers[c]) * (v - centers[c]); });
+}
+
 void softmax_row(const float* x, float* y, int64_t n, bool log) {
   const float largest = simd::lane_fold(x, n, simd::larger);
   if (log) {

@@ -33,6 +33,12 @@ QQ_DECLARE_ISA(
     void column_moments(const float* x, int64_t rows, int64_t stride, int64_t columns, float epsilon, Moments* moments);
     /// y = (x - mean) * inverse * scale + bias.
     Moments layer_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm);
+    /// y = x / sqrt(mean of x^2 + epsilon) * scale, without a bias. Gives 1 / sqrt(...).
+    float rms_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm);
+    /// sums[c] = sum over rows of x[r, c], or of (x[r, c] - centers[c])^2 when there are centers, for `columns` <=
+    /// kNormColumns columns, rows `stride` apart.
+    void column_totals(const float* x, int64_t rows, int64_t stride, int64_t columns, const float* centers,
+                       double* sums);
     /// Softmax of x[0..n), or its logarithm.
     void softmax_row(const float* x, float* y, int64_t n, bool log);
     /// The same down each of `columns` <= kNormColumns columns, rows `stride` apart.

@@ -1,163 +1,165 @@
 // SPDX-License-Identifier: MIT
-// MaxPool, AveragePool and their global forms on channels-last images. Own loops rather than oneDNN's: they cover
-// ceil_mode, dilations and every padding rule alike, and a window over channels-last rows is one short vector loop.
-#include <algorithm>
+// MaxPool, AveragePool and LpPool on channels-last images. Own loops rather than oneDNN's: they cover ceil_mode,
+// dilations and every padding rule alike, and a window over channels-last rows is one short vector loop. 16-bit floats
+// are computed in float32 and rounded once.
+#include "exec/kernels/pool.h"
+
 #include <limits>
 
 #include "exec/kernels/families.h"
+#include "exec/kernels/float_bridge.h"
+#include "exec/kernels/image_layout.h"
 #include "exec/kernels/pool_loops.h"
-#include "exec/kernels/window.h"
 
 namespace quarkq::exec {
 namespace {
 
-/// The rows of the input under each output position, flattened over all spatial positions of one image.
-struct Taps {
-  std::vector<int64_t> offsets;  ///< elements from the image's start
-  std::vector<int64_t> begin;    ///< per output position, into offsets; one more at the end
-  std::vector<float> factor;     ///< per output position: 1 / number averaged over
+enum class PoolKind { kMax, kAverage, kNorm };
+
+struct PoolPlan {
+  PoolKind kind = PoolKind::kMax;
+  std::shared_ptr<const PoolTaps> taps;
+  int64_t images = 0, channels = 0, in_rows = 0, positions = 0;
+  ir::Shape spatial;          ///< of the input
+  double power = 2;           ///< kNorm
+  bool column_major = false;  ///< storage_order 1: how the index of a maximum counts the spatial positions
 };
 
-/// Index vectors over a spatial box, last dimension fastest.
-template <typename Visit>
-void for_each_position(const ir::Shape& box, Visit visit) {
-  std::vector<int64_t> at(box.size(), 0);
-  const int64_t count = ir::checked_count(box);
-  for (int64_t i = 0; i < count; ++i) {
-    visit(at);
-    for (size_t d = box.size(); d-- > 0;) {
-      if (++at[d] < box[d]) break;
-      at[d] = 0;
+/// The index of an element of the input in ONNX order, or with the spatial dimensions turned around.
+int64_t element_index(const PoolPlan& plan, int64_t image, int64_t channel, int64_t row) {
+  int64_t place = row;
+  if (plan.column_major) {
+    int64_t rest = row, stride = plan.in_rows;
+    place = 0;
+    for (size_t d = plan.spatial.size(); d-- > 0;) {
+      stride /= plan.spatial[d];
+      place += rest % plan.spatial[d] * stride;
+      rest /= plan.spatial[d];
     }
+  }
+  return (image * plan.channels + channel) * plan.in_rows + place;
+}
+
+/// What lies under one output position.
+struct PoolWindow {
+  const int64_t* offsets = nullptr;
+  int64_t count = 0;
+  double factor = 1;
+};
+
+/// All channels of one output position that has taps.
+template <typename T>
+void pool_position(const PoolPlan& plan, const T* image, const PoolWindow& w, T* y) {
+  if (plan.kind == PoolKind::kMax) return QQ_DISPATCH(exec, max_rows<T>)(image, w.offsets, w.count, plan.channels, y);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (plan.kind == PoolKind::kAverage) {
+      const T factor = static_cast<T>(w.factor);
+      return QQ_DISPATCH(exec, average_rows<T>)(image, w.offsets, w.count, plan.channels, factor, y);
+    }
+    QQ_DISPATCH(exec, norm_rows<T>)(image, w.offsets, w.count, plan.channels, static_cast<T>(plan.power), y);
   }
 }
 
-Taps collect_taps(const ir::Shape& spatial, const Window& w, int64_t channels, bool count_pad) {
-  Taps taps;
-  const size_t rank = spatial.size();
-  for_each_position(w.output, [&](const std::vector<int64_t>& out) {
-    taps.begin.push_back(static_cast<int64_t>(taps.offsets.size()));
-    int64_t padded = 0;  // positions that count for count_include_pad: inside the declared padding
-    for_each_position(w.kernel, [&](const std::vector<int64_t>& k) {
-      int64_t index = 0;
-      bool inside = true, counts = true;
-      for (size_t d = 0; d < rank; ++d) {
-        const int64_t x = out[d] * w.strides[d] - w.pads_begin[d] + k[d] * w.dilations[d];
-        inside = inside && x >= 0 && x < spatial[d];
-        counts = counts && x < spatial[d] + w.pads_end[d];
-        index = index * spatial[d] + x;
+template <typename T>
+void place_maxima(const PoolPlan& plan, const T* image, const PoolWindow& w, int64_t number, T* y, int64_t* indices) {
+  QQ_DISPATCH(exec, max_rows_placed<T>)(image, w.offsets, w.count, plan.channels, y, indices);
+  for (int64_t c = 0; c < plan.channels; ++c) indices[c] = element_index(plan, number, c, indices[c]);
+}
+
+template <typename T>
+Kernel pool_kernel(const PoolPlan& plan) {
+  return [plan](const Run& run) {
+    const PoolTaps& taps = *plan.taps;
+    const int64_t channels = plan.channels;
+    for_rows(plan.images * plan.positions, 2 * channels, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto position = static_cast<size_t>(i % plan.positions);
+        const T* image = run.in<T>(0) + i / plan.positions * plan.in_rows * channels;
+        T* y = run.out<T>(0) + i * channels;
+        int64_t* indices = wants_output(run, 1) ? run.out<int64_t>(1) + i * channels : nullptr;
+        const int64_t first = taps.begin[position];
+        const PoolWindow window = {taps.offsets.data() + first, taps.begin[position + 1] - first,
+                                   taps.factor[position]};
+        if (window.count == 0) {  // a window wholly in the padding
+          std::fill_n(y, channels, plan.kind == PoolKind::kMax ? std::numeric_limits<T>::lowest() : T(0));
+          if (indices != nullptr) std::fill_n(indices, channels, int64_t{-1});
+        } else if (indices != nullptr) {
+          place_maxima(plan, image, window, i / plan.positions, y, indices);
+        } else {
+          pool_position(plan, image, window, y);
+        }
       }
-      if (inside) taps.offsets.push_back(index * channels);
-      if (counts) ++padded;
     });
-    const int64_t inside = static_cast<int64_t>(taps.offsets.size()) - taps.begin.back();
-    taps.factor.push_back(1.0f / static_cast<float>(std::max<int64_t>(count_pad ? padded : inside, 1)));
-  });
-  taps.begin.push_back(static_cast<int64_t>(taps.offsets.size()));
-  return taps;
+    return Status();
+  };
 }
 
-enum class PoolKind { kMax, kAverage };
-
-Status read_image(const Prepare& p, ir::Shape& dims, ir::Shape& spatial) {
-  QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kFloat}));
-  dims = logical_dims(p.in(0).dims, p.in(0).layout);
-  if (dims.size() < 3 || dims.size() > 5)
-    return p.cannot("input is ", shape_text(dims), ", supported ranks are 3 to 5");
-  if (ir::checked_count(dims) == 0) return p.cannot("an image without elements: input ", shape_text(dims));
-  spatial.assign(dims.begin() + 2, dims.end());
-  return Status();
+Result<Kernel> choose_kernel(Prepare& p, const PoolPlan& plan) {
+  switch (p.in(0).type) {
+    case ElementType::kInt8: return pool_kernel<int8_t>(plan);
+    case ElementType::kUInt8: return pool_kernel<uint8_t>(plan);
+    case ElementType::kDouble: return pool_kernel<double>(plan);
+    default: return bridged(p, pool_kernel<float>(plan));
+  }
 }
 
-/// The padding that count_include_pad counts is what the node declares, not what ceil_mode adds.
-void use_declared_end_padding(const Prepare& p, Window& w) {
-  const size_t rank = w.kernel.size();
-  const auto pads = p.node().ints_or("pads", {});
-  if (pads.size() != 2 * rank || p.node().string_or("auto_pad", "NOTSET") != "NOTSET") return;
-  for (size_t i = 0; i < rank; ++i) w.pads_end[i] = pads[rank + i];
-}
-
-Result<Kernel> prepare_pool(Prepare& p, PoolKind kind) {
-  ir::Shape dims, spatial;
-  QQ_RETURN_IF_ERROR(read_image(p, dims, spatial));
-  if (p.wants(1)) return p.cannot("output Indices is not supported");
-  const auto kernel = p.node().ints_or("kernel_shape", {});
-  QQ_TRY(Window window, read_window(p, spatial, kernel));
+Result<Kernel> prepare_pool(Prepare& p, PoolPlan plan) {
+  ir::Shape dims;
+  QQ_RETURN_IF_ERROR(read_pool_image(p, dims, plan.spatial));
+  QQ_TRY(const Window window, read_window(p, plan.spatial, p.node().ints_or("kernel_shape", {})));
   const bool count_pad = p.node().int_or("count_include_pad", 0) != 0;
   ir::Shape out = {dims[0], dims[1]};
   out.insert(out.end(), window.output.begin(), window.output.end());
-  p.out(0, ElementType::kFloat, stored_dims(out, Layout::kChannelsLast), Layout::kChannelsLast);
-  use_declared_end_padding(p, window);
-  auto taps = std::make_shared<const Taps>(collect_taps(spatial, window, dims[1], count_pad));
-  const int64_t images = dims[0], channels = dims[1];
-  const int64_t in_size = ir::checked_count(spatial) * channels, positions = ir::checked_count(window.output);
-  return Kernel([=](const Run& run) {
-    const auto max_rows = QQ_DISPATCH(exec, max_rows);
-    const auto average_rows = QQ_DISPATCH(exec, average_rows);
-#pragma omp parallel for schedule(static) if (images * positions * channels > 16384)
-    for (int64_t i = 0; i < images * positions; ++i) {
-      const auto position = static_cast<size_t>(i % positions);
-      const float* image = run.in<float>(0) + i / positions * in_size;
-      float* y = run.out<float>(0) + i * channels;
-      const int64_t* offsets = taps->offsets.data() + taps->begin[position];
-      const int64_t count = taps->begin[position + 1] - taps->begin[position];
-      if (count == 0) {  // a window wholly in the padding
-        std::fill_n(y, channels, kind == PoolKind::kMax ? std::numeric_limits<float>::lowest() : 0.0f);
-      } else if (kind == PoolKind::kMax) {
-        max_rows(image, offsets, count, channels, y);
-      } else {
-        average_rows(image, offsets, count, channels, taps->factor[position], y);
-      }
-    }
-    return Status();
-  });
+  QQ_RETURN_IF_ERROR(check_dims(p, out));
+  QQ_TRY(plan.taps, collect_taps(p, plan.spatial, window, dims[1], count_pad));
+  plan.images = dims[0];
+  plan.channels = dims[1];
+  plan.in_rows = product(plan.spatial);
+  plan.positions = product(window.output);
+  const ir::Shape stored = stored_dims(out, Layout::kChannelsLast);
+  p.out(0, p.in(0).type, stored, Layout::kChannelsLast);
+  if (plan.kind == PoolKind::kMax) p.out(1, ElementType::kInt64, stored, Layout::kChannelsLast);
+  QQ_TRY(Kernel kernel, choose_kernel(p, plan));
+  return on_images(p, std::move(kernel));
 }
 
-Result<Kernel> prepare_global(Prepare& p, PoolKind kind) {
-  ir::Shape dims, spatial;
-  QQ_RETURN_IF_ERROR(read_image(p, dims, spatial));
-  const int64_t images = dims[0], channels = dims[1], rows = ir::checked_count(spatial);
-  ir::Shape out(dims.size(), 1);
-  out[0] = images;
-  out[1] = channels;
-  p.out(0, ElementType::kFloat, stored_dims(out, Layout::kChannelsLast), Layout::kChannelsLast);
-  constexpr int64_t kChannelsPerTask = 64;
-  const int64_t tasks = (channels + kChannelsPerTask - 1) / kChannelsPerTask;
-  return Kernel([=](const Run& run) {
-    const auto add_rows = QQ_DISPATCH(exec, add_rows);
-    const auto max_into = QQ_DISPATCH(exec, max_into);
-#pragma omp parallel for schedule(static) if (images * rows * channels > 32768)
-    for (int64_t i = 0; i < images * tasks; ++i) {
-      const int64_t first = i % tasks * kChannelsPerTask, width = std::min(kChannelsPerTask, channels - first);
-      const float* x = run.in<float>(0) + i / tasks * rows * channels + first;
-      float* y = run.out<float>(0) + i / tasks * channels + first;
-      std::copy_n(x, width, y);
-      if (kind == PoolKind::kMax) {
-        max_into(x + channels, rows - 1, channels, width, y);
-        continue;
-      }
-      add_rows(x + channels, rows - 1, channels, width, y);
-      for (int64_t c = 0; c < width; ++c) y[c] /= static_cast<float>(rows);
-    }
-    return Status();
-  });
+Result<Kernel> prepare_max_pool(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16,
+                                         ElementType::kDouble, ElementType::kInt8, ElementType::kUInt8}));
+  PoolPlan plan;
+  plan.kind = PoolKind::kMax;
+  plan.column_major = p.node().int_or("storage_order", 0) != 0;
+  return prepare_pool(p, std::move(plan));
 }
 
-Result<Kernel> prepare_max_pool(Prepare& p) { return prepare_pool(p, PoolKind::kMax); }
-Result<Kernel> prepare_average_pool(Prepare& p) { return prepare_pool(p, PoolKind::kAverage); }
-Result<Kernel> prepare_global_max(Prepare& p) { return prepare_global(p, PoolKind::kMax); }
-Result<Kernel> prepare_global_average(Prepare& p) { return prepare_global(p, PoolKind::kAverage); }
+Result<Kernel> prepare_average_pool(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_real(p, 0));
+  PoolPlan plan;
+  plan.kind = PoolKind::kAverage;
+  return prepare_pool(p, std::move(plan));
+}
+
+Result<Kernel> prepare_norm_pool(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_real(p, 0));
+  PoolPlan plan;
+  plan.kind = PoolKind::kNorm;
+  QQ_TRY(plan.power, read_pool_power(p));
+  return prepare_pool(p, std::move(plan));
+}
+
+constexpr LayoutRule kImage = LayoutRule::kImage;
+constexpr OpDef kOps[] = {
+    {"AveragePool", "", 1, kImage, prepare_average_pool},
+    {"GlobalAveragePool", "", 1, kImage, prepare_global_average},
+    {"GlobalLpPool", "", 1, kImage, prepare_global_norm},
+    {"GlobalMaxPool", "", 1, kImage, prepare_global_max},
+    {"LpPool", "", 1, kImage, prepare_norm_pool},
+    {"MaxPool", "", 1, kImage, prepare_max_pool},
+    {"MaxUnpool", "", 9, LayoutRule::kPlain, prepare_max_unpool},
+};
 
 }  // namespace
 
-std::span<const OpDef> pool_ops() {
-  static constexpr OpDef kOps[] = {
-      {"MaxPool", "", 1, LayoutRule::kImage, prepare_max_pool},
-      {"AveragePool", "", 1, LayoutRule::kImage, prepare_average_pool},
-      {"GlobalMaxPool", "", 1, LayoutRule::kImage, prepare_global_max},
-      {"GlobalAveragePool", "", 1, LayoutRule::kImage, prepare_global_average},
-  };
-  return kOps;
-}
+std::span<const OpDef> pool_ops() { return kOps; }
 
 }  // namespace quarkq::exec

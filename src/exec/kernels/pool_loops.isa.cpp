@@ -1,25 +1,62 @@
 // SPDX-License-Identifier: MIT
 #include "exec/kernels/pool_loops.h"
 
-namespace quarkq::exec::QQ_ISA {
+#include <cmath>
 
-void max_rows(const float* source, const int64_t* offsets, int64_t count, int64_t channels, float* out) {
-  const float* first = source + offsets[0];
+namespace quarkq::exec::QQ_ISA {
+namespace {
+
+/// sum[c] += |row[c]|^power; the two powers that occur have loops without calls.
+template <typename T>
+void add_power_row(const T* row, int64_t channels, T power, T* sum) {
+  if (power == T(2)) {
+#pragma omp simd
+    for (int64_t c = 0; c < channels; ++c) sum[c] += row[c] * row[c];
+  } else if (power == T(1)) {
+#pragma omp simd
+    for (int64_t c = 0; c < channels; ++c) sum[c] += std::fabs(row[c]);
+  } else {
+    for (int64_t c = 0; c < channels; ++c) sum[c] += std::pow(std::fabs(row[c]), power);
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void max_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T* out) {
+  const T* first = source + offsets[0];
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) out[c] = first[c];
   for (int64_t i = 1; i < count; ++i) {
-    const float* row = source + offsets[i];
+    const T* row = source + offsets[i];
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) out[c] = row[c] > out[c] ? row[c] : out[c];
   }
 }
 
-void average_rows(const float* source, const int64_t* offsets, int64_t count, int64_t channels, float factor,
-                  float* out) {
+template <typename T>
+void max_rows_placed(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T* out,
+                     int64_t* places) {
+  for (int64_t c = 0; c < channels; ++c) {
+    out[c] = source[offsets[0] + c];
+    places[c] = offsets[0] / channels;
+  }
+  for (int64_t i = 1; i < count; ++i) {
+    const T* row = source + offsets[i];
+    const int64_t place = offsets[i] / channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      places[c] = row[c] > out[c] ? place : places[c];
+      out[c] = row[c] > out[c] ? row[c] : out[c];
+    }
+  }
+}
+
+template <typename T>
+void average_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T factor, T* out) {
 #pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) out[c] = 0.0f;
+  for (int64_t c = 0; c < channels; ++c) out[c] = T(0);
   for (int64_t i = 0; i < count; ++i) {
-    const float* row = source + offsets[i];
+    const T* row = source + offsets[i];
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) out[c] += row[c];
   }
@@ -27,20 +64,51 @@ void average_rows(const float* source, const int64_t* offsets, int64_t count, in
   for (int64_t c = 0; c < channels; ++c) out[c] *= factor;
 }
 
-void add_rows(const float* source, int64_t rows, int64_t stride, int64_t channels, float* sum) {
+template <typename T>
+void norm_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T power, T* out) {
+  for (int64_t c = 0; c < channels; ++c) out[c] = T(0);
+  for (int64_t i = 0; i < count; ++i) add_power_row(source + offsets[i], channels, power, out);
+  for (int64_t c = 0; c < channels; ++c) {
+    out[c] = power == T(2) ? std::sqrt(out[c]) : power == T(1) ? out[c] : std::pow(out[c], T(1) / power);
+  }
+}
+
+template <typename T>
+void add_rows(const T* source, int64_t rows, int64_t stride, int64_t channels, T* sum) {
   for (int64_t r = 0; r < rows; ++r) {
-    const float* row = source + r * stride;
+    const T* row = source + r * stride;
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) sum[c] += row[c];
   }
 }
 
-void max_into(const float* source, int64_t rows, int64_t stride, int64_t channels, float* most) {
+template <typename T>
+void add_powers(const T* source, int64_t rows, int64_t stride, int64_t channels, T power, T* sum) {
+  for (int64_t r = 0; r < rows; ++r) add_power_row(source + r * stride, channels, power, sum);
+}
+
+template <typename T>
+void max_into(const T* source, int64_t rows, int64_t stride, int64_t channels, T* most) {
   for (int64_t r = 0; r < rows; ++r) {
-    const float* row = source + r * stride;
+    const T* row = source + r * stride;
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) most[c] = row[c] > most[c] ? row[c] : most[c];
   }
 }
+
+#define QQ_MAX_LOOPS(T)                                                   \
+  template void max_rows(const T*, const int64_t*, int64_t, int64_t, T*); \
+  template void max_rows_placed(const T*, const int64_t*, int64_t, int64_t, T*, int64_t*);
+#define QQ_REAL_LOOPS(T)                                                         \
+  QQ_MAX_LOOPS(T)                                                                \
+  template void average_rows(const T*, const int64_t*, int64_t, int64_t, T, T*); \
+  template void norm_rows(const T*, const int64_t*, int64_t, int64_t, T, T*);    \
+  template void add_rows(const T*, int64_t, int64_t, int64_t, T*);               \
+  template void add_powers(const T*, int64_t, int64_t, int64_t, T, T*);          \
+  template void max_into(const T*, int64_t, int64_t, int64_t, T*);
+QQ_REAL_LOOPS(float)
+QQ_REAL_LOOPS(double)
+QQ_MAX_LOOPS(int8_t)
+QQ_MAX_LOOPS(uint8_t)
 
 }  // namespace quarkq::exec::QQ_ISA

@@ -126,6 +126,17 @@ Status complete_request(const Prepare& p, Request& request) {
   return Status();
 }
 
+/// ONNX Runtime copies when no size changes, whatever the scales say; with antialias axis by axis.
+void drop_idle_scales(const ResizeRule& rule, const ir::Shape& dims, Request& request) {
+  if (rule.coordinates == "tf_crop_and_resize") return;
+  const auto stays = [&](size_t i) { return request.sizes[i] == dims[at(request.axes[i])]; };
+  bool all = true;
+  for (size_t i = 0; i < request.sizes.size(); ++i) all = all && stays(i);
+  for (size_t i = 0; i < request.sizes.size(); ++i) {
+    if (all || (rule.antialias && stays(i))) request.scales[i] = 1.0f;
+  }
+}
+
 Result<std::vector<AxisTaps>> all_taps(const Prepare& p, const ResizeRule& rule, const Request& request) {
   const ir::Shape& dims = p.in(0).dims;
   const bool crops = rule.coordinates == "tf_crop_and_resize";
@@ -182,6 +193,7 @@ Result<Kernel> prepare_resize(Prepare& p) {
   QQ_TRY(Request request, read_request(p));
   if (!request.known) return Prepare::defer();
   QQ_RETURN_IF_ERROR(complete_request(p, request));
+  drop_idle_scales(rule, x.dims, request);
   QQ_TRY(std::vector<AxisTaps> taps, all_taps(p, rule, request));
   ir::Shape dims;
   for (const AxisTaps& axis : taps) dims.push_back(axis.out());

@@ -19,6 +19,17 @@ void combine_rows(const float* rows, int64_t stride, const TapList& taps, float*
     for (int64_t i = 0; i < n; ++i) y[i] = w0 * r0[i] + w1 * r1[i];
     return;
   }
+  if (taps.width != 4) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = w0 * r0[i] + w1 * r1[i];
+    for (int64_t k = 2; k < taps.width; ++k) {
+      const float* row = rows + at[k] * stride;
+      const float weight = w[k];
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) y[i] += weight * row[i];
+    }
+    return;
+  }
   const float* r2 = rows + at[2] * stride;
   const float* r3 = rows + at[3] * stride;
   const float w2 = w[2], w3 = w[3];

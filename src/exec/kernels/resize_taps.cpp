@@ -63,6 +63,43 @@ void add_cubic(AxisTaps& taps, const ResizeRule& rule, const ResizeAxis& axis, f
   for (const float weight : weights) taps.weight.push_back(rule.exclude_outside ? weight / total : weight);
 }
 
+/// Value of the interpolation kernel at a distance.
+float filter_value(const ResizeRule& rule, float distance) {
+  const float x = std::fabs(distance), a = rule.cubic_a;
+  if (rule.mode == ResizeMode::kLinear) return x < 1.0f ? 1.0f - x : 0.0f;
+  if (x < 1.0f) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2.0f ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0.0f;
+}
+
+/// Where an axis shrinks, the interpolation kernel is widened by that much, as an image library does it.
+struct WideFilter {
+  float stretch, support;  ///< support: half the width, in input elements
+  explicit WideFilter(const ResizeRule& rule, const ResizeAxis& axis)
+      : stretch(std::max(1.0f, 1.0f / axis.scale)),
+        support((rule.mode == ResizeMode::kLinear ? 1.0f : 2.0f) * stretch) {}
+  int64_t width() const { return static_cast<int64_t>(std::ceil(2.0f * support)) + 1; }
+};
+
+/// All places have taps.width entries; those that the kernel does not reach weigh nothing.
+void add_wide(AxisTaps& taps, const ResizeRule& rule, const ResizeAxis& axis, float position) {
+  const WideFilter filter(rule, axis);
+  constexpr float kFar = 1e9f;  // beyond every axis, and safe to convert to an integer
+  const float center = std::clamp(position, -kFar, kFar) + 0.5f;
+  const auto first = static_cast<int64_t>(std::floor(center - filter.support + 0.5f));
+  const auto end = static_cast<int64_t>(std::floor(center + filter.support + 0.5f));
+  const size_t begin = taps.weight.size();
+  float total = 0;
+  for (int64_t k = 0; k < taps.width; ++k) {
+    const int64_t place = first + k;
+    const bool counts = place < end && (!rule.exclude_outside || (place >= 0 && place < axis.in));
+    const float distance = (static_cast<float>(place) - center + 0.5f) / filter.stretch;
+    taps.index.push_back(std::clamp<int64_t>(place, 0, axis.in - 1));
+    taps.weight.push_back(counts ? filter_value(rule, distance) : 0.0f);
+    total += taps.weight.back();
+  }
+  for (size_t k = begin; total != 0.0f && k < taps.weight.size(); ++k) taps.weight[k] /= total;
+}
+
 template <typename Allowed>
 Status require_one_of(const Prepare& p, std::string_view attribute, const std::string& found, const Allowed& allowed) {
   if (std::find(std::begin(allowed), std::end(allowed), found) != std::end(allowed)) return Status();
@@ -83,7 +120,7 @@ Result<ResizeRule> resize_rule(const Prepare& p) {
   rule.nearest = simple ? "simple" : node.string_or("nearest_mode", "round_prefer_floor");
   rule.cubic_a = node.float_or("cubic_coeff_a", -0.75f);
   rule.exclude_outside = node.int_or("exclude_outside", 0) != 0;
-  if (node.int_or("antialias", 0) != 0) return p.cannot("antialias is 1, allowed: 0");
+  rule.antialias = node.int_or("antialias", 0) != 0 && rule.mode != ResizeMode::kNearest;
   QQ_RETURN_IF_ERROR(
       require_one_of(p, "nearest_mode", rule.nearest,
                      std::vector<std::string>{"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"}));
@@ -98,20 +135,20 @@ AxisTaps make_taps(const ResizeRule& rule, const ResizeAxis& axis) {
   AxisTaps taps;
   const bool crops = rule.coordinates == "tf_crop_and_resize";
   taps.identity = axis.in == axis.out && axis.scale == 1.0f && (!crops || (axis.roi_start == 0 && axis.roi_end == 1));
-  if (taps.identity || rule.mode == ResizeMode::kNearest)
-    taps.width = 1;
-  else
-    taps.width = rule.mode == ResizeMode::kLinear ? 2 : 4;
+  const bool copies = taps.identity || rule.mode == ResizeMode::kNearest;
+  if (!copies) taps.width = rule.antialias ? WideFilter(rule, axis).width() : rule.mode == ResizeMode::kLinear ? 2 : 4;
   for (int64_t i = 0; i < axis.out; ++i) {
     const float position = taps.identity ? static_cast<float>(i) : source_position(rule, axis, i);
     taps.outside.push_back(crops && !(position >= 0 && position <= static_cast<float>(axis.in - 1)));
-    if (taps.width == 2) {
-      add_linear(taps, axis, position);
-    } else if (taps.width == 4) {
-      add_cubic(taps, rule, axis, position);
-    } else {
+    if (copies) {
       taps.index.push_back(taps.identity ? i : clamp_index(nearest_position(rule, axis, position), axis.in));
       taps.weight.push_back(1.0f);
+    } else if (rule.antialias) {
+      add_wide(taps, rule, axis, position);
+    } else if (rule.mode == ResizeMode::kLinear) {
+      add_linear(taps, axis, position);
+    } else {
+      add_cubic(taps, rule, axis, position);
     }
   }
   return taps;

@@ -20,6 +20,7 @@ struct ResizeRule {
       "round_prefer_floor";  ///< nearest_mode; "simple": floor, or ceil where an axis shrinks (opset 10)
   float cubic_a = -0.75f;
   bool exclude_outside = false;
+  bool antialias = false;
 };
 
 /// One resized axis.

@@ -17,11 +17,9 @@ Result<std::vector<int64_t>> transpose_order(const Prepare& p) {
   order = p.node().ints_or("perm", order);
   std::vector<int64_t> sorted = order;
   std::sort(sorted.begin(), sorted.end());
-  for (int64_t i = 0; i < rank; ++i) {
-    if (sorted.size() != index(rank) || sorted[index(i)] != i) {
-      return p.corrupt("perm ", shape_text(order), " is no permutation of ", rank, " dimensions");
-    }
-  }
+  bool fits = sorted.size() == index(rank);
+  for (int64_t i = 0; fits && i < rank; ++i) fits = sorted[index(i)] == i;
+  if (!fits) return p.corrupt("perm ", shape_text(order), " is no permutation of ", rank, " dimensions");
   return order;
 }
 

@@ -6,7 +6,10 @@
 namespace quarkq::exec {
 namespace {
 
-constexpr int64_t kMaxExtent = int64_t{1} << 31;  // far beyond any real image, small enough that sums never overflow
+// Far beyond any real network, small enough that sums never overflow and oneDNN does not lose itself in padding.
+constexpr int64_t kMaxExtent = 1 << 16;
+constexpr int64_t kMaxTaps = 1 << 24;    // of one window
+constexpr int64_t kMaxOutput = 1 << 30;  // of one spatial dimension
 
 Status read_list(const Prepare& p, std::string_view attribute, size_t count, int64_t fallback, int64_t lowest,
                  std::vector<int64_t>& out) {
@@ -24,9 +27,13 @@ Status read_list(const Prepare& p, std::string_view attribute, size_t count, int
 Status read_common(const Prepare& p, const std::vector<int64_t>& kernel, Window& w) {
   const size_t rank = kernel.size();
   w.kernel = kernel;
+  int64_t taps = 1;
   for (const int64_t size : kernel) {
-    if (size < 1 || size > kMaxExtent)
-      return p.corrupt("kernel is ", shape_text(kernel), ", entries must be at least 1");
+    if (size < 1 || size > kMaxExtent || taps * size > kMaxTaps) {
+      return p.corrupt("kernel is ", shape_text(kernel), ", entries must be in [1,", kMaxExtent,
+                       "], their product at most ", kMaxTaps);
+    }
+    taps *= size;
   }
   QQ_RETURN_IF_ERROR(read_list(p, "strides", rank, 1, 1, w.strides));
   QQ_RETURN_IF_ERROR(read_list(p, "dilations", rank, 1, 1, w.dilations));
@@ -76,6 +83,7 @@ Result<Window> read_window(const Prepare& p, const ir::Shape& spatial, const std
     if (ceil_mode && room % stride != 0 && out * stride < spatial[i] + w.pads_begin[i]) {
       ++out;  // the last window starts inside the input or its left padding, and reaches past the end
     }
+    w.declared_end.push_back(w.pads_end[i]);
     w.pads_end[i] = (out - 1) * stride + extent - spatial[i] - w.pads_begin[i];
     w.output.push_back(out);
   }
@@ -92,8 +100,9 @@ Result<Window> read_transposed_window(const Prepare& p, const ir::Shape& spatial
   QQ_RETURN_IF_ERROR(read_list(p, "output_padding", spatial.size(), 0, 0, extra));
   std::vector<int64_t> wanted = p.node().ints_or("output_shape", {});
   if (wanted.size() == spatial.size() + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
-  if (!wanted.empty() && wanted.size() != spatial.size())
+  if (!wanted.empty() && wanted.size() != spatial.size()) {
     return p.corrupt("output_shape ", shape_text(wanted), " has a wrong rank");
+  }
   const std::string auto_pad = p.node().string_or("auto_pad", "NOTSET");
   for (size_t i = 0; i < spatial.size(); ++i) {
     const int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
@@ -106,7 +115,9 @@ Result<Window> read_transposed_window(const Prepare& p, const ir::Shape& spatial
     } else {
       w.output.push_back(full - w.pads_begin[i] - w.pads_end[i]);
     }
-    if (w.output[i] < 1) return p.corrupt("dimension ", i + 2, " of the output would be ", w.output[i]);
+    if (w.output[i] < 1 || w.output[i] > kMaxOutput) {
+      return p.corrupt("dimension ", i + 2, " of the output would be ", w.output[i], ", allowed: 1 to ", kMaxOutput);
+    }
     w.pads_end[i] = (spatial[i] - 1) * w.strides[i] + extent - w.output[i] - w.pads_begin[i];
   }
   return w;

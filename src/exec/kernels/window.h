@@ -11,7 +11,8 @@ namespace quarkq::exec {
 /// One entry per spatial dimension.
 struct Window {
   std::vector<int64_t> kernel, strides, dilations, pads_begin, pads_end;
-  ir::Shape output;  ///< spatial sizes that come out
+  std::vector<int64_t> declared_end;  ///< pads_end before ceil_mode; read_window() only
+  ir::Shape output;                   ///< spatial sizes that come out
 };
 
 /// Reads kernel_shape (or takes `kernel`), strides, dilations, pads, auto_pad and ceil_mode of `p` for an input of

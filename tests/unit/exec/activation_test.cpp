@@ -57,6 +57,22 @@ const std::vector<UnaryCase>& unary_cases() {
       {"ThresholdedRelu", [](double x) { return x > 1.5 ? x : 0; }, -8, 8, {attribute("alpha", 1.5f)}},
       {"Celu", [](double x) { return x < 0 ? 2 * std::expm1(x / 2) : x; }, -8, 8, {attribute("alpha", 2.0f)}},
       {"Mish", [](double x) { return x * std::tanh(softplus(x)); }, -20, 40},
+      {"Shrink",
+       [](double x) { return x < -1.5  ? x + 0.5
+                             : x > 1.5 ? x - 0.5
+                                       : 0; },
+       -8,
+       8,
+       {attribute("bias", 0.5f), attribute("lambd", 1.5f)}},
+      {"Tan", [](double x) { return std::tan(x); }, -1.4f, 1.4f},
+      {"Asin", [](double x) { return std::asin(x); }, -1, 1},
+      {"Acos", [](double x) { return std::acos(x); }, -1, 1},
+      {"Atan", [](double x) { return std::atan(x); }},
+      {"Sinh", [](double x) { return std::sinh(x); }},
+      {"Cosh", [](double x) { return std::cosh(x); }},
+      {"Asinh", [](double x) { return std::asinh(x); }},
+      {"Acosh", [](double x) { return std::acosh(x); }, 1},
+      {"Atanh", [](double x) { return std::atanh(x); }, -0.9f, 0.9f},
   };
   return cases;
 }
@@ -89,6 +105,9 @@ TEST(ActivationTest, IntegersAreExact) {
   EXPECT_EQ(run("Abs").data<int64_t>()[0], 3);
   EXPECT_EQ(run("Sign").data<int64_t>()[4], 1);
   EXPECT_EQ(run("Relu").data<int64_t>()[3], 0);
+  const std::vector attributes = {attribute("bias", -100.0f), attribute("lambd", 1.0f)};
+  const ir::Tensor bytes = ir::Tensor::from<int8_t>({3}, std::vector<int8_t>{-100, 1, 100});
+  expect_op({"Shrink", "", 9, attributes}, {bytes}, {3}, {-128, 0, 127});  // saturates
 }
 
 TEST(ActivationTest, ClipTakesLimitsOfEveryOpset) {
@@ -119,6 +138,7 @@ TEST(ActivationTest, DropoutPassesAndMasks) {
   EXPECT_EQ(result.value()[1].type(), ElementType::kBool);
   expect_near(result.value()[1], {1, 1, 1}, 0);
   expect_op({"Dropout", "", 7}, {floats({2}, {1, 2})}, {2}, {1, 2});
+  expect_op({"Dropout", "", 13}, {floats({2}, {1, 2}), floats({}, {0}), bools({}, {1})}, {2}, {1, 2});
 }
 
 /// Largest relative error of a loop over a sweep of floats, where the exact result is a normal number.

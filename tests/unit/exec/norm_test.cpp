@@ -34,8 +34,6 @@ TEST(NormTest, BatchNormalizationUsesStoredStatistics) {
   expect_op({"BatchNormalization", "", 15, attributes},
             {as_type(x, ElementType::kFloat16), scale, bias, mean, variance}, x.dims(), expected, 1e-2);
   expect_error({"BatchNormalization", "", 15}, {x, scale, bias, mean, floats({2}, {1, 1})}, "must be [3]");
-  expect_error({"BatchNormalization", "", 15, {attribute("training_mode", int64_t{1})}},
-               {x, scale, bias, mean, variance}, "training_mode");
   expect_error({"BatchNormalization", "", 15, {}, 3}, {x, scale, bias, mean, variance}, "output 1");
 }
 

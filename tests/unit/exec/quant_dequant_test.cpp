@@ -111,7 +111,7 @@ TEST(QuantDequantTest, RejectsWhatDoesNotFit) {
   expect_error({"QuantizeLinear"}, {x, floats({3}, {1, 1, 1}), zero}, "zero point");
   expect_error({"QuantizeLinear", "", 21, {attribute("axis", int64_t{2})}}, {x, floats({3}, {1, 1, 1})}, "outside");
   expect_error({"QuantizeLinear", "", 21, {attribute("block_size", int64_t{2})}},
-               {x, floats({2, 3}, {1, 1, 1, 1, 1, 1})}, "block-wise");
+               {x, floats({2, 3}, {1, 1, 1, 1, 1, 1})}, "is needed for blocks of 2");
   expect_error({"QuantizeLinear"}, {x, ints({1}), zero}, "allowed");
   expect_error({"QuantizeLinear"}, {x, scale, ints({}, {0})}, "quantizes to INT64");
   expect_error({"QuantizeLinear", "", 21, {attribute("output_dtype", int64_t{2})}}, {x, scale, zero}, "output_dtype");

@@ -159,6 +159,33 @@ TEST(ResizeTest, CropAndResizeExtrapolates) {
             {1, 1, 3, 3}, {7.6, 10, 10, 8.8, 10, 10, 10, 10, 10}, 1e-5);
 }
 
+TEST(ResizeTest, AntialiasWidensTheFilterOfShrinkingAxes) {
+  const ir::Tensor row = floats({1, 1, 1, 6}, {1, 5, 2, 8, 3, 7}), none;  // recorded: ONNX Runtime
+  const auto expect = [&](const char* mode, int64_t exclude, const std::vector<double>& expected) {
+    const std::vector attributes = {attribute("antialias", int64_t{1}), text("mode", mode),
+                                    attribute("exclude_outside", exclude)};
+    expect_op({"Resize", "", 18, attributes}, {row, none, floats({4}, {1, 1, 1, 0.5f})}, {1, 1, 1, 3}, expected, 1e-5);
+  };
+  expect("linear", 0, {2.625, 4.75, 5.625});
+  expect("linear", 1, {2.85714, 4.75, 5.42857});
+  expect("cubic", 0, {2.48438, 4.87891, 5.67188});
+  expect("cubic", 1, {2.58004, 4.84906, 5.58628});
+  std::vector<float> grown;
+  for (int i = 0; i < 16; ++i) grown.push_back(std::pow(static_cast<float>(i), 1.5f));
+  expect_op({"Resize", "", 18, {attribute("antialias", int64_t{1}), text("mode", "linear")}},
+            {floats({1, 1, 4, 4}, grown), none, none, ints({1, 1, 2, 3})}, {1, 1, 2, 3},
+            {6.43912, 9.47302, 13.224, 31.5486, 37.4229, 43.6372}, 1e-5);
+}
+
+TEST(ResizeTest, CopiesWhenNoSizeChanges) {
+  const ir::Tensor row = floats({1, 1, 1, 5}, {0, 1, 2, 3, 4});
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    const std::vector attributes = {text("mode", mode), text("coordinate_transformation_mode", "asymmetric")};
+    expect_op({"Resize", "", 18, attributes}, {row, ir::Tensor(), floats({4}, {1, 1, 1, 1.15f})}, row.dims(),
+              values(row), 0);
+  }
+}
+
 TEST(ResizeTest, BlocksMoveBothWays) {
   const ir::Tensor x = random_floats({2, 8, 2, 3});
   std::vector<double> dcr, crd;
@@ -187,8 +214,6 @@ TEST(ResizeTest, RejectsWhatMakesNoSense) {
   expect_error({"Resize", "", 13}, {x, none, none, ints({1, 1, 0, 4})}, "size 0");
   expect_error({"Resize", "", 13}, {x}, "0 scales and 0 sizes");
   expect_error({"Resize", "", 13, {text("mode", "x")}}, {x, none, floats({4}, {1, 1, 2, 2})}, "mode");
-  expect_error({"Resize", "", 18, {attribute("antialias", int64_t{1})}}, {x, none, floats({4}, {1, 1, 2, 2})},
-               "antialias");
   expect_error({"Resize", "", 13, {text("mode", "linear")}}, {ints({1, 1}, {1}), none, floats({2}, {2, 2})}, "allowed");
   expect_error({"Resize", "", 13, {text("coordinate_transformation_mode", "tf_crop_and_resize")}},
                {x, none, floats({4}, {1, 1, 2, 2})}, "roi");

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "exec/evaluation.h"
+#include "exec/stage.h"
+#include "onnx_io/function_body.h"
+
+namespace quarkq::exec {
+namespace {
+
+bool is_constant(const std::vector<Constant>& constants, ir::ValueId value) {
+  return std::any_of(constants.begin(), constants.end(), [&](const Constant& known) { return known.value == value; });
+}
+
+}  // namespace
+
+FeedShape FeedShape::of(const ir::Operand& operand) {
+  return {operand.kind, operand.tensor.type(), operand.tensor.dims()};
+}
+
+bool FeedShape::fits(const ir::Operand& operand) const {
+  return kind == operand.kind && type == operand.tensor.type() && dims == operand.tensor.dims();
+}
+
+DeferredStep::DeferredStep(Deferred deferred, const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
+                           const RunLimits& limits, const std::vector<Constant>& constants)
+    : deferred_(std::move(deferred)), graph_(graph), opsets_(opsets), limits_(limits) {
+  const ir::Node& node = *deferred_.node;
+  if (deferred_.op != nullptr) {
+    if (deferred_.op->evaluate != nullptr) {
+      graphs_ = std::make_unique<NestedGraphs>(node, opsets, limits, constants);
+    }
+    return;
+  }
+  for (const ir::ValueId input : node.inputs) {
+    if (input.valid()) body_inputs_.push_back(input);
+  }
+  for (const ir::Capture& capture : node.captures) body_inputs_.push_back(capture.outer);
+  for (const ir::ValueId input : body_inputs_) body_constant_.push_back(is_constant(constants, input));
+}
+
+Status DeferredStep::run(std::vector<ir::Operand>& values) {
+  const ir::Node& node = *deferred_.node;
+  std::vector<const ir::Operand*> inputs;
+  bool all_tensors = true;
+  for (const ir::ValueId input : node.inputs) {
+    inputs.push_back(input.valid() ? &values[static_cast<size_t>(input.index)] : nullptr);
+    all_tensors = all_tensors && (inputs.back() == nullptr || inputs.back()->is_tensor());
+  }
+  std::vector<ir::Operand> outputs;
+  const OpDef* op = deferred_.op;
+  if (op == nullptr) {
+    QQ_TRY(outputs, run_body(values));
+  } else if (op->prepare != nullptr && (all_tensors || op->evaluate == nullptr)) {
+    QQ_TRY(outputs, run_prepared_now(inputs));
+  } else {
+    graphs_->read_captures_from(values);
+    Evaluation evaluation(node, inputs, graphs_.get());
+    QQ_RETURN_IF_ERROR(op->evaluate(evaluation).context(deferred_.label));
+    outputs = std::move(evaluation.outputs());
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].valid()) values[static_cast<size_t>(node.outputs[i].index)] = std::move(outputs[i]);
+  }
+  return Status();
+}
+
+Result<std::vector<ir::Operand>> DeferredStep::run_prepared_now(const std::vector<const ir::Operand*>& inputs) const {
+  std::vector<Spec> specs(inputs.size());
+  std::vector<bool> present(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    const ir::Tensor& tensor = inputs[i]->tensor;
+    specs[i] = {tensor.type(), tensor.dims(), Layout::kPlain, &tensor};
+    present[i] = true;
+  }
+  Prepare prepare(*deferred_.node, deferred_.label, deferred_.opset, std::move(specs), std::move(present));
+  QQ_TRY(const Kernel kernel, deferred_.op->prepare(prepare));
+  if (!kernel) return internal_error(deferred_.label, ": has no kernel even with all its inputs known");
+  QQ_TRY(std::vector<ir::Tensor> tensors, run_prepared(prepare, kernel, limits_.memory));
+  return std::vector<ir::Operand>(std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
+}
+
+Status DeferredStep::make_body(const std::vector<const ir::Operand*>& operands) {
+  const ir::Node& node = *deferred_.node;
+  body_ = {};
+  QQ_TRY(body_.body, onnx_io::function_body(graph_, node.id, opsets_, operands).context(deferred_.label));
+  if (body_.body == nullptr) {
+    return unsupported(deferred_.label, ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
+                       " of opset ", deferred_.opset, " has no kernel");
+  }
+  const ir::Graph& body = body_.body->graph;
+  SessionOptions options;
+  options.limits = limits_;
+  options.fetches = body.outputs();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    body_.shapes.push_back(FeedShape::of(*operands[i]));
+    if (body_constant_[i] && operands[i]->is_tensor()) {
+      options.constants.push_back({body.inputs()[i], operands[i]->tensor});
+    } else {
+      options.feeds.push_back(body.inputs()[i]);
+    }
+  }
+  body_.session = std::make_unique<Session>(body, body_.body->opsets, std::move(options));
+  return Status();
+}
+
+Result<std::vector<ir::Operand>> DeferredStep::run_body(const std::vector<ir::Operand>& values) {
+  std::vector<const ir::Operand*> operands;
+  for (const ir::ValueId input : body_inputs_) operands.push_back(&values[static_cast<size_t>(input.index)]);
+  bool fits = body_.session != nullptr;
+  for (size_t i = 0; fits && i < operands.size(); ++i) fits = body_.shapes[i].fits(*operands[i]);
+  if (!fits) QQ_RETURN_IF_ERROR(make_body(operands));
+  std::vector<ir::Operand> feeds;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!(body_constant_[i] && operands[i]->is_tensor())) feeds.push_back(*operands[i]);
+  }
+  QQ_TRY(const std::vector<ir::Operand>* const results, body_.session->run_operands(feeds).context(deferred_.label));
+  std::vector<ir::Operand> outputs(deferred_.node->outputs.size());
+  size_t next = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (deferred_.node->outputs[i].valid()) outputs[i] = (*results)[next++];
+  }
+  return outputs;
+}
+
+}  // namespace quarkq::exec

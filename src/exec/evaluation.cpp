@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "exec/evaluation.h"
+
+#include "exec/nested_graphs.h"
+
+namespace quarkq::exec {
+
+Result<const ir::Tensor*> Evaluation::tensor(size_t i) const {
+  if (!has(i)) return corrupt("input ", i, " is missing");
+  if (!in(i).is_tensor()) return cannot("input ", i, " is a sequence or an empty optional, allowed: a tensor");
+  return &in(i).tensor;
+}
+
+Result<const std::vector<ir::Tensor>*> Evaluation::sequence(size_t i) const {
+  if (!has(i)) return corrupt("input ", i, " is missing");
+  if (!in(i).is_sequence()) return cannot("input ", i, " is no sequence");
+  return &in(i).sequence;
+}
+
+Result<int64_t> Evaluation::integer(size_t i) const {
+  QQ_TRY(const ir::Tensor* const value, tensor(i));
+  if (value->size() != 1) return corrupt("input ", i, " has ", value->size(), " elements, allowed: 1");
+  QQ_TRY(const std::vector<int64_t> values, ir::to_int64(*value));
+  return values[0];
+}
+
+Result<bool> Evaluation::boolean(size_t i) const {
+  QQ_TRY(const ir::Tensor* const value, tensor(i));
+  if (value->type() != ElementType::kBool) return cannot("input ", i, " is ", name(value->type()), ", allowed: BOOL");
+  QQ_TRY(const int64_t number, integer(i));
+  return number != 0;
+}
+
+Result<const ir::Graph*> Evaluation::graph(std::string_view attribute) const {
+  const ir::Graph* found = graphs_ == nullptr ? nullptr : graphs_->find(attribute);
+  if (found == nullptr) return corrupt("attribute ", attribute, " with a graph is missing");
+  return found;
+}
+
+int64_t Evaluation::max_trips() const {
+  const int64_t bound = graphs_ == nullptr ? 0 : graphs_->limits().loop_trips;
+  return bound > 0 ? bound : INT64_MAX;
+}
+
+Result<std::vector<ir::Operand>> Evaluation::run_graph(std::string_view attribute,
+                                                       std::span<const ir::Operand> inputs) {
+  QQ_TRY(const ir::Graph* const nested, graph(attribute));
+  if (nested->inputs().size() != inputs.size()) {
+    return corrupt("the graph in attribute ", attribute, " takes ", nested->inputs().size(), " inputs, ", inputs.size(),
+                   " are given");
+  }
+  return graphs_->run(attribute, inputs).context(std::string(attribute));
+}
+
+}  // namespace quarkq::exec

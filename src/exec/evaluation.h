@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// One call of an operator that works on whole values instead of buffers: control flow, sequences, optionals.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/graph.h"
+#include "ir/operand.h"
+
+namespace quarkq::exec {
+
+class NestedGraphs;
+
+class Evaluation {
+ public:
+  /// `inputs` has an entry per node input, null when absent; `graphs` holds the graphs of the node's attributes.
+  Evaluation(const ir::Node& node, std::vector<const ir::Operand*> inputs, NestedGraphs* graphs)
+      : node_(node), inputs_(std::move(inputs)), outputs_(node.outputs.size()), graphs_(graphs) {}
+
+  const ir::Node& node() const { return node_; }
+  size_t input_count() const { return inputs_.size(); }
+  size_t output_count() const { return outputs_.size(); }
+  bool has(size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
+  /// REQUIRES: has(i).
+  const ir::Operand& in(size_t i) const { return *inputs_[i]; }
+  /// Input `i` as a tensor / a sequence; an error when it is absent or of another kind.
+  Result<const ir::Tensor*> tensor(size_t i) const;
+  Result<const std::vector<ir::Tensor>*> sequence(size_t i) const;
+  /// The only element of tensor input `i`.
+  Result<int64_t> integer(size_t i) const;
+  Result<bool> boolean(size_t i) const;
+
+  void out(size_t i, ir::Operand value) {
+    if (i < outputs_.size()) outputs_[i] = std::move(value);
+  }
+  std::vector<ir::Operand>& outputs() { return outputs_; }
+
+  /// Runs the graph in attribute `name` with `inputs`, one per input of that graph. Values it captures are fed, too.
+  Result<std::vector<ir::Operand>> run_graph(std::string_view name, std::span<const ir::Operand> inputs);
+  /// Iterations that a loop may take.
+  int64_t max_trips() const;
+  /// The graph in attribute `name`; an error when there is none.
+  Result<const ir::Graph*> graph(std::string_view name) const;
+
+  /// Errors; the caller puts the node in front.
+  template <typename... Args>
+  Status corrupt(const Args&... args) const {
+    return corrupt_model(args...);
+  }
+  template <typename... Args>
+  Status cannot(const Args&... args) const {
+    return unsupported(args...);
+  }
+
+ private:
+  const ir::Node& node_;
+  std::vector<const ir::Operand*> inputs_;
+  std::vector<ir::Operand> outputs_;
+  NestedGraphs* graphs_;
+};
+
+}  // namespace quarkq::exec

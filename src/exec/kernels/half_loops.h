@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Vectorized conversion of 16-bit floats to float32 and back, round to nearest even: bit for bit numeric/half.h, except
+// that a signaling NaN may come out quiet.
+#pragma once
+
+#include <cstdint>
+
+#include "base/isa.h"
+
+namespace quarkq::exec {
+QQ_DECLARE_ISA(void floats_from_float16(const uint16_t* x, float* y, int64_t n);
+               void float16_from_floats(const float* x, uint16_t* y, int64_t n);
+               void floats_from_bfloat16(const uint16_t* x, float* y, int64_t n);
+               void bfloat16_from_floats(const float* x, uint16_t* y, int64_t n);)
+}  // namespace quarkq::exec

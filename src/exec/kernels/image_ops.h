@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Private to the image family: prepare functions that live in files of their own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exec/kernels/float_bridge.h"
+#include "exec/kernels/image_loops.h"
+
+namespace quarkq::exec {
+
+// grid_sample.cpp
+Result<Kernel> prepare_grid_sample(Prepare& p);
+// roi_align.cpp
+Result<Kernel> prepare_roi_align(Prepare& p);
+// deform_conv.cpp
+Result<Kernel> prepare_deform_conv(Prepare& p);
+// col2im.cpp
+Result<Kernel> prepare_col2im(Prepare& p);
+
+/// The inputs of a run of output rows, collected one after the other; memory is kept between runs.
+struct RowTaps {
+  std::vector<int64_t> begin = {0}, offsets;
+  std::vector<float> weights;
+
+  void clear() {
+    begin.assign(1, 0);
+    offsets.clear();
+    weights.clear();
+  }
+  void add(int64_t offset, float weight) {
+    offsets.push_back(offset);
+    weights.push_back(weight);
+  }
+  void end_row() { begin.push_back(static_cast<int64_t>(offsets.size())); }
+  RowSums sums(int64_t channels, int64_t stride) const {
+    return {begin.data(), offsets.data(), weights.data(), nullptr, channels, stride};
+  }
+};
+
+/// Fails unless input 0 is a real image of `low` to `high` dimensions (channels-last) with elements.
+inline Status require_image(const Prepare& p, int64_t low, int64_t high) {
+  QQ_RETURN_IF_ERROR(require_real(p, 0));
+  const Spec& x = p.in(0);
+  if (x.rank() < low || x.rank() > high) {
+    return p.corrupt("input 0 has rank ", x.rank(), ", allowed: ", low, " to ", high);
+  }
+  for (size_t i = 1; i < x.dims.size(); ++i) {
+    if (x.dims[i] < 1) return p.cannot("an image without elements: ", shape_text(logical_dims(x.dims, x.layout)));
+  }
+  return Status();
+}
+
+}  // namespace quarkq::exec

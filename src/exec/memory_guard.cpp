@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "exec/memory_guard.h"
+
+#include <unistd.h>
+
+namespace quarkq::exec {
+
+int64_t allowed_memory(int64_t max_memory) {
+  static const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return max_memory > 0 ? max_memory : machine;
+}
+
+Status check_memory(const Prepare& prepare, int64_t allowed) {
+  auto needed = static_cast<double>(prepare.scratch_bytes());
+  for (size_t i = 0; i < prepare.output_count(); ++i) {
+    const Prepare::Output& output = prepare.output(i);
+    if (!output.declared || output.alias_of >= 0) continue;
+    QQ_TRY(const int64_t count, Result<int64_t>(ir::element_count(output.spec.dims)).context(prepare.label()));
+    needed += static_cast<double>(storage_bytes(output.spec.type, count));
+  }
+  if (needed <= static_cast<double>(allowed)) return Status();
+  return resource_error(prepare.label(), ": needs ", bytes_text(needed), " for its outputs, allowed are ",
+                        bytes_text(static_cast<double>(allowed)));
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// A stage of a session: a program, then the nodes that need whole values, then perhaps further stages (ADR 0004).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "exec/compile.h"
+#include "exec/nested_graphs.h"
+
+namespace quarkq::exec {
+
+/// What a stage starts from, whatever the shapes.
+struct StagePlan {
+  std::vector<ir::ValueId> feeds;
+  std::vector<ir::ValueId> fetches;  ///< graph results that no earlier stage made
+  std::vector<ir::ValueId> taps;     ///< taps not heard yet
+  std::vector<Constant> constants;
+};
+
+/// Kind, type and shape of a feed: what a stage was compiled for.
+struct FeedShape {
+  ir::Operand::Kind kind = ir::Operand::Kind::kNone;
+  ElementType type = ElementType::kUndefined;
+  ir::Shape dims;
+
+  static FeedShape of(const ir::Operand& operand);
+  bool fits(const ir::Operand& operand) const;
+};
+
+/// The session of an operator's function body, for one set of input types and shapes.
+struct BodySession {
+  std::vector<FeedShape> shapes;
+  std::shared_ptr<const ir::Model> body;
+  std::unique_ptr<Session> session;
+};
+
+/// A node that runs between two stages.
+class DeferredStep {
+ public:
+  DeferredStep(Deferred deferred, const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
+               const RunLimits& limits, const std::vector<Constant>& constants);
+
+  /// Reads the node's inputs in `values` (by ValueId index) and puts its outputs there.
+  Status run(std::vector<ir::Operand>& values);
+  const ir::Node& node() const { return *deferred_.node; }
+
+ private:
+  Result<std::vector<ir::Operand>> run_prepared_now(const std::vector<const ir::Operand*>& inputs) const;
+  Result<std::vector<ir::Operand>> run_body(const std::vector<ir::Operand>& values);
+  Status make_body(const std::vector<const ir::Operand*>& operands);
+
+  Deferred deferred_;
+  const ir::Graph& graph_;
+  const std::map<std::string, int64_t>& opsets_;
+  RunLimits limits_;
+  std::vector<ir::ValueId> body_inputs_;  ///< function body: present inputs, then captures
+  std::vector<bool> body_constant_;       ///< by body input: known when the stage was made
+  std::unique_ptr<NestedGraphs> graphs_;
+  BodySession body_;
+};
+
+struct Stage {
+  Stage() = default;
+  ~Stage();                       ///< the chain below it is taken apart step by step: it may be long
+  std::vector<FeedShape> shapes;  ///< of StagePlan::feeds
+  Compiled compiled;
+  std::vector<DeferredStep> steps;
+  std::optional<StagePlan> next_plan;
+  StageCache next;
+};
+
+}  // namespace quarkq::exec
