@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "exec/compiler.h"
+#include "exec/known_call.h"
 #include "exec/memory_guard.h"
 #include "ir/topo.h"
 
@@ -97,6 +98,7 @@ Status Compiler::add_node(const ir::Node& node) {
     make_later(node);
     return Status();
   }
+  QQ_RETURN_IF_ERROR(check_arity(node, opset_of(node), graph_.label(node.id)));
   const OpDef* op = find_op(node.op, node.domain, opset_of(node));
   if (op == nullptr || op->prepare == nullptr || (opaque.valid() && op->evaluate != nullptr)) {
     defer(node, op);
@@ -123,13 +125,14 @@ void Compiler::make_later(const ir::Node& node) {
 }
 
 Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
-  const bool all_constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId input) {
-    return !input.valid() || held(input).constant != nullptr;
-  });
-  const Layout layout = all_constant ? Layout::kPlain : choose_layout(node, op.rule);
-  Fusion fusion = all_constant ? Fusion{} : find_fusion(node, op);
+  if (std::all_of(node.inputs.begin(), node.inputs.end(),
+                  [&](ir::ValueId input) { return !input.valid() || held(input).constant != nullptr; })) {
+    return add_known(node, op);
+  }
+  const Layout layout = choose_layout(node, op.rule);
+  Fusion fusion = find_fusion(node, op);
   while (true) {
-    QQ_TRY(std::vector<Bound> inputs, bind_inputs(node, all_constant ? LayoutRule::kPlain : op.rule, layout));
+    QQ_TRY(std::vector<Bound> inputs, bind_inputs(node, op.rule, layout));
     for (const ir::ValueId added : fusion.added) {
       QQ_TRY(Bound bound, bind(added, Layout::kChannelsLast, static_cast<int64_t>(held(added).dims.size())));
       inputs.push_back(std::move(bound));
@@ -153,7 +156,11 @@ Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
       defer(node, &op);
       return Status();
     }
-    if (all_constant || op.shapes_only) return add_folded(node, prepare, kernel.value());
+    if (op.shapes_only) {
+      QQ_TRY(std::vector<ir::Tensor> results, run_prepared(prepare, kernel.value(), request_.max_memory));
+      hold_results(node, std::move(results));
+      return Status();
+    }
     std::vector<ir::ValueId> outputs = node.outputs;
     for (const ir::Node* follower : fusion.nodes) done_[static_cast<size_t>(follower->id.index)] = true;
     if (!fusion.nodes.empty()) outputs[0] = fusion.output;
@@ -161,15 +168,24 @@ Status Compiler::add_static(const ir::Node& node, const OpDef& op) {
   }
 }
 
-Status Compiler::add_folded(const ir::Node& node, Prepare& prepare, const Kernel& kernel) {
-  QQ_TRY(std::vector<ir::Tensor> results, run_prepared(prepare, kernel, request_.max_memory));
+/// All inputs are known now, and so are the outputs.
+Status Compiler::add_known(const ir::Node& node, const OpDef& op) {
+  std::vector<const ir::Tensor*> inputs;
+  for (const ir::ValueId input : node.inputs) inputs.push_back(input.valid() ? held(input).constant : nullptr);
+  const std::string label = graph_.label(node.id);
+  QQ_TRY(auto results, run_known(op, node, label, opset_of(node), inputs, request_.max_memory));
+  if (!results) return internal_error(label, ": has no kernel even with all its inputs known");
+  hold_results(node, std::move(*results));
+  return Status();
+}
+
+void Compiler::hold_results(const ir::Node& node, std::vector<ir::Tensor> results) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     folded_.push_back(std::make_unique<ir::Tensor>(std::move(results[i])));
     hold_constant(node.outputs[i], *folded_.back());
     tap(node.outputs[i], -1);
   }
-  return Status();
 }
 
 Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel, const std::vector<Bound>& inputs,
@@ -244,17 +260,9 @@ Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std:
   const int64_t opset = domain == opsets.end() ? 1 : domain->second;
   const OpDef* op = find_op(node.op, node.domain, opset);
   if (op == nullptr || op->prepare == nullptr) return std::vector<ir::Tensor>();
-  std::vector<Spec> specs(inputs.size());
-  std::vector<bool> present(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == nullptr) continue;
-    specs[i] = {inputs[i]->type(), inputs[i]->dims(), Layout::kPlain, inputs[i]};
-    present[i] = true;
-  }
-  Prepare prepare(node, graph.label(id), opset, std::move(specs), std::move(present));
-  QQ_TRY(const Kernel kernel, op->prepare(prepare));
-  if (!kernel) return std::vector<ir::Tensor>();
-  return run_prepared(prepare, kernel);
+  QQ_RETURN_IF_ERROR(check_arity(node, opset, graph.label(id)));
+  QQ_TRY(auto results, run_known(*op, node, graph.label(id), opset, inputs, /*max_memory=*/0));
+  return results ? std::move(*results) : std::vector<ir::Tensor>();
 }
 
 }  // namespace quarkq::exec

@@ -53,7 +53,8 @@ class Compiler {
   std::vector<bool> needed_nodes() const;
   Status add_node(const ir::Node& node);
   Status add_static(const ir::Node& node, const OpDef& op);
-  Status add_folded(const ir::Node& node, Prepare& prepare, const Kernel& kernel);
+  Status add_known(const ir::Node& node, const OpDef& op);
+  void hold_results(const ir::Node& node, std::vector<ir::Tensor> results);
   Status add_step(const ir::Node& node, Prepare& prepare, Kernel kernel, const std::vector<Bound>& inputs,
                   const std::vector<ir::ValueId>& outputs);
   void defer(const ir::Node& node, const OpDef* op);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "exec/compiler.h"
+#include "exec/layout_convert.h"
 #include "exec/transpose.h"
 
 namespace quarkq::exec {
@@ -100,14 +101,7 @@ const ir::Tensor& Compiler::constant_in(ir::ValueId value, Layout layout, int64_
   const auto key = std::make_tuple(value.index, static_cast<int>(layout), static_cast<int>(rank));
   const auto found = converted_constants_.find(key);
   if (found != converted_constants_.end()) return found->second;
-  const ir::Shape dims = padded(plain.dims(), rank);
-  ir::Tensor converted = plain.reshaped(stored_dims(dims, layout));
-  if (!same_bytes(dims) && plain.size() > 0) {
-    converted = ir::Tensor::allocate(plain.type(), stored_dims(dims, layout));
-    const Swap swap = swap_of(dims, layout);
-    transpose_matrices(plain.raw(), converted.mutable_raw(), swap.batch, swap.rows, swap.columns,
-                       bits(plain.type()) / 8);
-  }
+  ir::Tensor converted = in_layout(plain.reshaped(padded(plain.dims(), rank)), layout);
   return converted_constants_.emplace(key, std::move(converted)).first->second;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "exec/evaluation.h"
+#include "exec/known_call.h"
 #include "exec/stage.h"
 #include "onnx_io/function_body.h"
 
@@ -66,18 +67,12 @@ Status DeferredStep::run(std::vector<ir::Operand>& values) {
 }
 
 Result<std::vector<ir::Operand>> DeferredStep::run_prepared_now(const std::vector<const ir::Operand*>& inputs) const {
-  std::vector<Spec> specs(inputs.size());
-  std::vector<bool> present(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == nullptr) continue;
-    const ir::Tensor& tensor = inputs[i]->tensor;
-    specs[i] = {tensor.type(), tensor.dims(), Layout::kPlain, &tensor};
-    present[i] = true;
-  }
-  Prepare prepare(*deferred_.node, deferred_.label, deferred_.opset, std::move(specs), std::move(present));
-  QQ_TRY(const Kernel kernel, deferred_.op->prepare(prepare));
-  if (!kernel) return internal_error(deferred_.label, ": has no kernel even with all its inputs known");
-  QQ_TRY(std::vector<ir::Tensor> tensors, run_prepared(prepare, kernel, limits_.memory));
+  std::vector<const ir::Tensor*> known;
+  for (const ir::Operand* input : inputs) known.push_back(input == nullptr ? nullptr : &input->tensor);
+  QQ_TRY(auto results,
+         run_known(*deferred_.op, *deferred_.node, deferred_.label, deferred_.opset, known, limits_.memory));
+  if (!results) return internal_error(deferred_.label, ": has no kernel even with all its inputs known");
+  std::vector<ir::Tensor>& tensors = *results;
   return std::vector<ir::Operand>(std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
 }
 

@@ -165,6 +165,10 @@ struct OpDef {
   Status (*evaluate)(Evaluation&) = nullptr;
 };
 
+/// Fails when `node` has more or fewer inputs or outputs than its operator takes; `label` is what messages call it.
+/// Operators without a schema pass: their rows check.
+Status check_arity(const ir::Node& node, int64_t opset, const std::string& label);
+
 /// The row for an operator at an opset of its domain, or null.
 const OpDef* find_op(std::string_view name, std::string_view domain, int64_t opset);
 /// All rows, in table order.

@@ -5,6 +5,7 @@
 
 #include "exec/kernels/families.h"
 #include "exec/op_def.h"
+#include "onnx_io/arity.h"
 
 namespace quarkq::exec {
 namespace {
@@ -38,6 +39,19 @@ std::vector<const OpDef*> all_ops() {
     for (const OpDef& op : family()) all.push_back(&op);
   }
   return all;
+}
+
+Status check_arity(const ir::Node& node, int64_t opset, const std::string& label) {
+  const std::optional<onnx_io::Arity> arity = onnx_io::arity_of(node.op, node.domain, opset);
+  if (!arity) return Status();
+  const auto inputs = static_cast<int64_t>(node.inputs.size()), outputs = static_cast<int64_t>(node.outputs.size());
+  if (inputs > arity->max_inputs || inputs < arity->min_inputs) {
+    return corrupt_model(label, ": ", inputs, " inputs, allowed: ", arity->min_inputs, " to ", arity->max_inputs);
+  }
+  if (outputs > arity->max_outputs) {
+    return corrupt_model(label, ": ", outputs, " outputs, allowed: ", arity->min_outputs, " to ", arity->max_outputs);
+  }
+  return Status();
 }
 
 const OpDef* find_op(std::string_view name, std::string_view domain, int64_t opset) {

@@ -50,14 +50,17 @@ Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t cou
 }  // namespace
 
 bool Compiler::add_quantize_pair(const ir::Node& node) {
-  if (!is_q(node) || node.inputs.size() != 3 || held(node.inputs[0]).constant != nullptr) return false;
+  const auto has_all = [](const ir::Node& n) {
+    return n.inputs.size() == 3 && n.inputs[0].valid() && n.inputs[1].valid() && n.inputs[2].valid();
+  };
+  if (!is_q(node) || !has_all(node) || held(node.inputs[0]).constant != nullptr) return false;
   const ir::ValueId codes = node.output(0);
   if (!codes.valid() || is_tapped(codes) || is_fetched(codes)) return false;
   const std::optional<ir::Use> use = graph_.sole_use(codes);
   if (!use || use->input != 0) return false;
   const ir::Node& dequantize = graph_.node(use->node);
   if (node.int_or("precision", 0) != 0 || dequantize.find("output_dtype") != nullptr) return false;
-  if (!is_dq(dequantize) || dequantize.inputs.size() != 3 || dequantize.domain != node.domain) return false;
+  if (!is_dq(dequantize) || !has_all(dequantize) || dequantize.domain != node.domain) return false;
   if (held(node.inputs[0]).type != ElementType::kFloat) return false;
   const auto params = read_params(held(node.inputs[1]).constant, held(node.inputs[2]).constant);
   const auto back = read_params(graph_.constant(dequantize.inputs[1]), graph_.constant(dequantize.inputs[2]));

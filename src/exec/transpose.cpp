@@ -2,16 +2,35 @@
 #include "exec/transpose.h"
 
 #include <algorithm>
+#include <array>
 
 namespace quarkq::exec {
 namespace {
 
+constexpr int64_t kTask = 256;  ///< rows and columns that one thread takes at a time: they fit in its cache
+
+/// A part of a matrix: from[r * from_stride + c] becomes to[c * to_stride + r].
 template <typename T>
-void transpose_simple(const std::byte* source, std::byte* destination, int64_t rows, int64_t columns) {
+void transpose_part(const std::byte* source, int64_t from_stride, std::byte* destination, int64_t to_stride,
+                    int64_t rows, int64_t columns) {
   const auto* from = reinterpret_cast<const T*>(source);
   auto* to = reinterpret_cast<T*>(destination);
-  for (int64_t c = 0; c < columns; ++c) {
-    for (int64_t r = 0; r < rows; ++r) to[c * rows + r] = from[r * columns + c];
+  if constexpr (sizeof(T) == 4) {
+    QQ_DISPATCH(exec, transpose_4)(from, from_stride, to, to_stride, rows, columns);
+  } else {
+    for (int64_t c = 0; c < columns; ++c) {
+      for (int64_t r = 0; r < rows; ++r) to[c * to_stride + r] = from[r * from_stride + c];
+    }
+  }
+}
+
+decltype(&transpose_part<uint8_t>) part_function(int size) {
+  switch (size) {
+    case 1: return transpose_part<uint8_t>;
+    case 2: return transpose_part<uint16_t>;
+    case 4: return transpose_part<uint32_t>;
+    case 8: return transpose_part<uint64_t>;
+    default: return transpose_part<std::array<uint64_t, 2>>;
   }
 }
 
@@ -19,27 +38,14 @@ void transpose_simple(const std::byte* source, std::byte* destination, int64_t r
 
 void transpose_matrices(const std::byte* source, std::byte* destination, int64_t batch, int64_t rows, int64_t columns,
                         int size) {
-  const int64_t matrix_bytes = rows * columns * size;
-  if (size != 4) {
-    for (int64_t b = 0; b < batch; ++b) {
-      const std::byte* from = source + b * matrix_bytes;
-      std::byte* to = destination + b * matrix_bytes;
-      if (size == 1) transpose_simple<uint8_t>(from, to, rows, columns);
-      if (size == 2) transpose_simple<uint16_t>(from, to, rows, columns);
-      if (size == 8) transpose_simple<uint64_t>(from, to, rows, columns);
-    }
-    return;
-  }
-  constexpr int64_t kColumnsPerTask = 256;
-  const int64_t tasks = (columns + kColumnsPerTask - 1) / kColumnsPerTask;
-  const auto transpose = QQ_DISPATCH(exec, transpose_columns_4);
-#pragma omp parallel for collapse(2) schedule(static) if (batch * rows * columns > 32768)
-  for (int64_t b = 0; b < batch; ++b) {
-    for (int64_t t = 0; t < tasks; ++t) {
-      transpose(reinterpret_cast<const uint32_t*>(source + b * matrix_bytes),
-                reinterpret_cast<uint32_t*>(destination + b * matrix_bytes), rows, columns, t * kColumnsPerTask,
-                std::min(columns, (t + 1) * kColumnsPerTask));
-    }
+  const auto transpose = part_function(size);
+  const int64_t across = (columns + kTask - 1) / kTask, down = (rows + kTask - 1) / kTask;
+#pragma omp parallel for schedule(static) if (batch * rows * columns > 32768)
+  for (int64_t task = 0; task < batch * across * down; ++task) {
+    const int64_t matrix = task / (across * down) * rows * columns;
+    const int64_t r = task / across % down * kTask, c = task % across * kTask;
+    transpose(source + (matrix + r * columns + c) * size, columns, destination + (matrix + c * rows + r) * size, rows,
+              std::min(kTask, rows - r), std::min(kTask, columns - c));
   }
 }
 

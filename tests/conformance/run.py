@@ -16,17 +16,17 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-FOLDERS = ["node", "simple", "pytorch-operator", "pytorch-converted", "light"]
+FOLDERS = ["node", "simple", "pytorch-operator", "pytorch-converted", "light"]  # light holds files, the others folders
 CHUNK = 200
 
 
 def cases():
-    """Case name ("node/test_abs") -> folder."""
+    """Case name ("node/test_abs") -> folder, or model file."""
     data = glob.glob(os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data"))
     found = {}
     for kind in FOLDERS:
         for folder in sorted(glob.glob(os.path.join(data[0], kind, "*") if data else "")):
-            if os.path.isfile(os.path.join(folder, "model.onnx")):
+            if os.path.isfile(os.path.join(folder, "model.onnx")) or folder.endswith(".onnx"):
                 found[f"{kind}/{os.path.basename(folder)}"] = folder
     return found
 

@@ -57,6 +57,15 @@ Result<Kernel> real_kernel(Prepare& p, const UnaryParams& params) {
   return kernel;
 }
 
+/// y[i] = f(x[i]) for single values of any types.
+template <typename T, typename U, typename F>
+void map_elements(const T* x, U* y, int64_t n, const F& f) {
+  for_elements(n, [&](int64_t begin, int64_t end) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) y[i] = static_cast<U>(f(x[i]));
+  });
+}
+
 template <typename T>
 T unary_integer(Unary op, T x) {
   using Wide = std::make_unsigned_t<T>;  // negating the smallest value wraps
@@ -78,7 +87,7 @@ Result<Kernel> prepare_signed(Prepare& p) {
   visit_integer(p.in(0).type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     kernel = [n](const Run& run) {
-      for (int64_t i = 0; i < n; ++i) run.out<T>(0)[i] = unary_integer(kOp, run.in<T>(0)[i]);
+      map_elements(run.in<T>(0), run.out<T>(0), n, [](T x) { return unary_integer(kOp, x); });
       return Status();
     };
   });
@@ -171,11 +180,11 @@ Kernel clip_kernel(int64_t n) {
     if constexpr (std::is_same_v<T, float>) {
       unary_run({Unary::kClip, low, high}, run.in<T>(0), run.out<T>(0), n);
     } else {
-      for (int64_t i = 0; i < n; ++i) {
-        const C x = C(run.in<T>(0)[i]);
+      map_elements(run.in<T>(0), run.out<T>(0), n, [low, high](T value) {
+        const C x = C(value);
         const C at_least = x < low ? low : x;
-        run.out<T>(0)[i] = static_cast<T>(at_least > high ? high : at_least);
-      }
+        return at_least > high ? high : at_least;
+      });
     }
     return Status();
   };
@@ -204,7 +213,7 @@ Result<Kernel> prepare_not(Prepare& p) {
   p.out(0, ElementType::kBool, p.in(0).dims);
   p.in_place(0, 0);
   return Kernel([n](const Run& run) {
-    for (int64_t i = 0; i < n; ++i) run.out<uint8_t>(0)[i] = run.in<uint8_t>(0)[i] == 0;
+    map_elements(run.in<uint8_t>(0), run.out<uint8_t>(0), n, [](uint8_t x) { return x == 0; });
     return Status();
   });
 }
@@ -218,7 +227,7 @@ Result<Kernel> predicate_kernel(Prepare& p, const Test& test) {
   visit_real(p.in(0).type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     kernel = [n, test](const Run& run) {
-      for (int64_t i = 0; i < n; ++i) run.out<uint8_t>(0)[i] = test(Compute<T>(run.in<T>(0)[i]));
+      map_elements(run.in<T>(0), run.out<uint8_t>(0), n, [&test](T x) { return test(Compute<T>(x)); });
       return Status();
     };
   });
@@ -227,7 +236,7 @@ Result<Kernel> predicate_kernel(Prepare& p, const Test& test) {
 }
 
 Result<Kernel> prepare_is_nan(Prepare& p) {
-  return predicate_kernel(p, [](auto x) { return std::isnan(x); });
+  return predicate_kernel(p, [](auto x) { return x != x; });
 }
 
 Result<Kernel> prepare_is_inf(Prepare& p) {

@@ -4,7 +4,6 @@
 #include "exec/kernels/conv.h"
 #include "exec/kernels/families.h"
 #include "exec/kernels/float_bridge.h"
-#include "exec/kernels/image_layout.h"
 #include "exec/kernels/window.h"
 
 namespace quarkq::exec {
@@ -100,13 +99,13 @@ Result<Kernel> prepare_convolution(Prepare& p, bool transposed) {
   QQ_RETURN_IF_ERROR(read_sizes(p, problem));
   QQ_RETURN_IF_ERROR(read_post_ops(p, problem, added));
   p.out(0, p.in(0).type, stored_dims(problem.result, Layout::kChannelsLast), Layout::kChannelsLast);
-  if (product(problem.result) == 0) return on_images(p, no_kernel());
+  if (product(problem.result) == 0) return no_kernel();
   if (product(problem.source) == 0) {
     return p.cannot("an image without elements: input ", shape_text(problem.source));
   }
-  if (p.in(0).type == ElementType::kDouble) return on_images(p, convolve_doubles(problem));
+  if (p.in(0).type == ElementType::kDouble) return convolve_doubles(problem);
   QQ_TRY(Kernel kernel, prepare_floats(p, problem, added));
-  return on_images(p, std::move(kernel));
+  return kernel;
 }
 
 Result<Kernel> prepare_conv(Prepare& p) { return prepare_convolution(p, /*transposed=*/false); }

@@ -45,6 +45,7 @@ void add_position(const DeformConv& d, const Run& run, int64_t image, int64_t po
   const auto top = static_cast<float>(position / w.output[1] * w.strides[0] - w.pads_begin[0]);
   const auto left = static_cast<float>(position % w.output[1] * w.strides[1] - w.pads_begin[1]);
   const int64_t base = image * d.source[1] * d.source[2] * d.channels();
+  taps.expect(4 * d.taps() * d.offset_groups);
   for (int64_t tap = 0; tap < d.taps(); ++tap) {
     const auto down = static_cast<float>(tap / w.kernel[1] * w.dilations[0]);
     const auto across = static_cast<float>(tap % w.kernel[1] * w.dilations[1]);

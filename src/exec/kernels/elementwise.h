@@ -23,16 +23,32 @@ Result<Kernel> prepare_where(Prepare& p);
 Result<Kernel> prepare_cast(Prepare& p);
 Result<Kernel> prepare_cast_like(Prepare& p);
 
+/// y[i] = f(a[i], b[i]); a step of 0 repeats an operand.
+template <typename T, typename U, typename R, typename F>
+void binary_row(const T* a, const U* b, R* y, int64_t n, int64_t a_step, int64_t b_step, const F& f) {
+  if (a_step == 1 && b_step == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+  } else if (a_step == 1) {
+    const U right = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], right);
+  } else if (b_step == 1) {
+    const T left = *a;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(left, b[i]);
+  } else {
+    std::fill_n(y, n, f(*a, *b));
+  }
+}
+
 /// y = f(a, b) over a planned walk, for any types.
 template <typename T, typename U, typename R, typename F>
 void binary_run(const BroadcastPlan& plan, const T* a, const U* b, R* y, const F& f) {
   for_broadcast(plan, [&](const BroadcastBlock& block) {
     for (int64_t r = 0; r < block.rows; ++r) {
-      const T* left = a + block.at[0] + r * plan.steps[0].row;
-      const U* right = b + block.at[1] + r * plan.steps[1].row;
-      R* out = y + block.out + r * block.columns;
-      const int64_t left_step = plan.steps[0].column, right_step = plan.steps[1].column;
-      for (int64_t c = 0; c < block.columns; ++c) out[c] = f(left[c * left_step], right[c * right_step]);
+      binary_row(a + block.at[0] + r * plan.steps[0].row, b + block.at[1] + r * plan.steps[1].row,
+                 y + block.out + r * block.columns, block.columns, plan.steps[0].column, plan.steps[1].column, f);
     }
   });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exec/kernels/elementwise_loops.h"
 
+#include <algorithm>
+
 namespace quarkq::exec::QQ_ISA {
 namespace {
 
@@ -62,5 +64,38 @@ void binary_loop(Binary op, const BinaryBlock& block) {
       });
   }
 }
+
+template <typename T>
+void select_row(const uint8_t* condition, const T* a, const T* b, T* y, int64_t n, SelectSteps steps) {
+  if (steps.condition == 0) {
+    const T* const from = *condition != 0 ? a : b;
+    const int64_t step = *condition != 0 ? steps.a : steps.b;
+    step == 0 ? std::fill_n(y, n, *from) : std::copy_n(from, n, y);
+    return;
+  }
+  const T left = *a, right = *b;
+  if (steps.a == 0 && steps.b == 0) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = condition[i] != 0 ? left : right;
+  } else if (steps.a == 0) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = condition[i] != 0 ? left : b[i];
+  } else if (steps.b == 0) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = condition[i] != 0 ? a[i] : right;
+  } else {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      const T from_a = a[i], from_b = b[i];  // both are read, so that no branch is left
+      y[i] = condition[i] != 0 ? from_a : from_b;
+    }
+  }
+}
+
+#define QQ_SELECT(T) template void select_row(const uint8_t*, const T*, const T*, T*, int64_t, SelectSteps);
+QQ_SELECT(uint8_t)
+QQ_SELECT(uint16_t)
+QQ_SELECT(uint32_t)
+QQ_SELECT(uint64_t)
 
 }  // namespace quarkq::exec::QQ_ISA

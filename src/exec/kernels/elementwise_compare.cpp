@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Comparisons, logic and selection over broadcast inputs.
 #include "exec/kernels/elementwise.h"
+#include "exec/kernels/elementwise_loops.h"
 
 namespace quarkq::exec {
 namespace {
@@ -51,10 +52,9 @@ Kernel where_kernel(const BroadcastPlan& plan) {
         const uint8_t* condition = run.in<uint8_t>(0) + block.at[0] + r * plan.steps[0].row;
         const Unit* a = run.in<Unit>(1) + block.at[1] + r * plan.steps[1].row;
         const Unit* b = run.in<Unit>(2) + block.at[2] + r * plan.steps[2].row;
-        Unit* y = run.out<Unit>(0) + block.out + r * block.columns;
-        for (int64_t c = 0; c < block.columns; ++c) {
-          y[c] = condition[c * plan.steps[0].column] != 0 ? a[c * plan.steps[1].column] : b[c * plan.steps[2].column];
-        }
+        QQ_DISPATCH(exec, select_row<Unit>)
+        (condition, a, b, run.out<Unit>(0) + block.out + r * block.columns, block.columns,
+         SelectSteps{plan.steps[0].column, plan.steps[1].column, plan.steps[2].column});
       }
     });
     return Status();

@@ -20,8 +20,16 @@ struct BinaryBlock {
   RowSteps a_steps, b_steps;
 };
 
+/// Steps of the operands of a selection: 0 repeats one, 1 walks it.
+struct SelectSteps {
+  int64_t condition, a, b;
+};
+
 QQ_DECLARE_ISA(
     /// y[r, c] = op(a[r, c], b[r, c]). y may be a or b where that one is not broadcast.
-    void binary_loop(Binary op, const BinaryBlock& block);)
+    void binary_loop(Binary op, const BinaryBlock& block);
+    /// y[i] = condition[i] != 0 ? a[i] : b[i]. T: unsigned integers of 8 to 64 bits.
+    template <typename T>
+    void select_row(const uint8_t* condition, const T* a, const T* b, T* y, int64_t n, SelectSteps steps);)
 
 }  // namespace quarkq::exec

@@ -20,14 +20,16 @@ struct GridSample {
   bool align_corners = false;
   ir::Shape spatial;  ///< of the input
   int64_t channels = 0, images = 0;
-  int64_t positions = 0;  ///< of one output image
+  int64_t positions = 0;                   ///< of one output image
+  std::array<int64_t, kMostAxes> steps{};  ///< elements between neighbours, the last axes of the image at the end
 };
 
-/// Input indices of one axis with their weights; index -1 is outside and reads as zero.
+/// Input indices of one axis with their weights; index -1 is outside and reads as zero. An axis that the image does not
+/// have is one index.
 struct AxisSamples {
-  int count = 0;
+  size_t count = 1;
   std::array<int64_t, 4> index{};
-  std::array<float, 4> weight{};
+  std::array<float, 4> weight{1.0f};
 };
 
 /// Folds x into [low, high] like a ray between two mirrors.
@@ -65,9 +67,7 @@ int64_t padded_index(const GridSample& g, int64_t index, int64_t length) {
 AxisSamples sample_axis(const GridSample& g, float place, int64_t length) {
   AxisSamples s;
   if (g.sampling == Sampling::kNearest) {
-    s.count = 1;
     s.index[0] = padded_index(g, static_cast<int64_t>(std::nearbyint(place)), length);
-    s.weight[0] = 1;
     return s;
   }
   const float down = std::floor(place), r = place - down;
@@ -83,27 +83,25 @@ AxisSamples sample_axis(const GridSample& g, float place, int64_t length) {
     s.weight = {((a * far - 5 * a) * far + 8 * a) * far - 4 * a, ((a + 2) * r - (a + 3)) * r * r + 1,
                 ((a + 2) * t - (a + 3)) * t * t + 1, ((a * far_t - 5 * a) * far_t + 8 * a) * far_t - 4 * a};
   }
-  for (int k = 0; k < s.count; ++k) s.index[static_cast<size_t>(k)] = padded_index(g, first + k, length);
+  for (size_t k = 0; k < s.count; ++k) s.index[k] = padded_index(g, first + static_cast<int64_t>(k), length);
   return s;
 }
 
-/// Adds all products of the axes' samples, first axis slowest.
-void add_products(const GridSample& g, const std::array<AxisSamples, kMostAxes>& axes, int64_t base, RowTaps& taps) {
-  const size_t rank = g.spatial.size();
-  std::array<size_t, kMostAxes> at{};
-  while (true) {
-    int64_t offset = 0;
-    float weight = 1;
-    bool inside = true;
-    for (size_t d = 0; d < rank; ++d) {
-      inside = inside && axes[d].index[at[d]] >= 0;
-      offset = offset * g.spatial[d] + axes[d].index[at[d]];
-      weight *= axes[d].weight[at[d]];
+/// Adds all products of the samples of three axes, first axis slowest; `steps`: elements between indices of each.
+void add_products(const std::array<AxisSamples, kMostAxes>& axes, const std::array<int64_t, kMostAxes>& steps,
+                  int64_t base, RowTaps& taps) {
+  const auto& [planes, rows, columns] = axes;
+  for (size_t i = 0; i < planes.count; ++i) {
+    if (planes.index[i] < 0) continue;
+    const int64_t plane = base + planes.index[i] * steps[0];
+    for (size_t j = 0; j < rows.count; ++j) {
+      if (rows.index[j] < 0) continue;
+      const int64_t row = plane + rows.index[j] * steps[1];
+      const float weight = planes.weight[i] * rows.weight[j];
+      for (size_t k = 0; k < columns.count; ++k) {
+        if (columns.index[k] >= 0) taps.add(row + columns.index[k] * steps[2], weight * columns.weight[k]);
+      }
     }
-    if (inside) taps.add(base + offset * g.channels, weight);
-    size_t d = rank;
-    while (d > 0 && ++at[d - 1] == static_cast<size_t>(axes[d - 1].count)) at[--d] = 0;
-    if (d == 0) return;
   }
 }
 
@@ -126,9 +124,10 @@ void add_position(const GridSample& g, const float* grid, int64_t base, RowTaps&
     } else if (moves && g.padding == Padding::kReflection) {
       place[d] = reflect(place[d], lowest_place(g), highest_place(g, length));
     }
-    axes[d] = sample_axis(g, place[d], length);
+    axes[kMostAxes - rank + d] = sample_axis(g, place[d], length);
   }
-  add_products(g, axes, base, taps);
+  taps.expect(64);  // four of each of three axes
+  add_products(axes, g.steps, base, taps);
   taps.end_row();
 }
 
@@ -187,6 +186,8 @@ Result<Kernel> prepare_grid_sample(Prepare& p) {
   g.images = x.dims.front();
   g.channels = x.dims.back();
   g.spatial.assign(x.dims.begin() + 1, x.dims.end() - 1);
+  int64_t step = g.channels;
+  for (size_t d = g.spatial.size(), k = kMostAxes; d-- > 0; step *= g.spatial[d]) g.steps[--k] = step;
   if (p.in(1).rank() != x.rank() || grid.front() != g.images || grid.back() != x.rank() - 2) {
     return p.corrupt("grid ", shape_text(grid), " does not fit the input ", shape_text(logical_dims(x.dims, x.layout)));
   }

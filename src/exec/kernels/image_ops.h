@@ -20,23 +20,33 @@ Result<Kernel> prepare_deform_conv(Prepare& p);
 Result<Kernel> prepare_col2im(Prepare& p);
 
 /// The inputs of a run of output rows, collected one after the other; memory is kept between runs.
-struct RowTaps {
-  std::vector<int64_t> begin = {0}, offsets;
-  std::vector<float> weights;
-
+class RowTaps {
+ public:
   void clear() {
-    begin.assign(1, 0);
-    offsets.clear();
-    weights.clear();
+    begin_.assign(1, 0);
+    count_ = 0;
   }
+  /// Makes room for `most` calls of add().
+  void expect(int64_t most) {
+    const size_t needed = count_ + static_cast<size_t>(most);
+    if (needed <= offsets_.size()) return;
+    offsets_.resize(2 * needed);
+    weights_.resize(2 * needed);
+  }
+  /// REQUIRES: expect() made room.
   void add(int64_t offset, float weight) {
-    offsets.push_back(offset);
-    weights.push_back(weight);
+    offsets_[count_] = offset;
+    weights_[count_++] = weight;
   }
-  void end_row() { begin.push_back(static_cast<int64_t>(offsets.size())); }
+  void end_row() { begin_.push_back(static_cast<int64_t>(count_)); }
   RowSums sums(int64_t channels, int64_t stride) const {
-    return {begin.data(), offsets.data(), weights.data(), nullptr, channels, stride};
+    return {begin_.data(), offsets_.data(), weights_.data(), nullptr, channels, stride};
   }
+
+ private:
+  std::vector<int64_t> begin_ = {0}, offsets_;
+  std::vector<float> weights_;
+  size_t count_ = 0;
 };
 
 /// Fails unless input 0 is a real image of `low` to `high` dimensions (channels-last) with elements.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "exec/kernels/simd_vector.h"
+
 namespace quarkq::exec::simd {
 namespace {
 
@@ -15,42 +17,49 @@ constexpr int64_t kLaneBlock = 2048;  ///< elements summed in float
 constexpr int64_t kColumnBlock = 64;  ///< columns kept in registers or first-level cache
 constexpr int64_t kRowBlock = 128;    ///< rows summed in float
 
-/// Sum of f(x[i]) over i < n.
+constexpr int64_t kParts = kLanes / kVectorFloats;  ///< vectors that hold the lanes
+
+/// Sum of f(x[i]) over i < n. `f` takes and gives vectors.
 template <typename F>
 double lane_sum(const float* x, int64_t n, F f) {
   double total = 0;
   for (int64_t begin = 0; begin < n; begin += kLaneBlock) {
     const int64_t end = std::min(n, begin + kLaneBlock);
-    float lanes[kLanes] = {};
+    Vector sums[kParts] = {};
     int64_t i = begin;
     for (; i + kLanes <= end; i += kLanes) {
-#pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) lanes[l] += f(x[i + l]);
+      for (int64_t p = 0; p < kParts; ++p) sums[p] += f(load(x + i + p * kVectorFloats));
     }
-    for (int64_t l = 0; i + l < end; ++l) lanes[l] += f(x[i + l]);
-    for (int64_t width = kLanes / 2; width > 0; width /= 2) {
-      for (int64_t l = 0; l < width; ++l) lanes[l] += lanes[l + width];
+    for (int64_t p = 0; i < end; ++p, i += kVectorFloats) {
+      const int64_t left = std::min(kVectorFloats, end - i);
+      sums[p] += keep_first(f(load_first(x + i, left)), left);
     }
-    total += static_cast<double>(lanes[0]);
+    for (int64_t width = kParts / 2; width > 0; width /= 2) {
+      for (int64_t p = 0; p < width; ++p) sums[p] += sums[p + width];
+    }
+    total += static_cast<double>(join(sums[0], [](auto a, auto b) { return a + b; }));
   }
   return total;
 }
 
-/// Joins all x[i] by f, which is associative and commutative up to rounding. REQUIRES: n > 0.
+/// Joins all x[i] by f, which is associative and commutative and joins a value with itself to that value. `f` takes and
+/// gives floats or vectors. REQUIRES: n > 0.
 template <typename F>
 float lane_fold(const float* x, int64_t n, F f) {
-  float lanes[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) lanes[l] = x[std::min(l, n - 1)];
-  int64_t i = kLanes;
-  for (; i + kLanes <= n; i += kLanes) {
-#pragma omp simd
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] = f(lanes[l], x[i + l]);
+  if (n < kVectorFloats) {
+    float folded = x[0];
+    for (int64_t i = 1; i < n; ++i) folded = f(folded, x[i]);
+    return folded;
   }
-  for (int64_t l = 0; i + l < n; ++l) lanes[l] = f(lanes[l], x[i + l]);
-  const int64_t used = std::min(n, kLanes);
-  float result = lanes[0];
-  for (int64_t l = 1; l < used; ++l) result = f(result, lanes[l]);
-  return result;
+  Vector folded[4];  // several chains at once: f takes longer than loading what it takes
+  for (Vector& lanes : folded) lanes = load(x);
+  int64_t i = kVectorFloats;
+  for (; i + 4 * kVectorFloats <= n; i += 4 * kVectorFloats) {
+    for (int64_t k = 0; k < 4; ++k) folded[k] = f(folded[k], load(x + i + k * kVectorFloats));
+  }
+  for (; i + kVectorFloats <= n; i += kVectorFloats) folded[0] = f(folded[0], load(x + i));
+  folded[1] = f(folded[1], load(x + n - kVectorFloats));
+  return join(f(f(folded[0], folded[1]), f(folded[2], folded[3])), f);
 }
 
 /// totals[c] = sum over rows of f(x[r * stride + c], c) for c < columns <= kColumnBlock.
@@ -69,7 +78,6 @@ void column_sums(const float* x, int64_t rows, int64_t stride, int64_t columns, 
   }
 }
 
-/// The larger; NaN when one is NaN.
 inline float larger(float a, float b) {
   const float y = a > b ? a : b;
   return a != a ? a : y;
@@ -78,6 +86,20 @@ inline float smaller(float a, float b) {
   const float y = a < b ? a : b;
   return a != a ? a : y;
 }
+
+/// For floats and for vectors.
+struct Larger {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return larger(a, b);
+  }
+};
+struct Smaller {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return smaller(a, b);
+  }
+};
 
 }  // namespace
 }  // namespace quarkq::exec::simd

@@ -14,6 +14,22 @@ Moments make_moments(double mean, double square_sum, int64_t n, float epsilon) {
   return {static_cast<float>(mean), static_cast<float>(1.0 / std::sqrt(variance + static_cast<double>(epsilon)))};
 }
 
+/// y = exp(x - largest), always by whole vectors: row lengths are rarely even.
+void exp_below(const float* x, float* y, int64_t n, float largest) {
+  constexpr int64_t kBlock = simd::kVectorFloats;
+  const auto block = [largest](const float* from, float* to) {
+#pragma omp simd
+    for (int64_t l = 0; l < kBlock; ++l) to[l] = simd::exp(from[l] - largest);
+  };
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) block(x + i, y + i);
+  if (i == n) return;
+  float rest[kBlock];
+  simd::store(rest, simd::load_first(x + i, n - i));
+  block(rest, rest);
+  simd::store_first(y + i, simd::load(rest), n - i);
+}
+
 }  // namespace
 
 void affine_row(const float* x, float* y, int64_t n, float a, float b) {
@@ -29,9 +45,9 @@ void affine_columns(const float* x, float* y, int64_t rows, int64_t columns, con
 }
 
 Moments row_moments(const float* x, int64_t n, float epsilon) {
-  const double mean = simd::lane_sum(x, n, [](float v) { return v; }) / static_cast<double>(n);
+  const double mean = simd::lane_sum(x, n, [](simd::Vector v) { return v; }) / static_cast<double>(n);
   const auto center = static_cast<float>(mean);
-  const double squares = simd::lane_sum(x, n, [center](float v) { return (v - center) * (v - center); });
+  const double squares = simd::lane_sum(x, n, [center](simd::Vector v) { return (v - center) * (v - center); });
   return make_moments(mean, squares, n, epsilon);
 }
 
@@ -62,7 +78,7 @@ Moments layer_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm)
 }
 
 float rms_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm) {
-  const double squares = simd::lane_sum(x, n, [](float v) { return v * v; });
+  const double squares = simd::lane_sum(x, n, [](simd::Vector v) { return v * v; });
   const auto inverse =
       static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(norm.epsilon)));
   const float* scale = norm.scale;
@@ -78,19 +94,18 @@ void column_totals(const float* x, int64_t rows, int64_t stride, int64_t columns
 }
 
 void softmax_row(const float* x, float* y, int64_t n, bool log) {
-  const float largest = simd::lane_fold(x, n, simd::larger);
+  const float largest = simd::lane_fold(x, n, simd::Larger());
+  exp_below(x, y, n, largest);
+  const double sum = simd::lane_sum(y, n, [](simd::Vector v) { return v; });
   if (log) {
-    const double sum = simd::lane_sum(x, n, [largest](float v) { return simd::exp(v - largest); });
     const auto shift = static_cast<float>(std::log(sum));
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - largest) - shift;
     return;
   }
+  const auto factor = static_cast<float>(1.0 / sum);
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] = simd::exp(x[i] - largest);
-  const auto sum = static_cast<float>(simd::lane_sum(y, n, [](float v) { return v; }));
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] = y[i] / sum;
+  for (int64_t i = 0; i < n; ++i) y[i] = y[i] * factor;
 }
 
 void softmax_columns(const float* x, float* y, int64_t rows, int64_t stride, int64_t columns, bool log) {

@@ -8,7 +8,6 @@
 
 #include "exec/kernels/families.h"
 #include "exec/kernels/float_bridge.h"
-#include "exec/kernels/image_layout.h"
 #include "exec/kernels/pool_loops.h"
 
 namespace quarkq::exec {
@@ -120,7 +119,7 @@ Result<Kernel> prepare_pool(Prepare& p, PoolPlan plan) {
   p.out(0, p.in(0).type, stored, Layout::kChannelsLast);
   if (plan.kind == PoolKind::kMax) p.out(1, ElementType::kInt64, stored, Layout::kChannelsLast);
   QQ_TRY(Kernel kernel, choose_kernel(p, plan));
-  return on_images(p, std::move(kernel));
+  return kernel;
 }
 
 Result<Kernel> prepare_max_pool(Prepare& p) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The global pools: one row of channels from each image.
 #include "exec/kernels/float_bridge.h"
-#include "exec/kernels/image_layout.h"
 #include "exec/kernels/pool.h"
 #include "exec/kernels/pool_loops.h"
 
@@ -54,9 +53,9 @@ Result<Kernel> prepare_global(Prepare& p, GlobalKind kind, double power) {
   out[0] = dims[0];
   out[1] = dims[1];
   p.out(0, type, stored_dims(out, Layout::kChannelsLast), Layout::kChannelsLast);
-  if (type == ElementType::kDouble) return on_images(p, global_kernel<double>(kind, power, dims[0], rows, dims[1]));
+  if (type == ElementType::kDouble) return global_kernel<double>(kind, power, dims[0], rows, dims[1]);
   QQ_TRY(Kernel kernel, bridged(p, global_kernel<float>(kind, power, dims[0], rows, dims[1])));
-  return on_images(p, std::move(kernel));
+  return kernel;
 }
 
 }  // namespace

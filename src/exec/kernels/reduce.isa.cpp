@@ -26,19 +26,19 @@ void fold_columns(const float* x, int64_t rows, int64_t stride, int64_t columns,
 
 double reduce_row(Reduce op, const float* x, int64_t n) {
   switch (op) {
-    case Reduce::kMax: return static_cast<double>(simd::lane_fold(x, n, simd::larger));
-    case Reduce::kMin: return static_cast<double>(simd::lane_fold(x, n, simd::smaller));
-    case Reduce::kL1: return simd::lane_sum(x, n, [](float v) { return std::fabs(v); });
+    case Reduce::kMax: return static_cast<double>(simd::lane_fold(x, n, simd::Larger()));
+    case Reduce::kMin: return static_cast<double>(simd::lane_fold(x, n, simd::Smaller()));
+    case Reduce::kL1: return simd::lane_sum(x, n, [](simd::Vector v) { return v < 0.0f ? -v : v; });
     case Reduce::kL2:
-    case Reduce::kSumSquare: return simd::lane_sum(x, n, [](float v) { return v * v; });
-    default: return simd::lane_sum(x, n, [](float v) { return v; });
+    case Reduce::kSumSquare: return simd::lane_sum(x, n, [](simd::Vector v) { return v * v; });
+    default: return simd::lane_sum(x, n, [](simd::Vector v) { return v; });
   }
 }
 
 void reduce_columns(Reduce op, const float* x, int64_t rows, int64_t stride, int64_t columns, double* totals) {
   switch (op) {
-    case Reduce::kMax: return fold_columns(x, rows, stride, columns, totals, simd::larger);
-    case Reduce::kMin: return fold_columns(x, rows, stride, columns, totals, simd::smaller);
+    case Reduce::kMax: return fold_columns(x, rows, stride, columns, totals, simd::Larger());
+    case Reduce::kMin: return fold_columns(x, rows, stride, columns, totals, simd::Smaller());
     case Reduce::kL1:
       return simd::column_sums(x, rows, stride, columns, totals, [](float v, int64_t) { return std::fabs(v); });
     case Reduce::kL2:

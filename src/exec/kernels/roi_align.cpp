@@ -57,6 +57,7 @@ bool between(float place, int64_t length, Between& b) {
 }
 
 void add_bin(const RoiAlign& r, const Region& region, int64_t ph, int64_t pw, int64_t base, RowTaps& taps) {
+  taps.expect(4 * region.rows * region.columns);
   for (int64_t iy = 0; iy < region.rows; ++iy) {
     const float y = region.top + static_cast<float>(ph) * region.bin_height +
                     (static_cast<float>(iy) + 0.5f) * region.bin_height / static_cast<float>(region.rows);

@@ -3,6 +3,7 @@
 
 #include "exec/kernels/strided_copy.h"
 #include "exec/kernels/support.h"
+#include "exec/transpose.h"
 
 namespace quarkq::exec {
 namespace {
@@ -30,6 +31,12 @@ RowPosition row_position(const CopyPlan& plan, size_t skip, int64_t row, const s
 
 template <typename Unit>
 void copy_row_as(const std::byte* from, std::byte* to, int64_t n, int64_t from_step, int64_t to_step) {
+  if (from_step == 0 && to_step == static_cast<int64_t>(sizeof(Unit))) {  // Expand
+    Unit unit;
+    std::memcpy(&unit, from, sizeof(Unit));
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<int64_t>(sizeof(Unit)), &unit, sizeof(Unit));
+    return;
+  }
   for (int64_t i = 0; i < n; ++i) {
     Unit unit;
     std::memcpy(&unit, from + i * from_step, sizeof(Unit));
@@ -59,6 +66,13 @@ void transpose_block(const CopyPlan& plan, size_t across, RowPosition at, int64_
   const int64_t rows = plan.dims[across];
   const int64_t row_from = plan.from_strides[across], row_to = plan.to_strides[across];
   const int64_t column_from = plan.from_strides.back(), column_to = plan.to_strides.back();
+  const auto size = static_cast<int64_t>(sizeof(Unit));
+  if (size == 4 && row_from == 4 && column_to == 4 && column_from % 4 == 0 && row_to % 4 == 0 && column_from > 0) {
+    QQ_DISPATCH(exec, transpose_4)
+    (reinterpret_cast<const uint32_t*>(at.from + begin * column_from), column_from / 4,
+     reinterpret_cast<uint32_t*>(at.to + begin * column_to), row_to / 4, end - begin, rows);
+    return;
+  }
   for (int64_t c0 = begin; c0 < end; c0 += kTile) {
     const int64_t columns = std::min(kTile, end - c0);
     for (int64_t r = 0; r < rows; ++r) {

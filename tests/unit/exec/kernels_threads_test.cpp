@@ -41,6 +41,19 @@ std::vector<Call> large_calls() {
       {{"Resize", "", 13, {attribute("mode", std::string("linear"))}}, {x, ir::Tensor(), floats({4}, {1, 1, 2, 2})}},
       {{"Resize", "", 13}, {x, ir::Tensor(), floats({4}, {1, 1, 2, 2})}},
       {{"QuantizeLinear", "", 13}, {x, floats({}, {0.03f})}},
+      {{"Resize", "", 18, {attribute("mode", std::string("cubic")), attribute("antialias", int64_t{1})}},
+       {x, ir::Tensor(), floats({4}, {1, 1, 0.6f, 0.7f})}},
+      {{"GroupNormalization", "", 21, {attribute("num_groups", int64_t{10})}}, {x, vector, vector}},
+      {{"RMSNormalization", "", 23}, {x, random_floats({67})}},
+      {{"GridSample", "", 20}, {x, random_floats({1, 50, 40, 2}, -1.1f, 1.1f, 4)}},
+      {{"RoiAlign", "", 16, {attribute("output_height", int64_t{7}), attribute("output_width", int64_t{7})}},
+       {x, random_floats({9, 4}, 0, 60, 5), ints(std::vector<int64_t>(9, 0))}},
+      {{"DeformConv", "", 19}, {x, random_floats({8, 70, 3, 3}, -1, 1, 6), random_floats({1, 18, 59, 65}, -2, 2, 7)}},
+      {{"Einsum", "", 12, {attribute("equation", std::string("bchw,bcij->bhwij"))}},
+       {random_floats({1, 70, 30, 20}), random_floats({1, 70, 20, 10}, -1, 1, 8)}},
+      {{"Einsum", "", 12, {attribute("equation", std::string("bchw->c"))}}, {x}},
+      {{"DFT", "", 20}, {random_floats({90, 700, 1})}},
+      {{"FastGelu", "com.microsoft", 1}, {x, random_floats({67})}},
   };
 }
 
