@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "exec/backend_onednn.h"
 
+#include <omp.h>
+
 #include <dnnl.hpp>
 #include <limits>
+#include <optional>
 #include <string>
+
+#include "base/check.h"
 
 namespace quarkq::exec {
 namespace {
@@ -104,9 +109,15 @@ dnnl::memory::dims dense_dilations(const ConvProblem& p) {
   return dilations;
 }
 
+/// Which layouts a primitive computes in: ours, or those it likes best.
+enum class Layouts { kChannelsLast, kFree };
+
 template <typename Forward>
-typename Forward::primitive_desc describe(const ConvProblem& p, dnnl::algorithm algorithm, const Desc& weights) {
-  const Desc source = channels_last(p.source), result = channels_last(p.result);
+typename Forward::primitive_desc describe(const ConvProblem& p, dnnl::algorithm algorithm, Layouts layouts) {
+  const Desc ours_in = channels_last(p.source), ours_out = channels_last(p.result);
+  const Desc weights = any_layout(given_weights(p));
+  const Desc source = layouts == Layouts::kFree ? any_layout(ours_in) : ours_in;
+  const Desc result = layouts == Layouts::kFree ? any_layout(ours_out) : ours_out;
   const Desc bias({p.result[1]}, kF32, dnnl::memory::format_tag::x);
   const dnnl::primitive_attr attr = attributes(p, result);
   const auto kind = dnnl::prop_kind::forward_inference;
@@ -124,79 +135,162 @@ typename Forward::primitive_desc describe(const ConvProblem& p, dnnl::algorithm 
 #endif
 }
 
+/// Sums of the gemm form depend on the number of threads it was made for and runs with.
+bool is_gemm(const std::string& implementation) { return implementation.find("gemm") != std::string::npos; }
+bool is_reference(const std::string& implementation) { return implementation.starts_with("ref"); }
+
+/// One thread as long as it lives.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+/// A choice among oneDNN's forms of one convolution.
+template <typename Forward>
+struct Choice {
+  std::optional<typename Forward::primitive_desc> description;  ///< nothing: not with these post-ops
+  bool one_thread = false;
+};
+
+/// The jit forms are fast and give the same bits for any number of threads. Where there is none for channels-last
+/// (AVX2: few channels, wide padding; SSE4.1: most), there often is one for its own layouts; the last resort is gemm on
+/// one thread. With post-ops only the first will do: the executor runs followers as well.
+template <typename Forward>
+Choice<Forward> choose(const ConvProblem& p, dnnl::algorithm algorithm) {
+  const auto first = describe<Forward>(p, algorithm, Layouts::kChannelsLast);
+  const std::string implementation = first.impl_info_str();
+  if (!is_gemm(implementation) && !is_reference(implementation)) return {first, false};
+  if (!p.post_ops.empty()) return {};
+  const auto free = describe<Forward>(p, algorithm, Layouts::kFree);
+  const std::string own = free.impl_info_str();
+  if (!is_gemm(own) && !is_reference(own)) return {free, false};
+  const OneThread guard;
+  return {describe<Forward>(p, algorithm, Layouts::kChannelsLast), is_gemm(implementation)};
+}
+
+/// Source or result: where the caller has it, and where the primitive wants it when that is another layout.
+struct Side {
+  dnnl::memory ours, inner;
+  dnnl::reorder reorder;
+  size_t offset = 0;  ///< of `inner` in scratch
+  bool converts() const { return static_cast<bool>(inner); }
+  dnnl_memory_t argument() const { return converts() ? inner.get() : ours.get(); }
+};
+
 class OneDnnConvolution : public Convolution {
  public:
   template <typename Forward>
   static std::shared_ptr<Convolution> build(const ConvProblem& p, dnnl::algorithm algorithm, const float* weights) {
-    const Desc given = given_weights(p);
-    const auto described = describe<Forward>(p, algorithm, any_layout(given));
-    const std::string implementation = described.impl_info_str();
-    // The reference form is correct and slow; with post-ops the executor does better by itself.
-    if (!p.post_ops.empty() && implementation.starts_with("ref")) return nullptr;
+    const Choice<Forward> choice = choose<Forward>(p, algorithm);
+    if (!choice.description) return nullptr;
+    const auto& described = *choice.description;
     auto made = std::shared_ptr<OneDnnConvolution>(new OneDnnConvolution);
-    made->primitive_ = Forward(described);
-    made->source_ = placeholder(described.src_desc());
+    made->one_thread_ = choice.one_thread;
+    {
+      std::optional<OneThread> guard;
+      if (choice.one_thread) guard.emplace();
+      made->primitive_ = Forward(described);
+    }
+    const Desc given = given_weights(p);
     made->given_ = placeholder(given);
-    made->result_ = placeholder(described.dst_desc());
     made->scratchpad_ = placeholder(described.scratchpad_desc());
+    made->reserve(described.scratchpad_desc().get_size());
+    made->add_side(made->source_, channels_last(p.source), described.src_desc());
+    made->add_side(made->result_, channels_last(p.result), described.dst_desc());
+    if (made->source_.converts()) made->source_.reorder = dnnl::reorder(made->source_.ours, made->source_.inner);
+    if (made->result_.converts()) made->result_.reorder = dnnl::reorder(made->result_.inner, made->result_.ours);
     made->packs_each_call_ = weights == nullptr;
-    made->pad_ = (described.scratchpad_desc().get_size() + 63) / 64 * 64;
-    made->packed_bytes_ = described.weights_desc().get_size();
     made->packed_ =
         weights == nullptr ? placeholder(described.weights_desc()) : dnnl::memory(described.weights_desc(), engine());
+    if (weights == nullptr) made->packed_offset_ = made->reserve(described.weights_desc().get_size());
     made->pack_ = dnnl::reorder(made->given_, made->packed_);
     if (weights != nullptr) made->pack(weights);
     made->bind(p);
     return made;
   }
 
-  size_t scratch_bytes() const override { return pad_ + (packs_each_call_ ? packed_bytes_ : 0); }
+  size_t scratch_bytes() const override { return scratch_bytes_; }
 
-  void run(const float* source, const float* weights, const float* bias, const std::vector<const float*>& added,
+  void run(const float* source, const float* weights, const float* bias, std::span<const float* const> added,
            float* result, std::byte* scratch) override {
     if (packs_each_call_) {
-      packed_.set_data_handle(scratch + pad_);
+      packed_.set_data_handle(scratch + packed_offset_);
       pack(weights);
     }
-    source_.set_data_handle(const_cast<float*>(source));
-    result_.set_data_handle(result);
+    source_.ours.set_data_handle(const_cast<float*>(source));
+    result_.ours.set_data_handle(result);
     scratchpad_.set_data_handle(scratch);
     if (bias_) bias_.set_data_handle(const_cast<float*>(bias));
     for (size_t i = 0; i < added_.size(); ++i) added_[i].set_data_handle(const_cast<float*>(added[i]));
-    primitive_.execute(stream(), arguments_);
+    if (result_.converts()) result_.inner.set_data_handle(scratch + result_.offset);
+    if (source_.converts()) {
+      source_.inner.set_data_handle(scratch + source_.offset);
+      source_.reorder.execute(stream(), source_.ours, source_.inner);
+    }
+    execute();
+    if (result_.converts()) result_.reorder.execute(stream(), result_.inner, result_.ours);
   }
 
  private:
+  /// Room in scratch; returns where it begins.
+  size_t reserve(size_t bytes) {
+    const size_t offset = scratch_bytes_;
+    scratch_bytes_ += (bytes + 63) / 64 * 64;
+    return offset;
+  }
+
+  void add_side(Side& side, const Desc& ours, const Desc& wanted) {
+    side.ours = placeholder(ours);
+    if (ours == wanted) return;
+    side.inner = placeholder(wanted);
+    side.offset = reserve(wanted.get_size());
+  }
+
   void pack(const float* weights) {
     given_.set_data_handle(const_cast<float*>(weights));
     pack_.execute(stream(), given_, packed_);
     stream().wait();
   }
 
+  void execute() {
+    std::optional<OneThread> guard;
+    if (one_thread_) guard.emplace();
+    // The C++ interface makes a new argument list in every call.
+    const auto count = static_cast<int>(arguments_.size());
+    QQ_CHECK(dnnl_primitive_execute(primitive_.get(), stream().get(), count, arguments_.data()) == dnnl_success);
+  }
+
   /// Memory objects are handles: the table below is filled once, run() only moves their pointers.
   void bind(const ConvProblem& p) {
-    arguments_ = {{DNNL_ARG_SRC, source_},
-                  {DNNL_ARG_WEIGHTS, packed_},
-                  {DNNL_ARG_DST, result_},
-                  {DNNL_ARG_SCRATCHPAD, scratchpad_}};
+    arguments_ = {{DNNL_ARG_SRC, source_.argument()},
+                  {DNNL_ARG_WEIGHTS, packed_.get()},
+                  {DNNL_ARG_DST, result_.argument()},
+                  {DNNL_ARG_SCRATCHPAD, scratchpad_.get()}};
     if (p.has_bias) {
       bias_ = placeholder(Desc({p.result[1]}, kF32, dnnl::memory::format_tag::x));
-      arguments_[DNNL_ARG_BIAS] = bias_;
+      arguments_.push_back({DNNL_ARG_BIAS, bias_.get()});
     }
     for (size_t i = 0; i < p.post_ops.size(); ++i) {
       if (p.post_ops[i].kind != PostOp::Kind::kAdd) continue;
       added_.push_back(placeholder(channels_last(p.result)));
-      arguments_[DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1] = added_.back();
+      arguments_.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1, added_.back().get()});
     }
   }
 
   dnnl::primitive primitive_;
   dnnl::reorder pack_;
-  dnnl::memory source_, given_, packed_, bias_, result_, scratchpad_;
+  Side source_, result_;
+  dnnl::memory given_, packed_, bias_, scratchpad_;
   std::vector<dnnl::memory> added_;
-  std::unordered_map<int, dnnl::memory> arguments_;
-  bool packs_each_call_ = false;
-  size_t pad_ = 0, packed_bytes_ = 0;
+  std::vector<dnnl_exec_arg_t> arguments_;
+  bool packs_each_call_ = false, one_thread_ = false;
+  size_t scratch_bytes_ = 0, packed_offset_ = 0;
 };
 
 }  // namespace

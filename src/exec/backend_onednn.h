@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "exec/op_def.h"
@@ -30,7 +31,8 @@ struct ConvProblem {
 /// A convolution made ready. Weights are packed once when they are known, else in every call.
 class Convolution {
  public:
-  /// kUnsupported when oneDNN has no fast form (its reference code is refused when post-ops are asked for).
+  /// kUnsupported when oneDNN cannot make it, or has no fast form with these post-ops. Results do not depend on the
+  /// number of threads.
   /// `weights`: constant data in the order of `problem`, or null when they only come with a call.
   static Result<std::shared_ptr<Convolution>> make(const ConvProblem& problem, const float* weights);
   virtual ~Convolution() = default;
@@ -38,7 +40,7 @@ class Convolution {
   /// Bytes of scratch a call needs.
   virtual size_t scratch_bytes() const = 0;
   /// `weights` is read only when make() got none; `bias` when the problem has one; `added` as kAdd post-ops ask.
-  virtual void run(const float* source, const float* weights, const float* bias, const std::vector<const float*>& added,
+  virtual void run(const float* source, const float* weights, const float* bias, std::span<const float* const> added,
                    float* result, std::byte* scratch) = 0;
 };
 

@@ -123,11 +123,12 @@ void Session::plan_next(const StagePlan& plan, Stage& stage) const {
 }
 
 Status Session::run_program(const StagePlan& plan, Stage& stage, TapSink* sink) {
-  inputs_.clear();
+  inputs_.resize(plan.feeds.size());  // assigned to, not made anew: their dims keep their memory
+  size_t count = 0;
   for (const ir::ValueId feed : plan.feeds) {
-    if (value(feed).is_tensor()) inputs_.push_back(value(feed).tensor);
+    if (value(feed).is_tensor()) inputs_[count++] = value(feed).tensor;
   }
-  return stage.compiled.program.run(inputs_, sink);
+  return stage.compiled.program.run(std::span(inputs_).first(count), sink);
 }
 
 /// What follows the program of the first stage; results end up in values_.
@@ -172,7 +173,7 @@ Result<const std::vector<ir::Tensor>*> Session::run(std::span<const ir::Tensor> 
     return bad_data("the model takes ", plan.feeds.size(), " inputs, ", inputs.size(), " were given");
   }
   tensors_.clear();
-  for (size_t i = 0; i < inputs.size(); ++i) value(plan.feeds[i]) = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i) value(plan.feeds[i]).set(inputs[i]);
   QQ_TRY(Stage* const stage, stage_for(plan, first_));
   QQ_RETURN_IF_ERROR(run_program(plan, *stage, sink));
   if (stage->steps.empty()) return &stage->compiled.program.results();  // the common case: nothing is copied

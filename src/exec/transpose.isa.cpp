@@ -52,7 +52,24 @@ void transpose_line_block(const uint32_t* from, int64_t from_stride, uint32_t* t
     }
   }
   for (int64_t c = 0; c < columns; ++c) {
-    for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r) to[c * to_stride + r] = from[r * from_stride + c];
+    for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r)
+      to[c * to_stride + r] = from[r * from_stride + c];
+  }
+}
+
+/// A few long rows next to each other become the elements of each output row: images of colours.
+template <int kRows>
+void interleave(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t columns) {
+#pragma omp simd
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int r = 0; r < kRows; ++r) to[c * kRows + r] = from[r * from_stride + c];
+  }
+}
+template <int kColumns>
+void separate(const uint32_t* from, uint32_t* to, int64_t to_stride, int64_t rows) {
+#pragma omp simd
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int c = 0; c < kColumns; ++c) to[c * to_stride + r] = from[r * kColumns + c];
   }
 }
 
@@ -60,6 +77,10 @@ void transpose_line_block(const uint32_t* from, int64_t from_stride, uint32_t* t
 
 void transpose_4(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride, int64_t rows,
                  int64_t columns) {
+  if (rows == 3 && to_stride == 3) return interleave<3>(from, from_stride, to, columns);
+  if (rows == 2 && to_stride == 2) return interleave<2>(from, from_stride, to, columns);
+  if (columns == 3 && from_stride == 3) return separate<3>(from, to, to_stride, rows);
+  if (columns == 2 && from_stride == 2) return separate<2>(from, to, to_stride, rows);
   for (int64_t r = 0; r < rows; r += kLine) {
     const int64_t height = rows - r < kLine ? rows - r : kLine;
     for (int64_t c = 0; c < columns; c += kLine) {

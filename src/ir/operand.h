@@ -22,6 +22,13 @@ struct Operand {
     return operand;
   }
 
+  /// As assignment, but keeps the memory of the dims there are.
+  void set(const Tensor& value) {
+    kind = Kind::kTensor;
+    tensor = value;
+    sequence.clear();
+  }
+
   bool is_tensor() const { return kind == Kind::kTensor; }
   bool is_sequence() const { return kind == Kind::kSequence; }
 

@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "onnx_io/arity.h"
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#endif
-#include <onnx/defs/schema.h>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
-
+#include "onnx_io/onnx_headers.h"
 #include "onnx_io/schemas.h"
 
 namespace quarkq::onnx_io {

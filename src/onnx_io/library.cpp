@@ -4,26 +4,7 @@
 #include <algorithm>
 #include <exception>
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#pragma GCC diagnostic ignored "-Wcast-qual"
-#pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
-#endif
-#include <onnx/checker.h>
-#include <onnx/defs/function.h>
-#include <onnx/defs/parser.h>
-#include <onnx/defs/printer.h>
-#include <onnx/inliner/inliner.h>
-#include <onnx/shape_inference/implementation.h>
-#include <onnx/version_converter/convert.h>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
-
+#include "onnx_io/onnx_headers.h"
 #include "onnx_io/schemas.h"
 
 namespace quarkq::onnx_io {

@@ -4,18 +4,9 @@
 #include <climits>
 
 #include "base/file_system.h"
-#include "onnx_io/tensor_proto.h"
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#endif
-#include <onnx/onnx-data.pb.h>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
+#include "onnx_io/onnx_headers.h"
+#include "onnx_io/tensor_proto.h"
 
 namespace quarkq::onnx_io {
 namespace {

@@ -5,18 +5,7 @@
 
 #include <mutex>
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#endif
-#include <onnx/defs/schema.h>
-#include <onnx/defs/shape_inference.h>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
+#include "onnx_io/onnx_headers.h"
 
 namespace quarkq::onnx_io {
 namespace {

@@ -56,11 +56,13 @@ def equals_onnxruntime(name):
     return f"largest difference {worst:.1e} x max|output|"
 
 
-@test(cases=ALL_MODELS)
-def same_bytes_for_any_threads(name):
+@test(cases=[(f"{name}-{isa}", name, isa) for isa in ("native", "avx2") for name in ALL_MODELS])
+def same_bytes_for_any_threads(case):
+    _, name, isa = case
     model, inputs = shared_model(name), shared("golden", "inputs", name, "eval")
     with temp_folder() as folder:
-        one, two = os.path.join(folder, "one"), os.path.join(folder, "two")
-        run_model(model, inputs, one, "--threads", 1)
-        run_model(model, inputs, two, "--threads", 2)
-        expect_same_bytes(one, two, "results with 1 and 2 threads")
+        folders = [os.path.join(folder, str(threads)) for threads in (1, 2, 3)]
+        for threads, results in enumerate(folders, start=1):
+            run_model(model, inputs, results, "--threads", threads, "--isa", isa)
+        expect_same_bytes(folders[0], folders[1], "results with 1 and 2 threads")
+        expect_same_bytes(folders[0], folders[2], "results with 1 and 3 threads")

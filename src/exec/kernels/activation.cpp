@@ -61,8 +61,10 @@ Result<Kernel> real_kernel(Prepare& p, const UnaryParams& params) {
 template <typename T, typename U, typename F>
 void map_elements(const T* x, U* y, int64_t n, const F& f) {
   for_elements(n, [&](int64_t begin, int64_t end) {
+    const T* const from = x;  // copies: through references every store of a byte could change them
+    U* const to = y;
 #pragma omp simd
-    for (int64_t i = begin; i < end; ++i) y[i] = static_cast<U>(f(x[i]));
+    for (int64_t i = begin; i < end; ++i) to[i] = static_cast<U>(f(from[i]));
   });
 }
 

@@ -2,6 +2,7 @@
 #include "exec/kernels/activation_loops.h"
 
 #include "exec/kernels/simd_math.h"
+#include "exec/kernels/simd_trig.h"
 
 namespace quarkq::exec::QQ_ISA {
 namespace {
@@ -73,6 +74,23 @@ bool plain_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
   }
 }
 
+/// Sine, cosine or tangent: angles so large that they cannot be reduced in double go through the C library.
+template <typename F>
+void angle_loop(const UnaryParams& p, const float* x, float* y, int64_t n, F f) {
+  constexpr int64_t kBlock = 256;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = begin + kBlock < n ? begin + kBlock : n;
+    int large = 0;
+#pragma omp simd reduction(| : large)
+    for (int64_t i = begin; i < end; ++i) large |= std::fabs(x[i]) > simd::kLargestAngle ? 1 : 0;
+    if (large == 0) {
+      loop(x + begin, y + begin, end - begin, f);
+    } else {
+      for (int64_t i = begin; i < end; ++i) y[i] = static_cast<float>(unary_double(p, static_cast<double>(x[i])));
+    }
+  }
+}
+
 }  // namespace
 
 void unary_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
@@ -92,6 +110,12 @@ void unary_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
     case Unary::kSoftplus: return loop(x, y, n, [](float v) { return simd::softplus(v); });
     case Unary::kMish: return loop(x, y, n, [](float v) { return mish(v); });
     case Unary::kSwish: return loop(x, y, n, [a](float v) { return v * simd::sigmoid(a * v); });
+    case Unary::kSin: return angle_loop(p, x, y, n, [](float v) { return simd::sin(v); });
+    case Unary::kCos: return angle_loop(p, x, y, n, [](float v) { return simd::cos(v); });
+    case Unary::kTan: return angle_loop(p, x, y, n, [](float v) { return simd::tan(v); });
+    case Unary::kAtan: return loop(x, y, n, [](float v) { return simd::atan(v); });
+    case Unary::kAsin: return loop(x, y, n, [](float v) { return simd::asin(v); });
+    case Unary::kAcos: return loop(x, y, n, [](float v) { return simd::acos(v); });
     // Rare and hard to reduce: the C library, in double so that no platform's float version matters.
     default:
       for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(unary_double(p, static_cast<double>(x[i])));

@@ -4,6 +4,9 @@
 #include <array>
 #include <limits>
 
+#include "exec/kernels/cast_loops.h"
+#include "exec/kernels/float_bridge.h"
+
 namespace quarkq::exec {
 namespace {
 
@@ -52,11 +55,25 @@ bool visit_castable(ElementType type, F&& f) {
 
 // ---- arrays ---------------------------------------------------------------------------------------------------------
 
+template <typename T>
+constexpr ElementType kHalfType = std::is_same_v<T, Float16> ? ElementType::kFloat16 : ElementType::kBFloat16;
+
 template <typename From, typename To>
 void cast_array(const std::byte* x, std::byte* y, int64_t n) {
   const auto* from = reinterpret_cast<const From*>(x);
   auto* to = reinterpret_cast<To*>(y);
-  for (int64_t i = 0; i < n; ++i) to[i] = cast_value<To>(from[i]);
+  constexpr bool kFromFloat = std::is_same_v<From, float>;
+  if constexpr (kFromFloat && std::is_integral_v<To> && !std::is_same_v<To, uint32_t> &&
+                !std::is_same_v<To, uint64_t>) {
+    QQ_DISPATCH(exec, integers_from_floats<To>)(from, to, n);
+  } else if constexpr (kFromFloat && kIsHalf<To>) {
+    floats_to_real(kHalfType<To>, from, y, 0, n);
+  } else if constexpr (kIsHalf<From> && std::is_same_v<To, float>) {
+    real_to_floats(kHalfType<From>, x, to, 0, n);
+  } else {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = cast_value<To>(from[i]);
+  }
 }
 
 void round_doubles_to_odd(const std::byte* x, std::byte* y, int64_t n) {

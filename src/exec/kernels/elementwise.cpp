@@ -200,11 +200,14 @@ T power(T base, double exponent) {
   }
 }
 
-template <typename T>
-void square(const T* x, T* y, int64_t n) {
+/// The powers that decomposed normalizations and activations take. True when `exponent` is one of them.
+bool common_power(const float* x, float* y, int64_t n, double exponent) {
+  const bool known = exponent == 2.0 || exponent == 3.0 || exponent == 0.5 || exponent == -0.5 || exponent == -1.0;
+  if (!known) return false;
   for_elements(n, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = power<T>(x[i], 2.0);
+    QQ_DISPATCH(exec, power_loop)(static_cast<float>(exponent), x + begin, y + begin, end - begin);
   });
+  return true;
 }
 
 /// The exponents' type is free, so they are read as doubles first.
@@ -226,12 +229,10 @@ Result<Kernel> prepare_pow(Prepare& p) {
       kernel = [plan, count, read, outputs = product(operands.dims)](const Run& run) {
         read(run, count);
         const auto* exponents = reinterpret_cast<const double*>(run.scratch);
-        if (std::is_same_v<T, float> && count == 1 &&
-            *exponents == 2.0) {  // every decomposed LayerNormalization has it
-          square(run.in<T>(0), run.out<T>(0), outputs);
-        } else {
-          binary_run(plan, run.in<T>(0), exponents, run.out<T>(0), power<T>);
+        if constexpr (std::is_same_v<T, float>) {
+          if (count == 1 && common_power(run.in<T>(0), run.out<T>(0), outputs, *exponents)) return Status();
         }
+        binary_run(plan, run.in<T>(0), exponents, run.out<T>(0), power<T>);
         return Status();
       };
     });

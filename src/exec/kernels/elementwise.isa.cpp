@@ -2,6 +2,7 @@
 #include "exec/kernels/elementwise_loops.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace quarkq::exec::QQ_ISA {
 namespace {
@@ -63,6 +64,19 @@ void binary_loop(Binary op, const BinaryBlock& block) {
         return a < 0.0f ? scaled : a;
       });
   }
+}
+
+void power_loop(float exponent, const float* x, float* y, int64_t n) {
+  const auto loop = [=](auto f) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+  };
+  if (exponent == 2.0f) return loop([](float v) { return v * v; });
+  if (exponent == 3.0f) return loop([](float v) { return v * v * v; });
+  if (exponent == -1.0f) return loop([](float v) { return 1.0f / v; });
+  // pow() gives +infinity for -infinity, and no negative zero.
+  if (exponent == 0.5f) return loop([](float v) { return v == -INFINITY ? INFINITY : std::sqrt(v) + 0.0f; });
+  loop([](float v) { return v == -INFINITY ? 0.0f : 1.0f / (std::sqrt(v) + 0.0f); });
 }
 
 template <typename T>

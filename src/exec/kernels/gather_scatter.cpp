@@ -46,6 +46,16 @@ struct ElementWalk {
   std::vector<int64_t> strides;  ///< of the data
   size_t axis = 0;
 
+  /// Elements of data between neighbouring columns.
+  int64_t column_step() const { return dims.empty() || axis + 1 == dims.size() ? 0 : strides.back(); }
+  /// Data position of the first index of row `row` (counted over all dimensions but the last), without the axis' share.
+  int64_t row_base(int64_t row) const {
+    int64_t base = 0;
+    for (size_t d = dims.empty() ? 0 : dims.size() - 1; d-- > 0; row /= dims[d]) {
+      if (d != axis) base += row % dims[d] * strides[d];
+    }
+    return base;
+  }
   /// Calls visit(index position, data position without the axis' share).
   template <typename Visit>
   void each(const Visit& visit) const {
@@ -64,6 +74,48 @@ struct ElementWalk {
     }
   }
 };
+
+/// One row of an index tensor.
+struct IndexRow {
+  IndexReader index;
+  int64_t first, columns;  ///< indices [first, first + columns)
+  int64_t length, step;    ///< of the gathered axis
+  int64_t column_step;     ///< elements of data that the next column lies apart
+};
+
+/// to[c] = from[c * column_step + index[c] * step]
+template <typename Unit, typename Index>
+void gather_row_as(const IndexRow& row, const Index* index, const std::byte* from, std::byte* to) {
+  const auto* x = reinterpret_cast<const Unit*>(from);
+  auto* y = reinterpret_cast<Unit*>(to);
+  const int64_t length = row.length, step = row.step, column_step = row.column_step;
+  for (int64_t c = 0; c < row.columns; ++c) {
+    const int64_t place = index[c];
+    y[c] = x[c * column_step + (place < 0 ? place + length : place) * step];
+  }
+}
+
+template <typename Unit>
+void gather_row(const IndexRow& row, const std::byte* from, std::byte* to) {
+  if (row.index.wide) {
+    return gather_row_as<Unit>(row, reinterpret_cast<const int64_t*>(row.index.data) + row.first, from, to);
+  }
+  gather_row_as<Unit>(row, reinterpret_cast<const int32_t*>(row.index.data) + row.first, from, to);
+}
+
+void gather_row(const IndexRow& row, const std::byte* from, std::byte* to, int64_t bytes) {
+  switch (bytes) {
+    case 1: return gather_row<uint8_t>(row, from, to);
+    case 2: return gather_row<uint16_t>(row, from, to);
+    case 4: return gather_row<uint32_t>(row, from, to);
+    case 8: return gather_row<uint64_t>(row, from, to);
+    default: break;
+  }
+  for (int64_t c = 0; c < row.columns; ++c) {
+    const int64_t place = c * row.column_step + from_front(row.index[row.first + c], row.length) * row.step;
+    std::memcpy(to + c * bytes, from + place * bytes, at(bytes));
+  }
+}
 
 /// Checks that input 1 indexes input 0 along the axis and stays inside of it elsewhere.
 Result<ElementWalk> element_walk(const Prepare& p) {
@@ -87,9 +139,13 @@ Result<Kernel> prepare_gather_elements(Prepare& p) {
   return Kernel([=, walk = std::move(walk), label = p.label(), wide = is_wide(p, 1)](const Run& run) {
     const IndexReader index{run.inputs[1], wide};
     QQ_RETURN_IF_ERROR(check_indices(label, index, product(walk.dims), length));
-    walk.each([&](int64_t i, int64_t base) {
-      const int64_t from = base + from_front(index[i], length) * step;
-      std::memcpy(run.outputs[0] + i * bytes, run.inputs[0] + from * bytes, at(bytes));
+    const int64_t columns = walk.dims.empty() ? 1 : walk.dims.back();
+    for_rows(columns == 0 ? 0 : product(walk.dims) / columns, 4 * columns, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t first = row * columns, base = walk.row_base(row);
+        gather_row({index, first, columns, length, step, walk.column_step()}, run.inputs[0] + base * bytes,
+                   run.outputs[0] + first * bytes, bytes);
+      }
     });
     return Status();
   });

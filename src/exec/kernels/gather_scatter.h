@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "exec/kernels/index_loops.h"
 #include "exec/kernels/support.h"
 
 namespace quarkq::exec {
@@ -37,6 +38,10 @@ inline bool is_wide(const Prepare& p, size_t i) { return p.in(i).type == Element
 
 /// Fails unless all `count` indices lie in [-length, length).
 inline Status check_indices(const std::string& label, const IndexReader& indices, int64_t count, int64_t length) {
+  if (indices.wide &&
+      QQ_DISPATCH(exec, indices_inside)(reinterpret_cast<const int64_t*>(indices.data), count, length)) {
+    return Status();
+  }
   for (int64_t i = 0; i < count; ++i) {
     if (indices[i] >= -length && indices[i] < length) continue;
     return bad_data(label, ": index ", indices[i], " is outside of [", -length, ",", length - 1, "]");

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Operators whose output depends on what the values are: OneHot, NonZero, TopK, CumSum, Compress.
+#include <bit>
+#include <functional>
 #include <numeric>
 
 #include "exec/kernels/gather_scatter.h"
+#include "exec/kernels/strided_copy.h"
 
 namespace quarkq::exec {
 namespace {
@@ -31,16 +34,15 @@ Result<Kernel> prepare_one_hot(Prepare& p) {
   QQ_RETURN_IF_ERROR(check_dims(p, dims));
   QQ_TRY(const int64_t bytes, element_bytes(p, p.in(2).type));
   const AxisView view = axis_view(dims, axis);
+  const CopyPlan all_off = plan_copy({{product(dims)}, {0}, {1}, 0, 0}, bytes);
   p.out(0, p.in(2).type, std::move(dims));
   Kernel kernel;
   visit_number(p.in(0).type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    kernel = [view, bytes](const Run& run) {
+    kernel = [view, bytes, all_off](const Run& run) {
       const std::byte* off = run.inputs[2];
       const auto unit = static_cast<size_t>(bytes);
-      for (int64_t i = 0; i < view.outer * view.count * view.inner; ++i) {
-        std::memcpy(run.outputs[0] + i * bytes, off, unit);
-      }
+      run_copy(all_off, off, run.outputs[0]);
       for (int64_t i = 0; i < view.outer * view.inner; ++i) {
         const double wanted = static_cast<double>(Compute<T>(run.in<T>(0)[i]));
         const double hot = wanted < 0 ? wanted + static_cast<double>(view.count) : wanted;
@@ -102,6 +104,60 @@ struct TopKPlan {
   bool largest = true;
 };
 
+/// The value as a number that orders as values do: NaN above all, both zeros equal.
+template <typename T>
+uint32_t order_key(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<uint32_t>(static_cast<int32_t>(value)) ^ (std::is_signed_v<T> ? 0x80000000u : 0u);
+  } else {
+    const float x = static_cast<float>(value) + 0.0f;
+    const auto bits = std::bit_cast<uint32_t>(x);
+    const uint32_t key = (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
+    return x != x ? 0xFFFFFFFFu : key;
+  }
+}
+
+/// keys[i]: the order of x[i * step], turned around by `flip`, above the index, turned around.
+template <typename T>
+void fill_keys(const T* x, int64_t count, int64_t step, uint32_t flip, uint64_t* keys) {
+  const auto key = [flip](T value, int64_t i) {
+    return uint64_t{order_key(value) ^ flip} << 32 | (0xFFFFFFFFu - static_cast<uint32_t>(i));
+  };
+  if (step == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) keys[i] = key(x[i], i);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) keys[i] = key(x[i * step], i);
+}
+
+/// top_k_rows() for values of up to 32 bits, by such keys.
+template <typename T>
+void top_k_keys(const TopKPlan& plan, const Run& run) {
+  const AxisView& v = plan.view;
+  for_rows(v.outer * v.inner, 8 * v.count, [&](int64_t begin, int64_t end) {
+    std::vector<uint64_t> keys(static_cast<size_t>(v.count));
+    const auto last = keys.begin() + plan.k;
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t base = row / v.inner, column = row % v.inner;
+      const T* x = run.in<T>(0) + base * v.count * v.inner + column;
+      fill_keys(x, v.count, v.inner, plan.largest ? 0 : 0xFFFFFFFFu, keys.data());
+      if (plan.k > v.count / 16) {  // a heap of many is slower than a partition
+        std::nth_element(keys.begin(), last, keys.end(), std::greater<>());
+        std::sort(keys.begin(), last, std::greater<>());
+      } else {
+        std::partial_sort(keys.begin(), last, keys.end(), std::greater<>());
+      }
+      for (int64_t i = 0; i < plan.k; ++i) {
+        const int64_t to = (base * plan.k + i) * v.inner + column;
+        const auto best = static_cast<int64_t>(0xFFFFFFFFu - static_cast<uint32_t>(keys[static_cast<size_t>(i)]));
+        if (wants_output(run, 0)) run.out<T>(0)[to] = x[best * v.inner];
+        if (wants_output(run, 1)) run.out<int64_t>(1)[to] = best;
+      }
+    }
+  });
+}
+
 /// Best first; of equal values the lower index first. NaN counts as larger than everything.
 template <typename T>
 void top_k_rows(const TopKPlan& plan, const Run& run, std::vector<int64_t>& order) {
@@ -148,6 +204,12 @@ Result<Kernel> prepare_top_k(Prepare& p) {
   visit_number(x.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     kernel = [plan](const Run& run) {
+      if constexpr (sizeof(T) <= sizeof(uint32_t)) {
+        if (plan.view.count < int64_t{1} << 32) {
+          top_k_keys<T>(plan, run);
+          return Status();
+        }
+      }
       std::vector<int64_t> order(static_cast<size_t>(plan.view.count));
       top_k_rows<T>(plan, run, order);
       return Status();
@@ -159,8 +221,35 @@ Result<Kernel> prepare_top_k(Prepare& p) {
 
 namespace {
 
+/// Whole rows at a time, for types that are summed as they are stored.
+template <typename T>
+void cum_sum_rows(const T* x, T* y, const AxisView& v, bool exclusive, bool reverse) {
+  using Sum = std::conditional_t<std::is_integral_v<T>,
+                                 std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
+  for (int64_t outer = 0; outer < v.outer; ++outer) {
+    for (int64_t i = 0; i < v.count; ++i) {
+      const int64_t step = (reverse ? -1 : 1) * v.inner;
+      const int64_t place = (outer * v.count + (reverse ? v.count - 1 - i : i)) * v.inner;
+      const T* added = x + (exclusive ? place - step : place);
+      if (i == 0) {
+        exclusive ? std::fill_n(y + place, v.inner, T(0)) : std::copy_n(added, v.inner, y + place);
+        continue;
+      }
+      const T* before = y + place - step;
+      T* to = y + place;
+#pragma omp simd
+      for (int64_t c = 0; c < v.inner; ++c) {
+        to[c] = static_cast<T>(static_cast<Sum>(before[c]) + static_cast<Sum>(added[c]));  // integers wrap
+      }
+    }
+  }
+}
+
 template <typename T>
 void cum_sum(const T* x, T* y, const AxisView& v, bool exclusive, bool reverse) {
+  if constexpr (!kIsHalf<T>) {
+    if (v.inner >= 8) return cum_sum_rows(x, y, v, exclusive, reverse);
+  }
   for (int64_t row = 0; row < v.outer * v.inner; ++row) {
     const int64_t base = row / v.inner * v.count * v.inner + row % v.inner;
     Compute<T> sum = 0;

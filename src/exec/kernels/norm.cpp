@@ -212,12 +212,6 @@ Result<Kernel> prepare_lp_norm(Prepare& p) {
   });
 }
 
-/// y = x / (bias + alpha / size * sum of squares over `size` channels around)^beta
-struct LocalResponse {
-  int64_t size = 1;
-  float alpha = 0, beta = 0, bias = 0;
-};
-
 void local_response(const LocalResponse& lrn, const AxisView& v, const float* x, float* y) {
   const int64_t before = (lrn.size - 1) / 2, after = lrn.size - 1 - before;
   for_rows(v.outer * v.count, 16 * v.inner, [&](int64_t begin, int64_t end) {
@@ -227,9 +221,11 @@ void local_response(const LocalResponse& lrn, const AxisView& v, const float* x,
       for (int64_t i = row * v.inner; i < (row + 1) * v.inner; ++i) {
         float squares = 0;
         for (int64_t k = first; k <= last; ++k) squares += x[i + k * v.inner] * x[i + k * v.inner];
-        y[i] = x[i] / std::pow(lrn.bias + lrn.alpha / static_cast<float>(lrn.size) * squares, lrn.beta);
+        y[i] = squares;
       }
     }
+    const int64_t from = begin * v.inner, n = (end - begin) * v.inner;
+    QQ_DISPATCH(exec, local_response_loop)(lrn, x + from, y + from, n);
   });
 }
 

@@ -16,7 +16,7 @@ Moments make_moments(double mean, double square_sum, int64_t n, float epsilon) {
 
 /// y = exp(x - largest), always by whole vectors: row lengths are rarely even.
 void exp_below(const float* x, float* y, int64_t n, float largest) {
-  constexpr int64_t kBlock = simd::kVectorFloats;
+  static constexpr int64_t kBlock = simd::kVectorFloats;
   const auto block = [largest](const float* from, float* to) {
 #pragma omp simd
     for (int64_t l = 0; l < kBlock; ++l) to[l] = simd::exp(from[l] - largest);
@@ -91,6 +91,19 @@ void column_totals(const float* x, int64_t rows, int64_t stride, int64_t columns
   if (centers == nullptr) return simd::column_sums(x, rows, stride, columns, sums, [](float v, int64_t) { return v; });
   simd::column_sums(x, rows, stride, columns, sums,
                     [centers](float v, int64_t c) { return (v - centers[c]) * (v - centers[c]); });
+}
+
+void local_response_loop(const LocalResponse& lrn, const float* x, float* y, int64_t n) {
+  const float factor = lrn.alpha / static_cast<float>(lrn.size), bias = lrn.bias, beta = lrn.beta;
+  if (beta == 0.75f) {  // as good as always
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      const float root = std::sqrt(bias + factor * y[i]);
+      y[i] = x[i] / (root * std::sqrt(root));
+    }
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] / std::pow(bias + factor * y[i], beta);
 }
 
 void softmax_row(const float* x, float* y, int64_t n, bool log) {

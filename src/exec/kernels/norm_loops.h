@@ -22,6 +22,12 @@ struct Moments {
   float mean = 0, inverse = 1;
 };
 
+/// y = x / (bias + alpha / size * sum of squares over `size` channels around)^beta
+struct LocalResponse {
+  int64_t size = 1;
+  float alpha = 0, beta = 0, bias = 0;
+};
+
 QQ_DECLARE_ISA(
     /// y = x * a + b.
     void affine_row(const float* x, float* y, int64_t n, float a, float b);
@@ -39,7 +45,9 @@ QQ_DECLARE_ISA(
     /// kNormColumns columns, rows `stride` apart.
     void column_totals(const float* x, int64_t rows, int64_t stride, int64_t columns, const float* centers,
                        double* sums);
-    /// Softmax of x[0..n), or its logarithm.
+    /// Local response normalization of x; y holds the sums of squares before and the results after.
+    void local_response_loop(const LocalResponse& lrn, const float* x, float* y, int64_t n);
+    /// Softmax of x[0..n), or its logarithm. y is not x.
     void softmax_row(const float* x, float* y, int64_t n, bool log);
     /// The same down each of `columns` <= kNormColumns columns, rows `stride` apart.
     void softmax_columns(const float* x, float* y, int64_t rows, int64_t stride, int64_t columns, bool log);)

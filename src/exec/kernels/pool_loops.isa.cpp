@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "exec/kernels/pool_loops.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace quarkq::exec::QQ_ISA {
 namespace {
@@ -20,18 +22,50 @@ void add_power_row(const T* row, int64_t channels, T power, T* sum) {
   }
 }
 
+#if defined(__AVX512F__)
+constexpr int64_t kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int64_t kVectorBytes = 32;
+#else
+constexpr int64_t kVectorBytes = 16;
+#endif
+
+/// Channels [0, kVectors * width of a vector): their results stay in registers over all rows.
+template <int kVectors, typename T, typename F>
+void join_block(const T* source, const int64_t* offsets, int64_t count, T* out, F f) {
+  typedef T Vector __attribute__((vector_size(kVectorBytes)));  // an alias with `using` does not take a T
+  Vector joined[kVectors];
+  std::memcpy(joined, source + offsets[0], sizeof(joined));
+  for (int64_t i = 1; i < count; ++i) {
+    for (int k = 0; k < kVectors; ++k) {
+      Vector row;
+      std::memcpy(&row, source + offsets[i] + k * kVectorBytes / static_cast<int64_t>(sizeof(T)), sizeof(row));
+      joined[k] = f(joined[k], row);
+    }
+  }
+  std::memcpy(out, joined, sizeof(joined));
+}
+
+/// out[c] = f(... f(row 0[c], row 1[c]) ..., last row[c])
+template <typename T, typename F>
+void join_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T* out, F f) {
+  constexpr int64_t kWidth = kVectorBytes / static_cast<int64_t>(sizeof(T));
+  int64_t c = 0;
+  for (; c + 4 * kWidth <= channels; c += 4 * kWidth) join_block<4>(source + c, offsets, count, out + c, f);
+  for (; c + kWidth <= channels; c += kWidth) join_block<1>(source + c, offsets, count, out + c, f);
+  if (c == channels) return;
+  std::copy(source + offsets[0] + c, source + offsets[0] + channels, out + c);
+  for (int64_t i = 1; i < count; ++i) {
+    const T* row = source + offsets[i];
+    for (int64_t k = c; k < channels; ++k) out[k] = f(out[k], row[k]);
+  }
+}
+
 }  // namespace
 
 template <typename T>
 void max_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T* out) {
-  const T* first = source + offsets[0];
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) out[c] = first[c];
-  for (int64_t i = 1; i < count; ++i) {
-    const T* row = source + offsets[i];
-#pragma omp simd
-    for (int64_t c = 0; c < channels; ++c) out[c] = row[c] > out[c] ? row[c] : out[c];
-  }
+  join_rows(source, offsets, count, channels, out, [](auto most, auto row) { return row > most ? row : most; });
 }
 
 template <typename T>
@@ -53,13 +87,7 @@ void max_rows_placed(const T* source, const int64_t* offsets, int64_t count, int
 
 template <typename T>
 void average_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T factor, T* out) {
-#pragma omp simd
-  for (int64_t c = 0; c < channels; ++c) out[c] = T(0);
-  for (int64_t i = 0; i < count; ++i) {
-    const T* row = source + offsets[i];
-#pragma omp simd
-    for (int64_t c = 0; c < channels; ++c) out[c] += row[c];
-  }
+  join_rows(source, offsets, count, channels, out, [](auto sum, auto row) { return sum + row; });
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) out[c] *= factor;
 }

@@ -25,6 +25,14 @@ void find_simple_form(ReducePlan& plan, const ir::Shape& dims, const std::vector
   plan.simple = plan.covered > 0;
 }
 
+/// How many trailing reduced dimensions lie in the input without a gap.
+void find_runs(ReducePlan& plan) {
+  plan.run_from = plan.reduced.size();
+  while (plan.covered > 0 && plan.run_from > 0 && plan.reduced_strides[plan.run_from - 1] == plan.run_length) {
+    plan.run_length *= plan.reduced[--plan.run_from];
+  }
+}
+
 }  // namespace
 
 Result<ReducePlan> plan_reduce(const Prepare& p, const std::vector<int64_t>& axes, bool keep_dims) {
@@ -55,6 +63,7 @@ Result<ReducePlan> plan_reduce(const Prepare& p, const std::vector<int64_t>& axe
   plan.outputs = product(plan.kept);
   plan.covered = product(plan.reduced);
   find_simple_form(plan, x.dims, mask);
+  find_runs(plan);
   return plan;
 }
 
@@ -70,8 +79,39 @@ double finish(Reduce op, double total, int64_t count) {
   }
 }
 
+/// Joins what two parts of the elements of one output gave.
+double join(Reduce op, double a, double b) {
+  switch (op) {
+    case Reduce::kMax: return b > a || std::isnan(b) ? b : a;
+    case Reduce::kMin: return b < a || std::isnan(b) ? b : a;
+    default: return a + b;
+  }
+}
+
+/// One long row, on several threads. Pieces are joined in order, so their size alone decides the result.
+double reduce_long_row(Reduce op, const float* x, int64_t n) {
+  constexpr int64_t kPieces = 256;  // at a time
+  double total = 0;
+  for (int64_t start = 0; start < n; start += kPieces * kPieceElements) {
+    double totals[kPieces];
+    const int64_t count = std::min(n - start, kPieces * kPieceElements);
+    for_elements(count, [&](int64_t begin, int64_t end) {
+      totals[begin / kPieceElements] = QQ_DISPATCH(exec, reduce_row)(op, x + start + begin, end - begin);
+    });
+    for (int64_t i = 0; i * kPieceElements < count; ++i)
+      total = start + i == 0 ? totals[0] : join(op, total, totals[i]);
+  }
+  return total;
+}
+
 void reduce_rows(Reduce op, const ReducePlan& plan, const float* x, float* y) {
   const int64_t n = plan.view.count;
+  if (plan.view.outer < 8 && n >= kParallelElements && op != Reduce::kLogSumExp) {
+    for (int64_t i = 0; i < plan.view.outer; ++i) {
+      y[i] = static_cast<float>(finish(op, reduce_long_row(op, x + i * n, n), n));
+    }
+    return;
+  }
   for_rows(plan.view.outer, n, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       y[i] = static_cast<float>(finish(op, QQ_DISPATCH(exec, reduce_row)(op, x + i * n, n), n));
@@ -80,17 +120,26 @@ void reduce_rows(Reduce op, const ReducePlan& plan, const float* x, float* y) {
 }
 
 void reduce_column_blocks(Reduce op, const ReducePlan& plan, const float* x, float* y) {
-  const AxisView& v = plan.view;
-  const int64_t blocks = (v.inner + kReduceColumns - 1) / kReduceColumns;
-  for_rows(v.outer * blocks, v.count * std::min(v.inner, kReduceColumns), [&](int64_t begin, int64_t end) {
+  for_column_blocks(plan.view, [&](int64_t from, int64_t to, int64_t columns) {
     double totals[kReduceColumns];
+    QQ_DISPATCH(exec, reduce_columns)(op, x + from, plan.view.count, plan.view.inner, columns, totals);
+    for (int64_t c = 0; c < columns; ++c) y[to + c] = static_cast<float>(finish(op, totals[c], plan.view.count));
+  });
+}
+
+/// Outputs that cover contiguous runs of the input: each run as a row.
+void reduce_runs(Reduce op, const ReducePlan& plan, const float* x, float* y) {
+  for_rows(plan.outputs, plan.covered, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t outer = i / blocks, first = i % blocks * kReduceColumns;
-      const int64_t columns = std::min(kReduceColumns, v.inner - first);
-      QQ_DISPATCH(exec, reduce_columns)(op, x + outer * v.count * v.inner + first, v.count, v.inner, columns, totals);
-      for (int64_t c = 0; c < columns; ++c) {
-        y[outer * v.inner + first + c] = static_cast<float>(finish(op, totals[c], v.count));
-      }
+      const float* from = x + plan.base(i);
+      double total = 0;
+      bool first = true;
+      plan.each_run([&](int64_t offset, int64_t n) {
+        const double part = QQ_DISPATCH(exec, reduce_row)(op, from + offset, n);
+        total = first ? part : join(op, total, part);
+        first = false;
+      });
+      y[i] = static_cast<float>(finish(op, total, plan.covered));
     }
   });
 }
@@ -151,9 +200,10 @@ T reduce_integer(Reduce op, const ReducePlan& plan, const T* x) {
 template <typename T>
 void reduce_all(Reduce op, const ReducePlan& plan, const T* x, T* y) {
   if constexpr (std::is_same_v<T, float>) {
-    if (plan.simple && op != Reduce::kProd && op != Reduce::kLogSumExp) {
+    if (plan.simple && op != Reduce::kProd) {
       return plan.view.inner == 1 ? reduce_rows(op, plan, x, y) : reduce_column_blocks(op, plan, x, y);
     }
+    if (plan.run_length >= 8 && op != Reduce::kProd && op != Reduce::kLogSumExp) return reduce_runs(op, plan, x, y);
   }
   for_rows(plan.outputs, plan.covered, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ArgMax and ArgMin.
+#include "exec/kernels/reduce_loops.h"
 #include "exec/kernels/reduce_plan.h"
 
 namespace quarkq::exec {
@@ -22,6 +23,22 @@ int64_t arg_extreme(const T* x, int64_t count, int64_t step, bool largest, bool 
   return best;
 }
 
+/// REQUIRES: plan.simple.
+void arg_floats(const ReducePlan& plan, Extreme extreme, const float* x, int64_t* y) {
+  const AxisView& v = plan.view;
+  if (v.inner == 1) {
+    for_rows(v.outer, v.count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        y[i] = QQ_DISPATCH(exec, extreme_of_row)(extreme, x + i * v.count, v.count);
+      }
+    });
+    return;
+  }
+  for_column_blocks(v, [&](int64_t from, int64_t to, int64_t columns) {
+    QQ_DISPATCH(exec, extreme_of_columns)(extreme, x + from, v.count, v.inner, columns, y + to);
+  });
+}
+
 Result<Kernel> prepare_arg(Prepare& p, bool largest) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   const Spec& x = p.in(0);
@@ -33,6 +50,12 @@ Result<Kernel> prepare_arg(Prepare& p, bool largest) {
   visit_number(x.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     kernel = [plan, largest, last](const Run& run) {
+      if constexpr (std::is_same_v<T, float>) {
+        if (plan.simple && plan.covered < int64_t{1} << 31) {
+          arg_floats(plan, {largest, last}, run.in<float>(0), run.out<int64_t>(0));
+          return Status();
+        }
+      }
       const int64_t step = plan.reduced_strides.front();
       for_rows(plan.outputs, plan.covered, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "exec/kernels/reduce_loops.h"
 #include "exec/kernels/support.h"
 
 namespace quarkq::exec {
@@ -16,12 +17,23 @@ struct ReducePlan {
   Layout out_layout = Layout::kPlain;
   bool simple = false;  ///< the input is [view.outer, view.count, view.inner], reduced over the middle
   AxisView view;
+  size_t run_from = 0;     ///< reduced dimensions from here on lie in the input without a gap...
+  int64_t run_length = 1;  ///< ... and have so many elements
 
   /// First input element of output `i`.
   int64_t base(int64_t i) const {
     int64_t offset = 0;
     for (size_t d = kept.size(); d-- > 0; i /= kept[d]) offset += i % kept[d] * kept_strides[d];
     return offset;
+  }
+  /// Calls visit(offset from base, run_length) for every run of covered elements.
+  template <typename Visit>
+  void each_run(const Visit& visit) const {
+    for (int64_t run = 0; run < covered / run_length; ++run) {
+      int64_t rest = run, offset = 0;
+      for (size_t d = run_from; d-- > 0; rest /= reduced[d]) offset += rest % reduced[d] * reduced_strides[d];
+      visit(offset, run_length);
+    }
   }
   /// Calls visit(offset from base) for every covered element, in memory order of the reduced dimensions.
   template <typename Visit>
@@ -36,6 +48,18 @@ struct ReducePlan {
     }
   }
 };
+
+/// Calls body(first input element, first output, columns) for blocks of at most kReduceColumns columns.
+template <typename Body>
+void for_column_blocks(const AxisView& v, const Body& body) {
+  const int64_t blocks = (v.inner + kReduceColumns - 1) / kReduceColumns;
+  for_rows(v.outer * blocks, v.count * std::min(v.inner, kReduceColumns), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t outer = i / blocks, first = i % blocks * kReduceColumns;
+      body(outer * v.count * v.inner + first, outer * v.inner + first, std::min(kReduceColumns, v.inner - first));
+    }
+  });
+}
 
 /// Plan for logical `axes` of input 0. Declares nothing.
 Result<ReducePlan> plan_reduce(const Prepare& p, const std::vector<int64_t>& axes, bool keep_dims);

@@ -30,8 +30,22 @@ std::vector<IndexRun> find_runs(const std::vector<int64_t>& table) {
   return runs;
 }
 
+template <typename T>
+void fill_as(const std::byte* value, std::byte* to, int64_t count) {
+  T element;
+  std::memcpy(&element, value, sizeof(T));
+  std::fill_n(reinterpret_cast<T*>(to), count, element);
+}
+
 void fill_units(const IndexPlan& plan, const std::byte* value, std::byte* to, int64_t units) {
   const int64_t count = units * plan.unit / plan.element;
+  switch (plan.element) {
+    case 1: return fill_as<uint8_t>(value, to, count);
+    case 2: return fill_as<uint16_t>(value, to, count);
+    case 4: return fill_as<uint32_t>(value, to, count);
+    case 8: return fill_as<uint64_t>(value, to, count);
+    default: break;
+  }
   for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * plan.element, value, static_cast<size_t>(plan.element));
 }
 
@@ -65,18 +79,45 @@ void copy_row(const IndexPlan& plan, const std::byte* from, const std::byte* val
   }
 }
 
-/// Bytes from the input's start to the source of output row `row`, or kFillIndex when the row is filled.
-int64_t row_offset(const IndexPlan& plan, int64_t row) {
-  int64_t offset = 0;
-  for (size_t i = plan.tables.size() - 1; i-- > 0;) {
-    const auto length = static_cast<int64_t>(plan.tables[i].size());
-    const int64_t source = plan.tables[i][static_cast<size_t>(row % length)];
-    if (source == kFillIndex) return kFillIndex;
-    offset += source * plan.steps[i];
-    row /= length;
+/// Walks output rows one by one: where in the input the source of each starts.
+class RowWalk {
+ public:
+  RowWalk(const IndexPlan& plan, int64_t row) : plan_(plan), rows_(plan.tables.size() - 1) {
+    if (rows_ > 0) start_block(row);
   }
-  return offset;
-}
+
+  /// Bytes from the input's start to the source of the current row, or kFillIndex when it is filled. Goes on to the
+  /// next.
+  int64_t next() {
+    if (rows_ == 0) return 0;
+    const std::vector<int64_t>& table = plan_.tables[rows_ - 1];
+    if (place_ == table.size()) start_block(block_ + static_cast<int64_t>(table.size()));
+    const int64_t source = table[place_++];
+    return outer_ == kFillIndex || source == kFillIndex ? kFillIndex : outer_ + source * plan_.steps[rows_ - 1];
+  }
+
+ private:
+  /// Divisions, which cost as much as copying a short row, are only made here.
+  void start_block(int64_t row) {
+    const auto length = static_cast<int64_t>(plan_.tables[rows_ - 1].size());
+    place_ = static_cast<size_t>(row % length);
+    block_ = row - row % length;
+    int64_t rest = row / length;
+    outer_ = 0;
+    for (size_t i = rows_ - 1; i-- > 0 && outer_ != kFillIndex;) {
+      const auto count = static_cast<int64_t>(plan_.tables[i].size());
+      const int64_t source = plan_.tables[i][static_cast<size_t>(rest % count)];
+      outer_ = source == kFillIndex ? kFillIndex : outer_ + source * plan_.steps[i];
+      rest /= count;
+    }
+  }
+
+  const IndexPlan& plan_;
+  size_t rows_;        ///< axes that count rows
+  size_t place_ = 0;   ///< on the last of them
+  int64_t block_ = 0;  ///< first row with the same places on the axes before
+  int64_t outer_ = 0;  ///< what those contribute
+};
 
 }  // namespace
 
@@ -102,8 +143,9 @@ void run_index_copy(const IndexPlan& plan, const std::byte* from, const std::byt
   if (row_bytes == 0) return;
   for_rows(rows, row_bytes / 4, [&](int64_t begin, int64_t end) {
     int64_t before = kFillIndex;
+    RowWalk walk(plan, begin);
     for (int64_t row = begin; row < end; ++row) {
-      const int64_t offset = row_offset(plan, row);
+      const int64_t offset = walk.next();
       std::byte* out = to + row * row_bytes;
       if (offset == kFillIndex) {
         fill_units(plan, value, out, columns);

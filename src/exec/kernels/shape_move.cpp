@@ -53,7 +53,9 @@ Result<Kernel> prepare_transpose(Prepare& p) {
   for (const int64_t axis : order) dims.push_back(x.dims[index(axis)]);
   if (moves_nothing(x.dims, order)) return alias_in_layout(p, std::move(dims), Layout::kPlain);
   // [N, H, W, C] to [N, C, H, W]: the same memory, called channels-last.
-  if (x.layout == Layout::kPlain && rank >= 3 && moves_nothing(x.dims, stored_dims(order, Layout::kChannelsLast))) {
+  const bool whole_bytes = bits(x.type) >= 8;  // nothing else may lie channels-last
+  if (whole_bytes && x.layout == Layout::kPlain && rank >= 3 &&
+      moves_nothing(x.dims, stored_dims(order, Layout::kChannelsLast))) {
     return alias_in_layout(p, stored_dims(dims, Layout::kChannelsLast), Layout::kChannelsLast);
   }
   QQ_TRY(const int64_t bytes, element_bytes(p, x.type));

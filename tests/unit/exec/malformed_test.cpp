@@ -50,6 +50,7 @@ const Malformed kCases[] = {
     {"axis far outside", "g (float[2,3] x) => (y) { y = Softmax<axis=-9223372036854775807>(x) }", "node y (Softmax)"},
     {"perm that is none", "g (float[2,3] x) => (y) { y = Transpose<perm=[0,0]>(x) }", "node y (Transpose): perm [0,0]"},
     {"perm for a scalar", "g (float x) => (y) { y = Transpose<perm=[0,2,1]>(x) }", "node y (Transpose): perm [0,2,1]"},
+    {"elements of half a byte", "g (float4e2m1[1,6,9,1] x) => (y) { y = Transpose(x) }", "node y (Transpose)", 24},
     {"reshape to another size", "g (float[2,3] x) => (y) <int64[2] s = {4, 2}> { y = Reshape(x, s) }",
      "node y (Reshape)"},
     {"negative dim", "g (float[2,3] x) => (y) <int64[2] s = {-2, 3}> { y = Reshape(x, s) }", "node y (Reshape)"},
