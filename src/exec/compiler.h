@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "exec/compile.h"
+#include "exec/memory_plan.h"
 #include "exec/program.h"
 
 namespace quarkq::exec {
@@ -37,7 +38,8 @@ class Compiler {
     int64_t bytes = 0;
     std::byte* fixed = nullptr;  ///< constants; the buffer is not in the arena
     bool is_feed = false;
-    bool in_arena() const { return fixed == nullptr && !is_feed; }
+    int result = -1;  ///< the fetch whose memory this is, when it is made there
+    bool in_arena() const { return fixed == nullptr && !is_feed && result < 0; }
   };
   struct InPlace {
     int step, output_slot, input_slot;
@@ -96,6 +98,9 @@ class Compiler {
   Status choose_fetches();
   void bind_fetches();
   void plan_slots(std::vector<int>& root, std::vector<int>& last);
+  void place_in_results(const std::vector<int>& root);
+  MemoryPlan plan_arena(const std::vector<int>& root, const std::vector<int>& last, std::vector<size_t>& owners) const;
+  Status allocate(const MemoryPlan& plan, const std::vector<size_t>& owners, const std::vector<int>& root);
 
   const ir::Graph& graph_;
   const std::map<std::string, int64_t>& opsets_;

@@ -77,15 +77,24 @@ void Compiler::bind_fetches() {
   }
 }
 
-Result<Compiled> Compiler::finish() {
-  QQ_RETURN_IF_ERROR(choose_fetches());
-  bind_fetches();
-  for (const ir::ValueId value : request_.taps) {
-    if (held(value).when == When::kLater) compiled_.unheard.push_back(value);
+/// Fetched values are made where their result lies, unless two fetches are one buffer.
+void Compiler::place_in_results(const std::vector<int>& root) {
+  program_.result_slots_.resize(compiled_.fetched.size());
+  for (size_t i = 0; i < compiled_.fetched.size(); ++i) {
+    if (program_.fetch_slots_[i] < 0) continue;
+    Slot& slot = slots_[static_cast<size_t>(root[static_cast<size_t>(program_.fetch_slots_[i])])];
+    const Held& source = held(compiled_.fetched[i]);
+    if (!slot.in_arena() || slot.bytes != storage_bytes(source.type, ir::checked_count(source.dims))) continue;
+    slot.result = static_cast<int>(i);
   }
-  std::vector<int> root(slots_.size()), last(slots_.size(), -1);
-  plan_slots(root, last);
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    const int result = slots_[static_cast<size_t>(root[s])].result;
+    if (result >= 0) program_.result_slots_[static_cast<size_t>(result)].push_back(static_cast<int>(s));
+  }
+}
 
+MemoryPlan Compiler::plan_arena(const std::vector<int>& root, const std::vector<int>& last,
+                                std::vector<size_t>& owners) const {
   std::vector<int> first(slots_.size(), 0);
   for (size_t s = program_.steps_.size(); s-- > 0;) {
     for (const int slot : program_.steps_[s].outputs) {
@@ -93,22 +102,15 @@ Result<Compiled> Compiler::finish() {
     }
   }
   std::vector<Lifetime> lifetimes;
-  std::vector<size_t> owners;
   for (size_t s = 0; s < slots_.size(); ++s) {
     if (!slots_[s].in_arena() || root[s] != static_cast<int>(s)) continue;
     lifetimes.push_back({slots_[s].bytes, first[s], std::max(last[s], first[s])});
     owners.push_back(s);
   }
-  const MemoryPlan plan = plan_memory(lifetimes);
-  const size_t scratch = (scratch_bytes_ + 63) / 64 * 64;
-  program_.arena_bytes_ = plan.total + scratch;
-  const double needed = static_cast<double>(program_.arena_bytes_) + static_cast<double>(result_bytes_);
-  const int64_t allowed = allowed_memory(request_.max_memory);
-  if (needed > static_cast<double>(allowed)) {
-    return resource_error("running the model needs ", bytes_text(needed),
-                          " for intermediate values and results, allowed are ",
-                          bytes_text(static_cast<double>(allowed)));
-  }
+  return plan_memory(lifetimes);
+}
+
+Status Compiler::allocate(const MemoryPlan& plan, const std::vector<size_t>& owners, const std::vector<int>& root) {
   for (size_t i = 0; i < compiled_.fetched.size(); ++i) {
     const Held& source = held(compiled_.fetched[i]);
     if (program_.fetch_slots_[i] >= 0) program_.results_[i] = ir::Tensor::allocate(source.type, source.dims);
@@ -123,9 +125,33 @@ Result<Compiled> Compiler::finish() {
   program_.buffers_.resize(slots_.size());
   for (size_t i = 0; i < owners.size(); ++i) program_.buffers_[owners[i]] = arena + plan.offsets[i];
   for (size_t s = 0; s < slots_.size(); ++s) {
+    const Slot& owner = slots_[static_cast<size_t>(root[s])];
     if (slots_[s].fixed != nullptr) program_.buffers_[s] = slots_[s].fixed;
     if (slots_[s].in_arena()) program_.buffers_[s] = program_.buffers_[static_cast<size_t>(root[s])];
+    if (owner.result >= 0) program_.buffers_[s] = program_.results_[static_cast<size_t>(owner.result)].fresh_raw();
   }
+  return Status();
+}
+
+Result<Compiled> Compiler::finish() {
+  QQ_RETURN_IF_ERROR(choose_fetches());
+  bind_fetches();
+  for (const ir::ValueId value : request_.taps) {
+    if (held(value).when == When::kLater) compiled_.unheard.push_back(value);
+  }
+  std::vector<int> root(slots_.size()), last(slots_.size(), -1);
+  plan_slots(root, last);
+  place_in_results(root);
+  std::vector<size_t> owners;
+  const MemoryPlan plan = plan_arena(root, last, owners);
+  program_.arena_bytes_ = plan.total + (scratch_bytes_ + 63) / 64 * 64;
+  const double needed = static_cast<double>(program_.arena_bytes_) + static_cast<double>(result_bytes_);
+  const auto allowed = static_cast<double>(allowed_memory(request_.max_memory));
+  if (needed > allowed) {
+    return resource_error("running the model needs ", bytes_text(needed),
+                          " for intermediate values and results, allowed are ", bytes_text(allowed));
+  }
+  QQ_RETURN_IF_ERROR(allocate(plan, owners, root));
   for (auto& tensor : folded_) program_.owned_.push_back(*tensor);
   for (auto& [key, tensor] : converted_constants_) program_.owned_.push_back(tensor);
   std::stable_sort(program_.taps_.begin(), program_.taps_.end(),

@@ -17,6 +17,15 @@ Status Program::announce(const Tap& tap, TapSink& sink) const {
   return sink.on_value(tap.value, view);
 }
 
+/// Somebody may still hold the results of the last run: then this run writes into new memory.
+void Program::take_result_memory() {
+  for (size_t i = 0; i < result_slots_.size(); ++i) {
+    if (result_slots_[i].empty()) continue;
+    std::byte* const memory = results_[i].fresh_raw();
+    for (const int slot : result_slots_[i]) buffers_[static_cast<size_t>(slot)] = memory;
+  }
+}
+
 Status Program::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
   if (inputs.size() != feed_slots_.size()) {
     return bad_data("the model takes ", feed_slots_.size(), " inputs, ", inputs.size(), " were given");
@@ -28,6 +37,7 @@ Status Program::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
     }
     buffers_[static_cast<size_t>(feed_slots_[i])] = const_cast<std::byte*>(inputs[i].raw());
   }
+  take_result_memory();
   size_t next_tap = 0;
   auto announce_until = [&](int step) -> Status {
     for (; next_tap < taps_.size() && taps_[next_tap].after_step <= step; ++next_tap) {
@@ -50,7 +60,7 @@ Status Program::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
     if (sink != nullptr) QQ_RETURN_IF_ERROR(announce_until(static_cast<int>(s)));
   }
   for (size_t i = 0; i < fetch_slots_.size(); ++i) {
-    if (fetch_slots_[i] < 0 || results_[i].bytes() == 0) continue;
+    if (fetch_slots_[i] < 0 || !result_slots_[i].empty() || results_[i].bytes() == 0) continue;
     std::memcpy(results_[i].mutable_raw(), buffers_[static_cast<size_t>(fetch_slots_[i])],
                 static_cast<size_t>(results_[i].bytes()));
   }

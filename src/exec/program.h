@@ -61,6 +61,7 @@ class Program {
 
  private:
   friend class Compiler;
+  void take_result_memory();
   Status announce(const Tap& tap, TapSink& sink) const;
 
   std::vector<Step> steps_;
@@ -70,6 +71,7 @@ class Program {
   std::vector<Spec> feeds_;
   std::vector<std::string> feed_names_;
   std::vector<int> fetch_slots_;
+  std::vector<std::vector<int>> result_slots_;  ///< by fetch: the slots that lie in its result, none when it is copied
   std::vector<ir::Tensor> results_;
   std::vector<ir::Tensor> owned_;  ///< constants made while compiling
   std::shared_ptr<std::byte> arena_;

@@ -90,6 +90,16 @@ Tensor Tensor::of_strings(Shape dims, std::vector<std::string> values) {
   return tensor;
 }
 
+std::byte* Tensor::fresh_raw() {
+  if (!writable_ || owner_.use_count() > 1) {
+    const std::shared_ptr<std::byte> buffer = aligned_buffer(bytes());
+    data_ = buffer.get();
+    owner_ = buffer;
+    writable_ = true;
+  }
+  return const_cast<std::byte*>(data_);
+}
+
 std::byte* Tensor::mutable_raw() {
   if (!writable_ || owner_.use_count() > 1) {
     const std::shared_ptr<std::byte> buffer = aligned_buffer(bytes());

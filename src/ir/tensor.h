@@ -50,6 +50,9 @@ class Tensor {
   /// Writable raw data; clones the buffer first when it is shared or not ours.
   std::byte* mutable_raw();
 
+  /// Writable raw data whose content does not matter: instead of cloning a shared buffer it takes a new one.
+  std::byte* fresh_raw();
+
   /// REQUIRES: T is the C++ type of type() (16-bit floats and 8-bit types may be read as uint16_t and uint8_t/int8_t).
   template <typename T>
   std::span<const T> data() const {

@@ -21,7 +21,7 @@ import time
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from compare_ops_cases import CASES
 from compare_ort import ROOT, machine, quarkq_median, reference_times, write_report

@@ -18,7 +18,7 @@ from onnx import helper
 from harness import Skip, expect, expect_equal, run, temp_folder, test
 from reference import conv_model, make_model, save_samples
 
-USAGE, MODEL, DATA, FAILED = 2, 3, 4, 1
+USAGE, MODEL, DATA, FAILED, TOO_LARGE = 2, 3, 4, 1, 7
 
 
 class Place:
@@ -258,6 +258,8 @@ CASES = [
     Bad("output in a read-only folder", FAILED, ["out.onnx"], read_only_folder),
     Bad("full disk", FAILED, ["out.onnx", "space"], on_tiny_disk),
     Bad("file size limit", FAILED, ["out.onnx"], lambda p: p.quantize(), lambda p: {"preexec_fn": limit_file_size, "restore_signals": False}),
+    Bad("more memory than allowed", TOO_LARGE, ["running the model needs", "allowed are 100"],
+        lambda p: p.run() + ["--max-memory", "100"]),
     Bad("report below a file", FAILED, ["report.json"], lambda p: p.quantize("--report", p.path("model.onnx", "report.json"))),
 ]
 

@@ -55,7 +55,7 @@ void log_sum_exp_columns(const float* x, int64_t rows, int64_t stride, int64_t c
 /// First or last index whose element `is` finds. REQUIRES: there is one.
 template <typename Test>
 int64_t find_element(const float* x, int64_t n, bool last, Test is) {
-  constexpr int64_t kBlock = 4 * simd::kLanes;
+  static constexpr int64_t kBlock = 4 * simd::kLanes;
   const auto holds = [x, is](int64_t begin) {
     int found = 0;
 #pragma omp simd reduction(| : found)

@@ -106,9 +106,8 @@ inline float erf(float x) {
   const float p = polynomial(size * size, -9.667044298e-6f, 1.126595893e-4f, -8.484080391e-4f, 5.221031807e-3f,
                              -2.686543073e-2f, 1.128378250e-1f, -3.761263847e-1f, 1.128379167f);
   // -log(erfc(x)) on [1, 4]
-  const float g = polynomial(size > 4.0f ? 4.0f : size, -1.6371514e-6f, 4.60580427e-5f, -5.96805626e-4f,
-                             4.75959629e-3f, -2.64211360e-2f, 1.10080115e-1f, 6.31826052e-1f, 1.13023343f,
-                             -3.20138050e-4f);
+  const float g = polynomial(size > 4.0f ? 4.0f : size, -1.6371514e-6f, 4.60580427e-5f, -5.96805626e-4f, 4.75959629e-3f,
+                             -2.64211360e-2f, 1.10080115e-1f, 6.31826052e-1f, 1.13023343f, -3.20138050e-4f);
   const float far = 1.0f - moderate_exp(-g);
   return std::copysign(size < 1.0f ? size * p : far, x);
 }

@@ -95,6 +95,21 @@ TEST(CompileTest, SecondRunGivesTheSameBytes) {
   EXPECT_TRUE(first.same_as(second));
 }
 
+TEST(CompileTest, ResultsThatSomebodyHoldsAreNotOverwritten) {
+  const ir::Model model = model_of(
+      "two (float[4] x) => (float[4] y, float[2,2] z) <int64[2] s = {2, 2}> "
+      "{ y = Exp(x) z = Reshape(y, s) }");
+  Session session(model, {});
+  const std::vector<Tensor> held = *session.run(std::vector<Tensor>{ramp({4})}).value();
+  const Tensor before = Tensor::from<float>({4}, held[0].data<float>());
+  // The results of one run may be the inputs of the next.
+  const std::vector<Tensor> next = *session.run(std::vector<Tensor>{held[0]}).value();
+  EXPECT_TRUE(held[0].same_as(before));
+  EXPECT_TRUE(held[1].reshaped({4}).same_as(before));
+  EXPECT_FLOAT_EQ(next[0].data<float>()[1], std::exp(before.data<float>()[1]));
+  EXPECT_TRUE(next[1].reshaped({4}).same_as(next[0]));
+}
+
 TEST(CompileTest, TapsHearTrueValuesBesideInPlaceMemory) {
   const ir::Model model = model_of(R"(
 chain (float[1,8] x) => (float[8] z)

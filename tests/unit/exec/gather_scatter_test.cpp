@@ -90,5 +90,48 @@ TEST(GatherScatterTest, RejectsWhatDoesNotFit) {
   expect_error({"Compress", "", 11, {axis(0)}}, {x, bools({3}, {0, 0, 1})}, "element 2 of 2");
 }
 
+TEST(GatherScatterTest, CumSumOfLongRows) {
+  const ir::Tensor x = random_floats({2, 3, 9});
+  const std::vector<double> in = values(x);
+  for (const int64_t exclusive : {0, 1}) {
+    for (const int64_t reverse : {0, 1}) {
+      std::vector<double> expected(in.size());
+      for (size_t i = 0; i < in.size(); ++i) {
+        const size_t place = i / 9 % 3;
+        for (size_t k = 0; k < 3; ++k) {
+          const bool before = reverse != 0 ? k > place : k < place;
+          if (before || (exclusive == 0 && k == place)) expected[i] += in[i - place * 9 + k * 9];
+        }
+      }
+      expect_op({"CumSum", "", 14, {attribute("exclusive", exclusive), attribute("reverse", reverse)}},
+                {x, ints({}, {1})}, x.dims(), expected, 1e-6);
+    }
+  }
+  const ir::Tensor bytes = as_type(floats({2, 8}, std::vector<float>(16, 100)), ElementType::kInt32);
+  expect_op({"CumSum", "", 14}, {bytes, ints({}, {0})}, {2, 8},
+            {100, 100, 100, 100, 100, 100, 100, 100, 200, 200, 200, 200, 200, 200, 200, 200});
+}
+
+TEST(GatherScatterTest, TopKOrdersEqualValuesZerosAndNan) {
+  const ir::Tensor x = floats({8}, {0.0f, -0.0f, 3, NAN, 3, -INFINITY, NAN, -2});
+  OpCall call{"TopK", "", 11};
+  call.outputs = 2;
+  const auto indices = [&](int64_t k, int64_t largest) {
+    call.attributes = {attribute("largest", largest)};
+    return values(run_op(call, {x, ints({k})}).value()[1]);
+  };
+  EXPECT_EQ(indices(8, 1), (std::vector<double>{3, 6, 2, 4, 0, 1, 7, 5}));
+  EXPECT_EQ(indices(8, 0), (std::vector<double>{5, 7, 0, 1, 2, 4, 3, 6}));
+  EXPECT_EQ(indices(3, 1), (std::vector<double>{3, 6, 2}));
+  EXPECT_TRUE(indices(0, 1).empty());
+}
+
+TEST(GatherScatterTest, GatherElementsOfNarrowIndicesAlongAnyAxis) {
+  const ir::Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const ir::Tensor narrow = ir::Tensor::from<int32_t>({2, 3}, std::vector<int32_t>{1, 0, -1, 0, -2, 1});
+  expect_op({"GatherElements", "", 13, {attribute("axis", int64_t{0})}}, {x, narrow}, {2, 3}, {4, 2, 6, 1, 2, 6});
+  expect_op({"GatherElements", "", 13, {attribute("axis", int64_t{1})}}, {x, narrow}, {2, 3}, {2, 1, 3, 4, 5, 5});
+}
+
 }  // namespace
 }  // namespace quarkq::test
