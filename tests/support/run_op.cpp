@@ -5,7 +5,7 @@
 #include <random>
 
 #include "base/check.h"
-#include "exec/kernels/support.h"
+#include "exec/kernels/shared/support.h"
 #include "numeric/half.h"
 
 namespace quarkq::test {

@@ -8,12 +8,12 @@
 #include <limits>
 #include <vector>
 
-#include "exec/kernels/activation_loops.h"
-#include "exec/kernels/cast_loops.h"
-#include "exec/kernels/elementwise_loops.h"
-#include "exec/kernels/index_loops.h"
-#include "exec/kernels/norm_loops.h"
-#include "exec/kernels/pool_loops.h"
+#include "exec/kernels/elementwise/activation_loops.h"
+#include "exec/kernels/elementwise/cast_loops.h"
+#include "exec/kernels/elementwise/elementwise_loops.h"
+#include "exec/kernels/image/pool_loops.h"
+#include "exec/kernels/norm/norm_loops.h"
+#include "exec/kernels/shape/index_loops.h"
 #include "exec/transpose.h"
 #include "support/every_isa.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // MatMul, Gemm, Conv and ConvTranspose in types other than float32.
-#include "exec/kernels/half_loops.h"
+#include "exec/kernels/shared/half_loops.h"
 #include "numeric/half.h"
 #include "support/op_checks.h"
 

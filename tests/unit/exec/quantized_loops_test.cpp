@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Integer product loops against 64-bit sums, on every instruction set this machine has.
-#include "exec/kernels/quantized_loops.h"
+#include "exec/kernels/quantized/quantized_loops.h"
 
 #include <gtest/gtest.h>
 

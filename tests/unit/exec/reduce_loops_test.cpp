@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Vectorized reductions against their scalar definitions, on every instruction set this machine has.
-#include "exec/kernels/reduce_loops.h"
+#include "exec/kernels/reduce/reduce_loops.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,8 @@ namespace {
 using ir::Tensor;
 
 ir::Model model_of(const std::string& text, int opset = 17) {
-  Result<ir::Model> model = onnx_io::parse_model_text(cat("<ir_version: 8, opset_import: [\"\" : ", opset, "]>\n", text));
+  Result<ir::Model> model =
+      onnx_io::parse_model_text(cat("<ir_version: 8, opset_import: [\"\" : ", opset, "]>\n", text));
   EXPECT_TRUE(model.ok()) << model.status().message();
   return std::move(model).value();
 }

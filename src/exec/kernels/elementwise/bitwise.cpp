@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Operators on the bits of integers: BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot.
+#include "exec/kernels/elementwise/elementwise.h"
+#include "exec/kernels/families.h"
+
+namespace quarkq::exec {
+namespace {
+
+constexpr std::string_view kIntegers = ", allowed: integers of 8 to 64 bits";
+
+/// y = f(a, b) on unsigned patterns of the element's size.
+template <typename F>
+Result<Kernel> pattern_kernel(Prepare& p, const F& f) {
+  QQ_TRY(BinaryOperands operands, require_pair(p));
+  const BroadcastPlan& plan = operands.plan;
+  Kernel kernel;
+  visit_integer(p.in(0).type, [&](auto tag) {
+    using T = std::make_unsigned_t<typename decltype(tag)::type>;
+    kernel = [plan, f](const Run& run) {
+      binary_run(plan, run.in<T>(0), run.in<T>(1), run.out<T>(0), [&f](T a, T b) { return static_cast<T>(f(a, b)); });
+      return Status();
+    };
+  });
+  if (kernel == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), kIntegers);
+  p.out(0, p.in(0).type, std::move(operands.dims));
+  return kernel;
+}
+
+Result<Kernel> prepare_and_bits(Prepare& p) {
+  return pattern_kernel(p, [](auto a, auto b) { return a & b; });
+}
+Result<Kernel> prepare_or_bits(Prepare& p) {
+  return pattern_kernel(p, [](auto a, auto b) { return a | b; });
+}
+Result<Kernel> prepare_xor_bits(Prepare& p) {
+  return pattern_kernel(p, [](auto a, auto b) { return a ^ b; });
+}
+
+/// Shifts by the width of the type or more leave nothing.
+Result<Kernel> prepare_bit_shift(Prepare& p) {
+  const std::string direction = p.node().string_or("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") {
+    return p.corrupt("direction is '", direction, "', allowed: LEFT, RIGHT");
+  }
+  QQ_RETURN_IF_ERROR(
+      p.require_input(0, {ElementType::kUInt8, ElementType::kUInt16, ElementType::kUInt32, ElementType::kUInt64}));
+  return pattern_kernel(p, [left = direction == "LEFT"](auto a, auto b) {
+    const uint64_t wide = a, shift = b;
+    if (shift >= 8 * sizeof(a)) return uint64_t{0};
+    return left ? wide << shift : wide >> shift;
+  });
+}
+
+Result<Kernel> prepare_not_bits(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  const int64_t n = product(p.in(0).dims);
+  Kernel kernel;
+  visit_integer(p.in(0).type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    kernel = [n](const Run& run) {
+      for (int64_t i = 0; i < n; ++i) run.out<T>(0)[i] = static_cast<T>(~run.in<T>(0)[i]);
+      return Status();
+    };
+  });
+  if (kernel == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), kIntegers);
+  p.out(0, p.in(0).type, p.in(0).dims);
+  p.in_place(0, 0);
+  return kernel;
+}
+
+}  // namespace
+
+std::span<const OpDef> bitwise_ops() {
+  static constexpr OpDef kOps[] = {
+      {"BitShift", "", 11, LayoutRule::kBroadcast, prepare_bit_shift},
+      {"BitwiseAnd", "", 18, LayoutRule::kBroadcast, prepare_and_bits},
+      {"BitwiseNot", "", 18, LayoutRule::kFollow, prepare_not_bits},
+      {"BitwiseOr", "", 18, LayoutRule::kBroadcast, prepare_or_bits},
+      {"BitwiseXor", "", 18, LayoutRule::kBroadcast, prepare_xor_bits},
+  };
+  return kOps;
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Conversion of elements between any two numeric types: integers wrap, reals are truncated towards zero and clamped
+// (NaN becomes 0), floats round to nearest even. Types of less than a byte and small floats go through a wide type.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "exec/kernels/shared/support.h"
+#include "numeric/small_floats.h"
+
+namespace quarkq::exec {
+
+struct ElementCast {
+  ElementType from = ElementType::kUndefined, to = ElementType::kUndefined;
+  numeric::SmallFloatSettings target;                                   ///< when `to` is a small float
+  void (*cast)(const std::byte* x, std::byte* y, int64_t n) = nullptr;  ///< between the wide types
+};
+
+/// Nothing when one of the types is no number (strings, complex). `settings` matter when `to` is a small float.
+std::optional<ElementCast> make_element_cast(ElementType from, ElementType to,
+                                             numeric::SmallFloatSettings settings = {});
+
+/// Elements [begin, end) of an array. 4-bit targets come out as codes, one to a byte; 4-bit sources are packed.
+void cast_range(const ElementCast& plan, const std::byte* x, std::byte* y, int64_t begin, int64_t end);
+
+/// All elements, over threads.
+inline void cast_elements(const ElementCast& plan, const std::byte* x, std::byte* y, int64_t n) {
+  for_elements(n, [&](int64_t begin, int64_t end) { cast_range(plan, x, y, begin, end); });
+}
+
+}  // namespace quarkq::exec

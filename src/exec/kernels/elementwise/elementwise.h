@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Private to the elementwise family: prepare functions that live in files of their own.
+#pragma once
+
+#include <cstdint>
+
+#include "exec/kernels/shared/broadcast.h"
+#include "exec/op_def.h"
+
+namespace quarkq::exec {
+
+// elementwise_compare.cpp
+Result<Kernel> prepare_equal(Prepare& p);
+Result<Kernel> prepare_greater(Prepare& p);
+Result<Kernel> prepare_greater_or_equal(Prepare& p);
+Result<Kernel> prepare_less(Prepare& p);
+Result<Kernel> prepare_less_or_equal(Prepare& p);
+Result<Kernel> prepare_and(Prepare& p);
+Result<Kernel> prepare_or(Prepare& p);
+Result<Kernel> prepare_xor(Prepare& p);
+Result<Kernel> prepare_where(Prepare& p);
+// elementwise_cast.cpp
+Result<Kernel> prepare_cast(Prepare& p);
+Result<Kernel> prepare_cast_like(Prepare& p);
+
+/// y[i] = f(a[i], b[i]); a step of 0 repeats an operand.
+template <typename T, typename U, typename R, typename F>
+void binary_row(const T* a, const U* b, R* y, int64_t n, int64_t a_step, int64_t b_step, const F& f) {
+  if (a_step == 1 && b_step == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+  } else if (a_step == 1) {
+    const U right = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], right);
+  } else if (b_step == 1) {
+    const T left = *a;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = f(left, b[i]);
+  } else {
+    std::fill_n(y, n, f(*a, *b));
+  }
+}
+
+/// y = f(a, b) over a planned walk, for any types.
+template <typename T, typename U, typename R, typename F>
+void binary_run(const BroadcastPlan& plan, const T* a, const U* b, R* y, const F& f) {
+  for_broadcast(plan, [&](const BroadcastBlock& block) {
+    for (int64_t r = 0; r < block.rows; ++r) {
+      binary_row(a + block.at[0] + r * plan.steps[0].row, b + block.at[1] + r * plan.steps[1].row,
+                 y + block.out + r * block.columns, block.columns, plan.steps[0].column, plan.steps[1].column, f);
+    }
+  });
+}
+
+/// Dims of input 1 as input 0 sees them: before opset 7 attributes `broadcast` and `axis` say how they are aligned.
+/// In elementwise_legacy.cpp.
+Result<ir::Shape> aligned_right_dims(const Prepare& p);
+
+/// What prepare of a two-input operator needs.
+struct BinaryOperands {
+  ir::Shape dims;  ///< of the result
+  BroadcastPlan plan;
+};
+/// Aligns and broadcasts inputs 0 and 1. REQUIRES: both are there.
+inline Result<BinaryOperands> broadcast_pair(const Prepare& p) {
+  QQ_TRY(const ir::Shape right, aligned_right_dims(p));
+  QQ_TRY(ir::Shape dims, ir::broadcast(p.in(0).dims, right).context(p.label()));
+  BroadcastPlan plan = plan_broadcast(dims, {p.in(0).dims, right});
+  return BinaryOperands{std::move(dims), std::move(plan)};
+}
+/// The same for inputs that must be of one type.
+inline Result<BinaryOperands> require_pair(const Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  QQ_RETURN_IF_ERROR(p.require_input(1));
+  if (p.in(0).type != p.in(1).type) {
+    return p.corrupt("inputs are ", name(p.in(0).type), " and ", name(p.in(1).type), ", must be of one type");
+  }
+  return broadcast_pair(p);
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "exec/kernels/shared/broadcast.h"
+
+namespace quarkq::exec {
+
+BroadcastPlan plan_broadcast(const ir::Shape& out, const std::vector<ir::Shape>& shapes) {
+  BroadcastPlan plan;
+  std::vector<std::vector<int64_t>> strides;
+  for (const ir::Shape& shape : shapes) {
+    std::vector<int64_t> own = row_major_strides(shape);
+    for (size_t i = 0; i < own.size(); ++i) own[i] = shape[i] == 1 ? 0 : own[i];
+    own.insert(own.begin(), out.size() - shape.size(), 0);
+    strides.push_back(std::move(own));
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == 1) continue;
+    bool merges = !plan.dims.empty();
+    for (size_t k = 0; merges && k < shapes.size(); ++k) merges = plan.strides[k].back() == strides[k][i] * out[i];
+    if (!merges) plan.dims.push_back(1);
+    plan.dims.back() *= out[i];
+    for (size_t k = 0; k < shapes.size(); ++k) {
+      if (merges) plan.strides[k].pop_back();
+      plan.strides[k].push_back(strides[k][i]);
+    }
+  }
+  if (plan.dims.empty()) {
+    plan.dims.push_back(1);
+    for (size_t k = 0; k < shapes.size(); ++k) plan.strides[k].push_back(0);
+  }
+  const size_t rank = plan.dims.size();
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    plan.steps[k] = {rank > 1 ? plan.strides[k][rank - 2] : 0, plan.strides[k][rank - 1]};
+  }
+  return plan;
+}
+
+void walk_broadcast(const BroadcastPlan& plan, const void* body, void (*call)(const void*, const BroadcastBlock&)) {
+  const size_t rank = plan.dims.size();
+  const int64_t columns = plan.dims.back();
+  if (columns == 0) return;
+  if (rank == 1) {
+    for_elements(columns, [&](int64_t begin, int64_t end) {
+      BroadcastBlock block{1, end - begin, begin, {}};
+      for (size_t k = 0; k < kMaxOperands; ++k) block.at[k] = begin * plan.steps[k].column;
+      call(body, block);
+    });
+    return;
+  }
+  const int64_t rows = plan.dims[rank - 2];
+  for_rows(product(plan.dims, 0, static_cast<int64_t>(rank) - 1), columns, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t row = begin % rows;
+      BroadcastBlock block{std::min(rows - row, end - begin), columns, begin * columns, {}};
+      for (size_t k = 0; k < kMaxOperands; ++k) block.at[k] = row * plan.steps[k].row;
+      int64_t outer = begin / rows;
+      for (size_t i = rank - 2; i-- > 0;) {
+        const int64_t index = outer % plan.dims[i];
+        outer /= plan.dims[i];
+        for (size_t k = 0; k < kMaxOperands; ++k) {
+          if (!plan.strides[k].empty()) block.at[k] += index * plan.strides[k][i];
+        }
+      }
+      call(body, block);
+      begin += block.rows;
+    }
+  });
+}
+
+Result<ir::Shape> broadcast_inputs(const Prepare& p, size_t first, size_t last) {
+  ir::Shape dims = p.in(first).dims;
+  for (size_t i = first + 1; i < last; ++i) {
+    QQ_TRY(dims, ir::broadcast(dims, p.in(i).dims).context(p.label()));
+  }
+  return dims;
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// MaxPool, AveragePool and LpPool on channels-last images. Own loops rather than oneDNN's: they cover ceil_mode,
+// dilations and every padding rule alike, and a window over channels-last rows is one short vector loop. 16-bit floats
+// are computed in float32 and rounded once.
+#include "exec/kernels/image/pool.h"
+
+#include <limits>
+
+#include "exec/kernels/families.h"
+#include "exec/kernels/image/pool_loops.h"
+#include "exec/kernels/shared/float_bridge.h"
+
+namespace quarkq::exec {
+namespace {
+
+enum class PoolKind { kMax, kAverage, kNorm };
+
+struct PoolPlan {
+  PoolKind kind = PoolKind::kMax;
+  std::shared_ptr<const PoolTaps> taps;
+  int64_t images = 0, channels = 0, in_rows = 0, positions = 0;
+  ir::Shape spatial;          ///< of the input
+  double power = 2;           ///< kNorm
+  bool column_major = false;  ///< storage_order 1: how the index of a maximum counts the spatial positions
+};
+
+/// The index of an element of the input in ONNX order, or with the spatial dimensions turned around.
+int64_t element_index(const PoolPlan& plan, int64_t image, int64_t channel, int64_t row) {
+  int64_t place = row;
+  if (plan.column_major) {
+    int64_t rest = row, stride = plan.in_rows;
+    place = 0;
+    for (size_t d = plan.spatial.size(); d-- > 0;) {
+      stride /= plan.spatial[d];
+      place += rest % plan.spatial[d] * stride;
+      rest /= plan.spatial[d];
+    }
+  }
+  return (image * plan.channels + channel) * plan.in_rows + place;
+}
+
+/// What lies under one output position.
+struct PoolWindow {
+  const int64_t* offsets = nullptr;
+  int64_t count = 0;
+  double factor = 1;
+};
+
+/// All channels of one output position that has taps.
+template <typename T>
+void pool_position(const PoolPlan& plan, const T* image, const PoolWindow& w, T* y) {
+  if (plan.kind == PoolKind::kMax) return QQ_DISPATCH(exec, max_rows<T>)(image, w.offsets, w.count, plan.channels, y);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (plan.kind == PoolKind::kAverage) {
+      const T factor = static_cast<T>(w.factor);
+      return QQ_DISPATCH(exec, average_rows<T>)(image, w.offsets, w.count, plan.channels, factor, y);
+    }
+    QQ_DISPATCH(exec, norm_rows<T>)(image, w.offsets, w.count, plan.channels, static_cast<T>(plan.power), y);
+  }
+}
+
+template <typename T>
+void place_maxima(const PoolPlan& plan, const T* image, const PoolWindow& w, int64_t number, T* y, int64_t* indices) {
+  QQ_DISPATCH(exec, max_rows_placed<T>)(image, w.offsets, w.count, plan.channels, y, indices);
+  for (int64_t c = 0; c < plan.channels; ++c) indices[c] = element_index(plan, number, c, indices[c]);
+}
+
+template <typename T>
+Kernel pool_kernel(const PoolPlan& plan) {
+  return [plan](const Run& run) {
+    const PoolTaps& taps = *plan.taps;
+    const int64_t channels = plan.channels;
+    for_rows(plan.images * plan.positions, 2 * channels, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto position = static_cast<size_t>(i % plan.positions);
+        const T* image = run.in<T>(0) + i / plan.positions * plan.in_rows * channels;
+        T* y = run.out<T>(0) + i * channels;
+        int64_t* indices = wants_output(run, 1) ? run.out<int64_t>(1) + i * channels : nullptr;
+        const int64_t first = taps.begin[position];
+        const PoolWindow window = {taps.offsets.data() + first, taps.begin[position + 1] - first,
+                                   taps.factor[position]};
+        if (window.count == 0) {  // a window wholly in the padding
+          std::fill_n(y, channels, plan.kind == PoolKind::kMax ? std::numeric_limits<T>::lowest() : T(0));
+          if (indices != nullptr) std::fill_n(indices, channels, int64_t{-1});
+        } else if (indices != nullptr) {
+          place_maxima(plan, image, window, i / plan.positions, y, indices);
+        } else {
+          pool_position(plan, image, window, y);
+        }
+      }
+    });
+    return Status();
+  };
+}
+
+Result<Kernel> choose_kernel(Prepare& p, const PoolPlan& plan) {
+  switch (p.in(0).type) {
+    case ElementType::kInt8: return pool_kernel<int8_t>(plan);
+    case ElementType::kUInt8: return pool_kernel<uint8_t>(plan);
+    case ElementType::kDouble: return pool_kernel<double>(plan);
+    default: return bridged(p, pool_kernel<float>(plan));
+  }
+}
+
+Result<Kernel> prepare_pool(Prepare& p, PoolPlan plan) {
+  ir::Shape dims;
+  QQ_RETURN_IF_ERROR(read_pool_image(p, dims, plan.spatial));
+  QQ_TRY(const Window window, read_window(p, plan.spatial, p.node().ints_or("kernel_shape", {})));
+  const bool count_pad = p.node().int_or("count_include_pad", 0) != 0;
+  ir::Shape out = {dims[0], dims[1]};
+  out.insert(out.end(), window.output.begin(), window.output.end());
+  QQ_RETURN_IF_ERROR(check_dims(p, out));
+  QQ_TRY(plan.taps, collect_taps(p, plan.spatial, window, dims[1], count_pad));
+  plan.images = dims[0];
+  plan.channels = dims[1];
+  plan.in_rows = product(plan.spatial);
+  plan.positions = product(window.output);
+  const ir::Shape stored = stored_dims(out, Layout::kChannelsLast);
+  p.out(0, p.in(0).type, stored, Layout::kChannelsLast);
+  if (plan.kind == PoolKind::kMax) p.out(1, ElementType::kInt64, stored, Layout::kChannelsLast);
+  QQ_TRY(Kernel kernel, choose_kernel(p, plan));
+  return kernel;
+}
+
+Result<Kernel> prepare_max_pool(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16,
+                                         ElementType::kDouble, ElementType::kInt8, ElementType::kUInt8}));
+  PoolPlan plan;
+  plan.kind = PoolKind::kMax;
+  plan.column_major = p.node().int_or("storage_order", 0) != 0;
+  return prepare_pool(p, std::move(plan));
+}
+
+Result<Kernel> prepare_average_pool(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_real(p, 0));
+  PoolPlan plan;
+  plan.kind = PoolKind::kAverage;
+  return prepare_pool(p, std::move(plan));
+}
+
+Result<Kernel> prepare_norm_pool(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_real(p, 0));
+  PoolPlan plan;
+  plan.kind = PoolKind::kNorm;
+  QQ_TRY(plan.power, read_pool_power(p));
+  return prepare_pool(p, std::move(plan));
+}
+
+constexpr LayoutRule kImage = LayoutRule::kImage;
+constexpr OpDef kOps[] = {
+    {"AveragePool", "", 1, kImage, prepare_average_pool},
+    {"GlobalAveragePool", "", 1, kImage, prepare_global_average},
+    {"GlobalLpPool", "", 1, kImage, prepare_global_norm},
+    {"GlobalMaxPool", "", 1, kImage, prepare_global_max},
+    {"LpPool", "", 1, kImage, prepare_norm_pool},
+    {"MaxPool", "", 1, kImage, prepare_max_pool},
+    {"MaxUnpool", "", 9, LayoutRule::kPlain, prepare_max_unpool},
+};
+
+}  // namespace
+
+std::span<const OpDef> pool_ops() { return kOps; }
+
+}  // namespace quarkq::exec

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Private to the pooling family: which rows of an image lie under each output position.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "exec/kernels/shared/window.h"
+
+namespace quarkq::exec {
+
+/// The rows of the input under each output position, flattened over all spatial positions of one image.
+struct PoolTaps {
+  std::vector<int64_t> offsets;  ///< elements from the image's start
+  std::vector<int64_t> begin;    ///< per output position, into offsets; one more at the end
+  std::vector<double> factor;    ///< per output position: 1 / number averaged over
+};
+
+/// Fails when the table would be larger than any sensible pool needs. With `count_pad` an average counts the padding
+/// that the node declares; what ceil_mode adds never counts.
+Result<std::shared_ptr<const PoolTaps>> collect_taps(const Prepare& p, const ir::Shape& spatial, const Window& window,
+                                                     int64_t channels, bool count_pad);
+
+/// An image for a pool: rank 3 to 5 with elements. Fills [N, C, spatial...].
+Status read_pool_image(const Prepare& p, ir::Shape& dims, ir::Shape& spatial);
+
+Result<Kernel> prepare_max_unpool(Prepare& p);  // pool_unpool.cpp
+// pool_global.cpp
+Result<Kernel> prepare_global_average(Prepare& p);
+Result<Kernel> prepare_global_max(Prepare& p);
+Result<Kernel> prepare_global_norm(Prepare& p);
+/// `p` of LpPool and GlobalLpPool.
+Result<double> read_pool_power(const Prepare& p);
+
+}  // namespace quarkq::exec

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Resize and Upsample: reads what each opset says about sizes and scales, then copies by index tables (nearest) or
+// interpolates (resize_interpolate.cpp), in any memory layout.
+#include "exec/kernels/families.h"
+#include "exec/kernels/image/resize_prepare.h"
+#include "exec/kernels/shared/float_bridge.h"
+#include "exec/kernels/shared/index_copy.h"
+
+namespace quarkq::exec {
+namespace {
+
+size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+/// A list of floats that is an input, when it is there and not empty.
+struct FloatList {
+  bool known = true;
+  std::vector<float> values;
+};
+
+Result<FloatList> read_floats(const Prepare& p, size_t i) {
+  FloatList list;
+  if (!p.has(i) || product(p.in(i).dims) == 0) return list;
+  QQ_RETURN_IF_ERROR(require_real(p, i));
+  if (p.constant(i) == nullptr) {
+    list.known = false;
+    return list;
+  }
+  QQ_TRY(const std::vector<double> values, ir::to_double(*p.constant(i)).context(p.label()));
+  for (const double value : values) list.values.push_back(static_cast<float>(value));
+  return list;
+}
+
+/// What sizes, scales and roi say, by position in `axes`.
+struct Request {
+  bool known = true;
+  std::vector<float> scales, roi;
+  std::vector<int64_t> sizes, axes;  ///< axes in memory order
+};
+
+/// Where an opset keeps the scales: input number, or 0 for the attribute.
+size_t scales_input(const Prepare& p) {
+  if (p.node().op == "Upsample") return p.opset() < 9 ? 0 : 1;
+  return p.opset() < 11 ? 1 : 2;
+}
+
+Result<Request> read_request(const Prepare& p) {
+  Request request;
+  const int64_t rank = p.in(0).rank();
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < rank; ++i) axes.push_back(i);
+  axes = p.node().ints_or("axes", axes);
+  for (const int64_t axis : axes) {
+    QQ_TRY(const int64_t stored, p.axis(axis, rank));
+    if (std::find(request.axes.begin(), request.axes.end(), stored) != request.axes.end()) {
+      return p.corrupt("axis ", axis, " is named twice");
+    }
+    request.axes.push_back(stored);
+  }
+  FloatList scales;
+  const size_t input = scales_input(p);
+  if (input == 0) {
+    const auto* attribute = p.node().get<std::vector<float>>("scales");
+    if (attribute != nullptr) scales.values = *attribute;
+  } else {
+    QQ_TRY(scales, read_floats(p, input));
+  }
+  request.scales = scales.values;
+  request.known = scales.known;
+  if (input != 2) return request;
+  QQ_TRY(const FloatList roi, read_floats(p, 1));
+  QQ_TRY(const IntList sizes, read_ints(p, "sizes", 3, 11));
+  request.roi = roi.values;
+  request.sizes = sizes.values;
+  request.known = request.known && roi.known && sizes.known;
+  return request;
+}
+
+/// Scales that keep the aspect ratio of the image, and the sizes that follow.
+void keep_aspect_ratio(const std::string& policy, Request& request, const ir::Shape& dims) {
+  float scale = 0;
+  for (size_t i = 0; i < request.sizes.size(); ++i) {
+    const float own = static_cast<float>(request.sizes[i]) / static_cast<float>(dims[at(request.axes[i])]);
+    const bool better = policy == "not_larger" ? own < scale : own > scale;
+    if (i == 0 || better) scale = own;
+  }
+  request.scales.assign(request.sizes.size(), scale);
+  for (size_t i = 0; i < request.sizes.size(); ++i) {
+    request.sizes[i] = static_cast<int64_t>(std::floor(scale * static_cast<float>(dims[at(request.axes[i])]) + 0.5f));
+  }
+}
+
+/// Completes sizes and scales from each other. Fails on counts, signs and lengths that make no sense.
+Status complete_request(const Prepare& p, Request& request) {
+  const ir::Shape& dims = p.in(0).dims;
+  const size_t count = request.axes.size();
+  const bool has_sizes = !request.sizes.empty();
+  if ((has_sizes ? request.sizes.size() : request.scales.size()) != count) {
+    return p.corrupt(request.scales.size(), " scales and ", request.sizes.size(), " sizes for ", count, " axes");
+  }
+  for (const int64_t axis : request.axes) {
+    if (dims[at(axis)] == 0) return p.cannot("resizes an empty axis of ", shape_text(dims));
+  }
+  for (const int64_t size : request.sizes) {
+    if (size < 1 || size > kLongestTable) return p.corrupt("size ", size, ", allowed: 1 to ", kLongestTable);
+  }
+  const std::string policy = p.node().string_or("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller") {
+    return p.corrupt("keep_aspect_ratio_policy is '", policy, "', allowed: stretch, not_larger, not_smaller");
+  }
+  if (has_sizes && policy != "stretch") {
+    keep_aspect_ratio(policy, request, dims);
+  } else if (has_sizes) {
+    request.scales.clear();
+    for (size_t i = 0; i < count; ++i) {
+      request.scales.push_back(static_cast<float>(request.sizes[i]) / static_cast<float>(dims[at(request.axes[i])]));
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const float scale = request.scales[i], length = static_cast<float>(dims[at(request.axes[i])]);
+    if (!(scale > 0) || !(scale * length <= static_cast<float>(kLongestTable))) {
+      return p.corrupt("scale ", scale, " on a length of ", length, ", allowed: results of 1 to ", kLongestTable);
+    }
+    if (!has_sizes) request.sizes.push_back(static_cast<int64_t>(std::floor(length * scale)));
+    if (request.sizes[i] < 1) return p.corrupt("scale ", scale, " leaves nothing of a length of ", length);
+  }
+  return Status();
+}
+
+/// ONNX Runtime copies when no size changes, whatever the scales say; with antialias axis by axis.
+void drop_idle_scales(const ResizeRule& rule, const ir::Shape& dims, Request& request) {
+  if (rule.coordinates == "tf_crop_and_resize") return;
+  const auto stays = [&](size_t i) { return request.sizes[i] == dims[at(request.axes[i])]; };
+  bool all = true;
+  for (size_t i = 0; i < request.sizes.size(); ++i) all = all && stays(i);
+  for (size_t i = 0; i < request.sizes.size(); ++i) {
+    if (all || (rule.antialias && stays(i))) request.scales[i] = 1.0f;
+  }
+}
+
+Result<std::vector<AxisTaps>> all_taps(const Prepare& p, const ResizeRule& rule, const Request& request) {
+  const ir::Shape& dims = p.in(0).dims;
+  const bool crops = rule.coordinates == "tf_crop_and_resize";
+  const size_t count = request.axes.size();
+  if (crops && request.roi.size() != 2 * count) {
+    return p.corrupt(request.roi.size(), " roi values for ", count, " axes");
+  }
+  std::vector<ResizeAxis> axes;
+  for (const int64_t length : dims) axes.push_back({length, length});
+  for (size_t i = 0; i < count; ++i) {
+    ResizeAxis& axis = axes[at(request.axes[i])];
+    axis.out = request.sizes[i];
+    axis.scale = request.scales[i];
+    if (!crops) continue;
+    axis.roi_start = request.roi[i];
+    axis.roi_end = request.roi[i + count];
+    if (!std::isfinite(axis.roi_start) || !std::isfinite(axis.roi_end)) return p.corrupt("roi is not finite");
+  }
+  std::vector<AxisTaps> taps;
+  for (const ResizeAxis& axis : axes) taps.push_back(make_taps(rule, axis));
+  return taps;
+}
+
+Result<Kernel> nearest_kernel(Prepare& p, std::vector<AxisTaps> taps, float outside) {
+  const Spec& x = p.in(0);
+  QQ_TRY(const int64_t bytes, element_bytes(p, x.type));
+  bool fills = false;
+  std::vector<std::vector<int64_t>> tables;
+  for (AxisTaps& axis : taps) {
+    for (size_t i = 0; i < axis.index.size(); ++i) {
+      if (!axis.outside[i]) continue;
+      axis.index[i] = kFillIndex;
+      fills = true;
+    }
+    tables.push_back(std::move(axis.index));
+  }
+  if (fills && x.type != ElementType::kFloat && outside != 0.0f) {
+    return p.cannot("extrapolates ", name(x.type), " with ", outside);
+  }
+  IndexPlan plan = plan_index_copy(x.dims, std::move(tables), bytes);
+  return Kernel([plan = std::move(plan), outside](const Run& run) {
+    std::byte value[16] = {};
+    std::memcpy(value, &outside, sizeof(outside));
+    run_index_copy(plan, run.inputs[0], value, run.outputs[0]);
+    return Status();
+  });
+}
+
+Result<Kernel> prepare_resize(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  const Spec& x = p.in(0);
+  if (x.rank() < 1) return p.corrupt("input 0 has rank 0, allowed: 1 and more");
+  QQ_TRY(const ResizeRule rule, resize_rule(p));
+  QQ_TRY(Request request, read_request(p));
+  if (!request.known) return Prepare::defer();
+  QQ_RETURN_IF_ERROR(complete_request(p, request));
+  drop_idle_scales(rule, x.dims, request);
+  QQ_TRY(std::vector<AxisTaps> taps, all_taps(p, rule, request));
+  ir::Shape dims;
+  for (const AxisTaps& axis : taps) dims.push_back(axis.out());
+  QQ_RETURN_IF_ERROR(check_dims(p, dims));
+  if (rule.mode != ResizeMode::kNearest) QQ_RETURN_IF_ERROR(require_real(p, 0));
+  p.out(0, x.type, std::move(dims));
+  const float outside = p.node().float_or("extrapolation_value", 0.0f);
+  if (rule.mode == ResizeMode::kNearest) return nearest_kernel(p, std::move(taps), outside);
+  size_t scratch = 0;
+  Kernel kernel = interpolate_kernel(x.dims, std::move(taps), outside, scratch);
+  return bridged(p, std::move(kernel), scratch);
+}
+
+constexpr LayoutRule kFollow = LayoutRule::kFollow;
+constexpr OpDef kOps[] = {
+    {"DepthToSpace", "", 1, kFollow, prepare_depth_to_space},
+    {"Resize", "", 10, kFollow, prepare_resize},
+    {"SpaceToDepth", "", 1, kFollow, prepare_space_to_depth},
+    {"Upsample", "", 7, kFollow, prepare_resize},
+};
+
+}  // namespace
+
+std::span<const OpDef> resize_ops() { return kOps; }
+
+}  // namespace quarkq::exec

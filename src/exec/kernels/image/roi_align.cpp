@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// RoiAlign on channels-last images: the sample points of an output bin are found once for all channels.
+#include "exec/kernels/image/image_ops.h"
+
+namespace quarkq::exec {
+namespace {
+
+constexpr int64_t kMostSamples = 1 << 20;         ///< sample points along one axis of a bin
+constexpr int64_t kMostInBin = int64_t{1} << 22;  ///< and in a bin: their taps are held in memory
+
+struct RoiAlign {
+  int64_t images = 0, height = 0, width = 0, channels = 0, rois = 0;
+  int64_t out_height = 1, out_width = 1, sampling_ratio = 0;
+  float scale = 1;
+  bool half_pixel = true, largest = false, wide_indices = true;
+};
+
+/// One region in input coordinates: where it starts and how large a bin is.
+struct Region {
+  float top = 0, left = 0, bin_height = 0, bin_width = 0;
+  int64_t rows = 1, columns = 1;  ///< sample points of a bin
+};
+
+Region read_region(const RoiAlign& r, const float* roi) {
+  const float shift = r.half_pixel ? 0.5f : 0.0f;
+  Region region{roi[1] * r.scale - shift, roi[0] * r.scale - shift};
+  float height = roi[3] * r.scale - shift - region.top, width = roi[2] * r.scale - shift - region.left;
+  if (!r.half_pixel) {  // older versions force at least one pixel
+    height = std::max(height, 1.0f);
+    width = std::max(width, 1.0f);
+  }
+  region.bin_height = height / static_cast<float>(r.out_height);
+  region.bin_width = width / static_cast<float>(r.out_width);
+  const auto samples = [&](float bin) {
+    if (r.sampling_ratio > 0) return r.sampling_ratio;
+    return static_cast<int64_t>(std::clamp(std::ceil(bin), 0.0f, static_cast<float>(kMostSamples)));
+  };
+  region.rows = samples(region.bin_height);
+  region.columns = samples(region.bin_width);
+  return region;
+}
+
+/// The two input lines around a place, with weights. False: so far outside that the point counts as zero.
+struct Between {
+  int64_t low = 0, high = 0;
+  float low_weight = 0, high_weight = 0;
+};
+bool between(float place, int64_t length, Between& b) {
+  if (!(place >= -1.0f) || place > static_cast<float>(length)) return false;
+  place = std::max(place, 0.0f);
+  b.low = std::min(static_cast<int64_t>(place), length - 1);
+  b.high = std::min(b.low + 1, length - 1);
+  if (b.low == length - 1) place = static_cast<float>(b.low);
+  b.high_weight = place - static_cast<float>(b.low);
+  b.low_weight = 1.0f - b.high_weight;
+  return true;
+}
+
+void add_bin(const RoiAlign& r, const Region& region, int64_t ph, int64_t pw, int64_t base, RowTaps& taps) {
+  taps.expect(4 * region.rows * region.columns);
+  for (int64_t iy = 0; iy < region.rows; ++iy) {
+    const float y = region.top + static_cast<float>(ph) * region.bin_height +
+                    (static_cast<float>(iy) + 0.5f) * region.bin_height / static_cast<float>(region.rows);
+    Between v;
+    const bool row_counts = between(y, r.height, v);
+    for (int64_t ix = 0; ix < region.columns; ++ix) {
+      const float x = region.left + static_cast<float>(pw) * region.bin_width +
+                      (static_cast<float>(ix) + 0.5f) * region.bin_width / static_cast<float>(region.columns);
+      Between h;
+      if (!row_counts || !between(x, r.width, h)) {
+        if (r.largest) taps.add(base, 0.0f);  // a point outside is a zero among those compared
+        continue;
+      }
+      const auto at = [&](int64_t row, int64_t column) { return base + (row * r.width + column) * r.channels; };
+      taps.add(at(v.low, h.low), v.low_weight * h.low_weight);
+      taps.add(at(v.low, h.high), v.low_weight * h.high_weight);
+      taps.add(at(v.high, h.low), v.high_weight * h.low_weight);
+      taps.add(at(v.high, h.high), v.high_weight * h.high_weight);
+    }
+  }
+  taps.end_row();
+}
+
+int64_t image_of(const RoiAlign& r, const Run& run, int64_t roi) {
+  return r.wide_indices ? run.in<int64_t>(2)[roi] : run.in<int32_t>(2)[roi];
+}
+
+void align_region(const RoiAlign& r, const Run& run, int64_t roi, RowTaps& taps) {
+  const Region region = read_region(r, run.in<float>(1) + 4 * roi);
+  const int64_t base = image_of(r, run, roi) * r.height * r.width * r.channels;
+  const float factor = 1.0f / static_cast<float>(std::max<int64_t>(region.rows * region.columns, 1));
+  for (int64_t ph = 0; ph < r.out_height; ++ph) {
+    for (int64_t pw = 0; pw < r.out_width; ++pw) {
+      taps.clear();
+      add_bin(r, region, ph, pw, base, taps);
+      RowSums sums = taps.sums(r.channels, r.channels);
+      float* y = run.out<float>(0) + ((roi * r.out_height + ph) * r.out_width + pw) * r.channels;
+      if (r.largest) {
+        QQ_DISPATCH(exec, largest_rows)(sums, run.in<float>(0), y, 1);
+      } else {
+        sums.factor = &factor;
+        QQ_DISPATCH(exec, weighted_rows)(sums, run.in<float>(0), y, 1);
+      }
+    }
+  }
+}
+
+Kernel roi_align_kernel(const RoiAlign& r, const std::string& label) {
+  return [r, label](const Run& run) {
+    for (int64_t i = 0; i < r.rois; ++i) {
+      const int64_t image = image_of(r, run, i);
+      if (image < 0 || image >= r.images) {
+        return bad_data(label, ": batch index ", image, " is outside of [0,", r.images - 1, "]");
+      }
+      for (int64_t k = 0; k < 4; ++k) {
+        if (!std::isfinite(run.in<float>(1)[4 * i + k])) return bad_data(label, ": region ", i, " is not finite");
+      }
+      const Region region = read_region(r, run.in<float>(1) + 4 * i);
+      if (region.rows * region.columns > kMostInBin) {
+        return bad_data(label, ": region ", i, " needs ", region.rows, " x ", region.columns, " points for each bin");
+      }
+    }
+    for_rows(r.rois, r.out_height * r.out_width * (r.channels * 4 + 32), [&](int64_t begin, int64_t end) {
+      RowTaps taps;
+      for (int64_t i = begin; i < end; ++i) align_region(r, run, i, taps);
+    });
+    return Status();
+  };
+}
+
+Status read_attributes(const Prepare& p, RoiAlign& r) {
+  const ir::Node& node = p.node();
+  r.out_height = node.int_or("output_height", 1);
+  r.out_width = node.int_or("output_width", 1);
+  r.sampling_ratio = node.int_or("sampling_ratio", 0);
+  r.scale = node.float_or("spatial_scale", 1.0f);
+  for (const int64_t size : {r.out_height, r.out_width}) {
+    if (size < 1 || size > (1 << 16)) return p.corrupt("output size is ", size, ", allowed: 1 to 65536");
+  }
+  if (r.sampling_ratio < 0 || r.sampling_ratio > kMostSamples) {
+    return p.corrupt("sampling_ratio is ", r.sampling_ratio, ", allowed: 0 to ", kMostSamples);
+  }
+  const std::string mode = node.string_or("mode", "avg");
+  if (mode != "avg" && mode != "max") return p.corrupt("mode is '", mode, "', allowed: avg, max");
+  r.largest = mode == "max";
+  const std::string coordinates =
+      p.opset() < 16 ? "output_half_pixel" : node.string_or("coordinate_transformation_mode", "half_pixel");
+  if (coordinates != "half_pixel" && coordinates != "output_half_pixel") {
+    return p.corrupt("coordinate_transformation_mode is '", coordinates, "', allowed: half_pixel, output_half_pixel");
+  }
+  r.half_pixel = coordinates == "half_pixel";
+  return Status();
+}
+
+}  // namespace
+
+Result<Kernel> prepare_roi_align(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_image(p, 4, 4));
+  QQ_RETURN_IF_ERROR(require_real(p, 1));
+  QQ_RETURN_IF_ERROR(p.require_input(2, {ElementType::kInt64, ElementType::kInt32}));
+  const Spec& x = p.in(0);
+  RoiAlign r;
+  QQ_RETURN_IF_ERROR(read_attributes(p, r));
+  r.images = x.dims[0];
+  r.height = x.dims[1];
+  r.width = x.dims[2];
+  r.channels = x.dims[3];
+  r.wide_indices = p.in(2).type == ElementType::kInt64;
+  const ir::Shape& rois = p.in(1).dims;
+  if (rois.size() != 2 || rois[1] != 4) return p.corrupt("rois are ", shape_text(rois), ", must be [regions, 4]");
+  r.rois = rois[0];
+  if (p.in(2).dims != ir::Shape{r.rois}) {
+    return p.corrupt("batch indices are ", shape_text(p.in(2).dims), ", must be [", r.rois, "]");
+  }
+  const ir::Shape out = {r.rois, r.out_height, r.out_width, r.channels};
+  QQ_RETURN_IF_ERROR(check_dims(p, out));
+  p.out(0, x.type, out, Layout::kChannelsLast);
+  return bridged(p, roi_align_kernel(r, p.label()));
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// MatMul and Gemm as 1x1 convolutions over [1, K, M, 1] channels-last, whose memory is exactly the row-major matrix
+// [M, K]: as fast as oneDNN's own product, and bitwise stable over threads, which that is not (design section 7).
+// 16-bit floats are computed in float32 and rounded once; doubles and integers have their own loops.
+#include "exec/kernels/matrix/matmul.h"
+
+#include <algorithm>
+
+#include "exec/backend_onednn.h"
+#include "exec/kernels/families.h"
+#include "exec/kernels/shared/float_bridge.h"
+#include "exec/transpose.h"
+
+namespace quarkq::exec {
+namespace {
+
+/// The product of one entry of the batch; with packed weights when `b` is not null.
+Result<std::shared_ptr<Convolution>> make_product(const Prepare& p, const MatrixProduct& product, bool has_bias,
+                                                  const float* b) {
+  ConvProblem problem;
+  problem.source = {1, product.k, product.m, 1};
+  problem.weights = {product.n, product.k, 1, 1};
+  problem.result = {1, product.n, product.m, 1};
+  problem.strides = problem.dilations = {1, 1};
+  problem.pads_begin = problem.pads_end = {0, 0};
+  problem.has_bias = has_bias;
+  problem.weight_strides = {product.b_stride_n, product.b_stride_k, 1, 1};
+  return Convolution::make(problem, b).context(p.label());
+}
+
+/// Element offsets of the matrices of one operand, for every entry of the broadcast batch shape.
+std::vector<int64_t> batch_offsets(const ir::Shape& batch, const ir::Shape& own_batch, int64_t matrix) {
+  const int64_t count = product(batch);
+  std::vector<int64_t> offsets(static_cast<size_t>(count));
+  for (int64_t index = 0; index < count; ++index) {
+    int64_t rest = index, offset = 0, stride = matrix;
+    for (size_t i = batch.size(), j = own_batch.size(); i-- > 0;) {
+      const int64_t coordinate = rest % batch[i];
+      rest /= batch[i];
+      if (j == 0) continue;
+      --j;
+      if (own_batch[j] != 1) offset += coordinate * stride;
+      stride *= own_batch[j];
+    }
+    offsets[static_cast<size_t>(index)] = offset;
+  }
+  return offsets;
+}
+
+/// Shapes of a MatMul, vectors seen as matrices.
+struct MatMulShapes {
+  ir::Shape batch, batch_a, batch_b, out;
+  MatrixProduct product;
+};
+
+Result<MatMulShapes> read_matmul(const Prepare& p) {
+  ir::Shape a = p.in(0).dims, b = p.in(1).dims;
+  if (a.empty() || b.empty()) return p.corrupt("a scalar operand: ", shape_text(a), " times ", shape_text(b));
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  MatMulShapes s;
+  s.product.m = a[a.size() - 2];
+  s.product.k = a.back();
+  s.product.n = b.back();
+  if (b[b.size() - 2] != s.product.k) {
+    return p.corrupt("inner dimensions differ: ", shape_text(p.in(0).dims), " times ", shape_text(p.in(1).dims));
+  }
+  s.product.a_stride_m = s.product.k;
+  s.product.b_stride_k = s.product.n;
+  s.batch_a.assign(a.begin(), a.end() - 2);
+  s.batch_b.assign(b.begin(), b.end() - 2);
+  Result<ir::Shape> batch = ir::broadcast(s.batch_a, s.batch_b);
+  if (!batch.ok()) return batch.status().context(p.label());
+  s.batch = s.out = std::move(batch).value();
+  if (!row) s.out.push_back(s.product.m);
+  if (!column) s.out.push_back(s.product.n);
+  QQ_RETURN_IF_ERROR(check_dims(p, s.out));
+  return s;
+}
+
+/// One matrix B for all of A, whose batch becomes more rows.
+Result<Kernel> prepare_shared_matrix(Prepare& p, MatrixProduct product, int64_t entries) {
+  product.m *= entries;
+  if (!multiplies_in_float(p.in(0).type)) return multiply_numbers(p.in(0).type, product);
+  const ir::Tensor weights = float_constant(p, 1);
+  const bool known = weights.is_defined();
+  QQ_TRY(std::shared_ptr<Convolution> convolution,
+         make_product(p, product, /*has_bias=*/false, known ? weights.data<float>().data() : nullptr));
+  Kernel kernel = [convolution](const Run& run) {
+    convolution->run(run.in<float>(0), run.in<float>(1), nullptr, {}, run.out<float>(0), run.scratch);
+    return Status();
+  };
+  return bridged(p, std::move(kernel), convolution->scratch_bytes(), known ? uint32_t{1} << 1 : 0);
+}
+
+Result<Kernel> prepare_matmul(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_factor(p, 0));
+  const ElementType type = p.in(0).type;
+  QQ_RETURN_IF_ERROR(p.require_input(1, {type}));
+  QQ_TRY(MatMulShapes s, read_matmul(p));
+  p.out(0, type, s.out);
+  if (product(s.out) == 0) return no_kernel();
+  if (s.product.k == 0) {
+    const auto bytes = static_cast<size_t>(storage_bytes(type, product(s.out)));
+    return Kernel([bytes](const Run& run) {
+      std::memset(run.outputs[0], 0, bytes);
+      return Status();
+    });
+  }
+  if (product(s.batch_b) == 1) return prepare_shared_matrix(p, s.product, product(s.batch_a));
+  s.product.a_offsets = batch_offsets(s.batch, s.batch_a, s.product.m * s.product.k);
+  s.product.b_offsets = batch_offsets(s.batch, s.batch_b, s.product.k * s.product.n);
+  if (!multiplies_in_float(type)) return multiply_numbers(type, s.product);
+  QQ_TRY(std::shared_ptr<Convolution> convolution, make_product(p, s.product, /*has_bias=*/false, nullptr));
+  Kernel kernel = [convolution, one = s.product](const Run& run) {
+    for (size_t i = 0; i < one.a_offsets.size(); ++i) {
+      convolution->run(run.in<float>(0) + one.a_offsets[i], run.in<float>(1) + one.b_offsets[i], nullptr, {},
+                       run.out<float>(0) + static_cast<int64_t>(i) * one.m * one.n, run.scratch);
+    }
+    return Status();
+  };
+  return bridged(p, std::move(kernel), convolution->scratch_bytes());
+}
+
+// ---- Gemm -----------------------------------------------------------------------------------------------------------
+
+Status read_gemm(const Prepare& p, GemmPlan& g) {
+  QQ_RETURN_IF_ERROR(require_factor(p, 0));
+  QQ_RETURN_IF_ERROR(p.require_input(1, {p.in(0).type}));
+  const ir::Shape &a = p.in(0).dims, &b = p.in(1).dims;
+  if (a.size() != 2 || b.size() != 2) {
+    return p.corrupt("operands must have rank 2, found ", shape_text(a), " and ", shape_text(b));
+  }
+  const bool transpose_a = p.node().int_or("transA", 0) != 0, transpose_b = p.node().int_or("transB", 0) != 0;
+  MatrixProduct& product = g.product;
+  product.m = transpose_a ? a[1] : a[0];
+  product.k = transpose_a ? a[0] : a[1];
+  product.n = transpose_b ? b[0] : b[1];
+  if ((transpose_b ? b[1] : b[0]) != product.k) {
+    return p.corrupt("inner dimensions differ: ", shape_text(a), " and ", shape_text(b), " with transA ", transpose_a,
+                     ", transB ", transpose_b);
+  }
+  product.a_stride_m = transpose_a ? 1 : product.k;
+  product.a_stride_k = transpose_a ? product.m : 1;
+  product.b_stride_k = transpose_b ? 1 : product.n;
+  product.b_stride_n = transpose_b ? product.k : 1;
+  return check_dims(p, {product.m, product.n});
+}
+
+/// C, alpha and beta. The `broadcast` attribute of opset 6 only permits what later opsets always do.
+Status read_addend(const Prepare& p, GemmPlan& g) {
+  g.alpha = p.node().float_or("alpha", 1.0f);
+  g.beta = p.node().float_or("beta", 1.0f);
+  if (!p.has(2)) return Status();
+  QQ_RETURN_IF_ERROR(p.require_input(2, {p.in(0).type}));
+  ir::Shape c = p.in(2).dims;
+  while (c.size() < 2) c.insert(c.begin(), 1);
+  if (c.size() != 2 || (c[0] != 1 && c[0] != g.product.m) || (c[1] != 1 && c[1] != g.product.n)) {
+    return p.corrupt("C ", shape_text(p.in(2).dims), " does not broadcast to ", shape_text({g.product.m, g.product.n}));
+  }
+  g.has_c = g.beta != 0.0f;
+  g.c_stride_n = c[1] == 1 ? 0 : 1;
+  g.c_stride_m = c[0] == 1 ? 0 : c[1];
+  return Status();
+}
+
+/// y = alpha * y + beta * C
+void add_addend(const GemmPlan& g, const float* c, float* y) {
+  const int64_t n = g.product.n;
+  for_rows(g.product.m, n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        const float added = c == nullptr ? 0.0f : g.beta * c[i * g.c_stride_m + j * g.c_stride_n];
+        y[i * n + j] = g.alpha * y[i * n + j] + added;
+      }
+    }
+  });
+}
+
+/// What is constant is folded into the packed weights and the bias.
+Result<Kernel> prepare_float_gemm(Prepare& p, const GemmPlan& g) {
+  const ir::Tensor weights = float_constant(p, 1);
+  const bool known = weights.is_defined();
+  const bool bias_inside = g.has_c && g.c_stride_m == 0 && g.c_stride_n == 1 && g.alpha == 1.0f && g.beta == 1.0f;
+  QQ_TRY(std::shared_ptr<Convolution> convolution,
+         make_product(p, g.product, bias_inside, known ? weights.data<float>().data() : nullptr));
+  const bool transpose_a = g.product.a_stride_k != 1;
+  const size_t own = (convolution->scratch_bytes() + 63) / 64 * 64;
+  const size_t turned_bytes = transpose_a ? static_cast<size_t>(g.product.m * g.product.k) * sizeof(float) : 0;
+  Kernel kernel = [=](const Run& run) {
+    const float* a = run.in<float>(0);
+    if (transpose_a) {
+      transpose_matrices(run.inputs[0], run.scratch + own, 1, g.product.k, g.product.m, sizeof(float));
+      a = reinterpret_cast<const float*>(run.scratch + own);
+    }
+    float* y = run.out<float>(0);
+    convolution->run(a, run.in<float>(1), bias_inside ? run.in<float>(2) : nullptr, {}, y, run.scratch);
+    if (bias_inside || (!g.has_c && g.alpha == 1.0f)) return Status();
+    add_addend(g, g.has_c ? run.in<float>(2) : nullptr, y);
+    return Status();
+  };
+  return bridged(p, std::move(kernel), own + turned_bytes, known ? uint32_t{1} << 1 : 0);
+}
+
+Result<Kernel> prepare_gemm(Prepare& p) {
+  GemmPlan g;
+  QQ_RETURN_IF_ERROR(read_gemm(p, g));
+  QQ_RETURN_IF_ERROR(read_addend(p, g));
+  const ElementType type = p.in(0).type;
+  p.out(0, type, {g.product.m, g.product.n});
+  if (g.product.m == 0 || g.product.n == 0) return no_kernel();
+  if (!multiplies_in_float(type)) return gemm_numbers(type, g);
+  if (g.product.k == 0) return bridged(p, gemm_numbers(ElementType::kFloat, g));
+  return prepare_float_gemm(p, g);
+}
+
+}  // namespace
+
+std::span<const OpDef> matmul_ops() {
+  static constexpr OpDef kOps[] = {
+      {"MatMul", "", 1, LayoutRule::kPlain, prepare_matmul},
+      {"Gemm", "", 1, LayoutRule::kPlain, prepare_gemm},
+  };
+  return kOps;
+}
+
+}  // namespace quarkq::exec

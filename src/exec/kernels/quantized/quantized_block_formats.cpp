@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// BFPQuantizeDequantize and MXQuantizeDequantize (spec 02 D.4, D.5): checks and threads around numeric/bfp.h and mx.h.
+#include "exec/kernels/quantized/quantized.h"
+#include "exec/kernels/shared/float_bridge.h"
+#include "numeric/bfp.h"
+#include "numeric/mx.h"
+
+namespace quarkq::exec {
+namespace {
+
+using numeric::BlockRounding;
+using numeric::BlockSplit;
+
+/// An integer attribute within [low, high].
+Result<int64_t> read_int(const Prepare& p, std::string_view attribute, int64_t fallback, int64_t low, int64_t high) {
+  const int64_t value = p.node().int_or(attribute, fallback);
+  if (value >= low && value <= high) return value;
+  return p.corrupt(attribute, " is ", value, ", allowed: ", low, " to ", high);
+}
+
+/// Numbers that are no rounding mode mean kHalfAway in the reference.
+BlockRounding read_rounding(const Prepare& p) {
+  const int64_t mode = p.node().int_or("rounding_mode", 0);
+  return mode == 1 ? BlockRounding::kHalfUp : mode == 2 ? BlockRounding::kHalfEven : BlockRounding::kHalfAway;
+}
+
+/// Blocks along the axis, which vectors do not look at. A block longer than the axis differs from one that ends with
+/// it only in zeros, which change nothing; a block size from a file must not decide how much memory is taken.
+Result<BlockSplit> read_split(const Prepare& p, int64_t default_block) {
+  const Spec& x = p.in(0);
+  QQ_TRY(const int64_t block, read_int(p, "block_size", default_block, 1, int64_t{1} << 31));
+  int64_t axis = 0;
+  if (x.rank() > 1) {
+    QQ_TRY(axis, p.axis(p.node().int_or("axis", 1), x.rank()));
+  }
+  const AxisView view = x.rank() == 0 ? AxisView{} : axis_view(x.dims, axis);
+  return BlockSplit{view.outer, view.count, view.inner, std::min(block, std::max<int64_t>(view.count, 1))};
+}
+
+/// convert(x, y, begin, end) over the runs along the axis. One element alone stays what it is.
+template <typename Convert>
+Result<Kernel> block_kernel(Prepare& p, const BlockSplit& split, const Convert& convert) {
+  p.out(0, p.in(0).type, p.in(0).dims);
+  if (product(p.in(0).dims) == 1) {
+    p.alias(0, 0, p.in(0).dims);
+    return no_kernel();
+  }
+  return bridged(p, [split, convert](const Run& run) {
+    for_rows(split.outer * split.inner, split.length,
+             [&](int64_t begin, int64_t end) { convert(run.in<float>(0), run.out<float>(0), begin, end); });
+    return Status();
+  });
+}
+
+Status read_sub_blocks(const Prepare& p, BlockSplit& split, numeric::BfpSettings& settings) {
+  const int64_t block = p.node().int_or("block_size", 8);
+  QQ_TRY(const int64_t width, read_int(p, "sub_block_size", 2, 1, int64_t{1} << 31));
+  QQ_TRY(const int64_t shift, read_int(p, "sub_block_shift_bits", 1, 0, 8));
+  if (block % width != 0) return p.cannot("sub_block_size ", width, " does not divide block_size ", block);
+  settings.sub_block_shift_bits = static_cast<int>(shift);
+  settings.sub_block_size = std::min(width, std::max<int64_t>(split.length, 1));
+  const int64_t parts = (split.block + settings.sub_block_size - 1) / settings.sub_block_size;
+  split.block = parts * settings.sub_block_size;  // whole sub-blocks again, after the block was shortened
+  return Status();
+}
+
+}  // namespace
+
+Result<Kernel> prepare_bfp(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kFloat, ElementType::kFloat16}));
+  QQ_TRY(BlockSplit split, read_split(p, 8));
+  const std::string method = p.node().string_or("bfp_method", "to_bfp");
+  const bool prime = method == "to_bfp_prime" || method == "to_bfp_prime_shared";
+  if (!prime && method != "to_bfp") {
+    return p.corrupt("bfp_method is '", method, "', allowed: to_bfp, to_bfp_prime, to_bfp_prime_shared");
+  }
+  QQ_TRY(const int64_t width, read_int(p, "bit_width", 16, numeric::kBfpLeastBits, numeric::kBfpMostBits));
+  numeric::BfpSettings settings;
+  settings.method = prime ? numeric::BfpMethod::kBfpPrime : numeric::BfpMethod::kBfp;
+  settings.bit_width = static_cast<int>(width);
+  settings.rounding = read_rounding(p);
+  settings.bfloat_first = p.node().int_or("convert_to_bfloat_before_bfp", 0) != 0;
+  settings.compiler_exponents = p.node().int_or("use_compiler_version_cpu_kernel", 0) != 0;
+  if (prime) QQ_RETURN_IF_ERROR(read_sub_blocks(p, split, settings));
+  return block_kernel(p, split, [split, settings](const float* x, float* y, int64_t begin, int64_t end) {
+    numeric::convert_bfp(x, y, split, begin, end, settings);
+  });
+}
+
+Result<Kernel> prepare_mx(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kFloat, ElementType::kFloat16}));
+  QQ_TRY(const BlockSplit split, read_split(p, 32));
+  const std::string element = p.node().string_or("element_dtype", "int8");
+  const numeric::MxSettings settings{numeric::find_mx_element(element), read_rounding(p)};
+  if (settings.element == nullptr) {
+    return p.corrupt("element_dtype is '", element, "', allowed: ", numeric::mx_element_names());
+  }
+  return block_kernel(p, split, [split, settings](const float* x, float* y, int64_t begin, int64_t end) {
+    numeric::convert_mx(x, y, split, begin, end, settings);
+  });
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// MatMulInteger, QLinearMatMul and com.microsoft QGemm: products of bytes in exact 32-bit arithmetic.
+#include "exec/kernels/quantized/quantized.h"
+#include "exec/kernels/quantized/quantized_product.h"
+
+namespace quarkq::exec {
+namespace {
+
+/// A matrix product over broadcast batches. Entry i of the batch multiplies the left matrix number left[i] with the
+/// right one number right[i].
+struct BatchedProduct {
+  int64_t rows = 0, depth = 0, columns = 0;
+  int64_t left_matrices = 1, right_matrices = 1;
+  std::vector<int64_t> left, right;
+  ir::Shape dims;  ///< of the result
+};
+
+/// For every entry of the batch shape: which matrix of an operand with batch dims `own` it uses.
+std::vector<int64_t> matrix_numbers(const ir::Shape& batch, const ir::Shape& own) {
+  std::vector<int64_t> numbers(static_cast<size_t>(product(batch)));
+  const size_t missing = batch.size() - own.size();
+  for (size_t entry = 0; entry < numbers.size(); ++entry) {
+    auto rest = static_cast<int64_t>(entry);
+    int64_t stride = 1;
+    for (size_t d = batch.size(); d-- > missing;) {
+      const int64_t coordinate = rest % batch[d], size = own[d - missing];
+      rest /= batch[d];
+      if (size != 1) numbers[entry] += coordinate * stride;
+      stride *= size;
+    }
+  }
+  return numbers;
+}
+
+Result<BatchedProduct> plan_product(const Prepare& p, size_t left, size_t right) {
+  ir::Shape a = p.in(left).dims, b = p.in(right).dims;
+  if (a.empty() || b.empty()) return p.corrupt("a scalar operand: ", shape_text(a), " times ", shape_text(b));
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  BatchedProduct plan;
+  plan.rows = a[a.size() - 2];
+  plan.depth = a.back();
+  plan.columns = b.back();
+  if (b[b.size() - 2] != plan.depth) {
+    return p.corrupt("inner dimensions differ: ", shape_text(p.in(left).dims), " times ", shape_text(p.in(right).dims));
+  }
+  const ir::Shape batch_a(a.begin(), a.end() - 2), batch_b(b.begin(), b.end() - 2);
+  QQ_TRY(const ir::Shape batch, ir::broadcast(batch_a, batch_b).context(p.label()));
+  plan.dims = batch;
+  if (!row) plan.dims.push_back(plan.rows);
+  if (!column) plan.dims.push_back(plan.columns);
+  QQ_RETURN_IF_ERROR(check_dims(p, plan.dims));
+  plan.left_matrices = product(batch_a);
+  plan.right_matrices = product(batch_b);
+  plan.left = matrix_numbers(batch, batch_a);
+  plan.right = matrix_numbers(batch, batch_b);
+  if (plan.right_matrices == 1 && plan.left_matrices == product(batch)) {  // one tall product
+    plan.rows *= plan.left_matrices;
+    plan.left_matrices = 1;
+    plan.left = plan.right = std::vector<int64_t>(plan.rows == 0 ? 0 : 1, 0);
+  }
+  return plan;
+}
+
+/// Bytes of both operands in 16 bits; the left ones come first in scratch memory.
+struct Operand {
+  size_t index = 0;
+  QuantInput zero_point;
+  int64_t matrices = 1, rows = 0, depth = 0;
+  int64_t row_stride = 0, depth_stride = 1;
+  ElementType type = ElementType::kUInt8;
+
+  size_t bytes() const { return (static_cast<size_t>(matrices * rows * depth) * sizeof(int16_t) + 63) / 64 * 64; }
+  void widen(const std::byte* data, const std::vector<int32_t>& zero_points, int16_t* to) const {
+    for (int64_t i = 0; i < matrices; ++i) {
+      widen_matrix({data + i * rows * depth, type, rows, depth, row_stride, depth_stride}, zero_points,
+                   to + i * rows * depth);
+    }
+  }
+};
+
+/// The operand widened once when data and zero point are constant; empty otherwise.
+std::shared_ptr<const std::vector<int16_t>> widen_constant(const Prepare& p, const Operand& operand) {
+  const ir::Tensor* data = p.constant(operand.index);
+  const ir::Tensor* zero = p.constant(operand.zero_point.index);
+  if (data == nullptr || (zero == nullptr && operand.zero_point.count > 0)) return nullptr;
+  std::vector<const std::byte*> inputs(p.input_count());
+  if (zero != nullptr) inputs[operand.zero_point.index] = zero->raw();
+  const Run run{inputs, {}, nullptr};
+  auto wide = std::make_shared<std::vector<int16_t>>(static_cast<size_t>(data->size()));
+  operand.widen(data->raw(), operand.zero_point.integers(run), wide->data());
+  return wide;
+}
+
+/// Prepares `left` and `right` and asks for scratch; make_result(run, body) calls body with the result's description.
+template <typename MakeResult>
+Kernel product_kernel(Prepare& p, const BatchedProduct& plan, const Operand& left, const Operand& right,
+                      const MakeResult& make_result) {
+  auto packed = widen_constant(p, right);
+  p.scratch(left.bytes() + (packed == nullptr ? right.bytes() : 0));
+  return [=](const Run& run) {
+    auto* left_data = reinterpret_cast<int16_t*>(run.scratch);
+    left.widen(run.inputs[left.index], left.zero_point.integers(run), left_data);
+    const int16_t* right_data = packed == nullptr ? nullptr : packed->data();
+    if (right_data == nullptr) {
+      auto* to = reinterpret_cast<int16_t*>(run.scratch + left.bytes());
+      right.widen(run.inputs[right.index], right.zero_point.integers(run), to);
+      right_data = to;
+    }
+    make_result(run, [&](ProductResult result) {
+      std::byte* data = result.data;
+      for (size_t i = 0; i < plan.left.size(); ++i) {
+        const int64_t entry = static_cast<int64_t>(i) * plan.rows * plan.columns;
+        result.data = data + entry * (bits(result.type) / 8);
+        run_product({left_data + plan.left[i] * plan.rows * plan.depth,
+                     right_data + plan.right[i] * plan.columns * plan.depth, plan.rows, plan.depth, plan.columns},
+                    result);
+      }
+    });
+    return Status();
+  };
+}
+
+/// Operands of a plan; the right one is stored [depth, columns].
+Operand left_operand(const Prepare& p, const BatchedProduct& plan, size_t index, const QuantInput& zero) {
+  return {index, zero, plan.left_matrices, plan.rows, plan.depth, plan.depth, 1, p.in(index).type};
+}
+Operand right_operand(const Prepare& p, const BatchedProduct& plan, size_t index, const QuantInput& zero) {
+  return {index, zero, plan.right_matrices, plan.columns, plan.depth, 1, plan.columns, p.in(index).type};
+}
+
+/// Scale and zero point of the result, read in every call.
+struct Requantizer {
+  QuantInput left, right, result, zero_point;
+  float factor = 1;
+
+  std::vector<float> scales(const Run& run, int64_t columns) const {
+    const float divisor = result.count == 0 ? 1.0f : result.floats(run)[0];
+    return product_scales(factor * left.floats(run)[0], right.floats(run), divisor, columns);
+  }
+};
+
+/// Left zero points per row count rows of one matrix; a tall product would need them repeated.
+Result<QuantInput> read_row_zero_point(const Prepare& p, size_t i, ElementType type, const BatchedProduct& plan) {
+  return read_zero_point(p, i, type, plan.left_matrices == 1 && plan.left.size() <= 1 ? plan.rows : 1);
+}
+
+}  // namespace
+
+Result<Kernel> prepare_matmul_integer(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_byte(p, 0));
+  QQ_RETURN_IF_ERROR(require_byte(p, 1));
+  QQ_TRY(const BatchedProduct plan, plan_product(p, 0, 1));
+  QQ_TRY(const QuantInput left_zero, read_row_zero_point(p, 2, p.in(0).type, plan));
+  QQ_TRY(const QuantInput right_zero, read_zero_point(p, 3, p.in(1).type, plan.columns));
+  p.out(0, ElementType::kInt32, plan.dims);
+  return product_kernel(p, plan, left_operand(p, plan, 0, left_zero), right_operand(p, plan, 1, right_zero),
+                        [columns = plan.columns](const Run& run, const auto& body) {
+                          ProductResult result;
+                          result.data = run.outputs[0];
+                          result.stride = columns;
+                          body(result);
+                        });
+}
+
+Result<Kernel> prepare_qlinear_matmul(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_byte(p, 0));
+  QQ_RETURN_IF_ERROR(require_byte(p, 3));
+  QQ_RETURN_IF_ERROR(require_byte(p, 7));
+  QQ_TRY(const BatchedProduct plan, plan_product(p, 0, 3));
+  Requantizer q;
+  const ElementType type = p.in(7).type;
+  QQ_TRY(q.left, read_scale(p, 1));
+  QQ_TRY(q.right, read_scale(p, 4, plan.columns));
+  QQ_TRY(q.result, read_scale(p, 6));
+  QQ_TRY(q.zero_point, read_zero_point(p, 7, type));
+  QQ_TRY(const QuantInput left_zero, read_zero_point(p, 2, p.in(0).type));
+  QQ_TRY(const QuantInput right_zero, read_zero_point(p, 5, p.in(3).type, plan.columns));
+  p.out(0, type, plan.dims);
+  return product_kernel(p, plan, left_operand(p, plan, 0, left_zero), right_operand(p, plan, 3, right_zero),
+                        [q, type, columns = plan.columns](const Run& run, const auto& body) {
+                          const std::vector<float> scales = q.scales(run, columns);
+                          ProductResult result;
+                          result.type = type;
+                          result.data = run.outputs[0];
+                          result.stride = columns;
+                          result.scale = scales.data();
+                          result.zero_point = q.zero_point.integers(run)[0];
+                          body(result);
+                        });
+}
+
+namespace {
+
+/// Bias of QGemm: INT32 that broadcasts to [rows, columns].
+struct GemmBias {
+  bool present = false;
+  int64_t row = 0, column = 0;  ///< element steps
+};
+
+Result<GemmBias> read_gemm_bias(const Prepare& p, const BatchedProduct& plan) {
+  GemmBias bias;
+  if (!p.has(6)) return bias;
+  QQ_RETURN_IF_ERROR(p.require_input(6, {ElementType::kInt32}));
+  ir::Shape c = p.in(6).dims;
+  while (c.size() < 2) c.insert(c.begin(), 1);
+  if (c.size() != 2 || (c[0] != 1 && c[0] != plan.rows) || (c[1] != 1 && c[1] != plan.columns)) {
+    return p.corrupt("C ", shape_text(p.in(6).dims), " does not broadcast to ", shape_text(plan.dims));
+  }
+  return GemmBias{true, c[0] == 1 ? 0 : c[1], c[1] == 1 ? 0 : 1};
+}
+
+Result<BatchedProduct> plan_gemm(const Prepare& p, bool transpose_a, bool transpose_b) {
+  const ir::Shape &a = p.in(0).dims, &b = p.in(3).dims;
+  if (a.size() != 2 || b.size() != 2) {
+    return p.corrupt("operands must have rank 2, found ", shape_text(a), " and ", shape_text(b));
+  }
+  BatchedProduct plan;
+  plan.rows = a[transpose_a ? 1 : 0];
+  plan.depth = a[transpose_a ? 0 : 1];
+  plan.columns = b[transpose_b ? 0 : 1];
+  if (b[transpose_b ? 1 : 0] != plan.depth) {
+    return p.corrupt("inner dimensions differ: ", shape_text(a), " and ", shape_text(b), " with transA ", transpose_a,
+                     ", transB ", transpose_b);
+  }
+  plan.left = plan.right = {0};
+  plan.dims = {plan.rows, plan.columns};
+  QQ_RETURN_IF_ERROR(check_dims(p, plan.dims));
+  return plan;
+}
+
+}  // namespace
+
+Result<Kernel> prepare_qgemm(Prepare& p) {
+  QQ_RETURN_IF_ERROR(require_byte(p, 0));
+  QQ_RETURN_IF_ERROR(require_byte(p, 3));
+  const bool transpose_a = p.node().int_or("transA", 0) != 0, transpose_b = p.node().int_or("transB", 0) != 0;
+  QQ_TRY(const BatchedProduct plan, plan_gemm(p, transpose_a, transpose_b));
+  Requantizer q;
+  q.factor = p.node().float_or("alpha", 1.0f);
+  QQ_TRY(q.left, read_scale(p, 1));
+  QQ_TRY(q.right, read_scale(p, 4, plan.columns));
+  const bool stays_float = !p.has(7);
+  ElementType type = ElementType::kFloat;
+  if (!stays_float) {
+    QQ_RETURN_IF_ERROR(require_byte(p, 8));
+    type = p.in(8).type;
+    QQ_TRY(q.result, read_scale(p, 7));
+    QQ_TRY(q.zero_point, read_zero_point(p, 8, type));
+  }
+  QQ_TRY(const QuantInput left_zero, read_zero_point(p, 2, p.in(0).type));
+  QQ_TRY(const QuantInput right_zero, read_zero_point(p, 5, p.in(3).type, plan.columns));
+  QQ_TRY(const GemmBias bias, read_gemm_bias(p, plan));
+  Operand left = left_operand(p, plan, 0, left_zero), right = right_operand(p, plan, 3, right_zero);
+  if (transpose_a) left.row_stride = 1, left.depth_stride = plan.rows;
+  if (transpose_b) right.row_stride = plan.depth, right.depth_stride = 1;
+  p.out(0, type, plan.dims);
+  return product_kernel(p, plan, left, right,
+                        [q, type, bias, columns = plan.columns](const Run& run, const auto& body) {
+                          const std::vector<float> scales = q.scales(run, columns);
+                          ProductResult result;
+                          result.type = type;
+                          result.data = run.outputs[0];
+                          result.stride = columns;
+                          result.scale = scales.data();
+                          result.zero_point = q.zero_point.integers(run)[0];
+                          result.bias = bias.present ? run.in<int32_t>(6) : nullptr;
+                          result.bias_row = bias.row;
+                          result.bias_column = bias.column;
+                          body(result);
+                        });
+}
+
+}  // namespace quarkq::exec

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Operators that look at or change shapes. Those here move no element: they write small integers or are aliases.
+#include "exec/kernels/families.h"
+#include "exec/kernels/shape/shape_prepare.h"
+
+namespace quarkq::exec {
+namespace {
+
+/// A kernel that writes integers known now. It reads no input.
+Kernel write_kernel(std::vector<int64_t> values) {
+  return [values = std::move(values)](const Run& run) {
+    std::copy(values.begin(), values.end(), run.out<int64_t>(0));
+    return Status();
+  };
+}
+
+Result<Kernel> prepare_shape(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  const ir::Shape dims = logical_dims(p.in(0).dims, p.in(0).layout);
+  const int64_t rank = p.in(0).rank();
+  const auto bounded = [rank](int64_t index) { return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank); };
+  const int64_t start = bounded(p.node().int_or("start", 0));
+  const int64_t end = std::max(start, bounded(p.node().int_or("end", rank)));
+  p.out(0, ElementType::kInt64, {end - start}, Layout::kPlain);
+  return write_kernel({dims.begin() + start, dims.begin() + end});
+}
+
+Result<Kernel> prepare_size(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  p.out(0, ElementType::kInt64, {}, Layout::kPlain);
+  return write_kernel({product(p.in(0).dims)});
+}
+
+Result<Kernel> alias_as(Prepare& p, ir::Shape dims) {
+  p.alias(0, 0, std::move(dims));
+  return no_kernel();
+}
+
+/// Replaces 0 and -1 of a Reshape request by what they stand for.
+Result<ir::Shape> resolve_reshape(const Prepare& p, std::vector<int64_t> shape) {
+  const ir::Shape& dims = p.in(0).dims;
+  const int64_t count = product(dims);
+  const bool zero_is_zero = p.node().int_or("allowzero", 0) != 0;
+  const std::string wanted = shape_text(shape);
+  size_t open = shape.size();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && !zero_is_zero) {
+      if (i >= dims.size()) return p.corrupt("shape ", wanted, " copies dimension ", i, " of ", shape_text(dims));
+      shape[i] = dims[i];
+    }
+    if (shape[i] != -1) continue;
+    if (open != shape.size()) return p.corrupt("shape ", wanted, " has more than one -1");
+    open = i;
+  }
+  ir::Shape known = shape;
+  if (open != shape.size()) known[open] = 1;
+  QQ_TRY(const int64_t rest, ir::element_count(known).context(p.label()));
+  if (open != shape.size()) known[open] = rest == 0 ? 0 : count / rest;
+  if (rest == 0 ? count != 0 : product(known) != count) {
+    return p.corrupt("shape ", wanted, " does not hold the elements of ", shape_text(dims));
+  }
+  return known;
+}
+
+Result<Kernel> prepare_reshape(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  QQ_TRY(const IntList shape, read_ints(p, "shape", 1, 5));
+  if (!shape.known) return Prepare::defer();
+  if (!shape.present) return p.corrupt("shape is missing");
+  QQ_TRY(ir::Shape dims, resolve_reshape(p, shape.values));
+  return alias_as(p, std::move(dims));
+}
+
+/// Axes as a mask over `rank` dimensions; fails on repeated ones.
+Result<std::vector<bool>> axis_mask(const Prepare& p, const std::vector<int64_t>& axes, int64_t rank) {
+  std::vector<bool> mask(static_cast<size_t>(rank));
+  for (const int64_t axis : axes) {
+    QQ_TRY(const int64_t at, ir::normalize_axis(axis, rank).context(p.label()));
+    if (mask[static_cast<size_t>(at)]) return p.corrupt("axis ", axis, " is named twice");
+    mask[static_cast<size_t>(at)] = true;
+  }
+  return mask;
+}
+
+Result<Kernel> prepare_squeeze(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  QQ_TRY(const IntList axes, read_ints(p, "axes", 1, 13));
+  if (!axes.known) return Prepare::defer();
+  const ir::Shape& x = p.in(0).dims;
+  QQ_TRY(const std::vector<bool> mask, axis_mask(p, axes.values, p.in(0).rank()));
+  ir::Shape dims;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const bool drop = axes.present ? mask[i] : x[i] == 1;
+    if (drop && x[i] != 1) return p.corrupt("squeezes dimension ", i, " of ", shape_text(x), ", must be 1");
+    if (!drop) dims.push_back(x[i]);
+  }
+  return alias_as(p, std::move(dims));
+}
+
+Result<Kernel> prepare_unsqueeze(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  QQ_TRY(const IntList axes, read_ints(p, "axes", 1, 13));
+  if (!axes.known) return Prepare::defer();
+  if (!axes.present) return p.corrupt("axes are missing");
+  const ir::Shape& x = p.in(0).dims;
+  QQ_TRY(const std::vector<bool> mask, axis_mask(p, axes.values, static_cast<int64_t>(x.size() + axes.values.size())));
+  ir::Shape dims;
+  auto next = x.begin();
+  for (const bool inserted : mask) dims.push_back(inserted ? 1 : *next++);
+  return alias_as(p, std::move(dims));
+}
+
+Result<Kernel> prepare_flatten(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  const int64_t rank = p.in(0).rank();
+  int64_t axis = p.node().int_or("axis", 1);
+  if (axis < -rank || axis > rank) return p.corrupt("axis ", axis, " is outside of [", -rank, ",", rank, "]");
+  if (axis < 0) axis += rank;
+  return alias_as(p, {product(p.in(0).dims, 0, axis), product(p.in(0).dims, axis, rank)});
+}
+
+constexpr LayoutRule kPlain = LayoutRule::kPlain, kFollow = LayoutRule::kFollow;
+constexpr OpDef kOps[] = {
+    {"Concat", "", 4, kFollow, prepare_concat},
+    {"Constant", "", 1, kPlain, prepare_constant},
+    {"ConstantOfShape", "", 9, kPlain, prepare_constant_of_shape},
+    {"Expand", "", 8, kPlain, prepare_expand},
+    {"EyeLike", "", 9, kPlain, prepare_eye_like},
+    {"Flatten", "", 1, kPlain, prepare_flatten},
+    {"Pad", "", 2, kFollow, prepare_pad},
+    {"Range", "", 11, kPlain, prepare_range},
+    {"Reshape", "", 5, kPlain, prepare_reshape},
+    {"Shape", "", 1, kFollow, prepare_shape, /*shapes_only=*/true},
+    {"Size", "", 1, kFollow, prepare_size, /*shapes_only=*/true},
+    {"Slice", "", 1, kFollow, prepare_slice},
+    {"Split", "", 2, kFollow, prepare_split},
+    {"Squeeze", "", 1, kPlain, prepare_squeeze},
+    {"Tile", "", 6, kPlain, prepare_tile},
+    {"Transpose", "", 1, kFollow, prepare_transpose},
+    {"Trilu", "", 14, kPlain, prepare_trilu},
+    {"Unsqueeze", "", 1, kPlain, prepare_unsqueeze},
+};
+
+}  // namespace
+
+std::span<const OpDef> shape_ops() { return kOps; }
+
+}  // namespace quarkq::exec

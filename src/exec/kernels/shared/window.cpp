@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "exec/kernels/shared/window.h"
+
+#include <algorithm>
+
+namespace quarkq::exec {
+namespace {
+
+// Far beyond any real network, small enough that sums never overflow and oneDNN does not lose itself in padding.
+constexpr int64_t kMaxExtent = 1 << 16;
+constexpr int64_t kMaxTaps = 1 << 24;    // of one window
+constexpr int64_t kMaxOutput = 1 << 30;  // of one spatial dimension
+
+Status read_list(const Prepare& p, std::string_view attribute, size_t count, int64_t fallback, int64_t lowest,
+                 std::vector<int64_t>& out) {
+  out = p.node().ints_or(attribute, std::vector<int64_t>(count, fallback));
+  if (out.size() != count) return p.corrupt(attribute, " has ", out.size(), " entries, ", count, " are needed");
+  for (const int64_t value : out) {
+    if (value < lowest || value > kMaxExtent) {
+      return p.corrupt(attribute, " is ", shape_text(out), ", entries must be in [", lowest, ",", kMaxExtent, "]");
+    }
+  }
+  return Status();
+}
+
+/// Kernel, strides, dilations and explicit pads: what both directions share.
+Status read_common(const Prepare& p, const std::vector<int64_t>& kernel, Window& w) {
+  const size_t rank = kernel.size();
+  w.kernel = kernel;
+  int64_t taps = 1;
+  for (const int64_t size : kernel) {
+    if (size < 1 || size > kMaxExtent || taps * size > kMaxTaps) {
+      return p.corrupt("kernel is ", shape_text(kernel), ", entries must be in [1,", kMaxExtent,
+                       "], their product at most ", kMaxTaps);
+    }
+    taps *= size;
+  }
+  QQ_RETURN_IF_ERROR(read_list(p, "strides", rank, 1, 1, w.strides));
+  QQ_RETURN_IF_ERROR(read_list(p, "dilations", rank, 1, 1, w.dilations));
+  std::vector<int64_t> pads;
+  QQ_RETURN_IF_ERROR(read_list(p, "pads", 2 * rank, 0, -kMaxExtent, pads));
+  w.pads_begin.assign(pads.begin(), pads.begin() + static_cast<int64_t>(rank));
+  w.pads_end.assign(pads.begin() + static_cast<int64_t>(rank), pads.end());
+  return Status();
+}
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Splits `total` padding; SAME_UPPER puts the odd one at the end.
+void split_padding(Window& w, size_t i, int64_t total, bool upper) {
+  total = std::max<int64_t>(total, 0);
+  w.pads_begin[i] = upper ? total / 2 : total - total / 2;
+  w.pads_end[i] = total - w.pads_begin[i];
+}
+
+}  // namespace
+
+Result<Window> read_window(const Prepare& p, const ir::Shape& spatial, const std::vector<int64_t>& kernel) {
+  Window w;
+  if (kernel.size() != spatial.size()) {
+    return p.corrupt("kernel ", shape_text(kernel), " does not fit ", spatial.size(), " spatial dimensions");
+  }
+  QQ_RETURN_IF_ERROR(read_common(p, kernel, w));
+  const std::string auto_pad = p.node().string_or("auto_pad", "NOTSET");
+  const bool ceil_mode = p.node().int_or("ceil_mode", 0) != 0;
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    const int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    const int64_t stride = w.strides[i];
+    if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+      const int64_t out = ceil_div(spatial[i], stride);
+      split_padding(w, i, (out - 1) * stride + extent - spatial[i], auto_pad == "SAME_UPPER");
+    } else if (auto_pad == "VALID") {
+      w.pads_begin[i] = w.pads_end[i] = 0;
+    } else if (auto_pad != "NOTSET") {
+      return p.corrupt("auto_pad is '", auto_pad, "', allowed: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+    }
+    const int64_t room = spatial[i] + w.pads_begin[i] + w.pads_end[i] - extent;
+    if (room < 0) {
+      return p.corrupt("a window of ", extent, " is larger than the padded input of ", room + extent, " in dimension ",
+                       i + 2);
+    }
+    int64_t out = room / stride + 1;
+    if (ceil_mode && room % stride != 0 && out * stride < spatial[i] + w.pads_begin[i]) {
+      ++out;  // the last window starts inside the input or its left padding, and reaches past the end
+    }
+    w.declared_end.push_back(w.pads_end[i]);
+    w.pads_end[i] = (out - 1) * stride + extent - spatial[i] - w.pads_begin[i];
+    w.output.push_back(out);
+  }
+  return w;
+}
+
+Result<Window> read_transposed_window(const Prepare& p, const ir::Shape& spatial, const std::vector<int64_t>& kernel) {
+  Window w;
+  if (kernel.size() != spatial.size()) {
+    return p.corrupt("kernel ", shape_text(kernel), " does not fit ", spatial.size(), " spatial dimensions");
+  }
+  QQ_RETURN_IF_ERROR(read_common(p, kernel, w));
+  std::vector<int64_t> extra;
+  QQ_RETURN_IF_ERROR(read_list(p, "output_padding", spatial.size(), 0, 0, extra));
+  std::vector<int64_t> wanted = p.node().ints_or("output_shape", {});
+  if (wanted.size() == spatial.size() + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
+  if (!wanted.empty() && wanted.size() != spatial.size()) {
+    return p.corrupt("output_shape ", shape_text(wanted), " has a wrong rank");
+  }
+  const std::string auto_pad = p.node().string_or("auto_pad", "NOTSET");
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    const int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
+    const int64_t full = (spatial[i] - 1) * w.strides[i] + extent + extra[i];
+    const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+    if (!wanted.empty() || same) {
+      const int64_t out = wanted.empty() ? spatial[i] * w.strides[i] : wanted[i];
+      split_padding(w, i, full - out, auto_pad == "SAME_UPPER");
+      w.output.push_back(out);
+    } else {
+      w.output.push_back(full - w.pads_begin[i] - w.pads_end[i]);
+    }
+    if (w.output[i] < 1 || w.output[i] > kMaxOutput) {
+      return p.corrupt("dimension ", i + 2, " of the output would be ", w.output[i], ", allowed: 1 to ", kMaxOutput);
+    }
+    w.pads_end[i] = (spatial[i] - 1) * w.strides[i] + extent - w.output[i] - w.pads_begin[i];
+  }
+  return w;
+}
+
+}  // namespace quarkq::exec
