@@ -109,6 +109,7 @@ Result<Kernel> prepare_matmul(Prepare& p) {
     });
   }
   if (product(s.batch_b) == 1) return prepare_shared_matrix(p, s.product, product(s.batch_a));
+  QQ_RETURN_IF_ERROR(check_dims(p, s.batch, /*element_bits=*/128));  // two offsets for every matrix
   s.product.a_offsets = batch_offsets(s.batch, s.batch_a, s.product.m * s.product.k);
   s.product.b_offsets = batch_offsets(s.batch, s.batch_b, s.product.k * s.product.n);
   if (!multiplies_in_float(type)) return multiply_numbers(type, s.product);

@@ -53,6 +53,7 @@ Result<BatchedProduct> plan_product(const Prepare& p, size_t left, size_t right)
   QQ_RETURN_IF_ERROR(check_dims(p, plan.dims));
   plan.left_matrices = product(batch_a);
   plan.right_matrices = product(batch_b);
+  QQ_RETURN_IF_ERROR(check_dims(p, batch, /*element_bits=*/128));  // two numbers for every matrix
   plan.left = matrix_numbers(batch, batch_a);
   plan.right = matrix_numbers(batch, batch_b);
   if (plan.right_matrices == 1 && plan.left_matrices == product(batch)) {  // one tall product

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "exec/memory_guard.h"
 #include "exec/op_def.h"
 #include "numeric/half.h"
 
@@ -159,9 +160,15 @@ inline Result<int64_t> element_bytes(const Prepare& p, ElementType type) {
   return static_cast<int64_t>(width / 8);
 }
 
-/// Fails when an output of these dims could not exist.
-inline Status check_dims(const Prepare& p, const ir::Shape& dims) {
-  return Result<int64_t>(ir::element_count(dims)).context(p.label()).status();
+/// Fails when what has these dims could not exist: a dim is negative, or no machine holds that many elements of so many
+/// bits.
+inline Status check_dims(const Prepare& p, const ir::Shape& dims, int element_bits = 4) {
+  QQ_TRY(const int64_t count, Result<int64_t>(ir::element_count(dims)).context(p.label()));
+  const double bytes = static_cast<double>(count) * element_bits / 8;
+  const auto machine = static_cast<double>(allowed_memory(0));
+  if (bytes <= machine) return Status();
+  return resource_error(p.label(), ": needs ", bytes_text(bytes), " or more for ", shape_text(dims),
+                        ", this machine has ", bytes_text(machine));
 }
 
 /// Fails unless `found` lies in [low, high].
