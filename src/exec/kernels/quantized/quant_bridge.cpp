@@ -59,15 +59,16 @@ Kernel QuantBridge::wrap(Prepare& p, Kernel kernel) const {
   p.scratch(bytes_);
   if (inputs_.empty() && !target_.wide) return kernel;
   return [bridge = *this, kernel = std::move(kernel)](const Run& run) {
-    std::array<const std::byte*, 3> inputs{};
-    std::copy(run.inputs.begin(), run.inputs.end(), inputs.begin());
+    std::array<const std::byte*, 3> inputs{};  // a node with more never gets here, but nothing may hang on that
+    const size_t count = std::min(run.inputs.size(), inputs.size());
+    std::copy_n(run.inputs.begin(), count, inputs.begin());
     for (const Value& v : bridge.inputs_) {
       cast_elements(v.cast, run.inputs[v.index], run.scratch + v.offset, v.count);
       inputs[v.index] = run.scratch + v.offset;
     }
     std::array<std::byte*, 1> outputs = {run.outputs[0]};
     if (bridge.target_.wide) outputs[0] = run.scratch + bridge.target_.wide_offset;
-    QQ_RETURN_IF_ERROR(kernel(Run{{inputs.data(), run.inputs.size()}, outputs, nullptr}));
+    QQ_RETURN_IF_ERROR(kernel(Run{{inputs.data(), count}, outputs, nullptr}));
     if (bridge.target_.wide) bridge.store_target(run);
     return Status();
   };
