@@ -100,6 +100,11 @@ const Malformed kCases[] = {
     {"no groups", "g (float[1,3,4,4] x, float[4,3,3,3] w) => (y) { y = Conv<group=0>(x, w) }", "node y (Conv)"},
     {"axis of an old Add far outside",
      "g (float[2,3] x, float[3] z) => (y) { y = Add<broadcast=1, axis=9223372036854775807>(x, z) }", "node y (Add)", 6},
+    {"more inputs than the operator takes",
+     "g (float[2] x, float s, uint8 z) => (y) { y = QuantizeLinear(x, s, z, s) }",
+     "node y (QuantizeLinear): 4 inputs, allowed: 2 to 3", 17},
+    {"no input to quantize", "g (float s, uint8 z) => (y) { q = QuantizeLinear(, s, z) y = DequantizeLinear(q, s, z) }",
+     "node q (QuantizeLinear)", 17},
     {"unknown operator", "g (float[2] x) => (y) { y = Frobnicate(x) }", "Frobnicate"},
 };
 
