@@ -28,6 +28,10 @@ struct ConvProblem {
   ir::Shape weight_strides;
 };
 
+/// The product of row-major matrices, [m, k] * B, as a 1x1 convolution over [1, k, m, 1], whose channels-last memory is
+/// the left matrix itself. Element (i, j) of B, which is [k, n], lies at i * stride_k + j * stride_n.
+ConvProblem product_problem(int64_t m, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n);
+
 /// A convolution made ready. Weights are packed once when they are known, else in every call.
 class Convolution {
  public:

@@ -39,7 +39,7 @@ void NestedGraphs::add(const ir::Node& node, const std::string& attribute, const
       entry.captured.push_back(capture->outer);
     }
   }
-  entry.session = std::make_unique<Session>(graph, opsets, std::move(options));
+  entry.session = std::make_unique<Session>(graph, opsets, std::move(options), Nesting::kNested);
   entries_.push_back(std::move(entry));
 }
 

@@ -4,12 +4,11 @@
 #include <algorithm>
 
 #include "exec/compiler.h"
+#include "exec/kernels/shared/support.h"
 #include "numeric/linear_quant.h"
 
 namespace quarkq::exec {
 namespace {
-
-constexpr int64_t kValuesPerTask = 16384;
 
 bool is_q(const ir::Node& node) { return node.op == "QuantizeLinear" || node.op == "ExtendedQuantizeLinear"; }
 bool is_dq(const ir::Node& node) { return node.op == "DequantizeLinear" || node.op == "ExtendedDequantizeLinear"; }
@@ -37,12 +36,10 @@ Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t cou
   const auto low = static_cast<int32_t>(limits.min), high = static_cast<int32_t>(limits.max);
   return [=](const Run& run) {
     const auto fake = saturate ? QQ_DISPATCH(numeric, fake_quantize_saturate) : QQ_DISPATCH(numeric, fake_quantize);
-    const int64_t tasks = (count + kValuesPerTask - 1) / kValuesPerTask;
-#pragma omp parallel for schedule(static) if (tasks > 2)
-    for (int64_t t = 0; t < tasks; ++t) {
-      const int64_t begin = t * kValuesPerTask, part = std::min(kValuesPerTask, count - begin);
-      fake(run.in<float>(0) + begin, run.out<float>(0) + begin, part, params.scale, params.zero_point, low, high);
-    }
+    for_elements(count, [&](int64_t begin, int64_t end) {
+      fake(run.in<float>(0) + begin, run.out<float>(0) + begin, end - begin, params.scale, params.zero_point, low,
+           high);
+    });
     return Status();
   };
 }

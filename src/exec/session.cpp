@@ -31,8 +31,9 @@ Stage::~Stage() {
 Session::Session(const ir::Model& model, SessionOptions options)
     : Session(model.graph, model.opsets, std::move(options)) {}
 
-Session::Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options)
-    : promoted_(with_half_as_float(graph)),
+Session::Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options,
+                 Nesting nesting)
+    : promoted_(nesting == Nesting::kNested ? nullptr : with_half_as_float(graph)),
       graph_(promoted_ ? *promoted_ : graph),
       opsets_(opsets),
       limits_(options.limits),
@@ -131,6 +132,20 @@ Status Session::run_program(const StagePlan& plan, Stage& stage, TapSink* sink) 
   return stage.compiled.program.run(std::span(inputs_).first(count), sink);
 }
 
+Status Session::check_count(size_t given) const {
+  const size_t wanted = first_plan_->feeds.size();
+  return given == wanted ? Status() : bad_data("the model takes ", wanted, " inputs, ", given, " were given");
+}
+
+/// The first stage's program, for feeds that lie in values_. Results handed out by the last run are let go.
+Result<Stage*> Session::run_first(TapSink* sink) {
+  operands_.clear();
+  tensors_.clear();
+  QQ_TRY(Stage* const stage, stage_for(*first_plan_, first_));
+  QQ_RETURN_IF_ERROR(run_program(*first_plan_, *stage, sink));
+  return stage;
+}
+
 /// What follows the program of the first stage; results end up in values_.
 Status Session::run_rest(Stage& first, TapSink* sink) {
   for (Stage* stage = &first;;) {
@@ -152,15 +167,10 @@ void Session::forget_values() {
 }
 
 Result<const std::vector<ir::Operand>*> Session::run_operands(std::span<const ir::Operand> inputs, TapSink* sink) {
+  QQ_RETURN_IF_ERROR(check_count(inputs.size()));
   const StagePlan& plan = *first_plan_;
-  if (plan.feeds.size() != inputs.size()) {
-    return bad_data("the model takes ", plan.feeds.size(), " inputs, ", inputs.size(), " were given");
-  }
-  operands_.clear();
-  tensors_.clear();
   for (size_t i = 0; i < inputs.size(); ++i) value(plan.feeds[i]) = inputs[i];
-  QQ_TRY(Stage* const stage, stage_for(plan, first_));
-  QQ_RETURN_IF_ERROR(run_program(plan, *stage, sink));
+  QQ_TRY(Stage* const stage, run_first(sink));
   QQ_RETURN_IF_ERROR(run_rest(*stage, sink));
   for (const ir::ValueId fetch : plan.fetches) operands_.push_back(value(fetch));
   forget_values();
@@ -168,14 +178,10 @@ Result<const std::vector<ir::Operand>*> Session::run_operands(std::span<const ir
 }
 
 Result<const std::vector<ir::Tensor>*> Session::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
+  QQ_RETURN_IF_ERROR(check_count(inputs.size()));
   const StagePlan& plan = *first_plan_;
-  if (plan.feeds.size() != inputs.size()) {
-    return bad_data("the model takes ", plan.feeds.size(), " inputs, ", inputs.size(), " were given");
-  }
-  tensors_.clear();
   for (size_t i = 0; i < inputs.size(); ++i) value(plan.feeds[i]).set(inputs[i]);
-  QQ_TRY(Stage* const stage, stage_for(plan, first_));
-  QQ_RETURN_IF_ERROR(run_program(plan, *stage, sink));
+  QQ_TRY(Stage* const stage, run_first(sink));
   if (stage->steps.empty()) return &stage->compiled.program.results();  // the common case: nothing is copied
   QQ_RETURN_IF_ERROR(run_rest(*stage, sink));
   for (const ir::ValueId fetch : plan.fetches) {

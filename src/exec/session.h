@@ -30,6 +30,10 @@ struct SessionOptions {
   std::vector<Constant> constants = {};  ///< values known beside the graph's own initializers
 };
 
+/// Whose graph a session runs. A nested one belongs to a graph whose float16 was dealt with as a whole
+/// (half_as_float.h).
+enum class Nesting : uint8_t { kOutermost, kNested };
+
 struct Stage;
 struct StagePlan;
 
@@ -43,7 +47,8 @@ class Session {
   /// `model` must outlive the session.
   Session(const ir::Model& model, SessionOptions options);
   /// The same for a graph and the opset versions it is written in.
-  Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options);
+  Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options,
+          Nesting nesting = Nesting::kOutermost);
   ~Session();
   Session(Session&&) = delete;
 
@@ -62,6 +67,8 @@ class Session {
   Result<std::unique_ptr<Stage>> make_stage(const StagePlan& plan);
   void plan_next(const StagePlan& plan, Stage& stage) const;
   Status run_program(const StagePlan& plan, Stage& stage, TapSink* sink);
+  Status check_count(size_t given) const;
+  Result<Stage*> run_first(TapSink* sink);
   Status run_rest(Stage& first, TapSink* sink);
   void forget_values();
   ir::Operand& value(ir::ValueId id) { return values_[static_cast<size_t>(id.index)]; }

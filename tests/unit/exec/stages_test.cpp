@@ -122,6 +122,27 @@ nest (bool c, float[2] x) => (float[2] y)
   EXPECT_EQ(values_of(first_of(session, {truth(true), floats({2}, {1, 2})})), (std::vector<float>{-1, -4}));
 }
 
+/// Nested graphs are part of a float16 graph that is computed in float32: their outputs are not rounded between.
+TEST(StagesTest, NestedGraphsOfAFloat16GraphStayInFloat32) {
+  const ir::Model model = model_of(R"(
+halves (bool c, float16[2] x) => (float16[2] y)
+{
+  a = Add(x, x)
+  b = If(c) <
+    then_branch = then () => (float16[2] t) { m = Mul(a, x) t = Cast<to=10>(m) },
+    else_branch = other () => (float16[2] u) { u = Neg(a) }>
+  y = Add(a, b)
+})");
+  Session session(model, {});
+  Tensor x = Tensor::allocate(ElementType::kFloat16, {2});
+  x.mutable_data<uint16_t>()[0] = 0x3C00;  // 1
+  x.mutable_data<uint16_t>()[1] = 0x4000;  // 2
+  const Tensor y = first_of(session, {truth(true), x});
+  ASSERT_EQ(y.type(), ElementType::kFloat16);
+  EXPECT_EQ(y.data<uint16_t>()[0], 0x4400);  // 2 + 2 = 4
+  EXPECT_EQ(y.data<uint16_t>()[1], 0x4A00);  // 4 + 8 = 12
+}
+
 constexpr const char kLoop[] = R"(
 loop (int64 trips, float[1] x) => (float[n] last, float[m,k] all)
 <bool go = {1}>

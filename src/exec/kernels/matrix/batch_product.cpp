@@ -6,14 +6,7 @@ namespace quarkq::exec {
 Status BatchProduct::prepare_float() {
   constexpr double kSmall = 16384;  // multiplications of one matrix that cost less than a call of oneDNN
   if (static_cast<double>(m) * static_cast<double>(k) * static_cast<double>(n) < kSmall) return Status();
-  ConvProblem problem;
-  problem.source = {1, k, m, 1};
-  problem.weights = {n, k, 1, 1};
-  problem.result = {1, n, m, 1};
-  problem.strides = problem.dilations = {1, 1};
-  problem.pads_begin = problem.pads_end = {0, 0};
-  problem.weight_strides = {1, n, 1, 1};
-  QQ_TRY(convolution, Convolution::make(problem, nullptr));
+  QQ_TRY(convolution, Convolution::make(product_problem(m, k, n, /*stride_k=*/n, /*stride_n=*/1), nullptr));
   return Status();
 }
 

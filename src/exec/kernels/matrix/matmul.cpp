@@ -17,14 +17,8 @@ namespace {
 /// The product of one entry of the batch; with packed weights when `b` is not null.
 Result<std::shared_ptr<Convolution>> make_product(const Prepare& p, const MatrixProduct& product, bool has_bias,
                                                   const float* b) {
-  ConvProblem problem;
-  problem.source = {1, product.k, product.m, 1};
-  problem.weights = {product.n, product.k, 1, 1};
-  problem.result = {1, product.n, product.m, 1};
-  problem.strides = problem.dilations = {1, 1};
-  problem.pads_begin = problem.pads_end = {0, 0};
+  ConvProblem problem = product_problem(product.m, product.k, product.n, product.b_stride_k, product.b_stride_n);
   problem.has_bias = has_bias;
-  problem.weight_strides = {product.b_stride_n, product.b_stride_k, 1, 1};
   return Convolution::make(problem, b).context(p.label());
 }
 

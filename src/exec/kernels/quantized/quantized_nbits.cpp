@@ -114,18 +114,6 @@ Status read_bias(const Prepare& p, const NBits& n) {
   return require_elements(p, kBias, "bias", n.columns);
 }
 
-/// [rows, depth] * [columns, depth]^T as a 1x1 convolution, like MatMul.
-ConvProblem product_problem(const NBits& n, bool has_bias) {
-  ConvProblem problem;
-  problem.source = {1, n.depth, n.rows, 1};
-  problem.weights = {n.columns, n.depth, 1, 1};
-  problem.result = {1, n.columns, n.rows, 1};
-  problem.strides = problem.dilations = {1, 1};
-  problem.pads_begin = problem.pads_end = {0, 0};
-  problem.has_bias = has_bias;
-  return problem;
-}
-
 StoredWeights constant_weights(const Prepare& p) {
   const auto raw = [&](size_t i) { return p.constant(i) == nullptr ? nullptr : p.constant(i)->raw(); };
   if (p.has(kZeroPoints) && p.constant(kZeroPoints) == nullptr) return {};
@@ -165,8 +153,10 @@ Result<Kernel> prepare_matmul_nbits(Prepare& p) {
   const bool known = constant.codes != nullptr && constant.scales != nullptr;
   std::vector<float> weights(known ? static_cast<size_t>(n.columns * n.depth) : 0);
   if (known) dequantize(n, constant, weights.data());
+  ConvProblem problem = product_problem(n.rows, n.depth, n.columns, /*stride_k=*/1, /*stride_n=*/n.depth);
+  problem.has_bias = p.has(kBias);
   QQ_TRY(std::shared_ptr<Convolution> convolution,
-         Convolution::make(product_problem(n, p.has(kBias)), known ? weights.data() : nullptr).context(p.label()));
+         Convolution::make(problem, known ? weights.data() : nullptr).context(p.label()));
   const size_t own = (convolution->scratch_bytes() + 63) / 64 * 64;
   const size_t weight_bytes = known ? 0 : static_cast<size_t>(n.columns * n.depth) * sizeof(float);
   return bridged(p, product_kernel(n, convolution, own, known), own + weight_bytes);
