@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "config/preprocess.h"
+#include "config/raw_format.h"
 #include "ir/graph.h"
 
 namespace quarkq::calib {
@@ -25,6 +27,7 @@ std::vector<InputSpec> input_specs(const ir::Graph& graph);
 struct Sample {
   std::string name;  ///< file name without folder and suffix
   std::vector<ir::Tensor> inputs;
+  std::vector<std::string> files;  ///< by input: the file it came from, for messages; empty: none
 };
 
 class DataReader {
@@ -35,10 +38,19 @@ class DataReader {
   virtual Result<Sample> read(size_t index) const = 0;
 };
 
-/// A folder of .npy files (design section 2): DIR/*.npy for one input, DIR/<input>/*.npy for several, paired by file
-/// name. `limit` > 0 takes the first that many samples. Fails with kBadData when the folder does not fit the inputs.
-Result<std::unique_ptr<DataReader>> open_npy_folder(const std::string& folder, std::vector<InputSpec> inputs,
-                                                    size_t limit);
+using config::RawFormat;
+
+struct DataOptions {
+  std::string folder;                    ///< samples by the rules of design section 2
+  std::string list_file;                 ///< instead: a text file that names each sample's files, a sample per line
+  size_t limit = 0;                      ///< > 0: only the first that many samples
+  std::string kind;                      ///< "npy", "npz", "pb", "raw" or "image"; empty: what the folder holds
+  std::map<std::string, RawFormat> raw;  ///< by input name; "" holds for every other input
+  config::Preprocess preprocess;         ///< of images
+};
+
+/// Opens the samples that `options` names. Fails with kBadData when they do not fit the inputs.
+Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::vector<InputSpec> inputs);
 
 /// One random sample per spec 03 C.4: NumPy's MT19937, seeded with 42 for each input. `ranges` and `shapes` may be
 /// empty.

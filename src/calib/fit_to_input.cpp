@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <cmath>
+// From the array in a file to what a model input takes.
+#include <iomanip>
 #include <limits>
+#include <sstream>
 
 #include "calib/data_reader.h"
 #include "numeric/half.h"
@@ -13,33 +15,67 @@ Result<ir::Tensor> cast_integers(const ir::Tensor& tensor, ElementType type, con
   QQ_TRY(const std::vector<int64_t> values, ir::to_int64(tensor));
   ir::Tensor out = ir::Tensor::allocate(type, tensor.dims());
   auto data = out.mutable_data<T>();
+  const bool wraps = tensor.type() == ElementType::kUInt64;  // values above 2^63 - 1 come as negative ones
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < static_cast<int64_t>(std::numeric_limits<T>::lowest()) ||
+    const bool is_large = wraps && values[i] < 0;
+    if (is_large || values[i] < static_cast<int64_t>(std::numeric_limits<T>::lowest()) ||
         (sizeof(T) < 8 && values[i] > static_cast<int64_t>(std::numeric_limits<T>::max()))) {
-      return bad_data(file, ": value ", values[i], " does not fit the input's type ", name(type));
+      return bad_data(file, ": value ", is_large ? "above 2^63" : cat(values[i]), " does not fit the input's type ",
+                      name(type));
     }
     data[i] = static_cast<T>(values[i]);
   }
   return out;
 }
 
-Result<ir::Tensor> cast_floats(const ir::Tensor& tensor, ElementType type) {
-  QQ_TRY(const std::vector<double> values, ir::to_double(tensor));
-  ir::Tensor out = ir::Tensor::allocate(type, tensor.dims());
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto value = static_cast<float>(values[i]);
-    if (type == ElementType::kFloat) out.mutable_data<float>()[i] = value;
-    if (type == ElementType::kDouble) out.mutable_data<double>()[i] = values[i];
-    if (type == ElementType::kFloat16) out.mutable_data<uint16_t>()[i] = float16_from_float(value);
-    if (type == ElementType::kBFloat16) out.mutable_data<uint16_t>()[i] = bfloat16_from_float(value);
+template <typename T, typename Encode>
+void store(const std::vector<double>& values, ir::Tensor& out, Encode encode) {
+  const auto data = out.mutable_data<T>();
+  for (size_t i = 0; i < values.size(); ++i) data[i] = encode(values[i]);
+}
+
+/// REQUIRES: `type` is a plain float.
+ir::Tensor floats_of(const std::vector<double>& values, ElementType type, const ir::Shape& dims) {
+  ir::Tensor out = ir::Tensor::allocate(type, dims);
+  switch (type) {
+    case ElementType::kFloat: store<float>(values, out, [](double x) { return static_cast<float>(x); }); break;
+    case ElementType::kDouble: store<double>(values, out, [](double x) { return x; }); break;
+    case ElementType::kFloat16:
+      store<uint16_t>(values, out, [](double x) { return float16_from_float(static_cast<float>(x)); });
+      break;
+    default: store<uint16_t>(values, out, [](double x) { return bfloat16_from_float(static_cast<float>(x)); });
   }
   return out;
 }
 
+/// Integers as floats must stay the same numbers: one that a narrow float would round is an error of the file.
+Result<ir::Tensor> cast_to_float(const ir::Tensor& tensor, ElementType type, const std::string& file) {
+  QQ_TRY(const std::vector<double> values, ir::to_double(tensor));
+  ir::Tensor out = floats_of(values, type, tensor.dims());
+  const bool is_exact = bits(tensor.type()) <= (type == ElementType::kFloat    ? 16
+                                                : type == ElementType::kDouble ? 32
+                                                                               : 0);
+  if (is_floating(tensor.type()) || is_exact) return out;
+  QQ_TRY(const std::vector<double> stored, ir::to_double(out));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (stored[i] == values[i]) continue;
+    std::ostringstream number;
+    number << std::fixed << std::setprecision(0) << values[i];
+    return bad_data(file, ": value ", number.str(), " does not fit the input's type ", name(type));
+  }
+  return out;
+}
+
+bool is_plain_float(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kDouble || type == ElementType::kFloat16 ||
+         type == ElementType::kBFloat16;
+}
+
 Result<ir::Tensor> cast_to(ir::Tensor tensor, ElementType type, const std::string& input, const std::string& file) {
   if (tensor.type() == type) return tensor;
-  if (is_floating(tensor.type()) && is_floating(type)) return cast_floats(tensor, type);
-  if (is_integer(tensor.type()) && is_integer(type)) {
+  const bool is_integral = is_integer(tensor.type()) || tensor.type() == ElementType::kBool;
+  if ((is_plain_float(tensor.type()) || is_integral) && is_plain_float(type)) return cast_to_float(tensor, type, file);
+  if (is_integral) {
     switch (type) {
       case ElementType::kInt8: return cast_integers<int8_t>(tensor, type, file);
       case ElementType::kUInt8: return cast_integers<uint8_t>(tensor, type, file);
@@ -48,10 +84,17 @@ Result<ir::Tensor> cast_to(ir::Tensor tensor, ElementType type, const std::strin
       case ElementType::kInt32: return cast_integers<int32_t>(tensor, type, file);
       case ElementType::kUInt32: return cast_integers<uint32_t>(tensor, type, file);
       case ElementType::kInt64: return cast_integers<int64_t>(tensor, type, file);
+      case ElementType::kUInt64: return cast_integers<uint64_t>(tensor, type, file);
       default: break;
     }
   }
   return bad_data(file, ": holds ", name(tensor.type()), ", input ", input, " takes ", name(type));
+}
+
+/// Files may hold any byte for a bool; kernels count on 0 and 1.
+void make_bools_valid(ir::Tensor& tensor) {
+  if (tensor.type() != ElementType::kBool) return;
+  for (uint8_t& value : tensor.mutable_data<uint8_t>()) value = value != 0;
 }
 
 std::string wanted_text(const InputSpec& spec) { return shape_text(spec.dims); }
@@ -81,6 +124,7 @@ Result<ir::Tensor> fit_shape(ir::Tensor tensor, const InputSpec& spec, const std
 
 Result<ir::Tensor> fit_to_input(ir::Tensor tensor, const InputSpec& spec, const std::string& file) {
   QQ_TRY(ir::Tensor shaped, fit_shape(std::move(tensor), spec, file));
+  make_bools_valid(shaped);
   return cast_to(std::move(shaped), spec.type, spec.name, file);
 }
 

@@ -2,6 +2,7 @@
 #include "calib/npy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 
@@ -12,7 +13,7 @@ namespace {
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
-constexpr size_t kMaxHeader = size_t{1} << 20;  // NumPy's own headers are below 64 KiB
+constexpr size_t kMaxRank = 64;  // as NumPy 2
 
 struct DtypeRow {
   const char* code;  ///< without the byte order character
@@ -25,13 +26,6 @@ constexpr DtypeRow kDtypes[] = {
     {"i8", ElementType::kInt64},  {"u8", ElementType::kUInt64}, {"b1", ElementType::kBool},
 };
 
-struct Header {
-  ElementType type = ElementType::kUndefined;
-  bool swapped = false;  ///< big-endian data
-  bool fortran = false;
-  ir::Shape shape;
-};
-
 /// The text after 'key': in the header's dictionary, or nothing.
 std::optional<std::string_view> field(std::string_view header, const std::string& key) {
   const size_t at = header.find("'" + key + "'");
@@ -42,7 +36,7 @@ std::optional<std::string_view> field(std::string_view header, const std::string
   return begin == std::string_view::npos ? std::nullopt : std::optional(header.substr(begin));
 }
 
-Status read_dtype(std::string_view descr, const std::string& name, Header& header) {
+Status read_dtype(std::string_view descr, const std::string& name, NpyHeader& header) {
   if (descr.empty() || (descr[0] != '\'' && descr[0] != '"')) {
     return bad_data(name, ": a structured array, plain numeric arrays are needed");
   }
@@ -57,34 +51,40 @@ Status read_dtype(std::string_view descr, const std::string& name, Header& heade
   return Status();
 }
 
-Status read_shape(std::string_view text, const std::string& name, Header& header) {
+Result<ir::Shape> read_shape(std::string_view text, const std::string& name) {
   if (text.empty() || text[0] != '(') return bad_data(name, ": the header has no shape");
   const size_t end = text.find(')');
   if (end == std::string_view::npos) return bad_data(name, ": the header's shape is malformed: it has no end");
-  const std::string_view list = text.substr(1, end - 1);
-  int64_t value = -1;
-  for (const char c : std::string(list) + ",") {
-    if (c >= '0' && c <= '9') {
-      value = (value < 0 ? 0 : value) * 10 + (c - '0');
-      if (value > (int64_t{1} << 48)) return bad_data(name, ": the header claims a dimension above 2^48");
-    } else if (c == ',') {
-      if (value >= 0) header.shape.push_back(value);
-      value = -1;
-    } else if (c != ' ' && c != 'L') {
-      return bad_data(name, ": the header's shape is malformed: (", list, ")");
+  const std::string list(text.substr(1, end - 1));
+  ir::Shape dims;
+  for (const std::string& part : split(list, ',')) {
+    const size_t begin = part.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;  // after the last comma
+    std::string digits = part.substr(begin, part.find_last_not_of(' ') + 1 - begin);
+    if (digits.size() > 1 && digits.back() == 'L') digits.pop_back();  // Python 2
+    if (digits.find_first_not_of("0123456789") != std::string::npos) {
+      return bad_data(name, ": the header's shape is malformed: (", list.substr(0, 100), ")");
     }
+    if (digits.size() > 15) return bad_data(name, ": the header claims a dimension above 2^48");
+    dims.push_back(std::stoll(digits));
+    if (dims.size() > kMaxRank) return bad_data(name, ": more than ", kMaxRank, " dimensions");
   }
-  return Status();
+  return dims;
 }
 
-Result<Header> read_header(std::string_view text, const std::string& name) {
-  Header header;
+Status read_order(std::string_view text, const std::string& name, NpyHeader& header) {
+  header.fortran = text.starts_with("True");
+  if (header.fortran || text.starts_with("False")) return Status();
+  return bad_data(name, ": fortran_order is neither True nor False");
+}
+
+Status read_dictionary(std::string_view text, const std::string& name, NpyHeader& header) {
   const auto descr = field(text, "descr"), order = field(text, "fortran_order"), shape = field(text, "shape");
   if (!descr || !order || !shape) return bad_data(name, ": the header lacks descr, fortran_order or shape");
   QQ_RETURN_IF_ERROR(read_dtype(*descr, name, header));
-  header.fortran = order->starts_with("True");
-  QQ_RETURN_IF_ERROR(read_shape(*shape, name, header));
-  return header;
+  QQ_RETURN_IF_ERROR(read_order(*order, name, header));
+  QQ_TRY(header.dims, read_shape(*shape, name));
+  return Status();
 }
 
 void reverse_bytes(std::byte* data, int64_t count, size_t size) {
@@ -95,9 +95,10 @@ void reverse_bytes(std::byte* data, int64_t count, size_t size) {
 /// Copies column-major data into row-major order.
 void to_c_order(const std::byte* from, std::byte* to, const ir::Shape& shape, size_t size) {
   const size_t rank = shape.size();
-  std::vector<int64_t> index(rank, 0), stride(rank, 1);
-  for (size_t d = 1; d < rank; ++d) stride[d] = stride[d - 1] * shape[d - 1];
   const int64_t count = ir::checked_count(shape);
+  if (count == 0) return;  // the product of the other dimensions may be anything
+  std::array<int64_t, kMaxRank> index{}, stride{1};
+  for (size_t d = 1; d < rank; ++d) stride[d] = stride[d - 1] * shape[d - 1];
   for (int64_t i = 0; i < count; ++i) {
     int64_t offset = 0;
     for (size_t d = 0; d < rank; ++d) offset += index[d] * stride[d];
@@ -111,7 +112,7 @@ void to_c_order(const std::byte* from, std::byte* to, const ir::Shape& shape, si
 
 }  // namespace
 
-Result<ir::Tensor> parse_npy(const std::byte* data, size_t bytes, const std::string& name) {
+Result<NpyHeader> read_npy_header(const std::byte* data, size_t bytes, const std::string& name) {
   if (bytes < 10 || std::memcmp(data, kMagic, kMagicBytes) != 0) return bad_data(name, ": not a .npy file");
   const auto* raw = reinterpret_cast<const uint8_t*>(data);
   const int major = raw[6];
@@ -120,22 +121,30 @@ Result<ir::Tensor> parse_npy(const std::byte* data, size_t bytes, const std::str
   if (bytes < 8 + length_bytes) return bad_data(name, ": truncated header");
   size_t length = 0;
   for (size_t i = 0; i < length_bytes; ++i) length |= static_cast<size_t>(raw[8 + i]) << (8 * i);
-  const size_t start = 8 + length_bytes + length;
-  if (length > kMaxHeader || start > bytes) return bad_data(name, ": truncated header");
-  QQ_TRY(const Header header, read_header({reinterpret_cast<const char*>(data) + 8 + length_bytes, length}, name));
-  Result<int64_t> count = ir::element_count(header.shape);
+  NpyHeader header;
+  header.data_start = 8 + length_bytes + length;
+  if (header.data_start > std::min(bytes, kMaxNpyHeader)) return bad_data(name, ": truncated header");
+  QQ_RETURN_IF_ERROR(read_dictionary({reinterpret_cast<const char*>(data) + 8 + length_bytes, length}, name, header));
+  const Result<int64_t> count = ir::element_count(header.dims);
   if (!count.ok()) return bad_data(name, ": ", count.status().message());
-  const auto needed = static_cast<size_t>(storage_bytes(header.type, count.value()));
-  if (bytes - start != needed) {
-    return bad_data(name, ": holds ", bytes - start, " bytes of data, its header ", quarkq::name(header.type),
-                    shape_text(header.shape), " needs ", needed);
+  header.total_bytes = header.data_start + static_cast<size_t>(storage_bytes(header.type, count.value()));
+  return header;
+}
+
+Result<ir::Tensor> parse_npy(const std::byte* data, size_t bytes, const std::string& name) {
+  QQ_TRY(const NpyHeader header, read_npy_header(data, bytes, name));
+  if (bytes != header.total_bytes) {
+    return bad_data(name, ": holds ", bytes - header.data_start, " bytes of data, its header ",
+                    quarkq::name(header.type), shape_text(header.dims), " needs ",
+                    header.total_bytes - header.data_start);
   }
-  ir::Tensor tensor = ir::Tensor::allocate(header.type, header.shape);
+  ir::Tensor tensor = ir::Tensor::allocate(header.type, header.dims);
   const auto size = static_cast<size_t>(bits(header.type)) / 8;
-  if (header.fortran && header.shape.size() > 1) {
-    to_c_order(data + start, tensor.mutable_raw(), header.shape, size);
-  } else if (needed > 0) {
-    std::memcpy(tensor.mutable_raw(), data + start, needed);
+  const std::byte* values = data + header.data_start;
+  if (header.fortran && header.dims.size() > 1) {
+    to_c_order(values, tensor.mutable_raw(), header.dims, size);
+  } else if (tensor.bytes() > 0) {
+    std::memcpy(tensor.mutable_raw(), values, static_cast<size_t>(tensor.bytes()));
   }
   if (header.swapped) reverse_bytes(tensor.mutable_raw(), tensor.size(), size);
   return tensor;

@@ -8,6 +8,19 @@
 
 namespace quarkq::calib {
 
+/// What the start of a file says. `total_bytes`: what header and data take together.
+struct NpyHeader {
+  ElementType type = ElementType::kUndefined;
+  bool swapped = false;  ///< big-endian data
+  bool fortran = false;
+  ir::Shape dims;
+  size_t data_start = 0, total_bytes = 0;
+};
+/// No header needs more bytes than this; NumPy's own are below 64 KiB.
+constexpr size_t kMaxNpyHeader = size_t{1} << 20;
+/// The header of the file that starts with these bytes, which may be all of it or the first kMaxNpyHeader.
+Result<NpyHeader> read_npy_header(const std::byte* data, size_t bytes, const std::string& name);
+
 /// The array in a file, in C order. Fails with kBadData naming the file for object arrays, truncated files, and headers
 /// that disagree with the size of the file.
 Result<ir::Tensor> read_npy(const std::string& path);

@@ -52,6 +52,18 @@ void fill_integers(ir::Tensor& tensor, int64_t low, int64_t high) {
   for (T& value : tensor.mutable_data<T>()) value = static_cast<T>(random.integer(low, high));
 }
 
+/// Both ends exact in double, and fewer values than the generator tells apart. False for NaN.
+bool is_integer_range(const std::pair<double, double>& range) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  return range.first >= -kExact && range.second <= kExact && range.first <= range.second &&
+         range.second - range.first < 4294967295.0;
+}
+
+bool has_random_values(ElementType type) {
+  return is_integer(type) || type == ElementType::kFloat || type == ElementType::kDouble ||
+         type == ElementType::kFloat16 || type == ElementType::kBool;
+}
+
 Status fill(ir::Tensor& tensor, const InputSpec& input, const std::pair<double, double>* range) {
   NumpyRandom random(kSeed);
   const double low = range == nullptr ? 0.0 : range->first,
@@ -72,13 +84,12 @@ Status fill(ir::Tensor& tensor, const InputSpec& input, const std::pair<double, 
       return Status();
     default: break;
   }
-  if (!is_integer(tensor.type())) return bad_data("input ", input.name, ": no random data for ", name(tensor.type()));
   if (range == nullptr) return Status();  // doubles below 1, cast: all zero
-  const auto first = static_cast<int64_t>(range->first), last = static_cast<int64_t>(range->second);
-  if (last < first || last - first >= (int64_t{1} << 32) - 1) {
-    return invalid_argument("RandomDataReaderInputDataRange: [", first, ",", last, "] of input ", input.name,
-                            " is no range");
+  if (!is_integer_range(*range)) {
+    return invalid_argument("RandomDataReaderInputDataRange: [", range->first, ",", range->second, "] of input ",
+                            input.name, " is no range of less than 2^32 integers");
   }
+  const auto first = static_cast<int64_t>(range->first), last = static_cast<int64_t>(range->second);
   switch (bits(tensor.type())) {
     case 8: fill_integers<uint8_t>(tensor, first, last); return Status();
     case 16: fill_integers<uint16_t>(tensor, first, last); return Status();
@@ -94,6 +105,9 @@ Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> in
   Sample sample;
   sample.name = "random";
   for (const InputSpec& input : inputs) {
+    if (!has_random_values(input.type) || bits(input.type) < 8) {
+      return bad_data("input ", input.name, ": no random data for ", name(input.type));
+    }
     QQ_TRY(const ir::Shape dims, sample_shape(input, options));
     const auto range = options.ranges.find(input.name);
     if (!options.ranges.empty() && range == options.ranges.end()) {

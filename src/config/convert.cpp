@@ -22,6 +22,23 @@ Result<std::vector<std::string>> Convert<std::vector<std::string>>::from(const N
   return texts;
 }
 
+Result<std::vector<double>> Convert<std::vector<double>>::from(const Node& node) {
+  if (!node.is_list()) return wrong_kind(node, "a list of numbers");
+  std::vector<double> numbers;
+  for (const Node& item : node.items()) {
+    const bool is_number = item.kind() == Node::Kind::kInt || item.kind() == Node::Kind::kReal;
+    if (!is_number) return invalid_argument("found ", describe(item), " in the list, allowed are numbers");
+    numbers.push_back(item.as_real());
+  }
+  return numbers;
+}
+
+Node Convert<std::vector<double>>::to(const std::vector<double>& value) {
+  Node::List items;
+  for (const double number : value) items.emplace_back(number);
+  return Node(std::move(items));
+}
+
 Status check_keys(const Node& node, const std::string& path, const std::vector<std::string>& allowed) {
   if (!node.is_map()) return wrong_kind(node, "a map").context(node.mark().prefix() + path);
   for (const Node::Entry& entry : node.entries()) {

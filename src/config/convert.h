@@ -78,6 +78,13 @@ struct Convert<std::vector<std::string>> {
 };
 
 template <>
+struct Convert<std::vector<double>> {
+  static std::string type() { return "list of numbers"; }
+  static Result<std::vector<double>> from(const Node& node);
+  static Node to(const std::vector<double>& value);
+};
+
+template <>
 struct Convert<MapValue> {
   static std::string type() { return "map"; }
   static Result<MapValue> from(const Node& node) {

@@ -16,6 +16,7 @@ using Int = int64_t;
 using Real = double;
 using Text = std::string;
 using TextList = std::vector<std::string>;
+using RealList = std::vector<double>;
 using Map = MapValue;
 using List = ListValue;
 using Any = Node;

@@ -50,6 +50,11 @@ Node calibration_node(const CalibrationBlock& block) {
   add(node, "list", block.list);
   add(node, "reader", block.reader);
   add(node, "random", block.random);
+  add(node, "allow_non_finite", block.allow_non_finite);
+  add(node, "stats", block.stats);
+  add(node, "allow_partial", block.allow_partial);
+  add(node, "allow_other_isa", block.allow_other_isa);
+  if (!block.raw.is_null()) node = node.with("raw", block.raw);
   return node;
 }
 

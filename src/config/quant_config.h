@@ -19,7 +19,12 @@ namespace quarkq::config {
 /// The block "calibration:".
 struct CalibrationBlock {
   std::optional<std::string> dir, list, reader;
-  std::optional<bool> random;  ///< true: UseRandomData
+  std::optional<bool> random;            ///< true: UseRandomData
+  std::optional<bool> allow_non_finite;  ///< NaN and infinities in input files are taken as they are
+  std::optional<std::string> stats;      ///< a statistics file, instead of samples
+  std::optional<bool> allow_partial;     ///< statistics may lack samples
+  std::optional<bool> allow_other_isa;   ///< statistics may come from another instruction set
+  Node raw;  ///< of raw binary files: {dtype, shape}, or {<input>: {dtype, shape}}; null when absent
 };
 
 /// The block "quarkq:": switches of this tool only.
@@ -59,7 +64,7 @@ struct QuantConfig {
   CalibrationBlock calibration;
   std::optional<std::string> evaluation_dir;
   ToolBlock tool;
-  Node preprocess;  ///< a map, or null when absent
+  Node preprocess;  ///< checked; a map, or null when absent
   std::optional<std::string> input_model_path, output_model_path;
 
   /// Origin of every value set, by its name: "per_channel", "Percentile", "exclude", "quarkq.seed".

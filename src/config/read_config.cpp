@@ -9,7 +9,9 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/merge.h"
+#include "config/preprocess.h"
 #include "config/preset.h"
+#include "config/raw_format.h"
 
 namespace quarkq::config {
 namespace {
@@ -87,25 +89,36 @@ Status read_key(const Node& node, const std::string& block, const std::string& k
   return {};
 }
 
-Status read_calibration(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(check_keys(node, "calibration", {"dir", "list", "reader", "random"}));
-  CalibrationBlock& block = config.calibration;
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "dir", block.dir));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "list", block.list));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "reader", block.reader));
-  return read_key(node, "calibration", "random", block.random);
-}
-
-Status read_evaluation(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(check_keys(node, "evaluation", {"dir"}));
-  return read_key(node, "evaluation", "dir", config.evaluation_dir);
-}
-
 /// An error unless `value` is absent or in `allowed`.
 Status check_one_of(const std::optional<std::string>& value, const std::string& path,
                     const std::vector<std::string>& allowed) {
   if (!value || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return {};
   return invalid_argument(path, ": found ", *value, ", allowed is ", join(allowed, " or "));
+}
+
+Status read_calibration(const Node& node, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(check_keys(
+      node, "calibration",
+      {"dir", "list", "reader", "random", "allow_non_finite", "raw", "stats", "allow_partial", "allow_other_isa"}));
+  CalibrationBlock& block = config.calibration;
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "dir", block.dir));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "list", block.list));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "reader", block.reader));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "random", block.random));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "allow_non_finite", block.allow_non_finite));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "stats", block.stats));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "allow_partial", block.allow_partial));
+  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "allow_other_isa", block.allow_other_isa));
+  if (const Node* raw = node.find("raw"); raw != nullptr && !raw->is_null()) {
+    QQ_RETURN_IF_ERROR(read_raw_formats(*raw).status());
+    block.raw = *raw;
+  }
+  return check_one_of(block.reader, "calibration.reader", {"npy", "npz", "pb", "raw", "image"});
+}
+
+Status read_evaluation(const Node& node, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(check_keys(node, "evaluation", {"dir"}));
+  return read_key(node, "evaluation", "dir", config.evaluation_dir);
 }
 
 Status read_tool(const Node& node, QuantConfig& config) {
@@ -125,7 +138,8 @@ Status read_tool(const Node& node, QuantConfig& config) {
   return check_one_of(block.compat, "quarkq.compat", {"quark-0.13"});
 }
 
-Status read_preprocess(const Node& node, QuantConfig& config) {
+Status read_images(const Node& node, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(read_preprocess(node).status());
   config.preprocess = node;
   return {};
 }
@@ -196,7 +210,7 @@ constexpr struct {
     {"extra_options", read_options},
     {"calibration", read_calibration},
     {"evaluation", read_evaluation},
-    {"preprocess", read_preprocess},
+    {"preprocess", read_images},
 };
 
 /// The strongest layer's preset, as the weakest layer.

@@ -36,10 +36,6 @@ constexpr struct {
     {"weight_type", "QuantType.QFLOAT8E4M3FN", nullptr},
     {"weight_type", "QuantType.QInt4", nullptr},
     {"weight_type", "QuantType.QUInt4", nullptr},
-    {"calibrate_method", "CalibrationMethod.Entropy", nullptr},
-    {"calibrate_method", "CalibrationMethod.Percentile", nullptr},
-    {"calibrate_method", "CalibrationMethod.Distribution", nullptr},
-    {"calibrate_method", "LayerWiseMethod.LayerWisePercentile", nullptr},
 };
 
 /// The same for blocks of the file that are no row of fields.def.

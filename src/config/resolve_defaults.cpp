@@ -176,6 +176,10 @@ Status force_before_quantizer(Resolving& r) {
     }
     force(r, "AddQDQPairToWeight", value);
   }
+  if (!s.save_and_restore && s.tensors_range_file) {
+    QQ_RETURN_IF_ERROR(set_value(s, "SaveAndRestore", Node(*s.tensors_range_file), s.origin_of("TensorsRangeFile")));
+    r.diagnostics.notice("deprecated-name", "TensorsRangeFile", "is called SaveAndRestore now");
+  }
   s.asked_quant_format = s.quant_format;
   const bool has_overrides =
       !s.tensor_quant_overrides.node.entries().empty() || !s.specific_layers.empty() || !s.layer_types.empty();

@@ -10,6 +10,7 @@ namespace quarkq::config {
 namespace {
 
 constexpr const char* kNoEffect = "option-no-effect";
+constexpr const char* kOnlyCompat = "quarkq keeps no activations; it counts with --compat only";
 constexpr const char* kConflict = "setting-conflict";
 
 bool is_pow2(const Settings& s) { return family(s.calibrate_method) == Family::kPow2; }
@@ -47,6 +48,12 @@ constexpr struct {
      "goes with the methods PowerOfTwoMethod.*"},
     {"MinMSEModePof2Scale", kNoEffect, [](const Settings& s) { return s.calibrate_method != CalibrateMethod::kMinMSE; },
      "goes with the method PowerOfTwoMethod.MinMSE"},
+    {"NumBins", kNoEffect,
+     [](const Settings& s) { return !s.compat && s.calibrate_method != CalibrateMethod::kEntropy; },
+     "statistics have fixed bins; the reference's are those of --compat"},
+    {"LWPUseHistogram", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
+    {"CalibOptimizeMem", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
+    {"CalibWorkerNum", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"UseFP32Scale", kNoEffect, [](const Settings& s) { return s.use_fp32_scale && !s.quantize_fp16; },
      "needs QuantizeFP16"},
     {"enable_npu_cnn", kNoEffect,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "unit/base/temp_folder.h"
+#include "unit/calib/file_bytes.h"
 
 namespace quarkq::calib {
 namespace {
@@ -13,27 +14,15 @@ namespace {
 using ir::Shape;
 using ir::Tensor;
 
-/// A file of format version `major` with this header text, padded as NumPy pads.
-std::string npy_bytes(std::string header, const std::string& data, int major = 1) {
-  const size_t length_bytes = major == 1 ? 2 : 4;
-  while ((8 + length_bytes + header.size() + 1) % 64 != 0) header += ' ';
-  header += '\n';
-  std::string bytes = "\x93NUMPY";
-  bytes += static_cast<char>(major);
-  bytes += '\0';
-  for (size_t i = 0; i < length_bytes; ++i) bytes += static_cast<char>(header.size() >> (8 * i) & 0xFF);
-  return bytes + header + data;
-}
+using test::npy_bytes;
 
-std::string header_of(const std::string& descr, const std::string& shape, const std::string& fortran = "False") {
-  return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
+std::string header_of(const std::string& descr, const std::string& shape, const std::string& order = "False") {
+  return test::npy_header(descr, shape, order);
 }
 
 template <typename T>
 std::string raw(const std::vector<T>& values) {
-  std::string bytes(values.size() * sizeof(T), '\0');
-  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
+  return test::raw_bytes(values);
 }
 
 Result<Tensor> parse(const std::string& bytes) {
@@ -140,6 +129,9 @@ struct BadRow {
 std::vector<BadRow> bad_files() {
   const std::string four = raw<float>({1});
   std::string long_header = npy_bytes(header_of("<f4", "(1,)"), four, 2);
+  std::string many_ones = "(";
+  for (int i = 0; i < 65; ++i) many_ones += "1,";
+  many_ones += ")";
   long_header.replace(8, 4, std::string("\0\0\0\x7F", 4));
   return {
       {"empty file", "", "not a .npy file"},
@@ -160,6 +152,14 @@ std::vector<BadRow> bad_files() {
       {"no shape", npy_bytes("{'descr': '<f4', 'fortran_order': False, }", four), "lacks"},
       {"no header", npy_bytes("", four), "lacks"},
       {"negative dimension", npy_bytes(header_of("<f4", "(-1,)"), four), "malformed"},
+      {"two numbers in one dimension", npy_bytes(header_of("<f4", "(1 1,)"), four), "malformed"},
+      {"sixty-five dimensions", npy_bytes(header_of("<f4", many_ones), four), "more than 64 dimensions"},
+      {"order of neither kind", npy_bytes(header_of("<f4", "(1,)", "perhaps"), four), "neither True nor False"},
+      {"long double", npy_bytes(header_of("<f16", "(1,)"), four), "dtype '<f16' is not supported"},
+      {"bytes", npy_bytes(header_of("|S4", "(1,)"), four), "dtype '|S4' is not supported"},
+      {"dates", npy_bytes(header_of("<M8[s]", "(1,)"), four + four), "is not supported"},
+      {"bfloat16 as raw bytes", npy_bytes(header_of("<V2", "(2,)"), four), "dtype '<V2' is not supported"},
+      {"zero elements and a wild product", npy_bytes(header_of("<f4", "(0, 99999999, 99999999)"), ""), "2^48"},
       {"words as shape", npy_bytes(header_of("<f4", "(one,)"), four), "malformed"},
       {"no tuple", npy_bytes(header_of("<f4", "1"), four), "no shape"},
       {"tuple without end", npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4", four), "malformed"},

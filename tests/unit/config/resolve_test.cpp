@@ -67,9 +67,6 @@ TEST(ResolveTest, UsersCannotAskForWhatIsNotBuilt) {
             "option AlignConcat true (file): known, not supported yet");
   EXPECT_TRUE(
       contains(refusal_of("preset: XINT8\nquant_config: {include_cle: true}", Code::kUnsupported), "include_cle true"));
-  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nextra_options: {NumBins: 2048}", Code::kUnsupported), "NumBins"));
-  EXPECT_TRUE(contains(
-      refusal_of("preset: XINT8\nextra_options: {MinMSEModePof2Scale: MostCommon}", Code::kUnsupported), "Most"));
   EXPECT_TRUE(contains(refusal_of("preset: XINT8\nexclude: [[[a], [b]]]", Code::kUnsupported), "subgraph"));
   EXPECT_TRUE(contains(refusal_of("quant_config: {quant_format: QOperator}", Code::kUnsupported), "QOperator (file)"));
 }
@@ -165,8 +162,8 @@ TEST(ResolveTest, GlobalConfigMapsMethodsFormatAndGranularity) {
   EXPECT_EQ(pow2.calibrate_method, CalibrateMethod::kNonOverflow);
   EXPECT_EQ(pow2.quantizer, Quantizer::kCpu);
   EXPECT_FALSE(pow2.weight_calibrate_method.has_value());
-  EXPECT_TRUE(contains(refusal_of("global_config: {input_tensors: Int8Spec, weight: Int8Spec}", Code::kUnsupported),
-                       "Percentile"));
+  EXPECT_EQ(settings_of("global_config: {input_tensors: Int8Spec, weight: Int8Spec}").calibrate_method,
+            CalibrateMethod::kPercentile);
   EXPECT_TRUE(contains(refusal_of("global_config: {input_tensors: MX4Spec, weight: MX6Spec}"), "MX6"));
 }
 

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Pixels to the values of a model input. A channel has 256 possible values, so the arithmetic is done once per value in
+// a table, checked and converted there, and pixels are looked up.
+#include "calib/image/read_image.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "calib/image/frame_image.h"
+#include "numeric/rounding.h"
+
+namespace quarkq::calib {
+namespace {
+
+using config::ColorOrder;
+using config::ImageLayout;
+using config::Preprocess;
+
+constexpr int64_t kLevels = 256;
+constexpr float kIntegral = 1.0f / 1024;  ///< how near to an integer a value for an integer input must be
+
+bool can_be_channels(int64_t dim) { return dim == 1 || dim == 3 || dim == 4; }
+
+ImageLayout choose_layout(const Preprocess& preprocess, const InputSpec& input) {
+  if (preprocess.layout) return *preprocess.layout;
+  if (!input.has_shape || input.dims.size() != 4) return ImageLayout::kNchw;
+  const auto channels = static_cast<int64_t>(channels_of(preprocess.color));
+  const bool last = can_be_channels(input.dims[3]), first = can_be_channels(input.dims[1]);
+  if (first && last)
+    return input.dims[1] != channels && input.dims[3] == channels ? ImageLayout::kNhwc : ImageLayout::kNchw;
+  return last ? ImageLayout::kNhwc : ImageLayout::kNchw;
+}
+
+ImageSize input_size(const InputSpec& input, ImageLayout layout) {
+  if (!input.has_shape || input.dims.size() != 4) return {};
+  const size_t axis = layout == ImageLayout::kNchw ? 2 : 1;
+  return {input.dims[axis], input.dims[axis + 1]};
+}
+
+/// What `resize` aims at: its own size, or the input's.
+Result<ImageSize> target_size(const config::Resize& resize, const ImageSize& wanted, const InputSpec& input) {
+  if (resize.height && resize.width) return ImageSize{*resize.height, *resize.width};
+  if (wanted.height < 1 || wanted.width < 1) {
+    return invalid_argument("preprocess.resize.size: not given, and input ", input.name, " has no fixed image size");
+  }
+  if (resize.mode == config::ResizeMode::kShorterSide && wanted.height != wanted.width) {
+    return invalid_argument("preprocess.resize.size: shorter_side needs it, because input ", input.name, " takes ",
+                            wanted.height, "x", wanted.width, ", which is no square");
+  }
+  return wanted;
+}
+
+Status check_size(const Image& image, const Preprocess& preprocess, const ImageSize& wanted, const std::string& file) {
+  const bool fits =
+      (wanted.height < 0 || wanted.height == image.height) && (wanted.width < 0 || wanted.width == image.width);
+  if (fits) return {};
+  const auto side = [](int64_t pixels) { return pixels < 0 ? std::string("?") : cat(pixels); };
+  const bool is_untouched = !preprocess.resize && !preprocess.crop;
+  return bad_data(file, ": ", image.height, "x", image.width, is_untouched ? "" : " after resizing and cropping",
+                  ", the input takes ", side(wanted.height), "x", side(wanted.width), " (height x width); ",
+                  is_untouched ? "preprocess: {resize: {mode: stretch}} would stretch it"
+                               : "adapt preprocess.resize and preprocess.crop");
+}
+
+/// The value of each pixel level by channel, in float32: (level * scale - mean) / std.
+ir::Tensor level_values(const Preprocess& preprocess) {
+  const auto channels = static_cast<int64_t>(channels_of(preprocess.color));
+  const auto of = [](const std::vector<double>& values, int64_t channel, double none) {
+    const double value = values.empty() ? none : values[values.size() == 1 ? 0 : static_cast<size_t>(channel)];
+    return static_cast<float>(value);
+  };
+  ir::Tensor table = ir::Tensor::allocate(ElementType::kFloat, {channels, kLevels});
+  float* out = table.mutable_data<float>().data();
+  const auto scale = static_cast<float>(preprocess.scale);
+  for (int64_t c = 0; c < channels; ++c) {
+    const float mean = of(preprocess.mean, c, 0), std = of(preprocess.std, c, 1);
+    for (int64_t level = 0; level < kLevels; ++level) *out++ = (static_cast<float>(level) * scale - mean) / std;
+  }
+  return table;
+}
+
+/// The table for an integer input: every level must give an integer that the type holds, whatever the image shows.
+Result<ir::Tensor> integer_levels(const ir::Tensor& table, const InputSpec& input, const std::string& file) {
+  ir::Tensor integers = ir::Tensor::allocate(ElementType::kInt64, table.dims());
+  for (size_t i = 0; i < static_cast<size_t>(table.size()); ++i) {
+    const float value = table.data<float>()[i], rounded = numeric::round_half_even(value);
+    if (!(std::abs(value - rounded) <= kIntegral) || std::abs(rounded) > 1e15f) {
+      return bad_data(file, ": preprocess gives ", value, " for a pixel of ", i % kLevels, ", input ", input.name,
+                      " takes integers (", name(input.type), "): leave out scale, mean and std, or make them integers");
+    }
+    integers.mutable_data<int64_t>()[i] = static_cast<int64_t>(rounded);
+  }
+  Result<ir::Tensor> fitted = fit_to_input(std::move(integers), {input.name, input.type, false, {}}, file);
+  if (fitted.ok()) return fitted;
+  return bad_data(fitted.status().message(), " (the values of preprocess; adapt scale and mean)");
+}
+
+Result<ir::Tensor> input_levels(const Preprocess& preprocess, const InputSpec& input, const std::string& file) {
+  const ir::Tensor table = level_values(preprocess);
+  for (const float value : table.data<float>()) {
+    if (!std::isfinite(value)) return bad_data(file, ": preprocess gives values that float32 cannot hold");
+  }
+  if (is_integer(input.type)) return integer_levels(table, input, file);
+  constexpr std::array kFloats = {ElementType::kFloat, ElementType::kDouble, ElementType::kFloat16,
+                                  ElementType::kBFloat16};
+  if (std::find(kFloats.begin(), kFloats.end(), input.type) == kFloats.end()) {
+    return bad_data(file, ": an image cannot be given to input ", input.name, ", which takes ", name(input.type));
+  }
+  return fit_to_input(table, {input.name, input.type, false, {}}, file);
+}
+
+/// Looks up every pixel. T has the size of the input's element; only its bits count.
+template <typename T>
+void look_up(const Image& image, const ir::Tensor& levels, bool is_reversed, ImageLayout layout, ir::Tensor& out) {
+  const int64_t channels = image.channels, area = image.height * image.width;
+  const bool by_planes = layout == ImageLayout::kNchw;
+  T* values = out.mutable_data<T>().data();
+  for (int64_t c = 0; c < channels; ++c) {
+    const int64_t source = is_reversed && c < 3 ? 2 - c : c;  // alpha stays last
+    const uint8_t* pixel = image.pixels.data() + source;
+    const T* table = levels.data<T>().data() + c * kLevels;
+    T* to = values + (by_planes ? c * area : c);
+    const int64_t step = by_planes ? 1 : channels;
+    for (int64_t i = 0; i < area; ++i) to[i * step] = table[pixel[i * channels]];
+  }
+}
+
+ir::Tensor make_tensor(const Image& image, const ir::Tensor& levels, ColorOrder color, ImageLayout layout) {
+  const bool is_reversed = color == ColorOrder::kBgr || color == ColorOrder::kBgra;
+  const ir::Shape dims = layout == ImageLayout::kNchw ? ir::Shape{1, image.channels, image.height, image.width}
+                                                      : ir::Shape{1, image.height, image.width, image.channels};
+  ir::Tensor out = ir::Tensor::allocate(levels.type(), dims);
+  switch (bits(levels.type())) {
+    case 8: look_up<uint8_t>(image, levels, is_reversed, layout, out); break;
+    case 16: look_up<uint16_t>(image, levels, is_reversed, layout, out); break;
+    case 32: look_up<uint32_t>(image, levels, is_reversed, layout, out); break;
+    default: look_up<uint64_t>(image, levels, is_reversed, layout, out); break;
+  }
+  return out;
+}
+
+/// A border colour is written in the order of `color`, pixels are in the order of the file.
+config::Resize in_file_order(config::Resize resize, ColorOrder color) {
+  const bool is_reversed = color == ColorOrder::kBgr || color == ColorOrder::kBgra;
+  if (is_reversed && resize.fill.size() >= 3) std::swap(resize.fill[0], resize.fill[2]);
+  return resize;
+}
+
+Result<Image> frame(Image image, const Preprocess& preprocess, const ImageSize& wanted, const InputSpec& input,
+                    const std::string& file) {
+  if (preprocess.resize) {
+    QQ_TRY(const ImageSize target, target_size(*preprocess.resize, wanted, input));
+    QQ_TRY(image, resize_into(image, in_file_order(*preprocess.resize, preprocess.color), target, file));
+  }
+  if (preprocess.crop) {
+    QQ_TRY(image, crop_center(image, {preprocess.crop->first, preprocess.crop->second}, file));
+  }
+  QQ_RETURN_IF_ERROR(check_size(image, preprocess, wanted, file));
+  return image;
+}
+
+}  // namespace
+
+Result<ir::Tensor> read_image(const std::string& path, const Preprocess& preprocess, const InputSpec& input) {
+  const ImageLayout layout = choose_layout(preprocess, input);
+  QQ_TRY(const ir::Tensor levels, input_levels(preprocess, input, path));
+  QQ_TRY(Image image, decode_image(path, static_cast<int64_t>(channels_of(preprocess.color))));
+  QQ_TRY(image, frame(std::move(image), preprocess, input_size(input, layout), input, path));
+  InputSpec one = input;
+  if (preprocess.batch != 1 && !one.dims.empty()) one.dims[0] = -1;  // the caller stacks
+  return fit_to_input(make_tensor(image, levels, preprocess.color, layout), one, path);
+}
+
+}  // namespace quarkq::calib

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// NaN and infinities in sample files: a broken recording more often than not, so they are an error unless allowed.
+#pragma once
+
+#include "calib/data_reader.h"
+
+namespace quarkq::calib {
+
+/// kBadData names the file, the input and the first place of a NaN or an infinity in a float input of `sample`.
+Status check_finite(const Sample& sample, const std::vector<InputSpec>& inputs);
+
+}  // namespace quarkq::calib

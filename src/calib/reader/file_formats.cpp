@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "calib/reader/file_formats.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/suggest.h"
+#include "calib/image/read_image.h"
+#include "calib/npy.h"
+#include "onnx_io/operand_file.h"
+
+namespace quarkq::calib {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+bool has_suffix(std::string_view file_name, const FileFormat& format) {
+  const std::string text = format.ignores_case ? lower(file_name) : std::string(file_name);
+  return std::any_of(format.suffixes.begin(), format.suffixes.end(),
+                     [&](const std::string& suffix) { return text.size() > suffix.size() && text.ends_with(suffix); });
+}
+
+}  // namespace
+
+const std::vector<FileFormat>& file_formats() {
+  // .npy is case-sensitive as in the reference (spec 03 C.3).
+  static const std::vector<FileFormat> table = {
+      {"npy", {".npy"}, false, false, read_npy_file},
+      {"npz", {".npz"}, true, true, read_npz_file},
+      {"pb", {".pb"}, true, false, read_operand_file},
+      {"raw", {".bin", ".raw", ".data"}, true, false, read_raw_file},
+      {"image", {".jpg", ".jpeg", ".png"}, true, false, read_image_file},
+  };
+  return table;
+}
+
+const FileFormat* format_of(std::string_view file_name, const std::string& kind) {
+  for (const FileFormat& format : file_formats()) {
+    if ((kind.empty() || kind == format.kind) && has_suffix(file_name, format)) return &format;
+  }
+  return nullptr;
+}
+
+Status check_kind(const std::string& kind) {
+  std::vector<std::string> kinds;
+  for (const FileFormat& format : file_formats()) kinds.emplace_back(format.kind);
+  if (kind.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return Status();
+  return invalid_argument("calibration.reader: found ", kind, did_you_mean(kind, kinds), ", allowed is ",
+                          join(kinds, ", "));
+}
+
+std::string suffixes_text(const std::string& kind) {
+  std::vector<std::string> all;
+  for (const FileFormat& format : file_formats()) {
+    if (kind.empty() || kind == format.kind) all.insert(all.end(), format.suffixes.begin(), format.suffixes.end());
+  }
+  return join(all, ", ");
+}
+
+std::string stem_of(const std::string& file_name) { return std::filesystem::path(file_name).stem().string(); }
+
+std::string file_spelling(std::string input) {
+  std::replace(input.begin(), input.end(), '/', '_');
+  std::replace(input.begin(), input.end(), ':', '_');
+  return input;
+}
+
+Result<ir::Tensor> read_npy_file(const FileRequest& request) { return read_npy(request.path); }
+
+Result<ir::Tensor> read_image_file(const FileRequest& request) {
+  return read_image(request.path, request.options.preprocess, request.input);
+}
+
+Result<ir::Tensor> read_operand_file(const FileRequest& request) {
+  ir::ValueType type;
+  type.element = request.input.type;
+  Result<ir::Operand> operand = onnx_io::load_operand(request.path, type);
+  if (!operand.ok()) return bad_data(operand.status().message());
+  return std::move(operand).value().tensor;
+}
+
+}  // namespace quarkq::calib

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// THE table of sample file formats: which suffix means what, and who reads it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calib/data_reader.h"
+
+namespace quarkq::calib {
+
+/// One input's file.
+struct FileRequest {
+  std::string path;
+  const InputSpec& input;
+  const DataOptions& options;
+  bool is_only_input = true;  ///< of the model
+};
+
+struct FileFormat {
+  const char* kind;                   ///< as calibration.reader names it
+  std::vector<std::string> suffixes;  ///< in lower case, with the dot
+  bool ignores_case;                  ///< of the suffix
+  bool has_all_inputs;                ///< one file holds a whole sample
+  /// The array as the file holds it, not yet fitted to the input's shape and type. kBadData names the file.
+  Result<ir::Tensor> (*read)(const FileRequest& request);
+};
+
+const std::vector<FileFormat>& file_formats();
+/// The format of a file of this name, or null when it is no sample. `kind`: only that one; empty: all.
+const FileFormat* format_of(std::string_view file_name, const std::string& kind);
+/// An error unless `kind` is empty or in the table.
+Status check_kind(const std::string& kind);
+/// All suffixes of `kind` (empty: of all kinds), for messages: ".jpg, .jpeg, .png".
+std::string suffixes_text(const std::string& kind);
+/// `file_name` without folder and without the suffix of its format.
+std::string stem_of(const std::string& file_name);
+
+/// '/' and ':' as '_': how the name of an input may be spelt where a file name stands.
+std::string file_spelling(std::string input);
+
+// One function per format.
+Result<ir::Tensor> read_npy_file(const FileRequest& request);
+Result<ir::Tensor> read_npz_file(const FileRequest& request);
+Result<ir::Tensor> read_operand_file(const FileRequest& request);
+Result<ir::Tensor> read_raw_file(const FileRequest& request);
+Result<ir::Tensor> read_image_file(const FileRequest& request);
+
+}  // namespace quarkq::calib

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// The reader of files, whatever their format: open_data().
+#include <algorithm>
+#include <cstring>
+
+#include "calib/reader/file_formats.h"
+#include "calib/reader/sample_files.h"
+
+namespace quarkq::calib {
+namespace {
+
+/// One after the other along axis 0. `paths`: by tensor, for messages.
+Result<ir::Tensor> stack(const std::vector<ir::Tensor>& tensors, const std::vector<std::string>& paths) {
+  ir::Shape dims = tensors[0].dims();
+  for (size_t i = 1; i < tensors.size(); ++i) {
+    const ir::Shape& other = tensors[i].dims();
+    if (dims.empty() || other.size() != dims.size() || !std::equal(other.begin() + 1, other.end(), dims.begin() + 1)) {
+      return bad_data(paths[i], ": shape ", shape_text(other), " does not go into one batch with ",
+                      shape_text(tensors[0].dims()), " of ", paths[0]);
+    }
+    dims[0] += other[0];
+  }
+  const Result<int64_t> count = ir::element_count(dims);
+  if (!count.ok()) return bad_data(paths[0], ": ", count.status().message());
+  ir::Tensor out = ir::Tensor::allocate(tensors[0].type(), dims);
+  std::byte* to = out.mutable_raw();
+  for (const ir::Tensor& tensor : tensors) {
+    std::memcpy(to, tensor.raw(), static_cast<size_t>(tensor.bytes()));
+    to += tensor.bytes();
+  }
+  return out;
+}
+
+class FileReader : public DataReader {
+ public:
+  FileReader(DataOptions options, std::vector<InputSpec> inputs, std::vector<SampleFiles> samples)
+      : options_(std::move(options)), inputs_(std::move(inputs)), samples_(std::move(samples)) {}
+
+  size_t size() const override { return samples_.size(); }
+
+  Result<Sample> read(size_t index) const override {
+    const SampleFiles& files = samples_[index];
+    Sample sample;
+    sample.name = files.name;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      QQ_TRY(ir::Tensor tensor, read_input(files.paths[i], inputs_[i]));
+      sample.inputs.push_back(std::move(tensor));
+      sample.files.push_back(files.paths[i][0]);
+    }
+    return sample;
+  }
+
+ private:
+  Result<ir::Tensor> read_input(const std::vector<std::string>& paths, const InputSpec& input) const {
+    if (paths.size() == 1) return read_file(paths[0], input);
+    InputSpec single = input;  // a part of the batch
+    if (!single.dims.empty()) single.dims[0] = -1;
+    std::vector<ir::Tensor> parts;
+    for (const std::string& path : paths) {
+      QQ_TRY(ir::Tensor part, read_file(path, single));
+      parts.push_back(std::move(part));
+    }
+    QQ_TRY(ir::Tensor whole, stack(parts, paths));
+    return fit_to_input(std::move(whole), input, paths[0]);
+  }
+
+  Result<ir::Tensor> read_file(const std::string& path, const InputSpec& input) const {
+    const FileFormat* format = format_of(path, options_.kind);
+    QQ_CHECK(format != nullptr);
+    QQ_TRY(ir::Tensor tensor, format->read({path, input, options_, inputs_.size() == 1}));
+    return fit_to_input(std::move(tensor), input, path);
+  }
+
+  DataOptions options_;
+  std::vector<InputSpec> inputs_;
+  std::vector<SampleFiles> samples_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::vector<InputSpec> inputs) {
+  const bool has_list = !options.list_file.empty();
+  if (has_list && !options.folder.empty()) {
+    return invalid_argument("calibration: found dir and list, allowed is only one of the two");
+  }
+  QQ_RETURN_IF_ERROR(check_kind(options.kind));
+  if (inputs.empty()) {
+    return bad_data(has_list ? options.list_file : options.folder, ": the model has no inputs to feed");
+  }
+  QQ_TRY(std::vector<SampleFiles> singles, has_list ? read_list_file(options, inputs) : list_folder(options, inputs));
+  QQ_TRY(std::vector<SampleFiles> samples, stack_images(std::move(singles), options, inputs));
+  if (options.limit > 0 && samples.size() > options.limit) samples.resize(options.limit);
+  return std::unique_ptr<DataReader>(new FileReader(options, std::move(inputs), std::move(samples)));
+}
+
+}  // namespace quarkq::calib

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "calib/reader/read_ahead.h"
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+
+#include "base/check.h"
+
+namespace quarkq::calib {
+
+ReadAhead::ReadAhead(const DataReader& reader, std::vector<size_t> indices, size_t threads, size_t depth)
+    : reader_(reader), indices_(std::move(indices)), slots_(std::max<size_t>(depth, 1)) {
+  const size_t wanted = std::min({std::max<size_t>(threads, 1), slots_.size(), indices_.size()});
+  for (size_t i = 0; i < wanted; ++i) {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      break;  // no more threads on this machine: go on with those there are, if none, next() reads by itself
+    }
+  }
+}
+
+ReadAhead::~ReadAhead() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  has_room_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Result<Sample> ReadAhead::next() {
+  QQ_CHECK(!is_done());
+  if (threads_.empty()) return read(indices_[taken_++]);
+  std::unique_lock lock(mutex_);
+  std::optional<Result<Sample>>& slot = slots_[taken_ % slots_.size()];
+  has_sample_.wait(lock, [&] { return slot.has_value(); });
+  Result<Sample> sample = *std::move(slot);
+  slot.reset();
+  ++taken_;
+  lock.unlock();
+  has_room_.notify_one();
+  return sample;
+}
+
+void ReadAhead::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    has_room_.wait(lock, [&] { return is_stopping_ || begun_ == indices_.size() || begun_ - taken_ < slots_.size(); });
+    if (is_stopping_ || begun_ == indices_.size()) break;
+    const size_t mine = begun_++;
+    lock.unlock();
+    Result<Sample> sample = read(indices_[mine]);
+    lock.lock();
+    slots_[mine % slots_.size()] = std::move(sample);
+    has_sample_.notify_one();
+  }
+  lock.unlock();
+  has_room_.notify_all();  // the others may be waiting for room that nobody will make any more
+}
+
+Result<Sample> ReadAhead::read(size_t index) const {
+  try {
+    return reader_.read(index);
+  } catch (const std::exception& error) {  // out of memory: an exception must not end a thread
+    return resource_error("sample ", index, ": ", error.what());
+  }
+}
+
+}  // namespace quarkq::calib

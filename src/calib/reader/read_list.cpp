@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// List files: a sample per line, as one path or as name=path for each input. Quotes keep spaces, '#' begins a comment.
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "base/suggest.h"
+#include "calib/reader/file_formats.h"
+#include "calib/reader/sample_files.h"
+
+namespace quarkq::calib {
+namespace {
+
+/// The words of a line. A quote may stand anywhere in a word: name="a b.npy".
+Result<std::vector<std::string>> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (const char c : line) {
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+      if (quote != 0) word += c;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\r') {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else if (c == '#' && !in_word) {
+      break;
+    } else if (static_cast<unsigned char>(c) < 32) {
+      return bad_data("holds control characters, a text is needed");
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != 0) return bad_data("a quote ", quote, " without its end");
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+class LineReader {
+ public:
+  LineReader(const DataOptions& options, const std::vector<InputSpec>& inputs) : options_(options), inputs_(inputs) {}
+
+  Result<SampleFiles> sample_of(const std::vector<std::string>& words) const {
+    SampleFiles sample;
+    sample.paths.resize(inputs_.size());
+    if (words.size() == 1 && input_of(words[0]) == nullptr) {
+      QQ_TRY(const std::string path, checked_path(words[0], /*is_whole_sample=*/true));
+      sample.paths.assign(inputs_.size(), {path});
+    } else {
+      for (const std::string& word : words) QQ_RETURN_IF_ERROR(read_pair(word, sample));
+    }
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (sample.paths[i].empty()) return bad_data("no file for input ", inputs_[i].name);
+    }
+    sample.name = stem_of(sample.paths[0][0]);
+    return sample;
+  }
+
+ private:
+  /// The input that a word name=path is for; null when it is none.
+  const InputSpec* input_of(const std::string& word) const {
+    for (const InputSpec& input : inputs_) {
+      for (const std::string& name : {input.name, file_spelling(input.name)}) {
+        if (word.starts_with(name + "=")) return &input;
+      }
+    }
+    return nullptr;
+  }
+
+  Status read_pair(const std::string& word, SampleFiles& sample) const {
+    const InputSpec* input = input_of(word);
+    if (input == nullptr) {
+      std::vector<std::string> names;
+      for (const InputSpec& one : inputs_) names.push_back(one.name);
+      const std::string name = word.substr(0, word.find('='));
+      return bad_data("found ", word, did_you_mean(name, names), ", needed is <input>=<file> with the inputs ",
+                      join(names, ", "));
+    }
+    auto& paths = sample.paths[static_cast<size_t>(input - inputs_.data())];
+    if (!paths.empty()) return bad_data("two files for input ", input->name);
+    QQ_TRY(const std::string path, checked_path(word.substr(input->name.size() + 1), /*is_whole_sample=*/false));
+    paths.push_back(path);
+    return Status();
+  }
+
+  Result<std::string> checked_path(const std::string& text, bool is_whole_sample) const {
+    const std::string path = (std::filesystem::path(options_.list_file).parent_path() / text).string();
+    const FileFormat* format = format_of(path, options_.kind);
+    if (format == nullptr) return bad_data(text, ": no sample file, allowed are ", suffixes_text(options_.kind));
+    if (!file_exists(path)) return bad_data(path, ": no such file");
+    if (is_whole_sample && inputs_.size() > 1 && !format->has_all_inputs) {
+      return bad_data(text, ": one file for ", inputs_.size(), " inputs, that must be .npz; else <input>=<file> each");
+    }
+    return path;
+  }
+
+  const DataOptions& options_;
+  const std::vector<InputSpec>& inputs_;
+};
+
+}  // namespace
+
+Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, const std::vector<InputSpec>& inputs) {
+  const Result<std::string> text = read_text_file(options.list_file);
+  if (!text.ok()) return bad_data(text.status().message());
+  const LineReader reader(options, inputs);
+  std::vector<SampleFiles> samples;
+  size_t number = 0;
+  for (const std::string& line : split(text.value(), '\n')) {
+    const std::string place = cat(options.list_file, ":", ++number);
+    QQ_TRY(const std::vector<std::string> words, words_of(line).context(place));
+    if (words.empty()) continue;
+    QQ_TRY(SampleFiles sample, reader.sample_of(words).context(place));
+    samples.push_back(std::move(sample));
+  }
+  if (samples.empty()) return bad_data(options.list_file, ": names no samples");
+  return samples;
+}
+
+}  // namespace quarkq::calib

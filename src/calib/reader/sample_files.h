@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Which files make which sample: from a folder by its layout, or from a list file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calib/data_reader.h"
+
+namespace quarkq::calib {
+
+/// The files of one sample: by input, then those that follow each other along the batch axis (mostly one).
+struct SampleFiles {
+  std::string name;
+  std::vector<std::vector<std::string>> paths;
+};
+
+/// The samples of options.folder in natural order of their names. Fails with kBadData when there are none, when kinds
+/// are mixed, or when an input has none.
+Result<std::vector<SampleFiles>> list_folder(const DataOptions& options, const std::vector<InputSpec>& inputs);
+
+/// The samples that options.list_file names, in its order. Every file is there. Errors name the line.
+Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, const std::vector<InputSpec>& inputs);
+
+/// Groups of preprocess.batch samples, when there are images among their files. What is left over becomes a smaller
+/// sample, or is left out when the model's batch dimension is fixed.
+Result<std::vector<SampleFiles>> stack_images(std::vector<SampleFiles> singles, const DataOptions& options,
+                                              const std::vector<InputSpec>& inputs);
+
+}  // namespace quarkq::calib

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The block "preprocess:": from an image file to the values that a model takes. Applied in the order of the members.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "config/node.h"
+
+namespace quarkq::config {
+
+enum class ColorOrder { kRgb, kBgr, kGray, kRgba, kBgra };
+enum class ResizeMode {
+  kStretch,      ///< to exactly height x width
+  kKeepRatio,    ///< as large as fits into height x width
+  kShorterSide,  ///< so that the shorter side has `height` pixels
+  kLetterbox,    ///< kKeepRatio, then centred on a canvas of height x width filled with `fill`
+};
+enum class Interpolation { kNearest, kBilinear, kBicubic };
+enum class ImageLayout { kNchw, kNhwc };
+
+struct Resize {
+  ResizeMode mode = ResizeMode::kStretch;
+  std::optional<int64_t> height, width;  ///< absent: those of the model's input
+  Interpolation interpolation = Interpolation::kBilinear;
+  bool antialias = true;             ///< average over the area that shrinks, as Pillow does; false: as OpenCV does
+  std::vector<double> fill = {114};  ///< letterbox colour, 0 to 255: one value, or one per channel in `color` order
+};
+
+struct Preprocess {
+  ColorOrder color = ColorOrder::kRgb;
+  std::optional<Resize> resize;                     ///< absent: the image must have the right size already
+  std::optional<std::pair<int64_t, int64_t>> crop;  ///< height, width: cut from the centre after resizing
+  double scale = 1.0;                               ///< pixel values 0 to 255 are multiplied by this first
+  std::vector<double> mean, std;  ///< then (x - mean) / std, one value or one per channel in `color` order; empty: none
+  std::optional<ImageLayout> layout;  ///< absent: told by the model's input
+  int64_t batch = 1;                  ///< images in one sample
+};
+
+/// Values per pixel: 1, 3 or 4.
+size_t channels_of(ColorOrder color);
+
+/// The typed block. `node`: a map or null (all defaults). Fails with kInvalidArgument naming key, found and allowed.
+Result<Preprocess> read_preprocess(const Node& node);
+
+}  // namespace quarkq::config

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "config/raw_format.h"
+
+#include <algorithm>
+
+#include "base/suggest.h"
+#include "config/convert.h"
+
+namespace quarkq::config {
+namespace {
+
+constexpr const char kBlock[] = "calibration.raw";
+constexpr int64_t kMaxDim = int64_t{1} << 40;
+constexpr size_t kMaxRank = 64;
+
+/// NumPy's names, which are what writers of such files think in.
+constexpr struct {
+  const char* name;
+  ElementType type;
+} kDtypes[] = {
+    {"float32", ElementType::kFloat},     {"float64", ElementType::kDouble}, {"float16", ElementType::kFloat16},
+    {"bfloat16", ElementType::kBFloat16}, {"int8", ElementType::kInt8},      {"uint8", ElementType::kUInt8},
+    {"int16", ElementType::kInt16},       {"uint16", ElementType::kUInt16},  {"int32", ElementType::kInt32},
+    {"uint32", ElementType::kUInt32},     {"int64", ElementType::kInt64},    {"uint64", ElementType::kUInt64},
+    {"bool", ElementType::kBool},
+};
+
+Result<ElementType> read_dtype(const Node& node, const std::string& path) {
+  QQ_TRY(const std::string text, read<std::string>(node, path));
+  std::vector<std::string> allowed;
+  for (const auto& row : kDtypes) {
+    if (text == row.name) return row.type;
+    allowed.emplace_back(row.name);
+  }
+  return invalid_argument(node.mark().prefix(), path, ": found ", text, did_you_mean(text, allowed), ", allowed is ",
+                          join(allowed, ", "));
+}
+
+Result<RawFormat> read_one(const Node& node, const std::string& path) {
+  QQ_RETURN_IF_ERROR(check_keys(node, path, {"dtype", "shape"}));
+  const Node *dtype = node.find("dtype"), *shape = node.find("shape");
+  if (dtype == nullptr || shape == nullptr) {
+    return invalid_argument(node.mark().prefix(), path, ": found no ", dtype == nullptr ? "dtype" : "shape",
+                            ", needed are dtype and shape");
+  }
+  RawFormat format;
+  QQ_TRY(format.type, read_dtype(*dtype, path + ".dtype"));
+  if (!shape->is_list())
+    return wrong_kind(*shape, "a list of integers").context(shape->mark().prefix() + path + ".shape");
+  if (shape->items().size() > kMaxRank) {
+    return invalid_argument(shape->mark().prefix(), path, ".shape: found ", shape->items().size(),
+                            " dimensions, allowed are up to ", kMaxRank);
+  }
+  for (const Node& item : shape->items()) {
+    QQ_TRY(const int64_t dim, read<int64_t>(item, path + ".shape"));
+    if (dim < 1 || dim > kMaxDim) {
+      return invalid_argument(item.mark().prefix(), path, ".shape: found ", dim, ", allowed is 1 to 2^40");
+    }
+    format.dims.push_back(dim);
+  }
+  return format;
+}
+
+}  // namespace
+
+Result<std::map<std::string, RawFormat>> read_raw_formats(const Node& node) {
+  std::map<std::string, RawFormat> formats;
+  if (node.is_null()) return formats;
+  if (!node.is_map()) return wrong_kind(node, "a map").context(node.mark().prefix() + kBlock);
+  // An input named "dtype" is told from the key by its value, which is a map.
+  const bool is_one = std::any_of(node.entries().begin(), node.entries().end(),
+                                  [](const Node::Entry& entry) { return !entry.value.is_map(); });
+  if (is_one) {
+    QQ_TRY(formats[""], read_one(node, kBlock));
+    return formats;
+  }
+  for (const Node::Entry& entry : node.entries()) {
+    QQ_TRY(formats[entry.key], read_one(entry.value, cat(kBlock, ".", entry.key)));
+  }
+  return formats;
+}
+
+}  // namespace quarkq::config

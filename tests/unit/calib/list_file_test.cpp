@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// List files: every form of a line, and lines that are wrong.
+#include "unit/calib/sample_support.h"
+
+namespace quarkq::calib {
+namespace {
+
+using test::first_values;
+using test::input;
+using test::npy_of;
+using test::TempFolder;
+using Values = std::vector<std::vector<float>>;
+
+const std::vector<InputSpec> kOne = {input("x", {1})};
+const std::vector<InputSpec> kTwo = {input("net/x:0", {1}), input("b", {1})};
+
+class ListFileTest : public ::testing::Test {
+ protected:
+  ListFileTest() {
+    for (int i = 0; i < 3; ++i) folder_.write(cat("data/", i, ".npy"), npy_of(static_cast<float>(i)));
+    folder_.write("with space.npy", npy_of(7));
+    folder_.write("both.npz",
+                  test::zip_bytes({test::stored("b.npy", npy_of(2)), test::stored("net_x_0.npy", npy_of(1))}));
+    folder_.write("t.pb", test::pb_of(5));
+    folder_.write("notes.txt", "?");
+  }
+  DataOptions list(const std::string& text, const std::string& kind = "") {
+    DataOptions options;
+    options.list_file = folder_.write("list.txt", text);
+    options.kind = kind;
+    return options;
+  }
+  std::string refused(const std::string& text, const std::vector<InputSpec>& inputs) {
+    return test::refusal(list(text), inputs);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(ListFileTest, OnePathPerLine) {
+  const std::string text =
+      "# a comment\n\n  data/2.npy   # the last first\r\n\"with space.npy\"\nt.pb\n" + folder_.path() + "/data/0.npy";
+  EXPECT_EQ(first_values(list(text), kOne), (Values{{2}, {7}, {5}, {0}}));
+  DataOptions limited = list(text);
+  limited.limit = 2;
+  EXPECT_EQ(first_values(limited, kOne), (Values{{2}, {7}}));
+}
+
+TEST_F(ListFileTest, PairsForSeveralInputs) {
+  EXPECT_EQ(
+      first_values(list("b=data/1.npy net/x:0=data/0.npy\nnet_x_0='with space.npy' b=\"t.pb\"\nboth.npz\n"), kTwo),
+      (Values{{0, 1}, {7, 5}, {1, 2}}));
+  EXPECT_EQ(first_values(list("x=data/1.npy"), kOne), (Values{{1}}));
+}
+
+TEST_F(ListFileTest, BadLinesAreNamed) {
+  const std::string place = folder_.path() + "/list.txt:2: ";
+  const struct {
+    const char *line, *message;
+  } rows[] = {
+      {"data/9.npy", "data/9.npy: no such file"},
+      {"notes.txt", "notes.txt: no sample file, allowed are .npy"},
+      {"data/0.npy data/1.npy", "found data/0.npy, needed is <input>=<file>"},
+      {"y=data/0.npy", "y=data/0.npy"},
+      {"x=data/0.npy x=data/1.npy", "two files for input x"},
+      {"\"data/0.npy", "a quote \" without its end"},
+      {"data\1", "control characters"},
+      {"data", "data: no sample file"},
+      {"x=", "no sample file"},
+  };
+  for (const auto& row : rows) {
+    const std::string text = refused(cat("data/0.npy\n", row.line, "\n"), kOne);
+    EXPECT_MENTIONS(text, place) << row.line;
+    EXPECT_MENTIONS(text, row.message) << row.line;
+  }
+  EXPECT_MENTIONS(refused("both.npz\nb=t.pb\n", kTwo), place + "no file for input net/x:0");
+  EXPECT_MENTIONS(refused("both.npz\nt.pb\n", kTwo), place + "t.pb: one file for 2 inputs");
+  EXPECT_MENTIONS(refused("both.npz\nbb=t.pb b=t.pb\n", kTwo), "did you mean b?");
+}
+
+TEST_F(ListFileTest, ListsThatAreNone) {
+  EXPECT_MENTIONS(refused("\n# nothing\n", kOne), "list.txt: names no samples");
+  DataOptions options;
+  options.list_file = folder_.path() + "/none.txt";
+  EXPECT_MENTIONS(test::refusal(options, kOne), "none.txt: no such file");
+  options.folder = folder_.path();
+  EXPECT_EQ(open_data(options, kOne).status().code(), Code::kInvalidArgument);
+  EXPECT_MENTIONS(test::refusal(list("data/0.npy", "pb"), kOne), "data/0.npy: no sample file, allowed are .pb");
+}
+
+}  // namespace
+}  // namespace quarkq::calib
