@@ -77,6 +77,6 @@ if [ -n "$long" ]; then
   export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
   suite unit-asan "$python" scripts/run_unit.py build/asan/tests/quarkq_tests
   suite fuzz-asan "$python" tests/fuzz/run.py build/asan/tests/quarkq_fuzz_replay
-  QUARKQ=$root/build/asan/quarkq suite bad-input-asan "$python" tests/e2e/harness.py test_bad_input
+  QUARKQ=$root/build/asan/quarkq suite bad-input-asan "$python" tests/e2e/harness.py test_bad_input test_calib_data
 fi
 finished=1

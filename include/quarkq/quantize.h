@@ -25,7 +25,8 @@ struct QuantizeRequest {
   std::string output_path;            ///< empty: "<stem>_quantized.onnx" beside the model
   std::string config;                 ///< a file if it exists, else a preset name with or without ".yaml"
   std::vector<std::string> settings;  ///< "key=value", stronger than `config`
-  std::string calib_folder;           ///< .npy samples; empty: what the config says
+  std::string calib_folder;           ///< samples; empty: what the config says
+  std::string statistics_path;        ///< of calibrate() or merge_statistics(), instead of samples
   int threads = 0;                    ///< 0: the cores that are free
   bool verify = true;                 ///< check the written model and compare it with the float one on a sample
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty

@@ -1,35 +1,44 @@
 // SPDX-License-Identifier: MIT
-// THE table of calibration methods: what each remembers, and how its range comes out of the statistics.
+// THE table of calibration methods: what each remembers, and how its range comes out of that.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "calib/method_options.h"
+#include "calib/range_observer.h"
 #include "calib/value_statistics.h"
 #include "config/enums.h"
 
 namespace quarkq::calib {
 
-/// The settings a method reads.
-struct FinishOptions {
-  numeric::QuantSpec spec;       ///< the activation's type and symmetry; its scale kind is the method's
-  bool symmetric_range = false;  ///< CalibTensorRangeSymmetric
-  bool moving_average = false;   ///< CalibMovingAverage
-};
-
+/// One method. A default row has `finish` and reads ValueStatistics; a compat row has `observe` and hears the samples
+/// one by one.
 struct Calibrator {
   config::CalibrateMethod method;
   const char* name;
   bool needs_bins;
-  numeric::Range (*finish)(const ValueStatistics&, const FinishOptions&);
+  Result<numeric::Range> (*finish)(const ValueStatistics&, const MethodOptions&);
+  Result<std::unique_ptr<RangeObserver>> (*observe)(const MethodOptions&);
+  config::CalibrateMethod fallback;  ///< compat: what every tensor takes when one fails (spec 03 A.9); itself: nothing
   const char* summary;
+
+  bool is_compat() const { return observe != nullptr; }
 };
 
 const std::vector<Calibrator>& calibrators();
-/// The row of `method`, or null when it is not built yet.
-const Calibrator* find_calibrator(config::CalibrateMethod method);
+/// The row of `method`; null for methods that are no activation's.
+const Calibrator* find_calibrator(config::CalibrateMethod method, bool compat);
 
 // One function per method file.
-numeric::Range finish_min_max(const ValueStatistics& statistics, const FinishOptions& options);
-numeric::Range finish_power_of_two_mse(const ValueStatistics& statistics, const FinishOptions& options);
+Result<numeric::Range> finish_min_max(const ValueStatistics&, const MethodOptions&);
+Result<numeric::Range> finish_percentile(const ValueStatistics&, const MethodOptions&);
+Result<numeric::Range> finish_layerwise_percentile(const ValueStatistics&, const MethodOptions&);
+Result<numeric::Range> finish_entropy(const ValueStatistics&, const MethodOptions&);
+Result<numeric::Range> finish_distribution(const ValueStatistics&, const MethodOptions&);
+Result<numeric::Range> finish_power_of_two_mse(const ValueStatistics&, const MethodOptions&);
+
+/// Position of the best power-of-two scale for what `statistics` saw (MinMSE's candidates).
+Result<int> best_position(const ValueStatistics& statistics, const MethodOptions& options);
 
 }  // namespace quarkq::calib

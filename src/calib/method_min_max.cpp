@@ -9,24 +9,25 @@ namespace quarkq::calib {
 namespace {
 
 /// Mean of the samples' extremes, added in sample order in double.
-numeric::Range mean_extremes(const std::vector<numeric::Range>& samples) {
-  double low = 0, high = 0;
-  for (const numeric::Range& sample : samples) {
-    low += sample.min;
-    high += sample.max;
+numeric::Range mean_extremes(const std::vector<SampleRecord>& records) {
+  double low = 0, high = 0, count = 0;
+  for (const SampleRecord& record : records) {
+    if (record.finite == 0) continue;
+    low += record.range.min;
+    high += record.range.max;
+    ++count;
   }
-  const auto count = static_cast<double>(samples.size());
+  if (count == 0) return {};
   return {static_cast<float>(low / count), static_cast<float>(high / count)};
 }
 
 }  // namespace
 
-numeric::Range finish_min_max(const ValueStatistics& statistics, const FinishOptions& options) {
-  numeric::Range range = statistics.extremes();
-  if (options.moving_average && !statistics.samples().empty()) range = mean_extremes(statistics.samples());
+Result<numeric::Range> finish_min_max(const ValueStatistics& statistics, const MethodOptions& options) {
+  numeric::Range range = options.moving_average ? mean_extremes(statistics.records()) : statistics.extremes();
   if (!options.symmetric_range) return range;
   const float most = std::max(std::abs(range.min), std::abs(range.max));
-  return {-most, most};
+  return numeric::Range{-most, most};
 }
 
 }  // namespace quarkq::calib

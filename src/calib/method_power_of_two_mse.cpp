@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// MinMSE among power-of-two scales (spec 03 A.8, mode "All"), from the bins' middles instead of the reference's
-// histogram.
-#include <algorithm>
+// MinMSE among power-of-two scales (spec 03 A.8), from the bins instead of the reference's histogram.
 #include <array>
 #include <cmath>
 
 #include "calib/calibrator_table.h"
+#include "calib/grid_error.h"
+#include "calib/quantiles.h"
 
 namespace quarkq::calib {
 namespace {
@@ -13,49 +13,72 @@ namespace {
 /// Coarsest first: twice the scale of the observed range, down to an eighth of it.
 constexpr std::array<int, 5> kPositionOffsets = {-1, 0, 1, 2, 3};
 
-/// Width of the bin around `value`.
-double bin_width(float value) {
-  return value == 0 ? 0.0 : std::ldexp(1.0, std::max(std::ilogb(value), -126) - kMantissaBits);
-}
-
-/// Sum over all values of (value - nearest step)^2. A bin's values count as its middle while bins are finer than the
-/// grid. Where the grid is finer (16 bits), the middle of every bin is a grid point, which would hide all rounding:
-/// there the values count as spread evenly, with an error of scale^2 / 12 each.
-double squared_error(const std::vector<WeightedValue>& values, numeric::IntegerRange limits, int32_t zero_point,
-                     float scale) {
-  double error = 0;
-  for (const WeightedValue& entry : values) {
-    const double wanted = std::nearbyint(entry.value / scale) + zero_point;
-    const double steps = std::min(std::max(wanted, static_cast<double>(limits.min)), static_cast<double>(limits.max));
-    const double difference = static_cast<double>(entry.value) - (steps - zero_point) * static_cast<double>(scale);
-    const bool is_spread = steps == wanted && bin_width(entry.value) >= static_cast<double>(scale);
-    const double square =
-        is_spread ? static_cast<double>(scale) * static_cast<double>(scale) / 12 : difference * difference;
-    error += static_cast<double>(entry.count) * square;
-  }
-  return error;
-}
-
-}  // namespace
-
-numeric::Range finish_power_of_two_mse(const ValueStatistics& statistics, const FinishOptions& options) {
+numeric::QuantSpec searched_spec(const MethodOptions& options) {
   numeric::QuantSpec spec = options.spec;
   spec.symmetric = options.symmetric_range;
   spec.scale = numeric::ScaleKind::kPowerOfTwo;
-  const Result<numeric::QuantParams> start = numeric::params_for_range(spec, statistics.extremes());
-  if (!start.ok()) return statistics.extremes();  // extremes are finite, so this does not happen
-  const int position = numeric::power_of_two_position(start.value().scale);
-  const std::vector<WeightedValue> values = statistics.bins();
-  numeric::QuantParams best = start.value();
+  return spec;
+}
+
+/// The scale with the smallest squared error over `values`; the first (largest) one on ties.
+Result<numeric::QuantParams> search(const std::vector<WeightedValue>& values, numeric::Range extremes,
+                                    const numeric::QuantSpec& spec) {
+  QQ_TRY(const numeric::QuantParams start, numeric::params_for_range(spec, extremes));
+  const int position = numeric::power_of_two_position(start.scale);
+  numeric::QuantParams best = start;
   double best_error = -1;
   for (const int offset : kPositionOffsets) {
     const float scale = numeric::scale_of_position(position + offset);
-    const double error = squared_error(values, spec.range(), start.value().zero_point, scale);
+    const double error = grid_error(values, spec.range(), start.zero_point, scale).squared;
     if (best_error >= 0 && error >= best_error) continue;
     best_error = error;
     best.scale = scale;
   }
-  return numeric::representable_range(spec, best);
+  return best;
+}
+
+/// Mode "Percentile": only the values inside the percentile's range count.
+Result<numeric::QuantParams> search_kept(const ValueStatistics& statistics, const MethodOptions& options,
+                                         const numeric::QuantSpec& spec) {
+  const numeric::Range kept = percentile_range(statistics, options.percentile, options.symmetric_range);
+  std::vector<WeightedValue> values;
+  for (const WeightedValue& value : statistics.bins()) {
+    if (value.value >= kept.min && value.value <= kept.max) values.push_back(value);
+  }
+  return search(values, kept, spec);
+}
+
+/// Mode "MostCommon": the scale that was best in most samples, the smallest one on ties.
+Result<numeric::QuantParams> most_common(const ValueStatistics& statistics, const numeric::QuantSpec& spec) {
+  QQ_TRY(numeric::QuantParams params, numeric::params_for_range(spec, statistics.extremes()));
+  uint64_t most = 0;
+  for (const auto& [position, count] : statistics.votes) {
+    if (count < most) continue;
+    most = count;
+    params.scale = numeric::scale_of_position(position);
+  }
+  return params;
+}
+
+}  // namespace
+
+Result<int> best_position(const ValueStatistics& statistics, const MethodOptions& options) {
+  QQ_TRY(const numeric::QuantParams best, search(statistics.bins(), statistics.extremes(), searched_spec(options)));
+  return numeric::power_of_two_position(best.scale);
+}
+
+Result<numeric::Range> finish_power_of_two_mse(const ValueStatistics& statistics, const MethodOptions& options) {
+  const numeric::QuantSpec spec = searched_spec(options);
+  Result<numeric::QuantParams> best = Status(Code::kInternal, "not searched");
+  if (options.minmse_mode == "Percentile") {
+    best = search_kept(statistics, options, spec);
+  } else if (options.minmse_mode == "MostCommon" && !statistics.votes.empty()) {
+    best = most_common(statistics, spec);
+  } else {
+    best = search(statistics.bins(), statistics.extremes(), spec);
+  }
+  if (!best.ok()) return best.status();
+  return numeric::representable_range(spec, best.value());
 }
 
 }  // namespace quarkq::calib

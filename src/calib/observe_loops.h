@@ -17,22 +17,29 @@ struct Extremes {
   uint32_t smallest = 0xFFFFFFFF;  ///< bits of the smallest magnitude above zero; all ones when there is none
 };
 
-/// A bin is a magnitude cut to its exponent and 9 leading mantissa bits: its number is bits >> kBinShift.
+/// A bin is a value cut to its sign, exponent and 9 leading mantissa bits: its number is bits >> kBinShift, the sign on
+/// top.
 constexpr int kBinShift = 14;
 constexpr int kMantissaBits = 23 - kBinShift;
+constexpr uint32_t kSignBin = uint32_t{1} << (31 - kBinShift);
+constexpr uint32_t kBinCount = 2 * kSignBin;
+/// Bins of infinities and NaN begin here, for either sign.
+constexpr uint32_t kInfinityBin = 0x7F800000u >> kBinShift;
 
-/// Where the bins of one table lie: positive magnitudes from bin `first` on, `count` of them, then the negative ones,
-/// then kZeroPlaces places that stand for nothing.
-struct BinRange {
-  uint32_t first = 0;
-  uint32_t count = 0;
-  static constexpr uint32_t kZeroPlaces = 16;
-  size_t table_size() const { return 2 * static_cast<size_t>(count) + kZeroPlaces; }
+/// Values that one call of count_bins() takes at most.
+constexpr int64_t kMaxCounted = 8192;
+
+/// Bins whose small counter began at 0 again.
+struct Carries {
+  int count = 0;
+  uint32_t bins[kMaxCounted];
 };
 
 QQ_DECLARE_ISA(Extremes find_extremes(const float* values, int64_t count);
-               /// Adds each value to its bin in `table`. Returns the number of zeros, which have no bin.
-               /// REQUIRES: all values finite, their bins inside `range`.
-               int64_t count_bins(const float* values, int64_t count, const BinRange& range, uint32_t* table);)
+               /// The same, and each value is added to its bin in `table`, which has kBinCount entries. They are small
+               /// so that the tables of many tensors stay in cache. Zeros are frequent behind a Relu, and in one bin
+               /// each increment would wait for the one before it: they go to bins of infinities, which nobody reads.
+               /// REQUIRES: count <= kMaxCounted, no carries yet.
+               Extremes count_bins(const float* values, int64_t count, uint16_t* table, Carries& carries);)
 
 }  // namespace quarkq::calib

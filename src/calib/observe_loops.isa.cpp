@@ -8,12 +8,13 @@ namespace quarkq::calib::QQ_ISA {
 namespace {
 
 constexpr uint32_t kExponentMask = 0x7F800000;
+constexpr uint32_t kMagnitudeMask = 0x7FFFFFFF;
+constexpr uint32_t kZeroPlaces = 16;
+constexpr int64_t kBlock = 1024;
 
 uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 
-constexpr uint32_t kMagnitudeMask = 0x7FFFFFFF;
-
-/// The slow way, for tensors that hold NaN or infinities.
+/// The slow way, for values among which are NaN or infinities.
 Extremes find_finite_extremes(const float* values, int64_t count) {
   Extremes found;
   found.min = std::numeric_limits<float>::max();
@@ -32,9 +33,9 @@ Extremes find_finite_extremes(const float* values, int64_t count) {
   return found;
 }
 
-}  // namespace
-
-Extremes find_extremes(const float* values, int64_t count) {
+/// Extremes of all values, and their bins when kWithBins.
+template <bool kWithBins>
+Extremes find(const float* values, int64_t count, uint32_t* bins) {
   float low = std::numeric_limits<float>::max(), high = std::numeric_limits<float>::lowest();
   uint32_t largest = 0, smallest = 0xFFFFFFFF;  // of the magnitudes' bits; zero counts as the largest there is
 #pragma omp simd reduction(min : low, smallest) reduction(max : high, largest)
@@ -46,34 +47,44 @@ Extremes find_extremes(const float* values, int64_t count) {
     largest = magnitude > largest ? magnitude : largest;
     const uint32_t above_zero = magnitude - 1;  // zero wraps to the top
     smallest = above_zero < smallest ? above_zero : smallest;
+    if constexpr (kWithBins) {
+      const uint32_t nowhere = kInfinityBin + (static_cast<uint32_t>(i) & (kZeroPlaces - 1));
+      bins[i] = magnitude == 0 ? nowhere : bits_of(value) >> kBinShift;
+    }
   }
   if (largest >= kExponentMask) return find_finite_extremes(values, count);
   return {low, high, count, 0, smallest == 0xFFFFFFFF ? smallest : smallest + 1};
 }
 
-int64_t count_bins(const float* values, int64_t count, const BinRange& range, uint32_t* table) {
-  constexpr int64_t kBlock = 256;
+void add(const Extremes& part, Extremes& all) {
+  if (part.finite > 0) {
+    all.min = all.finite == 0 || part.min < all.min ? part.min : all.min;
+    all.max = all.finite == 0 || part.max > all.max ? part.max : all.max;
+  }
+  all.finite += part.finite;
+  all.not_finite += part.not_finite;
+  all.smallest = part.smallest < all.smallest ? part.smallest : all.smallest;
+}
+
+}  // namespace
+
+Extremes find_extremes(const float* values, int64_t count) { return find<false>(values, count, nullptr); }
+
+Extremes count_bins(const float* values, int64_t count, uint16_t* table, Carries& carries) {
   uint32_t bins[kBlock];
-  const uint32_t first = range.first, negative = range.count, nowhere = 2 * range.count;
-  int64_t zeros = 0;
+  Extremes all;
+  uint32_t* carried = carries.bins;
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t part = count - begin < kBlock ? count - begin : kBlock;
-    uint32_t zeros_here = 0;
-#pragma omp simd reduction(+ : zeros_here)
+    add(find<true>(values + begin, part, bins), all);
+#pragma GCC unroll 16  // 0.25 instead of 0.34 ns a value: one increment a cycle is what the machine can do
     for (int64_t i = 0; i < part; ++i) {
-      const uint32_t bits = bits_of(values[begin + i]);
-      const uint32_t magnitude = bits & kMagnitudeMask;
-      const uint32_t bin = (magnitude >> kBinShift) - first + (bits >> 31) * negative;
-      // Zeros are frequent behind a Relu. In one bin each increment would wait for the one before it, so they are
-      // spread over places that nobody looks at and counted on the side.
-      const uint32_t is_zero = magnitude == 0 ? 1 : 0;
-      zeros_here += is_zero;
-      bins[i] = is_zero != 0 ? nowhere + (static_cast<uint32_t>(i) & (BinRange::kZeroPlaces - 1)) : bin;
+      if (++table[bins[i]] == 0) [[unlikely]]
+        *carried++ = bins[i];
     }
-    zeros += zeros_here;
-    for (int64_t i = 0; i < part; ++i) ++table[bins[i]];
   }
-  return zeros;
+  carries.count = static_cast<int>(carried - carries.bins);
+  return all;
 }
 
 }  // namespace quarkq::calib::QQ_ISA

@@ -1,67 +1,107 @@
 // SPDX-License-Identifier: MIT
 #include "calib/run_calibration.h"
 
-#include "exec/session.h"
-#include "numeric/half.h"
-
 namespace quarkq::calib {
 namespace {
 
-/// Feeds the statistics of each tapped tensor. Blocked or not, a tensor is read as it lies: order does not matter.
-class Collector : public exec::TapSink {
+class Collector : public SampleSink {
  public:
-  Collector(const std::vector<ir::ValueId>& tensors, bool with_bins) {
-    for (const ir::ValueId tensor : tensors) statistics_.emplace(tensor, ValueStatistics(with_bins));
+  Collector(const std::vector<ir::ValueId>& tensors, const CollectOptions& options) : options_(options) {
+    for (const ir::ValueId tensor : tensors) statistics_.emplace(tensor, ValueStatistics(options.with_bins));
   }
 
-  Status on_value(ir::ValueId value, const exec::TensorView& view) override {
-    ValueStatistics& statistics = statistics_.at(value);
-    if (view.type == ElementType::kFloat) {
-      statistics.add(reinterpret_cast<const float*>(view.data), view.count);
+  Status hear(ir::ValueId tensor, uint64_t sample, std::span<const float> values) override {
+    ValueStatistics& statistics = statistics_.at(tensor);
+    const auto count = static_cast<int64_t>(values.size());
+    if (!options_.votes) {
+      statistics.add(values.data(), count, sample);
       return Status();
     }
-    if (view.type != ElementType::kFloat16) return internal_error("a ", name(view.type), " tensor is calibrated");
-    widened_.resize(static_cast<size_t>(view.count));
-    const auto* halves = reinterpret_cast<const uint16_t*>(view.data);
-    for (size_t i = 0; i < widened_.size(); ++i) widened_[i] = float_from_float16(halves[i]);
-    statistics.add(widened_.data(), view.count);
+    ValueStatistics own(/*with_bins=*/true);
+    own.add(values.data(), count, sample);
+    if (own.count() > 0) {
+      QQ_TRY(const int position, best_position(own, *options_.votes));
+      own.votes[position] = 1;
+    }
+    statistics.merge(std::move(own));
     return Status();
   }
 
-  const std::map<ir::ValueId, ValueStatistics>& statistics() const { return statistics_; }
+  Statistics take() { return std::move(statistics_); }
 
  private:
-  std::map<ir::ValueId, ValueStatistics> statistics_;
-  std::vector<float> widened_;
+  CollectOptions options_;
+  Statistics statistics_;
 };
 
-void report_non_finite(const ir::Graph& graph, ir::ValueId tensor, const ValueStatistics& statistics,
-                       Diagnostics& diagnostics) {
-  if (statistics.not_finite() == 0) return;
-  diagnostics.warn("non-finite", graph.value(tensor).name,
-                   cat(statistics.not_finite(), " of ", statistics.not_finite() + statistics.count(),
-                       " values are NaN or infinite, they are left out of the range"));
+/// The statistics of all collectors together; those are empty afterwards.
+Statistics merged(std::vector<Collector>& collectors) {
+  Statistics all = collectors[0].take();
+  std::vector<Statistics> others;
+  for (size_t i = 1; i < collectors.size(); ++i) others.push_back(collectors[i].take());
+  std::vector<ir::ValueId> tensors;
+  for (const auto& [tensor, statistics] : all) tensors.push_back(tensor);
+#pragma omp parallel for schedule(dynamic)
+  for (const ir::ValueId tensor : tensors) {
+    for (Statistics& other : others) all.at(tensor).merge(std::move(other.at(tensor)));
+  }
+  return all;
+}
+
+MethodOptions for_tensor(const ir::Graph& graph, ir::ValueId tensor, MethodOptions options) {
+  options.is_half = graph.value(tensor).type.element == ElementType::kFloat16;
+  return options;
 }
 
 }  // namespace
 
-Result<Ranges> run_calibration(const ir::Model& model, const DataReader& reader, const CalibrationRequest& request,
-                               Diagnostics& diagnostics) {
-  if (reader.size() == 0) return bad_data("there are no calibration samples");
-  exec::SessionOptions options;
-  options.taps = request.tensors;
-  exec::Session session(model, options);
-  Collector collector(request.tensors, request.calibrator->needs_bins);
-  for (size_t i = 0; i < reader.size(); ++i) {
-    QQ_TRY(const Sample sample, reader.read(i));
-    Result<const std::vector<ir::Tensor>*> results = session.run(sample.inputs, &collector);
-    if (!results.ok()) return results.status().context(cat("calibration sample ", sample.name));
-    if (request.progress && !request.progress(i + 1, reader.size())) return Status(Code::kInterrupted, "interrupted");
+Result<Statistics> collect_statistics(SampleRun& run, const std::vector<ir::ValueId>& tensors,
+                                      const CollectOptions& options) {
+  std::vector<Collector> collectors(run.worthwhile_sinks(), Collector(tensors, options));
+  std::vector<SampleSink*> sinks;
+  for (Collector& collector : collectors) sinks.push_back(&collector);
+  QQ_RETURN_IF_ERROR(run.pass(sinks));
+  return merged(collectors);
+}
+
+void report_non_finite(const std::string& tensor, const ValueStatistics& statistics,
+                       const std::map<uint64_t, std::string>& sample_names, Diagnostics& diagnostics) {
+  const uint64_t all = statistics.not_finite();
+  if (all == 0) return;
+  size_t samples = 0;
+  std::string first;
+  for (const SampleRecord& record : statistics.records()) {
+    if (record.not_finite == 0) continue;
+    if (samples++ > 0) continue;
+    const auto name = sample_names.find(record.sample);
+    first = name == sample_names.end() ? cat("number ", record.sample) : name->second;
+  }
+  diagnostics.warn("non-finite", tensor,
+                   cat(all, " of ", all + statistics.count(), " values are NaN or infinite (first in sample ", first,
+                       samples > 1 ? cat(", ", samples, " samples in all") : "", "), they are left out of the range"));
+}
+
+Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistics, const Calibrator& calibrator,
+                             const MethodOptions& options, Diagnostics& diagnostics) {
+  std::vector<Result<numeric::Range>> found(statistics.size(), numeric::Range{});
+  std::vector<const Statistics::value_type*> entries;
+  for (const auto& entry : statistics) entries.push_back(&entry);
+#pragma omp parallel for schedule(dynamic)
+  for (size_t i = 0; i < entries.size(); ++i) {
+    found[i] = calibrator.finish(entries[i]->second, for_tensor(graph, entries[i]->first, options));
   }
   Ranges ranges;
-  for (const auto& [tensor, statistics] : collector.statistics()) {
-    report_non_finite(model.graph, tensor, statistics, diagnostics);
-    ranges[tensor] = request.calibrator->finish(statistics, request.options);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const auto& [tensor, seen] = *entries[i];
+    Result<numeric::Range>& range = found[i];
+    if (!range.ok() && range.status().code() == Code::kInvalidArgument) return range.status();  // a setting, not data
+    if (!range.ok()) {
+      diagnostics.warn(
+          "calibration-fallback", graph.value(tensor).name,
+          cat(calibrator.name, " failed (", range.status().message(), "), its smallest and largest value hold"));
+      range = seen.extremes();
+    }
+    ranges[tensor] = range.value();
   }
   return ranges;
 }

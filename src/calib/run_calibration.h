@@ -1,29 +1,40 @@
 // SPDX-License-Identifier: MIT
-// Runs a model over samples and finds the ranges of the tensors asked for, in one pass.
+// From samples to ranges: statistics in one pass, then a method's end; or, in compat mode, the reference's way.
 #pragma once
 
-#include <functional>
 #include <map>
+#include <optional>
 
 #include "base/diagnostics.h"
 #include "calib/calibrator_table.h"
-#include "calib/data_reader.h"
-#include "ir/graph.h"
+#include "calib/sample_run.h"
 
 namespace quarkq::calib {
 
-struct CalibrationRequest {
-  const Calibrator* calibrator = nullptr;
-  FinishOptions options;
-  std::vector<ir::ValueId> tensors;  ///< float values whose range is read
-  /// Called after each sample with the number done; returns false to stop (an interrupt).
-  std::function<bool(size_t done, size_t total)> progress;
-};
-
+using Statistics = std::map<ir::ValueId, ValueStatistics>;
 using Ranges = std::map<ir::ValueId, numeric::Range>;
 
-/// Ranges of all tensors asked for. Fails with kBadData when a sample cannot be read or run, or there is none.
-Result<Ranges> run_calibration(const ir::Model& model, const DataReader& reader, const CalibrationRequest& request,
-                               Diagnostics& diagnostics);
+struct CollectOptions {
+  bool with_bins = false;
+  std::optional<MethodOptions> votes;  ///< MinMSE's "MostCommon": each sample votes for its best scale
+};
+
+/// One pass: statistics of every tensor of `run`. Tensors with non-finite values are reported.
+Result<Statistics> collect_statistics(SampleRun& run, const std::vector<ir::ValueId>& tensors,
+                                      const CollectOptions& options);
+
+/// Warnings that name the tensors with NaN or infinities, and the samples they came from. `sample_names`: by number.
+void report_non_finite(const std::string& tensor, const ValueStatistics& statistics,
+                       const std::map<uint64_t, std::string>& sample_names, Diagnostics& diagnostics);
+
+/// The ranges of a default method. A tensor for which it fails takes its extremes, with a warning.
+Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistics, const Calibrator& calibrator,
+                             const MethodOptions& options, Diagnostics& diagnostics);
+
+/// The ranges of a compat method, in as many passes as it takes. When one tensor fails all take the fallback method
+/// (spec 03 A.9); `fallback` holds its options.
+Result<Ranges> observe_ranges(SampleRun& run, const ir::Graph& graph, const std::vector<ir::ValueId>& tensors,
+                              const Calibrator& calibrator, const MethodOptions& options, const MethodOptions& fallback,
+                              Diagnostics& diagnostics);
 
 }  // namespace quarkq::calib

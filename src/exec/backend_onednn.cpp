@@ -9,22 +9,13 @@
 #include <string>
 
 #include "base/check.h"
+#include "exec/backend_onednn_weights.h"
 
 namespace quarkq::exec {
 namespace {
 
 using Desc = dnnl::memory::desc;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
-
-dnnl::engine& engine() {
-  static dnnl::engine value(dnnl::engine::kind::cpu, 0);
-  return value;
-}
-
-dnnl::stream& stream() {
-  static dnnl::stream value(engine());
-  return value;
-}
 
 /// Memory that somebody else owns and that run() points at.
 dnnl::memory placeholder(const Desc& desc) { return {desc, engine(), DNNL_MEMORY_NONE}; }
@@ -206,11 +197,14 @@ class OneDnnConvolution : public Convolution {
     if (made->source_.converts()) made->source_.reorder = dnnl::reorder(made->source_.ours, made->source_.inner);
     if (made->result_.converts()) made->result_.reorder = dnnl::reorder(made->result_.inner, made->result_.ours);
     made->packs_each_call_ = weights == nullptr;
-    made->packed_ =
-        weights == nullptr ? placeholder(described.weights_desc()) : dnnl::memory(described.weights_desc(), engine());
-    if (weights == nullptr) made->packed_offset_ = made->reserve(described.weights_desc().get_size());
-    made->pack_ = dnnl::reorder(made->given_, made->packed_);
-    if (weights != nullptr) made->pack(weights);
+    if (weights == nullptr) {
+      made->packed_ = placeholder(described.weights_desc());
+      made->packed_offset_ = made->reserve(described.weights_desc().get_size());
+      made->pack_ = dnnl::reorder(made->given_, made->packed_);
+    } else {
+      made->shared_ = shared_weights(given, described.weights_desc(), weights);
+      made->packed_ = *made->shared_;
+    }
     made->bind(p);
     return made;
   }
@@ -284,6 +278,7 @@ class OneDnnConvolution : public Convolution {
   }
 
   dnnl::primitive primitive_;
+  std::shared_ptr<const dnnl::memory> shared_;  ///< keeps packed_ alive for others
   dnnl::reorder pack_;
   Side source_, result_;
   dnnl::memory given_, packed_, bias_, scratchpad_;

@@ -81,6 +81,13 @@ Result<std::vector<QuantParams>> weight_params(std::span<const float> values, co
   return all;
 }
 
+std::vector<float> channel_values(std::span<const float> values, const ChannelSplit& split, int64_t channel) {
+  std::vector<float> own;
+  own.reserve(static_cast<size_t>(split.outer * split.inner));
+  for_each_of_channel(split, channel, [&](size_t i) { own.push_back(values[i]); });
+  return own;
+}
+
 std::vector<int32_t> encode(std::span<const float> values, const ChannelSplit& split,
                             const std::vector<QuantParams>& params, IntegerRange limits) {
   std::vector<int32_t> codes(values.size());

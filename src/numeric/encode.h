@@ -23,6 +23,9 @@ ChannelSplit split_channels(const std::vector<int64_t>& dims, const QuantSpec& s
 Result<std::vector<QuantParams>> weight_params(std::span<const float> values, const ChannelSplit& split,
                                                const QuantSpec& spec, IntegerRange limits, bool search);
 
+/// The values of one channel, in order. REQUIRES: 0 <= channel < split.channels.
+std::vector<float> channel_values(std::span<const float> values, const ChannelSplit& split, int64_t channel);
+
 /// round_half_even(value / scale) + zero_point, clipped to `limits`; NaN becomes the lower limit.
 std::vector<int32_t> encode(std::span<const float> values, const ChannelSplit& split,
                             const std::vector<QuantParams>& params, IntegerRange limits);

@@ -90,10 +90,13 @@ Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
   const double width = static_cast<double>(high - low);  // the subtraction is rounded in float32 first
   const double step = width / (static_cast<double>(limits.max) - static_cast<double>(limits.min));
   if (step < static_cast<double>(std::numeric_limits<float>::min())) return QuantParams{1.0f, 0};
+  const double zero_point = std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / step);
+  if (zero_point > static_cast<double>(std::numeric_limits<int32_t>::max())) {
+    return unsupported("zero point ", zero_point, ": found with ", name(spec.type), ", allowed is up to 2^31 - 1");
+  }
   QuantParams params;
   params.scale = static_cast<float>(step);
-  params.zero_point =
-      static_cast<int32_t>(std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / step));
+  params.zero_point = static_cast<int32_t>(zero_point);
   if (spec.scale != ScaleKind::kFloat) {
     params.scale = spec.scale == ScaleKind::kPowerOfTwo ? scale_of_position(power_of_two_position(params.scale))
                                                         : int16_scale(params.scale);

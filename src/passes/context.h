@@ -6,6 +6,7 @@
 
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
+#include "calib/statistics_set.h"
 #include "config/settings.h"
 #include "plan/quant_plan.h"
 #include "plan/selection.h"
@@ -15,12 +16,13 @@ namespace quarkq::passes {
 struct PassContext {
   ir::Model& model;
   const config::Settings& settings;
-  plan::Selection selection;
-  plan::QuantPlan plan;
-  std::vector<ir::ValueId> absorbed;        ///< values whose pair their neighbour replaces (spec 02 A.8)
-  const calib::DataReader* data = nullptr;  ///< calibration samples; null when nothing needs any
+  plan::Selection selection = {};
+  plan::QuantPlan plan = {};
+  std::vector<ir::ValueId> absorbed = {};            ///< values whose pair their neighbour replaces (spec 02 A.8)
+  const calib::DataReader* data = nullptr;           ///< calibration samples; null when nothing needs any
+  const calib::StatisticsSet* statistics = nullptr;  ///< instead of samples: what was seen of them before
   Diagnostics& diagnostics;
-  std::function<bool(size_t done, size_t total)> progress;  ///< of the calibration; false interrupts
+  std::function<bool(size_t done, size_t total)> progress = {};  ///< of the calibration; false interrupts
 
   ir::Graph& graph() { return model.graph; }
 };

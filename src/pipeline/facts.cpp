@@ -54,6 +54,14 @@ void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {
   }
 }
 
+std::vector<Finding> findings_of(const Diagnostics& diagnostics) {
+  std::vector<Finding> findings;
+  for (const Diagnostic& finding : diagnostics.all()) {
+    findings.push_back({finding.severity == Severity::kWarning, finding.id, finding.subject, finding.text});
+  }
+  return findings;
+}
+
 size_t count_selected(const passes::PassContext& context) {
   const ir::Graph& graph = context.model.graph;
   return static_cast<size_t>(std::count_if(graph.order().begin(), graph.order().end(),

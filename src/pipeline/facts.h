@@ -18,6 +18,8 @@ config::ModelFacts model_facts(const ir::Model& model);
 std::map<std::string, int> count_ops(const ir::Graph& graph);
 /// Fills tensors_by_type.
 void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report);
+/// Findings in the form of reports.
+std::vector<Finding> findings_of(const Diagnostics& diagnostics);
 size_t count_selected(const passes::PassContext& context);
 /// Bytes of a file, 0 when it cannot be asked.
 uint64_t file_size(const std::string& path);

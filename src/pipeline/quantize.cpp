@@ -3,41 +3,23 @@
 
 #include <omp.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <optional>
 
 #include "base/isa.h"
 #include "base/stopwatch.h"
-#include "config/quant_config.h"
-#include "config/resolve.h"
-#include "exec/session.h"
+#include "calib/statistics_file.h"
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
-#include "onnx_io/infer.h"
-#include "onnx_io/load.h"
 #include "onnx_io/save.h"
 #include "pipeline/compare.h"
 #include "pipeline/facts.h"
+#include "pipeline/job.h"
 #include "pipeline/runner.h"
 
 namespace quarkq {
 namespace {
-
-/// Samples: a folder given on the command line, one of the config, or random data when asked for.
-Result<std::unique_ptr<calib::DataReader>> open_data(const QuantizeRequest& request, const config::Settings& settings,
-                                                     const ir::Graph& graph) {
-  std::string folder = request.calib_folder;
-  if (folder.empty() && settings.calibration.dir) folder = *settings.calibration.dir;
-  const size_t limit =
-      settings.calib_data_size && *settings.calib_data_size > 0 ? static_cast<size_t>(*settings.calib_data_size) : 0;
-  if (!folder.empty()) return calib::open_npy_folder(folder, calib::input_specs(graph), limit);
-  if (!settings.use_random_data) {
-    return bad_data(
-        "no calibration data: give --calib DIR with .npy samples, or set UseRandomData=true to try without");
-  }
-  QQ_TRY(const calib::RandomDataOptions options, pipeline::random_data_options(settings));
-  return calib::make_random_reader(calib::input_specs(graph), options);
-}
 
 Status same_file_check(const std::string& input, const std::string& output) {
   std::error_code error;
@@ -49,12 +31,6 @@ Status same_file_check(const std::string& input, const std::string& output) {
     return io_error(output, ": cannot write here, no such folder");
   }
   return Status();
-}
-
-void copy_findings(const Diagnostics& diagnostics, QuantizeReport& report) {
-  for (const Diagnostic& finding : diagnostics.all()) {
-    report.findings.push_back({finding.severity == Severity::kWarning, finding.id, finding.subject, finding.text});
-  }
 }
 
 Status save_result(const ir::Model& model, const config::Settings& settings, QuantizeReport& report) {
@@ -69,9 +45,13 @@ Status save_result(const ir::Model& model, const config::Settings& settings, Qua
 }
 
 /// A model with operators that the executor lacks is valid all the same: the comparison is left out and said so.
-Status compare_with_float(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
+Status compare_with_float(const ir::Model& original, const ir::Model& quantized, const calib::DataReader* data,
                           Diagnostics& diagnostics, QuantizeReport& report) {
-  Result<std::vector<OutputAgreement>> outputs = pipeline::compare_outputs(original, quantized, data, diagnostics);
+  if (data == nullptr) {
+    diagnostics.notice("not-verified", "", "not compared with the float model: no samples were given (--calib DIR)");
+    return Status();
+  }
+  Result<std::vector<OutputAgreement>> outputs = pipeline::compare_outputs(original, quantized, *data, diagnostics);
   if (outputs.ok()) {
     report.outputs = std::move(outputs).value();
     return Status();
@@ -79,6 +59,55 @@ Status compare_with_float(const ir::Model& original, const ir::Model& quantized,
   if (outputs.status().code() != Code::kUnsupported) return outputs.status();
   diagnostics.warn("not-verified", "", "not compared with the float model: " + outputs.status().message());
   return Status();
+}
+
+/// What calibration reads: samples, or what was seen of them before.
+struct Source {
+  std::unique_ptr<calib::DataReader> samples;
+  std::optional<calib::StatisticsSet> statistics;
+};
+
+Result<Source> open_source(const QuantizeRequest& request, const pipeline::Job& job) {
+  const config::CalibrationBlock& block = job.settings.calibration;
+  Source source;
+  QQ_TRY(source.samples, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
+  const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
+  if (file.empty()) return source;
+  if (job.settings.compat) return invalid_argument(file, ": --compat calibrates from samples, not from statistics");
+  QQ_TRY(source.statistics, calib::load_statistics(file));
+  if (!block.allow_partial.value_or(false)) QQ_RETURN_IF_ERROR(calib::check_complete(*source.statistics, file));
+  return source;
+}
+
+/// Statistics of another model or another form of it would give wrong ranges in silence.
+Status check_statistics(const QuantizeRequest& request, const ir::Model& original, const passes::PassContext& context) {
+  if (context.statistics == nullptr) return Status();
+  QQ_TRY(const calib::StatisticsOrigin own,
+         pipeline::statistics_origin(request.model_path, original, context.model, context.settings, 0));
+  const bool allow_other_isa = context.settings.calibration.allow_other_isa.value_or(false);
+  const std::string difference = calib::run_difference(context.statistics->origin, own, allow_other_isa);
+  return difference.empty() ? Status() : bad_data("statistics: ", difference);
+}
+
+Status run_pipeline(const QuantizeRequest& request, const ir::Model& original, passes::PassContext& context,
+                    QuantizeReport& report) {
+  constexpr const char* kCalibrate = "calibrate";
+  const auto phase = [&](const std::string& name) { return !request.progress || request.progress({name, 0, 0}); };
+  if (request.progress) {
+    context.progress = [&](size_t done, size_t total) { return request.progress({kCalibrate, done, total}); };
+  }
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.until = kCalibrate}, report.phases, phase));
+  QQ_RETURN_IF_ERROR(check_statistics(request, original, context));
+  return pipeline::run_passes(context, {.from = kCalibrate}, report.phases, phase);
+}
+
+void describe(const pipeline::Job& job, const QuantizeRequest& request, QuantizeReport& report) {
+  report.preset = job.settings.preset;
+  report.quantizer = config::quantizer_name(job.settings.quantizer);
+  report.input_opset = job.model.opset();
+  report.float_ops = pipeline::count_ops(job.model.graph);
+  report.model_bytes = pipeline::file_size(request.model_path);
+  report.nodes_total = job.model.graph.order().size();
 }
 
 }  // namespace
@@ -97,47 +126,33 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   report.isa = isa_name(isa());
   report.threads = omp_get_max_threads();
   Diagnostics diagnostics;
-  QQ_TRY(const config::QuantConfig config, config::load_config(request.config, request.settings));
   QQ_RETURN_IF_ERROR(same_file_check(request.model_path, report.output_path));
-  QQ_TRY(ir::Model model, onnx_io::load(request.model_path));
-  QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(request.model_path));
-  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
-  QQ_TRY(const config::Settings settings, config::resolve(config, pipeline::model_facts(model), diagnostics));
-  report.preset = settings.preset;
-  report.quantizer = config::quantizer_name(settings.quantizer);
-  report.input_opset = model.opset();
-  report.float_ops = pipeline::count_ops(model.graph);
-  report.model_bytes = pipeline::file_size(request.model_path);
-  report.nodes_total = model.graph.order().size();
-  const ir::Model original = model;  // shares the weights
-
-  QQ_TRY(const std::unique_ptr<calib::DataReader> data, open_data(request, settings, model.graph));
-  report.samples = data->size();
-  passes::PassContext context{model, settings, {}, {}, {}, data.get(), diagnostics, {}};
-  if (request.progress) {
-    context.progress = [&](size_t done, size_t total) { return request.progress({"calibrate", done, total}); };
-  }
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, report.phases, [&](const std::string& phase) {
-                       return !request.progress || request.progress({phase, 0, 0});
-                     }).context(request.model_path));
+  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  describe(job, request, report);
+  const ir::Model original = job.model;  // shares the weights
+  QQ_TRY(const Source source, open_source(request, job));
+  passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
+  context.data = source.samples.get();
+  context.statistics = source.statistics ? &*source.statistics : nullptr;
+  report.samples = source.statistics ? source.statistics->samples.size() : source.samples ? source.samples->size() : 0;
+  QQ_RETURN_IF_ERROR(run_pipeline(request, original, context, report).context(request.model_path));
   report.nothing_to_quantize = context.plan.slots().empty();
   if (report.nothing_to_quantize) {
     diagnostics.warn("nothing-to-quantize", request.model_path,
                      "no selected node has a float tensor, the float model was copied");
-    model = original;
+    job.model = original;
   }
   pipeline::count_tensors(context.plan, report);
   report.nodes_quantized = pipeline::count_selected(context);
   if (request.verify && !report.nothing_to_quantize) {
     const Stopwatch verify_watch;
     QQ_RETURN_IF_ERROR(
-        onnx_io::check_model(model).context(request.model_path + ": the quantized model did not pass its check"));
-    QQ_RETURN_IF_ERROR(compare_with_float(original, model, *data, diagnostics, report));
+        onnx_io::check_model(job.model).context(request.model_path + ": the quantized model did not pass its check"));
+    QQ_RETURN_IF_ERROR(compare_with_float(original, job.model, source.samples.get(), diagnostics, report));
     report.phases.push_back({"verify", verify_watch.seconds(), false});
   }
-  QQ_RETURN_IF_ERROR(save_result(model, settings, report));
-  copy_findings(config.findings, report);
-  copy_findings(diagnostics, report);
+  QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, report));
+  report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();
   return report;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The report of a quantize run as JSON. Keys and their order are part of the contract (docs/report.md).
 #include "pipeline/json.h"
+#include "quarkq/calibrate.h"
 #include "quarkq/quantize.h"
 #include "quarkq/version.h"
 
@@ -8,6 +9,35 @@ namespace quarkq {
 
 using pipeline::Json;
 using pipeline::number;
+
+namespace {
+
+Json findings_json(const std::vector<Finding>& findings) {
+  Json all = Json::array();
+  for (const Finding& finding : findings) {
+    all.push_back({{"severity", finding.is_warning ? "warning" : "notice"},
+                   {"id", finding.id},
+                   {"subject", finding.subject},
+                   {"text", finding.text}});
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string to_json(const CalibrateReport& report) {
+  Json json;
+  json["quarkq"] = version();
+  json["output"] = report.output_path;
+  json["tensors"] = report.tensors;
+  json["samples"] = report.samples;
+  json["total_samples"] = report.total_samples;
+  json["values"] = report.values;
+  json["bytes"] = report.bytes;
+  json["findings"] = findings_json(report.findings);
+  json["seconds"] = report.seconds;
+  return pipeline::text(json);
+}
 
 std::string to_json(const QuantizeReport& report) {
   Json json;
@@ -35,13 +65,7 @@ std::string to_json(const QuantizeReport& report) {
   for (const PhaseTime& phase : report.phases) {
     json["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}, {"changed", phase.changed}});
   }
-  json["findings"] = Json::array();
-  for (const Finding& finding : report.findings) {
-    json["findings"].push_back({{"severity", finding.is_warning ? "warning" : "notice"},
-                                {"id", finding.id},
-                                {"subject", finding.subject},
-                                {"text", finding.text}});
-  }
+  json["findings"] = findings_json(report.findings);
   json["seconds"] = report.seconds;
   return pipeline::text(json);
 }

@@ -48,8 +48,10 @@ Result<RunReport> run_model(const RunRequest& request) {
   QQ_TRY(ir::Model model, onnx_io::load(request.model_path));
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.model_path));
-  QQ_TRY(const auto reader,
-         calib::open_npy_folder(request.input_folder, calib::input_specs(model.graph), request.limit));
+  calib::DataOptions data;
+  data.folder = request.input_folder;
+  data.limit = request.limit;
+  QQ_TRY(const auto reader, calib::open_data(data, calib::input_specs(model.graph)));
   exec::Session session(model, {{}, {}, {.memory = request.max_memory}});
   RunReport report;
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);

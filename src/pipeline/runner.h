@@ -10,8 +10,15 @@
 
 namespace quarkq::pipeline {
 
-/// Runs the enabled passes of passes.def in order and appends what each took. `phase` hears the phase names.
-Status run_passes(passes::PassContext& context, std::vector<PhaseTime>& times,
+/// A stretch of the pipeline: phases from `from` on, those from `until` on left out. Null: from the start, to the end.
+struct PhaseRange {
+  const char* from = nullptr;
+  const char* until = nullptr;
+};
+
+/// Runs the enabled passes of passes.def in order and appends what each took. `phase` hears the phase names and returns
+/// false to interrupt; it may be empty.
+Status run_passes(passes::PassContext& context, PhaseRange range, std::vector<PhaseTime>& times,
                   const std::function<bool(const std::string& phase)>& phase);
 
 /// The passes that make a float model ready for the executor without changing its function: constants folded,

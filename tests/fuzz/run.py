@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A short fuzz run with a fixed seed: run.py REPLAY-BINARY [SECONDS [SEED]]. A crash leaves its model in build/test-logs."""
+"""A short fuzz run of every target with a fixed seed: run.py REPLAY-BINARY [SECONDS [SEED [TARGET...]]]. SECONDS are for the
+target "model", each reader of samples takes a sixth of them. A crash leaves its input in build/test-logs."""
 import glob
 import os
 import subprocess
@@ -9,25 +10,32 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def main():
-    binary = sys.argv[1]
-    seconds = sys.argv[2] if len(sys.argv) > 2 else "120"
-    seed = sys.argv[3] if len(sys.argv) > 3 else "1"
-    seeds = glob.glob(os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data"))
-    last = os.path.join(ROOT, "build/test-logs/fuzz-last.onnx")
-    os.makedirs(os.path.dirname(last), exist_ok=True)
+def run_target(binary, target, seconds, seed):
+    """Prints one line; returns whether nothing was found."""
+    seeds = glob.glob(os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data")) if target == "model" else []
+    last = os.path.join(ROOT, f"build/test-logs/fuzz-last-{target}")
     try:
-        done = subprocess.run([binary, seconds, seed] + seeds, env={**os.environ, "QUARKQ_FUZZ_LAST": last}, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=float(seconds) + 600, check=False)
+        done = subprocess.run([binary, target, str(seconds), seed] + seeds, env={**os.environ, "QUARKQ_FUZZ_LAST": last}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 600, check=False)
     except subprocess.TimeoutExpired:
-        print(f"FAIL fuzz: the model {last} takes longer than 10 minutes")
-        return 1
+        print(f"FAIL fuzz-{target}: the input {last} takes longer than 10 minutes")
+        return False
     if done.returncode != 0:
         print(done.stdout[-4000:])
-        print(f"FAIL fuzz: ended with status {done.returncode}; the model is {last}")
-        return 1
-    print(f"ok fuzz: {done.stdout.strip()} in {seconds} s")
-    return 0
+        print(f"FAIL fuzz-{target}: ended with status {done.returncode}; the input is {last}")
+        return False
+    print(f"ok fuzz-{target}: {done.stdout.strip()} in {seconds:g} s", flush=True)
+    return True
+
+
+def main():
+    binary = sys.argv[1]
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 120.0
+    seed = sys.argv[3] if len(sys.argv) > 3 else "1"
+    targets = sys.argv[4:] or subprocess.run([binary, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    os.makedirs(os.path.join(ROOT, "build/test-logs"), exist_ok=True)
+    outcomes = [run_target(binary, target, seconds if target == "model" else seconds / 6, seed) for target in targets]
+    return 0 if all(outcomes) else 1
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ PACKAGES = {
     r"stb_": r"src/calib/",
     r"nlohmann/": r"(src/(calib|pipeline)|tests)/",
     r"zlib\.h": r"src/calib/",
+    r"xxhash\.h": r"src/base/",
     r"CLI/": r"tools/quarkq/",
     r"(gtest|gmock)/": r"tests/",
     r"omp\.h": r"(src/(base|exec|calib|passes|pipeline)|tests)/",

@@ -44,23 +44,6 @@ void print_summary(const QuantizeReport& report) {
               report.external_data ? ", weights in a file beside it" : "", report.seconds);
 }
 
-/// Effects that a preset implies and that are not built yet come in one line; the report and --json have them one by
-/// one.
-void print_findings(const QuantizeReport& report) {
-  std::vector<std::string> left_out;
-  for (const Finding& finding : report.findings) {
-    if (finding.id == "option-left-out") {
-      left_out.push_back(finding.subject);
-      continue;
-    }
-    std::fprintf(stderr, "quarkq: %s: %s%s%s\n", finding.is_warning ? "warning" : "notice", finding.subject.c_str(),
-                 finding.subject.empty() ? "" : ": ", finding.text.c_str());
-  }
-  if (left_out.empty()) return;
-  std::fprintf(stderr, "quarkq: notice: implied by preset or defaults, known, not supported yet, left out: %s\n",
-               join(left_out, ", ").c_str());
-}
-
 Status run_quantize(QuantizeArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
@@ -83,7 +66,7 @@ Status run_quantize(QuantizeArgs& args) {
     QQ_RETURN_IF_ERROR(report_file->write(text.data(), text.size()));
     QQ_RETURN_IF_ERROR(report_file->commit());
   }
-  if (!args.quiet) print_findings(report.value());
+  if (!args.quiet) print_findings(report.value().findings);
   if (args.json) std::fputs(to_json(report.value()).c_str(), stdout);
   if (!args.json && !args.quiet) print_summary(report.value());
   return Status();
@@ -96,7 +79,9 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
   app.add_option("--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets)")
       ->required();
-  app.add_option("--calib", args->request.calib_folder, "Calibration samples: DIR/*.npy, or DIR/<input>/*.npy");
+  app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
+  app.add_option("--stats", args->request.statistics_path,
+                 "Statistics of quarkq calibrate or merge, instead of samples");
   app.add_option("-o,--output", args->request.output_path, "Result (default: <stem>_quantized.onnx beside the model)");
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include "verb.h"
 
@@ -12,6 +13,15 @@ namespace quarkq::tool {
 namespace {
 constexpr double kRedrawSeconds = 0.1;
 constexpr int kBarWidth = 24;
+
+/// Memory of this process that is resident, in bytes; 0 when the system does not say.
+double resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  double total = 0, resident = 0;
+  if (!(statm >> total >> resident)) return 0;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace
 
 ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -48,10 +58,10 @@ void ProgressBar::draw(const Progress& progress, double seconds) {
     const int filled = static_cast<int>(kBarWidth * progress.done / progress.total);
     const double rate = seconds > 0 ? static_cast<double>(progress.done) / seconds : 0;
     const double left = rate > 0 ? static_cast<double>(progress.total - progress.done) / rate : 0;
-    std::fprintf(stderr, "\r\033[K%-10s [%s%s] %zu/%zu  %.1f/s  %.0f s left", progress.phase.c_str(),
+    std::fprintf(stderr, "\r\033[K%-10s [%s%s] %zu/%zu  %.1f samples/s  %.0f s left  %s", progress.phase.c_str(),
                  std::string(static_cast<size_t>(filled), '=').c_str(),
                  std::string(static_cast<size_t>(kBarWidth - filled), ' ').c_str(), progress.done, progress.total, rate,
-                 left);
+                 left, bytes_text(resident_bytes()).c_str());
   }
   std::fflush(stderr);
 }

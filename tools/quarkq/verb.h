@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/diagnostics.h"
 #include "base/error.h"
@@ -23,6 +24,8 @@ struct Verb {
 
 // One per cmd_<verb>.cpp.
 Run setup_quantize(CLI::App& app);
+Run setup_calibrate(CLI::App& app);
+Run setup_merge(CLI::App& app);
 Run setup_run(CLI::App& app);
 Run setup_evaluate(CLI::App& app);
 Run setup_inspect(CLI::App& app);
@@ -35,6 +38,10 @@ struct ComputeOptions {
   std::string isa = "native";
 };
 void add_compute_options(CLI::App& app, ComputeOptions& options);
+
+/// Findings of a report to stderr. Effects that a preset implies and that are not built yet come in one line; the
+/// report and --json have them one by one.
+void print_findings(const std::vector<Finding>& findings);
 
 /// Diagnostics to stderr, as "quarkq: warning: subject: text".
 void print_diagnostics(const Diagnostics& diagnostics);

@@ -1,37 +1,88 @@
 // SPDX-License-Identifier: MIT
-// One pass over the samples; only tensors whose range is read are observed.
-#include <algorithm>
-#include <set>
-
-#include "calib/run_calibration.h"
-#include "passes/calibrate/range_sources.h"
+// Ranges of activations: from a range file, from statistics, or from one pass over the samples.
+#include "base/file_system.h"
+#include "calib/histogram_file.h"
+#include "calib/range_file.h"
+#include "passes/calibrate/measured_tensors.h"
+#include "passes/calibrate/method_settings.h"
 #include "passes/passes.h"
-#include "plan/flavors.h"
 
 namespace quarkq::passes {
 namespace {
 
-/// Slots that need a range of their own: activations without a provider.
-std::vector<plan::QuantSlot*> slots_to_measure(plan::QuantPlan& plan) {
-  std::set<ir::ValueId> providers;
-  for (const plan::QuantSlot& slot : plan.slots()) providers.insert(slot.provider);
-  std::vector<plan::QuantSlot*> slots;
-  for (plan::QuantSlot& slot : plan.slots()) {
-    const bool provides = providers.contains(slot.value);
-    if (slot.role != plan::Role::kActivation || slot.provider.valid()) continue;
-    if (slot.state != plan::SlotState::kAbsorbed || provides) slots.push_back(&slot);
+constexpr const char* kHistogramFolder = "tensor_hist";  // as the reference's, in the working directory
+
+Result<calib::Ranges> restored_ranges(const PassContext& context, const std::vector<ir::ValueId>& tensors) {
+  const std::string& path = *context.settings.save_and_restore;
+  QQ_TRY(const calib::NamedRanges named, calib::load_ranges(path));
+  calib::Ranges ranges;
+  for (const ir::ValueId tensor : tensors) {
+    const auto found = named.find(context.model.graph.value(tensor).name);
+    if (found == named.end()) continue;
+    ranges[tensor] = found->second;
   }
-  return slots;
+  return ranges;
 }
 
-calib::FinishOptions finish_options(const PassContext& context) {
-  calib::FinishOptions options;
-  options.spec.type = plan::element_type(context.settings.activation_type);
-  options.spec.symmetric = context.settings.activation_symmetric;
-  options.spec.scale = plan::activation_scale_kind(context.settings);
-  options.symmetric_range = context.settings.calib_tensor_range_symmetric;
-  options.moving_average = context.settings.calib_moving_average;
-  return options;
+Result<calib::Statistics> stored_statistics(const PassContext& context, const std::vector<ir::ValueId>& tensors) {
+  calib::Statistics statistics;
+  for (const ir::ValueId tensor : tensors) {
+    const std::string& name = context.model.graph.value(tensor).name;
+    const auto found = context.statistics->tensors.find(name);
+    if (found == context.statistics->tensors.end()) {
+      return bad_data("statistics: tensor ", name, " is not in them; calibrate again with these settings");
+    }
+    statistics.emplace(tensor, found->second);
+  }
+  return statistics;
+}
+
+/// Ranges by a default method.
+Result<calib::Ranges> finished_ranges(PassContext& context, const std::vector<ir::ValueId>& tensors,
+                                      calib::SampleRun* run) {
+  calib::Statistics statistics;
+  if (run == nullptr) {
+    QQ_TRY(statistics, stored_statistics(context, tensors));
+  } else {
+    QQ_TRY(statistics, calib::collect_statistics(*run, tensors, collect_options(context.settings)));
+  }
+  const ir::Graph& graph = context.model.graph;
+  const auto& names = run != nullptr ? run->sample_names() : context.statistics->samples;
+  for (const auto& [tensor, seen] : statistics) {
+    calib::report_non_finite(graph.value(tensor).name, seen, names, context.diagnostics);
+  }
+  QQ_TRY(const calib::Calibrator* const calibrator, asked_calibrator(context.settings));
+  QQ_TRY(calib::Ranges ranges,
+         calib::finish_ranges(graph, statistics, *calibrator, method_options(context.settings), context.diagnostics));
+  if (!context.settings.save_tensor_hist_fig) return ranges;
+  for (const auto& [tensor, seen] : statistics) {
+    QQ_RETURN_IF_ERROR(calib::save_histogram(kHistogramFolder, graph.value(tensor).name, seen, ranges.at(tensor)));
+  }
+  return ranges;
+}
+
+Result<calib::Ranges> measured_ranges(PassContext& context, const std::vector<ir::ValueId>& tensors) {
+  if (context.statistics != nullptr) return finished_ranges(context, tensors, nullptr);
+  if (context.data == nullptr) {
+    return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
+  }
+  QQ_TRY(const calib::Calibrator* const calibrator, asked_calibrator(context.settings));
+  calib::SampleRun run(context.model, *context.data, sample_run_options(context, tensors));
+  if (!calibrator->is_compat()) return finished_ranges(context, tensors, &run);
+  return calib::observe_ranges(run, context.model.graph, tensors, *calibrator, method_options(context.settings),
+                               fallback_options(context.settings, calibrator->fallback), context.diagnostics);
+}
+
+/// The ranges, before Relu, Clip and Softmax adjust them; kept in a file when SaveAndRestore names one.
+Result<calib::Ranges> find_ranges(PassContext& context, const std::vector<ir::ValueId>& tensors) {
+  const auto& file = context.settings.save_and_restore;
+  if (file && file_exists(*file)) return restored_ranges(context, tensors);
+  QQ_TRY(calib::Ranges ranges, measured_ranges(context, tensors));
+  if (!file) return ranges;
+  calib::NamedRanges named;
+  for (const auto& [tensor, range] : ranges) named[context.model.graph.value(tensor).name] = range;
+  QQ_RETURN_IF_ERROR(calib::save_ranges(*file, named, context.settings.calibrate_method));
+  return ranges;
 }
 
 }  // namespace
@@ -40,27 +91,15 @@ Result<Changed> calibrate_activations(PassContext& context) {
   const RangeSources sources = find_range_sources(context);
   const std::vector<plan::QuantSlot*> slots = slots_to_measure(context.plan);
   if (slots.empty()) return Changed::kNo;
-  calib::CalibrationRequest request;
-  request.calibrator = calib::find_calibrator(context.settings.calibrate_method);
-  if (request.calibrator == nullptr) {
-    return unsupported("calibrate_method ", config::enum_text(context.settings.calibrate_method),
-                       ": known, not supported yet");
-  }
-  request.options = finish_options(context);
-  request.progress = context.progress;
-  for (const plan::QuantSlot* slot : slots) {
-    const auto index = static_cast<size_t>(slot->value.index);
-    if (!sources.unit[index]) request.tensors.push_back(sources.source[index]);
-  }
-  std::sort(request.tensors.begin(), request.tensors.end());
-  request.tensors.erase(std::unique(request.tensors.begin(), request.tensors.end()), request.tensors.end());
-  if (context.data == nullptr) {
-    return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
-  }
-  QQ_TRY(const calib::Ranges ranges, run_calibration(context.model, *context.data, request, context.diagnostics));
+  QQ_TRY(const calib::Ranges ranges, find_ranges(context, tensors_to_measure(context, sources)));
   for (plan::QuantSlot* slot : slots) {
     const auto index = static_cast<size_t>(slot->value.index);
-    slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f} : ranges.at(sources.source[index]);
+    const auto found = ranges.find(sources.source[index]);
+    if (!sources.unit[index] && found == ranges.end()) {
+      return bad_data(*context.settings.save_and_restore, ": has no range of tensor ",
+                      context.graph().value(sources.source[index]).name);
+    }
+    slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f} : found->second;
     Result<numeric::QuantParams> params = numeric::params_for_range(slot->stages[0].spec, *slot->range);
     if (!params.ok()) return params.status().context(cat("tensor ", context.graph().value(slot->value).name));
     context.plan.params.set(slot->stages[0].params, {params.value()});

@@ -21,8 +21,8 @@ struct Case {
   size_t first_samples = 0;  ///< 0: all
 };
 
-FinishOptions options_of(const Case& item) {
-  FinishOptions options;
+MethodOptions options_of(const Case& item) {
+  MethodOptions options;
   options.spec.type = item.type;
   options.spec.symmetric = true;
   options.symmetric_range = item.symmetric;
@@ -31,11 +31,14 @@ FinishOptions options_of(const Case& item) {
 }
 
 Range range_of(const Case& item, std::vector<std::vector<float>> samples) {
-  const Calibrator* calibrator = find_calibrator(item.method);
+  const Calibrator* calibrator = find_calibrator(item.method, /*compat=*/false);
   if (item.first_samples > 0 && samples.size() > item.first_samples) samples.resize(item.first_samples);
   ValueStatistics statistics(calibrator->needs_bins);
-  for (const std::vector<float>& sample : samples) statistics.add(sample.data(), static_cast<int64_t>(sample.size()));
-  return calibrator->finish(statistics, options_of(item));
+  uint64_t number = 0;
+  for (const std::vector<float>& sample : samples) {
+    statistics.add(sample.data(), static_cast<int64_t>(sample.size()), number++);
+  }
+  return calibrator->finish(statistics, options_of(item)).value();
 }
 
 Range recorded_range(const test::Json& entry) {
@@ -44,11 +47,12 @@ Range recorded_range(const test::Json& entry) {
 
 TEST(CalibratorsTest, EveryRowIsFoundByItsMethod) {
   for (const Calibrator& row : calibrators()) {
-    EXPECT_EQ(find_calibrator(row.method), &row);
-    EXPECT_NE(row.finish, nullptr);
+    EXPECT_EQ(find_calibrator(row.method, row.is_compat()), &row);
+    EXPECT_NE(row.finish == nullptr, row.observe == nullptr);
+    EXPECT_NE(find_calibrator(row.fallback, row.is_compat()), nullptr);
     EXPECT_FALSE(std::string(row.summary).empty());
   }
-  EXPECT_EQ(find_calibrator(config::CalibrateMethod::kEntropy), nullptr);
+  EXPECT_EQ(find_calibrator(config::CalibrateMethod::kWeightMinMSE, /*compat=*/false), nullptr);
 }
 
 TEST(CalibratorsTest, MinMaxRangesAreTheRecordedOnes) {
@@ -105,7 +109,7 @@ constexpr const char* kOtherwise[] = {
 };
 
 void expect_recorded_power(const Case& item, const std::string& set, const test::Json& entry) {
-  const FinishOptions options = options_of(item);
+  const MethodOptions options = options_of(item);
   const numeric::IntegerRange limits = options.spec.range();
   const auto steps = static_cast<float>(limits.max - limits.min);
   const Range wanted = recorded_range(entry), found = range_of(item, test::golden_samples(set));

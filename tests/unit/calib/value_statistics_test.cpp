@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 
 namespace quarkq::calib {
@@ -16,8 +17,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Counts with the bin rule spelled out: sign, exponent and nine bits of the mantissa name a bin; zeros have one of
-/// their own.
+/// Counts with the bin rule spelled out: sign, exponent and nine bits of the mantissa name a bin; zeros of both signs
+/// share one.
 struct BruteForce {
   std::map<float, uint64_t> bins;  ///< middle -> count
   uint64_t finite = 0, not_finite = 0;
@@ -32,7 +33,8 @@ struct BruteForce {
     min = std::min(min, value);
     max = std::max(max, value);
     const uint32_t low_bits = (uint32_t{1} << 14) - 1, bits = std::bit_cast<uint32_t>(value);
-    ++bins[value == 0 ? 0.0f : std::bit_cast<float>((bits & ~low_bits) | uint32_t{1} << 13)];
+    const bool is_zero = (bits & 0x7FFFFFFF) <= low_bits;  // subnormals of the lowest bin count as zeros
+    ++bins[is_zero ? 0.0f : std::bit_cast<float>((bits & ~low_bits) | uint32_t{1} << 13)];
   }
 };
 
@@ -73,8 +75,9 @@ void expect_same(const ValueStatistics& statistics, const BruteForce& brute) {
 }
 
 void add_all(ValueStatistics& statistics, const std::vector<float>& values, size_t part) {
+  uint64_t sample = 0;
   for (size_t begin = 0; begin < values.size(); begin += part) {
-    statistics.add(values.data() + begin, static_cast<int64_t>(std::min(part, values.size() - begin)));
+    statistics.add(values.data() + begin, static_cast<int64_t>(std::min(part, values.size() - begin)), sample++);
   }
 }
 
@@ -86,7 +89,7 @@ TEST(ValueStatisticsTest, CountsAreExact) {
       BruteForce brute;
       for (const float value : values) brute.add(value);
       ValueStatistics statistics(/*with_bins=*/true);
-      statistics.add(values.data(), static_cast<int64_t>(count));
+      statistics.add(values.data(), static_cast<int64_t>(count), 0);
       expect_same(statistics, brute);
     }
   }
@@ -113,10 +116,12 @@ TEST(ValueStatisticsTest, GroupingOrderAndThreadsDoNotMatter) {
 TEST(ValueStatisticsTest, KeepsTheExtremesOfEachSample) {
   ValueStatistics statistics(/*with_bins=*/false);
   const std::vector<float> first = {1, -2, NAN}, second = {NAN, kInfinity}, third = {5};
-  for (const auto* sample : {&first, &second, &third})
-    statistics.add(sample->data(), static_cast<int64_t>(sample->size()));
-  statistics.add(nullptr, 0);
-  EXPECT_EQ(statistics.samples(), (std::vector<numeric::Range>{{-2, 1}, {5, 5}}));
+  statistics.add(third.data(), 1, 2);  // in any order
+  statistics.add(first.data(), 3, 0);
+  statistics.add(second.data(), 2, 1);
+  statistics.add(nullptr, 0, 3);
+  const std::vector<SampleRecord> wanted = {{0, 2, 1, {-2, 1}}, {1, 0, 2, {}}, {2, 1, 0, {5, 5}}, {3, 0, 0, {}}};
+  EXPECT_EQ(statistics.records(), wanted);
   EXPECT_EQ(statistics.extremes(), (numeric::Range{-2, 5}));
   EXPECT_EQ(statistics.not_finite(), 3u);
   EXPECT_TRUE(statistics.bins().empty());
@@ -126,11 +131,42 @@ TEST(ValueStatisticsTest, NothingSeenIsAZeroRange) {
   ValueStatistics statistics(/*with_bins=*/true);
   EXPECT_EQ(statistics.extremes(), (numeric::Range{0, 0}));
   const std::vector<float> none = {NAN, -kInfinity};
-  statistics.add(none.data(), 2);
+  statistics.add(none.data(), 2, 0);
   EXPECT_EQ(statistics.extremes(), (numeric::Range{0, 0}));
   EXPECT_EQ(statistics.not_finite(), 2u);
   EXPECT_TRUE(statistics.bins().empty());
-  EXPECT_TRUE(statistics.samples().empty());
+}
+
+TEST(ValueStatisticsTest, AnyPartitionMergesToTheSame) {
+  std::mt19937 generator(3);
+  std::vector<std::vector<float>> samples;
+  for (uint32_t i = 0; i < 12; ++i) samples.push_back(mixed_values(500 + 100 * i, i, i % 3 == 0));
+  auto collect = [&](const std::vector<size_t>& numbers) {
+    ValueStatistics statistics(/*with_bins=*/true);
+    for (const size_t n : numbers) statistics.add(samples[n].data(), static_cast<int64_t>(samples[n].size()), n);
+    return statistics;
+  };
+  std::vector<size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const ValueStatistics whole = collect(order);
+  for (int round = 0; round < 20; ++round) {
+    std::shuffle(order.begin(), order.end(), generator);
+    const size_t cut = generator() % order.size();
+    ValueStatistics merged = collect({order.begin(), order.begin() + static_cast<std::ptrdiff_t>(cut)});
+    merged.merge(collect({order.begin() + static_cast<std::ptrdiff_t>(cut), order.end()}));
+    EXPECT_EQ(merged.records(), whole.records());
+    EXPECT_EQ(merged.bin_counts(), whole.bin_counts());
+  }
+}
+
+TEST(ValueStatisticsTest, ZerosOfBothSignsAreOneValue) {
+  const float values[] = {-0.0f, 0.0f};
+  for (const int first : {0, 1}) {
+    ValueStatistics statistics(/*with_bins=*/true);
+    statistics.add(values + first, 1, 0);
+    EXPECT_FALSE(std::signbit(statistics.extremes().min));
+    EXPECT_FALSE(std::signbit(statistics.extremes().max));
+  }
 }
 
 TEST(ValueStatisticsTest, BinsAreNarrow) {
@@ -139,7 +175,7 @@ TEST(ValueStatisticsTest, BinsAreNarrow) {
     const float value = std::bit_cast<float>(static_cast<uint32_t>(generator()) & 0x7FFFFFFF);
     if (!std::isfinite(value) || value < std::numeric_limits<float>::min()) continue;
     ValueStatistics statistics(/*with_bins=*/true);
-    statistics.add(&value, 1);
+    statistics.add(&value, 1, 0);
     ASSERT_EQ(statistics.bins().size(), 1u);
     EXPECT_LE(std::abs(statistics.bins()[0].value - value) / value, 0.001) << value;  // half a bin of 0.2 %
   }

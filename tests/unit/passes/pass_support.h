@@ -63,8 +63,9 @@ struct PassBench {
   passes::PassContext context;
 
   explicit PassBench(ir::Model made, config::Settings chosen = settings_for("A8W8"))
-      : model(std::move(made)), settings(std::move(chosen)), context{model, settings, {},          {},
-                                                                     {},    nullptr,  diagnostics, {}} {}
+      : model(std::move(made)),
+        settings(std::move(chosen)),
+        context{.model = model, .settings = settings, .diagnostics = diagnostics} {}
   explicit PassBench(const std::string& body, int opset = 17) : PassBench(model_of(body, opset)) {}
   PassBench(const PassBench&) = delete;
 

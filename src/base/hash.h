@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Content hashes (XXH3, 128 bits): they tell files and models apart, they protect against nothing.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace quarkq {
+
+class ContentHash {
+ public:
+  ContentHash();
+  ~ContentHash();
+  ContentHash(const ContentHash&) = delete;
+
+  void add(const void* data, size_t bytes);
+  /// Text with its length, so that "ab", "c" and "a", "bc" differ.
+  void add(std::string_view text);
+
+  /// 32 lower-case hexadecimal digits of what was added so far.
+  std::string text() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace quarkq

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// The candidates of Entropy (spec 03 A.5): how far the counts of a range are from their quantized form.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/error.h"
+
+namespace quarkq::calib {
+
+class DivergenceSearch {
+ public:
+  /// REQUIRES: quantized_bins > 0.
+  DivergenceSearch(std::vector<int64_t> counts, int64_t quantized_bins);
+
+  /// KL divergence in float32 of counts[begin, end), with those outside added to its ends, from their quantized form.
+  /// Infinite when either has no count. Fails where the reference's smoothing asserts. REQUIRES: begin < end.
+  Result<float> divergence(int64_t begin, int64_t end);
+
+ private:
+  int64_t sum(int64_t begin, int64_t end) const {
+    return sums_[static_cast<size_t>(end)] - sums_[static_cast<size_t>(begin)];
+  }
+  void clip(int64_t begin, int64_t end);
+  void quantize(int64_t begin, int64_t end);
+
+  std::vector<int64_t> counts_, sums_;  ///< sums_[i]: of the first i counts
+  int64_t quantized_bins_;
+  std::vector<int64_t> clipped_, expanded_;
+  std::vector<float> clipped_part_, expanded_part_;  ///< of the whole, after smoothing
+};
+
+}  // namespace quarkq::calib

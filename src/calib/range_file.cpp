@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "calib/range_file.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/file_system.h"
+
+namespace quarkq::calib {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kReferenceVersion = "0.13";  // what the reference expects to read
+
+bool read_end(const Json& value, float& end) {
+  const Json& number = value.is_array() && value.size() == 1 ? value[0] : value;
+  if (!number.is_number()) return false;
+  end = static_cast<float>(number.get<double>());
+  return !std::isnan(end);
+}
+
+}  // namespace
+
+Status save_ranges(const std::string& path, const NamedRanges& ranges, config::CalibrateMethod method) {
+  const bool in_lists = method == config::CalibrateMethod::kMinMax || method == config::CalibrateMethod::kNonOverflow;
+  Json json;
+  json["quark_version"] = kReferenceVersion;
+  json["tensors_range"] = Json::object();
+  for (const auto& [name, range] : ranges) {
+    const auto low = static_cast<double>(range.min), high = static_cast<double>(range.max);
+    json["tensors_range"][name] =
+        in_lists ? Json::array({Json::array({low}), Json::array({high})}) : Json::array({low, high});
+  }
+  const std::string text = json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
+  QQ_TRY(AtomicFile file, AtomicFile::create(path));
+  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
+  return file.commit();
+}
+
+Result<NamedRanges> load_ranges(const std::string& path) {
+  Result<std::string> text = read_text_file(path);
+  if (!text.ok()) return bad_data(text.status().message());
+  const Json json = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() || !json.is_object()) return bad_data(path, ": not a JSON object");
+  const auto entries = json.find("tensors_range");
+  if (entries == json.end() || !entries->is_object()) return bad_data(path, ": has no map tensors_range");
+  NamedRanges ranges;
+  for (const auto& [name, ends] : entries->items()) {
+    numeric::Range range;
+    if (!ends.is_array() || ends.size() != 2 || !read_end(ends[0], range.min) || !read_end(ends[1], range.max)) {
+      return bad_data(path, ": tensors_range.", name, ": found ", ends.dump().substr(0, 40), ", needed is [low, high]");
+    }
+    ranges[name] = range;
+  }
+  return ranges;
+}
+
+}  // namespace quarkq::calib

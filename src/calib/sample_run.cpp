@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "calib/sample_run.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "calib/reader/check_finite.h"
+#include "calib/reader/read_ahead.h"
+#include "exec/layout_convert.h"
+#include "numeric/half.h"
+
+namespace quarkq::calib {
+namespace {
+
+constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
+constexpr size_t kLeastSamplesEach = 8;    // fewer are run before another program is compiled
+constexpr double kExtraBytes = 512 << 20;  // that further programs may take
+
+/// What a program may take at most: all values of the graph side by side. Unknown dimensions count as 1.
+double program_bytes(const ir::Graph& graph) {
+  double bytes = 1;
+  for (size_t i = 0; i < graph.value_count(); ++i) {
+    const ir::ValueType& type = graph.value({static_cast<int32_t>(i)}).type;
+    if (!type.has_shape) continue;
+    double count = 1;
+    for (const int64_t dim : type.shape()) count *= dim < 0 ? 1.0 : static_cast<double>(dim);
+    bytes += count * sizeof(float);
+  }
+  return bytes;
+}
+
+/// Turns what the executor announces into float32 values for the sink.
+class Ear : public exec::TapSink {
+ public:
+  Ear(const ir::Graph& graph, ValueOrder order, SampleSink& sink) : graph_(graph), order_(order), sink_(sink) {}
+
+  void begin(uint64_t sample) { sample_ = sample; }
+
+  Status on_value(ir::ValueId value, const exec::TensorView& view) override {
+    const auto count = static_cast<size_t>(view.count);
+    const bool moves = order_ == ValueOrder::kOnnx && view.layout != exec::Layout::kPlain;
+    const bool is_half = graph_.value(value).type.element == ElementType::kFloat16;
+    if (view.type == ElementType::kFloat && !moves && !is_half) {
+      return sink_.hear(value, sample_, {reinterpret_cast<const float*>(view.data), count});
+    }
+    if (view.type == ElementType::kFloat) {
+      values_.resize(count);
+      std::memcpy(values_.data(), view.data, count * sizeof(float));
+    } else if (view.type == ElementType::kFloat16) {
+      widen(reinterpret_cast<const uint16_t*>(view.data), count);
+    } else {
+      return internal_error("a ", name(view.type), " tensor is calibrated");
+    }
+    if (is_half && view.type == ElementType::kFloat) {  // computed in float32 (ADR 0005), but read as float16
+      for (float& x : values_) x = float_from_float16(float16_from_float(x));
+    }
+    if (!moves) return sink_.hear(value, sample_, values_);
+    ir::Tensor stored = ir::Tensor::allocate(ElementType::kFloat, *view.stored_dims);
+    std::memcpy(stored.mutable_raw(), values_.data(), count * sizeof(float));
+    const ir::Tensor ordered = exec::in_onnx_order(stored, view.layout);
+    return sink_.hear(value, sample_, ordered.data<float>());
+  }
+
+ private:
+  void widen(const uint16_t* halves, size_t count) {
+    values_.resize(count);
+    for (size_t i = 0; i < count; ++i) values_[i] = float_from_float16(halves[i]);
+  }
+
+  const ir::Graph& graph_;
+  ValueOrder order_;
+  SampleSink& sink_;
+  uint64_t sample_ = 0;
+  std::vector<float> values_;
+};
+
+SampleRunOptions with_samples(SampleRunOptions options, size_t count) {
+  if (!options.samples.empty()) return options;
+  options.samples.resize(count);
+  std::iota(options.samples.begin(), options.samples.end(), size_t{0});
+  return options;
+}
+
+exec::SessionOptions tapping(const std::vector<ir::ValueId>& tensors) {
+  exec::SessionOptions options;
+  options.taps = tensors;
+  return options;
+}
+
+}  // namespace
+
+/// Hands out the samples one by one, to several threads.
+class SampleRun::Feed {
+ public:
+  Feed(const DataReader& reader, const SampleRunOptions& options)
+      : options_(options), ahead_(reader, options.samples, kReadingThreads, kSamplesAhead) {}
+
+  /// The next sample's number; nothing when there is none left, or one failed.
+  std::optional<size_t> next(Sample& sample) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_.ok() || ahead_.is_done()) return std::nullopt;
+    const size_t number = options_.samples[begun_++];
+    Result<Sample> read = ahead_.next();
+    if (!read.ok()) {
+      fail_locked(number, read.status());
+      return std::nullopt;
+    }
+    sample = std::move(read).value();
+    names_[number] = sample.name;
+    return number;
+  }
+
+  void finish_one() {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    if (failure_.ok() && options_.progress && !options_.progress(done_, options_.samples.size())) {
+      fail_locked(0, Status(Code::kInterrupted, "interrupted"));
+    }
+  }
+
+  /// Of several failures the one of the lowest sample counts. All before it were handed out, so it is always the same.
+  void fail(size_t number, Status status) {
+    const std::lock_guard lock(mutex_);
+    fail_locked(number, std::move(status));
+  }
+
+  Status failure() const { return failure_; }
+  std::map<uint64_t, std::string> take_names() { return std::move(names_); }
+  size_t left() const { return options_.samples.size() - begun_; }
+
+ private:
+  void fail_locked(size_t number, Status status) {
+    if (!failure_.ok() && failed_ <= number) return;
+    failed_ = number;
+    failure_ = std::move(status);
+  }
+
+  const SampleRunOptions& options_;
+  ReadAhead ahead_;
+  std::mutex mutex_;
+  size_t begun_ = 0, done_ = 0, failed_ = 0;
+  Status failure_;
+  std::map<uint64_t, std::string> names_;
+};
+
+/// A session and the sink that hears it.
+class SampleRun::Worker {
+ public:
+  Worker(exec::Session& session, const ir::Graph& graph, const SampleRunOptions& options, SampleSink& sink)
+      : session_(session), inputs_(input_specs(graph)), options_(options), ear_(graph, options.order, sink) {}
+
+  /// Runs one sample of the feed; false when there was none.
+  bool run_one(Feed& feed) {
+    Sample sample;
+    const std::optional<size_t> number = feed.next(sample);
+    if (!number) return false;
+    if (Status status = run(*number, sample); !status.ok()) {
+      feed.fail(*number, std::move(status));
+      return false;
+    }
+    feed.finish_one();
+    return true;
+  }
+
+ private:
+  Status run(size_t number, const Sample& sample) {
+    if (!options_.allow_non_finite) QQ_RETURN_IF_ERROR(check_finite(sample, inputs_));
+    ear_.begin(number);
+    return session_.run(sample.inputs, &ear_).status().context(cat("calibration sample ", sample.name));
+  }
+
+  exec::Session& session_;
+  std::vector<InputSpec> inputs_;
+  const SampleRunOptions& options_;
+  Ear ear_;
+};
+
+SampleRun::SampleRun(const ir::Model& model, const DataReader& reader, SampleRunOptions options)
+    : model_(model), reader_(reader), options_(with_samples(std::move(options), reader.size())) {}
+
+SampleRun::~SampleRun() = default;
+
+size_t SampleRun::worthwhile_sinks() const {
+  const auto threads = static_cast<size_t>(omp_get_max_threads());
+  const auto affordable = 1 + static_cast<size_t>(kExtraBytes / program_bytes(model_.graph));
+  return std::max(size_t{1}, std::min({threads, options_.samples.size() / kLeastSamplesEach, affordable}));
+}
+
+Status SampleRun::pass(SampleSink& sink) {
+  if (options_.samples.empty()) return bad_data("there are no calibration samples");
+  if (session_ == nullptr) session_ = std::make_unique<exec::Session>(model_, tapping(options_.tensors));
+  Feed feed(reader_, options_);
+  Worker worker(*session_, model_.graph, options_, sink);
+  while (worker.run_one(feed)) {
+  }
+  names_ = feed.take_names();
+  return feed.failure();
+}
+
+Status SampleRun::pass(const std::vector<SampleSink*>& sinks) {
+  if (sinks.size() < 2 || options_.samples.empty()) return pass(*sinks[0]);
+  const int threads = omp_get_max_threads();
+  const int each = std::max(1, threads / static_cast<int>(sinks.size()));
+  Feed feed(reader_, options_);
+  // Threads are counted when a program is compiled, so that is done inside the thread that runs it.
+  auto work = [&](SampleSink* sink) {
+    omp_set_num_threads(each);
+    exec::Session session(model_, tapping(options_.tensors));
+    Worker worker(session, model_.graph, options_, *sink);
+    while (worker.run_one(feed)) {
+    }
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < sinks.size(); ++i) others.emplace_back(work, sinks[i]);
+  work(sinks[0]);
+  for (std::thread& other : others) other.join();
+  omp_set_num_threads(threads);
+  names_ = feed.take_names();
+  return feed.failure();
+}
+
+}  // namespace quarkq::calib

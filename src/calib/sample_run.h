@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Runs a model over samples and lets sinks hear the tapped tensors of each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calib/data_reader.h"
+#include "exec/session.h"
+
+namespace quarkq::calib {
+
+/// What hears the tapped tensors.
+class SampleSink {
+ public:
+  virtual ~SampleSink() = default;
+  /// Sample number `sample` holds these values in `tensor`: float32 ones (a float16 tensor's are rounded to float16).
+  virtual Status hear(ir::ValueId tensor, uint64_t sample, std::span<const float> values) = 0;
+};
+
+/// In which order a sink is given a tensor's values.
+enum class ValueOrder : uint8_t {
+  kAny,   ///< as they lie in memory, which costs nothing
+  kOnnx,  ///< row-major in ONNX dimension order
+};
+
+struct SampleRunOptions {
+  std::vector<ir::ValueId> tensors;  ///< float values to hear
+  std::vector<size_t> samples;       ///< numbers of the samples to run, ascending; empty: all
+  ValueOrder order = ValueOrder::kAny;
+  bool allow_non_finite = false;  ///< NaN and infinities in the inputs
+  /// Called after each sample with the number done; returns false to stop (an interrupt).
+  std::function<bool(size_t done, size_t total)> progress;
+};
+
+class SampleRun {
+ public:
+  /// `model` and `reader` must outlive the run.
+  SampleRun(const ir::Model& model, const DataReader& reader, SampleRunOptions options);
+  ~SampleRun();
+  SampleRun(const SampleRun&) = delete;
+
+  /// The samples that were run: number -> name.
+  const std::map<uint64_t, std::string>& sample_names() const { return names_; }
+  /// How many samples are worth running at once: each on a part of the threads, which costs no waiting inside
+  /// operators, but a program with its weights for each.
+  size_t worthwhile_sinks() const;
+
+  /// One pass over all samples, in order. Fails with kBadData when one cannot be read or run, or there is none.
+  Status pass(SampleSink& sink);
+  /// One pass in which several samples run at once. Each sample is heard by one of the sinks, whichever is free.
+  Status pass(const std::vector<SampleSink*>& sinks);
+
+ private:
+  class Feed;
+  class Worker;
+
+  const ir::Model& model_;
+  const DataReader& reader_;
+  SampleRunOptions options_;
+  std::unique_ptr<exec::Session> session_;  ///< of passes in order, kept from pass to pass
+  std::map<uint64_t, std::string> names_;
+};
+
+}  // namespace quarkq::calib

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// StatisticsSet: what calibration saw of a model's tensors, with where it comes from, so that parts made by several
+// machines can be merged and a foreign one is refused.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/error.h"
+#include "calib/value_statistics.h"
+
+namespace quarkq::calib {
+
+struct StatisticsOrigin {
+  std::string version;     ///< of quarkq
+  std::string model;       ///< hash of the model's file and weights
+  std::string graph;       ///< hash of the float graph that ran: the model after the passes that the settings ask for
+  std::string preprocess;  ///< the block "preprocess:" in one line
+  std::map<std::string, std::string> settings;  ///< those that can change the graph or what is observed
+  std::set<std::string> isa;                    ///< instruction sets whose float results are in here
+  uint64_t samples = 0;                         ///< of the whole data, covered or not
+  bool operator==(const StatisticsOrigin&) const = default;
+};
+
+struct StatisticsSet {
+  StatisticsOrigin origin;
+  bool with_bins = true;
+  std::map<uint64_t, std::string> samples;         ///< covered samples: number -> name
+  std::map<std::string, ValueStatistics> tensors;  ///< by name
+};
+
+/// Empty when statistics of origin `theirs` hold for the run `ours`, else the first difference: "made from another
+/// model (hash 12ab..., here 34cd...)". Settings that leave the float graph as it is may differ.
+std::string run_difference(const StatisticsOrigin& theirs, const StatisticsOrigin& ours, bool allow_other_isa);
+
+/// Adds `part` to `all`. Fails with kBadData naming `part_name` and the difference when they do not fit together or
+/// have a sample in common.
+Status merge_statistics(StatisticsSet& all, StatisticsSet part, const std::string& part_name, bool allow_other_isa);
+
+/// Fails with kBadData when samples are missing, naming the first ones.
+Status check_complete(const StatisticsSet& set, const std::string& name);
+
+}  // namespace quarkq::calib

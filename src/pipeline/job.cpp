@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/job.h"
+
+#include <algorithm>
+
+#include "base/file_system.h"
+#include "base/hash.h"
+#include "base/isa.h"
+#include "config/print.h"
+#include "config/resolve.h"
+#include "ir/dump.h"
+#include "onnx_io/check_model.h"
+#include "onnx_io/infer.h"
+#include "onnx_io/load.h"
+#include "pipeline/facts.h"
+#include "quarkq/version.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+void add_weights(const ir::Graph& graph, ContentHash& hash) {
+  for (const ir::ValueId id : graph.initializers()) {
+    const ir::Tensor& tensor = *graph.value(id).constant;
+    hash.add(graph.value(id).name);
+    if (tensor.type() != ElementType::kString) hash.add(tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  }
+}
+
+/// Settings that say where things lie, or how fast, change no statistics.
+bool matters(const std::string& name) {
+  constexpr const char* kPlaces[] = {"calibration", "evaluation", "preprocess",     "quarkq",
+                                     "tmp_dir",     "TmpDir",     "SaveAndRestore", "TensorsRangeFile"};
+  const std::string block = name.substr(0, name.find('.'));
+  return std::none_of(std::begin(kPlaces), std::end(kPlaces), [&](const char* place) { return block == place; });
+}
+
+}  // namespace
+
+Result<Job> open_job(const std::string& model_path, const std::string& config, const std::vector<std::string>& sets,
+                     Diagnostics& diagnostics) {
+  QQ_TRY(const config::QuantConfig asked, config::load_config(config, sets));
+  QQ_TRY(ir::Model model, onnx_io::load(model_path));
+  QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(model_path));
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
+  return Job{std::move(model), std::move(settings)};
+}
+
+Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folder, const config::Settings& settings,
+                                                        const ir::Graph& graph) {
+  const config::CalibrationBlock& block = settings.calibration;
+  calib::DataOptions options;
+  options.folder = !folder.empty() ? folder : block.dir.value_or("");
+  options.list_file = options.folder.empty() ? block.list.value_or("") : "";
+  options.kind = block.reader.value_or("");
+  options.limit =
+      settings.calib_data_size && *settings.calib_data_size > 0 ? static_cast<size_t>(*settings.calib_data_size) : 0;
+  QQ_TRY(options.raw, config::read_raw_formats(block.raw));
+  QQ_TRY(options.preprocess, config::read_preprocess(settings.preprocess));
+  if (!options.folder.empty() || !options.list_file.empty()) {
+    return calib::open_data(options, calib::input_specs(graph));
+  }
+  if (!settings.use_random_data) return std::unique_ptr<calib::DataReader>();
+  QQ_TRY(const calib::RandomDataOptions random, random_data_options(settings));
+  return calib::make_random_reader(calib::input_specs(graph), random);
+}
+
+Result<calib::StatisticsOrigin> statistics_origin(const std::string& model_path, const ir::Model& original,
+                                                  const ir::Model& prepared, const config::Settings& settings,
+                                                  uint64_t samples) {
+  calib::StatisticsOrigin origin;
+  origin.version = version();
+  origin.isa = {std::string(isa_name(isa()))};
+  origin.samples = samples;
+  origin.preprocess = config::to_flow(settings.preprocess);
+  QQ_TRY(const auto file, MappedFile::open(model_path));
+  ContentHash model, graph;
+  model.add(file->data(), file->size());
+  add_weights(original.graph, model);
+  origin.model = model.text();
+  graph.add(ir::dump(prepared, {.values = true, .rests = true}));
+  add_weights(prepared.graph, graph);
+  origin.graph = graph.text();
+  for (const config::SettingLine& line : config::setting_lines(settings)) {
+    if (line.origin != config::Origin::kDefault && matters(line.name)) {
+      origin.settings[line.name] = config::to_flow(line.value);
+    }
+  }
+  return origin;
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What quantize() and calibrate() begin with: settings and model, read, checked and resolved, and the samples.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "calib/data_reader.h"
+#include "calib/statistics_set.h"
+#include "config/settings.h"
+#include "ir/graph.h"
+
+namespace quarkq::pipeline {
+
+struct Job {
+  ir::Model model;
+  config::Settings settings;
+};
+
+/// Findings of the settings come first in `diagnostics`.
+Result<Job> open_job(const std::string& model_path, const std::string& config, const std::vector<std::string>& sets,
+                     Diagnostics& diagnostics);
+
+/// Samples: `folder` (of the command line), else what the settings name, else random data when asked for. Null when the
+/// settings name none.
+Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folder, const config::Settings& settings,
+                                                        const ir::Graph& graph);
+
+/// Where statistics of this run come from. `graph`: the float graph that is calibrated; `samples`: of the whole data.
+Result<calib::StatisticsOrigin> statistics_origin(const std::string& model_path, const ir::Model& original,
+                                                  const ir::Model& prepared, const config::Settings& settings,
+                                                  uint64_t samples);
+
+}  // namespace quarkq::pipeline

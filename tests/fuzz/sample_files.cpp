@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "fuzz/sample_files.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "calib/npy.h"
+#include "calib/reader/check_finite.h"
+#include "calib/reader/file_formats.h"
+#include "calib/reader/sample_files.h"
+#include "unit/calib/file_bytes.h"
+
+namespace quarkq::fuzz {
+namespace {
+
+/// A file in memory with a path, for readers that open files.
+class MemoryFile {
+ public:
+  MemoryFile(const uint8_t* data, size_t size) : fd_(::memfd_create("fuzz", 0)) {
+    size_t done = 0;
+    while (done < size) {
+      const ssize_t part = ::write(fd_, data + done, size - done);
+      if (part <= 0) break;
+      done += static_cast<size_t>(part);
+    }
+  }
+  ~MemoryFile() { ::close(fd_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  std::string path() const { return cat("/proc/self/fd/", fd_); }
+
+ private:
+  int fd_;
+};
+
+/// The inputs that the seeds are for, and some that they are not for.
+const std::vector<calib::InputSpec>& inputs() {
+  static const std::vector<calib::InputSpec> specs = {
+      {"x", ElementType::kFloat, true, {1, 3, 4, 4}},
+      {"any", ElementType::kFloat, true, {-1, 3, -1, -1}},
+      {"ids", ElementType::kInt64, true, {1, 4}},
+      {"half", ElementType::kFloat16, false, {}},
+  };
+  return specs;
+}
+
+void use(Result<ir::Tensor> tensor, const calib::InputSpec& input) {
+  if (!tensor.ok()) return;
+  Result<ir::Tensor> fitted = calib::fit_to_input(std::move(tensor).value(), input, "fuzz");
+  if (!fitted.ok()) return;
+  calib::Sample sample;
+  sample.inputs.push_back(std::move(fitted).value());
+  (void)calib::check_finite(sample, {input}).ok();
+}
+
+void read_as(const char* kind, const uint8_t* data, size_t size, const calib::DataOptions& options = {}) {
+  const MemoryFile file(data, size);
+  for (const calib::FileFormat& format : calib::file_formats()) {
+    if (std::string_view(format.kind) != kind) continue;
+    for (const calib::InputSpec& input : inputs()) use(format.read({file.path(), input, options, true}), input);
+  }
+}
+
+std::string small_npy(const std::string& descr, const std::string& shape, size_t bytes, int major = 1) {
+  return test::npy_bytes(test::npy_header(descr, shape), std::string(bytes, '\1'), major);
+}
+
+}  // namespace
+
+void run_npy(const uint8_t* data, size_t size) {
+  for (const calib::InputSpec& input : inputs()) {
+    use(calib::parse_npy(reinterpret_cast<const std::byte*>(data), size, "fuzz"), input);
+  }
+}
+
+void run_npz(const uint8_t* data, size_t size) { read_as("npz", data, size); }
+void run_operand(const uint8_t* data, size_t size) { read_as("pb", data, size); }
+
+void run_image(const uint8_t* data, size_t size) {
+  read_as("image", data, size);
+  calib::DataOptions options;
+  options.preprocess.resize.emplace().mode = config::ResizeMode::kLetterbox;
+  options.preprocess.resize->height = options.preprocess.resize->width = 6;
+  options.preprocess.crop = {4, 4};
+  read_as("image", data, size, options);
+}
+
+void run_list(const uint8_t* data, size_t size) {
+  const MemoryFile file(data, size);
+  calib::DataOptions options;
+  options.list_file = file.path();
+  (void)calib::read_list_file(options, inputs()).ok();
+  (void)calib::read_list_file(options, {inputs()[0]}).ok();
+}
+
+std::vector<std::string> npy_seeds() {
+  return {small_npy("<f4", "(1, 3, 4, 4)", 192), small_npy("<i8", "(4,)", 32), small_npy("|u1", "(3, 4, 4)", 48, 2),
+          small_npy(">f8", "(48,)", 384, 3),
+          test::npy_bytes(test::npy_header("<f2", "(3, 4, 4)", "True"), std::string(96, '\2'))};
+}
+
+std::vector<std::string> npz_seeds() {
+  const std::string array = npy_seeds()[0], ids = npy_seeds()[1];
+  test::ZipPart large = test::deflated("half.npy", array);
+  large.is_64 = true;
+  return {test::zip_bytes({test::stored("x.npy", array)}),
+          test::zip_bytes({test::deflated("x.npy", array), test::stored("ids.npy", ids), large}),
+          test::zip_bytes({test::stored("folder/", ""), test::deflated("any.npy", array)}, -1, "comment")};
+}
+
+std::vector<std::string> operand_seeds() {
+  const std::string dims("\x08\x01\x08\x03\x08\x04\x08\x04", 8);
+  return {dims + std::string("\x10\x01\x4A\xC0\x01", 5) + std::string(192, '\1'),
+          std::string("\x08\x04\x10\x07\x3A\x04\1\2\3\4", 10)};
+}
+
+std::vector<std::string> list_seeds() {
+  return {"# samples\nx=a.npy any='b c.npy' ids=d.npz half=\"e.pb\"\n", "a.npy\nb.npz # last\r\n\n\"c d.png\"\n"};
+}
+
+std::vector<std::string> image_seeds() {
+  // The smallest baseline JPEG: 1 x 1, grey, one Huffman code of each kind.
+  std::string jpeg("\xFF\xD8\xFF\xDB\x00\x43\x00", 7);
+  jpeg += std::string(64, '\1') + std::string("\xFF\xC0\x00\x0B\x08\x00\x01\x00\x01\x01\x01\x11\x00", 13);
+  jpeg += std::string("\xFF\xC4\x00\x14\x00\x01", 6) + std::string(15, '\0') + '\3';
+  jpeg += std::string("\xFF\xC4\x00\x14\x10\x01", 6) + std::string(15, '\0') + '\0';
+  jpeg += std::string("\xFF\xDA\x00\x08\x01\x01\x00\x00\x3F\x00\x37\xFF\xD9", 13);
+  return {test::png_bytes(4, 4, 200, 100, 50), test::png_bytes(1, 1, 0, 0, 0), jpeg};
+}
+
+std::string mutate_bytes(const uint8_t* data, size_t size, uint32_t seed) {
+  constexpr uint64_t kEdges[] = {0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, ~uint64_t{0}};
+  std::mt19937 random(seed);
+  auto below = [&](size_t count) { return count == 0 ? size_t{0} : random() % count; };
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  for (size_t changes = 1 + below(4); changes > 0 && !bytes.empty(); --changes) {
+    const size_t at = below(bytes.size());
+    switch (below(6)) {
+      case 0: bytes[at] = static_cast<char>(random()); break;
+      case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8))); break;
+      case 2: bytes.erase(at, 1 + below(8)); break;
+      case 3: bytes.insert(at, bytes.substr(below(bytes.size()), below(16))); break;
+      case 4: {
+        const std::string edge = test::number(kEdges[below(std::size(kEdges))], size_t{1} << below(4));
+        bytes.replace(at, edge.size(), edge);
+        break;
+      }
+      default: bytes[at] = "0123456789,()-'LTF=\"# "[below(22)];
+    }
+  }
+  if (below(30) == 0) bytes.resize(below(bytes.size()));
+  return bytes;
+}
+
+}  // namespace quarkq::fuzz

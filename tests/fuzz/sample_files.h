@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Bytes that claim to be a calibration sample or statistics, and seeds for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace quarkq::fuzz {
+
+void run_npy(const uint8_t* data, size_t size);
+void run_npz(const uint8_t* data, size_t size);
+void run_operand(const uint8_t* data, size_t size);
+void run_list(const uint8_t* data, size_t size);
+void run_statistics(const uint8_t* data, size_t size);
+void run_image(const uint8_t* data, size_t size);
+
+std::vector<std::string> npy_seeds();
+std::vector<std::string> npz_seeds();
+std::vector<std::string> operand_seeds();
+std::vector<std::string> list_seeds();
+std::vector<std::string> image_seeds();
+std::vector<std::string> statistics_seeds();
+
+/// A few bytes changed, cut out, doubled or set to values at the edges of sizes.
+std::string mutate_bytes(const uint8_t* data, size_t size, uint32_t seed);
+
+}  // namespace quarkq::fuzz

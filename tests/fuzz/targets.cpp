@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "fuzz/targets.h"
+
+#include "fuzz/fuzz_run.h"
+#include "fuzz/sample_files.h"
+
+namespace quarkq::fuzz {
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> table = {
+      {"model", run_once, mutate, nullptr},
+      {"npy", run_npy, mutate_bytes, npy_seeds},
+      {"npz", run_npz, mutate_bytes, npz_seeds},
+      {"pb", run_operand, mutate_bytes, operand_seeds},
+      {"list", run_list, mutate_bytes, list_seeds},
+      {"image", run_image, mutate_bytes, image_seeds},
+      {"statistics", run_statistics, mutate_bytes, statistics_seeds},
+  };
+  return table;
+}
+
+const Target* find_target(const std::string& name) {
+  for (const Target& target : targets()) {
+    if (name == target.name) return &target;
+  }
+  return nullptr;
+}
+
+}  // namespace quarkq::fuzz
