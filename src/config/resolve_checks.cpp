@@ -201,6 +201,33 @@ Status check_numbers(const Settings& s) {
   return {};
 }
 
+/// Texts that stand for one of a few choices. The reference takes others for one of them, or fails later.
+constexpr struct {
+  const char* option;
+  std::string (*value)(const Settings&);
+  std::initializer_list<const char*> allowed;
+} kChoices[] = {
+    {"LWPMetric", [](const Settings& s) { return s.lwp_metric; }, {"mae", "mse"}},
+    {"Scenario", [](const Settings& s) { return s.scenario; }, {"same", "p3"}},
+    {"MinMSEModePof2Scale",
+     [](const Settings& s) { return s.min_mse_mode_pof2_scale; },
+     {"All", "MostCommon", "Percentile"}},
+    {"MinMSEModeFloatScale",
+     [](const Settings& s) { return s.min_mse_mode_float_scale.value_or("Percentile"); },
+     {"Percentile", "HistCenter", "All"}},
+};
+
+Status check_choices(const Settings& s) {
+  if (s.compat) return {};
+  for (const auto& row : kChoices) {
+    const std::vector<std::string> allowed(row.allowed.begin(), row.allowed.end());
+    const std::string found = row.value(s);
+    if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) continue;
+    return invalid_argument(row.option, ": found ", found, ", allowed is ", join(allowed, " or "));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_restrictions(const Resolving& r) {
@@ -208,6 +235,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_wide_bits(r.settings));
   QQ_RETURN_IF_ERROR(check_npu_cnn(r.settings));
   QQ_RETURN_IF_ERROR(check_overrides(r.settings));
+  QQ_RETURN_IF_ERROR(check_choices(r.settings));
   return check_numbers(r.settings);
 }
 

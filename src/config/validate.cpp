@@ -19,6 +19,10 @@ bool averages(const Settings& s) {
 }
 bool uses(const Settings& s, DataType type) { return s.activation_type == type || s.weight_type == type; }
 
+bool counts(Origin origin, Asked asked) {
+  return asked == Asked::kByUser ? is_users(origin) : origin != Origin::kDefault;
+}
+
 /// When `setting` was asked for and `applies`, it is a finding.
 constexpr struct {
   const char* setting;
@@ -82,10 +86,10 @@ std::string quantizers_of(unsigned bits) {
 }
 
 /// Options that this quantizer does not read. Off values say nothing, so they are no finding.
-void check_scopes(const Settings& settings, Diagnostics& diagnostics) {
+void check_scopes(const Settings& settings, Asked asked, Diagnostics& diagnostics) {
   for (const Field& field : all_fields()) {
     const bool is_read = (field.scope & scope::bit(settings.quantizer)) != 0;
-    if (is_read || settings.origin_of(field.name) == Origin::kDefault || is_off_value(field, field.value(settings)))
+    if (is_read || !counts(settings.origin_of(field.name), asked) || is_off_value(field, field.value(settings)))
       continue;
     diagnostics.warn(kNoEffect, field.name,
                      cat("has an effect with the quantizers ", quantizers_of(field.scope), " only; this is ",
@@ -108,12 +112,12 @@ void check_selectors(const Settings& settings, Diagnostics& diagnostics) {
 
 }  // namespace
 
-void validate(const Settings& settings, Diagnostics& diagnostics) {
+void validate(const Settings& settings, Asked asked, Diagnostics& diagnostics) {
   for (const auto& rule : kRules) {
-    if (settings.origin_of(rule.setting) == Origin::kDefault || !rule.applies(settings)) continue;
+    if (!counts(settings.origin_of(rule.setting), asked) || !rule.applies(settings)) continue;
     diagnostics.warn(rule.id, rule.setting, rule.text);
   }
-  check_scopes(settings, diagnostics);
+  check_scopes(settings, asked, diagnostics);
   check_selectors(settings, diagnostics);
 }
 

@@ -8,8 +8,11 @@
 
 namespace quarkq::config {
 
+/// Whose values are looked at: a preset's, too, or only those that the user wrote.
+enum class Asked { kAtAll, kByUser };
+
 /// Adds one warning per finding: "option-no-effect" or "setting-conflict", with the setting as subject. Values that
 /// nobody asked for give no finding.
-void validate(const Settings& settings, Diagnostics& diagnostics);
+void validate(const Settings& settings, Asked asked, Diagnostics& diagnostics);
 
 }  // namespace quarkq::config

@@ -8,6 +8,7 @@
 #include "base/isa.h"
 #include "config/print.h"
 #include "config/resolve.h"
+#include "config/validate.h"
 #include "ir/dump.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
@@ -43,6 +44,7 @@ Result<Job> open_job(const std::string& model_path, const std::string& config, c
   QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(model_path));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
+  config::validate(settings, config::Asked::kByUser, diagnostics);
   return Job{std::move(model), std::move(settings)};
 }
 

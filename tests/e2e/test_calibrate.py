@@ -83,6 +83,32 @@ def the_shard_comes_from_the_environment(case):
         expect(bytes_of(found) == bytes_of(wanted), "another shard than 1/3 was made")
 
 
+BAD_SETTINGS = [("CalibrationMethod.Percentile", "Percentile=101", "0 to 100"), ("LayerWiseMethod.LayerWisePercentile", "LWPMetric=max", "mae or mse"),
+                ("LayerWiseMethod.LayerWisePercentile", "PercentileCandidates=[]", "one is needed"),
+                ("LayerWiseMethod.LayerWisePercentile", "PercentileCandidates=[200]", "0 to 100"), ("CalibrationMethod.Entropy", "NumBins=64", "(128)"),
+                ("CalibrationMethod.Distribution", "Scenario=p4", "same or p3"), ("PowerOfTwoMethod.MinMSE", "MinMSEModePof2Scale=Some", "MostCommon"),
+                ("CalibrationMethod.MinMax", "MinMSEModeFloatScale=Some", "HistCenter"), ("CalibrationMethod.MinMax", "CalibDataSize=-1", "0 (all) or more"),
+                ("CalibrationMethod.MinMax", "CalibMovingAverageConstant=2", "0 to 1")]
+
+
+@test(cases=[(setting, method, setting, message) for method, setting, message in BAD_SETTINGS])
+def bad_settings_are_refused(case):
+    _, method, setting, message = case
+    with temp_folder() as folder:
+        out = os.path.join(folder, "q.onnx")
+        result = run("quantize", model_path(), "--config", "S8S8_AAWS", "--calib", samples(), "-o", out, "--set", f"calibrate_method={method}", "--set", setting)
+        expect_equal(result.returncode, 2, "exit code")
+        expect(setting.split("=")[0] in result.stderr and message in result.stderr, f"no {message!r} in {result.stderr!r}")
+        expect(not os.path.exists(out), "a file was left")
+
+
+@test()
+def settings_without_effect_are_said_so():
+    with temp_folder() as folder:
+        result = quarkq("quantize", model_path(), "--config", "A8W8", "--calib", samples(), "-o", os.path.join(folder, "q.onnx"), "--set", "CalibWorkerNum=4")
+        expect("warning: CalibWorkerNum: " in result.stderr, result.stderr)
+
+
 BAD_SHARDS = [("3", 2, "--shard"), ("x/3", 2, "--shard"), ("1/0", 2, "--shard"), ("auto", 2, "neither SLURM_ARRAY_TASK_ID"), ("50/99", 4, "has no sample")]
 
 

@@ -80,7 +80,7 @@ Status run_check(const ConfigArgs& args) {
   QQ_TRY(const config::QuantConfig asked, config::load_config(args.source, args.sets));
   Diagnostics diagnostics;
   QQ_TRY(const config::Settings settings, config::resolve(asked, facts, diagnostics));
-  config::validate(settings, diagnostics);
+  config::validate(settings, config::Asked::kAtAll, diagnostics);
   if (args.json) {
     print(config::to_json(Node(Node::Map{{"ok", Node(true), {}}, {"findings", findings_node(diagnostics), {}}})));
     return {};

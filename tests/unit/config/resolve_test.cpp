@@ -196,7 +196,7 @@ TEST(ValidateTest, FindsSettingsWithoutEffectAndConflicts) {
       "preset: A8W8\nquant_config: {nodes_to_quantize: [n]}\nexclude: [n, ^bad]\ncalibration: {dir: d}\n"
       "extra_options: {BFPAttributes: {axis: 1}, CalibMovingAverageConstant: 0.1, UseRandomData: true}");
   Diagnostics diagnostics;
-  validate(s, diagnostics);
+  validate(s, Asked::kAtAll, diagnostics);
   const std::vector<std::string> inert = subjects(diagnostics, "option-no-effect");
   for (const char* name : {"FoldRelu", "BFPAttributes", "CalibMovingAverageConstant", "^bad"})
     EXPECT_TRUE(has(inert, name)) << name;
@@ -206,7 +206,9 @@ TEST(ValidateTest, FindsSettingsWithoutEffectAndConflicts) {
 
 TEST(ValidateTest, APlainPresetIsClean) {
   Diagnostics diagnostics;
-  validate(settings_of("preset: XINT8"), diagnostics);
+  validate(settings_of("preset: XINT8"), Asked::kAtAll, diagnostics);
+  EXPECT_TRUE(diagnostics.all().empty());
+  validate(settings_of("preset: A8W8"), Asked::kByUser, diagnostics);  // FoldRelu is the preset's
   EXPECT_TRUE(diagnostics.all().empty());
 }
 
