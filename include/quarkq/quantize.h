@@ -48,6 +48,7 @@ struct PhaseTime {
   std::string name;
   double seconds = 0;
   bool changed = false;
+  size_t nodes_before = 0, nodes_after = 0;
 };
 
 struct QuantizeReport {

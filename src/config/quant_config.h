@@ -89,8 +89,8 @@ struct Layer {
 /// body is then put below all of them. Errors name the place, the key, what was found and what is allowed.
 Result<QuantConfig> read_config(std::vector<Layer> layers);
 
-/// `file_or_preset`: a file if it exists, else a preset with or without ".yaml". `sets`: "key=value" with a YAML value;
-/// the key is a dotted path, a bare option ("Percentile") or a bare field ("per_channel").
+/// `file_or_preset`: a file if it exists, else a preset with or without ".yaml"; empty: neither. `sets`: "key=value"
+/// with a YAML value; the key is a dotted path, a bare option ("Percentile") or a bare field ("per_channel").
 Result<QuantConfig> load_config(const std::string& file_or_preset, const std::vector<std::string>& sets);
 
 /// Everything asked as one map in the file's form; read_config() of it gives an equal QuantConfig.

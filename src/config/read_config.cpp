@@ -268,7 +268,9 @@ Result<QuantConfig> read_config(std::vector<Layer> layers) {
 
 Result<QuantConfig> load_config(const std::string& file_or_preset, const std::vector<std::string>& sets) {
   std::vector<Layer> layers;
-  if (file_exists(file_or_preset)) {
+  if (file_or_preset.empty()) {
+    // the settings' defaults, as far as `sets` says nothing else
+  } else if (file_exists(file_or_preset)) {
     QQ_TRY(const Node values, load_file(file_or_preset));
     if (!values.is_map()) return wrong_kind(values, "a map of settings").context(file_or_preset);
     layers.push_back({values, Origin::kFile});

@@ -19,10 +19,11 @@ const char* dashed(const char* function) {
 
 const std::vector<PassInfo>& all_passes() {
   static const std::vector<PassInfo> kPasses = {
-#define PASS(phase, function, acts_on, when, summary)                              \
+#define PASS(phase, function, acts_on, effect, when, summary)                      \
   {dashed(#function),                                                              \
    #phase,                                                                         \
    ActsOn::acts_on,                                                                \
+   Effect::effect,                                                                 \
    function,                                                                       \
    []([[maybe_unused]] const config::Settings& settings) -> bool { return when; }, \
    summary},

@@ -86,7 +86,11 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
     context.progress = [&](size_t done, size_t total) { return request.progress({kCalibrate, done, total}); };
   }
   std::vector<PhaseTime> times;
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.until = kCalibrate}, times, {}).context(request.model_path));
+  std::optional<pipeline::OutputGuard> guard = pipeline::make_guard(job, data.get(), diagnostics);
+  pipeline::RunnerOptions options;
+  options.guard = guard ? &*guard : nullptr;
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = nullptr, .until = kCalibrate}, times, options)
+                         .context(request.model_path));
   QQ_TRY(calib::StatisticsSet set, collect(context, numbers));
   QQ_TRY(set.origin, pipeline::statistics_origin(request.model_path, original, job.model, job.settings, data->size()));
   QQ_TRY(CalibrateReport report, write_set(set, request.output_path));

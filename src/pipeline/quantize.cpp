@@ -90,15 +90,17 @@ Status check_statistics(const QuantizeRequest& request, const ir::Model& origina
 }
 
 Status run_pipeline(const QuantizeRequest& request, const ir::Model& original, passes::PassContext& context,
-                    QuantizeReport& report) {
+                    pipeline::OutputGuard* guard, QuantizeReport& report) {
   constexpr const char* kCalibrate = "calibrate";
-  const auto phase = [&](const std::string& name) { return !request.progress || request.progress({name, 0, 0}); };
+  pipeline::RunnerOptions options;
+  options.guard = guard;
   if (request.progress) {
+    options.phase = [&](const std::string& name) { return request.progress({name, 0, 0}); };
     context.progress = [&](size_t done, size_t total) { return request.progress({kCalibrate, done, total}); };
   }
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.until = kCalibrate}, report.phases, phase));
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = nullptr, .until = kCalibrate}, report.phases, options));
   QQ_RETURN_IF_ERROR(check_statistics(request, original, context));
-  return pipeline::run_passes(context, {.from = kCalibrate}, report.phases, phase);
+  return pipeline::run_passes(context, {.from = kCalibrate, .until = nullptr}, report.phases, options);
 }
 
 void describe(const pipeline::Job& job, const QuantizeRequest& request, QuantizeReport& report) {
@@ -135,7 +137,9 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   context.data = source.samples.get();
   context.statistics = source.statistics ? &*source.statistics : nullptr;
   report.samples = source.statistics ? source.statistics->samples.size() : source.samples ? source.samples->size() : 0;
-  QQ_RETURN_IF_ERROR(run_pipeline(request, original, context, report).context(request.model_path));
+  std::optional<pipeline::OutputGuard> guard = pipeline::make_guard(job, source.samples.get(), diagnostics);
+  QQ_RETURN_IF_ERROR(
+      run_pipeline(request, original, context, guard ? &*guard : nullptr, report).context(request.model_path));
   report.nothing_to_quantize = context.plan.slots().empty();
   if (report.nothing_to_quantize) {
     diagnostics.warn("nothing-to-quantize", request.model_path,

@@ -2,6 +2,7 @@
 // The report of a quantize run as JSON. Keys and their order are part of the contract (docs/report.md).
 #include "pipeline/json.h"
 #include "quarkq/calibrate.h"
+#include "quarkq/optimize.h"
 #include "quarkq/quantize.h"
 #include "quarkq/version.h"
 
@@ -11,6 +12,18 @@ using pipeline::Json;
 using pipeline::number;
 
 namespace {
+
+Json phases_json(const std::vector<PhaseTime>& phases) {
+  Json all = Json::array();
+  for (const PhaseTime& phase : phases) {
+    all.push_back({{"name", phase.name},
+                   {"seconds", phase.seconds},
+                   {"changed", phase.changed},
+                   {"nodes_before", phase.nodes_before},
+                   {"nodes_after", phase.nodes_after}});
+  }
+  return all;
+}
 
 Json findings_json(const std::vector<Finding>& findings) {
   Json all = Json::array();
@@ -39,6 +52,19 @@ std::string to_json(const CalibrateReport& report) {
   return pipeline::text(json);
 }
 
+std::string to_json(const OptimizeReport& report) {
+  Json json;
+  json["quarkq"] = version();
+  json["model"] = report.model_path;
+  json["output"] = report.output_path;
+  json["nodes"] = {{"before", report.nodes_before}, {"after", report.nodes_after}};
+  json["bytes"] = report.bytes;
+  json["passes"] = phases_json(report.passes);
+  json["findings"] = findings_json(report.findings);
+  json["seconds"] = report.seconds;
+  return pipeline::text(json);
+}
+
 std::string to_json(const QuantizeReport& report) {
   Json json;
   json["quarkq"] = version();
@@ -61,10 +87,7 @@ std::string to_json(const QuantizeReport& report) {
     json["outputs"].push_back(
         {{"name", output.name}, {"cosine", number(output.cosine)}, {"sqnr_db", number(output.sqnr_db)}});
   }
-  json["phases"] = Json::array();
-  for (const PhaseTime& phase : report.phases) {
-    json["phases"].push_back({{"name", phase.name}, {"seconds", phase.seconds}, {"changed", phase.changed}});
-  }
+  json["phases"] = phases_json(report.phases);
   json["findings"] = findings_json(report.findings);
   json["seconds"] = report.seconds;
   return pipeline::text(json);

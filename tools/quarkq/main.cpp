@@ -15,6 +15,7 @@ constexpr Verb kVerbs[] = {
     {"quantize", "turn a float ONNX model into a quantized one", setup_quantize, true},
     {"calibrate", "write statistics of samples, or of a shard of them, to a file", setup_calibrate, true},
     {"merge", "merge the statistics of shards", setup_merge, false},
+    {"optimize", "only rewrite the float model, as quantize would", setup_optimize, true},
     {"run", "run a float or quantized model over a folder of samples", setup_run, true},
     {"evaluate", "compare two folders of results", setup_evaluate, false},
     {"inspect", "show what a model is, and what is quantized and how", setup_inspect, false},

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/guard.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "exec/session.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFloatTolerance = 1e-4, kHalfTolerance = 1e-2;
+
+Result<std::vector<ir::Tensor>> run_once(const ir::Model& model, const calib::Sample& sample) {
+  exec::Session session(model, {});
+  QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(sample.inputs));
+  return *results;
+}
+
+/// Largest difference, relative to the largest finite magnitude expected. What is not finite must stay what it is.
+double relative_difference(const std::vector<double>& expected, const std::vector<double>& found) {
+  double largest = 0, difference = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!std::isfinite(expected[i])) {
+      const bool is_same = expected[i] == found[i] || (std::isnan(expected[i]) && std::isnan(found[i]));
+      if (!is_same) return kInfinity;
+      continue;
+    }
+    if (!std::isfinite(found[i])) return kInfinity;
+    largest = std::max(largest, std::abs(expected[i]));
+    difference = std::max(difference, std::abs(expected[i] - found[i]));
+  }
+  return difference == 0 ? 0 : difference / std::max(largest, static_cast<double>(std::numeric_limits<float>::min()));
+}
+
+double output_distance(const ir::Tensor& expected, const ir::Tensor& found) {
+  if (expected.type() != found.type() || expected.dims() != found.dims()) return kInfinity;
+  // Indices and classes may flip between values that are almost equal.
+  if (!is_floating(expected.type())) return 0;
+  const Result<std::vector<double>> a = ir::to_double(expected), b = ir::to_double(found);
+  return a.ok() && b.ok() ? relative_difference(a.value(), b.value()) : kInfinity;
+}
+
+}  // namespace
+
+OutputGuard::OutputGuard(calib::Sample sample, std::vector<ir::Tensor> outputs)
+    : sample_(std::move(sample)), outputs_(std::move(outputs)), tolerance_(kFloatTolerance) {
+  for (const ir::Tensor& output : outputs_) {
+    if (is_floating(output.type()) && bits(output.type()) < 32) tolerance_ = kHalfTolerance;
+  }
+}
+
+Result<OutputGuard> OutputGuard::make(const ir::Model& model, calib::Sample sample) {
+  QQ_TRY(std::vector<ir::Tensor> outputs, run_once(model, sample));
+  return OutputGuard(std::move(sample), std::move(outputs));
+}
+
+double OutputGuard::distance(const ir::Model& model) const {
+  const Result<std::vector<ir::Tensor>> found = run_once(model, sample_);
+  if (!found.ok() || found.value().size() != outputs_.size()) return kInfinity;
+  double worst = 0;
+  for (size_t i = 0; i < outputs_.size(); ++i) worst = std::max(worst, output_distance(outputs_[i], found.value()[i]));
+  return worst;
+}
+
+void OutputGuard::accept(const ir::Model& model) {
+  Result<std::vector<ir::Tensor>> outputs = run_once(model, sample_);
+  if (outputs.ok()) outputs_ = std::move(outputs).value();
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// OutputGuard: does a float model still compute what it did? Asked after each phase that rewrites it, on one sample.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "calib/data_reader.h"
+#include "ir/graph.h"
+
+namespace quarkq::pipeline {
+
+class OutputGuard {
+ public:
+  /// Runs `model` on `sample`; its outputs are what later ones are compared with. Fails when the executor cannot run
+  /// it.
+  static Result<OutputGuard> make(const ir::Model& model, calib::Sample sample);
+
+  /// How far the outputs of `model` are from the first ones: the largest difference of an output relative to its
+  /// largest magnitude; infinity when shapes or types changed, or when it cannot be run.
+  double distance(const ir::Model& model) const;
+  /// Up to here a distance is rounding: sums in another order. float16 outputs are coarser.
+  double tolerance() const { return tolerance_; }
+  /// From now on the outputs of `model` count: after a pass that is meant to change them.
+  void accept(const ir::Model& model);
+
+ private:
+  OutputGuard(calib::Sample sample, std::vector<ir::Tensor> outputs);
+
+  calib::Sample sample_;
+  std::vector<ir::Tensor> outputs_;
+  double tolerance_ = 0;
+};
+
+}  // namespace quarkq::pipeline
