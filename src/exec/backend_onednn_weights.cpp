@@ -11,19 +11,43 @@
 namespace quarkq::exec {
 namespace {
 
-/// Layout and content. A description is plain data in oneDNN 2; version 3 gives it as a blob.
+#if DNNL_VERSION_MAJOR >= 3
+void add_dims(const dnnl::memory::dims& dims, ContentHash& hash) {
+  hash.add({reinterpret_cast<const char*>(dims.data()), dims.size() * sizeof(dims[0])});
+}
+
+/// False for layouts that only the library knows.
+bool add_layout(const dnnl::memory::desc& desc, ContentHash& hash) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return false;
+  add_dims({static_cast<int64_t>(desc.get_data_type()), desc.get_submemory_offset()}, hash);
+  for (const auto& dims : {desc.get_dims(), desc.get_padded_dims(), desc.get_padded_offsets(), desc.get_strides(),
+                           desc.get_inner_blks(), desc.get_inner_idxs()}) {
+    add_dims(dims, hash);
+  }
+  return true;
+}
+#else
+bool add_layout(const dnnl::memory::desc& desc, ContentHash& hash) {
+  hash.add(&desc.data, sizeof(desc.data));  // plain data in this version
+  return true;
+}
+#endif
+
+/// Layouts and content; empty when they cannot be told apart from others.
 std::string weights_key(const dnnl::memory::desc& given, const dnnl::memory::desc& packed, const float* data) {
   ContentHash hash;
-#if DNNL_VERSION_MAJOR >= 3
-  const std::vector<uint8_t> from = given.get_blob(), to = packed.get_blob();
-  hash.add(from.data(), from.size());
-  hash.add(to.data(), to.size());
-#else
-  hash.add(&given.data, sizeof(given.data));
-  hash.add(&packed.data, sizeof(packed.data));
-#endif
+  if (!add_layout(given, hash) || !add_layout(packed, hash)) return "";
   hash.add(data, given.get_size());
   return hash.text();
+}
+
+std::shared_ptr<const dnnl::memory> packed_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
+                                                   const float* data) {
+  dnnl::memory source(given, engine(), const_cast<float*>(data));
+  auto made = std::make_shared<dnnl::memory>(packed, engine());
+  dnnl::reorder(source, *made).execute(stream(), source, *made);
+  stream().wait();
+  return made;
 }
 
 }  // namespace
@@ -43,13 +67,11 @@ std::shared_ptr<const dnnl::memory> shared_weights(const dnnl::memory::desc& giv
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<const dnnl::memory>> all;
   const std::string key = weights_key(given, packed, data);
+  if (key.empty()) return packed_weights(given, packed, data);
   const std::lock_guard lock(mutex);
   if (std::shared_ptr<const dnnl::memory> known = all[key].lock()) return known;
-  dnnl::memory source(given, engine(), const_cast<float*>(data));
-  auto made = std::make_shared<dnnl::memory>(packed, engine());
-  dnnl::reorder(source, *made).execute(stream(), source, *made);
-  stream().wait();
   std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
+  std::shared_ptr<const dnnl::memory> made = packed_weights(given, packed, data);
   all[key] = made;
   return made;
 }
