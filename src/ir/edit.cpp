@@ -186,6 +186,12 @@ void GraphEdit::mark_captured(ValueId id) {
   graph_.captured_.push_back(id);
 }
 
+void GraphEdit::unmark_captured(ValueId id) {
+  QQ_CHECK(graph_.use_count(id) == 0);
+  mutable_value(id).is_captured = false;
+  std::erase(graph_.captured_, id);
+}
+
 void GraphEdit::set_order(std::vector<NodeId> order) {
   QQ_CHECK(order.size() == graph_.order_.size());
   graph_.order_ = std::move(order);

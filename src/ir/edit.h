@@ -52,6 +52,8 @@ class GraphEdit {
   void remove_graph_input(ValueId value);
   void add_graph_output(ValueId value);
   void mark_captured(ValueId value);
+  /// REQUIRES: no uses, not a graph output.
+  void unmark_captured(ValueId value);
 
   /// The node, for changes that touch no links: attributes, name, origins, extra.
   Node& node(NodeId id) { return graph_.nodes_[static_cast<size_t>(id.index)]; }
