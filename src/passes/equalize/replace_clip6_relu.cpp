@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Clip(0, 6) becomes Relu of the same name, input and output (spec 04 B.9): equalization steps through Relu only, and
+// the range of the scaled values makes the limit 6 meaningless.
+#include <cmath>
+
+#include "ir/edit.h"
+#include "ir/topo.h"
+#include "passes/arguments.h"
+#include "passes/equalize/equalize.h"
+
+namespace quarkq::passes {
+namespace {
+
+bool is_near(std::optional<double> value, double wanted) {
+  return value && std::abs(*value - wanted) <= 1e-8 + 1e-5 * std::abs(wanted);
+}
+
+bool is_clip6(const ir::Graph& graph, const ir::Node& node) {
+  return node.is("Clip") && is_near(number_of(graph, node, 1, "min", NAN), 0) &&
+         is_near(number_of(graph, node, 2, "max", NAN), 6);
+}
+
+}  // namespace
+
+Result<Changed> replace_clip6_relu(PassContext& context) {
+  ir::Graph& graph = context.graph();
+  ir::GraphEdit edit(graph);
+  bool changed = false;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    if (!is_clip6(graph, graph.node(id))) continue;
+    const ir::Node clip = graph.node(id);
+    edit.remove_node(id);
+    edit.add_node({"Relu", "", clip.name, {clip.input(0)}, {clip.output(0)}, {}, clip.origins});
+    changed = true;
+  }
+  if (!changed) return Changed::kNo;
+  edit.remove_dead();  // the limits, where nobody else reads them
+  QQ_RETURN_IF_ERROR(ir::sort_topologically(graph).status());
+  return Changed::kYes;
+}
+
+}  // namespace quarkq::passes

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "passes/finish/convert_clip_to_relu.h"
+
+#include <limits>
+
+#include "ir/edit.h"
+#include "passes/arguments.h"
+
+namespace quarkq::passes {
+namespace {
+
+/// The lower limit: an attribute, a constant, or a constant behind Identity.
+std::optional<double> lower_limit(const ir::Graph& graph, const ir::Node& clip) {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  const ir::Node* source = clip.input(1).valid() ? graph.producer(clip.input(1)) : nullptr;
+  if (source != nullptr && source->is("Identity")) return number_of(graph, *source, 0, "", kNone);
+  return number_of(graph, clip, 1, "min", kNone);
+}
+
+}  // namespace
+
+Result<Changed> convert_clip_to_relu(PassContext& context) {
+  ir::Graph& graph = context.graph();
+  ir::GraphEdit edit(graph);
+  Changed changed = Changed::kNo;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    const ir::Node clip = graph.node(id);
+    if (!clip.is("Clip") || !context.selection.selects(clip) || lower_limit(graph, clip) != 0.0) continue;
+    const ir::NodeId relu = edit.add_node({"Relu", "", clip.name, {clip.input(0)}, {}, {}, clip.origins}, id);
+    edit.remove_node(id);
+    edit.set_output(relu, 0, clip.output(0));
+    changed = Changed::kYes;
+  }
+  if (changed == Changed::kYes) edit.remove_dead();  // limits that nobody else reads
+  return changed;
+}
+
+}  // namespace quarkq::passes
