@@ -125,7 +125,7 @@ std::string category_name(Category category) {
 }
 
 std::string support_name(Support support) {
-  static const char* const kNames[] = {"built", "partly built", "no effect", "not supported yet"};
+  static const char* const kNames[] = {"built", "no effect", "not supported yet"};
   return kNames[static_cast<size_t>(support)];
 }
 

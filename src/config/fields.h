@@ -30,7 +30,7 @@ enum class Category {
 };
 std::string category_name(Category category);
 
-enum class Support { kBuilt, kPartly, kInert, kNotYet };
+enum class Support { kBuilt, kInert, kNotYet };
 std::string support_name(Support support);
 
 /// Sets of quantizers as bits: under which of them an option has an effect.

@@ -20,7 +20,7 @@ struct ModelFacts {
 
 /// What holds. Errors: kInvalidArgument for a contradiction (both settings are named), kUnsupported for what quarkq
 /// knows but cannot do yet. Notices: "option-left-out" for each effect that a preset or default implies and that is not
-/// built, "option-partly-built", "option-no-effect"; warnings: "setting-forced".
+/// built, "option-no-effect"; warnings: "setting-forced".
 Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Diagnostics& diagnostics);
 
 /// The row of spec 01 A.4 that fits.

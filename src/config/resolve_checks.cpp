@@ -53,14 +53,6 @@ constexpr struct {
      }},
 };
 
-/// What is built of each kPartly row.
-constexpr struct {
-  const char* setting;
-  const char* built;
-} kPartlyBuilt[] = {
-    {"optimize_model", "constant folding and BatchNormalization folding run, the other rewrites do not"},
-};
-
 /// Settings that a preset or default sets, but that would do nothing in this run: nothing is left out.
 constexpr struct {
   const char* setting;
@@ -74,30 +66,13 @@ constexpr struct {
                 s.convert_instance_norm_to_dpu_version || s.convert_clip_to_dpu_version);
      }},
     {"FoldRelu", [](const Settings& s) { return s.activation_symmetric; }},
-    {"ReplaceClip6Relu", [](const Settings& s) { return !s.include_cle; }},
     {"AdjustBiasScale", [](const Settings& s) { return !s.int32_bias; }},
-    {"CopyBiasInit",
-     [](const Settings& s) {
-       return family(s.calibrate_method) != Family::kFloat || is_half(s.weight_type) || is_block(s.weight_type);
-     }},
-    {"FuseGelu", [](const Settings& s) { return s.skip_preprocess; }},
-    {"FuseInstanceNorm", [](const Settings& s) { return s.skip_preprocess; }},
-    {"FuseL2Norm", [](const Settings& s) { return s.skip_preprocess; }},
-    {"FuseLayerNorm", [](const Settings& s) { return s.skip_preprocess; }},
-    {"SimplifyModel", [](const Settings& s) { return s.skip_preprocess; }},
-    {"optimize_model", [](const Settings& s) { return s.skip_preprocess; }},
 };
 
 bool has_no_effect(const Settings& settings, const std::string& name) {
   for (const auto& row : kWithoutEffect)
     if (row.setting == name) return row.has_no_effect(settings);
   return false;
-}
-
-std::string built_part(const std::string& name) {
-  for (const auto& row : kPartlyBuilt)
-    if (row.setting == name) return row.built;
-  return "built in part";
 }
 
 Status not_supported(const std::string& subject) { return unsupported(subject, ": known, not supported yet"); }
@@ -110,10 +85,6 @@ Status check_field(Resolving& r, const Field& field) {
   if (field.support == Support::kBuilt || is_off_value(field, value)) return {};
   if (field.support == Support::kInert) {
     if (is_users(origin)) r.diagnostics.notice("option-no-effect", field.name, field.doc);
-    return {};
-  }
-  if (field.support == Support::kPartly) {
-    if (!has_no_effect(s, field.name)) r.diagnostics.notice("option-partly-built", field.name, built_part(field.name));
     return {};
   }
   if (is_users(origin))

@@ -171,8 +171,8 @@ def settings_that_change_the_graph_are_named():
     with temp_folder() as folder:
         stats = os.path.join(folder, "s")
         quarkq("calibrate", model, "--config", "A8W8", "--calib", data, "-o", stats)
-        refused(folder, ["quantize", model, "--config", "A8W8", "-o", os.path.join(folder, "out"), "--stats", stats, "--set", "FoldBatchNorm=false"],
-                "FoldBatchNorm: not set there, false here")
+        refused(folder, ["quantize", model, "--config", "A8W8", "-o", os.path.join(folder, "out"), "--stats", stats, "--set", "SimplifyModel=false"],
+                "SimplifyModel: not set there, false here")
 
 
 @test()

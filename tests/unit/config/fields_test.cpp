@@ -22,7 +22,7 @@ TEST(FieldsTest, EveryDefaultHasItsType) {
 
 TEST(FieldsTest, EveryOffValueHasItsType) {
   for (const Field& field : all_fields()) {
-    const bool needs_off = field.support == Support::kNotYet || field.support == Support::kPartly;
+    const bool needs_off = field.support == Support::kNotYet;
     EXPECT_EQ(needs_off, std::string(field.off) != "-") << field.name;
     if (!needs_off || std::string(field.off).find('|') != std::string::npos || std::string(field.off) == "absent")
       continue;

@@ -80,12 +80,10 @@ TEST(PresetTest, Xint8NamesEachEffectLeftOut) {
   const Result<Settings> settings = resolve_text("preset: XINT8", diagnostics);
   ASSERT_TRUE(settings.ok());
   const std::vector<std::string> left_out = subjects(diagnostics, "option-left-out");
-  for (const char* name : {"include_cle", "SimplifyModel", "SimulateDPU", "AlignConcat", "ConvertBNToConv",
-                           "ConvertReduceMeanToGlobalAvgPool", "SplitLargeKernelPool", "ConvertSplitToSlice"}) {
+  for (const char* name : {"SimulateDPU", "AlignConcat", "NPULimitationCheck", "AdjustShiftCut"}) {
     EXPECT_EQ(std::count(left_out.begin(), left_out.end(), name), 1) << name;
   }
   EXPECT_FALSE(has(left_out, "CalibOptimizeMem") || has(left_out, "NumBins") || has(left_out, "AdjustBiasScale"));
-  EXPECT_TRUE(has(subjects(diagnostics, "option-partly-built"), "optimize_model"));
 }
 
 TEST(PresetTest, A8w8LeavesOutAlignConcatButNoDpu) {

@@ -66,7 +66,7 @@ TEST(ResolveTest, UsersCannotAskForWhatIsNotBuilt) {
   EXPECT_EQ(refusal_of("preset: XINT8\nextra_options: {AlignConcat: true}", Code::kUnsupported),
             "option AlignConcat true (file): known, not supported yet");
   EXPECT_TRUE(
-      contains(refusal_of("preset: XINT8\nquant_config: {include_cle: true}", Code::kUnsupported), "include_cle true"));
+      contains(refusal_of("preset: XINT8\nquant_config: {include_sq: true}", Code::kUnsupported), "include_sq true"));
   EXPECT_TRUE(contains(refusal_of("preset: XINT8\nexclude: [[[a], [b]]]", Code::kUnsupported), "subgraph"));
   EXPECT_TRUE(contains(refusal_of("quant_config: {quant_format: QOperator}", Code::kUnsupported), "QOperator (file)"));
 }
@@ -170,7 +170,7 @@ TEST(ResolveTest, GlobalConfigMapsMethodsFormatAndGranularity) {
 TEST(ResolveTest, AlgorithmsSwitchTheirFlagOn) {
   const std::string base = "global_config: {input_tensors: XInt8Spec, weight: XInt8Spec}\nalgo_config: ";
   EXPECT_TRUE(contains(refusal_of(base + "[{name: adaround}]", Code::kUnsupported), "FastFinetune"));
-  EXPECT_TRUE(contains(refusal_of(base + "[{name: cle}]", Code::kUnsupported), "include_cle"));
+  EXPECT_TRUE(settings_of(base + "[{name: cle}]").include_cle);
   EXPECT_TRUE(contains(refusal_of(base + "[{name: gptq}]", Code::kUnsupported), "UseGPTQ"));
 }
 
