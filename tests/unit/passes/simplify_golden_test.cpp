@@ -32,7 +32,8 @@ std::vector<ir::Tensor> sample_for(const ir::Model& model) {
     for (const ir::Dim& dim : value.type.dims) dims.push_back(dim.known() ? dim.size : 1);
     ir::Tensor tensor = ir::Tensor::zeros(value.type.element, dims);
     if (value.type.element == ElementType::kFloat) {
-      for (float& number : tensor.mutable_data<float>()) number = value.name == "input_mask" ? 0 : distribution(generator);
+      for (float& number : tensor.mutable_data<float>())
+        number = value.name == "input_mask" ? 0 : distribution(generator);
     } else if (value.type.element == ElementType::kInt64) {
       for (int64_t& number : tensor.mutable_data<int64_t>()) number = value.name == "sr" ? 16000 : 3;
     }

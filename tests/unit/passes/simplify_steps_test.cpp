@@ -165,6 +165,25 @@ TEST(SimplifyStepsTest, OptionsSwitchStepsAndPatterns) {
   EXPECT_EQ(with("{skip_optimizations: [graph_fusion, dead_node_elimination]}"), "MatMul Add Mul Neg");
 }
 
+TEST(SimplifyStepsTest, FixesInputShapes) {
+  const std::string body = "g (float[N, 3] x) => (float[A] y) { s = Shape (x) f = Cast <to = 1> (s) y = Neg (f) }";
+  auto run = [&](const std::string& entry, Diagnostics& found) {
+    PassBench bench(test::model_of(body),
+                    test::settings_for("A8W8", {"SimplifyModelOptions={input_shapes: ['" + entry + "']}"}));
+    bench.run(simplify_model);
+    found = bench.diagnostics;
+    return bench.ops();
+  };
+  Diagnostics found;
+  EXPECT_EQ(run("x:5,3", found), "Neg");
+  EXPECT_TRUE(found.all().empty());
+  for (const char* wrong : {"x:5", "q:5,3", "x:a,3", "x"}) {
+    EXPECT_EQ(run(wrong, found), "Shape Cast Neg") << wrong;
+    ASSERT_EQ(found.all().size(), 1u) << wrong;
+    EXPECT_EQ(found.all()[0].id, "simplify-failed");
+  }
+}
+
 TEST(SimplifyStepsTest, FreezesInputsWithAnInitializer) {
   PassBench bench(
       test::model_of("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }", 9, 3));

@@ -19,6 +19,11 @@ Options read_options(const config::Node& node) {
   Options options;
   options.skipped_steps = texts_of(node.find("skip_optimizations"));
   options.skipped_patterns = texts_of(node.find("skip_fusion_patterns"));
+  if (const config::Node* shapes = node.find("input_shapes")) {
+    for (const config::Node& item : shapes->items()) {
+      if (item.is_text()) options.input_shapes.push_back(item.as_text());
+    }
+  }
   const config::Node* threshold = node.find("size_threshold");
   if (threshold != nullptr && threshold->kind() == config::Node::Kind::kInt)
     options.size_threshold = threshold->as_int();

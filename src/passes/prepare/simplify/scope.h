@@ -17,6 +17,7 @@ namespace quarkq::passes::simplify {
 /// SimplifyModelOptions as far as they are known here.
 struct Options {
   std::set<std::string, std::less<>> skipped_steps, skipped_patterns;
+  std::vector<std::string> input_shapes;
   std::optional<int64_t> size_threshold;  ///< bytes that a folded result may have at most
   bool runs(std::string_view step) const { return !skipped_steps.contains(step); }
 };

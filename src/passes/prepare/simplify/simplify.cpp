@@ -58,41 +58,45 @@ void freeze_initializers(ir::Model& model) {
 
 /// Values that came out of a branch have no type yet. The others keep theirs until the end of the round: what a round
 /// finds depends on the shapes known before it.
-Status type_new_values(PassContext& context) {
-  const ir::Graph& graph = context.graph();
-  auto is_untyped = [&](ir::ValueId id) { return id.valid() && graph.value(id).type == ir::ValueType(); };
-  auto has_untyped_output = [&](ir::NodeId id) {
-    return std::any_of(graph.node(id).outputs.begin(), graph.node(id).outputs.end(), is_untyped);
-  };
-  if (std::none_of(graph.order().begin(), graph.order().end(), has_untyped_output)) return Status();
-  ir::Model typed = context.model;
-  QQ_RETURN_IF_ERROR(onnx_io::infer_types(typed, context.diagnostics));
-  ir::GraphEdit edit(context.graph());
-  for (const ir::NodeId id : graph.order()) {
-    for (const ir::ValueId output : graph.node(id).outputs) {
-      if (is_untyped(output)) edit.set_type(output, typed.graph.value(output).type);
+Status type_new_values(ir::Model& model, Diagnostics& ignored) {
+  ir::Model typed = model;
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(typed, ignored));
+  ir::GraphEdit edit(model.graph);
+  for (const ir::NodeId id : model.graph.order()) {
+    for (const ir::ValueId output : model.graph.node(id).outputs) {
+      if (output.valid() && model.graph.value(output).type == ir::ValueType())
+        edit.set_type(output, typed.graph.value(output).type);
     }
   }
   return Status();
 }
 
-Status run_rounds(PassContext& context, const Options& options) {
+Status run_round(ir::Model& model, Scope& scope, Diagnostics& ignored) {
+  for (const Step& step : kSteps) {
+    if (!scope.options.runs(step.option)) continue;
+    const size_t nodes = model.graph.node_count();
+    QQ_RETURN_IF_ERROR(simplify::for_each_nested(scope, step.run));
+    QQ_RETURN_IF_ERROR(step.run(scope));
+    QQ_RETURN_IF_ERROR(simplify::clean_up(scope));
+    const bool flattened = step.run == simplify::fold_constants && model.graph.node_count() > nodes;
+    if (flattened) QQ_RETURN_IF_ERROR(type_new_values(model, ignored));
+  }
+  return simplify::infer_values(model, scope, ignored);
+}
+
+Status run_rounds(ir::Model& model, const Options& options) {
   constexpr int kMaxRounds = 10;
-  ir::Model& model = context.model;
+  Diagnostics ignored;  // the pipeline infers types again behind this pass, and reports then
+  freeze_initializers(model);
+  QQ_RETURN_IF_ERROR(simplify::set_input_shapes(model, options));
+  if (!options.input_shapes.empty()) QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
   Scope scope{model.graph, model.opsets, options};
   QQ_RETURN_IF_ERROR(simplify::clean_up(scope));
   std::string last;  // two rounds at least: the second one sees more shapes
   for (int round = 0; round < kMaxRounds; ++round) {
-    for (const Step& step : kSteps) {
-      if (!options.runs(step.option)) continue;
-      QQ_RETURN_IF_ERROR(simplify::for_each_nested(scope, step.run));
-      QQ_RETURN_IF_ERROR(step.run(scope));
-      QQ_RETURN_IF_ERROR(simplify::clean_up(scope));
-      QQ_RETURN_IF_ERROR(type_new_values(context));
-    }
-    QQ_RETURN_IF_ERROR(simplify::infer_values(model, scope, context.diagnostics));
+    QQ_RETURN_IF_ERROR(run_round(model, scope, ignored));
     std::string found = fingerprint(model.graph);
-    if (found == last) return Status();
+    if (found == last) break;
     last = std::move(found);
   }
   return Status();
@@ -104,8 +108,7 @@ Result<Changed> simplify_model(PassContext& context) {
   const Options options = simplify::read_options(context.settings.simplify_model_options.node);
   const ir::Model before = context.model;
   const std::string first = fingerprint(before.graph);
-  freeze_initializers(context.model);
-  const Status status = run_rounds(context, options);
+  const Status status = run_rounds(context.model, options);
   if (!status.ok()) {
     context.model = before;
     context.diagnostics.notice("simplify-failed", before.path, cat("the model stays as it is: ", status.message()));
@@ -113,7 +116,7 @@ Result<Changed> simplify_model(PassContext& context) {
   }
   const bool same = fingerprint(context.graph()) == first &&
                     before.graph.initializers().size() == context.graph().initializers().size() &&
-                    before.graph.inputs().size() == context.graph().inputs().size();
+                    before.graph.inputs().size() == context.graph().inputs().size() && options.input_shapes.empty();
   if (same) context.model = before;  // types that were found on the way change nothing either
   return same ? Changed::kNo : Changed::kYes;
 }

@@ -14,6 +14,9 @@ Result<Changed> simplify_model(PassContext& context);
 
 namespace simplify {
 
+/// Fixes dimensions of graph inputs as the options ask.
+Status set_input_shapes(ir::Model& model, const Options& options);
+
 /// Nodes without a read output go, then initializers without readers; then the level order.
 Status clean_up(Scope& scope);
 /// Stable by level: 0 reads nothing made in this graph, else one more than the highest producer.
