@@ -66,6 +66,7 @@ suite unit "$python" scripts/run_unit.py build/release/tests/quarkq_tests
 if [ -f tests/run_golden.py ]; then suite golden "$python" tests/run_golden.py; fi
 if [ -f tests/conformance/run.py ]; then suite conformance "$python" tests/conformance/run.py; fi
 suite e2e "$python" tests/e2e/harness.py
+suite reference env PYTHON="$python" bash tests/reference/run_all.sh --check
 suite install bash tests/install/run.sh build/release
 
 if [ -n "$long" ]; then

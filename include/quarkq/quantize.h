@@ -22,14 +22,17 @@ struct Progress {
 
 struct QuantizeRequest {
   std::string model_path;
-  std::string output_path;            ///< empty: "<stem>_quantized.onnx" beside the model
-  std::string config;                 ///< a file if it exists, else a preset name with or without ".yaml"
-  std::vector<std::string> settings;  ///< "key=value", stronger than `config`
-  std::string calib_folder;           ///< samples; empty: what the config says
-  std::string statistics_path;        ///< of calibrate() or merge_statistics(), instead of samples
-  int threads = 0;                    ///< 0: the cores that are free
-  bool verify = true;                 ///< check the written model and compare it with the float one on a sample
+  std::string output_path;                ///< empty: "<stem>_quantized.onnx" beside the model
+  std::string config;                     ///< a file if it exists, else a preset name with or without ".yaml"
+  std::vector<std::string> settings;      ///< "key=value", stronger than `config`
+  std::string calib_folder;               ///< samples; empty: what the config says
+  std::string statistics_path;            ///< of calibrate() or merge_statistics(), instead of samples
+  int threads = 0;                        ///< 0: the cores that are free
+  std::vector<std::string> requirements;  ///< "cos>=0.99": else the run fails with kQualityGate and writes nothing
+  bool verify = true;                     ///< check the written model and compare it with the float one on a sample
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
+  bool resume =
+      true;  ///< finetuned layers are kept in "<output>.finetune/" until the output is written, and used again
 };
 
 struct Finding {
@@ -42,6 +45,25 @@ struct OutputAgreement {
   std::string name;
   double cosine = 0;
   double sqnr_db = 0;  ///< signal to quantization noise ratio
+};
+
+/// Agreement of one tensor inside the model, over a few calibration samples. In decibels; infinity is no noise at all.
+struct TensorAgreement {
+  std::string name;       ///< as in the float model
+  std::string node;       ///< its producer: "node conv5 (Conv)"
+  double sqnr_db = 0;     ///< as its readers get it
+  double written_db = 0;  ///< as its producer writes it, before its own Q/DQ pair
+  double inputs_db = 0;   ///< the noisiest input of its producer
+};
+
+/// A layer that AdaRound or AdaQuant trained.
+struct TunedLayer {
+  std::string node;                          ///< "node conv5 (Conv)"
+  std::string algorithm;                     ///< "adaround", "adaquant"
+  double error_before = 0, error_after = 0;  ///< mean squared error of the layer on samples not trained with
+  bool kept = false;                         ///< the new weights are in the result
+  bool resumed = false;                      ///< trained in a run before that was interrupted
+  double seconds = 0;
 };
 
 struct PhaseTime {
@@ -63,6 +85,9 @@ struct QuantizeReport {
   bool external_data = false;
   bool nothing_to_quantize = false;  ///< the float model was copied
   std::vector<OutputAgreement> outputs;
+  std::vector<TensorAgreement> worst_tensors;  ///< the noisiest ones, the noisiest first
+  std::vector<TensorAgreement> causes;         ///< where the signal drops, in node order
+  std::vector<TunedLayer> tuned_layers;
   std::vector<PhaseTime> phases;
   std::vector<Finding> findings;
   double seconds = 0;

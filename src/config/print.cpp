@@ -66,6 +66,8 @@ Node tool_node(const ToolBlock& block) {
   add(node, "info_csv", block.info_csv);
   add(node, "allow_unknown_options", block.allow_unknown_options);
   add(node, "compat", block.compat);
+  add(node, "guards", block.guards);
+  add(node, "min_cosine", block.min_cosine);
   return node;
 }
 

@@ -34,6 +34,8 @@ struct ToolBlock {
   std::optional<std::string> info_csv;
   std::optional<bool> allow_unknown_options;
   std::optional<std::string> compat;  ///< quark-0.13
+  std::optional<bool> guards;         ///< on or off; absent: on, except in compat mode (docs/guards.md)
+  std::optional<double> min_cosine;   ///< an output whose cosine with the float one is below has collapsed
 };
 
 struct QuantConfig {

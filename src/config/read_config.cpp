@@ -12,6 +12,7 @@
 #include "config/preprocess.h"
 #include "config/preset.h"
 #include "config/raw_format.h"
+#include "config/read_block.h"
 
 namespace quarkq::config {
 namespace {
@@ -80,22 +81,6 @@ Status read_options(const Node& node, QuantConfig& config) {
   return {};
 }
 
-/// Reads `key` of the block `node` into `member` when it is there and not null.
-template <typename T>
-Status read_key(const Node& node, const std::string& block, const std::string& key, std::optional<T>& member) {
-  const Node* value = node.find(key);
-  if (value == nullptr || value->is_null()) return {};
-  QQ_TRY(member, read<T>(*value, block + "." + key));
-  return {};
-}
-
-/// An error unless `value` is absent or in `allowed`.
-Status check_one_of(const std::optional<std::string>& value, const std::string& path,
-                    const std::vector<std::string>& allowed) {
-  if (!value || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return {};
-  return invalid_argument(path, ": found ", *value, ", allowed is ", join(allowed, " or "));
-}
-
 Status read_calibration(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(check_keys(
       node, "calibration",
@@ -119,23 +104,6 @@ Status read_calibration(const Node& node, QuantConfig& config) {
 Status read_evaluation(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(check_keys(node, "evaluation", {"dir"}));
   return read_key(node, "evaluation", "dir", config.evaluation_dir);
-}
-
-Status read_tool(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(check_keys(
-      node, "quarkq", {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat"}));
-  ToolBlock& block = config.tool;
-  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
-  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
-  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "exclude_tracking", block.exclude_tracking));
-  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "info_csv", block.info_csv));
-  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "allow_unknown_options", block.allow_unknown_options));
-  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "compat", block.compat));
-  if (block.threads && (*block.threads < 0 || *block.threads > 1024)) {
-    return invalid_argument("quarkq.threads: found ", *block.threads, ", allowed is 0 (all) to 1024");
-  }
-  QQ_RETURN_IF_ERROR(check_one_of(block.exclude_tracking, "quarkq.exclude_tracking", {"strict", "quark"}));
-  return check_one_of(block.compat, "quarkq.compat", {"quark-0.13"});
 }
 
 Status read_images(const Node& node, QuantConfig& config) {
@@ -197,6 +165,7 @@ constexpr struct {
   Status (*read)(const Node&, QuantConfig&);
 } kReaders[] = {
     {"quarkq", read_tool},
+    {"guards", read_guards},
     {"preset", read_preset_name},
     {"input_model_path", read_input_path},
     {"output_model_path", read_output_path},

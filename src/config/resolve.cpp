@@ -85,6 +85,7 @@ Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Dia
   QQ_RETURN_IF_ERROR(take_fields_and_options(r));
   QQ_RETURN_IF_ERROR(merge_algorithms(r));
   QQ_RETURN_IF_ERROR(take_layers(r));
+  QQ_RETURN_IF_ERROR(apply_preference(r));
   QQ_RETURN_IF_ERROR(force_before_quantizer(r));
   r.settings.quantizer = choose_quantizer(r.settings);
   fill_dependent_defaults(r);

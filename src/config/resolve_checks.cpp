@@ -14,43 +14,9 @@ constexpr struct {
   const char* value;
   const char* named;
 } kNotBuilt[] = {
-    {"use_dynamic_quant", "true", nullptr},
-    {"UseMatMulNBits", "true", nullptr},
-    {"quant_format", "QuantFormat.QOperator", nullptr},
-    {"include_fast_ft", "true", "FastFinetune"},
-    {"include_auto_mp", "true", "AutoMixprecision"},
-    {"include_sq", "true", nullptr},
-    {"include_rotation", "true", nullptr},
-    {"crypto_mode", "true", nullptr},
-    {"activation_type", "ExtendedQuantType.QFloat16", nullptr},
-    {"activation_type", "ExtendedQuantType.QBFloat16", nullptr},
-    {"activation_type", "ExtendedQuantType.QBFP", nullptr},
-    {"activation_type", "ExtendedQuantType.QMX", nullptr},
-    {"activation_type", "QuantType.QFLOAT8E4M3FN", nullptr},
-    {"activation_type", "QuantType.QInt4", nullptr},
-    {"activation_type", "QuantType.QUInt4", nullptr},
-    {"weight_type", "ExtendedQuantType.QFloat16", nullptr},
-    {"weight_type", "ExtendedQuantType.QBFloat16", nullptr},
-    {"weight_type", "ExtendedQuantType.QBFP", nullptr},
-    {"weight_type", "ExtendedQuantType.QMX", nullptr},
-    {"weight_type", "QuantType.QFLOAT8E4M3FN", nullptr},
-    {"weight_type", "QuantType.QInt4", nullptr},
-    {"weight_type", "QuantType.QUInt4", nullptr},
-};
-
-/// The same for blocks of the file that are no row of fields.def.
-constexpr struct {
-  const char* block;
-  bool (*is_used)(const Settings&);
-} kBlocksNotBuilt[] = {
-    {"specific_layer_config", [](const Settings& s) { return !s.specific_layers.empty(); }},
-    {"layer_type_config", [](const Settings& s) { return !s.layer_types.empty(); }},
-    {"layer_type_config without config", [](const Settings& s) { return !s.exclude_op_types.empty(); }},
-    {"exclude of a subgraph",
-     [](const Settings& s) {
-       return std::any_of(s.exclude_selectors.begin(), s.exclude_selectors.end(),
-                          [](const Selector& one) { return one.kind == Selector::Kind::kSubgraph; });
-     }},
+    {"quant_format", "QuantFormat.QOperator", nullptr}, {"crypto_mode", "true", nullptr},
+    {"activation_type", "QuantType.QInt4", nullptr},    {"activation_type", "QuantType.QUInt4", nullptr},
+    {"weight_type", "QuantType.QInt4", nullptr},        {"weight_type", "QuantType.QUInt4", nullptr},
 };
 
 /// Settings that a preset or default sets, but that would do nothing in this run: nothing is left out.
@@ -219,8 +185,6 @@ Status check_not_built(const Resolving& r) {
     const std::string subject = row.named != nullptr ? cat("option ", row.named) : cat(row.setting, " ", text);
     return not_supported(subject + origin_note(s, row.setting));
   }
-  for (const auto& row : kBlocksNotBuilt)
-    if (row.is_used(s)) return not_supported(row.block);
   return {};
 }
 

@@ -151,6 +151,14 @@ void force_fp16(Resolving& r) {
   }
 }
 
+/// Dynamic quantization takes the model as it is (spec 01 E.2).
+void leave_model_alone(Resolving& r) {
+  force(r, "SkipPreprocess", Node(true));
+  for (const char* name : {"include_cle", "include_sq", "include_rotation"}) {
+    if (value_of(r.settings, name).as_bool()) force(r, name, Node(false));
+  }
+}
+
 }  // namespace
 
 Quantizer choose_quantizer(const Settings& s) {
@@ -206,6 +214,7 @@ Status force_after_defaults(Resolving& r) {
   if (s.int16_scale && s.enable_npu_cnn) {
     force_with_warning(r, "Int16Scale", Node(false), "enable_npu_cnn is true");
   }
+  if (s.quantizer == Quantizer::kDynamic) leave_model_alone(r);
   if (!is_npu_cnn(s)) return {};
   for (const char* name : {"ActivationSymmetric", "WeightSymmetric"}) {
     if (!value_of(s, name).as_bool()) force(r, name, Node(true));

@@ -24,6 +24,9 @@ Status map_global_config(Resolving& r);
 Status merge_algorithms(Resolving& r);
 Status take_layers(Resolving& r);
 
+// resolve_preference.cpp: what QuantizationPreference changes (C.12; E.1 step 11).
+Status apply_preference(Resolving& r);
+
 // resolve_defaults.cpp: quantizer, forced changes (E.1 steps 11 to 14, 25b, 26) and defaults that depend on others.
 Status force_before_quantizer(Resolving& r);
 void fill_dependent_defaults(Resolving& r);

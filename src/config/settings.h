@@ -39,6 +39,13 @@ struct Settings {
   Quirks quirks;
   std::map<std::string, Origin> origins;  ///< by key or field; absent: default
 
+  /// The result is a graph with Q and DQ (or block format) nodes.
+  bool inserts_qdq() const {
+    return quantizer != Quantizer::kDynamic && quantizer != Quantizer::kMatMulNBits &&
+           quantizer != Quantizer::kQOperator;
+  }
+  /// Guards repair what calibration alone would ruin (docs/guards.md); what the reference does, it does.
+  bool guards() const { return !compat && tool.guards.value_or(true); }
   bool quirk(Quirk id) const { return quirks[id]; }
   Origin origin_of(const std::string& name) const {
     const auto found = origins.find(name);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace quarkq::numeric {
 namespace {
@@ -37,11 +38,12 @@ QuantParams search_power_of_two(std::span<const float> values, const ChannelSpli
                                 QuantParams start, IntegerRange limits) {
   const int position = power_of_two_position(start.scale);
   QuantParams best = start;
-  double best_error = -1;
+  double best_error =
+      std::numeric_limits<double>::infinity();    // values near the largest float leave the start as it is
   for (int offset = -1; offset <= 3; ++offset) {  // coarsest first; the first smallest wins
     const QuantParams candidate{scale_of_position(position + offset), start.zero_point};
     const double error = squared_error(values, split, channel, candidate, limits);
-    if (best_error >= 0 && error >= best_error) continue;
+    if (!(error < best_error)) continue;
     best_error = error;
     best = candidate;
   }

@@ -28,11 +28,18 @@ struct QuantSpec {
   bool symmetric = true;
   bool reduce_range = false;
   ScaleKind scale = ScaleKind::kFloat;
+  bool scaled = false;  ///< float16 and bfloat16: a scale from the range; otherwise it is 1 and values are only rounded
+  bool half_scale = false;  ///< the tensor is float16: range and scale are rounded to it
   bool per_channel = false;
   int64_t axis = 0;  ///< when per_channel: the dimension that has one scale per index
   bool operator==(const QuantSpec&) const = default;
 
-  /// The limits that scale and zero point are computed with.
+  /// Whether the parameters depend on the values at all.
+  bool needs_range() const {
+    return scaled ||
+           (type != ElementType::kFloat16 && type != ElementType::kBFloat16 && type != ElementType::kUndefined);
+  }
+  /// The limits that scale and zero point are computed with. REQUIRES: an integer type.
   IntegerRange range() const {
     return integer_range(type, reduce_range ? RangeKind::kReduced
                                : symmetric  ? RangeKind::kSymmetric

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "numeric/half.h"
 
 namespace quarkq::numeric {
 namespace {
@@ -27,6 +28,10 @@ constexpr Limits kLimits[] = {
     {ElementType::kUInt32, {0, k2To32 - 1}, {0, k2To32 - 1}, {0, k2To31 - 1}},
 };
 
+float as_scale(const QuantSpec& spec, float value) {
+  return spec.half_scale ? float_from_float16(float16_from_float(value)) : value;
+}
+
 /// Symmetric UINT8 has its zero at 128; half-even rounding of 127.5 may land on either side (spec 02 C.3).
 int32_t centered(const QuantSpec& spec, int32_t zero_point) {
   return spec.symmetric && spec.type == ElementType::kUInt8 && zero_point == 127 ? 128 : zero_point;
@@ -38,6 +43,31 @@ int32_t zero_point_for_scale(const IntegerRange& limits, int32_t zero_point, flo
   const float low = std::min(steps * scale, 0.0f);
   return static_cast<int32_t>(
       std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / static_cast<double>(scale)));
+}
+
+/// The number that the largest magnitude is scaled to (spec 02 C.2).
+struct FloatLimit {
+  ElementType type;
+  float limit;
+};
+constexpr FloatLimit kFloatLimits[] = {
+    {ElementType::kFloat16, 65504.0f},
+    {ElementType::kBFloat16, 2.0f},
+    {ElementType::kFloat8E4M3Fn, 448.0f},
+    {ElementType::kFloat8E5M2, 57344.0f},
+};
+
+/// C.8: floating element types are symmetric.
+QuantParams float_params(const QuantSpec& spec, Range range) {
+  if (!spec.needs_range()) return {};
+  const float magnitude = std::max(std::abs(range.min), std::abs(range.max));
+  for (const FloatLimit& row : kFloatLimits) {
+    if (row.type != spec.type) continue;
+    const auto scale = static_cast<float>(static_cast<double>(magnitude) / static_cast<double>(row.limit));
+    return {scale < std::numeric_limits<float>::min() ? 1.0f : scale, 0};
+  }
+  QQ_CHECK(false && "an element type that quantization writes");
+  return {};
 }
 
 }  // namespace
@@ -79,6 +109,7 @@ float int16_scale(float scale) {
 
 Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
   if (std::isnan(range.min) || std::isnan(range.max)) return bad_data("a range holds NaN");
+  if (!is_integer(spec.type)) return float_params(spec, range);
   constexpr float kHalfMax = std::numeric_limits<float>::max() / 2;
   float low = std::max(std::min(range.min, 0.0f), -kHalfMax);
   float high = std::min(std::max(range.max, 0.0f), kHalfMax);
@@ -87,9 +118,11 @@ Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
     low = -high;
   }
   const IntegerRange limits = spec.range();
-  const double width = static_cast<double>(high - low);  // the subtraction is rounded in float32 first
+  // The subtraction is rounded to the tensor's type first.
+  const double width = static_cast<double>(as_scale(spec, high - low));
   const double step = width / (static_cast<double>(limits.max) - static_cast<double>(limits.min));
-  if (step < static_cast<double>(std::numeric_limits<float>::min())) return QuantParams{1.0f, 0};
+  const float tiny = spec.half_scale ? 6.103515625e-05f : std::numeric_limits<float>::min();
+  if (step < static_cast<double>(tiny)) return QuantParams{1.0f, 0};
   const double zero_point = std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / step);
   if (zero_point > static_cast<double>(std::numeric_limits<int32_t>::max())) {
     return unsupported("zero point ", zero_point, ": found with ", name(spec.type), ", allowed is up to 2^31 - 1");
@@ -102,6 +135,7 @@ Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
                                                         : int16_scale(params.scale);
     params.zero_point = zero_point_for_scale(limits, params.zero_point, params.scale);
   }
+  params.scale = as_scale(spec, params.scale);
   params.zero_point = centered(spec, params.zero_point);
   return params;
 }

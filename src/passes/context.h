@@ -8,6 +8,7 @@
 #include "calib/data_reader.h"
 #include "calib/statistics_set.h"
 #include "config/settings.h"
+#include "passes/finetune/report.h"
 #include "plan/quant_plan.h"
 #include "plan/selection.h"
 
@@ -18,11 +19,15 @@ struct PassContext {
   const config::Settings& settings;
   plan::Selection selection = {};
   plan::QuantPlan plan = {};
-  std::vector<ir::ValueId> absorbed = {};            ///< values whose pair their neighbour replaces (spec 02 A.8)
-  const calib::DataReader* data = nullptr;           ///< calibration samples; null when nothing needs any
-  const calib::StatisticsSet* statistics = nullptr;  ///< instead of samples: what was seen of them before
+  std::vector<ir::ValueId> absorbed = {};              ///< values whose pair their neighbour replaces (spec 02 A.8)
+  const calib::DataReader* data = nullptr;             ///< calibration samples; null when nothing needs any
+  std::vector<std::string> channels_last_inputs = {};  ///< whose samples are transposed (0, 2, 3, 1) from then on
+  const calib::StatisticsSet* statistics = nullptr;    ///< instead of samples: what was seen of them before
+  const ir::Model* float_model = nullptr;  ///< as it was calibrated; before insert, without what restructure does
   Diagnostics& diagnostics;
   std::function<bool(size_t done, size_t total)> progress = {};  ///< of the calibration; false interrupts
+  std::string finetune_state = {};             ///< folder that keeps layers that are done; empty: none
+  std::vector<FinetunedLayer> finetuned = {};  ///< what the finetuning did
 
   ir::Graph& graph() { return model.graph; }
 };

@@ -10,8 +10,8 @@
 #include "passes/calibrate/measured_tensors.h"
 #include "passes/calibrate/method_settings.h"
 #include "pipeline/facts.h"
+#include "pipeline/float_phases.h"
 #include "pipeline/job.h"
-#include "pipeline/runner.h"
 
 namespace quarkq {
 namespace {
@@ -72,27 +72,24 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
   Diagnostics diagnostics;
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
-  const ir::Model original = job.model;  // shares the weights
-  QQ_TRY(const auto data, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
-  if (data == nullptr) return bad_data("calibration samples are needed: give --calib DIR");
-  const std::vector<size_t> numbers = shard_samples(request.shard, data->size());
+  pipeline::Samples samples;
+  QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
+  if (samples.opened == nullptr) return bad_data("calibration samples are needed: give --calib DIR");
+  const std::vector<size_t> numbers = shard_samples(request.shard, samples.opened->size());
   if (numbers.empty()) {
     return bad_data("shard ", request.shard.index, "/", request.shard.count, ": has no sample, the data have ",
-                    data->size());
+                    samples.opened->size());
   }
   passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  context.data = data.get();
   if (request.progress) {
     context.progress = [&](size_t done, size_t total) { return request.progress({kCalibrate, done, total}); };
   }
   std::vector<PhaseTime> times;
-  std::optional<pipeline::OutputGuard> guard = pipeline::make_guard(job, data.get(), diagnostics);
-  pipeline::RunnerOptions options;
-  options.guard = guard ? &*guard : nullptr;
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = nullptr, .until = kCalibrate}, times, options)
-                         .context(request.model_path));
+  Result<ir::Model> original = pipeline::run_float_phases(context, samples, nullptr, kCalibrate, times, {});
+  if (!original.ok()) return std::move(original).status().context(request.model_path);
   QQ_TRY(calib::StatisticsSet set, collect(context, numbers));
-  QQ_TRY(set.origin, pipeline::statistics_origin(request.model_path, original, job.model, job.settings, data->size()));
+  QQ_TRY(set.origin, pipeline::statistics_origin(request.model_path, original.value(), job.model, job.settings,
+                                                 samples.opened->size()));
   QQ_TRY(CalibrateReport report, write_set(set, request.output_path));
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();

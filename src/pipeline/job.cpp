@@ -67,16 +67,6 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
   return calib::make_random_reader(calib::input_specs(graph), random);
 }
 
-std::optional<OutputGuard> make_guard(const Job& job, const calib::DataReader* samples, Diagnostics& diagnostics) {
-  if (samples == nullptr || job.settings.compat) return std::nullopt;
-  Result<calib::Sample> sample = samples->read(0);
-  if (!sample.ok()) return std::nullopt;  // calibration will say why
-  Result<OutputGuard> guard = OutputGuard::make(job.model, std::move(sample).value());
-  if (guard.ok()) return std::move(guard).value();
-  diagnostics.notice("not-verified", "", "rewrites of the float model are not checked: " + guard.status().message());
-  return std::nullopt;
-}
-
 Result<calib::StatisticsOrigin> statistics_origin(const std::string& model_path, const ir::Model& original,
                                                   const ir::Model& prepared, const config::Settings& settings,
                                                   uint64_t samples) {

@@ -12,7 +12,6 @@
 #include "calib/statistics_set.h"
 #include "config/settings.h"
 #include "ir/graph.h"
-#include "pipeline/guard.h"
 
 namespace quarkq::pipeline {
 
@@ -29,10 +28,6 @@ Result<Job> open_job(const std::string& model_path, const std::string& config, c
 /// settings name none.
 Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folder, const config::Settings& settings,
                                                         const ir::Graph& graph);
-
-/// A guard on the model's float outputs, on the first sample. Nothing without samples, in compat mode (whose defects
-/// stay), and when the executor cannot run the model, which is said in `diagnostics`.
-std::optional<OutputGuard> make_guard(const Job& job, const calib::DataReader* samples, Diagnostics& diagnostics);
 
 /// Where statistics of this run come from. `graph`: the float graph that is calibrated; `samples`: of the whole data.
 Result<calib::StatisticsOrigin> statistics_origin(const std::string& model_path, const ir::Model& original,

@@ -11,8 +11,8 @@
 #include "onnx_io/infer.h"
 #include "onnx_io/save.h"
 #include "pipeline/facts.h"
+#include "pipeline/float_phases.h"
 #include "pipeline/job.h"
-#include "pipeline/runner.h"
 
 namespace quarkq {
 namespace {
@@ -34,13 +34,6 @@ Status check_names(const std::vector<std::string>& names, const std::string& opt
   return Status();
 }
 
-/// Without samples one random one will do: only the outputs before and after are compared.
-Result<std::unique_ptr<calib::DataReader>> guard_samples(const OptimizeRequest& request, const pipeline::Job& job) {
-  QQ_TRY(auto samples, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
-  if (samples != nullptr) return samples;
-  return calib::make_random_reader(calib::input_specs(job.model.graph), {});
-}
-
 }  // namespace
 
 Result<OptimizeReport> optimize(const OptimizeRequest& request) {
@@ -51,10 +44,11 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   if (!request.dump_after.empty()) QQ_RETURN_IF_ERROR(check_names({request.dump_after}, "--dump-after"));
   Diagnostics diagnostics;
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
-  Result<std::unique_ptr<calib::DataReader>> samples = guard_samples(request, job);
-  if (!samples.ok() && !request.calib_folder.empty()) return samples.status();
-  std::optional<pipeline::OutputGuard> guard =
-      pipeline::make_guard(job, samples.ok() ? samples.value().get() : nullptr, diagnostics);
+  pipeline::Samples samples;
+  QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
+  // Without samples a random one will do for the guard: only the outputs before and after are compared.
+  const auto random = calib::make_random_reader(calib::input_specs(job.model.graph), {});
+  const bool use_random = samples.opened == nullptr && random.ok();
   passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   OptimizeReport report;
   report.model_path = request.model_path;
@@ -64,11 +58,12 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   options.only = {request.only.begin(), request.only.end()};
   options.skip = {request.skip.begin(), request.skip.end()};
   if (!options.only.empty()) options.only.insert("select-nodes");  // who is selected decides what is rewritten
-  options.guard = guard ? &*guard : nullptr;
   options.after = [&](const passes::PassInfo& pass, const ir::Model& model) {
     if (request.dump_after == pass.name) report.dump = ir::dump(model);
   };
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = nullptr, .until = kFirstOther}, report.passes, options)
+  QQ_RETURN_IF_ERROR(pipeline::run_float_phases(context, samples, use_random ? random.value().get() : nullptr,
+                                                kFirstOther, report.passes, options)
+                         .status()
                          .context(request.model_path));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(job.model, diagnostics));
   QQ_RETURN_IF_ERROR(onnx_io::check_model(job.model).context("the optimized model did not pass its check"));

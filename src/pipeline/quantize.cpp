@@ -13,13 +13,16 @@
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
-#include "pipeline/compare.h"
+#include "passes/finetune/saved_layers.h"
 #include "pipeline/facts.h"
+#include "pipeline/float_phases.h"
 #include "pipeline/job.h"
-#include "pipeline/runner.h"
+#include "pipeline/verify.h"
 
 namespace quarkq {
 namespace {
+
+constexpr double kCollapsedCosine = 0.9;  // below this users call a result broken; quarkq.min_cosine is stronger
 
 Status same_file_check(const std::string& input, const std::string& output) {
   std::error_code error;
@@ -44,33 +47,16 @@ Status save_result(const ir::Model& model, const config::Settings& settings, Qua
   return Status();
 }
 
-/// A model with operators that the executor lacks is valid all the same: the comparison is left out and said so.
-Status compare_with_float(const ir::Model& original, const ir::Model& quantized, const calib::DataReader* data,
-                          Diagnostics& diagnostics, QuantizeReport& report) {
-  if (data == nullptr) {
-    diagnostics.notice("not-verified", "", "not compared with the float model: no samples were given (--calib DIR)");
-    return Status();
-  }
-  Result<std::vector<OutputAgreement>> outputs = pipeline::compare_outputs(original, quantized, *data, diagnostics);
-  if (outputs.ok()) {
-    report.outputs = std::move(outputs).value();
-    return Status();
-  }
-  if (outputs.status().code() != Code::kUnsupported) return outputs.status();
-  diagnostics.warn("not-verified", "", "not compared with the float model: " + outputs.status().message());
-  return Status();
-}
-
 /// What calibration reads: samples, or what was seen of them before.
 struct Source {
-  std::unique_ptr<calib::DataReader> samples;
+  pipeline::Samples samples;
   std::optional<calib::StatisticsSet> statistics;
 };
 
 Result<Source> open_source(const QuantizeRequest& request, const pipeline::Job& job) {
   const config::CalibrationBlock& block = job.settings.calibration;
   Source source;
-  QQ_TRY(source.samples, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
+  QQ_TRY(source.samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
   const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
   if (file.empty()) return source;
   if (job.settings.compat) return invalid_argument(file, ": --compat calibrates from samples, not from statistics");
@@ -89,18 +75,30 @@ Status check_statistics(const QuantizeRequest& request, const ir::Model& origina
   return difference.empty() ? Status() : bad_data("statistics: ", difference);
 }
 
-Status run_pipeline(const QuantizeRequest& request, const ir::Model& original, passes::PassContext& context,
-                    pipeline::OutputGuard* guard, QuantizeReport& report) {
-  constexpr const char* kCalibrate = "calibrate";
+/// Returns the float models that the result stands for.
+Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipeline::Samples& samples,
+                                           passes::PassContext& context, QuantizeReport& report) {
+  constexpr const char *kCalibrate = "calibrate", *kInsert = "insert";
   pipeline::RunnerOptions options;
-  options.guard = guard;
+  std::string phase;
   if (request.progress) {
-    options.phase = [&](const std::string& name) { return request.progress({name, 0, 0}); };
-    context.progress = [&](size_t done, size_t total) { return request.progress({kCalibrate, done, total}); };
+    options.phase = [&](const std::string& name) {
+      phase = name;
+      return request.progress({name, 0, 0});
+    };
+    context.progress = [&](size_t done, size_t total) { return request.progress({phase, done, total}); };
   }
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = nullptr, .until = kCalibrate}, report.phases, options));
+  QQ_TRY(ir::Model original, pipeline::run_float_phases(context, samples, nullptr, kCalibrate, report.phases, options));
   QQ_RETURN_IF_ERROR(check_statistics(request, original, context));
-  return pipeline::run_passes(context, {.from = kCalibrate, .until = nullptr}, report.phases, options);
+  const ir::Model exact = context.model;  // shares the weights; what finetuned layers come close to
+  context.float_model = &exact;
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kCalibrate, .until = kInsert}, report.phases, options));
+  ir::Model calibrated = context.model;  // shares the weights
+  context.float_model = &calibrated;
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kInsert, .until = nullptr}, report.phases, options));
+  context.float_model = nullptr;
+  context.progress = nullptr;
+  return pipeline::FloatModels{std::move(original), std::move(calibrated)};
 }
 
 void describe(const pipeline::Job& job, const QuantizeRequest& request, QuantizeReport& report) {
@@ -129,22 +127,25 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   report.threads = omp_get_max_threads();
   Diagnostics diagnostics;
   QQ_RETURN_IF_ERROR(same_file_check(request.model_path, report.output_path));
+  QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
+  if (required && !request.verify) return invalid_argument("--require: is measured by what --no-verify switches off");
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
   describe(job, request, report);
-  const ir::Model original = job.model;  // shares the weights
-  QQ_TRY(const Source source, open_source(request, job));
+  const ir::Model loaded = job.model;  // shares the weights
+  QQ_TRY(Source source, open_source(request, job));
   passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  context.data = source.samples.get();
   context.statistics = source.statistics ? &*source.statistics : nullptr;
-  report.samples = source.statistics ? source.statistics->samples.size() : source.samples ? source.samples->size() : 0;
-  std::optional<pipeline::OutputGuard> guard = pipeline::make_guard(job, source.samples.get(), diagnostics);
-  QQ_RETURN_IF_ERROR(
-      run_pipeline(request, original, context, guard ? &*guard : nullptr, report).context(request.model_path));
-  report.nothing_to_quantize = context.plan.slots().empty();
+  if (request.resume) context.finetune_state = report.output_path + ".finetune";
+  report.samples = source.statistics       ? source.statistics->samples.size()
+                   : source.samples.opened ? source.samples.opened->size()
+                                           : 0;
+  Result<pipeline::FloatModels> floats = run_pipeline(request, source.samples, context, report);
+  if (!floats.ok()) return std::move(floats).status().context(request.model_path);
+  report.nothing_to_quantize = !pipeline::has_changed(report.phases, "insert");
   if (report.nothing_to_quantize) {
     diagnostics.warn("nothing-to-quantize", request.model_path,
                      "no selected node has a float tensor, the float model was copied");
-    job.model = original;
+    job.model = loaded;
   }
   pipeline::count_tensors(context.plan, report);
   report.nodes_quantized = pipeline::count_selected(context);
@@ -152,10 +153,16 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
     const Stopwatch verify_watch;
     QQ_RETURN_IF_ERROR(
         onnx_io::check_model(job.model).context(request.model_path + ": the quantized model did not pass its check"));
-    QQ_RETURN_IF_ERROR(compare_with_float(original, job.model, source.samples.get(), diagnostics, report));
+    QQ_RETURN_IF_ERROR(pipeline::verify_result(floats.value(), job.model, source.samples.get(),
+                                               job.settings.tool.min_cosine.value_or(kCollapsedCosine), required,
+                                               diagnostics, report));
     report.phases.push_back({"verify", verify_watch.seconds(), false});
   }
+  for (const passes::FinetunedLayer& layer : context.finetuned)
+    report.tuned_layers.push_back(
+        {layer.node, layer.algorithm, layer.error_before, layer.error_after, layer.kept, layer.resumed, layer.seconds});
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, report));
+  passes::finetune::SavedLayers(context.finetune_state).remove(context.finetuned.size());
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();
   return report;

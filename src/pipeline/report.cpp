@@ -25,6 +25,18 @@ Json phases_json(const std::vector<PhaseTime>& phases) {
   return all;
 }
 
+Json tensors_json(const std::vector<TensorAgreement>& tensors) {
+  Json all = Json::array();
+  for (const TensorAgreement& tensor : tensors) {
+    all.push_back({{"name", tensor.name},
+                   {"node", tensor.node},
+                   {"sqnr_db", number(tensor.sqnr_db)},
+                   {"written_db", number(tensor.written_db)},
+                   {"inputs_db", number(tensor.inputs_db)}});
+  }
+  return all;
+}
+
 Json findings_json(const std::vector<Finding>& findings) {
   Json all = Json::array();
   for (const Finding& finding : findings) {
@@ -90,6 +102,8 @@ std::string to_json(const QuantizeReport& report) {
   json["phases"] = phases_json(report.phases);
   json["findings"] = findings_json(report.findings);
   json["seconds"] = report.seconds;
+  json["worst_tensors"] = tensors_json(report.worst_tensors);
+  json["causes"] = tensors_json(report.causes);
   return pipeline::text(json);
 }
 

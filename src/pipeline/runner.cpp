@@ -111,6 +111,16 @@ bool is_chosen(const PassInfo& pass, const PassContext& context, const RunnerOpt
 
 }  // namespace
 
+bool has_changed(const std::vector<PhaseTime>& times, const std::string& phase) {
+  for (const PassInfo& pass : passes::all_passes()) {
+    if (pass.phase != phase) continue;
+    for (const PhaseTime& time : times) {
+      if (time.name == pass.name && time.changed) return true;
+    }
+  }
+  return false;
+}
+
 Status run_phase(PassContext& context, const PassList& passes, std::vector<PhaseTime>& times,
                  const RunnerOptions& options) {
   return Runner(context, times, options).run_phase(passes);

@@ -34,6 +34,9 @@ struct RunnerOptions {
 Status run_passes(passes::PassContext& context, PhaseRange range, std::vector<PhaseTime>& times,
                   const RunnerOptions& options);
 
+/// Did a pass of this phase change something?
+bool has_changed(const std::vector<PhaseTime>& times, const std::string& phase);
+
 /// The passes of one phase; run_passes() calls it.
 Status run_phase(passes::PassContext& context, const std::vector<const passes::PassInfo*>& passes,
                  std::vector<PhaseTime>& times, const RunnerOptions& options);

@@ -20,7 +20,7 @@ bool Marker::is_quantizable(ir::ValueId value) const {
   if (!value.valid()) return false;
   const ir::Value& found = graph_.value(value);
   if (found.is_initializer()) return is_float(found.constant->type());
-  if (settings_.weights_only || !is_float(found.type.element)) return false;
+  if (weights_only_ || !is_float(found.type.element)) return false;
   const ir::Node* producer = graph_.producer(value);
   return producer == nullptr || !flavor_.honours_output_exclusion_by_name ||
          !contains(settings_.nodes_to_exclude_output_quantization, producer->name);
@@ -30,28 +30,17 @@ bool Marker::marks_outputs(const ir::Node& node) const {
   return !contains(settings_.op_types_to_exclude_output_quantization, node.op);
 }
 
-numeric::QuantSpec Marker::activation_spec() const {
-  numeric::QuantSpec spec;
-  spec.type = element_type(settings_.activation_type);
-  spec.symmetric = settings_.activation_symmetric;
-  spec.scale = activation_scale_kind(settings_);
-  return spec;
-}
-
-numeric::QuantSpec Marker::weight_spec() const {
-  numeric::QuantSpec spec;
-  spec.type = element_type(settings_.weight_type);
-  spec.symmetric = settings_.weight_symmetric;
-  spec.reduce_range = settings_.reduce_range;
-  spec.scale = weight_scale_kind(settings_);
-  return spec;
-}
-
-QuantSlot& Marker::place(ir::ValueId value, Role role, StageKind kind, numeric::QuantSpec spec) {
+QuantSlot& Marker::place(ir::ValueId value, Role role, Stage stage) {
   QuantSlot& slot = plan_.add(value);
   slot.role = role;
   slot.provider = {};
-  slot.stages = {{kind, spec, {}}};
+  const ir::Value& found = graph_.value(value);
+  const ElementType element = found.is_initializer() ? found.constant->type() : found.type.element;
+  // Guard: scales that UseFP32Scale widens later need not be rounded to float16, whose least normal number 16-bit
+  // activations and int32 biases go below; the reference takes 1 there.
+  const bool widened = settings_.guards() && settings_.quantize_fp16 && settings_.use_fp32_scale;
+  stage.spec.half_scale = element == ElementType::kFloat16 && !widened;
+  slot.stages = {std::move(stage)};
   return slot;
 }
 
@@ -61,17 +50,42 @@ void Marker::activation(ir::ValueId value) {
     return;
   }
   if (is_marked(value) || !is_quantizable(value)) return;
-  place(value, Role::kActivation, StageKind::kPair, activation_spec());
+  place(value, Role::kActivation, formats_.activation(value));
 }
 
 void Marker::same_as(ir::ValueId value, ir::ValueId provider) {
   if (!is_quantizable(value)) return;
-  place(value, Role::kActivation, StageKind::kPair, activation_spec()).provider = provider;
+  place(value, Role::kActivation, formats_.activation(value)).provider = provider;
 }
 
 void Marker::weight_per_tensor(ir::ValueId value) {
   if (is_marked(value) || !is_quantizable(value)) return;
-  place(value, Role::kWeight, StageKind::kStored, weight_spec());
+  place(value, Role::kWeight, formats_.constant(value, graph_.value(value).constant->rank()));
+}
+
+std::optional<int64_t> Marker::channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option) {
+  const TensorOverride* own = formats_.override_of(value);
+  if (own != nullptr ? !own->is_per_channel() : !settings_.per_channel) return {};
+  const config::Node* chosen =
+      axis_option ? settings_.qdq_op_type_per_channel_support_to_axis.node.find(node.op) : nullptr;
+  if (chosen != nullptr && chosen->kind() == config::Node::Kind::kInt) axis = chosen->as_int();
+  if (own != nullptr && own->axis) axis = *own->axis;
+  const std::string& name = graph_.value(value).name;
+  const int64_t rank = graph_.value(value).constant->rank();
+  const Result<int64_t> normalized = ir::normalize_axis(axis, rank);
+  if (!normalized.ok()) {
+    if (rank > 1) {
+      diagnostics_.warn("per-channel-axis", name,
+                        cat("axis ", axis, " is outside of rank ", rank, ", quantized per tensor"));
+    }
+    return {};
+  }
+  const Stage stage = formats_.constant(value, rank);
+  if (stage.kind == StageKind::kBlock || !stage.spec.needs_range()) {
+    diagnostics_.warn("per-channel-float", name, "a float or block format has no scales of channels, per tensor");
+    return {};
+  }
+  return normalized.value();
 }
 
 void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option) {
@@ -79,41 +93,30 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
     activation(value);
     return;
   }
-  if (!settings_.per_channel || !is_quantizable(value)) {
-    weight_per_tensor(value);
-    return;
-  }
-  if (axis_option) {
-    if (const config::Node* chosen = settings_.qdq_op_type_per_channel_support_to_axis.node.find(node.op);
-        chosen != nullptr && chosen->kind() == config::Node::Kind::kInt) {
-      axis = chosen->as_int();
-    }
-  }
-  const int64_t rank = graph_.value(value).constant->rank();
-  Result<int64_t> normalized = ir::normalize_axis(axis, rank);
-  if (!normalized.ok()) {
-    if (rank > 1) {
-      diagnostics_.warn("per-channel-axis", graph_.value(value).name,
-                        cat("axis ", axis, " is outside of rank ", rank, ", quantized per tensor"));
-    }
+  const auto along = is_quantizable(value) ? channel_axis(value, axis, node, axis_option) : std::nullopt;
+  if (!along) {
     weight_per_tensor(value);
     return;
   }
   if (const QuantSlot* earlier = plan_.find(value);
-      earlier != nullptr && earlier->stages[0].spec.per_channel && earlier->stages[0].spec.axis != normalized.value()) {
+      earlier != nullptr && earlier->stages[0].spec.per_channel && earlier->stages[0].spec.axis != *along) {
     diagnostics_.notice("per-channel-axis", graph_.value(value).name,
                         "is shared by nodes that want different channel axes, the last one holds");
   }
-  numeric::QuantSpec spec = weight_spec();
+  Stage stage = formats_.constant(value, graph_.value(value).constant->rank());
   // Spec 02 A.5: the reference takes INT8 for per-channel weights whenever activations are UINT8.
-  if (settings_.activation_type == config::DataType::kUInt8) spec.type = ElementType::kInt8;
-  spec.per_channel = true;
-  spec.axis = normalized.value();
-  place(value, Role::kWeight, StageKind::kStored, spec);
+  if (settings_.activation_type == config::DataType::kUInt8) stage.spec.type = ElementType::kInt8;
+  stage.spec.per_channel = true;
+  stage.spec.axis = *along;
+  place(value, Role::kWeight, std::move(stage));
 }
 
 void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir::ValueId weight, float beta) {
   if (!bias.valid()) return;
+  if (formats_.override_of(bias) != nullptr && is_quantizable(bias)) {
+    this->weight(bias, 0, node);
+    return;
+  }
   if (!is_initializer(bias) || !is_quantizable(bias)) {
     diagnostics_.warn("bias-not-constant", graph_.value(bias).name,
                       cat("is the bias of ", graph_.label(node.id), " but no float constant, stays float"));
@@ -133,11 +136,23 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
     }
     return;
   }
-  if (settings_.weights_only) return;
-  numeric::QuantSpec spec;
-  spec.type = ElementType::kInt32;
-  QuantSlot& slot = place(bias, Role::kBias, StageKind::kStored, spec);
+  if (weights_only_) return;
+  Stage stage{StageKind::kStored, {}, {}, {}};
+  stage.spec.type = ElementType::kInt32;
+  QuantSlot& slot = place(bias, Role::kBias, std::move(stage));
   slot.bias = BiasSource{node.id, input, weight, beta};
+}
+
+bool Marker::fold_into_producer(const ir::Node& node) {
+  if (settings_.activation_symmetric || settings_.qdq_keep_removable_activations) return false;
+  if (!flavor_.folds_removable || (flavor_.folds_need_option && !settings_.fold_relu)) return false;
+  const ir::ValueId input = node.input(0);
+  const ir::Value& value = graph_.value(input);
+  if (value.uses.size() != 1 || value.is_input || value.is_output || !value.producer.valid()) return false;
+  if (!is_quantizable(node.output(0))) return false;
+  plan_.remove(input);
+  plan_.folded.push_back(node.id);
+  return true;
 }
 
 void Marker::outputs(const ir::Node& node) {

@@ -4,20 +4,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/diagnostics.h"
 #include "config/settings.h"
 #include "plan/flavors.h"
 #include "plan/quant_plan.h"
 #include "plan/selection.h"
+#include "plan/tensor_formats.h"
 
 namespace quarkq::plan {
 
 class Marker {
  public:
-  Marker(const ir::Graph& graph, int64_t opset, const config::Settings& settings, const Flavor& flavor, QuantPlan& plan,
-         Diagnostics& diagnostics)
-      : graph_(graph), opset_(opset), settings_(settings), flavor_(flavor), plan_(plan), diagnostics_(diagnostics) {}
+  Marker(const ir::Graph& graph, int64_t opset, const config::Settings& settings, const TensorFormats& formats,
+         QuantPlan& plan, Diagnostics& diagnostics)
+      : graph_(graph),
+        opset_(opset),
+        settings_(settings),
+        flavor_(flavor_of(settings.quantizer)),
+        formats_(formats),
+        plan_(plan),
+        diagnostics_(diagnostics),
+        weights_only_(settings.weights_only || settings.use_gptq) {}
 
   const ir::Graph& graph() const { return graph_; }
   const config::Settings& settings() const { return settings_; }
@@ -41,18 +50,23 @@ class Marker {
   /// Marks the bias of `node` by the rules of spec 02 A.4.
   void bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir::ValueId weight, float beta);
   void outputs(const ir::Node& node);
+  /// Leaves a Relu or Clip to the range of its output, when activations have a zero point and nothing else reads its
+  /// input (spec 02 A.3). False: it stays.
+  bool fold_into_producer(const ir::Node& node);
 
  private:
-  QuantSlot& place(ir::ValueId value, Role role, StageKind kind, numeric::QuantSpec spec);
-  numeric::QuantSpec activation_spec() const;
-  numeric::QuantSpec weight_spec() const;
+  QuantSlot& place(ir::ValueId value, Role role, Stage stage);
+  /// The axis that a constant is quantized along, if it is per channel (spec 02 A.5).
+  std::optional<int64_t> channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option);
 
   const ir::Graph& graph_;
   int64_t opset_;
   const config::Settings& settings_;
   const Flavor& flavor_;
+  const TensorFormats& formats_;
   QuantPlan& plan_;
   Diagnostics& diagnostics_;
+  bool weights_only_;
 };
 
 }  // namespace quarkq::plan

@@ -32,11 +32,10 @@ void matmul(Marker& m, const ir::Node& node) {
   m.outputs(node);
 }
 
-/// Relu and Clip: nothing without a marked input. (Folding them into the producer is a later phase's business: it needs
-/// asymmetric activations.)
+/// Relu and Clip: nothing without a marked input.
 void removable(Marker& m, const ir::Node& node) {
   if (!m.is_marked(node.input(0))) return;
-  m.activation(node.input(0));
+  if (!m.fold_into_producer(node)) m.activation(node.input(0));
   m.outputs(node);
 }
 
@@ -169,10 +168,16 @@ OpRule rule_for(const std::string& op, Registry registry) {
   return generic;
 }
 
+/// Spec 02 F.1: what has an operator on integers. Gemm counts as the MatMul that it becomes.
+constexpr const char* kDynamicOps[] = {
+    "Conv", "MatMul", "Attention", "LSTM", "Gather", "Transpose", "EmbedLayerNormalization"};
+
 std::set<std::string, std::less<>> op_set(const config::Settings& settings, const std::vector<std::string>& model_ops) {
   std::set<std::string, std::less<>> ops(settings.op_types_to_quantize.begin(), settings.op_types_to_quantize.end());
   const bool wide = settings.enable_npu_cnn || settings.asked_quant_format == config::QuantFormat::kExtendedQdq;
-  if (ops.empty()) {
+  if (ops.empty() && settings.quantizer == config::Quantizer::kDynamic) {
+    ops.insert(std::begin(kDynamicOps), std::end(kDynamicOps));
+  } else if (ops.empty()) {
     for (const OpRuleRow& row : op_rules()) {
       if (settings.enable_npu_transformer ? row.in_transformer_set : wide ? row.in_npu_set : row.in_cpu_set)
         ops.insert(row.op);

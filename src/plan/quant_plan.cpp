@@ -27,14 +27,15 @@ void QuantPlan::remove(ir::ValueId value) {
 
 std::string text(const QuantPlan& plan, const ir::Graph& graph) {
   static const char* const kRoles[] = {"activation", "weight", "bias"};
+  static const char* const kKinds[] = {" pair", " stored", " block"};
   static const char* const kStates[] = {"planned", "absorbed", "calibrated"};
   std::string out;
   for (const QuantSlot& slot : plan.slots()) {
     out += cat(graph.value(slot.value).name, ": ", kRoles[static_cast<int>(slot.role)], " ",
                kStates[static_cast<int>(slot.state)]);
     for (const Stage& stage : slot.stages) {
-      out += cat(" ", name(stage.spec.type), stage.kind == StageKind::kStored ? " stored" : " pair", " p",
-                 stage.params.index);
+      out += cat(" ", stage.block ? stage.block->op : std::string(name(stage.spec.type)),
+                 kKinds[static_cast<int>(stage.kind)], " p", stage.params.index);
       if (!stage.params.valid() || plan.params[stage.params].empty()) continue;
       const numeric::QuantParams& first = plan.params[stage.params][0];
       out += cat(" scale=", first.scale, " zero_point=", first.zero_point);

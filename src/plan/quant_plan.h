@@ -9,6 +9,7 @@
 
 #include "ir/graph.h"
 #include "numeric/range_to_params.h"
+#include "plan/block_format.h"
 #include "plan/param_pool.h"
 
 namespace quarkq::plan {
@@ -18,13 +19,16 @@ enum class Role { kActivation, kWeight, kBias };
 /// Where a slot is on its way. kAbsorbed: its neighbour's Q/DQ does the work (the value between a Conv and its Relu).
 enum class SlotState { kPlanned, kAbsorbed, kCalibrated };
 
-/// What a stage becomes in the file: a Q node with its DQ, or a stored constant with its DQ.
-enum class StageKind { kPair, kStored };
+/// What a stage becomes in the file: a Q node with its DQ, a stored constant with its DQ, or one node of a block
+/// format.
+enum class StageKind { kPair, kStored, kBlock };
 
 struct Stage {
   StageKind kind = StageKind::kPair;
   numeric::QuantSpec spec;
   ParamId params;
+  std::optional<BlockFormat> block;  ///< kBlock only
+  bool is_mixed = false;             ///< mixed precision chose the format
 };
 
 /// Where the scale of an int32 bias comes from: scale(input) * scale(weight) * beta (spec 02 A.4).
@@ -34,16 +38,27 @@ struct BiasSource {
   float beta = 1.0f;
 };
 
+/// A second stage between the stage of `value` and one node that computes in another format (spec 02 A.9): before input
+/// `index` of `node`, or behind its output `index`.
+struct ExtraStage {
+  ir::NodeId node;
+  int32_t index = 0;
+  bool is_behind = false;
+  ir::ValueId value;
+  Stage stage;  ///< its parameters are made from the range of `value` when it is written
+};
+
 /// One marked value.
 struct QuantSlot {
   ir::ValueId value;
   Role role = Role::kActivation;
   SlotState state = SlotState::kPlanned;
-  ir::ValueId provider;                 ///< valid: "same parameters as" that value
+  ir::ValueId provider;                 ///< valid: marked "same parameters as" that value
   std::vector<Stage> stages;            ///< empty only while marking
   std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (spec 02 C.1)
+  bool always_measured = false;         ///< even when its own stage needs no range: another format may
   std::optional<BiasSource> bias;       ///< kBias only
-  std::optional<ir::Tensor> codes;      ///< constants: the integers that will be stored, in the constant's shape
+  std::optional<ir::Tensor> codes;      ///< constants: what will be stored in their place, in their shape
   const char* reason = "";              ///< the rule that marked it, for --explain and reports
 };
 
@@ -64,11 +79,20 @@ class QuantPlan {
   /// Forgets the slot; the others keep their order.
   void remove(ir::ValueId value);
 
+  /// True when the parameters of `slot` are those of the value that it was marked to share them with.
+  bool shares(const QuantSlot& slot) const {
+    const QuantSlot* provider = find(slot.provider);
+    return provider != nullptr && provider->stages[0].params == slot.stages[0].params;
+  }
+
   /// Slots in marking order, which is the creation order of nodes and initializers (spec 02 A.6).
   const std::vector<QuantSlot>& slots() const { return slots_; }
   std::vector<QuantSlot>& slots() { return slots_; }
 
   ParamPool params;
+  /// Relu and Clip nodes whose clamp the quantized range of their output does: their producers take over their outputs.
+  std::vector<ir::NodeId> folded;
+  std::vector<ExtraStage> extras;  ///< in node order
   /// Readers per value, when every reader gets a pair of its own (DedicatedQDQPair): node and input, in handling order.
   std::vector<std::vector<ir::Use>> dedicated_uses;
   bool dedicated_pairs = false;

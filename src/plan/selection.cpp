@@ -5,16 +5,41 @@
 
 namespace quarkq::plan {
 
-bool Selection::any_origin(const std::vector<bool>& marks, const ir::Node& node) {
+void NodeMarks::add(const ir::Node& node) {
+  const auto index = static_cast<size_t>(node.id.index);
+  if (marks_[index]) return;
+  marks_[index] = true;
+  ++count_;
+  if (!node.name.empty()) names_.insert(node.name);
+}
+
+bool NodeMarks::contains(const ir::Node& node) const {
+  if (by_name_) return !node.name.empty() && names_.contains(node.name);
   return std::any_of(node.origins.begin(), node.origins.end(), [&](ir::NodeId origin) {
-    return static_cast<size_t>(origin.index) < marks.size() && marks[static_cast<size_t>(origin.index)];
+    return static_cast<size_t>(origin.index) < marks_.size() && marks_[static_cast<size_t>(origin.index)];
   });
 }
 
 bool Selection::selects(const ir::Node& node) const {
   if (node.op == "QuantizeLinear" || node.op == "DequantizeLinear") return false;
-  if (!op_types.contains(node.op) || any_origin(excluded, node)) return false;
-  return included.empty() || any_origin(included, node);
+  if (!op_types.contains(node.op) || excluded.contains(node) || left_float.contains(node.id)) return false;
+  return included.empty() || included.contains(node);
+}
+
+void for_each_tensor(const ir::Graph& graph, const ir::Node& node, const config::LayerSpec& spec,
+                     const std::function<void(ir::ValueId, const config::TensorSpec&)>& visit) {
+  size_t weight = 0;
+  while (weight < node.inputs.size() &&
+         (!node.inputs[weight].valid() || !graph.value(node.inputs[weight]).is_initializer())) {
+    if (spec.input_tensors && node.inputs[weight].valid()) visit(node.inputs[weight], *spec.input_tensors);
+    ++weight;
+  }
+  if (spec.weight && node.input(weight).valid()) visit(node.input(weight), *spec.weight);
+  if (spec.bias && node.input(weight + 1).valid()) visit(node.input(weight + 1), *spec.bias);
+  if (!spec.output_tensors) return;
+  for (const ir::ValueId output : node.outputs) {
+    if (output.valid()) visit(output, *spec.output_tensors);
+  }
 }
 
 }  // namespace quarkq::plan

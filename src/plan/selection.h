@@ -1,24 +1,62 @@
 // SPDX-License-Identifier: MIT
-// Selection: which nodes may be quantized. Made once, on the model as the user knows it, before anything is renamed.
+// Selection: which nodes may be quantized, and which tensors differently. Made on the model as the user knows it,
+// before anything is renamed.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
+#include "plan/tensor_formats.h"
 
 namespace quarkq::plan {
 
+/// A set of nodes of the model as loaded. Later it means the nodes that stand for one of them; in compat mode those
+/// that have one of their names (quirk NodesKeepOrigins).
+class NodeMarks {
+ public:
+  NodeMarks() = default;
+  NodeMarks(const ir::Graph& loaded, bool by_name) : marks_(loaded.node_count()), by_name_(by_name) {}
+
+  void add(const ir::Node& node);
+  bool contains(const ir::Node& node) const;
+  bool empty() const { return count_ == 0; }
+  size_t size() const { return count_; }
+
+ private:
+  std::vector<bool> marks_;
+  std::set<std::string, std::less<>> names_;
+  bool by_name_ = false;
+  size_t count_ = 0;
+};
+
+/// One entry of specific_layer_config and the nodes it means.
+struct LayerChoice {
+  config::LayerSpec spec;
+  NodeMarks nodes;
+};
+
 struct Selection {
   std::set<std::string, std::less<>> op_types;
-  std::vector<bool> included;  ///< by original node id; empty: every node
-  std::vector<bool> excluded;  ///< by original node id
+  NodeMarks included;  ///< empty: every node
+  NodeMarks excluded;
+  std::set<ir::NodeId> left_float;  ///< what a guard of the phase calibrate excluded, by id in the graph as it then is
+  std::vector<LayerChoice> layers;
+  NodeMarks layered;  ///< the nodes of all layers
+  /// In compat mode: what the layer configs mean, by the names of the model as loaded.
+  std::vector<std::pair<std::string, TensorOverride>> named_overrides;
+  TensorOverrides overrides;  ///< on the tensors that are quantized; made in the phase assign
 
-  /// True when the node's operator is in the op set, it is included, and none of its origins is excluded (spec 02 A.1).
+  /// True when the node's operator is in the op set, it is included, and it is not excluded (spec 02 A.1).
   bool selects(const ir::Node& node) const;
-
-  static bool any_origin(const std::vector<bool>& marks, const ir::Node& node);
 };
+
+/// Calls `visit` for each tensor of `node` that `spec` says something about (spec 01 D.5): the leading inputs that are
+/// no constants, the first constant as weight, the input behind it as bias, the outputs.
+void for_each_tensor(const ir::Graph& graph, const ir::Node& node, const config::LayerSpec& spec,
+                     const std::function<void(ir::ValueId, const config::TensorSpec&)>& visit);
 
 }  // namespace quarkq::plan

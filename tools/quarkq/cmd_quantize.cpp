@@ -39,6 +39,9 @@ void print_summary(const QuantizeReport& report) {
     std::printf("output     %s: cosine %.6f, SQNR %.1f dB against float (first sample)\n", output.name.c_str(),
                 output.cosine, output.sqnr_db);
   }
+  for (const TensorAgreement& tensor : report.worst_tensors) {
+    std::printf("noisiest   %s: SQNR %.1f dB (%s)\n", tensor.name.c_str(), tensor.sqnr_db, tensor.node.c_str());
+  }
   std::printf("written    %s (opset %ld, %s%s) in %.2f s\n", report.output_path.c_str(),
               static_cast<long>(report.output_opset), bytes_text(static_cast<double>(report.output_bytes)).c_str(),
               report.external_data ? ", weights in a file beside it" : "", report.seconds);
@@ -87,6 +90,9 @@ Run setup_quantize(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--report", args->report_path, "Write the report here, as JSON");
   app.add_option("--compat", args->compat, "Reproduce a release of the reference, defects included: quark-0.13");
+  app.add_option("--require", args->request.requirements,
+                 "cos>=X: fail (exit code 5) and write nothing when an output is less like the float one")
+      ->allow_extra_args(false);
   app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");
   app.add_flag("--json", args->json, "Print the report as JSON, and nothing else, to stdout");
   app.add_flag("--quiet", args->quiet, "Print errors only");

@@ -19,6 +19,7 @@ constexpr Verb kVerbs[] = {
     {"run", "run a float or quantized model over a folder of samples", setup_run, true},
     {"evaluate", "compare two folders of results", setup_evaluate, false},
     {"inspect", "show what a model is, and what is quantized and how", setup_inspect, false},
+    {"check", "look up the limits of an NPU in a quantized model", setup_check, false},
     {"list", "list presets, options, passes, ops, formats, calibrators, quirks", setup_list, false},
     {"config", "show the settings of a preset or file, or check a file", setup_config, false},
 };

@@ -30,6 +30,7 @@ Run setup_optimize(CLI::App& app);
 Run setup_run(CLI::App& app);
 Run setup_evaluate(CLI::App& app);
 Run setup_inspect(CLI::App& app);
+Run setup_check(CLI::App& app);
 Run setup_list(CLI::App& app);
 Run setup_config(CLI::App& app);
 

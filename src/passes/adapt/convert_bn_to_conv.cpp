@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A BatchNormalization of images that no fold took becomes a depthwise Conv 1x1.
 #include "ir/edit.h"
-#include "passes/adapt/adapt.h"
+#include "passes/adapt/inner_shape.h"
 #include "passes/batch_norm.h"
+#include "passes/passes.h"
 #include "passes/stored_floats.h"
 #include "passes/tidy_up.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ReduceMean over axes [2, 3] of an image that keeps its dims is GlobalAveragePool.
 #include "ir/edit.h"
-#include "passes/adapt/adapt.h"
 #include "passes/arguments.h"
+#include "passes/passes.h"
 #include "passes/tidy_up.h"
 
 namespace quarkq::passes {

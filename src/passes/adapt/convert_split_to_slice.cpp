@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Split becomes one Slice per output, with bounds in Constant nodes named after the output as the reference does.
 #include "ir/edit.h"
-#include "passes/adapt/adapt.h"
 #include "passes/arguments.h"
+#include "passes/passes.h"
 #include "passes/tidy_up.h"
 
 namespace quarkq::passes {

@@ -3,7 +3,8 @@
 #include <map>
 
 #include "ir/edit.h"
-#include "passes/adapt/adapt.h"
+#include "passes/adapt/inner_shape.h"
+#include "passes/passes.h"
 #include "passes/tidy_up.h"
 
 namespace quarkq::passes {
@@ -26,9 +27,10 @@ bool is_large(const ir::Graph& graph, const ir::Node& pool) {
   return dims[2].known() && dims[3].known() && dims[2].size * dims[3].size > kLargestPool;
 }
 
-/// The value behind a new AveragePool of `kernel` on `input`, right before `before`.
+/// The value behind a new AveragePool of `kernel` on `input`, for the origins of `pool`. It goes to the end of the
+/// list, which tidy_up() sorts: its place among the readers of `input` decides the final order.
 ir::ValueId add_pool(ir::GraphEdit& edit, const ir::Value& input, const std::vector<int64_t>& kernel,
-                     const ir::Node& before) {
+                     const ir::Node& pool) {
   const std::string name = input.name + "_Split";
   ir::ValueType type = input.type;
   for (size_t i = 0; i < 2; ++i) type.dims[2 + i] = {type.dims[2 + i].size / kernel[i], {}};
@@ -39,8 +41,7 @@ ir::ValueId add_pool(ir::GraphEdit& edit, const ir::Value& input, const std::vec
                  {source},
                  {pooled},
                  {{"kernel_shape", kernel, {}, {}}, {"strides", kernel, {}, {}}},
-                 before.origins},
-                before.id);
+                 pool.origins});
   return pooled;
 }
 

@@ -11,12 +11,8 @@ Result<Changed> mark_tensors(PassContext& context) {
   context.plan = plan::QuantPlan(graph.value_count());
   context.plan.dedicated_pairs = context.settings.dedicated_qdq_pair;
   context.plan.dedicated_uses.resize(graph.value_count());
-  const bool folds = flavor.folds_removable && (!flavor.folds_need_option || context.settings.fold_relu);
-  if (folds && !context.settings.activation_symmetric && !context.settings.qdq_keep_removable_activations) {
-    context.diagnostics.notice("option-left-out", "QDQKeepRemovableActivations=false",
-                               "known, not supported yet: Relu and Clip stay behind their producers");
-  }
-  plan::Marker marker(graph, context.model.opset(), context.settings, flavor, context.plan, context.diagnostics);
+  QQ_TRY(const plan::TensorFormats formats, plan::TensorFormats::make(context.settings, context.selection.overrides));
+  plan::Marker marker(graph, context.model.opset(), context.settings, formats, context.plan, context.diagnostics);
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
     if (!context.selection.selects(node)) continue;
@@ -29,7 +25,9 @@ Result<Changed> mark_tensors(PassContext& context) {
   }
   for (const ir::ValueId value : context.absorbed) {
     plan::QuantSlot* slot = context.plan.find(value);
-    if (slot != nullptr && slot->role == plan::Role::kActivation) slot->state = plan::SlotState::kAbsorbed;
+    if (slot == nullptr || slot->role != plan::Role::kActivation) continue;
+    const bool stays = slot->stages[0].kind == plan::StageKind::kBlock && !context.settings.remove_fused_qdq;
+    if (!stays) slot->state = plan::SlotState::kAbsorbed;
   }
   return context.plan.slots().empty() ? Changed::kNo : Changed::kYes;
 }

@@ -85,10 +85,27 @@ Result<calib::Ranges> find_ranges(PassContext& context, const std::vector<ir::Va
   return ranges;
 }
 
+/// Scale 1 where a format needs no range.
+void fill_fixed_parameters(plan::QuantPlan& plan) {
+  for (plan::QuantSlot& slot : plan.slots()) {
+    if (slot.role != plan::Role::kActivation || slot.stages[0].spec.needs_range()) continue;
+    plan.params.set(slot.stages[0].params, {numeric::QuantParams{}});
+    if (slot.state == plan::SlotState::kPlanned) slot.state = plan::SlotState::kCalibrated;
+  }
+}
+
+/// A range or parameters that the user gave for this tensor.
+const plan::OverrideValues* given_values(const PassContext& context, const plan::QuantSlot& slot) {
+  const auto found = context.selection.overrides.find(slot.value);
+  if (found == context.selection.overrides.end() || found->second.values.empty()) return nullptr;
+  return &found->second.values[0];
+}
+
 }  // namespace
 
 Result<Changed> calibrate_activations(PassContext& context) {
   const RangeSources sources = find_range_sources(context);
+  fill_fixed_parameters(context.plan);
   const std::vector<plan::QuantSlot*> slots = slots_to_measure(context.plan);
   if (slots.empty()) return Changed::kNo;
   QQ_TRY(const calib::Ranges ranges, find_ranges(context, tensors_to_measure(context, sources)));
@@ -100,8 +117,11 @@ Result<Changed> calibrate_activations(PassContext& context) {
                       context.graph().value(sources.source[index]).name);
     }
     slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f} : found->second;
+    const plan::OverrideValues* given = given_values(context, *slot);
+    if (given != nullptr && given->min) slot->range = numeric::Range{*given->min, *given->max};
     Result<numeric::QuantParams> params = numeric::params_for_range(slot->stages[0].spec, *slot->range);
     if (!params.ok()) return params.status().context(cat("tensor ", context.graph().value(slot->value).name));
+    if (given != nullptr && given->params) params = *given->params;
     context.plan.params.set(slot->stages[0].params, {params.value()});
     if (slot->state == plan::SlotState::kPlanned) slot->state = plan::SlotState::kCalibrated;
   }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "passes/calibrate/constants.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "numeric/half.h"
+#include "numeric/small_floats.h"
 
 namespace quarkq::passes {
 namespace {
@@ -24,6 +29,41 @@ Result<std::vector<float>> float_values(const ir::Tensor& tensor) {
   std::vector<float> values;
   for (const uint16_t half : tensor.data<uint16_t>()) values.push_back(float_from_float16(half));
   return values;
+}
+
+ir::Tensor store_floats(std::span<const float> values, const numeric::ChannelSplit& split,
+                        const std::vector<numeric::QuantParams>& params, ElementType type, const ir::Shape& dims) {
+  ir::Tensor tensor = ir::Tensor::allocate(type, dims);
+  const numeric::SmallFloatSettings small{type, true, numeric::PowerRounding::kUp};
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t channel = static_cast<int64_t>(i) / split.inner % split.channels;
+    const numeric::QuantParams& own = params[static_cast<size_t>(channel)];
+    const float scaled = values[i] / own.scale + static_cast<float>(own.zero_point);
+    if (type == ElementType::kBFloat16) {
+      tensor.mutable_data<uint16_t>()[i] = bfloat16_from_float(scaled);
+    } else if (type == ElementType::kFloat16) {
+      tensor.mutable_data<uint16_t>()[i] = float16_from_float(scaled);
+    } else {
+      tensor.mutable_data<uint8_t>()[i] = numeric::small_float_from_float(scaled, small);
+    }
+  }
+  return tensor;
+}
+
+std::optional<std::vector<float>> clipped_to_bfloat16(std::span<const float> values) {
+  constexpr float kLargest = 3.38953139e38f, kSmallest = std::numeric_limits<float>::min();
+  float largest = 0, smallest = std::numeric_limits<float>::infinity();
+  for (const float value : values) {
+    largest = std::max(largest, std::abs(value));
+    smallest = std::min(smallest, std::abs(value));
+  }
+  if (largest <= kLargest && smallest >= kSmallest) return {};
+  std::vector<float> clipped;
+  for (const float value : values) {
+    const float sign = value > 0 ? 1.0f : value < 0 ? -1.0f : 0.0f;
+    clipped.push_back(sign * std::clamp(std::abs(value), kSmallest, kLargest));
+  }
+  return clipped;
 }
 
 ir::Tensor store_codes(const std::vector<int32_t>& codes, ElementType type, const ir::Shape& dims) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Helpers of the passes that turn constants into stored integers.
+// Helpers of the passes that turn constants into what is stored.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "ir/tensor.h"
+#include "numeric/encode.h"
 
 namespace quarkq::passes {
 
@@ -15,5 +17,12 @@ Result<std::vector<float>> float_values(const ir::Tensor& tensor);
 
 /// Integers stored in `type` under `dims`. REQUIRES: every value fits the type.
 ir::Tensor store_codes(const std::vector<int32_t>& codes, ElementType type, const ir::Shape& dims);
+
+/// value / scale + zero point in `type`, a float16, bfloat16 or float8 type, rounded to nearest even (spec 02 C.6).
+ir::Tensor store_floats(std::span<const float> values, const numeric::ChannelSplit& split,
+                        const std::vector<numeric::QuantParams>& params, ElementType type, const ir::Shape& dims);
+
+/// Values that bfloat16 can hold as normal numbers, or nothing when all are such already (spec 02 C.6).
+std::optional<std::vector<float>> clipped_to_bfloat16(std::span<const float> values);
 
 }  // namespace quarkq::passes

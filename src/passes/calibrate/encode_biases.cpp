@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numeric/half.h"
 #include "passes/calibrate/constants.h"
 #include "passes/passes.h"
 
@@ -30,7 +31,11 @@ Status encode_bias(PassContext& context, plan::QuantSlot& slot) {
                        " weight scales");
   }
   plan::ParamList scales;
-  for (const numeric::QuantParams& own : weight) scales.push_back({input[0].scale * own.scale * slot.bias->beta, 0});
+  const bool is_half = slot.stages[0].spec.half_scale;
+  for (const numeric::QuantParams& own : weight) {
+    const float product = input[0].scale * own.scale * slot.bias->beta;
+    scales.push_back({is_half ? float_from_float16(float16_from_float(product)) : product, 0});
+  }
   std::vector<int32_t> codes(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const double scale = scales[scales.size() > 1 ? i : 0].scale;

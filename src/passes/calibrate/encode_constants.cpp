@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights (and biases quantized like weights): scales from their own values, then the integers that will be stored.
+// Weights (and biases quantized like weights): scales from their own values, then what will be stored.
 #include <algorithm>
 #include <cmath>
 
@@ -48,16 +48,65 @@ Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& se
   return numeric::weight_params(values, split, spec, limits, search);
 }
 
-Status encode_one(PassContext& context, plan::QuantSlot& slot, bool narrow) {
+/// The parameters that the user gave (spec 02 A.10), one of each channel, or nothing.
+std::optional<std::vector<numeric::QuantParams>> given_params(const plan::TensorOverride* own, int64_t channels) {
+  if (own == nullptr || own->values.empty() || !own->values[0].params) return {};
+  std::vector<numeric::QuantParams> params;
+  for (int64_t i = 0; i < channels; ++i) {
+    const size_t index = std::min(static_cast<size_t>(i), own->values.size() - 1);
+    params.push_back(own->values[index].params.value_or(*own->values[0].params));
+  }
+  return params;
+}
+
+/// Floating formats: the value in the new type, or the float value as that type can hold it under a pair.
+Status encode_float(PassContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
+  plan::Stage& stage = slot.stages[0];
+  QQ_TRY(std::vector<float> values, float_values(tensor));
+  const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), stage.spec);
+  const auto clipped = context.settings.weight_type == config::DataType::kBFloat16 &&
+                               context.settings.quantizer == config::Quantizer::kExtended
+                           ? clipped_to_bfloat16(values)
+                           : std::nullopt;
+  if (clipped) values = *clipped;
+  QQ_TRY(std::vector<numeric::QuantParams> params, numeric::weight_params(values, split, stage.spec, {}, false));
+  if (stage.kind == plan::StageKind::kStored) {
+    slot.codes = store_floats(values, split, params, stage.spec.type, tensor.dims());
+  } else if (clipped && tensor.type() == ElementType::kFloat) {
+    slot.codes = ir::Tensor::from<float>(tensor.dims(), values);
+  }
+  context.plan.params.set(stage.params, std::move(params));
+  return Status();
+}
+
+Status encode_integers(PassContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
   const numeric::QuantSpec& spec = slot.stages[0].spec;
-  const ir::Tensor& tensor = *context.graph().value(slot.value).constant;
-  QQ_TRY(const std::vector<float> values, float_values(tensor));
+  const auto found = context.selection.overrides.find(slot.value);
+  const plan::TensorOverride* own = found == context.selection.overrides.end() ? nullptr : &found->second;
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
+  const auto given = given_params(own, split.channels);
+  const bool narrow = plan::flavor_of(context.settings.quantizer).clips_weights_narrow && !given;
+  QQ_TRY(const std::vector<float> values, float_values(tensor));
   const numeric::IntegerRange limits =
       numeric::integer_range(spec.type, narrow ? numeric::RangeKind::kSymmetric : numeric::RangeKind::kFull);
-  QQ_TRY(std::vector<numeric::QuantParams> params, find_params(context.settings, values, split, spec, limits));
-  slot.codes = store_codes(numeric::encode(values, split, params, limits), spec.type, tensor.dims());
+  std::vector<numeric::QuantParams> params = given.value_or(std::vector<numeric::QuantParams>());
+  if (!given && own != nullptr && !own->values.empty() && own->values[0].min) {
+    QQ_TRY(const numeric::QuantParams one, numeric::params_for_range(spec, {*own->values[0].min, *own->values[0].max}));
+    params.assign(static_cast<size_t>(split.channels), one);
+  } else if (!given) {
+    QQ_TRY(params, find_params(context.settings, values, split, spec, limits));
+  }
+  if (slot.stages[0].kind == plan::StageKind::kStored) {
+    slot.codes = store_codes(numeric::encode(values, split, params, limits), spec.type, tensor.dims());
+  }
   context.plan.params.set(slot.stages[0].params, std::move(params));
+  return Status();
+}
+
+Status encode_one(PassContext& context, plan::QuantSlot& slot) {
+  const ir::Tensor& tensor = *context.graph().value(slot.value).constant;
+  const bool is_integer_type = slot.stages[0].kind != plan::StageKind::kBlock && is_integer(slot.stages[0].spec.type);
+  QQ_RETURN_IF_ERROR(is_integer_type ? encode_integers(context, slot, tensor) : encode_float(context, slot, tensor));
   slot.state = plan::SlotState::kCalibrated;
   return Status();
 }
@@ -65,11 +114,10 @@ Status encode_one(PassContext& context, plan::QuantSlot& slot, bool narrow) {
 }  // namespace
 
 Result<Changed> encode_constants(PassContext& context) {
-  const bool narrow = plan::flavor_of(context.settings.quantizer).clips_weights_narrow;
   bool changed = false;
   for (plan::QuantSlot& slot : context.plan.slots()) {
     if (slot.role != plan::Role::kWeight || slot.provider.valid()) continue;
-    if (Status status = encode_one(context, slot, narrow); !status.ok()) {
+    if (Status status = encode_one(context, slot); !status.ok()) {
       return std::move(status).context(cat("constant ", context.graph().value(slot.value).name));
     }
     changed = true;

@@ -17,11 +17,14 @@ bool is_calibrated(const ir::Graph& graph, ir::ValueId id) {
 
 std::vector<plan::QuantSlot*> slots_to_measure(plan::QuantPlan& plan) {
   std::set<ir::ValueId> providers;
-  for (const plan::QuantSlot& slot : plan.slots()) providers.insert(slot.provider);
+  for (const plan::QuantSlot& slot : plan.slots()) {
+    if (plan.shares(slot)) providers.insert(slot.provider);
+  }
   std::vector<plan::QuantSlot*> slots;
   for (plan::QuantSlot& slot : plan.slots()) {
     const bool provides = providers.contains(slot.value);
-    if (slot.role != plan::Role::kActivation || slot.provider.valid()) continue;
+    const bool needs_range = slot.stages[0].spec.needs_range() || slot.always_measured;
+    if (slot.role != plan::Role::kActivation || plan.shares(slot) || !needs_range) continue;
     if (slot.state != plan::SlotState::kAbsorbed || provides) slots.push_back(&slot);
   }
   return slots;

@@ -8,7 +8,7 @@
 
 namespace quarkq::passes {
 
-/// Slots that need a range of their own: activations without a provider.
+/// Slots that need a range of their own: activations that share nobody's parameters, in formats with a scale.
 std::vector<plan::QuantSlot*> slots_to_measure(plan::QuantPlan& plan);
 
 /// Ascending, without repetition. Only tensors whose range is read; all that the reference calibrates (spec 03 B.2) in

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "passes/equalize/equalize.h"
 #include "passes/equalize/scaling.h"
+#include "passes/passes.h"
 
 namespace quarkq::passes {
 namespace {
@@ -25,12 +25,13 @@ bool misses_group(const ir::Graph& graph, const LayerChain& chain) {
 /// The chains in their order, without those that cannot be scaled; each of these is reported once.
 std::vector<LayerChain> usable_chains(PassContext& context) {
   const ir::Graph& graph = context.graph();
+  const bool shared_biases = !context.settings.quirk(config::Quirk::kKeepSharedBiases);
   std::map<LayerChain, bool> usable;
   std::vector<LayerChain> result;
   for (const LayerChain& chain : order_chains(graph, find_chains(graph, context.selection))) {
     const auto [known, first_time] = usable.emplace(chain, false);
     if (first_time) {
-      const std::string reason = unsafe_reason(graph, chain);
+      const std::string reason = unsafe_reason(graph, chain, shared_biases);
       if (!reason.empty()) {
         context.diagnostics.notice("cle-skipped", graph.label(chain.front()),
                                    cat("not equalized with ", graph.label(chain.back()), ": ", reason));

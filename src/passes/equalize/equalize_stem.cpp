@@ -5,9 +5,9 @@
 #include <cmath>
 #include <set>
 
-#include "passes/equalize/equalize.h"
 #include "passes/equalize/patterns.h"
 #include "passes/equalize/weights.h"
+#include "passes/passes.h"
 #include "passes/stored_floats.h"
 
 namespace quarkq::passes {

@@ -21,8 +21,9 @@ std::vector<LayerChain> find_chains(const ir::Graph& graph, const plan::Selectio
 /// The order of application (B.4): the first chain comes twice.
 std::vector<LayerChain> order_chains(const ir::Graph& graph, const std::vector<LayerChain>& chains);
 
-/// Why scaling this chain would change the function or is not possible; empty when it is safe.
-std::string unsafe_reason(const ir::Graph& graph, const LayerChain& chain);
+/// Why scaling this chain would change the function or is not possible; empty when it is safe. `shared_biases`: biases
+/// with other readers are scaled all the same.
+std::string unsafe_reason(const ir::Graph& graph, const LayerChain& chain, bool shared_biases);
 
 /// Why factors per channel do not pass a Pad, whose data has its channels along this axis; empty when they do.
 std::string pad_reason(const ir::Graph& graph, const ir::Node& pad, int64_t channel_axis, int64_t rank);

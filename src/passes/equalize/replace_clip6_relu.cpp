@@ -6,7 +6,8 @@
 #include "ir/edit.h"
 #include "ir/topo.h"
 #include "passes/arguments.h"
-#include "passes/equalize/equalize.h"
+#include "passes/gate_clip.h"
+#include "passes/passes.h"
 
 namespace quarkq::passes {
 namespace {
@@ -26,12 +27,22 @@ Result<Changed> replace_clip6_relu(PassContext& context) {
   ir::Graph& graph = context.graph();
   ir::GraphEdit edit(graph);
   bool changed = false;
+  size_t kept = 0;
+  std::string first_kept;
   for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
     if (!is_clip6(graph, graph.node(id))) continue;
+    if (context.settings.guards() && is_gate(graph, graph.node(id))) {
+      if (kept++ == 0) first_kept = graph.label(id);
+      continue;
+    }
     const ir::Node clip = graph.node(id);
     edit.remove_node(id);
     edit.add_node({"Relu", "", clip.name, {clip.input(0)}, {clip.output(0)}, {}, clip.origins});
     changed = true;
+  }
+  if (kept > 0) {
+    context.diagnostics.notice("guard-hard-swish", first_kept,
+                               cat("and ", kept - 1, " others end a hard-swish or hard-sigmoid; they stay Clips"));
   }
   if (!changed) return Changed::kNo;
   edit.remove_dead();  // the limits, where nobody else reads them

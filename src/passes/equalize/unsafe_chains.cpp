@@ -21,11 +21,12 @@ std::string weights_reason(const Graph& graph, const Node& layer) {
   return "";
 }
 
-std::string bias_reason(const Graph& graph, const Node& layer, int64_t channels) {
+std::string bias_reason(const Graph& graph, const Node& layer, int64_t channels, bool may_be_shared) {
   if (!layer.input(2).valid()) return "";
   const ir::Tensor* bias = stored_floats(graph, layer.input(2));
   if (bias == nullptr) return cat("the bias of ", graph.label(layer.id), " is not stored");
-  if (graph.use_count(layer.input(2)) > 1) return cat("the bias of ", graph.label(layer.id), " has other readers");
+  if (!may_be_shared && graph.use_count(layer.input(2)) > 1)
+    return cat("the bias of ", graph.label(layer.id), " has other readers");
   const bool per_channel = bias->size() == channels && bias->rank() >= 1 && bias->dims().back() == channels;
   return per_channel ? "" : cat("the bias of ", graph.label(layer.id), " is not one number per channel");
 }
@@ -96,7 +97,7 @@ std::string pad_reason(const Graph& graph, const Node& pad, int64_t channel_axis
   return "";
 }
 
-std::string unsafe_reason(const Graph& graph, const LayerChain& chain) {
+std::string unsafe_reason(const Graph& graph, const LayerChain& chain, bool shared_biases) {
   for (const ir::NodeId id : chain) {
     if (std::string reason = weights_reason(graph, graph.node(id)); !reason.empty()) return reason;
   }
@@ -107,7 +108,7 @@ std::string unsafe_reason(const Graph& graph, const LayerChain& chain) {
     if (!written || !read) return cat("the weights of ", graph.label(tail.id), " have a rank that is not scaled");
     if (written->channels != read->channels)
       return cat(graph.label(tail.id), " reads ", read->channels, " channels, ", written->channels, " are written");
-    if (std::string reason = bias_reason(graph, head, written->channels); !reason.empty()) return reason;
+    if (std::string reason = bias_reason(graph, head, written->channels, shared_biases); !reason.empty()) return reason;
     if (std::string reason = path_reason(graph, head, tail); !reason.empty()) return reason;
   }
   return "";

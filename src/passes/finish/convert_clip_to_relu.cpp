@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "passes/finish/convert_clip_to_relu.h"
+#include "passes/passes.h"
 
 #include <limits>
 
 #include "ir/edit.h"
 #include "passes/arguments.h"
+#include "passes/gate_clip.h"
 
 namespace quarkq::passes {
 namespace {
@@ -22,10 +23,14 @@ std::optional<double> lower_limit(const ir::Graph& graph, const ir::Node& clip) 
 Result<Changed> convert_clip_to_relu(PassContext& context) {
   ir::Graph& graph = context.graph();
   ir::GraphEdit edit(graph);
+  const bool only_at_zero = context.settings.quirk(config::Quirk::kClipToReluAtZero);
   Changed changed = Changed::kNo;
   for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
     const ir::Node clip = graph.node(id);
-    if (!clip.is("Clip") || !context.selection.selects(clip) || lower_limit(graph, clip) != 0.0) continue;
+    if (!clip.is("Clip") || !context.selection.selects(clip)) continue;
+    const auto low = lower_limit(graph, clip);
+    if (context.settings.guards() && is_gate(graph, clip)) continue;
+    if (!low || *low < 0.0 || (only_at_zero && *low > 0.0)) continue;
     const ir::NodeId relu = edit.add_node({"Relu", "", clip.name, {clip.input(0)}, {}, {}, clip.origins}, id);
     edit.remove_node(id);
     edit.set_output(relu, 0, clip.output(0));

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "ir/edit.h"
-#include "passes/prepare/initializers.h"
+#include "passes/passes.h"
 
 namespace quarkq::passes {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "passes/prepare/fix_shapes.h"
+#include "passes/passes.h"
 
 #include <charconv>
 #include <map>

@@ -3,8 +3,8 @@
 // into all layers before that (spec 04 A.7.5, A.7.6). Conv before BatchNormalization is simplification's.
 #include <algorithm>
 
+#include "passes/passes.h"
 #include "passes/prepare/fold_into_layer.h"
-#include "passes/prepare/fusions.h"
 #include "passes/tidy_up.h"
 
 namespace quarkq::passes {

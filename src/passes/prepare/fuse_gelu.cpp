@@ -2,8 +2,8 @@
 // x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (spec 04 A.7.4).
 #include <cmath>
 
-#include "passes/prepare/fuse_group.h"
-#include "passes/prepare/fusions.h"
+#include "passes/passes.h"
+#include "passes/prepare/gelu_group.h"
 
 namespace quarkq::passes {
 namespace {
@@ -12,7 +12,6 @@ using ir::Graph;
 using ir::Node;
 using ir::ValueId;
 
-constexpr int64_t kFirstOpset = 20;
 constexpr double kTolerance = 0.001;
 
 /// The reference makes the operator of com.microsoft, although it asks for the opset of the standard one.
@@ -66,32 +65,39 @@ ValueId match_half_of(const Graph& graph, MatchedGroup& group, ValueId value) {
   return {};
 }
 
-/// The group of a Gelu that ends in `root`, and its x; nothing when there is none.
-std::optional<std::pair<MatchedGroup, ValueId>> match(const Graph& graph, const Node& root) {
+/// The forms with a product of two halves at the end.
+std::optional<GeluGroup> match_other(const Graph& graph, const Node& root) {
   if (!root.is("Mul")) return std::nullopt;
-  const ValueId a = root.input(0), b = root.input(1), rest = beside_constant(graph, root, 0.5);
-  for (const int form : {0, 1, 2}) {
+  for (const size_t i : {size_t{0}, size_t{1}}) {
     MatchedGroup group(graph, root);
-    const ValueId x = form == 0   ? (rest.valid() ? match_half_of(graph, group, rest) : ValueId{})
-                      : form == 1 ? match_product(graph, group, a, b)
-                                  : match_product(graph, group, b, a);
-    if (x.valid() && group.is_closed()) return std::pair{std::move(group), x};
+    const ValueId x = match_product(graph, group, root.input(i), root.input(1 - i));
+    if (x.valid() && group.is_closed()) return GeluGroup{std::move(group), x};
   }
   return std::nullopt;
 }
 
 }  // namespace
 
+std::optional<GeluGroup> match_halved_gelu(const Graph& graph, const Node& root) {
+  const ValueId rest = root.is("Mul") ? beside_constant(graph, root, 0.5) : ValueId{};
+  if (!rest.valid()) return std::nullopt;
+  MatchedGroup group(graph, root);
+  const ValueId x = match_half_of(graph, group, rest);
+  if (!x.valid() || !group.is_closed()) return std::nullopt;
+  return GeluGroup{std::move(group), x};
+}
+
 Result<Changed> fuse_gelu(PassContext& context) {
   ir::Graph& graph = context.graph();
-  if (context.model.opset() < kFirstOpset) return Changed::kNo;
+  if (context.model.opset() < kFirstGeluOpset) return Changed::kNo;
   const std::string domain = makes_contrib_gelu(context.settings) ? "com.microsoft" : "";
   int64_t made = 0;
   for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
     if (!graph.is_alive(id)) continue;
-    auto found = match(graph, graph.node(id));
+    const auto halved = match_halved_gelu(graph, graph.node(id));
+    const auto found = halved ? halved : match_other(graph, graph.node(id));
     if (!found) continue;
-    replace_group(graph, found->first, {"Gelu", domain, cat("Gelu_", made++), {found->second}, {}});
+    replace_group(graph, found->group, {"Gelu", domain, cat("Gelu_", made++), {found->x}, {}});
   }
   if (made == 0) return Changed::kNo;
   ir::GraphEdit(graph).remove_unused_initializers();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // X * M + (bias - mean * M) with M = weight / sqrt(variance + epsilon) becomes InstanceNormalization (spec 04 A.7.1).
+#include "passes/passes.h"
 #include "passes/prepare/fuse_group.h"
-#include "passes/prepare/fusions.h"
 #include "passes/stored_floats.h"
 #include "passes/tidy_up.h"
 

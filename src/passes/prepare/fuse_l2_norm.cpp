@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // x / sqrt(max(sum of x^2, epsilon)) becomes LpNormalization with p = 2 (spec 04 A.7.2); differs for tiny norms only.
 #include "passes/arguments.h"
+#include "passes/passes.h"
 #include "passes/prepare/fuse_group.h"
-#include "passes/prepare/fusions.h"
 #include "passes/tidy_up.h"
 
 namespace quarkq::passes {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // (X - mean) / sqrt(variance + epsilon) * weight + bias over the last axis becomes LayerNormalization (spec 04 A.7.3).
 #include "passes/arguments.h"
+#include "passes/passes.h"
 #include "passes/prepare/fuse_group.h"
-#include "passes/prepare/fusions.h"
 #include "passes/stored_floats.h"
 
 namespace quarkq::passes {

@@ -50,6 +50,11 @@ TEST(EncodeTest, BiasOfTheXint8Example) {
   EXPECT_EQ(encode_all(bias, int8_spec(ScaleKind::kPowerOfTwo)), (std::vector<int32_t>{51, -102}));
 }
 
+TEST(EncodeTest, TheSearchKeepsItsStartWhenEveryErrorOverflows) {
+  const std::vector<float> mask = {0.0f, -std::numeric_limits<float>::max()};
+  EXPECT_EQ(params_of(mask, {1, 1, 2}, int8_spec(ScaleKind::kPowerOfTwo), /*search=*/true)[0].scale, 0x1p120f);
+}
+
 TEST(EncodeTest, AsymmetricInt8NeverStoresTheLowestValue) {
   QuantSpec spec = int8_spec();
   spec.symmetric = false;

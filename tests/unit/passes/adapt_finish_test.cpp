@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Conversions by request: Clip into Relu, static shapes.
-#include "passes/finish/convert_clip_to_relu.h"
-#include "passes/prepare/fix_shapes.h"
+#include "passes/passes.h"
 #include "unit/passes/pass_support.h"
 
 namespace quarkq::passes {

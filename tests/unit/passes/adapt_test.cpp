@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The hardware conversions: each fires, keeps the function, and is idle where it must be.
-#include "passes/adapt/adapt.h"
+#include "passes/passes.h"
 #include "support/golden_algorithms.h"
 #include "unit/passes/pass_support.h"
 

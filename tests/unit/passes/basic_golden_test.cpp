@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The shared models behind the basic optimizer against the reference's records: nodes, names, wiring and order.
-#include "passes/prepare/basic/basic.h"
+#include "passes/passes.h"
 #include "passes/prepare/simplify/simplify.h"
 #include "support/golden_stages.h"
 #include "unit/passes/pass_support.h"

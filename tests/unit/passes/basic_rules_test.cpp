@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The basic optimizer without its Transposes: what it merges, folds and inlines, and what it leaves alone.
-#include "passes/prepare/basic/basic.h"
+#include "passes/passes.h"
 #include "unit/passes/pass_support.h"
 
 namespace quarkq::passes {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Transposes on their way through a graph: where they go, what they are called, and when they stay.
-#include "passes/prepare/basic/basic.h"
+#include "passes/passes.h"
 #include "unit/passes/pass_support.h"
 
 namespace quarkq::passes {

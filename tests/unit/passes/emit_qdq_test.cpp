@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Writing the plan: names and wiring of spec 02 A.6 and B.1.
+#include <set>
+
 #include "unit/passes/pass_support.h"
 
 namespace quarkq::passes {
@@ -23,9 +25,10 @@ struct Inserted {
                     const std::string& preset = "A8W8")
       : bench(test::model_of(body), test::settings_for(preset, sets)), data(random_data(bench.model)) {
     bench.context.data = data.get();
-    for (PassBench::Pass* pass : {select_nodes, sort_nodes, absorb_annotated, mark_tensors, resolve_sharing,
-                                  calibrate_activations, encode_constants, encode_biases, emit_qdq}) {
-      bench.run(pass);
+    for (const PassInfo& pass : all_passes()) {
+      static const std::set<std::string> kPhases = {"select", "assign", "calibrate", "restructure", "adjust", "insert"};
+      if (pass.name != std::string("sort-nodes") && !kPhases.contains(pass.phase)) continue;
+      if (pass.enabled(bench.settings)) bench.run(pass.run);
     }
   }
 
@@ -170,6 +173,93 @@ TEST(EmitQdqTest, TheWrittenModelRunsCloseToTheFloatOne) {
     for (size_t i = 0; i < a.size(); ++i) signal += a[i] * a[i], noise += (a[i] - b[i]) * (a[i] - b[i]);
     EXPECT_LT(noise, 1e-3 * signal) << preset;
   }
+}
+
+const std::string kConvRelu =
+    cat("g (float[1, 3, 6, 6] x) => (float[1, 4, A, B] y) <float[4, 3, 3, 3] w = ", test::numbers(108, 1),
+        ", float[4] b = ", test::numbers(4, 2), "> { c = Conv (x, w, b) y = Relu (c) }");
+
+TEST(EmitQdqTest, Bfloat16KeepsFloatWeightsUnderPairs) {
+  const Inserted made(kConvRelu, {}, "BF16");
+  EXPECT_EQ(made.count("ExtendedQuantizeLinear"), 4);  // x, w, b, y; c lies before its Relu
+  EXPECT_EQ(made.count("ExtendedDequantizeLinear"), 4);
+  EXPECT_EQ(made.named("w_QuantizeLinear")->domain, "com.amd.quark");
+  EXPECT_EQ(made.input(made.named("w_QuantizeLinear"), 0), "w");
+  EXPECT_EQ(made.graph().constant(made.bench.value("w"))->type(), ElementType::kFloat);
+  EXPECT_EQ(made.graph().constant(made.bench.value("w_scale"))->data<float>()[0], 1.0f);
+  EXPECT_EQ(made.graph().constant(made.bench.value("x_zero_point"))->type(), ElementType::kBFloat16);
+}
+
+TEST(EmitQdqTest, Bfloat16WeightsAreStoredWhenAsked) {
+  const Inserted made(kConvRelu, {"AddQDQPairToWeight=false"}, "BF16");
+  EXPECT_EQ(made.named("w_QuantizeLinear"), nullptr);
+  EXPECT_EQ(made.graph().constant(made.bench.value("w_quantized"))->type(), ElementType::kBFloat16);
+}
+
+TEST(EmitQdqTest, BlockFormatsAreOneNode) {
+  const Inserted made(kConvRelu, {}, "BFP16");
+  EXPECT_EQ(made.count("BFPQuantizeDequantize"), 5);  // c keeps its own
+  const ir::Node* weight = made.named("w_DequantizeLinear");
+  ASSERT_NE(weight, nullptr);
+  EXPECT_EQ(weight->int_or("block_size", 0), 8);
+  EXPECT_EQ(weight->int_or("rounding_mode", -1), 2);  // the preset's
+  EXPECT_EQ(made.named("b_DequantizeLinear")->int_or("axis", -1), 0);
+  EXPECT_EQ(made.producer("y")->op, "BFPQuantizeDequantize");
+  EXPECT_FALSE(made.graph().find("w_scale").valid());
+  EXPECT_EQ(Inserted(kConvRelu, {"RemoveFusedQDQ=true"}, "BFP16").count("BFPQuantizeDequantize"), 4);
+}
+
+TEST(EmitQdqTest, BlocksOfProductsRunAlongTheSum) {
+  const Inserted made(
+      cat("g (float[2, 8] x) => (float[2, 4] y) <float[8, 4] w = ", test::numbers(32, 3), "> { y = MatMul (x, w) }"),
+      {}, "MX9");
+  EXPECT_EQ(made.named("x_DequantizeLinear")->int_or("axis", 9), -1);
+  EXPECT_EQ(made.named("y_DequantizeLinear")->int_or("axis", 9), -1);
+  EXPECT_EQ(made.named("w_DequantizeLinear")->int_or("axis", 9), 0);
+  EXPECT_EQ(made.named("w_DequantizeLinear")->attributes.back().name, "axis");
+}
+
+TEST(EmitQdqTest, OverridesChangeTypesAndEndSharing) {
+  const Inserted made("g (float[2, 3] x) => (float[3, 2] y) { a = Sigmoid (x) b = Transpose (a) y = Sigmoid (b) }",
+                      {"TensorQuantOverrides={b: [{quant_type: ExtendedQuantType.QInt16}]}"});
+  EXPECT_EQ(made.graph().constant(made.bench.value("b_zero_point"))->type(), ElementType::kInt16);
+  EXPECT_EQ(made.graph().constant(made.bench.value("a_zero_point"))->type(), ElementType::kInt8);
+  EXPECT_EQ(made.input(made.named("b_QuantizeLinear"), 1), "b_scale");
+}
+
+TEST(EmitQdqTest, GivenParametersAndRangesHold) {
+  const Inserted made("g (float[2] x) => (float[2] y) { y = Sigmoid (x) }",
+                      {"TensorQuantOverrides={x: [{scale: 0.5, zero_point: 3}], y: [{rmin: 0, rmax: 12.7}]}"});
+  EXPECT_EQ(made.graph().constant(made.bench.value("x_scale"))->data<float>()[0], 0.5f);
+  EXPECT_EQ(made.graph().constant(made.bench.value("x_zero_point"))->data<int8_t>()[0], 3);
+  EXPECT_NEAR(made.graph().constant(made.bench.value("y_scale"))->data<float>()[0], 0.1f, 1e-6f);
+}
+
+TEST(EmitQdqTest, AsymmetricActivationsSwallowRelu) {
+  const Inserted made(kConvRelu, {}, "U8S8_AAWS");
+  EXPECT_EQ(made.count("Relu"), 0);
+  EXPECT_EQ(made.producer("y_QuantizeLinear_Input")->op, "Conv");
+  EXPECT_EQ(Inserted(kConvRelu, {"QDQKeepRemovableActivations=true"}, "U8S8_AAWS").count("Relu"), 1);
+  EXPECT_EQ(Inserted(kConvRelu, {"ActivationSymmetric=true"}, "U8S8_AAWS").count("Relu"), 1);
+}
+
+TEST(EmitQdqTest, ReluStaysWhereASymmetricRangeWouldNotClamp) {
+  const std::vector<std::string> symmetric = {"calibrate_method=PowerOfTwoMethod.NonOverflow"};
+  const Inserted kept(kConvRelu, symmetric, "U8S8_AAWS");
+  EXPECT_EQ(kept.count("Relu"), 1);
+  EXPECT_EQ(kept.named("c_QuantizeLinear"), nullptr);
+  const std::vector<std::string> as_reference = {symmetric[0], "quarkq.compat=quark-0.13"};
+  EXPECT_EQ(Inserted(kConvRelu, as_reference, "U8S8_AAWS").count("Relu"), 0);
+}
+
+TEST(EmitQdqTest, BiasesBehindFloatInputsStayFloat) {
+  const Inserted made(kConvRelu, {"NodesToExcludeOutputQuantization=[]", "OpTypesToQuantize=[Conv]"});
+  EXPECT_NE(made.named("b_DequantizeLinear"), nullptr);
+  const std::string body =
+      cat("g (float[1, 3, 6, 6] x) => (float[1, 4, A, B] y) <float[4, 3, 3, 3] w = ", test::numbers(108, 1),
+          ", float[4] b = ", test::numbers(4, 2), "> { [first] s = Sigmoid (x) y = Conv (s, w, b) }");
+  const Inserted without(body, {"NodesToExcludeOutputQuantization=[first]"});
+  EXPECT_EQ(without.named("b_DequantizeLinear"), nullptr);
 }
 
 TEST(EmitQdqTest, AnEmptyPlanChangesNothing) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Equalization against the reference's numbers on hand-made layers.
-#include "passes/equalize/equalize.h"
 #include "passes/equalize/patterns.h"
 #include "passes/equalize/scaling.h"
+#include "passes/passes.h"
 #include "support/golden_algorithms.h"
 #include "unit/passes/pass_support.h"
 

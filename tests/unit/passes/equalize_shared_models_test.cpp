@@ -4,11 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "passes/adapt/adapt.h"
-#include "passes/equalize/equalize.h"
-#include "passes/prepare/basic/basic.h"
-#include "passes/prepare/fusions.h"
-#include "passes/prepare/initializers.h"
+#include "passes/passes.h"
 #include "passes/prepare/simplify/simplify.h"
 #include "support/golden_stages.h"
 #include "unit/passes/pass_support.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Equalization: what it leaves alone, and that it never changes the function where it fires.
-#include "passes/equalize/equalize.h"
+#include "passes/passes.h"
 #include "unit/passes/pass_support.h"
 
 namespace quarkq::passes {

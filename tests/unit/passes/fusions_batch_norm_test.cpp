@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // BatchNormalization into Gemm and ConvTranspose, directly and through Concat.
-#include "passes/prepare/fusions.h"
+#include "passes/passes.h"
 #include "support/golden_algorithms.h"
 #include "unit/passes/pass_support.h"
 

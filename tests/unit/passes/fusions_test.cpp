@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Spelled-out normalizations and Gelu: each fusion fires, keeps the function, and is idle where it must be.
-#include "passes/prepare/fusions.h"
+#include "passes/passes.h"
 #include "unit/passes/pass_support.h"
 
 namespace quarkq::passes {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copies of initializers with several readers.
-#include "passes/prepare/initializers.h"
+#include "passes/passes.h"
 #include "unit/passes/pass_support.h"
 
 namespace quarkq::passes {

@@ -19,12 +19,15 @@ constexpr const char* kModel = R"(g (float[1,2,4,4] x, int64[3] ids, float16[2] 
 struct Bench {
   test::PassBench pass;
   QuantPlan plan;
+  TensorOverrides overrides;
+  TensorFormats formats;
   Marker marker;
 
   explicit Bench(config::Settings settings = test::settings_for("A8W8"))
       : pass(test::model_of(kModel), std::move(settings)),
         plan(pass.graph().value_count()),
-        marker(pass.graph(), 17, pass.settings, flavor_of(pass.settings.quantizer), plan, pass.diagnostics) {}
+        formats(TensorFormats::make(pass.settings, overrides).value()),
+        marker(pass.graph(), 17, pass.settings, formats, plan, pass.diagnostics) {}
 
   ir::ValueId id(const std::string& name) const { return pass.value(name); }
   const QuantSlot& slot(const std::string& name) { return plan.slot(id(name)); }

@@ -56,7 +56,7 @@ TEST(QuantPlanTest, RemoveKeepsTheOrderOfTheOthers) {
 
 TEST(QuantPlanTest, CopiesAreIndependent) {
   QuantPlan plan(2);
-  plan.add({0}).stages = {{StageKind::kPair, {}, plan.params.add({{1.0f, 0}})}};
+  plan.add({0}).stages = {{StageKind::kPair, {}, plan.params.add({{1.0f, 0}}), {}}};
   QuantPlan copy = plan;
   copy.params.set(copy.slot({0}).stages[0].params, {{2.0f, 0}});
   copy.remove({0});
@@ -71,11 +71,11 @@ TEST(QuantPlanTest, TextHasOneLineASlot) {
                     w = edit.add_initializer("w", ir::Tensor::scalar(1.0f));
   QuantPlan plan(graph.value_count());
   numeric::QuantSpec spec;
-  plan.add(x).stages = {{StageKind::kPair, spec, plan.params.add({{0.5f, 3}})}};
-  plan.add(y).stages = {{StageKind::kPair, spec, plan.slot(x).stages[0].params}};
+  plan.add(x).stages = {{StageKind::kPair, spec, plan.params.add({{0.5f, 3}}), {}}};
+  plan.add(y).stages = {{StageKind::kPair, spec, plan.slot(x).stages[0].params, {}}};
   plan.slot(y).provider = x;
   plan.slot(y).state = SlotState::kAbsorbed;
-  plan.add(w).stages = {{StageKind::kStored, spec, plan.params.add()}};
+  plan.add(w).stages = {{StageKind::kStored, spec, plan.params.add(), {}}};
   plan.slot(w).role = Role::kWeight;
   EXPECT_EQ(text(plan, graph),
             "x: activation planned INT8 pair p0 scale=0.5 zero_point=3\n"

@@ -49,6 +49,15 @@ void scale_weight(Workspace& work, ir::NodeId id, const std::vector<float>& fact
                                    store_floats(values, weight.type(), weight.dims())));
 }
 
+/// What a BatchNormalization went into has names that tell so.
+void name_folded(Workspace& work, ir::NodeId id, const std::string& weight, const std::string& bias) {
+  const std::string names[] = {"ConvBnFusion_W_" + weight, "ConvBnFusion_BN_B_" + bias};
+  for (const size_t i : {size_t{1}, size_t{2}}) {
+    const ir::Tensor folded = *work.graph().constant(work.node(id).input(i));
+    work.set_input(id, i, work.add_constant(names[i - 1], folded));
+  }
+}
+
 }  // namespace
 
 bool fold_into_conv(Workspace& work, ir::NodeId id) {
@@ -66,7 +75,11 @@ bool fold_into_conv(Workspace& work, ir::NodeId id) {
   if (reader.is("Mul") && !conv.input(2).valid()) {
     scale_weight(work, id, affine->factor);
   } else {
+    const std::string weight = work.graph().value(conv.input(1)).name;
     fold_into(work.model().graph, id, *affine, 0);
+    if (work.node(reader_id).is("BatchNormalization")) {
+      name_folded(work, id, weight, work.graph().value(work.node(reader_id).input(2)).name);
+    }
   }
   const ir::ValueId output = work.node(reader_id).output(0);
   work.set_input(reader_id, 0, {});

@@ -2,6 +2,7 @@
 // Operators without a kernel in ONNX Runtime become what their definition says, after all other steps.
 #include <map>
 
+#include "passes/prepare/basic/inline_group_norm.h"
 #include "passes/prepare/basic/steps.h"
 
 namespace quarkq::passes::basic {
@@ -61,6 +62,7 @@ Result<bool> inline_operators(Workspace& work) {
       changed = true;
       break;
     }
+    if (work.graph().is_alive(id)) changed |= inline_group_norm(work, id);
   }
   return changed;
 }

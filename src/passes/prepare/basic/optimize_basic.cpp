@@ -3,7 +3,7 @@
 // findings, or one in which a step fails, stays as it is.
 #include "ir/edit.h"
 #include "onnx_io/infer.h"
-#include "passes/prepare/basic/basic.h"
+#include "passes/passes.h"
 #include "passes/prepare/basic/steps.h"
 
 namespace quarkq::passes {
@@ -13,7 +13,8 @@ constexpr int kMaxRounds = 10;
 
 using Step = Result<bool> (*)(basic::Workspace&);
 constexpr Step kSteps[] = {basic::apply_local_rules, basic::merge_same_nodes, basic::fold_known_nodes,
-                           basic::fuse_matmul_add,   basic::fuse_reshapes,    basic::move_transposes};
+                           basic::fuse_matmul_add,   basic::fuse_halved_gelu, basic::fuse_reshapes,
+                           basic::move_transposes};
 
 /// Runs one step and puts in order what all steps rely on.
 Result<bool> run_step(basic::Workspace& work, Step step, Diagnostics& diagnostics) {

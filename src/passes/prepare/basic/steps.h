@@ -11,6 +11,7 @@ Result<bool> apply_local_rules(Workspace& work);
 Result<bool> merge_same_nodes(Workspace& work);
 Result<bool> fold_known_nodes(Workspace& work);
 Result<bool> fuse_matmul_add(Workspace& work);
+Result<bool> fuse_halved_gelu(Workspace& work);
 Result<bool> fuse_reshapes(Workspace& work);
 Result<bool> move_transposes(Workspace& work);
 /// Last, once: operators that ONNX Runtime has no kernel for become what they are defined by.

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The block "quarkq:": switches of this tool only.
+#include "config/read_block.h"
+
+namespace quarkq::config {
+namespace {
+
+/// on or off, as YAML 1.1 has it; true and false are the same.
+Status read_switch(const Node& node, const std::string& path, std::optional<bool>& member) {
+  if (node.is_null()) return {};
+  if (node.is_text() && (node.as_text() == "on" || node.as_text() == "off")) {
+    member = node.as_text() == "on";
+    return {};
+  }
+  if (node.kind() != Node::Kind::kBool) return wrong_kind(node, "on or off").context(node.mark().prefix() + path);
+  member = node.as_bool();
+  return {};
+}
+
+}  // namespace
+
+Status read_tool(const Node& node, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(check_keys(
+      node, "quarkq",
+      {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards", "min_cosine"}));
+  ToolBlock& block = config.tool;
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "exclude_tracking", block.exclude_tracking));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "info_csv", block.info_csv));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "allow_unknown_options", block.allow_unknown_options));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "compat", block.compat));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "min_cosine", block.min_cosine));
+  if (const Node* guards = node.find("guards")) QQ_RETURN_IF_ERROR(read_switch(*guards, "quarkq.guards", block.guards));
+  if (block.min_cosine && (*block.min_cosine < -1 || *block.min_cosine > 1)) {
+    return invalid_argument("quarkq.min_cosine: found ", *block.min_cosine, ", allowed is -1 to 1");
+  }
+  if (block.threads && (*block.threads < 0 || *block.threads > 1024)) {
+    return invalid_argument("quarkq.threads: found ", *block.threads, ", allowed is 0 (all) to 1024");
+  }
+  QQ_RETURN_IF_ERROR(check_one_of(block.exclude_tracking, "quarkq.exclude_tracking", {"strict", "quark"}));
+  return check_one_of(block.compat, "quarkq.compat", {"quark-0.13"});
+}
+
+Status read_guards(const Node& node, QuantConfig& config) { return read_switch(node, "guards", config.tool.guards); }
+
+}  // namespace quarkq::config

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The gradient of a convolution with respect to its weights, on channels-last buffers. Like a forward one, it has the
+// same bits for any number of threads: fixed slices of output channels, each computed by one thread.
+#pragma once
+
+#include <memory>
+
+#include "exec/backend_onednn.h"
+
+namespace quarkq::exec {
+
+class ConvolutionGradient {
+ public:
+  /// `problem` without post-ops; bias and weight strides do not matter. kUnsupported when oneDNN cannot make it.
+  static Result<std::shared_ptr<ConvolutionGradient>> make(const ConvProblem& problem);
+  virtual ~ConvolutionGradient() = default;
+
+  /// `source` and `result_gradient` lie as in a forward call; `weight_gradient` row-major in the dimensions of
+  /// `problem.weights`. It is overwritten. Not to be called by two threads at once.
+  virtual void run(const float* source, const float* result_gradient, float* weight_gradient) = 0;
+};
+
+}  // namespace quarkq::exec

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "passes/finetune/finetuner.h"
+
+#include <algorithm>
+
+#include "base/isa.h"
+#include "ir/dump.h"
+#include "passes/finetune/model_distance.h"
+#include "passes/passes.h"
+
+namespace quarkq::passes::finetune {
+namespace {
+
+const char* name_of(Algorithm algorithm) { return algorithm == Algorithm::kAdaRound ? "adaround" : "adaquant"; }
+
+size_t sample_count(const PassContext& context, const Options& options) {
+  const size_t all = context.data->size();
+  return options.data_size > 0 ? std::min(all, static_cast<size_t>(options.data_size)) : all;
+}
+
+}  // namespace
+
+Finetuner::Finetuner(PassContext& context, const ir::Model& original, Options options)
+    : context_(context),
+      original_(original),
+      options_(std::move(options)),
+      saved_(context.finetune_state),
+      samples_(sample_count(context, options_)) {}
+
+Status Finetuner::make_quantized() {
+  quantized_ = context_.model;
+  Diagnostics ignored;
+  PassContext inner{.model = quantized_,
+                    .settings = context_.settings,
+                    .selection = context_.selection,
+                    .plan = context_.plan,
+                    .diagnostics = ignored};
+  return emit_qdq(inner).status();
+}
+
+/// The walk needs an order in which no layer reads a later one's result.
+void Finetuner::sort_layers() {
+  std::vector<size_t> place(quantized_.graph.node_count());
+  for (size_t i = 0; i < quantized_.graph.order().size(); ++i)
+    place[static_cast<size_t>(quantized_.graph.order()[i].index)] = i;
+  std::stable_sort(layers_.begin(), layers_.end(), [&](const Layer& a, const Layer& b) {
+    return place[static_cast<size_t>(a.node.index)] < place[static_cast<size_t>(b.node.index)];
+  });
+}
+
+Status Finetuner::start_walks() {
+  std::vector<std::vector<ir::ValueId>> starts, exact;
+  for (const Layer& layer : layers_) {
+    starts.push_back({quantized_.graph.node(layer.node).input(0)});
+    exact.push_back({layer.end});
+    if (options_.drop_ratio < 1) exact.back().push_back(original_.graph.node(layer.node).input(0));
+  }
+  quantized_walk_ = std::make_unique<LayerWalk>(quantized_, *context_.data, samples_, std::move(starts), store_);
+  float_walk_ = std::make_unique<LayerWalk>(original_, *context_.data, samples_, std::move(exact), store_);
+  key_.add(run_key());
+  if (!saved_.is_on()) return Status();
+  for (size_t i = 0; i < samples_; ++i) {
+    QQ_TRY(const calib::Sample sample, context_.data->read(i));
+    for (const ir::Tensor& input : sample.inputs) key_.add(ir::tensor_text(input));
+  }
+  return Status();
+}
+
+/// Everything but the samples.
+std::string Finetuner::run_key() const {
+  if (!saved_.is_on()) return "";
+  ContentHash hash;
+  hash.add(isa_name(isa()));
+  hash.add(ir::dump(quantized_));
+  hash.add(ir::dump(original_));
+  hash.add(config::to_flow(context_.settings.fast_finetune.node));
+  hash.add(context_.settings.quantization_preference.value_or(""));
+  hash.add(context_.settings.compat ? "compat" : "");
+  hash.add(cat(samples_));
+  return hash.text();
+}
+
+Result<bool> Finetuner::run() {
+  QQ_RETURN_IF_ERROR(make_quantized());
+  layers_ = find_layers(context_, original_.graph, options_);
+  if (layers_.empty()) return false;
+  sort_layers();
+  QQ_RETURN_IF_ERROR(start_walks());
+  if (options_.selective_update) {
+    QQ_TRY(distance_, model_distance(original_, quantized_, *context_.data, samples_, options_));
+  }
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    if (!reports(i)) return Status(Code::kInterrupted, "interrupted");
+    QQ_RETURN_IF_ERROR(do_layer(i));
+  }
+  reports(layers_.size());
+  return changed_;
+}
+
+Status Finetuner::do_layer(size_t index) {
+  const Layer& layer = layers_[index];
+  key_.add(layer.label);
+  const std::string key = key_.text();
+  std::optional<SavedLayer> done = saved_.load(index, key);
+  const bool was_done = done.has_value();
+  LayerData data(layer, store_);
+  Status status = collect(data, was_done);
+  if (status.ok() && !done) {
+    Result<SavedLayer> trained = train(index, data);
+    if (trained.ok()) {
+      done = std::move(trained).value();
+      QQ_RETURN_IF_ERROR(saved_.save(index, key, *done));
+    } else {
+      status = trained.status();
+    }
+  }
+  if (!status.ok() && status.code() != Code::kUnsupported) return status;
+  if (!done) {
+    context_.diagnostics.warn("not-finetuned", layer.label, status.message());
+    return Status();
+  }
+  context_.finetuned.push_back({layer.label, name_of(options_.algorithm), done->error_before, done->error_after,
+                                done->kept, was_done, done->seconds});
+  if (!done->kept) return Status();
+  QQ_RETURN_IF_ERROR(write_back(layer, *done));
+  if (was_done && options_.selective_update) {
+    QQ_TRY(distance_, model_distance(original_, quantized_, *context_.data, samples_, options_));
+  }
+  return Status();
+}
+
+}  // namespace quarkq::passes::finetune

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Layer after layer: what it reads in the quantized model so far, its training, the verdict, and writing it back.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "passes/finetune/constant_chain.h"
+#include "passes/finetune/layer_walk.h"
+#include "passes/finetune/layers.h"
+#include "passes/finetune/saved_layers.h"
+#include "passes/finetune/train_layer.h"
+
+namespace quarkq::passes::finetune {
+
+class Finetuner {
+ public:
+  /// `original`: the float model. `context` and it must outlive this.
+  Finetuner(PassContext& context, const ir::Model& original, Options options);
+
+  /// True when a layer changed.
+  Result<bool> run();
+
+ private:
+  Status make_quantized();
+  void sort_layers();
+  Status start_walks();
+  std::string run_key() const;
+  Status do_layer(size_t index);
+  Status collect(LayerData& data, bool is_done);
+  Result<SavedLayer> train(size_t index, const LayerData& data);
+  Result<std::unique_ptr<Variables>> make_variables(const Layer& layer, const ConstantChain& weight,
+                                                    const std::vector<float>& bias, double rate) const;
+  std::optional<Grid> grid_of(ir::ValueId value) const;
+  std::optional<OutputGrid> output_grid(const Layer& layer) const;
+  static Status put_into(ir::Model& model, const Layer& layer, const SavedLayer& done);
+  Status select(const Layer& layer, SavedLayer& done);
+  Status write_back(const Layer& layer, const SavedLayer& done);
+  bool reports(size_t done) const { return !context_.progress || context_.progress(done, layers_.size()); }
+
+  PassContext& context_;
+  const ir::Model& original_;
+  Options options_;
+  SavedLayers saved_;
+  size_t samples_;
+  ir::Model quantized_;  ///< the plan as nodes; layers that are done are in it
+  std::vector<Layer> layers_;
+  TensorStore store_{0};
+  std::unique_ptr<LayerWalk> quantized_walk_, float_walk_;
+  ContentHash key_;  ///< of everything that decides over the next layer
+  double distance_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace quarkq::passes::finetune

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Promotion (spec 04 F.4): one node computes in other formats from now on. Works on the plan, so a trial is a copy.
+#pragma once
+
+#include <set>
+
+#include "passes/context.h"
+#include "passes/finetune/mixed_options.h"
+
+namespace quarkq::passes {
+
+class MixedPlan {
+ public:
+  MixedPlan(PassContext& context, const MixedOptions& options) : context_(context), options_(options) {}
+
+  Status promote(ir::NodeId node, const MixedConfig& config);
+  /// int32 biases again, at the scales that their nodes have now.
+  Status finish();
+
+  const std::set<ir::ValueId>& tensors() const { return tensors_; }
+  const std::set<ir::NodeId>& nodes() const { return nodes_; }
+
+ private:
+  Status promote_value(ir::ValueId value, const std::optional<MixedFormat>& format);
+  Status promote_activation(plan::QuantSlot& slot, const MixedFormat& format);
+  Status promote_constant(plan::QuantSlot& slot, const MixedFormat& format);
+  void make_block(plan::QuantSlot& slot, const MixedFormat& format);
+  Result<std::vector<float>> values_of(const plan::QuantSlot& slot) const;
+  Status rescale_bias(const ir::Node& node);
+
+  PassContext& context_;
+  const MixedOptions& options_;
+  std::set<ir::ValueId> tensors_;
+  std::set<ir::NodeId> nodes_;
+};
+
+}  // namespace quarkq::passes

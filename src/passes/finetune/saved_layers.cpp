@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// The file: hash of the rest, key, numbers, tensors. The hash tells a whole file from a damaged one.
+#include "passes/finetune/saved_layers.h"
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "base/hash.h"
+
+namespace quarkq::passes::finetune {
+namespace {
+
+constexpr size_t kHashLength = 32;
+constexpr std::string_view kFormat = "quarkq finetuned layer 1\n";
+
+template <typename T>
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void append(std::string& bytes, const ir::Tensor& tensor) {
+  append(bytes, static_cast<int32_t>(tensor.type()));
+  if (!tensor.is_defined()) return;
+  append(bytes, tensor.rank());
+  for (const int64_t dim : tensor.dims()) append(bytes, dim);
+  bytes.append(reinterpret_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes()));
+}
+
+/// Reads what append() wrote; after the end everything is zero and ok() is false.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  template <typename T>
+  T take() {
+    T value{};
+    take_into(&value, sizeof value);
+    return value;
+  }
+  ir::Tensor take_tensor() {
+    const auto type = static_cast<ElementType>(take<int32_t>());
+    if (type == ElementType::kUndefined) return {};
+    ir::Shape dims(static_cast<size_t>(take<int64_t>()));
+    for (int64_t& dim : dims) dim = take<int64_t>();
+    ir::Tensor tensor = ir::Tensor::allocate(type, dims);
+    take_into(tensor.mutable_raw(), static_cast<size_t>(tensor.bytes()));
+    return tensor;
+  }
+  bool ok() const { return ok_ && rest_.empty(); }
+
+ private:
+  void take_into(void* to, size_t bytes) {
+    ok_ = ok_ && bytes <= rest_.size();
+    if (!ok_) return;
+    std::memcpy(to, rest_.data(), bytes);
+    rest_.remove_prefix(bytes);
+  }
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+std::string hash_of(std::string_view bytes) {
+  ContentHash hash;
+  hash.add(bytes);
+  return hash.text();
+}
+
+}  // namespace
+
+std::optional<SavedLayer> SavedLayers::load(size_t index, const std::string& key) const {
+  if (folder_.empty() || !file_exists(path(index))) return {};
+  const auto file = MappedFile::open(path(index));
+  if (!file.ok()) return {};
+  std::string_view bytes(reinterpret_cast<const char*>(file.value()->data()), file.value()->size());
+  if (bytes.size() < kHashLength || hash_of(bytes.substr(kHashLength)) != bytes.substr(0, kHashLength)) return {};
+  bytes.remove_prefix(kHashLength);
+  // The hash holds: what follows is what save() wrote.
+  if (!bytes.starts_with(kFormat) || !bytes.substr(kFormat.size()).starts_with(key)) return {};
+  Reader reader(bytes.substr(kFormat.size() + key.size()));
+  SavedLayer layer;
+  layer.kept = reader.take<uint8_t>() != 0;
+  layer.error_before = reader.take<double>();
+  layer.error_after = reader.take<double>();
+  layer.seconds = reader.take<double>();
+  layer.weight = reader.take_tensor();
+  layer.bias = reader.take_tensor();
+  if (!reader.ok()) return {};
+  return layer;
+}
+
+Status SavedLayers::save(size_t index, const std::string& key, const SavedLayer& layer) const {
+  if (folder_.empty()) return Status();
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) return io_error(folder_, ": cannot make this folder, ", error.message());
+  std::string bytes(kFormat);
+  bytes += key;
+  append(bytes, static_cast<uint8_t>(layer.kept));
+  append(bytes, layer.error_before);
+  append(bytes, layer.error_after);
+  append(bytes, layer.seconds);
+  append(bytes, layer.weight);
+  append(bytes, layer.bias);
+  const std::string hash = hash_of(bytes);
+  QQ_TRY(AtomicFile file, AtomicFile::create(path(index)));
+  QQ_RETURN_IF_ERROR(file.write(hash.data(), hash.size()));
+  QQ_RETURN_IF_ERROR(file.write(bytes.data(), bytes.size()));
+  return file.commit();
+}
+
+void SavedLayers::remove(size_t count) const {
+  if (folder_.empty()) return;
+  std::error_code ignored;
+  for (size_t i = 0; i < count; ++i) std::filesystem::remove(path(i), ignored);
+  std::filesystem::remove(folder_, ignored);
+}
+
+}  // namespace quarkq::passes::finetune

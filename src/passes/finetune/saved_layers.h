@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Layers that are done, kept in a folder beside the output, so that a run that was killed goes on where it stopped.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "ir/tensor.h"
+
+namespace quarkq::passes::finetune {
+
+struct SavedLayer {
+  bool kept = false;
+  double error_before = 0, error_after = 0, seconds = 0;
+  ir::Tensor weight, bias;  ///< what is stored in the model's place; undefined when it stays
+};
+
+class SavedLayers {
+ public:
+  /// An empty folder name keeps nothing.
+  explicit SavedLayers(std::string folder) : folder_(std::move(folder)) {}
+
+  bool is_on() const { return !folder_.empty(); }
+
+  /// Nothing when there is no such layer, when it belongs to another run (`key`) or is damaged.
+  std::optional<SavedLayer> load(size_t index, const std::string& key) const;
+  Status save(size_t index, const std::string& key, const SavedLayer& layer) const;
+  /// Removes the first `count` layers, and the folder when nothing else is in it.
+  void remove(size_t count) const;
+
+ private:
+  std::string path(size_t index) const { return cat(folder_, "/layer", index, ".bin"); }
+  std::string folder_;
+};
+
+}  // namespace quarkq::passes::finetune

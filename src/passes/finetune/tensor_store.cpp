@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "passes/finetune/tensor_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace quarkq::passes::finetune {
+namespace {
+
+int64_t default_budget() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE) / 4; }
+
+/// Unlinked at once, so that it goes with the process.
+Result<int> open_temporary() {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  std::string name = ((error ? std::filesystem::path(".") : folder) / "quarkq-finetune-XXXXXX").string();
+  const int file = mkstemp(name.data());
+  if (file < 0) return io_error(name, ": cannot make a temporary file, ", std::strerror(errno));
+  unlink(name.c_str());
+  return file;
+}
+
+}  // namespace
+
+TensorStore::TensorStore(int64_t budget) : budget_(budget > 0 ? budget : default_budget()) {}
+
+TensorStore::~TensorStore() {
+  if (file_ >= 0) close(file_);
+}
+
+Result<int> TensorStore::keep(const ir::Tensor& tensor) {
+  Entry entry;
+  entry.type = tensor.type();
+  entry.dims = tensor.dims();
+  entry.bytes = tensor.bytes();
+  const bool fits = in_memory_ + entry.bytes <= budget_;
+  if (fits || entry.bytes == 0 || tensor.type() == ElementType::kString) {
+    entry.tensor = tensor;
+    in_memory_ += entry.bytes;
+  } else {
+    QQ_RETURN_IF_ERROR(spill(tensor, entry));
+  }
+  if (free_numbers_.empty()) {
+    entries_.push_back(std::move(entry));
+    return static_cast<int>(entries_.size()) - 1;
+  }
+  const int number = free_numbers_.back();
+  free_numbers_.pop_back();
+  entries_[static_cast<size_t>(number)] = std::move(entry);
+  return number;
+}
+
+Status TensorStore::spill(const ir::Tensor& tensor, Entry& entry) {
+  if (file_ < 0) {
+    QQ_TRY(file_, open_temporary());
+  }
+  const auto place = free_places_.find(entry.bytes);
+  if (place != free_places_.end()) {
+    entry.offset = place->second;
+    free_places_.erase(place);
+  } else {
+    entry.offset = end_of_file_;
+    end_of_file_ += entry.bytes;
+  }
+  for (int64_t done = 0; done < entry.bytes;) {
+    const ssize_t written =
+        pwrite(file_, tensor.raw() + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
+    if (written <= 0) return io_error("temporary file of the finetuning: cannot write, ", std::strerror(errno));
+    done += written;
+  }
+  return Status();
+}
+
+Result<ir::Tensor> TensorStore::get(int number) const {
+  const Entry& entry = entries_[static_cast<size_t>(number)];
+  if (entry.offset < 0) return entry.tensor;
+  ir::Tensor tensor = ir::Tensor::allocate(entry.type, entry.dims);
+  std::byte* data = tensor.mutable_raw();
+  for (int64_t done = 0; done < entry.bytes;) {
+    const ssize_t got = pread(file_, data + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
+    if (got <= 0) return io_error("temporary file of the finetuning: cannot read, ", std::strerror(errno));
+    done += got;
+  }
+  return tensor;
+}
+
+void TensorStore::drop(int number) {
+  Entry& entry = entries_[static_cast<size_t>(number)];
+  if (entry.offset >= 0) {
+    free_places_.emplace(entry.bytes, entry.offset);
+  } else {
+    in_memory_ -= entry.bytes;
+  }
+  entry = {};
+  free_numbers_.push_back(number);
+}
+
+}  // namespace quarkq::passes::finetune

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Bias correction (spec 04 C): each layer's bias takes up the mean difference between the float layer and the quantized
+// one on what the quantized model feeds it. All layers are measured first, then all biases change. Samples stream.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "exec/session.h"
+#include "ir/edit.h"
+#include "passes/calibrate/constants.h"
+#include "passes/finish/bias_layers.h"
+#include "passes/passes.h"
+#include "passes/stored_floats.h"
+
+namespace quarkq::passes {
+namespace {
+
+/// Mean over samples and positions of (float - quantized), per channel.
+struct MeanError {
+  std::vector<double> sum;
+  double count = 0;    ///< values per channel
+  std::string reason;  ///< why it cannot be measured
+
+  std::vector<double> mean() const {
+    std::vector<double> result = sum;
+    for (double& value : result) value /= count;
+    return result;
+  }
+};
+
+void add(MeanError& error, const ir::Tensor& exact, const ir::Tensor& found) {
+  if (exact.dims() != found.dims() || (exact.rank() != 2 && exact.rank() != 4)) {
+    error.reason = cat("only results of 2 and 4 dimensions are compared, float ", shape_text(exact.dims()),
+                       ", quantized ", shape_text(found.dims()));
+    return;
+  }
+  const auto batch = static_cast<size_t>(exact.dims()[0]), channels = static_cast<size_t>(exact.dims()[1]);
+  if (error.sum.empty()) error.sum.assign(channels, 0.0);
+  if (error.sum.size() != channels || channels == 0) {
+    error.reason = "its number of channels changes";
+    return;
+  }
+  const std::vector<float> a = float_values(exact).value(), b = float_values(found).value();
+  const size_t inner = a.size() / std::max<size_t>(1, batch * channels);
+  for (size_t i = 0; i < a.size(); ++i)
+    error.sum[i / inner % channels] += static_cast<double>(a[i]) - static_cast<double>(b[i]);
+  error.count += static_cast<double>(batch * inner);
+}
+
+bool is_float(const ir::Tensor& tensor) {
+  return tensor.type() == ElementType::kFloat || tensor.type() == ElementType::kFloat16;
+}
+
+/// Runs all samples through the quantized model, and what each layer read through the float layer.
+class Measurement {
+ public:
+  Measurement(const PassContext& context, const std::vector<BiasLayer>& layers)
+      : context_(context), layers_(layers), errors_(layers.size()) {
+    exec::SessionOptions options;
+    for (const BiasLayer& layer : layers) {
+      options.fetches.push_back(layer.start);
+      options.fetches.push_back(layer.end);
+      exec::SessionOptions part;
+      part.feeds = {layer.float_start};
+      part.fetches = {layer.float_end};
+      parts_.push_back(std::make_unique<exec::Session>(*context.float_model, std::move(part)));
+    }
+    whole_ = std::make_unique<exec::Session>(context.model, std::move(options));
+  }
+
+  Result<std::vector<MeanError>> run() {
+    const size_t total = context_.data->size();
+    for (size_t i = 0; i < total; ++i) {
+      QQ_TRY(const calib::Sample sample, context_.data->read(i));
+      QQ_TRY(const std::vector<ir::Tensor>* const values,
+             whole_->run(sample.inputs).context(cat("bias correction, sample ", sample.name)));
+      for (size_t layer = 0; layer < layers_.size(); ++layer)
+        QQ_RETURN_IF_ERROR(measure(layer, (*values)[2 * layer], (*values)[2 * layer + 1]));
+      if (context_.progress && !context_.progress(i + 1, total)) return Status(Code::kInterrupted, "interrupted");
+    }
+    return std::move(errors_);
+  }
+
+ private:
+  Status measure(size_t layer, const ir::Tensor& start, const ir::Tensor& end) {
+    MeanError& error = errors_[layer];
+    if (!error.reason.empty()) return Status();
+    if (!is_float(start) || !is_float(end)) {
+      error.reason = "its values are no floats";
+      return Status();
+    }
+    QQ_TRY(const std::vector<ir::Tensor>* const exact,
+           parts_[layer]->run({&start, 1}).context(cat("bias correction, float ", layers_[layer].label)));
+    add(error, exact->front(), end);
+    return Status();
+  }
+
+  const PassContext& context_;
+  const std::vector<BiasLayer>& layers_;
+  std::vector<MeanError> errors_;
+  std::vector<std::unique_ptr<exec::Session>> parts_;  ///< the float layers
+  std::unique_ptr<exec::Session> whole_;
+};
+
+/// `bias` plus the correction; a large one is shrunk (spec 04 C step 6).
+std::vector<double> corrected(const std::vector<double>& bias, const std::vector<double>& error) {
+  double largest_bias = 0, largest_error = 0;
+  for (const double value : bias) largest_bias = std::max(largest_bias, std::abs(value));
+  for (const double value : error) largest_error = std::max(largest_error, std::abs(value));
+  const double limit = largest_bias / 256;
+  const double factor = largest_error > limit && largest_error > 0.1 ? limit / largest_error : 1.0;
+  std::vector<double> result = bias;
+  for (size_t i = 0; i < result.size(); ++i) result[i] += factor * error[i];
+  return result;
+}
+
+/// The codes' limits by type.
+std::pair<double, double> limits_of(ElementType type) {
+  const int width = bits(type);
+  const bool is_unsigned = type == ElementType::kUInt8 || type == ElementType::kUInt16 || type == ElementType::kUInt32;
+  const double count = std::ldexp(1.0, width);
+  return is_unsigned ? std::pair(0.0, count - 1) : std::pair(-count / 2, count / 2 - 1);
+}
+
+ir::Tensor store_integers(const std::vector<double>& codes, ElementType type, const ir::Shape& dims) {
+  ir::Tensor tensor = ir::Tensor::allocate(type, dims);
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<uint32_t>(static_cast<int64_t>(codes[i]));
+    switch (bits(type)) {
+      case 8: tensor.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(code); break;
+      case 16: tensor.mutable_data<uint16_t>()[i] = static_cast<uint16_t>(code); break;
+      default: tensor.mutable_data<uint32_t>()[i] = code; break;
+    }
+  }
+  return tensor;
+}
+
+/// How a quantized bias is written back.
+enum class Rewrite {
+  kStored,  ///< with the stored scale, zero point and type
+  kWide,    ///< as int32 without zero point, as the reference does
+  kNone,    ///< not at all, as the reference does for methods it does not think of
+};
+
+/// The one difference of compat mode. The reference's power-of-two branch writes codes for a scale that it does not
+/// store; that is not reproduced.
+Rewrite rewrite_for(const config::Settings& settings) {
+  using Method = config::CalibrateMethod;
+  if (settings.quirk(config::Quirk::kKeepBiasType)) return Rewrite::kStored;
+  switch (settings.calibrate_method) {
+    case Method::kNonOverflow:
+    case Method::kMinMSE: return Rewrite::kStored;
+    case Method::kMinMax:
+    case Method::kPercentile: return Rewrite::kWide;
+    default: return Rewrite::kNone;
+  }
+}
+
+class BiasWriter {
+ public:
+  explicit BiasWriter(PassContext& context)
+      : graph_(context.graph()), edit_(context.graph()), rewrite_(rewrite_for(context.settings)) {}
+
+  /// Empty, or why the bias stays.
+  std::string write(const BiasLayer& layer, const std::vector<double>& error) {
+    const ir::Tensor stored = *graph_.value(layer.stored).constant;
+    if (static_cast<size_t>(stored.size()) != error.size()) return "its bias is not one value per channel";
+    if (layer.dequantizer.valid()) return write_codes(layer, stored, error);
+    const std::vector<float> before = float_values(stored).value();
+    const std::vector<double> bias = corrected({before.begin(), before.end()}, error);
+    edit_.set_constant(layer.stored,
+                       store_floats(std::vector<float>(bias.begin(), bias.end()), stored.type(), stored.dims()));
+    return "";
+  }
+
+ private:
+  std::string write_codes(const BiasLayer& layer, const ir::Tensor& stored, const std::vector<double>& error) {
+    const ir::Node& dq = graph_.node(layer.dequantizer);
+    const size_t count = error.size();
+    const ir::Tensor* zero = dq.input(2).valid() ? graph_.constant(dq.input(2)) : nullptr;
+    const Result<std::vector<double>> codes = ir::to_double(stored),
+                                      scales = ir::to_double(*graph_.constant(dq.input(1)));
+    const Result<std::vector<double>> zeros = zero == nullptr ? std::vector<double>{0.0} : ir::to_double(*zero);
+    if (!codes.ok() || !scales.ok() || !zeros.ok()) return "its bias is stored in a type that is not read";
+    const auto at = [&](const std::vector<double>& values, size_t i) { return values[values.size() == 1 ? 0 : i]; };
+    for (const auto* values : {&scales.value(), &zeros.value()}) {
+      if (values->size() != 1 && values->size() != count) return "its scales do not fit its bias";
+    }
+    if (rewrite_ == Rewrite::kNone) return "its calibration method is not one that is corrected";
+    std::vector<double> bias(count);
+    for (size_t i = 0; i < count; ++i) bias[i] = (codes.value()[i] - at(zeros.value(), i)) * at(scales.value(), i);
+    bias = corrected(bias, error);
+    const bool is_wide = rewrite_ == Rewrite::kWide;
+    const ElementType type = is_wide ? ElementType::kInt32 : stored.type();
+    const auto [low, high] = limits_of(type);
+    for (size_t i = 0; i < count; ++i) {
+      const double zero_point = is_wide ? 0.0 : at(zeros.value(), i);
+      bias[i] = std::clamp(std::rint(bias[i] / at(scales.value(), i)) + zero_point, low, high);
+    }
+    const ir::ValueId zero_value = dq.input(2);
+    edit_.set_constant(layer.stored, store_integers(bias, type, stored.dims()));
+    // The zero point has the type of the codes, or the model does not load.
+    if (is_wide && zero != nullptr && zero->type() != type)
+      edit_.set_input(
+          layer.dequantizer, 2,
+          edit_.add_initializer(graph_.value(zero_value).name + "_int32", ir::Tensor::zeros(type, zero->dims())));
+    return "";
+  }
+
+  const ir::Graph& graph_;
+  ir::GraphEdit edit_;
+  Rewrite rewrite_;
+};
+
+}  // namespace
+
+Result<Changed> correct_bias(PassContext& context) {
+  if (context.float_model == nullptr || context.data == nullptr || context.data->size() == 0) {
+    context.diagnostics.warn("bias-not-corrected", "BiasCorrection", "it needs the calibration samples");
+    return Changed::kNo;
+  }
+  const std::vector<BiasLayer> layers = bias_layers(context.graph(), context.float_model->graph, context.diagnostics);
+  if (layers.empty()) return Changed::kNo;
+  QQ_TRY(const std::vector<MeanError> errors, Measurement(context, layers).run());
+  BiasWriter writer(context);
+  Changed changed = Changed::kNo;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const std::string reason = errors[i].reason.empty() ? writer.write(layers[i], errors[i].mean()) : errors[i].reason;
+    if (reason.empty()) {
+      changed = Changed::kYes;
+    } else {
+      context.diagnostics.warn("bias-not-corrected", layers[i].label, reason);
+    }
+  }
+  if (changed == Changed::kYes) ir::GraphEdit(context.graph()).remove_unused_initializers();
+  return changed;
+}
+
+}  // namespace quarkq::passes

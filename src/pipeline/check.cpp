@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "quarkq/check.h"
+
+#include <tuple>
+
+#include "base/suggest.h"
+#include "config/load.h"
+#include "config/resolve.h"
+#include "onnx_io/load.h"
+#include "passes/check/npu_limits.h"
+#include "passes/lift/lift.h"
+#include "pipeline/json.h"
+#include "quarkq/version.h"
+
+namespace quarkq {
+namespace {
+
+/// The preset whose rules are the limits of the target.
+struct Target {
+  const char* name;
+  const char* preset;
+};
+constexpr Target kTargets[] = {{"xint8", "XINT8"}};
+
+Result<config::Settings> settings_of(const std::string& target) {
+  std::vector<std::string> names;
+  for (const Target& row : kTargets) {
+    names.emplace_back(row.name);
+    if (target != row.name) continue;
+    QQ_TRY(const config::QuantConfig config, config::load_config(row.preset, {}));
+    Diagnostics ignored;
+    return config::resolve(config, {}, ignored);
+  }
+  return invalid_argument(target, ": unknown target", did_you_mean(target, names), " (known: ", join(names, ", "), ")");
+}
+
+}  // namespace
+
+Result<CheckReport> check(const std::string& path, const std::string& target) {
+  QQ_TRY(const config::Settings settings, settings_of(target));
+  QQ_TRY(const ir::Model model, onnx_io::load(path));
+  QQ_TRY(const passes::LiftedModel found, passes::lift(model).context(path));
+  CheckReport report{path, target, found.model.graph.order().size(), found.plan.slots().size(), {}};
+  if (report.quantized_tensors == 0) {
+    return invalid_argument(path, ": has no quantized tensors to check; give a model that quarkq quantize wrote");
+  }
+  for (passes::NpuFinding& finding : passes::npu_findings(found.model.graph, found.plan, settings)) {
+    LimitViolation violation{std::move(finding.rule),
+                             std::move(finding.node),
+                             std::move(finding.tensor),
+                             std::move(finding.measure),
+                             finding.found,
+                             finding.allowed.has_value(),
+                             0,
+                             0,
+                             std::move(finding.remedy)};
+    if (finding.allowed) std::tie(violation.low, violation.high) = *finding.allowed;
+    report.violations.push_back(std::move(violation));
+  }
+  return report;
+}
+
+std::string to_json(const CheckReport& report) {
+  using pipeline::Json;
+  Json json;
+  json["quarkq"] = version();
+  json["model"] = report.model_path;
+  json["target"] = report.target;
+  json["nodes"] = report.nodes;
+  json["quantized_tensors"] = report.quantized_tensors;
+  json["violations"] = Json::array();
+  for (const LimitViolation& one : report.violations) {
+    Json row = {{"rule", one.rule}, {"node", one.node}, {"tensor", one.tensor}, {"measure", one.measure}};
+    row["found"] = pipeline::number(one.found);
+    row["allowed"] = one.has_limits ? Json({one.low, one.high}) : Json(nullptr);
+    row["remedy"] = one.remedy;
+    json["violations"].push_back(std::move(row));
+  }
+  return pipeline::text(json);
+}
+
+}  // namespace quarkq

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/compare_tensors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "calib/sample_run.h"
+#include "passes/insert/names.h"
+#include "pipeline/runner.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr size_t kSamples = 1;          // one shows where the signal drops; each costs two runs with everything tapped
+constexpr size_t kValuesKept = 8192;    // of a tensor and sample: bounds memory, and 0.1 dB exact
+constexpr double kSaturated = 1 << 10;  // a value so far above all that the quantized tensor holds is a sentinel
+constexpr double kCollapsedDb = 10, kDropDb = 10;
+
+/// Keeps an even part of what it hears, in sample order. An odd stride meets all channels of an even number of them.
+class Keeper : public calib::SampleSink {
+ public:
+  Status hear(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
+    std::vector<float>& kept = values_[tensor];
+    const size_t stride = values.size() <= kValuesKept ? 1 : values.size() / kValuesKept | 1;
+    for (size_t i = 0; i < values.size(); i += stride) kept.push_back(values[i]);
+    return Status();
+  }
+  const std::vector<float>* find(ir::ValueId tensor) const {
+    const auto found = values_.find(tensor);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<ir::ValueId, std::vector<float>> values_;
+};
+
+Status listen(const ir::Model& model, const calib::DataReader& data, const std::vector<ir::ValueId>& tensors,
+              Keeper& keeper) {
+  calib::SampleRunOptions options;
+  options.tensors = tensors;
+  options.samples.resize(std::min(kSamples, data.size()));
+  std::iota(options.samples.begin(), options.samples.end(), size_t{0});
+  options.order = calib::ValueOrder::kOnnx;
+  options.allow_non_finite = true;
+  return calib::SampleRun(model, data, std::move(options)).pass(keeper);
+}
+
+bool is_heard(const ir::Graph& graph, ir::ValueId id) {
+  if (!id.valid() || graph.value(id).is_initializer()) return false;
+  const ElementType type = graph.value(id).type.element;
+  return type == ElementType::kFloat || type == ElementType::kFloat16;
+}
+
+/// One tensor in both models.
+struct Pair {
+  ir::ValueId reference;
+  ir::ValueId written;  ///< as its producer writes it
+  ir::ValueId read;     ///< as its readers read it: behind the pair, when there is one
+};
+
+Pair find_pair(const ir::Graph& prepared, const ir::Graph& quantized, ir::ValueId value) {
+  const std::string& name = prepared.value(value).name;
+  const passes::QdqNames names(name);
+  Pair pair{value, quantized.find(name), {}};
+  if (prepared.value(value).is_output) {
+    pair.read = pair.written;
+    const ir::ValueId before = quantized.find(names.quantize_input);
+    if (before.valid()) pair.written = before;
+    return pair;
+  }
+  for (const std::string& behind : {names.dequantize_output, passes::QdqNames(name, "_1").dequantize_output}) {
+    if (!pair.read.valid()) pair.read = quantized.find(behind);
+  }
+  if (!pair.read.valid() || !is_heard(quantized, pair.read)) pair.read = pair.written;
+  return pair;
+}
+
+/// Sentinels (an attention mask's -3.4e38) saturate on purpose and are left out.
+double sqnr_db(const std::vector<float>& reference, const std::vector<float>& other) {
+  if (reference.size() != other.size()) return -kInfinity;
+  double most = 0, signal = 0, noise = 0;
+  for (const float value : other) {
+    if (std::isfinite(value)) most = std::max(most, std::abs(static_cast<double>(value)));
+  }
+  for (size_t i = 0; i < reference.size(); ++i) {
+    const double value = reference[i], difference = value - other[i];
+    if (!std::isfinite(value) || (most > 0 && std::abs(value) > kSaturated * most)) continue;
+    signal += value * value;
+    noise += difference * difference;
+  }
+  if (noise == 0) return kInfinity;
+  const double ratio = 10 * std::log10(signal / noise);
+  return std::isnan(ratio) ? -kInfinity : ratio;
+}
+
+std::string decibels(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f dB", value);
+  return std::isinf(value) ? (value > 0 ? "exact" : "no signal") : text;
+}
+
+}  // namespace
+
+Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
+                                                     const calib::DataReader& data) {
+  ir::Model reference = prepared, other = quantized;  // share the weights
+  Diagnostics ignored;
+  QQ_RETURN_IF_ERROR(prepare_for_run(reference, ignored));
+  QQ_RETURN_IF_ERROR(prepare_for_run(other, ignored));
+  std::vector<Pair> pairs;
+  std::vector<ir::ValueId> heard_in_reference, heard_in_other;
+  for (const ir::NodeId id : reference.graph.order()) {
+    for (const ir::ValueId output : reference.graph.node(id).outputs) {
+      if (!is_heard(reference.graph, output)) continue;
+      const Pair pair = find_pair(reference.graph, other.graph, output);
+      if (!is_heard(other.graph, pair.written)) continue;
+      pairs.push_back(pair);
+      heard_in_reference.push_back(pair.reference);
+      heard_in_other.push_back(pair.written);
+      if (pair.read != pair.written) heard_in_other.push_back(pair.read);
+    }
+  }
+  Keeper floats, codes;
+  QQ_RETURN_IF_ERROR(listen(reference, data, heard_in_reference, floats));
+  QQ_RETURN_IF_ERROR(listen(other, data, heard_in_other, codes));
+  std::vector<TensorAgreement> tensors;
+  std::vector<double> found(reference.graph.value_count(), kInfinity);
+  for (const Pair& pair : pairs) {
+    const auto *expected = floats.find(pair.reference), *written = codes.find(pair.written),
+               *read = codes.find(pair.read);
+    if (expected == nullptr || written == nullptr || read == nullptr) continue;
+    const ir::Node& node = *reference.graph.producer(pair.reference);
+    TensorAgreement tensor{reference.graph.value(pair.reference).name, reference.graph.label(node.id)};
+    tensor.sqnr_db = sqnr_db(*expected, *read);
+    tensor.written_db = pair.read == pair.written ? tensor.sqnr_db : sqnr_db(*expected, *written);
+    tensor.inputs_db = kInfinity;
+    for (const ir::ValueId input : node.inputs) {
+      if (input.valid()) tensor.inputs_db = std::min(tensor.inputs_db, found[static_cast<size_t>(input.index)]);
+    }
+    found[static_cast<size_t>(pair.reference.index)] = tensor.sqnr_db;
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+std::vector<TensorAgreement> worst_tensors(const std::vector<TensorAgreement>& tensors, size_t count) {
+  std::vector<TensorAgreement> worst = tensors;
+  std::stable_sort(worst.begin(), worst.end(),
+                   [](const TensorAgreement& a, const TensorAgreement& b) { return a.sqnr_db < b.sqnr_db; });
+  worst.resize(std::min(count, worst.size()));
+  return worst;
+}
+
+std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& tensors, size_t count) {
+  std::vector<TensorAgreement> causes;
+  for (const TensorAgreement& tensor : tensors) {
+    if (causes.size() == count) break;
+    if (tensor.sqnr_db < kCollapsedDb && tensor.inputs_db - tensor.sqnr_db >= kDropDb) causes.push_back(tensor);
+  }
+  return causes;
+}
+
+std::string describe(const TensorAgreement& tensor) {
+  const bool by_range = tensor.written_db - tensor.sqnr_db >= kDropDb / 2;
+  return cat(tensor.name, " of ", tensor.node, ": ", decibels(tensor.sqnr_db), " behind ", decibels(tensor.inputs_db),
+             by_range ? ", by its own range" : ", by the operator or its weights");
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Float against quantized inside the model: the signal to noise ratio of every tensor that both have, and the layers
+// where it drops.
+#pragma once
+
+#include <vector>
+
+#include "calib/data_reader.h"
+#include "ir/graph.h"
+#include "quarkq/quantize.h"
+
+namespace quarkq::pipeline {
+
+/// `prepared` is the float model as it was calibrated, so that tensors mean the same. Runs both on the first samples
+/// (a few). In the order of the nodes.
+Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
+                                                     const calib::DataReader& data);
+
+/// The `count` noisiest ones, the noisiest first.
+std::vector<TensorAgreement> worst_tensors(const std::vector<TensorAgreement>& tensors, size_t count);
+
+/// The first tensors (in node order) that lost much of what their inputs still had.
+std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& tensors, size_t count);
+
+/// "conv5 (node 17 (Conv)): 3.1 dB behind 25.0 dB, by the operator or its weights".
+std::string describe(const TensorAgreement& tensor);
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The phases before calibration, which quantize(), calibrate() and optimize() share: conversions of the whole model,
+// samples that fit the result, and the guarded rewrites of it.
+#pragma once
+
+#include <memory>
+
+#include "pipeline/runner.h"
+
+namespace quarkq::pipeline {
+
+/// The samples as they were opened, and as the converted model takes them.
+struct Samples {
+  std::unique_ptr<calib::DataReader> opened, fitted;
+
+  const calib::DataReader* get() const { return fitted != nullptr ? fitted.get() : opened.get(); }
+};
+
+/// Runs the phases up to `until`. context.data becomes the fitted samples. `probe`: what the guard runs, when it shall
+/// be something else than the samples; null: those. Returns the float model behind the conversions, whose inputs,
+/// outputs and function the quantized model has.
+Result<ir::Model> run_float_phases(passes::PassContext& context, Samples& samples, const calib::DataReader* probe,
+                                   const char* until, std::vector<PhaseTime>& times, RunnerOptions options);
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/verify.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "pipeline/compare.h"
+#include "pipeline/compare_tensors.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+constexpr size_t kWorst = 10, kCauses = 3;
+
+Status not_verified(const std::string& why, bool is_required, bool is_warning, Diagnostics& diagnostics) {
+  const std::string text = "not compared with the float model: " + why;
+  if (is_required) return quality_gate("--require: ", text);
+  if (is_warning) {
+    diagnostics.warn("not-verified", "", text);
+  } else {
+    diagnostics.notice("not-verified", "", text);
+  }
+  return Status();
+}
+
+std::string causes_text(const QuantizeReport& report) {
+  const std::vector<TensorAgreement>& named =
+      !report.causes.empty() || report.worst_tensors.empty() ? report.causes : worst_tensors(report.worst_tensors, 1);
+  std::vector<std::string> texts;
+  for (const TensorAgreement& tensor : named) texts.push_back(describe(tensor));
+  if (texts.empty()) return "no tensor inside could be compared";
+  return (report.causes.empty() ? "it is lost little by little, most at " : "the signal drops at ") + join(texts, "; ");
+}
+
+}  // namespace
+
+Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements) {
+  constexpr std::string_view kCosine = "cos>=";
+  std::optional<double> most;
+  for (const std::string& text : requirements) {
+    double value = 0;
+    const char *begin = text.data() + std::min(kCosine.size(), text.size()), *end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(begin, end, value);
+    if (!text.starts_with(kCosine) || error != std::errc() || stopped != end || !(value >= -1 && value <= 1)) {
+      return invalid_argument("--require ", text, ": allowed is cos>=X with X from -1 to 1");
+    }
+    most = std::max(most.value_or(value), value);
+  }
+  return most;
+}
+
+Status verify_result(const FloatModels& floats, const ir::Model& quantized, const calib::DataReader* data,
+                     double collapse, std::optional<double> required, Diagnostics& diagnostics,
+                     QuantizeReport& report) {
+  if (data == nullptr) {
+    return not_verified("no samples were given (--calib DIR)", required.has_value(), /*is_warning=*/false, diagnostics);
+  }
+  Result<std::vector<OutputAgreement>> outputs = compare_outputs(floats.original, quantized, *data, diagnostics);
+  if (!outputs.ok() && outputs.status().code() != Code::kUnsupported) return outputs.status();
+  if (!outputs.ok()) {
+    return not_verified(outputs.status().message(), required.has_value(), /*is_warning=*/true, diagnostics);
+  }
+  report.outputs = std::move(outputs).value();
+  const Result<std::vector<TensorAgreement>> tensors = compare_tensors(floats.calibrated, quantized, *data);
+  if (tensors.ok()) {
+    report.worst_tensors = worst_tensors(tensors.value(), kWorst);
+    report.causes = find_causes(tensors.value(), kCauses);
+  }
+  for (const OutputAgreement& output : report.outputs) {
+    const std::string found = cat("cosine ", output.cosine, " with the float output on the first sample");
+    if (required && !(output.cosine >= *required)) {
+      return quality_gate("output ", output.name, ": ", found, ", required is ", *required, "; ", causes_text(report));
+    }
+    if (!(output.cosine >= collapse)) {
+      diagnostics.warn("output-collapsed", output.name, cat(found, ", below ", collapse, "; ", causes_text(report)));
+    }
+  }
+  return Status();
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// The quantized model against the float one on calibration samples: figures for the report, warnings, quality gates.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "calib/data_reader.h"
+#include "ir/graph.h"
+#include "quarkq/quantize.h"
+
+namespace quarkq::pipeline {
+
+/// What the quantized model is compared with.
+struct FloatModels {
+  ir::Model original;    ///< whose outputs it shall have
+  ir::Model calibrated;  ///< as it was just before Q/DQ nodes came: its tensors have the same names
+};
+
+/// The least cosine that "cos>=X" texts ask for; nothing without any.
+Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements);
+
+/// Fills in outputs, worst_tensors and causes. A collapsed output is a warning that names the layers where the signal
+/// drops; one below `required` fails with kQualityGate. A model with operators that the executor lacks is valid all the
+/// same: the comparison is left out and said so, unless something is required.
+Status verify_result(const FloatModels& floats, const ir::Model& quantized, const calib::DataReader* data,
+                     double collapse, std::optional<double> required, Diagnostics& diagnostics, QuantizeReport& report);
+
+}  // namespace quarkq::pipeline

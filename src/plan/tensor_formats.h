@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// TensorFormats: what a tensor becomes once it is marked: the types of the settings, or those of its override.
+#pragma once
+
+#include <map>
+
+#include "config/settings.h"
+#include "plan/block_format.h"
+#include "plan/overrides.h"
+#include "plan/quant_plan.h"
+
+namespace quarkq::plan {
+
+using TensorOverrides = std::map<ir::ValueId, TensorOverride>;
+
+class TensorFormats {
+ public:
+  /// Fails when BFPAttributes or MXAttributes hold what no attribute can be. Both arguments must outlive the result.
+  static Result<TensorFormats> make(const config::Settings& settings, const TensorOverrides& overrides);
+
+  /// Stage without parameters of an activation, and of a constant of rank `rank`, quantized per tensor.
+  Stage activation(ir::ValueId value) const;
+  Stage constant(ir::ValueId value, int64_t rank) const;
+
+  /// Null when the tensor has no settings of its own.
+  const TensorOverride* override_of(ir::ValueId value) const;
+
+ private:
+  explicit TensorFormats(const config::Settings& settings, const TensorOverrides& overrides)
+      : settings_(settings), overrides_(overrides) {}
+  Stage stage(config::DataType type, StageKind kind) const;
+
+  const config::Settings& settings_;
+  const TensorOverrides& overrides_;
+  BlockFormat bfp_, mx_;
+};
+
+}  // namespace quarkq::plan

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Guards and quality gates, shown on labelled data: what the reference ruins stays as good as the float model."""
+import json
+import os
+import subprocess
+import sys
+
+from harness import Failure, expect, expect_equal, quarkq, run, shared, temp_folder, test
+from reference import DIGITS
+
+INTEGER_PRESETS = ["XINT8", "VINT8", "A8W8", "A16W8", "S8S8_AAWS", "U8S8_AAWS", "U16S8_AAWS"]
+DETECTOR_F1, TOP1 = 0.90, 0.99
+BITS = [("A16W8", 1.70), ("A8W8", 2.0), ("XINT8", 2.0), ("VINT8", 2.0)]
+
+
+def quantized(folder, name, preset, *more):
+    """Path of the model and its report."""
+    output = os.path.join(folder, "quantized.onnx")
+    result = quarkq("quantize", "--config", preset, "--calib", shared("golden", "inputs", name, "calib"), "-o", output, "--json",
+                    *more, shared("models", name + ".onnx"))
+    return output, json.loads(result.stdout)
+
+
+def scores(name, model):
+    script = shared("tools", "score_labelled.py")
+    shared("data", "tensors", name)
+    result = subprocess.run([sys.executable, script, name, model], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise Failure(f"score_labelled.py: {result.stderr.strip().splitlines()[-1:]}")
+    return json.loads(result.stdout)
+
+
+def ids(report):
+    return {finding["id"] for finding in report["findings"]}
+
+
+@test(cases=["XINT8", "VINT8", "A8W8"])
+def detector_keeps_its_scores(preset):
+    with temp_folder() as folder:
+        model, report = quantized(folder, "grid_detector", preset)
+        found = scores("grid_detector", model)["f1"]
+        expect("guard-far-ranges" in ids(report), "no guard is named in the report")
+        expect(found >= DETECTOR_F1, f"F1 {found:.3f}, at least {DETECTOR_F1} expected")
+    return f"F1 {found:.3f}"
+
+
+@test(cases=BITS)
+def language_model_keeps_its_attention(case):
+    preset, most = case
+    with temp_folder() as folder:
+        model, report = quantized(folder, "char_gpt", preset)
+        found = scores("char_gpt", model)["bits_per_character"]
+        expect("guard-sentinel-range" in ids(report), "no guard is named in the report")
+        expect(found <= most, f"{found:.3f} bits per character, at most {most} expected")
+    return f"{found:.3f} bits per character"
+
+
+@test(cases=INTEGER_PRESETS)
+def half_precision_digits(preset):
+    with temp_folder() as folder:
+        model, _ = quantized(folder, "mobilenetv3_digits_fp16", preset)
+        found = scores("mobilenetv3_digits_fp16", model)["top1"]
+        expect(found >= TOP1, f"top-1 {found:.4f}, at least {TOP1} expected")
+    return f"top-1 {found:.4f}"
+
+
+@test(cases=[("off", ("--set", "guards=off")), ("compat", ("--compat", "quark-0.13"))])
+def guards_can_be_switched_off(case):
+    with temp_folder() as folder:
+        for name in ("grid_detector", "char_gpt"):
+            _, report = quantized(folder, name, "A8W8", *case[1])
+            acted = sorted(one for one in ids(report) if one.startswith("guard-"))
+            expect_equal(acted, [], f"guards that acted on {name}")
+
+
+@test()
+def summary_names_far_ranges_that_stay():
+    with temp_folder() as folder:
+        _, report = quantized(folder, "grid_detector", "XINT8", "--set", "guards=off")
+    expect("far-ranges" in ids(report), "nothing is said about boxes and scores in one Concat")
+
+
+def digits(*more):
+    return ("quantize", "--config", "xint8", "--calib", os.path.join(DIGITS, "calib"), *more, os.path.join(DIGITS, "digits.onnx"))
+
+
+@test()
+def report_names_the_noisiest_tensors():
+    with temp_folder() as folder:
+        report = json.loads(quarkq(*digits("-o", os.path.join(folder, "q.onnx"), "--json")).stdout)
+    worst = [tensor["sqnr_db"] for tensor in report["worst_tensors"]]
+    expect(0 < len(worst) <= 10, f"{len(worst)} tensors, 1 to 10 expected")
+    expect_equal(worst, sorted(worst), "order of the noisiest tensors")
+
+
+@test()
+def missed_requirement_writes_nothing():
+    with temp_folder() as folder:
+        output = os.path.join(folder, "q.onnx")
+        result = run(*digits("-o", output, "--require", "cos>=0.99999"))
+        expect_equal(result.returncode, 5, "exit code")
+        expect("required is 0.99999" in result.stderr, f"stderr does not name the requirement: {result.stderr[-300:]}")
+        expect_equal(os.listdir(folder), [], "files written")
+        quarkq(*digits("-o", output, "--require", "cos>=0.5"))
+        expect(os.path.exists(output), "a requirement that is met left no output")
+
+
+@test(cases=["cos>=2", "psnr>=3", "cos"])
+def wrong_requirement(text):
+    with temp_folder() as folder:
+        result = run(*digits("-o", os.path.join(folder, "q.onnx"), "--require", text))
+    expect_equal(result.returncode, 2, "exit code")
+
+
+@test()
+def requirement_needs_the_verification():
+    with temp_folder() as folder:
+        result = run(*digits("-o", os.path.join(folder, "q.onnx"), "--require", "cos>=0.5", "--no-verify"))
+    expect_equal(result.returncode, 2, "exit code")
+
+
+@test()
+def collapse_names_the_cause():
+    """The gate is settable, and the warning says where the signal drops."""
+    with temp_folder() as folder:
+        _, report = quantized(folder, "char_gpt", "A8W8", "--set", "guards=off")
+        warnings = [one for one in report["findings"] if one["id"] == "output-collapsed"]
+        expect_equal(len(warnings), 1, "collapsed outputs")
+        expect("the signal drops at" in warnings[0]["text"], f"no layer is named: {warnings[0]['text']}")
+        _, strict = quantized(folder, "char_gpt", "A8W8", "--set", "quarkq.min_cosine=0.99999")
+        expect("output-collapsed" in ids(strict), "min_cosine has no effect")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Compares everything that a recording of a small model holds: nodes, stored tensors, inputs, outputs."""
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+FLOAT_TOLERANCE = 1e-4  # relative; sums of stored tensors: times the number of elements
+
+
+def differences(model, case, rtol=FLOAT_TOLERANCE):
+    """Lines that say what differs; empty when nothing does."""
+    lines = _node_differences([_describe_node(node) for node in model.graph.node], case.nodes(), rtol)
+    read = {name for node in case.nodes() for name in node[3]}
+    stored = {name: tensor for name, tensor in case.expected["stored"].items() if name in read}  # the reference keeps unused ones
+    lines += _stored_differences(model, stored, rtol)
+    for key, found in (("graph_inputs", model.graph.input), ("graph_outputs", model.graph.output)):
+        got = [[value.name, value.type.tensor_type.elem_type, _dims(value)] for value in found]
+        if got != case.expected[key]:
+            lines.append(f"{key}: {got} != {case.expected[key]}")
+    return lines
+
+
+def _dims(value):
+    return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in value.type.tensor_type.shape.dim]
+
+
+def _describe_node(node):
+    attributes = {}
+    for attribute in node.attribute:
+        value = helper.get_attribute_value(attribute)
+        if isinstance(value, bytes):
+            value = value.decode()
+        elif isinstance(value, onnx.TensorProto):
+            value = _describe_tensor(value)
+        elif isinstance(value, (list, tuple)):
+            value = [inner.decode() if isinstance(inner, bytes) else inner for inner in value]
+        elif isinstance(value, onnx.GraphProto):
+            value = f"graph of {len(value.node)} nodes"
+        attributes[attribute.name] = value
+    return [node.op_type, node.domain if node.domain != "ai.onnx" else "", node.name, list(node.input), list(node.output), attributes]
+
+
+def _describe_tensor(tensor):
+    values = numpy_helper.to_array(tensor).astype(np.float64).reshape(-1)
+    kind = onnx.TensorProto.DataType.Name(tensor.data_type)
+    if values.size <= 8:
+        return [kind, list(tensor.dims), values.tolist()]
+    return [kind, list(tensor.dims), values.min(), values.max(), values.sum()]
+
+
+def _same(a, b, rtol):
+    if isinstance(b, str) and b in ("inf", "-inf", "nan") and isinstance(a, float):
+        b = float(b)
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return bool(np.isclose(a, b, rtol=rtol, atol=1e-12, equal_nan=True))
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(_same(x, y, rtol) for x, y in zip(a, b))
+    return a == b
+
+
+def _node_differences(found, wanted, rtol):
+    lines = []
+    by_output = {tuple(node[4]): node for node in found}
+    for want in wanted:
+        got = by_output.pop(tuple(want[4]), None)
+        if got is None:
+            lines.append(f"node missing: {want}")
+            continue
+        for what, a, b in zip(("op", "domain", "name", "inputs"), got, want):
+            if a != b:
+                lines.append(f"node {want[0]} {want[4][0]}: {what} {a} != {b}")
+        if set(got[5]) != set(want[5]) or not all(_same(got[5][key], value, rtol) for key, value in want[5].items()):
+            lines.append(f"node {want[0]} {want[4][0]}: attributes {got[5]} != {want[5]}")
+    lines += [f"node extra: {node}" for node in by_output.values()]
+    if not lines and _is_sorted(wanted) and [node[4] for node in found] != [node[4] for node in wanted]:
+        lines.append("node order: " + " ".join(node[2] for node in found))
+    return lines
+
+
+def _is_sorted(nodes):
+    """Whether every node comes behind those it reads from. The reference leaves some models unsorted; ours are always sorted.
+    What nested graphs read is not in the recording."""
+    made_later = {name for node in nodes for name in node[4]}
+    for node in nodes:
+        if any(name in made_later for name in node[3]) or any(str(value).startswith("graph of") for value in node[5].values()):
+            return False
+        made_later.difference_update(node[4])
+    return True
+
+
+def _parameters(model):
+    """Names of scales and zero points."""
+    names = set()
+    for node in model.graph.node:
+        if node.op_type.endswith(("QuantizeLinear", "DequantizeLinear")):
+            names.update(node.input[1:3])
+    return names
+
+
+def _stored_differences(model, wanted, rtol):
+    parameters = _parameters(model)
+    found = {tensor.name: _describe_tensor(tensor) for tensor in model.graph.initializer if tensor.name not in parameters}
+    lines = [f"stored missing: {name}" for name in wanted if name not in found]
+    lines += [f"stored extra: {name}" for name in found if name not in wanted]
+    for name in wanted:
+        if name in found and not _same_stored(found[name], wanted[name], rtol):
+            lines.append(f"stored {name}: {found[name]} != {wanted[name]}")
+    return lines
+
+
+def _same_stored(a, b, rtol):
+    if a[:2] != b[:2] or len(a) != len(b):
+        return False
+    if len(b) == 3 and b[0] == "INT32":  # scales agree to 1e-4 only, so a bias may lie on the other side of a tie
+        return all(abs(x - y) <= max(1, rtol * abs(y)) for x, y in zip(a[2], b[2]))
+    if len(b) == 3:
+        return _same(a[2], b[2], rtol)
+    magnitude = max(abs(b[2]), abs(b[3]))
+    return _same(a[2:4], b[2:4], rtol) and abs(a[4] - b[4]) <= rtol * magnitude * max(1, int(np.prod(b[1]))) * 0.01 + 1e-9

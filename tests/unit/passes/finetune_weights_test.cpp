@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// The finetuning as a pass: codes get closer, nothing else changes, a run goes on where it was interrupted.
+#include <filesystem>
+
+#include "passes/passes.h"
+#include "unit/passes/finish_samples.h"
+
+namespace quarkq::passes {
+namespace {
+
+const std::string kConvs =
+    cat("g (float[1, 3, 12, 12] x) => (float[1, 5] y) <float[8, 3, 3, 3] w0 = ", test::numbers(216, 1),
+        ", float[8] b0 = ", test::numbers(8, 2), ", float[8, 1, 3, 3] w1 = ", test::numbers(72, 3),
+        ", float[8] b1 = ", test::numbers(8, 4), ", float[5, 8] w2 = ", test::numbers(40, 5),
+        ", float[5] b2 = ", test::numbers(5, 6), R"(> {
+  c0 = Conv<pads=[1, 1, 1, 1]> (x, w0, b0)
+  r0 = Relu (c0)
+  c1 = Conv<group=8, strides=[2, 2]> (r0, w1, b1)
+  r1 = Clip (c1)
+  p = GlobalAveragePool (r1)
+  f = Flatten (p)
+  y = Gemm<transB=1> (f, w2, b2)
+})");
+
+/// Smooth images, as photos are: neighbouring values say nearly the same.
+class SmoothSamples : public calib::DataReader {
+ public:
+  explicit SmoothSamples(size_t count) {
+    std::mt19937 generator(5);
+    std::uniform_real_distribution<float> amplitude(-1, 1);
+    for (size_t s = 0; s < count; ++s) {
+      ir::Tensor image = ir::Tensor::zeros(ElementType::kFloat, {1, 3, 12, 12});
+      auto data = image.mutable_data<float>();
+      const float across = amplitude(generator), down = amplitude(generator), level = amplitude(generator);
+      for (size_t i = 0; i < data.size(); ++i)
+        data[i] = level + across * static_cast<float>(i % 12) / 12 + down * static_cast<float>(i / 12 % 12) / 12 +
+                  0.05f * amplitude(generator);
+      samples_.push_back({cat("s", s), {image}, {}});
+    }
+  }
+  size_t size() const override { return samples_.size(); }
+  Result<calib::Sample> read(size_t index) const override { return samples_[index]; }
+
+ private:
+  std::vector<calib::Sample> samples_;
+};
+
+/// The model with its plan as it is before the finetuning.
+struct Finetuning {
+  explicit Finetuning(const std::string& preset, std::vector<std::string> sets = {}, size_t count = 16)
+      : bench(test::model_of(kConvs), test::settings_for(preset, with_defaults(std::move(sets)))), samples(count) {
+    bench.context.data = &samples;
+    for (const PassInfo& pass : all_passes()) {
+      if (std::string_view(pass.phase) == "calibrate" && original.graph.node_count() == 0) original = bench.model;
+      if (std::string_view(pass.phase) == "finetune") break;
+      if (!pass.enabled(bench.settings)) continue;
+      EXPECT_TRUE(pass.run(bench.context).ok()) << pass.name;
+    }
+    bench.context.float_model = &original;
+  }
+  static std::vector<std::string> with_defaults(std::vector<std::string> sets) {
+    sets.insert(sets.begin(), "FastFinetune.NumIterations=200");
+    return sets;
+  }
+  bool run() { return bench.run(finetune_weights); }
+  std::string codes() const {
+    std::string text;
+    for (const plan::QuantSlot& slot : bench.context.plan.slots())
+      if (slot.codes) text += bench.graph().value(slot.value).name + " " + ir::tensor_text(*slot.codes) + "\n";
+    return text;
+  }
+  ir::Model quantized() {
+    ir::Model model = bench.model;
+    PassContext inner{.model = model,
+                      .settings = bench.settings,
+                      .selection = bench.context.selection,
+                      .plan = bench.context.plan,
+                      .diagnostics = bench.diagnostics};
+    EXPECT_TRUE(emit_qdq(inner).ok());
+    return model;
+  }
+  double error() { return test::output_difference(original, quantized(), samples).square; }
+
+  test::PassBench bench;
+  SmoothSamples samples;
+  ir::Model original;
+};
+
+TEST(FinetuneWeightsTest, BringsLayersCloser) {
+  for (const char* preset : {"A8W8_ADAROUND", "XINT8_ADAROUND", "A8W8_ADAQUANT", "A16W8_ADAROUND"}) {
+    Finetuning tuning(preset);
+    const std::string graph = ir::dump(tuning.bench.model), before = tuning.codes();
+    const bool changed = tuning.run();
+    EXPECT_EQ(ir::dump(tuning.bench.model), graph) << preset;
+    EXPECT_EQ(changed, tuning.codes() != before) << preset;
+    EXPECT_EQ(tuning.bench.context.finetuned.size(), 3u) << preset;
+    for (const FinetunedLayer& layer : tuning.bench.context.finetuned)
+      EXPECT_EQ(layer.kept, layer.error_after < layer.error_before) << preset << " " << layer.node;
+    EXPECT_GT(tuning.bench.context.finetuned[0].error_before, 0) << preset;
+    EXPECT_LT(tuning.bench.context.finetuned[0].error_before, 0.1) << preset;
+  }
+}
+
+TEST(FinetuneWeightsTest, CoarseWeightsGainMuch) {
+  Finetuning tuning("A16W8_ADAROUND");
+  // Scales 8 times as large: about 5 bits are left of each weight.
+  for (plan::QuantSlot& slot : tuning.bench.context.plan.slots()) {
+    if (slot.role != plan::Role::kWeight) continue;
+    plan::ParamList params = tuning.bench.context.plan.params[slot.stages[0].params];
+    for (numeric::QuantParams& one : params) one.scale *= 8;
+    tuning.bench.context.plan.params.set(slot.stages[0].params, params);
+    const auto values = tuning.bench.graph().value(slot.value).constant->data<float>();
+    auto codes = slot.codes->mutable_data<int8_t>();
+    for (size_t i = 0; i < codes.size(); ++i)
+      codes[i] = static_cast<int8_t>(std::nearbyint(values[i] / params[0].scale));
+  }
+  EXPECT_TRUE(tuning.run());
+  for (const FinetunedLayer& layer : tuning.bench.context.finetuned) {
+    EXPECT_TRUE(layer.kept) << layer.node;
+    EXPECT_LT(layer.error_after, 0.8 * layer.error_before) << layer.node;
+  }
+}
+
+TEST(FinetuneWeightsTest, BlockFormatsLearnStraightThrough) {
+  for (const char* preset : {"BF16_ADAQUANT", "BFP16_ADAQUANT", "MX9_ADAQUANT"}) {
+    Finetuning tuning(preset, {"FastFinetune.NumIterations=20"});
+    tuning.run();
+    EXPECT_EQ(tuning.bench.context.finetuned.size(), 3u) << preset;
+  }
+}
+
+TEST(FinetuneWeightsTest, RefusesWhatIsNoInteger) {
+  Finetuning tuning("BF16_ADAQUANT", {"FastFinetune.OptimAlgorithm=adaround"});
+  EXPECT_FALSE(tuning.run());
+  EXPECT_EQ(test::diagnostic_ids(tuning.bench.diagnostics).back(), "not-finetuned");
+}
+
+TEST(FinetuneWeightsTest, OptionsTakePart) {
+  Finetuning plain("A8W8_ADAROUND");
+  plain.run();
+  for (const char* set : {"FastFinetune.OutputQDQ=true", "FastFinetune.DropRatio=0.5", "FastFinetune.BatchSize=4",
+                          "FastFinetune.FixedSeed=7", "FastFinetune.LearningRate=0.01", "FastFinetune.DataSize=4"}) {
+    Finetuning other("A8W8_ADAROUND", {set});
+    other.run();
+    EXPECT_NE(other.codes(), plain.codes()) << set;
+  }
+  Finetuning conv("A8W8_ADAROUND", {"FastFinetune.TargetOpType=[Gemm]"});
+  conv.run();
+  EXPECT_EQ(conv.bench.context.finetuned.size(), 1u);
+  Finetuning selective("A8W8_ADAROUND", {"FastFinetune.SelectiveUpdate=true"});
+  const double before = selective.error();
+  selective.run();
+  EXPECT_LE(selective.error(), before * 1.05);
+}
+
+TEST(FinetuneWeightsTest, GoesOnWhereItWasInterrupted) {
+  const std::string folder = testing::TempDir() + "finetune_state";
+  std::filesystem::remove_all(folder);
+  Finetuning whole("A8W8_ADAROUND");
+  whole.run();
+  for (const size_t stop_at : {size_t{5}, size_t{9}, size_t{20}}) {
+    Finetuning interrupted("A8W8_ADAROUND");
+    interrupted.bench.context.finetune_state = folder;
+    size_t calls = 0;
+    interrupted.bench.context.progress = [&](size_t, size_t) { return ++calls < stop_at; };
+    EXPECT_EQ(finetune_weights(interrupted.bench.context).status().code(), Code::kInterrupted) << stop_at;
+  }
+  Finetuning resumed("A8W8_ADAROUND");
+  resumed.bench.context.finetune_state = folder;
+  resumed.run();
+  EXPECT_EQ(resumed.codes(), whole.codes());
+  EXPECT_TRUE(resumed.bench.context.finetuned[0].resumed);
+  EXPECT_FALSE(resumed.bench.context.finetuned[2].resumed);
+  Finetuning other("A8W8_ADAROUND", {"FastFinetune.FixedSeed=3"});
+  other.bench.context.finetune_state = folder;
+  other.run();
+  EXPECT_FALSE(other.bench.context.finetuned[0].resumed);
+}
+
+TEST(FinetuneWeightsTest, DamagedStateIsNotTaken) {
+  const std::string folder = testing::TempDir() + "finetune_damaged";
+  std::filesystem::remove_all(folder);
+  for (int round = 0; round < 2; ++round) {
+    Finetuning tuning("A8W8_ADAROUND", {"FastFinetune.NumIterations=20"});
+    tuning.bench.context.finetune_state = folder;
+    tuning.run();
+    EXPECT_FALSE(tuning.bench.context.finetuned[0].resumed);
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      std::filesystem::resize_file(entry.path(), std::filesystem::file_size(entry.path()) - 3);
+  }
+}
+
+TEST(FinetuneWeightsTest, LeavesOtherModelsAlone) {
+  Finetuning tuning("A8W8_ADAROUND", {"FastFinetune.NumIterations=5"});
+  tuning.bench.context.data = nullptr;
+  const std::string before = tuning.codes();
+  EXPECT_FALSE(tuning.run());
+  EXPECT_EQ(tuning.codes(), before);
+  EXPECT_EQ(test::diagnostic_ids(tuning.bench.diagnostics).back(), "finetune-left-out");
+}
+
+TEST(FinetuneWeightsTest, NamesAWrongOption) {
+  for (const char* set : {"FastFinetune.NumIterations=0", "FastFinetune.LearningRate=-1", "FastFinetune.BetaRange=[1]",
+                          "FastFinetune.OptimAlgorithm=sgd", "FastFinetune.WarmStart=2", "FastFinetune.Nonsense=2"}) {
+    Finetuning tuning("A8W8", {set});
+    const Result<Changed> changed = finetune_weights(tuning.bench.context);
+    ASSERT_FALSE(changed.ok()) << set;
+    EXPECT_NE(changed.status().message().find("FastFinetune"), std::string::npos) << changed.status().message();
+  }
+}
+
+}  // namespace
+}  // namespace quarkq::passes

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// TensorQuantOverrides: what may stand there, and what it becomes (spec 01 D.6).
+#include "plan/overrides.h"
+
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+
+namespace quarkq::plan {
+namespace {
+
+Result<TensorOverride> read(const std::string& yaml) {
+  const Result<config::Node> node = config::parse_text(yaml, "test");
+  EXPECT_TRUE(node.ok()) << node.status().message();
+  return read_override(node.value(), "TensorQuantOverrides.t");
+}
+
+TEST(OverridesTest, ReadsTypeSymmetryAndRange) {
+  const Result<TensorOverride> read_one =
+      read("[{quant_type: ExtendedQuantType.QInt16, symmetric: false, rmin: -1.0, rmax: [2.0]}]");
+  ASSERT_TRUE(read_one.ok()) << read_one.status().message();
+  EXPECT_EQ(read_one.value().type, config::DataType::kInt16);
+  EXPECT_EQ(read_one.value().symmetric, false);
+  EXPECT_EQ(read_one.value().values[0].min, -1.0f);
+  EXPECT_EQ(read_one.value().values[0].max, 2.0f);
+  EXPECT_FALSE(read_one.value().is_per_channel());
+}
+
+TEST(OverridesTest, AnAxisOrSeveralEntriesMeanChannels) {
+  EXPECT_TRUE(read("[{axis: 1}]").value().is_per_channel());
+  const TensorOverride channels = read("[{scale: 0.5, zero_point: 1}, {scale: 0.25, zero_point: 0}]").value();
+  EXPECT_TRUE(channels.is_per_channel());
+  EXPECT_EQ(channels.values[1].params->scale, 0.25f);
+}
+
+TEST(OverridesTest, RefusesWhatContradicts) {
+  for (const char* yaml :
+       {"[]", "{quant_type: QuantType.QInt8}", "[{scale: 0.5}]", "[{zero_point: 1}]", "[{rmin: 1.0}]",
+        "[{rmin: 2.0, rmax: 1.0}]", "[{scale: 0.0, zero_point: 0}]", "[{scale: 0.5, zero_point: 0, symmetric: true}]",
+        "[{quant_type: QuantType.QInt8}, {quant_type: QuantType.QUInt8}]", "[{axis: x}]"}) {
+    const Result<TensorOverride> refused = read(yaml);
+    ASSERT_FALSE(refused.ok()) << yaml;
+    EXPECT_NE(refused.status().message().find("TensorQuantOverrides.t"), std::string::npos)
+        << refused.status().message();
+  }
+}
+
+}  // namespace
+}  // namespace quarkq::plan
