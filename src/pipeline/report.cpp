@@ -99,6 +99,16 @@ std::string to_json(const QuantizeReport& report) {
     json["outputs"].push_back(
         {{"name", output.name}, {"cosine", number(output.cosine)}, {"sqnr_db", number(output.sqnr_db)}});
   }
+  json["tuned_layers"] = Json::array();
+  for (const TunedLayer& layer : report.tuned_layers) {
+    json["tuned_layers"].push_back({{"node", layer.node},
+                                    {"algorithm", layer.algorithm},
+                                    {"error_before", number(layer.error_before)},
+                                    {"error_after", number(layer.error_after)},
+                                    {"kept", layer.kept},
+                                    {"resumed", layer.resumed},
+                                    {"seconds", layer.seconds}});
+  }
   json["phases"] = phases_json(report.phases);
   json["findings"] = findings_json(report.findings);
   json["seconds"] = report.seconds;

@@ -17,7 +17,7 @@ struct QuantizeArgs {
   QuantizeRequest request;
   ComputeOptions compute;
   std::string report_path, compat;
-  bool json = false, quiet = false, no_verify = false;
+  bool json = false, quiet = false, no_verify = false, no_resume = false;
 };
 
 std::string counts_text(const std::map<std::string, int>& counts) {
@@ -51,6 +51,7 @@ Status run_quantize(QuantizeArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
   args.request.verify = !args.no_verify;
+  args.request.resume = !args.no_resume;
   if (!args.compat.empty()) args.request.settings.push_back("quarkq.compat=" + args.compat);
   std::optional<AtomicFile> report_file;  // made first: a report that cannot be written must not cost a whole run
   if (!args.report_path.empty()) {
@@ -94,6 +95,7 @@ Run setup_quantize(CLI::App& app) {
                  "cos>=X: fail (exit code 5) and write nothing when an output is less like the float one")
       ->allow_extra_args(false);
   app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");
+  app.add_flag("--no-resume", args->no_resume, "AdaRound, AdaQuant: begin anew instead of going on after a kill");
   app.add_flag("--json", args->json, "Print the report as JSON, and nothing else, to stdout");
   app.add_flag("--quiet", args->quiet, "Print errors only");
   add_compute_options(app, args->compute);
