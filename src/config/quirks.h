@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The rows of quirks.def as an enum and a table, and the values that hold in one run.
+// The rows of quirks.def as an enum and a table, and the value of each in a run.
 #pragma once
 
-#include <array>
+#include <iterator>
 #include <string>
 
 namespace quarkq::config {
@@ -28,18 +28,11 @@ inline constexpr QuirkInfo kQuirks[] = {
 };
 inline constexpr size_t kQuirkCount = std::size(kQuirks);
 
-/// The value of every quirk in one run.
-class Quirks {
- public:
-  Quirks() : Quirks(/*compat=*/false) {}
-  explicit Quirks(bool compat) {
-    for (size_t i = 0; i < kQuirkCount; ++i) values_[i] = compat ? kQuirks[i].in_compat : kQuirks[i].by_default;
-  }
-  bool operator[](Quirk quirk) const { return values_[static_cast<size_t>(quirk)]; }
-
- private:
-  std::array<bool, kQuirkCount> values_{};
-};
+/// The value of `quirk` in a run with or without --compat.
+constexpr bool quirk_value(Quirk quirk, bool compat) {
+  const QuirkInfo& row = kQuirks[static_cast<size_t>(quirk)];
+  return compat ? row.in_compat : row.by_default;
+}
 
 /// "fold_gemm_beta" for "FoldGemmBeta": how listings name a quirk.
 std::string quirk_name(const QuirkInfo& quirk);

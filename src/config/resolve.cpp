@@ -79,7 +79,6 @@ Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Dia
   r.settings.preset = config.preset;
   r.settings.tool = config.tool;
   r.settings.compat = config.is_compat();
-  r.settings.quirks = Quirks(r.settings.compat);
   take_defaults(r);
   QQ_RETURN_IF_ERROR(map_global_config(r));
   QQ_RETURN_IF_ERROR(take_fields_and_options(r));

@@ -36,9 +36,10 @@ struct Settings {
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
   bool compat = false;
-  Quirks quirks;
   std::map<std::string, Origin> origins;  ///< by key or field; absent: default
 
+  /// Operators and parameters are adjusted for the NPU behind calibration (spec 05 A.0).
+  bool adjusts() const { return quantizer == Quantizer::kNpuCnn || quantizer == Quantizer::kExtended; }
   /// The result is a graph with Q and DQ (or block format) nodes.
   bool inserts_qdq() const {
     return quantizer != Quantizer::kDynamic && quantizer != Quantizer::kMatMulNBits &&
@@ -46,7 +47,7 @@ struct Settings {
   }
   /// Guards repair what calibration alone would ruin (docs/guards.md); what the reference does, it does.
   bool guards() const { return !compat && tool.guards.value_or(true); }
-  bool quirk(Quirk id) const { return quirks[id]; }
+  bool quirk(Quirk id) const { return quirk_value(id, compat); }
   Origin origin_of(const std::string& name) const {
     const auto found = origins.find(name);
     return found == origins.end() ? Origin::kDefault : found->second;

@@ -9,28 +9,16 @@
 #include <string>
 
 #include "base/check.h"
+#include "exec/backend_onednn_forms.h"
 #include "exec/backend_onednn_weights.h"
 
 namespace quarkq::exec {
 namespace {
 
-using Desc = dnnl::memory::desc;
-constexpr auto kF32 = dnnl::memory::data_type::f32;
+using namespace onednn;
 
 /// Memory that somebody else owns and that run() points at.
 dnnl::memory placeholder(const Desc& desc) { return {desc, engine(), DNNL_MEMORY_NONE}; }
-
-Desc channels_last(const ir::Shape& dims) {
-  dnnl::memory::dims strides(dims.size());
-  int64_t stride = dims[1];
-  for (size_t i = dims.size(); i-- > 2;) {
-    strides[i] = stride;
-    stride *= dims[i];
-  }
-  strides[1] = 1;
-  strides[0] = stride;
-  return {dims, kF32, strides};
-}
 
 /// Weights as the caller has them, in oneDNN's dimensions: [G, O/G, I/G, kernel...] or without G for one group.
 Desc given_weights(const ConvProblem& p) {
@@ -94,12 +82,6 @@ dnnl::primitive_attr attributes(const ConvProblem& p, const Desc& result) {
   return attr;
 }
 
-dnnl::memory::dims dense_dilations(const ConvProblem& p) {
-  dnnl::memory::dims dilations = p.dilations;
-  for (auto& dilation : dilations) dilation -= 1;  // oneDNN counts the gaps
-  return dilations;
-}
-
 /// Which layouts a primitive computes in: ours, or those it likes best.
 enum class Layouts { kChannelsLast, kFree };
 
@@ -128,19 +110,6 @@ typename Forward::primitive_desc describe(const ConvProblem& p, dnnl::algorithm 
 
 /// Sums of the gemm form depend on the number of threads it was made for and runs with.
 bool is_gemm(const std::string& implementation) { return implementation.find("gemm") != std::string::npos; }
-bool is_reference(const std::string& implementation) { return implementation.starts_with("ref"); }
-
-/// One thread as long as it lives.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 /// A choice among oneDNN's forms of one convolution.
 template <typename Forward>

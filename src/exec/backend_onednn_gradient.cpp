@@ -11,26 +11,14 @@
 #include <string>
 
 #include "base/check.h"
+#include "exec/backend_onednn_forms.h"
 #include "exec/backend_onednn_weights.h"
 
 namespace quarkq::exec {
 namespace {
 
-using Desc = dnnl::memory::desc;
-constexpr auto kF32 = dnnl::memory::data_type::f32;
+using namespace onednn;
 constexpr int64_t kSliceChannels = 16;
-
-Desc channels_last(const ir::Shape& dims) {
-  dnnl::memory::dims strides(dims.size());
-  int64_t stride = dims[1];
-  for (size_t i = dims.size(); i-- > 2;) {
-    strides[i] = stride;
-    stride *= dims[i];
-  }
-  strides[1] = 1;
-  strides[0] = stride;
-  return {dims, kF32, strides};
-}
 
 Desc any_layout(const ir::Shape& dims) { return {dims, kF32, dnnl::memory::format_tag::any}; }
 
@@ -55,19 +43,6 @@ Desc row_major(const ir::Shape& dims) {
   return {dims, kF32, strides};
 }
 
-bool is_reference(const std::string& implementation) { return implementation.starts_with("ref"); }
-
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
-
 using Backward = dnnl::convolution_backward_weights;
 using Forward = dnnl::convolution_forward;
 
@@ -77,9 +52,7 @@ Backward::primitive_desc describe(const ConvProblem& p, bool is_free) {
   const Desc source = is_free ? any_layout(p.source) : channels_last(p.source);
   const Desc result = is_free ? any_layout(p.result) : channels_last(p.result);
   const Desc w = any_layout(weights);
-  dnnl::memory::dims dilations = p.dilations;
-  for (auto& dilation : dilations) dilation -= 1;  // oneDNN counts the gaps
-  const dnnl::memory::dims strides = p.strides, begin = p.pads_begin, end = p.pads_end;
+  const dnnl::memory::dims strides = p.strides, begin = p.pads_begin, end = p.pads_end, dilations = dense_dilations(p);
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const auto kind = dnnl::prop_kind::forward_training;
   dnnl::primitive_attr attr;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/float_phases.h"
 
+#include <algorithm>
+
 #include "calib/reader/fit_samples.h"
 #include "onnx_io/infer.h"
 

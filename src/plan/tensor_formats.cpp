@@ -12,9 +12,9 @@ Result<TensorFormats> TensorFormats::make(const config::Settings& settings, cons
   return formats;
 }
 
-const TensorOverride* TensorFormats::override_of(ir::ValueId value) const {
-  const auto found = overrides_.find(value);
-  return found == overrides_.end() ? nullptr : &found->second;
+const TensorOverride* find_override(const TensorOverrides& overrides, ir::ValueId value) {
+  const auto found = overrides.find(value);
+  return found == overrides.end() ? nullptr : &found->second;
 }
 
 Stage TensorFormats::stage(config::DataType type, StageKind kind) const {

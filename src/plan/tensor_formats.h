@@ -13,6 +13,9 @@ namespace quarkq::plan {
 
 using TensorOverrides = std::map<ir::ValueId, TensorOverride>;
 
+/// Null when the tensor has no settings of its own.
+const TensorOverride* find_override(const TensorOverrides& overrides, ir::ValueId value);
+
 class TensorFormats {
  public:
   /// Fails when BFPAttributes or MXAttributes hold what no attribute can be. Both arguments must outlive the result.
@@ -22,8 +25,7 @@ class TensorFormats {
   Stage activation(ir::ValueId value) const;
   Stage constant(ir::ValueId value, int64_t rank) const;
 
-  /// Null when the tensor has no settings of its own.
-  const TensorOverride* override_of(ir::ValueId value) const;
+  const TensorOverride* override_of(ir::ValueId value) const { return find_override(overrides_, value); }
 
  private:
   explicit TensorFormats(const config::Settings& settings, const TensorOverrides& overrides)

@@ -96,9 +96,8 @@ void fill_fixed_parameters(plan::QuantPlan& plan) {
 
 /// A range or parameters that the user gave for this tensor.
 const plan::OverrideValues* given_values(const PassContext& context, const plan::QuantSlot& slot) {
-  const auto found = context.selection.overrides.find(slot.value);
-  if (found == context.selection.overrides.end() || found->second.values.empty()) return nullptr;
-  return &found->second.values[0];
+  const plan::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
+  return own == nullptr || own->values.empty() ? nullptr : &own->values[0];
 }
 
 }  // namespace

@@ -81,8 +81,7 @@ Status encode_float(PassContext& context, plan::QuantSlot& slot, const ir::Tenso
 
 Status encode_integers(PassContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
   const numeric::QuantSpec& spec = slot.stages[0].spec;
-  const auto found = context.selection.overrides.find(slot.value);
-  const plan::TensorOverride* own = found == context.selection.overrides.end() ? nullptr : &found->second;
+  const plan::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
   const auto given = given_params(own, split.channels);
   const bool narrow = plan::flavor_of(context.settings.quantizer).clips_weights_narrow && !given;

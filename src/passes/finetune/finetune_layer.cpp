@@ -117,7 +117,8 @@ Result<SavedLayer> Finetuner::train(size_t index, const LayerData& data) {
     const int64_t channels = channels_of(layer, node, exact.dims());
     if (static_cast<int64_t>(bias.size()) != channels) return unsupported("its bias is not one value per channel");
   }
-  const Partition parts = partition(data.size(), !context_.settings.compat);
+  const bool holds_out = context_.settings.quirk(config::Quirk::kJudgeTunedLayers);
+  const Partition parts = partition(data.size(), holds_out);
   const Trainee trainee{layer, node, exact.dims(), bias, output_grid(layer), data};
   LayerTrainer trainer(trainee, options_);
   SavedLayer done;
@@ -133,7 +134,7 @@ Result<SavedLayer> Finetuner::train(size_t index, const LayerData& data) {
   std::vector<float> learned = weights, learned_bias = bias;
   QQ_RETURN_IF_ERROR(variables->final(learned, learned_bias));
   QQ_TRY(done.error_after, trainer.error(learned, learned_bias, parts.judging));
-  done.kept = context_.settings.compat || done.error_after < done.error_before;
+  done.kept = !holds_out || done.error_after < done.error_before;
   if (done.kept) {
     const plan::QuantSlot& slot = context_.plan.slot(layer.weight);
     const std::vector<int32_t> codes = variables->weight_codes(), bias_codes = variables->bias_codes();

@@ -69,7 +69,9 @@ class Mixer {
     }
     const auto wanted = static_cast<size_t>(std::max<int64_t>(options_.data_size, 0));
     const size_t all = context_.data->size();
-    samples_ = context_.settings.compat ? std::min(wanted + 1, all) : wanted == 0 ? all : std::min(wanted, all);
+    samples_ = !context_.settings.quirk(config::Quirk::kMixOnSamplesAsked) ? std::min(wanted + 1, all)
+               : wanted == 0                                               ? all
+                                                                           : std::min(wanted, all);
     QQ_TRY(reference_, outputs_of(context_.model));
     return Status();
   }
@@ -169,7 +171,7 @@ class Mixer {
       if (is_speed && score > *options_.threshold) {
         context_.plan = before;
         --promoted;
-        if (!context_.settings.compat) return finish(mixed_before, promoted);
+        if (context_.settings.quirk(config::Quirk::kForgetUndonePromotions)) return finish(mixed_before, promoted);
         break;
       }
       if (!is_speed && score <= *options_.threshold) break;
@@ -178,7 +180,8 @@ class Mixer {
   }
 
   Result<size_t> finish(const MixedPlan& mixed, size_t promoted) {
-    if (promoted > 0 && !context_.settings.compat) QQ_RETURN_IF_ERROR(refine_block_axis(context_).status());
+    if (promoted > 0 && context_.settings.quirk(config::Quirk::kRefineMixedBlockAxes))
+      QQ_RETURN_IF_ERROR(refine_block_axis(context_).status());
     if (!options_.dual_pairs || context_.settings.enable_dual_quant_node_pairs) return promoted;
     DualPairRules rules;
     rules.is_special = [&](ir::ValueId value) {

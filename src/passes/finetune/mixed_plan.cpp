@@ -33,7 +33,7 @@ Status MixedPlan::promote(ir::NodeId id, const MixedConfig& config) {
     QQ_RETURN_IF_ERROR(promote_value(node.inputs[i], is_constant && (i == 1 || i == 2) ? own : config.input));
   }
   for (const ir::ValueId output : node.outputs) QQ_RETURN_IF_ERROR(promote_value(output, config.output));
-  return context_.settings.compat ? rescale_bias(node) : Status();
+  return encodes_from_floats() ? Status() : rescale_bias(node);
 }
 
 Status MixedPlan::promote_value(ir::ValueId value, const std::optional<MixedFormat>& format) {
@@ -93,7 +93,7 @@ Status MixedPlan::promote_activation(QuantSlot& slot, const MixedFormat& format)
 /// The reference quantizes what it stored; the float values are better.
 Result<std::vector<float>> MixedPlan::values_of(const QuantSlot& slot) const {
   const ir::Tensor& tensor = *context_.graph().value(slot.value).constant;
-  if (!context_.settings.compat || !is_stored_integer(slot)) return float_values(tensor);
+  if (encodes_from_floats() || !is_stored_integer(slot)) return float_values(tensor);
   const plan::ParamList& params = context_.plan.params[slot.stages[0].params];
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), slot.stages[0].spec);
   std::vector<float> values;
@@ -150,7 +150,7 @@ Status MixedPlan::rescale_bias(const ir::Node& node) {
 }
 
 Status MixedPlan::finish() {
-  if (context_.settings.compat) return Status();
+  if (!encodes_from_floats()) return Status();
   std::vector<ir::ValueId> homeless;
   for (const QuantSlot& slot : context_.plan.slots()) {
     if (slot.role != plan::Role::kBias) continue;

@@ -25,6 +25,8 @@ class MixedPlan {
   Status promote_activation(plan::QuantSlot& slot, const MixedFormat& format);
   Status promote_constant(plan::QuantSlot& slot, const MixedFormat& format);
   void make_block(plan::QuantSlot& slot, const MixedFormat& format);
+  /// The reference goes on from what it stored.
+  bool encodes_from_floats() const { return context_.settings.quirk(config::Quirk::kMixFromFloatValues); }
   Result<std::vector<float>> values_of(const plan::QuantSlot& slot) const;
   Status rescale_bias(const ir::Node& node);
 

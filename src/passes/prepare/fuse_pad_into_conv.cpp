@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/passes.h"
+#include "passes/prepare/merge_pads.h"
 #include "passes/rewrite_driver.h"
 
 namespace quarkq::passes {
@@ -34,29 +35,10 @@ std::optional<std::vector<int64_t>> spatial_zero_pads(const ir::Graph& graph, co
 
 std::optional<ir::GraphPatch> fuse(const ir::Graph& graph, const ir::Node& conv) {
   if (!conv.is("Conv")) return std::nullopt;
-  const std::string auto_pad = conv.string_or("auto_pad", "NOTSET");
   const ir::Node* pad = graph.producer(conv.input(0));
-  if (pad == nullptr || !graph.sole_use(conv.input(0)) || (auto_pad != "NOTSET" && auto_pad != "VALID"))
-    return std::nullopt;
+  if (pad == nullptr || !graph.sole_use(conv.input(0))) return std::nullopt;
   const std::optional<std::vector<int64_t>> amounts = spatial_zero_pads(graph, *pad);
-  if (!amounts) return std::nullopt;
-  const size_t rank = amounts->size() / 2, spatial = rank - 2;
-  std::vector<int64_t> pads = conv.ints_or("pads", std::vector<int64_t>(2 * spatial, 0));
-  if (pads.size() != 2 * spatial) return std::nullopt;
-  if (auto_pad == "VALID") pads.assign(2 * spatial, 0);
-  for (size_t i = 0; i < spatial; ++i) {
-    pads[i] += (*amounts)[2 + i];
-    pads[spatial + i] += (*amounts)[rank + 2 + i];
-  }
-  ir::GraphPatch patch;
-  ir::GraphPatch::PatchNode merged{conv.op, conv.domain, conv.name, {pad->input(0)}, {conv.output(0)}, conv.attributes};
-  for (size_t i = 1; i < conv.inputs.size(); ++i) merged.inputs.emplace_back(conv.inputs[i]);
-  std::erase_if(merged.attributes, [](const ir::Attribute& a) { return a.name == "auto_pad" || a.name == "pads"; });
-  merged.attributes.push_back({"pads", std::move(pads), {}, {}});
-  patch.remove(pad->id);
-  patch.remove(conv.id);
-  patch.node(std::move(merged));
-  return patch;
+  return amounts ? merge_pads(conv, *pad, *amounts, conv.name) : std::nullopt;
 }
 
 }  // namespace

@@ -22,7 +22,6 @@ struct AdaptBench : PassBench {
   explicit AdaptBench(const std::string& body, int opset = 17, bool compat = false)
       : PassBench(test::model_of(body, opset), with_all_ops()) {
     settings.compat = compat;
-    settings.quirks = config::Quirks(compat);
     run(select_nodes);
   }
 };

@@ -35,7 +35,6 @@ void expect_equalizes(const std::string& body) {
 config::Settings compat_settings() {
   config::Settings settings = test::settings_for("A8W8");
   settings.compat = true;
-  settings.quirks = config::Quirks(true);
   return settings;
 }
 

@@ -66,7 +66,6 @@ TEST(CorrectBiasTest, Saturates) {
 TEST(CorrectBiasTest, TheReferenceWritesWideCodesForMinMax) {
   config::Settings settings;
   settings.compat = true;
-  settings.quirks = config::Quirks(/*compat=*/true);
   const std::string stored = "int8[4] q = {30, 35, 40, 45}, float s = {0.1}, int8 z = {0}";
   settings.calibrate_method = config::CalibrateMethod::kMinMax;
   BiasBench wide(stored, kDequantize, "", settings);

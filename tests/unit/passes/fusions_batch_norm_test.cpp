@@ -86,7 +86,6 @@ TEST(FoldBatchNormTest, AgreesWithTheReference) {
 
   config::Settings compat = test::settings_for("A8W8");
   compat.compat = true;
-  compat.quirks = config::Quirks(true);
   PassBench transpose(
       test::model_of("g (float[1, 2, 1, 1] x) => (float[1, 2, 1, 1] y) <float[2, 2, 1, 1] w = {1, 2, 3, 4},"
                      "float[2] ga = {1.5, 0.5}, float[2] be = {0.1, -0.2}, float[2] me = {0.3, 0.4},"

@@ -162,7 +162,6 @@ TEST(FuseGeluTest, FusesEverySpelling) {
     expect_idle(old, fuse_gelu);
     config::Settings compat = test::settings_for("A8W8");
     compat.compat = true;
-    compat.quirks = config::Quirks(true);
     PassBench contrib(test::model_of(gelu(nodes), 20), compat);
     expect_fires(contrib, fuse_gelu, 1e-4);
     EXPECT_EQ(contrib.node("Gelu").domain, "com.microsoft");

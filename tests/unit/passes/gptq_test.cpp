@@ -212,7 +212,6 @@ TEST(QuantizeWeightsGptqTest, WritesTheRecordedCodesInCompatMode) {
     if (record.is_null() || !original.ok()) GTEST_SKIP() << "no shared folder with golden/ops";
     config::Settings settings;
     settings.compat = true;
-    settings.quirks = config::Quirks(/*compat=*/true);
     settings.gptq_params = {config::Node(config::Node::Map{}).with("PerChannel", config::Node(per_channel))};
     test::PassBench bench(test::model_of_record(record), settings);
     const test::RandomSamples samples(original.value().graph, 2);

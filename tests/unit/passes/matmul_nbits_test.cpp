@@ -103,7 +103,6 @@ TEST_P(NBitsGoldenTest, MakesTheRecordedModelInCompatMode) {
   if (record.is_null() || !model.ok()) GTEST_SKIP() << "no shared folder with golden/ops";
   config::Settings settings;
   settings.compat = true;
-  settings.quirks = config::Quirks(/*compat=*/true);
   if (record.contains("extra_options"))
     settings.matmul_nbits_params = map_of(record["extra_options"]["MatMulNBitsParams"]);
   calib::DataOptions options;

@@ -24,7 +24,6 @@ inline nlohmann::ordered_json golden_json(const std::string& file) {
 inline config::Settings compat_settings(const std::string& preset, const std::vector<std::string>& sets = {}) {
   config::Settings settings = settings_for(preset, sets);
   settings.compat = true;
-  settings.quirks = config::Quirks(true);
   return settings;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The fusion patterns of simplify_model: each fires, keeps the function, and keeps out on each of its guards.
-#include "passes/prepare/simplify/simplify.h"
-#include "unit/passes/pass_support.h"
+#include "unit/passes/simplify_support.h"
 
 namespace quarkq::passes {
 namespace {
@@ -10,13 +9,6 @@ using test::expect_fires;
 using test::expect_idle;
 using test::numbers;
 using test::PassBench;
-
-/// Runs the pass, which keeps the function, and tells the operators left.
-std::string simplified(const std::string& body, int opset = 17) {
-  PassBench bench(body, opset);
-  expect_fires(bench, simplify_model);
-  return bench.ops();
-}
 
 /// Runs the pass, which leaves the operators as they are. (It may drop constants that the body does not need.)
 void expect_left(const std::string& body) {

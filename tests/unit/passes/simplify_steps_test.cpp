@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The steps of simplify_model besides fusion: folding, nodes that do nothing, what is there twice, nested graphs,
 // options, and what a failure leaves behind.
-#include "passes/prepare/simplify/simplify.h"
-#include "unit/passes/pass_support.h"
+#include "unit/passes/simplify_support.h"
 
 namespace quarkq::passes {
 namespace {
@@ -10,12 +9,6 @@ namespace {
 using test::expect_fires;
 using test::expect_idle;
 using test::PassBench;
-
-std::string simplified(const std::string& body, int opset = 17) {
-  PassBench bench(body, opset);
-  expect_fires(bench, simplify_model);
-  return bench.ops();
-}
 
 TEST(SimplifyStepsTest, FoldsConstantsAndShapes) {
   EXPECT_EQ(simplified(R"(g (float[2, 3] x) => (float[3, 2] y) {

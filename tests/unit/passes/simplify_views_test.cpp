@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // simplify_model on chains of Reshape, Transpose, Slice, Concat and Unsqueeze, and on shapes that depend on the batch.
-#include "passes/prepare/simplify/simplify.h"
-#include "unit/passes/pass_support.h"
+#include "unit/passes/simplify_support.h"
 
 namespace quarkq::passes {
 namespace {
@@ -9,12 +8,6 @@ namespace {
 using test::expect_fires;
 using test::expect_idle;
 using test::PassBench;
-
-std::string simplified(const std::string& body, int opset = 17) {
-  PassBench bench(body, opset);
-  expect_fires(bench, simplify_model);
-  return bench.ops();
-}
 
 TEST(SimplifyViewsTest, MergesReshapes) {
   PassBench bench(

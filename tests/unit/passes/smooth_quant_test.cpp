@@ -60,7 +60,6 @@ TEST(SmoothQuantTest, FactorsAreTheReferencesInCompatMode) {
   config::Settings settings = test::settings_for("A8W8");
   settings.smooth_alpha = golden["alpha"];
   settings.compat = true;
-  settings.quirks = config::Quirks(/*compat=*/true);
   PassBench bench(test::model_of(golden_body()), settings);
   const Samples samples = golden_samples();
   bench.context.data = &samples;

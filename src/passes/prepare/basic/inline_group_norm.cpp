@@ -53,8 +53,8 @@ const std::vector<Step>& steps() {
 }
 
 bool is_wanted(const Workspace& work, const ir::Node& node) {
-  return work.settings().compat && node.is("GroupNormalization") && work.opset() >= kFirstOpset &&
-         node.int_or("stash_type", 1) == 1 && node.input(2).valid() &&
+  return !work.settings().quirk(config::Quirk::kKeepGroupNormalization) && node.is("GroupNormalization") &&
+         work.opset() >= kFirstOpset && node.int_or("stash_type", 1) == 1 && node.input(2).valid() &&
          work.graph().value(node.inputs[0]).type.element == ElementType::kFloat;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A zero Pad of the spatial dimensions goes into the pads of the Conv that alone reads it.
+#include "passes/prepare/merge_pads.h"
 #include "passes/prepare/simplify/patterns.h"
 
 namespace quarkq::passes::simplify {
@@ -27,27 +28,13 @@ std::optional<std::vector<int64_t>> spatial_zero_pads(const Sweep& sweep, const 
 
 std::optional<Rewrite> fuse_pad_conv(const Sweep& sweep, const ir::Node& conv) {
   const ir::Node* pad = sweep.sole_producer(conv.input(0), "Pad");
-  const std::string auto_pad = conv.string_or("auto_pad", "NOTSET");
-  if (pad == nullptr || (auto_pad != "NOTSET" && auto_pad != "VALID")) return std::nullopt;
+  if (pad == nullptr) return std::nullopt;
   const std::optional<std::vector<int64_t>> amounts = spatial_zero_pads(sweep, *pad);
   if (!amounts) return std::nullopt;
-  const size_t rank = amounts->size() / 2, spatial = rank - 2;
-  std::vector<int64_t> pads = conv.ints_or("pads", std::vector<int64_t>(2 * spatial, 0));
-  if (pads.size() != 2 * spatial) return std::nullopt;
-  if (auto_pad == "VALID") pads.assign(2 * spatial, 0);
-  for (size_t i = 0; i < spatial; ++i) {
-    pads[i] += (*amounts)[2 + i];
-    pads[spatial + i] += (*amounts)[rank + 2 + i];
-  }
+  std::optional<ir::GraphPatch> patch = merge_pads(conv, *pad, *amounts, sweep.scope.name(conv.output(0)));
+  if (!patch) return std::nullopt;
   Rewrite rewrite;
-  ir::GraphPatch::PatchNode merged{conv.op,         conv.domain,      sweep.scope.name(conv.output(0)),
-                                   {pad->input(0)}, {conv.output(0)}, conv.attributes};
-  for (size_t i = 1; i < conv.inputs.size(); ++i) merged.inputs.emplace_back(conv.inputs[i]);
-  std::erase_if(merged.attributes, [](const ir::Attribute& a) { return a.name == "auto_pad" || a.name == "pads"; });
-  merged.attributes.push_back({"pads", std::move(pads), {}, {}});
-  rewrite.patch.remove(pad->id);
-  rewrite.patch.remove(conv.id);
-  rewrite.patch.node(std::move(merged));
+  rewrite.patch = std::move(*patch);
   return rewrite;
 }
 

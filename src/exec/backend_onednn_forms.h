@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// How convolutions are described to oneDNN, forward and backward alike. For the backend's own files only.
+#pragma once
+
+#include <omp.h>
+
+#include <dnnl.hpp>
+#include <string>
+
+#include "exec/backend_onednn.h"
+
+namespace quarkq::exec::onednn {
+
+using Desc = dnnl::memory::desc;
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+/// dims [N, C, spatial...], channels innermost in memory.
+inline Desc channels_last(const ir::Shape& dims) {
+  dnnl::memory::dims strides(dims.size());
+  int64_t stride = dims[1];
+  for (size_t i = dims.size(); i-- > 2;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  strides[1] = 1;
+  strides[0] = stride;
+  return {dims, kF32, strides};
+}
+
+inline dnnl::memory::dims dense_dilations(const ConvProblem& p) {
+  dnnl::memory::dims dilations = p.dilations;
+  for (auto& dilation : dilations) dilation -= 1;  // oneDNN counts the gaps
+  return dilations;
+}
+
+inline bool is_reference(const std::string& implementation) { return implementation.starts_with("ref"); }
+
+/// One thread as long as it lives.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace quarkq::exec::onednn
