@@ -67,6 +67,7 @@ if [ -f tests/run_golden.py ]; then suite golden "$python" tests/run_golden.py; 
 if [ -f tests/conformance/run.py ]; then suite conformance "$python" tests/conformance/run.py; fi
 suite e2e "$python" tests/e2e/harness.py
 suite reference env PYTHON="$python" bash tests/reference/run_all.sh --check
+suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes
 suite install bash tests/install/run.sh build/release
 
 if [ -n "$long" ]; then

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Default mode beside compat mode: mean cosine of float and quantized outputs over the evaluation samples, model by model.
 
-    compare_modes.py [--only REGEX] [--write FILE.md]
+    compare_modes.py [--only REGEX] [--write FILE.md] [--check]
 
 Both models run in quarkq's executor, which also has the operators of com.amd.quark. Exit status 1 when the default mode is lower by
-more than 0.002 (0.02 where compat mode is below 0.95).
+more than 0.002 (0.02 where compat mode is below 0.95). With --check one "ok" or "FAIL" line a model and case.
 """
 import argparse
 import concurrent.futures
@@ -74,22 +74,34 @@ def is_lower(compat, default):
     return compat is not None and default < compat - (0.002 if compat >= 0.95 else 0.02)
 
 
+def cell(value):
+    return "-" if value is None else f"{value:.4f}"
+
+
+def row(case, values):
+    mark = " **lower**" if is_lower(*values[1:]) else ""
+    return f"| {case.model} | {case.case} | {' | '.join(map(cell, values))}{mark} |"
+
+
+def check_line(case, values):
+    state = "FAIL" if is_lower(*values[1:]) else "ok"
+    return f"{state} modes.{case.model}.{case.case}: compat {cell(values[1])}, default {cell(values[2])}"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default="")
     parser.add_argument("--write")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     chosen = [case for case in cases(False) if case.case in CASES and re.search(options.only, f"{case.model} {case.case}")]
-    text = lambda value: "-" if value is None else f"{value:.4f}"
     lines, lower = ["| model | case | reference | compat | default |", "|---|---|---|---|---|"], []
-    print("\n".join(lines))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for case, (recorded, compat, default) in zip(chosen, pool.map(compare, chosen)):
-            mark = " **lower**" if is_lower(compat, default) else ""
-            lines.append(f"| {case.model} | {case.case} | {text(recorded)} | {text(compat)} | {text(default)}{mark} |")
-            print(lines[-1], flush=True)
-            lower += [f"{case.model} {case.case}"] if mark else []
+        for case, values in zip(chosen, pool.map(compare, chosen)):
+            lines.append(row(case, values))
+            print(check_line(case, values) if options.check else lines[-1], flush=True)
+            lower += [f"{case.model} {case.case}"] if is_lower(*values[1:]) else []
     if options.write:
         with open(options.write, "w") as file:
             file.write("\n".join(lines) + "\n")
