@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
-// evaluate(): two folders of results, pair by pair.
+// evaluate(): two folders of results, or two models over the same samples, pair by pair; accuracy when labels are
+// given.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "quarkq/export.h"
+#include "quarkq/quantize.h"
 #include "quarkq/status.h"
 
 namespace quarkq {
 
-/// Metrics of one pair of files (spec 03 D.3). By default every sum is a double; with `compat` the reference's
+/// Metrics of one pair of arrays (spec 03 D.3). By default every sum is a double; with `compat` the reference's
 /// definitions hold where they differ, and values are rounded to float32 as the reference's are.
 struct PairMetrics {
-  std::string file;   ///< name in both folders; "<output>/<name>" for results with a folder per output
+  std::string file;   ///< path below both folders; of models the sample, as "<output>/<sample>" for several outputs
   double cosine = 0;  ///< of the flattened arrays. Norms of zero: both 1, one 0; compat: NaN
   double l2 = 0;      ///< |baseline - quantized|, not normalized
   /// dB: 20 log10(peak) - 10 log10(mean squared error), peak and error at least 1e-10, so equal arrays have a finite
@@ -23,26 +28,84 @@ struct PairMetrics {
   /// image, rank 3 is [H, W, C], from rank 4 on the last two dimensions are H and W; the mean over all images.
   /// compat: blurred squares and products stand in for variances and covariance.
   double ssim = 0;
+  double sqnr_db = 0;  ///< 10 log10(sum baseline^2 / sum error^2); infinite when equal
+  double max_abs = 0;  ///< largest difference of two values
 };
+
+/// How far accuracy is measured.
+struct AccuracyRequest {
+  std::string labels_path;  ///< .npy of integers, or text: "label" or "name,label" a line; empty: not measured
+  std::vector<int> top;     ///< empty: 1, and 5 when there are more than 5 classes
+  std::string output;       ///< whose results are scores, when there are several outputs; empty: all of them
+};
+
+/// A label is hit within the first k when fewer than k classes score higher. Of equal scores the first class is higher;
+/// an array with a NaN hits nothing.
+struct TopHits {
+  int k = 1;
+  size_t baseline = 0, quantized = 0;  ///< hits
+};
+
+struct Accuracy {
+  size_t decisions = 0;  ///< labels that were looked at
+  size_t classes = 0;
+  std::vector<TopHits> top;
+  size_t agreements = 0;  ///< decisions in which both have the same highest class
+};
+
+/// One output of two models over all samples, as if those were one array.
+struct OutputMetrics {
+  std::string name;
+  size_t samples = 0;
+  double cosine = 0, sqnr_db = 0, l2 = 0, max_abs = 0;
+};
+
+using EvaluateProgress = std::function<bool(const Progress&)>;  ///< returns false to interrupt; may be empty
 
 struct EvaluateRequest {
   std::string baseline_folder, quantized_folder;
   bool compat = false;  ///< the reference's own definitions
+  AccuracyRequest accuracy = {};
+  int threads = 0;  ///< 0: the cores that are free. Results do not depend on it
+  EvaluateProgress progress = {};
+};
+
+struct EvaluateModelsRequest {
+  std::string float_path, quantized_path;
+  std::string data_folder;  ///< samples, as quantize() and run_model() read them
+  std::string config;       ///< what `quantized_path` was made with: preprocessing, rewrites before layers
+  std::vector<std::string> settings = {};  ///< "key=value", stronger than `config`
+  size_t limit = 0;                        ///< first so many samples; 0: all
+  bool layers = false;                     ///< compare the tensors inside, too
+  AccuracyRequest accuracy = {};
+  int threads = 0;
+  EvaluateProgress progress = {};
 };
 
 struct EvaluateReport {
-  std::vector<PairMetrics> pairs;  ///< in file-name order
+  std::vector<PairMetrics> pairs;  ///< in file-name order; of models by sample, then output
   double mean_cosine = 0, min_cosine = 0, mean_l2 = 0, max_l2 = 0;
   double mean_psnr = 0, min_psnr = 0, mean_ssim = 0, min_ssim = 0;  ///< all are NaN when any pair's is
+  std::optional<Accuracy> accuracy;
+  std::vector<OutputMetrics> outputs;   ///< of models
+  std::vector<TensorAgreement> layers;  ///< of models, the noisiest first
+  std::vector<Finding> findings;
 };
 
-/// Pairs each .npy file of the baseline folder with the one of the same name in the quantized folder. A baseline folder
-/// without .npy files is taken as one folder per output, as `quarkq run` writes for several outputs. Files that only
-/// the quantized folder has are ignored. Two arrays are in memory at a time. Fails with kBadData when there is no pair,
-/// or naming the file that is missing, unreadable, empty or of another shape.
+/// Pairs each .npy, .png, .jpg and .jpeg file below the baseline folder, at any depth, with the one of the same path
+/// below the quantized folder; what only that has is counted in a finding. Two arrays a thread are in memory at a time.
+/// Fails with kBadData when there is nothing to compare, or naming every file that is missing, unreadable, empty or of
+/// another shape.
 QUARKQ_EXPORT Result<EvaluateReport> evaluate(const EvaluateRequest& request);
 
-/// Aggregates and pairs as JSON, keys in a fixed order. NaN and infinities become null.
+/// Runs both models over the samples. Fails as loading and running do, with kBadData when outputs have other shapes.
+QUARKQ_EXPORT Result<EvaluateReport> evaluate_models(const EvaluateModelsRequest& request);
+
+/// The report as JSON, keys in a fixed order. NaN and infinities become null.
 QUARKQ_EXPORT std::string to_json(const EvaluateReport& report);
+/// A header and a row per pair (RFC 4180 quoting, LF line ends). NaN and infinities print as "nan" and "inf".
+QUARKQ_EXPORT std::string pairs_csv(const EvaluateReport& report);
+/// The same of the layers.
+QUARKQ_EXPORT std::string layers_csv(const EvaluateReport& report);
 
 }  // namespace quarkq

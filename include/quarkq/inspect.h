@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,34 @@ struct QuantizedGroup {
   int min_position = 0, max_position = 0;  ///< those scales are 2^-position; meaningful when power_of_two > 0
 };
 
+/// Types of what a kind of node reads, as the reference's table has them (spec 03 E.2): type -> nodes.
+struct OperatorTypes {
+  std::string op;
+  std::map<std::string, int> activation, weights, bias;
+};
+
+/// The same of one node; empty where nothing is quantized.
+struct NodeTypes {
+  std::string node, op, activation, weights, bias;
+};
+
+/// One quantized tensor and its parameters. Several Q/DQ pairs count once, as their first.
+struct QuantizedTensor {
+  std::string name, kind, type;     ///< kind and type as in QuantizedGroup
+  std::vector<double> scales;       ///< one, or one per channel; empty: block formats, or not constant
+  std::vector<double> zero_points;  ///< as many; empty: none given, which means 0
+  int64_t axis = -1;                ///< of the channels; -1: one scale for all
+};
+
+/// position when `scale` is 2^-position.
+QUARKQ_EXPORT std::optional<int> position_of(double scale);
+
+/// What beside the summary is wanted.
+struct InspectOptions {
+  bool nodes = false;   ///< types node by node
+  bool scales = false;  ///< parameters tensor by tensor
+};
+
 struct InspectReport {
   std::string path;
   uint64_t file_bytes = 0;  ///< of the model file, without external data
@@ -44,10 +73,14 @@ struct InspectReport {
   uint64_t parameter_bytes = 0;
   std::vector<QuantizedGroup> quantized;   ///< by kind, then type; empty for a float model
   std::map<std::string, int> qdq_domains;  ///< domain ("ai.onnx" for the standard one) -> quantizing nodes in it
+  std::vector<OperatorTypes> op_types;     ///< operators of such nodes, in first-seen order
+  std::vector<NodeTypes> node_types;       ///< nodes whose first or second input is quantized; on request
+  std::vector<QuantizedTensor> tensors;    ///< in the order of their Q or DQ nodes; on request
+  InspectOptions options;                  ///< what was requested
 };
 
 /// Reads the model at `path`; nothing is run. Fails as loading does: kInvalidArgument, kCorruptModel, kUnsupported.
-QUARKQ_EXPORT Result<InspectReport> inspect(const std::string& path);
+QUARKQ_EXPORT Result<InspectReport> inspect(const std::string& path, const InspectOptions& options = {});
 
 /// The report as JSON, keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const InspectReport& report);

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "quarkq/check.h"
 #include "quarkq/export.h"
 #include "quarkq/status.h"
 
@@ -30,6 +32,7 @@ struct QuantizeRequest {
   int threads = 0;                        ///< 0: the cores that are free
   std::vector<std::string> requirements;  ///< "cos>=0.99": else the run fails with kQualityGate and writes nothing
   bool verify = true;                     ///< check the written model and compare it with the float one on a sample
+  bool details = false;                   ///< fill in ReportDetails, which costs a run of the float model
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
   bool resume =
       true;  ///< finetuned layers are kept in "<output>.finetune/" until the output is written, and used again
@@ -54,6 +57,7 @@ struct TensorAgreement {
   double sqnr_db = 0;     ///< as its readers get it
   double written_db = 0;  ///< as its producer writes it, before its own Q/DQ pair
   double inputs_db = 0;   ///< the noisiest input of its producer
+  double cosine = 0;      ///< as its readers get it
 };
 
 /// A layer that AdaRound or AdaQuant trained.
@@ -64,6 +68,28 @@ struct TunedLayer {
   bool kept = false;                         ///< the new weights are in the result
   bool resumed = false;                      ///< trained in a run before that was interrupted
   double seconds = 0;
+};
+
+/// A setting that is not the default.
+struct SettingValue {
+  std::string name, value, origin;  ///< value as in a settings file; origin: "preset", "file", "--set", "forced", ...
+};
+
+/// The values of one quantized tensor, and the range that its format covers.
+struct TensorProfile {
+  std::string name, role, type;     ///< "conv1_y", "activation", "INT8"; block formats by their name
+  double least = 0, most = 0;       ///< of the finite float values: of activations on the first sample
+  std::optional<double> low, high;  ///< ends of the quantized range; absent for formats without integers
+  size_t channels = 1;              ///< with a scale of their own; the range is then the widest one
+  std::vector<uint32_t> counts;     ///< in equal bins from least to most; activations are thinned out
+};
+
+/// What a person wants to look at, for the HTML report (docs/report.md).
+struct ReportDetails {
+  std::vector<SettingValue> settings;
+  std::vector<TensorAgreement> tensors;  ///< every tensor that both models have, in node order
+  std::vector<TensorProfile> profiles;   ///< in the order of the plan
+  std::optional<CheckReport> limits;     ///< of the NPU that the preset is for
 };
 
 struct PhaseTime {
@@ -91,6 +117,7 @@ struct QuantizeReport {
   std::vector<PhaseTime> phases;
   std::vector<Finding> findings;
   double seconds = 0;
+  std::optional<ReportDetails> details;  ///< when asked for
 };
 
 /// Writes the output whole or not at all. Errors name file, node, found and allowed values.

@@ -10,6 +10,7 @@
 namespace quarkq {
 
 const char* version() { return QUARKQ_VERSION; }
+const char* build_information() { return QUARKQ_BUILD; }
 
 int exit_code(Code code) {
   switch (code) {

@@ -160,8 +160,8 @@ bool is_block(DataType type) { return type == DataType::kBfp || type == DataType
 bool is_half(DataType type) { return type == DataType::kFloat16 || type == DataType::kBFloat16; }
 
 bool is_signed_or_float(DataType type) {
-  return type == DataType::kInt8 || type == DataType::kInt16 || type == DataType::kInt32 || is_half(type) ||
-         is_block(type);
+  return type == DataType::kInt4 || type == DataType::kInt8 || type == DataType::kInt16 || type == DataType::kInt32 ||
+         is_half(type) || is_block(type);
 }
 
 std::string quantizer_name(Quantizer quantizer) {

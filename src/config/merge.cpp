@@ -58,14 +58,31 @@ void lay_block(const Node::Entry& block, Origin origin, Merged& merged) {
   merged.values = merged.values.with(block.key, result.at(block.value.mark()), block.key_mark);
 }
 
+/// The block that a field or option stands in; null for other names.
+const char* home_of(const std::string& name) {
+  const Field* field = find_field(name);
+  if (field == nullptr && find_field_key(name) == nullptr) return nullptr;
+  return field != nullptr && !field->is_option() ? "quant_config" : "extra_options";
+}
+
+/// A setting one level too high is the most frequent slip in a file.
+Status check_top_level(const Node& values) {
+  const std::vector<std::string> top = top_level_keys();
+  for (const Node::Entry& entry : values.entries()) {
+    if (std::find(top.begin(), top.end(), entry.key) != top.end()) continue;
+    if (const char* home = home_of(entry.key))
+      return invalid_argument(entry.key_mark.prefix(), entry.key, ": stands at the top, its place is below ", home);
+  }
+  return check_keys(values, "", top);
+}
+
 /// A bare name's full path: an option, a field, or a top-level key.
 Result<std::vector<std::string>> full_path(const std::string& key) {
   std::vector<std::string> path = split(key, '.');
   const std::vector<std::string> top = top_level_keys();
   if (std::find(top.begin(), top.end(), path.front()) != top.end()) return path;
-  const Field* field = find_field(path.front());
-  if (field != nullptr || find_field_key(path.front()) != nullptr) {
-    path.insert(path.begin(), field != nullptr && !field->is_option() ? "quant_config" : "extra_options");
+  if (const char* home = home_of(path.front())) {
+    path.insert(path.begin(), home);
     return path;
   }
   std::vector<std::string> known = option_names();
@@ -78,7 +95,8 @@ Result<std::vector<std::string>> full_path(const std::string& key) {
 
 Status lay_over(const Layer& layer, Merged& merged) {
   if (layer.values.is_null()) return {};
-  QQ_RETURN_IF_ERROR(check_keys(layer.values, "", top_level_keys()));
+  if (!layer.values.is_map()) return check_keys(layer.values, "", {});
+  QQ_RETURN_IF_ERROR(check_top_level(layer.values));
   for (const Node::Entry& entry : layer.values.entries()) {
     const std::string where = entry.value.mark().prefix() + entry.key;
     if (is_block_name(entry.key) && entry.value.is_map()) {

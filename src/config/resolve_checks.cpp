@@ -14,9 +14,8 @@ constexpr struct {
   const char* value;
   const char* named;
 } kNotBuilt[] = {
-    {"quant_format", "QuantFormat.QOperator", nullptr}, {"crypto_mode", "true", nullptr},
-    {"activation_type", "QuantType.QInt4", nullptr},    {"activation_type", "QuantType.QUInt4", nullptr},
-    {"weight_type", "QuantType.QInt4", nullptr},        {"weight_type", "QuantType.QUInt4", nullptr},
+    {"quant_format", "QuantFormat.QOperator", nullptr},
+    {"crypto_mode", "true", nullptr},
 };
 
 /// Settings that a preset or default sets, but that would do nothing in this run: nothing is left out.
@@ -71,6 +70,31 @@ Status check_wide_bits(const Settings& s) {
     if (type != DataType::kInt32 && type != DataType::kUInt32 && !is_half(type)) continue;
     return invalid_argument(name, ": found ", enum_text(type), " with quant_format QuantFormat.QDQ, allowed is ",
                             "ExtendedQuantFormat.QDQ");
+  }
+  return {};
+}
+
+bool is_nibble(DataType type) { return type == DataType::kInt4 || type == DataType::kUInt4; }
+
+/// 4 bits are for stored weights behind a DequantizeLinear. The reference fails on all of them (spec 01 A.1).
+Status check_nibbles(const Settings& s) {
+  if (is_nibble(s.activation_type)) {
+    return invalid_argument("activation_type: found ", enum_text(s.activation_type),
+                            ", 4-bit types are for weights only (weight_type); allowed are 8 bits and more");
+  }
+  if (!is_nibble(s.weight_type) || s.quantizer == Quantizer::kMatMulNBits) return {};
+  const struct {
+    bool is_refused;
+    const char* why;
+  } rules[] = {
+      {s.quantizer == Quantizer::kDynamic, "use_dynamic_quant true, whose operators take 8 bits"},
+      {s.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
+      {s.compat, "--compat quark-0.13: the reference cannot write them"},
+  };
+  for (const auto& rule : rules) {
+    if (rule.is_refused)
+      return invalid_argument("weight_type: found ", enum_text(s.weight_type), origin_note(s, "weight_type"), " with ",
+                              rule.why);
   }
   return {};
 }
@@ -171,6 +195,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_methods(r.settings));
   QQ_RETURN_IF_ERROR(check_wide_bits(r.settings));
   QQ_RETURN_IF_ERROR(check_npu_cnn(r.settings));
+  QQ_RETURN_IF_ERROR(check_nibbles(r.settings));
   QQ_RETURN_IF_ERROR(check_overrides(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
   return check_numbers(r.settings);

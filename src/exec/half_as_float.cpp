@@ -2,6 +2,7 @@
 #include "exec/half_as_float.h"
 
 #include <algorithm>
+#include <span>
 
 #include "ir/edit.h"
 #include "numeric/half.h"
@@ -45,6 +46,15 @@ bool has_half(const ir::Graph& graph) {
          });
 }
 
+/// Inputs of a node that hold what com.amd.quark calls codes: float16 is a format there, not a precision.
+std::span<const size_t> code_inputs(const ir::Node& node) {
+  constexpr static size_t kQuantize[] = {2}, kDequantize[] = {0, 2};
+  if (node.domain.empty() || node.domain == "com.microsoft") return {};
+  if (node.op == "ExtendedQuantizeLinear" || node.op == "VitisQuantizeLinear") return kQuantize;
+  if (node.op == "ExtendedDequantizeLinear" || node.op == "VitisDequantizeLinear") return kDequantize;
+  return {};
+}
+
 ir::Tensor to_float(const ir::Tensor& half) {
   ir::Tensor tensor = ir::Tensor::allocate(ElementType::kFloat, half.dims());
   std::transform(half.data<uint16_t>().begin(), half.data<uint16_t>().end(), tensor.mutable_data<float>().begin(),
@@ -59,9 +69,11 @@ class Promotion {
   /// What holds at every depth: constants are float32, and so is what leaves a node that makes float16.
   void promote_inside() {
     const std::vector<ir::ValueId> initializers = graph_.initializers();
+    for (const ir::NodeId id : graph_.order()) keep_codes(id);
     for (const ir::ValueId value : initializers) {
       const ir::Tensor& constant = *graph_.value(value).constant;
-      if (is_half(constant) && !graph_.value(value).is_output) edit_.set_constant(value, to_float(constant));
+      const bool is_read = graph_.use_count(value) > 0;
+      if (is_half(constant) && is_read && !graph_.value(value).is_output) edit_.set_constant(value, to_float(constant));
     }
     const std::vector<ir::NodeId> order = graph_.order();
     for (const ir::NodeId id : order) {
@@ -86,6 +98,15 @@ class Promotion {
   }
 
  private:
+  /// Stored codes and zero points become values of their own, which nobody promotes.
+  void keep_codes(ir::NodeId id) {
+    for (const size_t i : code_inputs(graph_.node(id))) {
+      const ir::ValueId code = graph_.node(id).input(i);
+      if (!code.valid() || !graph_.value(code).is_initializer() || !is_half(*graph_.value(code).constant)) continue;
+      edit_.set_input(id, i, edit_.add_initializer(graph_.value(code).name + "_codes", *graph_.value(code).constant));
+    }
+  }
+
   static void promote(ir::Attribute& attribute) {
     if (auto* tensor = std::get_if<ir::Tensor>(&attribute.value); tensor != nullptr && is_half(*tensor)) {
       *tensor = to_float(*tensor);

@@ -5,17 +5,20 @@
 #include <cstring>
 
 #include "numeric/half.h"
+#include "numeric/small_floats.h"
 
 namespace quarkq::ir {
 namespace {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
 
+/// Not aligned_alloc: what glibc (before 2.38) frees of that does not fit the next request of the same size, and a run
+/// over many samples takes several times the memory it needs.
 std::shared_ptr<std::byte> aligned_buffer(int64_t bytes) {
-  const size_t rounded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
-  auto* data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded));
-  QQ_CHECK(data != nullptr);
-  return {data, [](std::byte* p) { std::free(p); }};
+  const std::shared_ptr<void> block(std::malloc(static_cast<size_t>(bytes) + kAlignment), std::free);
+  QQ_CHECK(block != nullptr);
+  const auto address = (reinterpret_cast<uintptr_t>(block.get()) + kAlignment - 1) / kAlignment * kAlignment;
+  return {block, reinterpret_cast<std::byte*>(address)};
 }
 
 template <typename Out, typename In>
@@ -24,10 +27,24 @@ std::vector<Out> convert(std::span<const In> values) {
 }
 
 template <typename Out>
+std::vector<Out> convert_nibbles(const Tensor& tensor) {
+  const auto* packed = reinterpret_cast<const uint8_t*>(tensor.raw());
+  std::vector<int8_t> values(static_cast<size_t>(tensor.size()));
+  if (tensor.type() == ElementType::kInt4) {
+    numeric::unpack_int4(packed, 0, tensor.size(), values.data());
+  } else {
+    numeric::unpack_nibbles(packed, 0, tensor.size(), reinterpret_cast<uint8_t*>(values.data()));
+  }
+  return convert<Out>(std::span<const int8_t>(values));
+}
+
+template <typename Out>
 Result<std::vector<Out>> to_vector(const Tensor& tensor) {
   switch (tensor.type()) {
     case ElementType::kFloat: return convert<Out>(tensor.data<float>());
     case ElementType::kDouble: return convert<Out>(tensor.data<double>());
+    case ElementType::kInt4:
+    case ElementType::kUInt4: return convert_nibbles<Out>(tensor);
     case ElementType::kInt8: return convert<Out>(tensor.data<int8_t>());
     case ElementType::kBool:
     case ElementType::kUInt8: return convert<Out>(tensor.data<uint8_t>());

@@ -32,9 +32,11 @@ float as_scale(const QuantSpec& spec, float value) {
   return spec.half_scale ? float_from_float16(float16_from_float(value)) : value;
 }
 
-/// Symmetric UINT8 has its zero at 128; half-even rounding of 127.5 may land on either side (spec 02 C.3).
+/// Symmetric UINT8 has its zero at 128; half-even rounding of 127.5 may land on either side (spec 02 C.3). UINT4 alike.
 int32_t centered(const QuantSpec& spec, int32_t zero_point) {
-  return spec.symmetric && spec.type == ElementType::kUInt8 && zero_point == 127 ? 128 : zero_point;
+  if (!spec.symmetric) return zero_point;
+  if (spec.type == ElementType::kUInt4 && zero_point == 7) return 8;
+  return spec.type == ElementType::kUInt8 && zero_point == 127 ? 128 : zero_point;
 }
 
 /// C.4: the zero point that goes with a rounded scale. Equal to `zero_point` except when the range's lower end moves.

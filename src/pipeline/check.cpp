@@ -9,7 +9,7 @@
 #include "onnx_io/load.h"
 #include "passes/check/npu_limits.h"
 #include "passes/lift/lift.h"
-#include "pipeline/json.h"
+#include "pipeline/check_limits.h"
 #include "quarkq/version.h"
 
 namespace quarkq {
@@ -36,14 +36,10 @@ Result<config::Settings> settings_of(const std::string& target) {
 
 }  // namespace
 
-Result<CheckReport> check(const std::string& path, const std::string& target) {
+Result<CheckReport> pipeline::check_limits(const ir::Model& model, const std::string& path, const std::string& target) {
   QQ_TRY(const config::Settings settings, settings_of(target));
-  QQ_TRY(const ir::Model model, onnx_io::load(path));
   QQ_TRY(const passes::LiftedModel found, passes::lift(model).context(path));
   CheckReport report{path, target, found.model.graph.order().size(), found.plan.slots().size(), {}};
-  if (report.quantized_tensors == 0) {
-    return invalid_argument(path, ": has no quantized tensors to check; give a model that quarkq quantize wrote");
-  }
   for (passes::NpuFinding& finding : passes::npu_findings(found.model.graph, found.plan, settings)) {
     LimitViolation violation{std::move(finding.rule),
                              std::move(finding.node),
@@ -60,8 +56,17 @@ Result<CheckReport> check(const std::string& path, const std::string& target) {
   return report;
 }
 
-std::string to_json(const CheckReport& report) {
-  using pipeline::Json;
+Result<CheckReport> check(const std::string& path, const std::string& target) {
+  QQ_RETURN_IF_ERROR(settings_of(target).status());
+  QQ_TRY(const ir::Model model, onnx_io::load(path));
+  QQ_TRY(CheckReport report, pipeline::check_limits(model, path, target));
+  if (report.quantized_tensors == 0) {
+    return invalid_argument(path, ": has no quantized tensors to check; give a model that quarkq quantize wrote");
+  }
+  return report;
+}
+
+pipeline::Json pipeline::limits_json(const CheckReport& report) {
   Json json;
   json["quarkq"] = version();
   json["model"] = report.model_path;
@@ -76,7 +81,9 @@ std::string to_json(const CheckReport& report) {
     row["remedy"] = one.remedy;
     json["violations"].push_back(std::move(row));
   }
-  return pipeline::text(json);
+  return json;
 }
+
+std::string to_json(const CheckReport& report) { return pipeline::text(pipeline::limits_json(report)); }
 
 }  // namespace quarkq

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/compare.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "exec/session.h"
 #include "pipeline/metrics.h"
 #include "pipeline/runner.h"
@@ -8,35 +11,69 @@
 namespace quarkq::pipeline {
 namespace {
 
-Result<std::vector<ir::Tensor>> run_once(ir::Model model, const calib::Sample& sample, Diagnostics& diagnostics) {
-  QQ_RETURN_IF_ERROR(prepare_for_run(model, diagnostics));
+using Sink = std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)>;
+
+Status run_all(ir::Model model, const std::vector<calib::Sample>& samples, const Sink& sink) {
+  Diagnostics ignored;
+  QQ_RETURN_IF_ERROR(prepare_for_run(model, ignored));
   exec::Session session(model, {});
-  QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(sample.inputs));
-  return *results;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(samples[i].inputs));
+    QQ_RETURN_IF_ERROR(sink(i, *results));
+  }
+  return Status();
 }
 
 }  // namespace
 
-Result<std::vector<OutputAgreement>> compare_outputs(const ir::Model& reference, const ir::Model& quantized,
-                                                     const calib::DataReader& data, Diagnostics& diagnostics) {
-  QQ_TRY(const calib::Sample sample, data.read(0));
-  Diagnostics ignored;
-  QQ_TRY(const std::vector<ir::Tensor> expected, run_once(reference, sample, ignored));
-  QQ_TRY(const std::vector<ir::Tensor> found, run_once(quantized, sample, ignored));
-  std::vector<OutputAgreement> outputs;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const std::string& name = reference.graph.value(reference.graph.outputs()[i]).name;
-    if (!is_floating(expected[i].type())) continue;
-    if (expected[i].dims() != found[i].dims()) {
-      diagnostics.warn("shape-changed", name,
-                       cat("float ", shape_text(expected[i].dims()), ", quantized ", shape_text(found[i].dims())));
-      continue;
-    }
-    QQ_TRY(const std::vector<double> a, ir::to_double(expected[i]));
-    QQ_TRY(const std::vector<double> b, ir::to_double(found[i]));
-    outputs.push_back({name, cosine(a, b), sqnr_db(a, b)});
+Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const calib::DataReader& data,
+                                              size_t samples) {
+  ExpectedOutputs expected;
+  for (size_t i = 0; i < std::min(samples, data.size()); ++i) {
+    QQ_TRY(calib::Sample sample, data.read(i));
+    expected.samples_.push_back(std::move(sample));
   }
-  return outputs;
+  const auto keep = [&](size_t sample, const std::vector<ir::Tensor>& results) -> Status {
+    for (size_t i = 0; sample == 0 && i < results.size(); ++i) {
+      const std::string& name = reference.graph.value(reference.graph.outputs()[i]).name;
+      if (is_floating(results[i].type())) expected.outputs_.push_back({name, i, {}, {}});
+    }
+    for (Output& output : expected.outputs_) {
+      output.dims.push_back(results[output.index].dims());
+      QQ_TRY(std::vector<double> values, ir::to_double(results[output.index]));
+      output.values.push_back(std::move(values));
+    }
+    return Status();
+  };
+  QQ_RETURN_IF_ERROR(run_all(reference, expected.samples_, keep));
+  return expected;
+}
+
+Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& quantized,
+                                                              Diagnostics& diagnostics) const {
+  std::vector<PairSums> sums(outputs_.size());
+  std::vector<bool> fits(outputs_.size(), true);
+  const auto hear = [&](size_t sample, const std::vector<ir::Tensor>& results) -> Status {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const Output& output = outputs_[i];
+      const ir::Tensor& found = results[output.index];
+      if (fits[i] && found.dims() != output.dims[sample]) {
+        fits[i] = false;
+        diagnostics.warn("shape-changed", output.name,
+                         cat("float ", shape_text(output.dims[sample]), ", quantized ", shape_text(found.dims())));
+      }
+      if (!fits[i]) continue;
+      QQ_TRY(const std::vector<double> values, ir::to_double(found));
+      add(pair_sums(output.values[sample], values), sums[i]);
+    }
+    return Status();
+  };
+  QQ_RETURN_IF_ERROR(run_all(quantized, samples_, hear));
+  std::vector<OutputAgreement> agreements;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (fits[i]) agreements.push_back({outputs_[i].name, cosine(sums[i]), sqnr_db(sums[i])});
+  }
+  return agreements;
 }
 
 }  // namespace quarkq::pipeline

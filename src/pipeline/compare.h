@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Float against quantized, on a calibration sample: the figures of the summary.
+// Float against quantized outputs on the first calibration samples: the figures of summaries and gates.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -11,8 +12,26 @@
 
 namespace quarkq::pipeline {
 
-/// Runs both models on the first sample. Outputs that are not floating point are left out.
-Result<std::vector<OutputAgreement>> compare_outputs(const ir::Model& reference, const ir::Model& quantized,
-                                                     const calib::DataReader& data, Diagnostics& diagnostics);
+/// The float outputs that quantized ones are compared with.
+class ExpectedOutputs {
+ public:
+  /// Runs `reference` on the first `samples` of the data.
+  static Result<ExpectedOutputs> make(const ir::Model& reference, const calib::DataReader& data, size_t samples);
+
+  /// Runs `quantized` on the same; all samples count as one array. Outputs that are not floating point are left out,
+  /// as are those of another shape, with a warning ("shape-changed").
+  Result<std::vector<OutputAgreement>> compare(const ir::Model& quantized, Diagnostics& diagnostics) const;
+
+ private:
+  struct Output {
+    std::string name;
+    size_t index = 0;                         ///< among the model's outputs
+    std::vector<ir::Shape> dims;              ///< by sample
+    std::vector<std::vector<double>> values;  ///< by sample
+  };
+
+  std::vector<calib::Sample> samples_;
+  std::vector<Output> outputs_;  ///< the floating-point ones
+};
 
 }  // namespace quarkq::pipeline

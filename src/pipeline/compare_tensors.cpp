@@ -9,14 +9,15 @@
 #include <numeric>
 
 #include "calib/sample_run.h"
+#include "ir/topo.h"
 #include "passes/insert/names.h"
+#include "pipeline/metrics.h"
 #include "pipeline/runner.h"
 
 namespace quarkq::pipeline {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr size_t kSamples = 1;          // one shows where the signal drops; each costs two runs with everything tapped
 constexpr size_t kValuesKept = 8192;    // of a tensor and sample: bounds memory, and 0.1 dB exact
 constexpr double kSaturated = 1 << 10;  // a value so far above all that the quantized tensor holds is a sentinel
 constexpr double kCollapsedDb = 10, kDropDb = 10;
@@ -40,10 +41,10 @@ class Keeper : public calib::SampleSink {
 };
 
 Status listen(const ir::Model& model, const calib::DataReader& data, const std::vector<ir::ValueId>& tensors,
-              Keeper& keeper) {
+              size_t samples, Keeper& keeper) {
   calib::SampleRunOptions options;
   options.tensors = tensors;
-  options.samples.resize(std::min(kSamples, data.size()));
+  options.samples.resize(std::min(samples, data.size()));
   std::iota(options.samples.begin(), options.samples.end(), size_t{0});
   options.order = calib::ValueOrder::kOnnx;
   options.allow_non_finite = true;
@@ -80,22 +81,29 @@ Pair find_pair(const ir::Graph& prepared, const ir::Graph& quantized, ir::ValueI
   return pair;
 }
 
+struct Likeness {
+  double sqnr_db = -kInfinity, cosine = 0;
+};
+
 /// Sentinels (an attention mask's -3.4e38) saturate on purpose and are left out.
-double sqnr_db(const std::vector<float>& reference, const std::vector<float>& other) {
-  if (reference.size() != other.size()) return -kInfinity;
-  double most = 0, signal = 0, noise = 0;
+Likeness likeness(const std::vector<float>& reference, const std::vector<float>& other) {
+  if (reference.size() != other.size()) return {};
+  double most = 0, noise = 0;
+  PairSums sums;
   for (const float value : other) {
     if (std::isfinite(value)) most = std::max(most, std::abs(static_cast<double>(value)));
   }
   for (size_t i = 0; i < reference.size(); ++i) {
-    const double value = reference[i], difference = value - other[i];
+    const double value = reference[i], found = other[i], difference = value - found;
     if (!std::isfinite(value) || (most > 0 && std::abs(value) > kSaturated * most)) continue;
-    signal += value * value;
+    sums.dot += value * found;
+    sums.norm_a += value * value;
+    sums.norm_b += found * found;
     noise += difference * difference;
   }
-  if (noise == 0) return kInfinity;
-  const double ratio = 10 * std::log10(signal / noise);
-  return std::isnan(ratio) ? -kInfinity : ratio;
+  if (noise == 0) return {kInfinity, 1};
+  const double ratio = 10 * std::log10(sums.norm_a / noise);
+  return {std::isnan(ratio) ? -kInfinity : ratio, cosine(sums)};
 }
 
 std::string decibels(double value) {
@@ -107,14 +115,15 @@ std::string decibels(double value) {
 }  // namespace
 
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
-                                                     const calib::DataReader& data) {
+                                                     const calib::DataReader& data, size_t samples) {
   ir::Model reference = prepared, other = quantized;  // share the weights
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(prepare_for_run(reference, ignored));
   QQ_RETURN_IF_ERROR(prepare_for_run(other, ignored));
   std::vector<Pair> pairs;
   std::vector<ir::ValueId> heard_in_reference, heard_in_other;
-  for (const ir::NodeId id : reference.graph.order()) {
+  QQ_TRY(const std::vector<ir::NodeId> order, ir::execution_order(reference.graph));  // the list may be unsorted
+  for (const ir::NodeId id : order) {
     for (const ir::ValueId output : reference.graph.node(id).outputs) {
       if (!is_heard(reference.graph, output)) continue;
       const Pair pair = find_pair(reference.graph, other.graph, output);
@@ -126,8 +135,8 @@ Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, 
     }
   }
   Keeper floats, codes;
-  QQ_RETURN_IF_ERROR(listen(reference, data, heard_in_reference, floats));
-  QQ_RETURN_IF_ERROR(listen(other, data, heard_in_other, codes));
+  QQ_RETURN_IF_ERROR(listen(reference, data, heard_in_reference, samples, floats));
+  QQ_RETURN_IF_ERROR(listen(other, data, heard_in_other, samples, codes));
   std::vector<TensorAgreement> tensors;
   std::vector<double> found(reference.graph.value_count(), kInfinity);
   for (const Pair& pair : pairs) {
@@ -136,8 +145,10 @@ Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, 
     if (expected == nullptr || written == nullptr || read == nullptr) continue;
     const ir::Node& node = *reference.graph.producer(pair.reference);
     TensorAgreement tensor{reference.graph.value(pair.reference).name, reference.graph.label(node.id)};
-    tensor.sqnr_db = sqnr_db(*expected, *read);
-    tensor.written_db = pair.read == pair.written ? tensor.sqnr_db : sqnr_db(*expected, *written);
+    const Likeness as_read = likeness(*expected, *read);
+    tensor.sqnr_db = as_read.sqnr_db;
+    tensor.cosine = as_read.cosine;
+    tensor.written_db = pair.read == pair.written ? tensor.sqnr_db : likeness(*expected, *written).sqnr_db;
     tensor.inputs_db = kInfinity;
     for (const ir::ValueId input : node.inputs) {
       if (input.valid()) tensor.inputs_db = std::min(tensor.inputs_db, found[static_cast<size_t>(input.index)]);

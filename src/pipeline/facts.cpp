@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/facts.h"
 
-#include <algorithm>
 #include <filesystem>
+#include <set>
 
 namespace quarkq::pipeline {
 namespace {
+
+/// "BFP16", "MX6", "MXINT8", "MXFP4_E2M1".
+std::string block_name(const plan::BlockFormat& format) {
+  constexpr int64_t kPrimeBits = 7;  // of a block with sub-blocks, BFP of 13 bits is MX6
+  std::string name = format.op.substr(0, format.op.find("QuantizeDequantize"));
+  int64_t bit_width = 0;
+  for (const ir::Attribute& attribute : format.attributes) {
+    const auto* text = std::get_if<std::string>(&attribute.value);
+    if (attribute.name == "bit_width") bit_width = std::get<int64_t>(attribute.value);
+    if (attribute.name == "element_dtype" && text != nullptr) name += *text;
+    if (attribute.name == "bfp_method" && text != nullptr && *text == "to_bfp_prime") name = "MX";
+  }
+  if (bit_width > 0) name += std::to_string(name == "MX" ? bit_width - kPrimeBits : bit_width);
+  for (char& letter : name) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return name;
+}
 
 Result<std::vector<double>> number_list(const config::Node& node, const std::string& option) {
   std::vector<double> numbers;
@@ -46,11 +62,19 @@ std::map<std::string, int> count_ops(const ir::Graph& graph) {
   return counts;
 }
 
-void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {
+const char* role_name(plan::Role role) {
   static const char* const kRoles[] = {"activation", "weight", "bias"};
+  return kRoles[static_cast<int>(role)];
+}
+
+std::string stage_name(const plan::Stage& stage) {
+  return stage.block ? block_name(*stage.block) : std::string(name(stage.spec.type));
+}
+
+void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {
   for (const plan::QuantSlot& slot : plan.slots()) {
     if (slot.state == plan::SlotState::kAbsorbed) continue;
-    ++report.tensors_by_type[cat(kRoles[static_cast<int>(slot.role)], " ", name(slot.stages[0].spec.type))];
+    ++report.tensors_by_type[cat(role_name(slot.role), " ", stage_name(slot.stages[0]))];
   }
 }
 
@@ -62,10 +86,14 @@ std::vector<Finding> findings_of(const Diagnostics& diagnostics) {
   return findings;
 }
 
-size_t count_selected(const passes::PassContext& context) {
-  const ir::Graph& graph = context.model.graph;
-  return static_cast<size_t>(std::count_if(graph.order().begin(), graph.order().end(),
-                                           [&](ir::NodeId id) { return context.selection.selects(graph.node(id)); }));
+size_t count_quantized(const passes::PassContext& context, const ir::Graph& calibrated) {
+  std::set<ir::NodeId> loaded;
+  for (const ir::NodeId id : calibrated.order()) {
+    const ir::Node& node = calibrated.node(id);
+    if (context.settings.inserts_qdq() ? context.selection.selects(node) : !context.model.graph.is_alive(id))
+      loaded.insert(node.origins.begin(), node.origins.end());
+  }
+  return loaded.size();
 }
 
 uint64_t file_size(const std::string& path) {

@@ -7,6 +7,7 @@
 #include "onnx_io/load.h"
 #include "pipeline/facts.h"
 #include "pipeline/inspect_quantized.h"
+#include "pipeline/inspect_types.h"
 
 namespace quarkq {
 namespace {
@@ -51,7 +52,7 @@ void count_nested(const ir::Graph& graph, InspectReport& report) {
 
 }  // namespace
 
-Result<InspectReport> inspect(const std::string& path) {
+Result<InspectReport> inspect(const std::string& path, const InspectOptions& options) {
   QQ_TRY(const ir::Model model, onnx_io::load(path));
   InspectReport report;
   report.path = path;
@@ -66,10 +67,17 @@ Result<InspectReport> inspect(const std::string& path) {
   report.ops = pipeline::count_ops(model.graph);
   count_parameters(model.graph, report);
   count_nested(model.graph, report);
-  report.quantized = pipeline::find_quantized(model.graph);
+  report.options = options;
+  report.tensors = pipeline::list_quantized(model.graph);
+  report.quantized = pipeline::group_quantized(report.tensors);
+  if (!options.scales) report.tensors.clear();
+  report.node_types = pipeline::node_types(model.graph);
+  report.op_types = pipeline::types_by_operator(report.node_types);
+  if (!options.nodes) report.node_types.clear();
   for (const ir::NodeId id : model.graph.order()) {
     const ir::Node& node = model.graph.node(id);
-    if (pipeline::is_quantizing(node)) ++report.qdq_domains[domain_name(node.domain)];
+    if (pipeline::quantizing_part(&node) != pipeline::QuantizingPart::kNone)
+      ++report.qdq_domains[domain_name(node.domain)];
   }
   return report;
 }

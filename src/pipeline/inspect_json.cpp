@@ -7,6 +7,7 @@
 namespace quarkq {
 
 using pipeline::Json;
+using pipeline::number;
 namespace {
 
 Json values_json(const std::vector<InspectValue>& values) {
@@ -24,6 +25,48 @@ Json group_json(const QuantizedGroup& group) {
                {"power_of_two", group.power_of_two}};
   json["positions"] = group.power_of_two == 0 ? Json(nullptr) : Json({group.min_position, group.max_position});
   return json;
+}
+
+Json types_json(const std::vector<OperatorTypes>& operators) {
+  Json list = Json::array();
+  for (const OperatorTypes& row : operators) {
+    list.push_back({{"op", row.op}, {"activation", row.activation}, {"weights", row.weights}, {"bias", row.bias}});
+  }
+  return list;
+}
+
+Json types_json(const std::vector<NodeTypes>& nodes) {
+  Json list = Json::array();
+  const auto type = [](const std::string& name) { return name.empty() ? Json(nullptr) : Json(name); };
+  for (const NodeTypes& row : nodes) {
+    list.push_back({{"node", row.node},
+                    {"op", row.op},
+                    {"activation", type(row.activation)},
+                    {"weights", type(row.weights)},
+                    {"bias", type(row.bias)}});
+  }
+  return list;
+}
+
+Json tensors_json(const std::vector<QuantizedTensor>& tensors) {
+  Json list = Json::array();
+  for (const QuantizedTensor& tensor : tensors) {
+    Json scales = Json::array(), zero_points = Json::array(), positions = Json::array();
+    for (const double scale : tensor.scales) {
+      const std::optional<int> position = position_of(scale);
+      scales.push_back(number(scale));
+      positions.push_back(position ? Json(*position) : Json(nullptr));
+    }
+    for (const double zero_point : tensor.zero_points) zero_points.push_back(number(zero_point));
+    list.push_back({{"tensor", tensor.name},
+                    {"kind", tensor.kind},
+                    {"type", tensor.type},
+                    {"axis", tensor.axis < 0 ? Json(nullptr) : Json(tensor.axis)},
+                    {"scales", scales},
+                    {"zero_points", zero_points},
+                    {"positions", positions}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -48,6 +91,9 @@ std::string to_json(const InspectReport& report) {
   json["quantized"] = Json::array();
   for (const QuantizedGroup& group : report.quantized) json["quantized"].push_back(group_json(group));
   json["qdq_domains"] = report.qdq_domains;
+  json["op_types"] = types_json(report.op_types);
+  if (report.options.nodes) json["node_types"] = types_json(report.node_types);
+  if (report.options.scales) json["tensors"] = tensors_json(report.tensors);
   return pipeline::text(json);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/inspect_quantized.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -9,41 +10,27 @@
 namespace quarkq::pipeline {
 namespace {
 
-enum class Part { kNone, kQuantize, kDequantize, kBoth };
-
-/// By operator name alone: com.microsoft and the custom domains use the same names.
-Part part_of(const ir::Node& node) {
-  static const std::pair<const char*, Part> kParts[] = {
-      {"QuantizeLinear", Part::kQuantize},         {"DequantizeLinear", Part::kDequantize},
-      {"ExtendedQuantizeLinear", Part::kQuantize}, {"ExtendedDequantizeLinear", Part::kDequantize},
-      {"BFPQuantizeDequantize", Part::kBoth},      {"MXQuantizeDequantize", Part::kBoth},
-  };
-  for (const auto& [op, part] : kParts) {
-    if (node.op == op) return part;
-  }
-  return Part::kNone;
-}
-
-Part part_of(const ir::Node* node) { return node == nullptr ? Part::kNone : part_of(*node); }
+using Part = QuantizingPart;
 
 /// The tensor that `node` quantizes, seen from its real side: what Q reads, what DQ reads when no Q is before it.
 /// Nothing for a DQ that belongs to a Q.
 std::optional<ir::ValueId> quantized_tensor(const ir::Graph& graph, const ir::Node& node) {
-  const Part part = part_of(node);
+  const Part part = quantizing_part(&node);
   if (part == Part::kNone || !node.input(0).valid()) return std::nullopt;
-  if (part == Part::kDequantize && part_of(graph.producer(node.input(0))) == Part::kQuantize) return std::nullopt;
+  if (part == Part::kDequantize && quantizing_part(graph.producer(node.input(0))) == Part::kQuantize)
+    return std::nullopt;
   return node.input(0);
 }
 
 std::string type_of_codes(const ir::Graph& graph, const ir::Node& node) {
-  if (part_of(node) == Part::kBoth) return node.op;
+  if (quantizing_part(&node) == Part::kBoth) return node.op;
   const ir::ValueId zero_point = node.input(2);
   if (zero_point.valid()) {
     const ir::Tensor* zero = graph.constant(zero_point);
     const ElementType type = zero != nullptr ? zero->type() : graph.value(zero_point).type.element;
     if (type != ElementType::kUndefined) return std::string(name(type));
   }
-  if (part_of(node) == Part::kDequantize) {
+  if (quantizing_part(&node) == Part::kDequantize) {
     const ir::Tensor* codes = graph.constant(node.input(0));
     return std::string(name(codes != nullptr ? codes->type() : graph.value(node.input(0)).type.element));
   }
@@ -51,47 +38,73 @@ std::string type_of_codes(const ir::Graph& graph, const ir::Node& node) {
   return std::string(name(asked.value_or(ElementType::kUInt8)));  // the operator's default
 }
 
-/// Positions of the scales, the smallest and the largest; nothing when one of them is no power of two.
-std::optional<std::pair<int, int>> positions(const std::vector<double>& scales) {
-  std::optional<std::pair<int, int>> found;
-  for (const double scale : scales) {
-    int exponent = 0;
-    if (!(scale > 0) || std::frexp(scale, &exponent) != 0.5) return std::nullopt;  // frexp: [0.5, 1) * 2^exponent
-    const int position = 1 - exponent;
-    if (!found) found = {position, position};
-    found = {std::min(found->first, position), std::max(found->second, position)};
-  }
-  return found;
+std::vector<double> constant_values(const ir::Graph& graph, ir::ValueId value) {
+  const ir::Tensor* tensor = value.valid() ? graph.constant(value) : nullptr;
+  if (tensor == nullptr) return {};
+  Result<std::vector<double>> values = ir::to_double(*tensor);
+  return values.ok() ? std::move(values).value() : std::vector<double>();
 }
 
-void add_scales(const ir::Tensor* tensor, QuantizedGroup& group) {
-  if (tensor == nullptr) return;
-  const Result<std::vector<double>> scales = ir::to_double(*tensor);
-  if (!scales.ok() || scales.value().empty()) return;
+void add_scales(const std::vector<double>& scales, QuantizedGroup& group) {
+  if (scales.empty()) return;
   ++group.with_scale;
-  if (tensor->size() > 1) ++group.per_channel;
-  const auto range = positions(scales.value());
-  if (!range) return;
-  group.min_position = group.power_of_two == 0 ? range->first : std::min(group.min_position, range->first);
-  group.max_position = group.power_of_two == 0 ? range->second : std::max(group.max_position, range->second);
+  if (scales.size() > 1) ++group.per_channel;
+  const bool is_first = group.power_of_two == 0;
+  int low = group.min_position, high = group.max_position;
+  for (size_t i = 0; i < scales.size(); ++i) {
+    const std::optional<int> position = position_of(scales[i]);
+    if (!position) return;
+    const bool is_only = is_first && i == 0;
+    low = is_only ? *position : std::min(low, *position);
+    high = is_only ? *position : std::max(high, *position);
+  }
   ++group.power_of_two;
+  group.min_position = low;
+  group.max_position = high;
 }
 
 }  // namespace
 
-bool is_quantizing(const ir::Node& node) { return part_of(node) != Part::kNone; }
+QuantizingPart quantizing_part(const ir::Node* node) {
+  static const std::pair<const char*, Part> kParts[] = {
+      {"QuantizeLinear", Part::kQuantize},         {"DequantizeLinear", Part::kDequantize},
+      {"ExtendedQuantizeLinear", Part::kQuantize}, {"ExtendedDequantizeLinear", Part::kDequantize},
+      {"BFPQuantizeDequantize", Part::kBoth},      {"MXQuantizeDequantize", Part::kBoth},
+  };
+  if (node == nullptr) return Part::kNone;
+  for (const auto& [op, part] : kParts) {
+    if (node->op == op) return part;
+  }
+  return Part::kNone;
+}
 
-std::vector<QuantizedGroup> find_quantized(const ir::Graph& graph) {
-  std::map<std::pair<std::string, std::string>, QuantizedGroup> groups;
+std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph) {
+  std::vector<QuantizedTensor> tensors;
   std::set<ir::ValueId> seen;
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
-    const std::optional<ir::ValueId> tensor = quantized_tensor(graph, node);
-    if (!tensor || !seen.insert(*tensor).second) continue;
-    const std::string kind = graph.constant(*tensor) != nullptr ? "stored" : "activation";
-    QuantizedGroup& group = groups[{kind, type_of_codes(graph, node)}];
+    const std::optional<ir::ValueId> value = quantized_tensor(graph, node);
+    if (!value || !seen.insert(*value).second) continue;
+    QuantizedTensor tensor;
+    tensor.name = graph.value(*value).name;
+    tensor.kind = graph.constant(*value) != nullptr ? "stored" : "activation";
+    tensor.type = type_of_codes(graph, node);
+    if (quantizing_part(&node) != Part::kBoth) {
+      tensor.scales = constant_values(graph, node.input(1));
+      tensor.zero_points = constant_values(graph, node.input(2));
+    }
+    if (tensor.scales.size() > 1) tensor.axis = node.int_or("axis", 1);
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+std::vector<QuantizedGroup> group_quantized(const std::vector<QuantizedTensor>& tensors) {
+  std::map<std::pair<std::string, std::string>, QuantizedGroup> groups;
+  for (const QuantizedTensor& tensor : tensors) {
+    QuantizedGroup& group = groups[{tensor.kind, tensor.type}];
     ++group.tensors;
-    if (part_of(node) != Part::kBoth && node.input(1).valid()) add_scales(graph.constant(node.input(1)), group);
+    add_scales(tensor.scales, group);
   }
   std::vector<QuantizedGroup> sorted;
   for (auto& [key, group] : groups) {
@@ -103,3 +116,13 @@ std::vector<QuantizedGroup> find_quantized(const ir::Graph& graph) {
 }
 
 }  // namespace quarkq::pipeline
+
+namespace quarkq {
+
+std::optional<int> position_of(double scale) {
+  int exponent = 0;
+  if (!(scale > 0) || std::frexp(scale, &exponent) != 0.5) return std::nullopt;  // frexp: [0.5, 1) * 2^exponent
+  return 1 - exponent;
+}
+
+}  // namespace quarkq

@@ -9,11 +9,14 @@
 
 namespace quarkq::pipeline {
 
-/// Q, DQ (standard, com.microsoft and extended ones) and the block-format nodes that do both at once.
-bool is_quantizing(const ir::Node& node);
+/// What a node does with a tensor.
+enum class QuantizingPart { kNone, kQuantize, kDequantize, kBoth };
+/// By operator name alone: com.microsoft and the custom domains use the same names. Nothing for null.
+QuantizingPart quantizing_part(const ir::Node* node);
 
-/// Quantized tensors of the main graph, counted by kind and type. Several pairs on one tensor count once, as their
-/// first.
-std::vector<QuantizedGroup> find_quantized(const ir::Graph& graph);
+/// Quantized tensors of the main graph.
+std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph);
+/// Their groups, by kind and type.
+std::vector<QuantizedGroup> group_quantized(const std::vector<QuantizedTensor>& tensors);
 
 }  // namespace quarkq::pipeline

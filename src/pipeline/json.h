@@ -6,6 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
+
+#include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
 
@@ -17,6 +20,18 @@ inline Json number(double value) { return std::isfinite(value) ? Json(value) : J
 /// Indented by two, with a newline at the end. Names come from model files and may not be UTF-8.
 inline std::string text(const Json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+/// What every report says of findings.
+inline Json findings_json(const std::vector<Finding>& findings) {
+  Json all = Json::array();
+  for (const Finding& finding : findings) {
+    all.push_back({{"severity", finding.is_warning ? "warning" : "notice"},
+                   {"id", finding.id},
+                   {"subject", finding.subject},
+                   {"text", finding.text}});
+  }
+  return all;
 }
 
 }  // namespace quarkq::pipeline

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Distances between two arrays. All sums in double, in index order.
+// Distances between two arrays: `a` is the baseline.
 #pragma once
 
 #include <span>
 
+#include "pipeline/metrics_loops.h"
+
 namespace quarkq::pipeline {
 
-/// dot(a, b) / (|a| |b|); 1 when both are zero, 0 when one is. REQUIRES: same size.
-double cosine(std::span<const double> a, std::span<const double> b);
-/// 10 log10(sum reference^2 / sum (reference - other)^2); infinite when equal.
-double sqnr_db(std::span<const double> reference, std::span<const double> other);
-/// |a - b|. REQUIRES: same size.
-double l2_distance(std::span<const double> a, std::span<const double> b);
+/// What every distance below follows from. REQUIRES: same size.
+PairSums pair_sums(std::span<const double> a, std::span<const double> b);
+/// Adds the sums of further values: `all` then is what pair_sums() of the arrays one behind the other would give, up to
+/// rounding.
+void add(const PairSums& more, PairSums& all);
 
-/// Which value of the reference array counts as the loudest signal of psnr_db().
+/// dot(a, b) / (|a| |b|); 1 when both are zero, 0 when one is.
+double cosine(const PairSums& sums);
+/// 10 log10(sum a^2 / sum (a - b)^2); infinite when equal.
+double sqnr_db(const PairSums& sums);
+/// |a - b|.
+double l2_distance(const PairSums& sums);
+
+/// Which value of the baseline counts as the loudest signal of psnr_db().
 enum class Peak { kMagnitude, kSigned };
-/// 20 log10(peak) - 10 log10(mean squared error), both at least 1e-10 (spec 03 D.3). REQUIRES: same size, not empty.
-double psnr_db(std::span<const double> reference, std::span<const double> other, Peak peak);
+/// 20 log10(peak) - 10 log10(mean squared error), both at least 1e-10 (spec 03 D.3). REQUIRES: count >= 1.
+double psnr_db(const PairSums& sums, size_t count, Peak peak);
 
 }  // namespace quarkq::pipeline

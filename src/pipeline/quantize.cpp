@@ -9,20 +9,25 @@
 
 #include "base/isa.h"
 #include "base/stopwatch.h"
-#include "calib/statistics_file.h"
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
 #include "passes/finetune/saved_layers.h"
+#include "pipeline/check_limits.h"
+#include "pipeline/details.h"
 #include "pipeline/facts.h"
-#include "pipeline/float_phases.h"
-#include "pipeline/job.h"
+#include "pipeline/plan_model.h"
 #include "pipeline/verify.h"
+#include "plan/flavors.h"
 
 namespace quarkq {
 namespace {
 
-constexpr double kCollapsedCosine = 0.9;  // below this users call a result broken; quarkq.min_cosine is stronger
+/// Below this users call a result broken; 16 bits are taken for their accuracy. quarkq.min_cosine is stronger.
+double collapsed_cosine(const config::Settings& settings) {
+  constexpr double kCollapsed = 0.9, kCollapsedWide = 0.98;
+  return settings.tool.min_cosine.value_or(bits(plan::element_type(settings.activation_type)) == 16 ? kCollapsedWide : kCollapsed);
+}
 
 Status same_file_check(const std::string& input, const std::string& output) {
   std::error_code error;
@@ -47,38 +52,10 @@ Status save_result(const ir::Model& model, const config::Settings& settings, Qua
   return Status();
 }
 
-/// What calibration reads: samples, or what was seen of them before.
-struct Source {
-  pipeline::Samples samples;
-  std::optional<calib::StatisticsSet> statistics;
-};
-
-Result<Source> open_source(const QuantizeRequest& request, const pipeline::Job& job) {
-  const config::CalibrationBlock& block = job.settings.calibration;
-  Source source;
-  QQ_TRY(source.samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
-  const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
-  if (file.empty()) return source;
-  if (job.settings.compat) return invalid_argument(file, ": --compat calibrates from samples, not from statistics");
-  QQ_TRY(source.statistics, calib::load_statistics(file));
-  if (!block.allow_partial.value_or(false)) QQ_RETURN_IF_ERROR(calib::check_complete(*source.statistics, file));
-  return source;
-}
-
-/// Statistics of another model or another form of it would give wrong ranges in silence.
-Status check_statistics(const QuantizeRequest& request, const ir::Model& original, const passes::PassContext& context) {
-  if (context.statistics == nullptr) return Status();
-  QQ_TRY(const calib::StatisticsOrigin own,
-         pipeline::statistics_origin(request.model_path, original, context.model, context.settings, 0));
-  const bool allow_other_isa = context.settings.calibration.allow_other_isa.value_or(false);
-  const std::string difference = calib::run_difference(context.statistics->origin, own, allow_other_isa);
-  return difference.empty() ? Status() : bad_data("statistics: ", difference);
-}
-
 /// Returns the float models that the result stands for.
-Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipeline::Samples& samples,
+Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipeline::Source& source,
                                            passes::PassContext& context, QuantizeReport& report) {
-  constexpr const char *kCalibrate = "calibrate", *kInsert = "insert";
+  constexpr const char* kInsert = "insert";
   pipeline::RunnerOptions options;
   std::string phase;
   if (request.progress) {
@@ -88,17 +65,24 @@ Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipel
     };
     context.progress = [&](size_t done, size_t total) { return request.progress({phase, done, total}); };
   }
-  QQ_TRY(ir::Model original, pipeline::run_float_phases(context, samples, nullptr, kCalibrate, report.phases, options));
-  QQ_RETURN_IF_ERROR(check_statistics(request, original, context));
-  const ir::Model exact = context.model;  // shares the weights; what finetuned layers come close to
-  context.float_model = &exact;
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kCalibrate, .until = kInsert}, report.phases, options));
+  QQ_TRY(ir::Model original, pipeline::plan_model(source, context, kInsert, report.phases, options));
   ir::Model calibrated = context.model;  // shares the weights
   context.float_model = &calibrated;
   QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kInsert, .until = nullptr}, report.phases, options));
   context.float_model = nullptr;
   context.progress = nullptr;
   return pipeline::FloatModels{std::move(original), std::move(calibrated)};
+}
+
+Result<ReportDetails> find_details(const passes::PassContext& context, const ir::Model& calibrated,
+                                   const calib::DataReader* data, const QuantizeReport& report) {
+  ReportDetails details;
+  details.settings = pipeline::settings_of(context.settings);
+  QQ_TRY(details.profiles, pipeline::profile_tensors(context.plan, calibrated, data));
+  if (context.settings.quantizer == config::Quantizer::kNpuCnn && !report.nothing_to_quantize) {
+    QQ_TRY(details.limits, pipeline::check_limits(context.model, report.output_path, "xint8"));
+  }
+  return details;
 }
 
 void describe(const pipeline::Job& job, const QuantizeRequest& request, QuantizeReport& report) {
@@ -132,14 +116,12 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
   describe(job, request, report);
   const ir::Model loaded = job.model;  // shares the weights
-  QQ_TRY(Source source, open_source(request, job));
+  QQ_TRY(pipeline::Source source,
+         pipeline::open_source(request.model_path, request.calib_folder, request.statistics_path, job));
   passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  context.statistics = source.statistics ? &*source.statistics : nullptr;
   if (request.resume) context.finetune_state = report.output_path + ".finetune";
-  report.samples = source.statistics       ? source.statistics->samples.size()
-                   : source.samples.opened ? source.samples.opened->size()
-                                           : 0;
-  Result<pipeline::FloatModels> floats = run_pipeline(request, source.samples, context, report);
+  report.samples = source.size();
+  Result<pipeline::FloatModels> floats = run_pipeline(request, source, context, report);
   if (!floats.ok()) return std::move(floats).status().context(request.model_path);
   report.nothing_to_quantize = !pipeline::has_changed(report.phases, "insert");
   if (report.nothing_to_quantize) {
@@ -148,13 +130,16 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
     job.model = loaded;
   }
   pipeline::count_tensors(context.plan, report);
-  report.nodes_quantized = pipeline::count_selected(context);
+  report.nodes_quantized = pipeline::count_quantized(context, floats.value().calibrated.graph);
+  if (request.details) {
+    QQ_TRY(report.details, find_details(context, floats.value().calibrated, source.samples.get(), report));
+  }
   if (request.verify && !report.nothing_to_quantize) {
     const Stopwatch verify_watch;
     QQ_RETURN_IF_ERROR(
         onnx_io::check_model(job.model).context(request.model_path + ": the quantized model did not pass its check"));
     QQ_RETURN_IF_ERROR(pipeline::verify_result(floats.value(), job.model, source.samples.get(),
-                                               job.settings.tool.min_cosine.value_or(kCollapsedCosine), required,
+                                               collapsed_cosine(job.settings), required,
                                                diagnostics, report));
     report.phases.push_back({"verify", verify_watch.seconds(), false});
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The report of a quantize run as JSON. Keys and their order are part of the contract (docs/report.md).
+#include "pipeline/details.h"
 #include "pipeline/json.h"
+#include "pipeline/tensor_json.h"
 #include "quarkq/calibrate.h"
 #include "quarkq/optimize.h"
 #include "quarkq/quantize.h"
@@ -8,8 +10,10 @@
 
 namespace quarkq {
 
+using pipeline::findings_json;
 using pipeline::Json;
 using pipeline::number;
+using pipeline::tensors_json;
 
 namespace {
 
@@ -21,29 +25,6 @@ Json phases_json(const std::vector<PhaseTime>& phases) {
                    {"changed", phase.changed},
                    {"nodes_before", phase.nodes_before},
                    {"nodes_after", phase.nodes_after}});
-  }
-  return all;
-}
-
-Json tensors_json(const std::vector<TensorAgreement>& tensors) {
-  Json all = Json::array();
-  for (const TensorAgreement& tensor : tensors) {
-    all.push_back({{"name", tensor.name},
-                   {"node", tensor.node},
-                   {"sqnr_db", number(tensor.sqnr_db)},
-                   {"written_db", number(tensor.written_db)},
-                   {"inputs_db", number(tensor.inputs_db)}});
-  }
-  return all;
-}
-
-Json findings_json(const std::vector<Finding>& findings) {
-  Json all = Json::array();
-  for (const Finding& finding : findings) {
-    all.push_back({{"severity", finding.is_warning ? "warning" : "notice"},
-                   {"id", finding.id},
-                   {"subject", finding.subject},
-                   {"text", finding.text}});
   }
   return all;
 }
@@ -114,6 +95,7 @@ std::string to_json(const QuantizeReport& report) {
   json["seconds"] = report.seconds;
   json["worst_tensors"] = tensors_json(report.worst_tensors);
   json["causes"] = tensors_json(report.causes);
+  if (report.details) json["details"] = pipeline::details_json(*report.details);
   return pipeline::text(json);
 }
 

@@ -13,6 +13,19 @@ namespace {
 
 constexpr size_t kWorst = 10, kCauses = 3;
 
+/// When an output collapsed: how much of it the rewrites of the float model did, before anything was quantized.
+std::string rewrites_text(const ExpectedOutputs& expected, const ir::Model& calibrated, const std::string& output) {
+  constexpr double kRewritten = 0.99;
+  Diagnostics ignored;
+  const Result<std::vector<OutputAgreement>> found = expected.compare(calibrated, ignored);
+  if (!found.ok()) return "";
+  for (const OutputAgreement& rewritten : found.value()) {
+    if (rewritten.name == output && rewritten.cosine < kRewritten)
+      return cat("; the conversions for the hardware alone, before anything is quantized, give ", rewritten.cosine);
+  }
+  return "";
+}
+
 Status not_verified(const std::string& why, bool is_required, bool is_warning, Diagnostics& diagnostics) {
   const std::string text = "not compared with the float model: " + why;
   if (is_required) return quality_gate("--require: ", text);
@@ -56,7 +69,10 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
   if (data == nullptr) {
     return not_verified("no samples were given (--calib DIR)", required.has_value(), /*is_warning=*/false, diagnostics);
   }
-  Result<std::vector<OutputAgreement>> outputs = compare_outputs(floats.original, quantized, *data, diagnostics);
+  constexpr size_t kSamples = 1;
+  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(floats.original, *data, kSamples);
+  Result<std::vector<OutputAgreement>> outputs =
+      expected.ok() ? expected.value().compare(quantized, diagnostics) : expected.status();
   if (!outputs.ok() && outputs.status().code() != Code::kUnsupported) return outputs.status();
   if (!outputs.ok()) {
     return not_verified(outputs.status().message(), required.has_value(), /*is_warning=*/true, diagnostics);
@@ -66,6 +82,7 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
   if (tensors.ok()) {
     report.worst_tensors = worst_tensors(tensors.value(), kWorst);
     report.causes = find_causes(tensors.value(), kCauses);
+    if (report.details) report.details->tensors = tensors.value();
   }
   for (const OutputAgreement& output : report.outputs) {
     const std::string found = cat("cosine ", output.cosine, " with the float output on the first sample");
@@ -73,7 +90,9 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
       return quality_gate("output ", output.name, ": ", found, ", required is ", *required, "; ", causes_text(report));
     }
     if (!(output.cosine >= collapse)) {
-      diagnostics.warn("output-collapsed", output.name, cat(found, ", below ", collapse, "; ", causes_text(report)));
+      diagnostics.warn("output-collapsed", output.name,
+                       cat(found, ", below ", collapse, "; ", causes_text(report),
+                           rewrites_text(expected.value(), floats.calibrated, output.name)));
     }
   }
   return Status();

@@ -104,8 +104,10 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
                         "is shared by nodes that want different channel axes, the last one holds");
   }
   Stage stage = formats_.constant(value, graph_.value(value).constant->rank());
-  // Spec 02 A.5: the reference takes INT8 for per-channel weights whenever activations are UINT8.
-  if (settings_.activation_type == config::DataType::kUInt8) stage.spec.type = ElementType::kInt8;
+  // Spec 02 A.5: the reference takes INT8 for per-channel weights whenever activations are UINT8. It has no 4 bits.
+  if (settings_.activation_type == config::DataType::kUInt8 && bits(stage.spec.type) != 4) {
+    stage.spec.type = ElementType::kInt8;
+  }
   stage.spec.per_channel = true;
   stage.spec.axis = *along;
   place(value, Role::kWeight, std::move(stage));

@@ -50,7 +50,7 @@ def timed(command):
     """Seconds and peak memory (MB) of a process, and what it printed."""
     with tempfile.TemporaryFile("w+") as output:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=tempfile.gettempdir())  # the reference leaves files where it runs
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         output.seek(0)
@@ -78,7 +78,7 @@ def ours(binary, model, folder, preset, out, verify):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--quarkq", required=True)
+    parser.add_argument("--quarkq", required=True, type=os.path.abspath)
     parser.add_argument("--samples", type=int, default=128)
     parser.add_argument("--configs", nargs="*", default=list(TARGETS))
     parser.add_argument("--models", nargs="*", default=["efficientnet_lite0_224", "squeezenet1_1"])

@@ -15,7 +15,7 @@ import harness
 from harness import expect, expect_equal, quarkq, run, temp_folder, test
 from reference import conv_model, make_model, save_samples, weights
 
-VERBS = ["quantize", "run", "evaluate", "inspect", "list", "config"]
+VERBS = ["quantize", "calibrate", "merge", "optimize", "run", "evaluate", "inspect", "check", "analyze", "report", "list", "config", "completion", "man"]
 
 
 def small(folder):
@@ -43,7 +43,7 @@ def help_of_a_verb(verb):
 @test()
 def version():
     text = quarkq("--version").stdout
-    expect(re.fullmatch(r"quarkq \d+\.\d+\.\d+\n", text), f"--version printed {text!r}")
+    expect(re.fullmatch(r"quarkq \d+\.\d+\.\d+\n(commit [0-9a-f]+|without git), .+\n", text), f"--version printed {text!r}")
 
 
 @test(cases=[("quantise", "quantize"), ("lst", "list"), ("evalute", "evaluate")])
@@ -165,6 +165,54 @@ def several_inputs_in_folders():
         for file in os.listdir(a):
             wanted = np.load(os.path.join(a, file)) - np.load(os.path.join(b, file))
             expect(np.array_equal(np.load(os.path.join(results, file)), wanted), f"{file}: not the difference of its two inputs")
+
+
+@test()
+def config_check_looks_at_the_model():
+    with temp_folder() as folder:
+        model, _, _ = small(folder)
+        settings = os.path.join(folder, "settings.yaml")
+        with open(settings, "w") as file:
+            file.write("preset: XINT8\nexclude: [no_such_node]\n")
+        expect("no_such_node" in quarkq("config", "check", settings, "--model", model).stdout, "a name that is no node is not named")
+        expect_equal(quarkq("config", "check", settings).stdout, "ok\n", "without a model")
+        expect_equal(run("config", "check", settings, "--model", os.path.join(folder, "nowhere.onnx")).returncode, 2, "exit code without the model")
+
+
+INTERRUPTED = {
+    "quantize": lambda model, calib, out: ["quantize", model, "--config", "xint8_adaround", "--calib", calib, "-o", out, "--no-resume"],
+    "calibrate": lambda model, calib, out: ["calibrate", model, "--config", "xint8", "--calib", calib, "-o", out],
+    "optimize": lambda model, calib, out: ["optimize", model, "--config", "xint8", "-o", out],
+    "analyze": lambda model, calib, out: ["analyze", model, "--config", "a8w8", "--calib", calib, "--min-cos", "1", "--write", out],
+    "evaluate": lambda model, calib, out: ["evaluate", calib, calib, "--json", out],
+}
+
+
+@test(cases=sorted(INTERRUPTED))
+def interrupts_at_any_moment(verb):
+    """Ctrl-C at seeded random moments: either it was done, with a whole output, or it says 130 and leaves nothing."""
+    random = np.random.default_rng(len(verb))
+    stopped = 0
+    with temp_folder() as folder:
+        model, calib, out = small(folder)
+        before = sorted(os.listdir(folder))
+        arguments = INTERRUPTED[verb](model, calib, out)
+        begin = time.perf_counter()
+        quarkq(*arguments)
+        whole = time.perf_counter() - begin
+        for _ in range(8):
+            for name in set(os.listdir(folder)) - set(before):
+                os.remove(os.path.join(folder, name))
+            process = subprocess.Popen([harness.QUARKQ, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(float(random.uniform(0.01, whole)))
+            process.send_signal(signal.SIGINT)
+            code = process.wait(timeout=60)
+            left = sorted(set(os.listdir(folder)) - set(before))
+            # Before main() runs there is nobody to catch the signal: it then ends the process itself.
+            expect(code in (0, 130, -signal.SIGINT), f"exit code {code}")
+            expect_equal(left, [os.path.basename(out)] if code == 0 else [], f"files left with exit code {code}")
+            stopped += code != 0
+    return f"{stopped} of 8 stopped"
 
 
 @test()

@@ -33,6 +33,8 @@ consumer_runs() {
 
 step cmake_install cmake --install "$build" --prefix "$work/prefix"
 step program_runs program_runs
+has_texts() { (cd "$work/prefix/share" && ls bash-completion/completions/quarkq zsh/site-functions/_quarkq fish/vendor_completions.d/quarkq.fish man/man1/quarkq.1); }
+step has_texts has_texts
 # As a package would be: unpacked at a place other than the one it was installed to.
 mv "$work/prefix" "$work/moved"
 step is_relocatable is_relocatable

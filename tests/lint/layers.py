@@ -14,6 +14,7 @@ PACKAGES = {
     r"yaml-cpp/": r"src/config/",
     r"(onnx/|google/protobuf/)": r"(src/onnx_io|tests/fuzz)/",
     r"(oneapi/dnnl/|dnnl)": r"src/exec/backend_onednn[^/]*$",
+    r"onnxruntime_": r"src/ort_ops/",
     r"(Eigen/|unsupported/Eigen/)": r"src/(exec|passes)/",
     r"stb_": r"src/calib/",
     r"nlohmann/": r"(src/(calib|pipeline)|tests)/",
@@ -21,7 +22,7 @@ PACKAGES = {
     r"xxhash\.h": r"src/base/",
     r"CLI/": r"tools/quarkq/",
     r"(gtest|gmock)/": r"tests/",
-    r"omp\.h": r"(src/(base|exec|calib|passes|pipeline)|tests)/",
+    r"omp\.h": r"(src/(base|exec|ort_ops|calib|passes|pipeline)|tests)/",
     r"(immintrin|x86intrin|xmmintrin|emmintrin|smmintrin|cpuid)\.h": r"src/",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

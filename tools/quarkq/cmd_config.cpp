@@ -3,13 +3,16 @@
 // quarkq config check FILE: refuses what cannot run and lists what may not do what was meant.
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/file_system.h"
 #include "config/print.h"
 #include "config/resolve.h"
 #include "config/validate.h"
+#include "onnx_io/load.h"
+#include "pipeline/facts.h"
+#include "pipeline/runner.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -23,10 +26,11 @@ struct ConfigArgs {
   bool json = false;
 };
 
-/// Model facts for resolving. Until models are read here, those of an ordinary float32 model.
-Result<config::ModelFacts> facts_of(const std::string& model) {
-  if (!model.empty() && !file_exists(model)) return invalid_argument(model, ": no such file");
-  return config::ModelFacts{};
+/// What `config check --model` looks at beside the settings: which names mean no node of the model.
+Status check_names(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics) {
+  passes::PassContext context{.model = model, .settings = settings, .diagnostics = diagnostics};
+  std::vector<PhaseTime> times;
+  return pipeline::run_passes(context, {.from = nullptr, .until = "convert"}, times, {});
 }
 
 std::string severity_name(Severity severity) { return severity == Severity::kWarning ? "warning" : "notice"; }
@@ -76,11 +80,16 @@ Status run_show(const ConfigArgs& args) {
 }
 
 Status run_check(const ConfigArgs& args) {
-  QQ_TRY(const config::ModelFacts facts, facts_of(args.model));
   QQ_TRY(const config::QuantConfig asked, config::load_config(args.source, args.sets));
   Diagnostics diagnostics;
+  std::optional<ir::Model> model;
+  if (!args.model.empty()) {
+    QQ_TRY(model, onnx_io::load(args.model));
+  }
+  const config::ModelFacts facts = model ? pipeline::model_facts(*model) : config::ModelFacts{};
   QQ_TRY(const config::Settings settings, config::resolve(asked, facts, diagnostics));
   config::validate(settings, config::Asked::kAtAll, diagnostics);
+  if (model) QQ_RETURN_IF_ERROR(check_names(*model, settings, diagnostics));
   if (args.json) {
     print(config::to_json(Node(Node::Map{{"ok", Node(true), {}}, {"findings", findings_node(diagnostics), {}}})));
     return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// quarkq evaluate: the eight lines of spec 03 D.4, then the required values. Output, names and order of the lines are a
-// contract: scripts of the reference's users read them.
+// quarkq evaluate: the eight lines of spec 03 D.4, then what else was asked for, then the required values. Output,
+// names and order of the eight lines are a contract: scripts of the reference's users read them.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -8,18 +9,25 @@
 #include <optional>
 
 #include "base/file_system.h"
+#include "base/isa.h"
+#include "progress.h"
 #include "quarkq/evaluate.h"
+#include "table.h"
 #include "verb.h"
 
 namespace quarkq::tool {
 namespace {
 
 struct EvaluateArgs {
-  EvaluateRequest request;
-  std::vector<std::string> folders;
-  std::optional<double> min_cosine, max_l2, min_psnr, min_ssim;
-  std::string json_path, compat;
-  bool details = false;
+  EvaluateRequest folders;
+  EvaluateModelsRequest models;
+  std::vector<std::string> places;
+  ComputeOptions compute;
+  std::optional<double> min_cosine, max_l2, min_psnr, min_ssim, min_top1;
+  std::string json_path, csv_path, layers_csv_path, compat;
+  bool details = false, worst_first = false;
+
+  bool has_models() const { return !models.float_path.empty(); }
 };
 
 /// The shortest decimal that reads back as `value`, spelled as Python does: 1.0, 1e-05, nan, inf.
@@ -50,11 +58,73 @@ void print_aggregates(const EvaluateReport& report) {
   for (const auto& [name, value] : lines) std::printf("%s: %s\n", name, decimal(value).c_str());
 }
 
-void print_pairs(const EvaluateReport& report) {
-  for (const PairMetrics& pair : report.pairs) {
-    std::printf("%s: cos %s, l2 %s, psnr %s, ssim %s\n", pair.file.c_str(), decimal(pair.cosine).c_str(),
-                decimal(pair.l2).c_str(), decimal(pair.psnr).c_str(), decimal(pair.ssim).c_str());
+std::string magnitude(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return text;
+}
+
+void print_accuracy(const Accuracy& accuracy) {
+  const auto share = [&](size_t hits) {
+    return cat(fixed(100 * static_cast<double>(hits) / static_cast<double>(accuracy.decisions), 2), " % (", hits,
+               " of ", accuracy.decisions, ")");
+  };
+  for (const TopHits& hits : accuracy.top) {
+    std::printf("Top-%d baseline: %s\n", hits.k, share(hits.baseline).c_str());
+    std::printf("Top-%d quantized: %s\n", hits.k, share(hits.quantized).c_str());
   }
+  std::printf("Top-1 agreement: %s\n", share(accuracy.agreements).c_str());
+}
+
+constexpr auto kRight = Table::Align::kRight;
+
+void print_outputs(const EvaluateReport& report) {
+  std::printf("\n");
+  Table table(
+      {{"Output"}, {"samples", kRight}, {"cos", kRight}, {"SQNR dB", kRight}, {"l2", kRight}, {"max abs", kRight}});
+  for (const OutputMetrics& output : report.outputs) {
+    table.add({output.name, cat(output.samples), fixed(output.cosine, 6), fixed(output.sqnr_db, 2),
+               magnitude(output.l2), magnitude(output.max_abs)});
+  }
+  table.print();
+}
+
+/// What a node lost against its noisiest input; nothing when that is exact or has no signal.
+std::string lost(const TensorAgreement& layer) {
+  return std::isfinite(layer.inputs_db) && std::isfinite(layer.sqnr_db) ? fixed(layer.inputs_db - layer.sqnr_db, 2)
+                                                                        : "-";
+}
+
+void print_layers(const EvaluateReport& report) {
+  std::printf("\n");
+  Table table({{"SQNR dB", kRight}, {"cos", kRight}, {"inputs dB", kRight}, {"lost dB", kRight}, {"Tensor"}, {"Node"}});
+  for (const TensorAgreement& layer : report.layers) {
+    table.add({fixed(layer.sqnr_db, 2), fixed(layer.cosine, 6), fixed(layer.inputs_db, 2), lost(layer), layer.name,
+               layer.node});
+  }
+  table.print();
+}
+
+void print_pairs(const EvaluateArgs& args, std::vector<PairMetrics> pairs) {
+  std::printf("\n");
+  if (args.worst_first) {  // by cosine, then by distance; NaN is worst
+    const auto likeness = [](const PairMetrics& pair) { return std::isnan(pair.cosine) ? -2 : pair.cosine; };
+    std::ranges::stable_sort(pairs, [&](const PairMetrics& a, const PairMetrics& b) {
+      return std::pair(likeness(a), -a.l2) < std::pair(likeness(b), -b.l2);
+    });
+  }
+  Table table({{"File"}, {"cos", kRight}, {"l2", kRight}, {"psnr", kRight}, {"ssim", kRight}});
+  for (const PairMetrics& pair : pairs) {
+    table.add({pair.file, fixed(pair.cosine, 6), magnitude(pair.l2), fixed(pair.psnr, 2), fixed(pair.ssim, 6)});
+  }
+  table.print();
+}
+
+double quantized_top1(const EvaluateReport& report) {
+  for (const TopHits& hits : report.accuracy->top) {
+    if (hits.k == 1) return static_cast<double>(hits.quantized) / static_cast<double>(report.accuracy->decisions);
+  }
+  return std::nan("");
 }
 
 Status check_required(const EvaluateArgs& args, const EvaluateReport& report) {
@@ -71,59 +141,138 @@ Status check_required(const EvaluateArgs& args, const EvaluateReport& report) {
   }
   at_least("min psnr", report.min_psnr, args.min_psnr);
   at_least("min ssim", report.min_ssim, args.min_ssim);
+  if (args.min_top1) at_least("top-1 of the quantized model", quantized_top1(report), args.min_top1);
   if (missed.empty()) return Status();
   return quality_gate("evaluate: ", join(missed, "; "));
 }
 
-/// Flags say what a folder is; folders without a flag fill the places left, baseline first.
-Status assign_folders(EvaluateArgs& args) {
+/// Flags say what a place is; places without a flag fill those left, baseline first. --float makes them models.
+Status assign_places(EvaluateArgs& args) {
+  std::string &baseline = args.has_models() ? args.models.float_path : args.folders.baseline_folder,
+              &quantized = args.folders.quantized_folder;
+  if (args.has_models() && !args.folders.baseline_folder.empty()) {
+    return invalid_argument("evaluate: found --float and --baseline_results_folder, allowed is one of them");
+  }
   size_t next = 0;
-  for (std::string* place : {&args.request.baseline_folder, &args.request.quantized_folder}) {
-    if (place->empty() && next < args.folders.size()) *place = args.folders[next++];
+  for (std::string* place : {&baseline, &quantized}) {
+    if (place->empty() && next < args.places.size()) *place = args.places[next++];
   }
-  if (args.request.baseline_folder.empty() || args.request.quantized_folder.empty()) {
+  if (baseline.empty() || quantized.empty()) {
     return invalid_argument(
-        "evaluate: two folders are needed, --baseline_results_folder and --quantized_results_folder");
+        "evaluate: two folders are needed, --baseline_results_folder and --quantized_results_folder, or two models, "
+        "--float and --quantized, with --data");
   }
-  if (next == args.folders.size()) return Status();
-  return invalid_argument("evaluate: ", args.folders[next], " is one folder too many");
+  if (next != args.places.size()) return invalid_argument("evaluate: ", args.places[next], " is one place too many");
+  if (!args.has_models() && file_exists(baseline) && baseline.ends_with(".onnx")) {
+    return invalid_argument("evaluate: ", baseline,
+                            " is a model; models are given as --float A.onnx --quantized B.onnx "
+                            "--data DIR");
+  }
+  args.models.quantized_path = quantized;
+  return Status();
+}
+
+Status check_options(EvaluateArgs& args) {
+  args.folders.compat = !args.compat.empty();
+  if (args.folders.compat && args.compat != "quark-0.13") {
+    return invalid_argument("--compat: found ", args.compat, ", allowed is quark-0.13");
+  }
+  EvaluateModelsRequest& models = args.models;
+  models.layers = models.layers || !args.layers_csv_path.empty();
+  if (args.has_models() && models.data_folder.empty()) return invalid_argument("evaluate: --float needs --data DIR");
+  if (args.has_models() && args.folders.compat) return invalid_argument("--compat: compares folders, not models");
+  const bool asks_models = !models.data_folder.empty() || models.layers || models.limit > 0 || !models.config.empty() ||
+                           !models.settings.empty();
+  if (!args.has_models() && asks_models) {
+    return invalid_argument("evaluate: --data, --limit, --layers, --config and --set need models, --float A.onnx");
+  }
+  AccuracyRequest& accuracy = models.accuracy;
+  if (accuracy.labels_path.empty() && (args.min_top1 || !accuracy.top.empty() || !accuracy.output.empty())) {
+    return invalid_argument("evaluate: --top, --min-top1 and --labels-output need --labels FILE");
+  }
+  if (args.min_top1 && !accuracy.top.empty()) accuracy.top.push_back(1);
+  args.folders.accuracy = accuracy;
+  return Status();
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return Status();
+  QQ_TRY(AtomicFile file, AtomicFile::create(path));
+  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
+  return file.commit();
+}
+
+Result<EvaluateReport> compare(EvaluateArgs& args) {
+  ProgressBar bar(/*quiet=*/false);
+  args.folders.threads = args.models.threads = args.compute.threads;
+  args.folders.progress = args.models.progress = [&](const Progress& progress) { return bar.update(progress); };
+  return args.has_models() ? evaluate_models(args.models) : evaluate(args.folders);
 }
 
 Status run_evaluate(EvaluateArgs& args) {
-  QQ_RETURN_IF_ERROR(assign_folders(args));
-  args.request.compat = !args.compat.empty();
-  if (args.request.compat && args.compat != "quark-0.13") {
-    return invalid_argument("--compat: found ", args.compat, ", allowed is quark-0.13");
-  }
-  QQ_TRY(const EvaluateReport report, evaluate(args.request));
-  if (!args.json_path.empty()) {
-    const std::string json = to_json(report);
-    QQ_TRY(AtomicFile file, AtomicFile::create(args.json_path));
-    QQ_RETURN_IF_ERROR(file.write(json.data(), json.size()));
-    QQ_RETURN_IF_ERROR(file.commit());
-  }
+  QQ_RETURN_IF_ERROR(assign_places(args));
+  QQ_RETURN_IF_ERROR(check_options(args));
+  QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
+  QQ_TRY(const EvaluateReport report, compare(args));
+  if (!args.json_path.empty()) QQ_RETURN_IF_ERROR(write_file(args.json_path, to_json(report)));
+  if (!args.csv_path.empty()) QQ_RETURN_IF_ERROR(write_file(args.csv_path, pairs_csv(report)));
+  if (!args.layers_csv_path.empty()) QQ_RETURN_IF_ERROR(write_file(args.layers_csv_path, layers_csv(report)));
+  print_findings(report.findings);
   print_aggregates(report);
-  if (args.details) print_pairs(report);
+  if (report.accuracy) print_accuracy(*report.accuracy);
+  if (args.has_models()) print_outputs(report);
+  if (args.models.layers) print_layers(report);
+  if (args.details || args.worst_first) print_pairs(args, report.pairs);
   std::fflush(stdout);
   return check_required(args, report);
+}
+
+void add_gates(CLI::App& app, EvaluateArgs& args) {
+  app.add_option("--min-cos", args.min_cosine, "Fail (exit 5) when the smallest cosine is below this");
+  app.add_option("--max-l2", args.max_l2, "Fail (exit 5) when the largest distance is above this");
+  app.add_option("--min-psnr", args.min_psnr, "Fail (exit 5) when the smallest PSNR, in dB, is below this");
+  app.add_option("--min-ssim", args.min_ssim, "Fail (exit 5) when the smallest SSIM is below this");
+  app.add_option("--min-top1", args.min_top1, "Fail (exit 5) when the quantized top-1, from 0 to 1, is below this")
+      ->check(CLI::Range(0.0, 1.0));
+}
+
+void add_models(CLI::App& app, EvaluateArgs& args) {
+  EvaluateModelsRequest& models = args.models;
+  app.add_option("--float", models.float_path, "Compare models instead: the float one; --quantized is the other");
+  app.add_option("--data", models.data_folder, "Samples for both models");
+  app.add_option("--limit", models.limit, "Only the first N samples");
+  app.add_option("--config", models.config,
+                 "Preset or file that the model was quantized with: preprocessing, rewrites before --layers");
+  app.add_option("--set", models.settings, "Override one setting of --config: key=value (repeatable)")
+      ->allow_extra_args(false);
+  app.add_flag("--layers", models.layers, "Compare the tensors inside, too; the worst is on top");
+  app.add_option("--layers-csv", args.layers_csv_path, "Write the table of --layers here, as CSV");
 }
 
 }  // namespace
 
 Run setup_evaluate(CLI::App& app) {
   auto args = std::make_shared<EvaluateArgs>();
-  app.add_option("--baseline_results_folder,--baseline", args->request.baseline_folder,
-                 "Results of the float model: DIR/*.npy, or DIR/<output>/*.npy");
-  app.add_option("--quantized_results_folder,--quantized", args->request.quantized_folder,
-                 "Results of the quantized model, same names");
-  app.add_option("FOLDERS", args->folders, "The two folders without flags: baseline, then quantized")->expected(0, 2);
-  app.add_option("--min-cos", args->min_cosine, "Fail (exit 5) when the smallest cosine is below this");
-  app.add_option("--max-l2", args->max_l2, "Fail (exit 5) when the largest distance is above this");
-  app.add_option("--min-psnr", args->min_psnr, "Fail (exit 5) when the smallest PSNR, in dB, is below this");
-  app.add_option("--min-ssim", args->min_ssim, "Fail (exit 5) when the smallest SSIM is below this");
-  app.add_option("--json", args->json_path, "Write aggregates and pairs here, as JSON");
+  app.add_option("--baseline_results_folder,--baseline", args->folders.baseline_folder,
+                 "Results of the float model: .npy, .png, .jpg files, at any depth");
+  app.add_option("--quantized_results_folder,--quantized", args->folders.quantized_folder,
+                 "Results of the quantized model, same names; with --float the quantized model");
+  app.add_option("PLACES", args->places, "The two without flags: baseline, then quantized")->expected(0, 2);
+  add_models(app, *args);
+  AccuracyRequest& accuracy = args->models.accuracy;
+  app.add_option("--labels", accuracy.labels_path,
+                 "Right classes, for top-k accuracy: .npy, or text with \"label\" or \"name,label\" lines");
+  app.add_option("--top", accuracy.top, "Count labels among the K highest (repeatable; default 1 and 5)")
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--labels-output", accuracy.output, "The output that holds the scores, when there are several");
+  add_gates(app, *args);
+  app.add_option("--json", args->json_path, "Write everything here, as JSON");
+  app.add_option("--csv", args->csv_path, "Write one row per pair here, as CSV");
   app.add_option("--compat", args->compat, "The definitions of a release of the reference: quark-0.13");
-  app.add_flag("--details", args->details, "Print one line per pair behind the eight lines");
+  app.add_flag("--details", args->details, "Print a table of the pairs behind the eight lines");
+  app.add_flag("--worst-first", args->worst_first, "The same, the smallest cosine on top");
+  add_compute_options(app, args->compute);
   return [args] { return run_evaluate(*args); };
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // quarkq inspect: what a model is, what is quantized and how, as text or JSON.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "quarkq/inspect.h"
+#include "table.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -11,6 +13,7 @@ namespace {
 
 struct InspectArgs {
   std::string model_path;
+  InspectOptions options;
   bool json = false;
 };
 
@@ -67,12 +70,66 @@ void print_text(const InspectReport& report) {
   print_quantized(report);
 }
 
+/// "INT8(3) UINT8(1)".
+std::string counted(const std::map<std::string, int>& types) {
+  std::vector<std::string> cells;
+  for (const auto& [type, count] : types) cells.push_back(cat(type, "(", count, ")"));
+  return join(cells, " ");
+}
+
+/// The columns of the reference's table (spec 03 E.2).
+void print_op_types(const std::vector<OperatorTypes>& operators) {
+  std::printf("\n");
+  Table table({{"Op Type"}, {"Activation"}, {"Weights"}, {"Bias"}}, " | ");
+  for (const OperatorTypes& row : operators) {
+    table.add({row.op, counted(row.activation), counted(row.weights), counted(row.bias)});
+  }
+  table.print();
+}
+
+void print_node_types(const std::vector<NodeTypes>& nodes) {
+  std::printf("\n");
+  Table table({{"Node Name"}, {"Op Type"}, {"Activation"}, {"Weights"}, {"Bias"}}, " | ");
+  for (const NodeTypes& row : nodes) table.add({row.node, row.op, row.activation, row.weights, row.bias});
+  table.print();
+}
+
+/// One value, or smallest and largest of several.
+std::string range_text(const std::vector<double>& values) {
+  if (values.empty()) return "";
+  const auto [low, high] = std::ranges::minmax(values);
+  return low == high ? shortest(low) : cat(shortest(low), " .. ", shortest(high));
+}
+
+void print_tensors(const std::vector<QuantizedTensor>& tensors) {
+  std::printf("\n");
+  Table table({{"Tensor"}, {"Kind"}, {"Type"}, {"Axis"}, {"Scale"}, {"Zero Point"}, {"Position"}}, " | ");
+  for (const QuantizedTensor& tensor : tensors) {
+    std::vector<double> positions;
+    for (const double scale : tensor.scales) {
+      if (const std::optional<int> position = position_of(scale)) positions.push_back(*position);
+    }
+    if (positions.size() < tensor.scales.size()) positions.clear();
+    table.add({tensor.name, tensor.kind, tensor.type,
+               tensor.axis < 0 ? "" : cat(tensor.axis, " (", tensor.scales.size(), ")"), range_text(tensor.scales),
+               range_text(tensor.zero_points), range_text(positions)});
+  }
+  table.print();
+}
+
+void print_all(const InspectReport& report) {
+  print_text(report);
+  if (!report.op_types.empty()) print_op_types(report.op_types);
+  if (report.options.nodes) print_node_types(report.node_types);
+  if (report.options.scales) print_tensors(report.tensors);
+}
+
 Status run_inspect(const InspectArgs& args) {
-  QQ_TRY(const InspectReport report, inspect(args.model_path));
+  QQ_TRY(const InspectReport report, inspect(args.model_path, args.options));
   if (args.json) {
     std::fputs(to_json(report).c_str(), stdout);
   } else {
-    print_text(report);
+    print_all(report);
   }
   return Status();
 }
@@ -82,6 +139,8 @@ Status run_inspect(const InspectArgs& args) {
 Run setup_inspect(CLI::App& app) {
   auto args = std::make_shared<InspectArgs>();
   app.add_option("MODEL", args->model_path, "Float or quantized ONNX model")->required();
+  app.add_flag("--nodes", args->options.nodes, "Also the types that each node reads");
+  app.add_flag("--scales", args->options.scales, "Also scale, zero point and position of each quantized tensor");
   app.add_flag("--json", args->json, "Print the report as JSON to stdout");
   return [args] { return run_inspect(*args); };
 }

@@ -52,6 +52,7 @@ Status run_quantize(QuantizeArgs& args) {
   args.request.threads = args.compute.threads;
   args.request.verify = !args.no_verify;
   args.request.resume = !args.no_resume;
+  args.request.details = !args.report_path.empty();
   if (!args.compat.empty()) args.request.settings.push_back("quarkq.compat=" + args.compat);
   std::optional<AtomicFile> report_file;  // made first: a report that cannot be written must not cost a whole run
   if (!args.report_path.empty()) {

@@ -37,28 +37,6 @@ void bound_spinning(char** argv) {
   ::execv("/proc/self/exe", argv);  // comes back only when it failed; then the default stays in force
 }
 
-void print_diagnostics(const Diagnostics& diagnostics) {
-  for (const Diagnostic& finding : diagnostics.all()) {
-    std::fprintf(stderr, "quarkq: %s: %s%s%s\n", finding.severity == Severity::kWarning ? "warning" : "notice",
-                 finding.subject.c_str(), finding.subject.empty() ? "" : ": ", finding.text.c_str());
-  }
-}
-
-void print_findings(const std::vector<Finding>& findings) {
-  std::vector<std::string> left_out;
-  for (const Finding& finding : findings) {
-    if (finding.id == "option-left-out") {
-      left_out.push_back(finding.subject);
-      continue;
-    }
-    std::fprintf(stderr, "quarkq: %s: %s%s%s\n", finding.is_warning ? "warning" : "notice", finding.subject.c_str(),
-                 finding.subject.empty() ? "" : ": ", finding.text.c_str());
-  }
-  if (left_out.empty()) return;
-  std::fprintf(stderr, "quarkq: notice: implied by preset or defaults, known, not supported yet, left out: %s\n",
-               join(left_out, ", ").c_str());
-}
-
 void catch_interrupts() {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);

@@ -17,18 +17,22 @@ constexpr Verb kVerbs[] = {
     {"merge", "merge the statistics of shards", setup_merge, false},
     {"optimize", "only rewrite the float model, as quantize would", setup_optimize, true},
     {"run", "run a float or quantized model over a folder of samples", setup_run, true},
-    {"evaluate", "compare two folders of results", setup_evaluate, false},
+    {"evaluate", "compare two folders of results, or two models", setup_evaluate, true},
     {"inspect", "show what a model is, and what is quantized and how", setup_inspect, false},
     {"check", "look up the limits of an NPU in a quantized model", setup_check, false},
+    {"analyze", "find the layers that cost the outputs most", setup_analyze, true},
+    {"report", "turn the JSON report of a quantize run into an HTML page", setup_report, false},
     {"list", "list presets, options, passes, ops, formats, calibrators, quirks", setup_list, false},
     {"config", "show the settings of a preset or file, or check a file", setup_config, false},
+    {"completion", "print the completion script of a shell", setup_completion, false},
+    {"man", "print the manual page", setup_man, false},
 };
 
 int fail(const Status& status) {
   if (status.code() == Code::kInterrupted) {
     std::fprintf(stderr, "quarkq: interrupted, nothing was written\n");
   } else {
-    std::fprintf(stderr, "quarkq: error: %s\n", status.message().c_str());
+    print_error("error", status.message());
   }
   return exit_code(status.code());
 }
@@ -51,7 +55,12 @@ Status check_verb(int argc, char** argv) {
 int main_function(int argc, char** argv) {
   if (Status status = check_verb(argc, argv); !status.ok()) return fail(status);
   CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
-  app.set_version_flag("--version", std::string("quarkq ") + version());
+  app.set_version_flag("--version", cat("quarkq ", version(), "\n", build_information()));
+  app.fallthrough();  // so that what belongs to every verb may stand behind it
+  app.add_option_function<std::string>(
+         "--log-level", [](const std::string& name) { set_log_level(name); },
+         "What goes to stderr: error, warning, notice or info (the default)")
+      ->check(CLI::IsMember({"error", "warning", "notice", "info"}));
   app.require_subcommand(1);
   app.get_formatter()->column_width(42);
   std::vector<std::pair<CLI::App*, Run>> runs;
@@ -81,10 +90,10 @@ int main(int argc, char** argv) {
   try {
     return quarkq::tool::main_function(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "quarkq: error: out of memory\n");
+    quarkq::tool::print_error("error", "out of memory");
     return quarkq::exit_code(quarkq::Code::kResource);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "quarkq: internal error: %s; please report this\n", error.what());
+    quarkq::tool::print_error("internal error", std::string(error.what()) + "; please report this");
     return quarkq::exit_code(quarkq::Code::kInternal);
   }
 }

@@ -24,7 +24,8 @@ double resident_bytes() {
 
 }  // namespace
 
-ProgressBar::ProgressBar(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar(bool quiet)
+    : quiet_(quiet || !is_logged(LogLevel::kInfo)), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 

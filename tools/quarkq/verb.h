@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/diagnostics.h"
 #include "base/error.h"
-#include "quarkq/quantize.h"
+#include "messages.h"
 
 namespace quarkq::tool {
 
@@ -31,8 +30,12 @@ Run setup_run(CLI::App& app);
 Run setup_evaluate(CLI::App& app);
 Run setup_inspect(CLI::App& app);
 Run setup_check(CLI::App& app);
+Run setup_analyze(CLI::App& app);
+Run setup_report(CLI::App& app);
 Run setup_list(CLI::App& app);
 Run setup_config(CLI::App& app);
+Run setup_completion(CLI::App& app);
+Run setup_man(CLI::App& app);
 
 /// --threads and --isa, which every verb that computes has.
 struct ComputeOptions {
@@ -40,13 +43,6 @@ struct ComputeOptions {
   std::string isa = "native";
 };
 void add_compute_options(CLI::App& app, ComputeOptions& options);
-
-/// Findings of a report to stderr. Effects that a preset implies and that are not built yet come in one line; the
-/// report and --json have them one by one.
-void print_findings(const std::vector<Finding>& findings);
-
-/// Diagnostics to stderr, as "quarkq: warning: subject: text".
-void print_diagnostics(const Diagnostics& diagnostics);
 
 /// OpenMP's threads spin for milliseconds when they wait. With another process on one of the cores that turns every
 /// parallel region into a wait for the scheduler (seen: 1 ms became 100 ms). The bound is read when the library is

@@ -5,6 +5,7 @@
 
 #include "config/convert.h"
 #include "passes/passes.h"
+#include "plan/flavors.h"
 
 namespace quarkq::passes {
 namespace {
@@ -86,6 +87,17 @@ class Collector {
   std::map<std::string, ir::ValueId, std::less<>> by_name_;
 };
 
+/// 4 bits are for stored weights (config/resolve_checks.cpp says so of the types of all tensors).
+Status check_nibbles(const PassContext& context) {
+  for (const auto& [value, made] : context.selection.overrides) {
+    const ir::Value& tensor = context.model.graph.value(value);
+    if (!made.type || bits(plan::element_type(*made.type)) != 4 || tensor.is_initializer()) continue;
+    return invalid_argument("tensor ", tensor.name, ": found a 4-bit type of its own, which is for stored weights; ",
+                            "allowed for activations are 8 bits and more");
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<Changed> find_overrides(PassContext& context) {
@@ -94,6 +106,7 @@ Result<Changed> find_overrides(PassContext& context) {
   collector.take_layers();
   QQ_RETURN_IF_ERROR(collector.take_tensors());
   collector.align_element_wise();
+  QQ_RETURN_IF_ERROR(check_nibbles(context));
   return context.selection.overrides.empty() ? Changed::kNo : Changed::kYes;
 }
 

@@ -7,6 +7,7 @@
 
 #include "numeric/half.h"
 #include "numeric/small_floats.h"
+#include "plan/flavors.h"
 
 namespace quarkq::passes {
 namespace {
@@ -16,6 +17,13 @@ ir::Tensor store_as(const std::vector<int32_t>& codes, ElementType type, const i
   ir::Tensor tensor = ir::Tensor::allocate(type, dims);
   auto data = tensor.mutable_data<T>();
   for (size_t i = 0; i < codes.size(); ++i) data[i] = static_cast<T>(codes[i]);
+  return tensor;
+}
+
+ir::Tensor store_nibbles(const std::vector<int32_t>& codes, ElementType type, const ir::Shape& dims) {
+  ir::Tensor tensor = ir::Tensor::allocate(type, dims);
+  const std::vector<uint8_t> bytes(codes.begin(), codes.end());
+  numeric::pack_nibbles(bytes.data(), reinterpret_cast<uint8_t*>(tensor.mutable_raw()), tensor.size());
   return tensor;
 }
 
@@ -66,8 +74,18 @@ std::optional<std::vector<float>> clipped_to_bfloat16(std::span<const float> val
   return clipped;
 }
 
+numeric::IntegerRange stored_limits(const config::Settings& settings, const plan::QuantSlot& slot) {
+  const numeric::QuantSpec& spec = slot.stages[0].spec;
+  // One step of 255 does not matter, one of 15 does, and the reference has no 4-bit weights to agree with.
+  const bool uses_all = bits(spec.type) == 4 && !spec.symmetric;
+  const bool is_narrow =
+      slot.role == plan::Role::kWeight && !uses_all && plan::flavor_of(settings.quantizer).clips_weights_narrow;
+  return numeric::integer_range(spec.type, is_narrow ? numeric::RangeKind::kSymmetric : numeric::RangeKind::kFull);
+}
+
 ir::Tensor store_codes(const std::vector<int32_t>& codes, ElementType type, const ir::Shape& dims) {
   switch (bits(type)) {
+    case 4: return store_nibbles(codes, type, dims);
     case 8: return store_as<uint8_t>(codes, type, dims);
     case 16: return store_as<uint16_t>(codes, type, dims);
     default: return store_as<uint32_t>(codes, type, dims);

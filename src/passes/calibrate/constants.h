@@ -7,8 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "config/settings.h"
 #include "ir/tensor.h"
 #include "numeric/encode.h"
+#include "plan/quant_plan.h"
 
 namespace quarkq::passes {
 
@@ -17,6 +19,9 @@ Result<std::vector<float>> float_values(const ir::Tensor& tensor);
 
 /// Integers stored in `type` under `dims`. REQUIRES: every value fits the type.
 ir::Tensor store_codes(const std::vector<int32_t>& codes, ElementType type, const ir::Shape& dims);
+
+/// The limits that the stored integers of a constant are clipped to (spec 02 C.6).
+numeric::IntegerRange stored_limits(const config::Settings& settings, const plan::QuantSlot& slot);
 
 /// value / scale + zero point in `type`, a float16, bfloat16 or float8 type, rounded to nearest even (spec 02 C.6).
 ir::Tensor store_floats(std::span<const float> values, const numeric::ChannelSplit& split,

@@ -7,7 +7,6 @@
 #include "numeric/encode.h"
 #include "passes/calibrate/constants.h"
 #include "passes/passes.h"
-#include "plan/flavors.h"
 
 namespace quarkq::passes {
 namespace {
@@ -84,10 +83,9 @@ Status encode_integers(PassContext& context, plan::QuantSlot& slot, const ir::Te
   const plan::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
   const auto given = given_params(own, split.channels);
-  const bool narrow = plan::flavor_of(context.settings.quantizer).clips_weights_narrow && !given;
   QQ_TRY(const std::vector<float> values, float_values(tensor));
   const numeric::IntegerRange limits =
-      numeric::integer_range(spec.type, narrow ? numeric::RangeKind::kSymmetric : numeric::RangeKind::kFull);
+      given ? numeric::integer_range(spec.type, numeric::RangeKind::kFull) : stored_limits(context.settings, slot);
   std::vector<numeric::QuantParams> params = given.value_or(std::vector<numeric::QuantParams>());
   if (!given && own != nullptr && !own->values.empty() && own->values[0].min) {
     QQ_TRY(const numeric::QuantParams one, numeric::params_for_range(spec, {*own->values[0].min, *own->values[0].max}));

@@ -115,25 +115,10 @@ std::vector<double> corrected(const std::vector<double>& bias, const std::vector
   return result;
 }
 
-/// The codes' limits by type.
-std::pair<double, double> limits_of(ElementType type) {
-  const int width = bits(type);
-  const bool is_unsigned = type == ElementType::kUInt8 || type == ElementType::kUInt16 || type == ElementType::kUInt32;
-  const double count = std::ldexp(1.0, width);
-  return is_unsigned ? std::pair(0.0, count - 1) : std::pair(-count / 2, count / 2 - 1);
-}
-
 ir::Tensor store_integers(const std::vector<double>& codes, ElementType type, const ir::Shape& dims) {
-  ir::Tensor tensor = ir::Tensor::allocate(type, dims);
-  for (size_t i = 0; i < codes.size(); ++i) {
-    const auto code = static_cast<uint32_t>(static_cast<int64_t>(codes[i]));
-    switch (bits(type)) {
-      case 8: tensor.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(code); break;
-      case 16: tensor.mutable_data<uint16_t>()[i] = static_cast<uint16_t>(code); break;
-      default: tensor.mutable_data<uint32_t>()[i] = code; break;
-    }
-  }
-  return tensor;
+  std::vector<int32_t> integers;
+  for (const double code : codes) integers.push_back(static_cast<int32_t>(static_cast<int64_t>(code)));
+  return store_codes(integers, type, dims);
 }
 
 /// How a quantized bias is written back.
@@ -193,10 +178,11 @@ class BiasWriter {
     bias = corrected(bias, error);
     const bool is_wide = rewrite_ == Rewrite::kWide;
     const ElementType type = is_wide ? ElementType::kInt32 : stored.type();
-    const auto [low, high] = limits_of(type);
+    const numeric::IntegerRange limits = numeric::integer_range(type, numeric::RangeKind::kFull);
     for (size_t i = 0; i < count; ++i) {
       const double zero_point = is_wide ? 0.0 : at(zeros.value(), i);
-      bias[i] = std::clamp(std::rint(bias[i] / at(scales.value(), i)) + zero_point, low, high);
+      bias[i] = std::clamp(std::rint(bias[i] / at(scales.value(), i)) + zero_point, static_cast<double>(limits.min),
+                           static_cast<double>(limits.max));
     }
     const ir::ValueId zero_value = dq.input(2);
     edit_.set_constant(layer.stored, store_integers(bias, type, stored.dims()));

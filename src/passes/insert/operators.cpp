@@ -12,15 +12,17 @@ constexpr int64_t kFirstOpsetWith16Bits = 21;
 
 bool is_wide(config::DataType type) { return bits(plan::element_type(type)) == 16; }
 
-/// Types that the 8- and 16-bit kernels of com.microsoft take.
-bool is_contrib_type(ElementType type) {
-  constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kUInt8, ElementType::kInt16, ElementType::kUInt16};
+/// Types that QuantizeLinear and DequantizeLinear take, in com.microsoft or (4 bits) ai.onnx; all others are ours.
+bool is_common_type(ElementType type) {
+  constexpr ElementType kTypes[] = {ElementType::kInt4,  ElementType::kUInt4, ElementType::kInt8,
+                                    ElementType::kUInt8, ElementType::kInt16, ElementType::kUInt16};
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
-/// Mixed precision leaves bytes to the standard operators (spec 04 F.4).
+/// Mixed precision leaves bytes to the standard operators (spec 04 F.4), and 4 bits are theirs since opset 21.
 const char* domain_of(const plan::Stage& stage) {
-  return stage.is_mixed && bits(stage.spec.type) == 8 ? "" : kMicrosoftDomain;
+  const int width = bits(stage.spec.type);
+  return width == 4 || (stage.is_mixed && width == 8) ? "" : kMicrosoftDomain;
 }
 
 }  // namespace
@@ -40,7 +42,7 @@ QdqOperators::QdqOperators(const PassContext& context) {
 OperatorName QdqOperators::quantize(const plan::Stage& stage) const {
   const ElementType type = stage.spec.type;
   if (!by_type_ && !stage.is_mixed) return {"QuantizeLinear", domain_};
-  if (is_contrib_type(type)) return {"QuantizeLinear", domain_of(stage)};
+  if (is_common_type(type)) return {"QuantizeLinear", domain_of(stage)};
   return {"ExtendedQuantizeLinear", kQuarkDomain};
 }
 
@@ -48,7 +50,7 @@ OperatorName QdqOperators::dequantize(const plan::Stage& stage, bool zero_at_zer
   const ElementType type = stage.spec.type;
   const bool is_stored = stage.kind == plan::StageKind::kStored;
   if (!by_type_ && !stage.is_mixed) return {"DequantizeLinear", is_stored ? stored_domain_ : domain_};
-  if (is_contrib_type(type) || (type == ElementType::kInt32 && zero_at_zero))
+  if (is_common_type(type) || (type == ElementType::kInt32 && zero_at_zero))
     return {"DequantizeLinear", domain_of(stage)};
   return {"ExtendedDequantizeLinear", kQuarkDomain};
 }

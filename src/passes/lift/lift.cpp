@@ -66,7 +66,7 @@ class Lifter {
       zeros = given.value();
       reading.spec.type = zero_point->type();
     }
-    if (!is_integer(reading.spec.type) || bits(reading.spec.type) < 8) return {};
+    if (!is_integer(reading.spec.type)) return {};
     reading.spec.scale = numeric::ScaleKind::kPowerOfTwo;
     for (size_t i = 0; i < zeros.size(); ++i) {
       reading.params.push_back({static_cast<float>(scales.value()[i]), static_cast<int32_t>(zeros[i])});

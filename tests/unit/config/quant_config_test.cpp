@@ -100,6 +100,10 @@ TEST(QuantConfigTest, UnknownKeysNameTheNearestAndThePlace) {
   EXPECT_EQ(error_of("preset: XINT8\nquant_config: {per_chanel: true}\n"),
             "t.yaml:2: quant_config.per_chanel: unknown key, did you mean per_channel?");
   EXPECT_TRUE(contains(error_of("presett: XINT8"), "did you mean preset?"));
+  EXPECT_EQ(error_of("preset: XINT8\nInt32Bias: true\n"),
+            "t.yaml:2: Int32Bias: stands at the top, its place is below extra_options");
+  EXPECT_EQ(error_of("preset: XINT8\nper_channel: true\n"),
+            "t.yaml:2: per_channel: stands at the top, its place is below quant_config");
   EXPECT_TRUE(contains(error_of("preset: XINT88"), "did you mean XINT8?"));
   EXPECT_TRUE(contains(error_of("preset: XINT8\nquarkq: {thread: 1}"), "did you mean threads?"));
   EXPECT_TRUE(contains(error_of("preset: XINT8\nalgo_config: [{name: cle, cle_step: 1}]"), "did you mean cle_steps?"));

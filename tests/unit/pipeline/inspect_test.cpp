@@ -2,10 +2,12 @@
 // inspect(): what it tells of float models, of pairs, stored constants and block formats, whoever wrote them.
 #include "quarkq/inspect.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "onnx_io/save.h"
 #include "pipeline/inspect_quantized.h"
+#include "pipeline/inspect_types.h"
 #include "unit/base/temp_folder.h"
 #include "unit/passes/pass_support.h"
 
@@ -91,7 +93,7 @@ TEST(InspectTest, KnowsOtherDomainsAndBlockFormats) {
   edit.add_node({"ExtendedQuantizeLinear", "com.amd.quark", "", {x, scale, zero}, {q}});
   edit.add_node({"ExtendedDequantizeLinear", "com.amd.quark", "", {q, scale, zero}, {d}});
   edit.add_node({"BFPQuantizeDequantize", "com.amd.quark", "", {d}, {y}});
-  const std::vector<QuantizedGroup> groups = pipeline::find_quantized(graph);
+  const std::vector<QuantizedGroup> groups = pipeline::group_quantized(pipeline::list_quantized(graph));
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].type, "BFPQuantizeDequantize");
   EXPECT_EQ(groups[0].with_scale, 0u);
@@ -115,6 +117,69 @@ TEST(InspectTest, JsonHoldsTheReport) {
   EXPECT_EQ(parsed["quantized"][0]["positions"], (std::vector<int>{2, 2}));
   EXPECT_TRUE(parsed["quantized"][1]["positions"].is_null());
   EXPECT_EQ(parsed["parameters"]["tensors"], 9);
+}
+
+TEST(InspectTest, CountsTheTypesThatOperatorsRead) {
+  const InspectReport report = inspected(test::model_of(kQuantized));
+  ASSERT_EQ(report.op_types.size(), 2u);
+  EXPECT_EQ(report.op_types[0].op, "Gemm");
+  EXPECT_EQ(report.op_types[0].activation, (std::map<std::string, int>{{"UINT8", 1}}));
+  EXPECT_EQ(report.op_types[0].weights, (std::map<std::string, int>{{"INT8", 1}}));
+  EXPECT_EQ(report.op_types[0].bias, (std::map<std::string, int>{{"INT32", 1}}));
+  EXPECT_EQ(report.op_types[1].op, "Add");
+  EXPECT_TRUE(report.op_types[1].weights.empty());  // no operator with weights
+  EXPECT_TRUE(report.node_types.empty());           // on request only
+  EXPECT_TRUE(report.tensors.empty());
+}
+
+/// Recorded from the reference, for a model with these nodes.
+TEST(InspectTest, RowsAreThoseOfTheReference) {
+  const ir::Model model = test::model_of(R"(g (float[2, 2] x) => (float[2, 2] y)
+    <float s = {0.5}, uint8 z = {0}, int8 zw = {0}, int32 zb = {0}, int8[2, 2] w = {1, 2, 3, 4}, int32[2] b = {1, 2}> {
+      xq = QuantizeLinear (x, s, z)
+      xd = DequantizeLinear (xq, s, z)
+      wd = DequantizeLinear (w, s, zw)
+      bd = DequantizeLinear (b, s, zb)
+      m1 = MatMul (x, wd)
+      m2 = MatMul (xd, xd)
+      a1 = Add (x, wd)
+      a2 = Add (wd, x)
+      g1 = Gemm (x, x, bd)
+      g2 = Gemm (x, wd, bd)
+      y = Sum (m1, m2, a1, a2, g1, g2)
+    })");
+  std::vector<std::string> rows;
+  for (const NodeTypes& row : pipeline::node_types(model.graph)) {
+    rows.push_back(row.op + "," + row.activation + "," + row.weights + "," + row.bias);
+  }
+  EXPECT_EQ(rows, (std::vector<std::string>{"MatMul,,INT8,", "MatMul,UINT8,UINT8,", "Add,,,", "Add,INT8,,",
+                                            "Gemm,,INT8,INT32"}));
+}
+
+TEST(InspectTest, TellsParametersOnRequest) {
+  const test::TempFolder folder;
+  const std::string path = folder / "m.onnx";
+  ASSERT_TRUE(onnx_io::save(test::model_of(kQuantized), path).ok());
+  const InspectReport report = inspect(path, {.nodes = true, .scales = true}).value();
+  ASSERT_EQ(report.tensors.size(), 4u);
+  EXPECT_EQ(report.tensors[0].name, "x");
+  EXPECT_EQ(report.tensors[0].zero_points, std::vector<double>{128});
+  EXPECT_EQ(report.tensors[0].axis, -1);
+  EXPECT_EQ(report.tensors[1].name, "w");
+  EXPECT_EQ(report.tensors[1].scales, (std::vector<double>{0.5, 0.125}));
+  EXPECT_EQ(report.tensors[1].axis, 0);
+  const auto parsed = nlohmann::ordered_json::parse(to_json(report));
+  EXPECT_EQ(parsed["node_types"][0]["weights"], "INT8");
+  EXPECT_TRUE(parsed["node_types"][1]["weights"].is_null());
+  EXPECT_EQ(parsed["tensors"][1]["positions"], (std::vector<int>{1, 3}));
+  EXPECT_TRUE(parsed["tensors"][2]["positions"][0].is_null());
+}
+
+TEST(InspectTest, PositionsAreThoseOfPowersOfTwo) {
+  EXPECT_EQ(position_of(0.25), 2);
+  EXPECT_EQ(position_of(1), 0);
+  EXPECT_EQ(position_of(8), -3);
+  for (const double scale : {0.3, 0.0, -0.5, std::nan("")}) EXPECT_FALSE(position_of(scale)) << scale;
 }
 
 TEST(InspectTest, MissingModelIsAnInvalidArgument) {

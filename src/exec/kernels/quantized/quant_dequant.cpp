@@ -181,6 +181,8 @@ Status bridge_reals(const Prepare& p, size_t i, QuantBridge& bridge) {
 
 constexpr const char* kStoredTypes = "integers of 4 to 32 bits, FLOAT8, FLOAT4E2M1";
 
+}  // namespace
+
 Result<Kernel> prepare_quantize(Prepare& p) {
   QQ_TRY(const ParamView view, read_param_view(p));
   if (is_extended(p) && !p.has(2)) return p.corrupt("input 2 is missing");
@@ -224,6 +226,8 @@ Result<Kernel> prepare_dequantize(Prepare& p) {
   QQ_RETURN_IF_ERROR(bridge.output(p, to, /*saturate=*/true));
   return bridge.wrap(p, std::move(kernel));
 }
+
+namespace {
 
 constexpr LayoutRule kFollow = LayoutRule::kFollow;
 constexpr OpDef kOps[] = {

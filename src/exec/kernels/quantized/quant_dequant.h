@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Private to the quant_dequant family: prepare functions that live in files of their own.
+// The quant_dequant family's prepare functions that others name: those of files of their own, and what src/ort_ops
+// takes.
 #pragma once
 
 #include "exec/op_def.h"
 
 namespace quarkq::exec {
 
+// quant_dequant.cpp
+Result<Kernel> prepare_quantize(Prepare& p);
+Result<Kernel> prepare_dequantize(Prepare& p);
 // quant_dequant_dynamic.cpp
 Result<Kernel> prepare_dynamic_quantize(Prepare& p);
 

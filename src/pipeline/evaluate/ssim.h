@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "ir/shape.h"
 
@@ -26,7 +25,7 @@ enum class WindowMoments {
 };
 
 /// Mean of the similarity map over all pixels of all images, 1 for equal arrays. Constants are those of values between
-/// 0 and 255. REQUIRES: sizes as `split` says, not empty.
+/// 0 and 255. Works in tiles: memory does not grow with the image. REQUIRES: sizes as `split` says, not empty.
 double ssim(std::span<const double> a, std::span<const double> b, const ImageSplit& split, WindowMoments moments);
 
 }  // namespace quarkq::pipeline

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// analyze(): which layers cost the outputs most when they are quantized, and the settings that leave those out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quarkq/export.h"
+#include "quarkq/quantize.h"
+#include "quarkq/status.h"
+
+namespace quarkq {
+
+enum class AnalyzeMode {
+  kOneQuantized,  ///< each layer alone is quantized: what it costs by itself
+  kOneFloat,      ///< each layer alone stays float: what leaving it out would gain
+};
+
+struct AnalyzeRequest {
+  std::string model_path;
+  std::string config;                 ///< as of quantize()
+  std::vector<std::string> settings;  ///< "key=value", stronger than `config`
+  std::string calib_folder;
+  AnalyzeMode mode = AnalyzeMode::kOneQuantized;
+  size_t samples = 4;         ///< the first so many calibration samples are compared; at least 1
+  double min_cosine = 0;      ///< leave_out is looked for until the outputs are this much like the float ones
+  size_t most_left_out = 10;  ///< and at most so many layers
+  int threads = 0;            ///< 0: the cores that are free
+  std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
+};
+
+/// Agreement with the float model: the worst output, over all samples compared.
+struct Agreement {
+  double cosine = 0;
+  double sqnr_db = 0;
+};
+
+struct LayerEffect {
+  std::string node;                ///< "node conv5 (Conv)", as it was calibrated
+  std::vector<std::string> names;  ///< of the nodes of the loaded model that it stands for
+  Agreement outputs;               ///< in the mode asked for
+};
+
+struct AnalyzeReport {
+  std::string model_path, preset;
+  AnalyzeMode mode = AnalyzeMode::kOneQuantized;
+  size_t samples = 0;
+  Agreement nothing_quantized;  ///< what the rewrites of the float model for the hardware alone cost
+  Agreement all_quantized;
+  std::vector<LayerEffect> layers;     ///< the most harmful first
+  std::vector<std::string> leave_out;  ///< names of loaded nodes: the most harmful layers, as far as they were needed
+  Agreement left_out;                  ///< with those float and everything else quantized
+  std::vector<Finding> findings;
+  double seconds = 0;
+};
+
+/// Fails as quantize() does; kInvalidArgument when the settings insert no Q/DQ nodes, or name no samples.
+QUARKQ_EXPORT Result<AnalyzeReport> analyze(const AnalyzeRequest& request);
+
+/// The report as JSON, keys in a fixed order.
+QUARKQ_EXPORT std::string to_json(const AnalyzeReport& report);
+
+/// A settings file that does to leave_out what is wanted: keeps those nodes float ("exclude"), or computes them with
+/// another data type ("Int16": input and weight). `request`: what was analyzed.
+QUARKQ_EXPORT Result<std::string> settings_file(const AnalyzeRequest& request, const AnalyzeReport& report,
+                                                const std::string& data_type);
+
+}  // namespace quarkq

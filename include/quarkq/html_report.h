@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// html_report(): the report of a quantize run as one page that a person reads.
+#pragma once
+
+#include <string>
+
+#include "quarkq/export.h"
+#include "quarkq/status.h"
+
+namespace quarkq {
+
+/// `path`: what `quarkq quantize --report` wrote. The page needs no network and no scripts: style and pictures (SVG) are
+/// in it. Fails with kIo when it cannot be read, kBadData when it is no such report.
+QUARKQ_EXPORT Result<std::string> html_report(const std::string& path);
+
+}  // namespace quarkq

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "quarkq/analyze.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/stopwatch.h"
+#include "exec/threads.h"
+#include "pipeline/compare.h"
+#include "pipeline/facts.h"
+#include "pipeline/plan_model.h"
+
+namespace quarkq {
+namespace {
+
+using Nodes = std::set<ir::NodeId>;
+
+constexpr double kRewritten = 0.99;  // below this the rewrites, not the layers, are what to look at
+
+/// Everything that trials share: the calibrated plan, and the float model that results are compared with.
+class Analyzer {
+ public:
+  Analyzer(const AnalyzeRequest& request, pipeline::Job& job, Diagnostics& diagnostics)
+      : request_(request), context_{.model = job.model, .settings = job.settings, .diagnostics = diagnostics} {}
+
+  Status prepare(pipeline::Source source) {
+    source_ = std::move(source);
+    pipeline::RunnerOptions options;
+    std::vector<PhaseTime> times;
+    loaded_ = context_.model.graph;
+    if (request_.progress) {
+      options.phase = [&](const std::string& name) { return request_.progress({name, 0, 0}); };
+      context_.progress = [&](size_t done, size_t total) { return request_.progress({"calibrate", done, total}); };
+    }
+    QQ_TRY(const ir::Model original, pipeline::plan_model(source_, context_, "finetune", times, options));
+    context_.progress = nullptr;
+    samples_ = std::min(std::max<size_t>(request_.samples, 1), source_.samples.get()->size());
+    QQ_TRY(expected_, pipeline::ExpectedOutputs::make(original, *source_.samples.get(), samples_));
+    for (const ir::NodeId id : context_.graph().order()) {
+      if (context_.selection.selects(context_.graph().node(id)) && has_slot(id)) candidates_.push_back(id);
+    }
+    return Status();
+  }
+
+  Status run(AnalyzeReport& report) {
+    report.samples = samples_;
+    QQ_TRY(report.nothing_quantized, compare(context_.model));
+    if (report.nothing_quantized.cosine < kRewritten) {
+      context_.diagnostics.warn(
+          "rewritten-float", request_.model_path,
+          cat("before anything is quantized, the conversions for the hardware alone bring the outputs down to cosine ",
+              report.nothing_quantized.cosine,
+              "; look at the passes of the phases adapt and restructure (quarkq list passes) and their options"));
+    }
+    QQ_TRY(report.all_quantized, trial(Nodes(candidates_.begin(), candidates_.end())));
+    for (const ir::NodeId id : candidates_) {
+      if (!reports(report.layers.size())) return interrupted();
+      QQ_TRY(const Agreement found, trial(nodes_of(id)));
+      report.layers.push_back({context_.graph().label(id), loaded_names(id), found});
+      effects_.push_back({id, found});
+    }
+    // The worst first: alone quantized the lowest agreement, alone float the highest.
+    const bool gains = request_.mode == AnalyzeMode::kOneFloat;
+    std::vector<size_t> order(effects_.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      const double x = effects_[a].outputs.sqnr_db, y = effects_[b].outputs.sqnr_db;
+      return gains ? x > y : x < y;
+    });
+    std::vector<LayerEffect> sorted;
+    std::vector<ir::NodeId> worst;
+    for (const size_t i : order) {
+      sorted.push_back(std::move(report.layers[i]));
+      worst.push_back(effects_[i].node);
+    }
+    report.layers = std::move(sorted);
+    return leave_out(worst, report);
+  }
+
+ private:
+  struct Effect {
+    ir::NodeId node;
+    Agreement outputs;
+  };
+
+  bool reports(size_t done) const {
+    return !request_.progress || request_.progress({"analyze", done, candidates_.size()});
+  }
+  static Status interrupted() { return Status(Code::kInterrupted, "interrupted"); }
+
+  bool has_slot(ir::NodeId id) const {
+    const ir::Node& node = context_.model.graph.node(id);
+    const auto has = [&](ir::ValueId value) { return value.valid() && context_.plan.has(value); };
+    return std::any_of(node.inputs.begin(), node.inputs.end(), has) ||
+           std::any_of(node.outputs.begin(), node.outputs.end(), has);
+  }
+
+  /// The nodes that are quantized when `id` is tried.
+  Nodes nodes_of(ir::NodeId id) const {
+    if (request_.mode == AnalyzeMode::kOneQuantized) return {id};
+    Nodes all(candidates_.begin(), candidates_.end());
+    all.erase(id);
+    return all;
+  }
+
+  /// The outputs when only `quantized` are: tensors that none of them reads or writes stay float.
+  Result<Agreement> trial(const Nodes& quantized) {
+    ir::Model model = context_.model;  // shares the weights
+    const ir::Model calibrated = model;
+    Diagnostics ignored;
+    passes::PassContext context{.model = model, .settings = context_.settings, .diagnostics = ignored};
+    context.selection = context_.selection;
+    context.plan = context_.plan;
+    context.absorbed = context_.absorbed;
+    context.data = context_.data;
+    context.float_model = &calibrated;
+    std::set<ir::ValueId> touched;
+    for (const ir::NodeId id : quantized) {
+      const ir::Node& node = model.graph.node(id);
+      touched.insert(node.inputs.begin(), node.inputs.end());
+      touched.insert(node.outputs.begin(), node.outputs.end());
+    }
+    for (const plan::QuantSlot& slot : context_.plan.slots()) {
+      if (!touched.contains(slot.value)) context.plan.remove(slot.value);
+    }
+    std::vector<PhaseTime> times;
+    QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = "insert", .until = nullptr}, times, {}));
+    return compare(model);
+  }
+
+  /// The worst output over the samples.
+  Result<Agreement> compare(const ir::Model& quantized) {
+    QQ_TRY(const std::vector<OutputAgreement> outputs, expected_.compare(quantized, context_.diagnostics));
+    Agreement worst{1, std::numeric_limits<double>::infinity()};
+    for (const OutputAgreement& output : outputs) {
+      worst.cosine = std::min(worst.cosine, output.cosine);
+      worst.sqnr_db = std::min(worst.sqnr_db, output.sqnr_db);
+    }
+    return worst;
+  }
+
+  std::vector<std::string> loaded_names(ir::NodeId id) const {
+    std::vector<std::string> names;
+    for (const ir::NodeId origin : context_.model.graph.node(id).origins) {
+      if (!loaded_.node(origin).name.empty()) names.push_back(loaded_.node(origin).name);
+    }
+    return names;
+  }
+
+  /// The most harmful layers one after the other, until the outputs are as they shall be.
+  Status leave_out(const std::vector<ir::NodeId>& worst, AnalyzeReport& report) {
+    report.left_out = report.all_quantized;
+    Nodes quantized(candidates_.begin(), candidates_.end());
+    for (const ir::NodeId id : worst) {
+      if (report.left_out.cosine >= request_.min_cosine ||
+          quantized.size() + request_.most_left_out <= candidates_.size())
+        break;
+      if (!reports(candidates_.size())) return interrupted();
+      const std::vector<std::string> names = loaded_names(id);
+      if (names.empty()) {
+        context_.diagnostics.warn("unnamed-node", context_.graph().label(id),
+                                  "has no name to be left out by; it stays quantized");
+        continue;
+      }
+      quantized.erase(id);
+      report.leave_out.insert(report.leave_out.end(), names.begin(), names.end());
+      QQ_TRY(report.left_out, trial(quantized));
+    }
+    return Status();
+  }
+
+  const AnalyzeRequest& request_;
+  passes::PassContext context_;
+  pipeline::Source source_;
+  ir::Graph loaded_;
+  pipeline::ExpectedOutputs expected_;
+  size_t samples_ = 0;
+  std::vector<ir::NodeId> candidates_;
+  std::vector<Effect> effects_;
+};
+
+}  // namespace
+
+Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
+  const Stopwatch watch;
+  exec::set_threads(request.threads);
+  Diagnostics diagnostics;
+  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  if (!job.settings.inserts_qdq()) {
+    return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
+                            "), so layers cannot be told apart; take a preset that does");
+  }
+  QQ_TRY(pipeline::Source source, pipeline::open_source(request.model_path, request.calib_folder, "", job));
+  if (source.samples.opened == nullptr) {
+    return invalid_argument("analyze: needs samples to compare outputs on, give --calib DIR");
+  }
+  AnalyzeReport report;
+  report.model_path = request.model_path;
+  report.preset = job.settings.preset;
+  report.mode = request.mode;
+  Analyzer analyzer(request, job, diagnostics);
+  QQ_RETURN_IF_ERROR(analyzer.prepare(std::move(source)).context(request.model_path));
+  QQ_RETURN_IF_ERROR(analyzer.run(report).context(request.model_path));
+  report.findings = pipeline::findings_of(diagnostics);
+  report.seconds = watch.seconds();
+  return report;
+}
+
+}  // namespace quarkq

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// What analyze() found, as JSON and as a settings file.
+#include "config/print.h"
+#include "config/quant_config.h"
+#include "pipeline/json.h"
+#include "quarkq/analyze.h"
+#include "quarkq/version.h"
+
+namespace quarkq {
+
+using pipeline::Json;
+using pipeline::number;
+
+namespace {
+
+Json agreement_json(const Agreement& agreement) {
+  return {{"cosine", number(agreement.cosine)}, {"sqnr_db", number(agreement.sqnr_db)}};
+}
+
+Result<config::TensorSpec> spec_of(const std::string& data_type) {
+  std::vector<std::string> known;
+  for (const config::SpecClass& row : config::spec_classes()) {
+    if (row.data_type == data_type)
+      return config::TensorSpec{row.data_type, row.type, row.symmetric, row.scale_type, row.calibration_method};
+    known.emplace_back(row.data_type);
+  }
+  return invalid_argument(data_type, ": unknown data type, known are ", join(known, ", "));
+}
+
+}  // namespace
+
+std::string to_json(const AnalyzeReport& report) {
+  Json json;
+  json["quarkq"] = version();
+  json["model"] = report.model_path;
+  json["preset"] = report.preset;
+  json["mode"] = report.mode == AnalyzeMode::kOneQuantized ? "one-quantized" : "one-float";
+  json["samples"] = report.samples;
+  json["nothing_quantized"] = agreement_json(report.nothing_quantized);
+  json["all_quantized"] = agreement_json(report.all_quantized);
+  json["layers"] = Json::array();
+  for (const LayerEffect& layer : report.layers) {
+    Json entry = {{"node", layer.node}, {"names", layer.names}};
+    entry.update(agreement_json(layer.outputs));
+    json["layers"].push_back(std::move(entry));
+  }
+  json["leave_out"] = report.leave_out;
+  json["left_out"] = agreement_json(report.left_out);
+  json["findings"] = pipeline::findings_json(report.findings);
+  json["seconds"] = report.seconds;
+  return pipeline::text(json);
+}
+
+Result<std::string> settings_file(const AnalyzeRequest& request, const AnalyzeReport& report,
+                                  const std::string& data_type) {
+  QQ_TRY(config::QuantConfig asked, config::load_config(request.config, request.settings));
+  std::vector<config::Selector> layers;
+  for (const std::string& name : report.leave_out) layers.push_back({config::Selector::Kind::kName, name, {}, {}});
+  std::string does = "are left float";
+  if (data_type.empty()) {
+    asked.exclude.insert(asked.exclude.end(), layers.begin(), layers.end());
+  } else {
+    QQ_TRY(const config::TensorSpec spec, spec_of(data_type));
+    config::LayerSpec wider;
+    wider.input_tensors = wider.weight = spec;
+    if (!layers.empty()) asked.specific_layer_config.push_back({wider, layers, {}});
+    does = "compute in " + data_type;
+  }
+  return cat("# ", report.leave_out.size(), " node(s) ", does, ": those that cost the outputs of ", report.model_path,
+             " most (quarkq analyze).\n", config::to_yaml(asked));
+}
+
+}  // namespace quarkq

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/details.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "calib/sample_run.h"
+#include "config/print.h"
+#include "passes/stored_floats.h"
+#include "pipeline/check_limits.h"
+#include "pipeline/facts.h"
+#include "pipeline/tensor_json.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+constexpr size_t kBins = 48, kValuesKept = 8192;
+
+/// Extremes and counts of the finite values.
+void count_values(std::span<const float> values, TensorProfile& profile) {
+  bool is_first = true;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    const auto exact = static_cast<double>(value);
+    profile.least = is_first ? exact : std::min(profile.least, exact);
+    profile.most = is_first ? exact : std::max(profile.most, exact);
+    is_first = false;
+  }
+  if (is_first) return;
+  profile.counts.assign(kBins, 0);
+  const double width = profile.most - profile.least;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    const double place = width > 0 ? (static_cast<double>(value) - profile.least) / width : 0;
+    ++profile.counts[std::min(kBins - 1, static_cast<size_t>(place * kBins))];
+  }
+}
+
+/// Profiles of activations, from an even part of each tensor's values.
+class Profiler : public calib::SampleSink {
+ public:
+  Status hear(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
+    std::vector<float> kept;
+    const size_t stride = values.size() <= kValuesKept ? 1 : values.size() / kValuesKept | 1;
+    for (size_t i = 0; i < values.size(); i += stride) kept.push_back(values[i]);
+    count_values(kept, profiles_[tensor]);
+    return Status();
+  }
+  void take(ir::ValueId tensor, TensorProfile& profile) const {
+    const auto found = profiles_.find(tensor);
+    if (found == profiles_.end()) return;
+    profile.least = found->second.least;
+    profile.most = found->second.most;
+    profile.counts = found->second.counts;
+  }
+
+ private:
+  std::map<ir::ValueId, TensorProfile> profiles_;
+};
+
+Status listen(const ir::Model& model, const plan::QuantPlan& plan, const calib::DataReader& data, Profiler& profiler) {
+  calib::SampleRunOptions options;
+  for (const plan::QuantSlot& slot : plan.slots()) {
+    const ir::Value& value = model.graph.value(slot.value);
+    const bool is_float = value.type.element == ElementType::kFloat || value.type.element == ElementType::kFloat16;
+    if (!value.is_initializer() && is_float) options.tensors.push_back(slot.value);
+  }
+  options.samples = {0};
+  options.allow_non_finite = true;
+  return calib::SampleRun(model, data, std::move(options)).pass(profiler);
+}
+
+void set_range(const plan::QuantPlan& plan, const plan::Stage& stage, TensorProfile& profile) {
+  if (!is_integer(stage.spec.type) || !stage.params.valid()) return;
+  const plan::ParamList& params = plan.params[stage.params];
+  const numeric::IntegerRange full = numeric::integer_range(stage.spec.type, numeric::RangeKind::kFull);
+  for (const numeric::QuantParams& one : params) {
+    const double low = static_cast<double>(full.min - one.zero_point) * static_cast<double>(one.scale);
+    const double high = static_cast<double>(full.max - one.zero_point) * static_cast<double>(one.scale);
+    profile.low = std::min(profile.low.value_or(low), low);
+    profile.high = std::max(profile.high.value_or(high), high);
+  }
+  profile.channels = std::max<size_t>(1, params.size());
+}
+
+}  // namespace
+
+std::vector<SettingValue> settings_of(const config::Settings& settings) {
+  std::vector<SettingValue> values;
+  for (const config::SettingLine& line : config::setting_lines(settings)) {
+    if (line.origin != config::Origin::kDefault)
+      values.push_back({line.name, config::to_flow(line.value), config::origin_name(line.origin)});
+  }
+  return values;
+}
+
+Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, const ir::Model& calibrated,
+                                                   const calib::DataReader* data) {
+  Profiler profiler;
+  if (data != nullptr) QQ_RETURN_IF_ERROR(listen(calibrated, plan, *data, profiler));
+  std::vector<TensorProfile> profiles;
+  for (const plan::QuantSlot& slot : plan.slots()) {
+    if (slot.state == plan::SlotState::kAbsorbed) continue;
+    TensorProfile profile;
+    profile.name = calibrated.graph.value(slot.value).name;
+    profile.role = role_name(slot.role);
+    profile.type = stage_name(slot.stages[0]);
+    set_range(plan, slot.stages[0], profile);
+    const ir::Tensor* stored = passes::stored_floats(calibrated.graph, slot.value);
+    if (stored != nullptr && stored->type() == ElementType::kFloat) count_values(stored->data<float>(), profile);
+    profiler.take(slot.value, profile);
+    profiles.push_back(std::move(profile));
+  }
+  return profiles;
+}
+
+Json details_json(const ReportDetails& details) {
+  Json json;
+  json["settings"] = Json::array();
+  for (const SettingValue& setting : details.settings)
+    json["settings"].push_back({{"name", setting.name}, {"value", setting.value}, {"origin", setting.origin}});
+  json["tensors"] = tensors_json(details.tensors);
+  json["profiles"] = Json::array();
+  for (const TensorProfile& profile : details.profiles) {
+    Json row = {{"name", profile.name}, {"role", profile.role}, {"type", profile.type}};
+    row["least"] = number(profile.least);
+    row["most"] = number(profile.most);
+    row["low"] = profile.low ? number(*profile.low) : Json(nullptr);
+    row["high"] = profile.high ? number(*profile.high) : Json(nullptr);
+    row["channels"] = profile.channels;
+    row["counts"] = profile.counts;
+    json["profiles"].push_back(std::move(row));
+  }
+  json["limits"] = details.limits ? limits_json(*details.limits) : Json(nullptr);
+  return json;
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// evaluate_models(): both models over the same samples. Outputs are compared sample by sample and dropped.
+#include <numeric>
+
+#include "calib/reader/file_formats.h"
+#include "calib/reader/read_ahead.h"
+#include "exec/layout_convert.h"
+#include "exec/session.h"
+#include "exec/threads.h"
+#include "pipeline/compare_tensors.h"
+#include "pipeline/evaluate/accuracy.h"
+#include "pipeline/evaluate/model_pair.h"
+#include "pipeline/evaluate/problem_list.h"
+#include "pipeline/facts.h"
+
+namespace quarkq {
+namespace {
+
+using pipeline::AccuracyCount;
+using pipeline::Comparison;
+using pipeline::ModelPair;
+
+constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
+constexpr size_t kLayerSamples = 4;  // that are kept of each tensor, in parts
+
+/// Runs the samples and gathers what the outputs say.
+class ModelComparison {
+ public:
+  ModelComparison(const EvaluateModelsRequest& request, const ModelPair& models, AccuracyCount* accuracy,
+                  EvaluateReport& report)
+      : request_(request),
+        models_(models),
+        accuracy_(accuracy),
+        report_(report),
+        float_(models.float_model, {}),
+        quantized_(models.quantized_model, {}) {
+    for (const pipeline::OutputPair& output : models.outputs) report.outputs.push_back({.name = output.name});
+    sums_.resize(models.outputs.size());
+  }
+
+  Status run() {
+    const size_t count = models_.samples->size();
+    std::vector<size_t> order(count);
+    std::iota(order.begin(), order.end(), size_t{0});
+    calib::ReadAhead ahead(*models_.samples, order, kReadingThreads, kSamplesAhead);
+    for (size_t i = 0; i < count; ++i) {
+      QQ_TRY(const calib::Sample sample, ahead.next());
+      QQ_RETURN_IF_ERROR(run_one(i, sample).context(cat("sample ", sample.name)));
+      if (request_.progress && !request_.progress({"evaluate", i + 1, count})) {
+        return Status(Code::kInterrupted, "interrupted");
+      }
+    }
+    if (!problems_.empty()) return bad_data(problems_.text("outputs cannot be compared"));
+    finish_outputs();
+    return Status();
+  }
+
+ private:
+  Status run_one(size_t number, const calib::Sample& sample) {
+    QQ_TRY(const auto* expected, float_.run(sample.inputs).context(request_.float_path));
+    calib::Sample fitted;
+    if (models_.fitted != nullptr) {
+      QQ_TRY(fitted, models_.fitted->read(number));
+    }
+    const calib::Sample& given = models_.fitted != nullptr ? fitted : sample;
+    QQ_TRY(const auto* found, quantized_.run(given.inputs).context(request_.quantized_path));
+    for (size_t i = 0; i < models_.outputs.size(); ++i) {
+      const pipeline::OutputPair& output = models_.outputs[i];
+      Result<pipeline::ArrayPair> arrays = pipeline::pair_arrays(
+          (*expected)[output.in_float], cat("sample ", sample.name, ", float output ", output.name),
+          in_float_order((*found)[output.in_quantized]),
+          cat("sample ", sample.name, ", quantized output ", output.name));
+      Status status = arrays.ok() ? add(sample.name, i, arrays.value()) : arrays.status();
+      if (!status.ok()) problems_.add(status.message());
+      ++results_;
+    }
+    return Status();
+  }
+
+  ir::Tensor in_float_order(const ir::Tensor& result) const {
+    const bool moves = models_.is_channels_last && result.rank() == 4;
+    return moves ? exec::in_onnx_order(result, exec::Layout::kChannelsLast) : result;
+  }
+
+  Status add(const std::string& sample, size_t output, pipeline::ArrayPair& arrays) {
+    const std::string name =
+        models_.outputs.size() == 1 ? sample : calib::file_spelling(models_.outputs[output].name) + "/" + sample;
+    if (accuracy_ != nullptr) {
+      Result<std::optional<Accuracy>> scored = accuracy_->score(results_, sample, arrays);
+      if (!scored.ok()) return scored.status().context(name);
+      if (scored.value()) QQ_RETURN_IF_ERROR(accuracy_->add(*scored.value(), name));
+    }
+    Comparison comparison = pipeline::compare_arrays(arrays, /*compat=*/false);
+    comparison.metrics.file = name;
+    report_.pairs.push_back(std::move(comparison.metrics));
+    if (report_.outputs[output].samples++ == 0) {
+      sums_[output] = comparison.sums;
+    } else {
+      pipeline::add(comparison.sums, sums_[output]);
+    }
+    return Status();
+  }
+
+  void finish_outputs() {
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      OutputMetrics& output = report_.outputs[i];
+      output.cosine = pipeline::cosine(sums_[i]);
+      output.sqnr_db = pipeline::sqnr_db(sums_[i]);
+      output.l2 = pipeline::l2_distance(sums_[i]);
+      output.max_abs = sums_[i].max_distance;
+    }
+  }
+
+  const EvaluateModelsRequest& request_;
+  const ModelPair& models_;
+  AccuracyCount* accuracy_;
+  EvaluateReport& report_;
+  exec::Session float_, quantized_;
+  std::vector<pipeline::PairSums> sums_;
+  pipeline::ProblemList problems_;
+  size_t results_ = 0;  ///< so far: sample by sample, the outputs of each
+};
+
+Result<std::optional<AccuracyCount>> open_accuracy(const EvaluateModelsRequest& request, const ModelPair& models) {
+  if (request.accuracy.labels_path.empty()) return std::optional<AccuracyCount>();
+  const std::string& output = request.accuracy.output;
+  std::vector<bool> is_scored;
+  for (size_t i = 0; i < models.samples->size(); ++i) {
+    for (const pipeline::OutputPair& pair : models.outputs) {
+      is_scored.push_back(output.empty() || output == pair.name);
+    }
+  }
+  QQ_TRY(AccuracyCount count, AccuracyCount::open(request.accuracy, is_scored, /*is_part=*/request.limit > 0));
+  return std::optional(std::move(count));
+}
+
+}  // namespace
+
+Result<EvaluateReport> evaluate_models(const EvaluateModelsRequest& request) {
+  exec::set_threads(request.threads);
+  Diagnostics diagnostics;
+  QQ_TRY(const ModelPair models, pipeline::open_models(request, diagnostics));
+  QQ_TRY(std::optional<AccuracyCount> accuracy, open_accuracy(request, models));
+  EvaluateReport report;
+  QQ_RETURN_IF_ERROR(ModelComparison(request, models, accuracy ? &*accuracy : nullptr, report).run());
+  pipeline::aggregate(report, /*compat=*/false);
+  if (accuracy) report.accuracy = accuracy->counted();
+  if (request.layers) {
+    QQ_TRY(const std::vector<TensorAgreement> layers, pipeline::compare_layers(models, kLayerSamples));
+    report.layers = pipeline::worst_tensors(layers, layers.size());
+  }
+  report.findings = pipeline::findings_of(diagnostics);
+  return report;
+}
+
+}  // namespace quarkq

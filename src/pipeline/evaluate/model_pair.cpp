@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/evaluate/model_pair.h"
+
+#include <set>
+
+#include "calib/reader/fit_samples.h"
+#include "onnx_io/infer.h"
+#include "onnx_io/load.h"
+#include "pipeline/compare_tensors.h"
+#include "pipeline/float_phases.h"
+#include "pipeline/job.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+constexpr const char* kCalibrate = "calibrate";  // the phase behind those that rewrite the float model
+
+Result<ir::Model> load_typed(const std::string& path, Diagnostics& diagnostics) {
+  QQ_TRY(ir::Model model, onnx_io::load(path));
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  return model;
+}
+
+Result<calib::DataOptions> data_options(const EvaluateModelsRequest& request, const config::Settings& settings) {
+  calib::DataOptions options;
+  options.folder = request.data_folder;
+  options.limit = request.limit;
+  options.kind = settings.calibration.reader.value_or("");
+  QQ_TRY(options.raw, config::read_raw_formats(settings.calibration.raw));
+  QQ_TRY(options.preprocess, config::read_preprocess(settings.preprocess));
+  return options;
+}
+
+/// By name; by place when the names differ altogether.
+Result<std::vector<OutputPair>> pair_outputs(const EvaluateModelsRequest& request, const ir::Graph& graph,
+                                             const ir::Graph& quantized) {
+  std::vector<OutputPair> pairs;
+  size_t by_name = 0;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    OutputPair pair{graph.value(graph.outputs()[i]).name, i, i};
+    for (size_t k = 0; k < quantized.outputs().size(); ++k) {
+      if (quantized.value(quantized.outputs()[k]).name != pair.name) continue;
+      pair.in_quantized = k;
+      ++by_name;
+    }
+    pairs.push_back(std::move(pair));
+  }
+  if (by_name == pairs.size() || (by_name == 0 && pairs.size() == quantized.outputs().size())) return pairs;
+  return invalid_argument(request.quantized_path, ": has ", quantized.outputs().size(), " outputs, of which ", by_name,
+                          " have names of the ", pairs.size(), " outputs of ", request.float_path);
+}
+
+/// Inputs of rank 4 that `quantized` takes as [N, H, W, C] where `graph` has [N, C, H, W].
+std::set<std::string> channels_last_inputs(const std::vector<calib::InputSpec>& specs,
+                                           const std::vector<calib::InputSpec>& quantized) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const ir::Shape &from = specs[i].dims, &to = quantized[i].dims;
+    if (from.size() != 4 || to.size() != 4 || from == to) continue;
+    if (to[1] == from[2] && to[2] == from[3] && to[3] == from[1]) names.insert(quantized[i].name);
+  }
+  return names;
+}
+
+/// Sets fitted and is_channels_last.
+Status fit(const EvaluateModelsRequest& request, ModelPair& models) {
+  const std::vector<calib::InputSpec> specs = calib::input_specs(models.float_model.graph);
+  const std::vector<calib::InputSpec> quantized = calib::input_specs(models.quantized_model.graph);
+  if (specs.size() != quantized.size()) {
+    return invalid_argument(request.quantized_path, ": takes ", quantized.size(), " inputs, ", request.float_path,
+                            " takes ", specs.size());
+  }
+  const std::set<std::string> moved = channels_last_inputs(specs, quantized);
+  models.is_channels_last = !moved.empty();
+  bool is_same = moved.empty();
+  for (size_t i = 0; i < specs.size(); ++i) is_same = is_same && specs[i].type == quantized[i].type;
+  if (!is_same) models.fitted = calib::fit_samples(*models.samples, quantized, moved);
+  return Status();
+}
+
+/// The float model as `settings` would have it calibrated, so that its tensors mean what the quantized model's mean.
+Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std::unique_ptr<calib::DataReader>& data,
+                          Diagnostics& diagnostics) {
+  Samples samples;
+  samples.opened = std::move(data);
+  passes::PassContext context{.model = model, .settings = settings, .diagnostics = diagnostics};
+  std::vector<PhaseTime> times;
+  const Result<ir::Model> converted = run_float_phases(context, samples, nullptr, kCalibrate, times, {});
+  data = std::move(samples.opened);
+  if (!converted.ok()) return converted.status();
+  return model;
+}
+
+}  // namespace
+
+Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics) {
+  ModelPair models;
+  std::optional<Job> job;
+  config::Settings settings;
+  if (!request.config.empty() || !request.settings.empty()) {
+    QQ_TRY(job, open_job(request.float_path, request.config, request.settings, diagnostics));
+    models.float_model = job->model;  // shares the weights
+    settings = job->settings;
+  } else {
+    QQ_TRY(models.float_model, load_typed(request.float_path, diagnostics));
+  }
+  QQ_TRY(models.quantized_model, load_typed(request.quantized_path, diagnostics));
+  QQ_TRY(models.outputs, pair_outputs(request, models.float_model.graph, models.quantized_model.graph));
+  QQ_TRY(const calib::DataOptions options, data_options(request, settings));
+  QQ_TRY(models.samples, calib::open_data(options, calib::input_specs(models.float_model.graph)));
+  QQ_RETURN_IF_ERROR(fit(request, models));
+  if (request.layers && job) {
+    QQ_TRY(models.rewritten, rewrite(std::move(job->model), settings, models.samples, diagnostics));
+  } else if (request.layers && models.fitted != nullptr) {
+    return invalid_argument(request.quantized_path,
+                            ": takes other inputs than the float model; --layers needs the --config it was made with");
+  }
+  QQ_RETURN_IF_ERROR(prepare_for_run(models.float_model, diagnostics).context(request.float_path));
+  QQ_RETURN_IF_ERROR(prepare_for_run(models.quantized_model, diagnostics).context(request.quantized_path));
+  return models;
+}
+
+Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, size_t samples) {
+  const ir::Model& reference = models.rewritten ? *models.rewritten : models.float_model;
+  return compare_tensors(reference, models.quantized_model, models.for_quantized(), samples);
+}
+
+}  // namespace quarkq::pipeline

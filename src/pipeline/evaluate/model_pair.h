@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// A float model and what was made of it, ready to run over the same samples.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "calib/data_reader.h"
+#include "ir/graph.h"
+#include "quarkq/evaluate.h"
+
+namespace quarkq::pipeline {
+
+/// One output by its number in both models.
+struct OutputPair {
+  std::string name;
+  size_t in_float = 0, in_quantized = 0;
+};
+
+struct ModelPair {
+  ir::Model float_model, quantized_model;  ///< ready to run
+  std::vector<OutputPair> outputs;
+  std::unique_ptr<calib::DataReader> samples;  ///< for the float model
+  std::unique_ptr<calib::DataReader> fitted;   ///< the same for the quantized model; null: it takes them as they are
+  bool is_channels_last = false;               ///< tensors of rank 4 are [N, H, W, C] in the quantized model
+  std::optional<ir::Model> rewritten;          ///< the float model before calibration, when a config says how
+
+  const calib::DataReader& for_quantized() const { return fitted != nullptr ? *fitted : *samples; }
+};
+
+/// Loads both models and opens the samples. With a config, that says how images are preprocessed, and the float model
+/// is rewritten by it when layers are asked for. Fails as loading and reading do, and with kInvalidArgument when inputs
+/// or outputs do not match.
+Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics);
+
+/// Tensors inside that both models have, over the first `samples`, in the order of the nodes.
+Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, size_t samples);
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The pictures of the HTML report, as SVG.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pipeline/json.h"
+
+namespace quarkq::pipeline::html {
+
+/// Rows of name, bar and figure. `kind`: the class that colours the bar.
+struct BarRow {
+  std::string name, detail, figure;
+  double share = 0;
+  const char* kind = "fill";
+};
+std::string bar_chart(const std::vector<BarRow>& rows);
+
+/// Counts of a tensor's values with the ends of its quantized range; one entry of details.profiles.
+std::string histogram(const Json& profile);
+
+/// The first `shown` parts, and the rest behind a fold that says how many they are.
+std::string folded(const std::vector<std::string>& parts, size_t shown, const char* wrapper, const char* what);
+
+}  // namespace quarkq::pipeline::html

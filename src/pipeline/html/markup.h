@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Text of HTML and SVG. Everything that comes from a file goes through escaped().
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quarkq::pipeline::html {
+
+/// Safe as text and inside a quoted attribute.
+std::string escaped(const std::string& text);
+
+/// A number for people: four significant digits, no exponent where it can be avoided; "-" for what is not finite.
+std::string short_number(double value);
+/// "1.2 dB", or "exact" for infinity.
+std::string decibels(double value);
+
+using Attributes = std::vector<std::pair<const char*, std::string>>;
+
+/// <name key="value">content</name>; values are escaped, `content` is markup.
+std::string element(const char* name, const Attributes& attributes, const std::string& content);
+/// The same with escaped text inside.
+std::string text_element(const char* name, const std::string& text);
+
+/// A headed part of the page; empty when `content` is.
+std::string section(const std::string& title, const std::string& note, const std::string& content);
+
+/// Rows of cells that are text; the header is the first row.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+/// A bar of `share` (0 to 1) of the width; `kind`: a class that colours it.
+std::string bar(double share, const char* kind);
+
+}  // namespace quarkq::pipeline::html

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Agreement of tensors as JSON, for the reports that list them.
+#pragma once
+
+#include <vector>
+
+#include "pipeline/json.h"
+
+namespace quarkq::pipeline {
+
+inline Json tensors_json(const std::vector<TensorAgreement>& tensors) {
+  Json all = Json::array();
+  for (const TensorAgreement& tensor : tensors) {
+    all.push_back({{"name", tensor.name},
+                   {"node", tensor.node},
+                   {"sqnr_db", number(tensor.sqnr_db)},
+                   {"written_db", number(tensor.written_db)},
+                   {"inputs_db", number(tensor.inputs_db)}});
+  }
+  return all;
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""quarkq analyze: the layer that is to blame is found, and the settings it writes mend the model."""
+import json
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from harness import expect, expect_equal, quarkq, run, temp_folder, test
+from reference import save_samples
+
+
+def bad_layer_model(path):
+    """Three 1x1 convolutions; the weights of the second span six orders of magnitude, so that 8 bits lose most of them."""
+    random = np.random.default_rng(3)
+    weights = [random.normal(0, 0.3, (8, 8, 1, 1)).astype(np.float32) for _ in range(3)]
+    weights[1][:, 0] *= 1e-4
+    weights[1][0, 0] = 300
+    weights[2][:, 0] = 0  # the loud channel goes nowhere
+    weights[0][0] = 1e-6
+    nodes = []
+    for i, name in enumerate(("first", "second", "third")):
+        nodes.append(helper.make_node("Conv", [f"t{i}", f"w{i}"], [f"t{i + 1}"], name=name))
+    graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("t0", TensorProto.FLOAT, [1, 8, 4, 4])],
+                              [helper.make_tensor_value_info("t3", TensorProto.FLOAT, [1, 8, 4, 4])],
+                              [numpy_helper.from_array(weight, f"w{i}") for i, weight in enumerate(weights)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, path)
+
+
+def prepared(folder):
+    model, calib = os.path.join(folder, "net.onnx"), os.path.join(folder, "calib")
+    bad_layer_model(model)
+    os.mkdir(calib)
+    random = np.random.default_rng(5)
+    for i in range(6):
+        np.save(os.path.join(calib, f"{i}.npy"), random.normal(0, 1, (1, 8, 4, 4)).astype(np.float32))
+    return model, calib
+
+
+def analyze(model, calib, *more, config="a8w8"):
+    # Without equalization, which would mend the model by itself.
+    return json.loads(quarkq("analyze", model, "--config", config, "--calib", calib, "--set", "include_cle=false", "--json", *more).stdout)
+
+
+@test(cases=[("one-quantized",), ("one-float", "--all-but-one")])
+def the_bad_layer_comes_first(case):
+    mode, *flags = case
+    with temp_folder() as folder:
+        report = analyze(*prepared(folder), *flags)
+    expect_equal(report["mode"], mode, "mode")
+    expect_equal(report["layers"][0]["names"], ["second"], "worst layer")
+    expect_equal(len(report["layers"]), 3, "layers")
+    expect_equal(report["leave_out"], [], "left out, unasked")
+    expect(report["nothing_quantized"]["sqnr_db"] is None or report["nothing_quantized"]["sqnr_db"] > 100, f"nothing quantized: {report['nothing_quantized']}")
+    alone, all_but = report["layers"][0]["sqnr_db"], report["all_quantized"]["sqnr_db"]
+    if mode == "one-quantized":
+        expect(alone < 5 + all_but < 20, f"alone {alone} dB, everything {all_but} dB")
+    else:
+        expect(alone > all_but + 10, f"without it {alone} dB, everything {all_but} dB")
+
+
+@test(cases=["", "Int16"])
+def the_settings_file_mends_the_model(data_type):
+    with temp_folder() as folder:
+        model, calib = prepared(folder)
+        settings, out = os.path.join(folder, "careful.yaml"), os.path.join(folder, "out.onnx")
+        report = analyze(model, calib, "--min-cos", "0.99", "--write", settings, *(["--type", data_type] if data_type else []))
+        expect_equal(report["leave_out"], ["second"], "left out")
+        expect(report["left_out"]["cosine"] >= 0.99 > report["all_quantized"]["cosine"], f"cosines {report['left_out']}, {report['all_quantized']}")
+        mended = json.loads(quarkq("quantize", model, "--config", settings, "--calib", calib, "-o", out, "--json").stdout)
+        types = {node.input[2].rsplit("_", 2)[0]: node for node in onnx.load(out).graph.node if node.op_type == "QuantizeLinear"}
+    expect(mended["outputs"][0]["cosine"] >= 0.99, f"with the file: {mended['outputs']}")
+    expect(("activation INT16" in mended["tensors"]) == bool(data_type), f"tensors {mended['tensors']}")
+    expect(types, "no Q/DQ nodes")
+
+
+@test()
+def a_gate_that_cannot_be_reached():
+    with temp_folder() as folder:
+        model, calib = prepared(folder)
+        settings = os.path.join(folder, "careful.yaml")
+        result = run("analyze", model, "--config", "a8w8", "--calib", calib, "--min-cos", "1", "--most", "1", "--write", settings)
+        expect(os.path.exists(settings), "no settings file")
+    expect_equal(result.returncode, 5, "exit code")
+    expect("required is cosine 1" in result.stderr, result.stderr)
+
+
+BAD = [
+    ("dynamic", ["--config", "uint8_dynamic_quant"], 2, "Q/DQ"),
+    ("no samples", ["--config", "a8w8"], 2, "--calib"),
+    ("unknown type", ["--config", "a8w8", "--calib", "CALIB", "--min-cos", "0.99", "--write", "FILE", "--type", "Int99"], 2, "Int99"),
+    ("no folder for the file", ["--config", "a8w8", "--calib", "CALIB", "--write", "nowhere/x.yaml"], 1, "nowhere"),
+    ("zero samples", ["--config", "a8w8", "--calib", "CALIB", "--samples", "0"], 2, "--samples"),
+]
+
+
+@test(cases=BAD)
+def refused(case):
+    _, arguments, code, named = case
+    with temp_folder() as folder:
+        model, calib = prepared(folder)
+        settings = os.path.join(folder, "careful.yaml")
+        result = run("analyze", model, *[{"CALIB": calib, "FILE": settings}.get(word, word) for word in arguments])
+        expect(not os.path.exists(settings), "a settings file was left")
+    expect_equal(result.returncode, code, f"exit code with {result.stderr!r}")
+    expect(named in result.stderr, result.stderr)

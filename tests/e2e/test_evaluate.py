@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: MIT
+"""quarkq evaluate: folders, models, labels, gates; quarkq inspect against its goldens."""
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import onnx
+from onnx import helper
+
+import harness
+from harness import expect, expect_equal, quantize, quarkq, run, run_model, shared, temp_folder, test
+from reference import DIGITS, conv_model, make_model, onnxruntime_results, save_samples, weights
+
+MODEL = os.path.join(DIGITS, "digits.onnx")
+CALIB = os.path.join(DIGITS, "calib")
+EVAL = os.path.join(DIGITS, "eval", "inputs")
+LABELS = os.path.join(DIGITS, "eval", "labels.csv")
+GOLDEN = os.path.join(harness.ROOT, "tests", "golden", "inspect")
+EIGHT = ["Mean cos similarity", "Min cos similarity", "Mean l2 distance", "Max l2 distance", "Mean psnr", "Min psnr", "Mean ssim", "Min ssim"]
+
+
+def in_folder(folder, name, content):
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if isinstance(content, np.ndarray):
+        np.save(path, content)
+    else:
+        with open(path, "wb") as file:
+            file.write(content)
+    return path
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def read_csv(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@test()
+def folders_in_text_json_and_csv():
+    random = np.random.default_rng(3)
+    with temp_folder() as folder:
+        a, b, out = (os.path.join(folder, name) for name in ("a", "b", "out.json"))
+        arrays = {"x.npy": random.normal(size=(2, 3, 8, 8)), "deep/y.npy": random.integers(0, 256, (20, 30, 3)).astype(np.uint8)}
+        steps = {"x.npy": 0.125, "deep/y.npy": 4}
+        for name, values in arrays.items():
+            in_folder(a, name, values)
+            in_folder(b, name, (values // steps[name] * steps[name]).astype(values.dtype))
+        in_folder(b, "extra.npy", arrays["x.npy"])
+        result = quarkq("evaluate", a, b, "--json", out, "--csv", out + ".csv", "--details")
+        report, rows = read_json(out), read_csv(out + ".csv")
+    lines = result.stdout.splitlines()
+    expect_equal([line.split(": ")[0] for line in lines[:8]], EIGHT, "the first eight lines")
+    expect_equal(lines[9].split(), ["File", "cos", "l2", "psnr", "ssim"], "header of --details")
+    expect_equal([line.split()[0] for line in lines[10:]], list(arrays), "files of --details")
+    expect_equal(len({len(line) for line in lines[9:]}), 1, "lengths of the table's lines")
+    expect("extra.npy" in result.stderr, f"no warning of the extra file: {result.stderr!r}")
+    for (name, values), pair, row in zip(arrays.items(), report["pairs"], rows):
+        distance = float(np.linalg.norm((values % steps[name]).astype(np.float64)))
+        expect(abs(pair["l2"] - distance) < 1e-9 * distance, f"{name}: l2 {pair['l2']}, numpy has {distance}")
+        expect_equal({key: float(row[key]) for key in row if key != "file"}, {key: pair[key] for key in pair if key != "file"},
+                     "CSV against JSON")
+
+
+@test()
+def photos():
+    """Photos against themselves are equal; of another size they are refused by name."""
+    source = shared("data", "calib")
+    with temp_folder() as folder:
+        for i, name in enumerate(sorted(os.listdir(source))[:4]):
+            for side in "ab":
+                shutil.copy(os.path.join(source, name), in_folder(folder, f"{side}/{i}.jpg", b""))
+        lines = quarkq("evaluate", os.path.join(folder, "a"), os.path.join(folder, "b")).stdout.splitlines()
+        shutil.copy(os.path.join(shared("data"), "text_0.jpg"), os.path.join(folder, "b/2.jpg"))
+        refused = run("evaluate", os.path.join(folder, "a"), os.path.join(folder, "b"))
+    expect_equal([lines[i].split(": ")[1] for i in (1, 3, 7)], ["1.0", "0.0", "1.0"], "cosine, l2, ssim of equal photos")
+    expect_equal((refused.returncode, refused.stdout), (4, ""), "photos of different sizes")
+    expect("b/2.jpg: shape [325,500,3]" in refused.stderr, refused.stderr)
+
+
+@test()
+def worst_first():
+    with temp_folder() as folder:
+        for name, noise in (("good", 0.01), ("bad", 1), ("middle", 0.1)):
+            values = np.random.default_rng(1).normal(size=50)
+            in_folder(folder, f"a/{name}.npy", values)
+            in_folder(folder, f"b/{name}.npy", values + noise * np.random.default_rng(2).normal(size=50))
+        lines = quarkq("evaluate", os.path.join(folder, "a"), os.path.join(folder, "b"), "--worst-first").stdout.splitlines()
+    expect_equal([line.split()[0] for line in lines[10:]], ["bad.npy", "middle.npy", "good.npy"], "order")
+
+
+@test()
+def problems_are_all_named_and_nothing_is_printed():
+    with temp_folder() as folder:
+        values = np.ones((2, 3), np.float32)
+        for name in ("fine", "gone", "shape", "broken"):
+            in_folder(folder, f"a/{name}.npy", values)
+        in_folder(folder, "b/fine.npy", values)
+        in_folder(folder, "b/shape.npy", values.T)
+        in_folder(folder, "b/broken.npy", b"no array")
+        result = run("evaluate", os.path.join(folder, "a"), os.path.join(folder, "b"), "--json", os.path.join(folder, "out.json"))
+        expect(not os.path.exists(os.path.join(folder, "out.json")), "a JSON report was written")
+    expect_equal((result.returncode, result.stdout), (4, ""), "exit code and stdout")
+    for name in ("gone.npy", "shape.npy", "broken.npy"):
+        expect(f"b/{name}: " in result.stderr, f"{name} is not named: {result.stderr!r}")
+
+
+def digits_pair(folder, config="xint8"):
+    model = os.path.join(folder, "digits_q.onnx")
+    quantize(MODEL, model, CALIB, config)
+    return model
+
+
+@test()
+def models_agree_with_onnxruntime():
+    """What evaluate computes of two models is what NumPy computes of ONNX Runtime's outputs."""
+    with temp_folder() as folder:
+        model, out = digits_pair(folder, "a8w8"), os.path.join(folder, "out.json")
+        quarkq("evaluate", "--float", MODEL, "--quantized", model, "--data", EVAL, "--limit", 40, "--json", out)
+        report = read_json(out)
+        before, after = (onnxruntime_results(path, EVAL, optimize=False) for path in (MODEL, model))
+    files = sorted(before)[:40]
+    a, b = (np.concatenate([results[file]["logits"].ravel() for file in files]).astype(np.float64) for results in (before, after))
+    expect_equal([pair["file"] + ".npy" for pair in report["pairs"]], files, "samples")
+    wanted = {"cosine": a @ b / np.linalg.norm(a) / np.linalg.norm(b), "l2": np.linalg.norm(a - b), "max_abs": abs(a - b).max(),
+              "sqnr_db": 10 * np.log10((a @ a) / ((a - b) @ (a - b)))}
+    found = report["outputs"][0]
+    expect_equal((found["name"], found["samples"]), ("logits", 40), "output")
+    for key, value in wanted.items():
+        expect(abs(found[key] - value) <= 0.02 * abs(value), f"{key}: found {found[key]}, ONNX Runtime's outputs have {value}")
+
+
+@test()
+def models_and_folders_agree():
+    """Two models over samples give what evaluate says of their results in folders."""
+    with temp_folder() as folder:
+        model = digits_pair(folder)
+        floats, results = (os.path.join(folder, name) for name in ("f", "q"))
+        run_model(MODEL, EVAL, floats)
+        run_model(model, EVAL, results)
+        by_folder = quarkq("evaluate", floats, results, "--labels", LABELS).stdout.splitlines()
+        by_model = quarkq("evaluate", "--float", MODEL, "--quantized", model, "--data", EVAL, "--labels", LABELS).stdout.splitlines()
+    expect_equal(by_model[:len(by_folder)], by_folder, "lines")
+    expect(any(line.startswith("Top-1 quantized: ") for line in by_folder), "no accuracy")
+
+
+@test()
+def accuracy_is_that_of_the_example():
+    with temp_folder() as folder:
+        model, out = digits_pair(folder), os.path.join(folder, "out.json")
+        arguments = ["evaluate", "--float", MODEL, model, "--data", EVAL, "--labels", LABELS]
+        quarkq(*arguments, "--json", out, "--min-top1", 0.9)
+        accuracy = read_json(out)["accuracy"]
+        missed = run(*arguments, "--min-top1", 1)
+        results = onnxruntime_results(MODEL, EVAL)
+    with open(LABELS, encoding="ascii") as file:
+        right = [int(results[row["file"]]["logits"].argmax()) == int(row["label"]) for row in csv.DictReader(file)]
+    expect_equal((accuracy["decisions"], accuracy["classes"]), (360, 10), "decisions and classes")
+    expect_equal([top["k"] for top in accuracy["top"]], [1, 5], "k")
+    expect(abs(accuracy["top"][0]["baseline"] - np.mean(right)) < 1e-12, f"top-1 {accuracy['top'][0]}, ONNX Runtime has {np.mean(right)}")
+    expect_equal(missed.returncode, 5, "exit code below --min-top1")
+    expect("top-1" in missed.stderr, missed.stderr)
+
+
+@test(cases=["vit_digits", "mobilenetv3_digits", "char_gpt"])
+def accuracy_of_labelled_data(name):
+    """The labelled sets of the shared data, against the score that NumPy gives ONNX Runtime's outputs."""
+    data, model = shared("data", "tensors", name), shared("models", name + ".onnx")
+    inputs, labels = (np.load(os.path.join(data, file))[:24] for file in ("inputs.npy", "labels.npy"))
+    with temp_folder() as folder:
+        for i, sample in enumerate(inputs):
+            in_folder(folder, f"x/{i:04}.npy", sample)
+        rows = in_folder(folder, "labels.npy", labels)
+        out = os.path.join(folder, "out.json")
+        quarkq("evaluate", "--float", model, "--quantized", model, "--data", os.path.join(folder, "x"), "--labels", rows, "--json", out)
+        accuracy = read_json(out)["accuracy"]
+        results = onnxruntime_results(model, os.path.join(folder, "x"))
+    output = next(iter(next(iter(results.values()))))
+    scores = np.stack([results[file][output] for file in sorted(results)])
+    scores = scores.reshape(labels.size, -1)
+    right = float((scores.argmax(1) == labels.ravel()).mean())
+    expect_equal(accuracy["decisions"], labels.size, "decisions")
+    expect_equal(accuracy["agreement"], 1.0, "agreement of a model with itself")
+    expect(abs(accuracy["top"][0]["baseline"] - right) <= 1.5 / labels.size, f"top-1 {accuracy['top'][0]}, ONNX Runtime has {right}")
+    return f"top-1 {right:.4f}"
+
+
+@test()
+def layers_put_the_worst_on_top():
+    """A layer whose weights are spoilt in the quantized model is the worst, and the first that loses much."""
+    with temp_folder() as folder:
+        names = ["first", "second", "third"]
+        def chain(path, spoilt):
+            constants = [weights(f"w_{name}", 4, 4, 3, 3, seed=i) for i, name in enumerate(names)]
+            if spoilt:
+                bad = onnx.numpy_helper.to_array(constants[1]) + 0.3 * np.random.default_rng(5).normal(size=(4, 4, 3, 3)).astype(np.float32)
+                constants[1] = onnx.numpy_helper.from_array(bad.astype(np.float32), "w_second")
+            nodes = [helper.make_node("Conv", [source, f"w_{name}"], [target], name=name, pads=[1, 1, 1, 1])
+                     for name, source, target in zip(names, ["x", "a", "b"], ["a", "b", "y"])]
+            onnx.save(make_model(nodes, [("x", [1, 4, 8, 8])], [("y", [1, 4, 8, 8])], constants), path)
+            return path
+        good, bad = chain(os.path.join(folder, "good.onnx"), False), chain(os.path.join(folder, "bad.onnx"), True)
+        data, out = save_samples(os.path.join(folder, "data"), shape=(1, 4, 8, 8)), os.path.join(folder, "out.json")
+        text = quarkq("evaluate", "--float", good, bad, "--data", data, "--layers", "--json", out, "--layers-csv", out + ".csv").stdout
+        layers, rows = read_json(out)["layers"], read_csv(out + ".csv")
+    expect_equal(sorted(layer["tensor"] for layer in layers), ["a", "b", "y"], "tensors")
+    expect_equal([layer["sqnr_db"] for layer in layers], sorted((layer["sqnr_db"] for layer in layers), key=lambda x: np.inf if x is None else x),
+                 "order")
+    by_name = {layer["tensor"]: layer for layer in layers}
+    expect(by_name["a"]["sqnr_db"] is None and by_name["a"]["cosine"] == 1, f"the untouched layer is not exact: {by_name['a']}")
+    expect(by_name["b"]["node"] == "node second (Conv)" and by_name["b"]["inputs_db"] is None, f"second: {by_name['b']}")
+    expect_equal([row["tensor"] for row in rows], [layer["tensor"] for layer in layers], "rows of the CSV")
+    expect(re.search(r"^SQNR dB\s+cos\s+inputs dB\s+lost dB\s+Tensor\s+Node$", text, re.M), f"no table of layers: {text}")
+
+
+@test()
+def layers_of_a_rewritten_model_need_its_config():
+    """Equalization scales tensors inside. With the config the float model is rewritten likewise, and they compare."""
+    with temp_folder() as folder:
+        model, out = digits_pair(folder), os.path.join(folder, "out.json")
+        least = []
+        for more in ([], ["--config", "xint8"]):
+            quarkq("evaluate", "--float", MODEL, model, "--data", CALIB, "--limit", 4, "--layers", "--json", out, *more)
+            least.append(min(layer["sqnr_db"] for layer in read_json(out)["layers"]))
+    expect(least[1] > 25, f"worst tensor {least[1]} dB with the config that the model was made with")
+    return f"{least[0]:.1f} dB without, {least[1]:.1f} dB with the config"
+
+
+@test()
+def models_with_other_layouts_compare():
+    """A quantized model with channels-last inputs and outputs gets transposed samples, and its outputs are turned back."""
+    with temp_folder() as folder:
+        model, out = os.path.join(folder, "model.onnx"), os.path.join(folder, "q.onnx")
+        onnx.save(conv_model(), model)
+        data = save_samples(os.path.join(folder, "data"))
+        quantize(model, out, data, "a8w8", "--set", "convert_nchw_to_nhwc=true")
+        expect_equal([one.dim_value for one in onnx.load(out).graph.input[0].type.tensor_type.shape.dim], [1, 8, 8, 3], "input's shape")
+        arguments = ["evaluate", "--float", model, out, "--data", data, "--layers", "--min-cos", 0.999]
+        refused = run(*arguments)
+        quarkq(*arguments, "--config", "a8w8", "--set", "convert_nchw_to_nhwc=true")
+    expect_equal(refused.returncode, 2, "layers without the config")
+    expect("--config" in refused.stderr, refused.stderr)
+
+
+@test(cases=["sse41", "avx2", "native"])
+def instruction_sets_and_threads_change_nothing(isa):
+    with temp_folder() as folder:
+        for i in range(40):
+            values = np.random.default_rng(i).normal(size=(1, 3, 13, 17))
+            in_folder(folder, f"a/{i}.npy", values)
+            in_folder(folder, f"b/{i}.npy", np.round(values * 8) / 8)
+        texts = []
+        for name, threads in ((isa, 3), ("sse41", 1)):
+            out = os.path.join(folder, "out.json")
+            result = run("evaluate", os.path.join(folder, "a"), os.path.join(folder, "b"), "--isa", name, "--threads", threads, "--json", out)
+            if result.returncode != 0 and "this machine" in result.stderr:
+                raise harness.Skip(f"no {isa} here")
+            texts.append((result.stdout, read_json(out)))
+    expect_equal(texts[0], texts[1], "results")
+
+
+USAGE = [
+    ("both kinds", ["--float", "m.onnx", "--baseline_results_folder", "a", "b"], "--float"),
+    ("models without data", ["--float", "m.onnx", "q.onnx"], "--data"),
+    ("data without models", ["a", "b", "--data", "d"], "--float"),
+    ("a model as folder", [MODEL, "b"], "--float"),
+    ("top without labels", ["a", "b", "--top", "3"], "--labels"),
+    ("one folder", ["a"], "--quantized_results_folder"),
+    ("three folders", ["a", "b", "--quantized", "c"], "too many"),
+    ("top-1 in percent", ["a", "b", "--labels", "l", "--min-top1", "98"], "--min-top1"),
+    ("compat of models", ["--float", "m.onnx", "q.onnx", "--data", "d", "--compat", "quark-0.13"], "--compat"),
+]
+
+
+@test(cases=USAGE)
+def wrong_usage_is_refused(case):
+    _, arguments, word = case
+    result = run("evaluate", *arguments)
+    expect_equal((result.returncode, result.stdout), (2, ""), "exit code and stdout")
+    expect(word in result.stderr, f"{word} is not named: {result.stderr!r}")
+
+
+@test()
+def outputs_that_do_not_match_are_refused():
+    with temp_folder() as folder:
+        good, other, wide = (os.path.join(folder, name) for name in ("good.onnx", "other.onnx", "wide.onnx"))
+        onnx.save(conv_model(), good)
+        onnx.save(make_model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv")], [("x", [1, 3, 8, 8])], [("y", [1, 4, 6, 6])],
+                             [weights("w", 4, 3, 3, 3)]), other)
+        onnx.save(make_model([helper.make_node("Add", ["x", "z"], ["y"], name="add")], [("x", [1, 3, 8, 8]), ("z", [1, 3, 8, 8])],
+                             [("y", [1, 3, 8, 8])]), wide)
+        data = save_samples(os.path.join(folder, "data"))
+        shapes = run("evaluate", "--float", good, other, "--data", data)
+        inputs = run("evaluate", "--float", good, wide, "--data", data)
+    expect_equal((shapes.returncode, shapes.stdout), (4, ""), "other shapes")
+    expect(shapes.stderr.count("[1,4,6,6]") == 4, f"not every sample is named: {shapes.stderr!r}")
+    expect_equal((inputs.returncode, inputs.stdout), (2, ""), "another number of inputs")
+
+
+@test()
+def a_pipe_gets_no_control_characters():
+    with temp_folder() as folder:
+        for side in "ab":
+            in_folder(folder, f"{side}/x.npy", np.ones(3))
+        result = quarkq("evaluate", os.path.join(folder, "a"), os.path.join(folder, "b"))
+    expect("\r" not in result.stderr + result.stdout and "\033" not in result.stderr + result.stdout, "control characters in a pipe")
+
+
+def neutral(text):
+    """Without the version and the size of the file, in which the version stands."""
+    version = quarkq("--version").stdout.split()[1]
+    text = text.replace(f"quarkq {version}", "quarkq VERSION").replace(f'"{version}"', '"VERSION"')
+    return re.sub(r'(?<="file_bytes": )\d+|(?<=\.onnx, )[\d.]+ k?B', "SIZE", text)
+
+
+@test(cases=["float", "xint8", "a8w8", "bfp16"])
+def inspect_golden(case):
+    """Text and JSON of the example as the goldens have them; QUARKQ_REBASE=1 writes them anew."""
+    with temp_folder() as folder:
+        name = f"digits_{case}.onnx"
+        if case == "float":
+            os.symlink(MODEL, os.path.join(folder, name))
+        else:  # the same instruction set everywhere: scales from observed ranges depend on its sums
+            quantize(MODEL, os.path.join(folder, name), CALIB, case, "--isa", "sse41")
+        for suffix, more in ((".txt", []), (".json", ["--json"])):
+            found = neutral(quarkq("inspect", name, "--nodes", "--scales", *more, cwd=folder).stdout)
+            path = os.path.join(GOLDEN, case + suffix)
+            if os.environ.get("QUARKQ_REBASE"):
+                in_folder(GOLDEN, case + suffix, found.encode())
+            with open(path, encoding="utf-8") as file:
+                expect_equal(found.splitlines(), file.read().splitlines(), f"inspect of {name} against golden {case}{suffix}")
+
+
+@test()
+def inspect_refuses_damaged_models():
+    with open(MODEL, "rb") as file:
+        good = file.read()
+    for name, data in (("cut", good[:len(good) // 2]), ("empty", b""), ("text", b"not a model at all\n" * 9)):
+        with temp_folder() as folder:
+            result = run("inspect", in_folder(folder, "bad.onnx", data), "--json")
+        expect_equal((result.returncode, result.stdout), (3, ""), f"exit code and stdout of a model that is {name}")
+        expect("bad.onnx" in result.stderr, f"{name}: the file is not named in {result.stderr!r}")
+
+
+@test()
+def progress_bar_on_a_terminal():
+    """On a terminal stderr gets a bar; stdout stays as it is."""
+    with temp_folder() as folder:
+        for side in "ab":
+            for i in range(40):
+                in_folder(folder, f"{side}/{i}.npy", np.ones(3))
+        master, terminal = os.openpty()
+        done = subprocess.run([harness.QUARKQ, "evaluate", os.path.join(folder, "a"), os.path.join(folder, "b")], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=terminal, timeout=60, check=True)
+        shown = os.read(master, 65536).decode()
+        os.close(terminal)
+        os.close(master)
+    expect("40/40" in shown and "\r" in shown, f"no bar: {shown!r}")
+    expect_equal(len(done.stdout.splitlines()), 8, "lines on stdout")

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Every JSON output fits its schema under docs/schemas, and the generated option reference is that of the program."""
+import json
+import os
+import subprocess
+import sys
+
+from harness import QUARKQ, ROOT, expect, expect_equal, quarkq, temp_folder, test
+
+EXAMPLE = os.path.join(ROOT, "examples", "digits")
+MODEL, CALIB = os.path.join(EXAMPLE, "digits.onnx"), os.path.join(EXAMPLE, "calib")
+KINDS = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+def is_kind(value, kind):
+    if kind in ("number", "integer"):
+        return isinstance(value, int if kind == "integer" else (int, float)) and not isinstance(value, bool)
+    return isinstance(value, KINDS[kind])
+
+
+def misfits(value, schema, where="$"):
+    """What in `value` breaks `schema`: the part of JSON Schema that docs/schemas uses."""
+    unknown = set(schema) - {"$schema", "title", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf"}
+    expect(not unknown, f"the schema has keywords that are not checked here: {unknown}")
+    if "anyOf" in schema:
+        tries = [misfits(value, option, where) for option in schema["anyOf"]]
+        return [] if [] in tries else tries[0]
+    if "enum" in schema and value not in schema["enum"]:
+        return [f"{where}: {value!r} is none of {schema['enum']}"]
+    kinds = schema.get("type")
+    if kinds and not any(is_kind(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
+        return [f"{where}: {value!r} is no {kinds}"]
+    if isinstance(value, list):
+        return [one for i, item in enumerate(value) for one in misfits(item, schema.get("items", {}), f"{where}[{i}]")]
+    if not isinstance(value, dict):
+        return []
+    found = [f"{where}: {key} is missing" for key in schema.get("required", []) if key not in value]
+    others = schema.get("additionalProperties", {})
+    for key, item in value.items():
+        inner = schema.get("properties", {}).get(key, others)
+        found += [f"{where}: {key} is not in the schema"] if inner is False else misfits(item, inner, f"{where}.{key}")
+    return found
+
+
+def check(name, text):
+    with open(os.path.join(ROOT, "docs", "schemas", name + ".schema.json")) as file:
+        schema = json.load(file)
+    found = misfits(json.loads(text), schema)
+    expect(not found, f"{name}: {found[:5]}")
+
+
+def quantized(folder, preset="xint8"):
+    out = os.path.join(folder, preset + ".onnx")
+    return out, quarkq("quantize", MODEL, "--config", preset, "--calib", CALIB, "-o", out, "--json").stdout
+
+
+@test(cases=["xint8", "a8w8", "bfp16", "matmul_nbits", "xint8_adaround"])
+def quantize(preset):
+    with temp_folder() as folder:
+        more = ["--set", "FastFinetune.NumIterations=5"] if preset.endswith("adaround") else []
+        path = os.path.join(folder, "report.json")
+        text = quarkq("quantize", MODEL, "--config", preset, "--calib", CALIB, "-o", os.path.join(folder, "o.onnx"), "--json", "--report", path, *more).stdout
+        check("quantize", text)
+        with open(path) as file:
+            check("quantize", file.read())
+
+
+@test()
+def statistics():
+    with temp_folder() as folder:
+        parts = [os.path.join(folder, f"{i}.qstats") for i in (1, 2)]
+        for i, part in enumerate(parts):
+            check("calibrate", quarkq("calibrate", MODEL, "--config", "xint8", "--calib", CALIB, "--shard", f"{i}/2", "-o", part, "--json").stdout)
+        check("calibrate", quarkq("merge", *parts, "-o", os.path.join(folder, "all.qstats"), "--json").stdout)
+
+
+@test()
+def optimize():
+    with temp_folder() as folder:
+        check("optimize", quarkq("optimize", MODEL, "--config", "xint8", "-o", os.path.join(folder, "o.onnx"), "--json").stdout)
+
+
+@test()
+def run_and_evaluate():
+    with temp_folder() as folder:
+        out, _ = quantized(folder)
+        folders = [os.path.join(folder, name) for name in ("float", "xint8")]
+        for model, results in zip((MODEL, out), folders):
+            check("run", quarkq("run", model, "--inputs", CALIB, "--outputs", results, "--limit", "3", "--json").stdout)
+        path = os.path.join(folder, "evaluate.json")
+        quarkq("evaluate", *folders, "--json", path)
+        with open(path) as file:
+            check("evaluate", file.read())
+        quarkq("evaluate", "--float", MODEL, "--quantized", out, "--data", CALIB, "--limit", "3", "--layers", "--json", path)
+        with open(path) as file:
+            check("evaluate", file.read())
+
+
+@test(cases=["float", "xint8", "a8w8", "bf16"])
+def inspect(preset):
+    with temp_folder() as folder:
+        model = MODEL if preset == "float" else quantized(folder, preset)[0]
+        for flags in ([], ["--nodes", "--scales"]):
+            check("inspect", quarkq("inspect", model, "--json", *flags).stdout)
+
+
+@test()
+def check_limits():
+    with temp_folder() as folder:
+        out, path = quantized(folder)[0], os.path.join(folder, "check.json")
+        quarkq("check", out, "--json", path)
+        with open(path) as file:
+            check("check", file.read())
+
+
+@test()
+def analyze():
+    check("analyze", quarkq("analyze", MODEL, "--config", "a8w8", "--calib", CALIB, "--json").stdout)
+
+
+@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks"])
+def listing(what):
+    check("list", quarkq("list", what, "--json").stdout)
+
+
+@test()
+def config():
+    with temp_folder() as folder:
+        path = os.path.join(folder, "settings.yaml")
+        with open(path, "w") as file:
+            file.write("preset: XINT8\nexclude: [conv1]\n")
+        check("config", quarkq("config", "show", path, "--json").stdout)
+        check("config", quarkq("config", "check", path, "--json").stdout)
+
+
+@test()
+def every_schema_is_tested():
+    with open(__file__) as file:
+        source = file.read()
+    for name in os.listdir(os.path.join(ROOT, "docs", "schemas")):
+        expect(f'check("{name.split(".")[0]}"' in source, f"no test of {name}")
+
+
+@test()
+def option_reference_is_current():
+    made = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "option_reference.py"), QUARKQ], capture_output=True, text=True, check=True).stdout
+    with open(os.path.join(ROOT, "docs", "options.md")) as file:
+        expect_equal(file.read() == made, True, "docs/options.md is what scripts/option_reference.py makes")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Habits of a shell: completion scripts, the manual page, colours, levels of messages, progress."""
+import os
+import pty
+import shutil
+import subprocess
+
+from harness import QUARKQ, ROOT, Skip, expect, expect_equal, quarkq, run, temp_folder, test
+from test_cli import VERBS
+
+EXAMPLE = os.path.join(ROOT, "examples", "digits")
+WORDS = [  # what is typed, what is offered among others, what is not
+    ("quarkq quan", "quantize", "run"),
+    ("quarkq quantize --re", "--report", "--calib"),
+    ("quarkq quantize --config xint8_ada", "xint8_adaround", "a8w8"),
+    ("quarkq quantize --isa a", "avx2", "sse41"),
+    ("quarkq list qu", "quirks", "presets"),
+    ("quarkq config sh", "show", "check"),
+]
+
+
+def script_of(shell, folder):
+    path = os.path.join(folder, "quarkq." + shell)
+    with open(path, "w") as file:
+        file.write(quarkq("completion", shell).stdout)
+    return path
+
+
+def ask(command):
+    result = subprocess.run(command, capture_output=True, text=True)
+    expect_equal((result.returncode, result.stderr), (0, ""), f"{command[:2]}: exit code and stderr")
+    return result.stdout.split()
+
+
+def need(program):
+    if not shutil.which(program):
+        raise Skip(f"{program} is not installed")
+
+
+@test(cases=WORDS)
+def bash_completes(case):
+    typed, offered, other = case
+    with temp_folder() as folder:
+        found = ask(["bash", "-c", f'source {script_of("bash", folder)}; COMP_WORDS=({typed}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); '
+                     '_quarkq; printf "%s\\n" "${COMPREPLY[@]}"'])
+    expect(offered in found and other not in found, f"{typed}: offers {found}")
+
+
+@test(cases=WORDS)
+def fish_completes(case):
+    need("fish")
+    typed, offered, other = case
+    with temp_folder() as folder:
+        found = ask(["fish", "-c", f"source {script_of('fish', folder)}; complete -C '{typed}' | cut -f 1"])
+    expect(offered in found and other not in found, f"{typed}: offers {found}")
+
+
+@test(cases=["bash", "zsh", "fish"])
+def completion_script_is_valid(shell):
+    need(shell)
+    with temp_folder() as folder:
+        ask([shell, "-n", script_of(shell, folder)])
+
+
+@test()
+def unknown_shell_is_named():
+    result = run("completion", "bsh")
+    expect_equal(result.returncode, 2, "exit code")
+    expect("did you mean bash?" in result.stderr, result.stderr)
+
+
+@test()
+def manual_page():
+    page = quarkq("man").stdout
+    for verb in VERBS:
+        expect(f".SS quarkq {verb}\n" in page, f"{verb} is not in it")
+    for word in (".SH NAME", ".SH EXIT STATUS", "\\-\\-log\\-level", "NO_COLOR"):
+        expect(word in page, f"{word} is not in it")
+    need("groff")
+    with temp_folder() as folder:
+        path = os.path.join(folder, "quarkq.1")
+        with open(path, "w") as file:
+            file.write(page)
+        result = subprocess.run(["groff", "-man", "-ww", "-z", path], capture_output=True, text=True)
+    expect_equal((result.returncode, result.stderr), (0, ""), "groff: exit code and warnings")
+
+
+def stderr_on_terminal(arguments, environment):
+    """What the program writes to stderr when that is a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([QUARKQ, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm", **environment})
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # Linux says EIO at the end
+            break
+        if not part:
+            break
+        text += part
+    process.wait()
+    os.close(ours)
+    return text.decode()
+
+
+@test(cases=[("colours", {}, True), ("NO_COLOR", {"NO_COLOR": "1"}, False), ("empty NO_COLOR", {"NO_COLOR": ""}, True), ("dumb", {"TERM": "dumb"}, False)])
+def errors_are_red(case):
+    _, environment, coloured = case
+    text = stderr_on_terminal(["inspect", "nowhere.onnx"], environment)
+    expect_equal("\033[1;31merror:\033[0m" in text, coloured, f"colour in {text!r}")
+    expect("nowhere.onnx" in text, text)
+
+
+def quantize(folder, *more):
+    return run("quantize", os.path.join(EXAMPLE, "digits.onnx"), "--config", "xint8", "--calib", os.path.join(EXAMPLE, "calib"),
+               "-o", os.path.join(folder, "out.onnx"), *more)
+
+
+@test()
+def a_bar_only_on_a_terminal():
+    with temp_folder() as folder:
+        arguments = ["quantize", os.path.join(EXAMPLE, "digits.onnx"), "--config", "xint8", "--calib", os.path.join(EXAMPLE, "calib"),
+                     "-o", os.path.join(folder, "out.onnx")]
+        expect("\r" in stderr_on_terminal(arguments, {}), "no bar on a terminal")
+        expect("\r" not in quantize(folder).stderr, "control characters in a pipe")
+
+
+@test(cases=["error", "warning", "notice", "info"])
+def log_level(level):
+    with temp_folder() as folder:
+        # A name that is no node is a warning, phases are of level info.
+        result = quantize(folder, "--set", "exclude=[nowhere]", "--log-level", level)
+    expect_equal(result.returncode, 0, "exit code")
+    found = ("quarkq: calibrate" in result.stderr, "quarkq: warning:" in result.stderr)
+    expect_equal(found, (level == "info", level != "error"), f"phases and warnings in {result.stderr!r}")
+
+
+@test()
+def unknown_level_is_refused():
+    result = run("list", "presets", "--log-level", "loud")
+    expect_equal(result.returncode, 2, "exit code")
+    expect("loud" in result.stderr, result.stderr)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Convolutions of all kinds give the same bits for any number of threads: what oneDNN is asked for must not depend on
+// it, nor the order of its sums.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cstring>
+
+#include "base/random.h"
+#include "exec/backend_onednn.h"
+
+namespace quarkq::exec {
+namespace {
+
+constexpr int kThreads[] = {1, 2, 3, 5, 8, 16};
+
+int64_t count(const ir::Shape& dims) {
+  int64_t product = 1;
+  for (const int64_t dim : dims) product *= dim;
+  return product;
+}
+
+std::vector<float> random_values(NumpyRandom& random, int64_t size) {
+  std::vector<float> values(static_cast<size_t>(size));
+  for (float& value : values) value = static_cast<float>(random.uniform() * 2 - 1);
+  return values;
+}
+
+/// Made and run with so many threads. Empty: not possible.
+std::vector<float> run(const ConvProblem& p, const std::vector<float>& x, const std::vector<float>& w, int threads) {
+  omp_set_num_threads(threads);
+  const auto made = Convolution::make(p, w.data());
+  if (!made.ok()) return {};
+  std::vector<std::byte> scratch(made.value()->scratch_bytes() + 64);
+  auto* aligned = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t{63});
+  std::vector<float> y(static_cast<size_t>(count(p.result)));
+  made.value()->run(x.data(), nullptr, nullptr, {}, y.data(), aligned);
+  return y;
+}
+
+ConvProblem channels(int64_t instances, int64_t in, int64_t out) {
+  ConvProblem p;
+  p.source = {instances, in};
+  p.weights = {out, in};
+  p.result = {instances, out};
+  return p;
+}
+
+/// False when an axis would have no result.
+bool add_axis(ConvProblem& p, int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t begin,
+              int64_t end) {
+  const int64_t reach = dilation * (kernel - 1) + 1;
+  const int64_t result =
+      p.transposed ? (size - 1) * stride + reach - begin - end : (size + begin + end - reach) / stride + 1;
+  p.source.push_back(size);
+  p.weights.push_back(kernel);
+  p.result.push_back(result);
+  p.strides.push_back(stride);
+  p.dilations.push_back(dilation);
+  p.pads_begin.push_back(begin);
+  p.pads_end.push_back(end);
+  return size + begin + end >= reach && result > 0;
+}
+
+/// A small problem of any kind; nothing when the draw makes no sense.
+std::optional<ConvProblem> draw(NumpyRandom& random, size_t axes) {
+  const int64_t in = random.integer(1, 40), out = random.integer(1, 40);
+  const int64_t groups = random.integer(0, 3) == 0 ? random.integer(2, 4) : 1;
+  ConvProblem p = channels(random.integer(1, 2), groups * in, groups * out);
+  p.groups = groups;
+  p.transposed = random.integer(0, 4) == 0;
+  p.weights = p.transposed ? ir::Shape{groups * in, out} : ir::Shape{groups * out, in};
+  for (size_t i = 0; i < axes; ++i) {
+    const int64_t kernel = random.integer(1, 5), dilation = random.integer(0, 5) == 0 ? 2 : 1;
+    if (!add_axis(p, random.integer(3, 16), kernel, random.integer(1, 2), dilation, random.integer(0, kernel - 1),
+                  random.integer(0, kernel - 1)))
+      return {};
+  }
+  return p;
+}
+
+class ConvThreadsTest : public testing::Test {
+ protected:
+  ~ConvThreadsTest() override { omp_set_num_threads(before_); }
+
+  void expect_same_bits(const ConvProblem& p) {
+    const std::vector<float> x = random_values(random_, count(p.source)), w = random_values(random_, count(p.weights));
+    const std::vector<float> one = run(p, x, w, 1);
+    for (const int threads : kThreads) {
+      const std::vector<float> many = run(p, x, w, threads);
+      ASSERT_EQ(one.size(), many.size());
+      EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(float)), 0)
+          << "source " << testing::PrintToString(p.source) << ", weights " << testing::PrintToString(p.weights)
+          << ", pads " << testing::PrintToString(p.pads_begin) << testing::PrintToString(p.pads_end) << ", " << threads
+          << " threads";
+    }
+  }
+
+  NumpyRandom random_{17};
+
+ private:
+  int before_ = omp_get_max_threads();
+};
+
+TEST_F(ConvThreadsTest, OneAxisWithWidePads) {
+  ConvProblem p = channels(1, 4, 5);
+  ASSERT_TRUE(add_axis(p, 9, 4, 1, 1, 2, 1));
+  expect_same_bits(p);
+}
+
+TEST_F(ConvThreadsTest, ManyChannels) {
+  ConvProblem p = channels(1, 316, 10);
+  ASSERT_TRUE(add_axis(p, 4, 3, 1, 1, 1, 1) && add_axis(p, 30, 3, 1, 1, 1, 1));
+  expect_same_bits(p);
+}
+
+TEST_F(ConvThreadsTest, SmallShapesOfAllRanks) {
+  for (const size_t axes : {1u, 2u, 3u}) {
+    int tried = 0;
+    for (int i = 0; i < 150; ++i) {
+      const std::optional<ConvProblem> p = draw(random_, axes);
+      if (!p) continue;
+      ++tried;
+      expect_same_bits(*p);
+    }
+    EXPECT_GT(tried, 100) << axes;
+  }
+}
+
+}  // namespace
+}  // namespace quarkq::exec

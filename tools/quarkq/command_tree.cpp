@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "command_tree.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "config/preset.h"
+
+namespace quarkq::tool {
+namespace {
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const config::PresetInfo& preset : config::presets()) {
+    names.emplace_back(preset.name);
+    for (char& letter : names.back()) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return names;
+}
+
+/// Values of options and positionals that come from a fixed set; a row without verb holds for all of them.
+constexpr struct {
+  std::string_view verb, option, values;
+} kValues[] = {
+    {"", "--isa", "sse41 avx2 avx512 native"},
+    {"", "--compat", "quark-0.13"},
+    {"", "--log-level", "error warning notice info"},
+    {"list", "what", "presets options passes ops formats calibrators quirks"},
+    {"completion", "SHELL", "bash zsh fish"},
+};
+
+std::vector<std::string> values_of(const std::string& verb, const std::string& option) {
+  if (option == "--config") return preset_names();
+  for (const auto& row : kValues) {
+    if (row.option == option && (row.verb.empty() || row.verb == verb))
+      return CLI::detail::split(std::string(row.values), ' ');
+  }
+  return {};
+}
+
+CommandOption describe(const std::string& verb, const CLI::Option& option) {
+  CommandOption described;
+  for (const std::string& name : option.get_snames()) described.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) described.names.push_back("--" + name);
+  if (option.get_positional()) described.placeholder = option.get_name(/*positional=*/true);
+  described.summary = option.get_description();
+  described.takes_value = option.get_items_expected_max() > 0;
+  described.values = values_of(verb, described.is_positional() ? described.placeholder : described.names.back());
+  return described;
+}
+
+std::vector<const CLI::App*> parts_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+void add_options(const CLI::App& part, Command& command) {
+  for (const CLI::Option* option : part.get_options()) {
+    CommandOption described = describe(command.name, *option);
+    const bool is_known = std::any_of(command.options.begin(), command.options.end(), [&](const CommandOption& other) {
+      return other.names == described.names && other.placeholder == described.placeholder;
+    });
+    if (!is_known && !option->check_lname("version")) command.options.push_back(std::move(described));
+  }
+}
+
+}  // namespace
+
+std::vector<Command> command_tree(const CLI::App& app) {
+  std::vector<Command> commands;
+  for (const CLI::App* verb : parts_of(app)) {
+    Command command{verb->get_name(), verb->get_description(), {}};
+    const std::vector<const CLI::App*> actions = parts_of(*verb);
+    if (!actions.empty()) {
+      CommandOption action{{}, "ACTION", "what to do", true, {}};
+      for (const CLI::App* part : actions) action.values.push_back(part->get_name());
+      command.options.push_back(std::move(action));
+    }
+    add_options(*verb, command);
+    for (const CLI::App* part : actions) add_options(*part, command);
+    add_options(app, command);
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+}  // namespace quarkq::tool

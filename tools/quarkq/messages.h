@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What goes to stderr: errors, findings and phases, as far as --log-level wants them, in colour on a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "quarkq/quantize.h"
+
+namespace quarkq::tool {
+
+/// Each level contains those before it.
+enum class LogLevel { kError, kWarning, kNotice, kInfo };
+
+/// Nothing for an unknown name. "error", "warning", "notice", "info".
+bool set_log_level(const std::string& name);
+bool is_logged(LogLevel level);
+
+/// "quarkq: error: text".
+void print_error(const char* kind, const std::string& text);
+
+/// Findings of a report. Of each id the first few; a line says how many more the report has. Effects that a preset
+/// implies and that are not built yet come in one line.
+void print_findings(const std::vector<Finding>& findings);
+
+/// Diagnostics as "quarkq: warning: subject: text".
+void print_diagnostics(const Diagnostics& diagnostics);
+
+}  // namespace quarkq::tool
