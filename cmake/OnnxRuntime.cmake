@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # quarkq_onnxruntime: the C API header of ONNX Runtime, when there is one. Nothing is linked: the runtime hands its functions to
 # the library that it loads (src/ort_ops). Looked for in ONNXRUNTIME_ROOT (a CMake or environment variable: a folder, or the
-# header itself), in what third_party/onnxruntime/fetch_headers.sh fetched, then in the system.
+# header itself), in what third_party/onnxruntime/fetch_headers.sh fetched, then in the system. The first one counts: an older
+# header that lies elsewhere is not looked at.
 set(QUARKQ_ORT_LEAST_API 17)  # several kernels of one operator name, and shape inference
 set(ONNXRUNTIME_ROOT "$ENV{ONNXRUNTIME_ROOT}" CACHE PATH "ONNX Runtime's C API: a folder, or onnxruntime_c_api.h itself")
 set(_fetched ${PROJECT_SOURCE_DIR}/build/deps/onnxruntime)
@@ -10,7 +11,7 @@ set(_root ${ONNXRUNTIME_ROOT})
 if(_root AND NOT IS_DIRECTORY ${_root})
   get_filename_component(_root ${_root} DIRECTORY)
 endif()
-find_path(QUARKQ_ORT_INCLUDE onnxruntime_c_api.h HINTS ${_root} PATHS ${_fetched} NO_CACHE
+find_path(QUARKQ_ORT_INCLUDE onnxruntime_c_api.h HINTS ${_root} ${_fetched} NO_CACHE
   PATH_SUFFIXES include include/onnxruntime include/onnxruntime/core/session onnxruntime/core/session onnxruntime)
 
 if(NOT QUARKQ_ORT_INCLUDE)

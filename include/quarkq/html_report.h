@@ -9,8 +9,8 @@
 
 namespace quarkq {
 
-/// `path`: what `quarkq quantize --report` wrote. The page needs no network and no scripts: style and pictures (SVG) are
-/// in it. Fails with kIo when it cannot be read, kBadData when it is no such report.
+/// `path`: what `quarkq quantize --report` wrote. The page needs no network and no scripts: style and pictures (SVG)
+/// are in it. Fails with kIo when it cannot be read, kBadData when it is no such report.
 QUARKQ_EXPORT Result<std::string> html_report(const std::string& path);
 
 }  // namespace quarkq

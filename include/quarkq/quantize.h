@@ -77,11 +77,11 @@ struct SettingValue {
 
 /// The values of one quantized tensor, and the range that its format covers.
 struct TensorProfile {
-  std::string name, role, type;     ///< "conv1_y", "activation", "INT8"; block formats by their name
-  double least = 0, most = 0;       ///< of the finite float values: of activations on the first sample
-  std::optional<double> low, high;  ///< ends of the quantized range; absent for formats without integers
-  size_t channels = 1;              ///< with a scale of their own; the range is then the widest one
-  std::vector<uint32_t> counts;     ///< in equal bins from least to most; activations are thinned out
+  std::string name, role, type;       ///< "conv1_y", "activation", "INT8"; block formats by their name
+  std::optional<double> least, most;  ///< of the finite float values: of activations on the first sample
+  std::optional<double> low, high;    ///< ends of the quantized range; absent for formats without integers
+  size_t channels = 1;                ///< with a scale of their own; the range is then the widest one
+  std::vector<uint32_t> counts;       ///< in equal bins from least to most; activations are thinned out
 };
 
 /// What a person wants to look at, for the HTML report (docs/report.md).

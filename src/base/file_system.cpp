@@ -190,6 +190,21 @@ Status AtomicFile::commit() {
   return Status();
 }
 
+Status check_not_input(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    if (output == input || std::filesystem::equivalent(output, input, error))
+      return invalid_argument(output, ": is an input, which is never overwritten; give another name");
+  }
+  return Status();
+}
+
+Status write_file(const std::string& target, const std::string& text) {
+  QQ_TRY(AtomicFile file, AtomicFile::create(target));
+  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
+  return file.commit();
+}
+
 void remove_unfinished_files() {
   for (int i = 0; i < kMaxUnfinished; ++i) {
     if (unfinished_used[i].load()) ::unlink(unfinished_names[i].data());

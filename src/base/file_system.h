@@ -58,6 +58,12 @@ class AtomicFile {
   uint64_t written_ = 0;
 };
 
+/// Fails when `output` is one of `inputs` under whatever path: inputs are never overwritten.
+Status check_not_input(const std::string& output, const std::vector<std::string>& inputs);
+
+/// Writes `text` whole or not at all.
+Status write_file(const std::string& target, const std::string& text);
+
 /// Removes the temporaries of all AtomicFiles alive. Async-signal-safe: for signal handlers.
 void remove_unfinished_files();
 

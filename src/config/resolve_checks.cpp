@@ -3,6 +3,7 @@
 // and the support column of fields.def.
 #include <algorithm>
 
+#include "config/four_bits.h"
 #include "config/resolve_steps.h"
 
 namespace quarkq::config {
@@ -83,20 +84,10 @@ Status check_nibbles(const Settings& s) {
                             ", 4-bit types are for weights only (weight_type); allowed are 8 bits and more");
   }
   if (!is_nibble(s.weight_type) || s.quantizer == Quantizer::kMatMulNBits) return {};
-  const struct {
-    bool is_refused;
-    const char* why;
-  } rules[] = {
-      {s.quantizer == Quantizer::kDynamic, "use_dynamic_quant true, whose operators take 8 bits"},
-      {s.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
-      {s.compat, "--compat quark-0.13: the reference cannot write them"},
-  };
-  for (const auto& rule : rules) {
-    if (rule.is_refused)
-      return invalid_argument("weight_type: found ", enum_text(s.weight_type), origin_note(s, "weight_type"), " with ",
-                              rule.why);
-  }
-  return {};
+  const char* why = refusal_of_4_bits(s);
+  if (why == nullptr) return {};
+  return invalid_argument("weight_type: found ", enum_text(s.weight_type), origin_note(s, "weight_type"), " with ",
+                          why);
 }
 
 /// What the XINT8 quantizer asks for (spec 01 A.4). Symmetries count only when they were given.
@@ -190,6 +181,20 @@ Status check_choices(const Settings& s) {
 }
 
 }  // namespace
+
+const char* refusal_of_4_bits(const Settings& s) {
+  const struct {
+    bool is_refused;
+    const char* why;
+  } rules[] = {
+      {s.enable_npu_cnn, "enable_npu_cnn true, whose weights have 8 bits"},
+      {s.quantizer == Quantizer::kDynamic, "use_dynamic_quant true, whose operators take 8 bits"},
+      {s.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
+      {s.compat, "--compat quark-0.13: the reference cannot write them"},
+  };
+  const auto* found = std::ranges::find_if(rules, [](const auto& rule) { return rule.is_refused; });
+  return found == std::end(rules) ? nullptr : found->why;
+}
 
 Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_methods(r.settings));

@@ -85,8 +85,17 @@ dnnl::primitive_attr attributes(const ConvProblem& p, const Desc& result) {
 /// Which layouts a primitive computes in: ours, or those it likes best.
 enum class Layouts { kChannelsLast, kFree };
 
+/// The first form from this one on that is not blocked, if there is one.
+template <typename Description>
+Description stable_form(Description description) {
+  while (is_blocked(description.impl_info_str()) && description.next_impl()) {
+  }
+  return description;
+}
+
 template <typename Forward>
 typename Forward::primitive_desc describe(const ConvProblem& p, dnnl::algorithm algorithm, Layouts layouts) {
+  using Description = typename Forward::primitive_desc;
   const Desc ours_in = channels_last(p.source), ours_out = channels_last(p.result);
   const Desc weights = any_layout(given_weights(p));
   const Desc source = layouts == Layouts::kFree ? any_layout(ours_in) : ours_in;
@@ -97,19 +106,21 @@ typename Forward::primitive_desc describe(const ConvProblem& p, dnnl::algorithm 
   const dnnl::memory::dims strides = p.strides, begin = p.pads_begin, end = p.pads_end, dilations = dense_dilations(p);
 #if DNNL_VERSION_MAJOR >= 3
   if (p.has_bias) {
-    return {engine(), kind, algorithm, source, weights, bias, result, strides, dilations, begin, end, attr};
+    return stable_form<Description>(
+        {engine(), kind, algorithm, source, weights, bias, result, strides, dilations, begin, end, attr});
   }
-  return {engine(), kind, algorithm, source, weights, result, strides, dilations, begin, end, attr};
+  return stable_form<Description>(
+      {engine(), kind, algorithm, source, weights, result, strides, dilations, begin, end, attr});
 #else
+  std::optional<typename Forward::desc> asked;  // lives as long as forms are looked through
   if (p.has_bias) {
-    return {{kind, algorithm, source, weights, bias, result, strides, dilations, begin, end}, attr, engine()};
+    asked.emplace(kind, algorithm, source, weights, bias, result, strides, dilations, begin, end);
+  } else {
+    asked.emplace(kind, algorithm, source, weights, result, strides, dilations, begin, end);
   }
-  return {{kind, algorithm, source, weights, result, strides, dilations, begin, end}, attr, engine()};
+  return stable_form<Description>({*asked, attr, engine()});
 #endif
 }
-
-/// Sums of the gemm form depend on the number of threads it was made for and runs with.
-bool is_gemm(const std::string& implementation) { return implementation.find("gemm") != std::string::npos; }
 
 /// A choice among oneDNN's forms of one convolution.
 template <typename Forward>
@@ -125,13 +136,13 @@ template <typename Forward>
 Choice<Forward> choose(const ConvProblem& p, dnnl::algorithm algorithm) {
   const auto first = describe<Forward>(p, algorithm, Layouts::kChannelsLast);
   const std::string implementation = first.impl_info_str();
-  if (!is_gemm(implementation) && !is_reference(implementation)) return {first, false};
+  if (!follows_threads(implementation) && !is_reference(implementation)) return {first, false};
   if (!p.post_ops.empty()) return {};
   const auto free = describe<Forward>(p, algorithm, Layouts::kFree);
   const std::string own = free.impl_info_str();
-  if (!is_gemm(own) && !is_reference(own)) return {free, false};
+  if (!follows_threads(own) && !is_reference(own)) return {free, false};
   const OneThread guard;
-  return {describe<Forward>(p, algorithm, Layouts::kChannelsLast), is_gemm(implementation)};
+  return {describe<Forward>(p, algorithm, Layouts::kChannelsLast), follows_threads(implementation)};
 }
 
 /// Source or result: where the caller has it, and where the primitive wants it when that is another layout.

@@ -35,6 +35,15 @@ inline dnnl::memory::dims dense_dilations(const ConvProblem& p) {
 
 inline bool is_reference(const std::string& implementation) { return implementation.starts_with("ref"); }
 
+/// The blocked form of AVX-512 cuts its sums by the number of threads it is made for: measured in 1 of 8 shapes with
+/// 3x3 kernels, in all with wide pads. 1x1 kernels have another form, which does not (0 of 400).
+inline bool is_blocked(const std::string& implementation) { return implementation.starts_with("brgconv:"); }
+
+/// So do the sums of the gemm form, and by the number it runs with.
+inline bool follows_threads(const std::string& implementation) {
+  return is_blocked(implementation) || implementation.find("gemm") != std::string::npos;
+}
+
 /// One thread as long as it lives.
 class OneThread {
  public:

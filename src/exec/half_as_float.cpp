@@ -5,6 +5,7 @@
 #include <span>
 
 #include "ir/edit.h"
+#include "ir/quantizing_ops.h"
 #include "numeric/half.h"
 
 namespace quarkq::exec {
@@ -50,9 +51,9 @@ bool has_half(const ir::Graph& graph) {
 std::span<const size_t> code_inputs(const ir::Node& node) {
   constexpr static size_t kQuantize[] = {2}, kDequantize[] = {0, 2};
   if (node.domain.empty() || node.domain == "com.microsoft") return {};
-  if (node.op == "ExtendedQuantizeLinear" || node.op == "VitisQuantizeLinear") return kQuantize;
-  if (node.op == "ExtendedDequantizeLinear" || node.op == "VitisDequantizeLinear") return kDequantize;
-  return {};
+  const ir::QuantizingPart part = ir::quantizing_part(&node);
+  if (part == ir::QuantizingPart::kQuantize) return kQuantize;
+  return part == ir::QuantizingPart::kDequantize ? std::span<const size_t>(kDequantize) : std::span<const size_t>();
 }
 
 ir::Tensor to_float(const ir::Tensor& half) {

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "numeric/block_loops.h"
+
 namespace quarkq::numeric {
 namespace {
 
@@ -103,7 +105,8 @@ void convert_bfp_block(std::span<float> values, const BfpSettings& settings) {
 
 void convert_bfp(const float* x, float* y, const BlockSplit& split, int64_t begin, int64_t end,
                  const BfpSettings& settings) {
-  convert_blocks(x, y, split, begin, end, [&](std::span<float> values) { convert_bfp_block(values, settings); });
+  const int64_t part = settings.method == BfpMethod::kBfpPrime ? settings.sub_block_size : split.block;
+  QQ_DISPATCH(numeric, bfp_blocks)(x, y, plan_blocks(split, begin, end, part), settings);
 }
 
 }  // namespace quarkq::numeric

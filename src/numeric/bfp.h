@@ -27,7 +27,7 @@ struct BfpSettings {
 /// One block in place. A zero changes nothing about the others.
 void convert_bfp_block(std::span<float> values, const BfpSettings& settings);
 
-/// Runs [begin, end) of the split.outer * split.inner runs along the axis; y may be x.
+/// Blocks [begin, end) of split.count(), with vectors (block_loops.h); y may be x.
 void convert_bfp(const float* x, float* y, const BlockSplit& split, int64_t begin, int64_t end,
                  const BfpSettings& settings);
 

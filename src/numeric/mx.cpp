@@ -2,8 +2,10 @@
 #include "numeric/mx.h"
 
 #include <cmath>
+#include <vector>
 
 #include "base/strings.h"
+#include "numeric/block_loops.h"
 
 namespace quarkq::numeric {
 namespace {
@@ -58,7 +60,7 @@ void convert_mx_block(std::span<float> values, const MxSettings& settings) {
 
 void convert_mx(const float* x, float* y, const BlockSplit& split, int64_t begin, int64_t end,
                 const MxSettings& settings) {
-  convert_blocks(x, y, split, begin, end, [&](std::span<float> values) { convert_mx_block(values, settings); });
+  QQ_DISPATCH(numeric, mx_blocks)(x, y, plan_blocks(split, begin, end, split.block), settings);
 }
 
 }  // namespace quarkq::numeric

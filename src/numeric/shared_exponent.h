@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace quarkq::numeric {
 
@@ -36,33 +35,14 @@ inline int shared_exponent(std::span<const float> values) {
   return largest;
 }
 
-/// Blocks along one axis of a row-major array [outer, length, inner]: runs of `block` elements that lie `inner` apart,
-/// the last run of an axis filled up with zeros.
+/// Blocks along one axis of a row-major array [outer, length, inner]: `block` elements (at least one) that lie `inner`
+/// apart, the last block of a run along the axis filled up with zeros. Numbered as they lie: [outer, blocks(), inner].
 struct BlockSplit {
   int64_t outer = 1, length = 1, inner = 1;
   int64_t block = 1;
 
   int64_t blocks() const { return length == 0 ? 0 : (length - 1) / block + 1; }  ///< of one run along the axis
+  int64_t count() const { return outer * blocks() * inner; }                     ///< of the array
 };
-
-/// Calls convert(std::span<float>), which changes `split.block` values in place, for every block of `x`; results go to
-/// `y` (which may be `x`). Blocks of runs [begin, end) of the split.outer * split.inner runs along the axis. REQUIRES:
-/// split.block >= 1.
-template <typename Convert>
-void convert_blocks(const float* x, float* y, const BlockSplit& split, int64_t begin, int64_t end,
-                    const Convert& convert) {
-  std::vector<float> values(static_cast<size_t>(split.block));
-  for (int64_t run = begin; run < end; ++run) {
-    const int64_t base = run / split.inner * split.length * split.inner + run % split.inner;
-    for (int64_t first = 0; first < split.length; first += split.block) {
-      const int64_t count = split.length - first < split.block ? split.length - first : split.block;
-      const int64_t offset = base + first * split.inner;
-      for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = x[offset + i * split.inner];
-      for (int64_t i = count; i < split.block; ++i) values[static_cast<size_t>(i)] = 0.0f;
-      convert(std::span<float>(values));
-      for (int64_t i = 0; i < count; ++i) y[offset + i * split.inner] = values[static_cast<size_t>(i)];
-    }
-  }
-}
 
 }  // namespace quarkq::numeric

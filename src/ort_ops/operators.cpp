@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "ort_ops/operators.h"
 
+#include <algorithm>
+
 #include "exec/kernels/quantized/quant_dequant.h"
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/recurrent/recurrent.h"
+#include "ir/quantizing_ops.h"
 
 namespace quarkq::ort_ops {
 namespace {
@@ -49,6 +52,17 @@ constexpr Operator kOperators[] = {
      exec::prepare_extended_instance_norm},
     {kVitis, "VitisQuantizeLinear", Signature::kQuantize, kQuantizeAttributes, exec::prepare_quantize},
 };
+
+constexpr ir::QuantizingPart part_of(Signature signature) {
+  if (signature == Signature::kQuantize) return ir::QuantizingPart::kQuantize;
+  if (signature == Signature::kDequantize) return ir::QuantizingPart::kDequantize;
+  return signature == Signature::kConvert ? ir::QuantizingPart::kBoth : ir::QuantizingPart::kNone;
+}
+static_assert(std::ranges::all_of(kOperators,
+                                  [](const Operator& op) {
+                                    return ir::quantizing_part(op.name) == part_of(op.signature);
+                                  }),
+              "an operator is missing in ir/quantizing_ops.h");
 
 constexpr ElementType kReals[] = {ElementType::kFloat, ElementType::kFloat16};
 constexpr ElementType kCodes[] = {ElementType::kInt8,    ElementType::kUInt8,   ElementType::kInt16,

@@ -58,7 +58,9 @@ ONNXTensorElementDataType ORT_API_CALL type_of_output(const OrtCustomOp* op, siz
   return ort_type(output_type(own(op).op->signature, own(op).variant));
 }
 
-/// The shape of input 0. ONNX Runtime asks the first variant of a name for all of them, so the type is read, too.
+/// The shape of input 0. ONNX Runtime asks the first variant of a name for all of them, so the type is read, too. A
+/// shape without dims may be that of a scalar or an unknown one: it is left open, because a scalar in front of a Conv
+/// would keep the model from loading.
 OrtStatus* ORT_API_CALL infer_shape(const OrtCustomOp* op, OrtShapeInferContext* context) {
   const OrtApi& api = *own(op).api;
   return guarded(api, [&]() -> Status {
@@ -69,6 +71,8 @@ OrtStatus* ORT_API_CALL infer_shape(const OrtCustomOp* op, OrtShapeInferContext*
       QQ_ORT(api.ShapeInferContext_GetInputTypeShape(context, *input, &typed));
       QQ_ORT(api.GetTensorElementType(typed, &type));
     }
+    QQ_TRY(const ir::Shape dims, read_dims(api, *shape));
+    if (dims.empty()) return Status();
     QQ_TRY(const TypeAndShape output, with_type(api, *shape, type));
     QQ_ORT(api.ShapeInferContext_SetOutputTypeShape(context, 0, output.get()));
     return Status();

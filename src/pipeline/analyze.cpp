@@ -19,7 +19,7 @@ namespace {
 
 using Nodes = std::set<ir::NodeId>;
 
-constexpr double kRewritten = 0.99;  // below this the rewrites, not the layers, are what to look at
+constexpr const char* kPlanned = "restructure";  // the phase that trials begin with
 
 /// Everything that trials share: the calibrated plan, and the float model that results are compared with.
 class Analyzer {
@@ -36,10 +36,10 @@ class Analyzer {
       options.phase = [&](const std::string& name) { return request_.progress({name, 0, 0}); };
       context_.progress = [&](size_t done, size_t total) { return request_.progress({"calibrate", done, total}); };
     }
-    QQ_TRY(const ir::Model original, pipeline::plan_model(source_, context_, "finetune", times, options));
+    QQ_TRY(floats_, pipeline::plan_model(source_, context_, kPlanned, times, options));
     context_.progress = nullptr;
     samples_ = std::min(std::max<size_t>(request_.samples, 1), source_.samples.get()->size());
-    QQ_TRY(expected_, pipeline::ExpectedOutputs::make(original, *source_.samples.get(), samples_));
+    QQ_TRY(expected_, pipeline::ExpectedOutputs::make(floats_.original, *source_.samples.get(), samples_));
     for (const ir::NodeId id : context_.graph().order()) {
       if (context_.selection.selects(context_.graph().node(id)) && has_slot(id)) candidates_.push_back(id);
     }
@@ -48,8 +48,8 @@ class Analyzer {
 
   Status run(AnalyzeReport& report) {
     report.samples = samples_;
-    QQ_TRY(report.nothing_quantized, compare(context_.model));
-    if (report.nothing_quantized.cosine < kRewritten) {
+    QQ_TRY(report.nothing_quantized, trial({}));
+    if (report.nothing_quantized.cosine < pipeline::kRewrittenCosine) {
       context_.diagnostics.warn(
           "rewritten-float", request_.model_path,
           cat("before anything is quantized, the conversions for the hardware alone bring the outputs down to cosine ",
@@ -107,38 +107,52 @@ class Analyzer {
     return all;
   }
 
-  /// The outputs when only `quantized` are: tensors that none of them reads or writes stay float.
+  /// The outputs when only `quantized` are: tensors that none of them reads or writes stay float. What follows from
+  /// calibration (folded activations, positions) is found anew for what is left of the plan.
   Result<Agreement> trial(const Nodes& quantized) {
     ir::Model model = context_.model;  // shares the weights
-    const ir::Model calibrated = model;
     Diagnostics ignored;
     passes::PassContext context{.model = model, .settings = context_.settings, .diagnostics = ignored};
     context.selection = context_.selection;
     context.plan = context_.plan;
     context.absorbed = context_.absorbed;
     context.data = context_.data;
-    context.float_model = &calibrated;
-    std::set<ir::ValueId> touched;
-    for (const ir::NodeId id : quantized) {
-      const ir::Node& node = model.graph.node(id);
-      touched.insert(node.inputs.begin(), node.inputs.end());
-      touched.insert(node.outputs.begin(), node.outputs.end());
-    }
-    for (const plan::QuantSlot& slot : context_.plan.slots()) {
-      if (!touched.contains(slot.value)) context.plan.remove(slot.value);
-    }
+    context.float_model = &floats_.calibrated;
+    leave(quantized, context.plan);
     std::vector<PhaseTime> times;
+    QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kPlanned, .until = "finetune"}, times, {}));
+    const ir::Model restructured = model;
+    context.float_model = &restructured;
     QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = "insert", .until = nullptr}, times, {}));
     return compare(model);
   }
 
-  /// The worst output over the samples.
+  /// Only what these nodes touch stays in the plan.
+  void leave(const Nodes& quantized, plan::QuantPlan& plan) const {
+    std::set<ir::ValueId> touched;
+    for (const ir::NodeId id : quantized) {
+      const ir::Node& node = context_.model.graph.node(id);
+      touched.insert(node.inputs.begin(), node.inputs.end());
+      touched.insert(node.outputs.begin(), node.outputs.end());
+    }
+    for (const plan::QuantSlot& slot : context_.plan.slots()) {
+      if (!touched.contains(slot.value)) plan.remove(slot.value);
+    }
+    std::erase_if(plan.extras, [&](const plan::ExtraStage& extra) {
+      return !quantized.contains(extra.node) || !plan.has(extra.value);
+    });
+  }
+
+  /// The worst output over the samples; what is not a number is the worst.
   Result<Agreement> compare(const ir::Model& quantized) {
     QQ_TRY(const std::vector<OutputAgreement> outputs, expected_.compare(quantized, context_.diagnostics));
+    if (outputs.empty()) return unsupported("no floating-point output of the same shape to compare");
     Agreement worst{1, std::numeric_limits<double>::infinity()};
     for (const OutputAgreement& output : outputs) {
-      worst.cosine = std::min(worst.cosine, output.cosine);
-      worst.sqnr_db = std::min(worst.sqnr_db, output.sqnr_db);
+      const double cosine = std::isnan(output.cosine) ? -1 : output.cosine;
+      const double sqnr = std::isnan(output.sqnr_db) ? -std::numeric_limits<double>::infinity() : output.sqnr_db;
+      worst.cosine = std::min(worst.cosine, cosine);
+      worst.sqnr_db = std::min(worst.sqnr_db, sqnr);
     }
     return worst;
   }
@@ -177,6 +191,7 @@ class Analyzer {
   passes::PassContext context_;
   pipeline::Source source_;
   ir::Graph loaded_;
+  pipeline::FloatModels floats_;
   pipeline::ExpectedOutputs expected_;
   size_t samples_ = 0;
   std::vector<ir::NodeId> candidates_;
@@ -195,6 +210,10 @@ Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
                             "), so layers cannot be told apart; take a preset that does");
   }
   QQ_TRY(pipeline::Source source, pipeline::open_source(request.model_path, request.calib_folder, "", job));
+  if (job.settings.include_auto_mp || job.settings.include_fast_ft) {
+    diagnostics.warn("trials-are-plain", request.model_path,
+                     "mixed precision and finetuning are left out of the trials; the figures are those without them");
+  }
   if (source.samples.opened == nullptr) {
     return invalid_argument("analyze: needs samples to compare outputs on, give --calib DIR");
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What analyze() found, as JSON and as a settings file.
+#include <string_view>
+
 #include "config/print.h"
 #include "config/quant_config.h"
 #include "pipeline/json.h"
@@ -14,7 +16,18 @@ using pipeline::number;
 namespace {
 
 Json agreement_json(const Agreement& agreement) {
-  return {{"cosine", number(agreement.cosine)}, {"sqnr_db", number(agreement.sqnr_db)}};
+  return {{"cosine", number(agreement.cosine)}, {"sqnr_db", pipeline::decibels(agreement.sqnr_db)}};
+}
+
+/// In a file a name that begins with ^ reads as a pattern, so it becomes one that finds just it.
+config::Selector selector_of(const std::string& name) {
+  if (!name.starts_with('^')) return {config::Selector::Kind::kName, name, {}, {}};
+  std::string pattern = "^";
+  for (const char c : name) {
+    if (std::string_view("^$\\.*+?()[]{}|/").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return {config::Selector::Kind::kPattern, pattern + "(.*){0}$", {}, {}};  // a pattern has to have .* in it
 }
 
 Result<config::TensorSpec> spec_of(const std::string& data_type) {
@@ -55,7 +68,7 @@ Result<std::string> settings_file(const AnalyzeRequest& request, const AnalyzeRe
                                   const std::string& data_type) {
   QQ_TRY(config::QuantConfig asked, config::load_config(request.config, request.settings));
   std::vector<config::Selector> layers;
-  for (const std::string& name : report.leave_out) layers.push_back({config::Selector::Kind::kName, name, {}, {}});
+  for (const std::string& name : report.leave_out) layers.push_back(selector_of(name));
   std::string does = "are left float";
   if (data_type.empty()) {
     asked.exclude.insert(asked.exclude.end(), layers.begin(), layers.end());

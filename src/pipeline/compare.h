@@ -12,6 +12,9 @@
 
 namespace quarkq::pipeline {
 
+/// Below this cosine the rewrites of the float model, not its quantization, are what to look at.
+inline constexpr double kRewrittenCosine = 0.99;
+
 /// The float outputs that quantized ones are compared with.
 class ExpectedOutputs {
  public:

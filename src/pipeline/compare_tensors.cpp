@@ -20,6 +20,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kValuesKept = 8192;    // of a tensor and sample: bounds memory, and 0.1 dB exact
 constexpr double kSaturated = 1 << 10;  // a value so far above all that the quantized tensor holds is a sentinel
+constexpr double kMostSentinels = 0.1;  // of a tensor's values, where they are no mask
+constexpr double kLeastMask = 1e4;      // models mask with -1e4, -65504, -1e9, -3.4e38
 constexpr double kCollapsedDb = 10, kDropDb = 10;
 
 /// Keeps an even part of what it hears, in sample order. An odd stride meets all channels of an even number of them.
@@ -85,7 +87,27 @@ struct Likeness {
   double sqnr_db = -kInfinity, cosine = 0;
 };
 
-/// Sentinels (an attention mask's -3.4e38) saturate on purpose and are left out.
+/// From this magnitude on values are sentinels (an attention mask's -3.4e38), which saturate on purpose and are left
+/// out. `most`: what the quantized tensor holds. Infinite when too many values lie above for that, and they are not
+/// alike and large as those of a causal mask: then the tensor itself is lost.
+double first_sentinel(const std::vector<float>& reference, double most) {
+  if (most == 0) return kInfinity;
+  size_t finite = 0, above = 0;
+  double least = kInfinity, largest = 0;
+  for (const float value : reference) {
+    const double magnitude = std::abs(static_cast<double>(value));
+    if (!std::isfinite(value)) continue;
+    ++finite;
+    if (magnitude <= kSaturated * most) continue;
+    ++above;
+    least = std::min(least, magnitude);
+    largest = std::max(largest, magnitude);
+  }
+  const bool is_mask = least >= kLeastMask && largest <= 2 * least;
+  const bool is_few = static_cast<double>(above) <= kMostSentinels * static_cast<double>(finite);
+  return is_few || is_mask ? kSaturated * most : kInfinity;
+}
+
 Likeness likeness(const std::vector<float>& reference, const std::vector<float>& other) {
   if (reference.size() != other.size()) return {};
   double most = 0, noise = 0;
@@ -93,14 +115,18 @@ Likeness likeness(const std::vector<float>& reference, const std::vector<float>&
   for (const float value : other) {
     if (std::isfinite(value)) most = std::max(most, std::abs(static_cast<double>(value)));
   }
+  const double limit = first_sentinel(reference, most);
+  size_t left = 0;
   for (size_t i = 0; i < reference.size(); ++i) {
     const double value = reference[i], found = other[i], difference = value - found;
-    if (!std::isfinite(value) || (most > 0 && std::abs(value) > kSaturated * most)) continue;
+    if (!std::isfinite(value) || std::abs(value) > limit) continue;
+    ++left;
     sums.dot += value * found;
     sums.norm_a += value * value;
     sums.norm_b += found * found;
     noise += difference * difference;
   }
+  if (left == 0 && !reference.empty()) return {};
   if (noise == 0) return {kInfinity, 1};
   const double ratio = 10 * std::log10(sums.norm_a / noise);
   return {std::isnan(ratio) ? -kInfinity : ratio, cosine(sums)};

@@ -11,28 +11,27 @@
 #include "pipeline/check_limits.h"
 #include "pipeline/facts.h"
 #include "pipeline/tensor_json.h"
+#include "pipeline/thinned.h"
 
 namespace quarkq::pipeline {
 namespace {
 
-constexpr size_t kBins = 48, kValuesKept = 8192;
+constexpr size_t kBins = 48;
 
 /// Extremes and counts of the finite values.
 void count_values(std::span<const float> values, TensorProfile& profile) {
-  bool is_first = true;
   for (const float value : values) {
     if (!std::isfinite(value)) continue;
     const auto exact = static_cast<double>(value);
-    profile.least = is_first ? exact : std::min(profile.least, exact);
-    profile.most = is_first ? exact : std::max(profile.most, exact);
-    is_first = false;
+    profile.least = std::min(profile.least.value_or(exact), exact);
+    profile.most = std::max(profile.most.value_or(exact), exact);
   }
-  if (is_first) return;
+  if (!profile.least) return;
   profile.counts.assign(kBins, 0);
-  const double width = profile.most - profile.least;
+  const double width = *profile.most - *profile.least;
   for (const float value : values) {
     if (!std::isfinite(value)) continue;
-    const double place = width > 0 ? (static_cast<double>(value) - profile.least) / width : 0;
+    const double place = width > 0 ? (static_cast<double>(value) - *profile.least) / width : 0;
     ++profile.counts[std::min(kBins - 1, static_cast<size_t>(place * kBins))];
   }
 }
@@ -41,10 +40,7 @@ void count_values(std::span<const float> values, TensorProfile& profile) {
 class Profiler : public calib::SampleSink {
  public:
   Status hear(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
-    std::vector<float> kept;
-    const size_t stride = values.size() <= kValuesKept ? 1 : values.size() / kValuesKept | 1;
-    for (size_t i = 0; i < values.size(); i += stride) kept.push_back(values[i]);
-    count_values(kept, profiles_[tensor]);
+    count_values(thinned(values), profiles_[tensor]);
     return Status();
   }
   void take(ir::ValueId tensor, TensorProfile& profile) const {
@@ -59,9 +55,15 @@ class Profiler : public calib::SampleSink {
   std::map<ir::ValueId, TensorProfile> profiles_;
 };
 
+/// False for what came behind calibration.
+bool is_known(const ir::Graph& graph, ir::ValueId id) {
+  return static_cast<size_t>(id.index) < graph.value_count() && graph.is_alive(id);
+}
+
 Status listen(const ir::Model& model, const plan::QuantPlan& plan, const calib::DataReader& data, Profiler& profiler) {
   calib::SampleRunOptions options;
   for (const plan::QuantSlot& slot : plan.slots()) {
+    if (!is_known(model.graph, slot.value)) continue;
     const ir::Value& value = model.graph.value(slot.value);
     const bool is_float = value.type.element == ElementType::kFloat || value.type.element == ElementType::kFloat16;
     if (!value.is_initializer() && is_float) options.tensors.push_back(slot.value);
@@ -84,8 +86,9 @@ void set_range(const plan::QuantPlan& plan, const plan::Stage& stage, TensorProf
   profile.channels = std::max<size_t>(1, params.size());
 }
 
-}  // namespace
+Json number_or_null(std::optional<double> value) { return value ? number(*value) : Json(nullptr); }
 
+/// Settings that are not the default, in the order of `config show`.
 std::vector<SettingValue> settings_of(const config::Settings& settings) {
   std::vector<SettingValue> values;
   for (const config::SettingLine& line : config::setting_lines(settings)) {
@@ -101,18 +104,38 @@ Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, 
   if (data != nullptr) QQ_RETURN_IF_ERROR(listen(calibrated, plan, *data, profiler));
   std::vector<TensorProfile> profiles;
   for (const plan::QuantSlot& slot : plan.slots()) {
-    if (slot.state == plan::SlotState::kAbsorbed) continue;
+    if (slot.state == plan::SlotState::kAbsorbed || !is_known(calibrated.graph, slot.value)) continue;
     TensorProfile profile;
     profile.name = calibrated.graph.value(slot.value).name;
     profile.role = role_name(slot.role);
     profile.type = stage_name(slot.stages[0]);
     set_range(plan, slot.stages[0], profile);
-    const ir::Tensor* stored = passes::stored_floats(calibrated.graph, slot.value);
-    if (stored != nullptr && stored->type() == ElementType::kFloat) count_values(stored->data<float>(), profile);
+    if (const ir::Tensor* stored = passes::stored_floats(calibrated.graph, slot.value)) {
+      QQ_TRY(const std::vector<double> exact, ir::to_double(*stored));
+      count_values(std::vector<float>(exact.begin(), exact.end()), profile);
+    }
     profiler.take(slot.value, profile);
     profiles.push_back(std::move(profile));
   }
   return profiles;
+}
+
+}  // namespace
+
+void add_details(const passes::PassContext& context, const ir::Model& calibrated, const calib::DataReader* data,
+                 QuantizeReport& report) {
+  ReportDetails& details = *report.details;
+  const auto leave_out = [&](const char* what, const Status& why) {
+    context.diagnostics.warn("details-left-out", "", cat(what, " are not in the report: ", why.message()));
+  };
+  details.settings = settings_of(context.settings);
+  Result<std::vector<TensorProfile>> profiles = profile_tensors(context.plan, calibrated, data);
+  if (profiles.ok()) details.profiles = std::move(profiles).value();
+  if (!profiles.ok()) leave_out("values of tensors", profiles.status());
+  if (context.settings.quantizer != config::Quantizer::kNpuCnn || report.nothing_to_quantize) return;
+  Result<CheckReport> limits = check_limits(context.model, report.output_path, "xint8");
+  if (limits.ok()) details.limits = std::move(limits).value();
+  if (!limits.ok()) leave_out("limits of the NPU", limits.status());
 }
 
 Json details_json(const ReportDetails& details) {
@@ -124,10 +147,10 @@ Json details_json(const ReportDetails& details) {
   json["profiles"] = Json::array();
   for (const TensorProfile& profile : details.profiles) {
     Json row = {{"name", profile.name}, {"role", profile.role}, {"type", profile.type}};
-    row["least"] = number(profile.least);
-    row["most"] = number(profile.most);
-    row["low"] = profile.low ? number(*profile.low) : Json(nullptr);
-    row["high"] = profile.high ? number(*profile.high) : Json(nullptr);
+    row["least"] = number_or_null(profile.least);
+    row["most"] = number_or_null(profile.most);
+    row["low"] = number_or_null(profile.low);
+    row["high"] = number_or_null(profile.high);
     row["channels"] = profile.channels;
     row["counts"] = profile.counts;
     json["profiles"].push_back(std::move(row));

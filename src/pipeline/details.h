@@ -8,13 +8,11 @@
 
 namespace quarkq::pipeline {
 
-/// Settings that are not the default, in the order of `config show`.
-std::vector<SettingValue> settings_of(const config::Settings& settings);
-
-/// Values and ranges of what the plan quantizes. `calibrated`: the float model that the plan belongs to. Runs it on the
-/// first sample; without `data` activations have no counts.
-Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, const ir::Model& calibrated,
-                                                   const calib::DataReader* data);
+/// Fills in report.details but for the tensors, which verification knows: settings, limits of the NPU, values and
+/// ranges of what the plan quantizes. `calibrated`: the float model as it was calibrated; it runs on the first sample.
+/// Without `data` activations have no counts. What cannot be found out is a finding ("details-left-out").
+void add_details(const passes::PassContext& context, const ir::Model& calibrated, const calib::DataReader* data,
+                 QuantizeReport& report);
 
 Json details_json(const ReportDetails& details);
 

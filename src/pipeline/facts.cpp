@@ -4,24 +4,10 @@
 #include <filesystem>
 #include <set>
 
+#include "plan/block_name.h"
+
 namespace quarkq::pipeline {
 namespace {
-
-/// "BFP16", "MX6", "MXINT8", "MXFP4_E2M1".
-std::string block_name(const plan::BlockFormat& format) {
-  constexpr int64_t kPrimeBits = 7;  // of a block with sub-blocks, BFP of 13 bits is MX6
-  std::string name = format.op.substr(0, format.op.find("QuantizeDequantize"));
-  int64_t bit_width = 0;
-  for (const ir::Attribute& attribute : format.attributes) {
-    const auto* text = std::get_if<std::string>(&attribute.value);
-    if (attribute.name == "bit_width") bit_width = std::get<int64_t>(attribute.value);
-    if (attribute.name == "element_dtype" && text != nullptr) name += *text;
-    if (attribute.name == "bfp_method" && text != nullptr && *text == "to_bfp_prime") name = "MX";
-  }
-  if (bit_width > 0) name += std::to_string(name == "MX" ? bit_width - kPrimeBits : bit_width);
-  for (char& letter : name) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-  return name;
-}
 
 Result<std::vector<double>> number_list(const config::Node& node, const std::string& option) {
   std::vector<double> numbers;
@@ -68,7 +54,7 @@ const char* role_name(plan::Role role) {
 }
 
 std::string stage_name(const plan::Stage& stage) {
-  return stage.block ? block_name(*stage.block) : std::string(name(stage.spec.type));
+  return stage.block ? plan::block_name(stage.block->op, stage.block->attributes) : std::string(name(stage.spec.type));
 }
 
 void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {

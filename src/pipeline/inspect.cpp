@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/dump.h"
+#include "ir/quantizing_ops.h"
 #include "onnx_io/load.h"
 #include "pipeline/facts.h"
 #include "pipeline/inspect_quantized.h"
@@ -76,8 +77,7 @@ Result<InspectReport> inspect(const std::string& path, const InspectOptions& opt
   if (!options.nodes) report.node_types.clear();
   for (const ir::NodeId id : model.graph.order()) {
     const ir::Node& node = model.graph.node(id);
-    if (pipeline::quantizing_part(&node) != pipeline::QuantizingPart::kNone)
-      ++report.qdq_domains[domain_name(node.domain)];
+    if (ir::quantizing_part(&node) != ir::QuantizingPart::kNone) ++report.qdq_domains[domain_name(node.domain)];
   }
   return report;
 }

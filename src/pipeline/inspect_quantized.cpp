@@ -7,32 +7,39 @@
 #include <optional>
 #include <set>
 
+#include "ir/quantizing_ops.h"
+#include "plan/block_name.h"
+
 namespace quarkq::pipeline {
 namespace {
 
-using Part = QuantizingPart;
+using Part = ir::QuantizingPart;
 
-/// The tensor that `node` quantizes, seen from its real side: what Q reads, what DQ reads when no Q is before it.
-/// Nothing for a DQ that belongs to a Q.
+/// The tensor that `node` quantizes, seen from its real side: what Q reads, what DQ reads when no Q is before it, the
+/// stored weights of a product. Nothing for a DQ that belongs to a Q.
 std::optional<ir::ValueId> quantized_tensor(const ir::Graph& graph, const ir::Node& node) {
-  const Part part = quantizing_part(&node);
-  if (part == Part::kNone || !node.input(0).valid()) return std::nullopt;
-  if (part == Part::kDequantize && quantizing_part(graph.producer(node.input(0))) == Part::kQuantize)
-    return std::nullopt;
-  return node.input(0);
+  const ir::QuantizingOp* op = ir::find_quantizing_op(node.op);
+  const ir::ValueId value = op != nullptr ? node.input(op->inputs.values) : ir::ValueId();
+  if (!value.valid()) return std::nullopt;
+  if (op->part == Part::kDequantize && quantizing_part(graph.producer(value)) == Part::kQuantize) return std::nullopt;
+  if (op->part == Part::kProduct && graph.constant(value) == nullptr) return std::nullopt;
+  return value;
 }
 
 std::string type_of_codes(const ir::Graph& graph, const ir::Node& node) {
-  if (quantizing_part(&node) == Part::kBoth) return node.op;
-  const ir::ValueId zero_point = node.input(2);
+  const ir::QuantizingOp& op = *ir::find_quantizing_op(node.op);
+  if (op.part == Part::kBoth) return plan::block_name(node.op, node.attributes);
+  if (node.op == "MatMulNBits") return cat("UINT", node.int_or("bits", 4));  // packed into bytes
+  const ir::ValueId zero_point = node.input(op.inputs.zero_point);
   if (zero_point.valid()) {
     const ir::Tensor* zero = graph.constant(zero_point);
     const ElementType type = zero != nullptr ? zero->type() : graph.value(zero_point).type.element;
     if (type != ElementType::kUndefined) return std::string(name(type));
   }
-  if (quantizing_part(&node) == Part::kDequantize) {
-    const ir::Tensor* codes = graph.constant(node.input(0));
-    return std::string(name(codes != nullptr ? codes->type() : graph.value(node.input(0)).type.element));
+  if (op.part != Part::kQuantize) {
+    const ir::ValueId values = node.input(op.inputs.values);
+    const ir::Tensor* codes = graph.constant(values);
+    return std::string(name(codes != nullptr ? codes->type() : graph.value(values).type.element));
   }
   const auto asked = element_type_from_wire(static_cast<int32_t>(node.int_or("output_dtype", 0)));
   return std::string(name(asked.value_or(ElementType::kUInt8)));  // the operator's default
@@ -65,19 +72,6 @@ void add_scales(const std::vector<double>& scales, QuantizedGroup& group) {
 
 }  // namespace
 
-QuantizingPart quantizing_part(const ir::Node* node) {
-  static const std::pair<const char*, Part> kParts[] = {
-      {"QuantizeLinear", Part::kQuantize},         {"DequantizeLinear", Part::kDequantize},
-      {"ExtendedQuantizeLinear", Part::kQuantize}, {"ExtendedDequantizeLinear", Part::kDequantize},
-      {"BFPQuantizeDequantize", Part::kBoth},      {"MXQuantizeDequantize", Part::kBoth},
-  };
-  if (node == nullptr) return Part::kNone;
-  for (const auto& [op, part] : kParts) {
-    if (node->op == op) return part;
-  }
-  return Part::kNone;
-}
-
 std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph) {
   std::vector<QuantizedTensor> tensors;
   std::set<ir::ValueId> seen;
@@ -89,11 +83,10 @@ std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph) {
     tensor.name = graph.value(*value).name;
     tensor.kind = graph.constant(*value) != nullptr ? "stored" : "activation";
     tensor.type = type_of_codes(graph, node);
-    if (quantizing_part(&node) != Part::kBoth) {
-      tensor.scales = constant_values(graph, node.input(1));
-      tensor.zero_points = constant_values(graph, node.input(2));
-    }
-    if (tensor.scales.size() > 1) tensor.axis = node.int_or("axis", 1);
+    const ir::QuantizingOp& op = *ir::find_quantizing_op(node.op);
+    tensor.scales = constant_values(graph, node.input(op.inputs.scale));
+    tensor.zero_points = constant_values(graph, node.input(op.inputs.zero_point));
+    if (tensor.scales.size() > 1) tensor.axis = node.int_or("axis", op.inputs.axis);
     tensors.push_back(std::move(tensor));
   }
   return tensors;

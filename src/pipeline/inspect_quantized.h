@@ -9,11 +9,6 @@
 
 namespace quarkq::pipeline {
 
-/// What a node does with a tensor.
-enum class QuantizingPart { kNone, kQuantize, kDequantize, kBoth };
-/// By operator name alone: com.microsoft and the custom domains use the same names. Nothing for null.
-QuantizingPart quantizing_part(const ir::Node* node);
-
 /// Quantized tensors of the main graph.
 std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph);
 /// Their groups, by kind and type.

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
-#include "pipeline/inspect_quantized.h"
+#include "ir/quantizing_ops.h"
+#include "plan/block_name.h"
 
 namespace quarkq::pipeline {
 namespace {
 
-using Part = QuantizingPart;
+using Part = ir::QuantizingPart;
 
 constexpr const char* kWithWeights[] = {
     "MatMul", "Conv", "ConvTranspose", "Gemm", "LayerNormalization", "EmbedLayerNormalization", "InstanceNormalization",
@@ -22,8 +23,8 @@ bool has_weights(const ir::Node& node) {
 std::string type_before(const ir::Graph& graph, const ir::Node& node, size_t index) {
   const ir::ValueId value = node.input(index);
   const ir::Node* before = value.valid() ? graph.producer(value) : nullptr;
-  const Part part = quantizing_part(before);
-  if (part == Part::kBoth) return before->op.substr(0, before->op.find("Quantize"));  // "BFP", "MX"
+  const Part part = ir::quantizing_part(before);
+  if (part == Part::kBoth) return plan::block_name(before->op, before->attributes);
   if (part != Part::kDequantize) return "";
   const ir::Tensor* zero_point = before->input(2).valid() ? graph.constant(before->input(2)) : nullptr;
   if (zero_point != nullptr) return std::string(name(zero_point->type()));
@@ -37,7 +38,7 @@ std::vector<NodeTypes> node_types(const ir::Graph& graph) {
   std::vector<NodeTypes> rows;
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
-    if (quantizing_part(&node) != Part::kNone) continue;
+    if (ir::quantizing_part(&node) != Part::kNone) continue;
     const std::string first = type_before(graph, node, 0), second = type_before(graph, node, 1);
     if (first.empty() && second.empty()) continue;
     const bool weighted = has_weights(node);

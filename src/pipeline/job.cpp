@@ -48,17 +48,22 @@ Result<Job> open_job(const std::string& model_path, const std::string& config, c
   return Job{std::move(model), std::move(settings)};
 }
 
+Result<calib::DataOptions> data_options(const config::Settings& settings) {
+  calib::DataOptions options;
+  options.kind = settings.calibration.reader.value_or("");
+  QQ_TRY(options.raw, config::read_raw_formats(settings.calibration.raw));
+  QQ_TRY(options.preprocess, config::read_preprocess(settings.preprocess));
+  return options;
+}
+
 Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folder, const config::Settings& settings,
                                                         const ir::Graph& graph) {
   const config::CalibrationBlock& block = settings.calibration;
-  calib::DataOptions options;
+  QQ_TRY(calib::DataOptions options, data_options(settings));
   options.folder = !folder.empty() ? folder : block.dir.value_or("");
   options.list_file = options.folder.empty() ? block.list.value_or("") : "";
-  options.kind = block.reader.value_or("");
   options.limit =
       settings.calib_data_size && *settings.calib_data_size > 0 ? static_cast<size_t>(*settings.calib_data_size) : 0;
-  QQ_TRY(options.raw, config::read_raw_formats(block.raw));
-  QQ_TRY(options.preprocess, config::read_preprocess(settings.preprocess));
   if (!options.folder.empty() || !options.list_file.empty()) {
     return calib::open_data(options, calib::input_specs(graph));
   }

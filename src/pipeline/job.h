@@ -24,6 +24,9 @@ struct Job {
 Result<Job> open_job(const std::string& model_path, const std::string& config, const std::vector<std::string>& sets,
                      Diagnostics& diagnostics);
 
+/// What the settings say of samples: their kind, formats and preprocessing. Which samples is the caller's.
+Result<calib::DataOptions> data_options(const config::Settings& settings);
+
 /// Samples: `folder` (of the command line), else what the settings name, else random data when asked for. Null when the
 /// settings name none.
 Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folder, const config::Settings& settings,

@@ -17,6 +17,13 @@ using Json = nlohmann::ordered_json;
 /// JSON has neither NaN nor infinities: null stands for them.
 inline Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
+/// A ratio to noise: null is no noise at all, -400 (below what float32 can hold) that nothing of the signal is left.
+inline Json decibels(double value) {
+  constexpr double kNothingLeft = -400;
+  if (std::isinf(value) && value > 0) return nullptr;
+  return std::isfinite(value) ? value : kNothingLeft;
+}
+
 /// Indented by two, with a newline at the end. Names come from model files and may not be UTF-8.
 inline std::string text(const Json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";

@@ -36,17 +36,17 @@ Result<Source> open_source(const std::string& model_path, const std::string& cal
   return source;
 }
 
-Result<ir::Model> plan_model(Source& source, passes::PassContext& context, const char* until,
-                             std::vector<PhaseTime>& times, const RunnerOptions& options) {
+Result<FloatModels> plan_model(Source& source, passes::PassContext& context, const char* until,
+                               std::vector<PhaseTime>& times, const RunnerOptions& options) {
   constexpr const char* kCalibrate = "calibrate";
   context.statistics = source.statistics ? &*source.statistics : nullptr;
   QQ_TRY(ir::Model original, run_float_phases(context, source.samples, nullptr, kCalibrate, times, options));
   QQ_RETURN_IF_ERROR(check_statistics(source.model_path, original, context));
-  const ir::Model exact = context.model;  // shares the weights; what finetuned layers come close to
-  context.float_model = &exact;
+  ir::Model calibrated = context.model;  // shares the weights; what finetuned layers come close to
+  context.float_model = &calibrated;
   QQ_RETURN_IF_ERROR(run_passes(context, {.from = kCalibrate, .until = until}, times, options));
   context.float_model = nullptr;
-  return original;
+  return FloatModels{std::move(original), std::move(calibrated)};
 }
 
 }  // namespace quarkq::pipeline

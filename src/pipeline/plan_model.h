@@ -27,9 +27,15 @@ struct Source {
 Result<Source> open_source(const std::string& model_path, const std::string& calib_folder,
                            const std::string& statistics_path, const Job& job);
 
-/// Runs the phases up to `until`, which lies behind calibration. Returns the float model whose inputs, outputs and
-/// function the result shall have. Statistics of another model, or of another form of it, are refused.
-Result<ir::Model> plan_model(Source& source, passes::PassContext& context, const char* until,
-                             std::vector<PhaseTime>& times, const RunnerOptions& options);
+/// What a quantized model is compared with.
+struct FloatModels {
+  ir::Model original;    ///< whose inputs, outputs and function it shall have
+  ir::Model calibrated;  ///< as it was calibrated: its tensors have the same names and meaning
+};
+
+/// Runs the phases up to `until`, which lies behind calibration. Statistics of another model, or of another form of it,
+/// are refused.
+Result<FloatModels> plan_model(Source& source, passes::PassContext& context, const char* until,
+                               std::vector<PhaseTime>& times, const RunnerOptions& options);
 
 }  // namespace quarkq::pipeline

@@ -7,13 +7,13 @@
 #include <memory>
 #include <optional>
 
+#include "base/file_system.h"
 #include "base/isa.h"
 #include "base/stopwatch.h"
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
 #include "passes/finetune/saved_layers.h"
-#include "pipeline/check_limits.h"
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
 #include "pipeline/plan_model.h"
@@ -26,14 +26,13 @@ namespace {
 /// Below this users call a result broken; 16 bits are taken for their accuracy. quarkq.min_cosine is stronger.
 double collapsed_cosine(const config::Settings& settings) {
   constexpr double kCollapsed = 0.9, kCollapsedWide = 0.98;
-  return settings.tool.min_cosine.value_or(bits(plan::element_type(settings.activation_type)) == 16 ? kCollapsedWide : kCollapsed);
+  return settings.tool.min_cosine.value_or(bits(plan::element_type(settings.activation_type)) == 16 ? kCollapsedWide
+                                                                                                    : kCollapsed);
 }
 
-Status same_file_check(const std::string& input, const std::string& output) {
+Status check_output(const std::string& input, const std::string& output) {
+  QQ_RETURN_IF_ERROR(check_not_input(output, {input}));
   std::error_code error;
-  if (std::filesystem::equivalent(input, output, error)) {
-    return invalid_argument(output, ": is the input model itself, which is never overwritten; give another -o");
-  }
   const auto folder = std::filesystem::path(output).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
     return io_error(output, ": cannot write here, no such folder");
@@ -65,24 +64,25 @@ Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipel
     };
     context.progress = [&](size_t done, size_t total) { return request.progress({phase, done, total}); };
   }
-  QQ_TRY(ir::Model original, pipeline::plan_model(source, context, kInsert, report.phases, options));
-  ir::Model calibrated = context.model;  // shares the weights
-  context.float_model = &calibrated;
+  QQ_TRY(pipeline::FloatModels floats, pipeline::plan_model(source, context, kInsert, report.phases, options));
+  const ir::Model restructured = context.model;  // shares the weights
+  context.float_model = &restructured;
   QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kInsert, .until = nullptr}, report.phases, options));
   context.float_model = nullptr;
   context.progress = nullptr;
-  return pipeline::FloatModels{std::move(original), std::move(calibrated)};
+  return floats;
 }
 
-Result<ReportDetails> find_details(const passes::PassContext& context, const ir::Model& calibrated,
-                                   const calib::DataReader* data, const QuantizeReport& report) {
-  ReportDetails details;
-  details.settings = pipeline::settings_of(context.settings);
-  QQ_TRY(details.profiles, pipeline::profile_tensors(context.plan, calibrated, data));
-  if (context.settings.quantizer == config::Quantizer::kNpuCnn && !report.nothing_to_quantize) {
-    QQ_TRY(details.limits, pipeline::check_limits(context.model, report.output_path, "xint8"));
-  }
-  return details;
+/// The written model against what it came from, and against the checker.
+Status verify(const pipeline::FloatModels& floats, const passes::PassContext& context, const calib::DataReader* data,
+              std::optional<double> required, QuantizeReport& report) {
+  const Stopwatch watch;
+  QQ_RETURN_IF_ERROR(
+      onnx_io::check_model(context.model).context(report.model_path + ": the quantized model did not pass its check"));
+  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, context.model, data, collapsed_cosine(context.settings), required,
+                                             context.diagnostics, report));
+  report.phases.push_back({"verify", watch.seconds(), false});
+  return Status();
 }
 
 void describe(const pipeline::Job& job, const QuantizeRequest& request, QuantizeReport& report) {
@@ -110,7 +110,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   report.isa = isa_name(isa());
   report.threads = omp_get_max_threads();
   Diagnostics diagnostics;
-  QQ_RETURN_IF_ERROR(same_file_check(request.model_path, report.output_path));
+  QQ_RETURN_IF_ERROR(check_output(request.model_path, report.output_path));
   QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
   if (required && !request.verify) return invalid_argument("--require: is measured by what --no-verify switches off");
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
@@ -131,18 +131,11 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   }
   pipeline::count_tensors(context.plan, report);
   report.nodes_quantized = pipeline::count_quantized(context, floats.value().calibrated.graph);
-  if (request.details) {
-    QQ_TRY(report.details, find_details(context, floats.value().calibrated, source.samples.get(), report));
-  }
+  if (request.details) report.details.emplace();
   if (request.verify && !report.nothing_to_quantize) {
-    const Stopwatch verify_watch;
-    QQ_RETURN_IF_ERROR(
-        onnx_io::check_model(job.model).context(request.model_path + ": the quantized model did not pass its check"));
-    QQ_RETURN_IF_ERROR(pipeline::verify_result(floats.value(), job.model, source.samples.get(),
-                                               collapsed_cosine(job.settings), required,
-                                               diagnostics, report));
-    report.phases.push_back({"verify", verify_watch.seconds(), false});
+    QQ_RETURN_IF_ERROR(verify(floats.value(), context, source.samples.get(), required, report));
   }
+  if (request.details) pipeline::add_details(context, floats.value().calibrated, source.samples.get(), report);
   for (const passes::FinetunedLayer& layer : context.finetuned)
     report.tuned_layers.push_back(
         {layer.node, layer.algorithm, layer.error_before, layer.error_after, layer.kept, layer.resumed, layer.seconds});

@@ -78,7 +78,7 @@ std::string to_json(const QuantizeReport& report) {
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) {
     json["outputs"].push_back(
-        {{"name", output.name}, {"cosine", number(output.cosine)}, {"sqnr_db", number(output.sqnr_db)}});
+        {{"name", output.name}, {"cosine", number(output.cosine)}, {"sqnr_db", pipeline::decibels(output.sqnr_db)}});
   }
   json["tuned_layers"] = Json::array();
   for (const TunedLayer& layer : report.tuned_layers) {

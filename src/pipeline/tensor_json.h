@@ -13,9 +13,9 @@ inline Json tensors_json(const std::vector<TensorAgreement>& tensors) {
   for (const TensorAgreement& tensor : tensors) {
     all.push_back({{"name", tensor.name},
                    {"node", tensor.node},
-                   {"sqnr_db", number(tensor.sqnr_db)},
-                   {"written_db", number(tensor.written_db)},
-                   {"inputs_db", number(tensor.inputs_db)}});
+                   {"sqnr_db", decibels(tensor.sqnr_db)},
+                   {"written_db", decibels(tensor.written_db)},
+                   {"inputs_db", decibels(tensor.inputs_db)}});
   }
   return all;
 }

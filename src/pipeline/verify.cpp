@@ -15,12 +15,11 @@ constexpr size_t kWorst = 10, kCauses = 3;
 
 /// When an output collapsed: how much of it the rewrites of the float model did, before anything was quantized.
 std::string rewrites_text(const ExpectedOutputs& expected, const ir::Model& calibrated, const std::string& output) {
-  constexpr double kRewritten = 0.99;
   Diagnostics ignored;
   const Result<std::vector<OutputAgreement>> found = expected.compare(calibrated, ignored);
   if (!found.ok()) return "";
   for (const OutputAgreement& rewritten : found.value()) {
-    if (rewritten.name == output && rewritten.cosine < kRewritten)
+    if (rewritten.name == output && rewritten.cosine < kRewrittenCosine)
       return cat("; the conversions for the hardware alone, before anything is quantized, give ", rewritten.cosine);
   }
   return "";

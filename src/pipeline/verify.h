@@ -9,15 +9,10 @@
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
 #include "ir/graph.h"
+#include "pipeline/plan_model.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
-
-/// What the quantized model is compared with.
-struct FloatModels {
-  ir::Model original;    ///< whose outputs it shall have
-  ir::Model calibrated;  ///< as it was just before Q/DQ nodes came: its tensors have the same names
-};
 
 /// The least cosine that "cos>=X" texts ask for; nothing without any.
 Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements);

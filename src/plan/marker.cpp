@@ -113,6 +113,19 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
   place(value, Role::kWeight, std::move(stage));
 }
 
+namespace {
+
+/// 4 bits are for weights: of a bias they would leave nothing.
+void widen_nibbles(QuantSlot* slot) {
+  if (slot == nullptr) return;
+  for (Stage& stage : slot->stages) {
+    if (stage.spec.type == ElementType::kInt4) stage.spec.type = ElementType::kInt8;
+    if (stage.spec.type == ElementType::kUInt4) stage.spec.type = ElementType::kUInt8;
+  }
+}
+
+}  // namespace
+
 void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir::ValueId weight, float beta) {
   if (!bias.valid()) return;
   if (formats_.override_of(bias) != nullptr && is_quantizable(bias)) {
@@ -136,6 +149,7 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
     } else {
       weight_per_tensor(bias);
     }
+    widen_nibbles(plan_.find(bias));
     return;
   }
   if (weights_only_) return;

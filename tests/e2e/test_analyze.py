@@ -7,8 +7,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import expect, expect_equal, quarkq, run, temp_folder, test
-from reference import save_samples
+from harness import ROOT, expect, expect_equal, quarkq, run, temp_folder, test
 
 
 def bad_layer_model(path):
@@ -84,14 +83,82 @@ def a_gate_that_cannot_be_reached():
         result = run("analyze", model, "--config", "a8w8", "--calib", calib, "--min-cos", "1", "--most", "1", "--write", settings)
         expect(os.path.exists(settings), "no settings file")
     expect_equal(result.returncode, 5, "exit code")
-    expect("required is cosine 1" in result.stderr, result.stderr)
+    expect("required is 1.0" in result.stderr, result.stderr)
+
+
+@test(cases=["u8s8_aaws", "s8s8_aaws", "u8u8_aawa", "int8_cnn_default", "xint8", "vint8", "bfp16"])
+def nothing_quantized_is_the_float_model(preset):
+    """Presets that fold Relu away, too: the Relu stays where nothing is quantized."""
+    example = os.path.join(ROOT, "examples", "digits")
+    report = json.loads(quarkq("analyze", os.path.join(example, "digits.onnx"), "--config", preset, "--calib", os.path.join(example, "calib"), "--json").stdout)
+    expect(report["nothing_quantized"]["cosine"] > 0.99999, f"nothing quantized: {report['nothing_quantized']}")
+    expect(min(layer["cosine"] for layer in report["layers"]) > 0.99, f"layers {report['layers']}")
+    expect(not [finding for finding in report["findings"] if finding["id"] == "rewritten-float"], f"findings {report['findings']}")
+
+
+def one_node_model(folder, op, dtype, **attributes):
+    model, calib = os.path.join(folder, "one.onnx"), os.path.join(folder, "calib")
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv"), helper.make_node(op, ["c"] * (2 if op == "Div" else 1), ["y"], name="last", **attributes)]
+    graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 4, 4])],
+                              [helper.make_tensor_value_info("y", dtype, [1, 4, 4, 4])], [numpy_helper.from_array(np.eye(4, dtype=np.float32).reshape(4, 4, 1, 1), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    os.mkdir(calib)
+    values = np.random.default_rng(1).normal(0, 1, (1, 4, 4, 4)).astype(np.float32)
+    values[0, 0, 0, 0] = 1e-4  # becomes zero in 8 bits
+    np.save(os.path.join(calib, "0.npy"), values)
+    return model, calib
+
+
+@test()
+def not_a_number_is_the_worst():
+    with temp_folder() as folder:
+        model, calib = one_node_model(folder, "Div", TensorProto.FLOAT)  # 0 / 0
+        result = run("analyze", model, "--config", "a8w8", "--calib", calib, "--set", "nodes_to_exclude=[last]", "--min-cos", "0.999", "--most", "0", "--json")
+    expect_equal(result.returncode, 5, f"exit code with {result.stderr!r}")
+    expect_equal(json.loads(result.stdout)["all_quantized"], {"cosine": -1, "sqnr_db": -400}, "agreement")
+
+
+@test()
+def outputs_that_cannot_be_compared():
+    with temp_folder() as folder:
+        model, calib = one_node_model(folder, "ArgMax", TensorProto.INT64)
+        result = run("analyze", model, "--config", "a8w8", "--calib", calib)
+    expect_equal(result.returncode, 3, "exit code")
+    expect("output" in result.stderr, result.stderr)
+
+
+@test(cases=[("dual pairs", "a8w8", ["EnableDualQuantNodePairs=true", "specific_layer_config=[{layers: [second], config: {input_tensors: Int16Spec, weight: Int16Spec}}]"]),
+             ("mixed", "bf16_mixed_bfp16", [])])
+def works_with(case):
+    _, preset, sets = case
+    with temp_folder() as folder:
+        model, calib = prepared(folder)
+        report = json.loads(quarkq("analyze", model, "--config", preset, "--calib", calib, "--json", *[word for text in sets for word in ("--set", text)]).stdout)
+    expect_equal(len(report["layers"]), 3, "layers")
+    expect_equal(any(finding["id"] == "trials-are-plain" for finding in report["findings"]), preset.startswith("bf16"), "warning of plain trials")
+
+
+@test()
+def names_that_look_like_patterns():
+    with temp_folder() as folder:
+        model, calib = prepared(folder)
+        proto = onnx.load(model)
+        proto.graph.node[1].name = "^sec(ond$"
+        onnx.save(proto, model)
+        settings = os.path.join(folder, "careful.yaml")
+        analyze(model, calib, "--min-cos", "0.99", "--write", settings)
+        mended = json.loads(quarkq("quantize", model, "--config", settings, "--calib", calib, "-o", os.path.join(folder, "out.onnx"), "--json").stdout)
+    expect(mended["outputs"][0]["cosine"] >= 0.99, f"with the file: {mended['outputs']}")
 
 
 BAD = [
     ("dynamic", ["--config", "uint8_dynamic_quant"], 2, "Q/DQ"),
     ("no samples", ["--config", "a8w8"], 2, "--calib"),
     ("unknown type", ["--config", "a8w8", "--calib", "CALIB", "--min-cos", "0.99", "--write", "FILE", "--type", "Int99"], 2, "Int99"),
-    ("no folder for the file", ["--config", "a8w8", "--calib", "CALIB", "--write", "nowhere/x.yaml"], 1, "nowhere"),
+    ("no folder for the file", ["--config", "a8w8", "--calib", "CALIB", "--min-cos", "0.9", "--write", "nowhere/x.yaml"], 1, "nowhere"),
+    ("write without a goal", ["--config", "a8w8", "--calib", "CALIB", "--write", "FILE"], 2, "--min-cos"),
+    ("type without a file", ["--config", "a8w8", "--calib", "CALIB", "--type", "Int16"], 2, "--write"),
+    ("no cosine", ["--config", "a8w8", "--calib", "CALIB", "--min-cos", "7"], 2, "--min-cos"),
     ("zero samples", ["--config", "a8w8", "--calib", "CALIB", "--samples", "0"], 2, "--samples"),
 ]
 

@@ -43,7 +43,7 @@ def help_of_a_verb(verb):
 @test()
 def version():
     text = quarkq("--version").stdout
-    expect(re.fullmatch(r"quarkq \d+\.\d+\.\d+\n(commit [0-9a-f]+|without git), .+\n", text), f"--version printed {text!r}")
+    expect(re.fullmatch(r"quarkq \d+\.\d+\.\d+\n(commit [0-9a-f]+(-dirty)?|without git), .+\n", text), f"--version printed {text!r}")
 
 
 @test(cases=[("quantise", "quantize"), ("lst", "list"), ("evalute", "evaluate")])

@@ -231,7 +231,29 @@ def layers_of_a_rewritten_model_need_its_config():
             quarkq("evaluate", "--float", MODEL, model, "--data", CALIB, "--limit", 4, "--layers", "--json", out, *more)
             least.append(min(layer["sqnr_db"] for layer in read_json(out)["layers"]))
     expect(least[1] > 25, f"worst tensor {least[1]} dB with the config that the model was made with")
+    expect(least[0] < 10, f"worst tensor {least[0]} dB without: there is nothing that the config could mend")
     return f"{least[0]:.1f} dB without, {least[1]:.1f} dB with the config"
+
+
+@test()
+def layers_that_are_lost_are_on_top():
+    """A tensor that holds nothing of the float one is no exact one, however small it is; a mask is left out."""
+    with temp_folder() as folder:
+        def chain(name, factor, mask):
+            constants = [onnx.numpy_helper.from_array(np.float32(value), key) for key, value in (("k", factor), ("back", 1 / factor))]
+            constants.append(onnx.numpy_helper.from_array(np.array([0, mask], np.float32), "mask"))
+            nodes = [helper.make_node("Mul", ["x", "k"], ["inner"], name="inner"), helper.make_node("Mul", ["inner", "back"], ["z"], name="z"),
+                     helper.make_node("Add", ["z", "mask"], ["masked"], name="masked"), helper.make_node("Softmax", ["masked"], ["y"], name="y")]
+            path = os.path.join(folder, name)
+            onnx.save(make_model(nodes, [("x", [1, 2, 8, 2])], [("y", [1, 2, 8, 2])], constants), path)
+            return path
+        good, bad = chain("good.onnx", 1.0, -3e38), chain("bad.onnx", 1e-7, -100)
+        data, out = save_samples(os.path.join(folder, "data"), shape=(1, 2, 8, 2)), os.path.join(folder, "out.json")
+        lines = quarkq("evaluate", "--float", good, bad, "--data", data, "--layers", "--json", out).stdout.splitlines()
+        layers = {layer["tensor"]: layer for layer in read_json(out)["layers"]}
+    expect(layers["inner"]["sqnr_db"] is not None and layers["inner"]["sqnr_db"] < 1, f"a tensor that is lost: {layers['inner']}")
+    expect("inner" in lines[[line.split()[:1] == ["SQNR"] for line in lines].index(True) + 1], f"the lost tensor is not on top: {lines}")
+    expect(layers["masked"]["sqnr_db"] is None or layers["masked"]["sqnr_db"] > 60, f"half of a tensor is a mask: {layers['masked']}")
 
 
 @test()
@@ -303,6 +325,72 @@ def outputs_that_do_not_match_are_refused():
     expect_equal((shapes.returncode, shapes.stdout), (4, ""), "other shapes")
     expect(shapes.stderr.count("[1,4,6,6]") == 4, f"not every sample is named: {shapes.stderr!r}")
     expect_equal((inputs.returncode, inputs.stdout), (2, ""), "another number of inputs")
+
+
+@test()
+def outputs_are_opened_before_anything_is_compared():
+    with temp_folder() as folder:
+        for side in "ab":
+            in_folder(folder, f"{side}/x.npy", np.ones(3))
+        a, b, one = (os.path.join(folder, name) for name in ("a", "b", "one.json"))
+        refused = run("evaluate", a, b, "--json", one, "--csv", os.path.join(folder, "nowhere", "x.csv"))
+        expect_equal((refused.returncode, refused.stdout, os.listdir(folder).count("one.json")), (1, "", 0), "a folder that is not there")
+        expect("nowhere" in refused.stderr, refused.stderr)
+        twice = run("evaluate", a, b, "--json", one, "--csv", os.path.join(folder, ".", "one.json"))
+        expect_equal((twice.returncode, twice.stdout, sorted(os.listdir(folder))), (2, "", ["a", "b"]), "one file for two tables")
+        labels = in_folder(folder, "labels.txt", b"0\n")
+        own = run("evaluate", a, b, "--labels", labels, "--csv", os.path.join(folder, ".", "labels.txt"))
+        expect_equal((own.returncode, own.stdout), (2, ""), "a table in place of the labels")
+        with open(labels, "rb") as file:
+            expect_equal(file.read(), b"0\n", "the labels")
+
+
+@test()
+def inputs_are_never_overwritten():
+    with temp_folder() as folder:
+        model, data = os.path.join(folder, "m.onnx"), save_samples(os.path.join(folder, "data"))
+        onnx.save(conv_model(), model)
+        os.symlink(model, os.path.join(folder, "link.onnx"))
+        with open(model, "rb") as file:
+            before = file.read()
+        for flag in ("--json", "--csv", "--layers-csv"):
+            result = run("evaluate", "--float", model, "--quantized", model, "--data", data, flag, os.path.join(folder, "link.onnx"))
+            expect_equal((result.returncode, result.stdout), (2, ""), f"{flag} with the model as its target")
+        with open(model, "rb") as file:
+            expect(file.read() == before, "the model was overwritten")
+
+
+@test()
+def findings_are_in_the_json():
+    with temp_folder() as folder:
+        for name in ("a/x.npy", "b/x.npy", "b/more.npy"):
+            in_folder(folder, name, np.ones(3))
+        out = os.path.join(folder, "out.json")
+        quarkq("evaluate", os.path.join(folder, "a"), os.path.join(folder, "b"), "--json", out)
+        findings = read_json(out)["findings"]
+    expect_equal([(one["severity"], one["id"]) for one in findings], [("warning", "extra-results")], "findings")
+    expect("more.npy" in findings[0]["text"], f"{findings}")
+
+
+@test(cases=[("extended", {"VitisQuantizeLinear", "VitisDequantizeLinear"}), ("bfp", {"BFPFixNeuron"}), ("dynamic", set())])
+def inspect_knows_old_names_and_dynamic_models(case):
+    kind, old = case
+    preset = {"extended": "bf16", "bfp": "bfp16", "dynamic": "uint8_dynamic_quant"}[kind]
+    with temp_folder() as folder:
+        model = digits_pair(folder, preset)
+        before = json.loads(quarkq("inspect", model, "--json").stdout)
+        proto = onnx.load(model)
+        for node in proto.graph.node:
+            if node.domain == "com.amd.quark":
+                node.domain = "com.vai.quantize"
+                node.op_type = node.op_type.replace("Extended", "Vitis").replace("BFPQuantizeDequantize", "BFPFixNeuron")
+        proto.opset_import.append(helper.make_opsetid("com.vai.quantize", 1))
+        onnx.save(proto, model)
+        after = json.loads(quarkq("inspect", model, "--json").stdout)
+    expect(before["is_quantized"] and after["is_quantized"], f"is_quantized {before['is_quantized']}, {after['is_quantized']}")
+    expect(old <= {node.op_type for node in proto.graph.node}, "the old names are not in the model")
+    expect(before["quantized"] and before["quantized"] == after["quantized"], f"{before['quantized']}, with old names {after['quantized']}")
+    expect_equal(after["op_types"], before["op_types"], "types by operator with old names")
 
 
 @test()

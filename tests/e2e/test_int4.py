@@ -117,6 +117,67 @@ def int4_is_shown_and_checked():
                f"check ended with {checked.returncode}, 6 expected: {checked.stderr.strip()}")
 
 
+OWN = "TensorQuantOverrides={fc_w: [{quant_type: QuantType.QInt4}]}"
+REFUSED = [("xint8", ["--config", "xint8"], "enable_npu_cnn"), ("GPTQ", ["--config", PRESET, "--set", "UseGPTQ=true"], "UseGPTQ"),
+           ("compat", ["--config", PRESET, "--compat", "quark-0.13"], "quark-0.13")]
+
+
+@test(cases=REFUSED)
+def int4_of_one_weight_is_refused_where_nothing_takes_it(case):
+    _, arguments, words = case
+    path, calib, _ = MODELS["digits"]()
+    with temp_folder() as folder:
+        target = os.path.join(folder, "q4.onnx")
+        result = run("quantize", path, *arguments, "--calib", calib, "-o", target, "--set", OWN)
+        expect_equal(result.returncode, 2, "exit code")
+        expect("tensor fc_w" in result.stderr and words in result.stderr, f"'tensor fc_w' and '{words}' expected in: {result.stderr.strip()}")
+        expect("calibrate" not in result.stderr, f"calibrated before it was refused: {result.stderr.strip()}")
+        expect(not os.path.exists(target), "a model was written")
+
+
+@test()
+def int4_is_no_xint8():
+    """`check` names weights of 4 bits even when their scales are powers of two."""
+    path, calib, _ = MODELS["digits"]()
+    with temp_folder() as folder:
+        model = os.path.join(folder, "q4.onnx")
+        quantize(path, model, calib, "vint8", "--set", "weight_type=QuantType.QInt4")
+        checked = run("check", model, "--target", "xint8")
+        expect_equal(checked.returncode, 6, "exit code of check")
+        expect("eight_bits" in checked.stdout and "power_of_two" not in checked.stdout, checked.stdout)
+
+
+@test(cases=[("vint8", "vint8", [], TensorProto.INT8), ("Int32Bias", PRESET, ["--set", "Int32Bias=false"], TensorProto.INT8),
+             ("default", PRESET, [], TensorProto.INT32)])
+def a_bias_has_more_bits(case):
+    _, preset, more, wanted = case
+    path, calib, inputs = MODELS["digits"]()
+    with temp_folder() as folder:
+        model, results = os.path.join(folder, "q4.onnx"), os.path.join(folder, "results")
+        quantize(path, model, calib, preset, "--set", "weight_type=QuantType.QInt4", *more)
+        check_model(model)
+        found = {name: one[0] for name, one in stored(onnx.load(model)).items()}
+        biases = {name: kind for name, kind in found.items() if "_b_" in name or "_bias_" in name}
+        expect(TensorProto.INT4 in found.values(), "no INT4 was stored")
+        expect(biases and set(biases.values()) == {wanted}, f"types of the biases: {biases} among {found}")
+        reference = onnxruntime_results(model, inputs, optimize=False)
+        run_model(model, inputs, results)
+        lowest = min(mean_cosines(results_like(results, reference), reference).values())
+        expect(lowest >= MIN_COSINE, f"cosine {lowest:.6f} to ONNX Runtime, at least {MIN_COSINE} expected")
+
+
+@test()
+def names_that_store_no_int4_raise_no_opset():
+    path, calib, _ = MODELS["digits"]()
+    with temp_folder() as folder:
+        model = os.path.join(folder, "q.onnx")
+        for sets in (["MixedPrecisionTensor={QuantType.QInt4: [fc_w]}"], ["TensorQuantOverrides={nowhere: [{quant_type: QuantType.QInt4}]}"]):
+            quantize(path, model, calib, PRESET, *(part for one in sets for part in ("--set", one)))
+            expect_equal(onnx.load(model).opset_import[0].version, onnx.load(path).opset_import[0].version, f"opset with {sets}")
+        result = run("quantize", path, "--config", PRESET, "--calib", calib, "-o", model, "--set", "weight_type=QuantType.QInt4")
+        expect("4-bit weights need opset 21" in result.stderr, f"the notice does not say why: {result.stderr.strip()}")
+
+
 @test(cases=[("activation", "activation_type=QuantType.QInt4", "for weights only"),
              ("one activation", "TensorQuantOverrides={input: [{quant_type: QuantType.QUInt4}]}", "tensor input")])
 def int4_activations_are_refused(case):

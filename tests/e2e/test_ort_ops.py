@@ -163,6 +163,26 @@ def lstm_agrees():
     expect_same_bits(model, {"x": random.uniform(-1, 1, (steps, 1, inputs)).astype(np.float32)}, "bidirectional")
 
 
+@test(cases=["ExtendedQuantizeLinear", "BFPQuantizeDequantize"])
+def unknown_shapes_stay_unknown(op):
+    """Behind a Reshape whose shape is an input nothing is known: no operator may state a scalar, or a Conv does not load."""
+    weight = numpy_helper.from_array(np.random.default_rng(4).standard_normal((4, 3, 3, 3)).astype(np.float32), "w")
+    constants = [numpy_helper.from_array(np.float32(1), "s"), helper.make_tensor("z", TensorProto.BFLOAT16, [], [0]), weight]
+    reshape = helper.make_node("Reshape", ["x", "shape"], ["r"])
+    between = [helper.make_node(op, ["r", "s", "z"], ["q"], domain=QUARK),
+               helper.make_node("ExtendedDequantizeLinear", ["q", "s", "z"], ["d"], domain=QUARK)]
+    if op == "BFPQuantizeDequantize":
+        between = [helper.make_node(op, ["r"], ["d"], domain=QUARK, axis=1, bit_width=16, block_size=8, bfp_method="to_bfp")]
+    model = model_of([reshape, *between, helper.make_node("Conv", ["d", "w"], ["y"])],
+                     [("x", TensorProto.FLOAT, (1, 192)), ("shape", TensorProto.INT64, ("k",))], [("y", TensorProto.FLOAT)], constants)
+    found = session(model).run(None, {"x": np.ones((1, 192), np.float32), "shape": np.array([1, 3, 8, 8])})[0]
+    expect_equal(found.shape, (1, 4, 6, 6), "shape of the result")
+    if op == "BFPQuantizeDequantize":
+        return  # takes no scalars
+    scalar = model_of(between, [("r", TensorProto.FLOAT, ())], [("d", TensorProto.FLOAT)], constants)
+    expect_equal(session(scalar).run(None, {"r": np.array(1.5, np.float32)})[0].shape, (), "shape of a scalar")
+
+
 # ---- errors, threads ------------------------------------------------------------------------------------------------------------
 
 BAD = [  # what, model, words of the message; the last axis is checked when the model runs, its shape is not known before

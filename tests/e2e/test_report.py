@@ -10,16 +10,17 @@ import zlib
 
 import numpy as np
 import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 from harness import ROOT, Skip, expect, expect_equal, quarkq, run, shared, temp_folder, test
 
 EXAMPLE = os.path.join(ROOT, "examples", "digits")
 
 
-def report_of(folder, model=os.path.join(EXAMPLE, "digits.onnx"), calib=os.path.join(EXAMPLE, "calib"), preset="xint8"):
+def report_of(folder, model=os.path.join(EXAMPLE, "digits.onnx"), calib=os.path.join(EXAMPLE, "calib"), preset="xint8", more=()):
     """(the run's JSON, the page)"""
     path, page = os.path.join(folder, "run.json"), os.path.join(folder, "run.html")
-    quarkq("quantize", model, "--config", preset, "--calib", calib, "-o", os.path.join(folder, "out.onnx"), "--report", path, "--quiet")
+    quarkq("quantize", model, "--config", preset, "--calib", calib, "-o", os.path.join(folder, "out.onnx"), "--report", path, "--quiet", *more)
     quarkq("report", path)
     with open(path) as file, open(page) as html:
         return json.load(file), html.read()
@@ -38,6 +39,7 @@ def the_page_has_what_the_run_found(preset):
         wanted += ["Tuned layers"]
     for text in wanted:
         expect(text in page, f"{text!r} is not in the page")
+    # Null is no noise at all; a tensor of which nothing is left has -400.
     noisiest = sorted(found["details"]["tensors"], key=lambda tensor: (tensor["sqnr_db"] is None, tensor["sqnr_db"] or 0))
     places = [page.index(f">{tensor['name']}</span>") for tensor in noisiest]
     expect_equal(places, sorted(places), "order of the bars")
@@ -54,14 +56,16 @@ def the_page_needs_nothing_else():
 @test()
 def counts_are_all_values():
     with temp_folder() as folder:
-        found, _ = report_of(folder)
+        found, _ = report_of(folder, more=["--set", "include_cle=false"])  # so that weights are those of the file
     model = onnx.load(os.path.join(EXAMPLE, "digits.onnx"))
     sizes = {tensor.name: int(np.prod(tensor.dims)) for tensor in model.graph.initializer}
     weights = [profile for profile in found["details"]["profiles"] if profile["role"] == "weight" and profile["name"] in sizes]
     expect(weights, "no weight profile")
     for profile in weights:
         expect_equal(sum(profile["counts"]), sizes[profile["name"]], f"values of {profile['name']}")
-        expect(profile["low"] <= profile["least"] or profile["low"] < 0, f"range of {profile}")
+        stored = next(numpy_helper.to_array(tensor) for tensor in model.graph.initializer if tensor.name == profile["name"])
+        expect_equal((profile["least"], profile["most"]), (float(stored.min()), float(stored.max())), f"ends of {profile['name']}")
+        expect(-2 * np.abs(stored).max() - 1 < profile["low"] < 0 < profile["high"], f"range of {profile}")
 
 
 @test()
@@ -86,7 +90,7 @@ BAD = [
     ("no JSON", b"{", 4, "run.json"),
     ("another JSON", b"[1, 2]", 4, "run.json"),
     ("wrong types", b'{"model": 3, "outputs": {}}', 4, "run.json"),
-    ("deep", b"[" * 100000, 4, "run.json"),
+    ("deep", b'{"nodes": {"selected": ' + b"[" * 100000 + b"]" * 100000 + b"}}", 4, "run.json"),
 ]
 
 
@@ -102,6 +106,48 @@ def bad_reports(case):
         expect_equal(result.returncode, code, f"exit code with {result.stderr!r}")
         expect(named in result.stderr, result.stderr)
         expect(not os.path.exists(os.path.join(folder, "run.html")), "a page was left")
+
+
+@test()
+def folded_activations_are_shown_as_they_were_calibrated():
+    with temp_folder() as folder:
+        found, _ = report_of(folder, preset="u8s8_aaws")
+    relu = next(profile for profile in found["details"]["profiles"] if profile["name"] == "relu1_y")
+    expect(relu["least"] >= 0, f"a Relu's output reaches down to {relu['least']}")
+    worst = min(tensor["sqnr_db"] for tensor in found["details"]["tensors"] if tensor["sqnr_db"] is not None)
+    expect(worst > 20, f"a tensor of a model with 40 dB at its output has {worst} dB")
+
+
+@test()
+def unknown_operators_do_not_stop_the_report():
+    """An operator that nobody knows: the model is written with a warning, with and without --report."""
+    with temp_folder() as folder:
+        nodes = [helper.make_node("Conv", ["x", "w"], ["y"], name="conv"), helper.make_node("Strange", ["y"], ["z"], domain="somewhere", name="strange")]
+        values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2, 4, 4]) for name in ("x", "z")]
+        graph = helper.make_graph(nodes, "net", values[:1], values[1:], [numpy_helper.from_array(np.ones((2, 2, 1, 1), np.float32), "w")])
+        model, calib = os.path.join(folder, "net.onnx"), os.path.join(folder, "calib")
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("somewhere", 1)], ir_version=8), model)
+        os.mkdir(calib)
+        np.save(os.path.join(calib, "0.npy"), np.ones((1, 2, 4, 4), np.float32))
+        found, page = report_of(folder, model, calib, "bf16")
+    expect(any(finding["id"] == "details-left-out" for finding in found["findings"]), f"findings {found['findings']}")
+    expect("Settings that are not the default" in page, "no settings")
+
+
+@test()
+def inputs_are_never_overwritten():
+    with temp_folder() as folder:
+        model = os.path.join(folder, "digits.onnx")
+        shutil.copy(os.path.join(EXAMPLE, "digits.onnx"), model)
+        common = ["--config", "xint8", "--calib", os.path.join(EXAMPLE, "calib")]
+        for arguments in (["quantize", model, *common, "-o", os.path.join(folder, ".", "digits.onnx")],
+                          ["quantize", model, *common, "--report", model],
+                          ["analyze", model, *common, "--min-cos", "0.9", "--write", model]):
+            result = run(*arguments)
+            expect_equal(result.returncode, 2, f"exit code of {arguments[0]} with {result.stderr!r}")
+            expect("never overwritten" in result.stderr, result.stderr)
+        expect_equal(os.listdir(folder), ["digits.onnx"], "files")
+        onnx.checker.check_model(model)
 
 
 @test()

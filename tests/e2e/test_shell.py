@@ -28,7 +28,7 @@ def script_of(shell, folder):
 
 def ask(command):
     result = subprocess.run(command, capture_output=True, text=True)
-    expect_equal((result.returncode, result.stderr), (0, ""), f"{command[:2]}: exit code and stderr")
+    expect_equal(result.returncode, 0, f"{command[:2]}: exit code with {result.stderr!r}")
     return result.stdout.split()
 
 
@@ -88,7 +88,8 @@ def manual_page():
 def stderr_on_terminal(arguments, environment):
     """What the program writes to stderr when that is a terminal."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([QUARKQ, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm", **environment})
+    plain = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}  # as many CI systems set it
+    process = subprocess.Popen([QUARKQ, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, env={**plain, "TERM": "xterm", **environment})
     os.close(theirs)
     text = b""
     while True:

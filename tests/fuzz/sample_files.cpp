@@ -1,39 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "fuzz/sample_files.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <random>
 
 #include "calib/npy.h"
 #include "calib/reader/check_finite.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
+#include "fuzz/memory_file.h"
 #include "unit/calib/file_bytes.h"
 
 namespace quarkq::fuzz {
 namespace {
-
-/// A file in memory with a path, for readers that open files.
-class MemoryFile {
- public:
-  MemoryFile(const uint8_t* data, size_t size) : fd_(::memfd_create("fuzz", 0)) {
-    size_t done = 0;
-    while (done < size) {
-      const ssize_t part = ::write(fd_, data + done, size - done);
-      if (part <= 0) break;
-      done += static_cast<size_t>(part);
-    }
-  }
-  ~MemoryFile() { ::close(fd_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string path() const { return cat("/proc/self/fd/", fd_); }
-
- private:
-  int fd_;
-};
 
 /// The inputs that the seeds are for, and some that they are not for.
 const std::vector<calib::InputSpec>& inputs() {

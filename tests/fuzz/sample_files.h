@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes that claim to be a calibration sample or statistics, and seeds for them.
+// Bytes that claim to be a calibration sample, statistics, a finetuned layer, labels or a report, and seeds for them.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,9 @@ void run_operand(const uint8_t* data, size_t size);
 void run_list(const uint8_t* data, size_t size);
 void run_statistics(const uint8_t* data, size_t size);
 void run_image(const uint8_t* data, size_t size);
+void run_saved_layer(const uint8_t* data, size_t size);
+void run_labels(const uint8_t* data, size_t size);
+void run_report(const uint8_t* data, size_t size);
 
 std::vector<std::string> npy_seeds();
 std::vector<std::string> npz_seeds();
@@ -22,6 +25,9 @@ std::vector<std::string> operand_seeds();
 std::vector<std::string> list_seeds();
 std::vector<std::string> image_seeds();
 std::vector<std::string> statistics_seeds();
+std::vector<std::string> saved_layer_seeds();
+std::vector<std::string> labels_seeds();
+std::vector<std::string> report_seeds();
 
 /// A few bytes changed, cut out, doubled or set to values at the edges of sizes.
 std::string mutate_bytes(const uint8_t* data, size_t size, uint32_t seed);

@@ -15,6 +15,9 @@ const std::vector<Target>& targets() {
       {"list", run_list, mutate_bytes, list_seeds},
       {"image", run_image, mutate_bytes, image_seeds},
       {"statistics", run_statistics, mutate_bytes, statistics_seeds},
+      {"saved-layer", run_saved_layer, mutate_bytes, saved_layer_seeds},
+      {"labels", run_labels, mutate_bytes, labels_seeds},
+      {"report", run_report, mutate_bytes, report_seeds},
   };
   return table;
 }

@@ -25,9 +25,7 @@ struct AnalyzeArgs {
 };
 
 std::string agreement_text(const Agreement& agreement) {
-  char text[64];
-  std::snprintf(text, sizeof text, "cosine %.6f, SQNR %.1f dB", agreement.cosine, agreement.sqnr_db);
-  return text;
+  return cat("cosine ", fixed(agreement.cosine, 6), ", SQNR ", fixed(agreement.sqnr_db, 1), " dB");
 }
 
 void print_summary(const AnalyzeArgs& args, const AnalyzeReport& report) {
@@ -43,19 +41,39 @@ void print_summary(const AnalyzeArgs& args, const AnalyzeReport& report) {
   }
   table.print();
   if (report.layers.size() > args.top) std::printf("and %zu more (--top N)\n", report.layers.size() - args.top);
-  if (!report.leave_out.empty())
-    std::printf("left out: %s: %s\n", join(report.leave_out, ", ").c_str(), agreement_text(report.left_out).c_str());
+  if (report.leave_out.empty()) return;
+  std::printf("left float: %s: %s\n", join(report.leave_out, ", ").c_str(), agreement_text(report.left_out).c_str());
+  if (args.data_type.empty()) return;
+  std::printf("what they are as %s, a run with %s tells\n", args.data_type.c_str(), args.settings_path.c_str());
+}
+
+Status check_arguments(const AnalyzeArgs& args) {
+  const bool wants_file = !args.settings_path.empty();
+  if (wants_file && !args.min_cosine)
+    return invalid_argument("--write: needs --min-cos X, the cosine that the outputs shall have");
+  if (!args.data_type.empty() && !wants_file) return invalid_argument("--type: needs --write FILE");
+  if (!wants_file) return Status();
+  QQ_RETURN_IF_ERROR(check_not_input(args.settings_path, {args.request.model_path, args.request.config}));
+  return settings_file(args.request, {}, args.data_type).status();
+}
+
+/// Another data type than float may do less or more than leaving the layers out, so that decides nothing then.
+Status check_gate(const AnalyzeArgs& args, const AnalyzeReport& report) {
+  if (!args.min_cosine || !args.data_type.empty() || report.left_out.cosine >= *args.min_cosine) return Status();
+  const bool has_more = report.leave_out.size() >= args.request.most_left_out;
+  return quality_gate("analyze: cosine ", fixed(report.left_out.cosine, 9), " with ", report.leave_out.size(),
+                      " node(s) left float, required is ", fixed(*args.min_cosine, 9),
+                      has_more ? "; allow more with --most" : "; no other node can be left out by its name");
 }
 
 Status run_analyze(AnalyzeArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
   args.request.mode = args.one_float ? AnalyzeMode::kOneFloat : AnalyzeMode::kOneQuantized;
-  const bool wants_file = !args.settings_path.empty();
-  args.request.min_cosine = args.min_cosine.value_or(wants_file ? 1 : 0);
-  std::optional<AtomicFile> file;  // type and file come first: what is wrong with them must not cost a whole run
-  if (wants_file) {
-    QQ_RETURN_IF_ERROR(settings_file(args.request, {}, args.data_type).status());
+  args.request.min_cosine = args.min_cosine.value_or(-1);
+  QQ_RETURN_IF_ERROR(check_arguments(args));
+  std::optional<AtomicFile> file;  // made first: a file that cannot be written must not cost a whole run
+  if (!args.settings_path.empty()) {
     QQ_TRY(AtomicFile made, AtomicFile::create(args.settings_path));
     file.emplace(std::move(made));
   }
@@ -71,12 +89,10 @@ Status run_analyze(AnalyzeArgs& args) {
     QQ_RETURN_IF_ERROR(file->write(text.data(), text.size()));
     QQ_RETURN_IF_ERROR(file->commit());
   }
-  if (!args.quiet) print_findings(report.value().findings);
+  if (!args.quiet) print_findings(report.value().findings, "--json has them all");
   if (args.json) std::fputs(to_json(report.value()).c_str(), stdout);
   if (!args.json && !args.quiet) print_summary(args, report.value());
-  if (!args.min_cosine || report.value().left_out.cosine >= *args.min_cosine) return Status();
-  return quality_gate("analyze: ", agreement_text(report.value().left_out), " with ", report.value().leave_out.size(),
-                      " node(s) left out, required is cosine ", *args.min_cosine, "; allow more with --most");
+  return check_gate(args, report.value());
 }
 
 }  // namespace
@@ -93,10 +109,11 @@ Run setup_analyze(CLI::App& app) {
       ->check(CLI::Range(1, 1000000));
   app.add_option("--top", args->top, "Layers that are printed (default: 20)");
   app.add_option("--write", args->settings_path,
-                 "Write a settings file here that leaves the worst layers float (or: --type)");
+                 "With --min-cos: write a settings file here that leaves those layers float");
   app.add_option("--type", args->data_type, "With --write: compute those layers in this type instead, such as Int16");
   app.add_option("--min-cos", args->min_cosine,
-                 "Leave out the worst layers until the outputs have this cosine; exit code 5 when that fails");
+                 "Leave out the worst layers until the outputs have this cosine; exit code 5 when that fails")
+      ->check(CLI::Range(-1.0, 1.0));
   app.add_option("--most", args->request.most_left_out, "Layers that are left out at most (default: 10)");
   app.add_flag("--json", args->json, "Print the result as JSON, and nothing else, to stdout");
   app.add_flag("--quiet", args->quiet, "Print errors only");

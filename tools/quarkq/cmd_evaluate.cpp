@@ -10,6 +10,7 @@
 
 #include "base/file_system.h"
 #include "base/isa.h"
+#include "evaluate_files.h"
 #include "progress.h"
 #include "quarkq/evaluate.h"
 #include "table.h"
@@ -195,11 +196,15 @@ Status check_options(EvaluateArgs& args) {
   return Status();
 }
 
-Status write_file(const std::string& path, const std::string& text) {
-  if (path.empty()) return Status();
-  QQ_TRY(AtomicFile file, AtomicFile::create(path));
-  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
-  return file.commit();
+Status open_outputs(const EvaluateArgs& args, EvaluateFiles& outputs) {
+  const std::vector<std::string> inputs = {args.models.float_path, args.models.quantized_path, args.models.config,
+                                           args.models.accuracy.labels_path};
+  for (const std::string& path : {args.json_path, args.csv_path, args.layers_csv_path}) {
+    if (!path.empty()) QQ_RETURN_IF_ERROR(check_not_input(path, inputs));
+  }
+  QQ_RETURN_IF_ERROR(outputs.open(args.json_path, to_json));
+  QQ_RETURN_IF_ERROR(outputs.open(args.csv_path, pairs_csv));
+  return outputs.open(args.layers_csv_path, layers_csv);
 }
 
 Result<EvaluateReport> compare(EvaluateArgs& args) {
@@ -213,10 +218,10 @@ Status run_evaluate(EvaluateArgs& args) {
   QQ_RETURN_IF_ERROR(assign_places(args));
   QQ_RETURN_IF_ERROR(check_options(args));
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
+  EvaluateFiles outputs;
+  QQ_RETURN_IF_ERROR(open_outputs(args, outputs));
   QQ_TRY(const EvaluateReport report, compare(args));
-  if (!args.json_path.empty()) QQ_RETURN_IF_ERROR(write_file(args.json_path, to_json(report)));
-  if (!args.csv_path.empty()) QQ_RETURN_IF_ERROR(write_file(args.csv_path, pairs_csv(report)));
-  if (!args.layers_csv_path.empty()) QQ_RETURN_IF_ERROR(write_file(args.layers_csv_path, layers_csv(report)));
+  QQ_RETURN_IF_ERROR(outputs.write(report));
   print_findings(report.findings);
   print_aggregates(report);
   if (report.accuracy) print_accuracy(*report.accuracy);

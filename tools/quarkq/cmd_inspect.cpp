@@ -29,7 +29,7 @@ void print_values(const char* label, const std::vector<InspectValue>& values) {
 }
 
 std::string scales_text(const QuantizedGroup& group) {
-  if (group.with_scale == 0) return "no constant scales";
+  if (group.with_scale == 0) return "no scale per tensor or channel";
   if (group.power_of_two == 0) return "no power-of-two scales";
   return cat(group.power_of_two == group.with_scale ? "all" : cat(group.power_of_two, " of ", group.with_scale),
              " scales are powers of two, positions ", group.min_position, " to ", group.max_position);

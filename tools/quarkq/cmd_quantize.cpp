@@ -8,6 +8,7 @@
 #include "base/isa.h"
 #include "progress.h"
 #include "quarkq/quantize.h"
+#include "table.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -36,11 +37,12 @@ void print_summary(const QuantizeReport& report) {
   std::printf("quantized  %zu of %zu nodes; tensors: %s\n", report.nodes_quantized, report.nodes_total,
               counts_text(report.tensors_by_type).c_str());
   for (const OutputAgreement& output : report.outputs) {
-    std::printf("output     %s: cosine %.6f, SQNR %.1f dB against float (first sample)\n", output.name.c_str(),
-                output.cosine, output.sqnr_db);
+    std::printf("output     %s: cosine %s, SQNR %s dB against float (first sample)\n", output.name.c_str(),
+                fixed(output.cosine, 6).c_str(), fixed(output.sqnr_db, 1).c_str());
   }
   for (const TensorAgreement& tensor : report.worst_tensors) {
-    std::printf("noisiest   %s: SQNR %.1f dB (%s)\n", tensor.name.c_str(), tensor.sqnr_db, tensor.node.c_str());
+    std::printf("noisiest   %s: SQNR %s dB (%s)\n", tensor.name.c_str(), fixed(tensor.sqnr_db, 1).c_str(),
+                tensor.node.c_str());
   }
   std::printf("written    %s (opset %ld, %s%s) in %.2f s\n", report.output_path.c_str(),
               static_cast<long>(report.output_opset), bytes_text(static_cast<double>(report.output_bytes)).c_str(),
@@ -54,6 +56,7 @@ Status run_quantize(QuantizeArgs& args) {
   args.request.resume = !args.no_resume;
   args.request.details = !args.report_path.empty();
   if (!args.compat.empty()) args.request.settings.push_back("quarkq.compat=" + args.compat);
+  QQ_RETURN_IF_ERROR(check_not_input(args.report_path, {args.request.model_path, args.request.config}));
   std::optional<AtomicFile> report_file;  // made first: a report that cannot be written must not cost a whole run
   if (!args.report_path.empty()) {
     QQ_TRY(AtomicFile made, AtomicFile::create(args.report_path));
@@ -71,7 +74,7 @@ Status run_quantize(QuantizeArgs& args) {
     QQ_RETURN_IF_ERROR(report_file->write(text.data(), text.size()));
     QQ_RETURN_IF_ERROR(report_file->commit());
   }
-  if (!args.quiet) print_findings(report.value().findings);
+  if (!args.quiet) print_findings(report.value().findings, "--report FILE.json has them all");
   if (args.json) std::fputs(to_json(report.value()).c_str(), stdout);
   if (!args.json && !args.quiet) print_summary(report.value());
   return Status();

@@ -17,12 +17,9 @@ struct ReportArgs {
 
 Status run_report(ReportArgs& args) {
   if (args.output_path.empty()) args.output_path = std::filesystem::path(args.report_path).replace_extension(".html");
-  if (args.output_path == args.report_path)
-    return invalid_argument(args.output_path, ": is the report itself, which is never overwritten; give another -o");
+  QQ_RETURN_IF_ERROR(check_not_input(args.output_path, {args.report_path}));
   QQ_TRY(const std::string page, html_report(args.report_path));
-  QQ_TRY(AtomicFile file, AtomicFile::create(args.output_path));
-  QQ_RETURN_IF_ERROR(file.write(page.data(), page.size()));
-  QQ_RETURN_IF_ERROR(file.commit());
+  QQ_RETURN_IF_ERROR(write_file(args.output_path, page));
   std::printf("written    %s (%s)\n", args.output_path.c_str(), bytes_text(static_cast<double>(page.size())).c_str());
   return Status();
 }

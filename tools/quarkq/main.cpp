@@ -40,16 +40,19 @@ int fail(const Status& status) {
 /// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected. Runs before
 /// anything else because a verb that computes may have to start the program anew.
 Status check_verb(int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return Status();
+  int at = 1;
+  if (argc > 2 && std::string(argv[1]) == "--log-level") at = 3;  // the only option that may stand before the verb
+  if (argc <= at || argv[at][0] == '-') return Status();
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) {
-    if (std::string(argv[1]) == verb.name) {
+    if (std::string(argv[at]) == verb.name) {
       if (verb.computes) bound_spinning(argv);
       return Status();
     }
     names.emplace_back(verb.name);
   }
-  return invalid_argument(argv[1], ": unknown verb", did_you_mean(argv[1], names), " (known: ", join(names, ", "), ")");
+  return invalid_argument(argv[at], ": unknown verb", did_you_mean(argv[at], names), " (known: ", join(names, ", "),
+                          ")");
 }
 
 int main_function(int argc, char** argv) {

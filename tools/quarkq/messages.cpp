@@ -58,20 +58,20 @@ void print_diagnostics(const Diagnostics& diagnostics) {
     print_finding(finding.severity == Severity::kWarning, finding.subject, finding.text);
 }
 
-void print_findings(const std::vector<Finding>& findings) {
+void print_findings(const std::vector<Finding>& findings, const char* hint) {
   constexpr const char kLeftOut[] = "option-left-out";
   std::vector<std::string> left_out;
-  std::map<std::string, size_t> count;
+  std::map<std::pair<bool, std::string>, size_t> count;  // by severity and id
   for (const Finding& finding : findings) {
     if (finding.id == kLeftOut) {
       left_out.push_back(finding.subject);
-    } else if (++count[finding.id] <= kShown) {
+    } else if (++count[{finding.is_warning, finding.id}] <= kShown) {
       print_finding(finding.is_warning, finding.subject, finding.text);
     }
   }
-  for (const auto& [id, found] : count) {
-    if (found > kShown)
-      print_finding(false, id, cat(found - kShown, " more like these; --report FILE.json has them all"));
+  for (const auto& [kind, found] : count) {
+    if (found <= kShown) continue;
+    print_finding(kind.first, kind.second, cat(found - kShown, " more like these", *hint == 0 ? "" : "; ", hint));
   }
   if (left_out.empty()) return;
   print_finding(false, "",

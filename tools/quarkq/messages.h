@@ -20,9 +20,9 @@ bool is_logged(LogLevel level);
 /// "quarkq: error: text".
 void print_error(const char* kind, const std::string& text);
 
-/// Findings of a report. Of each id the first few; a line says how many more the report has. Effects that a preset
-/// implies and that are not built yet come in one line.
-void print_findings(const std::vector<Finding>& findings);
+/// Findings of a report. Of each id the first few; a line says how many more there are and, with `hint`, where. Effects
+/// that a preset implies and that are not built yet come in one line.
+void print_findings(const std::vector<Finding>& findings, const char* hint = "");
 
 /// Diagnostics as "quarkq: warning: subject: text".
 void print_diagnostics(const Diagnostics& diagnostics);

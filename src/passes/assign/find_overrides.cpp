@@ -4,6 +4,7 @@
 #include <map>
 
 #include "config/convert.h"
+#include "config/four_bits.h"
 #include "passes/passes.h"
 #include "plan/flavors.h"
 
@@ -89,11 +90,20 @@ class Collector {
 
 /// 4 bits are for stored weights (config/resolve_checks.cpp says so of the types of all tensors).
 Status check_nibbles(const PassContext& context) {
+  const char* why = config::refusal_of_4_bits(context.settings);
   for (const auto& [value, made] : context.selection.overrides) {
     const ir::Value& tensor = context.model.graph.value(value);
-    if (!made.type || bits(plan::element_type(*made.type)) != 4 || tensor.is_initializer()) continue;
-    return invalid_argument("tensor ", tensor.name, ": found a 4-bit type of its own, which is for stored weights; ",
-                            "allowed for activations are 8 bits and more");
+    if (!made.type || bits(plan::element_type(*made.type)) != 4) continue;
+    if (!tensor.is_initializer()) {
+      return invalid_argument("tensor ", tensor.name, ": found a 4-bit type of its own, which is for stored weights; ",
+                              "allowed for activations are 8 bits and more");
+    }
+    if (why != nullptr) return invalid_argument("tensor ", tensor.name, ": found a 4-bit type of its own with ", why);
+    if (context.model.opset() < config::kOpsetWith4Bits) {
+      return invalid_argument("tensor ", tensor.name, ": found a 4-bit type of its own in a model of opset ",
+                              context.model.opset(), ", needed is ", config::kOpsetWith4Bits,
+                              "; the tensor appears in preprocessing only, so set ConvertOpsetVersion");
+    }
   }
   return Status();
 }

@@ -14,6 +14,17 @@ bool is_power_of_two(float scale) {
   return scale > 0 && std::frexp(scale, &exponent) == 0.5f;
 }
 
+/// Weights and activations of the target are bytes; int32 biases have a limit of their own.
+void add_other_widths(const ir::Graph& graph, const plan::QuantPlan& plan, std::vector<NpuFinding>& findings) {
+  constexpr int kBits = 8;
+  for (const plan::QuantSlot& slot : plan.slots()) {
+    const int width = bits(slot.stages[0].spec.type);
+    if (slot.state == plan::SlotState::kAbsorbed || slot.role == plan::Role::kBias || width == kBits) continue;
+    findings.push_back({"eight_bits", "", graph.value(slot.value).name, "bits", static_cast<double>(width),
+                        std::pair(kBits, kBits), "quantize with 8-bit types, as the preset XINT8 does"});
+  }
+}
+
 void add_other_scales(const ir::Graph& graph, const plan::QuantPlan& plan, std::vector<NpuFinding>& findings) {
   for (const plan::QuantSlot& slot : plan.slots()) {
     const plan::ParamList& params = plan.params[slot.stages[0].params];
@@ -43,6 +54,7 @@ std::vector<NpuFinding> npu_findings(const ir::Graph& graph, const plan::QuantPl
     findings.push_back({move.rule->name, graph.label(move.node), graph.value(move.position.value).name, move.measure,
                         static_cast<double>(move.found), std::pair(move.low, move.high), move.rule->remedy});
   }
+  add_other_widths(graph, plan, findings);
   add_other_scales(graph, plan, findings);
   return findings;
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // One layer of the finetuning: its data, its variables, the verdict, its codes in plan and quantized model.
-#include "base/stopwatch.h"
 #include "ir/dump.h"
 #include "ir/edit.h"
 #include "passes/calibrate/constants.h"
 #include "passes/finetune/finetuner.h"
 #include "passes/finetune/model_distance.h"
 #include "passes/stored_floats.h"
-#include "plan/flavors.h"
 
 namespace quarkq::passes::finetune {
 namespace {
@@ -32,24 +30,26 @@ std::vector<float> floats_of(const ir::Tensor& tensor) { return float_values(ten
 }  // namespace
 
 Status Finetuner::collect(LayerData& data, bool is_done) {
-  QQ_RETURN_IF_ERROR(quantized_walk_->advance(
-      is_done ? LayerWalk::Sink() : [&](size_t, const auto& values) -> Status { return data.add_input(values[0]); }));
-  return float_walk_->advance(is_done ? LayerWalk::Sink() : [&](size_t, const auto& values) -> Status {
+  const LayerWalk::Sink add_input = [&](size_t, const auto& values) -> Status {
+    QQ_RETURN_IF_ERROR(data.add_input(values[0]));
+    return memory_.make_room(data.sample_bytes(), store_);
+  };
+  const LayerWalk::Sink add_target = [&](size_t, const auto& values) -> Status {
     QQ_RETURN_IF_ERROR(data.add_target(values[0]));
+    QQ_RETURN_IF_ERROR(memory_.make_room(data.sample_bytes(), store_));
     return values.size() > 1 ? data.add_float_input(values[1]) : Status();
-  });
+  };
+  QQ_RETURN_IF_ERROR(quantized_walk_->advance(is_done ? LayerWalk::Sink() : add_input));
+  return float_walk_->advance(is_done ? LayerWalk::Sink() : add_target);
 }
 
 std::optional<Grid> Finetuner::grid_of(ir::ValueId value) const {
   const plan::QuantSlot* slot = context_.plan.find(value);
   if (slot == nullptr || !is_stored_integer(*slot)) return {};
   const plan::Stage& stage = slot->stages[0];
-  const bool is_narrow =
-      slot->role == plan::Role::kWeight && plan::flavor_of(context_.settings.quantizer).clips_weights_narrow;
   Grid grid;
   grid.params = context_.plan.params[stage.params];
-  grid.limits =
-      numeric::integer_range(stage.spec.type, is_narrow ? numeric::RangeKind::kSymmetric : numeric::RangeKind::kFull);
+  grid.limits = stored_limits(context_.settings, *slot);
   const ir::Tensor& codes = *slot->codes;
   grid.split = numeric::split_channels(codes.dims(), stage.spec);
   if (grid.params.size() > 1 && static_cast<int64_t>(grid.params.size()) != grid.split.channels)
@@ -73,7 +73,7 @@ std::optional<OutputGrid> Finetuner::output_grid(const Layer& layer) const {
 
 Result<std::unique_ptr<Variables>> Finetuner::make_variables(const Layer& layer, const ConstantChain& weight,
                                                              const std::vector<float>& bias, double rate) const {
-  const ir::Tensor& exact = *stored_floats(original_.graph, layer.weight);
+  const ir::Tensor& exact = *stored_floats(exact_.graph, layer.exact.weight);
   const std::optional<Grid> grid = grid_of(layer.weight);
   if (options_.algorithm == Algorithm::kAdaRound) {
     if (!grid) return unsupported("AdaRound is for weights that are stored as integers");
@@ -93,19 +93,18 @@ Result<std::unique_ptr<Variables>> Finetuner::make_variables(const Layer& layer,
       return Status();
     };
   }
-  if (options_.update_bias && layer.bias.valid() && stored_floats(original_.graph, layer.bias) != nullptr) {
+  if (options_.update_bias && layer.bias.valid() && stored_floats(exact_.graph, layer.exact.bias) != nullptr) {
     start.bias_grid = grid_of(layer.bias);
-    if (start.bias_grid) start.bias = floats_of(*stored_floats(original_.graph, layer.bias));
+    if (start.bias_grid) start.bias = floats_of(*stored_floats(exact_.graph, layer.exact.bias));
     if (start.bias.size() != bias.size()) start.bias.clear();
   }
   return make_adaquant(std::move(start), rate);
 }
 
 Result<SavedLayer> Finetuner::train(size_t index, const LayerData& data) {
-  const Stopwatch watch;
   const Layer& layer = layers_[index];
   const ir::Node& node = quantized_.graph.node(layer.node);
-  const ir::Tensor& exact = *stored_floats(original_.graph, layer.weight);
+  const ir::Tensor& exact = *stored_floats(exact_.graph, layer.exact.weight);
   QQ_TRY(const ConstantChain weight, ConstantChain::to(quantized_, node.input(1)));
   QQ_TRY(const ir::Tensor now, weight.run());
   QQ_TRY(const std::vector<float> weights, float_values(now));
@@ -146,8 +145,20 @@ Result<SavedLayer> Finetuner::train(size_t index, const LayerData& data) {
     }
     QQ_RETURN_IF_ERROR(select(layer, done));
   }
-  done.seconds = watch.seconds();
   return done;
+}
+
+/// Whether what was read from disk can take the place of what is stored now.
+bool Finetuner::fits(const Layer& layer, const SavedLayer& done) const {
+  if (!done.kept) return !done.weight.is_defined() && !done.bias.is_defined();
+  const plan::QuantSlot& weight = context_.plan.slot(layer.weight);
+  const ir::Tensor& exact = *stored_floats(exact_.graph, layer.exact.weight);
+  const ElementType type = is_stored_integer(weight) ? weight.stages[0].spec.type : exact.type();
+  if (done.weight.type() != type || done.weight.dims() != exact.dims()) return false;
+  if (!done.bias.is_defined()) return true;
+  const plan::QuantSlot* bias = context_.plan.find(layer.bias);
+  return bias != nullptr && is_stored_integer(*bias) && done.bias.type() == bias->stages[0].spec.type &&
+         done.bias.dims() == bias->codes->dims();
 }
 
 Status Finetuner::put_into(ir::Model& model, const Layer& layer, const SavedLayer& done) {
@@ -166,7 +177,7 @@ Status Finetuner::select(const Layer& layer, SavedLayer& done) {
   if (!options_.selective_update) return Status();
   ir::Model candidate = quantized_;  // shares the weights
   QQ_RETURN_IF_ERROR(put_into(candidate, layer, done));
-  QQ_TRY(const double distance, model_distance(original_, candidate, *context_.data, samples_, options_));
+  QQ_TRY(const double distance, model_distance(exact_, candidate, *context_.data, samples_, options_));
   if (distance < distance_) {
     distance_ = distance;
   } else {

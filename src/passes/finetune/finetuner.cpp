@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/isa.h"
+#include "base/stopwatch.h"
+#include "base/strings.h"
 #include "ir/dump.h"
 #include "passes/finetune/model_distance.h"
 #include "passes/passes.h"
@@ -20,12 +22,15 @@ size_t sample_count(const PassContext& context, const Options& options) {
 
 }  // namespace
 
-Finetuner::Finetuner(PassContext& context, const ir::Model& original, Options options)
+Finetuner::Finetuner(PassContext& context, const ir::Model& original, const ir::Model& exact, Options options)
     : context_(context),
       original_(original),
+      exact_(exact),
       options_(std::move(options)),
       saved_(context.finetune_state),
-      samples_(sample_count(context, options_)) {}
+      samples_(sample_count(context, options_)),
+      store_(options_.cache_dir),
+      memory_(options_) {}
 
 Status Finetuner::make_quantized() {
   quantized_ = context_.model;
@@ -48,15 +53,31 @@ void Finetuner::sort_layers() {
   });
 }
 
+/// By the sizes of what it reads, gives and holds. Without shapes only the weights tell.
+void Finetuner::keep_largest_layer() {
+  const auto size = [&](ir::ValueId value) {
+    const ir::ValueType& type = original_.graph.value(value).type;
+    return type.has_shape && type.is_static() ? ir::checked_count(type.shape()) : 0;
+  };
+  const auto memory = [&](const Layer& layer) {
+    const ir::Tensor& weights = *original_.graph.value(layer.weight).constant;
+    return size(original_.graph.node(layer.node).input(0)) + size(layer.end) + weights.size();
+  };
+  const auto largest = std::max_element(layers_.begin(), layers_.end(),
+                                        [&](const Layer& a, const Layer& b) { return memory(a) < memory(b); });
+  layers_ = {*largest};
+}
+
 Status Finetuner::start_walks() {
   std::vector<std::vector<ir::ValueId>> starts, exact;
   for (const Layer& layer : layers_) {
     starts.push_back({quantized_.graph.node(layer.node).input(0)});
-    exact.push_back({layer.end});
-    if (options_.drop_ratio < 1) exact.back().push_back(original_.graph.node(layer.node).input(0));
+    exact.push_back({layer.exact.end});
+    if (options_.drop_ratio < 1) exact.back().push_back(layer.exact.start);
   }
   quantized_walk_ = std::make_unique<LayerWalk>(quantized_, *context_.data, samples_, std::move(starts), store_);
-  float_walk_ = std::make_unique<LayerWalk>(original_, *context_.data, samples_, std::move(exact), store_);
+  float_walk_ = std::make_unique<LayerWalk>(exact_, *context_.data, samples_, std::move(exact), store_);
+  QQ_RETURN_IF_ERROR(memory_.make_room(0, store_));
   key_.add(run_key());
   if (!saved_.is_on()) return Status();
   for (size_t i = 0; i < samples_; ++i) {
@@ -72,9 +93,10 @@ std::string Finetuner::run_key() const {
   ContentHash hash;
   hash.add(isa_name(isa()));
   hash.add(ir::dump(quantized_));
-  hash.add(ir::dump(original_));
-  hash.add(config::to_flow(context_.settings.fast_finetune.node));
-  hash.add(context_.settings.quantization_preference.value_or(""));
+  hash.add(ir::dump(exact_));
+  config::Node deciding = context_.settings.fast_finetune.node;
+  for (const IdleOption& option : idle_options()) deciding = deciding.without(option.key);
+  hash.add(config::to_flow(deciding));
   hash.add(context_.settings.compat ? "compat" : "");
   hash.add(cat(samples_));
   return hash.text();
@@ -83,32 +105,42 @@ std::string Finetuner::run_key() const {
 Result<bool> Finetuner::run() {
   QQ_RETURN_IF_ERROR(make_quantized());
   layers_ = find_layers(context_, original_.graph, options_);
+  if (&exact_ != &original_) refer_to(exact_.graph, original_.graph, context_.diagnostics, layers_);
   if (layers_.empty()) return false;
   sort_layers();
+  if (options_.largest_only) keep_largest_layer();
   QQ_RETURN_IF_ERROR(start_walks());
   if (options_.selective_update) {
-    QQ_TRY(distance_, model_distance(original_, quantized_, *context_.data, samples_, options_));
+    QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.data, samples_, options_));
   }
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (!reports(i)) return Status(Code::kInterrupted, "interrupted");
     QQ_RETURN_IF_ERROR(do_layer(i));
   }
   reports(layers_.size());
+  if (memory_.is_too_small())
+    context_.diagnostics.warn("finetune-memory", "FastFinetune.MemoryBudgetMB",
+                              cat(bytes_text(static_cast<double>(memory_.bytes())),
+                                  " is less than one layer takes; nothing but that was kept in memory"));
   return changed_;
 }
 
 Status Finetuner::do_layer(size_t index) {
+  const Stopwatch watch;
   const Layer& layer = layers_[index];
   key_.add(layer.label);
   const std::string key = key_.text();
   std::optional<SavedLayer> done = saved_.load(index, key);
+  if (done && !fits(layer, *done)) done.reset();
   const bool was_done = done.has_value();
   LayerData data(layer, store_);
+  MemoryBudget::give_back();
   Status status = collect(data, was_done);
   if (status.ok() && !done) {
     Result<SavedLayer> trained = train(index, data);
     if (trained.ok()) {
       done = std::move(trained).value();
+      done->seconds = watch.seconds();
       QQ_RETURN_IF_ERROR(saved_.save(index, key, *done));
     } else {
       status = trained.status();
@@ -124,7 +156,7 @@ Status Finetuner::do_layer(size_t index) {
   if (!done->kept) return Status();
   QQ_RETURN_IF_ERROR(write_back(layer, *done));
   if (was_done && options_.selective_update) {
-    QQ_TRY(distance_, model_distance(original_, quantized_, *context_.data, samples_, options_));
+    QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.data, samples_, options_));
   }
   return Status();
 }

@@ -10,6 +10,7 @@
 #include "passes/finetune/constant_chain.h"
 #include "passes/finetune/layer_walk.h"
 #include "passes/finetune/layers.h"
+#include "passes/finetune/memory_budget.h"
 #include "passes/finetune/saved_layers.h"
 #include "passes/finetune/train_layer.h"
 
@@ -17,8 +18,9 @@ namespace quarkq::passes::finetune {
 
 class Finetuner {
  public:
-  /// `original`: the float model. `context` and it must outlive this.
-  Finetuner(PassContext& context, const ir::Model& original, Options options);
+  /// `original`: the float model; `exact`: that, or another that says what layers should give. They and `context` must
+  /// outlive this.
+  Finetuner(PassContext& context, const ir::Model& original, const ir::Model& exact, Options options);
 
   /// True when a layer changed.
   Result<bool> run();
@@ -26,6 +28,7 @@ class Finetuner {
  private:
   Status make_quantized();
   void sort_layers();
+  void keep_largest_layer();
   Status start_walks();
   std::string run_key() const;
   Status do_layer(size_t index);
@@ -35,19 +38,21 @@ class Finetuner {
                                                     const std::vector<float>& bias, double rate) const;
   std::optional<Grid> grid_of(ir::ValueId value) const;
   std::optional<OutputGrid> output_grid(const Layer& layer) const;
+  bool fits(const Layer& layer, const SavedLayer& done) const;
   static Status put_into(ir::Model& model, const Layer& layer, const SavedLayer& done);
   Status select(const Layer& layer, SavedLayer& done);
   Status write_back(const Layer& layer, const SavedLayer& done);
   bool reports(size_t done) const { return !context_.progress || context_.progress(done, layers_.size()); }
 
   PassContext& context_;
-  const ir::Model& original_;
+  const ir::Model &original_, &exact_;
   Options options_;
   SavedLayers saved_;
   size_t samples_;
   ir::Model quantized_;  ///< the plan as nodes; layers that are done are in it
   std::vector<Layer> layers_;
-  TensorStore store_{0};
+  TensorStore store_;
+  MemoryBudget memory_;
   std::unique_ptr<LayerWalk> quantized_walk_, float_walk_;
   ContentHash key_;  ///< of everything that decides over the next layer
   double distance_ = 0;

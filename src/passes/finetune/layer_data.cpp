@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "passes/finetune/layer_data.h"
 
+#include <algorithm>
+
 #include "exec/layout_convert.h"
 #include "passes/calibrate/constants.h"
 
@@ -31,6 +33,7 @@ Status LayerData::add_input(const ir::Tensor& input) {
   QQ_TRY(const int number, store_.keep(tensor));
   inputs_.push_back(number);
   input_dims_.push_back(input.dims());
+  input_bytes_ = std::max(input_bytes_, tensor.bytes());
   return Status();
 }
 
@@ -49,6 +52,7 @@ Status LayerData::add_target(const ir::Tensor& target) {
   QQ_TRY(const int number, store_.keep(tensor));
   targets_.push_back(number);
   target_dims_.push_back(target.dims());
+  target_bytes_ = std::max(target_bytes_, tensor.bytes());
   return Status();
 }
 

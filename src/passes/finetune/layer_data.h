@@ -27,6 +27,8 @@ class LayerData {
     int64_t positions = 0;                  ///< that the loss averages over: all axes but the second
   };
   size_t size() const { return targets_.size(); }
+  /// Of the largest sample so far.
+  int64_t sample_bytes() const { return input_bytes_ + target_bytes_; }
   Result<Sample> sample(size_t i) const;
 
  private:
@@ -36,6 +38,7 @@ class LayerData {
   TensorStore& store_;
   std::vector<int> inputs_, float_inputs_, targets_;
   std::vector<ir::Shape> input_dims_, target_dims_;
+  int64_t input_bytes_ = 0, target_bytes_ = 0;
 };
 
 /// Samples to train with and samples to judge by. Judges are the same when there are too few samples, or when

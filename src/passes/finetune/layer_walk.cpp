@@ -91,8 +91,10 @@ LayerWalk::Stretch LayerWalk::plan_stretch(const std::vector<ir::ValueId>& wante
   std::vector<bool> is_read(graph_.value_count());
   for (const ir::NodeId id : nodes)
     for_each_read(graph_.node(id), [&](ir::ValueId value) { is_read[at(value)] = true; });
-  for (const Kept& kept : kept_)
+  for (Kept& kept : kept_) {
+    kept.is_last = !is_needed_later(kept.value);
     if (is_read[at(kept.value)]) stretch.fed.push_back(&kept);
+  }
   stretch.place.assign(graph_.value_count(), -1);
   const auto fetch = [&](ir::ValueId value) {
     if (stretch.place[at(value)] >= 0) return;
@@ -130,28 +132,24 @@ Status LayerWalk::run_sample(size_t sample, const std::vector<ir::ValueId>& want
     QQ_TRY(const int number, store_.keep(result(kept.value)));
     kept.numbers.push_back(number);
   }
-  if (!sink) return Status();
   for (const ir::ValueId value : wanted) {
+    if (!sink) break;
     if (const Kept* kept = find(value)) {
       QQ_TRY(values.emplace_back(), store_.get(kept->numbers[sample]));
     } else {
       values.push_back(result(value));
     }
   }
-  return sink(sample, values);
+  // Sample by sample, so that old and new values of all samples are never there at once.
+  inputs.clear();
+  for (const Kept& kept : kept_)
+    if (kept.is_last) store_.drop(kept.numbers[sample]);
+  return sink ? sink(sample, values) : Status();
 }
 
 void LayerWalk::move_frontier(std::vector<Kept> made) {
-  std::vector<Kept> frontier;
-  for (Kept& kept : kept_) {
-    if (is_needed_later(kept.value)) {
-      frontier.push_back(std::move(kept));
-    } else {
-      for (const int number : kept.numbers) store_.drop(number);
-    }
-  }
-  for (Kept& kept : made) frontier.push_back(std::move(kept));
-  kept_ = std::move(frontier);
+  std::erase_if(kept_, [](const Kept& kept) { return kept.is_last; });
+  for (Kept& kept : made) kept_.push_back(std::move(kept));
 }
 
 Status LayerWalk::advance(const Sink& sink) {

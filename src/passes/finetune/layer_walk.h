@@ -29,6 +29,7 @@ class LayerWalk {
   struct Kept {
     ir::ValueId value;
     std::vector<int> numbers;  ///< by sample, in the store
+    bool is_last = false;      ///< the current stretch is the last that needs it
   };
 
   /// The nodes between two lists of values.

@@ -155,6 +155,7 @@ class Finder {
       return "the float model has no such layer";
     const ir::Node& float_node = original_.node(layer.node);
     if (float_node.op != graph_.node(layer.node).op) return "the float model has another operator in its place";
+    layer.exact = {float_node.input(0), layer.end, layer.weight, layer.bias};
     const ir::Node* last = original_.producer(layer.end);
     if (last == nullptr) return "the float model does not compute its result";
     const bool has_activation = layer.activation.kind != Activation::Kind::kNone;

@@ -26,6 +26,10 @@ struct Layer {
   ir::ValueId end;     ///< of the block, with its activation
   ir::ValueId weight;  ///< has a slot with one stage
   ir::ValueId bias;    ///< invalid: none
+  /// The same in the reference model: what the float layer reads and gives, its stored floats.
+  struct Exact {
+    ir::ValueId start, end, weight, bias;
+  } exact;
   Activation activation;
   float alpha = 1, beta = 1;  ///< Gemm: factors of product and bias
   bool transposed = false;    ///< kProduct: the weights are [columns, depth]
@@ -37,5 +41,9 @@ struct Layer {
 
 /// The layers in node order. What looks like one but cannot be finetuned is a notice ("not-finetuned").
 std::vector<Layer> find_layers(const PassContext& context, const ir::Graph& original, const Options& options);
+/// Moves `exact` of each layer to the nodes of the same names in another model (RefModelPath). Layers without such a
+/// node go, with a notice.
+void refer_to(const ir::Graph& reference, const ir::Graph& original, Diagnostics& diagnostics,
+              std::vector<Layer>& layers);
 
 }  // namespace quarkq::passes::finetune

@@ -8,6 +8,24 @@
 namespace quarkq::passes::finetune {
 namespace {
 
+constexpr int64_t kMegabyte = 1000000, kMostMegabytes = 1000000000;
+constexpr const char* kNoDevices = "quarkq computes on the processor";
+constexpr const char* kNoLoader = "samples are kept in memory or in one file, no workers load them";
+
+constexpr IdleOption kIdle[] = {
+    {"MemOptLevel", "1", nullptr},
+    {"MemoryBudgetMB", "0", nullptr},
+    {"CacheDir", "''", nullptr},
+    {"OptimDevice", "cpu", kNoDevices},
+    {"InferDevice", "cpu", kNoDevices},
+    {"TmpDir", "''", "CacheDir names the folder of temporary files"},
+    {"LogPeriod", "100", "progress is shown by layer, errors are in the report"},
+    {"DynamicBatch", "false", "samples are run one by one, which gives the same values"},
+    {"NumWorkers", "1", kNoLoader},
+    {"PinMemory", "false", kNoLoader},
+    {"UseGDS", "false", kNoLoader},
+};
+
 /// Reads single keys of the map.
 class Reader {
  public:
@@ -82,11 +100,25 @@ Status take_samples(const Reader& reader, Options& options) {
   return reader.take("Parallel", options.parallel);
 }
 
+Status take_memory(const Reader& reader, Options& options) {
+  int64_t level = 1, megabytes = 0;
+  QQ_RETURN_IF_ERROR(reader.take_count("MemOptLevel", level, 0));
+  QQ_RETURN_IF_ERROR(reader.take_count("MemoryBudgetMB", megabytes, 0));
+  if (level > 2) return invalid_argument("FastFinetune.MemOptLevel: ", level, ", allowed are 0, 1 and 2");
+  if (megabytes > kMostMegabytes)
+    return invalid_argument("FastFinetune.MemoryBudgetMB: ", megabytes, ", at most ", kMostMegabytes, " is allowed");
+  options.keeps_on_disk = level == 2;
+  options.memory_budget = megabytes * kMegabyte;
+  return reader.take("CacheDir", options.cache_dir);
+}
+
 Status take_layers(const Reader& reader, Options& options) {
   QQ_RETURN_IF_ERROR(reader.take("TargetOpType", options.target_ops));
   QQ_RETURN_IF_ERROR(reader.take("SelectiveUpdate", options.selective_update));
   QQ_RETURN_IF_ERROR(reader.take("UpdateBias", options.update_bias));
   QQ_RETURN_IF_ERROR(reader.take("OutputQDQ", options.output_qdq));
+  QQ_RETURN_IF_ERROR(reader.take("SelectMaxMemLayer", options.largest_only));
+  QQ_RETURN_IF_ERROR(reader.take("RefModelPath", options.reference_path));
   int64_t index = -1;
   QQ_RETURN_IF_ERROR(reader.take("OutputIndex", index));
   if (index >= 0) options.output_index = index;
@@ -95,21 +127,21 @@ Status take_layers(const Reader& reader, Options& options) {
 
 }  // namespace
 
+std::span<const IdleOption> idle_options() { return kIdle; }
+
 Result<Options> read_options(const config::Settings& settings) {
   const config::Node& node = settings.fast_finetune.node;
   QQ_RETURN_IF_ERROR(config::check_keys(
       node, "FastFinetune",
-      {"OptimAlgorithm", "OptimDevice",  "InferDevice", "FixedSeed",   "DataSize",  "BatchSize",    "NumBatches",
-       "NumIterations",  "LearningRate", "EarlyStop",   "OutputIndex", "LRAdjust",  "TargetOpType", "SelectiveUpdate",
-       "UpdateBias",     "OutputQDQ",    "DropRatio",   "MemOptLevel", "CacheDir",  "TmpDir",       "LogPeriod",
-       "RefModelPath",   "DynamicBatch", "Parallel",    "RegParam",    "BetaRange", "WarmStart",    "SelectMaxMemLayer",
-       "NumWorkers",     "PinMemory",    "UseGDS"}));
+      {"OptimAlgorithm", "OptimDevice",     "InferDevice",  "FixedSeed",         "DataSize",     "BatchSize",
+       "NumBatches",     "NumIterations",   "LearningRate", "EarlyStop",         "OutputIndex",  "LRAdjust",
+       "TargetOpType",   "SelectiveUpdate", "UpdateBias",   "OutputQDQ",         "DropRatio",    "MemOptLevel",
+       "CacheDir",       "TmpDir",          "LogPeriod",    "RefModelPath",      "DynamicBatch", "Parallel",
+       "RegParam",       "BetaRange",       "WarmStart",    "SelectMaxMemLayer", "NumWorkers",   "PinMemory",
+       "UseGDS",         "MemoryBudgetMB"}));
   const Reader reader(node);
-  if (reader.find("RefModelPath") != nullptr &&
-      !(reader.find("RefModelPath")->is_text() && reader.find("RefModelPath")->as_text().empty()))
-    return unsupported("FastFinetune.RefModelPath: known, not supported yet");
   Options options;
-  for (const auto take : {take_algorithm, take_schedule, take_samples, take_layers})
+  for (const auto take : {take_algorithm, take_schedule, take_samples, take_layers, take_memory})
     QQ_RETURN_IF_ERROR(take(reader, options));
   return options;
 }

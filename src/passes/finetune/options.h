@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,20 @@ struct Options {
   double warm_start = 0.2;
   std::optional<int64_t> output_index;  ///< the output that selective_update measures; nothing: all
   bool parallel = false;                ///< inputs come from the model without the layers finetuned before
+  int64_t memory_budget = 0;            ///< bytes that the process may take; 0: a quarter of the machine's memory
+  std::string reference_path;           ///< another model that says what layers should give; empty: the float model
+  bool largest_only = false;            ///< of all layers only the one that takes most memory
+  bool keeps_on_disk = false;           ///< no sample's values stay in memory
+  std::string cache_dir;                ///< folder of what does not fit into memory; empty: the system's
 };
+
+/// Options on which no byte of the result depends.
+struct IdleOption {
+  const char* key;
+  const char* by_default;  ///< YAML
+  const char* why;         ///< it has no effect; null: it says where values are kept, which has one
+};
+std::span<const IdleOption> idle_options();
 
 /// Fails on unknown keys and wrong values; the message names the key.
 Result<Options> read_options(const config::Settings& settings);

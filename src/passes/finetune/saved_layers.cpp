@@ -12,6 +12,7 @@ namespace quarkq::passes::finetune {
 namespace {
 
 constexpr size_t kHashLength = 32;
+constexpr int64_t kMostDims = 16;
 constexpr std::string_view kFormat = "quarkq finetuned layer 1\n";
 
 template <typename T>
@@ -27,7 +28,7 @@ void append(std::string& bytes, const ir::Tensor& tensor) {
   bytes.append(reinterpret_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes()));
 }
 
-/// Reads what append() wrote; after the end everything is zero and ok() is false.
+/// Reads what append() wrote. After the end, or a size that cannot be, everything is zero and ok() is false.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -39,11 +40,18 @@ class Reader {
     return value;
   }
   ir::Tensor take_tensor() {
-    const auto type = static_cast<ElementType>(take<int32_t>());
-    if (type == ElementType::kUndefined) return {};
-    ir::Shape dims(static_cast<size_t>(take<int64_t>()));
+    const auto number = take<int32_t>();
+    if (number == static_cast<int32_t>(ElementType::kUndefined)) return {};
+    const std::optional<ElementType> type = element_type_from_wire(number);
+    const auto rank = take<int64_t>();
+    ok_ = ok_ && type && bits(*type) > 0 && rank >= 0 && rank <= kMostDims;
+    if (!ok_) return {};
+    ir::Shape dims(static_cast<size_t>(rank));
     for (int64_t& dim : dims) dim = take<int64_t>();
-    ir::Tensor tensor = ir::Tensor::allocate(type, dims);
+    const Result<int64_t> count = ir::element_count(dims);
+    ok_ = ok_ && count.ok() && storage_bytes(*type, count.value()) <= static_cast<int64_t>(rest_.size());
+    if (!ok_) return {};
+    ir::Tensor tensor = ir::Tensor::allocate(*type, dims);
     take_into(tensor.mutable_raw(), static_cast<size_t>(tensor.bytes()));
     return tensor;
   }
@@ -68,14 +76,21 @@ std::string hash_of(std::string_view bytes) {
 
 }  // namespace
 
-std::optional<SavedLayer> SavedLayers::load(size_t index, const std::string& key) const {
-  if (folder_.empty() || !file_exists(path(index))) return {};
-  const auto file = MappedFile::open(path(index));
-  if (!file.ok()) return {};
-  std::string_view bytes(reinterpret_cast<const char*>(file.value()->data()), file.value()->size());
+std::string encode_saved_layer(const std::string& key, const SavedLayer& layer) {
+  std::string bytes(kFormat);
+  bytes += key;
+  append(bytes, static_cast<uint8_t>(layer.kept));
+  append(bytes, layer.error_before);
+  append(bytes, layer.error_after);
+  append(bytes, layer.seconds);
+  append(bytes, layer.weight);
+  append(bytes, layer.bias);
+  return hash_of(bytes) + bytes;
+}
+
+std::optional<SavedLayer> parse_saved_layer(std::string_view bytes, const std::string& key) {
   if (bytes.size() < kHashLength || hash_of(bytes.substr(kHashLength)) != bytes.substr(0, kHashLength)) return {};
   bytes.remove_prefix(kHashLength);
-  // The hash holds: what follows is what save() wrote.
   if (!bytes.starts_with(kFormat) || !bytes.substr(kFormat.size()).starts_with(key)) return {};
   Reader reader(bytes.substr(kFormat.size() + key.size()));
   SavedLayer layer;
@@ -89,22 +104,20 @@ std::optional<SavedLayer> SavedLayers::load(size_t index, const std::string& key
   return layer;
 }
 
+std::optional<SavedLayer> SavedLayers::load(size_t index, const std::string& key) const {
+  if (folder_.empty() || !file_exists(path(index))) return {};
+  const auto file = MappedFile::open(path(index));
+  if (!file.ok()) return {};
+  return parse_saved_layer({reinterpret_cast<const char*>(file.value()->data()), file.value()->size()}, key);
+}
+
 Status SavedLayers::save(size_t index, const std::string& key, const SavedLayer& layer) const {
   if (folder_.empty()) return Status();
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return io_error(folder_, ": cannot make this folder, ", error.message());
-  std::string bytes(kFormat);
-  bytes += key;
-  append(bytes, static_cast<uint8_t>(layer.kept));
-  append(bytes, layer.error_before);
-  append(bytes, layer.error_after);
-  append(bytes, layer.seconds);
-  append(bytes, layer.weight);
-  append(bytes, layer.bias);
-  const std::string hash = hash_of(bytes);
+  const std::string bytes = encode_saved_layer(key, layer);
   QQ_TRY(AtomicFile file, AtomicFile::create(path(index)));
-  QQ_RETURN_IF_ERROR(file.write(hash.data(), hash.size()));
   QQ_RETURN_IF_ERROR(file.write(bytes.data(), bytes.size()));
   return file.commit();
 }
@@ -113,6 +126,12 @@ void SavedLayers::remove(size_t count) const {
   if (folder_.empty()) return;
   std::error_code ignored;
   for (size_t i = 0; i < count; ++i) std::filesystem::remove(path(i), ignored);
+  std::vector<std::filesystem::path> unfinished;  // of runs that were killed while they wrote
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("layer") && name.find(".bin.part") != std::string::npos) unfinished.push_back(entry.path());
+  }
+  for (const auto& file : unfinished) std::filesystem::remove(file, ignored);
   std::filesystem::remove(folder_, ignored);
 }
 

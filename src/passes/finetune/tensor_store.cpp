@@ -12,22 +12,19 @@
 namespace quarkq::passes::finetune {
 namespace {
 
-int64_t default_budget() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE) / 4; }
-
 /// Unlinked at once, so that it goes with the process.
-Result<int> open_temporary() {
+Result<int> open_temporary(const std::string& given) {
   std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  std::string name = ((error ? std::filesystem::path(".") : folder) / "quarkq-finetune-XXXXXX").string();
-  const int file = mkstemp(name.data());
+  const std::filesystem::path system = std::filesystem::temp_directory_path(error);
+  const std::filesystem::path folder = !given.empty() ? std::filesystem::path(given) : error ? "." : system;
+  std::string name = (folder / "quarkq-finetune-XXXXXX").string();
+  const int file = mkostemp(name.data(), O_CLOEXEC);
   if (file < 0) return io_error(name, ": cannot make a temporary file, ", std::strerror(errno));
   unlink(name.c_str());
   return file;
 }
 
 }  // namespace
-
-TensorStore::TensorStore(int64_t budget) : budget_(budget > 0 ? budget : default_budget()) {}
 
 TensorStore::~TensorStore() {
   if (file_ >= 0) close(file_);
@@ -38,7 +35,7 @@ Result<int> TensorStore::keep(const ir::Tensor& tensor) {
   entry.type = tensor.type();
   entry.dims = tensor.dims();
   entry.bytes = tensor.bytes();
-  const bool fits = in_memory_ + entry.bytes <= budget_;
+  const bool fits = in_memory_ + entry.bytes <= limit_;
   if (fits || entry.bytes == 0 || tensor.type() == ElementType::kString) {
     entry.tensor = tensor;
     in_memory_ += entry.bytes;
@@ -57,7 +54,7 @@ Result<int> TensorStore::keep(const ir::Tensor& tensor) {
 
 Status TensorStore::spill(const ir::Tensor& tensor, Entry& entry) {
   if (file_ < 0) {
-    QQ_TRY(file_, open_temporary());
+    QQ_TRY(file_, open_temporary(folder_));
   }
   const auto place = free_places_.find(entry.bytes);
   if (place != free_places_.end()) {
@@ -72,6 +69,18 @@ Status TensorStore::spill(const ir::Tensor& tensor, Entry& entry) {
         pwrite(file_, tensor.raw() + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
     if (written <= 0) return io_error("temporary file of the finetuning: cannot write, ", std::strerror(errno));
     done += written;
+  }
+  return Status();
+}
+
+Status TensorStore::set_limit(int64_t bytes) {
+  limit_ = bytes;
+  for (Entry& entry : entries_) {
+    if (in_memory_ <= limit_) break;
+    if (entry.offset >= 0 || entry.bytes == 0 || entry.type == ElementType::kString) continue;
+    QQ_RETURN_IF_ERROR(spill(entry.tensor, entry));
+    entry.tensor = {};
+    in_memory_ -= entry.bytes;
   }
   return Status();
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Tensors in memory up to a budget, the rest in a temporary file that nobody else sees.
+// Tensors in memory up to a limit, the rest in a temporary file that nobody else sees.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -13,8 +15,8 @@ namespace quarkq::passes::finetune {
 
 class TensorStore {
  public:
-  /// 0: a quarter of the machine's memory.
-  explicit TensorStore(int64_t budget);
+  /// `folder`: of the temporary file; empty: the system's.
+  explicit TensorStore(std::string folder = "") : folder_(std::move(folder)) {}
   ~TensorStore();
   TensorStore(const TensorStore&) = delete;
 
@@ -22,6 +24,9 @@ class TensorStore {
   Result<int> keep(const ir::Tensor& tensor);
   Result<ir::Tensor> get(int number) const;
   void drop(int number);
+
+  /// Bytes that may be in memory; none by itself. What is beyond goes to the file at once.
+  Status set_limit(int64_t bytes);
 
   int64_t bytes_in_memory() const { return in_memory_; }
   int64_t bytes_on_disk() const { return end_of_file_; }
@@ -35,7 +40,8 @@ class TensorStore {
   };
   Status spill(const ir::Tensor& tensor, Entry& entry);
 
-  int64_t budget_, in_memory_ = 0, end_of_file_ = 0;
+  std::string folder_;
+  int64_t limit_ = std::numeric_limits<int64_t>::max(), in_memory_ = 0, end_of_file_ = 0;
   int file_ = -1;
   std::vector<Entry> entries_;
   std::vector<int> free_numbers_;

@@ -76,6 +76,7 @@ std::string to_json(const EvaluateReport& report) {
   json["outputs"] = list_json(report.outputs, output_json);
   json["layers"] = list_json(report.layers, layer_json);
   json["pairs"] = list_json(report.pairs, pair_json);
+  json["findings"] = pipeline::findings_json(report.findings);
   return pipeline::text(json);
 }
 

@@ -21,16 +21,6 @@ Result<ir::Model> load_typed(const std::string& path, Diagnostics& diagnostics) 
   return model;
 }
 
-Result<calib::DataOptions> data_options(const EvaluateModelsRequest& request, const config::Settings& settings) {
-  calib::DataOptions options;
-  options.folder = request.data_folder;
-  options.limit = request.limit;
-  options.kind = settings.calibration.reader.value_or("");
-  QQ_TRY(options.raw, config::read_raw_formats(settings.calibration.raw));
-  QQ_TRY(options.preprocess, config::read_preprocess(settings.preprocess));
-  return options;
-}
-
 /// By name; by place when the names differ altogether.
 Result<std::vector<OutputPair>> pair_outputs(const EvaluateModelsRequest& request, const ir::Graph& graph,
                                              const ir::Graph& quantized) {
@@ -106,7 +96,9 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
   }
   QQ_TRY(models.quantized_model, load_typed(request.quantized_path, diagnostics));
   QQ_TRY(models.outputs, pair_outputs(request, models.float_model.graph, models.quantized_model.graph));
-  QQ_TRY(const calib::DataOptions options, data_options(request, settings));
+  QQ_TRY(calib::DataOptions options, data_options(settings));
+  options.folder = request.data_folder;
+  options.limit = request.limit;
   QQ_TRY(models.samples, calib::open_data(options, calib::input_specs(models.float_model.graph)));
   QQ_RETURN_IF_ERROR(fit(request, models));
   if (request.layers && job) {

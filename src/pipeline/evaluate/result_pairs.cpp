@@ -2,6 +2,7 @@
 #include "pipeline/evaluate/result_pairs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/file_system.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr const char* kImage = "image";
 constexpr uint64_t kSmallFile = 256 << 10;
-constexpr int kMaxDepth = 16;  // deeper is a link that leads back
+constexpr size_t kMaxDepth = 16;  // bounds the recursion
 
 /// "npy" or "image"; empty for what holds no result.
 std::string kind_of(const std::string& name) {
@@ -29,18 +30,56 @@ std::string join_path(const std::string& folder, const std::string& name) {
   return folder.empty() || folder.ends_with('/') ? folder + name : folder + "/" + name;
 }
 
-/// Adds the results below `root`/`inner` as paths below `root`.
-Status collect(const std::string& root, const std::string& inner, int depth, std::vector<std::string>& names) {
-  const std::string folder = inner.empty() ? root : join_path(root, inner);
-  if (depth > kMaxDepth)
-    return bad_data(folder, ": lies more than ", kMaxDepth, " folders deep, is it a link in a ring?");
-  QQ_TRY(const std::vector<std::string> files, list_files(folder, ""));
-  for (const std::string& file : files) {
-    if (!kind_of(file).empty()) names.push_back(join_path(inner, file));
+bool is_same_folder(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error);
+}
+
+/// The results below one of the two folders.
+class Walk {
+ public:
+  /// `other` is the second folder: when it lies in `root` it is none of its results.
+  Walk(const std::string& root, const std::string& other) : root_(root), other_(other) {
+    std::error_code error;
+    auto folder = std::filesystem::canonical(root, error);
+    while (folder.has_relative_path()) {
+      folder = folder.parent_path();
+      above_.push_back(folder);
+    }
+    first_ = above_.size();
   }
-  QQ_TRY(const std::vector<std::string> folders, list_folders(folder));
-  for (const std::string& one : folders) QQ_RETURN_IF_ERROR(collect(root, join_path(inner, one), depth + 1, names));
-  return Status();
+
+  /// Adds the results below `root`/`inner` as paths below `root`.
+  Status collect(const std::string& inner) {
+    const std::string folder = inner.empty() ? root_ : join_path(root_, inner);
+    const auto is_this = [&](const std::string& one) { return is_same_folder(folder, one); };
+    if (!inner.empty() && is_this(other_)) return Status();
+    if (std::any_of(above_.begin(), above_.end(), is_this)) return Status();  // a link that leads back
+    if (above_.size() - first_ > kMaxDepth) return bad_data(folder, ": lies more than ", kMaxDepth, " folders deep");
+    QQ_TRY(const std::vector<std::string> files, list_files(folder, ""));
+    for (const std::string& file : files) {
+      if (!kind_of(file).empty()) names_.push_back(join_path(inner, file));
+    }
+    QQ_TRY(const std::vector<std::string> folders, list_folders(folder));
+    above_.push_back(folder);
+    for (const std::string& one : folders) QQ_RETURN_IF_ERROR(collect(join_path(inner, one)));
+    above_.pop_back();
+    return Status();
+  }
+
+  std::vector<std::string> take_names() { return std::move(names_); }
+
+ private:
+  const std::string &root_, &other_;
+  std::vector<std::string> above_;  ///< the folders that the walk is in, those around the root included
+  size_t first_ = 0;                ///< of the root in above_
+  std::vector<std::string> names_;
+};
+
+Result<std::vector<std::string>> results_below(const std::string& root, const std::string& other) {
+  Walk walk(root, other);
+  QQ_RETURN_IF_ERROR(walk.collect(""));
+  return walk.take_names();
 }
 
 bool is_deeper(const std::string& name) { return name.find('/') != std::string::npos; }
@@ -67,9 +106,8 @@ Result<ResultPairs> find_result_pairs(const std::string& baseline_folder, const 
   for (const std::string& folder : {baseline_folder, quantized_folder}) {
     if (!is_folder(folder)) return bad_data(folder, ": no such folder");
   }
-  std::vector<std::string> baseline, quantized;
-  QQ_RETURN_IF_ERROR(collect(baseline_folder, "", 0, baseline));
-  QQ_RETURN_IF_ERROR(collect(quantized_folder, "", 0, quantized));
+  QQ_TRY(std::vector<std::string> baseline, results_below(baseline_folder, quantized_folder));
+  QQ_TRY(const std::vector<std::string> quantized, results_below(quantized_folder, baseline_folder));
   if (baseline.empty()) {
     return bad_data(baseline_folder,
                     ": no results to compare, .npy, .png, .jpg or .jpeg files are needed in it or deeper");

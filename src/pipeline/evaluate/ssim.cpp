@@ -44,14 +44,23 @@ struct Row {
   double at(int64_t x) const { return begin[reflect(x, width) * stride]; }
 };
 
-/// Pixels [first - 5, last + 5) of a row.
-void copy_padded(const Row& row, int64_t first, int64_t last, double* out) {
+/// Pixels [first - 5, last + 5) of a row, less `offset`.
+void copy_padded(const Row& row, int64_t first, int64_t last, double offset, double* out) {
   const int64_t inner_begin = std::max(first - kWindowRadius, int64_t{0});
   const int64_t inner_end = std::min(last + kWindowRadius, row.width);
-  for (int64_t x = first - kWindowRadius; x < inner_begin; ++x) *out++ = row.at(x);
+  for (int64_t x = first - kWindowRadius; x < inner_begin; ++x) *out++ = row.at(x) - offset;
   const double* from = row.begin + inner_begin * row.stride;
-  for (int64_t x = inner_begin; x < inner_end; ++x, from += row.stride) *out++ = *from;
-  for (int64_t x = inner_end; x < last + kWindowRadius; ++x) *out++ = row.at(x);
+  for (int64_t x = inner_begin; x < inner_end; ++x, from += row.stride) *out++ = *from - offset;
+  for (int64_t x = inner_end; x < last + kWindowRadius; ++x) *out++ = row.at(x) - offset;
+}
+
+double mean(const double* image, const ImageSplit& split) {
+  double sum = 0;
+  for (int64_t y = 0; y < split.height; ++y) {
+    const double* row = image + y * split.row_stride;
+    for (int64_t x = 0; x < split.width; ++x) sum += row[x * split.column_stride];
+  }
+  return sum / static_cast<double>(split.height * split.width);
 }
 
 /// A stretch of columns of one image of both arrays, walked from top to bottom. Windows of a row need the moments of
@@ -90,8 +99,8 @@ class Tile {
   void blur_row(int64_t y) {
     const int64_t padded = last_ - first_ + 2 * kWindowRadius;
     double *a = scratch_.data(), *b = a + padded, *products = b + padded;
-    copy_padded({a_ + y * split_.row_stride, split_.column_stride, split_.width}, first_, last_, a);
-    copy_padded({b_ + y * split_.row_stride, split_.column_stride, split_.width}, first_, last_, b);
+    copy_padded({a_ + y * split_.row_stride, split_.column_stride, split_.width}, first_, last_, terms_.offset_a, a);
+    copy_padded({b_ + y * split_.row_stride, split_.column_stride, split_.width}, first_, last_, terms_.offset_b, b);
     QQ_DISPATCH(pipeline, blur_across)(a, b, last_ - first_, weights_.data(), products, ring_row(y));
   }
 
@@ -120,11 +129,15 @@ ImageSplit split_images(const ir::Shape& dims) {
 
 double ssim(std::span<const double> a, std::span<const double> b, const ImageSplit& split, WindowMoments moments) {
   const bool is_central = moments == WindowMoments::kCentral;
-  const SimilarityTerms terms{kC1, kC2, is_central ? 0 : kGuard, is_central};
+  SimilarityTerms terms{kC1, kC2, is_central ? 0 : kGuard, is_central};
   Tile tile(split, terms);
   double sum = 0;
   for (int64_t image = 0; image < split.images; ++image) {
     const int64_t offset = image * split.image_stride;
+    if (is_central) {  // E[xx] - E[x]^2 of values far from 0 would lose all digits
+      terms.offset_a = mean(a.data() + offset, split);
+      terms.offset_b = mean(b.data() + offset, split);
+    }
     for (int64_t x = 0; x < split.width; x += kTileWidth) {
       sum += tile.sum(a.data() + offset, b.data() + offset, x, std::min(x + kTileWidth, split.width));
     }

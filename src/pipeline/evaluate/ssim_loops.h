@@ -15,7 +15,8 @@ constexpr int64_t kMoments = 5;  ///< E[a], E[b], E[a a], E[b b], E[a b], in thi
 /// The part of the similarity's formula that is constant.
 struct SimilarityTerms {
   double c1 = 0, c2 = 0, guard = 0;
-  bool is_central = true;  ///< subtract the products of the means
+  bool is_central = true;             ///< subtract the products of the means
+  double offset_a = 0, offset_b = 0;  ///< what was taken from the values before their moments were formed
 };
 
 QQ_DECLARE_ISA(

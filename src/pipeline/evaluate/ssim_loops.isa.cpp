@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/evaluate/ssim_loops.h"
 
+#include <algorithm>
+
 namespace quarkq::pipeline::QQ_ISA {
 namespace {
 
@@ -17,15 +19,19 @@ void blur_row(const double* in, int64_t width, const double* weights, double* ou
   }
 }
 
-/// (2 ma mb + C1)(2 cov + C2) / ((ma^2 + mb^2 + C1)(var_a + var_b + C2) + guard)
+/// (2 ma mb + C1)(2 cov + C2) / ((ma^2 + mb^2 + C1)(var_a + var_b + C2) + guard). Rounding must leave neither variance
+/// below 0 nor |2 cov| above their sum, else the similarity could pass 1.
 double similarity(const double* moments, int64_t width, int64_t x, const SimilarityTerms& terms) {
   const double ma = moments[x], mb = moments[width + x];
   const double aa = moments[2 * width + x], bb = moments[3 * width + x], ab = moments[4 * width + x];
-  const double mean_product = ma * mb, mean_squares = ma * ma + mb * mb;
-  const double covariance = ab - (terms.is_central ? mean_product : 0);
-  const double variances = aa + bb - (terms.is_central ? mean_squares : 0);
-  return (2 * mean_product + terms.c1) * (2 * covariance + terms.c2) /
-         ((mean_squares + terms.c1) * (variances + terms.c2) + terms.guard);
+  double variances = aa + bb, covariance = 2 * ab;
+  if (terms.is_central) {
+    variances = std::max(aa - ma * ma, 0.0) + std::max(bb - mb * mb, 0.0);
+    covariance = std::clamp(2 * (ab - ma * mb), -variances, variances);
+  }
+  const double mean_a = ma + terms.offset_a, mean_b = mb + terms.offset_b;
+  return (2 * (mean_a * mean_b) + terms.c1) * (covariance + terms.c2) /
+         ((mean_a * mean_a + mean_b * mean_b + terms.c1) * (variances + terms.c2) + terms.guard);
 }
 
 }  // namespace

@@ -21,6 +21,12 @@ constexpr double kMostDb = 60;  // of a full bar
 
 std::string text_of(const Json& entry, const char* key) { return entry.at(key).get<std::string>(); }
 
+/// As it stands there; a type error for anything but a number.
+std::string count_of(const Json& entry) {
+  const auto number = entry.get<double>();
+  return entry.is_number_integer() ? std::to_string(entry.get<int64_t>()) : short_number(number);
+}
+
 /// Null stands for no noise at all.
 double db_of(const Json& entry, const char* key) {
   const Json& value = entry.at(key);
@@ -43,8 +49,9 @@ std::string header(const Json& run) {
                                   : "");
   }
   tiles += tile("size", bytes_text(before) + " to " + bytes_text(after));
-  tiles += tile("quantized nodes", run.at("nodes").at("selected").dump() + " of " + run.at("nodes").at("total").dump());
-  tiles += tile("samples", run.at("samples").dump());
+  tiles += tile("quantized nodes",
+                count_of(run.at("nodes").at("selected")) + " of " + count_of(run.at("nodes").at("total")));
+  tiles += tile("samples", count_of(run.at("samples")));
   tiles += tile("seconds", short_number(run.at("seconds").get<double>()));
   const std::string file = std::filesystem::path(text_of(run, "model")).filename();
   return text_element("h1", file) +
@@ -105,7 +112,7 @@ std::string timeline(const Json& run) {
     const std::string nodes =
         phase.at("nodes_before") == phase.at("nodes_after")
             ? ""
-            : phase.at("nodes_before").dump() + " to " + phase.at("nodes_after").dump() + " nodes";
+            : count_of(phase.at("nodes_before")) + " to " + count_of(phase.at("nodes_after")) + " nodes";
     rows.push_back({text_of(phase, "name"), nodes, short_number(seconds) + " s", seconds / std::max(all, 1e-9)});
   }
   rows.push_back({"other passes", "", short_number(rest) + " s", rest / std::max(all, 1e-9)});
@@ -132,9 +139,9 @@ std::string limits(const Json& details) {
   for (const Json& one : found.at("violations")) {
     const Json& allowed = one.at("allowed");
     const std::string range =
-        allowed.is_null() ? "a power of two" : allowed.at(0).dump() + " to " + allowed.at(1).dump();
+        allowed.is_null() ? "a power of two" : count_of(allowed.at(0)) + " to " + count_of(allowed.at(1));
     rows.push_back({text_of(one, "rule"), text_of(one, "node"), text_of(one, "tensor"),
-                    text_of(one, "measure") + " " + one.at("found").dump(), range, text_of(one, "remedy")});
+                    text_of(one, "measure") + " " + count_of(one.at("found")), range, text_of(one, "remedy")});
   }
   const std::string target = text_of(found, "target");
   return section("Limits of the NPU (" + target + ")", "",
@@ -161,7 +168,6 @@ std::string tuned_layers(const Json& run) {
 }
 
 std::string page(const Json& run) {
-  const Json none = Json::object();
   const bool has_details = run.contains("details");
   std::string body = header(run) + findings(run);
   if (has_details) body += errors(run.at("details")) + limits(run.at("details"));
@@ -180,8 +186,12 @@ Result<std::string> html_report(const std::string& path) {
   QQ_TRY(const auto file, MappedFile::open(path));
   if (file->size() > kMostBytes) return bad_data(path, ": has ", file->size(), " bytes, allowed are ", kMostBytes);
   try {
-    return page(Json::parse(reinterpret_cast<const char*>(file->data()),
-                            reinterpret_cast<const char*>(file->data()) + file->size()));
+    const auto is_shallow = [](int depth, Json::parse_event_t, Json&) {
+      constexpr int kMostDepth = 64;  // reports have 6; what reads deeper ones would run out of stack
+      return depth <= kMostDepth;
+    };
+    const char* begin = reinterpret_cast<const char*>(file->data());
+    return page(Json::parse(begin, begin + file->size(), is_shallow));
   } catch (const Json::exception& error) {
     return bad_data(path, ": is no report of quarkq quantize --report (", error.what(), ")");
   }

@@ -2,9 +2,12 @@
 // AdaRound and AdaQuant against recorded numbers, and on a layer whose weights are coarse.
 #include <omp.h>
 
+#include <cstring>
 #include <numeric>
 #include <random>
 
+#include "base/hash.h"
+#include "passes/finetune/saved_layers.h"
 #include "passes/finetune/schedule.h"
 #include "passes/finetune/train_layer.h"
 #include "support/golden_algorithms.h"
@@ -110,7 +113,7 @@ struct CoarseLayer {
   int threads = omp_get_max_threads();
   Layer layer;
   ir::Node node;
-  TensorStore store{0};
+  TensorStore store;
   LayerData data;
   std::vector<float> weights;
   Grid grid;
@@ -157,7 +160,8 @@ TEST(FinetuneFormulasTest, HoldsSamplesOut) {
 }
 
 TEST(FinetuneFormulasTest, StoreSpillsBeyondItsBudget) {
-  TensorStore store(1000);
+  TensorStore store;
+  EXPECT_TRUE(store.set_limit(1000).ok());
   std::vector<int> numbers;
   for (float value = 0; value < 10; ++value)
     numbers.push_back(store.keep(ir::Tensor::from<float>({100}, std::vector<float>(100, value))).value());
@@ -168,6 +172,45 @@ TEST(FinetuneFormulasTest, StoreSpillsBeyondItsBudget) {
   EXPECT_EQ(store.bytes_on_disk(), 3200);
   for (size_t i = 0; i < numbers.size(); ++i)
     EXPECT_EQ(store.get(numbers[i]).value().data<float>()[99], static_cast<float>(i));
+  EXPECT_TRUE(store.set_limit(500).ok());  // what is in memory goes, too
+  EXPECT_LE(store.bytes_in_memory(), 500);
+  EXPECT_EQ(store.bytes_on_disk(), 3600);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    EXPECT_EQ(store.get(numbers[i]).value().data<float>()[99], static_cast<float>(i));
+}
+
+TEST(FinetuneFormulasTest, SavedLayersThatCannotBeAreNotRead) {
+  const auto read = [](std::string bytes) {
+    ContentHash hash;  // the right one, so that only what is inside decides
+    hash.add(std::string_view(bytes));
+    return parse_saved_layer(hash.text() + bytes, "key");
+  };
+  SavedLayer layer;
+  layer.kept = true;
+  layer.weight = ir::Tensor::from<int8_t>({2, 3}, std::vector<int8_t>{1, 2, 3, 4, 5, 6});
+  const std::string good = encode_saved_layer("key", layer).substr(32);
+  ASSERT_TRUE(read(good));
+  EXPECT_TRUE(read(good)->weight.same_as(layer.weight));
+  EXPECT_FALSE(parse_saved_layer(encode_saved_layer("other", layer), "key"));
+  const size_t type = good.find("key") + 3 + 1 + 3 * sizeof(double), rank = type + 4, dim = rank + 8;
+  const auto with = [&](size_t at, auto value) {
+    std::string bytes = good;
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+    return bytes;
+  };
+  for (const int32_t wrong : {8, 99, -1, 14}) EXPECT_FALSE(read(with(type, wrong))) << wrong;
+  for (const int64_t wrong : {int64_t{-1}, INT64_MAX, int64_t{1} << 40, int64_t{3}}) {
+    EXPECT_FALSE(read(with(rank, wrong))) << wrong;
+    EXPECT_FALSE(read(with(dim, wrong))) << wrong;
+  }
+}
+
+TEST(FinetuneFormulasTest, StoreNamesAFolderItCannotUse) {
+  TensorStore store("/no/such/folder");
+  EXPECT_TRUE(store.set_limit(0).ok());
+  const auto kept = store.keep(ir::Tensor::zeros(ElementType::kFloat, {4}));
+  ASSERT_FALSE(kept.ok());
+  EXPECT_NE(kept.status().message().find("/no/such/folder"), std::string::npos) << kept.status().message();
 }
 
 }  // namespace

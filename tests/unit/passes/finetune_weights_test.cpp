@@ -2,6 +2,8 @@
 // The finetuning as a pass: codes get closer, nothing else changes, a run goes on where it was interrupted.
 #include <filesystem>
 
+#include "ir/edit.h"
+#include "onnx_io/save.h"
 #include "passes/passes.h"
 #include "unit/passes/finish_samples.h"
 
@@ -153,6 +155,25 @@ TEST(FinetuneWeightsTest, OptionsTakePart) {
   EXPECT_LE(selective.error(), before * 1.05);
 }
 
+/// This process alone has more than 1 MB: everything goes to disk.
+TEST(FinetuneWeightsTest, MemoryDoesNotChangeTheResult) {
+  Finetuning plain("A8W8_ADAROUND");
+  plain.run();
+  for (const char* set :
+       {"FastFinetune.MemoryBudgetMB=1", "FastFinetune.MemOptLevel=2", "FastFinetune.MemOptLevel=0"}) {
+    Finetuning other("A8W8_ADAROUND", {set});
+    other.run();
+    EXPECT_EQ(other.codes(), plain.codes()) << set;
+  }
+  Finetuning nowhere("A8W8_ADAROUND", {"FastFinetune.MemOptLevel=2", "FastFinetune.CacheDir=/no/such/folder"});
+  const Result<Changed> changed = finetune_weights(nowhere.bench.context);
+  ASSERT_FALSE(changed.ok());
+  EXPECT_NE(changed.status().message().find("/no/such/folder"), std::string::npos) << changed.status().message();
+  Finetuning small("A8W8_ADAROUND", {"FastFinetune.MemoryBudgetMB=1"});
+  small.run();
+  EXPECT_EQ(test::diagnostic_ids(small.bench.diagnostics).back(), "finetune-memory");
+}
+
 TEST(FinetuneWeightsTest, GoesOnWhereItWasInterrupted) {
   const std::string folder = testing::TempDir() + "finetune_state";
   std::filesystem::remove_all(folder);
@@ -190,6 +211,69 @@ TEST(FinetuneWeightsTest, DamagedStateIsNotTaken) {
   }
 }
 
+TEST(FinetuneWeightsTest, MemoryOptionsDoNotEndAResume) {
+  const std::string folder = testing::TempDir() + "finetune_memory";
+  std::filesystem::remove_all(folder);
+  for (const char* set : {"FastFinetune.MemOptLevel=1", "FastFinetune.MemOptLevel=2"}) {
+    Finetuning tuning("A8W8_ADAROUND", {set});
+    tuning.bench.context.finetune_state = folder;
+    tuning.run();
+    EXPECT_EQ(tuning.bench.context.finetuned[2].resumed, set == std::string("FastFinetune.MemOptLevel=2"));
+  }
+}
+
+TEST(FinetuneWeightsTest, TakesOnlyTheLargestLayer) {
+  Finetuning tuning("A8W8_ADAROUND", {"FastFinetune.SelectMaxMemLayer=true", "FastFinetune.NumIterations=5"});
+  tuning.run();
+  ASSERT_EQ(tuning.bench.context.finetuned.size(), 1u);
+  EXPECT_EQ(tuning.bench.context.finetuned[0].node, "node c0 (Conv)");
+}
+
+/// The float model as reference changes nothing; one with other weights does, and names that differ leave layers out.
+TEST(FinetuneWeightsTest, TakesAReferenceModel) {
+  Finetuning plain("A8W8_ADAROUND");
+  plain.run();
+  const auto with_reference = [&](const std::string& name, const auto& change) {
+    const std::string path = testing::TempDir() + name;
+    ir::Model model = plain.original;
+    change(model);
+    EXPECT_TRUE(onnx_io::save(model, path).ok());
+    auto tuning = std::make_unique<Finetuning>("A8W8_ADAROUND", std::vector{"FastFinetune.RefModelPath=" + path});
+    tuning->run();
+    return tuning;
+  };
+  EXPECT_EQ(with_reference("same.onnx", [](ir::Model&) {})->codes(), plain.codes());
+  const auto other = with_reference("other.onnx", [](ir::Model& model) {
+    const ir::ValueId bias = model.graph.find("b0");
+    ir::Tensor larger = *model.graph.value(bias).constant;
+    for (float& value : larger.mutable_data<float>()) value += 0.5f;
+    ir::GraphEdit(model.graph).set_constant(bias, larger);
+  });
+  EXPECT_NE(other->codes(), plain.codes());
+  const auto renamed = with_reference("renamed.onnx", [](ir::Model& model) {
+    ir::GraphEdit edit(model.graph);
+    edit.node(model.graph.order()[0]).name = "another";
+  });
+  EXPECT_EQ(renamed->bench.context.finetuned.size(), 2u);
+  EXPECT_EQ(test::diagnostic_ids(renamed->bench.diagnostics).back(), "not-finetuned");
+  Finetuning missing("A8W8_ADAROUND", {"FastFinetune.RefModelPath=/no/such.onnx"});
+  const Result<Changed> changed = finetune_weights(missing.bench.context);
+  ASSERT_FALSE(changed.ok());
+  EXPECT_NE(changed.status().message().find("RefModelPath"), std::string::npos) << changed.status().message();
+}
+
+TEST(FinetuneWeightsTest, SaysWhatHasNoEffect) {
+  for (const auto& [set, is_named] :
+       {std::pair("FastFinetune.OptimDevice=cuda", true), std::pair("FastFinetune.OptimDevice=cpu", false),
+        std::pair("FastFinetune.DynamicBatch=true", true), std::pair("FastFinetune.NumWorkers=4", true),
+        std::pair("FastFinetune.PinMemory=false", false), std::pair("FastFinetune.MemOptLevel=0", false)}) {
+    Finetuning tuning("A8W8_ADAROUND", {set, "FastFinetune.NumIterations=5"});
+    tuning.run();
+    const std::vector<std::string> ids = test::diagnostic_ids(tuning.bench.diagnostics);
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), "setting-no-effect"), is_named ? 1 : 0) << set;
+  }
+}
+
 TEST(FinetuneWeightsTest, LeavesOtherModelsAlone) {
   Finetuning tuning("A8W8_ADAROUND", {"FastFinetune.NumIterations=5"});
   tuning.bench.context.data = nullptr;
@@ -201,7 +285,8 @@ TEST(FinetuneWeightsTest, LeavesOtherModelsAlone) {
 
 TEST(FinetuneWeightsTest, NamesAWrongOption) {
   for (const char* set : {"FastFinetune.NumIterations=0", "FastFinetune.LearningRate=-1", "FastFinetune.BetaRange=[1]",
-                          "FastFinetune.OptimAlgorithm=sgd", "FastFinetune.WarmStart=2", "FastFinetune.Nonsense=2"}) {
+                          "FastFinetune.OptimAlgorithm=sgd", "FastFinetune.WarmStart=2", "FastFinetune.Nonsense=2",
+                          "FastFinetune.MemOptLevel=3", "FastFinetune.MemoryBudgetMB=-1"}) {
     Finetuning tuning("A8W8", {set});
     const Result<Changed> changed = finetune_weights(tuning.bench.context);
     ASSERT_FALSE(changed.ok()) << set;

@@ -106,6 +106,85 @@ TEST(FourBitsTest, RefusesAnActivationOfItsOwn) {
       << found.status().message();
 }
 
+TEST(FourBitsTest, RefusesAWeightOfItsOwnWhereNothingTakesIt) {
+  const std::string own = "TensorQuantOverrides={w: [{quant_type: QuantType.QInt4}]}";
+  const struct {
+    std::string preset;
+    std::vector<std::string> sets;
+    std::string part;
+  } rows[] = {
+      {"XINT8", {own}, "enable_npu_cnn"},
+      {"XINT8", {"MixedPrecisionTensor={QuantType.QUInt4: [w]}", "specific_tensor_precision=true"}, "enable_npu_cnn"},
+      {"S8S8_AAWS", {own, "UseGPTQ=true"}, "UseGPTQ"},
+      {"S8S8_AAWS", {own, "UseGPTQ=true", "quant_format=ExtendedQuantFormat.QDQ"}, "UseGPTQ"},
+  };
+  for (const auto& row : rows) {
+    PassBench bench(test::model_of(kLayer), test::settings_for(row.preset, row.sets));
+    test::run_phases(bench, {"select"});
+    const Result<Changed> found = find_overrides(bench.context);
+    ASSERT_FALSE(found.ok()) << row.preset << " " << row.part;
+    EXPECT_EQ(found.status().code(), Code::kInvalidArgument);
+    EXPECT_NE(found.status().message().find("tensor w: found a 4-bit type"), std::string::npos);
+    EXPECT_NE(found.status().message().find(row.part), std::string::npos) << found.status().message();
+  }
+  PassBench compat(test::model_of(kLayer), test::compat_settings("S8S8_AAWS", {own}));
+  test::run_phases(compat, {"select"});
+  const Status refused = find_overrides(compat.context).status();
+  EXPECT_NE(refused.message().find("quark-0.13"), std::string::npos) << refused.message();
+}
+
+TEST(FourBitsTest, OpsetIsRaisedOnlyForTensorsThatGetThem) {
+  const struct {
+    std::vector<std::string> sets;
+    int64_t opset;
+  } rows[] = {
+      {{"MixedPrecisionTensor={QuantType.QInt4: [w]}"}, 17},  // has no effect by itself
+      {{"MixedPrecisionTensor={QuantType.QInt4: [w]}", "specific_tensor_precision=true"}, 21},
+      {{"MixedPrecisionTensor={QuantType.QInt4: [other]}", "specific_tensor_precision=true"}, 17},
+      {{"TensorQuantOverrides={other: [{quant_type: QuantType.QInt4}]}"}, 17},
+      {{"TensorQuantOverrides={w: [{quant_type: QuantType.QInt8}]}"}, 17},
+  };
+  for (const auto& row : rows) {
+    PassBench bench(test::model_of(kLayer), test::settings_for("S8S8_AAWS", row.sets));
+    EXPECT_EQ(bench.run(raise_opset), row.opset == 21) << row.sets[0];
+    EXPECT_EQ(bench.model.opset(), row.opset) << row.sets[0];
+  }
+  PassBench bench(test::model_of(kLayer), test::settings_for("S8S8_AAWS", {"weight_type=QuantType.QInt4"}));
+  bench.run(raise_opset);
+  ASSERT_EQ(bench.diagnostics.all().size(), 1u);
+  EXPECT_EQ(bench.diagnostics.all()[0].text, "4-bit weights need opset 21, raised from 17");
+}
+
+TEST(FourBitsTest, ATensorOfALaterOpsetIsRefused) {
+  PassBench bench(test::model_of(kLayer),
+                  test::settings_for("S8S8_AAWS", {"TensorQuantOverrides={w: [{quant_type: QuantType.QInt4}]}"}));
+  test::run_phases(bench, {"select"});  // w is found only now, the opset is still 17
+  const Result<Changed> found = find_overrides(bench.context);
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.status().message().find("ConvertOpsetVersion"), std::string::npos) << found.status().message();
+}
+
+/// The type that the bias of a Gemm gets.
+ElementType bias_type(const std::string& preset, std::vector<std::string> sets) {
+  sets.push_back("weight_type=QuantType.QInt4");
+  PassBench bench(
+      test::model_of("g (float[1, 2] x) => (float[1, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2] b = {1, 2}> "
+                     "{ y = Gemm (x, w, b) }"),
+      test::settings_for(preset, sets));
+  bench.run(raise_opset);
+  test::run_phases(bench, {"select", "assign"});
+  EXPECT_EQ(bench.context.plan.slot(bench.value("w")).stages[0].spec.type, ElementType::kInt4) << preset;
+  return bench.context.plan.slot(bench.value("b")).stages[0].spec.type;
+}
+
+TEST(FourBitsTest, ABiasHasMoreBits) {
+  EXPECT_EQ(bias_type("S8S8_AAWS", {}), ElementType::kInt32);
+  EXPECT_EQ(bias_type("S8S8_AAWS", {"Int32Bias=false"}), ElementType::kInt8);
+  EXPECT_EQ(bias_type("S8S8_AAWS", {"Int32Bias=false", "per_channel=true"}), ElementType::kInt8);
+  EXPECT_EQ(bias_type("VINT8", {}), ElementType::kInt8);
+  EXPECT_EQ(bias_type("BFP16", {}), ElementType::kInt8);
+}
+
 TEST(FourBitsTest, WrittenWeightsLiftBack) {
   const FourBits made({"weight_type=QuantType.QInt4"});
   const Result<LiftedModel> lifted = lift(made.model);

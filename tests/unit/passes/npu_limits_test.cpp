@@ -41,6 +41,30 @@ TEST(NpuLimitsTest, Alignment) {
   EXPECT_EQ(findings(slice, {{"x", 3}, {"y", 5}}), Lines{"align_slice y position 5 3..3"});
 }
 
+TEST(NpuLimitsTest, WeightsAndActivationsHaveEightBits) {
+  PassBench bench(
+      test::model_of("g (float[1, 2] x) => (float[1, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2] b = {1, 2}> "
+                     "{ y = Gemm (x, w, b) }"),
+      test::settings_for("XINT8"));
+  test::run_phases(bench, {"select", "assign"});
+  for (plan::QuantSlot& slot : bench.context.plan.slots())
+    bench.context.plan.params.set(slot.stages[0].params, {{0.5f, 0}});
+  const auto limits = [&] {
+    std::vector<std::string> lines;
+    for (const NpuFinding& one : npu_findings(bench.graph(), bench.context.plan, bench.settings)) {
+      if (one.rule == "eight_bits") lines.push_back(cat(one.tensor, " ", one.found));
+    }
+    return lines;
+  };
+  EXPECT_EQ(limits(), std::vector<std::string>{});
+  bench.context.plan.slot(bench.value("w")).stages[0].spec.type = ElementType::kInt4;
+  bench.context.plan.slot(bench.value("x")).stages[0].spec.type = ElementType::kUInt16;
+  plan::QuantSlot& bias = bench.context.plan.slot(bench.value("b"));
+  bias.role = plan::Role::kBias;
+  bias.stages[0].spec.type = ElementType::kInt32;
+  EXPECT_EQ(limits(), (std::vector<std::string>{"x 16", "w 4"}));
+}
+
 TEST(NpuLimitsTest, ShiftsOfAddAndMul) {
   const std::string add = "g (float[2] a, float[2] b) => (float[2] y) { y = Add (a, b) }";
   EXPECT_EQ(findings(add, {{"a", 10}, {"b", 3}, {"y", 10}}), Lines{});

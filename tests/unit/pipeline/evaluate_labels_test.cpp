@@ -17,6 +17,13 @@ ResultFiles& add_scores(ResultFiles& files, const std::string& folder = "") {
   return files;
 }
 
+/// Two results, whose highest classes are 2 and 0.
+ResultFiles& add_two(ResultFiles& files, const std::string& first, const std::string& second) {
+  files.pair<float>(first, {3}, {0, 0, 1}, {0, 0, 1});
+  files.pair<float>(second, {3}, {1, 0, 0}, {1, 0, 0});
+  return files;
+}
+
 Result<EvaluateReport> with_labels(const ResultFiles& files, const std::string& labels, std::vector<int> top = {},
                                    const std::string& output = "") {
   EvaluateRequest request{files.folder.path() + "/a", files.folder.path() + "/b"};
@@ -28,6 +35,14 @@ void expect_refused(const ResultFiles& files, const std::string& labels, const s
   const Status status = with_labels(files, labels).status();
   EXPECT_EQ(status.code(), Code::kBadData);
   EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+}
+
+/// Labels of this text, of which the baseline hits so many.
+void expect_hits(const ResultFiles& files, const std::string& text, size_t hits) {
+  const Result<EvaluateReport> report = with_labels(files, files.folder.write("l.csv", text));
+  ASSERT_TRUE(report.ok()) << text << report.status().message();
+  EXPECT_EQ(report.value().accuracy->decisions, report.value().pairs.size()) << text;
+  EXPECT_EQ(report.value().accuracy->top[0].baseline, hits) << text;
 }
 
 TEST(EvaluateLabelsTest, EveryFormMeansTheSame) {
@@ -121,12 +136,56 @@ TEST(EvaluateLabelsTest, RefusesWhatDoesNotFit) {
   expect_refused(files, write("2\n1\nx\n"), "l.txt:3: found \"x\"");
   expect_refused(files, write("a,1\nb,2.5\n"), "l.txt:2: found \"b,2.5\"");
   expect_refused(files, write("s0,2\ns1,1\n"), "s2.npy: no label");
-  expect_refused(files, write("x/s0,2\ny/s0,1\ns1,1\ns2,1\n"), "s0.npy: no label");
+  expect_refused(files, write("x/s0,2\ny/s0,1\ns1,1\ns2,1\n"), "s0.npy: several labels");
   expect_refused(files, write("2\n1\n3\n"), "its label is 3, there are scores of 3 classes");
   expect_refused(files, write("2\n1\n-1\n"), "its label is -1");
   const auto floats = files.folder / "f.npy";
   ASSERT_TRUE(calib::write_npy(floats, ir::Tensor::from<float>({3}, std::vector<float>{2, 1, 1})).ok());
   expect_refused(files, floats, "integer labels are needed");
+}
+
+TEST(EvaluateLabelsTest, DotsInNamesAreNoSuffixes) {
+  ResultFiles files;
+  add_two(files, "v1", "v1.5");
+  for (const char* text :
+       {"v1.npy,2\nv1.5.npy,0\n", "v1,2\nv1.5,0\n", "v1.5 0\nv1 2\n", "x/v1.JPG,2\ny/v1.5.png,0\n"}) {
+    expect_hits(files, text, 2);
+  }
+}
+
+TEST(EvaluateLabelsTest, TheWholeNameIsStrongerThanAPartOfIt) {
+  ResultFiles files;
+  files.pair<float>("s0", {3}, {0, 0, 1}, {0, 0, 1});
+  expect_hits(files, "s0.png,1\ns0.npy,2\n", 1);
+  expect_hits(files, "x/s0.npy,1\ns0.npy,2\ny/s0.npy,0\n", 1);
+  expect_refused(files, files.folder.write("l.csv", "s0.npy,1\nx/s0.npy,2\ns0.npy,2\n"), "s0.npy: several labels");
+}
+
+TEST(EvaluateLabelsTest, AByteOrderMarkIsNoText) {
+  ResultFiles files;
+  add_scores(files);
+  for (const char* text : {"2\n1\n1\n", "label\n2\n1\n1\n", "s0,2\ns1,1\ns2,1\n"}) {
+    expect_hits(files, std::string("\xEF\xBB\xBF") + text, 2);
+  }
+}
+
+TEST(EvaluateLabelsTest, AFirstLineThatIsNoLabelIsNoHeader) {
+  ResultFiles files;
+  add_scores(files);
+  const auto write = [&](const std::string& text) { return files.folder.write("l.txt", text); };
+  expect_refused(files, write("x2\n1\n1\n2\n"), "l.txt:1: found \"x2\"");
+  expect_refused(files, write("\nlabels:\n2\n1\n1\n"), "l.txt:2: found \"labels:\"");
+  for (const char* header : {"Label", "CLASS", "\"label\"", " class "}) {
+    expect_hits(files, cat(header, "\n2\n1\n1\n"), 2);
+  }
+}
+
+TEST(EvaluateLabelsTest, QuotedNamesMayHoldCommasAndQuotes) {
+  ResultFiles files;
+  add_two(files, "a,b", "c\"d");
+  expect_hits(files, "\"a,b.npy\",2\n\"c\"\"d.npy\",0\n", 2);
+  expect_hits(files, "\"a,b\" , \"2\"\nc\"d,0\n", 2);
+  expect_refused(files, files.folder.write("l.csv", "s,1\n\"a,b.npy,2\n"), "l.csv:2: found \"\"a,b.npy,2\"");
 }
 
 TEST(EvaluateLabelsTest, RefusesABatchUnderOneLabel) {

@@ -95,10 +95,64 @@ TEST(InspectTest, KnowsOtherDomainsAndBlockFormats) {
   edit.add_node({"BFPQuantizeDequantize", "com.amd.quark", "", {d}, {y}});
   const std::vector<QuantizedGroup> groups = pipeline::group_quantized(pipeline::list_quantized(graph));
   ASSERT_EQ(groups.size(), 2u);
-  EXPECT_EQ(groups[0].type, "BFPQuantizeDequantize");
+  EXPECT_EQ(groups[0].type, "BFP16");
   EXPECT_EQ(groups[0].with_scale, 0u);
   EXPECT_EQ(groups[1].type, "INT16");
   EXPECT_EQ(groups[1].min_position, -1);
+}
+
+/// x -> op -> y, and what inspect says of it: "activation MX9".
+std::vector<std::string> groups_of(ir::NodeSpec node, const std::map<std::string, ir::Tensor>& constants = {}) {
+  ir::Graph graph;
+  ir::GraphEdit edit(graph);
+  const ir::ValueId x = edit.add_value("x"), y = edit.add_value("y");
+  edit.add_graph_input(x);
+  edit.add_graph_output(y);
+  node.inputs = {x};
+  for (const auto& [name, tensor] : constants) node.inputs.push_back(edit.add_initializer(name, tensor));
+  node.outputs = {y};
+  edit.add_node(std::move(node));
+  std::vector<std::string> texts;
+  for (const QuantizedGroup& group : pipeline::group_quantized(pipeline::list_quantized(graph)))
+    texts.push_back(group.kind + " " + group.type);
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(InspectTest, BlockFormatsHaveOneNameEverywhere) {
+  const auto node = [](const char* op, std::vector<ir::Attribute> attributes) {
+    return ir::NodeSpec{op, "com.amd.quark", "", {}, {}, std::move(attributes)};
+  };
+  const std::vector<ir::Attribute> prime = {{"bfp_method", "to_bfp_prime", {}, {}}, {"bit_width", int64_t{16}, {}, {}}};
+  const std::vector<ir::Attribute> element = {{"element_dtype", "fp4_e2m1", {}, {}}};
+  EXPECT_EQ(groups_of(node("BFPQuantizeDequantize", prime)), Texts{"activation MX9"});
+  EXPECT_EQ(groups_of(node("BFPFixNeuron", {})), Texts{"activation BFP16"});
+  EXPECT_EQ(groups_of(node("MXQuantizeDequantize", element)), Texts{"activation MXFP4_E2M1"});
+  EXPECT_EQ(groups_of(node("MXFixNeuron", {})), Texts{"activation MXINT8"});
+  const ir::Model model = test::model_of("g (float[2, 2] x) => (float[2, 2] y) { d = Neg (x) y = Relu (d) }");
+  ir::Graph graph = model.graph;
+  ir::GraphEdit edit(graph);
+  edit.node(graph.order()[0]).op = "BFPQuantizeDequantize";
+  edit.node(graph.order()[0]).attributes = prime;
+  ASSERT_EQ(pipeline::node_types(graph).size(), 1u);
+  EXPECT_EQ(pipeline::node_types(graph)[0].activation, "MX9");
+}
+
+TEST(InspectTest, KnowsWhatComputesWithIntegers) {
+  const ir::Tensor weights = ir::Tensor::from<int8_t>({2, 2}, std::vector<int8_t>{1, 2, 3, 4});
+  EXPECT_EQ(groups_of({"DynamicQuantizeLinear", "", "", {}, {}}), Texts{"activation UINT8"});
+  EXPECT_EQ(groups_of({"MatMulInteger", "", "", {}, {}}, {{"w", weights}}), Texts{"stored INT8"});
+  EXPECT_EQ(groups_of({"ConvInteger", "", "", {}, {}}, {{"w", weights}}), Texts{"stored INT8"});
+  EXPECT_EQ(groups_of({"MatMulInteger", "", "", {}, {}}), Texts{});
+  const ir::NodeSpec blocks{"MatMulNBits", "com.microsoft", "", {}, {}, {{"bits", int64_t{4}, {}, {}}}};
+  const ir::Tensor packed = ir::Tensor::from<uint8_t>({2, 1, 8}, std::vector<uint8_t>(16));
+  EXPECT_EQ(groups_of(blocks, {{"b", packed}}), Texts{"stored UINT4"});
+  const InspectReport report =
+      inspected(test::model_of("g (float[1, 2] x) => (int32[1, 2] y) <int8[2, 2] w = {1, 2, 3, 4}> "
+                               "{ q, s, z = DynamicQuantizeLinear (x) y = MatMulInteger (q, w, z) }"));
+  EXPECT_EQ(report.qdq_domains, (std::map<std::string, int>{{"ai.onnx", 2}}));
+  EXPECT_EQ(nlohmann::json::parse(to_json(report))["is_quantized"], true);
 }
 
 TEST(InspectTest, CountsNestedGraphs) {

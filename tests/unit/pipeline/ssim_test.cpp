@@ -93,6 +93,26 @@ TEST(SsimTest, SplitsLowRanksIntoOneImage) {
   EXPECT_EQ(split_images({4, 9}).images, 1);
 }
 
+TEST(SsimTest, ValuesFarFromZeroKeepTheirDigits) {
+  const std::vector<double> low(400, 1e8), high(400, 1e8 + 1);
+  EXPECT_NEAR(ssim(low, high, split_images({20, 20}), WindowMoments::kCentral), 1.0, 1e-9);
+  std::vector<double> a = random_values(400, 9), b = random_values(400, 10);
+  for (double& value : a) value += 1e8;
+  for (double& value : b) value += 1e8;
+  // Windows whose luminance term is 1: what is left compares textures. slow_ssim() takes the means first.
+  EXPECT_NEAR(ssim(a, b, split_images({20, 20}), WindowMoments::kCentral), slow_ssim(a, b, 20, 20), 1e-6);
+}
+
+TEST(SsimTest, IsNeverAboveOne) {
+  std::vector<double> ramp, shifted;
+  for (int i = 0; i < 400; ++i) {
+    ramp.push_back(1e9 * i);
+    shifted.push_back(1e9 * i + 1);
+  }
+  EXPECT_LE(ssim(ramp, shifted, split_images({20, 20}), WindowMoments::kCentral), 1.0);
+  EXPECT_LE(ssim(ramp, ramp, split_images({1, 400}), WindowMoments::kCentral), 1.0);
+}
+
 TEST(SsimTest, EqualImagesAreOneAndNoiseIsLess) {
   const std::vector<double> a = random_values(400, 7), b = random_values(400, 8);
   for (const WindowMoments moments : {WindowMoments::kCentral, WindowMoments::kRaw}) {

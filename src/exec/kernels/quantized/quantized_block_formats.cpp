@@ -37,7 +37,7 @@ Result<BlockSplit> read_split(const Prepare& p, int64_t default_block) {
   return BlockSplit{view.outer, view.count, view.inner, std::min(block, std::max<int64_t>(view.count, 1))};
 }
 
-/// convert(x, y, begin, end) over the runs along the axis. One element alone stays what it is.
+/// convert(x, y, begin, end) over the blocks. One element alone stays what it is.
 template <typename Convert>
 Result<Kernel> block_kernel(Prepare& p, const BlockSplit& split, const Convert& convert) {
   p.out(0, p.in(0).type, p.in(0).dims);
@@ -46,7 +46,7 @@ Result<Kernel> block_kernel(Prepare& p, const BlockSplit& split, const Convert& 
     return no_kernel();
   }
   return bridged(p, [split, convert](const Run& run) {
-    for_rows(split.outer * split.inner, split.length,
+    for_rows(split.count(), split.block,
              [&](int64_t begin, int64_t end) { convert(run.in<float>(0), run.out<float>(0), begin, end); });
     return Status();
   });

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The operators that quantize, by name: THE table for whoever reads a quantized model. By name alone, because ai.onnx,
+// com.microsoft and the custom domains use the same names for the same things.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace quarkq::ir {
+
+/// What a node does with a tensor.
+enum class QuantizingPart : uint8_t {
+  kNone,
+  kQuantize,    ///< input 0 becomes integers
+  kDequantize,  ///< integers become output 0
+  kBoth,        ///< a block format: input 0 is rounded to it
+  kProduct,     ///< computes with integers, stored weights among them
+};
+
+/// Where a node finds weights (of a kProduct) and parameters: numbers of inputs.
+struct QuantizingInputs {
+  size_t values = 0, scale = 1, zero_point = 2;
+  int64_t axis = 1;  ///< of the channels when the node does not say
+};
+constexpr size_t kNoInput = ~size_t{0};
+
+struct QuantizingOp {
+  std::string_view op;
+  QuantizingPart part;
+  QuantizingInputs inputs = {};
+};
+
+// Vitis... and ...FixNeuron are the names of com.vai.quantize, which files of before 0.8 have for com.amd.quark's.
+inline constexpr QuantizingOp kQuantizingOps[] = {
+    {"QuantizeLinear", QuantizingPart::kQuantize},
+    {"ExtendedQuantizeLinear", QuantizingPart::kQuantize},
+    {"VitisQuantizeLinear", QuantizingPart::kQuantize},
+    {"DynamicQuantizeLinear", QuantizingPart::kQuantize, {0, kNoInput, kNoInput}},
+    {"DequantizeLinear", QuantizingPart::kDequantize},
+    {"ExtendedDequantizeLinear", QuantizingPart::kDequantize},
+    {"VitisDequantizeLinear", QuantizingPart::kDequantize},
+    {"BFPQuantizeDequantize", QuantizingPart::kBoth},
+    {"BFPFixNeuron", QuantizingPart::kBoth},
+    {"MXQuantizeDequantize", QuantizingPart::kBoth},
+    {"MXFixNeuron", QuantizingPart::kBoth},
+    {"ConvInteger", QuantizingPart::kProduct, {1, kNoInput, 3}},
+    {"MatMulInteger", QuantizingPart::kProduct, {1, kNoInput, 3}},
+    {"MatMulNBits", QuantizingPart::kProduct, {1, kNoInput, kNoInput}},  // a scale for each block
+    {"QLinearConv", QuantizingPart::kProduct, {3, 4, 5, 0}},
+    {"QLinearMatMul", QuantizingPart::kProduct, {3, 4, 5}},
+    {"QGemm", QuantizingPart::kProduct, {3, 4, 5}},
+};
+
+/// The operator's row, or null.
+constexpr const QuantizingOp* find_quantizing_op(std::string_view op) {
+  for (const QuantizingOp& row : kQuantizingOps) {
+    if (row.op == op) return &row;
+  }
+  return nullptr;
+}
+
+constexpr QuantizingPart quantizing_part(std::string_view op) {
+  const QuantizingOp* row = find_quantizing_op(op);
+  return row == nullptr ? QuantizingPart::kNone : row->part;
+}
+
+/// Of a node; nothing for null.
+inline QuantizingPart quantizing_part(const Node* node) {
+  return node == nullptr ? QuantizingPart::kNone : quantizing_part(node->op);
+}
+
+}  // namespace quarkq::ir

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""AdaRound and AdaQuant, layer by layer, of quarkq and of the reference on the same samples; `compare_reference.sh --finetune` runs it.
+
+    compare_finetune.py [--presets A8W8_ADAROUND ...] [--layers 3] [--samples 128] [--iterations N] [--threads N] [--output FILE.json]
+
+efficientnet_lite0_224, each tool with its preset's settings (--iterations for a quick look). Both are stopped when the last layer
+wanted is done; the reference's seconds of a layer are those it logs for running the models plus those for training. Ours are
+those of the saved layers, which count both, too. Errors are mean squares of a block's results over all samples against the float model, with the
+weights as stored: the reference's log tells them, ours come from a run with --compat quark-0.13, which like the reference
+trains with all samples and keeps every layer. Targets: at least 5 x faster per layer, at equal or lower error.
+"""
+import argparse
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from compare_calibration import make_samples
+from compare_ort import SHARED, machine, write_report
+
+MODEL = "efficientnet_lite0_224"
+TARGET = 5
+
+REFERENCE = """
+import glob, sys
+import numpy as np
+import onnx
+from onnxruntime.quantization import CalibrationDataReader
+from quark.onnx import ModelQuantizer
+from quark.onnx.quantization.config import Config, get_default_config
+model, folder, preset, out, iterations, threads = sys.argv[1:7]
+if int(threads):
+    import torch
+    torch.set_num_threads(int(threads))
+name = onnx.load(model).graph.input[0].name
+class Samples(CalibrationDataReader):
+    def __init__(self):
+        self.files = iter(sorted(glob.glob(folder + "/*.npy")))
+    def get_next(self):
+        path = next(self.files, None)
+        return {name: np.load(path)} if path else None
+config = get_default_config(preset)
+if int(iterations):
+    config.extra_options["FastFinetune"]["NumIterations"] = int(iterations)
+ModelQuantizer(Config(global_quant_config=config)).quantize_model(model, out, Samples())
+"""
+SECONDS = re.compile(r"finetuning layer (\d+), (?:onnx inference|torch training).*?([\d.]+) ?s")
+ERRORS = re.compile(r"recons metrics was optimized from ([-\d.e]+) to ([-\d.e]+)")
+COLORS = re.compile(r"\x1b\[[\d;]*m")
+
+
+def reference(args, preset, folder, work):
+    """[{seconds, error_before, error_after}] of the first layers."""
+    command = [args.python, "-u", "-c", REFERENCE, os.path.join(SHARED, "models", MODEL + ".onnx"), folder, preset,
+               os.path.join(work, "reference.onnx"), str(args.iterations), str(args.threads)]
+    seconds, errors, told, tail = {}, [], {}, []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=work)
+    try:
+        for line in process.stdout:
+            line = COLORS.sub("", line)
+            tail = (tail + [line])[-30:]
+            if match := ERRORS.search(line):
+                errors.append([float(match[1]), float(match[2])])
+            if match := SECONDS.search(line):
+                layer = int(match[1])
+                seconds[layer] = seconds.get(layer, 0) + float(match[2])
+                told[layer] = told.get(layer, 0) + 1
+            if len(errors) >= args.layers and sum(count == 2 for count in told.values()) >= args.layers:
+                break
+    finally:
+        process.kill()
+        process.wait()
+    if len(errors) < args.layers or len(seconds) < args.layers:
+        sys.exit(f"the reference's log tells about {len(errors)} layers only:\n{''.join(tail)}")
+    times = [seconds[layer] for layer in sorted(seconds)]
+    return [{"seconds": time, "error_before": before, "error_after": after} for time, (before, after) in zip(times, errors)][:args.layers]
+
+
+def saved_layer(path):
+    """What the file of a finished layer begins with: hash, format, key, whether it was kept, errors and seconds."""
+    with open(path, "rb") as file:
+        head = file.read(4096)
+    return struct.unpack_from("<ddd", head, head.index(b"\n") + 1 + 32 + 1)
+
+
+def ours(args, preset, folder, work, *more):
+    """The same of quarkq, which is stopped, too: finished layers are files beside the output."""
+    out = os.path.join(work, "ours.onnx")
+    state = [os.path.join(out + ".finetune", f"layer{i}.bin") for i in range(args.layers)]
+    command = [args.quarkq, "quantize", os.path.join(SHARED, "models", MODEL + ".onnx"), "--config", preset, "--calib", folder, "-o", out,
+               "--quiet", "--no-verify", "--threads", str(args.threads)]
+    if args.iterations:
+        command += ["--set", f"FastFinetune.NumIterations={args.iterations}"]
+    process = subprocess.Popen(command + list(more), stderr=subprocess.PIPE, text=True)
+    while not os.path.exists(state[-1]) and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    if not os.path.exists(state[-1]):
+        sys.exit(f"quarkq finished less than {args.layers} layers:\n{said[-2000:]}")
+    layers = [dict(zip(("error_before", "error_after", "seconds"), saved_layer(path))) for path in state]
+    shutil.rmtree(out + ".finetune")
+    return layers
+
+
+def compare(args, preset, folder, work):
+    own, alike, theirs = ours(args, preset, folder, work), ours(args, preset, folder, work, "--compat", "quark-0.13"), \
+        reference(args, preset, folder, work)
+    rows = []
+    for layer, (mine, same, other) in enumerate(zip(own, alike, theirs)):
+        row = {"layer": layer, "seconds": mine["seconds"], "reference_seconds": other["seconds"],
+               "faster": other["seconds"] / mine["seconds"], "error_before": same["error_before"], "error_after": same["error_after"],
+               "reference_error_before": other["error_before"], "reference_error_after": other["error_after"]}
+        rows.append(row)
+        print(f"{preset} layer {layer}: {row['seconds']:.2f} s against {row['reference_seconds']:.2f} s = {row['faster']:.1f} x (target {TARGET}); "
+              f"error {row['error_before']:.4g} -> {row['error_after']:.4g} against {row['reference_error_before']:.4g} -> "
+              f"{row['reference_error_after']:.4g}", flush=True)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable, help="with amd-quark and torch")
+    parser.add_argument("--quarkq", required=True, type=os.path.abspath)
+    parser.add_argument("--presets", nargs="*", default=["A8W8_ADAROUND", "A8W8_ADAQUANT"])
+    parser.add_argument("--layers", type=int, default=3)
+    parser.add_argument("--samples", type=int, default=128)
+    parser.add_argument("--iterations", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--output")
+    args = parser.parse_args()
+    report = {"machine": machine(), "samples": args.samples, "iterations": args.iterations or "preset", "target": TARGET, "presets": {}}
+    with tempfile.TemporaryDirectory() as work:
+        folder = os.path.join(work, "calib")
+        os.makedirs(folder)
+        make_samples(MODEL, folder)
+        for extra in sorted(os.listdir(folder))[args.samples:]:
+            os.remove(os.path.join(folder, extra))
+        for preset in args.presets:
+            report["presets"][preset] = compare(args, preset, folder, work)
+            write_report(args.output, report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What AdaRound and AdaQuant gain and cost: presets with and without them, on held-out samples, against the float model.
+
+    finetune_accuracy.py [--quarkq BIN] [--iterations N] [--presets NAME...] [--output FILE.json] [MODEL...]
+
+efficientnet_lite0_224: 128 calibration photos, 144 other photos: top-1 (../shared/tools/score_labelled.py), agreement of the best
+class with the float model's, mean cosine of the outputs. The other models: mean cosine, with the samples of ../shared/golden/inputs.
+Seconds: of the whole quantization, and of the finetuning in it. Iterations: the presets' (AdaRound 1000, AdaQuant 3000) unless given.
+Runs are added to what FILE.json holds; the Markdown table of all of it is printed at the end.
+Needs: numpy, onnxruntime, pillow, ../shared. Run it on an idle machine.
+"""
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from compare_calibration import make_samples
+from compare_ort import ROOT, SHARED, machine, write_report
+
+LABELLED = "efficientnet_lite0_224"
+MODELS = [LABELLED, "mobilenetv1_025_vww_96", "nanodet_m_416", "mlsd_tiny_320"]
+PRESETS = ["A8W8", "A8W8_ADAROUND", "A8W8_ADAQUANT", "XINT8", "XINT8_ADAROUND", "XINT8_ADAQUANT"]
+SCORE = os.path.join(SHARED, "tools", "score_labelled.py")
+
+
+def samples_of(name, work):
+    """Folders with calibration and evaluation samples."""
+    if name != LABELLED:
+        return [os.path.join(SHARED, "golden", "inputs", name, part) for part in ("calib", "eval")]
+    calib, evaluation = os.path.join(work, "calib"), os.path.join(work, "eval")
+    os.makedirs(calib, exist_ok=True)
+    make_samples(name, calib)
+    subprocess.run([sys.executable, SCORE, name, "--export", evaluation], check=True)
+    return [calib, evaluation]
+
+
+def results(binary, model, inputs, folder):
+    """All outputs, samples in the order of their names."""
+    subprocess.run([binary, "run", model, "--inputs", inputs, "--outputs", folder, "--quiet"], check=True)
+    files = sorted(glob.glob(os.path.join(folder, "**", "*.npy"), recursive=True))
+    return [np.load(path) for path in files]
+
+
+def mean_cosine(found, wanted):
+    cosines = []
+    for a, b in zip(found, wanted, strict=True):
+        a, b = a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
+        norm = np.linalg.norm(a) * np.linalg.norm(b)
+        cosines.append(1.0 if np.array_equal(a, b) else float(a @ b / norm) if norm else 0.0)
+    return float(np.mean(cosines))
+
+
+def top1(name, outputs, work):
+    path = os.path.join(work, "outputs.npy")
+    np.save(path, np.stack(outputs))
+    text = subprocess.run([sys.executable, SCORE, name, "--outputs", path], check=True, capture_output=True, text=True).stdout
+    return json.loads(text)["top1"]
+
+
+def measure(args, name, preset, folders, wanted, work):
+    model, out, report = (os.path.join(*parts) for parts in ((SHARED, "models", name + ".onnx"), (work, "out.onnx"), (work, "report.json")))
+    command = [args.quarkq, "quantize", model, "--config", preset, "--calib", folders[0], "-o", out, "--report", report, "--quiet",
+               "--no-resume"]
+    if args.iterations and "_ADA" in preset:
+        command += ["--set", f"FastFinetune.NumIterations={args.iterations}"]
+    subprocess.run(command, check=True)
+    with open(report, encoding="utf-8") as file:
+        told = json.load(file)
+    with tempfile.TemporaryDirectory() as outputs:
+        found = results(args.quarkq, out, folders[1], outputs)
+    run = {"cosine": mean_cosine(found, wanted), "seconds": told["seconds"],
+           "finetune_seconds": sum(phase["seconds"] for phase in told["phases"] if phase["name"] == "finetune-weights"),
+           "layers": len(told["tuned_layers"]), "kept": sum(layer["kept"] for layer in told["tuned_layers"])}
+    if run["layers"]:
+        run["iterations"] = args.iterations or "preset"
+    if name == LABELLED:
+        run["top1"] = top1(name, found, work)
+        run["agreement"] = float(np.mean([a.argmax() == b.argmax() for a, b in zip(found, wanted, strict=True)]))
+    return run
+
+
+def table(models):
+    lines = ["| model | preset | top-1 | agreement | cosine | seconds | finetuning | layers kept |", "|---|---|---|---|---|---|---|---|"]
+    percent = lambda value: "" if value is None else f"{100 * value:.1f} %"
+    for name, entry in models.items():
+        lines.append(f"| {name} | float | {percent(entry.get('float_top1'))} | | | | | |")
+        for preset, run in entry["presets"].items():
+            kept = f"{run['kept']} of {run['layers']}" if run["layers"] else ""
+            tuning = f"{run['finetune_seconds']:.1f}" if run["layers"] else ""
+            lines.append(f"| {name} | {preset} | {percent(run.get('top1'))} | {percent(run.get('agreement'))} | {run['cosine']:.5f} | "
+                         f"{run['seconds']:.1f} | {tuning} | {kept} |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", help=", ".join(MODELS))
+    parser.add_argument("--quarkq", default=os.path.join(ROOT, "build/release/quarkq"))
+    parser.add_argument("--presets", nargs="*", default=PRESETS)
+    parser.add_argument("--iterations", type=int)
+    parser.add_argument("--output", default=os.path.join(ROOT, "tests/bench/results/finetune.json"))
+    args = parser.parse_args()
+    report = {"models": {}}
+    if args.output and os.path.exists(args.output):
+        with open(args.output, encoding="utf-8") as file:
+            report = json.load(file)
+    report["machine"] = machine()
+    for name in args.models or MODELS:
+        with tempfile.TemporaryDirectory() as work:
+            folders = samples_of(name, work)
+            wanted = results(args.quarkq, os.path.join(SHARED, "models", name + ".onnx"), folders[1], os.path.join(work, "float"))
+            entry = report["models"].setdefault(name, {"presets": {}})
+            if name == LABELLED:
+                entry["float_top1"] = top1(name, wanted, work)
+            for preset in args.presets:
+                entry["presets"][preset] = measure(args, name, preset, folders, wanted, work)
+                print(f"{name} {preset}: {entry['presets'][preset]}", flush=True)
+                write_report(args.output, report)
+    print(table(report["models"]))
+
+
+if __name__ == "__main__":
+    main()

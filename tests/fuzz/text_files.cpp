@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Bytes that claim to be labels of results, or the report of a quantize run.
+#include "fuzz/memory_file.h"
+#include "fuzz/sample_files.h"
+#include "pipeline/evaluate/labels.h"
+#include "quarkq/html_report.h"
+#include "quarkq/quantize.h"
+
+namespace quarkq::fuzz {
+
+void run_labels(const uint8_t* data, size_t size) {
+  const MemoryFile file(data, size);
+  Result<pipeline::Labels> labels = pipeline::Labels::read(file.path());
+  if (!labels.ok()) return;
+  const bool fits = labels.value().share_out(3, /*is_part=*/true).ok();
+  for (size_t i = 0; fits && i < 3; ++i) {
+    for (const char* name : {"s0", "val/s0.png", "v1.5.npy", "a,b", ""}) (void)labels.value().of(i, name).ok();
+  }
+}
+
+std::vector<std::string> labels_seeds() {
+  return {
+      "\xEF\xBB\xBF"
+      "file,wnid,label\r\n\"val/a,\"\"b\"\".png\",n1,2\r\nv1.5.npy,n2,-7\r\n",
+      "label\n3\n1\n4\n", "s0.JPEG 2\ns1 x.png\t1\n", "1\n2\n3\n"};
+}
+
+void run_report(const uint8_t* data, size_t size) {
+  const MemoryFile file(data, size);
+  (void)html_report(file.path()).ok();
+}
+
+std::vector<std::string> report_seeds() {
+  QuantizeReport report;
+  report.model_path = "m.onnx";
+  report.output_path = "q.onnx";
+  report.outputs = {{"y", 0.99, 30}, {"z", 0.5, 3}};
+  report.phases = {{"prepare", 0.1, true, 9, 7}, {"insert", 0.001, true, 7, 20}};
+  report.findings = {{true, "id", "x", "text <b>"}, {false, "other", "", "text"}};
+  report.tuned_layers = {{"node conv (Conv)", "adaround", 0.5, 0.25, true, false, 1.5}};
+  report.worst_tensors = {{"x", "node conv (Conv)", 20, 25, 30, 0.9}};
+  report.tensors_by_type = {{"activation INT8", 3}};
+  const std::string plain = to_json(report);
+  ReportDetails& details = report.details.emplace();
+  details.settings = {{"weight_type", "QuantType.QInt8", "preset"}};
+  details.tensors = report.worst_tensors;
+  details.profiles = {{"x", "activation", "INT8", -1, 1, -0.5, 0.5, 1, {0, 3, 1, 7}}};
+  details.limits.emplace();
+  details.limits->target = "xint8";
+  details.limits->violations = {{"power_of_two", "", "x", "scale", 0.3, false, 0, 0, "quantize"},
+                                {"align_pool", "node p", "x", "position", 7, true, 5, 5, "move"}};
+  return {to_json(report), plain};
+}
+
+}  // namespace quarkq::fuzz
