@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What AdaRound and AdaQuant gain and cost: presets with and without them, on held-out samples, against the float model.
 
-    finetune_accuracy.py [--quarkq BIN] [--iterations N] [--presets NAME...] [--output FILE.json] [MODEL...]
+    finetune_accuracy.py [--quarkq BIN] [--iterations N] [--presets NAME...] [--threads N] [--output FILE.json] [MODEL...]
 
 efficientnet_lite0_224: 128 calibration photos, 144 other photos: top-1 (../shared/tools/score_labelled.py), agreement of the best
 class with the float model's, mean cosine of the outputs. The other models: mean cosine, with the samples of ../shared/golden/inputs.
@@ -66,7 +66,7 @@ def top1(name, outputs, work):
 def measure(args, name, preset, folders, wanted, work):
     model, out, report = (os.path.join(*parts) for parts in ((SHARED, "models", name + ".onnx"), (work, "out.onnx"), (work, "report.json")))
     command = [args.quarkq, "quantize", model, "--config", preset, "--calib", folders[0], "-o", out, "--report", report, "--quiet",
-               "--no-resume"]
+               "--no-resume", "--threads", str(args.threads)]
     if args.iterations and "_ADA" in preset:
         command += ["--set", f"FastFinetune.NumIterations={args.iterations}"]
     subprocess.run(command, check=True)
@@ -104,12 +104,14 @@ def main():
     parser.add_argument("--quarkq", default=os.path.join(ROOT, "build/release/quarkq"))
     parser.add_argument("--presets", nargs="*", default=PRESETS)
     parser.add_argument("--iterations", type=int)
+    parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--output", default=os.path.join(ROOT, "tests/bench/results/finetune.json"))
     args = parser.parse_args()
     report = {"models": {}}
     if args.output and os.path.exists(args.output):
         with open(args.output, encoding="utf-8") as file:
             report = json.load(file)
+    report.pop("note", None)
     report["machine"] = machine()
     for name in args.models or MODELS:
         with tempfile.TemporaryDirectory() as work:
