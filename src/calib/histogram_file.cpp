@@ -33,9 +33,7 @@ Status save_histogram(const std::string& folder, const std::string& name, const 
     const double low = static_cast<double>(bin.value) - static_cast<double>(bin.width) / 2;
     text += cat(number(low), ",", number(low + static_cast<double>(bin.width)), ",", bin.count, "\n");
   }
-  QQ_TRY(AtomicFile file, AtomicFile::create(folder + "/" + file_name + ".csv"));
-  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
-  return file.commit();
+  return write_file(folder + "/" + file_name + ".csv", text);
 }
 
 }  // namespace quarkq::calib

@@ -32,10 +32,7 @@ Status save_ranges(const std::string& path, const NamedRanges& ranges, config::C
     json["tensors_range"][name] =
         in_lists ? Json::array({Json::array({low}), Json::array({high})}) : Json::array({low, high});
   }
-  const std::string text = json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
-  QQ_TRY(AtomicFile file, AtomicFile::create(path));
-  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
-  return file.commit();
+  return write_file(path, json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n");
 }
 
 Result<NamedRanges> load_ranges(const std::string& path) {

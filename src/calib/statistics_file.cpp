@@ -216,10 +216,7 @@ std::string encode_statistics(const StatisticsSet& set) {
 }
 
 Status save_statistics(const std::string& path, const StatisticsSet& set) {
-  const std::string out = encode_statistics(set);
-  QQ_TRY(AtomicFile file, AtomicFile::create(path));
-  QQ_RETURN_IF_ERROR(file.write(out.data(), out.size()));
-  return file.commit();
+  return write_file(path, encode_statistics(set));
 }
 
 Result<StatisticsSet> parse_statistics(const std::byte* data, size_t bytes, const std::string& name) {

@@ -45,6 +45,8 @@ struct Settings {
     return quantizer != Quantizer::kDynamic && quantizer != Quantizer::kMatMulNBits &&
            quantizer != Quantizer::kQOperator;
   }
+  /// Mixed precision or finetuning works on the plan.
+  bool tunes() const { return inserts_qdq() && (include_auto_mp || include_fast_ft); }
   /// Guards repair what calibration alone would ruin (docs/guards.md); what the reference does, it does.
   bool guards() const { return !compat && tool.guards.value_or(true); }
   bool quirk(Quirk id) const { return quirk_value(id, compat); }

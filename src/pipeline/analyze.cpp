@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "quarkq/analyze.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,34 +55,26 @@ class Analyzer {
               "; look at the passes of the phases adapt and restructure (quarkq list passes) and their options"));
     }
     QQ_TRY(report.all_quantized, trial(Nodes(candidates_.begin(), candidates_.end())));
+    std::vector<Tried> tried;
     for (const ir::NodeId id : candidates_) {
-      if (!reports(report.layers.size())) return interrupted();
+      if (!reports(tried.size())) return interrupted();
       QQ_TRY(const Agreement found, trial(nodes_of(id)));
-      report.layers.push_back({context_.graph().label(id), loaded_names(id), found});
-      effects_.push_back({id, found});
+      tried.push_back({id, {context_.graph().label(id), loaded_names(id), found}});
     }
     // The worst first: alone quantized the lowest agreement, alone float the highest.
     const bool gains = request_.mode == AnalyzeMode::kOneFloat;
-    std::vector<size_t> order(effects_.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      const double x = effects_[a].outputs.sqnr_db, y = effects_[b].outputs.sqnr_db;
+    std::stable_sort(tried.begin(), tried.end(), [&](const Tried& a, const Tried& b) {
+      const double x = a.effect.outputs.sqnr_db, y = b.effect.outputs.sqnr_db;
       return gains ? x > y : x < y;
     });
-    std::vector<LayerEffect> sorted;
-    std::vector<ir::NodeId> worst;
-    for (const size_t i : order) {
-      sorted.push_back(std::move(report.layers[i]));
-      worst.push_back(effects_[i].node);
-    }
-    report.layers = std::move(sorted);
-    return leave_out(worst, report);
+    for (const Tried& layer : tried) report.layers.push_back(layer.effect);
+    return leave_out(tried, report);
   }
 
  private:
-  struct Effect {
+  struct Tried {
     ir::NodeId node;
-    Agreement outputs;
+    LayerEffect effect;
   };
 
   bool reports(size_t done) const {
@@ -166,18 +156,17 @@ class Analyzer {
   }
 
   /// The most harmful layers one after the other, until the outputs are as they shall be.
-  Status leave_out(const std::vector<ir::NodeId>& worst, AnalyzeReport& report) {
+  Status leave_out(const std::vector<Tried>& worst, AnalyzeReport& report) {
     report.left_out = report.all_quantized;
     Nodes quantized(candidates_.begin(), candidates_.end());
-    for (const ir::NodeId id : worst) {
+    for (const auto& [id, effect] : worst) {
       if (report.left_out.cosine >= request_.min_cosine ||
           quantized.size() + request_.most_left_out <= candidates_.size())
         break;
       if (!reports(candidates_.size())) return interrupted();
-      const std::vector<std::string> names = loaded_names(id);
+      const std::vector<std::string>& names = effect.names;
       if (names.empty()) {
-        context_.diagnostics.warn("unnamed-node", context_.graph().label(id),
-                                  "has no name to be left out by; it stays quantized");
+        context_.diagnostics.warn("unnamed-node", effect.node, "has no name to be left out by; it stays quantized");
         continue;
       }
       quantized.erase(id);
@@ -195,7 +184,6 @@ class Analyzer {
   pipeline::ExpectedOutputs expected_;
   size_t samples_ = 0;
   std::vector<ir::NodeId> candidates_;
-  std::vector<Effect> effects_;
 };
 
 }  // namespace
@@ -210,7 +198,7 @@ Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
                             "), so layers cannot be told apart; take a preset that does");
   }
   QQ_TRY(pipeline::Source source, pipeline::open_source(request.model_path, request.calib_folder, "", job));
-  if (job.settings.include_auto_mp || job.settings.include_fast_ft) {
+  if (job.settings.tunes()) {
     diagnostics.warn("trials-are-plain", request.model_path,
                      "mixed precision and finetuning are left out of the trials; the figures are those without them");
   }

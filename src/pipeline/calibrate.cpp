@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "quarkq/calibrate.h"
 
-#include <omp.h>
-
 #include "base/stopwatch.h"
 #include "calib/run_calibration.h"
 #include "calib/statistics_file.h"

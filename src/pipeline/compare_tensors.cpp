@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -13,24 +12,24 @@
 #include "passes/insert/names.h"
 #include "pipeline/metrics.h"
 #include "pipeline/runner.h"
+#include "pipeline/thinned.h"
 
 namespace quarkq::pipeline {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr size_t kValuesKept = 8192;    // of a tensor and sample: bounds memory, and 0.1 dB exact
 constexpr double kSaturated = 1 << 10;  // a value so far above all that the quantized tensor holds is a sentinel
 constexpr double kMostSentinels = 0.1;  // of a tensor's values, where they are no mask
 constexpr double kLeastMask = 1e4;      // models mask with -1e4, -65504, -1e9, -3.4e38
 constexpr double kCollapsedDb = 10, kDropDb = 10;
 
-/// Keeps an even part of what it hears, in sample order. An odd stride meets all channels of an even number of them.
+/// Keeps an even part of what it hears, in sample order.
 class Keeper : public calib::SampleSink {
  public:
   Status hear(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
+    const std::vector<float> part = thinned(values);
     std::vector<float>& kept = values_[tensor];
-    const size_t stride = values.size() <= kValuesKept ? 1 : values.size() / kValuesKept | 1;
-    for (size_t i = 0; i < values.size(); i += stride) kept.push_back(values[i]);
+    kept.insert(kept.end(), part.begin(), part.end());
     return Status();
   }
   const std::vector<float>* find(ir::ValueId tensor) const {
@@ -132,12 +131,6 @@ Likeness likeness(const std::vector<float>& reference, const std::vector<float>&
   return {std::isnan(ratio) ? -kInfinity : ratio, cosine(sums)};
 }
 
-std::string decibels(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f dB", value);
-  return std::isinf(value) ? (value > 0 ? "exact" : "no signal") : text;
-}
-
 }  // namespace
 
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
@@ -204,8 +197,8 @@ std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& ten
 
 std::string describe(const TensorAgreement& tensor) {
   const bool by_range = tensor.written_db - tensor.sqnr_db >= kDropDb / 2;
-  return cat(tensor.name, " of ", tensor.node, ": ", decibels(tensor.sqnr_db), " behind ", decibels(tensor.inputs_db),
-             by_range ? ", by its own range" : ", by the operator or its weights");
+  return cat(tensor.name, " of ", tensor.node, ": ", decibels_text(tensor.sqnr_db), " behind ",
+             decibels_text(tensor.inputs_db), by_range ? ", by its own range" : ", by the operator or its weights");
 }
 
 }  // namespace quarkq::pipeline

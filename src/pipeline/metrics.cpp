@@ -2,6 +2,7 @@
 #include "pipeline/metrics.h"
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 namespace quarkq::pipeline {
@@ -27,6 +28,13 @@ void add(const PairSums& more, PairSums& all) {
   all.max_distance = larger(more.max_distance, all.max_distance);
   all.max_a = larger(more.max_a, all.max_a);
   all.max_magnitude_a = larger(more.max_magnitude_a, all.max_magnitude_a);
+}
+
+std::string decibels_text(double value) {
+  if (std::isinf(value)) return value > 0 ? "exact" : "no signal";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f dB", value);
+  return text;
 }
 
 double cosine(const PairSums& sums) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "pipeline/metrics_loops.h"
 
@@ -18,6 +19,8 @@ void add(const PairSums& more, PairSums& all);
 double cosine(const PairSums& sums);
 /// 10 log10(sum a^2 / sum (a - b)^2); infinite when equal.
 double sqnr_db(const PairSums& sums);
+/// "1.2 dB"; "exact" when infinite, "no signal" when minus infinite.
+std::string decibels_text(double value);
 /// |a - b|.
 double l2_distance(const PairSums& sums);
 

@@ -14,13 +14,10 @@ namespace {
 constexpr size_t kWorst = 10, kCauses = 3;
 
 /// When an output collapsed: how much of it the rewrites of the float model did, before anything was quantized.
-std::string rewrites_text(const ExpectedOutputs& expected, const ir::Model& calibrated, const std::string& output) {
-  Diagnostics ignored;
-  const Result<std::vector<OutputAgreement>> found = expected.compare(calibrated, ignored);
-  if (!found.ok()) return "";
-  for (const OutputAgreement& rewritten : found.value()) {
-    if (rewritten.name == output && rewritten.cosine < kRewrittenCosine)
-      return cat("; the conversions for the hardware alone, before anything is quantized, give ", rewritten.cosine);
+std::string rewrites_text(const std::vector<OutputAgreement>& rewritten, const std::string& output) {
+  for (const OutputAgreement& found : rewritten) {
+    if (found.name == output && found.cosine < kRewrittenCosine)
+      return cat("; the conversions for the hardware alone, before anything is quantized, give ", found.cosine);
   }
   return "";
 }
@@ -83,15 +80,22 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
     report.causes = find_causes(tensors.value(), kCauses);
     if (report.details) report.details->tensors = tensors.value();
   }
+  std::optional<std::vector<OutputAgreement>> rewritten;  // computed when an output needs it
   for (const OutputAgreement& output : report.outputs) {
     const std::string found = cat("cosine ", output.cosine, " with the float output on the first sample");
     if (required && !(output.cosine >= *required)) {
       return quality_gate("output ", output.name, ": ", found, ", required is ", *required, "; ", causes_text(report));
     }
     if (!(output.cosine >= collapse)) {
-      diagnostics.warn("output-collapsed", output.name,
-                       cat(found, ", below ", collapse, "; ", causes_text(report),
-                           rewrites_text(expected.value(), floats.calibrated, output.name)));
+      if (!rewritten) {
+        Diagnostics ignored;
+        Result<std::vector<OutputAgreement>> found_rewritten = expected.value().compare(floats.calibrated, ignored);
+        rewritten.emplace();
+        if (found_rewritten.ok()) rewritten = std::move(found_rewritten).value();
+      }
+      diagnostics.warn(
+          "output-collapsed", output.name,
+          cat(found, ", below ", collapse, "; ", causes_text(report), rewrites_text(*rewritten, output.name)));
     }
   }
   return Status();

@@ -77,22 +77,16 @@ Status run_analyze(AnalyzeArgs& args) {
     QQ_TRY(AtomicFile made, AtomicFile::create(args.settings_path));
     file.emplace(std::move(made));
   }
-  Result<AnalyzeReport> report = Status(Code::kInternal, "not run");
-  {
-    ProgressBar bar(args.quiet || args.json);
-    args.request.progress = [&](const Progress& progress) { return bar.update(progress); };
-    report = analyze(args.request);
-  }
-  if (!report.ok()) return report.status();
+  QQ_TRY(const AnalyzeReport report, run_with_bar(args.quiet || args.json, args.request, analyze));
   if (file) {
-    QQ_TRY(const std::string text, settings_file(args.request, report.value(), args.data_type));
+    QQ_TRY(const std::string text, settings_file(args.request, report, args.data_type));
     QQ_RETURN_IF_ERROR(file->write(text.data(), text.size()));
     QQ_RETURN_IF_ERROR(file->commit());
   }
-  if (!args.quiet) print_findings(report.value().findings, "--json has them all");
-  if (args.json) std::fputs(to_json(report.value()).c_str(), stdout);
-  if (!args.json && !args.quiet) print_summary(args, report.value());
-  return check_gate(args, report.value());
+  if (!args.quiet) print_findings(report.findings, "--json has them all");
+  if (args.json) std::fputs(to_json(report).c_str(), stdout);
+  if (!args.json && !args.quiet) print_summary(args, report);
+  return check_gate(args, report);
 }
 
 }  // namespace

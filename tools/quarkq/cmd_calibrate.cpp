@@ -98,14 +98,8 @@ Status run_calibrate(CalibrateArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   QQ_TRY(args.request.shard, read_shard(args.shard));
   args.request.threads = args.compute.threads;
-  Result<CalibrateReport> report = Status(Code::kInternal, "not run");
-  {
-    ProgressBar bar(args.quiet || args.json);
-    args.request.progress = [&](const Progress& progress) { return bar.update(progress); };
-    report = calibrate(args.request);
-  }
-  if (!report.ok()) return report.status();
-  print_report(report.value(), args.json, args.quiet);
+  QQ_TRY(const CalibrateReport report, run_with_bar(args.quiet || args.json, args.request, calibrate));
+  print_report(report, args.json, args.quiet);
   return Status();
 }
 

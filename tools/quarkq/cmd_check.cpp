@@ -34,12 +34,7 @@ void print_text(const CheckReport& report) {
 
 Status run_check(const CheckArgs& args) {
   QQ_TRY(const CheckReport report, check(args.model_path, args.target));
-  if (!args.json_path.empty()) {
-    const std::string json = to_json(report);
-    QQ_TRY(AtomicFile file, AtomicFile::create(args.json_path));
-    QQ_RETURN_IF_ERROR(file.write(json.data(), json.size()));
-    QQ_RETURN_IF_ERROR(file.commit());
-  }
+  if (!args.json_path.empty()) QQ_RETURN_IF_ERROR(write_file(args.json_path, to_json(report)));
   print_text(report);
   if (report.violations.empty()) return Status();
   return Status(Code::kNpuLimit,

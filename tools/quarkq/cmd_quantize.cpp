@@ -62,21 +62,15 @@ Status run_quantize(QuantizeArgs& args) {
     QQ_TRY(AtomicFile made, AtomicFile::create(args.report_path));
     report_file.emplace(std::move(made));
   }
-  Result<QuantizeReport> report = Status(Code::kInternal, "not run");
-  {
-    ProgressBar bar(args.quiet || args.json);
-    args.request.progress = [&](const Progress& progress) { return bar.update(progress); };
-    report = quantize(args.request);
-  }
-  if (!report.ok()) return report.status();
+  QQ_TRY(const QuantizeReport report, run_with_bar(args.quiet || args.json, args.request, quantize));
   if (report_file) {
-    const std::string text = to_json(report.value());
+    const std::string text = to_json(report);
     QQ_RETURN_IF_ERROR(report_file->write(text.data(), text.size()));
     QQ_RETURN_IF_ERROR(report_file->commit());
   }
-  if (!args.quiet) print_findings(report.value().findings, "--report FILE.json has them all");
-  if (args.json) std::fputs(to_json(report.value()).c_str(), stdout);
-  if (!args.json && !args.quiet) print_summary(report.value());
+  if (!args.quiet) print_findings(report.findings, "--report FILE.json has them all");
+  if (args.json) std::fputs(to_json(report).c_str(), stdout);
+  if (!args.json && !args.quiet) print_summary(report);
   return Status();
 }
 

@@ -27,21 +27,14 @@ double median(std::vector<double> values) {
 Status run_run(RunArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
-  Result<RunReport> report = Status(Code::kInternal, "not run");
-  {
-    ProgressBar bar(args.quiet || args.json);
-    args.request.progress = [&](const Progress& progress) { return bar.update(progress); };
-    report = run_model(args.request);
-  }
-  if (!report.ok()) return report.status();
-  const double milliseconds = median(report.value().milliseconds);
+  QQ_TRY(const RunReport report, run_with_bar(args.quiet || args.json, args.request, run_model));
+  const double milliseconds = median(report.milliseconds);
   if (args.json) {
-    std::printf("{\"samples\": %zu, \"median_ms\": %.6f, \"arena_bytes\": %zu}\n", report.value().samples, milliseconds,
-                report.value().arena_bytes);
+    std::printf("{\"samples\": %zu, \"median_ms\": %.6f, \"arena_bytes\": %zu}\n", report.samples, milliseconds,
+                report.arena_bytes);
   } else if (!args.quiet) {
-    std::printf("%zu samples, %zu outputs, median %.3f ms a sample, %s for intermediate values\n",
-                report.value().samples, report.value().outputs.size(), milliseconds,
-                bytes_text(static_cast<double>(report.value().arena_bytes)).c_str());
+    std::printf("%zu samples, %zu outputs, median %.3f ms a sample, %s for intermediate values\n", report.samples,
+                report.outputs.size(), milliseconds, bytes_text(static_cast<double>(report.arena_bytes)).c_str());
   }
   return Status();
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/preset.h"
+#include "messages.h"
 
 namespace quarkq::tool {
 namespace {
@@ -25,13 +26,13 @@ constexpr struct {
 } kValues[] = {
     {"", "--isa", "sse41 avx2 avx512 native"},
     {"", "--compat", "quark-0.13"},
-    {"", "--log-level", "error warning notice info"},
     {"list", "what", "presets options passes ops formats calibrators quirks"},
     {"completion", "SHELL", "bash zsh fish"},
 };
 
 std::vector<std::string> values_of(const std::string& verb, const std::string& option) {
   if (option == "--config") return preset_names();
+  if (option == "--log-level") return kLogLevelNames;
   for (const auto& row : kValues) {
     if (row.option == option && (row.verb.empty() || row.verb == verb))
       return CLI::detail::split(std::string(row.values), ' ');

@@ -63,7 +63,7 @@ int main_function(int argc, char** argv) {
   app.add_option_function<std::string>(
          "--log-level", [](const std::string& name) { set_log_level(name); },
          "What goes to stderr: error, warning, notice or info (the default)")
-      ->check(CLI::IsMember({"error", "warning", "notice", "info"}));
+      ->check(CLI::IsMember(kLogLevelNames));
   app.require_subcommand(1);
   app.get_formatter()->column_width(42);
   std::vector<std::pair<CLI::App*, Run>> runs;

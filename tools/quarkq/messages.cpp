@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -14,7 +14,6 @@
 namespace quarkq::tool {
 namespace {
 
-constexpr const char* kLevels[] = {"error", "warning", "notice", "info"};
 constexpr size_t kShown = 5;  // findings of one id: more would push the summary off the screen
 constexpr const char *kRed = "\033[1;31m", *kYellow = "\033[33m", *kPlain = "\033[0m";
 
@@ -40,13 +39,9 @@ void print_finding(bool is_warning, const std::string& subject, const std::strin
 
 }  // namespace
 
-bool set_log_level(const std::string& name) {
-  for (size_t i = 0; i < std::size(kLevels); ++i) {
-    if (name != kLevels[i]) continue;
-    log_level = static_cast<LogLevel>(i);
-    return true;
-  }
-  return false;
+void set_log_level(const std::string& name) {
+  const auto found = std::find(kLogLevelNames.begin(), kLogLevelNames.end(), name);
+  log_level = static_cast<LogLevel>(found - kLogLevelNames.begin());
 }
 
 bool is_logged(LogLevel level) { return level <= log_level; }

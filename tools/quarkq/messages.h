@@ -13,8 +13,11 @@ namespace quarkq::tool {
 /// Each level contains those before it.
 enum class LogLevel { kError, kWarning, kNotice, kInfo };
 
-/// Nothing for an unknown name. "error", "warning", "notice", "info".
-bool set_log_level(const std::string& name);
+/// By level.
+inline const std::vector<std::string> kLogLevelNames = {"error", "warning", "notice", "info"};
+
+/// REQUIRES: one of kLogLevelNames.
+void set_log_level(const std::string& name);
 bool is_logged(LogLevel level);
 
 /// "quarkq: error: text".

@@ -27,4 +27,14 @@ class ProgressBar {
   double last_draw_ = -1;
 };
 
+/// work(request) under a bar that is gone when this returns.
+template <typename Request, typename Work>
+auto run_with_bar(bool quiet, Request& request, Work work) {
+  ProgressBar bar(quiet);
+  request.progress = [&](const Progress& progress) { return bar.update(progress); };
+  auto result = work(request);
+  request.progress = nullptr;
+  return result;
+}
+
 }  // namespace quarkq::tool

@@ -116,10 +116,7 @@ Status SavedLayers::save(size_t index, const std::string& key, const SavedLayer&
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return io_error(folder_, ": cannot make this folder, ", error.message());
-  const std::string bytes = encode_saved_layer(key, layer);
-  QQ_TRY(AtomicFile file, AtomicFile::create(path(index)));
-  QQ_RETURN_IF_ERROR(file.write(bytes.data(), bytes.size()));
-  return file.commit();
+  return write_file(path(index), encode_saved_layer(key, layer));
 }
 
 void SavedLayers::remove(size_t count) const {

@@ -30,13 +30,6 @@ std::string short_number(double value) {
   return text;
 }
 
-std::string decibels(double value) {
-  if (std::isinf(value)) return value > 0 ? "exact" : "no signal";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.1f dB", value);
-  return text;
-}
-
 std::string element(const char* name, const Attributes& attributes, const std::string& content) {
   std::string result = std::string("<") + name;
   for (const auto& [key, value] : attributes) result += std::string(" ") + key + "=\"" + escaped(value) + "\"";

@@ -13,8 +13,6 @@ std::string escaped(const std::string& text);
 
 /// A number for people: four significant digits, no exponent where it can be avoided; "-" for what is not finite.
 std::string short_number(double value);
-/// "1.2 dB", or "exact" for infinity.
-std::string decibels(double value);
 
 using Attributes = std::vector<std::pair<const char*, std::string>>;
 
