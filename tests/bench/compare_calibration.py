@@ -21,33 +21,15 @@ import time
 
 import numpy as np
 import onnxruntime
-from PIL import Image
 
 from compare_ort import ROOT, SHARED, machine, write_report
+from photos import make_samples
 
 MODELS = ["efficientnet_lite0_224", "squeezenet1_1"]
 METHODS = {"MinMax": "CalibrationMethod.MinMax", "NonOverflow": "PowerOfTwoMethod.NonOverflow", "MinMSE": "PowerOfTwoMethod.MinMSE",
            "Percentile": "CalibrationMethod.Percentile", "LayerWisePercentile": "LayerWiseMethod.LayerWisePercentile",
            "Entropy": "CalibrationMethod.Entropy", "Distribution": "CalibrationMethod.Distribution"}
 REFERENCE_MB = 1005  # of the reference, efficientnet_lite0_224
-
-
-def photo(model, path):
-    image = Image.open(path).convert("RGB")
-    if model == "efficientnet_lite0_224":
-        array = (np.asarray(image.resize((224, 224), Image.BILINEAR), np.float32) - 127) / 128
-    else:
-        width, height = image.size
-        scale = 256 / min(width, height)
-        image = image.resize((round(width * scale), round(height * scale)), Image.BILINEAR)
-        left, top = (image.width - 224) // 2, (image.height - 224) // 2
-        array = np.asarray(image.crop((left, top, left + 224, top + 224)), np.float32)[:, :, ::-1] - (104, 117, 123)
-    return np.ascontiguousarray(array.astype(np.float32).transpose(2, 0, 1)[None])
-
-
-def make_samples(model, folder):
-    for path in sorted(glob.glob(os.path.join(SHARED, "data/calib/*")))[:128]:
-        np.save(os.path.join(folder, os.path.splitext(os.path.basename(path))[0] + ".npy"), photo(model, path))
 
 
 class Inference:

@@ -23,34 +23,22 @@ import sys
 import tempfile
 import time
 
-from compare_calibration import make_samples
 from compare_ort import SHARED, machine, write_report
+from photos import make_samples
+from reference_samples import READER
 
 MODEL = "efficientnet_lite0_224"
 TARGET = 5
 
-REFERENCE = """
-import glob, sys
-import numpy as np
-import onnx
-from onnxruntime.quantization import CalibrationDataReader
-from quark.onnx import ModelQuantizer
-from quark.onnx.quantization.config import Config, get_default_config
+REFERENCE = READER + """
 model, folder, preset, out, iterations, threads = sys.argv[1:7]
 if int(threads):
     import torch
     torch.set_num_threads(int(threads))
-name = onnx.load(model).graph.input[0].name
-class Samples(CalibrationDataReader):
-    def __init__(self):
-        self.files = iter(sorted(glob.glob(folder + "/*.npy")))
-    def get_next(self):
-        path = next(self.files, None)
-        return {name: np.load(path)} if path else None
 config = get_default_config(preset)
 if int(iterations):
     config.extra_options["FastFinetune"]["NumIterations"] = int(iterations)
-ModelQuantizer(Config(global_quant_config=config)).quantize_model(model, out, Samples())
+ModelQuantizer(Config(global_quant_config=config)).quantize_model(model, out, Samples(model, folder))
 """
 SECONDS = re.compile(r"finetuning layer (\d+), (?:onnx inference|torch training).*?([\d.]+) ?s")
 ERRORS = re.compile(r"recons metrics was optimized from ([-\d.e]+) to ([-\d.e]+)")

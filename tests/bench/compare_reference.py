@@ -16,31 +16,18 @@ import tempfile
 import time
 
 from compare_ort import SHARED, machine, write_report
-from compare_calibration import make_samples
+from photos import make_samples
+from reference_samples import READER
 
 TARGETS = {"XINT8": 20, "VINT8": 20, "A8W8": 10, "A16W8": 10, "BF16": 10, "BFP16": 10}
 UNVERIFIED = ("BF16", "BFP16")
 
-REFERENCE = """
-import glob, sys, time
-import numpy as np
-import onnx
-from onnxruntime.quantization import CalibrationDataReader
-from quark.onnx import ModelQuantizer
-from quark.onnx.quantization.config import Config, get_default_config
+REFERENCE = READER + """
 model, folder, preset, out = sys.argv[1:5]
-graph = onnx.load(model).graph
-stored = {tensor.name for tensor in graph.initializer}
-name = next(value.name for value in graph.input if value.name not in stored)
-class Samples(CalibrationDataReader):
-    def __init__(self):
-        self.files = iter(sorted(glob.glob(folder + "/*.npy")))
-    def get_next(self):
-        path = next(self.files, None)
-        return {name: np.load(path)} if path else None
+samples = Samples(model, folder)
 config = Config(global_quant_config=get_default_config(preset))
 start = time.perf_counter()
-ModelQuantizer(config).quantize_model(model, out, Samples())
+ModelQuantizer(config).quantize_model(model, out, samples)
 seconds = time.perf_counter() - start
 print("RESULT", seconds)
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What AdaRound and AdaQuant gain and cost: presets with and without them, on held-out samples, against the float model.
+"""What AdaRound and AdaQuant gain and cost: presets with and without them, on other photos, against the float model.
 
     finetune_accuracy.py [--quarkq BIN] [--iterations N] [--presets NAME...] [--threads N] [--output FILE.json] [MODEL...]
 
-efficientnet_lite0_224: 128 calibration photos, 144 other photos: top-1 (../shared/tools/score_labelled.py), agreement of the best
-class with the float model's, mean cosine of the outputs. The other models: mean cosine, with the samples of ../shared/golden/inputs.
+128 calibration photos, measured on 144 others: mean cosine with the float model's outputs (mlsd_tiny_320: Identity_2, its displacement
+map; the others hold ranks), for classifiers agreement of the best class, for efficientnet_lite0_224 top-1 by its labels, too.
 Seconds: of the whole quantization, and of the finetuning in it. Iterations: the presets' (AdaRound 1000, AdaQuant 3000) unless given.
 Runs are added to what FILE.json holds; the Markdown table of all of it is printed at the end.
 Needs: numpy, onnxruntime, pillow, ../shared. Run it on an idle machine.
@@ -20,30 +20,32 @@ import tempfile
 
 import numpy as np
 
-from compare_calibration import make_samples
 from compare_ort import ROOT, SHARED, machine, write_report
+from photos import make_samples
 
 LABELLED = "efficientnet_lite0_224"
 MODELS = [LABELLED, "mobilenetv1_025_vww_96", "nanodet_m_416", "mlsd_tiny_320"]
 PRESETS = ["A8W8", "A8W8_ADAROUND", "A8W8_ADAQUANT", "XINT8", "XINT8_ADAROUND", "XINT8_ADAQUANT"]
+CLASSIFIERS = [LABELLED, "mobilenetv1_025_vww_96"]
+MEASURED = {"mlsd_tiny_320": "Identity_2"}
 SCORE = os.path.join(SHARED, "tools", "score_labelled.py")
 
 
 def samples_of(name, work):
     """Folders with calibration and evaluation samples."""
-    if name != LABELLED:
-        return [os.path.join(SHARED, "golden", "inputs", name, part) for part in ("calib", "eval")]
     calib, evaluation = os.path.join(work, "calib"), os.path.join(work, "eval")
-    os.makedirs(calib, exist_ok=True)
     make_samples(name, calib)
-    subprocess.run([sys.executable, SCORE, name, "--export", evaluation], check=True)
+    if name == LABELLED:
+        subprocess.run([sys.executable, SCORE, name, "--export", evaluation], check=True)
+    else:
+        make_samples(name, evaluation, "eval")
     return [calib, evaluation]
 
 
-def results(binary, model, inputs, folder):
-    """All outputs, samples in the order of their names."""
+def results(binary, name, model, inputs, folder):
+    """The outputs that count, samples in the order of their names."""
     subprocess.run([binary, "run", model, "--inputs", inputs, "--outputs", folder, "--quiet"], check=True)
-    files = sorted(glob.glob(os.path.join(folder, "**", "*.npy"), recursive=True))
+    files = sorted(glob.glob(os.path.join(folder, MEASURED.get(name, "**"), "*.npy"), recursive=True))
     return [np.load(path) for path in files]
 
 
@@ -73,7 +75,7 @@ def measure(args, name, preset, folders, wanted, work):
     with open(report, encoding="utf-8") as file:
         told = json.load(file)
     with tempfile.TemporaryDirectory() as outputs:
-        found = results(args.quarkq, out, folders[1], outputs)
+        found = results(args.quarkq, name, out, folders[1], outputs)
     run = {"cosine": mean_cosine(found, wanted), "seconds": told["seconds"],
            "finetune_seconds": sum(phase["seconds"] for phase in told["phases"] if phase["name"] == "finetune-weights"),
            "layers": len(told["tuned_layers"]), "kept": sum(layer["kept"] for layer in told["tuned_layers"])}
@@ -81,19 +83,20 @@ def measure(args, name, preset, folders, wanted, work):
         run["iterations"] = args.iterations or "preset"
     if name == LABELLED:
         run["top1"] = top1(name, found, work)
+    if name in CLASSIFIERS:
         run["agreement"] = float(np.mean([a.argmax() == b.argmax() for a, b in zip(found, wanted, strict=True)]))
     return run
 
 
 def table(models):
-    lines = ["| model | preset | top-1 | agreement | cosine | seconds | finetuning | layers kept |", "|---|---|---|---|---|---|---|---|"]
+    lines = ["| model | preset | iterations | top-1 | agreement | cosine | seconds | finetuning | layers kept |", "|---|---|---|---|---|---|---|---|---|"]
     percent = lambda value: "" if value is None else f"{100 * value:.1f} %"
     for name, entry in models.items():
-        lines.append(f"| {name} | float | {percent(entry.get('float_top1'))} | | | | | |")
+        lines.append(f"| {name} | float | | {percent(entry.get('float_top1'))} | | | | | |")
         for preset, run in entry["presets"].items():
             kept = f"{run['kept']} of {run['layers']}" if run["layers"] else ""
             tuning = f"{run['finetune_seconds']:.1f}" if run["layers"] else ""
-            lines.append(f"| {name} | {preset} | {percent(run.get('top1'))} | {percent(run.get('agreement'))} | {run['cosine']:.5f} | "
+            lines.append(f"| {name} | {preset} | {run.get('iterations', '')} | {percent(run.get('top1'))} | {percent(run.get('agreement'))} | {run['cosine']:.5f} | "
                          f"{run['seconds']:.1f} | {tuning} | {kept} |")
     return "\n".join(lines)
 
@@ -116,7 +119,7 @@ def main():
     for name in args.models or MODELS:
         with tempfile.TemporaryDirectory() as work:
             folders = samples_of(name, work)
-            wanted = results(args.quarkq, os.path.join(SHARED, "models", name + ".onnx"), folders[1], os.path.join(work, "float"))
+            wanted = results(args.quarkq, name, os.path.join(SHARED, "models", name + ".onnx"), folders[1], os.path.join(work, "float"))
             entry = report["models"].setdefault(name, {"presets": {}})
             if name == LABELLED:
                 entry["float_top1"] = top1(name, wanted, work)

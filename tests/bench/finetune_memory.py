@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-from compare_calibration import make_samples
 from compare_ort import ROOT, SHARED, machine, write_report
+from photos import make_samples
 
 MODEL = "efficientnet_lite0_224"
 

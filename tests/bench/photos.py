@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Photos of ../shared/data as the shared networks want them (../shared/models/README.md)."""
+import glob
+import os
+
+import numpy as np
+from PIL import Image
+
+from compare_ort import SHARED
+
+
+def center_square(image):
+    side = min(image.size)
+    left, top = (image.width - side) // 2, (image.height - side) // 2
+    return image.crop((left, top, left + side, top + side))
+
+
+def pixels(image, side):
+    return np.asarray(image.resize((side, side), Image.BILINEAR), np.float32)
+
+
+def planes(array):
+    return array.transpose(2, 0, 1)
+
+
+def squeezenet(image):
+    scale = 256 / min(image.size)
+    image = image.resize((round(image.width * scale), round(image.height * scale)), Image.BILINEAR)
+    left, top = (image.width - 224) // 2, (image.height - 224) // 2
+    return planes(np.asarray(image.crop((left, top, left + 224, top + 224)), np.float32)[:, :, ::-1] - (104, 117, 123))
+
+
+def nanodet(image):
+    return planes((pixels(image, 416)[:, :, ::-1] - (103.53, 116.28, 123.675)) / (57.375, 57.12, 58.395))
+
+
+def mlsd(image):
+    return np.concatenate([pixels(image, 320)[:, :, ::-1], np.ones((320, 320, 1))], axis=2)
+
+
+PREPROCESSING = {
+    "efficientnet_lite0_224": lambda image: planes((pixels(image, 224) - 127) / 128),
+    "squeezenet1_1": squeezenet,
+    "mobilenetv1_025_vww_96": lambda image: planes(pixels(center_square(image), 96) / 255),
+    "nanodet_m_416": nanodet,
+    "mlsd_tiny_320": mlsd,
+}
+
+
+def make_samples(model, folder, part="calib"):
+    """folder/NAME.npy with batch 1 of each photo; `part`: "calib" (128 photos) or "eval" (144 others)."""
+    os.makedirs(folder, exist_ok=True)
+    for path in sorted(glob.glob(os.path.join(SHARED, "data", part, "*"))):
+        with Image.open(path) as image:
+            array = PREPROCESSING[model](image.convert("RGB"))
+        np.save(os.path.join(folder, os.path.splitext(os.path.basename(path))[0] + ".npy"), np.ascontiguousarray(array[None].astype(np.float32)))
