@@ -70,6 +70,12 @@ struct TunedLayer {
   double seconds = 0;
 };
 
+/// What the training of layers did to the outputs, on samples not trained with.
+struct TunedOutputs {
+  size_t samples = 0;
+  double cosine_before = 0, cosine_after = 0;  ///< with the float outputs, averaged over samples and outputs
+};
+
 /// A setting that is not the default.
 struct SettingValue {
   std::string name, value, origin;  ///< value as in a settings file; origin: "preset", "file", "--set", "forced", ...
@@ -114,6 +120,7 @@ struct QuantizeReport {
   std::vector<TensorAgreement> worst_tensors;  ///< the noisiest ones, the noisiest first
   std::vector<TensorAgreement> causes;         ///< where the signal drops, in node order
   std::vector<TunedLayer> tuned_layers;
+  std::optional<TunedOutputs> tuned_outputs;  ///< absent without tuned layers and in compat mode
   std::vector<PhaseTime> phases;
   std::vector<Finding> findings;
   double seconds = 0;

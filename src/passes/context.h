@@ -28,6 +28,7 @@ struct PassContext {
   std::function<bool(size_t done, size_t total)> progress = {};  ///< of the calibration; false interrupts
   std::string finetune_state = {};             ///< folder that keeps layers that are done; empty: none
   std::vector<FinetunedLayer> finetuned = {};  ///< what the finetuning did
+  std::optional<FinetunedOutputs> finetuned_outputs = {};
 
   ir::Graph& graph() { return model.graph; }
 };

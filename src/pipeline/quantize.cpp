@@ -139,6 +139,8 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   for (const passes::FinetunedLayer& layer : context.finetuned)
     report.tuned_layers.push_back(
         {layer.node, layer.algorithm, layer.error_before, layer.error_after, layer.kept, layer.resumed, layer.seconds});
+  if (const auto& outputs = context.finetuned_outputs)
+    report.tuned_outputs = {outputs->samples, outputs->cosine_before, outputs->cosine_after};
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, report));
   passes::finetune::SavedLayers(context.finetune_state).remove(context.finetuned.size());
   report.findings = pipeline::findings_of(diagnostics);

@@ -90,6 +90,12 @@ std::string to_json(const QuantizeReport& report) {
                                     {"resumed", layer.resumed},
                                     {"seconds", layer.seconds}});
   }
+  json["tuned_outputs"] = nullptr;
+  if (const auto& outputs = report.tuned_outputs) {
+    json["tuned_outputs"] = {{"samples", outputs->samples},
+                             {"cosine_before", number(outputs->cosine_before)},
+                             {"cosine_after", number(outputs->cosine_after)}};
+  }
   json["phases"] = phases_json(report.phases);
   json["findings"] = findings_json(report.findings);
   json["seconds"] = report.seconds;

@@ -38,6 +38,7 @@ std::vector<std::string> report_seeds() {
   report.phases = {{"prepare", 0.1, true, 9, 7}, {"insert", 0.001, true, 7, 20}};
   report.findings = {{true, "id", "x", "text <b>"}, {false, "other", "", "text"}};
   report.tuned_layers = {{"node conv (Conv)", "adaround", 0.5, 0.25, true, false, 1.5}};
+  report.tuned_outputs = {2, 0.5, 0.75};
   report.worst_tensors = {{"x", "node conv (Conv)", 20, 25, 30, 0.9}};
   report.tensors_by_type = {{"activation INT8", 3}};
   const std::string plain = to_json(report);

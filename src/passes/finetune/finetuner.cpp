@@ -113,16 +113,40 @@ Result<bool> Finetuner::run() {
   if (options_.selective_update) {
     QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.data, samples_, options_));
   }
+  QQ_TRY(const std::optional<double> before, held_out_cosine());
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (!reports(i)) return Status(Code::kInterrupted, "interrupted");
     QQ_RETURN_IF_ERROR(do_layer(i));
   }
   reports(layers_.size());
+  if (before) QQ_RETURN_IF_ERROR(judge_model(*before));
   if (memory_.is_too_small())
     context_.diagnostics.warn("finetune-memory", "FastFinetune.MemoryBudgetMB",
                               cat(bytes_text(static_cast<double>(memory_.bytes())),
                                   " is less than one layer takes; nothing but that was kept in memory"));
   return changed_;
+}
+
+/// Nothing where nothing is held out.
+Result<std::optional<double>> Finetuner::held_out_cosine() const {
+  if (!context_.settings.quirk(config::Quirk::kJudgeTunedLayers)) return std::optional<double>();
+  return model_cosine(exact_, quantized_, *context_.data, partition(samples_, true).judging);
+}
+
+/// Layers that each came closer can still give a model that did not: that is for the user to know.
+Status Finetuner::judge_model(double before) {
+  if (options_.parallel) QQ_RETURN_IF_ERROR(make_quantized());  // its layers are in the plan only
+  QQ_TRY(const std::optional<double> after, held_out_cosine());
+  if (!after) return Status();
+  const size_t samples = partition(samples_, true).judging.size();
+  context_.finetuned_outputs = {samples, before, *after};
+  if (!(*after < before)) return Status();
+  context_.diagnostics.warn(
+      "finetune-no-gain", "FastFinetune",
+      cat("layers came closer to the float ones, the outputs did not: cosine ", before, " before, ", *after,
+          " after, on ", samples, samples == 1 ? " sample" : " samples", " not trained with; give more samples (now ",
+          samples_, "), or set FastFinetune.SelectiveUpdate=true, or take the preset without finetuning"));
+  return Status();
 }
 
 Status Finetuner::do_layer(size_t index) {

@@ -42,6 +42,8 @@ class Finetuner {
   static Status put_into(ir::Model& model, const Layer& layer, const SavedLayer& done);
   Status select(const Layer& layer, SavedLayer& done);
   Status write_back(const Layer& layer, const SavedLayer& done);
+  Result<std::optional<double>> held_out_cosine() const;
+  Status judge_model(double before);
   bool reports(size_t done) const { return !context_.progress || context_.progress(done, layers_.size()); }
 
   PassContext& context_;

@@ -16,4 +16,10 @@ struct FinetunedLayer {
   double seconds = 0;
 };
 
+/// The model as a whole: cosine with the float model's outputs, averaged over samples that were not trained with.
+struct FinetunedOutputs {
+  size_t samples = 0;
+  double cosine_before = 0, cosine_after = 0;
+};
+
 }  // namespace quarkq::passes

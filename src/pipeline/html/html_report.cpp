@@ -165,7 +165,14 @@ std::string tuned_layers(const Json& run) {
     rows.push_back({text_of(layer, "node"), text_of(layer, "algorithm"), error("error_before"), error("error_after"),
                     layer.at("kept").get<bool>() ? "yes" : "no", short_number(layer.at("seconds").get<double>())});
   }
-  return section("Tuned layers", "Mean squared error of each layer on samples held out of the training.", table(rows));
+  std::string note = "Mean squared error of each layer on samples held out of the training.";
+  const Json& outputs = run.at("tuned_outputs");
+  if (outputs.is_object() && outputs.at("cosine_before").is_number() && outputs.at("cosine_after").is_number()) {
+    note += " Cosine of the outputs on " + outputs.at("samples").dump() +
+            " such samples: " + short_number(outputs.at("cosine_before").get<double>()) + " before, " +
+            short_number(outputs.at("cosine_after").get<double>()) + " after.";
+  }
+  return section("Tuned layers", note, table(rows));
 }
 
 std::string page(const Json& run) {

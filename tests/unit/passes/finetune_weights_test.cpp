@@ -49,8 +49,9 @@ class SmoothSamples : public calib::DataReader {
 
 /// The model with its plan as it is before the finetuning.
 struct Finetuning {
-  explicit Finetuning(const std::string& preset, std::vector<std::string> sets = {}, size_t count = 16)
-      : bench(test::model_of(kConvs), test::settings_for(preset, with_defaults(std::move(sets)))), samples(count) {
+  explicit Finetuning(const std::string& preset, std::vector<std::string> sets = {}, size_t count = 16,
+                      const std::string& model = kConvs)
+      : bench(test::model_of(model), test::settings_for(preset, with_defaults(std::move(sets)))), samples(count) {
     bench.context.data = &samples;
     for (const PassInfo& pass : all_passes()) {
       if (std::string_view(pass.phase) == "calibrate" && original.graph.node_count() == 0) original = bench.model;
@@ -281,6 +282,41 @@ TEST(FinetuneWeightsTest, LeavesOtherModelsAlone) {
   EXPECT_FALSE(tuning.run());
   EXPECT_EQ(tuning.codes(), before);
   EXPECT_EQ(test::diagnostic_ids(tuning.bench.diagnostics).back(), "finetune-left-out");
+}
+
+/// "{1, -2}" to "{-1, 2}".
+std::string negated(const std::string& numbers) {
+  std::string result;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const bool starts = i > 0 && (numbers[i - 1] == '{' || numbers[i - 1] == ' ');
+    if (!starts || numbers[i] != '-') result += starts ? std::string("-") + numbers[i] : std::string(1, numbers[i]);
+  }
+  return result;
+}
+
+TEST(FinetuneWeightsTest, TellsWhatBecameOfTheOutputs) {
+  Finetuning tuning("XINT8_ADAROUND");
+  tuning.run();
+  const auto& outputs = tuning.bench.context.finetuned_outputs;
+  ASSERT_TRUE(outputs);
+  EXPECT_EQ(outputs->samples, 2u);  // one of eight
+  EXPECT_GT(outputs->cosine_after, outputs->cosine_before);
+  EXPECT_LE(outputs->cosine_after, 1);
+}
+
+TEST(FinetuneWeightsTest, CloserLayersWithWorseOutputsAreAWarning) {
+  // Rounding errors of the two layers cancel, until each is trained on its own.
+  const std::string weights = test::numbers(216, 1);
+  const std::string twins =
+      cat("g (float[1, 3, 12, 12] x) => (float[1, 8, 10, 10] y) <float[8, 3, 3, 3] w0 = ", weights,
+          ", float[8, 3, 3, 3] w1 = ", negated(weights),
+          "> {\n  c0 = Conv (x, w0)\n  c1 = Conv (x, w1)\n  [sum] y = Add (c0, c1)\n}");
+  Finetuning tuning("XINT8_ADAROUND", {"nodes_to_exclude=[sum]"}, 16, twins);
+  EXPECT_TRUE(tuning.run());
+  ASSERT_TRUE(tuning.bench.context.finetuned_outputs);
+  EXPECT_EQ(tuning.bench.context.finetuned_outputs->cosine_before, 1);
+  EXPECT_LT(tuning.bench.context.finetuned_outputs->cosine_after, 1);
+  EXPECT_EQ(test::diagnostic_ids(tuning.bench.diagnostics).back(), "finetune-no-gain");
 }
 
 TEST(FinetuneWeightsTest, NamesAWrongOption) {
