@@ -13,6 +13,8 @@
 namespace quarkq::passes::finetune {
 namespace {
 
+constexpr double kWorse = 1.1;  // times as far from 1: less is nothing to act on
+
 const char* name_of(Algorithm algorithm) { return algorithm == Algorithm::kAdaRound ? "adaround" : "adaquant"; }
 
 size_t sample_count(const PassContext& context, const Options& options) {
@@ -140,7 +142,7 @@ Status Finetuner::judge_model(double before) {
   if (!after) return Status();
   const size_t samples = partition(samples_, true).judging.size();
   context_.finetuned_outputs = {samples, before, *after};
-  if (!(*after < before)) return Status();
+  if (1 - *after <= kWorse * (1 - before)) return Status();
   context_.diagnostics.warn(
       "finetune-no-gain", "FastFinetune",
       cat("layers came closer to the float ones, the outputs did not: cosine ", before, " before, ", *after,
