@@ -8,8 +8,8 @@ efficientnet_lite0_224, each tool with its preset's settings (--iterations for a
 wanted is done; the reference's seconds of a layer are those it logs for running the models plus those for training. Ours are those of
 the saved layers, which count both, too. Errors are mean squares of a block's results over all samples against the float model, with the
 weights as stored: the reference's log tells them; ours come from runs with --compat quark-0.13, which like the reference train
-with all samples and keep every layer. Which samples are drawn is random and moves the error by some per cent, so ours is the mean over
---seeds. Targets: at least 5 x faster per layer, at equal or lower error.
+with all samples and keep every layer. Which samples are drawn is random, and with it where EarlyStop ends a layer, so errors are means over
+--seeds on both sides. Targets: at least 5 x faster per layer, at equal or lower error.
 """
 import argparse
 import os
@@ -31,11 +31,12 @@ MODEL = "efficientnet_lite0_224"
 TARGET = 5
 
 REFERENCE = READER + """
-model, folder, preset, out, iterations, threads = sys.argv[1:7]
+model, folder, preset, out, iterations, threads, seed, early_stop = sys.argv[1:9]
 if int(threads):
     import torch
     torch.set_num_threads(int(threads))
 config = get_default_config(preset)
+config.extra_options["FastFinetune"].update(FixedSeed=int(seed), EarlyStop=early_stop == "True")
 if int(iterations):
     config.extra_options["FastFinetune"]["NumIterations"] = int(iterations)
 ModelQuantizer(Config(global_quant_config=config)).quantize_model(model, out, Samples(model, folder))
@@ -45,10 +46,10 @@ ERRORS = re.compile(r"recons metrics was optimized from ([-\d.e]+) to ([-\d.e]+)
 COLORS = re.compile(r"\x1b\[[\d;]*m")
 
 
-def reference(args, preset, folder, work):
+def reference(args, preset, folder, work, seed):
     """[{seconds, error_before, error_after}] of the first layers."""
     command = [args.python, "-u", "-c", REFERENCE, os.path.join(SHARED, "models", MODEL + ".onnx"), folder, preset,
-               os.path.join(work, "reference.onnx"), str(args.iterations), str(args.threads)]
+               os.path.join(work, "reference.onnx"), str(args.iterations), str(args.threads), str(seed), str(args.early_stop)]
     seconds, errors, told, tail = {}, [], {}, []
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=work)
     try:
@@ -85,6 +86,8 @@ def ours(args, preset, folder, work, *more):
     state = [os.path.join(out + ".finetune", f"layer{i}.bin") for i in range(args.layers)]
     command = [args.quarkq, "quantize", os.path.join(SHARED, "models", MODEL + ".onnx"), "--config", preset, "--calib", folder, "-o", out,
                "--quiet", "--no-verify", "--threads", str(args.threads)]
+    if not args.early_stop:
+        command += ["--set", "FastFinetune.EarlyStop=false"]
     if args.iterations:
         command += ["--set", f"FastFinetune.NumIterations={args.iterations}"]
     process = subprocess.Popen(command + list(more), stderr=subprocess.PIPE, text=True)
@@ -102,18 +105,20 @@ def ours(args, preset, folder, work, *more):
 def compare(args, preset, folder, work):
     own = ours(args, preset, folder, work)
     alike = [ours(args, preset, folder, work, "--compat", "quark-0.13", "--set", f"FastFinetune.FixedSeed={seed}") for seed in args.seeds]
-    theirs = reference(args, preset, folder, work)
+    theirs = [reference(args, preset, folder, work, seed) for seed in args.seeds]
     rows = []
-    for layer, other in enumerate(theirs):
-        errors = [run[layer]["error_after"] for run in alike]
-        row = {"layer": layer, "seconds": own[layer]["seconds"], "reference_seconds": other["seconds"],
-               "faster": other["seconds"] / own[layer]["seconds"], "error_before": alike[0][layer]["error_before"],
-               "error_after": statistics.mean(errors), "errors_after": errors, "reference_error_before": other["error_before"],
-               "reference_error_after": other["error_after"]}
+    for layer in range(args.layers):
+        row = {"layer": layer, "seconds": own[layer]["seconds"], "reference_seconds": theirs[0][layer]["seconds"],
+               "faster": theirs[0][layer]["seconds"] / own[layer]["seconds"]}
+        for side, runs in (("", alike), ("reference_", theirs)):
+            row[side + "error_before"] = statistics.mean(run[layer]["error_before"] for run in runs)
+            row[side + "errors_after"] = [run[layer]["error_after"] for run in runs]
+            row[side + "error_after"] = statistics.mean(row[side + "errors_after"])
         rows.append(row)
+        told = [f"{row[side + 'error_before']:.4g} -> {row[side + 'error_after']:.4g} ({min(row[side + 'errors_after']):.4g} to "
+                f"{max(row[side + 'errors_after']):.4g})" for side in ("", "reference_")]
         print(f"{preset} layer {layer}: {row['seconds']:.2f} s against {row['reference_seconds']:.2f} s = {row['faster']:.1f} x (target {TARGET}); "
-              f"error {row['error_before']:.4g} -> {row['error_after']:.4g} ({min(errors):.4g} to {max(errors):.4g}) against "
-              f"{row['reference_error_before']:.4g} -> {row['reference_error_after']:.4g}", flush=True)
+              f"error {told[0]} against {told[1]}", flush=True)
     return rows
 
 
@@ -126,6 +131,7 @@ def main():
     parser.add_argument("--samples", type=int, default=128)
     parser.add_argument("--iterations", type=int, default=0)
     parser.add_argument("--seeds", type=int, nargs="*", default=[1705472343, 1, 2])
+    parser.add_argument("--no-early-stop", dest="early_stop", action="store_false", help="all iterations of every layer")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--output")
     args = parser.parse_args()

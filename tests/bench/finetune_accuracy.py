@@ -6,7 +6,7 @@
 
 128 calibration photos, measured on 144 others: mean cosine with the float model's outputs (mlsd_tiny_320: Identity_2, its displacement
 map; the others hold ranks), for classifiers agreement of the best class, for efficientnet_lite0_224 top-1 by its labels, too.
-Seconds: of the whole quantization, and of the finetuning in it. Iterations: the presets' (AdaRound 1000, AdaQuant 3000) unless given.
+Seconds: of the whole quantization, and of the finetuning in it. Iterations: the presets' (1000 at most, stopped early) unless given.
 Runs are added to what FILE.json holds; the Markdown table of all of it is printed at the end.
 Needs: numpy, onnxruntime, pillow, ../shared. Run it on an idle machine.
 """
@@ -92,7 +92,8 @@ def table(models):
     lines = ["| model | preset | iterations | top-1 | agreement | cosine | seconds | finetuning | layers kept |", "|---|---|---|---|---|---|---|---|---|"]
     percent = lambda value: "" if value is None else f"{100 * value:.1f} %"
     for name, entry in models.items():
-        lines.append(f"| {name} | float | | {percent(entry.get('float_top1'))} | | | | | |")
+        if "float_top1" in entry:
+            lines.append(f"| {name} | float | | {percent(entry['float_top1'])} | | | | | |")
         for preset, run in entry["presets"].items():
             kept = f"{run['kept']} of {run['layers']}" if run["layers"] else ""
             tuning = f"{run['finetune_seconds']:.1f}" if run["layers"] else ""

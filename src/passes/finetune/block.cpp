@@ -116,6 +116,7 @@ const std::vector<float>& Block::forward(const float* x, const std::vector<float
     b = bias_.data();
   }
   convolution_->run(x, w, b, {}, before_.data(), aligned(scratch_));
+  if (layer_.activation.kind == Activation::Kind::kNone) return before_;
   activate(layer_.activation, before_, channels_, result_);
   return result_;
 }

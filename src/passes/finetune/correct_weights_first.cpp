@@ -2,6 +2,7 @@
 // GPTQ and bias correction before mixed precision and finetuning (spec 04 section 0): both work on Q/DQ nodes, so they
 // run on a copy that has them, and what they stored there goes back into the plan.
 #include "ir/edit.h"
+#include "passes/finetune/emit_trial.h"
 #include "passes/insert/names.h"
 #include "passes/passes.h"
 
@@ -86,7 +87,7 @@ Result<Changed> correct_weights_first(PassContext& context) {
                    .float_model = context.float_model,
                    .diagnostics = context.diagnostics,
                    .progress = context.progress};
-  QQ_RETURN_IF_ERROR(emit_qdq(copy).status());
+  QQ_RETURN_IF_ERROR(emit_trial(copy));
   const ir::Model before = quantized;
   if (context.settings.use_gptq) QQ_RETURN_IF_ERROR(quantize_weights_gptq(copy).status());
   if (context.settings.bias_correction) QQ_RETURN_IF_ERROR(correct_bias(copy).status());

@@ -7,8 +7,8 @@
 #include "base/stopwatch.h"
 #include "base/strings.h"
 #include "ir/dump.h"
+#include "passes/finetune/emit_trial.h"
 #include "passes/finetune/model_distance.h"
-#include "passes/passes.h"
 
 namespace quarkq::passes::finetune {
 namespace {
@@ -42,7 +42,7 @@ Status Finetuner::make_quantized() {
                     .selection = context_.selection,
                     .plan = context_.plan,
                     .diagnostics = ignored};
-  return emit_qdq(inner).status();
+  return emit_trial(inner);
 }
 
 /// The walk needs an order in which no layer reads a later one's result.
@@ -160,7 +160,7 @@ Status Finetuner::do_layer(size_t index) {
   if (done && !fits(layer, *done)) done.reset();
   const bool was_done = done.has_value();
   LayerData data(layer, store_);
-  MemoryBudget::give_back();
+  memory_.give_back();
   Status status = collect(data, was_done);
   if (status.ok() && !done) {
     Result<SavedLayer> trained = train(index, data);

@@ -31,7 +31,9 @@ MemoryBudget::MemoryBudget(const Options& options)
       budget_(options.memory_budget > 0 ? options.memory_budget : exec::allowed_memory(0) / kShareOfMachine),
       taken_(resident_bytes()) {}
 
-void MemoryBudget::give_back() { malloc_trim(0); }
+void MemoryBudget::give_back() const {
+  if (resident_bytes() > budget_ / 2) malloc_trim(0);
+}
 
 Status MemoryBudget::make_room(int64_t sample_bytes, TensorStore& store) {
   const int64_t work = kWorkPerSample * sample_bytes;

@@ -16,8 +16,9 @@ class MemoryBudget {
   /// room for that.
   Status make_room(int64_t sample_bytes, TensorStore& store);
 
-  /// Between two layers: memory that is free goes back to the system.
-  static void give_back();
+  /// Between two layers: memory that is free goes back to the system once the process has half of the budget. Before,
+  /// the next layer takes it over, which spares the system to clear it again.
+  void give_back() const;
 
   int64_t bytes() const { return budget_; }
   /// The budget is less than what the work itself takes.

@@ -6,6 +6,7 @@
 
 #include "exec/session.h"
 #include "passes/assign/dual_pairs.h"
+#include "passes/finetune/emit_trial.h"
 #include "passes/finetune/mixed_plan.h"
 #include "passes/passes.h"
 
@@ -98,7 +99,7 @@ class Mixer {
     PassContext trial{.model = written, .settings = context_.settings, .diagnostics = context_.diagnostics};
     trial.selection = planned.selection;
     trial.plan = planned.plan;
-    QQ_RETURN_IF_ERROR(emit_qdq(trial).status());
+    QQ_RETURN_IF_ERROR(emit_trial(trial));
     QQ_RETURN_IF_ERROR(stamp_model(trial).status());
     QQ_TRY(const Outputs outputs, outputs_of(written));
     double sum = 0;

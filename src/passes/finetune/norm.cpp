@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Norms whose scales are learned: what they multiply does not depend on the scales.
+#include <algorithm>
 #include <cmath>
 
 #include "passes/finetune/block.h"
+#include "passes/finetune/train_loops.h"
 
 namespace quarkq::passes::finetune {
 namespace {
@@ -48,12 +50,22 @@ void scale_channels(const std::vector<float>& x, const std::vector<float>& weigh
 
 void add_channel_sums(const std::vector<float>& dy, const std::vector<float>* x, float factor,
                       std::vector<float>& sums) {
-  std::vector<double> found(sums.size());
-  for (size_t i = 0; i < dy.size(); i += sums.size()) {
-    for (size_t c = 0; c < sums.size(); ++c)
-      found[c] += static_cast<double>(dy[i + c]) * (x == nullptr ? 1.0 : static_cast<double>((*x)[i + c]));
+  constexpr int64_t kChunk = 16384;  // sums are made chunk by chunk, so that threads do not show
+  const auto channels = static_cast<int64_t>(sums.size()), rows = static_cast<int64_t>(dy.size()) / channels;
+  const int64_t step = std::max<int64_t>(1, kChunk / channels), chunks = (rows + step - 1) / step;
+  std::vector<double> parts(static_cast<size_t>(chunks * channels));
+#pragma omp parallel for schedule(static) if (chunks > 1)
+  for (int64_t i = 0; i < chunks; ++i) {
+    const int64_t first = i * step * channels;
+    QQ_DISPATCH(passes, add_rows)
+    (dy.data() + first, x == nullptr ? nullptr : x->data() + first, std::min(step, rows - i * step), channels,
+     parts.data() + i * channels);
   }
-  for (size_t c = 0; c < sums.size(); ++c) sums[c] += factor * static_cast<float>(found[c]);
+  for (size_t c = 0; c < sums.size(); ++c) {
+    double found = 0;
+    for (size_t i = c; i < parts.size(); i += sums.size()) found += parts[i];
+    sums[c] += factor * static_cast<float>(found);
+  }
 }
 
 }  // namespace quarkq::passes::finetune

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "numeric/linear_quant.h"
+#include "passes/finetune/train_loops.h"
 
 namespace quarkq::passes::finetune {
 namespace {
@@ -89,12 +90,7 @@ Result<double> LayerTrainer::error(const std::vector<float>& weights, const std:
         quantized(block->forward(sample.input.data<float>().data(), weights, bias_or_none(bias)));
     const auto target = sample.target.data<float>();
     square += sum_in_chunks(static_cast<int64_t>(y.size()), [&](int64_t begin, int64_t end) {
-      double sum = 0;
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        const auto off = static_cast<double>(y[i] - target[i]);
-        sum += off * off;
-      }
-      return sum;
+      return QQ_DISPATCH(passes, squared_distance)(y.data(), target.data(), begin, end);
     });
     count += static_cast<double>(y.size());
   }
@@ -108,23 +104,18 @@ Result<double> LayerTrainer::add_sample(const LayerData::Sample& sample, const f
   if (block->result_size() != sample.target.size()) return unsupported("the float model's result differs");
   const std::vector<float>& result = block->forward(x, weights, bias_or_none(bias));
   const std::vector<float>& y = quantized(result);
-  const auto target = sample.target.data<float>();
-  const auto scale = static_cast<float>(2.0 / static_cast<double>(positions));
-  float low = -std::numeric_limits<float>::infinity(), high = -low;
-  if (t_.output) {  // the clipping of the output quantizer lets no gradient through
-    const numeric::QuantParams& own = t_.output->params;
-    low = (static_cast<float>(t_.output->limits.min - own.zero_point) - 0.5f) * own.scale;
-    high = (static_cast<float>(t_.output->limits.max - own.zero_point) + 0.5f) * own.scale;
-  }
   dy_.resize(y.size());
+  LossArrays loss{result.data(), y.data(), sample.target.data<float>().data(), dy_.data()};
+  loss.factor = static_cast<float>(2.0 / static_cast<double>(positions));
+  loss.low = -std::numeric_limits<float>::infinity();
+  loss.high = -loss.low;
+  if (t_.output) {
+    const numeric::QuantParams& own = t_.output->params;
+    loss.low = (static_cast<float>(t_.output->limits.min - own.zero_point) - 0.5f) * own.scale;
+    loss.high = (static_cast<float>(t_.output->limits.max - own.zero_point) + 0.5f) * own.scale;
+  }
   const double square = sum_in_chunks(static_cast<int64_t>(y.size()), [&](int64_t begin, int64_t end) {
-    double sum = 0;
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const float off = y[i] - target[i];
-      sum += static_cast<double>(off) * static_cast<double>(off);
-      dy_[i] = result[i] >= low && result[i] <= high ? scale * off : 0.0f;
-    }
-    return sum;
+    return QQ_DISPATCH(passes, loss_gradient)(loss, begin, end);
   });
   block->backward(x, dy_, gradients.weights, learns_bias ? &gradients.bias : nullptr);
   return square / static_cast<double>(positions);

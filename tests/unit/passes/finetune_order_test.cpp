@@ -79,5 +79,16 @@ TEST(FinetuneOrderTest, TheFinetuningRoundsOnTheGridOfGptq) {
   EXPECT_LT(test::output_difference(run.original, run.bench.model, run.samples).square, 1e-2);
 }
 
+TEST(FinetuneOrderTest, LayersLearnFromWhatTheFinishedModelGivesThem) {
+  const WholeRun plain({"FastFinetune.NumIterations=20"}),
+      direct(
+          {"RemoveQDQBetweenOps=[[GlobalAveragePool, Flatten], [Flatten, MatMul]]", "FastFinetune.NumIterations=20"});
+  const auto &with_pair = plain.bench.context.finetuned, &without = direct.bench.context.finetuned;
+  ASSERT_EQ(with_pair.size(), 2u);
+  ASSERT_EQ(without.size(), 2u);
+  EXPECT_EQ(without[0].error_before, with_pair[0].error_before);
+  EXPECT_NE(without[1].error_before, with_pair[1].error_before);
+}
+
 }  // namespace
 }  // namespace quarkq::passes
