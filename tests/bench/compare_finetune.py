@@ -135,7 +135,7 @@ def main():
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--output")
     args = parser.parse_args()
-    report = {"machine": machine(), "samples": args.samples, "iterations": args.iterations or "preset", "target": TARGET, "presets": {}}
+    report = {"machine": machine(), "samples": args.samples, "iterations": args.iterations or "preset", "early_stop": args.early_stop, "target": TARGET, "presets": {}}
     with tempfile.TemporaryDirectory() as work:
         folder = os.path.join(work, "calib")
         os.makedirs(folder)

@@ -129,10 +129,13 @@ Result<bool> Finetuner::run() {
   return changed_;
 }
 
-/// Nothing where nothing is held out.
+/// Nothing where nothing is held out, and where a part behind the layers cannot be computed.
 Result<std::optional<double>> Finetuner::held_out_cosine() const {
   if (!context_.settings.quirk(config::Quirk::kJudgeTunedLayers)) return std::optional<double>();
-  return model_cosine(exact_, quantized_, *context_.data, partition(samples_, true).judging);
+  Result<std::optional<double>> found =
+      model_cosine(exact_, quantized_, *context_.data, partition(samples_, true).judging);
+  if (!found.ok() && found.status().code() == Code::kUnsupported) return std::optional<double>();
+  return found;
 }
 
 /// Layers that each came closer can still give a model that did not: that is for the user to know.
