@@ -13,6 +13,14 @@ namespace {
 
 constexpr size_t kWorst = 10, kCauses = 3;
 
+/// What the rewrites of the float model leave of the outputs; empty when they cannot be compared.
+std::vector<OutputAgreement> rewritten_outputs(const ExpectedOutputs& expected, const ir::Model& calibrated) {
+  Diagnostics ignored;
+  Result<std::vector<OutputAgreement>> found = expected.compare(calibrated, ignored);
+  if (!found.ok()) return {};
+  return std::move(found).value();
+}
+
 /// When an output collapsed: how much of it the rewrites of the float model did, before anything was quantized.
 std::string rewrites_text(const std::vector<OutputAgreement>& rewritten, const std::string& output) {
   for (const OutputAgreement& found : rewritten) {
@@ -87,12 +95,7 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
       return quality_gate("output ", output.name, ": ", found, ", required is ", *required, "; ", causes_text(report));
     }
     if (!(output.cosine >= collapse)) {
-      if (!rewritten) {
-        Diagnostics ignored;
-        Result<std::vector<OutputAgreement>> found_rewritten = expected.value().compare(floats.calibrated, ignored);
-        rewritten.emplace();
-        if (found_rewritten.ok()) rewritten = std::move(found_rewritten).value();
-      }
+      if (!rewritten) rewritten = rewritten_outputs(expected.value(), floats.calibrated);
       diagnostics.warn(
           "output-collapsed", output.name,
           cat(found, ", below ", collapse, "; ", causes_text(report), rewrites_text(*rewritten, output.name)));

@@ -91,18 +91,16 @@ Result<std::unique_ptr<Block>> Block::make(const Layer& layer, const ir::Node& n
   return block;
 }
 
-const std::vector<float>& Block::forward(const float* x, const std::vector<float>& weights,
-                                         const std::vector<float>* bias) {
-  if (layer_.is_norm()) {
-    if (layer_.kind == Layer::Kind::kInstanceNorm) {
-      normalize_instances(x, input_[0], result_size_ / (input_[0] * channels_), channels_, epsilon_, normalized_);
-    } else {
-      normalize_rows(x, result_size_ / channels_, channels_, epsilon_, normalized_);
-    }
-    scale_channels(normalized_, weights, bias, before_);
-    activate(layer_.activation, before_, channels_, result_);
-    return result_;
+void Block::apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
+  if (layer_.kind == Layer::Kind::kInstanceNorm) {
+    normalize_instances(x, input_[0], result_size_ / (input_[0] * channels_), channels_, epsilon_, normalized_);
+  } else {
+    normalize_rows(x, result_size_ / channels_, channels_, epsilon_, normalized_);
   }
+  scale_channels(normalized_, weights, bias, before_);
+}
+
+void Block::apply_convolution(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
   const float* w = weights.data();
   if (layer_.alpha != 1) {
     weights_ = weights;
@@ -116,6 +114,15 @@ const std::vector<float>& Block::forward(const float* x, const std::vector<float
     b = bias_.data();
   }
   convolution_->run(x, w, b, {}, before_.data(), aligned(scratch_));
+}
+
+const std::vector<float>& Block::forward(const float* x, const std::vector<float>& weights,
+                                         const std::vector<float>* bias) {
+  if (layer_.is_norm()) {
+    apply_norm(x, weights, bias);
+  } else {
+    apply_convolution(x, weights, bias);
+  }
   if (layer_.activation.kind == Activation::Kind::kNone) return before_;
   activate(layer_.activation, before_, channels_, result_);
   return result_;

@@ -35,6 +35,8 @@ class Block {
   Status set_product(const ir::Shape& weights);
   Status set_norm(const ir::Node& node, const ir::Shape& weights);
   Status make_convolution();
+  void apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias);
+  void apply_convolution(const float* x, const std::vector<float>& weights, const std::vector<float>* bias);
   void add_linear_gradient(const float* x, const std::vector<float>& dy, std::vector<float>& weight_gradient);
 
   const Layer& layer_;

@@ -50,9 +50,8 @@ void scale_channels(const std::vector<float>& x, const std::vector<float>& weigh
 
 void add_channel_sums(const std::vector<float>& dy, const std::vector<float>* x, float factor,
                       std::vector<float>& sums) {
-  constexpr int64_t kChunk = 16384;  // sums are made chunk by chunk, so that threads do not show
   const auto channels = static_cast<int64_t>(sums.size()), rows = static_cast<int64_t>(dy.size()) / channels;
-  const int64_t step = std::max<int64_t>(1, kChunk / channels), chunks = (rows + step - 1) / step;
+  const int64_t step = std::max<int64_t>(1, kResultChunk / channels), chunks = (rows + step - 1) / step;
   std::vector<double> parts(static_cast<size_t>(chunks * channels));
 #pragma omp parallel for schedule(static) if (chunks > 1)
   for (int64_t i = 0; i < chunks; ++i) {

@@ -12,15 +12,13 @@
 namespace quarkq::passes::finetune {
 namespace {
 
-constexpr int64_t kChunk = 16384;  // sums are made chunk by chunk, so that threads do not show
-
 /// The sum of part(begin, end) over chunks, in order.
 template <typename Part>
 double sum_in_chunks(int64_t count, Part part) {
-  std::vector<double> parts(static_cast<size_t>((count + kChunk - 1) / kChunk));
+  std::vector<double> parts(static_cast<size_t>((count + kResultChunk - 1) / kResultChunk));
 #pragma omp parallel for schedule(static) if (parts.size() > 1)
   for (int64_t i = 0; i < static_cast<int64_t>(parts.size()); ++i)
-    parts[static_cast<size_t>(i)] = part(i * kChunk, std::min(count, (i + 1) * kChunk));
+    parts[static_cast<size_t>(i)] = part(i * kResultChunk, std::min(count, (i + 1) * kResultChunk));
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 

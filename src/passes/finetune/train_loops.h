@@ -8,6 +8,9 @@
 
 namespace quarkq::passes {
 
+/// Results in a chunk. Sums are made chunk by chunk, so that threads do not show.
+constexpr int64_t kResultChunk = 16384;
+
 /// One entry per result.
 struct LossArrays {
   const float *result, *quantized;  ///< of the block; the same without a quantizer behind it
