@@ -98,7 +98,7 @@ struct ReportDetails {
   std::optional<CheckReport> limits;     ///< of the NPU that the preset is for
 };
 
-struct PhaseTime {
+struct PassTime {
   std::string name;
   double seconds = 0;
   bool changed = false;
@@ -121,7 +121,7 @@ struct QuantizeReport {
   std::vector<TensorAgreement> causes;         ///< where the signal drops, in node order
   std::vector<TunedLayer> tuned_layers;
   std::optional<TunedOutputs> tuned_outputs;  ///< absent without tuned layers and in compat mode
-  std::vector<PhaseTime> phases;
+  std::vector<PassTime> phases;
   std::vector<Finding> findings;
   double seconds = 0;
   std::optional<ReportDetails> details;  ///< when asked for

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "exec/session.h"
-#include "pipeline/metrics.h"
-#include "pipeline/runner.h"
+#include "numeric/metrics.h"
+#include "pipeline/pass_runner.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -51,7 +51,7 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const 
 
 Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& quantized,
                                                               Diagnostics& diagnostics) const {
-  std::vector<PairSums> sums(outputs_.size());
+  std::vector<numeric::PairSums> sums(outputs_.size());
   std::vector<bool> fits(outputs_.size(), true);
   const auto hear = [&](size_t sample, const std::vector<ir::Tensor>& results) -> Status {
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -64,14 +64,14 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
       }
       if (!fits[i]) continue;
       QQ_TRY(const std::vector<double> values, ir::to_double(found));
-      add(pair_sums(output.values[sample], values), sums[i]);
+      add(numeric::pair_sums(output.values[sample], values), sums[i]);
     }
     return Status();
   };
   QQ_RETURN_IF_ERROR(run_all(quantized, samples_, hear));
   std::vector<OutputAgreement> agreements;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (fits[i]) agreements.push_back({outputs_[i].name, cosine(sums[i]), sqnr_db(sums[i])});
+    if (fits[i]) agreements.push_back({outputs_[i].name, numeric::cosine(sums[i]), numeric::sqnr_db(sums[i])});
   }
   return agreements;
 }

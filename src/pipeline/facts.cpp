@@ -60,7 +60,7 @@ std::string stage_name(const plan::Stage& stage) {
 void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {
   for (const plan::QuantSlot& slot : plan.slots()) {
     if (slot.state == plan::SlotState::kAbsorbed) continue;
-    ++report.tensors_by_type[cat(role_name(slot.role), " ", stage_name(slot.stages[0]))];
+    ++report.tensors_by_type[cat(role_name(slot.role), " ", stage_name(slot.stage))];
   }
 }
 
@@ -72,11 +72,11 @@ std::vector<Finding> findings_of(const Diagnostics& diagnostics) {
   return findings;
 }
 
-size_t count_quantized(const passes::PassContext& context, const ir::Graph& calibrated) {
+size_t count_quantized(const RunState& state, const ir::Graph& calibrated) {
   std::set<ir::NodeId> loaded;
   for (const ir::NodeId id : calibrated.order()) {
     const ir::Node& node = calibrated.node(id);
-    if (context.settings.inserts_qdq() ? context.selection.selects(node) : !context.model.graph.is_alive(id))
+    if (state.settings.inserts_qdq() ? state.selection.selects(node) : !state.graph().is_alive(id))
       loaded.insert(node.origins.begin(), node.origins.end());
   }
   return loaded.size();

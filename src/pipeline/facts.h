@@ -8,7 +8,7 @@
 
 #include "calib/data_reader.h"
 #include "config/resolve.h"
-#include "passes/context.h"
+#include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -26,7 +26,7 @@ void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report);
 std::vector<Finding> findings_of(const Diagnostics& diagnostics);
 /// Nodes of the model as loaded that are quantized: they stand behind a selected node of `calibrated`, the float model
 /// before Q/DQ nodes came, or behind one that an emitter replaced.
-size_t count_quantized(const passes::PassContext& context, const ir::Graph& calibrated);
+size_t count_quantized(const RunState& state, const ir::Graph& calibrated);
 /// Bytes of a file, 0 when it cannot be asked.
 uint64_t file_size(const std::string& path);
 /// RandomDataReaderInputShape and ...DataRange in typed form.

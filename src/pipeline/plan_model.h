@@ -27,15 +27,10 @@ struct Source {
 Result<Source> open_source(const std::string& model_path, const std::string& calib_folder,
                            const std::string& statistics_path, const Job& job);
 
-/// What a quantized model is compared with.
-struct FloatModels {
-  ir::Model original;    ///< whose inputs, outputs and function it shall have
-  ir::Model calibrated;  ///< as it was calibrated: its tensors have the same names and meaning
-};
-
-/// Runs the phases up to `until`, which lies behind calibration. Statistics of another model, or of another form of it,
-/// are refused.
-Result<FloatModels> plan_model(Source& source, passes::PassContext& context, const char* until,
-                               std::vector<PhaseTime>& times, const RunnerOptions& options);
+/// Runs the phases up to `until`, which comes after calibration. Statistics of another model, or of another form of it,
+/// are refused. Returns the float model whose inputs, outputs and function the quantized one has;
+/// state.calibrated becomes the float model as it was calibrated, whose tensors have the same names and meaning.
+Result<ir::Model> plan_model(Source& source, RunState& state, pass::Phase until, std::vector<PassTime>& times,
+                             const RunnerOptions& options);
 
 }  // namespace quarkq::pipeline

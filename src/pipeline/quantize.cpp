@@ -13,7 +13,7 @@
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
-#include "passes/finetune/saved_layers.h"
+#include "planning/tune/saved_layers.h"
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
 #include "pipeline/plan_model.h"
@@ -51,10 +51,9 @@ Status save_result(const ir::Model& model, const config::Settings& settings, Qua
   return Status();
 }
 
-/// Returns the float models that the result stands for.
-Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipeline::Source& source,
-                                           passes::PassContext& context, QuantizeReport& report) {
-  constexpr const char* kInsert = "insert";
+/// Returns the float model whose function the result has.
+Result<ir::Model> run_pipeline(const QuantizeRequest& request, pipeline::Source& source, pipeline::RunState& state,
+                               QuantizeReport& report) {
   pipeline::RunnerOptions options;
   std::string phase;
   if (request.progress) {
@@ -62,25 +61,22 @@ Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipel
       phase = name;
       return request.progress({name, 0, 0});
     };
-    context.progress = [&](size_t done, size_t total) { return request.progress({phase, done, total}); };
+    state.progress = [&](size_t done, size_t total) { return request.progress({phase, done, total}); };
   }
-  QQ_TRY(pipeline::FloatModels floats, pipeline::plan_model(source, context, kInsert, report.phases, options));
-  const ir::Model restructured = context.model;  // shares the weights
-  context.float_model = &restructured;
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kInsert, .until = nullptr}, report.phases, options));
-  context.float_model = nullptr;
-  context.progress = nullptr;
-  return floats;
+  QQ_TRY(ir::Model original, pipeline::plan_model(source, state, pass::Phase::kWrite, report.phases, options));
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(state, {.from = pass::Phase::kWrite}, report.phases, options));
+  state.progress = nullptr;
+  return original;
 }
 
 /// The written model against what it came from, and against the checker.
-Status verify(const pipeline::FloatModels& floats, const passes::PassContext& context, const calib::DataReader* data,
-              std::optional<double> required, QuantizeReport& report) {
+Status verify(const pipeline::FloatModels& floats, const pipeline::RunState& state, std::optional<double> required,
+              QuantizeReport& report) {
   const Stopwatch watch;
   QQ_RETURN_IF_ERROR(
-      onnx_io::check_model(context.model).context(report.model_path + ": the quantized model did not pass its check"));
-  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, context.model, data, collapsed_cosine(context.settings), required,
-                                             context.diagnostics, report));
+      onnx_io::check_model(state.model).context(report.model_path + ": the quantized model did not pass its check"));
+  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, state.model, state.source.data, collapsed_cosine(state.settings),
+                                             required, state.diagnostics, report));
   report.phases.push_back({"verify", watch.seconds(), false});
   return Status();
 }
@@ -118,31 +114,32 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   const ir::Model loaded = job.model;  // shares the weights
   QQ_TRY(pipeline::Source source,
          pipeline::open_source(request.model_path, request.calib_folder, request.statistics_path, job));
-  passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  if (request.resume) context.finetune_state = report.output_path + ".finetune";
+  pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
+  if (request.resume) state.tuning.state_folder = report.output_path + ".finetune";
   report.samples = source.size();
-  Result<pipeline::FloatModels> floats = run_pipeline(request, source, context, report);
-  if (!floats.ok()) return std::move(floats).status().context(request.model_path);
-  report.nothing_to_quantize = !pipeline::has_changed(report.phases, "insert");
+  Result<ir::Model> original = run_pipeline(request, source, state, report);
+  if (!original.ok()) return std::move(original).status().context(request.model_path);
+  const pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
+  report.nothing_to_quantize = !pipeline::has_changed(report.phases, pass::Phase::kWrite);
   if (report.nothing_to_quantize) {
     diagnostics.warn("nothing-to-quantize", request.model_path,
                      "no selected node has a float tensor, the float model was copied");
     job.model = loaded;
   }
-  pipeline::count_tensors(context.plan, report);
-  report.nodes_quantized = pipeline::count_quantized(context, floats.value().calibrated.graph);
+  pipeline::count_tensors(state.plan, report);
+  report.nodes_quantized = pipeline::count_quantized(state, floats.calibrated.graph);
   if (request.details) report.details.emplace();
   if (request.verify && !report.nothing_to_quantize) {
-    QQ_RETURN_IF_ERROR(verify(floats.value(), context, source.samples.get(), required, report));
+    QQ_RETURN_IF_ERROR(verify(floats, state, required, report));
   }
-  if (request.details) pipeline::add_details(context, floats.value().calibrated, source.samples.get(), report);
-  for (const passes::FinetunedLayer& layer : context.finetuned)
+  if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
+  for (const pass::FinetunedLayer& layer : state.tuning.layers)
     report.tuned_layers.push_back(
         {layer.node, layer.algorithm, layer.error_before, layer.error_after, layer.kept, layer.resumed, layer.seconds});
-  if (const auto& outputs = context.finetuned_outputs)
+  if (const auto& outputs = state.tuning.outputs)
     report.tuned_outputs = {outputs->samples, outputs->cosine_before, outputs->cosine_after};
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, report));
-  passes::finetune::SavedLayers(context.finetune_state).remove(context.finetuned.size());
+  planning::finetune::SavedLayers(state.tuning.state_folder).remove(state.tuning.layers.size());
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();
   return report;

@@ -17,9 +17,9 @@ using pipeline::tensors_json;
 
 namespace {
 
-Json phases_json(const std::vector<PhaseTime>& phases) {
+Json phases_json(const std::vector<PassTime>& phases) {
   Json all = Json::array();
-  for (const PhaseTime& phase : phases) {
+  for (const PassTime& phase : phases) {
     all.push_back({{"name", phase.name},
                    {"seconds", phase.seconds},
                    {"changed", phase.changed},

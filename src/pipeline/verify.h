@@ -9,10 +9,15 @@
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
 #include "ir/graph.h"
-#include "pipeline/plan_model.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
+
+/// What a quantized model is compared with.
+struct FloatModels {
+  ir::Model original;    ///< whose inputs, outputs and function it shall have
+  ir::Model calibrated;  ///< as it was calibrated: its tensors have the same names and meaning
+};
 
 /// The least cosine that "cos>=X" texts ask for; nothing without any.
 Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements);

@@ -13,7 +13,7 @@
 namespace quarkq::pipeline {
 namespace {
 
-constexpr const char* kCalibrate = "calibrate";  // the phase behind those that rewrite the float model
+constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;  // the phase behind those that rewrite the float model
 
 Result<ir::Model> load_typed(const std::string& path, Diagnostics& diagnostics) {
   QQ_TRY(ir::Model model, onnx_io::load(path));
@@ -73,9 +73,9 @@ Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std
                           Diagnostics& diagnostics) {
   Samples samples;
   samples.opened = std::move(data);
-  passes::PassContext context{.model = model, .settings = settings, .diagnostics = diagnostics};
-  std::vector<PhaseTime> times;
-  const Result<ir::Model> converted = run_float_phases(context, samples, nullptr, kCalibrate, times, {});
+  RunState state{.model = model, .settings = settings, .diagnostics = diagnostics};
+  std::vector<PassTime> times;
+  const Result<ir::Model> converted = run_float_phases(state, samples, nullptr, kCalibrate, times, {});
   data = std::move(samples.opened);
   if (!converted.ok()) return converted.status();
   return model;

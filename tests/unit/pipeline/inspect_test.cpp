@@ -9,7 +9,7 @@
 #include "pipeline/inspect_quantized.h"
 #include "pipeline/inspect_types.h"
 #include "unit/base/temp_folder.h"
-#include "unit/passes/pass_support.h"
+#include "support/pass_support.h"
 
 namespace quarkq {
 namespace {
