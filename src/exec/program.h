@@ -56,7 +56,7 @@ class Program {
   /// Bytes of the arena that intermediate values share.
   size_t arena_bytes() const { return arena_bytes_; }
   size_t step_count() const { return steps_.size(); }
-  /// One line per step: what runs, for --dump-program and tests.
+  /// One line per step: what runs, for tests.
   std::string text() const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The invariants of ir::Graph, for debug builds, tests and --verify-each. A violation is our own bug, never a file's.
+// The invariants of ir::Graph, for the runner, which asks after every pass, and for tests. A violation is our own bug,
+// never a file's.
 #pragma once
 
 #include "ir/graph.h"

@@ -95,7 +95,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    chosen = [case for case in cases(False) if case.case in CASES and re.search(options.only, f"{case.model} {case.case}")]
+    chosen = [case for case in cases("networks") if case.case in CASES and re.search(options.only, f"{case.model} {case.case}")]
     lines, lower = ["| model | case | reference | compat | default |", "|---|---|---|---|---|"], []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for case, values in zip(chosen, pool.map(compare, chosen)):

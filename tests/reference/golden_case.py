@@ -7,27 +7,30 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")
 GOLDEN = os.path.join(SHARED, "golden")
+OWN = os.path.join(HERE, "own")
 
 
 class GoldenCase:
-    """`model` and `case` name it; `config` is a quarkq configuration; `expected` is the recording."""
+    """`model` and `case` name it; `config` is a quarkq configuration; `expected` is the recording.
+
+    A small model (golden/ops, own/) lies beside its recordings, which hold nodes and stored tensors, too."""
 
     def __init__(self, path):
         with open(path) as file:
             self.expected = json.load(file)
-        folder, name = os.path.split(path)
-        self.is_small = os.path.basename(folder) == "ops"
-        self.model, self.case = name[:-len(".json")].split(".", 1) if self.is_small else (os.path.basename(folder), name[:-len(".json")])
+        self.folder, name = os.path.split(path)
+        self.is_small = self.folder in (OWN, os.path.join(GOLDEN, "ops"))
+        self.model, self.case = name[:-len(".json")].split(".", 1) if self.is_small else (os.path.basename(self.folder), name[:-len(".json")])
         self.config = _config(self.expected)
 
     @property
     def float_model(self):
-        return os.path.join(GOLDEN, "ops", self.model + ".onnx") if self.is_small else os.path.join(SHARED, "models", self.model + ".onnx")
+        return os.path.join(self.folder if self.is_small else os.path.join(SHARED, "models"), self.model + ".onnx")
 
     @property
     def samples(self):
         if self.is_small:
-            return os.path.join(GOLDEN, "ops", "inputs", self.expected["inputs"])
+            return os.path.join(self.folder, "inputs", self.expected["inputs"])
         return os.path.join(GOLDEN, "inputs", self.model, "calib")
 
     @property
@@ -39,18 +42,22 @@ class GoldenCase:
         same = self.expected.get("nodes_same_as")
         if same is None:
             return self.expected.get("nodes")
-        with open(os.path.join(GOLDEN, "ops", f"{self.model}.{same}.json")) as file:
+        with open(os.path.join(self.folder, f"{self.model}.{same}.json")) as file:
             return json.load(file)["nodes"]
 
 
-def cases(small):
-    """Every recording, sorted by model and case."""
-    folders = ["ops"] if small else sorted(set(os.listdir(GOLDEN)) - {"ops", "inputs"})
+def cases(which):
+    """Every recording of a set, sorted by model and case: "networks" and "small" of ../shared, "own" of this repository."""
+    if which == "own":
+        folders = [OWN]
+    elif which == "small":
+        folders = [os.path.join(GOLDEN, "ops")]
+    else:
+        folders = [os.path.join(GOLDEN, name) for name in sorted(set(os.listdir(GOLDEN)) - {"ops", "inputs"})]
     for folder in folders:
-        path = os.path.join(GOLDEN, folder)
-        for name in sorted(os.listdir(path)) if os.path.isdir(path) else []:
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
             if name.endswith(".json") and not name.startswith("stages_"):
-                yield GoldenCase(os.path.join(path, name))
+                yield GoldenCase(os.path.join(folder, name))
 
 
 def _config(recording):

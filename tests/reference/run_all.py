@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Quantizes every recorded case in compat mode and compares with what the reference made of it.
 
-    run_all.py [--small] [--only REGEX] [--rtol R] [--details N] [--write FILE] [--check FILE]
+    run_all.py [--set networks|small|own] [--only REGEX] [--rtol R] [--details N] [--write FILE] [--check FILE]
 
 Prints "model case matched/total state" for each case and the sums. state: equal; differs; failed (quarkq wrote nothing); valid,
 invalid, refused (the reference failed; is ours, in the default mode, a
@@ -10,7 +10,6 @@ model that runs, or refused with a message?). With --check one line says whether
 """
 import argparse
 import concurrent.futures
-import importlib.util
 import json
 import os
 import re
@@ -21,19 +20,13 @@ import tempfile
 import onnx
 
 import compare_nodes
-from golden_case import ROOT, SHARED, cases
+import describe
+from golden_case import ROOT, cases
 
 QUARKQ = os.environ.get("QUARKQ", os.path.join(ROOT, "build", "release", "quarkq"))
 # Ranges from histograms carry the executor's rounding further than ranges from extremes.
 HISTOGRAM_METHODS = ("Percentile", "Entropy", "Distribution")
 HISTOGRAM_RTOL, FLOAT_RTOL = 1e-2, 1e-4
-
-
-def compare_tool():
-    spec = importlib.util.spec_from_file_location("compare_with_golden", os.path.join(SHARED, "tools", "compare_with_golden.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Outcome:
@@ -81,7 +74,7 @@ def takes_histograms(config):
     return any(name in text for name in HISTOGRAM_METHODS)
 
 
-def run_case(case, tool, rtol):
+def run_case(case, rtol):
     with tempfile.TemporaryDirectory() as folder:
         out, said = quantize(case, folder)
         if case.reference_failed:
@@ -93,16 +86,12 @@ def run_case(case, tool, rtol):
             return Outcome(case, "failed", 0, len(case.expected["tensors"]), [said])
         model = onnx.load(out)
         rtol = rtol or (HISTOGRAM_RTOL if takes_histograms(case.config) else FLOAT_RTOL)
-        lines, matched, ops_equal = compare(tool, out, case.expected, rtol)
+        found = describe.describe_all(model) if case.is_small else describe.describe(model)
+        lines, matched, ops_equal = describe.compare(found, case.expected, rtol)
         if case.is_small:
-            lines += compare_nodes.differences(model, case, rtol)
+            lines += compare_nodes.differences(found, case, rtol)
         total = len(case.expected["tensors"])
         return Outcome(case, "equal" if not lines and ops_equal else "differs", matched, total, lines)
-
-
-def compare(tool, path, expected, rtol):
-    lines, summary = tool.compare(tool.describe(path), expected, rtol)
-    return lines, summary["matched"], summary["ops_equal"]
 
 
 def worse_than(baseline, outcomes):
@@ -126,11 +115,10 @@ def summary(outcomes):
 
 def run_cases(options):
     """Outcomes in order; each is printed unless they are only checked."""
-    chosen = [case for case in cases(options.small) if re.search(options.only, f"{case.model} {case.case}")]
-    tool = compare_tool()
+    chosen = [case for case in cases(options.set) if re.search(options.only, f"{case.model} {case.case}")]
     outcomes = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for outcome in pool.map(lambda case: run_case(case, tool, options.rtol), chosen):
+        for outcome in pool.map(lambda case: run_case(case, options.rtol), chosen):
             outcomes.append(outcome)
             if options.check:
                 continue
@@ -142,7 +130,8 @@ def run_cases(options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--small", action="store_true", help="the small models of golden/ops instead of the networks")
+    parser.add_argument("--set", choices=["networks", "small", "own"], default="networks",
+                        help="the networks or the small models of ../shared, or those of own/")
     parser.add_argument("--only", default="")
     parser.add_argument("--rtol", type=float)
     parser.add_argument("--details", type=int, default=0, help="differences shown of each case")
@@ -157,7 +146,7 @@ def main():
     if not options.check:
         print(summary(outcomes))
         return 0
-    name = "reference." + ("small" if options.small else "networks")
+    name = "reference." + options.set
     worse = worse_than(options.check, outcomes)
     for case in worse:
         print(f"FAIL {name}: {case} is worse than recorded")

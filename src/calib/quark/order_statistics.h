@@ -14,7 +14,7 @@ namespace quarkq::calib {
 
 class OrderStatistics {
  public:
-  /// The percentiles that second_pass() is to find.
+  /// The percentiles that count_lower() is to find.
   explicit OrderStatistics(std::vector<double> percentiles) : percentiles_(std::move(percentiles)) {}
 
   /// First pass. REQUIRES: no NaN.

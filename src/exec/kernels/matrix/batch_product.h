@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Products of batches of matrices: C[i] = A[i] * B[i], row-major. Large float32 matrices go to oneDNN as 1x1
-// convolutions (kernels/matmul.cpp says why), small ones and other types to plain loops.
+// convolutions (kernels/matrix/matmul.cpp says why), small ones and other types to plain loops.
 #pragma once
 
 #include <cstdint>

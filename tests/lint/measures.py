@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures of the whole tree: trees of settings that are read outside config, and lines of tests for each line of source."""
+import re
+import sys
+
+import ratchet
+import sources
+
+CONFIG_NODE = re.compile(r"\bconfig::Node\b")
+LEAST_TEST_RATIO = 0.48  # on the way to 0.8; raise it when the tests have grown
+
+
+def check_config_nodes(root):
+    """Settings leave `config` as values of their own types; only it reads trees of YAML."""
+    findings = []
+    for path in sources.files_below(root, "src", "tools"):
+        if not path.endswith(sources.CODE_SUFFIXES) or path.startswith("src/config/"):
+            continue
+        lines = [number for number, line in enumerate(sources.read_lines(root, path), 1) if CONFIG_NODE.search(line.partition("//")[0])]
+        if lines:
+            findings.append(f"{path}:{lines[0]}: names config::Node in {len(lines)} line{'s' if len(lines) > 1 else ''}")
+    return findings
+
+
+def count_lines(root, *folders):
+    return sum(len(sources.read_lines(root, path)) for path in sources.files_below(root, *folders) if path.endswith((".cpp", ".h", ".def", ".py")))
+
+
+def test_ratio(root):
+    source = count_lines(root, "src", "include", "tools")
+    return count_lines(root, "tests") / source if source else 0.0
+
+
+def check_test_ratio(root, least=LEAST_TEST_RATIO):
+    ratio = test_ratio(root)
+    return [] if ratio >= least else [f"tests:1: {ratio:.3f} lines of tests for a line of source, at least {least}"]
+
+
+def main():
+    ok = sources.self_test("config_nodes", check_config_nodes, {"src/plan/a.cpp": "// no config::Node here\n", "src/config/a.h": "config::Node a;\n"},
+                           [("src/plan/b.cpp:2", {"src/plan/b.cpp": "\nconfig::Node a;\n"})])
+    ok &= ratchet.report("config_nodes", check_config_nodes(sources.ROOT))
+    ok &= sources.self_test("test_ratio", check_test_ratio, {"src/a.cpp": "a\n" * 10, "tests/a.cpp": "a\n" * 5},
+                            [("tests:1", {"src/b.cpp": "a\n"})])
+    ok &= sources.report("test_ratio", check_test_ratio(sources.ROOT))
+    print(f"    {test_ratio(sources.ROOT):.3f} lines of tests for a line of source, at least {LEAST_TEST_RATIO}")
+    return ok
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)
