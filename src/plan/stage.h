@@ -21,6 +21,7 @@ struct Stage {
   ParamId params;
   std::optional<BlockFormat> block;  ///< kBlock only
   bool is_mixed = false;             ///< mixed precision chose the format
+  bool omits_axis = false;           ///< per channel along the operator's default axis, which the file does not name
 };
 
 }  // namespace quarkq::plan

@@ -85,7 +85,8 @@ void QdqWriter::write_dequantize(const std::string& node_name, ir::ValueId codes
                                  ir::ValueId output, const QuantSlot& slot) {
   const OperatorName name = plan_.operators.dequantize(slot.stage, zeros_only(slot));
   ir::NodeSpec spec{name.op, name.domain, node_name, {codes, parameters.scale, parameters.zero_point}, {output}};
-  if (slot.stage.spec.per_channel) spec.attributes.push_back({"axis", slot.stage.spec.axis, {}, {}});
+  if (slot.stage.spec.per_channel && !slot.stage.omits_axis)
+    spec.attributes.push_back({"axis", slot.stage.spec.axis, {}, {}});
   edit_.add_node(std::move(spec));
 }
 

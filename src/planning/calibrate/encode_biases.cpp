@@ -46,6 +46,7 @@ Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
     codes[i] = static_cast<int32_t>(std::clamp(steps, -2147483648.0, 2147483647.0));
   }
   slot.codes = plan::store_codes(codes, ElementType::kInt32, tensor.dims());
+  slot.stage.spec.type = ElementType::kInt32;
   slot.stage.spec.per_channel = weight.size() > 1;
   slot.stage.spec.axis = 0;
   context.plan.params.set(slot.stage.params, std::move(scales));

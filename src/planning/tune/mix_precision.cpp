@@ -187,7 +187,7 @@ class Mixer {
     };
     rules.is_special_node = [&](const ir::Node& node) { return mixed.nodes().contains(node.id); };
     find_extra_stages(context_, rules);
-    QQ_RETURN_IF_ERROR(mixed.refresh_raw_reads());
+    QQ_RETURN_IF_ERROR(mixed.refresh_constraints());
     return promoted;
   }
 

@@ -147,19 +147,30 @@ Status MixedPlan::rescale_bias(const ir::Node& node) {
     codes.push_back(static_cast<int32_t>(std::clamp(steps, -2147483648.0, 2147483647.0)));
   }
   bias->codes = plan::store_codes(codes, ElementType::kInt32, bias->codes->dims());
+  bias->stage.spec.type = ElementType::kInt32;
   bias->stage.spec.per_channel = false;
   context_.plan.params.set(bias->stage.params, {{scale, 0}});
   return Status();
 }
 
-Status MixedPlan::refresh_raw_reads() const {
-  context_.plan.raw_reads.clear();
-  return context_.settings.removes_pairs() ? remove_pairs_between(context_).status() : Status();
+Status MixedPlan::refresh_constraints() const {
+  Diagnostics said_before;
+  pass::PlanContext context{.model = context_.model,
+                            .settings = context_.settings,
+                            .selection = context_.selection,
+                            .plan = context_.plan,
+                            .diagnostics = said_before};
+  if (context.settings.int16_bias) QQ_RETURN_IF_ERROR(narrow_biases(context).status());
+  context.plan.raw_reads.clear();
+  return context.settings.removes_pairs() ? remove_pairs_between(context).status() : Status();
 }
 
 Status MixedPlan::finish() {
-  QQ_RETURN_IF_ERROR(refresh_raw_reads());
-  if (!encodes_from_floats()) return Status();
+  if (encodes_from_floats()) QQ_RETURN_IF_ERROR(encode_biases_again());
+  return refresh_constraints();
+}
+
+Status MixedPlan::encode_biases_again() {
   std::vector<ir::ValueId> homeless;
   for (const QuantSlot& slot : context_.plan.slots()) {
     if (slot.role != plan::Role::kBias) continue;

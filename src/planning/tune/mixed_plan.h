@@ -16,13 +16,14 @@ class MixedPlan {
   Status promote(ir::NodeId node, const MixedConfig& config);
   /// What follows from promotions: pairs between operators, and int32 biases at the scales that their nodes have now.
   Status finish();
-  /// Which pairs RemoveQDQBetweenOps removes depends on the formats.
-  Status refresh_raw_reads() const;
+  /// What phase constrain decided and formats change: which pairs RemoveQDQBetweenOps removes, and int16 biases.
+  Status refresh_constraints() const;
 
   const std::set<ir::ValueId>& tensors() const { return tensors_; }
   const std::set<ir::NodeId>& nodes() const { return nodes_; }
 
  private:
+  Status encode_biases_again();
   Status promote_value(ir::ValueId value, const std::optional<MixedFormat>& format);
   Status promote_activation(plan::QuantSlot& slot, const MixedFormat& format);
   Status promote_constant(plan::QuantSlot& slot, const MixedFormat& format);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Int16Bias (spec 02 A.4): stored int32 biases become int16. Their scales stay, so large biases saturate.
+// Int16Bias (spec 02 A.4): the opset that int16 biases need, and int16 codes for stored int32 biases that the plan did
+// not narrow (imported models). Their scales stay, so large biases saturate.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -17,12 +18,14 @@ constexpr int64_t kOpsetWithInt16 = 21;
 constexpr std::array<std::string_view, 6> kOpsWithBias = {
     "Conv", "ConvTranspose", "Gemm", "LayerNormalization", "InstanceNormalization", "BatchNormalization"};
 
-bool is_stored_int32(const ir::Graph& graph, ir::ValueId id) {
-  return graph.value(id).is_initializer() && graph.value(id).constant->type() == ElementType::kInt32;
+bool is_stored(const ir::Graph& graph, ir::ValueId id, ElementType type) {
+  return graph.value(id).is_initializer() && graph.value(id).constant->type() == type;
 }
 
-/// DQ nodes that make biases from int32, in node order.
-std::vector<ir::NodeId> bias_dequantizers(const ir::Graph& graph) {
+bool is_stored_int32(const ir::Graph& graph, ir::ValueId id) { return is_stored(graph, id, ElementType::kInt32); }
+
+/// DQ nodes that make biases from integers of this type, in node order.
+std::vector<ir::NodeId> bias_dequantizers(const ir::Graph& graph, ElementType type) {
   std::vector<ir::NodeId> found;
   std::set<ir::NodeId> seen;
   for (const ir::NodeId id : graph.order()) {
@@ -30,7 +33,7 @@ std::vector<ir::NodeId> bias_dequantizers(const ir::Graph& graph) {
     if (std::find(kOpsWithBias.begin(), kOpsWithBias.end(), node.op) == kOpsWithBias.end()) continue;
     const ir::Node* dq = ir::source_of(graph, node, 2);
     if (dq == nullptr || !ir::is_dq(*dq) || !dq->input(0).valid() || !dq->input(2).valid()) continue;
-    if (!is_stored_int32(graph, dq->input(0)) || !is_stored_int32(graph, dq->input(2))) continue;
+    if (!is_stored(graph, dq->input(0), type) || !is_stored(graph, dq->input(2), type)) continue;
     if (seen.insert(dq->id).second) found.push_back(dq->id);
   }
   return found;
@@ -63,8 +66,12 @@ bool is_read_by_them_only(const ir::Graph& graph, ir::ValueId id, const std::set
 }  // namespace
 
 Result<Changed> int16_bias(pass::QdqContext& context) {
-  if (bias_dequantizers(context.graph()).empty()) return Changed::kNo;
-  if (context.model.opset() < kOpsetWithInt16) {
+  const bool is_imported = context.plan.slots().empty();  // our own plan has narrowed what is to be narrow
+  const bool has_wide = is_imported && !bias_dequantizers(context.graph(), ElementType::kInt32).empty();
+  const bool has_narrow = !bias_dequantizers(context.graph(), ElementType::kInt16).empty();
+  const bool needs_opset = context.model.opset() < kOpsetWithInt16;
+  if (!has_wide && !(has_narrow && needs_opset)) return Changed::kNo;
+  if (needs_opset) {
     // Origins stay, and with them what was selected.
     Result<ir::Model> raised = onnx_io::convert_opset(context.model, kOpsetWithInt16);
     if (!raised.ok()) {
@@ -75,8 +82,9 @@ Result<Changed> int16_bias(pass::QdqContext& context) {
     raised.value().path = context.model.path;
     context.model = std::move(raised).value();
   }
+  if (!has_wide) return Changed::kYes;
   ir::GraphEdit edit(context.graph());
-  const std::vector<ir::NodeId> found = bias_dequantizers(context.graph());
+  const std::vector<ir::NodeId> found = bias_dequantizers(context.graph(), ElementType::kInt32);
   const std::set<ir::NodeId> dequantizers(found.begin(), found.end());
   for (const ir::NodeId id : found) {
     for (const size_t input : {size_t{0}, size_t{2}}) {

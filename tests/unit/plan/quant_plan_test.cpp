@@ -30,10 +30,10 @@ TEST(ParamPoolTest, ChangesReachEveryHolderOfAnId) {
 
 TEST(QuantPlanTest, AddsAtTheEndOnce) {
   QuantPlan plan(4);
-  plan.add({2}).reason = "first";
+  plan.add({2}).always_measured = true;
   plan.add({0});
   plan.add({9});  // beyond the size it was made for
-  EXPECT_STREQ(plan.add({2}).reason, "first");
+  EXPECT_TRUE(plan.add({2}).always_measured);
   EXPECT_EQ(order_of(plan), (std::vector<int>{2, 0, 9}));
   EXPECT_TRUE(plan.has({9}));
   EXPECT_FALSE(plan.has({1}));
@@ -43,7 +43,7 @@ TEST(QuantPlanTest, AddsAtTheEndOnce) {
 
 TEST(QuantPlanTest, RemoveKeepsTheOrderOfTheOthers) {
   QuantPlan plan(5);
-  for (const int i : {3, 1, 4, 0}) plan.add({i}).reason = "kept";
+  for (const int i : {3, 1, 4, 0}) plan.add({i}).always_measured = true;
   plan.remove({1});
   plan.remove({1});
   plan.remove({2});

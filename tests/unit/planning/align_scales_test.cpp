@@ -93,7 +93,7 @@ void set_bias(AlignBench& bench) {
   bench.set("x", 0.5f);
   bench.set("w", 0.25f);
   bench.set("bias", 0.1f);
-  bench.context.plan.slot(bench.value("bias")).codes = store_codes({100, -103}, ElementType::kInt32, {2});
+  bench.context.plan.slot(bench.value("bias")).codes = plan::store_codes({100, -103}, ElementType::kInt32, {2});
 }
 
 std::vector<int32_t> bias_codes(const AlignBench& bench) {

@@ -92,10 +92,10 @@ TEST(ResolveSharingTest, AProviderThatIsNeverQuantizedIsAnError) {
   plan = plan::QuantPlan(bench.graph().value_count());
   plan.add(bench.value("y")).stage = {};
   plan.slot(bench.value("y")).provider = bench.value("a");
-  EXPECT_FALSE(resolve_sharing(bench.context).ok());
+  EXPECT_FALSE(pipeline::run_pass(bench.context, resolve_sharing).ok());
   plan.add(bench.value("a")).stage = {};
   plan.slot(bench.value("a")).provider = bench.value("y");  // a circle
-  EXPECT_FALSE(resolve_sharing(bench.context).ok());
+  EXPECT_FALSE(pipeline::run_pass(bench.context, resolve_sharing).ok());
 }
 
 TEST(MarkTensorsTest, AbsorbedSlotsStayInThePlan) {

@@ -167,7 +167,7 @@ TEST(FinetuneWeightsTest, MemoryDoesNotChangeTheResult) {
     EXPECT_EQ(other.codes(), plain.codes()) << set;
   }
   Finetuning nowhere("A8W8_ADAROUND", {"FastFinetune.MemOptLevel=2", "FastFinetune.CacheDir=/no/such/folder"});
-  const Result<Changed> changed = finetune_weights(nowhere.bench.context);
+  const Result<Changed> changed = pipeline::run_pass(nowhere.bench.context, finetune_weights);
   ASSERT_FALSE(changed.ok());
   EXPECT_NE(changed.status().message().find("/no/such/folder"), std::string::npos) << changed.status().message();
   Finetuning small("A8W8_ADAROUND", {"FastFinetune.MemoryBudgetMB=1"});
@@ -185,7 +185,7 @@ TEST(FinetuneWeightsTest, GoesOnWhereItWasInterrupted) {
     interrupted.bench.context.tuning.state_folder = folder;
     size_t calls = 0;
     interrupted.bench.context.progress = [&](size_t, size_t) { return ++calls < stop_at; };
-    EXPECT_EQ(finetune_weights(interrupted.bench.context).status().code(), Code::kInterrupted) << stop_at;
+    EXPECT_EQ(pipeline::run_pass(interrupted.bench.context, finetune_weights).status().code(), Code::kInterrupted) << stop_at;
   }
   Finetuning resumed("A8W8_ADAROUND");
   resumed.bench.context.tuning.state_folder = folder;
@@ -258,7 +258,7 @@ TEST(FinetuneWeightsTest, TakesAReferenceModel) {
   EXPECT_EQ(renamed->bench.context.tuning.layers.size(), 2u);
   EXPECT_EQ(test::diagnostic_ids(renamed->bench.diagnostics).back(), "not-finetuned");
   Finetuning missing("A8W8_ADAROUND", {"FastFinetune.RefModelPath=/no/such.onnx"});
-  const Result<Changed> changed = finetune_weights(missing.bench.context);
+  const Result<Changed> changed = pipeline::run_pass(missing.bench.context, finetune_weights);
   ASSERT_FALSE(changed.ok());
   EXPECT_NE(changed.status().message().find("RefModelPath"), std::string::npos) << changed.status().message();
 }
@@ -324,7 +324,7 @@ TEST(FinetuneWeightsTest, NamesAWrongOption) {
                           "FastFinetune.OptimAlgorithm=sgd", "FastFinetune.WarmStart=2", "FastFinetune.Nonsense=2",
                           "FastFinetune.MemOptLevel=3", "FastFinetune.MemoryBudgetMB=-1"}) {
     Finetuning tuning("A8W8", {set});
-    const Result<Changed> changed = finetune_weights(tuning.bench.context);
+    const Result<Changed> changed = pipeline::run_pass(tuning.bench.context, finetune_weights);
     ASSERT_FALSE(changed.ok()) << set;
     EXPECT_NE(changed.status().message().find("FastFinetune"), std::string::npos) << changed.status().message();
   }

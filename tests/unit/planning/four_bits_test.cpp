@@ -36,12 +36,12 @@ Status resolved(const std::vector<std::string>& sets, const std::string& preset 
 }
 
 TEST(FourBitsTest, OddCountsArePackedLowHalfFirst) {
-  const ir::Tensor codes = store_codes({-8, 7, -1, 0, 3}, ElementType::kInt4, {5});
+  const ir::Tensor codes = plan::store_codes({-8, 7, -1, 0, 3}, ElementType::kInt4, {5});
   ASSERT_EQ(codes.bytes(), 3);
   const auto* bytes = reinterpret_cast<const uint8_t*>(codes.raw());
   EXPECT_EQ(std::vector<int>(bytes, bytes + 3), (std::vector<int>{0x78, 0x0f, 0x03}));
   EXPECT_EQ(ir::to_int64(codes).value(), (std::vector<int64_t>{-8, 7, -1, 0, 3}));
-  EXPECT_EQ(ir::to_int64(store_codes({15, 0, 9}, ElementType::kUInt4, {1, 3})).value(),
+  EXPECT_EQ(ir::to_int64(plan::store_codes({15, 0, 9}, ElementType::kUInt4, {1, 3})).value(),
             (std::vector<int64_t>{15, 0, 9}));
 }
 
@@ -100,7 +100,7 @@ TEST(FourBitsTest, RefusesAnActivationOfItsOwn) {
   PassBench bench(test::model_of(kLayer),
                   test::settings_for("S8S8_AAWS", {"TensorQuantOverrides={x: [{quant_type: QuantType.QInt4}]}"}));
   test::run_phases(bench, {"select"});
-  const Result<Changed> found = find_overrides(bench.context);
+  const Result<Changed> found = pipeline::run_pass(bench.context, find_overrides);
   ASSERT_FALSE(found.ok());
   EXPECT_NE(found.status().message().find("tensor x: found a 4-bit type"), std::string::npos)
       << found.status().message();
@@ -121,7 +121,7 @@ TEST(FourBitsTest, RefusesAWeightOfItsOwnWhereNothingTakesIt) {
   for (const auto& row : rows) {
     PassBench bench(test::model_of(kLayer), test::settings_for(row.preset, row.sets));
     test::run_phases(bench, {"select"});
-    const Result<Changed> found = find_overrides(bench.context);
+    const Result<Changed> found = pipeline::run_pass(bench.context, find_overrides);
     ASSERT_FALSE(found.ok()) << row.preset << " " << row.part;
     EXPECT_EQ(found.status().code(), Code::kInvalidArgument);
     EXPECT_NE(found.status().message().find("tensor w: found a 4-bit type"), std::string::npos);
@@ -129,7 +129,7 @@ TEST(FourBitsTest, RefusesAWeightOfItsOwnWhereNothingTakesIt) {
   }
   PassBench compat(test::model_of(kLayer), test::compat_settings("S8S8_AAWS", {own}));
   test::run_phases(compat, {"select"});
-  const Status refused = find_overrides(compat.context).status();
+  const Status refused = pipeline::run_pass(compat.context, find_overrides).status();
   EXPECT_NE(refused.message().find("quark-0.13"), std::string::npos) << refused.message();
 }
 
@@ -159,7 +159,7 @@ TEST(FourBitsTest, ATensorOfALaterOpsetIsRefused) {
   PassBench bench(test::model_of(kLayer),
                   test::settings_for("S8S8_AAWS", {"TensorQuantOverrides={w: [{quant_type: QuantType.QInt4}]}"}));
   test::run_phases(bench, {"select"});  // w is found only now, the opset is still 17
-  const Result<Changed> found = find_overrides(bench.context);
+  const Result<Changed> found = pipeline::run_pass(bench.context, find_overrides);
   ASSERT_FALSE(found.ok());
   EXPECT_NE(found.status().message().find("ConvertOpsetVersion"), std::string::npos) << found.status().message();
 }

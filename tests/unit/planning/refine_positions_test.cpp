@@ -107,7 +107,7 @@ struct ConvBench : PassBench {
       plan::QuantSlot& slot = context.plan.slot(value(name));
       context.plan.params.set(slot.stage.params, {{numeric::scale_of_position(position), 0}});
       if (slot.role == plan::Role::kWeight) {
-        slot.codes = store_codes({64}, ElementType::kInt8, graph().constant(slot.value)->dims());
+        slot.codes = plan::store_codes({64}, ElementType::kInt8, graph().constant(slot.value)->dims());
       }
     }
   }

@@ -15,7 +15,7 @@ const std::string kFork =
 /// Names of the nodes that are left out, in order; or the error.
 std::string excluded(const std::vector<std::string>& sets) {
   PassBench bench(test::model_of(kFork), test::settings_for("A8W8", sets));
-  const Result<Changed> done = select_nodes(bench.context);
+  const Result<Changed> done = pipeline::run_pass(bench.context, select_nodes);
   if (!done.ok()) return done.status().message();
   std::vector<std::string> names;
   for (const ir::NodeId id : bench.graph().order()) {

@@ -85,7 +85,7 @@ TEST(EmitDynamicTest, WhatIsLeftOut) {
 
 TEST(EmitDynamicTest, OldOpsetsAreRefused) {
   Emitted made(cat("g (float[2, 4] x) => (float[2, 4] y) ", kMatrix, " { y = MatMul (x, w) }"), {}, 10);
-  EXPECT_EQ(emit_dynamic(made.bench.context).status().message(),
+  EXPECT_EQ(pipeline::run_pass(made.bench.context, emit_dynamic).status().message(),
             "use_dynamic_quant: needs opset 11 or more, the model has 10; set ConvertOpsetVersion");
 }
 

@@ -186,14 +186,14 @@ TEST(QuantizeMatMulNBitsTest, NamesWhatItCannotTake) {
   const nlohmann::json wrong[] = {{{"Bits", 8}}, {{"GroupSize", 20}}, {{"Algorithm", "AWQ"}}, {{"Groups", 16}}};
   for (const nlohmann::json& params : wrong) {
     NBitsBench nbits(params);
-    const Result<Changed> changed = quantize_matmul_nbits(nbits.bench.context);
+    const Result<Changed> changed = pipeline::run_pass(nbits.bench.context, quantize_matmul_nbits);
     ASSERT_FALSE(changed.ok());
     EXPECT_NE(changed.status().message().find(params.begin().key()), std::string::npos) << changed.status().message();
   }
   const nlohmann::json gptq = {{"Algorithm", "GPTQ"}};
   NBitsBench no_samples(gptq);
   no_samples.bench.context.source.data = nullptr;
-  EXPECT_FALSE(quantize_matmul_nbits(no_samples.bench.context).ok());
+  EXPECT_FALSE(pipeline::run_pass(no_samples.bench.context, quantize_matmul_nbits).ok());
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ class RotateWeightsTest : public testing::Test {
   std::string refusal(const std::string& body, const config::Settings& settings) {
     PassBench bench(test::model_of(body), settings);
     const std::string before = ir::dump(bench.model);
-    const Result<Changed> changed = rotate_weights(bench.context);
+    const Result<Changed> changed = pipeline::run_pass(bench.context, rotate_weights);
     EXPECT_FALSE(changed.ok());
     EXPECT_EQ(changed.status().code(), Code::kInvalidArgument);
     EXPECT_EQ(ir::dump(bench.model), before);

@@ -116,7 +116,7 @@ TEST(SmoothQuantTest, LeavesOtherLayersAlone) {
 TEST(SmoothQuantTest, AsksForSamples) {
   PassBench bench(
       cat("g (float[2, 3] x) => (float[2, 2] y) <float[3, 2] w = ", test::numbers(6, 1), "> { y = MatMul (x, w) }"));
-  const Result<Changed> changed = smooth_quant(bench.context);
+  const Result<Changed> changed = pipeline::run_pass(bench.context, smooth_quant);
   ASSERT_FALSE(changed.ok());
   EXPECT_EQ(changed.status().code(), Code::kBadData);
 }
