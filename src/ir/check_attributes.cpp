@@ -135,6 +135,7 @@ class Checker {
     if (!node.domain.empty()) return Status();
     if (node.op == "Transpose") return check_transpose(node);
     if (node.op == "GatherND") return check_batch_dims(node);
+    if (node.op == "Split") QQ_RETURN_IF_ERROR(check_parts(node));
     const auto* rule =
         std::find_if(std::begin(kAxisRules), std::end(kAxisRules), [&](const AxisRule& r) { return r.op == node.op; });
     return rule == std::end(kAxisRules) ? Status() : check_axes(node, *rule);
@@ -171,6 +172,12 @@ class Checker {
     const int64_t count = node.int_or("batch_dims", 0);
     if (!data || !indices || count == 0 || count < std::min(*data, *indices)) return Status();
     return refused(node, "attribute batch_dims is ", count, ", allowed: 0 to ", std::min(*data, *indices) - 1);
+  }
+
+  Status check_parts(const Node& node) const {
+    const auto parts = static_cast<int64_t>(node.outputs.size()), asked = node.int_or("num_outputs", parts);
+    if (asked == parts) return Status();
+    return refused(node, "attribute num_outputs is ", asked, ", outputs: ", parts);
   }
 
   /// The axes that the node names, and where it does.

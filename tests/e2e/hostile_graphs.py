@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Small graphs whose attributes and stored operands are replaced by numbers that no tensor has.
 
-A seed is a chain of nodes. It comes in three forms: its input as it is; behind a Reshape whose shape is computed from a known
-one; behind one that nobody can know before the model runs. mutations() gives all single changes; hostile_graphs.py [--runs N]
-[--seed S] [--keep FOLDER] runs a drawn part of them and says what went wrong.
+A seed is a chain of nodes. It comes in four forms: its input as it is; behind a Reshape whose shape is computed from a known
+one; behind one whose dimensions, or whose rank, nobody can know before the model runs. draw_model() joins a few seeds and changes a few numbers;
+hostile_graphs.py [--runs N] [--seed S] [--keep FOLDER] tries that many and says what went wrong.
 """
 import argparse
 import os
@@ -21,9 +21,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 LOWEST, HIGHEST = -(2 ** 63), 2 ** 63 - 1
-NUMBERS = [0, -1, 1, 2, 3, 4, -2, -3, -4, -5, 5, 6, 7, 64, 65, -65, 200, -1048576, 2 ** 30, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 40, 2 ** 48,
+SMALL = [0, -1, 1, 2, 3, 4, -2, -3, -4, -5, 5, 6, 7]  # of which many are an axis of some other rank
+HUGE = [64, 65, -65, 200, -1048576, 2 ** 30, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 40, 2 ** 48,
            2 ** 62, -(2 ** 62), HIGHEST, HIGHEST - 1, LOWEST, LOWEST + 1]
-FORMS = ["known", "found later", "unknown"]
+FORMS = ["known", "found later", "unknown", "unknown rank"]
 ALLOWED = {0, 2, 3, 4, 5, 6, 7}
 SECONDS = 30  # of one run; each takes far less than one
 
@@ -112,17 +113,22 @@ def front(form, shape):
     if form == "known":
         return [], list(shape)
     dims = list(shape) if form == "found later" else [f"d{i}" for i in range(len(shape))]
+    if form == "unknown rank":  # all dimensions, as it turns out
+        steps = [helper.make_node("Shape", ["input"], ["s0"]), helper.make_node("GreaterOrEqual", ["s0", "zero"], ["s1"]),
+                 helper.make_node("Compress", ["s0", "s1"], ["s2"]), helper.make_node("Reshape", ["input", "s2"], ["x"], name="front")]
+        return steps, dims
     steps = [helper.make_node("Shape", ["input"], ["s0"]), helper.make_node("Cast", ["s0"], ["s1"], to=TensorProto.FLOAT),
              helper.make_node("Mul", ["s1", "one"], ["s2"]), helper.make_node("Cast", ["s2"], ["s3"], to=TensorProto.INT64),
              helper.make_node("Reshape", ["input", "s3"], ["x"], name="front")]
     return steps, dims
 
 
-def build(seed, form):
-    """The model of a seed in one of the FORMS."""
+def build(seed, form, more=()):
+    """The model of a seed in one of the FORMS, with the chains of `more` seeds behind its own."""
     shape, opset, chain = SEEDS[seed]
+    chain = [*chain, *(step for other in more for step in SEEDS[other][2])]
     nodes, dims = front(form, shape)
-    stored = [numpy_helper.from_array(np.array(1, np.float32), "one")] if nodes else []
+    stored = [numpy_helper.from_array(np.array(1, np.float32), "one"), numpy_helper.from_array(np.array(0, np.int64), "zero")]
     value = first = "x" if nodes else "input"
     for at, step in enumerate(chain):
         inputs = [value]
@@ -154,18 +160,27 @@ def lists_from(numbers, nasty):
 
 
 def places_of(model):
-    """What can be changed: (node index, attribute index) and (None, initializer index)."""
+    """What can be changed: (node index, attribute index) and (None, initializer index), of the seeds' own nodes."""
     found = []
     for at, node in enumerate(model.graph.node):
+        if not node.name.startswith(("n", "j")):
+            continue
         found += [(at, k) for k, attribute in enumerate(node.attribute) if attribute.type in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS)]
-    found += [(None, k) for k, tensor in enumerate(model.graph.initializer) if tensor.data_type == TensorProto.INT64]
+    found += [(None, k) for k, tensor in enumerate(model.graph.initializer) if tensor.data_type == TensorProto.INT64 and tensor.name.startswith("c")]
     return found
+
+
+def shuffled(draw):
+    """A permutation of some other rank."""
+    order = list(range(draw.randrange(7)))
+    draw.shuffle(order)
+    return order
 
 
 def change(model, place, draw):
     """Changes one place as `draw`, a random.Random, says; returns what was done."""
     at, k = place
-    nasty = draw.choice(NUMBERS)
+    nasty = draw.choice(draw.choice([SMALL, SMALL, HUGE]))
     if at is None:
         tensor = model.graph.initializer[k]
         old = numpy_helper.to_array(tensor)
@@ -181,6 +196,8 @@ def change(model, place, draw):
         attribute.i = nasty
     else:
         numbers = draw.choice(lists_from(attribute.ints, nasty))
+        if attribute.name == "perm" and draw.random() < 0.7:
+            numbers = shuffled(draw)
         del attribute.ints[:]
         attribute.ints.extend(numbers)
     text = attribute.i if attribute.type == onnx.AttributeProto.INT else list(attribute.ints)
@@ -190,13 +207,14 @@ def change(model, place, draw):
 def draw_model(draw):
     """A changed model and the words for what was changed."""
     while True:
-        seed, form = draw.choice(sorted(SEEDS)), draw.choice(FORMS)
-        model = build(seed, form)
+        form = draw.choice([*FORMS, "unknown rank", "unknown rank", "unknown rank"])
+        seed, *more = draw.choices(sorted(SEEDS), k=draw.choice([1, 1, 2, 3]))
+        model = build(seed, form, [other for other in more if form.startswith("unknown") and SEEDS[other][1] == SEEDS[seed][1]])
         places = places_of(model)
         if not places:
             continue
         chosen = draw.sample(places, min(len(places), draw.choice([1, 1, 1, 2, 3])))
-        return model, f"{seed}, {form}: " + "; ".join(change(model, place, draw) for place in chosen)
+        return model, f"{' + '.join([seed, *more])}, {form}: " + "; ".join(change(model, place, draw) for place in chosen)
 
 
 RANDOM_DATA = ["--set", "UseRandomData=true"]
@@ -210,7 +228,7 @@ def commands(model, folder):
              "inspect": ["inspect", model], "check": ["check", model]}
     for preset in ["a8w8", "xint8", "fp16", "a16w8", "bf16", "bfp16", "mx9_int8", "mxint8", "int8_transformer_default", "matmul_nbits", "a8w8_adaround"]:
         tried[f"quantize {preset}"] = ["quantize", model, "--config", preset, *RANDOM_DATA, "-o", os.path.join(folder, "o.onnx")]
-    for extra in ["include_cle=true", "convert_split_to_slice=true", "use_dynamic_quant=true", "ConvertNCHWToNHWC=true"]:
+    for extra in ["include_cle=true", "ConvertSplitToSlice=true", "use_dynamic_quant=true", "ConvertNCHWToNHWC=true"]:
         tried[f"quantize a8w8 {extra}"] = [*tried["quantize a8w8"], "--set", extra]
     tried["quantize compat"] = [*tried["quantize xint8"], "--compat", "quark-0.13"]
     return tried

@@ -70,7 +70,7 @@ def expect_harmless(results):
 def refuses_by_name(case):
     _, seed, node, attribute, value, words = case
     names = ["optimize", "quantize a8w8", "quantize fp16", "analyze", "calibrate", "inspect", "run"]
-    for form in ("unknown", "known"):
+    for form in ("unknown rank", "known"):
         for name, result in run_all(with_attribute(seed, form, node, attribute, value), names).items():
             said = result.stderr.strip()
             expect(result.returncode == MODEL, f"{name}, {form}: exit code {result.returncode}, expected {MODEL}; it said {said[-600:]!r}")
