@@ -9,6 +9,7 @@
 #include "config/print.h"
 #include "config/resolve.h"
 #include "config/validate.h"
+#include "ir/check_attributes.h"
 #include "ir/dump.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
@@ -43,6 +44,7 @@ Result<Job> open_job(const std::string& model_path, const std::string& config, c
   QQ_TRY(ir::Model model, onnx_io::load(model_path));
   QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(model_path));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
   return Job{std::move(model), std::move(settings)};

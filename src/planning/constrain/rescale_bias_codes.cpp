@@ -22,6 +22,11 @@ plan::ParamList product(const plan::ParamList& input, const plan::ParamList& wei
   return scales;
 }
 
+/// One for all of `count` values, or one for each.
+bool fits(const plan::ParamList& list, int64_t count) {
+  return list.size() == 1 || static_cast<int64_t>(list.size()) == count;
+}
+
 /// Of the larger one's count, as arrays of one and of many elements are compared.
 bool all_differ(const plan::ParamList& a, const plan::ParamList& b) {
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
@@ -53,6 +58,9 @@ Result<bool> rescale_bias_codes(pass::PlanContext& context) {
                           *bias = scales_of(context, node.input(2));
     if (input == nullptr || weight == nullptr || bias == nullptr) continue;
     const plan::ParamList wanted = product(*input, *weight);
+    const ir::Tensor* stored = context.graph().constant(node.input(2));
+    const int64_t count = stored == nullptr ? 1 : stored->size();
+    if (!fits(wanted, count) || !fits(*bias, count)) continue;
     if (!all_differ(wanted, *bias)) continue;
     plan::QuantSlot& slot = context.plan.slot(node.input(2));
     if (!slot.codes || slot.codes->type() != ElementType::kInt32) {

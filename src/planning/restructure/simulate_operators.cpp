@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/axes.h"
 #include "planning/restructure/dpu_factors.h"
 #include "planning/restructure/simulation.h"
 
@@ -37,13 +38,12 @@ int64_t mean_count(const Simulation& simulation, const ir::Node& node) {
   }
   const auto sizes = simulation.sizes(node.input(0));
   if (axes.empty() || !sizes) return 0;
-  int64_t count = 1;
-  for (const int64_t axis : axes) {
-    const Result<int64_t> place = ir::normalize_axis(axis, static_cast<int64_t>(sizes->size()));
-    if (!place.ok()) return 0;
-    count *= std::max<int64_t>((*sizes)[static_cast<size_t>(place.value())], 0);
-  }
-  return count;
+  const auto places = ir::normalize_axes(axes, static_cast<int64_t>(sizes->size()));
+  if (!places.ok()) return 0;
+  ir::Shape averaged;
+  for (const int64_t place : places.value()) averaged.push_back((*sizes)[static_cast<size_t>(place)]);
+  const Result<int64_t> count = ir::element_count(averaged);
+  return count.ok() ? count.value() : 0;
 }
 
 /// Rounds a bound that is a stored scalar; true when it was one.

@@ -55,7 +55,8 @@ Status Finetuner::sort_layers() {
 void Finetuner::keep_largest_layer() {
   const auto size = [&](ir::ValueId value) {
     const ir::ValueType& type = original_.graph.value(value).type;
-    return type.has_shape && type.is_static() ? ir::checked_count(type.shape()) : 0;
+    const Result<int64_t> count = ir::element_count(type.shape());  // fails where a dimension is not known
+    return type.has_shape && count.ok() ? count.value() : 0;
   };
   const auto memory = [&](const Layer& layer) {
     const ir::Tensor& weights = *original_.graph.value(layer.weight).constant;

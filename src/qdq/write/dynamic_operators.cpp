@@ -87,7 +87,7 @@ Result<bool> matmul(DynamicWriter& writer, ir::NodeId id, const config::Settings
 Result<bool> conv(DynamicWriter& writer, ir::NodeId id, const config::Settings& settings) {
   const ir::Node node = writer.graph().node(id);
   const ir::Tensor* weight = stored_float32(writer, node.input(1));
-  if (!is_float32(writer, node.input(0)) || weight == nullptr) return false;
+  if (!is_float32(writer, node.input(0)) || weight == nullptr || weight->rank() < 3) return false;
   ir::Shape bias_dims(static_cast<size_t>(weight->rank()), 1);
   QQ_TRY(const Quantized a, writer.quantize(node.input(0), settings.reduce_range));
   QQ_TRY(const Quantized b, writer.store(node.input(1), weight_format(settings)));

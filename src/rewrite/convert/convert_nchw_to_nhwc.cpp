@@ -155,8 +155,9 @@ class Boundary {
     spec.inputs[0] = from;
     const ir::NodeId copy = edit_.add_node(std::move(spec));
     if (graph_.node(copy).find("axis") == nullptr) return;
-    const int64_t axis = (graph_.node(copy).int_or("axis", 1) + 4) % 4;
-    edit_.node(copy).set("axis", int64_t{axis == 0 ? 0 : axis == 1 ? 3 : axis - 1});
+    const Result<int64_t> axis = ir::normalize_axis(graph_.node(copy).int_or("axis", 1), 4);
+    if (!axis.ok()) return;  // one scale for the whole tensor: the axis says nothing
+    edit_.node(copy).set("axis", int64_t{axis.value() == 0 ? 0 : axis.value() == 1 ? 3 : axis.value() - 1});
   }
 
   pass::FloatContext& context_;

@@ -47,7 +47,8 @@ bool is_triple(const Graph& graph, const LayerChain& convs) {
   const int64_t group = middle.int_or("group", 1);
   const ir::Tensor* weights = graph.constant(middle.input(1));
   return graph.node(convs[0]).int_or("group", 1) == 1 && graph.node(convs[2]).int_or("group", 1) == 1 && group > 1 &&
-         weights != nullptr && weights->rank() >= 2 && weights->dims()[0] == weights->dims()[1] * group;
+         weights != nullptr && weights->rank() >= 2 && weights->dims()[0] % group == 0 &&
+         weights->dims()[0] / group == weights->dims()[1];
 }
 
 void find_triples(const Graph& graph, const plan::Selection& selection, std::vector<LayerChain>& chains) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the reference does not look at before it scales a chain: everything here would change the function or fail.
+#include "ir/axes.h"
 #include "ir/arguments.h"
 #include "rewrite/equalize/patterns.h"
 #include "rewrite/weights.h"
@@ -42,8 +43,9 @@ std::string mean_reason(const Graph& graph, const Node& mean, ChannelAxis& chann
   if (!axes) return cat(graph.label(mean.id), " has computed axes");
   if (axes->empty() && mean.int_or("noop_with_empty_axes", 0) != 0) return "";
   int64_t dropped = 0, dropped_before = 0;
-  for (int64_t axis : *axes) {
-    if (axis < 0) axis += channels.rank;
+  const auto places = ir::normalize_axes(*axes, channels.rank);
+  if (!places.ok()) return cat(graph.label(mean.id), " has axes that its input lacks");
+  for (const int64_t axis : places.value()) {
     if (axis == channels.axis) return cat(graph.label(mean.id), " averages channels");
     ++dropped;
     dropped_before += axis < channels.axis ? 1 : 0;

@@ -37,8 +37,8 @@ std::optional<L2Norm> match(const Graph& graph, MatchedGroup& group, const Node&
   if (!epsilon || *epsilon < 0 || *epsilon > kLargestEpsilon || !axes || axes->size() != 1) return std::nullopt;
   if (sum->int_or("keepdims", 1) != 1 || !group.is_closed()) return std::nullopt;
   const auto rank = static_cast<int64_t>(type.dims.size());
-  const int64_t axis = axes->front() < 0 ? axes->front() + rank : axes->front();
-  return axis >= 0 && axis < rank ? std::optional(L2Norm{root.input(0), axis, rank}) : std::nullopt;
+  const Result<int64_t> axis = ir::normalize_axis(axes->front(), rank);
+  return axis.ok() ? std::optional(L2Norm{root.input(0), axis.value(), rank}) : std::nullopt;
 }
 
 }  // namespace

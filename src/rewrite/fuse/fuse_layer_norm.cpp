@@ -25,7 +25,7 @@ bool is_last_axis_mean(const Graph& graph, const Node& mean) {
   const auto axes = ir::integers_of(graph, mean, 1, "axes");
   const ir::ValueType& type = graph.value(mean.input(0)).type;
   if (mean.int_or("keepdims", 1) != 1 || !axes || axes->size() != 1) return false;
-  return axes->front() == -1 || (type.has_shape && axes->front() + 1 == static_cast<int64_t>(type.dims.size()));
+  return axes->front() == -1 || (type.has_shape && axes->front() == static_cast<int64_t>(type.dims.size()) - 1);
 }
 
 /// Sub(X, ReduceMean(X)); X, or an invalid id.

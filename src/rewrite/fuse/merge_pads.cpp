@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "rewrite/fuse/merge_pads.h"
 
+#include "ir/axes.h"
+
 namespace quarkq::rewrite {
 
 std::optional<ir::GraphPatch> merge_pads(const ir::Node& conv, const ir::Node& pad, const std::vector<int64_t>& amounts,
@@ -12,8 +14,11 @@ std::optional<ir::GraphPatch> merge_pads(const ir::Node& conv, const ir::Node& p
   if (pads.size() != 2 * spatial) return std::nullopt;
   if (auto_pad == "VALID") pads.assign(2 * spatial, 0);
   for (size_t i = 0; i < spatial; ++i) {
-    pads[i] += amounts[2 + i];
-    pads[spatial + i] += amounts[rank + 2 + i];
+    const auto begin = ir::checked_sum(pads[i], amounts[2 + i]);
+    const auto end = ir::checked_sum(pads[spatial + i], amounts[rank + 2 + i]);
+    if (!begin || !end) return std::nullopt;
+    pads[i] = *begin;
+    pads[spatial + i] = *end;
   }
   ir::GraphPatch patch;
   ir::GraphPatch::PatchNode merged{conv.op, conv.domain, name, {pad.input(0)}, {conv.output(0)}, conv.attributes};

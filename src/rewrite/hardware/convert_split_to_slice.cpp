@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Split becomes one Slice per output, with bounds in Constant nodes named after the output as the reference does.
+#include "ir/axes.h"
 #include "ir/edit.h"
 #include "ir/arguments.h"
 #include "rewrite/passes.h"
@@ -22,15 +23,25 @@ std::optional<std::vector<int64_t>> written_sizes(const ir::Graph& graph, const 
 std::optional<std::vector<int64_t>> equal_sizes(const ir::Graph& graph, const ir::Node& split, int64_t axis) {
   const ir::ValueType& type = graph.value(split.input(0)).type;
   if (!type.has_shape) return std::nullopt;
-  const auto rank = static_cast<int64_t>(type.dims.size());
-  if (axis < -rank || axis >= rank) return std::nullopt;
-  const int64_t length = type.dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)].size;
+  const Result<int64_t> place = ir::normalize_axis(axis, static_cast<int64_t>(type.dims.size()));
+  if (!place.ok()) return std::nullopt;
+  const int64_t length = type.dims[static_cast<size_t>(place.value())].size;
   const auto parts = static_cast<int64_t>(split.outputs.size());
   const int64_t part = (length + parts - 1) / parts;
   if (length < 0 || part * (parts - 1) > length) return std::nullopt;
   std::vector<int64_t> sizes(split.outputs.size(), part);
   sizes.back() = length - part * (parts - 1);
   return sizes;
+}
+
+/// May these be the parts of an axis? None is negative, and their sum is a length.
+bool are_lengths(const std::vector<int64_t>& sizes) {
+  std::optional<int64_t> total = 0;
+  for (const int64_t size : sizes) {
+    if (size >= 0 && total) total = ir::checked_sum(*total, size);
+    if (size < 0 || !total) return false;
+  }
+  return true;
 }
 
 /// Slice's bounds are inputs from opset 10 on.
@@ -76,7 +87,8 @@ Result<Changed> convert_split_to_slice(pass::FloatContext& context) {
     const bool unwritten = !sizes || sizes->empty();
     if (sizes && sizes->empty()) sizes = equal_sizes(graph, split, split.int_or("axis", 0));
     const bool stop = unwritten && stops_at_unwritten_sizes(context.settings);
-    if (stop || !sizes || sizes->size() != split.outputs.size() || context.model.opset() < kSliceWithInputs) {
+    const bool fits = sizes && sizes->size() == split.outputs.size() && are_lengths(*sizes);
+    if (stop || !fits || context.model.opset() < kSliceWithInputs) {
       context.diagnostics.warn("split-kept", graph.label(id),
                                stop ? "its sizes are not stored, it and all behind it stay Split"
                                     : "its sizes are not known or the opset has no Slice with inputs, it stays Split");

@@ -24,7 +24,8 @@ int64_t first_factor(int64_t size) {
 bool is_large(const ir::Graph& graph, const ir::Node& pool) {
   if (!pool.is("GlobalAveragePool") || !has_inner_shape(graph.value(pool.input(0)), 4)) return false;
   const std::vector<ir::Dim>& dims = graph.value(pool.input(0)).type.dims;
-  return dims[2].known() && dims[3].known() && dims[2].size * dims[3].size > kLargestPool;
+  const Result<int64_t> values = ir::element_count({dims[2].size, dims[3].size});  // fails when one is not known
+  return values.ok() && values.value() > kLargestPool;
 }
 
 /// The value behind a new AveragePool of `kernel` on `input`, for the origins of `pool`. It goes to the end of the

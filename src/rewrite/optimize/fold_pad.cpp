@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/axes.h"
 #include "rewrite/optimize/local_rules.h"
 
 namespace quarkq::rewrite::basic {
@@ -79,7 +80,11 @@ bool fold_pad(Workspace& work, ir::NodeId id) {
   if (!found || !takes_pad(work, reader, pad, *found)) return false;
   std::vector<int64_t> pads = reader.ints_or("pads", std::vector<int64_t>(found->pads.size(), 0));
   if (pads.size() != found->pads.size()) return false;
-  for (size_t i = 0; i < pads.size(); ++i) pads[i] += found->pads[i];
+  for (size_t i = 0; i < pads.size(); ++i) {
+    const std::optional<int64_t> sum = ir::checked_sum(pads[i], found->pads[i]);
+    if (!sum) return false;
+    pads[i] = *sum;
+  }
   if (reader.is("AveragePool")) work.set_attribute(reader_id, "count_include_pad", int64_t{1});
   work.set_attribute(reader_id, "pads", pads);
   work.set_input(reader_id, 0, pad.input(0));

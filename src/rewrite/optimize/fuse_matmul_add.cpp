@@ -56,7 +56,7 @@ bool fuse(Workspace& work, ir::NodeId id) {
     return false;
   }
   const bool is_matrix = a.dims.size() == 2;
-  if (!is_matrix && !a.is_static()) return false;
+  if (!is_matrix && (!a.is_static() || !ir::element_count(a.shape()).ok())) return false;
   const int64_t columns = b.shape()[1];
   if (!is_gemm_bias(type_of(work, bias), is_matrix, is_matrix ? a.dims[0].size : -1, columns)) return false;
   const std::string name = work.node(id).name + "/MatMulAddFusion";

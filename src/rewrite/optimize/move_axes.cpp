@@ -2,6 +2,7 @@
 // Operators that name dimensions by number: the numbers change when a Transpose moves through them.
 #include <algorithm>
 
+#include "ir/axes.h"
 #include "rewrite/optimize/move_rules.h"
 
 namespace quarkq::rewrite::basic {
@@ -61,9 +62,8 @@ void set_list(const Move& move, const NodeList& where, const std::vector<int64_t
 
 /// Attribute `axis` counted from the front, or -1.
 int64_t axis_of(const Move& move, int64_t fallback) {
-  const int64_t axis = move.reader().int_or("axis", fallback);
-  const int64_t from_front = axis < 0 ? axis + move.rank() : axis;
-  return from_front < move.rank() ? from_front : -1;
+  const Result<int64_t> axis = ir::normalize_axis(move.reader().int_or("axis", fallback), move.rank());
+  return axis.ok() ? axis.value() : -1;
 }
 
 /// The list of a value per dimension is given to the dimensions as they are before the Transpose.
@@ -122,11 +122,11 @@ bool push_reduce(const Move& move) {
     if (keeps) transpose_outputs(move, move.forth);
     return true;
   }
-  const std::optional<std::vector<int64_t>> axes = normalized_axes(*found.list, move.rank());
-  if (!axes) return false;
-  set_list(move, kAxes, sorted(mapped(*axes, move.forth)));
+  const auto axes = ir::normalize_axes(*found.list, move.rank());
+  if (!axes.ok()) return false;
+  set_list(move, kAxes, sorted(mapped(axes.value(), move.forth)));
   transpose_input(move, 0);
-  transpose_outputs(move, keeps ? move.forth : without_axes(move.forth, *axes));
+  transpose_outputs(move, keeps ? move.forth : without_axes(move.forth, axes.value()));
   return true;
 }
 
@@ -134,21 +134,21 @@ bool push_squeeze(const Move& move) {
   constexpr NodeList kAxes{"axes", 1};
   const Found found = find_list(move, kAxes);
   if (!found.readable || !found.list) return false;
-  const std::optional<std::vector<int64_t>> axes = normalized_axes(*found.list, move.rank());
-  if (!axes) return false;
-  set_list(move, kAxes, sorted(mapped(*axes, move.forth)));
+  const auto axes = ir::normalize_axes(*found.list, move.rank());
+  if (!axes.ok()) return false;
+  set_list(move, kAxes, sorted(mapped(axes.value(), move.forth)));
   transpose_input(move, 0);
-  transpose_outputs(move, without_axes(move.forth, *axes));
+  transpose_outputs(move, without_axes(move.forth, axes.value()));
   return true;
 }
 
 bool push_unsqueeze(const Move& move) {
   const Found found = find_list(move, {"axes", 1});
   if (!found.readable || !found.list) return false;
-  const auto axes = normalized_axes(*found.list, move.rank() + static_cast<int64_t>(found.list->size()));
-  if (!axes) return false;
+  const auto axes = ir::normalize_axes(*found.list, move.rank() + static_cast<int64_t>(found.list->size()));
+  if (!axes.ok()) return false;
   transpose_input(move, 0);
-  transpose_outputs(move, with_axes(move.forth, *axes));
+  transpose_outputs(move, with_axes(move.forth, axes.value()));
   return true;
 }
 
@@ -162,12 +162,12 @@ bool push_slice(const Move& move) {
     found.list.emplace();
     for (size_t i = 0; i < starts.list->size(); ++i) found.list->push_back(static_cast<int64_t>(i));
   }
-  const std::optional<std::vector<int64_t>> axes = normalized_axes(*found.list, move.rank());
-  if (!axes) return false;
+  const auto axes = ir::normalize_axes(*found.list, move.rank());
+  if (!axes.ok()) return false;
   if (move.reader().input(kStarts.input).valid()) {
-    set_list(move, kAxes, mapped(*axes, move.forth));
+    set_list(move, kAxes, mapped(axes.value(), move.forth));
   } else {
-    move.work.set_attribute(move.node, "axes", mapped(*axes, move.forth));
+    move.work.set_attribute(move.node, "axes", mapped(axes.value(), move.forth));
   }
   return push_first(move);
 }

@@ -46,9 +46,8 @@ bool push_reshape(const Move& move) {
   const ir::ValueType& out = graph.value(move.reader().outputs[0]).type;
   if (!in.is_static() || !out.is_static() || in.dims.size() != move.forth.size()) return false;
   const Shape before = in.shape(), after = out.shape();
-  for (const int64_t dim : before) {
-    if (dim == 0) return false;
-  }
+  const Result<int64_t> count = ir::element_count(before);
+  if (!count.ok() || count.value() == 0 || !ir::element_count(after).ok()) return false;
   if (const std::optional<Permutation> own = moved_ones(before, after)) {
     return become_transpose(move, compose(move.forth, *own));
   }

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ir/axes.h"
+
 namespace quarkq::rewrite::basic {
 namespace {
 
@@ -96,6 +98,7 @@ std::unordered_map<std::string_view, MoveRule> all_rules() {
 /// -1: not known.
 int64_t rank_of(const Workspace& work, ir::ValueId value) {
   const ir::ValueType& type = work.graph().value(value).type;
+  if (const ir::Tensor* tensor = work.constant(value)) return tensor->rank();
   return type.has_shape ? static_cast<int64_t>(type.dims.size()) : -1;
 }
 
@@ -167,7 +170,19 @@ std::vector<size_t> movable_inputs(const MoveRule& rule, const ir::Node& node) {
 }
 
 const Permutation* permutation_of(const ir::Node* node) {
-  return node != nullptr && node->is("Transpose") ? node->get<Permutation>("perm") : nullptr;
+  const Permutation* perm = node != nullptr && node->is("Transpose") ? node->get<Permutation>("perm") : nullptr;
+  return perm != nullptr && ir::is_permutation(*perm) ? perm : nullptr;
+}
+
+bool fits_inputs(const MoveRule& rule, const Move& move) {
+  const std::vector<size_t> inputs = movable_inputs(rule, move.reader());
+  return std::all_of(inputs.begin(), inputs.end(), [&](size_t i) {
+    const ir::ValueId input = move.reader().inputs[i];
+    const Permutation* own = permutation_of(move.work.graph().producer(input));
+    const int64_t rank = rank_of(move.work, input), moved = own == nullptr ? rank : static_cast<int64_t>(own->size());
+    if (rank >= 0 && rank != moved) return false;  // what the model says of the value contradicts who makes it
+    return moved < 0 || moved == move.rank() || rule.push == push_broadcast;
+  });
 }
 
 void transpose_input(const Move& move, size_t index) {

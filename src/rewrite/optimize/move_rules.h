@@ -39,8 +39,11 @@ const MoveRule* move_rule(const ir::Node& node);
 bool keeps_order(const MoveRule& rule, const ir::Node& node);
 /// Indices of the inputs that `rule` lets a Transpose through.
 std::vector<size_t> movable_inputs(const MoveRule& rule, const ir::Node& node);
-/// The permutation of a Transpose, or null.
+/// The permutation of a Transpose, or null; null, too, when what it names is none.
 const Permutation* permutation_of(const ir::Node* node);
+/// False when an input that a Transpose would move through is known to have another rank than the permutation; those
+/// that broadcast may have a lower one.
+bool fits_inputs(const MoveRule& rule, const Move& move);
 
 /// Puts `move.back` on an input of the node: constants are permuted, Transposes merged or reused, else a new one made.
 void transpose_input(const Move& move, size_t index);

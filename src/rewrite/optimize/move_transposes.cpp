@@ -122,7 +122,7 @@ class TransposeMover {
     if (forth == nullptr || rule == nullptr || (rule->reads == Reads::kFirst && index > 0)) return false;
     if (!node.is("Transpose") && !pays(node, *rule, *forth)) return false;
     const Move move{work_, id, maker->id, *forth, inverse(*forth)};
-    return rule->push(move);
+    return fits_inputs(*rule, move) && rule->push(move);
   }
 
   Workspace& work_;

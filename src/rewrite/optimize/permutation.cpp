@@ -69,6 +69,7 @@ ir::ValueType permuted(const ir::ValueType& type, const Permutation& permutation
 std::optional<ir::Tensor> permuted(const ir::Tensor& tensor, const Permutation& permutation) {
   const int bits_each = bits(tensor.type());
   if (tensor.type() == ElementType::kString || bits_each % 8 != 0 || bits_each == 0) return std::nullopt;
+  if (tensor.dims().size() != permutation.size()) return std::nullopt;
   const size_t rank = permutation.size(), width = static_cast<size_t>(bits_each / 8);
   std::vector<int64_t> strides(rank, 1);  // of the input, in elements
   for (size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * tensor.dims()[i];
@@ -85,16 +86,6 @@ std::optional<ir::Tensor> permuted(const ir::Tensor& tensor, const Permutation& 
       from -= steps[dim] * place[dim];
       place[dim] = 0;
     }
-  }
-  return result;
-}
-
-std::optional<std::vector<int64_t>> normalized_axes(const std::vector<int64_t>& axes, int64_t rank) {
-  std::vector<int64_t> result;
-  for (const int64_t axis : axes) {
-    const int64_t from_front = axis < 0 ? axis + rank : axis;
-    if (from_front < 0 || from_front >= rank || contains(result, from_front)) return std::nullopt;
-    result.push_back(from_front);
   }
   return result;
 }

@@ -30,10 +30,7 @@ std::vector<T> permuted(const std::vector<T>& list, const Permutation& permutati
 }
 ir::ValueType permuted(const ir::ValueType& type, const Permutation& permutation);
 
-/// Nothing for element types without whole bytes.
+/// Nothing for element types without whole bytes, and for tensors of another rank.
 std::optional<ir::Tensor> permuted(const ir::Tensor& tensor, const Permutation& permutation);
-
-/// The axes counted from the front; nothing when one is outside or comes twice.
-std::optional<std::vector<int64_t>> normalized_axes(const std::vector<int64_t>& axes, int64_t rank);
 
 }  // namespace quarkq::rewrite::basic

@@ -55,9 +55,10 @@ std::optional<Linear> linear_at(const Sweep& sweep, const ir::Node& add) {
     const auto dims = sweep.scope.static_shape(linear.mat_mul->input(0));
     if (linear.weights == nullptr || linear.weights->rank() != 2 || !dims || dims->size() < 2) return std::nullopt;
     linear.dims = *dims;
-    const int64_t inner = dims->back(), size = ir::checked_count(*dims);
-    if (inner != linear.weights->dims()[0] || size == 0) return std::nullopt;
-    if (!fits_matrix(*bias, size / inner, linear.weights->dims()[1])) return std::nullopt;
+    const int64_t inner = dims->back();
+    const Result<int64_t> size = ir::element_count(*dims);
+    if (inner != linear.weights->dims()[0] || !size.ok() || size.value() == 0) return std::nullopt;
+    if (!fits_matrix(*bias, size.value() / inner, linear.weights->dims()[1])) return std::nullopt;
     return linear;
   }
   return std::nullopt;

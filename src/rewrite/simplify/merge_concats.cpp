@@ -12,11 +12,15 @@ const ir::Node* inner_concat(const Sweep& sweep, const ir::Node& outer, ir::Valu
   const ir::Node* inner = sweep.producer(input, "Concat");
   if (inner == nullptr || sweep.graph.value(input).is_output) return nullptr;
   const auto* axis = outer.get<int64_t>("axis");
-  if (axis == nullptr || inner->int_or("axis", *axis + 1) != *axis) return nullptr;
+  const auto joins_along = [&](const ir::Node& node) {
+    const auto* own = node.get<int64_t>("axis");
+    return own != nullptr && *own == *axis;
+  };
+  if (axis == nullptr || !joins_along(*inner)) return nullptr;
   const std::vector<ir::Use>& uses = sweep.graph.value(input).uses;
   const bool all_concats = std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
     const ir::Node& reader = sweep.graph.node(use.node);
-    return !use.is_capture && reader.is("Concat") && reader.int_or("axis", *axis + 1) == *axis;
+    return !use.is_capture && reader.is("Concat") && joins_along(reader);
   });
   return all_concats ? inner : nullptr;
 }

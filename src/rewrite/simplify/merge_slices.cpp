@@ -2,6 +2,7 @@
 // Slices behind one another along different axes become one.
 #include <algorithm>
 
+#include "ir/axes.h"
 #include "rewrite/simplify/operands.h"
 #include "rewrite/simplify/patterns.h"
 
@@ -15,9 +16,11 @@ std::optional<SliceLists> lists_of(const Scope& scope, const ir::Node& slice) {
   if (!lists) return std::nullopt;
   const ir::ValueType& type = scope.graph.value(slice.input(0)).type;
   for (int64_t& axis : lists->axes) {
-    if (axis >= 0) continue;
-    if (!type.has_shape) return std::nullopt;
-    axis += static_cast<int64_t>(type.dims.size());
+    if (axis < 0 && !type.has_shape) return std::nullopt;
+    const int64_t rank = type.has_shape ? static_cast<int64_t>(type.dims.size()) : ir::kMaxRank;
+    const Result<int64_t> place = ir::normalize_axis(axis, rank);
+    if (!place.ok()) return std::nullopt;
+    axis = place.value();
   }
   return lists;
 }

@@ -3,6 +3,7 @@
 // back.
 #include <algorithm>
 
+#include "ir/axes.h"
 #include "rewrite/simplify/operands.h"
 #include "rewrite/simplify/patterns.h"
 
@@ -10,13 +11,10 @@ namespace quarkq::rewrite::simplify {
 namespace {
 
 /// Axes counted from the front; nothing when the rank is needed and not known, or when an axis is no axis.
-std::optional<std::vector<int64_t>> from_front(std::vector<int64_t> axes, std::optional<int64_t> rank) {
-  constexpr int64_t kHighestRank = 1000;
-  for (int64_t& axis : axes) {
-    if (axis < 0) axis += rank.value_or(0);
-    if (axis < 0 || axis >= rank.value_or(kHighestRank)) return std::nullopt;
-  }
-  return axes;
+std::optional<std::vector<int64_t>> from_front(const std::vector<int64_t>& axes, std::optional<int64_t> rank) {
+  if (!rank && std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; })) return std::nullopt;
+  Result<std::vector<int64_t>> places = ir::normalize_axes(axes, rank.value_or(ir::kMaxRank));
+  return places.ok() ? std::optional(std::move(places).value()) : std::nullopt;
 }
 
 std::optional<int64_t> rank_of(const Scope& scope, ir::ValueId id) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/axes.h"
+
 namespace quarkq::rewrite::simplify {
 namespace {
 
@@ -64,9 +66,7 @@ bool is_identity(const Perm& perm) {
 }
 
 bool is_permutation_of_axes(const Perm& perm, size_t rank) {
-  Perm sorted = perm;
-  std::sort(sorted.begin(), sorted.end());
-  return perm.size() == rank && is_identity(sorted);
+  return ir::check_permutation(perm, static_cast<int64_t>(rank)).ok();
 }
 
 }  // namespace quarkq::rewrite::simplify
