@@ -55,8 +55,7 @@ make_venv() {
 
 install_packages "${build_packages[@]}" "${test_packages[@]}"
 build_onnx
-third_party/onnxruntime/fetch_headers.sh build/deps/onnxruntime ||
-  say "no ONNX Runtime headers: libquarkq_ort_ops.so is left out, and its tests are skipped"
+fetch_onnxruntime
 configure release ON
 build release all
 make_venv

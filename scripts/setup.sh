@@ -50,6 +50,12 @@ install_packages() {
 # The onnx library, once.
 build_onnx() { CMAKE_BUILD_PARALLEL_LEVEL=$jobs third_party/onnx/build.sh build/deps/onnx; }
 
+# ONNX Runtime's C header, once: libquarkq_ort_ops.so is built with it.
+fetch_onnxruntime() {
+  third_party/onnxruntime/fetch_headers.sh build/deps/onnxruntime ||
+    say "libquarkq_ort_ops.so is left out (its tests are skipped): ONNX Runtime's headers could not be fetched; all else is built"
+}
+
 # configure PRESET TESTS(ON|OFF): only when the tree is new, or when tests are wanted and it has none.
 configure() {
   local preset=$1 tests=$2 cache=build/$1/CMakeCache.txt log=build/$1-configure.log
