@@ -19,8 +19,7 @@ std::string unknown_rank(const std::string& body, const std::string& constants =
 class HostileAttributesTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(HostileAttributesTest, AreLeftAlone) {
-  for (PassBench::Pass* pass : {simplify_model, optimize_basic, fuse_pad_into_conv, fuse_layer_norm, fuse_l2_norm,
-                                fold_batch_norm, convert_split_to_slice, convert_reduce_mean_to_global_avg_pool}) {
+  for (const PassBench::Pass& pass : {PassBench::Pass(simplify_model), PassBench::Pass(optimize_basic), PassBench::Pass(fuse_pad_into_conv), PassBench::Pass(fuse_layer_norm), PassBench::Pass(fuse_l2_norm), PassBench::Pass(fold_batch_norm), PassBench::Pass(convert_split_to_slice), PassBench::Pass(convert_reduce_mean_to_global_avg_pool)}) {
     PassBench bench(GetParam());
     bench.run(pass);
   }
@@ -55,7 +54,7 @@ TEST(HostileShapesTest, ProductsThatOverflowAreNoGemm) {
   const std::string body =
       "g (float[1099511627776, 1099511627776, 2] x) => (float[1099511627776, 1099511627776, 2] y) "
       "<float[2, 2] w = {1, 2, 3, 4}, float[2] b = {1, 2}> { a = MatMul (x, w) y = Add (a, b) }";
-  for (PassBench::Pass* pass : {simplify_model, optimize_basic}) {
+  for (const PassBench::Pass& pass : {PassBench::Pass(simplify_model), PassBench::Pass(optimize_basic)}) {
     PassBench bench(body);
     bench.run(pass);
     EXPECT_EQ(bench.node("MatMul").op, "MatMul");
