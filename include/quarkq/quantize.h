@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quarkq/check.h"
+#include "quarkq/explain.h"
 #include "quarkq/export.h"
 #include "quarkq/status.h"
 
@@ -93,9 +94,10 @@ struct TensorProfile {
 /// What a person wants to look at, for the HTML report (docs/report.md).
 struct ReportDetails {
   std::vector<SettingValue> settings;
-  std::vector<TensorAgreement> tensors;  ///< every tensor that both models have, in node order
-  std::vector<TensorProfile> profiles;   ///< in the order of the plan
-  std::optional<CheckReport> limits;     ///< of the NPU that the preset is for
+  std::vector<TensorAgreement> tensors;    ///< every tensor that both models have, in node order
+  std::vector<TensorProfile> profiles;     ///< in the order of the plan
+  std::vector<ExplainedTensor> decisions;  ///< what was decided about each tensor, quantized or not
+  std::optional<CheckReport> limits;       ///< of the NPU that the preset is for
 };
 
 struct PassTime {

@@ -50,8 +50,8 @@ calib::SampleRunOptions sample_run_options(const config::Settings& settings, con
   calib::SampleRunOptions options;
   options.tensors = tensors;
   options.order = settings.compat ? calib::ValueOrder::kOnnx : calib::ValueOrder::kAny;
-  options.allow_non_finite = settings.calibration.allow_non_finite.value_or(
-      !settings.quirk(config::Quirk::kRefuseNonFiniteInputs));
+  options.allow_non_finite =
+      settings.calibration.allow_non_finite.value_or(!settings.quirk(config::Quirk::kRefuseNonFiniteInputs));
   options.progress = progress;
   return options;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a pass sees, by the kind of its phase. The type says what the pass may change: a float pass the model, a planning
-// pass the selection and the plan over a model that stays as it is, a restructuring pass model and plan together, a
-// Q/DQ pass the lowered model. pipeline/run_state.h owns what these refer to.
+// What a pass sees, by the kind of its phase. The type says what the pass may change: a float pass the model, a
+// planning pass the selection and the plan over a model that stays as it is, a restructuring pass model and plan
+// together, a Q/DQ pass the lowered model. pipeline/run_state.h owns what these refer to.
 #pragma once
 
 #include <functional>
@@ -62,8 +62,8 @@ struct FloatContext {
 
 /// What phase tune is given beside the plan, and what it reports.
 struct Tuning {
-  std::string state_folder = {};                       ///< keeps the layers that are done; empty: none
-  std::vector<FinetunedLayer> layers = {};             ///< what the fine-tuning did
+  std::string state_folder = {};            ///< keeps the layers that are done; empty: none
+  std::vector<FinetunedLayer> layers = {};  ///< what the fine-tuning did
   std::optional<FinetunedOutputs> outputs = {};
 };
 
@@ -77,7 +77,7 @@ struct PlanContext {
   CalibrationSource source = {};
   const ir::Model* float_model = nullptr;  ///< as it was calibrated, before phase restructure; shares its ids
   Tuning* tuning = nullptr;                ///< phase tune only
-  bool* replan = nullptr;                  ///< phase calibrate: set to have phase mark run again with the selection as it now is
+  bool* replan = nullptr;  ///< phase calibrate: set to have phase mark run again with the selection as it now is
   /// Phase calibrate: ranges found so far, so that a second round measures only what is new; null: nothing is kept.
   calib::Ranges* measured = nullptr;
   Progress progress = {};

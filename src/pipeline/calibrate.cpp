@@ -5,11 +5,11 @@
 #include "calib/run_calibration.h"
 #include "calib/statistics_file.h"
 #include "exec/threads.h"
-#include "planning/calibrate/measured_tensors.h"
 #include "pass/calibration_options.h"
 #include "pipeline/facts.h"
 #include "pipeline/float_phases.h"
 #include "pipeline/job.h"
+#include "planning/calibrate/measured_tensors.h"
 
 namespace quarkq {
 namespace {

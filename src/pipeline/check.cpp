@@ -7,9 +7,9 @@
 #include "config/load.h"
 #include "config/resolve.h"
 #include "onnx_io/load.h"
+#include "pipeline/check_limits.h"
 #include "planning/constrain/npu_limits.h"
 #include "qdq/import/lift.h"
-#include "pipeline/check_limits.h"
 #include "quarkq/version.h"
 
 namespace quarkq {

@@ -9,10 +9,10 @@
 
 #include "calib/sample_run.h"
 #include "ir/topo.h"
-#include "plan/lowering/qdq_names.h"
 #include "numeric/metrics.h"
 #include "pipeline/pass_runner.h"
 #include "pipeline/thinned.h"
+#include "plan/lowering/qdq_names.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -198,7 +198,8 @@ std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& ten
 std::string describe(const TensorAgreement& tensor) {
   const bool by_range = tensor.written_db - tensor.sqnr_db >= kDropDb / 2;
   return cat(tensor.name, " of ", tensor.node, ": ", numeric::decibels_text(tensor.sqnr_db), " behind ",
-             numeric::decibels_text(tensor.inputs_db), by_range ? ", by its own range" : ", by the operator or its weights");
+             numeric::decibels_text(tensor.inputs_db),
+             by_range ? ", by its own range" : ", by the operator or its weights");
 }
 
 }  // namespace quarkq::pipeline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/details.h"
 
+#include "pipeline/decisions.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -132,6 +134,7 @@ void add_details(const RunState& state, const ir::Model& calibrated, const calib
   Result<std::vector<TensorProfile>> profiles = profile_tensors(state.plan, calibrated, data);
   if (profiles.ok()) details.profiles = std::move(profiles).value();
   if (!profiles.ok()) leave_out("values of tensors", profiles.status());
+  details.decisions = explain_all(calibrated.graph, state.plan);
   if (state.settings.quantizer != config::Quantizer::kNpuCnn || report.nothing_to_quantize) return;
   Result<CheckReport> limits = check_limits(state.model, report.output_path, "xint8");
   if (limits.ok()) details.limits = std::move(limits).value();
@@ -155,6 +158,7 @@ Json details_json(const ReportDetails& details) {
     row["counts"] = profile.counts;
     json["profiles"].push_back(std::move(row));
   }
+  json["decisions"] = explained_json(details.decisions);
   json["limits"] = details.limits ? limits_json(*details.limits) : Json(nullptr);
   return json;
 }

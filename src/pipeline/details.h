@@ -2,8 +2,8 @@
 // What a person wants to look at behind a quantize run: settings, values and ranges of every tensor, limits of the NPU.
 #pragma once
 
-#include "pipeline/run_state.h"
 #include "pipeline/json.h"
+#include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {

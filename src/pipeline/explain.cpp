@@ -2,13 +2,11 @@
 #include "quarkq/explain.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/suggest.h"
-#include "pipeline/facts.h"
+#include "pipeline/decisions.h"
 #include "pipeline/float_phases.h"
 #include "pipeline/job.h"
-#include "pipeline/json.h"
 #include "quarkq/version.h"
 
 namespace quarkq {
@@ -75,22 +73,6 @@ Result<Found> find(const std::string& name, const ir::Graph& loaded, const ir::G
   return invalid_argument("--why ", name, ": no tensor or node of the model has this name", did_you_mean(name, known));
 }
 
-ExplainedTensor explain_one(const ir::Graph& graph, const plan::QuantPlan& plan, ir::ValueId value) {
-  ExplainedTensor tensor{graph.value(value).name, "float", {}};
-  if (const plan::QuantSlot* slot = plan.find(value)) {
-    tensor.outcome = slot->state == plan::SlotState::kAbsorbed
-                         ? "absorbed"
-                         : cat(pipeline::role_name(slot->role), " ", pipeline::stage_name(slot->stage));
-  }
-  std::set<std::string> said;  // a tensor with several readers is decided about several times
-  for (const plan::Decision& decision : plan.decisions) {
-    if (decision.value != value) continue;
-    std::string text = plan::text(decision, graph);
-    if (said.insert(text).second) tensor.steps.push_back({plan::rule_name(decision.kind), std::move(text)});
-  }
-  return tensor;
-}
-
 }  // namespace
 
 Result<ExplainReport> explain(const ExplainRequest& request) {
@@ -104,28 +86,23 @@ Result<ExplainReport> explain(const ExplainRequest& request) {
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   pipeline::Samples samples;
   std::vector<PassTime> times;
-  QQ_RETURN_IF_ERROR(
-      pipeline::run_float_phases(state, samples, nullptr, pass::Phase::kMark, times, {}).status().context(
-          request.model_path));
+  QQ_RETURN_IF_ERROR(pipeline::run_float_phases(state, samples, nullptr, pass::Phase::kMark, times, {})
+                         .status()
+                         .context(request.model_path));
   QQ_RETURN_IF_ERROR(
       pipeline::run_passes(state, {.from = pass::Phase::kMark, .until = pass::Phase::kCalibrate}, times, {})
           .context(request.model_path));
   QQ_TRY(const Found found, find(request.name, loaded, state.graph()));
   ExplainReport report{request.model_path, request.name, {}, found.note};
   for (const ir::ValueId value : found.values)
-    report.tensors.push_back(explain_one(state.graph(), state.plan, value));
+    report.tensors.push_back(pipeline::explain_value(state.graph(), state.plan, value));
   return report;
 }
 
 std::string to_json(const ExplainReport& report) {
   pipeline::Json json = {{"quarkq", version()}, {"model", report.model_path}, {"name", report.name}};
   json["note"] = report.note;
-  json["tensors"] = pipeline::Json::array();
-  for (const ExplainedTensor& tensor : report.tensors) {
-    pipeline::Json steps = pipeline::Json::array();
-    for (const ExplainStep& step : tensor.steps) steps.push_back({{"rule", step.rule}, {"text", step.text}});
-    json["tensors"].push_back({{"name", tensor.name}, {"outcome", tensor.outcome}, {"steps", std::move(steps)}});
-  }
+  json["tensors"] = pipeline::explained_json(report.tensors);
   return pipeline::text(json);
 }
 

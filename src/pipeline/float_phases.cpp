@@ -20,7 +20,7 @@ std::optional<OutputGuard> make_guard(const RunState& state, const calib::DataRe
   Result<OutputGuard> guard = OutputGuard::make(state.model, std::move(sample).value());
   if (guard.ok()) return std::move(guard).value();
   state.diagnostics.notice("not-verified", "",
-                             "rewrites of the float model are not checked: " + guard.status().message());
+                           "rewrites of the float model are not checked: " + guard.status().message());
   return std::nullopt;
 }
 
@@ -32,8 +32,8 @@ std::unique_ptr<calib::DataReader> fit(const calib::DataReader* reader, const Ru
 
 }  // namespace
 
-Result<ir::Model> run_float_phases(RunState& state, Samples& samples, const calib::DataReader* probe,
-                                   pass::Phase until, std::vector<PassTime>& times, RunnerOptions options) {
+Result<ir::Model> run_float_phases(RunState& state, Samples& samples, const calib::DataReader* probe, pass::Phase until,
+                                   std::vector<PassTime>& times, RunnerOptions options) {
   options.guard = nullptr;
   QQ_RETURN_IF_ERROR(run_passes(state, {.until = kFirstGuarded}, times, options));
   const bool converted = std::any_of(times.begin(), times.end(), [](const PassTime& time) { return time.changed; });

@@ -79,9 +79,9 @@ class Runner {
       : state_(state), times_(times), options_(options) {}
 
   Status run_phase(const PassList& passes) {
-    const bool is_guarded = options_.guard != nullptr && std::all_of(passes.begin(), passes.end(), [](const auto* pass) {
-      return pass->is_float_rewrite();
-    });
+    const bool is_guarded =
+        options_.guard != nullptr &&
+        std::all_of(passes.begin(), passes.end(), [](const auto* pass) { return pass->is_float_rewrite(); });
     if (!is_guarded) return run_all(passes);
     const Snapshot before = snapshot_of(state_);
     const size_t known = times_.size();
@@ -172,8 +172,8 @@ Result<Changed> run_pass(RunState& state, const pass::PassFunction& function) {
 bool has_changed(const std::vector<PassTime>& times, Phase phase) {
   return std::any_of(times.begin(), times.end(), [&](const PassTime& time) {
     return time.changed && std::any_of(all_passes().begin(), all_passes().end(), [&](const PassInfo& pass) {
-      return pass.phase == phase && time.name == pass.name;
-    });
+             return pass.phase == phase && time.name == pass.name;
+           });
   });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs passes: order, switching off, timing, verification, rolling back and planning again belong here, never to a pass.
+// Runs passes: order, switching off, timing, verification, rolling back and planning again belong here, never to a
+// pass.
 #pragma once
 
 #include <functional>

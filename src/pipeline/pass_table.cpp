@@ -29,11 +29,11 @@ const char* dashed(const char* function) {
 }  // namespace
 
 const std::vector<pass::PassInfo>& all_passes() {
-#define ROW(library, phase, function, effect, condition, summary) \
-  {dashed(#function),                                             \
-   Phase::phase,                                                  \
-   Effect::effect,                                                \
-   library::function,                                             \
+#define ROW(library, phase, function, effect, condition, summary)                       \
+  {dashed(#function),                                                                   \
+   Phase::phase,                                                                        \
+   Effect::effect,                                                                      \
+   library::function,                                                                   \
    []([[maybe_unused]] const config::Settings& settings) -> bool { return condition; }, \
    summary},
 #define SELECT_PASS(phase, function, effect, when, summary) ROW(planning, phase, function, effect, when, summary)

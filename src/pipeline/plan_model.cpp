@@ -8,8 +8,7 @@ namespace {
 
 Status check_statistics(const std::string& model_path, const ir::Model& original, const RunState& state) {
   if (state.source.statistics == nullptr) return Status();
-  QQ_TRY(const calib::StatisticsOrigin own,
-         statistics_origin(model_path, original, state.model, state.settings, 0));
+  QQ_TRY(const calib::StatisticsOrigin own, statistics_origin(model_path, original, state.model, state.settings, 0));
   const bool allow_other_isa = state.settings.calibration.allow_other_isa.value_or(false);
   const std::string difference = calib::run_difference(state.source.statistics->origin, own, allow_other_isa);
   return difference.empty() ? Status() : bad_data("statistics: ", difference);
@@ -39,8 +38,7 @@ Result<Source> open_source(const std::string& model_path, const std::string& cal
 Result<ir::Model> plan_model(Source& source, RunState& state, pass::Phase until, std::vector<PassTime>& times,
                              const RunnerOptions& options) {
   state.source.statistics = source.statistics ? &*source.statistics : nullptr;
-  QQ_TRY(ir::Model original,
-         run_float_phases(state, source.samples, nullptr, pass::Phase::kCalibrate, times, options));
+  QQ_TRY(ir::Model original, run_float_phases(state, source.samples, nullptr, pass::Phase::kCalibrate, times, options));
   QQ_RETURN_IF_ERROR(check_statistics(source.model_path, original, state));
   QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kCalibrate, .until = until}, times, options));
   return original;

@@ -13,12 +13,12 @@
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
-#include "planning/tune/saved_layers.h"
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
 #include "pipeline/plan_model.h"
 #include "pipeline/verify.h"
 #include "plan/flavors.h"
+#include "planning/tune/saved_layers.h"
 
 namespace quarkq {
 namespace {

@@ -33,8 +33,7 @@ struct RunState {
   }
   pass::PlanContext plan_context() {
     const ir::Model* reference = calibrated ? &*calibrated : nullptr;
-    return {model,  settings,  selection, plan,    diagnostics, source,
-            reference, &tuning, &replan,   &measured, progress};
+    return {model, settings, selection, plan, diagnostics, source, reference, &tuning, &replan, &measured, progress};
   }
   pass::RestructureContext restructure_context() { return {model, settings, selection, plan, diagnostics}; }
   pass::QdqContext qdq_context() { return {model, settings, selection, plan, diagnostics, source.data, progress}; }

@@ -30,7 +30,8 @@ ir::Tensor store_nibbles(const std::vector<int32_t>& codes, ElementType type, co
 }  // namespace
 
 ir::Tensor store_scaled_floats(std::span<const float> values, const numeric::ChannelSplit& split,
-                        const std::vector<numeric::QuantParams>& params, ElementType type, const ir::Shape& dims) {
+                               const std::vector<numeric::QuantParams>& params, ElementType type,
+                               const ir::Shape& dims) {
   ir::Tensor tensor = ir::Tensor::allocate(type, dims);
   const numeric::SmallFloatSettings small{type, true, numeric::PowerRounding::kUp};
   for (size_t i = 0; i < values.size(); ++i) {
@@ -68,8 +69,8 @@ numeric::IntegerRange stored_limits(const config::Settings& settings, const Quan
   const numeric::QuantSpec& spec = slot.stage.spec;
   // One step of 255 does not matter, one of 15 does, and the reference has no 4-bit weights to agree with.
   const bool uses_all = bits(spec.type) == 4 && !spec.symmetric;
-  const bool is_narrow =
-      slot.clip == ClipPolicy::kByTarget && slot.role == Role::kWeight && !uses_all && flavor_of(settings.quantizer).clips_weights_narrow;
+  const bool is_narrow = slot.clip == ClipPolicy::kByTarget && slot.role == Role::kWeight && !uses_all &&
+                         flavor_of(settings.quantizer).clips_weights_narrow;
   return numeric::integer_range(spec.type, is_narrow ? numeric::RangeKind::kSymmetric : numeric::RangeKind::kFull);
 }
 

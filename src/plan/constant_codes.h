@@ -26,7 +26,8 @@ ir::Tensor encode_constant(std::span<const float> values, const ir::Shape& dims,
 
 /// value / scale + zero point in `type`, a float16, bfloat16 or float8 type, rounded to nearest even (spec 02 C.6).
 ir::Tensor store_scaled_floats(std::span<const float> values, const numeric::ChannelSplit& split,
-                        const std::vector<numeric::QuantParams>& params, ElementType type, const ir::Shape& dims);
+                               const std::vector<numeric::QuantParams>& params, ElementType type,
+                               const ir::Shape& dims);
 
 /// Values that bfloat16 can hold as normal numbers, or nothing when all are such already (spec 02 C.6).
 std::optional<std::vector<float>> clipped_to_bfloat16(std::span<const float> values);

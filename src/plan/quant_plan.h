@@ -50,13 +50,13 @@ struct QuantSlot {
   ir::ValueId value;
   Role role = Role::kActivation;
   SlotState state = SlotState::kPlanned;
-  ir::ValueId provider;                 ///< valid: marked "same parameters as" that value
+  ir::ValueId provider;  ///< valid: marked "same parameters as" that value
   Stage stage;
   std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (spec 02 C.1)
   bool always_measured = false;         ///< even when its own stage needs no range: another format may
   std::optional<BiasSource> bias;       ///< kBias only
   ClipPolicy clip = ClipPolicy::kByTarget;
-  std::optional<ir::Tensor> codes;      ///< constants: what will be stored in their place, in their shape
+  std::optional<ir::Tensor> codes;  ///< constants: what will be stored in their place, in their shape
 };
 
 class QuantPlan {

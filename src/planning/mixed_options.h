@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "planning/tune/mixed_metrics.h"
 #include "plan/quant_plan.h"
+#include "planning/tune/mixed_metrics.h"
 
 namespace quarkq::planning {
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "plan/constant_codes.h"
 #include "ir/stored_floats.h"
+#include "plan/constant_codes.h"
 
 namespace quarkq::rewrite {
 namespace {

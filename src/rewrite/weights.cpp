@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plan/constant_codes.h"
 #include "ir/stored_floats.h"
+#include "plan/constant_codes.h"
 
 namespace quarkq::rewrite {
 namespace {

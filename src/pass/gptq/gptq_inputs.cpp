@@ -43,8 +43,7 @@ Status run_some(const GptqSamples& samples, const ir::Model& model, std::span<co
           QQ_RETURN_IF_ERROR(
               hear((*values)[next++], depth_of(model, targets[t]), model.graph.value(input).name, hessians[t]));
       }
-      if (samples.progress && !samples.progress(i + 1, samples.count))
-        return Status(Code::kInterrupted, "interrupted");
+      if (samples.progress && !samples.progress(i + 1, samples.count)) return Status(Code::kInterrupted, "interrupted");
     }
   }
   for (size_t t = 0; t < targets.size(); ++t) QQ_RETURN_IF_ERROR(use(targets[t], hessians[t].matrix()));

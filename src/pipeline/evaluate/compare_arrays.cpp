@@ -69,7 +69,8 @@ Comparison compare_arrays(ArrayPair& arrays, bool compat) {
   PairMetrics& metrics = found.metrics;
   metrics.cosine = numeric::cosine(found.sums);
   metrics.l2 = numeric::l2_distance(found.sums);
-  metrics.psnr = numeric::psnr_db(found.sums, arrays.baseline.size(), compat ? numeric::Peak::kSigned : numeric::Peak::kMagnitude);
+  metrics.psnr =
+      numeric::psnr_db(found.sums, arrays.baseline.size(), compat ? numeric::Peak::kSigned : numeric::Peak::kMagnitude);
   metrics.ssim = ssim(arrays.baseline, arrays.quantized, split_images(arrays.dims),
                       compat ? WindowMoments::kRaw : WindowMoments::kCentral);
   metrics.sqnr_db = numeric::sqnr_db(found.sums);

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/file_system.h"
+#include "numeric/metrics.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
 #include "pipeline/html/style.h"
-#include "numeric/metrics.h"
 
 namespace quarkq {
 namespace {

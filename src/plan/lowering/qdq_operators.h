@@ -28,8 +28,8 @@ class QdqOperators {
   bool is_standard(const Stage& stage) const;
 
  private:
-  bool by_type_ = false;       ///< the extended quantizer: com.microsoft for what it has, com.amd.quark for the rest
-  std::string domain_;         ///< of all others, stored ones aside
+  bool by_type_ = false;  ///< the extended quantizer: com.microsoft for what it has, com.amd.quark for the rest
+  std::string domain_;    ///< of all others, stored ones aside
   std::string stored_domain_;
 };
 

@@ -54,8 +54,7 @@ ir::Shape QdqWriter::parameter_dims(const QuantSlot& slot) const {
 
 /// An absorbed slot has some only when another one shares them.
 bool QdqWriter::has_parameters(const QuantSlot& slot) const {
-  return slot.stage.kind != StageKind::kBlock && !params_of(slot).empty() &&
-         !parameters_.contains(slot.stage.params);
+  return slot.stage.kind != StageKind::kBlock && !params_of(slot).empty() && !parameters_.contains(slot.stage.params);
 }
 
 /// Activations: zero point first, then scale (the reference's order of initializers).
@@ -97,8 +96,11 @@ void QdqWriter::write_pair(const Stage& stage, const QdqNames& names, const Para
   std::vector<ir::Attribute> axis;
   if (stage.spec.per_channel) axis.push_back({"axis", stage.spec.axis, {}, {}});
   if (form_ == QdqForm::kSimulated) {
-    ir::NodeSpec spec{kFakeQuantize, kSimulationDomain, names.quantize_node,
-                      {input, parameters.scale, parameters.zero_point}, {output}};
+    ir::NodeSpec spec{kFakeQuantize,
+                      kSimulationDomain,
+                      names.quantize_node,
+                      {input, parameters.scale, parameters.zero_point},
+                      {output}};
     spec.attributes = {{kQuantizeOp, quantize.op, {}, {}},
                        {kQuantizeDomain, quantize.domain, {}, {}},
                        {kDequantizeOp, dequantize.op, {}, {}},
@@ -112,12 +114,10 @@ void QdqWriter::write_pair(const Stage& stage, const QdqNames& names, const Para
   const ir::ValueId codes = edit_.add_value(names.quantize_output, coded);
   const ir::ValueId scale = parameters.scale, zero_point = parameters.zero_point;
   edit_.add_node({quantize.op, quantize.domain, names.quantize_node, {input, scale, zero_point}, {codes}, axis});
-  edit_.add_node(
-      {dequantize.op, dequantize.domain, names.dequantize_node, {codes, scale, zero_point}, {output}, axis});
+  edit_.add_node({dequantize.op, dequantize.domain, names.dequantize_node, {codes, scale, zero_point}, {output}, axis});
 }
 
-void QdqWriter::write_block(const Stage& stage, const std::string& node_name, ir::ValueId input,
-                            ir::ValueId output) {
+void QdqWriter::write_block(const Stage& stage, const std::string& node_name, ir::ValueId input, ir::ValueId output) {
   ir::NodeSpec spec{stage.block->op, ir::kQuarkDomain, node_name, {input}, {output}};
   spec.attributes = stage.block->attributes;
   edit_.add_node(std::move(spec));

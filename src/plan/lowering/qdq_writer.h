@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QdqWriter: slots of the plan become nodes and initializers, in the reference's order (spec 02 A.6). lower.cpp drives it.
+// QdqWriter: slots of the plan become nodes and initializers, in the reference's order (spec 02 A.6). lower.cpp drives
+// it.
 #pragma once
 
 #include <map>

@@ -3,8 +3,8 @@
 #include "base/file_system.h"
 #include "calib/histogram_file.h"
 #include "calib/range_file.h"
-#include "planning/calibrate/measured_tensors.h"
 #include "pass/calibration_options.h"
+#include "planning/calibrate/measured_tensors.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -52,8 +52,8 @@ Result<calib::Ranges> finished_ranges(pass::PlanContext& context, const std::vec
     calib::report_non_finite(graph.value(tensor).name, seen, names, context.diagnostics);
   }
   QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
-  QQ_TRY(calib::Ranges ranges,
-         calib::finish_ranges(graph, statistics, *calibrator, pass::method_options(context.settings), context.diagnostics));
+  QQ_TRY(calib::Ranges ranges, calib::finish_ranges(graph, statistics, *calibrator,
+                                                    pass::method_options(context.settings), context.diagnostics));
   if (!context.settings.save_tensor_hist_fig) return ranges;
   for (const auto& [tensor, seen] : statistics) {
     QQ_RETURN_IF_ERROR(calib::save_histogram(kHistogramFolder, graph.value(tensor).name, seen, ranges.at(tensor)));
@@ -67,7 +67,8 @@ Result<calib::Ranges> measured_ranges(pass::PlanContext& context, const std::vec
     return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
   }
   QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
-  calib::SampleRun run(context.model, *context.source.data, pass::sample_run_options(context.settings, tensors, context.progress));
+  calib::SampleRun run(context.model, *context.source.data,
+                       pass::sample_run_options(context.settings, tensors, context.progress));
   if (!calibrator->is_compat()) return finished_ranges(context, tensors, &run);
   return calib::observe_ranges(run, context.model.graph, tensors, *calibrator, pass::method_options(context.settings),
                                pass::fallback_options(context.settings, calibrator->fallback), context.diagnostics);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/stored_floats.h"
 #include "calib/weight_mse.h"
+#include "ir/stored_floats.h"
 #include "numeric/encode.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "ir/stored_floats.h"
-#include "plan/constant_codes.h"
 #include "pass/calibration_options.h"
+#include "plan/constant_codes.h"
 #include "planning/calibrate/sentinels.h"
 #include "planning/calibrate/softmax_feeds.h"
 #include "planning/passes.h"

@@ -39,8 +39,7 @@ Status encode_again(pass::PlanContext& context, plan::QuantSlot& slot, const pla
   const ir::Tensor& tensor = *context.graph().value(slot.value).constant;
   const numeric::QuantSpec& spec = slot.stage.spec;
   QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
-  slot.codes =
-      plan::encode_constant(values, tensor.dims(), spec, params, plan::stored_limits(context.settings, slot));
+  slot.codes = plan::encode_constant(values, tensor.dims(), spec, params, plan::stored_limits(context.settings, slot));
   return Status();
 }
 

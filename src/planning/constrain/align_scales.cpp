@@ -35,8 +35,7 @@ const std::vector<AlignRule>& align_rules() {
 plan::QuantSlot* pair_of(pass::PlanContext& context, ir::ValueId value) {
   plan::QuantSlot* slot = context.plan.find(value);
   const bool has_pair = slot != nullptr && slot->state != plan::SlotState::kAbsorbed &&
-                        slot->stage.kind == plan::StageKind::kPair &&
-                        !context.graph().value(value).is_initializer();
+                        slot->stage.kind == plan::StageKind::kPair && !context.graph().value(value).is_initializer();
   return has_pair ? slot : nullptr;
 }
 
@@ -50,7 +49,8 @@ void copy_parameters(pass::PlanContext& context, const plan::Stage& from, const 
   }
 }
 
-void align_node(pass::PlanContext& context, const ir::Node& node, From from, std::set<plan::ParamId>& changed, bool& again) {
+void align_node(pass::PlanContext& context, const ir::Node& node, From from, std::set<plan::ParamId>& changed,
+                bool& again) {
   const ir::ValueId reference = from == From::kInput ? node.input(0) : node.output(0);
   const plan::QuantSlot* given = pair_of(context, reference);
   if (given == nullptr) return;

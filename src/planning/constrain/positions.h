@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "planning/mark/annotated.h"
 #include "plan/quant_plan.h"
+#include "planning/mark/annotated.h"
 
 namespace quarkq::planning {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "planning/constrain/align_scales.h"
 #include "plan/constant_codes.h"
+#include "planning/constrain/align_scales.h"
 
 namespace quarkq::planning {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "config/convert.h"
 #include "config/four_bits.h"
-#include "planning/passes.h"
 #include "plan/flavors.h"
+#include "planning/passes.h"
 
 namespace quarkq::planning {
 namespace {

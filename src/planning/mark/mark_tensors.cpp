@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Walks the nodes in order and lets the rule of each selected operator mark its tensors (spec 02 A.1 to A.3).
-#include "planning/passes.h"
 #include "plan/op_rules.h"
+#include "planning/passes.h"
 
 namespace quarkq::planning {
 

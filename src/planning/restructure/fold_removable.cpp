@@ -4,8 +4,8 @@
 // before it.
 #include <limits>
 
-#include "ir/edit.h"
 #include "ir/arguments.h"
+#include "ir/edit.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ir/edit.h"
-#include "planning/passes.h"
 #include "plan/lowering/lower.h"
+#include "planning/passes.h"
 
 namespace quarkq::planning {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/op_rules.h"
 #include "planning/passes.h"
 #include "planning/select/selectors.h"
-#include "plan/op_rules.h"
 
 namespace quarkq::planning {
 namespace {

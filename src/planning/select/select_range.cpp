@@ -25,7 +25,8 @@ std::vector<ir::NodeId> named_nodes(const ir::Graph& graph, const std::string& n
 }
 
 /// Positions in node order of all that `names` mean.
-std::vector<size_t> positions_of(pass::SelectContext& context, const std::vector<std::string>& names, const char* setting) {
+std::vector<size_t> positions_of(pass::SelectContext& context, const std::vector<std::string>& names,
+                                 const char* setting) {
   const auto& order = context.graph().order();
   std::vector<size_t> positions;
   for (const std::string& name : names) {

@@ -101,8 +101,15 @@ Result<std::vector<BiasLayer>> bias_layers(const pass::PlanContext& context, con
     if ((!node.is("Conv") && !node.is("Gemm")) || !node.input(2).valid()) continue;
     const ir::Node& float_node = original.node(id);
     const ChainEnd end = walk.end_of(node), float_end = float_walk.end_of(float_node);
-    BiasLayer layer{id,        original.label(id),     node.input(0),       end.value, float_node.input(0),
-                    float_end.value, float_node.input(2), {}, false};
+    BiasLayer layer{id,
+                    original.label(id),
+                    node.input(0),
+                    end.value,
+                    float_node.input(0),
+                    float_end.value,
+                    float_node.input(2),
+                    {},
+                    false};
     std::string reason = find_storage(simulated, node.input(2), layer);
     if (reason.empty() && end.activations != float_end.activations)
       reason = "other operators follow it in the float model";

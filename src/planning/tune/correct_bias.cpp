@@ -146,8 +146,8 @@ class BiasWriter {
     if (layer.is_coded) return write_codes(layer, error);
     const std::vector<float> before = ir::float_values(layer.stored).value();
     const std::vector<double> bias = corrected({before.begin(), before.end()}, error);
-    ir::Tensor floats = ir::store_floats(std::vector<float>(bias.begin(), bias.end()), layer.stored.type(),
-                                         layer.stored.dims());
+    ir::Tensor floats =
+        ir::store_floats(std::vector<float>(bias.begin(), bias.end()), layer.stored.type(), layer.stored.dims());
     if (plan::QuantSlot* slot = plan_.find(layer.bias)) {
       slot->codes = std::move(floats);
     } else {
@@ -180,8 +180,8 @@ class BiasWriter {
     std::vector<int32_t> integers;
     for (size_t i = 0; i < count; ++i) {
       const double steps = std::rint(bias[i] / static_cast<double>(at(i).scale)) + at(i).zero_point;
-      integers.push_back(static_cast<int32_t>(
-          std::clamp(steps, static_cast<double>(limits.min), static_cast<double>(limits.max))));
+      integers.push_back(
+          static_cast<int32_t>(std::clamp(steps, static_cast<double>(limits.min), static_cast<double>(limits.max))));
     }
     slot.codes = plan::store_codes(integers, stage.spec.type, layer.stored.dims());
     return "";

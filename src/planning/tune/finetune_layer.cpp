@@ -2,10 +2,10 @@
 // One layer of the finetuning: its data, its variables, the verdict, its codes in plan and quantized model.
 #include "ir/dump.h"
 #include "ir/edit.h"
+#include "ir/stored_floats.h"
 #include "plan/constant_codes.h"
 #include "planning/tune/finetuner.h"
 #include "planning/tune/model_distance.h"
-#include "ir/stored_floats.h"
 
 namespace quarkq::planning::finetune {
 namespace {
@@ -62,8 +62,7 @@ std::optional<Grid> Finetuner::grid_of(ir::ValueId value) const {
 
 std::optional<OutputGrid> Finetuner::output_grid(const Layer& layer) const {
   const plan::QuantSlot* slot = context_.plan.find(layer.end);
-  if (!options_.output_qdq || slot == nullptr || slot->state == plan::SlotState::kAbsorbed)
-    return {};
+  if (!options_.output_qdq || slot == nullptr || slot->state == plan::SlotState::kAbsorbed) return {};
   const plan::Stage& stage = slot->stage;
   if (stage.kind != plan::StageKind::kPair || !is_integer(stage.spec.type)) return {};
   const plan::ParamList& params = context_.plan.params[stage.params];

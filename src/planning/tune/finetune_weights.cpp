@@ -3,8 +3,8 @@
 #include "base/strings.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
-#include "planning/tune/finetuner.h"
 #include "planning/passes.h"
+#include "planning/tune/finetuner.h"
 
 namespace quarkq::planning {
 namespace {

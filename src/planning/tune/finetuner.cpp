@@ -178,7 +178,7 @@ Status Finetuner::do_layer(size_t index) {
     return Status();
   }
   context_.tuning->layers.push_back({layer.label, name_of(options_.algorithm), done->error_before, done->error_after,
-                                done->kept, was_done, done->seconds});
+                                     done->kept, was_done, done->seconds});
   if (!done->kept) return Status();
   QQ_RETURN_IF_ERROR(write_back(layer, *done));
   if (was_done && options_.selective_update) {

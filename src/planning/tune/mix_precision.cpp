@@ -7,8 +7,8 @@
 #include "exec/session.h"
 #include "exec/simulate.h"
 #include "planning/mark/dual_pairs.h"
-#include "planning/tune/mixed_plan.h"
 #include "planning/passes.h"
+#include "planning/tune/mixed_plan.h"
 
 namespace quarkq::planning {
 namespace {

@@ -122,9 +122,8 @@ Status MixedPlan::promote_constant(QuantSlot& slot, const MixedFormat& format) {
   QQ_TRY(plan::ParamList params, numeric::weight_params(values, split, stage.spec, limits, false));
   slot.codes.reset();
   if (stage.kind == StageKind::kStored) {
-    slot.codes = is_integer(stage.spec.type)
-                     ? plan::encode_constant(values, dims, stage.spec, params, limits)
-                     : plan::store_scaled_floats(values, split, params, stage.spec.type, dims);
+    slot.codes = is_integer(stage.spec.type) ? plan::encode_constant(values, dims, stage.spec, params, limits)
+                                             : plan::store_scaled_floats(values, split, params, stage.spec.type, dims);
   }
   context_.plan.params.set(stage.params, std::move(params));
   slot.stage = std::move(stage);

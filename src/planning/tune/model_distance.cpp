@@ -45,7 +45,8 @@ class OutputMean {
 Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
                               size_t samples, const Options& options) {
   OutputMean outputs(original, quantized);
-  for (size_t i = 0; i < samples; ++i) QQ_RETURN_IF_ERROR(outputs.add(data, i, options.output_index, numeric::l2_distance));
+  for (size_t i = 0; i < samples; ++i)
+    QQ_RETURN_IF_ERROR(outputs.add(data, i, options.output_index, numeric::l2_distance));
   if (const std::optional<double> mean = outputs.mean()) return *mean;
   return invalid_argument("FastFinetune.SelectiveUpdate: there is no output to measure");
 }

@@ -71,13 +71,12 @@ Result<Changed> quantize_weights_gptq(pass::PlanContext& context) {
   const std::vector<pass::GptqTarget> targets = pass::gptq_targets(original, takes);
   const auto quantize = [&](const pass::GptqTarget& target, const pass::Dense<double>& hessian) -> Status {
     const ir::Value& weight = original.value(target.weight);
-    QQ_TRY(const pass::GptqResult result, pass::gptq(pass::dense_of(*weight.constant), hessian, options)
-                                              .context(cat("GPTQ of '", weight.name, "'")));
+    QQ_TRY(const pass::GptqResult result,
+           pass::gptq(pass::dense_of(*weight.constant), hessian, options).context(cat("GPTQ of '", weight.name, "'")));
     write_back(context, *stored_matrix(context, target.weight), result);
     return Status();
   };
-  const pass::GptqSamples samples =
-      pass::gptq_samples(context.settings, *context.source.data, context.progress);
+  const pass::GptqSamples samples = pass::gptq_samples(context.settings, *context.source.data, context.progress);
   QQ_RETURN_IF_ERROR(pass::for_each_hessian(samples, context.model, targets, quantize));
   return targets.empty() ? Changed::kNo : Changed::kYes;
 }

@@ -2,9 +2,9 @@
 // RefModelPath (spec 04 D.1, D.2): what layers should give comes from another model, which may be quantized itself.
 #include <map>
 
-#include "planning/tune/layers.h"
 #include "ir/qdq_nodes.h"
 #include "ir/stored_floats.h"
+#include "planning/tune/layers.h"
 
 namespace quarkq::planning::finetune {
 namespace {

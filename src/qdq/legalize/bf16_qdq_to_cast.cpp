@@ -4,8 +4,8 @@
 
 #include "ir/edit.h"
 #include "ir/qdq_nodes.h"
-#include "qdq/passes.h"
 #include "pass/tidy_up.h"
+#include "qdq/passes.h"
 
 namespace quarkq::qdq {
 namespace {

@@ -3,11 +3,11 @@
 // clipped before.
 #include <map>
 
-#include "ir/edit.h"
 #include "ir/arguments.h"
+#include "ir/edit.h"
 #include "ir/qdq_nodes.h"
-#include "qdq/passes.h"
 #include "pass/tidy_up.h"
+#include "qdq/passes.h"
 
 namespace quarkq::qdq {
 namespace {

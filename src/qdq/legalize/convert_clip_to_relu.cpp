@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "ir/edit.h"
 #include "ir/arguments.h"
+#include "ir/edit.h"
 #include "pass/gate_clip.h"
 
 namespace quarkq::qdq {

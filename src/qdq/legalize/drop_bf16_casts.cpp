@@ -2,10 +2,10 @@
 // EnableVaimlBF16 (spec 02 A.8): VAIML computes in bfloat16 by itself, so the Casts there and back only stand in its
 // way. Those on graph inputs stay; stored tensors keep the rounded values.
 #include "ir/edit.h"
-#include "numeric/half.h"
 #include "ir/qdq_nodes.h"
-#include "qdq/passes.h"
+#include "numeric/half.h"
 #include "pass/tidy_up.h"
+#include "qdq/passes.h"
 
 namespace quarkq::qdq {
 namespace {

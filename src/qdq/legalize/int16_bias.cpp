@@ -6,8 +6,8 @@
 #include <set>
 
 #include "ir/edit.h"
-#include "onnx_io/opset_convert.h"
 #include "ir/qdq_nodes.h"
+#include "onnx_io/opset_convert.h"
 #include "qdq/passes.h"
 
 namespace quarkq::qdq {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/stored_floats.h"
 #include "ir/edit.h"
-#include "plan/constant_codes.h"
 #include "ir/qdq_nodes.h"
-#include "qdq/passes.h"
+#include "ir/stored_floats.h"
 #include "pass/tidy_up.h"
+#include "plan/constant_codes.h"
+#include "qdq/passes.h"
 
 namespace quarkq::qdq {
 namespace {

@@ -3,9 +3,9 @@
 // calibrated.
 #include <algorithm>
 
-#include "qdq/write/dynamic_operators.h"
-#include "qdq/passes.h"
 #include "ir/stored_floats.h"
+#include "qdq/passes.h"
+#include "qdq/write/dynamic_operators.h"
 
 namespace quarkq::qdq {
 namespace {

@@ -5,11 +5,11 @@
 #include <array>
 
 #include "ir/edit.h"
-#include "plan/constant_codes.h"
-#include "pass/gptq/gptq_inputs.h"
-#include "qdq/write/nbits_blocks.h"
-#include "qdq/passes.h"
 #include "ir/stored_floats.h"
+#include "pass/gptq/gptq_inputs.h"
+#include "plan/constant_codes.h"
+#include "qdq/passes.h"
+#include "qdq/write/nbits_blocks.h"
 
 namespace quarkq::qdq {
 namespace {
@@ -119,7 +119,8 @@ Packed round_plainly(const ir::Tensor& weight, const NBitsOptions& options) {
 
 /// How codes of GPTQ are stored: as they are, or in compat mode rounded again to blocks whose size may be one that no
 /// runtime takes.
-Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq, const NBitsOptions& options, bool compat) {
+Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq, const NBitsOptions& options,
+                 bool compat) {
   const int64_t depth = result.codes.rows, columns = result.codes.columns;
   Packed packed;
   packed.has_zeros = !gptq.symmetric;
@@ -160,10 +161,11 @@ Result<PackedWeights> pack_with_gptq(pass::QdqContext& context, const std::vecto
   PackedWeights packed;
   const pass::GptqSamples samples = pass::gptq_samples(context.settings, *context.data, context.progress);
   QQ_RETURN_IF_ERROR(pass::for_each_hessian(
-      samples, context.model, targets, [&](const pass::GptqTarget& target, const pass::Dense<double>& hessian) -> Status {
+      samples, context.model, targets,
+      [&](const pass::GptqTarget& target, const pass::Dense<double>& hessian) -> Status {
         const ir::Value& weight = context.graph().value(target.weight);
-        QQ_TRY(const pass::GptqResult result,
-               pass::gptq(pass::dense_of(*weight.constant), hessian, gptq_settings).context(cat("GPTQ of '", weight.name, "'")));
+        QQ_TRY(const pass::GptqResult result, pass::gptq(pass::dense_of(*weight.constant), hessian, gptq_settings)
+                                                  .context(cat("GPTQ of '", weight.name, "'")));
         packed.push_back(pack_gptq(result, gptq_settings, options, compat));
         return Status();
       }));

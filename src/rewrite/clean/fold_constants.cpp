@@ -2,8 +2,8 @@
 // Evaluates nodes whose inputs are all known, with the executor's own kernels; the results become initializers named
 // like the node's outputs (spec 04 A.4).
 #include "exec/compile.h"
-#include "rewrite/passes.h"
 #include "rewrite/driver.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

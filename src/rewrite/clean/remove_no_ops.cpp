@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Identity, and Dropout whose mask nobody reads: both pass their input on at inference time.
-#include "rewrite/passes.h"
 #include "rewrite/driver.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -7,8 +7,8 @@
 #include "config/convert.h"
 #include "config/four_bits.h"
 #include "onnx_io/opset_convert.h"
-#include "rewrite/passes.h"
 #include "plan/flavors.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

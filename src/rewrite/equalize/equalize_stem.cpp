@@ -5,10 +5,10 @@
 #include <cmath>
 #include <set>
 
-#include "rewrite/equalize/patterns.h"
-#include "rewrite/weights.h"
-#include "rewrite/passes.h"
 #include "ir/stored_floats.h"
+#include "rewrite/equalize/patterns.h"
+#include "rewrite/passes.h"
+#include "rewrite/weights.h"
 
 namespace quarkq::rewrite {
 namespace {

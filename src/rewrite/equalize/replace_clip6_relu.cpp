@@ -3,9 +3,9 @@
 // the range of the scaled values makes the limit 6 meaningless.
 #include <cmath>
 
+#include "ir/arguments.h"
 #include "ir/edit.h"
 #include "ir/topo.h"
-#include "ir/arguments.h"
 #include "pass/gate_clip.h"
 #include "rewrite/passes.h"
 

@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "ir/edit.h"
+#include "ir/stored_floats.h"
 #include "plan/constant_codes.h"
 #include "rewrite/equalize/hadamard.h"
 #include "rewrite/equalize/rotation_pairs.h"
 #include "rewrite/passes.h"
-#include "ir/stored_floats.h"
 
 namespace quarkq::rewrite {
 namespace {

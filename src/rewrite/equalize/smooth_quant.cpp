@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "ir/edit.h"
+#include "ir/stored_floats.h"
 #include "plan/constant_codes.h"
 #include "rewrite/equalize/channel_maxima.h"
 #include "rewrite/passes.h"
-#include "ir/stored_floats.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What the reference does not look at before it scales a chain: everything here would change the function or fail.
-#include "ir/axes.h"
 #include "ir/arguments.h"
+#include "ir/axes.h"
+#include "ir/stored_floats.h"
 #include "rewrite/equalize/patterns.h"
 #include "rewrite/weights.h"
-#include "ir/stored_floats.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -3,9 +3,9 @@
 // into all layers before that (spec 04 A.7.5, A.7.6). Conv before BatchNormalization is simplification's.
 #include <algorithm>
 
-#include "rewrite/passes.h"
-#include "rewrite/fuse/fold_into_layer.h"
 #include "pass/tidy_up.h"
+#include "rewrite/fuse/fold_into_layer.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {
@@ -91,6 +91,8 @@ Result<Changed> fold(pass::FloatContext& context, bool behind_concat) {
 
 Result<Changed> fold_batch_norm(pass::FloatContext& context) { return fold(context, /*behind_concat=*/false); }
 
-Result<Changed> fold_batch_norm_after_concat(pass::FloatContext& context) { return fold(context, /*behind_concat=*/true); }
+Result<Changed> fold_batch_norm_after_concat(pass::FloatContext& context) {
+  return fold(context, /*behind_concat=*/true);
+}
 
 }  // namespace quarkq::rewrite

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "rewrite/fuse/fold_into_layer.h"
 
+#include "ir/stored_floats.h"
 #include "plan/constant_codes.h"
 #include "rewrite/weights.h"
-#include "ir/stored_floats.h"
 
 namespace quarkq::rewrite {
 namespace {

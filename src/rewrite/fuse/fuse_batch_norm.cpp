@@ -3,8 +3,8 @@
 //   y = gamma * (x - mean) / sqrt(variance + epsilon) + beta  =  factor * x + (beta - mean * factor)
 #include <cmath>
 
-#include "rewrite/passes.h"
 #include "rewrite/driver.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -2,8 +2,8 @@
 // x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (spec 04 A.7.4).
 #include <cmath>
 
-#include "rewrite/passes.h"
 #include "rewrite/fuse/gelu_group.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

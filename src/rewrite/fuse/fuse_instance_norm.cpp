@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // X * M + (bias - mean * M) with M = weight / sqrt(variance + epsilon) becomes InstanceNormalization (spec 04 A.7.1).
-#include "rewrite/passes.h"
-#include "rewrite/fuse/fuse_group.h"
 #include "ir/stored_floats.h"
 #include "pass/tidy_up.h"
+#include "rewrite/fuse/fuse_group.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // x / sqrt(max(sum of x^2, epsilon)) becomes LpNormalization with p = 2 (spec 04 A.7.2); differs for tiny norms only.
 #include "ir/arguments.h"
-#include "rewrite/passes.h"
-#include "rewrite/fuse/fuse_group.h"
 #include "pass/tidy_up.h"
+#include "rewrite/fuse/fuse_group.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -2,9 +2,9 @@
 // A zero Pad of the spatial dimensions goes into the pads of the Conv that alone reads it (spec 04 A.4, FusionPadConv).
 #include <algorithm>
 
-#include "rewrite/passes.h"
-#include "rewrite/fuse/merge_pads.h"
 #include "rewrite/driver.h"
+#include "rewrite/fuse/merge_pads.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A BatchNormalization of images that no fold took becomes a depthwise Conv 1x1.
 #include "ir/edit.h"
-#include "rewrite/hardware/inner_shape.h"
-#include "rewrite/batch_norm.h"
-#include "rewrite/passes.h"
 #include "ir/stored_floats.h"
 #include "pass/tidy_up.h"
+#include "rewrite/batch_norm.h"
+#include "rewrite/hardware/inner_shape.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ReduceMean over axes [2, 3] of an image that keeps its dims is GlobalAveragePool.
-#include "ir/edit.h"
 #include "ir/arguments.h"
-#include "rewrite/passes.h"
+#include "ir/edit.h"
 #include "pass/tidy_up.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

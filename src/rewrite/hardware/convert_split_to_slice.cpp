@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Split becomes one Slice per output, with bounds in Constant nodes named after the output as the reference does.
+#include "ir/arguments.h"
 #include "ir/axes.h"
 #include "ir/edit.h"
-#include "ir/arguments.h"
-#include "rewrite/passes.h"
 #include "pass/tidy_up.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

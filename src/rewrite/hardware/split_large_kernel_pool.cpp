@@ -3,9 +3,9 @@
 #include <map>
 
 #include "ir/edit.h"
+#include "pass/tidy_up.h"
 #include "rewrite/hardware/inner_shape.h"
 #include "rewrite/passes.h"
-#include "pass/tidy_up.h"
 
 namespace quarkq::rewrite {
 namespace {

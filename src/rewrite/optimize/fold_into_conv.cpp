@@ -2,11 +2,11 @@
 // What comes behind a Conv and works per channel goes into its weight and bias (spec 04 A.6.1, "further rewrites").
 #include <algorithm>
 
-#include "plan/constant_codes.h"
-#include "rewrite/weights.h"
-#include "rewrite/optimize/local_rules.h"
-#include "rewrite/fuse/fold_into_layer.h"
 #include "ir/stored_floats.h"
+#include "plan/constant_codes.h"
+#include "rewrite/fuse/fold_into_layer.h"
+#include "rewrite/optimize/local_rules.h"
+#include "rewrite/weights.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

@@ -3,8 +3,8 @@
 // findings, or one in which a step fails, stays as it is.
 #include "ir/edit.h"
 #include "onnx_io/infer.h"
-#include "rewrite/passes.h"
 #include "rewrite/optimize/steps.h"
+#include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {

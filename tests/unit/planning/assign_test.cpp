@@ -100,7 +100,9 @@ TEST(ResolveSharingTest, AProviderThatIsNeverQuantizedIsAnError) {
 
 TEST(MarkTensorsTest, AbsorbedSlotsStayInThePlan) {
   PassBench bench(kImage + kConv + "{ c = Conv (x, w) y = Relu (c) }");
-  for (const PassBench::Pass& pass : {PassBench::Pass(select_nodes), PassBench::Pass(mark_tensors), PassBench::Pass(absorb_annotated)}) bench.run(pass);
+  for (const PassBench::Pass& pass :
+       {PassBench::Pass(select_nodes), PassBench::Pass(mark_tensors), PassBench::Pass(absorb_annotated)})
+    bench.run(pass);
   EXPECT_EQ(bench.context.plan.slot(bench.value("c")).state, plan::SlotState::kAbsorbed);
   EXPECT_EQ(bench.context.plan.slot(bench.value("y")).state, plan::SlotState::kPlanned);
 }

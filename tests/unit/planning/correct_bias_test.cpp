@@ -42,8 +42,8 @@ struct BiasBench {
     std::vector<int32_t> codes;
     for (const float value : floats.data<float>()) {
       const double steps = std::round((value + error) / how.scale);
-      codes.push_back(static_cast<int32_t>(
-          std::clamp(steps, static_cast<double>(limits.min), static_cast<double>(limits.max))));
+      codes.push_back(
+          static_cast<int32_t>(std::clamp(steps, static_cast<double>(limits.min), static_cast<double>(limits.max))));
     }
     slot.codes = plan::store_codes(codes, how.type, floats.dims());
   }
@@ -64,7 +64,7 @@ TEST(CorrectBiasTest, AddsTheMeanErrorToAFloatBias) {
   EXPECT_GT(before, 0.005);
   const std::string graph = ir::dump(bias.bench.model);
   EXPECT_TRUE(bias.bench.run(correct_bias));
-  EXPECT_LT(bias.mean_error(), 0.02 * before);  // Relu cuts some of it off
+  EXPECT_LT(bias.mean_error(), 0.02 * before);   // Relu cuts some of it off
   EXPECT_EQ(ir::dump(bias.bench.model), graph);  // only the plan changed
   const ir::Tensor written = bias.bench.context.plan.replaced_constants.at(bias.bench.value("b"));
   bias.bench.run(write_qdq);

@@ -185,7 +185,8 @@ TEST(FinetuneWeightsTest, GoesOnWhereItWasInterrupted) {
     interrupted.bench.context.tuning.state_folder = folder;
     size_t calls = 0;
     interrupted.bench.context.progress = [&](size_t, size_t) { return ++calls < stop_at; };
-    EXPECT_EQ(pipeline::run_pass(interrupted.bench.context, finetune_weights).status().code(), Code::kInterrupted) << stop_at;
+    EXPECT_EQ(pipeline::run_pass(interrupted.bench.context, finetune_weights).status().code(), Code::kInterrupted)
+        << stop_at;
   }
   Finetuning resumed("A8W8_ADAROUND");
   resumed.bench.context.tuning.state_folder = folder;

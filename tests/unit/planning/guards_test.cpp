@@ -3,8 +3,8 @@
 #include <limits>
 #include <set>
 
-#include "planning/calibrate/sentinels.h"
 #include "pass/gate_clip.h"
+#include "planning/calibrate/sentinels.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

@@ -2,8 +2,8 @@
 // Where formats meet (spec 02 A.9), mixed precision (spec 04 F), and weight scales for int32 biases (spec 02 A.4).
 #include <set>
 
-#include "planning/tune/mixed_metrics.h"
 #include "planning/mixed_options.h"
+#include "planning/tune/mixed_metrics.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {
@@ -27,7 +27,7 @@ struct Planned {
   }
 
   void run_until(const std::string& last) {
-    static const std::set<std::string> kPhases = {"select", "mark",   "calibrate", "restructure",
+    static const std::set<std::string> kPhases = {"select",    "mark", "calibrate", "restructure",
                                                   "constrain", "tune", "write"};
     for (const PassInfo& pass : pipeline::all_passes()) {
       if (pass.name != std::string("sort-nodes") && !kPhases.contains(pass::name(pass.phase))) continue;

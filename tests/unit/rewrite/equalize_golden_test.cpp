@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Equalization against the reference's numbers on hand-made layers.
+#include "pipeline/pass_table.h"
 #include "rewrite/equalize/patterns.h"
 #include "rewrite/equalize/scaling.h"
-#include "pipeline/pass_table.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"
 

@@ -19,7 +19,10 @@ std::string unknown_rank(const std::string& body, const std::string& constants =
 class HostileAttributesTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(HostileAttributesTest, AreLeftAlone) {
-  for (const PassBench::Pass& pass : {PassBench::Pass(simplify_model), PassBench::Pass(optimize_basic), PassBench::Pass(fuse_pad_into_conv), PassBench::Pass(fuse_layer_norm), PassBench::Pass(fuse_l2_norm), PassBench::Pass(fold_batch_norm), PassBench::Pass(convert_split_to_slice), PassBench::Pass(convert_reduce_mean_to_global_avg_pool)}) {
+  for (const PassBench::Pass& pass :
+       {PassBench::Pass(simplify_model), PassBench::Pass(optimize_basic), PassBench::Pass(fuse_pad_into_conv),
+        PassBench::Pass(fuse_layer_norm), PassBench::Pass(fuse_l2_norm), PassBench::Pass(fold_batch_norm),
+        PassBench::Pass(convert_split_to_slice), PassBench::Pass(convert_reduce_mean_to_global_avg_pool)}) {
     PassBench bench(GetParam());
     bench.run(pass);
   }

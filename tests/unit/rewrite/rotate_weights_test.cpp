@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Hadamard matrices, the rotations made of them, and QuaRot on a small residual stream.
-#include "rewrite/equalize/hadamard.h"
 #include "pipeline/pass_table.h"
+#include "rewrite/equalize/hadamard.h"
 #include "support/golden_algorithms.h"
-#include "unit/base/temp_folder.h"
 #include "support/pass_support.h"
+#include "unit/base/temp_folder.h"
 
 namespace quarkq::pass_tests {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SmoothQuant: factors, wiring, and what it leaves alone.
 #include "onnx_io/load.h"
-#include "rewrite/equalize/channel_maxima.h"
 #include "pipeline/pass_table.h"
+#include "rewrite/equalize/channel_maxima.h"
 #include "support/golden_algorithms.h"
 #include "support/golden_ops.h"
 #include "support/pass_support.h"
