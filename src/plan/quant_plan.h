@@ -11,7 +11,7 @@
 #include "ir/graph.h"
 #include "numeric/range_to_params.h"
 #include "plan/decisions.h"
-#include "plan/lowering/qdq_operators.h"
+#include "plan/qdq_operators.h"
 #include "plan/param_pool.h"
 #include "plan/stage.h"
 

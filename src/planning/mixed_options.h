@@ -9,7 +9,7 @@
 
 #include "config/settings.h"
 #include "plan/quant_plan.h"
-#include "planning/tune/mixed_metrics.h"
+#include "planning/mixed_metrics.h"
 
 namespace quarkq::planning {
 

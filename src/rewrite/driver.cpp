@@ -3,7 +3,7 @@
 
 namespace quarkq::rewrite {
 
-Result<Changed> rewrite(pass::FloatContext& context, const char* pass, const Rule& rule) {
+Result<Changed> run_rule(pass::FloatContext& context, const char* pass, const Rule& rule) {
   constexpr int kMaxSweeps = 10;
   ir::Graph& graph = context.graph();
   bool changed = false;

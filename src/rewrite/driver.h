@@ -15,6 +15,6 @@ using Rule = std::function<Result<std::optional<ir::GraphPatch>>(const ir::Graph
 
 /// Applies `rule` to a fixpoint, at most 10 sweeps; a diagnostic says so when that did not do. Removes what became
 /// dead.
-Result<Changed> rewrite(pass::FloatContext& context, const char* pass, const Rule& rule);
+Result<Changed> run_rule(pass::FloatContext& context, const char* pass, const Rule& rule);
 
 }  // namespace quarkq::rewrite

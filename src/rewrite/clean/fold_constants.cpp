@@ -32,7 +32,7 @@ std::optional<std::vector<const ir::Tensor*>> constants_of(const ir::Graph& grap
 
 Result<Changed> fold_constants(pass::FloatContext& context) {
   const auto& opsets = context.model.opsets;
-  return rewrite(context, "fold-constants",
+  return run_rule(context, "fold-constants",
                  [&](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
                    if (!may_fold(node)) return std::optional<ir::GraphPatch>();
                    const auto inputs = constants_of(graph, node);

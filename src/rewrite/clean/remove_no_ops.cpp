@@ -17,7 +17,7 @@ bool passes_input_on(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 Result<Changed> remove_no_ops(pass::FloatContext& context) {
-  return rewrite(context, "remove-no-ops",
+  return run_rule(context, "remove-no-ops",
                  [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
                    if (!passes_input_on(graph, node) || !node.input(0).valid()) return std::optional<ir::GraphPatch>();
                    const ir::Value& input = graph.value(node.input(0));

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "pass/tidy_up.h"
-#include "rewrite/fuse/fold_into_layer.h"
+#include "rewrite/fold_into_layer.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

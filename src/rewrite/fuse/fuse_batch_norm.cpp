@@ -114,7 +114,7 @@ std::optional<ir::GraphPatch> fold(const ir::Graph& graph, const ir::Node& norm)
 }  // namespace
 
 Result<Changed> fuse_batch_norm(pass::FloatContext& context) {
-  return rewrite(context, "fuse-batch-norm",
+  return run_rule(context, "fuse-batch-norm",
                  [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
                    return fold(graph, node);
                  });

@@ -2,7 +2,7 @@
 // x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (spec 04 A.7.4).
 #include <cmath>
 
-#include "rewrite/fuse/gelu_group.h"
+#include "rewrite/gelu_group.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

@@ -2,7 +2,7 @@
 // X * M + (bias - mean * M) with M = weight / sqrt(variance + epsilon) becomes InstanceNormalization (spec 04 A.7.1).
 #include "ir/stored_floats.h"
 #include "pass/tidy_up.h"
-#include "rewrite/fuse/fuse_group.h"
+#include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

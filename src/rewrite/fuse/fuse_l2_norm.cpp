@@ -2,7 +2,7 @@
 // x / sqrt(max(sum of x^2, epsilon)) becomes LpNormalization with p = 2 (spec 04 A.7.2); differs for tiny norms only.
 #include "ir/arguments.h"
 #include "pass/tidy_up.h"
-#include "rewrite/fuse/fuse_group.h"
+#include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

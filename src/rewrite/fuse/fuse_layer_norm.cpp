@@ -2,7 +2,7 @@
 // (X - mean) / sqrt(variance + epsilon) * weight + bias over the last axis becomes LayerNormalization (spec 04 A.7.3).
 #include "ir/arguments.h"
 #include "ir/stored_floats.h"
-#include "rewrite/fuse/fuse_group.h"
+#include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "rewrite/driver.h"
-#include "rewrite/fuse/merge_pads.h"
+#include "rewrite/merge_pads.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -44,7 +44,7 @@ std::optional<ir::GraphPatch> fuse(const ir::Graph& graph, const ir::Node& conv)
 }  // namespace
 
 Result<Changed> fuse_pad_into_conv(pass::FloatContext& context) {
-  return rewrite(context, "fuse-pad-into-conv",
+  return run_rule(context, "fuse-pad-into-conv",
                  [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
                    return fuse(graph, node);
                  });

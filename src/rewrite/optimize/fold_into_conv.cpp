@@ -4,7 +4,7 @@
 
 #include "ir/stored_floats.h"
 #include "plan/constant_codes.h"
-#include "rewrite/fuse/fold_into_layer.h"
+#include "rewrite/fold_into_layer.h"
 #include "rewrite/optimize/local_rules.h"
 #include "rewrite/weights.h"
 

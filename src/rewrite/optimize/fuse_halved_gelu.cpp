@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The one spelling of Gelu that ONNX Runtime's basic level knows becomes the standard operator (spec 04 A.7.4).
-#include "rewrite/fuse/gelu_group.h"
+#include "rewrite/gelu_group.h"
 #include "rewrite/optimize/steps.h"
 
 namespace quarkq::rewrite::basic {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A zero Pad of the spatial dimensions goes into the pads of the Conv that alone reads it.
-#include "rewrite/fuse/merge_pads.h"
+#include "rewrite/merge_pads.h"
 #include "rewrite/simplify/patterns.h"
 
 namespace quarkq::rewrite::simplify {

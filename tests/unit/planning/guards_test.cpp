@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The guards of the default mode: what each does, what it leaves alone, and that it can be switched off.
 #include <limits>
-#include <set>
 
 #include "pass/gate_clip.h"
 #include "planning/calibrate/sentinels.h"
@@ -26,9 +25,14 @@ struct Guarded {
     }
     data = calib::make_random_reader(calib::input_specs(bench.model.graph), options).value();
     bench.context.source.data = data.get();
-    for (const PassInfo& pass : pipeline::all_passes()) {
-      static const std::set<std::string> kPhases = {"select", "mark", "calibrate"};
-      if (kPhases.contains(pass::name(pass.phase)) && pass.enabled(bench.settings)) bench.run(pass.run);
+    for (const Phase phase : {Phase::kSelect, Phase::kMark, Phase::kCalibrate}) {
+      std::vector<const PassInfo*> passes;
+      for (const PassInfo& pass : pipeline::all_passes()) {
+        if (pass.phase == phase && pass.enabled(bench.settings)) passes.push_back(&pass);
+      }
+      std::vector<PassTime> times;
+      const Status status = pipeline::run_phase(bench.context, passes, times, {});
+      EXPECT_TRUE(status.ok()) << status.message();
     }
   }
 
@@ -116,6 +120,17 @@ std::string detector(const std::string& scale, const std::string& readers) {
              "> { a = Sigmoid (x) b = Mul (x, k) ", readers, " }");
 }
 constexpr const char* kTail = "c = Concat <axis = 1> (a, b) y = Sigmoid (c)";
+
+TEST(FarRangesGuardTest, PlanningAgainKeepsSecondStages) {
+  // A Sigmoid in 16 bits reads and writes a second format; the guard plans again all the same.
+  const Guarded made(detector("600.0", kTail),
+                     {"TensorQuantOverrides={a: [{quant_type: ExtendedQuantType.QInt16}]}", "EnableDualQuantNodePairs=true"});
+  EXPECT_EQ(made.findings("guard-far-ranges"), 1);
+  EXPECT_FALSE(made.bench.context.plan.extras.empty());
+  EXPECT_EQ(made.slot("c"), nullptr);
+  ASSERT_NE(made.slot("x"), nullptr);
+  EXPECT_TRUE(made.slot("x")->range.has_value());
+}
 
 TEST(FarRangesGuardTest, KeepsConcatAndTailFloat) {
   const Guarded made(detector("500.0", kTail));

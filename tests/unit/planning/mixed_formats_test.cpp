@@ -3,7 +3,7 @@
 #include <set>
 
 #include "planning/mixed_options.h"
-#include "planning/tune/mixed_metrics.h"
+#include "planning/mixed_metrics.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {

@@ -17,7 +17,7 @@ using test::PassBench;
 
 struct Step {
   const char* stage;
-  PassBench::Pass* pass;
+  Result<Changed> (*pass)(FloatContext&);
 };
 
 const Step kSteps[] = {{"simplify", simplify_model},

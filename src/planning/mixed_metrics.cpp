@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "planning/tune/mixed_metrics.h"
+#include "planning/mixed_metrics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "plan/lowering/qdq_operators.h"
+#include "plan/qdq_operators.h"
 
 #include <algorithm>
 

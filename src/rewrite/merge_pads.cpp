@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "rewrite/fuse/merge_pads.h"
+#include "rewrite/merge_pads.h"
 
 #include "ir/axes.h"
 

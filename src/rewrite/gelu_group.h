@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "rewrite/fuse/fuse_group.h"
+#include "rewrite/fuse_group.h"
 
 namespace quarkq::rewrite {
 

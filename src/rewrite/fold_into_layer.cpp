@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "rewrite/fuse/fold_into_layer.h"
+#include "rewrite/fold_into_layer.h"
 
 #include "ir/stored_floats.h"
 #include "plan/constant_codes.h"

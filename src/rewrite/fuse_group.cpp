@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "rewrite/fuse/fuse_group.h"
+#include "rewrite/fuse_group.h"
 
 #include <algorithm>
 
