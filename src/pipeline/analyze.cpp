@@ -193,6 +193,7 @@ Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
   exec::set_threads(request.threads);
   Diagnostics diagnostics;
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
                             "), so layers cannot be told apart; take a preset that does");

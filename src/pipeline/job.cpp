@@ -48,6 +48,17 @@ Result<Job> open_job(const std::string& model_path, const std::string& config, c
   return Job{std::move(model), std::move(settings)};
 }
 
+Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {
+  std::vector<std::string> found;
+  for (const auto& [op, count] : count_quantizing_ops(job.model.graph)) found.push_back(cat(count, " ", op));
+  if (found.empty()) return Status();
+  const std::string text = cat("is quantized already, it holds ", join(found, ", "),
+                               "; give the float model that it was made from (quantizing it anew is not possible yet)");
+  if (job.settings.quirk(config::Quirk::kRefuseQuantized)) return unsupported(model_path, ": ", text);
+  diagnostics.warn("already-quantized", model_path, text);
+  return Status();
+}
+
 Result<calib::DataOptions> data_options(const config::Settings& settings) {
   calib::DataOptions options;
   options.kind = settings.calibration.reader.value_or("");

@@ -24,6 +24,10 @@ struct Job {
 Result<Job> open_job(const std::string& model_path, const std::string& config, const std::vector<std::string>& sets,
                      Diagnostics& diagnostics);
 
+/// Only float models are quantized: one with quantizing nodes, in nested graphs too, is refused with the count of each
+/// (kUnsupported). In compat mode that is a warning.
+Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics);
+
 /// What the settings say of samples: their kind, formats and preprocessing. Which samples is the caller's.
 Result<calib::DataOptions> data_options(const config::Settings& settings);
 

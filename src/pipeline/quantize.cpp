@@ -114,6 +114,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
   if (required && !request.verify) return invalid_argument("--require: is measured by what --no-verify switches off");
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   describe(job, request, report);
   const ir::Model loaded = job.model;  // shares the weights
   QQ_TRY(pipeline::Source source,
