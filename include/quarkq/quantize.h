@@ -30,8 +30,9 @@ struct QuantizeRequest {
   std::string calib_folder;               ///< samples; empty: what the config says
   std::string statistics_path;            ///< of calibrate() or merge_statistics(), instead of samples
   int threads = 0;                        ///< 0: the cores that are free
+  std::string eval_folder;                ///< samples to compare the models on; empty: those of the calibration
   std::vector<std::string> requirements;  ///< "cos>=0.99": else the run fails with kQualityGate and writes nothing
-  bool verify = true;                     ///< check the written model and compare it with the float one on a sample
+  bool verify = true;                     ///< check the written model and compare it with the float one
   bool details = false;                   ///< fill in ReportDetails, which costs a run of the float model
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
   bool resume =
@@ -43,11 +44,13 @@ struct Finding {
   std::string id, subject, text;
 };
 
-/// Agreement of one output of the quantized model with the float one's, on the first calibration sample.
+/// Agreement of one output of the quantized model with the float one's, over several samples.
 struct OutputAgreement {
   std::string name;
-  double cosine = 0;
-  double sqnr_db = 0;  ///< signal to quantization noise ratio
+  double cosine = 0;         ///< mean over the samples
+  double sqnr_db = 0;        ///< signal to quantization noise ratio, all samples as one array
+  double min_cosine = 0;     ///< of the worst sample
+  std::string worst_sample;  ///< its name
 };
 
 /// Agreement of one tensor inside the model, over a few calibration samples. In decibels; infinity is no noise at all.
@@ -117,6 +120,8 @@ struct QuantizeReport {
   bool external_data = false;
   bool nothing_to_quantize = false;  ///< the float model was copied
   std::vector<OutputAgreement> outputs;
+  size_t compared_samples = 0;                 ///< that `outputs` are judged on; 0: they were not compared
+  std::string compared_folder;                 ///< where those are; empty: among the calibration samples
   std::vector<TensorAgreement> worst_tensors;  ///< the noisiest ones, the noisiest first
   std::vector<TensorAgreement> causes;         ///< where the signal drops, in node order
   std::vector<TunedLayer> tuned_layers;

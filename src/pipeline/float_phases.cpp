@@ -24,13 +24,18 @@ std::optional<OutputGuard> make_guard(const passes::PassContext& context, const 
   return std::nullopt;
 }
 
-std::unique_ptr<calib::DataReader> fit(const calib::DataReader* reader, const passes::PassContext& context) {
+std::unique_ptr<calib::DataReader> fitted(const calib::DataReader* reader, const ir::Model& converted,
+                                          const passes::PassContext& context) {
   if (reader == nullptr) return nullptr;
   const auto& names = context.channels_last_inputs;
-  return calib::fit_samples(*reader, calib::input_specs(context.model.graph), {names.begin(), names.end()});
+  return calib::fit_samples(*reader, calib::input_specs(converted.graph), {names.begin(), names.end()});
 }
 
 }  // namespace
+
+void fit(Samples& samples, const ir::Model& converted, const passes::PassContext& context) {
+  samples.fitted = fitted(samples.opened.get(), converted, context);
+}
 
 Result<ir::Model> run_float_phases(passes::PassContext& context, Samples& samples, const calib::DataReader* probe,
                                    const char* until, std::vector<PhaseTime>& times, RunnerOptions options) {
@@ -40,8 +45,8 @@ Result<ir::Model> run_float_phases(passes::PassContext& context, Samples& sample
   std::unique_ptr<calib::DataReader> fitted_probe;
   if (converted) {
     QQ_RETURN_IF_ERROR(onnx_io::infer_types(context.model, context.diagnostics));
-    samples.fitted = fit(samples.opened.get(), context);
-    fitted_probe = fit(probe, context);
+    fit(samples, context.model, context);
+    fitted_probe = fitted(probe, context.model, context);
     if (fitted_probe != nullptr) probe = fitted_probe.get();
   }
   context.data = samples.get();

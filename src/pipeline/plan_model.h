@@ -17,6 +17,7 @@ namespace quarkq::pipeline {
 struct Source {
   std::string model_path;  ///< as it was asked for
   Samples samples;
+  Samples evaluation;  ///< other samples, to compare the results on; may be empty
   std::optional<calib::StatisticsSet> statistics;
 
   /// Of the calibration.

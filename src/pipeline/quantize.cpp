@@ -73,15 +73,44 @@ Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipel
   return floats;
 }
 
+/// Samples of --eval, all of the folder. Null when it was not given.
+Result<std::unique_ptr<calib::DataReader>> open_evaluation(const QuantizeRequest& request, const pipeline::Job& job) {
+  if (request.eval_folder.empty()) return std::unique_ptr<calib::DataReader>();
+  QQ_TRY(calib::DataOptions options, pipeline::data_options(job.settings));
+  options.folder = request.eval_folder;
+  return calib::open_data(options, calib::input_specs(job.model.graph));
+}
+
+/// What the result is judged on: the samples of --eval when there are some, else those of the calibration.
+Result<pipeline::Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
+                                           const pipeline::Source& source) {
+  pipeline::Judgement judgement;
+  judgement.data = source.evaluation.opened != nullptr ? source.evaluation.get() : source.samples.get();
+  judgement.collapse = collapsed_cosine(settings);
+  if (settings.tool.verify_samples) judgement.samples = static_cast<size_t>(*settings.tool.verify_samples);
+  QQ_TRY(judgement.required, pipeline::required_cosine(request.requirements));
+  return judgement;
+}
+
 /// The written model against what it came from, and against the checker.
-Status verify(const pipeline::FloatModels& floats, const passes::PassContext& context, const calib::DataReader* data,
-              std::optional<double> required, QuantizeReport& report) {
+Status verify(const QuantizeRequest& request, pipeline::Source& source, const pipeline::FloatModels& floats,
+              const passes::PassContext& context, QuantizeReport& report) {
   const Stopwatch watch;
   QQ_RETURN_IF_ERROR(
       onnx_io::check_model(context.model).context(report.model_path + ": the quantized model did not pass its check"));
-  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, context.model, data, collapsed_cosine(context.settings), required,
-                                             context.diagnostics, report));
+  pipeline::fit(source.evaluation, floats.original, context);
+  QQ_TRY(const pipeline::Judgement judgement, make_judgement(request, context.settings, source));
+  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, context.model, judgement, context.diagnostics, report));
+  if (report.compared_samples > 0) report.compared_folder = request.eval_folder;
   report.phases.push_back({"verify", watch.seconds(), false});
+  return Status();
+}
+
+Status check_request(const QuantizeRequest& request) {
+  QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
+  if (request.verify) return Status();
+  if (required) return invalid_argument("--require: is measured by what --no-verify switches off");
+  if (!request.eval_folder.empty()) return invalid_argument("--eval: is read by what --no-verify switches off");
   return Status();
 }
 
@@ -111,14 +140,14 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   report.threads = omp_get_max_threads();
   Diagnostics diagnostics;
   QQ_RETURN_IF_ERROR(check_output(request.model_path, report.output_path));
-  QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
-  if (required && !request.verify) return invalid_argument("--require: is measured by what --no-verify switches off");
+  QQ_RETURN_IF_ERROR(check_request(request));
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   describe(job, request, report);
   const ir::Model loaded = job.model;  // shares the weights
   QQ_TRY(pipeline::Source source,
          pipeline::open_source(request.model_path, request.calib_folder, request.statistics_path, job));
+  QQ_TRY(source.evaluation.opened, open_evaluation(request, job));
   passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   if (request.resume) context.finetune_state = report.output_path + ".finetune";
   report.samples = source.size();
@@ -133,9 +162,8 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   pipeline::count_tensors(context.plan, report);
   report.nodes_quantized = pipeline::count_quantized(context, floats.value().calibrated.graph);
   if (request.details) report.details.emplace();
-  if (request.verify && !report.nothing_to_quantize) {
-    QQ_RETURN_IF_ERROR(verify(floats.value(), context, source.samples.get(), required, report));
-  }
+  if (request.verify && !report.nothing_to_quantize)
+    QQ_RETURN_IF_ERROR(verify(request, source, floats.value(), context, report));
   if (request.details) pipeline::add_details(context, floats.value().calibrated, source.samples.get(), report);
   for (const passes::FinetunedLayer& layer : context.finetuned)
     report.tuned_layers.push_back(
