@@ -194,12 +194,14 @@ Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
   const Stopwatch watch;
   exec::set_threads(request.threads);
   Diagnostics diagnostics;
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
                             "), so layers cannot be told apart; take a preset that does");
   }
-  QQ_TRY(pipeline::Source source, pipeline::open_source(request.model_path, request.calib_folder, "", job));
+  QQ_TRY(pipeline::Source source, pipeline::open_source({file, request.sample_source, request.calib_folder}, job));
   if (job.settings.tunes()) {
     diagnostics.warn("trials-are-plain", request.model_path,
                      "mixed precision and finetuning are left out of the trials; the figures are those without them");

@@ -67,10 +67,12 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
   const Stopwatch watch;
   exec::set_threads(request.threads);
   Diagnostics diagnostics;
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
   pipeline::Samples samples;
-  QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
+  QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
   if (samples.opened == nullptr) return bad_data("calibration samples are needed: give --calib DIR");
   const std::vector<size_t> numbers = shard_samples(request.shard, samples.opened->size());
   if (numbers.empty()) {
@@ -86,8 +88,8 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
   Result<ir::Model> original = pipeline::run_float_phases(state, samples, nullptr, kCalibrate, times, {});
   if (!original.ok()) return std::move(original).status().context(request.model_path);
   QQ_TRY(calib::StatisticsSet set, collect(state, numbers));
-  QQ_TRY(set.origin, pipeline::statistics_origin(request.model_path, original.value(), job.model, job.settings,
-                                                 samples.opened->size()));
+  QQ_TRY(set.origin,
+         pipeline::statistics_origin(file, original.value(), job.model, job.settings, samples.opened->size()));
   QQ_TRY(CalibrateReport report, write_set(set, request.output_path));
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();

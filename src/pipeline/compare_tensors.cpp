@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 
 #include "calib/sample_run.h"
 #include "ir/topo.h"
@@ -42,11 +41,10 @@ class Keeper : public calib::SampleSink {
 };
 
 Status listen(const ir::Model& model, const calib::DataReader& data, const std::vector<ir::ValueId>& tensors,
-              size_t samples, Keeper& keeper) {
+              const std::vector<size_t>& samples, Keeper& keeper) {
   calib::SampleRunOptions options;
   options.tensors = tensors;
-  options.samples.resize(std::min(samples, data.size()));
-  std::iota(options.samples.begin(), options.samples.end(), size_t{0});
+  options.samples = samples;
   options.order = calib::ValueOrder::kOnnx;
   options.allow_non_finite = true;
   return calib::SampleRun(model, data, std::move(options)).pass(keeper);
@@ -134,7 +132,8 @@ Likeness likeness(const std::vector<float>& reference, const std::vector<float>&
 }  // namespace
 
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
-                                                     const calib::DataReader& data, size_t samples) {
+                                                     const calib::DataReader& data,
+                                                     const std::vector<size_t>& samples) {
   ir::Model reference = prepared, other = quantized;  // share the weights
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(prepare_for_run(reference, ignored));

@@ -16,6 +16,8 @@ namespace quarkq::pipeline {
 config::ModelFacts model_facts(const ir::Model& model);
 /// Operator -> nodes; other domains as "domain::Op".
 std::map<std::string, int> count_ops(const ir::Graph& graph);
+/// The nodes that quantize (ir/quantizing_ops.h), those of nested graphs included, by operator as above.
+std::map<std::string, int> count_quantizing_ops(const ir::Graph& graph);
 /// "activation", "weight", "bias".
 const char* role_name(plan::Role role);
 /// The format of a stage: "INT8", "BFP16".

@@ -24,13 +24,18 @@ std::optional<OutputGuard> make_guard(const RunState& state, const calib::DataRe
   return std::nullopt;
 }
 
-std::unique_ptr<calib::DataReader> fit(const calib::DataReader* reader, const RunState& state) {
+std::unique_ptr<calib::DataReader> fitted(const calib::DataReader* reader, const ir::Model& converted,
+                                          const RunState& state) {
   if (reader == nullptr) return nullptr;
   const auto& names = state.channels_last_inputs;
-  return calib::fit_samples(*reader, calib::input_specs(state.model.graph), {names.begin(), names.end()});
+  return calib::fit_samples(*reader, calib::input_specs(converted.graph), {names.begin(), names.end()});
 }
 
 }  // namespace
+
+void fit(Samples& samples, const ir::Model& converted, const RunState& state) {
+  samples.fitted = fitted(samples.opened.get(), converted, state);
+}
 
 Result<ir::Model> run_float_phases(RunState& state, Samples& samples, const calib::DataReader* probe, pass::Phase until,
                                    std::vector<PassTime>& times, RunnerOptions options) {
@@ -40,8 +45,8 @@ Result<ir::Model> run_float_phases(RunState& state, Samples& samples, const cali
   std::unique_ptr<calib::DataReader> fitted_probe;
   if (converted) {
     QQ_RETURN_IF_ERROR(onnx_io::infer_types(state.model, state.diagnostics));
-    samples.fitted = fit(samples.opened.get(), state);
-    fitted_probe = fit(probe, state);
+    fit(samples, state.model, state);
+    fitted_probe = fitted(probe, state.model, state);
     if (fitted_probe != nullptr) probe = fitted_probe.get();
   }
   state.source.data = samples.get();

@@ -16,6 +16,9 @@ struct Samples {
   const calib::DataReader* get() const { return fitted != nullptr ? fitted.get() : opened.get(); }
 };
 
+/// Makes `samples` fit the inputs of `converted`, which the phases before `prepare` made.
+void fit(Samples& samples, const ir::Model& converted, const RunState& state);
+
 /// Runs the phases up to `until`. state.source.data becomes the fitted samples. `probe`: what the guard runs, when it
 /// shall be something else than the samples; null: those. Returns the float model behind the conversions, whose inputs,
 /// outputs and function the quantized model has.

@@ -40,12 +40,21 @@ Status check_output(const std::string& input, const std::string& output) {
   return Status();
 }
 
-Status save_result(const ir::Model& model, const config::Settings& settings, QuantizeReport& report) {
+/// Into the file, or into the report.
+Status save_result(const ir::Model& model, const config::Settings& settings, bool in_memory, QuantizeReport& report) {
   onnx_io::SaveOptions options;
   options.external_data = settings.use_external_data_format;
-  QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(model, report.output_path, options));
-  report.external_data = saved.external_data;
-  report.output_bytes = saved.model_bytes + saved.data_bytes;
+  if (in_memory) {
+    QQ_TRY(const onnx_io::SaveReport planned, onnx_io::plan_save(model, report.output_path, options));
+    if (planned.external_data)
+      return resource_error(report.model_path, ": the result needs a file for its weights; give an output path");
+    report.model = onnx_io::to_bytes(model);
+    report.output_bytes = report.model.size();
+  } else {
+    QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(model, report.output_path, options));
+    report.external_data = saved.external_data;
+    report.output_bytes = saved.model_bytes + saved.data_bytes;
+  }
   report.output_opset = model.opset();
   report.quantized_ops = pipeline::count_ops(model.graph);
   return Status();
@@ -69,15 +78,44 @@ Result<ir::Model> run_pipeline(const QuantizeRequest& request, pipeline::Source&
   return original;
 }
 
+/// Samples of --eval, all of the folder. Null when it was not given.
+Result<std::unique_ptr<calib::DataReader>> open_evaluation(const QuantizeRequest& request, const pipeline::Job& job) {
+  if (request.eval_folder.empty()) return std::unique_ptr<calib::DataReader>();
+  QQ_TRY(calib::DataOptions options, pipeline::data_options(job.settings));
+  options.folder = request.eval_folder;
+  return calib::open_data(options, calib::input_specs(job.model.graph));
+}
+
+/// What the result is judged on: the samples of --eval when there are some, else those of the calibration.
+Result<pipeline::Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
+                                           const pipeline::Source& source) {
+  pipeline::Judgement judgement;
+  judgement.data = source.evaluation.opened != nullptr ? source.evaluation.get() : source.samples.get();
+  judgement.collapse = collapsed_cosine(settings);
+  if (settings.tool.verify_samples) judgement.samples = static_cast<size_t>(*settings.tool.verify_samples);
+  QQ_TRY(judgement.required, pipeline::required_cosine(request.requirements));
+  return judgement;
+}
+
 /// The written model against what it came from, and against the checker.
-Status verify(const pipeline::FloatModels& floats, const pipeline::RunState& state, std::optional<double> required,
-              QuantizeReport& report) {
+Status verify(const QuantizeRequest& request, pipeline::Source& source, const pipeline::FloatModels& floats,
+              const pipeline::RunState& state, QuantizeReport& report) {
   const Stopwatch watch;
   QQ_RETURN_IF_ERROR(
       onnx_io::check_model(state.model).context(report.model_path + ": the quantized model did not pass its check"));
-  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, state.model, state.source.data, collapsed_cosine(state.settings),
-                                             required, state.diagnostics, report));
+  pipeline::fit(source.evaluation, floats.original, state);
+  QQ_TRY(const pipeline::Judgement judgement, make_judgement(request, state.settings, source));
+  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, state.model, judgement, state.diagnostics, report));
+  if (report.compared_samples > 0) report.compared_folder = request.eval_folder;
   report.phases.push_back({"verify", watch.seconds(), false});
+  return Status();
+}
+
+Status check_request(const QuantizeRequest& request) {
+  QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
+  if (request.verify) return Status();
+  if (required) return invalid_argument("--require: is measured by what --no-verify switches off");
+  if (!request.eval_folder.empty()) return invalid_argument("--eval: is read by what --no-verify switches off");
   return Status();
 }
 
@@ -86,7 +124,7 @@ void describe(const pipeline::Job& job, const QuantizeRequest& request, Quantize
   report.quantizer = config::quantizer_name(job.settings.quantizer);
   report.input_opset = job.model.opset();
   report.float_ops = pipeline::count_ops(job.model.graph);
-  report.model_bytes = pipeline::file_size(request.model_path);
+  report.model_bytes = request.model_bytes ? request.model_bytes->size() : pipeline::file_size(request.model_path);
   report.nodes_total = job.model.graph.order().size();
 }
 
@@ -106,16 +144,18 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   report.isa = isa_name(isa());
   report.threads = omp_get_max_threads();
   Diagnostics diagnostics;
-  QQ_RETURN_IF_ERROR(check_output(request.model_path, report.output_path));
-  QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
-  if (required && !request.verify) return invalid_argument("--require: is measured by what --no-verify switches off");
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  if (!request.in_memory) QQ_RETURN_IF_ERROR(check_output(request.model_path, report.output_path));
+  QQ_RETURN_IF_ERROR(check_request(request));
+  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   describe(job, request, report);
   const ir::Model loaded = job.model;  // shares the weights
   QQ_TRY(pipeline::Source source,
-         pipeline::open_source(request.model_path, request.calib_folder, request.statistics_path, job));
+         pipeline::open_source({file, request.sample_source, request.calib_folder, request.statistics_path}, job));
+  QQ_TRY(source.evaluation.opened, open_evaluation(request, job));
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  if (request.resume) state.tuning.state_folder = report.output_path + ".finetune";
+  if (request.resume && !request.in_memory) state.tuning.state_folder = report.output_path + ".finetune";
   report.samples = source.size();
   Result<ir::Model> original = run_pipeline(request, source, state, report);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
@@ -129,16 +169,14 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   pipeline::count_tensors(state.plan, report);
   report.nodes_quantized = pipeline::count_quantized(state, floats.calibrated.graph);
   if (request.details) report.details.emplace();
-  if (request.verify && !report.nothing_to_quantize) {
-    QQ_RETURN_IF_ERROR(verify(floats, state, required, report));
-  }
+  if (request.verify && !report.nothing_to_quantize) QQ_RETURN_IF_ERROR(verify(request, source, floats, state, report));
   if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
   for (const pass::FinetunedLayer& layer : state.tuning.layers)
     report.tuned_layers.push_back(
         {layer.node, layer.algorithm, layer.error_before, layer.error_after, layer.kept, layer.resumed, layer.seconds});
   if (const auto& outputs = state.tuning.outputs)
     report.tuned_outputs = {outputs->samples, outputs->cosine_before, outputs->cosine_after};
-  QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, report));
+  QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedLayers(state.tuning.state_folder).remove(state.tuning.layers.size());
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();

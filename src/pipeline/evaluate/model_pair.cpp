@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/evaluate/model_pair.h"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "calib/reader/fit_samples.h"
@@ -114,7 +116,9 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
 
 Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, size_t samples) {
   const ir::Model& reference = models.rewritten ? *models.rewritten : models.float_model;
-  return compare_tensors(reference, models.quantized_model, models.for_quantized(), samples);
+  std::vector<size_t> first(std::min(samples, models.for_quantized().size()));
+  std::iota(first.begin(), first.end(), size_t{0});
+  return compare_tensors(reference, models.quantized_model, models.for_quantized(), first);
 }
 
 }  // namespace quarkq::pipeline

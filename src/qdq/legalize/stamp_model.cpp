@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The producer, and types for the new values.
+// The producer, names that are unique, and types for the new values.
+#include "ir/unique_names.h"
 #include "onnx_io/infer.h"
 #include "qdq/passes.h"
 #include "quarkq/version.h"
@@ -9,6 +10,7 @@ namespace quarkq::qdq {
 Result<Changed> stamp_model(pass::QdqContext& context) {
   context.model.producer_name = "quarkq";
   context.model.producer_version = version();
+  ir::make_names_unique(context.graph());
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(context.model, context.diagnostics));
   return Changed::kYes;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/stored_floats.h"
+#include "passes/insert/split_gemm.h"
 #include "qdq/passes.h"
 #include "qdq/write/dynamic_operators.h"
 
@@ -13,56 +14,11 @@ namespace {
 constexpr const char kMicrosoft[] = "com.microsoft";
 constexpr int64_t kFirstOpset = 11;  // of DynamicQuantizeLinear
 
-bool is_plain_gemm(const pass::QdqContext& context, const ir::Node& node) {
-  const ir::Graph& graph = context.model.graph;
-  const ir::Tensor* weight = ir::stored_floats(graph, node.input(1));
-  if (!node.is("Gemm") || weight == nullptr || weight->type() != ElementType::kFloat || weight->rank() != 2)
-    return false;
-  if (context.selection.excluded.contains(node)) return false;
-  return node.int_or("transA", 0) == 0 && node.float_or("alpha", 1.0f) == 1.0f && node.float_or("beta", 1.0f) == 1.0f;
-}
-
-ir::Tensor turned(const ir::Tensor& matrix) {
-  const int64_t rows = matrix.dims()[0], columns = matrix.dims()[1];
-  ir::Tensor made = ir::Tensor::allocate(ElementType::kFloat, {columns, rows});
-  const auto from = matrix.data<float>();
-  const auto to = made.mutable_data<float>();
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j)
-      to[static_cast<size_t>(j * rows + i)] = from[static_cast<size_t>(i * columns + j)];
-  }
-  return made;
-}
-
-std::string suffixed(const std::string& name, const char* suffix) { return name.empty() ? "" : name + suffix; }
-
-/// x W + b as MatMul and Add, which have operators on integers.
-void split_gemm(ir::Graph& graph, ir::NodeId id) {
-  ir::GraphEdit edit(graph);
-  const ir::Node gemm = graph.node(id);
-  ir::ValueId weight = gemm.input(1);
-  if (gemm.int_or("transB", 0) != 0) {
-    ir::Tensor matrix = turned(*graph.value(weight).constant);
-    if (graph.value(weight).uses.size() == 1) {
-      edit.set_constant(weight, std::move(matrix));
-    } else {
-      weight = edit.add_initializer(graph.value(weight).name + "_Transposed", std::move(matrix));
-    }
-  }
-  const ir::ValueId result = gemm.output(0);
-  const bool has_bias = gemm.input(2).valid();
-  const std::string product_name = graph.value(result).name + "_MatMul";
-  const ir::ValueId product = has_bias ? edit.add_value(product_name, graph.value(result).type) : result;
-  const std::vector<ir::NodeId> origins = gemm.origins;
-  const ir::NodeId next =
-      edit.add_node({"MatMul", "", suffixed(gemm.name, "_MatMul"), {gemm.input(0), weight}, {}, {}, origins}, id);
-  ir::NodeId sum;
-  if (has_bias) {
-    sum = edit.add_node({"Add", "", suffixed(gemm.name, "_Add"), {product, gemm.input(2)}, {}, {}, origins}, id);
-  }
-  edit.remove_node(id);
-  edit.set_output(next, 0, product);
-  if (has_bias) edit.set_output(sum, 0, result);
+/// A Gemm whose product has an operator on integers.
+bool is_taken(const pass::QdqContext& context, const ir::Node& node) {
+  const ir::Tensor* weight = ir::stored_floats(context.model.graph, node.input(1));
+  return is_plain_gemm(context.model.graph, node) && weight->type() == ElementType::kFloat &&
+         !context.selection.excluded.contains(node);
 }
 
 /// What is a value again for readers that take floats.
@@ -88,7 +44,7 @@ Result<Changed> emit_dynamic(pass::QdqContext& context) {
                             context.model.opset(), "; set ConvertOpsetVersion");
   }
   for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    if (is_plain_gemm(context, graph.node(id))) split_gemm(graph, id);
+    if (is_taken(context, graph.node(id))) split_gemm(graph, id);
   }
   DynamicWriter writer(graph);
   bool changed = false;

@@ -7,6 +7,7 @@
 #include "ir/edit.h"
 #include "ir/stored_floats.h"
 #include "pass/gptq/gptq_inputs.h"
+#include "passes/insert/split_gemm.h"
 #include "plan/constant_codes.h"
 #include "qdq/passes.h"
 #include "qdq/write/nbits_blocks.h"
@@ -94,12 +95,23 @@ class NBitsWriter {
   const NBitsOptions& options_;
 };
 
+bool is_included(const plan::Selection& selection, const ir::Node& node) {
+  return !selection.excluded.contains(node) && (selection.included.empty() || selection.included.contains(node));
+}
+
 bool is_chosen(const pass::QdqContext& context, const ir::Node& node) {
   if (!node.is("MatMul")) return false;
   const ir::Tensor* weight = ir::stored_floats(context.model.graph, node.input(1));
-  if (weight == nullptr || weight->rank() != 2 || weight->size() == 0) return false;
-  const plan::Selection& selection = context.selection;
-  return !selection.excluded.contains(node) && (selection.included.empty() || selection.included.contains(node));
+  return weight != nullptr && weight->rank() == 2 && weight->size() > 0 && is_included(context.selection, node);
+}
+
+/// Linear layers come as Gemm, too: the basic optimizer makes one of MatMul and Add.
+void split_gemms(pass::QdqContext& context) {
+  if (!context.settings.quirk(config::Quirk::kTakeGemmMatrices)) return;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(context.graph().order())) {
+    const ir::Node& node = context.graph().node(id);
+    if (is_plain_gemm(context.graph(), node) && is_included(context.selection, node)) split_gemm(context.graph(), id);
+  }
 }
 
 NBitsShape shape_of(const ir::Tensor& weight, int64_t block) { return {weight.dims()[0], weight.dims()[1], block}; }
@@ -207,6 +219,7 @@ Result<NBitsOptions> nbits_options(const config::Settings& settings) {
 Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
   QQ_TRY(const NBitsOptions options, nbits_options(context.settings));
   const ir::Graph& graph = context.graph();
+  split_gemms(context);
   const std::vector<pass::GptqTarget> targets =
       pass::gptq_targets(graph, [&](const ir::Node& node) { return is_chosen(context, node); });
   if (targets.empty()) return Changed::kNo;

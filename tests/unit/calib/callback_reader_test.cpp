@@ -7,7 +7,8 @@
 namespace quarkq::calib {
 namespace {
 
-const std::vector<InputSpec> kInputs = {{"a", ElementType::kFloat, true, {1, 2}}, {"n", ElementType::kInt64, true, {1}}};
+const std::vector<InputSpec> kInputs = {{"a", ElementType::kFloat, true, {1, 2}},
+                                        {"n", ElementType::kInt64, true, {1}}};
 constexpr float kFloats[] = {1.5f, -2};
 constexpr int64_t kNumber[] = {7};
 const SampleTensor kA{"a", "FLOAT", {1, 2}, kFloats, sizeof kFloats};

@@ -10,13 +10,13 @@ namespace {
 using test::PassBench;
 
 /// Convolutions with fused and removable activations, a residual sum, shared scales, a product and a second output.
-const std::string kNet =
-    cat("g (float[1, 3, 8, 8] x) => (float[1, 5] y, float[1, 4, 8, 8] s) <float[4, 3, 3, 3] w = ", test::numbers(108, 1),
-        ", float[4] b = ", test::numbers(4, 2), ", float[4, 4, 1, 1] v = ", test::numbers(16, 3),
-        ", float[64, 5] m = ", test::numbers(320, 4), ", float lo = {0}, float six = {6}, int64[2] shape = {1, 64}> {\n",
-        "c = Conv<pads = [1, 1, 1, 1]> (x, w, b)\n r = Relu (c)\n d = Conv (r, v)\n k = Clip (d, lo, six)\n",
-        "a = Add (k, r)\n s = Sigmoid (a)\n p = MaxPool<kernel_shape = [2, 2], strides = [2, 2]> (s)\n",
-        "q = Mul (p, p)\n f = Reshape (q, shape)\n y = MatMul (f, m)\n}");
+const std::string kNet = cat(
+    "g (float[1, 3, 8, 8] x) => (float[1, 5] y, float[1, 4, 8, 8] s) <float[4, 3, 3, 3] w = ", test::numbers(108, 1),
+    ", float[4] b = ", test::numbers(4, 2), ", float[4, 4, 1, 1] v = ", test::numbers(16, 3),
+    ", float[64, 5] m = ", test::numbers(320, 4), ", float lo = {0}, float six = {6}, int64[2] shape = {1, 64}> {\n",
+    "c = Conv<pads = [1, 1, 1, 1]> (x, w, b)\n r = Relu (c)\n d = Conv (r, v)\n k = Clip (d, lo, six)\n",
+    "a = Add (k, r)\n s = Sigmoid (a)\n p = MaxPool<kernel_shape = [2, 2], strides = [2, 2]> (s)\n",
+    "q = Mul (p, p)\n f = Reshape (q, shape)\n y = MatMul (f, m)\n}");
 
 struct Case {
   const char* name;
@@ -47,14 +47,16 @@ TEST_P(SimulateTest, GivesTheBitsOfTheWrittenModel) {
   }
   bench.run(write_qdq);
   for (const ir::NodeId id : bench.graph().order())
-    pairs += bench.graph().node(id).op.ends_with("QuantizeLinear") && !bench.graph().node(id).op.starts_with("De") ? 1 : 0;
+    pairs +=
+        bench.graph().node(id).op.ends_with("QuantizeLinear") && !bench.graph().node(id).op.starts_with("De") ? 1 : 0;
   EXPECT_EQ(fake, pairs);
   exec::Session plan_session(simulated.value(), {}), written_session(bench.model, {});
   for (size_t i = 0; i < samples.size(); ++i) {
     const calib::Sample sample = samples.read(i).value();
     const auto a = plan_session.run(sample.inputs), b = written_session.run(sample.inputs);
     ASSERT_TRUE(a.ok() && b.ok()) << a.status().message() << b.status().message();
-    for (size_t k = 0; k < a.value()->size(); ++k) EXPECT_TRUE((*a.value())[k].same_as((*b.value())[k])) << "output " << k;
+    for (size_t k = 0; k < a.value()->size(); ++k)
+      EXPECT_TRUE((*a.value())[k].same_as((*b.value())[k])) << "output " << k;
   }
 }
 

@@ -123,8 +123,8 @@ constexpr const char* kTail = "c = Concat <axis = 1> (a, b) y = Sigmoid (c)";
 
 TEST(FarRangesGuardTest, PlanningAgainKeepsSecondStages) {
   // A Sigmoid in 16 bits reads and writes a second format; the guard plans again all the same.
-  const Guarded made(detector("600.0", kTail),
-                     {"TensorQuantOverrides={a: [{quant_type: ExtendedQuantType.QInt16}]}", "EnableDualQuantNodePairs=true"});
+  const Guarded made(detector("600.0", kTail), {"TensorQuantOverrides={a: [{quant_type: ExtendedQuantType.QInt16}]}",
+                                                "EnableDualQuantNodePairs=true"});
   EXPECT_EQ(made.findings("guard-far-ranges"), 1);
   EXPECT_FALSE(made.bench.context.plan.extras.empty());
   EXPECT_EQ(made.slot("c"), nullptr);

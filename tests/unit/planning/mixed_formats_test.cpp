@@ -2,8 +2,8 @@
 // Where formats meet (spec 02 A.9), mixed precision (spec 04 F), and weight scales for int32 biases (spec 02 A.4).
 #include <set>
 
-#include "planning/mixed_options.h"
 #include "planning/mixed_metrics.h"
+#include "planning/mixed_options.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {

@@ -182,6 +182,52 @@ TEST(QuantizeMatMulNBitsTest, LeavesExcludedAndComputedMatricesAlone) {
   test::expect_idle(computed, quantize_matmul_nbits);
 }
 
+/// One Gemm of [6, 40] with a stored matrix.
+ir::Model gemm_model(const std::string& attributes, const std::string& matrix, const std::string& inputs) {
+  return test::model_of(cat("g (float[6, 40] x) => (float[6, 4] y) <float[", matrix, "] w = ", test::numbers(160, 3),
+                            ", float[4] b = {1, 2, 3, 4}> { y = Gemm ", attributes, " (", inputs, ") }"));
+}
+
+TEST(QuantizeMatMulNBitsTest, TakesTheMatricesOfGemm) {
+  struct Case {
+    const char *attributes, *matrix, *inputs, *ops;
+  };
+  const Case cases[] = {{"<transB = 1>", "4, 40", "x, w, b", "MatMulNBits Add"},
+                        {"", "40, 4", "x, w, b", "MatMulNBits Add"},
+                        {"<transB = 1>", "4, 40", "x, w", "MatMulNBits"}};
+  for (const Case& one : cases) {
+    for (const char* algorithm : {"DEFAULT", "GPTQ"}) {
+      const nlohmann::json params = {{"Algorithm", algorithm}, {"GroupSize", 16}};
+      const ir::Model original = gemm_model(one.attributes, one.matrix, one.inputs);
+      PassBench bench(original, NBitsBench::with(params));
+      const test::RandomSamples samples(original.graph, 6);
+      bench.context.data = &samples;
+      EXPECT_TRUE(bench.run(quantize_matmul_nbits)) << one.matrix;
+      EXPECT_EQ(bench.ops(), one.ops);
+      EXPECT_LT(test::output_difference(original, bench.model, samples).square, 0.2);
+      EXPECT_FALSE(bench.run(quantize_matmul_nbits));
+    }
+  }
+}
+
+TEST(QuantizeMatMulNBitsTest, LeavesOtherGemmsAlone) {
+  const nlohmann::json groups = {{"GroupSize", 16}};
+  for (const char* attributes : {"<alpha = 0.5>", "<beta = 2.0>"}) {
+    PassBench scaled(gemm_model(attributes, "40, 4", "x, w, b"), NBitsBench::with(groups));
+    test::expect_idle(scaled, quantize_matmul_nbits);
+  }
+  config::Settings settings = NBitsBench::with(groups);
+  settings.compat = true;
+  PassBench compat(gemm_model("", "40, 4", "x, w, b"), settings);
+  test::expect_idle(compat, quantize_matmul_nbits);
+  PassBench excluded(gemm_model("", "40, 4", "x, w, b"), NBitsBench::with(groups));
+  ir::GraphEdit edit(excluded.model.graph);
+  for (const ir::NodeId id : excluded.graph().order()) edit.node(id).origins = {id};
+  excluded.context.selection.excluded = plan::NodeMarks(excluded.graph(), false);
+  excluded.context.selection.excluded.add(excluded.node("Gemm"));
+  test::expect_idle(excluded, quantize_matmul_nbits);
+}
+
 TEST(QuantizeMatMulNBitsTest, NamesWhatItCannotTake) {
   const nlohmann::json wrong[] = {{{"Bits", 8}}, {{"GroupSize", 20}}, {{"Algorithm", "AWQ"}}, {{"Groups", 16}}};
   for (const nlohmann::json& params : wrong) {
