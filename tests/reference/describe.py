@@ -55,6 +55,16 @@ def is_pair_node(described):
     return described[0].endswith(("QuantizeLinear", "DequantizeLinear")) or described[0] in BLOCK_OPERATORS
 
 
+def is_sorted(nodes):
+    """Whether every described node comes after those it reads from. What nested graphs read is not described."""
+    made_later = {name for node in nodes for name in node[4]}
+    for node in nodes:
+        if any(name in made_later for name in node[3]) or any(str(value).startswith("graph of") for value in node[5].values()):
+            return False
+        made_later.difference_update(node[4])
+    return True
+
+
 class _Graph:
     def __init__(self, graph):
         self.nodes = graph.node

@@ -2,7 +2,6 @@
 // The formulas of AdaRound (spec 04 D.6) for one weight, and its schedule.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -14,15 +13,8 @@ constexpr float kZeta = 1.1f, kGamma = -0.1f;  ///< the sigmoid is stretched pas
 /// The variable that starts at the fraction `r` of a weight in steps of its scale, 0 <= r < 1.
 inline float alpha_of_fraction(float r) { return -std::log((kZeta - kGamma) / (r - kGamma) - 1.0f); }
 
-/// How far a weight is rounded up, before it is clipped to [0, 1].
-inline float raw_share(float alpha) { return (kZeta - kGamma) / (1.0f + std::exp(-alpha)) + kGamma; }
-inline float soft_share(float alpha) { return std::clamp(raw_share(alpha), 0.0f, 1.0f); }
+/// Which way a weight is rounded in the end. (Its share before that: adaround_loops.h.)
 inline float hard_share(float alpha) { return alpha >= 0 ? 1.0f : 0.0f; }
-
-/// What a share that is neither 0 nor 1 costs.
-inline double rounding_cost(float share, double beta) {
-  return 1.0 - std::pow(std::abs(2.0 * static_cast<double>(share) - 1.0), beta);
-}
 
 /// When the rounding cost sets in, and how steep it is.
 struct BetaSchedule {

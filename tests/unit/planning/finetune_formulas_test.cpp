@@ -16,23 +16,6 @@
 namespace quarkq::planning::finetune {
 namespace {
 
-TEST(FinetuneFormulasTest, SharesAndCostsAreTheRecordedOnes) {
-  QQ_SKIP_WITHOUT_ALGORITHMS();
-  const nlohmann::json& golden = test::golden_algorithms();
-  const std::vector<float> alphas = test::flat(golden["adaround_h"]["alpha"]),
-                           shares = test::flat(golden["adaround_h"]["h"]);
-  for (size_t i = 0; i < alphas.size(); ++i) EXPECT_NEAR(soft_share(alphas[i]), shares[i], 1e-6);
-  const BetaSchedule schedule{1000, 0.2, 20, 2};
-  for (const auto& [iteration, beta] : golden["adaround_beta"].items())
-    EXPECT_NEAR(schedule.beta(std::stoi(iteration)), beta.get<double>(), 1e-6) << iteration;
-  for (const auto& [iteration, cost] : golden["adaround_round_loss"].items()) {
-    double sum = 0;
-    for (const float share : shares)
-      sum += schedule.is_warm_up(std::stoi(iteration)) ? 0 : rounding_cost(share, schedule.beta(std::stoi(iteration)));
-    EXPECT_NEAR(0.01 * sum, cost.get<double>(), 1e-6) << iteration;
-  }
-}
-
 TEST(FinetuneFormulasTest, AdaRoundStartsAtTheWeights) {
   QQ_SKIP_WITHOUT_ALGORITHMS();
   const nlohmann::json& golden = test::golden_algorithms()["adaround_init"];

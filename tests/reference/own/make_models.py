@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the small float models of this folder and their calibration inputs: make_models.py (needs numpy, onnx).
+
+Seeds are fixed. Files that are there are overwritten; the recordings (record.py) belong to exactly these bytes.
+"""
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SAMPLES = 4
+
+
+class Net:
+    """A graph that grows node by node; every method returns the name of its output."""
+
+    def __init__(self, name, opset=17):
+        self.name, self.opset = name, opset
+        self.random = np.random.default_rng(sum(name.encode()))
+        self.nodes, self.stored, self.inputs, self.outputs = [], [], [], []
+
+    def input(self, name, shape, kind=TensorProto.FLOAT):
+        self.inputs.append(helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def output(self, name, shape):
+        self.outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+
+    def store(self, array):
+        name = f"t{len(self.stored)}"
+        self.stored.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def weights(self, *shape, spread=None):
+        fan = int(np.prod(shape[1:])) if len(shape) > 1 else shape[0]
+        return self.store((self.random.standard_normal(shape) * (spread or fan ** -0.5)).astype(np.float32))
+
+    def op(self, op, *inputs, outputs=1, **attributes):
+        number = len(self.nodes)
+        names = [f"{op}_{number}_out{i if i else ''}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(op, list(inputs), names, f"{op}_{number}", **attributes))
+        return names[0] if outputs == 1 else names
+
+    def conv(self, x, into, out, kernel=3, bias=True, group=1, **attributes):
+        attributes.setdefault("pads", [kernel // 2] * 4)
+        terms = [self.weights(out, into // group, kernel, kernel)] + ([self.weights(out, spread=0.3)] if bias else [])
+        return self.op("Conv", x, *terms, kernel_shape=[kernel, kernel], group=group, **attributes)
+
+    def norm(self, x, channels):
+        scale, mean = self.random.uniform(0.5, 1.5, channels), self.random.uniform(-0.2, 0.2, channels)
+        terms = [scale, self.random.uniform(-0.3, 0.3, channels), mean, self.random.uniform(0.5, 1.5, channels)]
+        return self.op("BatchNormalization", x, *[self.store(term.astype(np.float32)) for term in terms])
+
+    def clip(self, x, low, high):
+        return self.op("Clip", x, self.store(np.float32(low)), self.store(np.float32(high)))
+
+    def linear(self, x, into, out):
+        """MatMul and Add."""
+        return self.op("Add", self.op("MatMul", x, self.weights(into, out, spread=into ** -0.5)), self.weights(out, spread=0.2))
+
+    def gemm(self, x, into, out):
+        return self.op("Gemm", x, self.weights(out, into), self.weights(out, spread=0.2), transB=1)
+
+    def head(self, x, channels, classes):
+        self.output(self.gemm(self.op("Flatten", self.op("GlobalAveragePool", x)), channels, classes), [1, classes])
+
+    def save(self):
+        graph = helper.make_graph(self.nodes, self.name, self.inputs, self.outputs, self.stored)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8, producer_name="quarkq tests")
+        onnx.checker.check_model(model, full_check=True)
+        onnx.save(model, os.path.join(HERE, self.name + ".onnx"))
+        for value in self.inputs:
+            shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+            folder = os.path.join(HERE, "inputs", self.name, value.name if len(self.inputs) > 1 else "")
+            os.makedirs(folder, exist_ok=True)
+            for sample in range(SAMPLES):
+                if value.type.tensor_type.elem_type == TensorProto.INT64:
+                    array = self.random.integers(0, 16, shape)
+                else:
+                    array = np.round(self.random.standard_normal(shape), 3).astype(np.float32)
+                np.save(os.path.join(folder, f"{sample:02}.npy"), array)
+
+
+def plain_cnn(net):
+    x = net.input("x", [1, 3, 12, 12])
+    for into, out in ((3, 8), (8, 12)):
+        x = net.op("Relu", net.norm(net.conv(x, into, out, bias=False), out))
+    net.head(net.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2]), 12, 5)
+
+
+def residual(net):
+    x = net.op("Relu", net.conv(net.input("x", [1, 4, 10, 10]), 4, 8))
+    for _ in range(2):
+        inner = net.conv(net.op("Relu", net.norm(net.conv(x, 8, 8, bias=False), 8)), 8, 8)
+        x = net.op("Relu", net.op("Add", x, inner))
+    net.head(x, 8, 4)
+
+
+def inverted_residual(net):
+    """Clip(0, 6), depthwise Conv, a linear bottleneck: what equalization looks for."""
+    x = net.clip(net.conv(net.input("x", [1, 3, 12, 12]), 3, 8, strides=[2, 2]), 0, 6)
+    wide = net.clip(net.norm(net.conv(x, 8, 16, kernel=1, bias=False), 16), 0, 6)
+    deep = net.clip(net.norm(net.conv(wide, 16, 16, group=16, bias=False), 16), 0, 6)
+    net.head(net.op("Add", x, net.conv(deep, 16, 8, kernel=1)), 8, 4)
+
+
+def branches(net):
+    x = net.input("x", [1, 4, 10, 10])
+    pooled = net.op("AveragePool", x, kernel_shape=[3, 3], pads=[1] * 4)
+    parts = [net.op("Relu", net.conv(x, 4, 6, kernel=1)), net.op("Relu", net.conv(x, 4, 6)), net.conv(pooled, 4, 4, kernel=1)]
+    joined = net.op("Concat", *parts, axis=1)
+    largest = net.op("MaxPool", joined, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    net.head(net.op("Relu", net.conv(largest, 16, 8)), 8, 4)
+
+
+def squeeze_excite(net):
+    x = net.op("Relu", net.conv(net.input("x", [1, 3, 10, 10]), 3, 8))
+    gate = net.op("Relu", net.conv(net.op("GlobalAveragePool", x), 8, 4, kernel=1))
+    gated = net.op("Mul", x, net.op("Sigmoid", net.conv(gate, 4, 8, kernel=1)))
+    net.output(net.conv(gated, 8, 4, kernel=1), [1, 4, 10, 10])
+
+
+def encoder_decoder(net):
+    x = net.op("Relu", net.conv(net.input("x", [1, 3, 12, 12]), 3, 6))
+    small = net.op("Relu", net.conv(net.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2]), 6, 8))
+    up = net.op("Resize", small, "", net.store(np.float32([1, 1, 2, 2])), mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    joined = net.op("Concat", x, up, axis=1)
+    wide = net.op("Relu", net.conv(joined, 14, 6))
+    net.output(net.op("ConvTranspose", wide, net.weights(6, 2, 2, 2), net.weights(2, spread=0.2), kernel_shape=[2, 2], strides=[2, 2]), [1, 2, 24, 24])
+
+
+def split_and_shuffle(net):
+    x = net.op("LeakyRelu", net.conv(net.input("x", [1, 3, 10, 10]), 3, 8), alpha=0.1)
+    left, right = net.op("Split", x, net.store(np.int64([4, 4])), outputs=2, axis=1)
+    right = net.op("LeakyRelu", net.norm(net.conv(right, 4, 4, group=4, bias=False), 4), alpha=0.1)
+    joined = net.op("Concat", left, right, axis=1)
+    parts = net.op("Transpose", net.op("Reshape", joined, net.store(np.int64([1, 2, 4, 10, 10]))), perm=[0, 2, 1, 3, 4])
+    mixed = net.op("Reshape", parts, net.store(np.int64([1, 8, 10, 10])))
+    net.output(net.op("ReduceMean", net.conv(mixed, 8, 5), axes=[2, 3], keepdims=0), [1, 5])
+
+
+def hard_swish(net):
+    x = net.conv(net.input("x", [1, 3, 10, 10]), 3, 8)
+    gate = net.clip(net.op("Add", x, net.store(np.float32(3))), 0, 6)
+    x = net.op("Div", net.op("Mul", x, gate), net.store(np.float32(6)))
+    scale = net.op("HardSigmoid", net.conv(net.op("GlobalAveragePool", x), 8, 8, kernel=1), alpha=0.2, beta=0.5)
+    net.head(net.op("HardSwish", net.conv(net.op("Mul", x, scale), 8, 6)), 6, 4)
+
+
+def transformer(net):
+    """One block of attention over 6 tokens of 16 values, two heads; Gelu spelled out."""
+    def layer_norm(value):
+        return net.op("LayerNormalization", value, net.store(net.random.uniform(0.5, 1.5, 16).astype(np.float32)), net.weights(16, spread=0.1), axis=-1)
+
+    def heads(value, perm):
+        return net.op("Transpose", net.op("Reshape", value, net.store(np.int64([1, 6, 2, 8]))), perm=perm)
+
+    x = net.input("x", [1, 6, 16])
+    normed = layer_norm(x)
+    query, key, value = (heads(net.linear(normed, 16, 16), perm) for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3]))
+    scores = net.op("Softmax", net.op("Div", net.op("MatMul", query, key), net.store(np.float32(8 ** 0.5))), axis=-1)
+    mixed = net.op("Reshape", net.op("Transpose", net.op("MatMul", scores, value), perm=[0, 2, 1, 3]), net.store(np.int64([1, 6, 16])))
+    x = net.op("Add", x, net.linear(mixed, 16, 16))
+    inner = net.linear(layer_norm(x), 16, 32)
+    spread = net.op("Add", net.op("Erf", net.op("Div", inner, net.store(np.float32(2 ** 0.5)))), net.store(np.float32(1)))
+    gelu = net.op("Mul", net.op("Mul", inner, spread), net.store(np.float32(0.5)))
+    net.output(net.op("Add", x, net.linear(gelu, 32, 16)), [1, 6, 16])
+
+
+def recurrent(net):
+    x = net.input("x", [5, 1, 8])
+    state = net.input("state", [1, 1, 12])
+    outputs = net.op("GRU", x, net.weights(1, 36, 8, spread=0.3), net.weights(1, 36, 12, spread=0.3), net.weights(1, 72, spread=0.1), "", state,
+                     outputs=2, hidden_size=12, linear_before_reset=1)
+    flat = net.op("Squeeze", outputs[0], net.store(np.int64([1])))
+    net.output(net.op("Sigmoid", net.linear(flat, 12, 6)), [5, 1, 6])
+    net.output(net.op("Mul", outputs[1], net.store(np.float32(0.5))), [1, 1, 12])
+
+
+def matrices(net):
+    x = net.input("x", [4, 24])
+    x = net.op("Tanh", net.linear(x, 24, 16))
+    x = net.op("Relu", net.norm(net.gemm(x, 16, 12), 12))
+    net.output(net.op("Softmax", net.linear(x, 12, 6), axis=-1), [4, 6])
+
+
+def embedding(net):
+    tokens = net.input("tokens", [1, 8], TensorProto.INT64)
+    x = net.op("Gather", net.weights(16, 12, spread=1), tokens)
+    x = net.op("Add", x, net.weights(1, 8, 12, spread=0.5))
+    net.output(net.linear(net.op("Relu", net.linear(x, 12, 24)), 24, 16), [1, 8, 16])
+
+
+def restyle(net):
+    """InstanceNormalization, reflecting Pad, PRelu, DepthToSpace."""
+    x = net.op("Pad", net.input("x", [1, 3, 8, 8]), net.store(np.int64([0, 0, 1, 1, 0, 0, 1, 1])), mode="reflect")
+    x = net.conv(x, 3, 8, pads=[0, 0, 0, 0])
+    x = net.op("InstanceNormalization", x, net.store(net.random.uniform(0.5, 1.5, 8).astype(np.float32)), net.weights(8, spread=0.2))
+    x = net.op("PRelu", x, net.store(net.random.uniform(0.05, 0.3, (8, 1, 1)).astype(np.float32)))
+    net.output(net.op("DepthToSpace", net.op("Sub", net.conv(x, 8, 8), net.op("Max", x, net.store(np.float32(0.1)))), blocksize=2), [1, 2, 16, 16])
+
+
+NETS = (plain_cnn, residual, inverted_residual, branches, squeeze_excite, encoder_decoder, split_and_shuffle, hard_swish, transformer, recurrent,
+        matrices, embedding, restyle)
+
+
+def main():
+    for build in NETS:
+        net = Net(build.__name__)
+        build(net)
+        net.save()
+
+
+if __name__ == "__main__":
+    main()
