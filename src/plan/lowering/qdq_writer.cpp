@@ -61,6 +61,7 @@ bool QdqWriter::has_parameters(const QuantSlot& slot) const {
 void QdqWriter::write_activation_parameters(const QuantSlot& slot) {
   const std::string name = name_of(slot.value);
   Parameters made;
+  made.zeros_only = zeros_only(slot);
   made.zero_point = edit_.add_initializer(zero_point_name(name), zero_point_tensor(slot, {}));
   made.scale = edit_.add_initializer(scale_name(name), scale_tensor(slot, {}));
   parameters_[slot.stage.params] = made;
@@ -70,6 +71,7 @@ void QdqWriter::write_constant_parameters(const QuantSlot& slot) {
   const std::string name = name_of(slot.value);
   const ir::Shape dims = parameter_dims(slot);
   Parameters made;
+  made.zeros_only = zeros_only(slot);
   made.scale = edit_.add_initializer(scale_name(name), scale_tensor(slot, dims));
   made.zero_point = edit_.add_initializer(zero_point_name(name), zero_point_tensor(slot, dims));
   parameters_[slot.stage.params] = made;
@@ -82,7 +84,7 @@ bool QdqWriter::zeros_only(const QuantSlot& slot) const {
 
 void QdqWriter::write_dequantize(const std::string& node_name, ir::ValueId codes, const Parameters& parameters,
                                  ir::ValueId output, const QuantSlot& slot) {
-  const OperatorName name = plan_.operators.dequantize(slot.stage, zeros_only(slot));
+  const OperatorName name = plan_.operators.dequantize(slot.stage, parameters.zeros_only);
   ir::NodeSpec spec{name.op, name.domain, node_name, {codes, parameters.scale, parameters.zero_point}, {output}};
   if (slot.stage.spec.per_channel && !slot.stage.omits_axis)
     spec.attributes.push_back({"axis", slot.stage.spec.axis, {}, {}});
@@ -90,9 +92,9 @@ void QdqWriter::write_dequantize(const std::string& node_name, ir::ValueId codes
 }
 
 void QdqWriter::write_pair(const Stage& stage, const QdqNames& names, const Parameters& parameters, ir::ValueId input,
-                           ir::ValueId output, bool zero_at_zero) {
+                           ir::ValueId output) {
   const OperatorName quantize = plan_.operators.quantize(stage);
-  const OperatorName dequantize = plan_.operators.dequantize(stage, zero_at_zero);
+  const OperatorName dequantize = plan_.operators.dequantize(stage, parameters.zeros_only);
   std::vector<ir::Attribute> axis;
   if (stage.spec.per_channel) axis.push_back({"axis", stage.spec.axis, {}, {}});
   if (form_ == QdqForm::kSimulated) {
@@ -129,7 +131,7 @@ void QdqWriter::write_stage(const QuantSlot& slot, const QdqNames& names, ir::Va
     write_block(stage, names.dequantize_node + (stage.is_mixed ? "_Mixed_fn" : ""), input, output);
     return;
   }
-  write_pair(stage, names, parameters_.at(stage.params), input, output, zeros_only(slot));
+  write_pair(stage, names, parameters_.at(stage.params), input, output);
 }
 
 ir::ValueId QdqWriter::add_output(const std::string& name, ir::ValueId like) {
@@ -198,6 +200,7 @@ void QdqWriter::write_bias(const QuantSlot& slot) {
   const auto count = static_cast<int64_t>(params_of(slot).size());
   const ir::ValueId codes = edit_.add_initializer(stored, *slot.codes);
   Parameters made;
+  made.zeros_only = zeros_only(slot);
   made.scale = edit_.add_initializer(scale_name(stored), scale_tensor(slot, {count}));
   made.zero_point = edit_.add_initializer(zero_point_name(stored), zero_point_tensor(slot, parameter_dims(slot)));
   edit_.clear_constant(slot.value);

@@ -36,6 +36,7 @@ class QdqWriter {
   /// The initializers of one parameter id.
   struct Parameters {
     ir::ValueId scale, zero_point;
+    bool zeros_only = false;  ///< every zero point is 0
   };
 
   const std::string& name_of(ir::ValueId value) const { return graph_.value(value).name; }
@@ -68,7 +69,7 @@ class QdqWriter {
 
   /// One step of quantization per tensor: a pair of nodes, or one FakeQuantize node.
   void write_pair(const Stage& stage, const QdqNames& names, const Parameters& parameters, ir::ValueId input,
-                  ir::ValueId output, bool zero_at_zero);
+                  ir::ValueId output);
   bool zeros_only(const QuantSlot& slot) const;
 
   const QuantPlan& plan_;

@@ -65,7 +65,7 @@ Result<ir::ValueId> QdqWriter::write_extra(const ExtraStage& extra, ir::ValueId 
   names.dequantize_node = scope + "ExtendedDequantizeLinear";
   names.quantize_output = names.quantize_node + "_output";
   const ir::ValueId output = add_output(names.dequantize_node + "_output", extra.value);
-  write_pair(extra.stage, names, parameters, input, output, /*zero_at_zero=*/false);
+  write_pair(extra.stage, names, parameters, input, output);
   return output;
 }
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "ir/stored_floats.h"
-#include "passes/insert/split_gemm.h"
 #include "qdq/passes.h"
 #include "qdq/write/dynamic_operators.h"
+#include "qdq/write/split_gemm.h"
 
 namespace quarkq::qdq {
 namespace {

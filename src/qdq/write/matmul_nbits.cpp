@@ -7,10 +7,10 @@
 #include "ir/edit.h"
 #include "ir/stored_floats.h"
 #include "pass/gptq/gptq_inputs.h"
-#include "passes/insert/split_gemm.h"
 #include "plan/constant_codes.h"
 #include "qdq/passes.h"
 #include "qdq/write/nbits_blocks.h"
+#include "qdq/write/split_gemm.h"
 
 namespace quarkq::qdq {
 namespace {

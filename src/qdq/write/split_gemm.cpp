@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "passes/insert/split_gemm.h"
+#include "qdq/write/split_gemm.h"
 
 #include <algorithm>
 #include <cstring>
