@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """clang-tidy over the project's sources: every finding is an error (.clang-tidy).
 
-    tidy.py [--build build/release] [--jobs N] [--all | --since COMMIT] [--share K/N]
+    tidy.py [--build build/release] [--jobs N] [--all] [--since COMMIT] [--share K/N] [--most N]
 
 --all takes the whole tree (40 minutes on two cores); --since the sources that differ from COMMIT; --share K/N the K-th of N
-parts of the tree, which together are all of it: a run of CI takes one, chosen by the date. Options add up. Needs a configured build
-with its sources generated. Prints "ok" or "FAIL" lines as test suites do.
+parts of the tree, which together are all of it, with K `today` another one every day. They add up; --most takes N of what they say.
+Needs a configured build with its sources generated. Prints "ok" or "FAIL" lines as test suites do.
 """
 import argparse
 import concurrent.futures
@@ -42,13 +42,14 @@ def part_of(path, parts):
 def chosen(options):
     found, all_sources = set(), sources(options.build)
     if options.all:
-        return all_sources
+        found |= set(all_sources)
     if options.since:
         found |= changed_since(options.since)
     if options.share:
         which, parts = options.share
         found |= {path for path in all_sources if part_of(path, parts) == which % parts}
-    return [path for path in all_sources if path in found]
+    mixed = sorted((path for path in all_sources if path in found), key=lambda path: hashlib.sha256(path.encode()).digest())
+    return mixed[:options.most]
 
 
 def findings_in(path, build):
@@ -73,6 +74,7 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--since", metavar="COMMIT")
     parser.add_argument("--share", type=share, metavar="K/N", help="K: a number, or `today`")
+    parser.add_argument("--most", type=int, metavar="N")
     options = parser.parse_args()
     if not shutil.which("clang-tidy"):
         print("skip tidy: clang-tidy is not there")
