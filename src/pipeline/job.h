@@ -21,7 +21,7 @@ struct ModelFile {
   std::string path;
   const std::optional<std::string>* bytes = nullptr;
 
-  ModelFile(std::string file) : path(std::move(file)) {}  // NOLINT(google-explicit-constructor)
+  ModelFile(std::string file = "") : path(std::move(file)) {}  // NOLINT(google-explicit-constructor)
   ModelFile(std::string file, const std::optional<std::string>& given) : path(std::move(file)), bytes(&given) {}
   bool is_in_memory() const { return bytes != nullptr && bytes->has_value(); }
 };

@@ -201,7 +201,7 @@ TEST(QuantizeMatMulNBitsTest, TakesTheMatricesOfGemm) {
       const ir::Model original = gemm_model(one.attributes, one.matrix, one.inputs);
       PassBench bench(original, NBitsBench::with(params));
       const test::RandomSamples samples(original.graph, 6);
-      bench.context.data = &samples;
+      bench.context.source.data = &samples;
       EXPECT_TRUE(bench.run(quantize_matmul_nbits)) << one.matrix;
       EXPECT_EQ(bench.ops(), one.ops);
       EXPECT_LT(test::output_difference(original, bench.model, samples).square, 0.2);
