@@ -26,7 +26,7 @@ struct ExplainStep {
 struct ExplainedTensor {
   std::string name;                ///< after preprocessing
   std::string outcome;             ///< "activation INT8", "weight INT8", ..., "absorbed", "float"
-  std::vector<ExplainStep> steps;  ///< in the order they were made; empty: no selected node reads or writes it
+  std::vector<ExplainStep> steps;  ///< in the order they were made; empty: no rule concerns it
 };
 
 struct ExplainReport {

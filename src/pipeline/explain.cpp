@@ -59,7 +59,8 @@ Result<Found> find(const std::string& name, const ir::Graph& loaded, const ir::G
   ir::NodeId origin = node_named(loaded, name);
   const ir::ValueId value = loaded.find(name);
   if (!origin.valid() && value.valid()) {
-    origin = loaded.value(value).producer;
+    const auto& uses = loaded.value(value).uses;
+    origin = loaded.value(value).producer.valid() || uses.empty() ? loaded.value(value).producer : uses.front().node;
     if (!origin.valid()) return Found{{}, cat("tensor ", name, " was removed by preprocessing")};
   }
   if (origin.valid()) return successors_of(loaded, origin, planned);

@@ -10,20 +10,20 @@ import numpy as np
 from harness import expect, expect_equal, quarkq, run, temp_folder, test
 
 
-def net(folder):
-    """Conv -> BatchNormalization -> Relu -> Reshape by a stored shape -> Gemm -> Sigmoid -> Softmax."""
+def net(folder, norm=False):
+    """Conv -> Relu -> Reshape by a stored shape -> Gemm -> Celu; with `norm` a BatchNormalization after the Conv."""
     rng = np.random.default_rng(3)
-    stored = {"w": rng.normal(size=(4, 3, 3, 3)), "b": rng.normal(size=4), "g": np.ones(4), "beta": np.zeros(4), "mean": np.zeros(4),
-              "var": np.ones(4), "fc": rng.normal(size=(4 * 36, 5))}
+    stored = {"w": rng.normal(size=(4, 3, 3, 3)), "b": rng.normal(size=4), "fc": rng.normal(size=(4 * 36, 5))}
+    stored |= {"g": np.ones(4), "beta": np.zeros(4), "mean": np.zeros(4), "var": np.ones(4)} if norm else {}
     tensors = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in stored.items()]
     tensors.append(numpy_helper.from_array(np.asarray([1, -1], np.int64), "shape"))
     nodes = [
         helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv"),
-        helper.make_node("BatchNormalization", ["c", "g", "beta", "mean", "var"], ["n"], "norm"),
-        helper.make_node("Relu", ["n"], ["r"], "relu"),
+        *([helper.make_node("BatchNormalization", ["c", "g", "beta", "mean", "var"], ["n"], "norm")] if norm else []),
+        helper.make_node("Relu", ["n" if norm else "c"], ["r"], "relu"),
         helper.make_node("Reshape", ["r", "shape"], ["f"], "flatten"),
         helper.make_node("Gemm", ["f", "fc"], ["m"], "fc_node"),
-        helper.make_node("Erf", ["m"], ["y"], "erf"),
+        helper.make_node("Celu", ["m"], ["y"], "celu"),
     ]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 5])], tensors)
@@ -40,13 +40,12 @@ def why(path, name, *options, config="xint8"):
 CASES = {
     # name: (options, outcome, rule of a step, words of its text)
     "weight": ("w", [], "weight INT8", "marker", "as a weight by the rule of node conv (Conv)"),
-    "activation": ("x", [], "activation INT8", "marker", "as an activation"),
-    "absorbed": ("n", [], "absorbed", "absorb-annotated", "inside the fused pair that begins at node conv (Conv)"),
-    "shared": ("f", [], "activation INT8", "resolve-sharing", "shares the parameters of r"),
-    "operator": ("y", [], "float", "op-set", "not in the op set: node erf (Erf)"),
+    "activation": ("x", [], "activation UINT8", "marker", "as an activation"),
+    "absorbed": ("c", [], "absorbed", "absorb-annotated", "inside the fused pair that begins at node conv (Conv)"),
+    "shared": ("f", [], "activation UINT8", "resolve-sharing", "shares the parameters of r"),
+    "operator": ("y", [], "float", "op-set", "not in the op set: node celu (Celu)"),
     "excluded": ("fc", ["--set", "exclude=[fc_node]"], "float", "exclude", "the settings exclude: node fc_node (Gemm)"),
     "included": ("fc", ["--set", "nodes_to_quantize=[conv]"], "float", "include", "does not list: node fc_node (Gemm)"),
-    "integer": ("shape", [], "float", "marker", "no float32 or float16 values"),
 }
 
 
@@ -64,9 +63,11 @@ def names_the_decision(case):
 @test()
 def follows_nodes_through_fusions():
     with temp_folder() as folder:
-        note, tensors = why(net(folder), "norm")
-        expect("norm (BatchNormalization)" in note and "Conv" in note and "in preprocessing" in note, f"note {note!r}")
-        expect("w" in tensors, f"tensors {list(tensors)}")
+        path = net(folder, norm=True)
+        for name in ("norm", "w"):
+            note, tensors = why(path, name)
+            expect("became" in note and "(Conv)" in note and "in preprocessing" in note, f"note {note!r}")
+            expect(any(outcome == "weight INT8" for outcome, _ in tensors.values()), f"tensors {tensors}")
 
 
 @test()

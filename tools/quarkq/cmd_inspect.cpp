@@ -133,7 +133,7 @@ void print_explained(const ExplainReport& report) {
   for (const ExplainedTensor& tensor : report.tensors) {
     std::printf("%s: %s\n", tensor.name.c_str(), tensor.outcome.c_str());
     for (const ExplainStep& step : tensor.steps) std::printf("  %-20s %s\n", step.rule.c_str(), step.text.c_str());
-    if (tensor.steps.empty()) std::printf("  %-20s no selected node reads or writes it\n", "selection");
+    if (tensor.steps.empty()) std::printf("  %-20s no rule concerns it\n", "selection");
   }
 }
 

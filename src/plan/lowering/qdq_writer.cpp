@@ -32,6 +32,12 @@ void QdqWriter::write_biases() {
   }
 }
 
+const ParamList& QdqWriter::params_of(const QuantSlot& slot) const {
+  static const ParamList kStandIn = {numeric::QuantParams{}};
+  const ParamList& params = plan_.params[slot.stage.params];
+  return params.empty() ? kStandIn : params;
+}
+
 ir::Tensor QdqWriter::scale_tensor(const QuantSlot& slot, const ir::Shape& dims) const {
   std::vector<float> scales;
   for (const numeric::QuantParams& params : params_of(slot)) scales.push_back(params.scale);
@@ -184,7 +190,7 @@ void QdqWriter::write_constant(const QuantSlot& slot) {
   const QdqNames names(name);
   const ir::ValueId output = add_output(names.dequantize_output, slot.value);
   if (slot.stage.kind == StageKind::kStored) {
-    const ir::ValueId codes = edit_.add_initializer(stored_name(name), *slot.codes);
+    const ir::ValueId codes = edit_.add_initializer(stored_name(name), codes_of(slot));
     move_node_uses(slot.value, output);
     write_dequantize(names.dequantize_node, codes, parameters_.at(slot.stage.params), output, slot);
     return;
@@ -198,7 +204,7 @@ void QdqWriter::write_constant(const QuantSlot& slot) {
 void QdqWriter::write_bias(const QuantSlot& slot) {
   const std::string name = name_of(slot.value), stored = stored_name(name);
   const auto count = static_cast<int64_t>(params_of(slot).size());
-  const ir::ValueId codes = edit_.add_initializer(stored, *slot.codes);
+  const ir::ValueId codes = edit_.add_initializer(stored, codes_of(slot));
   Parameters made;
   made.zeros_only = zeros_only(slot);
   made.scale = edit_.add_initializer(scale_name(stored), scale_tensor(slot, {count}));

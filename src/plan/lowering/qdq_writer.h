@@ -40,7 +40,11 @@ class QdqWriter {
   };
 
   const std::string& name_of(ir::ValueId value) const { return graph_.value(value).name; }
-  const ParamList& params_of(const QuantSlot& slot) const { return plan_.params[slot.stage.params]; }
+  /// A plan that is not calibrated yet lowers with stand-ins, scale 1 and floats for codes: names and order are final.
+  const ParamList& params_of(const QuantSlot& slot) const;
+  ir::Tensor codes_of(const QuantSlot& slot) const {
+    return slot.codes ? *slot.codes : *graph_.value(slot.value).constant;
+  }
   ir::Tensor scale_tensor(const QuantSlot& slot, const ir::Shape& dims) const;
   ir::Tensor zero_point_tensor(const QuantSlot& slot, const ir::Shape& dims) const;
   ir::Shape parameter_dims(const QuantSlot& slot) const;

@@ -38,7 +38,7 @@ std::set<std::string> rules_of(const PassBench& bench, const std::string& name) 
 TEST(DecisionsTest, PlanningLeavesOneForEachTensor) {
   PassBench bench(test::model_of("g (float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y) "
                                  "<float[2, 2, 1, 1] w = {1, 2, 3, 4}, float[2] b = {1, 2}> "
-                                 "{ [c] a = Conv (x, w, b) [r] f = Relu (a) [e] y = Erf (f) }"),
+                                 "{ [c] a = Conv (x, w, b) [r] f = Relu (a) [e] y = Celu (f) }"),
                   test::settings_for("XINT8"));
   test::run_phases(bench, {"select", "mark"});
   EXPECT_EQ(rules_of(bench, "w"), std::set<std::string>{"marker"});

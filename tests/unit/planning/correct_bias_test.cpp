@@ -85,7 +85,8 @@ TEST(CorrectBiasTest, KeepsScaleAndTypeOfCodes) {
 TEST(CorrectBiasTest, Saturates) {
   BiasBench bias({ElementType::kInt8, 0.00001f}, {}, "{-0.00128, 0, 0, 0}");
   EXPECT_TRUE(bias.bench.run(correct_bias));
-  for (const double code : ir::to_double(*bias.bias().codes).value()) {
+  const std::vector<double> codes = ir::to_double(*bias.bias().codes).value();
+  for (const double code : codes) {
     EXPECT_GE(code, -128);
     EXPECT_LE(code, 127);
   }
