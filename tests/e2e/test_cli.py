@@ -35,6 +35,25 @@ def help_names_every_verb():
     return f"{milliseconds:.1f} ms"
 
 
+def waiting(folder, **variables):
+    """GOMP_SPINCOUNT as the OpenMP runtime of a run reads it, None when it has its default."""
+    model, calib, _ = small(folder)
+    environment = {key: value for key, value in os.environ.items() if key not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    result = run("run", model, "--inputs", calib, "--outputs", os.path.join(folder, "results"),
+                 env=environment | {"OMP_DISPLAY_ENV": "verbose"} | variables)
+    found = re.findall(r"GOMP_SPINCOUNT = '(\d+)'", result.stderr)
+    return int(found[-1]) if found else None
+
+
+@test()
+def threads_spin_shortly_and_then_sleep():
+    """Longer than 0.05 ms makes everything several times slower on a busy machine (ADR 0003); the user's choice counts."""
+    with temp_folder() as folder:
+        expect_equal(waiting(folder), 1000, "turns")
+        expect_equal(waiting(folder, GOMP_SPINCOUNT="77"), 77, "turns that the user asked for")
+        expect_equal(waiting(folder, OMP_WAIT_POLICY="passive"), 0, "turns with OMP_WAIT_POLICY=passive")
+
+
 @test(cases=VERBS)
 def help_of_a_verb(verb):
     expect("--" in quarkq(verb, "--help").stdout, f"quarkq {verb} --help names no option")

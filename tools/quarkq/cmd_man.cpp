@@ -60,7 +60,7 @@ std::string man_page(const std::vector<Command>& commands) {
   page +=
       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nWhen set, messages have no colours.\n.TP\n.B OMP_WAIT_POLICY, "
       "GOMP_SPINCOUNT\n"
-      "How threads wait; by default they spin for 0.1 ms at most.\n";
+      "How threads wait; by default they spin for 0.05 ms at most, then sleep.\n";
   return page;
 }
 
