@@ -24,6 +24,7 @@ LOWEST, HIGHEST = -(2 ** 63), 2 ** 63 - 1
 SMALL = [0, -1, 1, 2, 3, 4, -2, -3, -4, -5, 5, 6, 7]  # of which many are an axis of some other rank
 HUGE = [64, 65, -65, 200, -1048576, 2 ** 30, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 40, 2 ** 48,
            2 ** 62, -(2 ** 62), HIGHEST, HIGHEST - 1, LOWEST, LOWEST + 1]
+STORED = [number for number in HUGE if not 2 ** 24 < abs(number) < 2 ** 36]  # the others are tensors that a machine can hold
 FORMS = ["known", "found later", "unknown", "unknown rank"]
 ALLOWED = {0, 2, 3, 4, 5, 6, 7}
 SECONDS = 30  # of one run; each takes far less than one
@@ -180,7 +181,7 @@ def shuffled(draw):
 def change(model, place, draw):
     """Changes one place as `draw`, a random.Random, says; returns what was done."""
     at, k = place
-    nasty = draw.choice(draw.choice([SMALL, SMALL, HUGE]))
+    nasty = draw.choice(draw.choice([SMALL, SMALL, STORED if at is None else HUGE]))
     if at is None:
         tensor = model.graph.initializer[k]
         old = numpy_helper.to_array(tensor)
@@ -205,7 +206,7 @@ def change(model, place, draw):
 
 
 def draw_model(draw):
-    """A changed model and the words for what was changed."""
+    """A changed model, the shape of its input and the words for what was changed."""
     while True:
         form = draw.choice([*FORMS, "unknown rank", "unknown rank", "unknown rank"])
         seed, *more = draw.choices(sorted(SEEDS), k=draw.choice([1, 1, 2, 3]))
@@ -214,21 +215,25 @@ def draw_model(draw):
         if not places:
             continue
         chosen = draw.sample(places, min(len(places), draw.choice([1, 1, 1, 2, 3])))
-        return model, f"{' + '.join([seed, *more])}, {form}: " + "; ".join(change(model, place, draw) for place in chosen)
+        return model, SEEDS[seed][0], f"{' + '.join([seed, *more])}, {form}: " + "; ".join(change(model, place, draw) for place in chosen)
 
 
 RANDOM_DATA = ["--set", "UseRandomData=true"]
 
 
-def commands(model, folder):
-    """The runs to try: name -> arguments."""
-    tried = {"optimize": ["optimize", model, "-o", os.path.join(folder, "o.onnx")],
+def commands(model, folder, shape):
+    """The runs to try: name -> arguments. Puts a sample of this shape into the folder."""
+    inputs = os.path.join(folder, "in")
+    os.makedirs(inputs, exist_ok=True)
+    np.save(os.path.join(inputs, "0.npy"), floats(*shape))
+    tried = {"run": ["run", model, "--inputs", inputs, "--outputs", os.path.join(folder, "out"), "--max-memory", "1000000000"],
+             "optimize": ["optimize", model, "-o", os.path.join(folder, "o.onnx")],
              "analyze": ["analyze", model, "--config", "a8w8", *RANDOM_DATA],
              "calibrate": ["calibrate", model, "--config", "a8w8", *RANDOM_DATA, "-o", os.path.join(folder, "o.stats")],
              "inspect": ["inspect", model], "check": ["check", model]}
     for preset in ["a8w8", "xint8", "fp16", "a16w8", "bf16", "bfp16", "mx9_int8", "mxint8", "int8_transformer_default", "matmul_nbits", "a8w8_adaround"]:
         tried[f"quantize {preset}"] = ["quantize", model, "--config", preset, *RANDOM_DATA, "-o", os.path.join(folder, "o.onnx")]
-    for extra in ["include_cle=true", "ConvertSplitToSlice=true", "use_dynamic_quant=true", "ConvertNCHWToNHWC=true"]:
+    for extra in ["include_cle=true", "ConvertSplitToSlice=true", "use_dynamic_quant=true", "ConvertNCHWToNHWC=true", "ConvertOpsetVersion=21"]:
         tried[f"quantize a8w8 {extra}"] = [*tried["quantize a8w8"], "--set", extra]
     tried["quantize compat"] = [*tried["quantize xint8"], "--compat", "quark-0.13"]
     return tried
@@ -257,12 +262,12 @@ def run_command(binary, arguments):
 def run_one(binary, number, seed, keep, names=None):
     """One drawn model through one drawn command; returns the findings as text."""
     draw = random.Random(f"{seed}/{number}")
-    model, what = draw_model(draw)
+    model, shape, what = draw_model(draw)
     with tempfile.TemporaryDirectory(prefix="quarkq-hostile-") as folder:
         path = os.path.join(folder, "m.onnx")
         with open(path, "wb") as file:
             file.write(model.SerializeToString())
-        tried = commands(path, folder)
+        tried = commands(path, folder, shape)
         name = draw.choice(sorted(names or tried))
         reason = complaint(run_command(binary, tried[name]))
     if not reason:
