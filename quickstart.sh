@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# From a bare machine to a quantized model: installs the packages, builds build/release/quarkq, quantizes the bundled classifier
-# with the XINT8 preset, and compares the float with the quantized model. A second run does no work twice.
+# From a bare machine to a quantized model: installs the packages, builds build/release/quarkq (and libquarkq_ort_ops.so, which
+# runs its models in ONNX Runtime), quantizes the bundled classifier with the XINT8 preset, and compares the float with the
+# quantized model. A second run does no work twice.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scripts/setup.sh"
 
 install_packages "${build_packages[@]}"
 build_onnx
+fetch_onnxruntime
 configure release OFF
 build release quarkq
 

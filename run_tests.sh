@@ -57,8 +57,7 @@ make_venv() {
 # shellcheck disable=SC2154
 install_packages "${build_packages[@]}" "${test_packages[@]}" ${long:+"${long_packages[@]}"}
 build_onnx
-third_party/onnxruntime/fetch_headers.sh build/deps/onnxruntime ||
-  say "no ONNX Runtime headers: libquarkq_ort_ops.so is left out, and its tests are skipped"
+fetch_onnxruntime
 configure release ON ${long:+QUARKQ_WERROR}
 build release all
 make_venv
@@ -74,9 +73,8 @@ suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes
 suite install bash tests/install/run.sh build/release
 
 if [ -n "$long" ]; then
-  # The whole tree takes too long for every run (scripts/tidy.py --all): what is new, and another part every day.
-  since=$(git rev-parse --verify --quiet HEAD~1) || true
-  suite tidy "$python" scripts/tidy.py --share today/20 ${since:+--since "$since"} --most 60
+  # The whole tree takes too long for every run (scripts/tidy.py --all): what the last commit changed.
+  suite tidy "$python" scripts/tidy.py --since HEAD~1 --most 40
   configure tsan ON
   build tsan quarkq_thread_tests
   OMP_NUM_THREADS=1 suite threads-tsan "$python" scripts/run_unit.py build/tsan/tests/quarkq_thread_tests

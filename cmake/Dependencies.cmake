@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Every outside package, found once. Versions and reasons: docs/architecture.md.
 find_package(Threads REQUIRED)
-find_package(spdlog REQUIRED)
 find_package(dnnl REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(yaml-cpp REQUIRED)

@@ -8,7 +8,7 @@ jobs=${QUARKQ_JOBS:-$(nproc)}
 
 # ocl-icd-opencl-dev: oneDNN's CMake package asks for OpenCL, and Debian's libdnnl-dev does not bring it.
 build_packages=(g++ cmake ninja-build ccache python3 python3-pip ca-certificates libprotobuf-dev protobuf-compiler libdnnl-dev
-  libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libstb-dev libxxhash-dev zlib1g-dev ocl-icd-opencl-dev)
+  libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libstb-dev libxxhash-dev zlib1g-dev ocl-icd-opencl-dev)
 test_packages=(python3-venv libgtest-dev libgmock-dev zsh fish groff-base)
 long_packages=(clang-tidy)
 
@@ -50,6 +50,12 @@ install_packages() {
 
 # The onnx library, once.
 build_onnx() { CMAKE_BUILD_PARALLEL_LEVEL=$jobs third_party/onnx/build.sh build/deps/onnx; }
+
+# ONNX Runtime's C header, once: libquarkq_ort_ops.so is built with it.
+fetch_onnxruntime() {
+  third_party/onnxruntime/fetch_headers.sh build/deps/onnxruntime ||
+    say "libquarkq_ort_ops.so is left out (its tests are skipped): ONNX Runtime's headers could not be fetched; all else is built"
+}
 
 # configure PRESET TESTS(ON|OFF) [SWITCH...]: only when the tree is new, or when tests or a switch are wanted and it has them not.
 configure() {

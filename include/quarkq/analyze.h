@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,11 @@ enum class AnalyzeMode {
 };
 
 struct AnalyzeRequest {
-  std::string model_path;
-  std::string config;                 ///< as of quantize()
-  std::vector<std::string> settings;  ///< "key=value", stronger than `config`
+  std::string model_path;                  ///< when `model_bytes` are given: what messages call the model
+  std::optional<std::string> model_bytes;  ///< as in QuantizeRequest
+  SampleSource sample_source;              ///< samples from memory, instead of a folder
+  std::string config;                      ///< as of quantize()
+  std::vector<std::string> settings;       ///< "key=value", stronger than `config`
   std::string calib_folder;
   AnalyzeMode mode = AnalyzeMode::kOneQuantized;
   size_t samples = 4;         ///< the first so many calibration samples are compared; at least 1

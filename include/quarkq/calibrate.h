@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct Shard {
 };
 
 struct CalibrateRequest {
-  std::string model_path;
+  std::string model_path;                  ///< when `model_bytes` are given: what messages call the model
+  std::optional<std::string> model_bytes;  ///< as in QuantizeRequest
+  SampleSource sample_source;              ///< samples from memory, instead of a folder
   std::string output_path;
   std::string config;                 ///< as in QuantizeRequest
   std::vector<std::string> settings;  ///< "key=value", stronger than `config`

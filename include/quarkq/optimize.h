@@ -23,7 +23,7 @@ struct OptimizeRequest {
 
 struct OptimizeReport {
   std::string model_path, output_path;
-  std::vector<PhaseTime> passes;  ///< those that ran and were kept, in order
+  std::vector<PassTime> passes;  ///< those that ran and were kept, in order
   size_t nodes_before = 0, nodes_after = 0;
   uint64_t bytes = 0;  ///< of the output
   std::string dump;    ///< the model behind dump_after, as text

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "quarkq/check.h"
+#include "quarkq/explain.h"
 #include "quarkq/export.h"
+#include "quarkq/samples.h"
 #include "quarkq/status.h"
 
 namespace quarkq {
@@ -23,16 +25,20 @@ struct Progress {
 };
 
 struct QuantizeRequest {
-  std::string model_path;
-  std::string output_path;                ///< empty: "<stem>_quantized.onnx" beside the model
-  std::string config;                     ///< a file if it exists, else a preset name with or without ".yaml"
-  std::vector<std::string> settings;      ///< "key=value", stronger than `config`
-  std::string calib_folder;               ///< samples; empty: what the config says
-  std::string statistics_path;            ///< of calibrate() or merge_statistics(), instead of samples
-  int threads = 0;                        ///< 0: the cores that are free
-  std::vector<std::string> requirements;  ///< "cos>=0.99": else the run fails with kQualityGate and writes nothing
-  bool verify = true;                     ///< check the written model and compare it with the float one on a sample
-  bool details = false;                   ///< fill in ReportDetails, which costs a run of the float model
+  std::string model_path;                  ///< when `model_bytes` are given: what messages call the model
+  std::optional<std::string> model_bytes;  ///< the serialized model, instead of the file; weights inside
+  bool in_memory = false;                  ///< the result goes into QuantizeReport::model, and no file is written
+  std::string output_path;                 ///< empty: "<stem>_quantized.onnx" beside the model
+  std::string config;                      ///< a file if it exists, else a preset name with or without ".yaml"
+  std::vector<std::string> settings;       ///< "key=value", stronger than `config`
+  std::string calib_folder;                ///< samples; empty: what the config says
+  SampleSource sample_source;              ///< samples from memory, instead of a folder
+  std::string statistics_path;             ///< of calibrate() or merge_statistics(), instead of samples
+  int threads = 0;                         ///< 0: the cores that are free
+  std::string eval_folder;                 ///< samples to compare the models on; empty: those of the calibration
+  std::vector<std::string> requirements;   ///< "cos>=0.99": else the run fails with kQualityGate and writes nothing
+  bool verify = true;                      ///< check the written model and compare it with the float one
+  bool details = false;                    ///< fill in ReportDetails, which costs a run of the float model
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
   bool resume =
       true;  ///< finetuned layers are kept in "<output>.finetune/" until the output is written, and used again
@@ -43,11 +49,13 @@ struct Finding {
   std::string id, subject, text;
 };
 
-/// Agreement of one output of the quantized model with the float one's, on the first calibration sample.
+/// Agreement of one output of the quantized model with the float one's, over several samples.
 struct OutputAgreement {
   std::string name;
-  double cosine = 0;
-  double sqnr_db = 0;  ///< signal to quantization noise ratio
+  double cosine = 0;         ///< mean over the samples
+  double sqnr_db = 0;        ///< signal to quantization noise ratio, all samples as one array
+  double min_cosine = 0;     ///< of the worst sample
+  std::string worst_sample;  ///< its name
 };
 
 /// Agreement of one tensor inside the model, over a few calibration samples. In decibels; infinity is no noise at all.
@@ -93,12 +101,13 @@ struct TensorProfile {
 /// What a person wants to look at, for the HTML report (docs/report.md).
 struct ReportDetails {
   std::vector<SettingValue> settings;
-  std::vector<TensorAgreement> tensors;  ///< every tensor that both models have, in node order
-  std::vector<TensorProfile> profiles;   ///< in the order of the plan
-  std::optional<CheckReport> limits;     ///< of the NPU that the preset is for
+  std::vector<TensorAgreement> tensors;    ///< every tensor that both models have, in node order
+  std::vector<TensorProfile> profiles;     ///< in the order of the plan
+  std::vector<ExplainedTensor> decisions;  ///< what was decided about each tensor, quantized or not
+  std::optional<CheckReport> limits;       ///< of the NPU that the preset is for
 };
 
-struct PhaseTime {
+struct PassTime {
   std::string name;
   double seconds = 0;
   bool changed = false;
@@ -106,6 +115,7 @@ struct PhaseTime {
 };
 
 struct QuantizeReport {
+  std::string model;  ///< the serialized result when the request has `in_memory`
   std::string model_path, output_path, preset, quantizer, isa;
   size_t samples = 0;
   int threads = 0;
@@ -117,11 +127,13 @@ struct QuantizeReport {
   bool external_data = false;
   bool nothing_to_quantize = false;  ///< the float model was copied
   std::vector<OutputAgreement> outputs;
+  size_t compared_samples = 0;                 ///< that `outputs` are judged on; 0: they were not compared
+  std::string compared_folder;                 ///< where those are; empty: among the calibration samples
   std::vector<TensorAgreement> worst_tensors;  ///< the noisiest ones, the noisiest first
   std::vector<TensorAgreement> causes;         ///< where the signal drops, in node order
   std::vector<TunedLayer> tuned_layers;
   std::optional<TunedOutputs> tuned_outputs;  ///< absent without tuned layers and in compat mode
-  std::vector<PhaseTime> phases;
+  std::vector<PassTime> phases;
   std::vector<Finding> findings;
   double seconds = 0;
   std::optional<ReportDetails> details;  ///< when asked for

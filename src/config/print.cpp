@@ -68,6 +68,7 @@ Node tool_node(const ToolBlock& block) {
   add(node, "compat", block.compat);
   add(node, "guards", block.guards);
   add(node, "min_cosine", block.min_cosine);
+  add(node, "verify_samples", block.verify_samples);
   return node;
 }
 

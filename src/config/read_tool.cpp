@@ -20,9 +20,9 @@ Status read_switch(const Node& node, const std::string& path, std::optional<bool
 }  // namespace
 
 Status read_tool(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(check_keys(
-      node, "quarkq",
-      {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards", "min_cosine"}));
+  QQ_RETURN_IF_ERROR(check_keys(node, "quarkq",
+                                {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat",
+                                 "guards", "min_cosine", "verify_samples"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
@@ -31,9 +31,13 @@ Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "allow_unknown_options", block.allow_unknown_options));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "compat", block.compat));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "min_cosine", block.min_cosine));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "verify_samples", block.verify_samples));
   if (const Node* guards = node.find("guards")) QQ_RETURN_IF_ERROR(read_switch(*guards, "quarkq.guards", block.guards));
   if (block.min_cosine && (*block.min_cosine < -1 || *block.min_cosine > 1)) {
     return invalid_argument("quarkq.min_cosine: found ", *block.min_cosine, ", allowed is -1 to 1");
+  }
+  if (block.verify_samples && *block.verify_samples < 1) {
+    return invalid_argument("quarkq.verify_samples: found ", *block.verify_samples, ", allowed is 1 or more");
   }
   if (block.threads && (*block.threads < 0 || *block.threads > 1024)) {
     return invalid_argument("quarkq.threads: found ", *block.threads, ", allowed is 0 (all) to 1024");

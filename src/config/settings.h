@@ -38,14 +38,31 @@ struct Settings {
   bool compat = false;
   std::map<std::string, Origin> origins;  ///< by key or field; absent: default
 
-  /// Operators and parameters are adjusted for the NPU behind calibration (spec 05 A.0).
-  bool adjusts() const { return quantizer == Quantizer::kNpuCnn || quantizer == Quantizer::kExtended; }
+  // What takes place in this run, for passes.def and whoever asks the same.
+
   /// The result is a graph with Q and DQ (or block format) nodes.
   bool inserts_qdq() const {
     return quantizer != Quantizer::kDynamic && quantizer != Quantizer::kMatMulNBits &&
            quantizer != Quantizer::kQOperator;
   }
-  /// Mixed precision or finetuning works on the plan.
+  bool preprocesses() const { return !skip_preprocess; }
+  bool simplifies() const { return preprocesses() && simplify_model; }
+  /// Constant folding and no-op removal of our own, where the simplifier does not do it.
+  bool prepares_plainly() const { return preprocesses() && !simplify_model; }
+  bool fuses_batch_norm_first() const {
+    return prepares_plainly() && fold_batch_norm && (!optimize_model || quirk(Quirk::kFuseBatchNormFirst));
+  }
+  bool plans_dual_pairs() const { return quantizer == Quantizer::kExtended && enable_dual_quant_node_pairs; }
+  bool widens_weight_scales() const {
+    return adjust_weight_scale_for_int32_bias && quantizer != Quantizer::kNpuTransformer;
+  }
+  /// Operators and parameters are adjusted for the NPU after calibration (spec 05 A.0).
+  bool meets_npu_limits() const { return quantizer == Quantizer::kNpuCnn || quantizer == Quantizer::kExtended; }
+  bool refines_positions() const { return quantizer == Quantizer::kNpuCnn && npu_limitation_check; }
+  bool aligns_scales() const { return quantizer == Quantizer::kExtended && npu_limitation_check; }
+  bool removes_pairs() const { return remove_qdq_mul_add || !remove_qdq_between_ops.node.items().empty(); }
+  bool uses_fp32_scales() const { return inserts_qdq() && use_fp32_scale && quantize_fp16; }
+  /// Mixed precision or fine-tuning works on the plan.
   bool tunes() const { return inserts_qdq() && (include_auto_mp || include_fast_ft); }
   /// Guards repair what calibration alone would ruin (docs/guards.md); what the reference does, it does.
   bool guards() const { return !compat && tool.guards.value_or(true); }

@@ -7,6 +7,7 @@
 #include "ir/edit.h"
 #include "ir/quantizing_ops.h"
 #include "numeric/half.h"
+#include "plan/lowering/lower.h"
 
 namespace quarkq::exec {
 namespace {
@@ -52,7 +53,7 @@ std::span<const size_t> code_inputs(const ir::Node& node) {
   constexpr static size_t kQuantize[] = {2}, kDequantize[] = {0, 2};
   if (node.domain.empty() || node.domain == "com.microsoft") return {};
   const ir::QuantizingPart part = ir::quantizing_part(&node);
-  if (part == ir::QuantizingPart::kQuantize) return kQuantize;
+  if (part == ir::QuantizingPart::kQuantize || node.op == plan::kFakeQuantize) return kQuantize;
   return part == ir::QuantizingPart::kDequantize ? std::span<const size_t>(kDequantize) : std::span<const size_t>();
 }
 

@@ -25,6 +25,7 @@ struct QuantizingInputs {
   int64_t axis = 1;  ///< of the channels when the node does not say
 };
 constexpr size_t kNoInput = ~size_t{0};
+constexpr QuantizingInputs kNoWeights = {kNoInput, kNoInput, kNoInput};
 
 struct QuantizingOp {
   std::string_view op;
@@ -32,6 +33,7 @@ struct QuantizingOp {
   QuantizingInputs inputs = {};
 };
 
+// QLinear... and the last ones are com.microsoft's: what ONNX Runtime makes of Q/DQ pairs and of dynamic quantization.
 // Vitis... and ...FixNeuron are the names of com.vai.quantize, which files of before 0.8 have for com.amd.quark's.
 inline constexpr QuantizingOp kQuantizingOps[] = {
     {"QuantizeLinear", QuantizingPart::kQuantize},
@@ -51,6 +53,21 @@ inline constexpr QuantizingOp kQuantizingOps[] = {
     {"QLinearConv", QuantizingPart::kProduct, {3, 4, 5, 0}},
     {"QLinearMatMul", QuantizingPart::kProduct, {3, 4, 5}},
     {"QGemm", QuantizingPart::kProduct, {3, 4, 5}},
+    {"QLinearAdd", QuantizingPart::kProduct, {3, 4, 5}},
+    {"QLinearMul", QuantizingPart::kProduct, {3, 4, 5}},
+    {"QLinearAveragePool", QuantizingPart::kProduct, kNoWeights},
+    {"QLinearConcat", QuantizingPart::kProduct, kNoWeights},
+    {"QLinearGlobalAveragePool", QuantizingPart::kProduct, kNoWeights},
+    {"QLinearLeakyRelu", QuantizingPart::kProduct, kNoWeights},
+    {"QLinearReduceMean", QuantizingPart::kProduct, kNoWeights},
+    {"QLinearSigmoid", QuantizingPart::kProduct, kNoWeights},
+    {"QLinearSoftmax", QuantizingPart::kProduct, kNoWeights},
+    {"QLinearWhere", QuantizingPart::kProduct, kNoWeights},
+    {"DynamicQuantizeMatMul", QuantizingPart::kProduct, {1, 2, 3}},
+    {"MatMulIntegerToFloat", QuantizingPart::kProduct, {1, 3, 5}},
+    {"DynamicQuantizeLSTM", QuantizingPart::kProduct, {1, 8, 9}},
+    {"QAttention", QuantizingPart::kProduct, {1, 4, 7}},
+    {"QEmbedLayerNormalization", QuantizingPart::kProduct, {2, 8, 13}},
 };
 
 /// The operator's row, or null.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "onnx_io/guarded_schemas.h"
 #include "onnx_io/onnx_headers.h"
 #include "onnx_io/schemas.h"
 
@@ -92,7 +93,7 @@ Status library_infer(onnx::ModelProto& model, bool strict) {
     // Strict: as the library's own full check does it.
     const onnx::ShapeInferenceOptions options{/*check_type_val=*/strict, /*strict_mode_val=*/strict ? 1 : 0,
                                               /*data_prop_val=*/!strict};
-    onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), options);
+    onnx::shape_inference::InferShapes(model, &guarded_schemas(), options);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "ir/check_attributes.h"
 #include "onnx_io/diagnose.h"
 #include "onnx_io/model_proto.h"
 
@@ -34,6 +35,9 @@ Result<ir::Model> load_from(std::string_view bytes, const std::string& path, Ext
   // Plain text can look like a message of unknown fields, so what the file is comes before what the message lacks.
   if (!model.ok() && !proto.has_ir_version() && !proto.has_graph()) {
     return corrupt_model(path, ": ", describe_damage(bytes));
+  }
+  if (model.ok()) {
+    QQ_RETURN_IF_ERROR(ir::check_attributes(model.value().graph, model.value().opsets).context(path));
   }
   return std::move(model).context(path);
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,7 +61,8 @@ ONNXTensorElementDataType ORT_API_CALL type_of_output(const OrtCustomOp* op, siz
 
 /// The shape of input 0. ONNX Runtime asks the first variant of a name for all of them, so the type is read, too. A
 /// shape without dims may be that of a scalar or an unknown one: it is left open, because a scalar in front of a Conv
-/// would keep the model from loading.
+/// would keep the model from loading. So is one with a dim that has neither a size nor a name: ONNX Runtime would take
+/// it for the size -1.
 OrtStatus* ORT_API_CALL infer_shape(const OrtCustomOp* op, OrtShapeInferContext* context) {
   const OrtApi& api = *own(op).api;
   return guarded(api, [&]() -> Status {
@@ -73,8 +75,8 @@ OrtStatus* ORT_API_CALL infer_shape(const OrtCustomOp* op, OrtShapeInferContext*
     }
     QQ_TRY(const ir::Shape dims, read_dims(api, *shape));
     if (dims.empty()) return Status();
-    QQ_TRY(const TypeAndShape output, with_type(api, *shape, type));
-    QQ_ORT(api.ShapeInferContext_SetOutputTypeShape(context, 0, output.get()));
+    QQ_TRY(const std::optional<TypeAndShape> output, with_type(api, *shape, type));
+    if (output) QQ_ORT(api.ShapeInferContext_SetOutputTypeShape(context, 0, output->get()));
     return Status();
   });
 }

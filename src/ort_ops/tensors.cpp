@@ -45,18 +45,22 @@ Result<std::optional<ir::Shape>> stated_shape(const OrtApi& api, const OrtKernel
   return is_known ? std::optional(std::move(dims)) : std::nullopt;
 }
 
-Result<TypeAndShape> with_type(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info,
-                               ONNXTensorElementDataType type) {
-  OrtTensorTypeAndShapeInfo* made = nullptr;
-  QQ_ORT(api.CreateTensorTypeAndShapeInfo(&made));
-  TypeAndShape copy(made, api.ReleaseTensorTypeAndShapeInfo);
+Result<std::optional<TypeAndShape>> with_type(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info,
+                                              ONNXTensorElementDataType type) {
   QQ_TRY(const ir::Shape dims, read_dims(api, info));
   std::vector<const char*> symbols(dims.size());
   QQ_ORT(api.GetSymbolicDimensions(&info, symbols.data(), symbols.size()));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const bool is_named = symbols[i] != nullptr && *symbols[i] != '\0';
+    if (dims[i] < 0 && !is_named) return std::optional<TypeAndShape>();
+  }
+  OrtTensorTypeAndShapeInfo* made = nullptr;
+  QQ_ORT(api.CreateTensorTypeAndShapeInfo(&made));
+  TypeAndShape copy(made, api.ReleaseTensorTypeAndShapeInfo);
   QQ_ORT(api.SetTensorElementType(made, type));
   QQ_ORT(api.SetDimensions(made, dims.data(), dims.size()));
   QQ_ORT(api.SetSymbolicDimensions(made, symbols.data(), symbols.size()));
-  return copy;
+  return std::optional(std::move(copy));
 }
 
 Result<std::byte*> tensor_data(const OrtApi& api, const OrtValue* value) {

@@ -19,9 +19,10 @@ Result<ir::Shape> read_dims(const OrtApi& api, const OrtValue& value);
 /// The shape of an input as the model states it, or of the constant it is; nothing when it is not fully known.
 Result<std::optional<ir::Shape>> stated_shape(const OrtApi& api, const OrtKernelInfo& info, size_t input);
 
-/// `info` with another element type; symbols of its dims included.
-Result<TypeAndShape> with_type(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info,
-                               ONNXTensorElementDataType type);
+/// `info` with another element type; symbols of its dims included. Nothing when a dim has neither a size nor a symbol:
+/// a type that is made here cannot say that.
+Result<std::optional<TypeAndShape>> with_type(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info,
+                                              ONNXTensorElementDataType type);
 
 /// The memory of a tensor. Inputs are not written to.
 Result<std::byte*> tensor_data(const OrtApi& api, const OrtValue* value);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/stopwatch.h"
+#include "exec/simulate.h"
 #include "exec/threads.h"
 #include "pipeline/compare.h"
 #include "pipeline/facts.h"
@@ -17,29 +18,29 @@ namespace {
 
 using Nodes = std::set<ir::NodeId>;
 
-constexpr const char* kPlanned = "restructure";  // the phase that trials begin with
+constexpr pass::Phase kPlanned = pass::Phase::kRestructure;  // the phase that trials begin with
 
 /// Everything that trials share: the calibrated plan, and the float model that results are compared with.
 class Analyzer {
  public:
   Analyzer(const AnalyzeRequest& request, pipeline::Job& job, Diagnostics& diagnostics)
-      : request_(request), context_{.model = job.model, .settings = job.settings, .diagnostics = diagnostics} {}
+      : request_(request), state_{.model = job.model, .settings = job.settings, .diagnostics = diagnostics} {}
 
   Status prepare(pipeline::Source source) {
     source_ = std::move(source);
     pipeline::RunnerOptions options;
-    std::vector<PhaseTime> times;
-    loaded_ = context_.model.graph;
+    std::vector<PassTime> times;
+    loaded_ = state_.model.graph;
     if (request_.progress) {
       options.phase = [&](const std::string& name) { return request_.progress({name, 0, 0}); };
-      context_.progress = [&](size_t done, size_t total) { return request_.progress({"calibrate", done, total}); };
+      state_.progress = [&](size_t done, size_t total) { return request_.progress({"calibrate", done, total}); };
     }
-    QQ_TRY(floats_, pipeline::plan_model(source_, context_, kPlanned, times, options));
-    context_.progress = nullptr;
+    QQ_TRY(original_, pipeline::plan_model(source_, state_, kPlanned, times, options));
+    state_.progress = nullptr;
     samples_ = std::min(std::max<size_t>(request_.samples, 1), source_.samples.get()->size());
-    QQ_TRY(expected_, pipeline::ExpectedOutputs::make(floats_.original, *source_.samples.get(), samples_));
-    for (const ir::NodeId id : context_.graph().order()) {
-      if (context_.selection.selects(context_.graph().node(id)) && has_slot(id)) candidates_.push_back(id);
+    QQ_TRY(expected_, pipeline::ExpectedOutputs::make(original_, *source_.samples.get(), samples_));
+    for (const ir::NodeId id : state_.graph().order()) {
+      if (state_.selection.selects(state_.graph().node(id)) && has_slot(id)) candidates_.push_back(id);
     }
     return Status();
   }
@@ -48,7 +49,7 @@ class Analyzer {
     report.samples = samples_;
     QQ_TRY(report.nothing_quantized, trial({}));
     if (report.nothing_quantized.cosine < pipeline::kRewrittenCosine) {
-      context_.diagnostics.warn(
+      state_.diagnostics.warn(
           "rewritten-float", request_.model_path,
           cat("before anything is quantized, the conversions for the hardware alone bring the outputs down to cosine ",
               report.nothing_quantized.cosine,
@@ -59,7 +60,7 @@ class Analyzer {
     for (const ir::NodeId id : candidates_) {
       if (!reports(tried.size())) return interrupted();
       QQ_TRY(const Agreement found, trial(nodes_of(id)));
-      tried.push_back({id, {context_.graph().label(id), loaded_names(id), found}});
+      tried.push_back({id, {state_.graph().label(id), loaded_names(id), found}});
     }
     // The worst first: alone quantized the lowest agreement, alone float the highest.
     const bool gains = request_.mode == AnalyzeMode::kOneFloat;
@@ -83,8 +84,8 @@ class Analyzer {
   static Status interrupted() { return Status(Code::kInterrupted, "interrupted"); }
 
   bool has_slot(ir::NodeId id) const {
-    const ir::Node& node = context_.model.graph.node(id);
-    const auto has = [&](ir::ValueId value) { return value.valid() && context_.plan.has(value); };
+    const ir::Node& node = state_.model.graph.node(id);
+    const auto has = [&](ir::ValueId value) { return value.valid() && state_.plan.has(value); };
     return std::any_of(node.inputs.begin(), node.inputs.end(), has) ||
            std::any_of(node.outputs.begin(), node.outputs.end(), has);
   }
@@ -100,32 +101,33 @@ class Analyzer {
   /// The outputs when only `quantized` are: tensors that none of them reads or writes stay float. What follows from
   /// calibration (folded activations, positions) is found anew for what is left of the plan.
   Result<Agreement> trial(const Nodes& quantized) {
-    ir::Model model = context_.model;  // shares the weights
+    ir::Model model = state_.model;  // shares the weights
     Diagnostics ignored;
-    passes::PassContext context{.model = model, .settings = context_.settings, .diagnostics = ignored};
-    context.selection = context_.selection;
-    context.plan = context_.plan;
-    context.absorbed = context_.absorbed;
-    context.data = context_.data;
-    context.float_model = &floats_.calibrated;
-    leave(quantized, context.plan);
-    std::vector<PhaseTime> times;
-    QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kPlanned, .until = "finetune"}, times, {}));
-    const ir::Model restructured = model;
-    context.float_model = &restructured;
-    QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = "insert", .until = nullptr}, times, {}));
-    return compare(model);
+    pipeline::RunState trial{.model = model,
+                             .settings = state_.settings,
+                             .diagnostics = ignored,
+                             .selection = state_.selection,
+                             .plan = state_.plan,
+                             .source = state_.source,
+                             .calibrated = state_.calibrated};
+    leave(quantized, trial.plan);
+    std::vector<PassTime> times;
+    pipeline::RunnerOptions options;
+    options.skip = {"mix-precision", "finetune-weights"};
+    QQ_RETURN_IF_ERROR(pipeline::run_passes(trial, {.from = kPlanned, .until = pass::Phase::kWrite}, times, options));
+    QQ_TRY(const ir::Model simulated, exec::simulate(model, trial.plan));
+    return compare(simulated);
   }
 
   /// Only what these nodes touch stays in the plan.
   void leave(const Nodes& quantized, plan::QuantPlan& plan) const {
     std::set<ir::ValueId> touched;
     for (const ir::NodeId id : quantized) {
-      const ir::Node& node = context_.model.graph.node(id);
+      const ir::Node& node = state_.model.graph.node(id);
       touched.insert(node.inputs.begin(), node.inputs.end());
       touched.insert(node.outputs.begin(), node.outputs.end());
     }
-    for (const plan::QuantSlot& slot : context_.plan.slots()) {
+    for (const plan::QuantSlot& slot : state_.plan.slots()) {
       if (!touched.contains(slot.value)) plan.remove(slot.value);
     }
     std::erase_if(plan.extras, [&](const plan::ExtraStage& extra) {
@@ -135,7 +137,7 @@ class Analyzer {
 
   /// The worst output over the samples; what is not a number is the worst.
   Result<Agreement> compare(const ir::Model& quantized) {
-    QQ_TRY(const std::vector<OutputAgreement> outputs, expected_.compare(quantized, context_.diagnostics));
+    QQ_TRY(const std::vector<OutputAgreement> outputs, expected_.compare(quantized, state_.diagnostics));
     if (outputs.empty()) return unsupported("no floating-point output of the same shape to compare");
     Agreement worst{1, std::numeric_limits<double>::infinity()};
     for (const OutputAgreement& output : outputs) {
@@ -149,7 +151,7 @@ class Analyzer {
 
   std::vector<std::string> loaded_names(ir::NodeId id) const {
     std::vector<std::string> names;
-    for (const ir::NodeId origin : context_.model.graph.node(id).origins) {
+    for (const ir::NodeId origin : state_.model.graph.node(id).origins) {
       if (!loaded_.node(origin).name.empty()) names.push_back(loaded_.node(origin).name);
     }
     return names;
@@ -166,7 +168,7 @@ class Analyzer {
       if (!reports(candidates_.size())) return interrupted();
       const std::vector<std::string>& names = effect.names;
       if (names.empty()) {
-        context_.diagnostics.warn("unnamed-node", effect.node, "has no name to be left out by; it stays quantized");
+        state_.diagnostics.warn("unnamed-node", effect.node, "has no name to be left out by; it stays quantized");
         continue;
       }
       quantized.erase(id);
@@ -177,10 +179,10 @@ class Analyzer {
   }
 
   const AnalyzeRequest& request_;
-  passes::PassContext context_;
+  pipeline::RunState state_;
   pipeline::Source source_;
   ir::Graph loaded_;
-  pipeline::FloatModels floats_;
+  ir::Model original_;  ///< whose function the quantized model has
   pipeline::ExpectedOutputs expected_;
   size_t samples_ = 0;
   std::vector<ir::NodeId> candidates_;
@@ -192,12 +194,14 @@ Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
   const Stopwatch watch;
   exec::set_threads(request.threads);
   Diagnostics diagnostics;
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
                             "), so layers cannot be told apart; take a preset that does");
   }
-  QQ_TRY(pipeline::Source source, pipeline::open_source(request.model_path, request.calib_folder, "", job));
+  QQ_TRY(pipeline::Source source, pipeline::open_source({file, request.sample_source, request.calib_folder}, job));
   if (job.settings.tunes()) {
     diagnostics.warn("trials-are-plain", request.model_path,
                      "mixed precision and finetuning are left out of the trials; the figures are those without them");

@@ -5,16 +5,14 @@
 #include "calib/run_calibration.h"
 #include "calib/statistics_file.h"
 #include "exec/threads.h"
-#include "passes/calibrate/measured_tensors.h"
-#include "passes/calibrate/method_settings.h"
+#include "pass/calibration_options.h"
 #include "pipeline/facts.h"
 #include "pipeline/float_phases.h"
 #include "pipeline/job.h"
+#include "planning/calibrate/measured_tensors.h"
 
 namespace quarkq {
 namespace {
-
-constexpr const char* kCalibrate = "calibrate";  // the phase that needs samples
 
 Status check_mergeable(const config::Settings& settings) {
   if (settings.compat) {
@@ -22,7 +20,7 @@ Status check_mergeable(const config::Settings& settings) {
         "--compat: the reference's histograms depend on the order of the samples, there are no statistics of parts; "
         "calibrate in one run of quarkq quantize, or without --compat");
   }
-  return passes::asked_calibrator(settings).status();
+  return pass::asked_calibrator(settings).status();
 }
 
 std::vector<size_t> shard_samples(Shard shard, size_t count) {
@@ -32,13 +30,14 @@ std::vector<size_t> shard_samples(Shard shard, size_t count) {
 }
 
 /// All methods come from one file, so it always has bins.
-Result<calib::StatisticsSet> collect(passes::PassContext& context, const std::vector<size_t>& numbers) {
-  const std::vector<ir::ValueId> tensors = passes::tensors_to_measure(context, passes::find_range_sources(context));
-  calib::SampleRunOptions options = passes::sample_run_options(context, tensors);
+Result<calib::StatisticsSet> collect(pipeline::RunState& state, const std::vector<size_t>& numbers) {
+  const pass::PlanContext context = state.plan_context();
+  const std::vector<ir::ValueId> tensors = planning::tensors_to_measure(context, planning::find_range_sources(context));
+  calib::SampleRunOptions options = pass::sample_run_options(context.settings, tensors, context.progress);
   options.samples = numbers;
-  calib::CollectOptions collect = passes::collect_options(context.settings);
+  calib::CollectOptions collect = pass::collect_options(context.settings);
   collect.with_bins = true;
-  calib::SampleRun run(context.model, *context.data, std::move(options));
+  calib::SampleRun run(context.model, *context.source.data, std::move(options));
   QQ_TRY(calib::Statistics statistics, calib::collect_statistics(run, tensors, collect));
   calib::StatisticsSet set;
   set.samples = run.sample_names();
@@ -68,26 +67,29 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
   const Stopwatch watch;
   exec::set_threads(request.threads);
   Diagnostics diagnostics;
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
   pipeline::Samples samples;
-  QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
+  QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
   if (samples.opened == nullptr) return bad_data("calibration samples are needed: give --calib DIR");
   const std::vector<size_t> numbers = shard_samples(request.shard, samples.opened->size());
   if (numbers.empty()) {
     return bad_data("shard ", request.shard.index, "/", request.shard.count, ": has no sample, the data have ",
                     samples.opened->size());
   }
-  passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
+  constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;
+  pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   if (request.progress) {
-    context.progress = [&](size_t done, size_t total) { return request.progress({kCalibrate, done, total}); };
+    state.progress = [&](size_t done, size_t total) { return request.progress({pass::name(kCalibrate), done, total}); };
   }
-  std::vector<PhaseTime> times;
-  Result<ir::Model> original = pipeline::run_float_phases(context, samples, nullptr, kCalibrate, times, {});
+  std::vector<PassTime> times;
+  Result<ir::Model> original = pipeline::run_float_phases(state, samples, nullptr, kCalibrate, times, {});
   if (!original.ok()) return std::move(original).status().context(request.model_path);
-  QQ_TRY(calib::StatisticsSet set, collect(context, numbers));
-  QQ_TRY(set.origin, pipeline::statistics_origin(request.model_path, original.value(), job.model, job.settings,
-                                                 samples.opened->size()));
+  QQ_TRY(calib::StatisticsSet set, collect(state, numbers));
+  QQ_TRY(set.origin,
+         pipeline::statistics_origin(file, original.value(), job.model, job.settings, samples.opened->size()));
   QQ_TRY(CalibrateReport report, write_set(set, request.output_path));
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();

@@ -7,9 +7,9 @@
 #include "config/load.h"
 #include "config/resolve.h"
 #include "onnx_io/load.h"
-#include "passes/check/npu_limits.h"
-#include "passes/lift/lift.h"
 #include "pipeline/check_limits.h"
+#include "planning/constrain/npu_limits.h"
+#include "qdq/import/lift.h"
 #include "quarkq/version.h"
 
 namespace quarkq {
@@ -38,9 +38,9 @@ Result<config::Settings> settings_of(const std::string& target) {
 
 Result<CheckReport> pipeline::check_limits(const ir::Model& model, const std::string& path, const std::string& target) {
   QQ_TRY(const config::Settings settings, settings_of(target));
-  QQ_TRY(const passes::LiftedModel found, passes::lift(model).context(path));
+  QQ_TRY(const qdq::LiftedModel found, qdq::lift(model).context(path));
   CheckReport report{path, target, found.model.graph.order().size(), found.plan.slots().size(), {}};
-  for (passes::NpuFinding& finding : passes::npu_findings(found.model.graph, found.plan, settings)) {
+  for (planning::NpuFinding& finding : planning::npu_findings(found.model.graph, found.plan, settings)) {
     LimitViolation violation{std::move(finding.rule),
                              std::move(finding.node),
                              std::move(finding.tensor),

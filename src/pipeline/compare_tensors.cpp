@@ -5,14 +5,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 
 #include "calib/sample_run.h"
 #include "ir/topo.h"
-#include "passes/insert/names.h"
-#include "pipeline/metrics.h"
-#include "pipeline/runner.h"
+#include "numeric/metrics.h"
+#include "pipeline/pass_runner.h"
 #include "pipeline/thinned.h"
+#include "plan/lowering/qdq_names.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -42,11 +41,10 @@ class Keeper : public calib::SampleSink {
 };
 
 Status listen(const ir::Model& model, const calib::DataReader& data, const std::vector<ir::ValueId>& tensors,
-              size_t samples, Keeper& keeper) {
+              const std::vector<size_t>& samples, Keeper& keeper) {
   calib::SampleRunOptions options;
   options.tensors = tensors;
-  options.samples.resize(std::min(samples, data.size()));
-  std::iota(options.samples.begin(), options.samples.end(), size_t{0});
+  options.samples = samples;
   options.order = calib::ValueOrder::kOnnx;
   options.allow_non_finite = true;
   return calib::SampleRun(model, data, std::move(options)).pass(keeper);
@@ -67,7 +65,7 @@ struct Pair {
 
 Pair find_pair(const ir::Graph& prepared, const ir::Graph& quantized, ir::ValueId value) {
   const std::string& name = prepared.value(value).name;
-  const passes::QdqNames names(name);
+  const plan::QdqNames names(name);
   Pair pair{value, quantized.find(name), {}};
   if (prepared.value(value).is_output) {
     pair.read = pair.written;
@@ -75,7 +73,7 @@ Pair find_pair(const ir::Graph& prepared, const ir::Graph& quantized, ir::ValueI
     if (before.valid()) pair.written = before;
     return pair;
   }
-  for (const std::string& behind : {names.dequantize_output, passes::QdqNames(name, "_1").dequantize_output}) {
+  for (const std::string& behind : {names.dequantize_output, plan::QdqNames(name, "_1").dequantize_output}) {
     if (!pair.read.valid()) pair.read = quantized.find(behind);
   }
   if (!pair.read.valid() || !is_heard(quantized, pair.read)) pair.read = pair.written;
@@ -110,7 +108,7 @@ double first_sentinel(const std::vector<float>& reference, double most) {
 Likeness likeness(const std::vector<float>& reference, const std::vector<float>& other) {
   if (reference.size() != other.size()) return {};
   double most = 0, noise = 0;
-  PairSums sums;
+  numeric::PairSums sums;
   for (const float value : other) {
     if (std::isfinite(value)) most = std::max(most, std::abs(static_cast<double>(value)));
   }
@@ -128,13 +126,14 @@ Likeness likeness(const std::vector<float>& reference, const std::vector<float>&
   if (left == 0 && !reference.empty()) return {};
   if (noise == 0) return {kInfinity, 1};
   const double ratio = 10 * std::log10(sums.norm_a / noise);
-  return {std::isnan(ratio) ? -kInfinity : ratio, cosine(sums)};
+  return {std::isnan(ratio) ? -kInfinity : ratio, numeric::cosine(sums)};
 }
 
 }  // namespace
 
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
-                                                     const calib::DataReader& data, size_t samples) {
+                                                     const calib::DataReader& data,
+                                                     const std::vector<size_t>& samples) {
   ir::Model reference = prepared, other = quantized;  // share the weights
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(prepare_for_run(reference, ignored));
@@ -197,8 +196,9 @@ std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& ten
 
 std::string describe(const TensorAgreement& tensor) {
   const bool by_range = tensor.written_db - tensor.sqnr_db >= kDropDb / 2;
-  return cat(tensor.name, " of ", tensor.node, ": ", decibels_text(tensor.sqnr_db), " behind ",
-             decibels_text(tensor.inputs_db), by_range ? ", by its own range" : ", by the operator or its weights");
+  return cat(tensor.name, " of ", tensor.node, ": ", numeric::decibels_text(tensor.sqnr_db), " behind ",
+             numeric::decibels_text(tensor.inputs_db),
+             by_range ? ", by its own range" : ", by the operator or its weights");
 }
 
 }  // namespace quarkq::pipeline

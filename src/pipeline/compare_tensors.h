@@ -11,10 +11,10 @@
 
 namespace quarkq::pipeline {
 
-/// `prepared` is the float model as it was calibrated, so that tensors mean the same. Runs both on the first `samples`
-/// of the data with everything tapped; one shows where the signal drops. In the order of the nodes.
+/// `prepared` is the float model as it was calibrated, so that tensors mean the same. Runs both on the samples of these
+/// numbers with everything tapped; one shows where the signal drops. In the order of the nodes.
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
-                                                     const calib::DataReader& data, size_t samples = 1);
+                                                     const calib::DataReader& data, const std::vector<size_t>& samples);
 
 /// The `count` noisiest ones, the noisiest first.
 std::vector<TensorAgreement> worst_tensors(const std::vector<TensorAgreement>& tensors, size_t count);

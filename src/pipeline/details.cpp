@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/details.h"
 
+#include "pipeline/decisions.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "calib/sample_run.h"
 #include "config/print.h"
-#include "passes/stored_floats.h"
+#include "ir/stored_floats.h"
 #include "pipeline/check_limits.h"
 #include "pipeline/facts.h"
 #include "pipeline/tensor_json.h"
@@ -108,9 +110,9 @@ Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, 
     TensorProfile profile;
     profile.name = calibrated.graph.value(slot.value).name;
     profile.role = role_name(slot.role);
-    profile.type = stage_name(slot.stages[0]);
-    set_range(plan, slot.stages[0], profile);
-    if (const ir::Tensor* stored = passes::stored_floats(calibrated.graph, slot.value)) {
+    profile.type = stage_name(slot.stage);
+    set_range(plan, slot.stage, profile);
+    if (const ir::Tensor* stored = ir::stored_floats(calibrated.graph, slot.value)) {
       QQ_TRY(const std::vector<double> exact, ir::to_double(*stored));
       count_values(std::vector<float>(exact.begin(), exact.end()), profile);
     }
@@ -122,18 +124,19 @@ Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, 
 
 }  // namespace
 
-void add_details(const passes::PassContext& context, const ir::Model& calibrated, const calib::DataReader* data,
+void add_details(const RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
                  QuantizeReport& report) {
   ReportDetails& details = *report.details;
   const auto leave_out = [&](const char* what, const Status& why) {
-    context.diagnostics.warn("details-left-out", "", cat(what, " are not in the report: ", why.message()));
+    state.diagnostics.warn("details-left-out", "", cat(what, " are not in the report: ", why.message()));
   };
-  details.settings = settings_of(context.settings);
-  Result<std::vector<TensorProfile>> profiles = profile_tensors(context.plan, calibrated, data);
+  details.settings = settings_of(state.settings);
+  Result<std::vector<TensorProfile>> profiles = profile_tensors(state.plan, calibrated, data);
   if (profiles.ok()) details.profiles = std::move(profiles).value();
   if (!profiles.ok()) leave_out("values of tensors", profiles.status());
-  if (context.settings.quantizer != config::Quantizer::kNpuCnn || report.nothing_to_quantize) return;
-  Result<CheckReport> limits = check_limits(context.model, report.output_path, "xint8");
+  details.decisions = explain_all(calibrated.graph, state.plan);
+  if (state.settings.quantizer != config::Quantizer::kNpuCnn || report.nothing_to_quantize) return;
+  Result<CheckReport> limits = check_limits(state.model, report.output_path, "xint8");
   if (limits.ok()) details.limits = std::move(limits).value();
   if (!limits.ok()) leave_out("limits of the NPU", limits.status());
 }
@@ -155,6 +158,7 @@ Json details_json(const ReportDetails& details) {
     row["counts"] = profile.counts;
     json["profiles"].push_back(std::move(row));
   }
+  json["decisions"] = explained_json(details.decisions);
   json["limits"] = details.limits ? limits_json(*details.limits) : Json(nullptr);
   return json;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/facts.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
+#include "ir/quantizing_ops.h"
 #include "plan/block_name.h"
 
 namespace quarkq::pipeline {
@@ -19,6 +21,8 @@ Result<std::vector<double>> number_list(const config::Node& node, const std::str
   }
   return numbers;
 }
+
+std::string full_op_name(const ir::Node& node) { return node.domain.empty() ? node.op : node.domain + "::" + node.op; }
 
 }  // namespace
 
@@ -41,9 +45,24 @@ config::ModelFacts model_facts(const ir::Model& model) {
 
 std::map<std::string, int> count_ops(const ir::Graph& graph) {
   std::map<std::string, int> counts;
+  for (const ir::NodeId id : graph.order()) ++counts[full_op_name(graph.node(id))];
+  return counts;
+}
+
+std::map<std::string, int> count_quantizing_ops(const ir::Graph& graph) {
+  std::map<std::string, int> counts;
+  const auto add_nested = [&](const ir::GraphPtr& nested) {
+    if (nested == nullptr) return;
+    for (const auto& [op, count] : count_quantizing_ops(*nested)) counts[op] += count;
+  };
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
-    ++counts[node.domain.empty() ? node.op : node.domain + "::" + node.op];
+    if (ir::quantizing_part(&node) != ir::QuantizingPart::kNone) ++counts[full_op_name(node)];
+    for (const ir::Attribute& attribute : node.attributes) {
+      if (const auto* one = std::get_if<ir::GraphPtr>(&attribute.value)) add_nested(*one);
+      if (const auto* list = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value))
+        std::for_each(list->begin(), list->end(), add_nested);
+    }
   }
   return counts;
 }
@@ -60,7 +79,7 @@ std::string stage_name(const plan::Stage& stage) {
 void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {
   for (const plan::QuantSlot& slot : plan.slots()) {
     if (slot.state == plan::SlotState::kAbsorbed) continue;
-    ++report.tensors_by_type[cat(role_name(slot.role), " ", stage_name(slot.stages[0]))];
+    ++report.tensors_by_type[cat(role_name(slot.role), " ", stage_name(slot.stage))];
   }
 }
 
@@ -72,11 +91,11 @@ std::vector<Finding> findings_of(const Diagnostics& diagnostics) {
   return findings;
 }
 
-size_t count_quantized(const passes::PassContext& context, const ir::Graph& calibrated) {
+size_t count_quantized(const RunState& state, const ir::Graph& calibrated) {
   std::set<ir::NodeId> loaded;
   for (const ir::NodeId id : calibrated.order()) {
     const ir::Node& node = calibrated.node(id);
-    if (context.settings.inserts_qdq() ? context.selection.selects(node) : !context.model.graph.is_alive(id))
+    if (state.settings.inserts_qdq() ? state.selection.selects(node) : !state.graph().is_alive(id))
       loaded.insert(node.origins.begin(), node.origins.end());
   }
   return loaded.size();

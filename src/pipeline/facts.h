@@ -8,7 +8,7 @@
 
 #include "calib/data_reader.h"
 #include "config/resolve.h"
-#include "passes/context.h"
+#include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -16,6 +16,8 @@ namespace quarkq::pipeline {
 config::ModelFacts model_facts(const ir::Model& model);
 /// Operator -> nodes; other domains as "domain::Op".
 std::map<std::string, int> count_ops(const ir::Graph& graph);
+/// The nodes that quantize (ir/quantizing_ops.h), those of nested graphs included, by operator as above.
+std::map<std::string, int> count_quantizing_ops(const ir::Graph& graph);
 /// "activation", "weight", "bias".
 const char* role_name(plan::Role role);
 /// The format of a stage: "INT8", "BFP16".
@@ -26,7 +28,7 @@ void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report);
 std::vector<Finding> findings_of(const Diagnostics& diagnostics);
 /// Nodes of the model as loaded that are quantized: they stand behind a selected node of `calibrated`, the float model
 /// before Q/DQ nodes came, or behind one that an emitter replaced.
-size_t count_quantized(const passes::PassContext& context, const ir::Graph& calibrated);
+size_t count_quantized(const RunState& state, const ir::Graph& calibrated);
 /// Bytes of a file, 0 when it cannot be asked.
 uint64_t file_size(const std::string& path);
 /// RandomDataReaderInputShape and ...DataRange in typed form.

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "pipeline/runner.h"
+#include "pipeline/pass_runner.h"
 
 namespace quarkq::pipeline {
 
@@ -16,10 +16,13 @@ struct Samples {
   const calib::DataReader* get() const { return fitted != nullptr ? fitted.get() : opened.get(); }
 };
 
-/// Runs the phases up to `until`. context.data becomes the fitted samples. `probe`: what the guard runs, when it shall
-/// be something else than the samples; null: those. Returns the float model behind the conversions, whose inputs,
+/// Makes `samples` fit the inputs of `converted`, which the phases before `prepare` made.
+void fit(Samples& samples, const ir::Model& converted, const RunState& state);
+
+/// Runs the phases up to `until`. state.source.data becomes the fitted samples. `probe`: what the guard runs, when it
+/// shall be something else than the samples; null: those. Returns the float model behind the conversions, whose inputs,
 /// outputs and function the quantized model has.
-Result<ir::Model> run_float_phases(passes::PassContext& context, Samples& samples, const calib::DataReader* probe,
-                                   const char* until, std::vector<PhaseTime>& times, RunnerOptions options);
+Result<ir::Model> run_float_phases(RunState& state, Samples& samples, const calib::DataReader* probe, pass::Phase until,
+                                   std::vector<PassTime>& times, RunnerOptions options);
 
 }  // namespace quarkq::pipeline

@@ -6,9 +6,11 @@
 #include "base/file_system.h"
 #include "base/hash.h"
 #include "base/isa.h"
+#include "calib/callback_reader.h"
 #include "config/print.h"
 #include "config/resolve.h"
 #include "config/validate.h"
+#include "ir/check_attributes.h"
 #include "ir/dump.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
@@ -35,17 +37,41 @@ bool matters(const std::string& name) {
   return std::none_of(std::begin(kPlaces), std::end(kPlaces), [&](const char* place) { return block == place; });
 }
 
+Status add_file(const ModelFile& file, ContentHash& hash) {
+  if (file.is_in_memory()) {
+    hash.add((*file.bytes)->data(), (*file.bytes)->size());
+    return Status();
+  }
+  QQ_TRY(const auto mapped, MappedFile::open(file.path));
+  hash.add(mapped->data(), mapped->size());
+  return Status();
+}
+
 }  // namespace
 
-Result<Job> open_job(const std::string& model_path, const std::string& config, const std::vector<std::string>& sets,
+Result<Job> open_job(const ModelFile& file, const std::string& config, const std::vector<std::string>& sets,
                      Diagnostics& diagnostics) {
+  const std::string& model_path = file.path;
   QQ_TRY(const config::QuantConfig asked, config::load_config(config, sets));
-  QQ_TRY(ir::Model model, onnx_io::load(model_path));
+  QQ_TRY(ir::Model model,
+         file.is_in_memory() ? onnx_io::load_bytes(**file.bytes, model_path) : onnx_io::load(model_path));
   QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(model_path));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
   return Job{std::move(model), std::move(settings)};
+}
+
+Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {
+  std::vector<std::string> found;
+  for (const auto& [op, count] : count_quantizing_ops(job.model.graph)) found.push_back(cat(count, " ", op));
+  if (found.empty()) return Status();
+  const std::string text = cat("is quantized already, it holds ", join(found, ", "),
+                               "; give the float model that it was made from (quantizing it anew is not possible yet)");
+  if (job.settings.quirk(config::Quirk::kRefuseQuantized)) return unsupported(model_path, ": ", text);
+  diagnostics.warn("already-quantized", model_path, text);
+  return Status();
 }
 
 Result<calib::DataOptions> data_options(const config::Settings& settings) {
@@ -72,7 +98,14 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
   return calib::make_random_reader(calib::input_specs(graph), random);
 }
 
-Result<calib::StatisticsOrigin> statistics_origin(const std::string& model_path, const ir::Model& original,
+Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const std::string& folder,
+                                                        const Job& job) {
+  if (!source) return open_samples(folder, job.settings, job.model.graph);
+  if (!folder.empty()) return invalid_argument("samples: found both a folder and a source in memory, give one of them");
+  return calib::make_callback_reader(calib::input_specs(job.model.graph), source);
+}
+
+Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const ir::Model& original,
                                                   const ir::Model& prepared, const config::Settings& settings,
                                                   uint64_t samples) {
   calib::StatisticsOrigin origin;
@@ -80,9 +113,8 @@ Result<calib::StatisticsOrigin> statistics_origin(const std::string& model_path,
   origin.isa = {std::string(isa_name(isa()))};
   origin.samples = samples;
   origin.preprocess = config::to_flow(settings.preprocess);
-  QQ_TRY(const auto file, MappedFile::open(model_path));
   ContentHash model, graph;
-  model.add(file->data(), file->size());
+  QQ_RETURN_IF_ERROR(add_file(file, model));
   add_weights(original.graph, model);
   origin.model = model.text();
   graph.add(ir::dump(prepared, {.values = true, .rests = true}));

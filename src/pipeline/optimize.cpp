@@ -17,13 +17,13 @@
 namespace quarkq {
 namespace {
 
-constexpr const char* kFirstOther = "assign";  // the phase behind those that rewrite the float model
+constexpr pass::Phase kFirstOther = pass::Phase::kMark;  // after those that rewrite the float model
 
 /// Names of passes that rewrite the float model; the others need a plan.
 Status check_names(const std::vector<std::string>& names, const std::string& option) {
   std::vector<std::string> known;
-  for (const passes::PassInfo& pass : passes::all_passes()) {
-    if (std::string_view(pass.phase) == kFirstOther) break;
+  for (const pass::PassInfo& pass : pipeline::all_passes()) {
+    if (pass.phase == kFirstOther) break;
     known.emplace_back(pass.name);
   }
   for (const std::string& name : names) {
@@ -49,7 +49,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   // Without samples a random one will do for the guard: only the outputs before and after are compared.
   const auto random = calib::make_random_reader(calib::input_specs(job.model.graph), {});
   const bool use_random = samples.opened == nullptr && random.ok();
-  passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
+  pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   OptimizeReport report;
   report.model_path = request.model_path;
   report.output_path = request.output_path;
@@ -58,10 +58,10 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   options.only = {request.only.begin(), request.only.end()};
   options.skip = {request.skip.begin(), request.skip.end()};
   if (!options.only.empty()) options.only.insert("select-nodes");  // who is selected decides what is rewritten
-  options.after = [&](const passes::PassInfo& pass, const ir::Model& model) {
+  options.after = [&](const pass::PassInfo& pass, const ir::Model& model) {
     if (request.dump_after == pass.name) report.dump = ir::dump(model);
   };
-  QQ_RETURN_IF_ERROR(pipeline::run_float_phases(context, samples, use_random ? random.value().get() : nullptr,
+  QQ_RETURN_IF_ERROR(pipeline::run_float_phases(state, samples, use_random ? random.value().get() : nullptr,
                                                 kFirstOther, report.passes, options)
                          .status()
                          .context(request.model_path));

@@ -15,27 +15,28 @@ namespace quarkq::pipeline {
 
 /// What calibration reads: samples, or what was seen of them before.
 struct Source {
-  std::string model_path;  ///< as it was asked for
+  ModelFile model;  ///< as it was asked for
   Samples samples;
+  Samples evaluation;  ///< other samples, to compare the results on; may be empty
   std::optional<calib::StatisticsSet> statistics;
 
   /// Of the calibration.
   size_t size() const;
 };
 
-/// `calib_folder` and `statistics_path` are stronger than what the settings name; empty: not given.
-Result<Source> open_source(const std::string& model_path, const std::string& calib_folder,
-                           const std::string& statistics_path, const Job& job);
-
-/// What a quantized model is compared with.
-struct FloatModels {
-  ir::Model original;    ///< whose inputs, outputs and function it shall have
-  ir::Model calibrated;  ///< as it was calibrated: its tensors have the same names and meaning
+/// Where samples or statistics come from, as a request says it; stronger than what the settings name.
+struct SourceRequest {
+  ModelFile model;
+  const SampleSource& samples;       ///< in memory; empty: none
+  std::string calib_folder;          ///< empty: not given
+  std::string statistics_path = {};  ///< empty: not given
 };
+Result<Source> open_source(const SourceRequest& request, const Job& job);
 
-/// Runs the phases up to `until`, which lies behind calibration. Statistics of another model, or of another form of it,
-/// are refused.
-Result<FloatModels> plan_model(Source& source, passes::PassContext& context, const char* until,
-                               std::vector<PhaseTime>& times, const RunnerOptions& options);
+/// Runs the phases up to `until`, which comes after calibration. Statistics of another model, or of another form of it,
+/// are refused. Returns the float model whose inputs, outputs and function the quantized one has;
+/// state.calibrated becomes the float model as it was calibrated, whose tensors have the same names and meaning.
+Result<ir::Model> plan_model(Source& source, RunState& state, pass::Phase until, std::vector<PassTime>& times,
+                             const RunnerOptions& options);
 
 }  // namespace quarkq::pipeline

@@ -13,12 +13,12 @@
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
-#include "passes/finetune/saved_layers.h"
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
 #include "pipeline/plan_model.h"
 #include "pipeline/verify.h"
 #include "plan/flavors.h"
+#include "planning/tune/saved_layers.h"
 
 namespace quarkq {
 namespace {
@@ -40,21 +40,29 @@ Status check_output(const std::string& input, const std::string& output) {
   return Status();
 }
 
-Status save_result(const ir::Model& model, const config::Settings& settings, QuantizeReport& report) {
+/// Into the file, or into the report.
+Status save_result(const ir::Model& model, const config::Settings& settings, bool in_memory, QuantizeReport& report) {
   onnx_io::SaveOptions options;
   options.external_data = settings.use_external_data_format;
-  QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(model, report.output_path, options));
-  report.external_data = saved.external_data;
-  report.output_bytes = saved.model_bytes + saved.data_bytes;
+  if (in_memory) {
+    QQ_TRY(const onnx_io::SaveReport planned, onnx_io::plan_save(model, report.output_path, options));
+    if (planned.external_data)
+      return resource_error(report.model_path, ": the result needs a file for its weights; give an output path");
+    report.model = onnx_io::to_bytes(model);
+    report.output_bytes = report.model.size();
+  } else {
+    QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(model, report.output_path, options));
+    report.external_data = saved.external_data;
+    report.output_bytes = saved.model_bytes + saved.data_bytes;
+  }
   report.output_opset = model.opset();
   report.quantized_ops = pipeline::count_ops(model.graph);
   return Status();
 }
 
-/// Returns the float models that the result stands for.
-Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipeline::Source& source,
-                                           passes::PassContext& context, QuantizeReport& report) {
-  constexpr const char* kInsert = "insert";
+/// Returns the float model whose function the result has.
+Result<ir::Model> run_pipeline(const QuantizeRequest& request, pipeline::Source& source, pipeline::RunState& state,
+                               QuantizeReport& report) {
   pipeline::RunnerOptions options;
   std::string phase;
   if (request.progress) {
@@ -62,26 +70,52 @@ Result<pipeline::FloatModels> run_pipeline(const QuantizeRequest& request, pipel
       phase = name;
       return request.progress({name, 0, 0});
     };
-    context.progress = [&](size_t done, size_t total) { return request.progress({phase, done, total}); };
+    state.progress = [&](size_t done, size_t total) { return request.progress({phase, done, total}); };
   }
-  QQ_TRY(pipeline::FloatModels floats, pipeline::plan_model(source, context, kInsert, report.phases, options));
-  const ir::Model restructured = context.model;  // shares the weights
-  context.float_model = &restructured;
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(context, {.from = kInsert, .until = nullptr}, report.phases, options));
-  context.float_model = nullptr;
-  context.progress = nullptr;
-  return floats;
+  QQ_TRY(ir::Model original, pipeline::plan_model(source, state, pass::Phase::kWrite, report.phases, options));
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(state, {.from = pass::Phase::kWrite}, report.phases, options));
+  state.progress = nullptr;
+  return original;
+}
+
+/// Samples of --eval, all of the folder. Null when it was not given.
+Result<std::unique_ptr<calib::DataReader>> open_evaluation(const QuantizeRequest& request, const pipeline::Job& job) {
+  if (request.eval_folder.empty()) return std::unique_ptr<calib::DataReader>();
+  QQ_TRY(calib::DataOptions options, pipeline::data_options(job.settings));
+  options.folder = request.eval_folder;
+  return calib::open_data(options, calib::input_specs(job.model.graph));
+}
+
+/// What the result is judged on: the samples of --eval when there are some, else those of the calibration.
+Result<pipeline::Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
+                                           const pipeline::Source& source) {
+  pipeline::Judgement judgement;
+  judgement.data = source.evaluation.opened != nullptr ? source.evaluation.get() : source.samples.get();
+  judgement.collapse = collapsed_cosine(settings);
+  if (settings.tool.verify_samples) judgement.samples = static_cast<size_t>(*settings.tool.verify_samples);
+  QQ_TRY(judgement.required, pipeline::required_cosine(request.requirements));
+  return judgement;
 }
 
 /// The written model against what it came from, and against the checker.
-Status verify(const pipeline::FloatModels& floats, const passes::PassContext& context, const calib::DataReader* data,
-              std::optional<double> required, QuantizeReport& report) {
+Status verify(const QuantizeRequest& request, pipeline::Source& source, const pipeline::FloatModels& floats,
+              const pipeline::RunState& state, QuantizeReport& report) {
   const Stopwatch watch;
   QQ_RETURN_IF_ERROR(
-      onnx_io::check_model(context.model).context(report.model_path + ": the quantized model did not pass its check"));
-  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, context.model, data, collapsed_cosine(context.settings), required,
-                                             context.diagnostics, report));
+      onnx_io::check_model(state.model).context(report.model_path + ": the quantized model did not pass its check"));
+  pipeline::fit(source.evaluation, floats.original, state);
+  QQ_TRY(const pipeline::Judgement judgement, make_judgement(request, state.settings, source));
+  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, state.model, judgement, state.diagnostics, report));
+  if (report.compared_samples > 0) report.compared_folder = request.eval_folder;
   report.phases.push_back({"verify", watch.seconds(), false});
+  return Status();
+}
+
+Status check_request(const QuantizeRequest& request) {
+  QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
+  if (request.verify) return Status();
+  if (required) return invalid_argument("--require: is measured by what --no-verify switches off");
+  if (!request.eval_folder.empty()) return invalid_argument("--eval: is read by what --no-verify switches off");
   return Status();
 }
 
@@ -90,7 +124,7 @@ void describe(const pipeline::Job& job, const QuantizeRequest& request, Quantize
   report.quantizer = config::quantizer_name(job.settings.quantizer);
   report.input_opset = job.model.opset();
   report.float_ops = pipeline::count_ops(job.model.graph);
-  report.model_bytes = pipeline::file_size(request.model_path);
+  report.model_bytes = request.model_bytes ? request.model_bytes->size() : pipeline::file_size(request.model_path);
   report.nodes_total = job.model.graph.order().size();
 }
 
@@ -110,39 +144,40 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   report.isa = isa_name(isa());
   report.threads = omp_get_max_threads();
   Diagnostics diagnostics;
-  QQ_RETURN_IF_ERROR(check_output(request.model_path, report.output_path));
-  QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
-  if (required && !request.verify) return invalid_argument("--require: is measured by what --no-verify switches off");
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  if (!request.in_memory) QQ_RETURN_IF_ERROR(check_output(request.model_path, report.output_path));
+  QQ_RETURN_IF_ERROR(check_request(request));
+  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   describe(job, request, report);
   const ir::Model loaded = job.model;  // shares the weights
   QQ_TRY(pipeline::Source source,
-         pipeline::open_source(request.model_path, request.calib_folder, request.statistics_path, job));
-  passes::PassContext context{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  if (request.resume) context.finetune_state = report.output_path + ".finetune";
+         pipeline::open_source({file, request.sample_source, request.calib_folder, request.statistics_path}, job));
+  QQ_TRY(source.evaluation.opened, open_evaluation(request, job));
+  pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
+  if (request.resume && !request.in_memory) state.tuning.state_folder = report.output_path + ".finetune";
   report.samples = source.size();
-  Result<pipeline::FloatModels> floats = run_pipeline(request, source, context, report);
-  if (!floats.ok()) return std::move(floats).status().context(request.model_path);
-  report.nothing_to_quantize = !pipeline::has_changed(report.phases, "insert");
+  Result<ir::Model> original = run_pipeline(request, source, state, report);
+  if (!original.ok()) return std::move(original).status().context(request.model_path);
+  const pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
+  report.nothing_to_quantize = !pipeline::has_changed(report.phases, pass::Phase::kWrite);
   if (report.nothing_to_quantize) {
     diagnostics.warn("nothing-to-quantize", request.model_path,
                      "no selected node has a float tensor, the float model was copied");
     job.model = loaded;
   }
-  pipeline::count_tensors(context.plan, report);
-  report.nodes_quantized = pipeline::count_quantized(context, floats.value().calibrated.graph);
+  pipeline::count_tensors(state.plan, report);
+  report.nodes_quantized = pipeline::count_quantized(state, floats.calibrated.graph);
   if (request.details) report.details.emplace();
-  if (request.verify && !report.nothing_to_quantize) {
-    QQ_RETURN_IF_ERROR(verify(floats.value(), context, source.samples.get(), required, report));
-  }
-  if (request.details) pipeline::add_details(context, floats.value().calibrated, source.samples.get(), report);
-  for (const passes::FinetunedLayer& layer : context.finetuned)
+  if (request.verify && !report.nothing_to_quantize) QQ_RETURN_IF_ERROR(verify(request, source, floats, state, report));
+  if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
+  for (const pass::FinetunedLayer& layer : state.tuning.layers)
     report.tuned_layers.push_back(
         {layer.node, layer.algorithm, layer.error_before, layer.error_after, layer.kept, layer.resumed, layer.seconds});
-  if (const auto& outputs = context.finetuned_outputs)
+  if (const auto& outputs = state.tuning.outputs)
     report.tuned_outputs = {outputs->samples, outputs->cosine_before, outputs->cosine_after};
-  QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, report));
-  passes::finetune::SavedLayers(context.finetune_state).remove(context.finetuned.size());
+  QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
+  planning::finetune::SavedLayers(state.tuning.state_folder).remove(state.tuning.layers.size());
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();
   return report;

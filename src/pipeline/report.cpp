@@ -17,9 +17,9 @@ using pipeline::tensors_json;
 
 namespace {
 
-Json phases_json(const std::vector<PhaseTime>& phases) {
+Json phases_json(const std::vector<PassTime>& phases) {
   Json all = Json::array();
-  for (const PhaseTime& phase : phases) {
+  for (const PassTime& phase : phases) {
     all.push_back({{"name", phase.name},
                    {"seconds", phase.seconds},
                    {"changed", phase.changed},
@@ -77,8 +77,11 @@ std::string to_json(const QuantizeReport& report) {
   json["nothing_to_quantize"] = report.nothing_to_quantize;
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) {
-    json["outputs"].push_back(
-        {{"name", output.name}, {"cosine", number(output.cosine)}, {"sqnr_db", pipeline::decibels(output.sqnr_db)}});
+    json["outputs"].push_back({{"name", output.name},
+                               {"cosine", number(output.cosine)},
+                               {"sqnr_db", pipeline::decibels(output.sqnr_db)},
+                               {"min_cosine", number(output.min_cosine)},
+                               {"worst_sample", output.worst_sample}});
   }
   json["tuned_layers"] = Json::array();
   for (const TunedLayer& layer : report.tuned_layers) {
@@ -101,6 +104,7 @@ std::string to_json(const QuantizeReport& report) {
   json["seconds"] = report.seconds;
   json["worst_tensors"] = tensors_json(report.worst_tensors);
   json["causes"] = tensors_json(report.causes);
+  json["compared"] = {{"samples", report.compared_samples}, {"folder", report.compared_folder}};
   if (report.details) json["details"] = pipeline::details_json(*report.details);
   return pipeline::text(json);
 }

@@ -10,7 +10,7 @@
 #include "exec/session.h"
 #include "exec/threads.h"
 #include "onnx_io/load.h"
-#include "pipeline/runner.h"
+#include "pipeline/pass_runner.h"
 
 namespace quarkq {
 namespace {

@@ -50,6 +50,33 @@ std::string causes_text(const QuantizeReport& report) {
   return (report.causes.empty() ? "it is lost little by little, most at " : "the signal drops at ") + join(texts, "; ");
 }
 
+/// "cosine 0.42 at worst (sample 007), 0.97 on average, with the float output on 8 samples".
+std::string agreement_text(const OutputAgreement& output, size_t samples) {
+  if (samples == 1) return cat("cosine ", output.cosine, " with the float output on one sample");
+  return cat("cosine ", output.min_cosine, " at worst (sample ", output.worst_sample, "), ", output.cosine,
+             " on average, with the float output on ", samples, " samples");
+}
+
+/// The name of the sample that shows what is wrong: the worst one of the first output that is too far away. Empty when
+/// none is.
+std::string telling_sample(const Judgement& judgement, const QuantizeReport& report) {
+  const double limit = std::max(judgement.collapse, judgement.required.value_or(judgement.collapse));
+  for (const OutputAgreement& output : report.outputs) {
+    if (!(output.min_cosine >= limit)) return output.worst_sample;
+  }
+  return "";
+}
+
+/// Fills in what is said of the tensors inside, on this sample. It is left out where they cannot be compared.
+void look_inside(const FloatModels& floats, const ir::Model& quantized, const calib::DataReader& data, size_t sample,
+                 QuantizeReport& report) {
+  const Result<std::vector<TensorAgreement>> tensors = compare_tensors(floats.calibrated, quantized, data, {sample});
+  if (!tensors.ok()) return;
+  report.worst_tensors = worst_tensors(tensors.value(), kWorst);
+  report.causes = find_causes(tensors.value(), kCauses);
+  if (report.details) report.details->tensors = tensors.value();
+}
+
 }  // namespace
 
 Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements) {
@@ -67,14 +94,15 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
   return most;
 }
 
-Status verify_result(const FloatModels& floats, const ir::Model& quantized, const calib::DataReader* data,
-                     double collapse, std::optional<double> required, Diagnostics& diagnostics,
-                     QuantizeReport& report) {
-  if (data == nullptr) {
-    return not_verified("no samples were given (--calib DIR)", required.has_value(), /*is_warning=*/false, diagnostics);
+Status verify_result(const FloatModels& floats, const ir::Model& quantized, const Judgement& judgement,
+                     Diagnostics& diagnostics, QuantizeReport& report) {
+  const std::optional<double>& required = judgement.required;
+  if (judgement.data == nullptr) {
+    return not_verified("no samples were given (--calib DIR, --eval DIR)", required.has_value(), /*is_warning=*/false,
+                        diagnostics);
   }
-  constexpr size_t kSamples = 1;
-  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(floats.original, *data, kSamples);
+  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(
+      floats.original, *judgement.data, spread_samples(judgement.data->size(), judgement.samples));
   Result<std::vector<OutputAgreement>> outputs =
       expected.ok() ? expected.value().compare(quantized, diagnostics) : expected.status();
   if (!outputs.ok() && outputs.status().code() != Code::kUnsupported) return outputs.status();
@@ -82,23 +110,20 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
     return not_verified(outputs.status().message(), required.has_value(), /*is_warning=*/true, diagnostics);
   }
   report.outputs = std::move(outputs).value();
-  const Result<std::vector<TensorAgreement>> tensors = compare_tensors(floats.calibrated, quantized, *data);
-  if (tensors.ok()) {
-    report.worst_tensors = worst_tensors(tensors.value(), kWorst);
-    report.causes = find_causes(tensors.value(), kCauses);
-    if (report.details) report.details->tensors = tensors.value();
-  }
+  report.compared_samples = expected.value().sample_count();
+  look_inside(floats, quantized, *judgement.data, expected.value().number_of(telling_sample(judgement, report)),
+              report);
   std::optional<std::vector<OutputAgreement>> rewritten;  // computed when an output needs it
   for (const OutputAgreement& output : report.outputs) {
-    const std::string found = cat("cosine ", output.cosine, " with the float output on the first sample");
-    if (required && !(output.cosine >= *required)) {
+    const std::string found = agreement_text(output, report.compared_samples);
+    if (required && !(output.min_cosine >= *required)) {
       return quality_gate("output ", output.name, ": ", found, ", required is ", *required, "; ", causes_text(report));
     }
-    if (!(output.cosine >= collapse)) {
+    if (!(output.min_cosine >= judgement.collapse)) {
       if (!rewritten) rewritten = rewritten_outputs(expected.value(), floats.calibrated);
-      diagnostics.warn(
-          "output-collapsed", output.name,
-          cat(found, ", below ", collapse, "; ", causes_text(report), rewrites_text(*rewritten, output.name)));
+      diagnostics.warn("output-collapsed", output.name,
+                       cat(found, ", below ", judgement.collapse, "; ", causes_text(report),
+                           rewrites_text(*rewritten, output.name)));
     }
   }
   return Status();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The quantized model against the float one on calibration samples: figures for the report, warnings, quality gates.
+// The quantized model against the float one on samples: figures for the report, warnings, quality gates.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,31 @@
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
 #include "ir/graph.h"
-#include "pipeline/plan_model.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
 
+/// What a quantized model is compared with.
+struct FloatModels {
+  ir::Model original;    ///< whose inputs, outputs and function it shall have
+  ir::Model calibrated;  ///< as it was calibrated: its tensors have the same names and meaning
+};
+
 /// The least cosine that "cos>=X" texts ask for; nothing without any.
 Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements);
 
+/// On what a result is judged, and how strictly. Of each output the worst sample counts.
+struct Judgement {
+  const calib::DataReader* data = nullptr;  ///< null: there are no samples
+  size_t samples = 8;                       ///< evenly spread over the data
+  double collapse = 0;                      ///< a cosine below is a warning
+  std::optional<double> required;           ///< a cosine below is an error
+};
+
 /// Fills in outputs, worst_tensors and causes. A collapsed output is a warning that names the layers where the signal
-/// drops; one below `required` fails with kQualityGate. A model with operators that the executor lacks is valid all the
-/// same: the comparison is left out and said so, unless something is required.
-Status verify_result(const FloatModels& floats, const ir::Model& quantized, const calib::DataReader* data,
-                     double collapse, std::optional<double> required, Diagnostics& diagnostics, QuantizeReport& report);
+/// drops; one below what is required fails with kQualityGate. A model with operators that the executor lacks is valid
+/// all the same: the comparison is left out and said so, unless something is required.
+Status verify_result(const FloatModels& floats, const ir::Model& quantized, const Judgement& judgement,
+                     Diagnostics& diagnostics, QuantizeReport& report);
 
 }  // namespace quarkq::pipeline

@@ -9,13 +9,11 @@ namespace {
 using config::Quantizer;
 
 constexpr Flavor kFlavors[] = {
-    // quantizer                  registry                   domains                        narrow bias_pc folds  option
-    // by_name cleans
-    {Quantizer::kCpu, Registry::kCpu, DomainPolicy::kStandard, true, true, true, false, true, false},
-    {Quantizer::kExtended, Registry::kNpuCnn, DomainPolicy::kContrib, true, true, true, true, true, true},
-    {Quantizer::kNpuCnn, Registry::kNpuCnn, DomainPolicy::kAlwaysStandard, true, false, true, false, true, false},
-    {Quantizer::kNpuTransformer, Registry::kNpuTransformer, DomainPolicy::kStandard, false, true, true, false, false,
-     false},
+    // quantizer, registry, domains, narrow, per-channel bias, folds, folds need option, output exclusion by name
+    {Quantizer::kCpu, Registry::kCpu, DomainPolicy::kStandard, true, true, true, false, true},
+    {Quantizer::kExtended, Registry::kNpuCnn, DomainPolicy::kContrib, true, true, true, true, true},
+    {Quantizer::kNpuCnn, Registry::kNpuCnn, DomainPolicy::kAlwaysStandard, true, false, true, false, true},
+    {Quantizer::kNpuTransformer, Registry::kNpuTransformer, DomainPolicy::kStandard, false, true, true, false, false},
 };
 
 struct TypeRow {

@@ -26,7 +26,6 @@ struct Flavor {
   bool folds_removable;       ///< Relu and Clip may be folded into their producer when activations are asymmetric (A.3)
   bool folds_need_option;     ///< ... and only with FoldRelu
   bool honours_output_exclusion_by_name;
-  bool always_cleans;  ///< unused initializers are removed even with AddQDQPairToWeight (A.6 step 8)
 };
 
 /// REQUIRES: a quantizer that writes Q/DQ (not dynamic, not QOperator, not MatMulNBits).

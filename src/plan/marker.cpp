@@ -16,14 +16,23 @@ bool is_float(ElementType type) { return type == ElementType::kFloat || type == 
 
 }  // namespace
 
-bool Marker::is_quantizable(ir::ValueId value) const {
-  if (!value.valid()) return false;
+std::optional<DecisionKind> Marker::refusal(ir::ValueId value) const {
   const ir::Value& found = graph_.value(value);
-  if (found.is_initializer()) return is_float(found.constant->type());
-  if (weights_only_ || !is_float(found.type.element)) return false;
+  const ElementType element = found.is_initializer() ? found.constant->type() : found.type.element;
+  if (!is_float(element)) return DecisionKind::kNotFloat;
+  if (found.is_initializer()) return std::nullopt;
+  if (weights_only_) return DecisionKind::kWeightsOnly;
   const ir::Node* producer = graph_.producer(value);
-  return producer == nullptr || !flavor_.honours_output_exclusion_by_name ||
-         !contains(settings_.nodes_to_exclude_output_quantization, producer->name);
+  const bool is_excluded = producer != nullptr && flavor_.honours_output_exclusion_by_name &&
+                           contains(settings_.nodes_to_exclude_output_quantization, producer->name);
+  return is_excluded ? std::optional(DecisionKind::kOutputExcluded) : std::nullopt;
+}
+
+bool Marker::accepts(ir::ValueId value) {
+  if (!value.valid()) return false;
+  const std::optional<DecisionKind> why_not = refusal(value);
+  if (why_not) decide(value, *why_not);
+  return !why_not;
 }
 
 bool Marker::marks_outputs(const ir::Node& node) const {
@@ -40,7 +49,7 @@ QuantSlot& Marker::place(ir::ValueId value, Role role, Stage stage) {
   // activations and int32 biases go below; the reference takes 1 there.
   const bool widened = settings_.guards() && settings_.quantize_fp16 && settings_.use_fp32_scale;
   stage.spec.half_scale = element == ElementType::kFloat16 && !widened;
-  slot.stages = {std::move(stage)};
+  slot.stage = std::move(stage);
   return slot;
 }
 
@@ -49,17 +58,20 @@ void Marker::activation(ir::ValueId value) {
     weight_per_tensor(value);
     return;
   }
-  if (is_marked(value) || !is_quantizable(value)) return;
+  if (is_marked(value) || !accepts(value)) return;
+  decide(value, DecisionKind::kMarkedActivation);
   place(value, Role::kActivation, formats_.activation(value));
 }
 
 void Marker::same_as(ir::ValueId value, ir::ValueId provider) {
-  if (!is_quantizable(value)) return;
+  if (!accepts(value)) return;
+  decide(value, DecisionKind::kMarkedSame, provider);
   place(value, Role::kActivation, formats_.activation(value)).provider = provider;
 }
 
 void Marker::weight_per_tensor(ir::ValueId value) {
-  if (is_marked(value) || !is_quantizable(value)) return;
+  if (is_marked(value) || !accepts(value)) return;
+  decide(value, DecisionKind::kMarkedWeight);
   place(value, Role::kWeight, formats_.constant(value, graph_.value(value).constant->rank()));
 }
 
@@ -99,7 +111,7 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
     return;
   }
   if (const QuantSlot* earlier = plan_.find(value);
-      earlier != nullptr && earlier->stages[0].spec.per_channel && earlier->stages[0].spec.axis != *along) {
+      earlier != nullptr && earlier->stage.spec.per_channel && earlier->stage.spec.axis != *along) {
     diagnostics_.notice("per-channel-axis", graph_.value(value).name,
                         "is shared by nodes that want different channel axes, the last one holds");
   }
@@ -110,6 +122,7 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
   }
   stage.spec.per_channel = true;
   stage.spec.axis = *along;
+  decide(value, DecisionKind::kMarkedWeight);
   place(value, Role::kWeight, std::move(stage));
 }
 
@@ -118,10 +131,9 @@ namespace {
 /// 4 bits are for weights: of a bias they would leave nothing.
 void widen_nibbles(QuantSlot* slot) {
   if (slot == nullptr) return;
-  for (Stage& stage : slot->stages) {
-    if (stage.spec.type == ElementType::kInt4) stage.spec.type = ElementType::kInt8;
-    if (stage.spec.type == ElementType::kUInt4) stage.spec.type = ElementType::kUInt8;
-  }
+  ElementType& type = slot->stage.spec.type;
+  if (type == ElementType::kInt4) type = ElementType::kInt8;
+  if (type == ElementType::kUInt4) type = ElementType::kUInt8;
 }
 
 }  // namespace
@@ -135,9 +147,13 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
   if (!is_initializer(bias) || !is_quantizable(bias)) {
     diagnostics_.warn("bias-not-constant", graph_.value(bias).name,
                       cat("is the bias of ", graph_.label(node.id), " but no float constant, stays float"));
+    decide(bias, DecisionKind::kBiasNotConstant);
     return;
   }
-  if (!settings_.quantize_bias) return;
+  if (!settings_.quantize_bias || (settings_.int32_bias && weights_only_)) {
+    decide(bias, DecisionKind::kBiasOption);
+    return;
+  }
   if (const QuantSlot* earlier = plan_.find(bias); earlier != nullptr && earlier->role == Role::kBias) {
     diagnostics_.warn("bias-shared", graph_.value(bias).name,
                       cat("is the bias of several nodes, ", graph_.label(node.id), " shares the scale of the first"));
@@ -152,7 +168,7 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
     widen_nibbles(plan_.find(bias));
     return;
   }
-  if (weights_only_) return;
+  decide(bias, DecisionKind::kMarkedBias);
   Stage stage{StageKind::kStored, {}, {}, {}};
   stage.spec.type = ElementType::kInt32;
   QuantSlot& slot = place(bias, Role::kBias, std::move(stage));
@@ -167,13 +183,17 @@ bool Marker::fold_into_producer(const ir::Node& node) {
   if (value.uses.size() != 1 || value.is_input || value.is_output || !value.producer.valid()) return false;
   if (!is_quantizable(node.output(0))) return false;
   plan_.remove(input);
+  decide(input, DecisionKind::kFolded);
   plan_.folded.push_back(node.id);
   return true;
 }
 
 void Marker::outputs(const ir::Node& node) {
-  if (!marks_outputs(node)) return;
-  for (const ir::ValueId output : node.outputs) activation(output);
+  const bool is_marked = marks_outputs(node);
+  for (const ir::ValueId output : node.outputs) {
+    if (is_marked) activation(output);
+    if (!is_marked && output.valid()) decide(output, DecisionKind::kOutputExcluded);
+  }
 }
 
 }  // namespace quarkq::plan

@@ -33,9 +33,12 @@ class Marker {
   const Flavor& flavor() const { return flavor_; }
   int64_t opset() const { return opset_; }
 
+  /// The node whose rule runs next, for the decisions that are recorded.
+  void begin(const ir::Node& node) { node_ = node.id; }
+
   bool is_marked(ir::ValueId value) const { return plan_.has(value); }
   /// Float tensors whose type is known, and float initializers (spec 02 A.2).
-  bool is_quantizable(ir::ValueId value) const;
+  bool is_quantizable(ir::ValueId value) const { return value.valid() && !refusal(value); }
   bool is_initializer(ir::ValueId value) const { return value.valid() && graph_.value(value).is_initializer(); }
   /// False when the node's op type is in OpTypesToExcludeOutputQuantization.
   bool marks_outputs(const ir::Node& node) const;
@@ -55,6 +58,13 @@ class Marker {
   bool fold_into_producer(const ir::Node& node);
 
  private:
+  /// Why the value cannot be quantized at all; nothing when it can. REQUIRES: value.valid().
+  std::optional<DecisionKind> refusal(ir::ValueId value) const;
+  /// False, and recorded, when it cannot.
+  bool accepts(ir::ValueId value);
+  void decide(ir::ValueId value, DecisionKind kind, ir::ValueId other = {}) {
+    plan_.decisions.push_back({value, kind, node_, other});
+  }
   QuantSlot& place(ir::ValueId value, Role role, Stage stage);
   /// The axis that a constant is quantized along, if it is per channel (spec 02 A.5).
   std::optional<int64_t> channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option);
@@ -67,6 +77,7 @@ class Marker {
   QuantPlan& plan_;
   Diagnostics& diagnostics_;
   bool weights_only_;
+  ir::NodeId node_;
 };
 
 }  // namespace quarkq::plan

@@ -33,10 +33,10 @@ std::string text(const QuantPlan& plan, const ir::Graph& graph) {
   for (const QuantSlot& slot : plan.slots()) {
     out += cat(graph.value(slot.value).name, ": ", kRoles[static_cast<int>(slot.role)], " ",
                kStates[static_cast<int>(slot.state)]);
-    for (const Stage& stage : slot.stages) {
-      out += cat(" ", stage.block ? stage.block->op : std::string(name(stage.spec.type)),
-                 kKinds[static_cast<int>(stage.kind)], " p", stage.params.index);
-      if (!stage.params.valid() || plan.params[stage.params].empty()) continue;
+    const Stage& stage = slot.stage;
+    out += cat(" ", stage.block ? stage.block->op : std::string(name(stage.spec.type)),
+               kKinds[static_cast<int>(stage.kind)], " p", stage.params.index);
+    if (stage.params.valid() && !plan.params[stage.params].empty()) {
       const numeric::QuantParams& first = plan.params[stage.params][0];
       out += cat(" scale=", first.scale, " zero_point=", first.zero_point);
     }

@@ -3,33 +3,30 @@
 // drop it. Q/DQ nodes exist only in files and after the insert phase.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/graph.h"
 #include "numeric/range_to_params.h"
-#include "plan/block_format.h"
+#include "plan/decisions.h"
+#include "plan/qdq_operators.h"
 #include "plan/param_pool.h"
+#include "plan/stage.h"
 
 namespace quarkq::plan {
+
+/// What the stored integers of a constant are clipped to.
+enum class ClipPolicy : uint8_t {
+  kByTarget,  ///< the target's limits (spec 02 C.6): stored_limits()
+  kFullType,  ///< the whole type: parameters that the user gave (spec 02 A.10), mixed precision (spec 04 F.4)
+};
 
 enum class Role { kActivation, kWeight, kBias };
 
 /// Where a slot is on its way. kAbsorbed: its neighbour's Q/DQ does the work (the value between a Conv and its Relu).
 enum class SlotState { kPlanned, kAbsorbed, kCalibrated };
-
-/// What a stage becomes in the file: a Q node with its DQ, a stored constant with its DQ, or one node of a block
-/// format.
-enum class StageKind { kPair, kStored, kBlock };
-
-struct Stage {
-  StageKind kind = StageKind::kPair;
-  numeric::QuantSpec spec;
-  ParamId params;
-  std::optional<BlockFormat> block;  ///< kBlock only
-  bool is_mixed = false;             ///< mixed precision chose the format
-};
 
 /// Where the scale of an int32 bias comes from: scale(input) * scale(weight) * beta (spec 02 A.4).
 struct BiasSource {
@@ -53,13 +50,13 @@ struct QuantSlot {
   ir::ValueId value;
   Role role = Role::kActivation;
   SlotState state = SlotState::kPlanned;
-  ir::ValueId provider;                 ///< valid: marked "same parameters as" that value
-  std::vector<Stage> stages;            ///< empty only while marking
+  ir::ValueId provider;  ///< valid: marked "same parameters as" that value
+  Stage stage;
   std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (spec 02 C.1)
   bool always_measured = false;         ///< even when its own stage needs no range: another format may
   std::optional<BiasSource> bias;       ///< kBias only
-  std::optional<ir::Tensor> codes;      ///< constants: what will be stored in their place, in their shape
-  const char* reason = "";              ///< the rule that marked it, for --explain and reports
+  ClipPolicy clip = ClipPolicy::kByTarget;
+  std::optional<ir::Tensor> codes;  ///< constants: what will be stored in their place, in their shape
 };
 
 class QuantPlan {
@@ -82,7 +79,12 @@ class QuantPlan {
   /// True when the parameters of `slot` are those of the value that it was marked to share them with.
   bool shares(const QuantSlot& slot) const {
     const QuantSlot* provider = find(slot.provider);
-    return provider != nullptr && provider->stages[0].params == slot.stages[0].params;
+    return provider != nullptr && provider->stage.params == slot.stage.params;
+  }
+
+  /// Each of several readers of `value` has a pair of its own.
+  bool has_dedicated_pairs(ir::ValueId value) const {
+    return dedicated_pairs && dedicated_uses[static_cast<size_t>(value.index)].size() >= 2;
   }
 
   /// Slots in marking order, which is the creation order of nodes and initializers (spec 02 A.6).
@@ -90,12 +92,19 @@ class QuantPlan {
   std::vector<QuantSlot>& slots() { return slots_; }
 
   ParamPool params;
+  QdqOperators operators;  ///< what its stages are written as
   /// Relu and Clip nodes whose clamp the quantized range of their output does: their producers take over their outputs.
   std::vector<ir::NodeId> folded;
   std::vector<ExtraStage> extras;  ///< in node order
   /// Readers per value, when every reader gets a pair of its own (DedicatedQDQPair): node and input, in handling order.
   std::vector<std::vector<ir::Use>> dedicated_uses;
   bool dedicated_pairs = false;
+  bool pair_per_input = false;  ///< of a node that reads one value twice; false: one pair for both
+  /// Reads that get the float value: the pair that served this one read is not written (RemoveQDQBetweenOps).
+  std::vector<ir::Use> raw_reads;
+  /// Constants without a slot that are written with other values than the model's: corrected float biases.
+  std::map<ir::ValueId, ir::Tensor> replaced_constants;
+  std::vector<Decision> decisions;  ///< about values with and without a slot, in the order they were made
 
  private:
   int index_of(ir::ValueId value) const {

@@ -20,10 +20,13 @@ bool NodeMarks::contains(const ir::Node& node) const {
   });
 }
 
-bool Selection::selects(const ir::Node& node) const {
-  if (node.op == "QuantizeLinear" || node.op == "DequantizeLinear") return false;
-  if (!op_types.contains(node.op) || excluded.contains(node) || left_float.contains(node.id)) return false;
-  return included.empty() || included.contains(node);
+std::optional<DecisionKind> Selection::refusal(const ir::Node& node) const {
+  if (node.op == "QuantizeLinear" || node.op == "DequantizeLinear") return DecisionKind::kAlreadyQuantized;
+  if (!op_types.contains(node.op)) return DecisionKind::kOperatorNotSelected;
+  if (excluded.contains(node)) return DecisionKind::kNodeExcluded;
+  if (left_float.contains(node.id)) return DecisionKind::kNodeLeftFloat;
+  if (!included.empty() && !included.contains(node)) return DecisionKind::kNodeNotIncluded;
+  return std::nullopt;
 }
 
 void for_each_tensor(const ir::Graph& graph, const ir::Node& node, const config::LayerSpec& spec,

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ir/graph.h"
+#include "plan/decisions.h"
 #include "plan/tensor_formats.h"
 
 namespace quarkq::plan {
@@ -50,8 +52,10 @@ struct Selection {
   std::vector<std::pair<std::string, TensorOverride>> named_overrides;
   TensorOverrides overrides;  ///< on the tensors that are quantized; made in the phase assign
 
-  /// True when the node's operator is in the op set, it is included, and it is not excluded (spec 02 A.1).
-  bool selects(const ir::Node& node) const;
+  /// Nothing when the node's operator is in the op set, it is included, and it is not excluded (spec 02 A.1); else what
+  /// keeps it from being quantized.
+  std::optional<DecisionKind> refusal(const ir::Node& node) const;
+  bool selects(const ir::Node& node) const { return !refusal(node); }
 };
 
 /// Calls `visit` for each tensor of `node` that `spec` says something about (spec 01 D.5): the leading inputs that are

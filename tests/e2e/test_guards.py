@@ -5,8 +5,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import onnx
+
 from harness import Failure, expect, expect_equal, quarkq, run, shared, temp_folder, test
-from reference import DIGITS
+from reference import DIGITS, conv_model, save_samples, shared_model
 
 INTEGER_PRESETS = ["XINT8", "VINT8", "A8W8", "A16W8", "S8S8_AAWS", "U8S8_AAWS", "U16S8_AAWS"]
 DETECTOR_F1, TOP1 = 0.90, 0.99
@@ -117,6 +120,76 @@ def requirement_needs_the_verification():
     with temp_folder() as folder:
         result = run(*digits("-o", os.path.join(folder, "q.onnx"), "--require", "cos>=0.5", "--no-verify"))
     expect_equal(result.returncode, 2, "exit code")
+
+
+def far_sample(folder, count, number):
+    """`count` samples of which one has a value a thousand times as large as all others; returns the folder."""
+    save_samples(folder, count)
+    path = os.path.join(folder, f"{number:04d}.npy")
+    values = np.load(path)
+    values[0, 0, 0, 0] = 1000
+    np.save(path, values)
+    return folder
+
+
+def conv_with(folder, calib, *more):
+    """A quantize run of conv_model(): the result, and the report when it succeeded."""
+    model, report = os.path.join(folder, "m.onnx"), os.path.join(folder, "r.json")
+    onnx.save(conv_model(), model)
+    result = run("quantize", model, "--config", "a8w8", "--calib", calib, "-o", os.path.join(folder, "q.onnx"), "--report", report, *more)
+    if result.returncode != 0:
+        return result, None
+    with open(report, encoding="utf-8") as file:
+        return result, json.load(file)
+
+
+@test()
+def the_worst_of_several_samples_counts():
+    """squeezenet1_1 A8W8: 0.9 holds on the first calibration sample and on average."""
+    with temp_folder() as folder:
+        inputs, output = shared("golden", "inputs", "squeezenet1_1", "calib"), os.path.join(folder, "q.onnx")
+        arguments = ["quantize", shared_model("squeezenet1_1"), "--config", "a8w8", "--calib", inputs, "-o", output]
+        one = run(*arguments, "--require", "cos>=0.9", "--set", "quarkq.verify_samples=1")
+        expect_equal(one.returncode, 0, "exit code with the first sample alone")
+        os.remove(output)
+        result = run(*arguments, "--require", "cos>=0.9")
+        expect_equal(result.returncode, 5, f"exit code ({result.stderr.strip()[-300:]})")
+        expect_equal(os.listdir(folder), [], "files written")
+    for words in ("at worst (sample ", "on average", "on 8 samples", "required is 0.9"):
+        expect(words in result.stderr, f"the message does not say {words!r}: {result.stderr.strip()[-400:]}")
+
+
+@test()
+def samples_of_another_folder_are_judged_on_request():
+    with temp_folder() as folder:
+        calib, other = save_samples(os.path.join(folder, "calib")), far_sample(os.path.join(folder, "eval"), 6, 4)
+        _, report = conv_with(folder, calib, "--require", "cos>=0.99")
+        expect_equal(report["compared"], {"samples": 4, "folder": ""}, "compared")
+        failed, _ = conv_with(folder, calib, "--require", "cos>=0.99", "--eval", other)
+        expect_equal(failed.returncode, 5, "exit code with --eval")
+        expect("sample 0004" in failed.stderr and "6 samples" in failed.stderr, f"the message is {failed.stderr}")
+        result, report = conv_with(folder, calib, "--eval", other)
+        expect_equal(report["compared"], {"samples": 6, "folder": other}, "compared")
+        output = report["outputs"][0]
+        expect_equal(output["worst_sample"], "0004", "worst sample")
+        expect(output["min_cosine"] < 0.5 and 0.8 < output["cosine"] < 1, f"cosines are {output}")
+        _, report = conv_with(folder, calib, "--eval", other, "--set", "quarkq.min_cosine=0.8")
+        expect("output-collapsed" in ids(report), "the mean is above the limit, and nobody says that one sample is not")
+        expect(f"worst {output['min_cosine']:.6f}" in result.stdout, f"the summary is {result.stdout}")
+
+
+@test()
+def samples_are_spread_over_the_folder():
+    """8 of 20 are numbers 0, 2, 5, 7, 10, 12, 15, 17."""
+    with temp_folder() as folder:
+        calib = save_samples(os.path.join(folder, "calib"))
+        for number, seen in ((12, True), (13, False)):
+            other = far_sample(os.path.join(folder, f"eval{number}"), 20, number)
+            _, report = conv_with(folder, calib, "--eval", other)
+            expect_equal(report["compared"]["samples"], 8, "samples")
+            expect_equal(report["outputs"][0]["worst_sample"] == f"{number:04d}", seen, f"sample {number} was judged")
+        _, report = conv_with(folder, calib, "--eval", other, "--set", "quarkq.verify_samples=20")
+        expect_equal((report["compared"]["samples"], report["outputs"][0]["worst_sample"]), (20, "0013"), "all samples")
 
 
 @test()

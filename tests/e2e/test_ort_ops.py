@@ -183,6 +183,57 @@ def unknown_shapes_stay_unknown(op):
     expect_equal(session(scalar).run(None, {"r": np.array(1.5, np.float32)})[0].shape, (), "shape of a scalar")
 
 
+# Dims of x as a model may state them; None: no size and no name.
+DYNAMIC = [("unknown dims", [None, 4]), ("one name", ["N", 4]), ("a name and an unknown dim", ["N", None]), ("names", ["N", "M"]),
+           ("unknown rank", None)]
+PAIRS = {"ExtendedQuantizeLinear": [helper.make_node("ExtendedQuantizeLinear", ["r", "s", "z"], ["q"], domain=QUARK),
+                                    helper.make_node("ExtendedDequantizeLinear", ["q", "s", "z"], ["d"], domain=QUARK)],
+         "BFPQuantizeDequantize": [helper.make_node("BFPQuantizeDequantize", ["r"], ["d"], domain=QUARK, axis=1, bit_width=16,
+                                                    block_size=8, bfp_method="to_bfp")]}
+
+
+@test(cases=[(f"{what}, {op}", dims, op) for what, dims in DYNAMIC for op in PAIRS])
+def dynamic_shapes_load_and_run(case):
+    """Operators whose shape inference needs dims (MatMul, Concat, Expand) stand behind ours."""
+    _, dims, op = case
+    constants = [numpy_helper.from_array(np.float32(1), "s"), helper.make_tensor("z", TensorProto.BFLOAT16, [], [0]),
+                 numpy_helper.from_array(np.random.default_rng(6).standard_normal((4, 5)).astype(np.float32), "w")]
+    constants = constants if op == "ExtendedQuantizeLinear" else constants[2:]
+    nodes = [helper.make_node("Relu", ["x"], ["r"]), *PAIRS[op], helper.make_node("MatMul", ["d", "w"], ["m"]),
+             helper.make_node("Concat", ["m", "d"], ["c"], axis=1), helper.make_node("Shape", ["d"], ["k"]),
+             helper.make_node("Expand", ["d", "k"], ["e"])]
+    model = model_of(nodes, [("x", TensorProto.FLOAT, dims)], [("c", TensorProto.FLOAT), ("e", TensorProto.FLOAT)], constants)
+    for rows in (1, 3, 7):
+        expect_same_bits(model, {"x": sample((rows, 4), rows)}, f"{rows} rows")
+    exposed = model_of(nodes, [("x", TensorProto.FLOAT, dims)], [("d", TensorProto.FLOAT)], constants)
+    stated = session(exposed).get_outputs()[0].shape
+    if dims is not None and None not in dims:
+        expect_equal(stated, dims, "stated dims")
+    expect(all(isinstance(dim, str) or dim is None or dim >= 0 for dim in stated), f"stated dims are {stated}")
+
+
+@test(cases=list(PAIRS))
+def shapes_that_data_decide_load_and_run(op):
+    """What NonZero finds has a dim without size and name; in a branch of If, too."""
+    constants = [numpy_helper.from_array(np.float32(1), "s"), helper.make_tensor("z", TensorProto.BFLOAT16, [], [0])]
+    constants = constants if op == "ExtendedQuantizeLinear" else []
+    body = [helper.make_node("NonZero", ["x"], ["n"]), helper.make_node("Cast", ["n"], ["r"], to=TensorProto.FLOAT), *PAIRS[op],
+            helper.make_node("Transpose", ["d"], ["y"], perm=[1, 0])]
+    x = sample((5, 4))
+    x[1] = 0
+    inputs, outputs = [("x", TensorProto.FLOAT, ("N", 4))], [("y", TensorProto.FLOAT)]
+    expect_same_bits(model_of(body, inputs, outputs, constants), {"x": x}, op)
+    branch = helper.make_graph(body, "then", [], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], constants)
+    other = helper.make_graph([helper.make_node("Identity", ["x"], ["o"])], "else", [],
+                              [helper.make_tensor_value_info("o", TensorProto.FLOAT, None)])
+    choose = [helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0), helper.make_node("Constant", [], ["zero"], value_float=0.0),
+              helper.make_node("Greater", ["most", "zero"], ["yes"]),
+              helper.make_node("If", ["yes"], ["y"], then_branch=branch, else_branch=other)]
+    x = np.abs(np.nan_to_num(x, posinf=1, neginf=1))
+    for feed in (x, -x):
+        expect_same_bits(model_of(choose, inputs, outputs), {"x": feed}, f"{op} in a branch")
+
+
 # ---- errors, threads ------------------------------------------------------------------------------------------------------------
 
 BAD = [  # what, model, words of the message; the last axis is checked when the model runs, its shape is not known before
@@ -268,6 +319,14 @@ def exports_one_function():
     expect_equal([line.split()[-1] for line in listed.splitlines()], ["RegisterCustomOps"], "exported names")
 
 
+@test()
+def the_default_build_has_the_library():
+    fetched = os.path.join(harness.ROOT, "build", "deps", "onnxruntime", "include", "onnxruntime_c_api.h")
+    if not os.path.exists(fetched):
+        raise Skip("ONNX Runtime's headers could not be fetched")
+    expect(os.path.exists(LIBRARY), f"{LIBRARY} is not there, although the headers are")
+
+
 # ---- whole models ---------------------------------------------------------------------------------------------------------------
 
 WIDE = ["--set", "quant_format=ExtendedQuantFormat.QDQ", "--set"]
@@ -275,8 +334,18 @@ VARIANTS = [("bf16",), ("bfp16",), ("mx4",), ("mx6",), ("mx9",), ("mxfp4e2m1",),
             ("bf16_mixed_bfp16",), ("xint8", *WIDE[:2]), ("s8s8_aaws", *WIDE, "activation_type=ExtendedQuantType.QInt32"),
             ("a16w8", *WIDE, "weight_type=ExtendedQuantType.QInt16"), ("a16w8", *WIDE, "weight_type=ExtendedQuantType.QInt32")]
 MODELS = ["resnet8_cifar10", "superres_x3"]
+DYNAMIC_MODELS = ["char_gpt", "vit_cifar10_ibp_3_3_8", "silero_vad_16k"]  # dims that are known when they run, in If as well
 CASES = [(f"{name}-{'-'.join(variant[0::2])}", name, variant) for name in MODELS for variant in VARIANTS]
+CASES += [(f"{name}-{preset}", name, (preset,)) for name in DYNAMIC_MODELS for preset in ("bf16", "bfp16")]
 MIN_COSINE = 0.9999
+
+
+def without_types(model, path):
+    """The model without what it says of inner tensors: ONNX Runtime then asks each operator."""
+    proto = onnx.load(model)
+    del proto.graph.value_info[:]
+    onnx.save(proto, path)
+    return path
 
 
 @test(cases=CASES)
@@ -287,6 +356,9 @@ def models_agree(case):
         model, results = os.path.join(folder, "q.onnx"), os.path.join(folder, "results")
         inputs = shared("golden", "inputs", name, "eval")
         quantize(shared_model(name), model, shared("golden", "inputs", name, "calib"), preset, *more)
+        if name in DYNAMIC_MODELS:
+            session(model)
+            model = without_types(model, os.path.join(folder, "untyped.onnx"))
         runner = session(model)
         names = [output.name for output in runner.get_outputs()]
         feeds = load_samples(inputs, [one.name for one in runner.get_inputs()])

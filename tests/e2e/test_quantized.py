@@ -45,6 +45,35 @@ def is_valid(case):
     check_model(quantized(name, preset))
 
 
+def inner_types(model):
+    """{tensor: (type, dims)} of the file's value_info; a dim is a size, a name or None."""
+    def dims(shape):
+        return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in shape.dim]
+    return {info.name: (info.type.tensor_type.elem_type, dims(info.type.tensor_type.shape)) for info in model.graph.value_info}
+
+
+@test(cases=CASES)
+def inner_tensors_have_types(case):
+    """As the onnx library infers them, and every one of them."""
+    _, name, preset = case
+    model = onnx.load(quantized(name, preset))
+    written = inner_types(model)
+    outputs = {one.name for one in model.graph.output}
+    wanted = {output for node in model.graph.node for output in node.output if output and output not in outputs}
+    missing = sorted(wanted - set(written))
+    expect(not missing, f"{len(missing)} of {len(wanted)} inner tensors have no type: {missing[:5]}")
+    expect_equal(sorted(set(written) - wanted), [], "types of what is no inner tensor")
+    invented = [tensor for tensor, (_, dims) in written.items() if any(str(dim).startswith("unk__") for dim in dims)]
+    expect(not invented, f"names of dims that the library made up are in {invented[:5]}")
+    del model.graph.value_info[:]
+    for tensor, (kind, dims) in inner_types(onnx.shape_inference.infer_shapes(model)).items():
+        found, sizes = written[tensor]
+        expect_equal(found, kind, f"type of {tensor}")
+        known = [own if str(dim).startswith("unk__") else dim for own, dim in zip(sizes, dims)]
+        expect_equal(sizes, known, f"dims of {tensor}")
+    return f"{len(written)} tensors"
+
+
 def first_differences(model, inputs, folder):
     """Where the two part: [(tensor, share of values, steps)] of the QuantizeLinear nodes that differ although every
     QuantizeLinear above them agrees. Over the first sample."""

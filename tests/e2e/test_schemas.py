@@ -105,6 +105,11 @@ def inspect(preset):
 
 
 @test()
+def explain():
+    check("explain", quarkq("inspect", MODEL, "--why", "conv1", "--config", "xint8", "--json").stdout)
+
+
+@test()
 def check_limits():
     with temp_folder() as folder:
         out, path = quantized(folder)[0], os.path.join(folder, "check.json")

@@ -5,7 +5,7 @@
 #include "exec/threads.h"
 #include "fuzz/fuzz_run.h"
 #include "onnx_io/load.h"
-#include "pipeline/runner.h"
+#include "pipeline/pass_runner.h"
 
 namespace quarkq::fuzz {
 namespace {

@@ -15,9 +15,13 @@ FLOORS = {
              ["exec/kernels/control", "exec/kernels/image", "exec/kernels/matrix", "exec/kernels/norm", "exec/kernels/quantized",
               "exec/kernels/recurrent", "exec/kernels/shape", "exec/kernels/signal"]],
     # The order of the phases; what several of them share stands below.
-    "passes": [["passes"], ["passes/select"], ["passes/convert"], ["passes/prepare"], ["passes/prepare/basic", "passes/prepare/simplify"],
-               ["passes/equalize"], ["passes/adapt"], ["passes/assign"], ["passes/calibrate"], ["passes/restructure"], ["passes/adjust"],
-               ["passes/finetune"], ["passes/insert"], ["passes/finish"], ["passes/check", "passes/lift"]],
+    "plan": [["plan"], ["plan/lowering"]],
+    "pass": [["pass"], ["pass/gptq"]],
+    "rewrite": [["rewrite"], ["rewrite/convert"], ["rewrite/clean", "rewrite/simplify", "rewrite/optimize"], ["rewrite/fuse"],
+                ["rewrite/equalize"], ["rewrite/hardware"]],
+    "planning": [["planning"], ["planning/select"], ["planning/mark"], ["planning/calibrate"], ["planning/restructure"],
+                 ["planning/constrain"], ["planning/tune"]],
+    "qdq": [["qdq"], ["qdq/write"], ["qdq/legalize"], ["qdq/import"]],
     "pipeline": [["pipeline"], ["pipeline/evaluate", "pipeline/html"]],
 }
 

@@ -15,14 +15,14 @@ PACKAGES = {
     r"(onnx/|google/protobuf/)": r"(src/onnx_io|tests/fuzz)/",
     r"(oneapi/dnnl/|dnnl)": r"src/exec/backend_onednn[^/]*$",
     r"onnxruntime_": r"src/ort_ops/",
-    r"(Eigen/|unsupported/Eigen/)": r"src/(exec|passes)/",
+    r"(Eigen/|unsupported/Eigen/)": r"src/pass/",
     r"stb_": r"src/calib/",
     r"nlohmann/": r"(src/(calib|pipeline)|tests)/",
     r"zlib\.h": r"src/calib/",
     r"xxhash\.h": r"src/base/",
     r"CLI/": r"tools/quarkq/",
     r"(gtest|gmock)/": r"tests/",
-    r"omp\.h": r"(src/(base|exec|ort_ops|calib|passes|pipeline)|tests)/",
+    r"omp\.h": r"(src/(base|exec|ort_ops|calib|planning|pipeline)|tests)/",
     r"(immintrin|x86intrin|xmmintrin|emmintrin|smmintrin|cpuid)\.h": r"src/",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -9,10 +9,10 @@
 namespace quarkq::test {
 namespace {
 
-const passes::PassInfo* find_pass(const std::string& name) {
-  const auto& all = passes::all_passes();
+const pass::PassInfo* find_pass(const std::string& name) {
+  const auto& all = pipeline::all_passes();
   const auto found =
-      std::find_if(all.begin(), all.end(), [&](const passes::PassInfo& pass) { return pass.name == name; });
+      std::find_if(all.begin(), all.end(), [&](const pass::PassInfo& pass) { return pass.name == name; });
   EXPECT_NE(found, all.end()) << "no pass is called " << name;
   return found == all.end() ? nullptr : &*found;
 }
@@ -32,21 +32,21 @@ std::string rounded(const std::string& text) {
   return out.append(at, plain.end());
 }
 
-std::string plan_text(const passes::PassContext& context) {
+std::string plan_text(const pipeline::RunState& context) {
   const ir::Graph& graph = context.model.graph;
   std::string out = plan::text(context.plan, graph);
   for (const plan::QuantSlot& slot : context.plan.slots()) {
     const std::string& name = graph.value(slot.value).name;
     if (slot.range) out += cat("range of ", name, ": ", slot.range->min, " to ", slot.range->max, "\n");
     if (slot.always_measured) out += cat("measured in any case: ", name, "\n");
-    for (const plan::Stage& stage : slot.stages)
-      if (stage.block) out += cat("blocks of ", name, " along axis ", stage.block->axis(), "\n");
+    if (slot.stage.block) out += cat("blocks of ", name, " along axis ", slot.stage.block->axis(), "\n");
   }
   for (const ir::NodeId id : context.plan.folded) out += cat("to fold: ", graph.label(id), "\n");
   for (const plan::ExtraStage& extra : context.plan.extras)
     out += cat("extra stage ", extra.is_behind ? "after" : "before", " ", graph.label(extra.node), " ", extra.index,
                ": ", std::string(name(extra.stage.spec.type)), "\n");
-  for (const ir::ValueId value : context.absorbed) out += cat("absorbed: ", graph.value(value).name, "\n");
+  for (const ir::Use& read : context.plan.raw_reads)
+    out += cat("read without its pair: ", graph.label(read.node), " ", read.input, "\n");
   std::set<std::string> types;
   for (const ir::NodeId id : graph.order())
     if (context.selection.op_types.contains(graph.node(id).op)) types.insert(graph.node(id).op);
@@ -61,15 +61,15 @@ PassStage::PassStage(ir::Model model, config::Settings settings) : bench_(std::m
 
 void PassStage::run_before(const std::string& pass) {
   data_ = std::make_unique<RandomSamples>(bench_.graph(), 3);
-  bench_.context.data = data_.get();
+  bench_.context.source.data = data_.get();
   for (const std::string& earlier : pass_names()) {
     if (earlier == pass) return;
-    if (const passes::PassInfo* info = find_pass(earlier); info->enabled(bench_.settings)) bench_.run(info->run);
+    if (const pass::PassInfo* info = find_pass(earlier); info->enabled(bench_.settings)) bench_.run(info->run);
   }
 }
 
 bool PassStage::run(const std::string& pass) {
-  const passes::PassInfo* info = find_pass(pass);
+  const pass::PassInfo* info = find_pass(pass);
   return info != nullptr && bench_.run(info->run);
 }
 
@@ -81,7 +81,7 @@ std::string PassStage::exact_text() const { return ir::dump(bench_.model) + plan
 
 std::vector<std::string> pass_names() {
   std::vector<std::string> names;
-  for (const passes::PassInfo& pass : passes::all_passes()) names.emplace_back(pass.name);
+  for (const pass::PassInfo& pass : pipeline::all_passes()) names.emplace_back(pass.name);
   return names;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "unit/passes/finish_samples.h"
+#include "support/legalize_samples.h"
 
 namespace quarkq::test {
 

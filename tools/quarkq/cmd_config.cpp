@@ -12,7 +12,7 @@
 #include "config/validate.h"
 #include "onnx_io/load.h"
 #include "pipeline/facts.h"
-#include "pipeline/runner.h"
+#include "pipeline/pass_runner.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -28,9 +28,9 @@ struct ConfigArgs {
 
 /// What `config check --model` looks at beside the settings: which names mean no node of the model.
 Status check_names(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics) {
-  passes::PassContext context{.model = model, .settings = settings, .diagnostics = diagnostics};
-  std::vector<PhaseTime> times;
-  return pipeline::run_passes(context, {.from = nullptr, .until = "convert"}, times, {});
+  pipeline::RunState state{.model = model, .settings = settings, .diagnostics = diagnostics};
+  std::vector<PassTime> times;
+  return pipeline::run_passes(state, {.until = pass::Phase::kConvert}, times, {});
 }
 
 std::string severity_name(Severity severity) { return severity == Severity::kWarning ? "warning" : "notice"; }

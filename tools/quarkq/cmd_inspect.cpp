@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "quarkq/explain.h"
 #include "quarkq/inspect.h"
 #include "table.h"
 #include "verb.h"
@@ -14,6 +15,9 @@ namespace {
 struct InspectArgs {
   std::string model_path;
   InspectOptions options;
+  std::string why;     ///< tensor or node to explain; empty: none
+  std::string config;  ///< for `why`
+  std::vector<std::string> sets;
   bool json = false;
 };
 
@@ -124,7 +128,30 @@ void print_all(const InspectReport& report) {
   if (report.options.scales) print_tensors(report.tensors);
 }
 
+void print_explained(const ExplainReport& report) {
+  if (!report.note.empty()) std::printf("%s\n", report.note.c_str());
+  for (const ExplainedTensor& tensor : report.tensors) {
+    std::printf("%s: %s\n", tensor.name.c_str(), tensor.outcome.c_str());
+    for (const ExplainStep& step : tensor.steps) std::printf("  %-20s %s\n", step.rule.c_str(), step.text.c_str());
+    if (tensor.steps.empty()) std::printf("  %-20s no selected node reads or writes it\n", "selection");
+  }
+}
+
+Status run_why(const InspectArgs& args) {
+  if (args.config.empty()) return invalid_argument("--why: needs --config, because settings decide what is quantized");
+  QQ_TRY(const ExplainReport report, explain({args.model_path, args.config, args.sets, args.why}));
+  if (args.json) {
+    std::fputs(to_json(report).c_str(), stdout);
+  } else {
+    print_explained(report);
+  }
+  return Status();
+}
+
 Status run_inspect(const InspectArgs& args) {
+  if (!args.why.empty()) return run_why(args);
+  if (!args.config.empty() || !args.sets.empty())
+    return invalid_argument("--config, --set: apply to --why only; inspect shows the model as it is");
   QQ_TRY(const InspectReport report, inspect(args.model_path, args.options));
   if (args.json) {
     std::fputs(to_json(report).c_str(), stdout);
@@ -141,6 +168,12 @@ Run setup_inspect(CLI::App& app) {
   app.add_option("MODEL", args->model_path, "Float or quantized ONNX model")->required();
   app.add_flag("--nodes", args->options.nodes, "Also the types that each node reads");
   app.add_flag("--scales", args->options.scales, "Also scale, zero point and position of each quantized tensor");
+  app.add_option("--why", args->why, "Why this tensor, or those of this node, are quantized as they are or stay float")
+      ->type_name("NAME");
+  app.add_option("--config", args->config, "With --why: preset, or settings file")->type_name("FILE|PRESET");
+  app.add_option("--set", args->sets, "With --why: a setting, stronger than the file; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   app.add_flag("--json", args->json, "Print the report as JSON to stdout");
   return [args] { return run_inspect(*args); };
 }

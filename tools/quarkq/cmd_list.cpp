@@ -14,7 +14,7 @@
 #include "config/preset.h"
 #include "config/quirks.h"
 #include "exec/op_def.h"
-#include "passes/passes.h"
+#include "pipeline/pass_table.h"
 #include "plan/op_rules.h"
 #include "verb.h"
 
@@ -69,12 +69,12 @@ std::vector<Row> list_quirks() {
 }
 
 std::vector<Row> list_passes() {
-  static const char* const kActsOn[] = {"graph", "plan", "qdq"};
+  static const char* const kActsOn[] = {"selection", "graph", "plan", "graph, plan", "qdq"};  // by kind of function
   std::vector<Row> rows;
-  for (const passes::PassInfo& pass : passes::all_passes()) {
+  for (const pass::PassInfo& pass : pipeline::all_passes()) {
     rows.push_back({{"name", pass.name},
-                    {"phase", pass.phase},
-                    {"acts_on", kActsOn[static_cast<int>(pass.acts_on)]},
+                    {"phase", pass::name(pass.phase)},
+                    {"acts_on", kActsOn[pass.run.index()]},
                     {"summary", pass.summary}});
   }
   return rows;

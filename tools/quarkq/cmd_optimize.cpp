@@ -18,7 +18,7 @@ struct OptimizeArgs {
 
 void print_passes(const OptimizeReport& report) {
   std::printf("%-40s %8s %8s %9s\n", "pass", "before", "after", "seconds");
-  for (const PhaseTime& pass : report.passes) {
+  for (const PassTime& pass : report.passes) {
     if (!pass.changed) continue;
     std::printf("%-40s %8zu %8zu %9.4f\n", pass.name.c_str(), pass.nodes_before, pass.nodes_after, pass.seconds);
   }

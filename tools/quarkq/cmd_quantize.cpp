@@ -27,6 +27,14 @@ std::string counts_text(const std::map<std::string, int>& counts) {
   return parts.empty() ? "none" : join(parts, ", ");
 }
 
+/// "output     y: cosine 0.991234 (worst 0.978901), SQNR 21.4 dB against float (8 samples)"
+void print_output(const OutputAgreement& output, size_t samples) {
+  const std::string worst = samples > 1 ? cat(" (worst ", fixed(output.min_cosine, 6), ")") : "";
+  std::printf("output     %s: cosine %s%s, SQNR %s dB against float (%zu sample%s)\n", output.name.c_str(),
+              fixed(output.cosine, 6).c_str(), worst.c_str(), fixed(output.sqnr_db, 1).c_str(), samples,
+              samples == 1 ? "" : "s");
+}
+
 void print_summary(const QuantizeReport& report) {
   std::printf("model      %s (opset %ld, %zu nodes, %s)\n", report.model_path.c_str(),
               static_cast<long>(report.input_opset), report.nodes_total,
@@ -36,10 +44,7 @@ void print_summary(const QuantizeReport& report) {
               report.threads, report.isa.c_str());
   std::printf("quantized  %zu of %zu nodes; tensors: %s\n", report.nodes_quantized, report.nodes_total,
               counts_text(report.tensors_by_type).c_str());
-  for (const OutputAgreement& output : report.outputs) {
-    std::printf("output     %s: cosine %s, SQNR %s dB against float (first sample)\n", output.name.c_str(),
-                fixed(output.cosine, 6).c_str(), fixed(output.sqnr_db, 1).c_str());
-  }
+  for (const OutputAgreement& output : report.outputs) print_output(output, report.compared_samples);
   for (const TensorAgreement& tensor : report.worst_tensors) {
     std::printf("noisiest   %s: SQNR %s dB (%s)\n", tensor.name.c_str(), fixed(tensor.sqnr_db, 1).c_str(),
                 tensor.node.c_str());
@@ -90,8 +95,11 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("--report", args->report_path, "Write the report here, as JSON");
   app.add_option("--compat", args->compat, "Reproduce a release of the reference, defects included: quark-0.13");
   app.add_option("--require", args->request.requirements,
-                 "cos>=X: fail (exit code 5) and write nothing when an output is less like the float one")
+                 "cos>=X: fail (exit code 5) and write nothing when an output is less like the float one on any sample "
+                 "it is compared on")
       ->allow_extra_args(false);
+  app.add_option("--eval", args->request.eval_folder,
+                 "Samples to compare the result with the float model on (default: 8 of those of --calib)");
   app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");
   app.add_flag("--no-resume", args->no_resume, "AdaRound, AdaQuant: begin anew instead of going on after a kill");
   app.add_flag("--json", args->json, "Print the report as JSON, and nothing else, to stdout");

@@ -13,7 +13,7 @@ namespace {
 double to_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 /// The reference's figures: float32 arrays and results, except that psnr widens to double when it meets its floor.
-void round_as_reference(const PairSums& sums, PairMetrics& metrics) {
+void round_as_reference(const numeric::PairSums& sums, PairMetrics& metrics) {
   const bool no_angle = sums.norm_a == 0 || sums.norm_b == 0;
   metrics.cosine = no_angle ? std::numeric_limits<double>::quiet_NaN() : to_float32(metrics.cosine);
   metrics.l2 = to_float32(metrics.l2);
@@ -65,14 +65,15 @@ Comparison compare_arrays(ArrayPair& arrays, bool compat) {
     std::ranges::transform(arrays.quantized, arrays.quantized.begin(), to_float32);
   }
   Comparison found;
-  found.sums = pair_sums(arrays.baseline, arrays.quantized);
+  found.sums = numeric::pair_sums(arrays.baseline, arrays.quantized);
   PairMetrics& metrics = found.metrics;
-  metrics.cosine = cosine(found.sums);
-  metrics.l2 = l2_distance(found.sums);
-  metrics.psnr = psnr_db(found.sums, arrays.baseline.size(), compat ? Peak::kSigned : Peak::kMagnitude);
+  metrics.cosine = numeric::cosine(found.sums);
+  metrics.l2 = numeric::l2_distance(found.sums);
+  metrics.psnr =
+      numeric::psnr_db(found.sums, arrays.baseline.size(), compat ? numeric::Peak::kSigned : numeric::Peak::kMagnitude);
   metrics.ssim = ssim(arrays.baseline, arrays.quantized, split_images(arrays.dims),
                       compat ? WindowMoments::kRaw : WindowMoments::kCentral);
-  metrics.sqnr_db = sqnr_db(found.sums);
+  metrics.sqnr_db = numeric::sqnr_db(found.sums);
   metrics.max_abs = found.sums.max_distance;
   if (compat) round_as_reference(found.sums, metrics);
   return found;

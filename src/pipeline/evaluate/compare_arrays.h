@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/tensor.h"
-#include "pipeline/metrics.h"
+#include "numeric/metrics.h"
 #include "quarkq/evaluate.h"
 
 namespace quarkq::pipeline {
@@ -22,8 +22,8 @@ Result<ArrayPair> pair_arrays(const ir::Tensor& baseline, const std::string& bas
                               const std::string& quantized_name);
 
 struct Comparison {
-  PairMetrics metrics;  ///< without a name
-  PairSums sums;        ///< compat: of the values as float32
+  PairMetrics metrics;     ///< without a name
+  numeric::PairSums sums;  ///< compat: of the values as float32
 };
 /// `compat`: the reference's definitions; changes the values of `arrays` to float32.
 Comparison compare_arrays(ArrayPair& arrays, bool compat);

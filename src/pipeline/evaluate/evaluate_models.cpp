@@ -96,7 +96,7 @@ class ModelComparison {
     if (report_.outputs[output].samples++ == 0) {
       sums_[output] = comparison.sums;
     } else {
-      pipeline::add(comparison.sums, sums_[output]);
+      numeric::add(comparison.sums, sums_[output]);
     }
     return Status();
   }
@@ -104,9 +104,9 @@ class ModelComparison {
   void finish_outputs() {
     for (size_t i = 0; i < sums_.size(); ++i) {
       OutputMetrics& output = report_.outputs[i];
-      output.cosine = pipeline::cosine(sums_[i]);
-      output.sqnr_db = pipeline::sqnr_db(sums_[i]);
-      output.l2 = pipeline::l2_distance(sums_[i]);
+      output.cosine = numeric::cosine(sums_[i]);
+      output.sqnr_db = numeric::sqnr_db(sums_[i]);
+      output.l2 = numeric::l2_distance(sums_[i]);
       output.max_abs = sums_[i].max_distance;
     }
   }
@@ -116,7 +116,7 @@ class ModelComparison {
   AccuracyCount* accuracy_;
   EvaluateReport& report_;
   exec::Session float_, quantized_;
-  std::vector<pipeline::PairSums> sums_;
+  std::vector<numeric::PairSums> sums_;
   pipeline::ProblemList problems_;
   size_t results_ = 0;  ///< so far: sample by sample, the outputs of each
 };

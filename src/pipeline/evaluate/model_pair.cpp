@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/evaluate/model_pair.h"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "calib/reader/fit_samples.h"
@@ -13,7 +15,7 @@
 namespace quarkq::pipeline {
 namespace {
 
-constexpr const char* kCalibrate = "calibrate";  // the phase behind those that rewrite the float model
+constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;  // the phase behind those that rewrite the float model
 
 Result<ir::Model> load_typed(const std::string& path, Diagnostics& diagnostics) {
   QQ_TRY(ir::Model model, onnx_io::load(path));
@@ -73,9 +75,9 @@ Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std
                           Diagnostics& diagnostics) {
   Samples samples;
   samples.opened = std::move(data);
-  passes::PassContext context{.model = model, .settings = settings, .diagnostics = diagnostics};
-  std::vector<PhaseTime> times;
-  const Result<ir::Model> converted = run_float_phases(context, samples, nullptr, kCalibrate, times, {});
+  RunState state{.model = model, .settings = settings, .diagnostics = diagnostics};
+  std::vector<PassTime> times;
+  const Result<ir::Model> converted = run_float_phases(state, samples, nullptr, kCalibrate, times, {});
   data = std::move(samples.opened);
   if (!converted.ok()) return converted.status();
   return model;
@@ -114,7 +116,9 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
 
 Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, size_t samples) {
   const ir::Model& reference = models.rewritten ? *models.rewritten : models.float_model;
-  return compare_tensors(reference, models.quantized_model, models.for_quantized(), samples);
+  std::vector<size_t> first(std::min(samples, models.for_quantized().size()));
+  std::iota(first.begin(), first.end(), size_t{0});
+  return compare_tensors(reference, models.quantized_model, models.for_quantized(), first);
 }
 
 }  // namespace quarkq::pipeline

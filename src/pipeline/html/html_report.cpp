@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/file_system.h"
+#include "numeric/metrics.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
 #include "pipeline/html/style.h"
-#include "pipeline/metrics.h"
 
 namespace quarkq {
 namespace {
@@ -87,8 +87,8 @@ std::string errors(const Json& details) {
   for (const Json* tensor : tensors) {
     const double found = db_of(*tensor, "sqnr_db");
     rows.push_back({text_of(*tensor, "name"),
-                    text_of(*tensor, "node") + ", inputs " + pipeline::decibels_text(db_of(*tensor, "inputs_db")),
-                    pipeline::decibels_text(found), found / kMostDb,
+                    text_of(*tensor, "node") + ", inputs " + numeric::decibels_text(db_of(*tensor, "inputs_db")),
+                    numeric::decibels_text(found), found / kMostDb,
                     found < 10   ? "bad"
                     : found < 20 ? "fair"
                                  : "good"});

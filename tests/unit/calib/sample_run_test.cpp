@@ -10,7 +10,7 @@
 #include <random>
 
 #include "calib/run_calibration.h"
-#include "unit/passes/pass_support.h"
+#include "support/pass_support.h"
 
 namespace quarkq::calib {
 namespace {

@@ -8,8 +8,8 @@
 #include "onnx_io/save.h"
 #include "pipeline/inspect_quantized.h"
 #include "pipeline/inspect_types.h"
+#include "support/pass_support.h"
 #include "unit/base/temp_folder.h"
-#include "unit/passes/pass_support.h"
 
 namespace quarkq {
 namespace {

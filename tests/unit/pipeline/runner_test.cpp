@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 // A pass that makes a float model worse is found, undone and named; the others stay.
-#include "pipeline/runner.h"
+#include "pipeline/pass_runner.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "unit/passes/pass_support.h"
+#include "support/pass_support.h"
 
 namespace quarkq::pipeline {
 namespace {
 
-using passes::ActsOn;
-using passes::Changed;
-using passes::Effect;
-using passes::PassContext;
-using passes::PassInfo;
+using pass::Effect;
+using pass::PassInfo;
+using pass::Phase;
 
 /// Every initializer times `factor`.
-Result<Changed> scale_weights(PassContext& context, float factor) {
+Result<Changed> scale_weights(pass::FloatContext& context, float factor) {
   ir::GraphEdit edit(context.graph());
   for (const ir::ValueId id : context.graph().initializers()) {
     ir::Tensor tensor = *context.graph().value(id).constant;
@@ -29,16 +27,19 @@ Result<Changed> scale_weights(PassContext& context, float factor) {
 }
 
 bool always(const config::Settings&) { return true; }
-Result<Changed> round_a_little(PassContext& context) { return scale_weights(context, 1.0000005f); }
-Result<Changed> spoil(PassContext& context) { return scale_weights(context, 1.5f); }
-Result<Changed> fail(PassContext&) { return internal_error("it cannot do this model"); }
-Result<Changed> do_nothing(PassContext&) { return Changed::kNo; }
+Result<Changed> round_a_little(pass::FloatContext& context) { return scale_weights(context, 1.0000005f); }
+Result<Changed> spoil(pass::FloatContext& context) {
+  context.diagnostics.notice("weights-scaled", "", "by 1.5");
+  return scale_weights(context, 1.5f);
+}
+Result<Changed> fail(pass::FloatContext&) { return internal_error("it cannot do this model"); }
+Result<Changed> do_nothing(pass::FloatContext&) { return Changed::kNo; }
 
-constexpr PassInfo kRound{"round-a-little", "prepare", ActsOn::kGraph, Effect::kKeeps, round_a_little, always, ""};
-constexpr PassInfo kSpoil{"spoil", "prepare", ActsOn::kGraph, Effect::kKeeps, spoil, always, ""};
-constexpr PassInfo kMeant{"spoil-on-purpose", "prepare", ActsOn::kGraph, Effect::kChanges, spoil, always, ""};
-constexpr PassInfo kFail{"fail", "prepare", ActsOn::kGraph, Effect::kKeeps, fail, always, ""};
-constexpr PassInfo kNothing{"do-nothing", "prepare", ActsOn::kGraph, Effect::kKeeps, do_nothing, always, ""};
+constexpr PassInfo kRound{"round-a-little", Phase::kPrepare, Effect::kKeeps, round_a_little, always, ""};
+constexpr PassInfo kSpoil{"spoil", Phase::kPrepare, Effect::kKeeps, spoil, always, ""};
+constexpr PassInfo kMeant{"spoil-on-purpose", Phase::kPrepare, Effect::kChanges, spoil, always, ""};
+constexpr PassInfo kFail{"fail", Phase::kPrepare, Effect::kKeeps, fail, always, ""};
+constexpr PassInfo kNothing{"do-nothing", Phase::kPrepare, Effect::kKeeps, do_nothing, always, ""};
 
 class RunnerTest : public testing::Test {
  protected:
@@ -62,14 +63,14 @@ class RunnerTest : public testing::Test {
   }
   std::vector<std::string> kept() const {
     std::vector<std::string> names;
-    for (const PhaseTime& time : times_) names.push_back(time.name);
+    for (const PassTime& time : times_) names.push_back(time.name);
     return names;
   }
 
   test::PassBench bench_;
   std::optional<OutputGuard> guard_;
   RunnerOptions options_;
-  std::vector<PhaseTime> times_;
+  std::vector<PassTime> times_;
 };
 
 TEST_F(RunnerTest, RoundingIsNoHarm) {
@@ -82,7 +83,7 @@ TEST_F(RunnerTest, TheGuiltyPassIsUndoneAndNamed) {
   ASSERT_TRUE(run_phase(bench_.context, {&kRound, &kSpoil, &kRound}, times_, options_).ok());
   EXPECT_EQ(kept(), (std::vector<std::string>{"round-a-little", "round-a-little"}));
   EXPECT_NEAR(first_weight(), 1.000001f, 2e-7);
-  ASSERT_EQ(bench_.diagnostics.all().size(), 1u);
+  ASSERT_EQ(bench_.diagnostics.all().size(), 1u);  // what the undone pass reported is undone, too
   EXPECT_EQ(bench_.diagnostics.all()[0].id, "pass-rolled-back");
   EXPECT_EQ(bench_.diagnostics.all()[0].subject, "spoil");
 }
@@ -91,7 +92,7 @@ TEST_F(RunnerTest, APassThatFailsIsUndoneWhenOutputsAreGuarded) {
   const Status status = run_phase(bench_.context, {&kMeant, &kFail}, times_, options_);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(kept(), (std::vector<std::string>{"spoil-on-purpose"}));
-  EXPECT_EQ(bench_.diagnostics.all()[0].subject, "fail");
+  EXPECT_EQ(bench_.diagnostics.all().back().subject, "fail");
   options_.guard = nullptr;
   EXPECT_FALSE(run_phase(bench_.context, {&kFail}, times_, options_).ok());
 }

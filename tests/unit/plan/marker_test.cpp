@@ -3,7 +3,7 @@
 #include "plan/marker.h"
 
 #include "plan/op_rules.h"
-#include "unit/passes/pass_support.h"
+#include "support/pass_support.h"
 
 namespace quarkq::plan {
 namespace {
@@ -59,11 +59,11 @@ TEST(MarkerTest, MarkedConstantsGetTheWeightType) {
   Bench bench(test::settings_for("U8S8_AAWS", {"calibrate_method=CalibrationMethod.MinMax"}));
   bench.marker.activation(bench.id("x"));
   bench.marker.activation(bench.id("w"));
-  EXPECT_EQ(bench.slot("x").stages[0].spec.type, ElementType::kUInt8);
-  EXPECT_EQ(bench.slot("x").stages[0].kind, StageKind::kPair);
+  EXPECT_EQ(bench.slot("x").stage.spec.type, ElementType::kUInt8);
+  EXPECT_EQ(bench.slot("x").stage.kind, StageKind::kPair);
   EXPECT_EQ(bench.slot("w").role, Role::kWeight);
-  EXPECT_EQ(bench.slot("w").stages[0].spec.type, ElementType::kInt8);
-  EXPECT_EQ(bench.slot("w").stages[0].kind, StageKind::kStored);
+  EXPECT_EQ(bench.slot("w").stage.spec.type, ElementType::kInt8);
+  EXPECT_EQ(bench.slot("w").stage.kind, StageKind::kStored);
 }
 
 TEST(MarkerTest, PlainMarksNeverOverwrite) {
@@ -90,23 +90,23 @@ TEST(MarkerTest, PerChannelMarksOverwriteAndKeepThePosition) {
   const ir::Node& conv = bench.pass.node("Conv");
   bench.marker.weight_per_tensor(bench.id("w"));
   bench.marker.activation(bench.id("x"));
-  EXPECT_FALSE(bench.slot("w").stages[0].spec.per_channel);
+  EXPECT_FALSE(bench.slot("w").stage.spec.per_channel);
   bench.marker.weight(bench.id("w"), -3, conv);
-  EXPECT_TRUE(bench.slot("w").stages[0].spec.per_channel);
-  EXPECT_EQ(bench.slot("w").stages[0].spec.axis, 1);  // counted from the end
+  EXPECT_TRUE(bench.slot("w").stage.spec.per_channel);
+  EXPECT_EQ(bench.slot("w").stage.spec.axis, 1);  // counted from the end
   bench.marker.weight_per_tensor(bench.id("w"));
-  EXPECT_TRUE(bench.slot("w").stages[0].spec.per_channel);
+  EXPECT_TRUE(bench.slot("w").stage.spec.per_channel);
   EXPECT_EQ(bench.order(), "w x");
 }
 
 TEST(MarkerTest, AxesOutsideTheRankMeanPerTensor) {
   Bench bench(test::settings_for("A8W8", {"per_channel=true"}));
   bench.marker.weight(bench.id("w"), 4, bench.pass.node("Conv"));
-  EXPECT_FALSE(bench.slot("w").stages[0].spec.per_channel);
+  EXPECT_FALSE(bench.slot("w").stage.spec.per_channel);
   EXPECT_TRUE(bench.warned("per-channel-axis"));
   Bench vector(test::settings_for("A8W8", {"per_channel=true"}));
   vector.marker.weight(vector.id("vector"), 1, vector.pass.node("Conv"));  // expected of norm scales: no warning
-  EXPECT_FALSE(vector.slot("vector").stages[0].spec.per_channel);
+  EXPECT_FALSE(vector.slot("vector").stage.spec.per_channel);
   EXPECT_FALSE(vector.warned("per-channel-axis"));
 }
 
@@ -114,8 +114,8 @@ TEST(MarkerTest, PerChannelWeightsBesideUint8AreInt8) {
   Bench bench(test::settings_for("U8U8_AAWA", {"per_channel=true", "calibrate_method=CalibrationMethod.MinMax"}));
   bench.marker.weight(bench.id("w"), 0, bench.pass.node("Conv"));
   bench.marker.weight_per_tensor(bench.id("vector"));
-  EXPECT_EQ(bench.slot("w").stages[0].spec.type, ElementType::kInt8);
-  EXPECT_EQ(bench.slot("vector").stages[0].spec.type, ElementType::kUInt8);
+  EXPECT_EQ(bench.slot("w").stage.spec.type, ElementType::kInt8);
+  EXPECT_EQ(bench.slot("vector").stage.spec.type, ElementType::kUInt8);
 }
 
 TEST(MarkerTest, WeightsThatAreNoConstantsAreActivations) {
@@ -130,7 +130,7 @@ TEST(MarkerTest, BiasesAreInt32WithTheirSource) {
   bench.marker.bias(conv, bench.id("b"), bench.id("x"), bench.id("w"), 1.0f);
   ASSERT_TRUE(bench.plan.has(bench.id("b")));
   EXPECT_EQ(bench.slot("b").role, Role::kBias);
-  EXPECT_EQ(bench.slot("b").stages[0].spec.type, ElementType::kInt32);
+  EXPECT_EQ(bench.slot("b").stage.spec.type, ElementType::kInt32);
   EXPECT_EQ(bench.slot("b").bias->input, bench.id("x"));
   EXPECT_EQ(bench.slot("b").bias->weight, bench.id("w"));
   bench.marker.bias(conv, bench.id("b"), bench.id("c"), bench.id("w"), 1.0f);
@@ -150,8 +150,8 @@ TEST(MarkerTest, NpuBiasesAreWeights) {
   Bench bench(test::settings_for("XINT8"));
   bench.marker.bias(bench.pass.node("Conv"), bench.id("b"), bench.id("x"), bench.id("w"), 1.0f);
   EXPECT_EQ(bench.slot("b").role, Role::kWeight);
-  EXPECT_EQ(bench.slot("b").stages[0].spec.type, ElementType::kInt8);
-  EXPECT_EQ(bench.slot("b").stages[0].spec.scale, numeric::ScaleKind::kPowerOfTwo);
+  EXPECT_EQ(bench.slot("b").stage.spec.type, ElementType::kInt8);
+  EXPECT_EQ(bench.slot("b").stage.spec.scale, numeric::ScaleKind::kPowerOfTwo);
 }
 
 TEST(MarkerTest, ExcludedOutputsStayFloat) {

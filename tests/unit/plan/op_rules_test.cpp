@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "unit/passes/pass_support.h"
+#include "support/pass_support.h"
 
 namespace quarkq::plan {
 namespace {

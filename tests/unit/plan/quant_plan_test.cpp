@@ -30,10 +30,10 @@ TEST(ParamPoolTest, ChangesReachEveryHolderOfAnId) {
 
 TEST(QuantPlanTest, AddsAtTheEndOnce) {
   QuantPlan plan(4);
-  plan.add({2}).reason = "first";
+  plan.add({2}).always_measured = true;
   plan.add({0});
   plan.add({9});  // beyond the size it was made for
-  EXPECT_STREQ(plan.add({2}).reason, "first");
+  EXPECT_TRUE(plan.add({2}).always_measured);
   EXPECT_EQ(order_of(plan), (std::vector<int>{2, 0, 9}));
   EXPECT_TRUE(plan.has({9}));
   EXPECT_FALSE(plan.has({1}));
@@ -43,7 +43,7 @@ TEST(QuantPlanTest, AddsAtTheEndOnce) {
 
 TEST(QuantPlanTest, RemoveKeepsTheOrderOfTheOthers) {
   QuantPlan plan(5);
-  for (const int i : {3, 1, 4, 0}) plan.add({i}).reason = "kept";
+  for (const int i : {3, 1, 4, 0}) plan.add({i}).always_measured = true;
   plan.remove({1});
   plan.remove({1});
   plan.remove({2});
@@ -56,12 +56,12 @@ TEST(QuantPlanTest, RemoveKeepsTheOrderOfTheOthers) {
 
 TEST(QuantPlanTest, CopiesAreIndependent) {
   QuantPlan plan(2);
-  plan.add({0}).stages = {{StageKind::kPair, {}, plan.params.add({{1.0f, 0}}), {}}};
+  plan.add({0}).stage = {StageKind::kPair, {}, plan.params.add({{1.0f, 0}}), {}};
   QuantPlan copy = plan;
-  copy.params.set(copy.slot({0}).stages[0].params, {{2.0f, 0}});
+  copy.params.set(copy.slot({0}).stage.params, {{2.0f, 0}});
   copy.remove({0});
   EXPECT_TRUE(plan.has({0}));
-  EXPECT_EQ(plan.params[plan.slot({0}).stages[0].params][0].scale, 1.0f);
+  EXPECT_EQ(plan.params[plan.slot({0}).stage.params][0].scale, 1.0f);
 }
 
 TEST(QuantPlanTest, TextHasOneLineASlot) {
@@ -71,11 +71,11 @@ TEST(QuantPlanTest, TextHasOneLineASlot) {
                     w = edit.add_initializer("w", ir::Tensor::scalar(1.0f));
   QuantPlan plan(graph.value_count());
   numeric::QuantSpec spec;
-  plan.add(x).stages = {{StageKind::kPair, spec, plan.params.add({{0.5f, 3}}), {}}};
-  plan.add(y).stages = {{StageKind::kPair, spec, plan.slot(x).stages[0].params, {}}};
+  plan.add(x).stage = {StageKind::kPair, spec, plan.params.add({{0.5f, 3}}), {}};
+  plan.add(y).stage = {StageKind::kPair, spec, plan.slot(x).stage.params, {}};
   plan.slot(y).provider = x;
   plan.slot(y).state = SlotState::kAbsorbed;
-  plan.add(w).stages = {{StageKind::kStored, spec, plan.params.add(), {}}};
+  plan.add(w).stage = {StageKind::kStored, spec, plan.params.add(), {}};
   plan.slot(w).role = Role::kWeight;
   EXPECT_EQ(text(plan, graph),
             "x: activation planned INT8 pair p0 scale=0.5 zero_point=3\n"

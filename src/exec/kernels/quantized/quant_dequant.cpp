@@ -4,9 +4,11 @@
 // whose result is rounded when it is stored. Other types are converted around the kernels (quant_bridge.h).
 #include "exec/kernels/quantized/quant_dequant.h"
 #include "exec/kernels/families.h"
+#include "exec/kernels/quantized/fake_quantize.h"
 #include "exec/kernels/quantized/quant_arrays.h"
 #include "exec/kernels/quantized/quant_bridge.h"
 #include "exec/kernels/quantized/quant_params.h"
+#include "plan/lowering/lower.h"
 
 namespace quarkq::exec {
 namespace {
@@ -236,6 +238,7 @@ constexpr OpDef kOps[] = {
     {"DynamicQuantizeLinear", "", 11, kFollow, prepare_dynamic_quantize},
     {"ExtendedDequantizeLinear", kQuark, 1, kFollow, prepare_dequantize},
     {"ExtendedQuantizeLinear", kQuark, 1, kFollow, prepare_quantize},
+    {plan::kFakeQuantize, plan::kSimulationDomain, 1, kFollow, prepare_fake_quantize},
     {"QuantizeLinear", "", 10, kFollow, prepare_quantize},
     {"QuantizeLinear", "com.microsoft", 1, kFollow, prepare_quantize},
     {"VitisDequantizeLinear", kVitis, 1, kFollow, prepare_dequantize},

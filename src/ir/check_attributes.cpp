@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "ir/check_attributes.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "ir/axes.h"
+
+namespace quarkq::ir {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostElements = int64_t{1} << 48;  // of a tensor, as for element_count()
+
+/// What an attribute of this name may be, whatever the operator and the rank.
+struct Limit {
+  std::string_view attribute;
+  int64_t low, high;
+};
+
+constexpr Limit kLimits[] = {
+    {"axis", -kMaxRank, kMaxRank},
+    {"axes", -kMaxRank, kMaxRank},
+    {"scan_input_axes", -kMaxRank, kMaxRank},
+    {"scan_output_axes", -kMaxRank, kMaxRank},
+    {"batch_axis", -kMaxRank, kMaxRank},
+    {"time_axis", -kMaxRank, kMaxRank},
+    {"batch_dims", 0, kMaxRank},
+    {"group", 1, kMaxCount},
+    {"offset_group", 1, kMaxCount},
+    {"num_groups", 1, kMaxCount},
+    {"num_outputs", 1, kMaxCount},
+    {"num_scan_inputs", 1, kMaxCount},
+    {"kernel_shape", 1, kMaxCount},
+    {"strides", 1, kMaxCount},
+    {"dilations", 1, kMaxCount},
+    {"pads", -kMaxCount, kMaxCount},
+    {"output_padding", 0, kMaxCount},
+    {"output_shape", -kMaxCount, kMaxCount},
+    {"blocksize", 1, kMaxCount},
+    {"block_size", 0, kMaxCount},
+    {"hidden_size", 0, kMaxCount},
+    {"num_heads", 0, kMaxCount},
+    {"q_num_heads", 0, kMaxCount},
+    {"kv_num_heads", 0, kMaxCount},
+    {"rotary_embedding_dim", 0, kMaxCount},
+    {"output_height", 0, kMaxCount},
+    {"output_width", 0, kMaxCount},
+    {"sampling_ratio", 0, kMaxCount},
+    {"split", 0, kMostElements},
+};
+
+/// Axes of input 0 of an operator: as an attribute, or stored as an input.
+struct AxisRule {
+  std::string_view op;
+  std::string_view attribute = "axis";
+  size_t input = 0;            ///< 0: an attribute in all opsets
+  int64_t flat_until = 0;      ///< opset from which on the axis behind the last one is no longer allowed
+  bool counts_itself = false;  ///< the output's dimensions are meant, of which each axis adds one
+  bool is_unique = false;      ///< none may come twice
+};
+
+constexpr AxisRule kAxisRules[] = {
+    {.op = "Softmax", .flat_until = 13},
+    {.op = "LogSoftmax", .flat_until = 13},
+    {.op = "Hardmax", .flat_until = 13},
+    {"Concat"},
+    {"Split"},
+    {"Gather"},
+    {"GatherElements"},
+    {"Scatter"},
+    {"ScatterElements"},
+    {"ArgMax"},
+    {"ArgMin"},
+    {"TopK"},
+    {"LayerNormalization"},
+    {"RMSNormalization"},
+    {"LpNormalization"},
+    {"Compress"},
+    {"Unique"},
+    {"SplitToSequence"},
+    {.op = "Flatten", .flat_until = kAlways},
+    {.op = "OneHot", .counts_itself = true},
+    {.op = "CumSum", .input = 1},
+    {.op = "Squeeze", .attribute = "axes", .input = 1, .is_unique = true},
+    {.op = "Unsqueeze", .attribute = "axes", .input = 1, .counts_itself = true, .is_unique = true},
+    {.op = "Slice", .attribute = "axes", .input = 3},
+    {.op = "Pad", .attribute = "axes", .input = 3},
+    {.op = "Resize", .attribute = "axes"},
+    {.op = "CenterCropPad", .attribute = "axes"},
+    {.op = "MeanVarianceNormalization", .attribute = "axes"},
+    {.op = "ReduceL1", .attribute = "axes", .input = 1},
+    {.op = "ReduceL2", .attribute = "axes", .input = 1},
+    {.op = "ReduceLogSum", .attribute = "axes", .input = 1},
+    {.op = "ReduceLogSumExp", .attribute = "axes", .input = 1},
+    {.op = "ReduceMax", .attribute = "axes", .input = 1},
+    {.op = "ReduceMean", .attribute = "axes", .input = 1},
+    {.op = "ReduceMin", .attribute = "axes", .input = 1},
+    {.op = "ReduceProd", .attribute = "axes", .input = 1},
+    {.op = "ReduceSum", .attribute = "axes", .input = 1},
+    {.op = "ReduceSumSquare", .attribute = "axes", .input = 1},
+};
+
+std::string text_of(const Attribute& attribute) {
+  if (const auto* one = std::get_if<int64_t>(&attribute.value)) return cat(*one);
+  return cat("[", join(std::get<Ints>(attribute.value), ","), "]");
+}
+
+/// The integers of an attribute of either kind; null for others.
+std::span<const int64_t> ints_of(const Attribute& attribute) {
+  if (const auto* one = std::get_if<int64_t>(&attribute.value)) return {one, 1};
+  const auto* list = std::get_if<Ints>(&attribute.value);
+  return list == nullptr ? std::span<const int64_t>() : std::span<const int64_t>(*list);
+}
+
+std::optional<int64_t> rank_of(const Graph& graph, ValueId id) {
+  if (!id.valid()) return std::nullopt;
+  const Value& value = graph.value(id);
+  if (value.constant) return value.constant->rank();
+  return value.type.has_shape ? std::optional(static_cast<int64_t>(value.type.dims.size())) : std::nullopt;
+}
+
+class Checker {
+ public:
+  Checker(const Graph& graph, int64_t opset) : graph_(graph), opset_(opset) {}
+
+  Status check(const Node& node) const {
+    for (const Attribute& attribute : node.attributes) {
+      if (attribute.reference.empty()) QQ_RETURN_IF_ERROR(check_limits(node, attribute));
+    }
+    if (!node.domain.empty()) return Status();
+    if (node.op == "Transpose") return check_transpose(node);
+    if (node.op == "GatherND") return check_batch_dims(node);
+    if (node.op == "Split") QQ_RETURN_IF_ERROR(check_parts(node));
+    const auto* rule =
+        std::find_if(std::begin(kAxisRules), std::end(kAxisRules), [&](const AxisRule& r) { return r.op == node.op; });
+    return rule == std::end(kAxisRules) ? Status() : check_axes(node, *rule);
+  }
+
+ private:
+  template <typename... Args>
+  Status refused(const Node& node, const Args&... args) const {
+    return corrupt_model(graph_.label(node.id), ": ", args...);
+  }
+
+  Status check_limits(const Node& node, const Attribute& attribute) const {
+    const auto* limit = std::find_if(std::begin(kLimits), std::end(kLimits),
+                                     [&](const Limit& l) { return l.attribute == attribute.name; });
+    if (limit == std::end(kLimits)) return Status();
+    for (const int64_t number : ints_of(attribute)) {
+      if (number >= limit->low && number <= limit->high) continue;
+      return refused(node, "attribute ", attribute.name, " is ", text_of(attribute), ", allowed: ", limit->low, " to ",
+                     limit->high);
+    }
+    return Status();
+  }
+
+  Status check_transpose(const Node& node) const {
+    const auto* perm = node.get<Ints>("perm");
+    if (perm == nullptr || !node.find("perm")->reference.empty()) return Status();
+    const auto rank = rank_of(graph_, node.input(0)).value_or(static_cast<int64_t>(perm->size()));
+    if (check_permutation(*perm, rank).ok()) return Status();
+    return refused(node, "attribute perm is [", join(*perm, ","), "], allowed: each of 0 to ", rank - 1, " once");
+  }
+
+  Status check_batch_dims(const Node& node) const {
+    const auto data = rank_of(graph_, node.input(0)), indices = rank_of(graph_, node.input(1));
+    const int64_t count = node.int_or("batch_dims", 0);
+    if (!data || !indices || count == 0 || count < std::min(*data, *indices)) return Status();
+    return refused(node, "attribute batch_dims is ", count, ", allowed: 0 to ", std::min(*data, *indices) - 1);
+  }
+
+  Status check_parts(const Node& node) const {
+    const auto parts = static_cast<int64_t>(node.outputs.size()), asked = node.int_or("num_outputs", parts);
+    if (asked == parts) return Status();
+    return refused(node, "attribute num_outputs is ", asked, ", outputs: ", parts);
+  }
+
+  /// The axes that the node names, and where it does.
+  std::pair<Ints, std::string> axes_of(const Node& node, const AxisRule& rule) const {
+    const Attribute* attribute = node.find(rule.attribute);
+    if (attribute != nullptr && attribute->reference.empty()) {
+      const auto numbers = ints_of(*attribute);
+      return {{numbers.begin(), numbers.end()}, cat("attribute ", rule.attribute, " is ", text_of(*attribute))};
+    }
+    const Tensor* stored =
+        rule.input > 0 && node.input(rule.input).valid() ? graph_.constant(node.input(rule.input)) : nullptr;
+    if (stored == nullptr || !is_integer(stored->type()) || stored->size() > kMaxRank) return {};
+    Result<Ints> numbers = to_int64(*stored);
+    if (!numbers.ok()) return {};
+    std::string text = cat("input ", rule.input, " (", rule.attribute, ") is [", join(numbers.value(), ","), "]");
+    return {std::move(numbers).value(), std::move(text)};
+  }
+
+  Status check_axes(const Node& node, const AxisRule& rule) const {
+    const auto [axes, text] = axes_of(node, rule);
+    const auto rank = rank_of(graph_, node.input(0));
+    const int64_t added = rule.counts_itself ? static_cast<int64_t>(axes.size()) : 0;
+    if (rank && *rank + added == 0) return Status();  // operators differ in what they do with scalars
+    const int64_t known = rank ? *rank + added : kMaxRank;
+    const int64_t last = opset_ < rule.flat_until ? known : known - 1;
+    for (const int64_t axis : axes) {
+      if (axis < -known || axis > last) return refused(node, text, ", allowed: ", -known, " to ", last);
+    }
+    if (rule.is_unique && rank && !normalize_axes(axes, known).ok()) {
+      return refused(node, text, ", allowed: each axis once");
+    }
+    return Status();
+  }
+
+  const Graph& graph_;
+  int64_t opset_;
+};
+
+bool is_known_domain(const std::string& domain) {
+  return domain.empty() || domain == "com.microsoft" || domain == "com.amd.quark";
+}
+
+}  // namespace
+
+Status check_attributes(const Graph& graph, const std::map<std::string, int64_t>& opsets) {
+  const auto opset = opsets.find("");
+  const Checker checker(graph, opset == opsets.end() ? 1 : opset->second);
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (is_known_domain(node.domain)) QQ_RETURN_IF_ERROR(checker.check(node));
+    for (const Attribute& attribute : node.attributes) {
+      if (const auto* one = std::get_if<GraphPtr>(&attribute.value)) {
+        QQ_RETURN_IF_ERROR(check_attributes(**one, opsets));
+      } else if (const auto* all = std::get_if<std::vector<GraphPtr>>(&attribute.value)) {
+        for (const GraphPtr& nested : *all) QQ_RETURN_IF_ERROR(check_attributes(*nested, opsets));
+      }
+    }
+  }
+  return Status();
+}
+
+}  // namespace quarkq::ir

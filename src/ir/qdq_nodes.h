@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What Q and DQ nodes look like, whatever their domain.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace quarkq::ir {
+
+/// Where ExtendedQuantizeLinear and the block formats are, and ONNX Runtime's forms of QuantizeLinear.
+inline constexpr const char kQuarkDomain[] = "com.amd.quark", kMicrosoftDomain[] = "com.microsoft";
+
+/// QuantizeLinear or DequantizeLinear of any domain: what the reference calls standard.
+inline bool is_standard_q(const ir::Node& node) { return node.op == "QuantizeLinear"; }
+inline bool is_standard_dq(const ir::Node& node) { return node.op == "DequantizeLinear"; }
+inline bool is_extended_q(const ir::Node& node) { return node.op == "ExtendedQuantizeLinear"; }
+inline bool is_extended_dq(const ir::Node& node) { return node.op == "ExtendedDequantizeLinear"; }
+inline bool is_q(const ir::Node& node) { return is_standard_q(node) || is_extended_q(node); }
+inline bool is_dq(const ir::Node& node) { return is_standard_dq(node) || is_extended_dq(node); }
+
+/// The node behind input `i`, or null.
+inline const ir::Node* source_of(const ir::Graph& graph, const ir::Node& node, size_t i) {
+  return node.input(i).valid() ? graph.producer(node.input(i)) : nullptr;
+}
+
+/// An extended Q or DQ whose stored zero point is bfloat16.
+inline bool has_bf16_zero_point(const ir::Graph& graph, const ir::Node& node) {
+  if ((!is_extended_q(node) && !is_extended_dq(node)) || !node.input(2).valid()) return false;
+  const ir::Tensor* zero_point = graph.constant(node.input(2));
+  return zero_point != nullptr && zero_point->type() == ElementType::kBFloat16;
+}
+
+}  // namespace quarkq::ir

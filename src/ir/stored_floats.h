@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Stored weights that passes rewrite: which ones may be, and how the float32 result goes back into the model's type.
+#pragma once
+
+#include <span>
+
+#include "ir/graph.h"
+
+namespace quarkq::ir {
+
+/// The float32 or float16 initializer behind `value` unless a graph input of its name can override it; else null.
+/// float_values() reads it.
+const ir::Tensor* stored_floats(const ir::Graph& graph, ir::ValueId value);
+
+/// Elements of a float32 or float16 tensor as float32; kInternal for other types.
+Result<std::vector<float>> float_values(const ir::Tensor& tensor);
+
+/// `values` rounded to nearest in `type`, float32 or float16. REQUIRES: as many values as `dims` say.
+ir::Tensor store_floats(std::span<const float> values, ElementType type, const ir::Shape& dims);
+
+}  // namespace quarkq::ir

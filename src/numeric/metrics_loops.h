@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The sums behind every distance of two arrays, in one pass.
+#pragma once
+
+#include <cstdint>
+
+#include "base/isa.h"
+
+namespace quarkq::numeric {
+
+/// Of arrays a (the baseline) and b. A NaN in either makes every member NaN that depends on it.
+struct PairSums {
+  double dot = 0, norm_a = 0, norm_b = 0;  ///< sums of a b, a a, b b
+  double squared_distance = 0;             ///< sum of (a - b)^2
+  double max_distance = 0;                 ///< largest |a - b|
+  double max_a = 0;                        ///< largest a
+  double max_magnitude_a = 0;              ///< largest |a|
+};
+
+QQ_DECLARE_ISA(
+    /// Sums run in 8 lanes, whatever the instruction set: value i belongs to lane i % 8. REQUIRES: count >= 1.
+    PairSums pair_sums(const double* a, const double* b, int64_t count);)
+
+}  // namespace quarkq::numeric

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "onnx_io/guarded_schemas.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace quarkq::onnx_io {
+namespace {
+
+constexpr size_t kNone = ~size_t{0};
+
+/// What the inference of an operator takes for granted.
+struct Guard {
+  std::string_view op;
+  std::pair<size_t, size_t> same_rank = {kNone, kNone};       ///< two inputs
+  std::array<size_t, 3> one_element = {kNone, kNone, kNone};  ///< stored inputs of which it reads the first element
+};
+
+constexpr Guard kGuards[] = {
+    {.op = "Conv", .same_rank = {0, 1}},          {.op = "ConvInteger", .same_rank = {0, 1}},
+    {.op = "ConvTranspose", .same_rank = {0, 1}}, {.op = "DeformConv", .same_rank = {0, 1}},
+    {.op = "QLinearConv", .same_rank = {0, 3}},   {.op = "OneHot", .one_element = {1, kNone, kNone}},
+    {.op = "Range", .one_element = {0, 1, 2}},    {.op = "TopK", .one_element = {1, kNone, kNone}},
+};
+
+/// -1: not known.
+int rank_of(onnx::InferenceContext& context, size_t input) {
+  if (!onnx::hasInputShape(context, input)) return -1;
+  return onnx::getInputShape(context, input).dim_size();
+}
+
+bool has_one_element(const onnx::TensorProto& tensor) {
+  return std::all_of(tensor.dims().begin(), tensor.dims().end(), [](int64_t dim) { return dim == 1; });
+}
+
+void check(const Guard& guard, onnx::InferenceContext& context) {
+  const auto [a, b] = guard.same_rank;
+  if (a != kNone) {
+    const int first = rank_of(context, a), second = rank_of(context, b);
+    if (first >= 0 && second >= 0 && first != second) {
+      fail_shape_inference("input ", a, " has ", first, " dimensions, input ", b, " has ", second);
+    }
+  }
+  for (const size_t input : guard.one_element) {
+    const onnx::TensorProto* data = input < context.getNumInputs() ? context.getInputData(input) : nullptr;
+    if (data != nullptr && !has_one_element(*data)) fail_shape_inference("input ", input, " must have one element");
+  }
+}
+
+class GuardedRegistry : public onnx::ISchemaRegistry {
+ public:
+  const onnx::OpSchema* GetSchema(const std::string& op, int version, const std::string& domain) const override {
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Instance()->GetSchema(op, version, domain);
+    const auto* guard =
+        std::find_if(std::begin(kGuards), std::end(kGuards), [&](const Guard& row) { return row.op == op; });
+    if (schema == nullptr || guard == std::end(kGuards) || !domain.empty()) return schema;
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<onnx::OpSchema>& made = made_[schema];
+    if (made == nullptr) {
+      made = std::make_unique<onnx::OpSchema>(*schema);
+      made->TypeAndShapeInferenceFunction(
+          [guard, inner = schema->GetTypeAndShapeInferenceFunction()](onnx::InferenceContext& context) {
+            check(*guard, context);
+            inner(context);
+          });
+    }
+    return made.get();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<const onnx::OpSchema*, std::unique_ptr<onnx::OpSchema>> made_;
+};
+
+}  // namespace
+
+const onnx::ISchemaRegistry& guarded_schemas() {
+  static const GuardedRegistry registry;
+  return registry;
+}
+
+}  // namespace quarkq::onnx_io

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The library's operator schemas for shape inference, where some of them index past what a model gave them. Private to
+// src/onnx_io.
+#pragma once
+
+#include "onnx_io/onnx_headers.h"
+
+namespace quarkq::onnx_io {
+
+/// The schemas of the library's registry; those of the table in the .cpp check ranks and numbers of elements first, and
+/// fail as the library's own checks do. Ranks are known there only: inference finds them on its way.
+const onnx::ISchemaRegistry& guarded_schemas();
+
+}  // namespace quarkq::onnx_io

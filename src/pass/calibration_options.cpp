@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "pass/calibration_options.h"
+
+#include "plan/flavors.h"
+
+namespace quarkq::pass {
+
+using config::CalibrateMethod;
+
+calib::MethodOptions method_options(const config::Settings& settings) {
+  calib::MethodOptions options;
+  options.spec.type = plan::element_type(settings.activation_type);
+  options.spec.symmetric = settings.activation_symmetric;
+  options.spec.scale = plan::activation_scale_kind(settings);
+  options.symmetric_range = settings.calib_tensor_range_symmetric;
+  options.moving_average = settings.calib_moving_average;
+  options.percentile = settings.percentile;
+  options.num_bins = settings.num_bins;
+  options.num_quantized_bins = settings.num_quantized_bins;
+  options.scenario = settings.scenario;
+  options.lwp_metric = settings.lwp_metric;
+  options.percentile_candidates = settings.percentile_candidates;
+  options.lwp_use_histogram = settings.lwp_use_histogram;
+  options.minmse_mode = settings.min_mse_mode_pof2_scale;
+  options.optimize_mem = settings.calib_optimize_mem;
+  options.worker_num = settings.calib_worker_num;
+  return options;
+}
+
+calib::MethodOptions fallback_options(const config::Settings& settings, CalibrateMethod fallback) {
+  calib::MethodOptions options = method_options(settings);
+  if (settings.origin_of("CalibTensorRangeSymmetric") == config::Origin::kDefault) {
+    options.symmetric_range = fallback == CalibrateMethod::kNonOverflow;
+  }
+  return options;
+}
+
+calib::CollectOptions collect_options(const config::Settings& settings) {
+  calib::CollectOptions options;
+  const calib::Calibrator* calibrator = calib::find_calibrator(settings.calibrate_method, /*compat=*/false);
+  options.with_bins = settings.save_tensor_hist_fig || (calibrator != nullptr && calibrator->needs_bins);
+  const bool votes =
+      settings.calibrate_method == CalibrateMethod::kMinMSE && settings.min_mse_mode_pof2_scale == "MostCommon";
+  if (votes) options.votes = method_options(settings);
+  return options;
+}
+
+calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
+                                           const Progress& progress) {
+  calib::SampleRunOptions options;
+  options.tensors = tensors;
+  options.order = settings.compat ? calib::ValueOrder::kOnnx : calib::ValueOrder::kAny;
+  options.allow_non_finite =
+      settings.calibration.allow_non_finite.value_or(!settings.quirk(config::Quirk::kRefuseNonFiniteInputs));
+  options.progress = progress;
+  return options;
+}
+
+Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings) {
+  const calib::Calibrator* calibrator = calib::find_calibrator(settings.calibrate_method, settings.compat);
+  if (calibrator != nullptr) return calibrator;
+  return invalid_argument("calibrate_method: found ", config::enum_text(settings.calibrate_method),
+                          ", which is no method for activations");
+}
+
+}  // namespace quarkq::pass

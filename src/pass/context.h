@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// What a pass sees, by the kind of its phase. The type says what the pass may change: a float pass the model, a
+// planning pass the selection and the plan over a model that stays as it is, a restructuring pass model and plan
+// together, a Q/DQ pass the lowered model. pipeline/run_state.h owns what these refer to.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "calib/data_reader.h"
+#include "calib/run_calibration.h"
+#include "calib/statistics_set.h"
+#include "config/settings.h"
+#include "pass/tuning_report.h"
+#include "plan/quant_plan.h"
+#include "plan/selection.h"
+
+namespace quarkq {
+
+/// Did the pass change anything?
+enum class Changed { kNo, kYes };
+
+namespace pass {
+
+/// Receives how much of a pass's work is done; returns false to interrupt. May be empty.
+using Progress = std::function<bool(size_t done, size_t total)>;
+
+/// What calibration reads: samples, or the statistics of samples seen before. Both null: nothing was given.
+struct CalibrationSource {
+  const calib::DataReader* data = nullptr;
+  const calib::StatisticsSet* statistics = nullptr;
+};
+
+/// Phase select: reads the model as loaded.
+struct SelectContext {
+  const ir::Model& model;
+  const config::Settings& settings;
+  plan::Selection& selection;
+  Diagnostics& diagnostics;
+
+  const ir::Graph& graph() const { return model.graph; }
+};
+
+/// Phases convert to adapt: rewrites of the float model. A rewrite that introduces an operator may add it to the
+/// selection's operator types.
+struct FloatContext {
+  ir::Model& model;
+  const config::Settings& settings;
+  plan::Selection& selection;
+  Diagnostics& diagnostics;
+  const calib::DataReader* data = nullptr;
+  /// Receives the inputs whose samples are transposed (0, 2, 3, 1) from then on; null: nobody asks.
+  std::vector<std::string>* channels_last_inputs = nullptr;
+  Progress progress = {};
+
+  ir::Graph& graph() { return model.graph; }
+  const ir::Graph& graph() const { return model.graph; }
+};
+
+/// What phase tune is given beside the plan, and what it reports.
+struct Tuning {
+  std::string state_folder = {};            ///< keeps the layers that are done; empty: none
+  std::vector<FinetunedLayer> layers = {};  ///< what the fine-tuning did
+  std::optional<FinetunedOutputs> outputs = {};
+};
+
+/// Phases mark, calibrate, constrain and tune: the model stays, the plan changes.
+struct PlanContext {
+  const ir::Model& model;
+  const config::Settings& settings;
+  plan::Selection& selection;
+  plan::QuantPlan& plan;
+  Diagnostics& diagnostics;
+  CalibrationSource source = {};
+  const ir::Model* float_model = nullptr;  ///< as it was calibrated, before phase restructure; shares its ids
+  Tuning* tuning = nullptr;                ///< phase tune only
+  bool* replan = nullptr;  ///< phase calibrate: set to have phase mark run again with the selection as it now is
+  /// Phase calibrate: ranges found so far, so that a second round measures only what is new; null: nothing is kept.
+  calib::Ranges* measured = nullptr;
+  Progress progress = {};
+
+  const ir::Graph& graph() const { return model.graph; }
+};
+
+/// Phase restructure: operators that the quantized range or the hardware replaces, slots follow their values.
+struct RestructureContext {
+  ir::Model& model;
+  const config::Settings& settings;
+  const plan::Selection& selection;
+  plan::QuantPlan& plan;
+  Diagnostics& diagnostics;
+
+  ir::Graph& graph() { return model.graph; }
+  const ir::Graph& graph() const { return model.graph; }
+};
+
+/// Phases write and legalize: the plan is read, the lowered model changes.
+struct QdqContext {
+  ir::Model& model;
+  const config::Settings& settings;
+  const plan::Selection& selection;
+  const plan::QuantPlan& plan;
+  Diagnostics& diagnostics;
+  const calib::DataReader* data = nullptr;
+  Progress progress = {};
+
+  ir::Graph& graph() { return model.graph; }
+  const ir::Graph& graph() const { return model.graph; }
+};
+
+}  // namespace pass
+}  // namespace quarkq

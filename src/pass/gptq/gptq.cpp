@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "pass/gptq/gptq.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace quarkq::pass {
+namespace {
+
+template <typename T>
+using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+template <typename T>
+Eigen::Map<const RowMajor<T>> view(const Dense<T>& matrix) {
+  return {matrix.data.data(), matrix.rows, matrix.columns};
+}
+
+template <typename T>
+Eigen::Map<RowMajor<T>> view(Dense<T>& matrix) {
+  return {matrix.data.data(), matrix.rows, matrix.columns};
+}
+
+struct Grid {
+  double scale = 1, zero = 0;  // float64, as the reference has them: ties of codes hang on it
+};
+
+double largest_code(const GptqOptions& options) { return (1 << options.bits) - 1; }
+
+double code_of(double value, const Grid& grid, double largest) {
+  return std::clamp(std::rint(value / grid.scale) + grid.zero, 0.0, largest);
+}
+
+/// Narrows the range step by step, keeps what rounds best.
+template <typename Values>
+Grid search_grid(const Values& values, double low, double high, Grid grid, const GptqOptions& options) {
+  constexpr int kSteps = 80;
+  constexpr double kNorm = 2.4;
+  const double largest = largest_code(options);
+  Grid best = grid;
+  double least = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < kSteps; ++step) {
+    const double p = 1.0 - step / 100.0;
+    const double scale = (p * high - p * low) / largest;
+    const Grid tried{scale, options.symmetric ? grid.zero : std::rint(-p * low / scale)};
+    double error = 0;
+    for (Eigen::Index i = 0; i < values.size(); ++i) {
+      const double value = values(i), rounded = tried.scale * (code_of(value, tried, largest) - tried.zero);
+      error += std::pow(std::abs(rounded - value), kNorm);
+    }
+    if (error < least) {
+      least = error;
+      best = tried;
+    }
+  }
+  return best;
+}
+
+/// The grid of these weights, given as one flat vector.
+template <typename Values>
+Grid find_grid(const Values& values, const GptqOptions& options) {
+  double low = std::min(0.0, values.minCoeff()), high = std::max(0.0, values.maxCoeff());
+  if (options.symmetric) {
+    high = std::max(-low, high);
+    if (low < 0) low = -high;
+  }
+  if (low == 0 && high == 0) {
+    low = -1;
+    high = 1;
+  }
+  Grid grid;
+  grid.scale = (high - low) / largest_code(options);
+  grid.zero = options.symmetric ? 1 << (options.bits - 1) : std::rint(-low / grid.scale);
+  return options.search ? search_grid(values, low, high, grid, options) : grid;
+}
+
+/// The upper factor U of the inverse Hessian: inverse = U^T U.
+Result<Eigen::MatrixXd> inverse_factor(Eigen::MatrixXd hessian, double damping) {
+  hessian.diagonal().array() += damping * hessian.diagonal().mean();
+  const Eigen::LLT<Eigen::MatrixXd> factor(hessian);
+  if (factor.info() != Eigen::Success) return bad_data("the inputs of this layer give no positive Hessian");
+  const Eigen::Index n = hessian.rows();
+  const Eigen::MatrixXd inverse = factor.solve(Eigen::MatrixXd::Identity(n, n));
+  const Eigen::LLT<Eigen::MatrixXd> upper(inverse);
+  if (upper.info() != Eigen::Success) return bad_data("the inputs of this layer give no invertible Hessian");
+  return Eigen::MatrixXd(upper.matrixU());
+}
+
+class Solver {
+ public:
+  Solver(const Eigen::MatrixXd& weight, const GptqOptions& options)
+      : options_(options),
+        depth_(weight.rows()),
+        columns_(weight.cols()),
+        group_size_(options.group_size > 0 ? options.group_size : depth_),
+        weight_(weight) {
+    const Eigen::Index groups = (depth_ + group_size_ - 1) / group_size_;
+    result_.values = Dense<float>(depth_, columns_);
+    result_.codes = Dense<int>(depth_, columns_);
+    result_.scale = Dense<double>(groups, columns_);
+    result_.zero = Dense<double>(groups, columns_);
+  }
+
+  Result<GptqResult> run(Eigen::MatrixXd hessian) {
+    if (options_.group_size <= 0) find_grids(0, 0, depth_);
+    for (Eigen::Index i = 0; i < depth_; ++i) {
+      if (hessian(i, i) != 0) continue;
+      hessian(i, i) = 1;  // an input that is always zero
+      weight_.row(i).setZero();
+    }
+    const std::vector<Eigen::Index> order = row_order(hessian);
+    Eigen::MatrixXd sorted(depth_, columns_);
+    Eigen::MatrixXd sorted_hessian(depth_, depth_);
+    for (Eigen::Index i = 0; i < depth_; ++i) {
+      sorted.row(i) = weight_.row(order[static_cast<size_t>(i)]);
+      for (Eigen::Index k = 0; k < depth_; ++k)
+        sorted_hessian(i, k) = hessian(order[static_cast<size_t>(i)], order[static_cast<size_t>(k)]);
+    }
+    weight_ = std::move(sorted);
+    Eigen::MatrixXd upper = Eigen::MatrixXd::Identity(1, 1);
+    if (options_.propagate) {
+      QQ_TRY(upper, inverse_factor(std::move(sorted_hessian), options_.damping));
+    }
+    const Eigen::Index block = std::max<Eigen::Index>(1, options_.block_size);
+    for (Eigen::Index begin = 0; begin < depth_; begin += block)
+      round_block(begin, std::min(begin + block, depth_), upper);
+    restore(order);
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<Eigen::Index> row_order(const Eigen::MatrixXd& hessian) const {
+    std::vector<Eigen::Index> order(static_cast<size_t>(depth_));
+    std::iota(order.begin(), order.end(), Eigen::Index{0});
+    if (options_.by_importance)
+      std::stable_sort(order.begin(), order.end(),
+                       [&](Eigen::Index a, Eigen::Index b) { return hessian(a, a) > hessian(b, b); });
+    return order;
+  }
+
+  /// Grids of a group from its rows as they are now.
+  void find_grids(Eigen::Index group, Eigen::Index begin, Eigen::Index end) {
+    const Eigen::MatrixXd rows = weight_.middleRows(begin, end - begin);
+    Grid grid;
+    if (!options_.per_channel) grid = find_grid(rows.reshaped(), options_);
+    for (Eigen::Index c = 0; c < columns_; ++c) {
+      if (options_.per_channel) grid = find_grid(rows.col(c), options_);
+      result_.scale(group, c) = grid.scale;
+      result_.zero(group, c) = grid.zero;
+    }
+  }
+
+  void round_block(Eigen::Index begin, Eigen::Index end, const Eigen::MatrixXd& upper) {
+    Eigen::MatrixXd errors(end - begin, columns_);
+    for (Eigen::Index i = begin; i < end; ++i) {
+      const Eigen::Index group = i / group_size_;
+      if (options_.group_size > 0 && i % group_size_ == 0) {
+        const Eigen::Index last = std::min(i + group_size_, depth_);
+        // Rows behind the block have not heard of this block's errors yet.
+        if (options_.propagate && last > end) tell(begin, i, end, last, errors, upper);
+        find_grids(group, i, last);
+        if (options_.propagate && last > end) weight_.middleRows(end, last - end) = saved_;
+      }
+      for (Eigen::Index c = 0; c < columns_; ++c) {
+        const Grid grid{result_.scale(group, c), result_.zero(group, c)};
+        const double code = code_of(weight_(i, c), grid, largest_code(options_));
+        result_.codes(i, c) = static_cast<int>(code);
+        result_.values(i, c) = static_cast<float>(grid.scale * (code - grid.zero));
+      }
+      if (!options_.propagate) continue;
+      errors.row(i - begin) = (weight_.row(i) - view(result_.values).row(i).cast<double>()) / upper(i, i);
+      const Eigen::Index rest = end - i - 1;
+      if (rest > 0)
+        weight_.middleRows(i + 1, rest) -= (upper.row(i).segment(i + 1, rest).transpose() * errors.row(i - begin));
+    }
+    if (options_.propagate && end < depth_)
+      weight_.bottomRows(depth_ - end) -= (upper.block(begin, end, end - begin, depth_ - end).transpose() * errors);
+  }
+
+  /// Applies the errors of rows [begin, done) to rows [from, to) for the search of grids; the old ones are saved.
+  void tell(Eigen::Index begin, Eigen::Index done, Eigen::Index from, Eigen::Index to, const Eigen::MatrixXd& errors,
+            const Eigen::MatrixXd& upper) {
+    saved_ = weight_.middleRows(from, to - from);
+    if (done > begin)
+      weight_.middleRows(from, to - from) -=
+          (upper.block(begin, from, done - begin, to - from).transpose() * errors.topRows(done - begin));
+  }
+
+  /// Rows back where they were.
+  void restore(const std::vector<Eigen::Index>& order) {
+    if (!options_.by_importance) return;
+    const GptqResult sorted = result_;
+    for (Eigen::Index i = 0; i < depth_; ++i) {
+      const Eigen::Index to = order[static_cast<size_t>(i)];
+      view(result_.values).row(to) = view(sorted.values).row(i);
+      view(result_.codes).row(to) = view(sorted.codes).row(i);
+    }
+  }
+
+  GptqOptions options_;
+  Eigen::Index depth_, columns_, group_size_;
+  Eigen::MatrixXd weight_, saved_;
+  GptqResult result_;
+};
+
+}  // namespace
+
+void Hessian::add(const float* inputs, int64_t rows, int64_t batch) {
+  const double before = samples_;
+  samples_ += static_cast<double>(batch);
+  auto matrix = view(matrix_);
+  matrix *= before / samples_;
+  const Eigen::MatrixXd scaled =
+      Eigen::Map<const RowMajor<float>>(inputs, rows, matrix_.rows).cast<double>() * std::sqrt(2.0 / samples_);
+  matrix.noalias() += scaled.transpose() * scaled;
+}
+
+Result<GptqResult> gptq(const Dense<float>& weight, const Dense<double>& hessian, const GptqOptions& options) {
+  if (!view(hessian).allFinite() || !view(weight).allFinite())
+    return bad_data("the weight or its inputs hold NaN or infinities");
+  return Solver(view(weight).cast<double>(), options).run(view(hessian));
+}
+
+}  // namespace quarkq::pass

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/pass_table.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "planning/passes.h"
+#include "qdq/passes.h"
+#include "rewrite/passes.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+using config::Quantizer;
+using config::Quirk;
+using pass::Effect;
+using pass::Phase;
+
+/// Pass names live as long as the program: "fuse_batch_norm" becomes "fuse-batch-norm" once.
+const char* dashed(const char* function) {
+  static std::vector<std::unique_ptr<std::string>> names;
+  auto name = std::make_unique<std::string>(function);
+  std::replace(name->begin(), name->end(), '_', '-');
+  names.push_back(std::move(name));
+  return names.back()->c_str();
+}
+
+}  // namespace
+
+const std::vector<pass::PassInfo>& all_passes() {
+#define ROW(library, phase, function, effect, condition, summary)                       \
+  {dashed(#function),                                                                   \
+   Phase::phase,                                                                        \
+   Effect::effect,                                                                      \
+   library::function,                                                                   \
+   []([[maybe_unused]] const config::Settings& settings) -> bool { return condition; }, \
+   summary},
+#define SELECT_PASS(phase, function, effect, when, summary) ROW(planning, phase, function, effect, when, summary)
+#define FLOAT_PASS(phase, function, effect, when, summary) ROW(rewrite, phase, function, effect, when, summary)
+#define PLAN_PASS(phase, function, effect, when, summary) \
+  ROW(planning, phase, function, effect, settings.inserts_qdq() && (when), summary)
+#define RESTRUCTURE_PASS(phase, function, effect, when, summary) \
+  ROW(planning, phase, function, effect, settings.inserts_qdq() && (when), summary)
+#define QDQ_PASS(phase, function, effect, when, summary) ROW(qdq, phase, function, effect, when, summary)
+  static const std::vector<pass::PassInfo> kPasses = {
+#include "pass/passes.def"
+  };
+#undef SELECT_PASS
+#undef FLOAT_PASS
+#undef PLAN_PASS
+#undef RESTRUCTURE_PASS
+#undef QDQ_PASS
+#undef ROW
+  return kPasses;
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// RunState: everything that the passes of one run read and change. Passes see the part that their kind of phase may
+// touch (pass/context.h); the runner takes snapshots of the rest.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pass/context.h"
+
+namespace quarkq::pipeline {
+
+struct RunState {
+  ir::Model& model;
+  const config::Settings& settings;
+  Diagnostics& diagnostics;
+  plan::Selection selection = {};
+  plan::QuantPlan plan = {};
+  pass::CalibrationSource source = {};
+  std::vector<std::string> channels_last_inputs = {};  ///< whose samples are transposed (0, 2, 3, 1) from then on
+  std::optional<ir::Model> calibrated = {};            ///< the float model as phase calibrate found it
+  calib::Ranges measured = {};                         ///< ranges of calibrated tensors, as found
+  pass::Tuning tuning = {};
+  pass::Progress progress = {};  ///< of the pass that runs; false interrupts
+  bool replan = false;           ///< a pass of phase calibrate asks for phase mark to run again
+
+  const ir::Graph& graph() const { return model.graph; }
+
+  pass::SelectContext select_context() { return {model, settings, selection, diagnostics}; }
+  pass::FloatContext float_context() {
+    return {model, settings, selection, diagnostics, source.data, &channels_last_inputs, progress};
+  }
+  pass::PlanContext plan_context() {
+    const ir::Model* reference = calibrated ? &*calibrated : nullptr;
+    return {model, settings, selection, plan, diagnostics, source, reference, &tuning, &replan, &measured, progress};
+  }
+  pass::RestructureContext restructure_context() { return {model, settings, selection, plan, diagnostics}; }
+  pass::QdqContext qdq_context() { return {model, settings, selection, plan, diagnostics, source.data, progress}; }
+};
+
+}  // namespace quarkq::pipeline

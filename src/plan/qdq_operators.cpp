@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "plan/qdq_operators.h"
+
+#include <algorithm>
+
+#include "ir/qdq_nodes.h"
+#include "plan/flavors.h"
+
+namespace quarkq::plan {
+namespace {
+
+constexpr int64_t kFirstOpsetWith16Bits = 21;
+
+bool is_wide(config::DataType type) { return bits(element_type(type)) == 16; }
+
+/// Types that QuantizeLinear and DequantizeLinear take, in com.microsoft or (4 bits) ai.onnx; all others are ours.
+bool is_common_type(ElementType type) {
+  constexpr ElementType kTypes[] = {ElementType::kInt4,  ElementType::kUInt4, ElementType::kInt8,
+                                    ElementType::kUInt8, ElementType::kInt16, ElementType::kUInt16};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
+
+/// Mixed precision leaves bytes to the standard operators (spec 04 F.4), and 4 bits are theirs since opset 21.
+const char* domain_of(const Stage& stage) {
+  const int width = bits(stage.spec.type);
+  return width == 4 || (stage.is_mixed && width == 8) ? "" : ir::kMicrosoftDomain;
+}
+
+}  // namespace
+
+QdqOperators::QdqOperators(const config::Settings& settings, int64_t opset) {
+  const DomainPolicy policy = flavor_of(settings.quantizer).domains;
+  by_type_ = policy == DomainPolicy::kContrib;
+  if (settings.use_qdq_contrib_ops) domain_ = ir::kMicrosoftDomain;
+  if (policy != DomainPolicy::kStandard) return;
+  const bool wide = is_wide(settings.activation_type) || is_wide(settings.weight_type);
+  const bool is_integer_type = !config::is_half(settings.activation_type) && !config::is_half(settings.weight_type);
+  if (wide && is_integer_type && opset < kFirstOpsetWith16Bits) domain_ = ir::kMicrosoftDomain;
+  stored_domain_ = domain_;
+}
+
+OperatorName QdqOperators::quantize(const Stage& stage) const {
+  const ElementType type = stage.spec.type;
+  if (!by_type_ && !stage.is_mixed) return {"QuantizeLinear", domain_};
+  if (is_common_type(type)) return {"QuantizeLinear", domain_of(stage)};
+  return {"ExtendedQuantizeLinear", ir::kQuarkDomain};
+}
+
+OperatorName QdqOperators::dequantize(const Stage& stage, bool zero_at_zero) const {
+  const ElementType type = stage.spec.type;
+  const bool is_stored = stage.kind == StageKind::kStored;
+  if (!by_type_ && !stage.is_mixed) return {"DequantizeLinear", is_stored ? stored_domain_ : domain_};
+  if (is_common_type(type) || (type == ElementType::kInt32 && zero_at_zero))
+    return {"DequantizeLinear", domain_of(stage)};
+  return {"ExtendedDequantizeLinear", ir::kQuarkDomain};
+}
+
+bool QdqOperators::is_standard(const Stage& stage) const {
+  return quantize(stage).op == "QuantizeLinear" && dequantize(stage, /*zero_at_zero=*/false).op == "DequantizeLinear";
+}
+
+}  // namespace quarkq::plan

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Which operators do the quantizing in the file (spec 02 B.3). A small value that the plan carries, so that whoever
+// writes or simulates the plan takes the same operators: they differ in how out-of-range values overflow.
+#pragma once
+
+#include <string>
+
+#include "config/settings.h"
+#include "plan/stage.h"
+
+namespace quarkq::plan {
+
+struct OperatorName {
+  std::string op, domain;
+};
+
+class QdqOperators {
+ public:
+  /// Those of ai.onnx for every type.
+  QdqOperators() = default;
+  /// Chosen by quantizer, settings and opset. REQUIRES: settings.inserts_qdq().
+  QdqOperators(const config::Settings& settings, int64_t opset);
+
+  OperatorName quantize(const Stage& stage) const;
+  /// `zero_at_zero`: every zero point is 0.
+  OperatorName dequantize(const Stage& stage, bool zero_at_zero) const;
+  /// Both are QuantizeLinear and DequantizeLinear, of whatever domain. REQUIRES: no block stage.
+  bool is_standard(const Stage& stage) const;
+
+ private:
+  bool by_type_ = false;  ///< the extended quantizer: com.microsoft for what it has, com.amd.quark for the rest
+  std::string domain_;    ///< of all others, stored ones aside
+  std::string stored_domain_;
+};
+
+}  // namespace quarkq::plan

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Ranges of activations: from a range file, from statistics, or from one pass over the samples.
+#include "base/file_system.h"
+#include "calib/histogram_file.h"
+#include "calib/range_file.h"
+#include "pass/calibration_options.h"
+#include "planning/calibrate/measured_tensors.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+constexpr const char* kHistogramFolder = "tensor_hist";  // as the reference's, in the working directory
+
+Result<calib::Ranges> restored_ranges(const pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+  const std::string& path = *context.settings.save_and_restore;
+  QQ_TRY(const calib::NamedRanges named, calib::load_ranges(path));
+  calib::Ranges ranges;
+  for (const ir::ValueId tensor : tensors) {
+    const auto found = named.find(context.model.graph.value(tensor).name);
+    if (found == named.end()) continue;
+    ranges[tensor] = found->second;
+  }
+  return ranges;
+}
+
+Result<calib::Statistics> stored_statistics(const pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+  calib::Statistics statistics;
+  for (const ir::ValueId tensor : tensors) {
+    const std::string& name = context.model.graph.value(tensor).name;
+    const auto found = context.source.statistics->tensors.find(name);
+    if (found == context.source.statistics->tensors.end()) {
+      return bad_data("statistics: tensor ", name, " is not in them; calibrate again with these settings");
+    }
+    statistics.emplace(tensor, found->second);
+  }
+  return statistics;
+}
+
+/// Ranges by a default method.
+Result<calib::Ranges> finished_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors,
+                                      calib::SampleRun* run) {
+  calib::Statistics statistics;
+  if (run == nullptr) {
+    QQ_TRY(statistics, stored_statistics(context, tensors));
+  } else {
+    QQ_TRY(statistics, calib::collect_statistics(*run, tensors, pass::collect_options(context.settings)));
+  }
+  const ir::Graph& graph = context.model.graph;
+  const auto& names = run != nullptr ? run->sample_names() : context.source.statistics->samples;
+  for (const auto& [tensor, seen] : statistics) {
+    calib::report_non_finite(graph.value(tensor).name, seen, names, context.diagnostics);
+  }
+  QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
+  QQ_TRY(calib::Ranges ranges, calib::finish_ranges(graph, statistics, *calibrator,
+                                                    pass::method_options(context.settings), context.diagnostics));
+  if (!context.settings.save_tensor_hist_fig) return ranges;
+  for (const auto& [tensor, seen] : statistics) {
+    QQ_RETURN_IF_ERROR(calib::save_histogram(kHistogramFolder, graph.value(tensor).name, seen, ranges.at(tensor)));
+  }
+  return ranges;
+}
+
+Result<calib::Ranges> measured_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+  if (context.source.statistics != nullptr) return finished_ranges(context, tensors, nullptr);
+  if (context.source.data == nullptr) {
+    return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
+  }
+  QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
+  calib::SampleRun run(context.model, *context.source.data,
+                       pass::sample_run_options(context.settings, tensors, context.progress));
+  if (!calibrator->is_compat()) return finished_ranges(context, tensors, &run);
+  return calib::observe_ranges(run, context.model.graph, tensors, *calibrator, pass::method_options(context.settings),
+                               pass::fallback_options(context.settings, calibrator->fallback), context.diagnostics);
+}
+
+/// As measured_ranges(), for those tensors that no earlier run of this pass measured.
+Result<calib::Ranges> all_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+  if (context.measured == nullptr) return measured_ranges(context, tensors);
+  std::vector<ir::ValueId> missing;
+  for (const ir::ValueId tensor : tensors) {
+    if (!context.measured->contains(tensor)) missing.push_back(tensor);
+  }
+  if (!missing.empty()) {
+    QQ_TRY(const calib::Ranges found, measured_ranges(context, missing));
+    context.measured->insert(found.begin(), found.end());
+  }
+  return *context.measured;
+}
+
+/// The ranges, before Relu, Clip and Softmax adjust them; kept in a file when SaveAndRestore names one.
+Result<calib::Ranges> find_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+  const auto& file = context.settings.save_and_restore;
+  if (file && file_exists(*file)) return restored_ranges(context, tensors);
+  QQ_TRY(calib::Ranges ranges, all_ranges(context, tensors));
+  if (!file) return ranges;
+  calib::NamedRanges named;
+  for (const auto& [tensor, range] : ranges) named[context.model.graph.value(tensor).name] = range;
+  QQ_RETURN_IF_ERROR(calib::save_ranges(*file, named, context.settings.calibrate_method));
+  return ranges;
+}
+
+/// Scale 1 where a format needs no range.
+void fill_fixed_parameters(plan::QuantPlan& plan) {
+  for (plan::QuantSlot& slot : plan.slots()) {
+    if (slot.role != plan::Role::kActivation || slot.stage.spec.needs_range()) continue;
+    plan.params.set(slot.stage.params, {numeric::QuantParams{}});
+    if (slot.state == plan::SlotState::kPlanned) slot.state = plan::SlotState::kCalibrated;
+  }
+}
+
+/// A range or parameters that the user gave for this tensor.
+const plan::OverrideValues* given_values(const pass::PlanContext& context, const plan::QuantSlot& slot) {
+  const plan::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
+  return own == nullptr || own->values.empty() ? nullptr : &own->values[0];
+}
+
+}  // namespace
+
+Result<Changed> calibrate_activations(pass::PlanContext& context) {
+  const RangeSources sources = find_range_sources(context);
+  fill_fixed_parameters(context.plan);
+  const std::vector<plan::QuantSlot*> slots = slots_to_measure(context.plan);
+  if (slots.empty()) return Changed::kNo;
+  QQ_TRY(const calib::Ranges ranges, find_ranges(context, tensors_to_measure(context, sources)));
+  for (plan::QuantSlot* slot : slots) {
+    const auto index = static_cast<size_t>(slot->value.index);
+    const auto found = ranges.find(sources.source[index]);
+    if (!sources.unit[index] && found == ranges.end()) {
+      return bad_data(*context.settings.save_and_restore, ": has no range of tensor ",
+                      context.graph().value(sources.source[index]).name);
+    }
+    slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f} : found->second;
+    const plan::OverrideValues* given = given_values(context, *slot);
+    if (given != nullptr && given->min) slot->range = numeric::Range{*given->min, *given->max};
+    Result<numeric::QuantParams> params = numeric::params_for_range(slot->stage.spec, *slot->range);
+    if (!params.ok()) return params.status().context(cat("tensor ", context.graph().value(slot->value).name));
+    if (given != nullptr && given->params) params = *given->params;
+    context.plan.params.set(slot->stage.params, {params.value()});
+    if (slot->state == plan::SlotState::kPlanned) slot->state = plan::SlotState::kCalibrated;
+  }
+  return Changed::kYes;
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// int32 biases (spec 02 A.4): scale = scale(input) * scale(weight) * beta in float32, values rounded half to even in
+// double.
+#include <algorithm>
+#include <cmath>
+
+#include "ir/stored_floats.h"
+#include "numeric/half.h"
+#include "plan/constant_codes.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+Result<plan::ParamList> scales_of(const pass::PlanContext& context, ir::ValueId value, const ir::Node& node) {
+  const plan::QuantSlot* slot = context.plan.find(value);
+  if (slot == nullptr || context.plan.params[slot->stage.params].empty()) {
+    return unsupported(context.model.graph.label(node.id), ": its bias is int32, but ",
+                       context.model.graph.value(value).name, " has no scale; set Int32Bias=false or exclude the node");
+  }
+  return context.plan.params[slot->stage.params];
+}
+
+Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
+  const ir::Node& node = context.graph().node(slot.bias->node);
+  QQ_TRY(const plan::ParamList input, scales_of(context, slot.bias->input, node));
+  QQ_TRY(const plan::ParamList weight, scales_of(context, slot.bias->weight, node));
+  const ir::Tensor& tensor = *context.graph().value(slot.value).constant;
+  QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
+  if (weight.size() > 1 && weight.size() != values.size()) {
+    return unsupported(context.graph().label(node.id), ": ", values.size(), " bias values and ", weight.size(),
+                       " weight scales");
+  }
+  plan::ParamList scales;
+  const bool is_half = slot.stage.spec.half_scale;
+  for (const numeric::QuantParams& own : weight) {
+    const float product = input[0].scale * own.scale * slot.bias->beta;
+    scales.push_back({is_half ? float_from_float16(float16_from_float(product)) : product, 0});
+  }
+  std::vector<int32_t> codes(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double scale = scales[scales.size() > 1 ? i : 0].scale;
+    const double steps = std::nearbyint(static_cast<double>(values[i]) / scale);
+    if (std::isnan(steps))
+      return bad_data("bias ", context.graph().value(slot.value).name, " holds NaN or has scale 0");
+    codes[i] = static_cast<int32_t>(std::clamp(steps, -2147483648.0, 2147483647.0));
+  }
+  slot.codes = plan::store_codes(codes, ElementType::kInt32, tensor.dims());
+  slot.stage.spec.type = ElementType::kInt32;
+  slot.stage.spec.per_channel = weight.size() > 1;
+  slot.stage.spec.axis = 0;
+  context.plan.params.set(slot.stage.params, std::move(scales));
+  slot.state = plan::SlotState::kCalibrated;
+  return Status();
+}
+
+}  // namespace
+
+Result<Changed> encode_biases(pass::PlanContext& context) {
+  bool changed = false;
+  for (plan::QuantSlot& slot : context.plan.slots()) {
+    if (slot.role != plan::Role::kBias) continue;
+    QQ_RETURN_IF_ERROR(encode_bias(context, slot));
+    changed = true;
+  }
+  return changed ? Changed::kYes : Changed::kNo;
+}
+
+}  // namespace quarkq::planning

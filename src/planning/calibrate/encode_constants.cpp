@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Weights (and biases quantized like weights): scales from their own values, then what will be stored.
+#include <algorithm>
+#include <cmath>
+
+#include "calib/weight_mse.h"
+#include "ir/stored_floats.h"
+#include "numeric/encode.h"
+#include "plan/constant_codes.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+bool has_nan(const std::vector<float>& values) {
+  return std::any_of(values.begin(), values.end(), [](float value) { return std::isnan(value); });
+}
+
+calib::WeightMseMode mse_mode(const config::Settings& settings) {
+  const std::string mode = settings.min_mse_mode_float_scale.value_or("Percentile");
+  if (mode == "HistCenter") return calib::WeightMseMode::kHistCenter;
+  return mode == "All" ? calib::WeightMseMode::kAll : calib::WeightMseMode::kPercentile;
+}
+
+Result<std::vector<numeric::QuantParams>> mse_params(const std::vector<float>& values,
+                                                     const numeric::ChannelSplit& split, const numeric::QuantSpec& spec,
+                                                     numeric::IntegerRange limits, calib::WeightMseMode mode) {
+  if (has_nan(values)) return bad_data("the values hold NaN");
+  std::vector<numeric::QuantParams> params;
+  for (int64_t channel = 0; channel < split.channels; ++channel) {
+    QQ_TRY(const calib::WeightMseResult found,
+           calib::search_weight_mse(numeric::channel_values(values, split, channel), spec, limits, mode));
+    params.push_back(found.params);
+  }
+  return params;
+}
+
+/// WeightCalibrateMethod MinMSE replaces whatever the method of the activations would do (spec 01 C-056).
+Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& settings,
+                                                      const std::vector<float>& values,
+                                                      const numeric::ChannelSplit& split,
+                                                      const numeric::QuantSpec& spec, numeric::IntegerRange limits) {
+  using config::CalibrateMethod;
+  if (settings.weight_calibrate_method == CalibrateMethod::kWeightMinMSE) {
+    return mse_params(values, split, spec, limits, mse_mode(settings));
+  }
+  const bool search = settings.calibrate_method == CalibrateMethod::kMinMSE && !settings.int16_scale;
+  return numeric::weight_params(values, split, spec, limits, search);
+}
+
+/// The parameters that the user gave (spec 02 A.10), one of each channel, or nothing.
+std::optional<std::vector<numeric::QuantParams>> given_params(const plan::TensorOverride* own, int64_t channels) {
+  if (own == nullptr || own->values.empty() || !own->values[0].params) return {};
+  std::vector<numeric::QuantParams> params;
+  for (int64_t i = 0; i < channels; ++i) {
+    const size_t index = std::min(static_cast<size_t>(i), own->values.size() - 1);
+    params.push_back(own->values[index].params.value_or(*own->values[0].params));
+  }
+  return params;
+}
+
+/// Floating formats: the value in the new type, or the float value as that type can hold it under a pair.
+Status encode_float(pass::PlanContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
+  plan::Stage& stage = slot.stage;
+  QQ_TRY(std::vector<float> values, ir::float_values(tensor));
+  const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), stage.spec);
+  const auto clipped = context.settings.weight_type == config::DataType::kBFloat16 &&
+                               context.settings.quantizer == config::Quantizer::kExtended
+                           ? plan::clipped_to_bfloat16(values)
+                           : std::nullopt;
+  if (clipped) values = *clipped;
+  QQ_TRY(std::vector<numeric::QuantParams> params, numeric::weight_params(values, split, stage.spec, {}, false));
+  if (stage.kind == plan::StageKind::kStored) {
+    slot.codes = plan::store_scaled_floats(values, split, params, stage.spec.type, tensor.dims());
+  } else if (clipped && tensor.type() == ElementType::kFloat) {
+    slot.codes = ir::Tensor::from<float>(tensor.dims(), values);
+  }
+  context.plan.params.set(stage.params, std::move(params));
+  return Status();
+}
+
+Status encode_integers(pass::PlanContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
+  const numeric::QuantSpec& spec = slot.stage.spec;
+  const plan::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
+  const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
+  const auto given = given_params(own, split.channels);
+  QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
+  if (given) slot.clip = plan::ClipPolicy::kFullType;
+  const numeric::IntegerRange limits = plan::stored_limits(context.settings, slot);
+  std::vector<numeric::QuantParams> params = given.value_or(std::vector<numeric::QuantParams>());
+  if (!given && own != nullptr && !own->values.empty() && own->values[0].min) {
+    QQ_TRY(const numeric::QuantParams one, numeric::params_for_range(spec, {*own->values[0].min, *own->values[0].max}));
+    params.assign(static_cast<size_t>(split.channels), one);
+  } else if (!given) {
+    QQ_TRY(params, find_params(context.settings, values, split, spec, limits));
+  }
+  if (slot.stage.kind == plan::StageKind::kStored) {
+    slot.codes = plan::encode_constant(values, tensor.dims(), spec, params, limits);
+  }
+  context.plan.params.set(slot.stage.params, std::move(params));
+  return Status();
+}
+
+Status encode_one(pass::PlanContext& context, plan::QuantSlot& slot) {
+  const ir::Tensor& tensor = *context.graph().value(slot.value).constant;
+  const bool is_integer_type = slot.stage.kind != plan::StageKind::kBlock && is_integer(slot.stage.spec.type);
+  QQ_RETURN_IF_ERROR(is_integer_type ? encode_integers(context, slot, tensor) : encode_float(context, slot, tensor));
+  slot.state = plan::SlotState::kCalibrated;
+  return Status();
+}
+
+}  // namespace
+
+Result<Changed> encode_constants(pass::PlanContext& context) {
+  bool changed = false;
+  for (plan::QuantSlot& slot : context.plan.slots()) {
+    if (slot.role != plan::Role::kWeight || slot.provider.valid()) continue;
+    if (Status status = encode_one(context, slot); !status.ok()) {
+      return std::move(status).context(cat("constant ", context.graph().value(slot.value).name));
+    }
+    changed = true;
+  }
+  return changed ? Changed::kYes : Changed::kNo;
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Guard: where a mask's sentinels share a tensor with scores, one scale for both leaves nothing of the scores. Tensors
+// that only Softmax looks at take the range of their real values, and the sentinels saturate below it.
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "ir/stored_floats.h"
+#include "pass/calibration_options.h"
+#include "plan/constant_codes.h"
+#include "planning/calibrate/sentinels.h"
+#include "planning/calibrate/softmax_feeds.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+using plan::QuantSlot;
+using plan::Role;
+
+/// How far below the smallest real score a masked one saturates. exp(-8) = 3e-4 and exp(-16) = 1e-7 of a masked place
+/// remain beside the smallest real score; more would take steps from the real ones, of which 8 bits have few.
+float margin(const QuantSlot& slot) { return bits(slot.stage.spec.type) <= 8 ? 8.0f : 16.0f; }
+
+class SentinelGuard {
+ public:
+  explicit SentinelGuard(pass::PlanContext& context)
+      : context_(context), graph_(context.graph()), only_softmax_(feeds_softmax_only(graph_)) {}
+
+  Result<Changed> run() {
+    find_constants();
+    QQ_RETURN_IF_ERROR(find_activations());
+    if (found_.empty()) return Changed::kNo;
+    // Readers first: how low a tensor must reach depends on what is made of it.
+    for (auto id = graph_.order().rbegin(); id != graph_.order().rend(); ++id) {
+      for (const ir::ValueId output : graph_.node(*id).outputs) QQ_RETURN_IF_ERROR(repair(output));
+    }
+    for (const auto* outer : {&graph_.inputs(), &graph_.initializers()}) {
+      for (const ir::ValueId id : *outer) QQ_RETURN_IF_ERROR(repair(id));
+    }
+    return Changed::kYes;
+  }
+
+ private:
+  bool is_candidate(const QuantSlot& slot) const {
+    return only_softmax_[static_cast<size_t>(slot.value.index)] && !context_.plan.shares(slot) &&
+           slot.stage.kind != plan::StageKind::kBlock && is_integer(slot.stage.spec.type);
+  }
+
+  void find_constants() {
+    for (const QuantSlot& slot : context_.plan.slots()) {
+      if (slot.role != Role::kWeight || !is_candidate(slot)) continue;
+      const Result<std::vector<float>> values = ir::float_values(*graph_.value(slot.value).constant);
+      if (!values.ok()) continue;
+      calib::ValueStatistics seen(/*with_bins=*/true);
+      seen.add(values.value().data(), static_cast<int64_t>(values.value().size()), 0);
+      if (auto real = without_sentinels(seen)) found_.emplace(slot.value, std::move(*real));
+    }
+  }
+
+  /// A second look, with bins, at the few tensors whose range a sentinel may have stretched.
+  Status find_activations() {
+    constexpr float kSuspicious = -100;
+    const bool has_mask = !found_.empty();
+    std::vector<ir::ValueId> tensors;
+    for (const QuantSlot& slot : context_.plan.slots()) {
+      if (slot.role != Role::kActivation || !slot.range || !is_candidate(slot)) continue;
+      if (has_mask || slot.range->min <= kSuspicious) tensors.push_back(slot.value);
+    }
+    if (tensors.empty()) return Status();
+    std::sort(tensors.begin(), tensors.end());
+    calib::Statistics statistics;
+    if (context_.source.statistics == nullptr && context_.source.data != nullptr) {
+      calib::SampleRunOptions options = pass::sample_run_options(context_.settings, tensors, {});
+      calib::SampleRun run(context_.model, *context_.source.data, std::move(options));
+      calib::CollectOptions collect;
+      collect.with_bins = true;
+      QQ_TRY(statistics, calib::collect_statistics(run, tensors, collect));
+    } else if (context_.source.statistics != nullptr) {
+      for (const ir::ValueId tensor : tensors) {
+        const auto stored = context_.source.statistics->tensors.find(graph_.value(tensor).name);
+        if (stored != context_.source.statistics->tensors.end()) statistics.emplace(tensor, stored->second);
+      }
+    }
+    for (const auto& [tensor, seen] : statistics) {
+      if (!seen.with_bins()) continue;
+      if (auto real = without_sentinels(seen)) found_.emplace(tensor, std::move(*real));
+    }
+    return Status();
+  }
+
+  /// The method's range of the real values.
+  Result<numeric::Range> real_range(const QuantSlot& slot) const {
+    const calib::ValueStatistics& real = found_.at(slot.value);
+    if (slot.role == Role::kWeight) return real.extremes();
+    QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context_.settings));
+    Result<numeric::Range> range = calibrator->finish(real, pass::method_options(context_.settings));
+    return range.ok() ? range : real.extremes();
+  }
+
+  /// Where the sentinels of this tensor must saturate so that they do so behind its readers.
+  float floor_for_readers(const QuantSlot& slot, numeric::Range real) const {
+    float lowest = real.min;
+    for (const ir::Use& use : graph_.value(slot.value).uses) {
+      const ir::Node& reader = graph_.node(use.node);
+      const FeedKind kind = feed_kind(reader, use.input);
+      const QuantSlot* behind = kind == FeedKind::kSoftmax ? nullptr : context_.plan.find(reader.output(0));
+      const auto repaired = behind == nullptr ? repaired_.end() : repaired_.find(behind->value);
+      const float width = repaired == repaired_.end() ? margin(slot) : repaired->second.max - repaired->second.min;
+      const float own =
+          kind == FeedKind::kMoves && repaired != repaired_.end() ? repaired->second.min : real.min - width;
+      lowest = std::min(lowest, own);
+    }
+    return lowest;
+  }
+
+  Status repair(ir::ValueId value) {
+    if (!value.valid() || !found_.contains(value) || repaired_.contains(value)) return Status();
+    QuantSlot& slot = context_.plan.slot(value);
+    QQ_TRY(numeric::Range range, real_range(slot));
+    range.min = std::max(floor_for_readers(slot, range), std::numeric_limits<float>::lowest() / 4);
+    range.max = std::max(range.max, 0.0f);
+    repaired_[value] = range;
+    if (slot.role == Role::kWeight) {
+      plan::TensorOverride& own = context_.selection.overrides[value];
+      own.values = {plan::OverrideValues{std::nullopt, range.min, range.max}};
+    } else {
+      slot.range = range;
+      QQ_TRY(const numeric::QuantParams params, numeric::params_for_range(slot.stage.spec, range));
+      context_.plan.params.set(slot.stage.params, {params});
+    }
+    context_.diagnostics.notice(
+        "guard-sentinel-range", graph_.value(value).name,
+        cat("holds a mask's sentinels beside real values and feeds Softmax only; it takes the range ", range.min,
+            " to ", range.max, " and the sentinels saturate"));
+    return Status();
+  }
+
+  pass::PlanContext& context_;
+  const ir::Graph& graph_;
+  std::vector<bool> only_softmax_;
+  std::map<ir::ValueId, calib::ValueStatistics> found_;  ///< without their sentinels
+  std::map<ir::ValueId, numeric::Range> repaired_;
+};
+
+}  // namespace
+
+Result<Changed> guard_sentinel_ranges(pass::PlanContext& context) { return SentinelGuard(context).run(); }
+
+}  // namespace quarkq::planning

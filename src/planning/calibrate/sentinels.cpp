@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The rule. A value is a sentinel when it lies at or below -32 times the largest magnitude of all values above it
+// (taken as 4 at least), with nothing in between. Then it is at least 31 * 4 = 124 below every real value, and
+// exp(-124) is smaller than the smallest float32 (exp(-103.3) = 2^-149): beside any real value Softmax gives it exactly
+// zero. Real scores never leave such a hole: their bins are dense. Masks in use: -10000 (BERT), -1e9, -65504, -3.4e38,
+// -inf.
+#include "planning/calibrate/sentinels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quarkq::planning {
+namespace {
+
+constexpr double kGap = 32, kLeastMagnitude = 4;
+
+/// How many of the bins (ascending) are sentinels.
+size_t count_sentinels(const std::vector<calib::WeightedValue>& bins) {
+  size_t sentinels = 0;
+  for (size_t i = 0; i < bins.size() && bins[i].value < 0; ++i) {
+    const double above = i + 1 == bins.size() ? 0
+                                              : std::max(std::abs(static_cast<double>(bins[i + 1].value)),
+                                                         std::abs(static_cast<double>(bins.back().value)));
+    if (bins[i].value <= -kGap * std::max(above, kLeastMagnitude)) sentinels = i + 1;
+  }
+  return sentinels;
+}
+
+}  // namespace
+
+std::optional<calib::ValueStatistics> without_sentinels(const calib::ValueStatistics& seen) {
+  const std::vector<calib::WeightedValue> bins = seen.bins();
+  const size_t sentinels = count_sentinels(bins);
+  if (sentinels == 0 && seen.not_finite() == 0) return std::nullopt;
+  const bool any_left = sentinels < bins.size();
+  // The middle of a bin may lie inside of its smallest value by half a width.
+  const float lowest = any_left ? bins[sentinels].value - bins[sentinels].width / 2 : 0.0f;
+  std::vector<calib::SampleRecord> records = seen.records();
+  for (calib::SampleRecord& record : records) {
+    record.range.min = std::max(record.range.min, lowest);
+    record.range.max = std::max(record.range.max, lowest);
+  }
+  // Bins by number: positive ones by magnitude, then negative ones by magnitude, whose last ones are the sentinels.
+  std::vector<calib::BinCount> counts = seen.bin_counts();
+  counts.resize(counts.size() - sentinels);
+  return calib::ValueStatistics(/*with_bins=*/true, std::move(records), std::move(counts));
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Tensors that nothing but Softmax ever looks at, directly or through operators that add, choose or move values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace quarkq::planning {
+
+/// How a reader treats the tensor that it reads at one input.
+enum class FeedKind : uint8_t {
+  kNone,     ///< it does something else with it
+  kSoftmax,  ///< only how far values lie below the largest one of their row counts
+  kMoves,    ///< values come out as they are, or not at all
+  kAdds,     ///< other values are added
+};
+FeedKind feed_kind(const ir::Node& node, int32_t input);
+
+/// By value id: every reader is a Softmax, or an operator whose outputs are such tensors.
+std::vector<bool> feeds_softmax_only(const ir::Graph& graph);
+
+}  // namespace quarkq::planning

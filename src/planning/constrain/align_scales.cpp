@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "planning/constrain/align_scales.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+/// Where the parameters of a node's tensors come from.
+enum class From { kInput, kOutput };
+
+struct AlignRule {
+  bool config::Settings::*is_enabled;
+  std::vector<std::string_view> ops;
+  From from;
+};
+
+const std::vector<AlignRule>& align_rules() {
+  using config::Settings;
+  static const std::vector<AlignRule> kRules = {
+      {&Settings::align_concat, {"Concat"}, From::kOutput},
+      {&Settings::align_pool, {"MaxPool", "AveragePool", "GlobalAveragePool"}, From::kInput},
+      {&Settings::align_pad, {"Pad"}, From::kOutput},
+      {&Settings::align_slice, {"Slice"}, From::kInput},
+      {&Settings::align_transpose, {"Transpose"}, From::kOutput},
+      {&Settings::align_reshape, {"Reshape"}, From::kOutput},
+  };
+  return kRules;
+}
+
+/// A scale per tensor in front of and behind the node: constants and values without a pair have none.
+plan::QuantSlot* pair_of(pass::PlanContext& context, ir::ValueId value) {
+  plan::QuantSlot* slot = context.plan.find(value);
+  const bool has_pair = slot != nullptr && slot->state != plan::SlotState::kAbsorbed &&
+                        slot->stage.kind == plan::StageKind::kPair && !context.graph().value(value).is_initializer();
+  return has_pair ? slot : nullptr;
+}
+
+/// Whoever shares the parameters follows, in type as well.
+void copy_parameters(pass::PlanContext& context, const plan::Stage& from, const plan::Stage& to) {
+  const plan::ParamId target = to.params;
+  context.plan.params.set(target, plan::ParamList(context.plan.params[from.params]));
+  if (to.spec == from.spec) return;
+  for (plan::QuantSlot& slot : context.plan.slots()) {
+    if (slot.stage.params == target) slot.stage.spec = from.spec;
+  }
+}
+
+void align_node(pass::PlanContext& context, const ir::Node& node, From from, std::set<plan::ParamId>& changed,
+                bool& again) {
+  const ir::ValueId reference = from == From::kInput ? node.input(0) : node.output(0);
+  const plan::QuantSlot* given = pair_of(context, reference);
+  if (given == nullptr) return;
+  const plan::Stage source = given->stage;
+  for (const ir::ValueId value : from == From::kInput ? node.outputs : node.inputs) {
+    const plan::QuantSlot* slot = pair_of(context, value);
+    if (slot == nullptr || context.plan.params[slot->stage.params] == context.plan.params[source.params]) continue;
+    const plan::ParamId target = slot->stage.params;
+    context.diagnostics.notice("scale-aligned", context.graph().label(node.id),
+                               cat("tensor ", context.graph().value(value).name, " gets the scale of ",
+                                   context.graph().value(reference).name));
+    copy_parameters(context, source, slot->stage);
+    changed.insert(target);
+    again = true;
+  }
+}
+
+bool keeps_bias_codes(const config::Settings& settings) { return !settings.quirk(config::Quirk::kReencodeBiases); }
+
+}  // namespace
+
+Result<Alignment> align(pass::PlanContext& context, const std::function<Status()>& after_round) {
+  Alignment result;
+  for (bool again = true; again && result.loops < context.settings.max_loop_num;) {
+    ++result.loops;
+    again = false;
+    for (const AlignRule& rule : align_rules()) {
+      if (!(context.settings.*rule.is_enabled)) continue;
+      for (const ir::NodeId id : context.graph().order()) {
+        const ir::Node& node = context.graph().node(id);
+        if (std::find(rule.ops.begin(), rule.ops.end(), node.op) == rule.ops.end()) continue;
+        align_node(context, node, rule.from, result.changed, again);
+      }
+    }
+    result.is_settled = !again;
+    QQ_RETURN_IF_ERROR(after_round());
+  }
+  return result;
+}
+
+Result<Changed> align_scales(pass::PlanContext& context) {
+  bool moved_bias = false;
+  auto adjust_biases = [&]() -> Status {
+    if (!context.settings.adjust_bias_scale || !keeps_bias_codes(context.settings)) return Status();
+    QQ_TRY(const bool moved, rescale_bias_codes(context));
+    moved_bias = moved_bias || moved;
+    return Status();
+  };
+  QQ_TRY(const Alignment alignment, align(context, adjust_biases));
+  if (!alignment.is_settled) {
+    context.diagnostics.warn(
+        "scales-not-settled", "MaxLoopNum",
+        cat("scales still changed in round ", alignment.loops, ", the last that MaxLoopNum allows"));
+  }
+  if (!alignment.changed.empty() && context.settings.adjust_bias_scale && !keeps_bias_codes(context.settings)) {
+    QQ_RETURN_IF_ERROR(encode_biases(context).status());
+  }
+  return alignment.changed.empty() && !moved_bias ? Changed::kNo : Changed::kYes;
+}
+
+}  // namespace quarkq::planning

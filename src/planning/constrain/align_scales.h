@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The steps of align_scales (spec 05 A.3), for the pass and for tests.
+#pragma once
+
+#include <set>
+
+#include "pass/context.h"
+
+namespace quarkq::planning {
+
+struct Alignment {
+  int loops = 0;
+  bool is_settled = true;
+  std::set<plan::ParamId> changed;  ///< of activations
+};
+
+/// Copies scale and zero point between input and output of the operators whose Align option is on, round by round;
+/// `after_round` runs at the end of each.
+Result<Alignment> align(pass::PlanContext& context, const std::function<Status()>& after_round);
+
+/// Int32 biases whose scale is not the product of their node's scales any more get it: the reference divides the stored
+/// integers and truncates, and only if no channel agrees. True when one changed.
+Result<bool> rescale_bias_codes(pass::PlanContext& context);
+
+}  // namespace quarkq::planning

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Int16Bias (spec 02 A.4): int32 biases become int16. Their scales stay, so large biases saturate. Before tuning, which
+// then corrects and learns what will be stored; phase legalize raises the opset that int16 needs.
+#include <algorithm>
+
+#include "onnx_io/opset_convert.h"
+#include "plan/constant_codes.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+constexpr int64_t kOpsetWithInt16 = 21;
+
+/// How many values saturate.
+size_t narrow(plan::QuantSlot& slot) {
+  const auto wide = slot.codes->data<int32_t>();
+  std::vector<int32_t> codes(wide.begin(), wide.end());
+  size_t saturated = 0;
+  for (int32_t& code : codes) {
+    const int32_t held = std::clamp(code, -32768, 32767);
+    saturated += held != code ? 1 : 0;
+    code = held;
+  }
+  slot.codes = plan::store_codes(codes, ElementType::kInt16, slot.codes->dims());
+  slot.stage.spec.type = ElementType::kInt16;
+  return saturated;
+}
+
+}  // namespace
+
+Result<Changed> narrow_biases(pass::PlanContext& context) {
+  std::vector<plan::QuantSlot*> biases;
+  for (plan::QuantSlot& slot : context.plan.slots()) {
+    const bool is_int32 = slot.role == plan::Role::kBias && slot.codes && slot.codes->type() == ElementType::kInt32;
+    if (is_int32) biases.push_back(&slot);
+  }
+  if (biases.empty()) return Changed::kNo;
+  if (context.model.opset() < kOpsetWithInt16) {
+    const Status raised = onnx_io::convert_opset(context.model, kOpsetWithInt16).status();
+    if (!raised.ok()) {
+      context.diagnostics.warn("bias-not-narrowed", "Int16Bias",
+                               cat("biases stay int32, the opset cannot be raised: ", raised.message()));
+      return Changed::kNo;
+    }
+  }
+  for (plan::QuantSlot* slot : biases) {
+    const int64_t count = slot->codes->size();
+    if (const size_t saturated = narrow(*slot); saturated > 0)
+      context.diagnostics.warn("bias-saturated", context.graph().value(slot->value).name,
+                               cat(saturated, " of ", count, " values do not fit int16"));
+  }
+  return Changed::kYes;
+}
+
+}  // namespace quarkq::planning

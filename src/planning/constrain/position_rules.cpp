@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "planning/constrain/position_rules.h"
+
+#include <algorithm>
+
+#include "planning/restructure/dpu_factors.h"
+
+namespace quarkq::planning {
+namespace {
+
+using Limit = Sweep::Limit;
+
+bool by_position(const Position& a, const Position& b) { return a.at < b.at; }
+
+void align_concat(Sweep& sweep, const ir::Node& node) {
+  const auto output = sweep.positions().output(node);
+  if (!output) return;
+  std::vector<Position> all = {*output};
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (const auto input = sweep.positions().input(node, i)) all.push_back(*input);
+  }
+  const int lowest = std::min_element(all.begin(), all.end(), by_position)->at;
+  for (const Position& own : all) {
+    if (own.at != lowest) sweep.move(own, lowest, {"position", own.at, lowest, lowest});
+  }
+}
+
+void align_input_with_output(Sweep& sweep, const ir::Node& node) {
+  const auto input = sweep.positions().input(node), output = sweep.positions().output(node);
+  if (!input || !output || input->at == output->at) return;
+  const Position& larger = std::max(*input, *output, by_position);
+  const int lower = std::min(input->at, output->at);
+  sweep.move(larger, lower, {"position", larger.at, lower, lower});
+}
+
+void adjust_shift_read(Sweep& sweep, const ir::Node& node) {
+  const auto inputs = sweep.positions().all_inputs(node);
+  if (!inputs || inputs->empty()) return;
+  const auto lowest = std::min_element(inputs->begin(), inputs->end(), by_position);
+  const auto highest = std::max_element(inputs->begin(), inputs->end(), by_position);  // the first of equals
+  const Limit limit{"shift_read", highest->at - lowest->at, 0, 7};
+  if (!limit.holds()) sweep.move(*highest, lowest->at + limit.high, limit);
+}
+
+/// Add shifts the smallest input position to that of the output, Mul the sum of both.
+void adjust_shift_write(Sweep& sweep, const ir::Node& node) {
+  const auto inputs = sweep.positions().all_inputs(node);
+  const auto output = sweep.positions().output(node);
+  if (!inputs || inputs->empty() || !output) return;
+  const bool adds = node.op == "Add";
+  int from = adds ? std::min_element(inputs->begin(), inputs->end(), by_position)->at : 0;
+  for (const Position& input : *inputs) from += adds ? 0 : input.at;
+  // The reference does not count a move of Mul as a change, so that it alone leads to no further round.
+  const Limit limit = adds ? Limit{"shift_write", from - output->at, -7, 25}
+                           : Limit{"shift_write", from - output->at, 0, 32, /*asks_for_round=*/false};
+  if (!limit.holds()) sweep.move(*output, from - limit.violated(), limit);
+}
+
+void adjust_shift_cut(Sweep& sweep, const ir::Node& node) {
+  const auto input = sweep.positions().input(node), weight = sweep.positions().input(node, 1);
+  const auto output = sweep.positions().output(node);
+  if (!input || !weight || !output) return;
+  const Limit limit{"shift_cut", weight->at + input->at - output->at, 0, 16};
+  if (!limit.holds()) sweep.move(*weight, limit.violated() + output->at - input->at, limit);
+}
+
+bool feeds_leaky_relu(const Positions& positions, const ir::Node& node) {
+  const auto& uses = positions.graph().value(node.outputs[0]).uses;
+  return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
+    const ir::Node& reader = positions.graph().node(use.node);
+    return !use.is_capture && use.input == 0 && reader.op == "LeakyRelu" && positions.reads_raw(reader, 0);
+  });
+}
+
+void adjust_shift_bias(Sweep& sweep, const ir::Node& node) {
+  const auto input = sweep.positions().input(node), weight = sweep.positions().input(node, 1);
+  const auto bias = sweep.positions().input(node, 2), output = sweep.positions().output(node);
+  if (!input || !weight || !bias || !output) return;
+  const int product = weight->at + input->at;
+  const int low = feeds_leaky_relu(sweep.positions(), node) ? 0 : std::min(0, product - output->at - 16);
+  const Limit limit{"shift_bias", product - bias->at, low, 15};
+  if (!limit.holds()) sweep.move(*bias, product - limit.violated(), limit);
+}
+
+void adjust_hard_sigmoid(Sweep& sweep, const ir::Node& node) {
+  constexpr int kAlphaPosition = 14, kLowestOutput = 7, kHighestInput = 15;
+  const auto input = sweep.positions().input(node), output = sweep.positions().output(node);
+  if (!has_dpu_hard_sigmoid_attributes(node) || !input || !output) return;
+  const int new_input = std::clamp(input->at, 0, kHighestInput);
+  const int new_output = std::min(std::max(output->at, kLowestOutput), kAlphaPosition + new_input);
+  if (new_input != input->at) sweep.move(*input, new_input, {"input position", input->at, 0, kHighestInput});
+  if (new_output != output->at) {
+    sweep.move(*output, new_output, {"output position", output->at, kLowestOutput, kAlphaPosition + new_input});
+  }
+}
+
+/// x * hard_sigmoid(x), whatever the operator that has the attributes of a hard sigmoid.
+bool is_swish(const Positions& positions, const ir::Node& mul) {
+  for (size_t i = 0; i < mul.inputs.size(); ++i) {
+    if (!mul.inputs[i].valid()) continue;
+    for (const ir::Use& use : positions.graph().value(mul.inputs[i]).uses) {
+      const ir::Node& reader = positions.graph().node(use.node);
+      if (!use.is_capture && use.input == 0 && has_dpu_hard_sigmoid_attributes(reader) &&
+          positions.read_the_same(reader, 0, mul, i)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void adjust_shift_swish(Sweep& sweep, const ir::Node& node) {
+  if (node.inputs.size() != 2 || !is_swish(sweep.positions(), node)) return;
+  const auto inputs = sweep.positions().all_inputs(node);
+  const auto output = sweep.positions().output(node);
+  if (!inputs || !output) return;
+  const int from = (*inputs)[0].at + (*inputs)[1].at;
+  const Limit limit{"shift_swish", from - output->at, 0, 15};
+  if (!limit.holds()) sweep.move(*output, from - limit.violated(), limit);
+}
+
+constexpr char kOneScale[] = "quantize again: the tensors around it need one scale";
+constexpr char kNarrowRanges[] = "bring the ranges of the tensors closer together, or exclude the node";
+
+}  // namespace
+
+void Sweep::move(const Position& position, int to, const Limit& limit) {
+  moves_.push_back({rule_, loop_, node_, position, to, limit.measure, limit.found, limit.low, limit.high});
+  if (limit.asks_for_round) asks_for_round_ = true;
+  if (mode_ == Mode::kMove) positions_.set(position.params, to);
+}
+
+bool Sweep::run(const PositionRule& rule, int loop) {
+  rule_ = &rule;
+  loop_ = loop;
+  asks_for_round_ = false;
+  for (const ir::NodeId id : positions_.graph().order()) {
+    const ir::Node& node = positions_.graph().node(id);
+    if (std::find(rule.ops.begin(), rule.ops.end(), node.op) == rule.ops.end() || !node.output(0).valid()) continue;
+    node_ = id;
+    rule.apply(*this, node);
+  }
+  return asks_for_round_;
+}
+
+const std::vector<PositionRule>& position_rules() {
+  using config::Settings;
+  static const std::vector<PositionRule> kRules = {
+      {"align_concat", &Settings::align_concat, {"Concat"}, align_concat, kOneScale},
+      {"align_pool",
+       &Settings::align_pool,
+       {"MaxPool", "AveragePool", "GlobalAveragePool"},
+       align_input_with_output,
+       kOneScale},
+      {"align_pad", &Settings::align_pad, {"Pad"}, align_input_with_output, kOneScale},
+      {"align_slice", &Settings::align_slice, {"Slice"}, align_input_with_output, kOneScale},
+      {"adjust_shift_read", &Settings::adjust_shift_read, {"Add", "Sub"}, adjust_shift_read, kNarrowRanges},
+      {"adjust_shift_write", &Settings::adjust_shift_write, {"Add", "Mul"}, adjust_shift_write, kNarrowRanges},
+      {"adjust_shift_cut",
+       &Settings::adjust_shift_cut,
+       {"Conv", "Gemm"},
+       adjust_shift_cut,
+       "weights are too small or too large beside the activations: equalize layers, or exclude the node"},
+      {"adjust_shift_bias",
+       &Settings::adjust_shift_bias,
+       {"Conv", "Gemm"},
+       adjust_shift_bias,
+       "the bias is too small or too large beside weights and input: equalize layers, or exclude the node"},
+      {"adjust_hard_sigmoid",
+       &Settings::adjust_hard_sigmoid,
+       {"HardSigmoid"},
+       adjust_hard_sigmoid,
+       "quantize again: the positions around it can be moved"},
+      {"adjust_shift_swish", &Settings::adjust_shift_swish, {"Mul"}, adjust_shift_swish, kNarrowRanges},
+  };
+  return kRules;
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "planning/constrain/refine_positions.h"
+
+#include "planning/constrain/reencode_constants.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+/// The reference leaves stored integers when their scale moves, which multiplies the weight by a power of two.
+bool keeps_codes(const config::Settings& settings) { return !settings.quirk(config::Quirk::kReencodeMovedConstants); }
+
+void report(pass::PlanContext& context, const Refinement& refinement) {
+  for (const PositionMove& move : refinement.moves) {
+    const bool is_stored = context.graph().value(move.position.value).is_initializer();
+    const std::string tensor = context.graph().value(move.position.value).name;
+    context.diagnostics.notice(
+        "position-changed", is_stored ? tensor : context.graph().label(move.node),
+        cat(is_stored ? "" : cat("tensor ", tensor, ": "), "position ", move.position.at, " becomes ", move.to, ": ",
+            move.measure, " is ", move.found, ", allowed ", move.low, " to ", move.high));
+  }
+  if (!refinement.is_settled) {
+    context.diagnostics.warn("positions-not-settled", "MaxLoopNum",
+                             cat("positions still moved in round ", refinement.loops,
+                                 ", the last that MaxLoopNum allows; ", "limits may be violated, see quarkq check"));
+  }
+}
+
+}  // namespace
+
+Refinement refine(const ir::Graph& graph, plan::QuantPlan& plan, const config::Settings& settings) {
+  Positions positions(graph, plan, settings);
+  Sweep sweep(positions, Sweep::Mode::kMove);
+  Refinement result;
+  for (bool again = true; again && result.loops < settings.max_loop_num;) {
+    ++result.loops;
+    again = false;
+    for (const PositionRule& rule : position_rules()) {
+      if (settings.*rule.is_enabled && sweep.run(rule, result.loops)) again = true;
+    }
+    result.is_settled = !again;
+  }
+  result.moves = sweep.moves();
+  return result;
+}
+
+Result<Changed> refine_positions(pass::PlanContext& context) {
+  const Refinement refinement = refine(context.graph(), context.plan, context.settings);
+  report(context, refinement);
+  if (refinement.moves.empty()) return Changed::kNo;
+  std::set<plan::ParamId> changed;
+  for (const PositionMove& move : refinement.moves) changed.insert(move.position.params);
+  if (!keeps_codes(context.settings)) QQ_RETURN_IF_ERROR(reencode_constants(context, changed));
+  return Changed::kYes;
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Settings of single tensors, from all their sources, weakest first (spec 01 D.5, D.7).
+#include <algorithm>
+#include <map>
+
+#include "config/convert.h"
+#include "config/four_bits.h"
+#include "plan/flavors.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+class Collector {
+ public:
+  explicit Collector(pass::PlanContext& context) : context_(context), graph_(context.graph()) {
+    for (size_t i = 0; i < graph_.value_count(); ++i) {
+      const ir::ValueId id{static_cast<int32_t>(i)};
+      if (graph_.is_alive(id)) by_name_.emplace(graph_.value(id).name, id);
+    }
+  }
+
+  void take(const std::string& name, plan::TensorOverride made) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) {
+      context_.diagnostics.warn("override-unknown", name,
+                                "has settings of its own, but is no tensor of the model after preprocessing");
+      return;
+    }
+    context_.selection.overrides[found->second] = std::move(made);
+  }
+
+  /// The deprecated {type: [tensor, ...]}.
+  Status take_mixed_precision() {
+    if (!context_.settings.specific_tensor_precision) return Status();
+    for (const config::Node::Entry& entry : context_.settings.mixed_precision_tensor.node.entries()) {
+      const std::string path = "MixedPrecisionTensor." + entry.key;
+      QQ_TRY(const config::DataType type, config::read<config::DataType>(config::Node(entry.key), path));
+      QQ_TRY(const std::vector<std::string> names, config::read<std::vector<std::string>>(entry.value, path));
+      for (const std::string& name : names) {
+        plan::TensorOverride made;
+        made.type = type;
+        take(name, std::move(made));
+      }
+    }
+    return Status();
+  }
+
+  void take_layers() {
+    for (const auto& [name, made] : context_.selection.named_overrides) take(name, made);
+    for (const ir::NodeId id : graph_.order()) {
+      for (const plan::LayerChoice& layer : context_.selection.layers) {
+        if (!layer.nodes.contains(graph_.node(id))) continue;
+        plan::for_each_tensor(graph_, graph_.node(id), layer.spec,
+                              [&](ir::ValueId value, const config::TensorSpec& spec) {
+                                context_.selection.overrides[value] = plan::override_of(spec);
+                              });
+      }
+    }
+  }
+
+  Status take_tensors() {
+    for (const config::Node::Entry& entry : context_.settings.tensor_quant_overrides.node.entries()) {
+      QQ_TRY(plan::TensorOverride made, plan::read_override(entry.value, "TensorQuantOverrides." + entry.key));
+      take(entry.key, std::move(made));
+    }
+    return Status();
+  }
+
+  /// Constants beside activations get the activation type.
+  void align_element_wise() {
+    static const std::set<std::string, std::less<>> kTypes = {"Mul", "Add", "Sub", "Div", "Min", "Max"};
+    if (!context_.settings.align_eltwise_quant_type || context_.settings.quantizer != config::Quantizer::kExtended ||
+        context_.settings.enable_npu_cnn || context_.settings.enable_npu_transformer) {
+      return;
+    }
+    for (const ir::NodeId id : graph_.order()) {
+      if (!kTypes.contains(graph_.node(id).op)) continue;
+      for (const ir::ValueId input : graph_.node(id).inputs) {
+        if (input.valid()) context_.selection.overrides[input].type = context_.settings.activation_type;
+      }
+    }
+  }
+
+ private:
+  pass::PlanContext& context_;
+  const ir::Graph& graph_;
+  std::map<std::string, ir::ValueId, std::less<>> by_name_;
+};
+
+/// 4 bits are for stored weights (config/resolve_checks.cpp says so of the types of all tensors).
+Status check_nibbles(const pass::PlanContext& context) {
+  const char* why = config::refusal_of_4_bits(context.settings);
+  for (const auto& [value, made] : context.selection.overrides) {
+    const ir::Value& tensor = context.model.graph.value(value);
+    if (!made.type || bits(plan::element_type(*made.type)) != 4) continue;
+    if (!tensor.is_initializer()) {
+      return invalid_argument("tensor ", tensor.name, ": found a 4-bit type of its own, which is for stored weights; ",
+                              "allowed for activations are 8 bits and more");
+    }
+    if (why != nullptr) return invalid_argument("tensor ", tensor.name, ": found a 4-bit type of its own with ", why);
+    if (context.model.opset() < config::kOpsetWith4Bits) {
+      return invalid_argument("tensor ", tensor.name, ": found a 4-bit type of its own in a model of opset ",
+                              context.model.opset(), ", needed is ", config::kOpsetWith4Bits,
+                              "; the tensor appears in preprocessing only, so set ConvertOpsetVersion");
+    }
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<Changed> find_overrides(pass::PlanContext& context) {
+  Collector collector(context);
+  QQ_RETURN_IF_ERROR(collector.take_mixed_precision());
+  collector.take_layers();
+  QQ_RETURN_IF_ERROR(collector.take_tensors());
+  collector.align_element_wise();
+  QQ_RETURN_IF_ERROR(check_nibbles(context));
+  return context.selection.overrides.empty() ? Changed::kNo : Changed::kYes;
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Walks the nodes in order and lets the rule of each selected operator mark its tensors (spec 02 A.1 to A.3).
+#include "plan/op_rules.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+
+namespace {
+
+void record_refusal(const ir::Node& node, plan::DecisionKind why_not, plan::QuantPlan& plan) {
+  for (const auto* values : {&node.inputs, &node.outputs}) {
+    for (const ir::ValueId value : *values) {
+      if (value.valid()) plan.decisions.push_back({value, why_not, node.id});
+    }
+  }
+}
+
+}  // namespace
+
+Result<Changed> mark_tensors(pass::PlanContext& context) {
+  const ir::Graph& graph = context.graph();
+  const plan::Flavor& flavor = plan::flavor_of(context.settings.quantizer);
+  context.plan = plan::QuantPlan(graph.value_count());
+  context.plan.operators = plan::QdqOperators(context.settings, context.model.opset());
+  context.plan.dedicated_pairs = context.settings.dedicated_qdq_pair;
+  context.plan.pair_per_input = context.settings.quirk(config::Quirk::kPairPerInput);
+  context.plan.dedicated_uses.resize(graph.value_count());
+  QQ_TRY(const plan::TensorFormats formats, plan::TensorFormats::make(context.settings, context.selection.overrides));
+  plan::Marker marker(graph, context.model.opset(), context.settings, formats, context.plan, context.diagnostics);
+  for (const ir::NodeId id : graph.order()) {
+    const ir::Node& node = graph.node(id);
+    if (const auto why_not = context.selection.refusal(node)) {
+      record_refusal(node, *why_not, context.plan);
+      continue;
+    }
+    marker.begin(node);
+    plan::rule_for(node.op, flavor.registry)(marker, node);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid()) continue;
+      context.plan.dedicated_uses[static_cast<size_t>(node.inputs[i].index)].push_back(
+          {id, static_cast<int32_t>(i), false});
+    }
+  }
+  return context.plan.slots().empty() ? Changed::kNo : Changed::kYes;
+}
+
+}  // namespace quarkq::planning

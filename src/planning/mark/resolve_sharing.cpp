@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Every slot gets its parameter id; slots marked "same as" get the one of their provider, through chains (spec 02 A.6).
+// Settings of its own on either side end the sharing.
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+
+Result<Changed> resolve_sharing(pass::PlanContext& context) {
+  plan::QuantPlan& plan = context.plan;
+  const plan::TensorOverrides& overrides = context.selection.overrides;
+  for (plan::QuantSlot& slot : plan.slots()) {
+    const bool alone = overrides.contains(slot.value) || overrides.contains(slot.provider);
+    if (!slot.provider.valid() || alone) slot.stage.params = plan.params.add();
+  }
+  bool waiting = true;
+  for (bool progress = true; waiting && progress;) {
+    waiting = progress = false;
+    for (plan::QuantSlot& slot : plan.slots()) {
+      if (slot.stage.params.valid()) continue;
+      const plan::QuantSlot* provider = plan.find(slot.provider);
+      if (provider != nullptr && provider->stage.params.valid()) {
+        const plan::Stage& theirs = provider->stage;
+        const bool is_block = theirs.kind == plan::StageKind::kBlock;
+        slot.stage = {is_block ? theirs.kind : plan::StageKind::kPair, theirs.spec, theirs.params, theirs.block};
+        plan.decisions.push_back({slot.value, plan::DecisionKind::kShared, {}, slot.provider});
+        progress = true;
+      } else {
+        waiting = true;
+      }
+    }
+  }
+  for (const plan::QuantSlot& slot : plan.slots()) {
+    if (slot.stage.params.valid()) continue;
+    return internal_error("tensor ", context.graph().value(slot.value).name, " shares the scale of ",
+                          context.graph().value(slot.provider).name, ", which is never quantized");
+  }
+  return Changed::kYes;
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Relu and Clip nodes that marking left to the quantized range of their output: the node before writes that output.
+// Methods with symmetric ranges leave no clamp there; then the node stays (quirk FoldWhereRangesClamp), without a pair
+// before it.
+#include <limits>
+
+#include "ir/arguments.h"
+#include "ir/edit.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+/// Does the range of the output cut off what the node would, to within a step? Limits that are computed are not known.
+bool range_clamps(const pass::RestructureContext& context, const ir::Node& node) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const plan::QuantSlot* slot = context.plan.find(node.output(0));
+  if (slot == nullptr) return false;
+  const plan::ParamList& params = context.plan.params[slot->stage.params];
+  if (params.size() != 1 || !is_integer(slot->stage.spec.type)) return false;
+  const ir::Graph& graph = context.model.graph;
+  const bool is_clip = node.is("Clip");
+  const auto low = is_clip ? ir::number_of(graph, node, 1, "min", -kInfinity) : 0.0;
+  const auto high = is_clip ? ir::number_of(graph, node, 2, "max", kInfinity) : kInfinity;
+  if (!low || !high) return false;
+  const numeric::Range held = numeric::representable_range(slot->stage.spec, params[0]);
+  const auto step = static_cast<double>(params[0].scale);
+  return static_cast<double>(held.min) >= *low - step && static_cast<double>(held.max) <= *high + step;
+}
+
+}  // namespace
+
+Result<Changed> fold_removable(pass::RestructureContext& context) {
+  const bool always = !context.settings.quirk(config::Quirk::kFoldWhereRangesClamp);
+  ir::GraphEdit edit(context.graph());
+  Changed changed = Changed::kNo;
+  for (const ir::NodeId id : context.plan.folded) {
+    if (!always && !range_clamps(context, context.graph().node(id))) {
+      context.diagnostics.notice("not-folded", context.graph().label(id),
+                                 "stays, because the range of its output does not clamp as it does");
+      continue;
+    }
+    const ir::ValueId input = context.graph().node(id).input(0), output = context.graph().node(id).output(0);
+    const ir::Node& producer = *context.graph().producer(input);
+    const ir::NodeId above = producer.id;
+    size_t index = 0;
+    while (producer.outputs[index] != input) ++index;
+    edit.remove_node(id);
+    edit.set_output(above, index, output);
+    edit.remove_value(input);
+    changed = Changed::kYes;
+  }
+  return changed;
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What the conversions of simulate_dpu share: each gets a node of its operator and rewrites it, or leaves it with a
+// warning.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/edit.h"
+#include "pass/context.h"
+
+namespace quarkq::planning {
+
+class Simulation {
+ public:
+  explicit Simulation(pass::RestructureContext& context) : context_(context), edit_(context.model.graph) {}
+
+  const ir::Graph& graph() const { return context_.model.graph; }
+  ir::GraphEdit& edit() { return edit_; }
+  pass::RestructureContext& context() { return context_; }
+  int64_t opset() const { return context_.model.opset(); }
+  bool is_compat() const { return !context_.settings.quirk(config::Quirk::kSimulateByDefinition); }
+
+  /// A Mul by `factor` behind the node's first output takes over that value's id, and with it its slot.
+  void rescale(ir::NodeId id, float factor);
+  /// Puts an existing node where the reference would append its successor: at the end of the list.
+  void move_to_end(ir::NodeId id);
+  /// Readers with pairs of their own: `to` reads `value` in the place of `from`.
+  void hand_over_read(ir::ValueId value, ir::NodeId from, ir::NodeId to);
+  /// Sizes of the value, -1 where unknown; nothing when its rank is not known.
+  std::optional<std::vector<int64_t>> sizes(ir::ValueId value) const;
+  /// What the value is called in front of its pair in the written model.
+  std::string written_name(ir::ValueId value) const;
+  void leave(const ir::Node& node, const std::string& why);
+
+  bool changed = false;
+
+ private:
+  pass::RestructureContext& context_;
+  ir::GraphEdit edit_;
+};
+
+using Convert = void (*)(Simulation&, ir::NodeId);
+void convert_leaky_relu(Simulation& simulation, ir::NodeId id);
+void convert_sigmoid(Simulation& simulation, ir::NodeId id);
+void convert_hard_sigmoid(Simulation& simulation, ir::NodeId id);
+void convert_average_pool(Simulation& simulation, ir::NodeId id);
+void convert_reduce_mean(Simulation& simulation, ir::NodeId id);
+void convert_softmax(Simulation& simulation, ir::NodeId id);
+void convert_instance_norm(Simulation& simulation, ir::NodeId id);
+void convert_clip(Simulation& simulation, ir::NodeId id);
+
+}  // namespace quarkq::planning

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The walk from the ends of a subgraph back to its starts (spec 01 D.4).
+#include <algorithm>
+#include <set>
+
+#include "planning/select/selectors.h"
+
+namespace quarkq::planning {
+namespace {
+
+class Walk {
+ public:
+  Walk(const ir::Graph& graph, const config::Selector& selector, bool complete, plan::NodeMarks& marks)
+      : graph_(graph), selector_(selector), complete_(complete), marks_(marks) {}
+
+  /// A stack of (node, next input): graphs are deeper than call stacks.
+  void from(const ir::Node& end) {
+    stack_.push_back({end.id, 0});
+    marks_.add(end);
+    while (!stack_.empty()) step();
+  }
+
+  const std::string& open_input() const { return open_input_; }
+
+ private:
+  struct Frame {
+    ir::NodeId node;
+    size_t input;
+  };
+
+  bool is_start(const std::string& name) const {
+    return std::find(selector_.starts.begin(), selector_.starts.end(), name) != selector_.starts.end();
+  }
+
+  void step() {
+    Frame& frame = stack_.back();
+    const ir::Node& node = graph_.node(frame.node);
+    if (frame.input >= node.inputs.size()) {
+      stack_.pop_back();
+      return;
+    }
+    const ir::ValueId value = node.inputs[frame.input++];
+    if (!value.valid() || graph_.value(value).is_initializer()) return;
+    const ir::Node* producer = graph_.producer(value);
+    const bool is_new = visited_.insert(value).second;
+    if (producer == nullptr) open_input_ = graph_.value(value).name;
+    if (producer != nullptr && is_start(producer->name)) marks_.add(*producer);
+    if (producer == nullptr || !is_new || is_start(producer->name)) {
+      if (!complete_) stack_.pop_back();
+      return;
+    }
+    marks_.add(*producer);
+    stack_.push_back({producer->id, 0});
+  }
+
+  const ir::Graph& graph_;
+  const config::Selector& selector_;
+  bool complete_;
+  plan::NodeMarks& marks_;
+  std::vector<Frame> stack_;
+  std::set<ir::ValueId> visited_;
+  std::string open_input_;
+};
+
+const ir::Node* find_node(const ir::Graph& graph, const std::string& name) {
+  for (const ir::NodeId id : graph.order()) {
+    if (graph.node(id).name == name) return &graph.node(id);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Status mark_subgraph(const ir::Graph& graph, const config::Selector& selector, const std::string& what, bool complete,
+                     plan::NodeMarks& marks) {
+  Walk walk(graph, selector, complete, marks);
+  for (const auto* names : {&selector.starts, &selector.ends}) {
+    for (const std::string& name : *names) {
+      const ir::Node* node = find_node(graph, name);
+      if (node == nullptr) return invalid_argument(what, ": subgraph: no node is named ", name);
+      marks.add(*node);
+      const bool is_also_start =
+          std::find(selector.starts.begin(), selector.starts.end(), name) != selector.starts.end();
+      if (names == &selector.ends && !is_also_start) walk.from(*node);
+    }
+  }
+  if (walk.open_input().empty()) return Status();
+  return invalid_argument(what, ": the subgraph from ", join(selector.starts, ", "), " to ", join(selector.ends, ", "),
+                          " is open: it reaches the graph's input ", walk.open_input(),
+                          " without passing a start; add the nodes that read this input to the starts");
+}
+
+}  // namespace quarkq::planning

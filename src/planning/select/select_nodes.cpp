@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Names and patterns of the settings become marks on node ids, before any pass renames or fuses something.
+#include <algorithm>
+#include <cmath>
+
+#include "plan/op_rules.h"
+#include "planning/passes.h"
+#include "planning/select/selectors.h"
+
+namespace quarkq::planning {
+namespace {
+
+using config::Selector;
+
+std::vector<std::string> op_types_of(const ir::Graph& graph) {
+  std::vector<std::string> types;
+  for (const ir::NodeId id : graph.order()) types.push_back(graph.node(id).op);
+  return types;
+}
+
+/// Readers of a scalar infinity stay float (spec 01 E.1 step 23): one range with it leaves nothing of the other values.
+void exclude_infinite_scalars(const ir::Graph& graph, plan::NodeMarks& excluded) {
+  for (const ir::ValueId id : graph.initializers()) {
+    const ir::Tensor& tensor = *graph.value(id).constant;
+    if (tensor.rank() != 0 || tensor.type() != ElementType::kFloat || !std::isinf(tensor.data<float>()[0])) continue;
+    for (const ir::Use& use : graph.value(id).uses) excluded.add(graph.node(use.node));
+  }
+}
+
+void exclude_by_type(pass::SelectContext& context) {
+  const auto& types = context.settings.exclude_op_types;
+  for (const ir::NodeId id : context.graph().order()) {
+    const ir::Node& node = context.graph().node(id);
+    const bool by_type = std::find(types.begin(), types.end(), node.op) != types.end();
+    const bool product_of_activations = context.settings.matmul_const_b_only && node.is("MatMul") &&
+                                        !context.graph().value(node.input(1)).is_initializer();
+    if (by_type || product_of_activations) context.selection.excluded.add(node);
+  }
+}
+
+/// The layer configs, types first: what comes later wins (spec 01 D.5).
+Status choose_layers(pass::SelectContext& context, bool by_name) {
+  const ir::Graph& graph = context.graph();
+  for (const auto* rules : {&context.settings.layer_types, &context.settings.specific_layers}) {
+    for (const config::LayerRule& rule : *rules) {
+      plan::LayerChoice choice{*rule.config, plan::NodeMarks(graph, by_name)};
+      QQ_RETURN_IF_ERROR(mark_nodes(context, rule.layers, "specific_layer_config", choice.nodes));
+      for (const ir::NodeId id : graph.order()) {
+        const auto& types = rule.op_types;
+        if (std::find(types.begin(), types.end(), graph.node(id).op) != types.end()) choice.nodes.add(graph.node(id));
+      }
+      for (const ir::NodeId id : graph.order()) {
+        if (choice.nodes.contains(graph.node(id))) context.selection.layered.add(graph.node(id));
+      }
+      context.selection.layers.push_back(std::move(choice));
+    }
+  }
+  return Status();
+}
+
+/// The tensors that the layers mean, by the names they have now.
+void name_overrides(pass::SelectContext& context) {
+  const ir::Graph& graph = context.graph();
+  for (const ir::NodeId id : graph.order()) {
+    for (const plan::LayerChoice& layer : context.selection.layers) {
+      if (!layer.nodes.contains(graph.node(id))) continue;
+      plan::for_each_tensor(graph, graph.node(id), layer.spec, [&](ir::ValueId value, const config::TensorSpec& spec) {
+        context.selection.named_overrides.emplace_back(graph.value(value).name, plan::override_of(spec));
+      });
+    }
+  }
+  context.selection.layers.clear();
+}
+
+}  // namespace
+
+Result<Changed> select_nodes(pass::SelectContext& context) {
+  const ir::Graph& graph = context.graph();
+  const bool by_name = !context.settings.quirk(config::Quirk::kNodesKeepOrigins);
+  plan::Selection& selection = context.selection;
+  selection.op_types = plan::op_set(context.settings, op_types_of(graph));
+  selection.excluded = selection.included = selection.layered = plan::NodeMarks(graph, by_name);
+  QQ_RETURN_IF_ERROR(mark_nodes(context, context.settings.exclude_selectors, "exclude", selection.excluded));
+  exclude_outside_range(context, selection.excluded);
+  exclude_by_type(context);
+  exclude_infinite_scalars(graph, selection.excluded);
+  std::vector<config::Selector> included;
+  for (const std::string& name : context.settings.nodes_to_quantize) {
+    included.push_back({config::Selector::Kind::kName, name, {}, {}});
+  }
+  QQ_RETURN_IF_ERROR(mark_nodes(context, included, "nodes_to_quantize", selection.included));
+  if (context.settings.quantizer == config::Quantizer::kMatMulNBits &&
+      !context.settings.quirk(config::Quirk::kExcludeFromEmitters)) {
+    selection.excluded = selection.included = {};
+  }
+  QQ_RETURN_IF_ERROR(choose_layers(context, by_name));
+  if (by_name) name_overrides(context);
+  return Changed::kNo;
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// AdaQuant (spec 04 D.6): weights and biases themselves are learned; gradients go straight through the rounding.
+#include <algorithm>
+#include <cmath>
+
+#include "planning/tune/adam.h"
+#include "planning/tune/variables.h"
+
+namespace quarkq::planning::finetune {
+namespace {
+
+/// To the nearest integer, ties to even, in any instruction set; 32 bits need double. |value| < 2^51.
+double rounded(double value) {
+  constexpr double kRounder = 6755399441055744.0;  // 1.5 * 2^52: adding it leaves no fraction
+  return value + kRounder - kRounder;
+}
+
+/// Where a value is on the grid before that is clipped. Far outside it does not matter where.
+double position(const Grid& grid, size_t i, float value) {
+  const numeric::QuantParams& own = grid.of(i);
+  return rounded(std::clamp(static_cast<double>(value / own.scale), -1e12, 1e12)) + own.zero_point;
+}
+
+double clipped(const Grid& grid, double at) {
+  return std::clamp(at, static_cast<double>(grid.limits.min), static_cast<double>(grid.limits.max));
+}
+
+template <typename F>
+void for_each(size_t count, F f) {
+  const auto size = static_cast<int64_t>(count);
+#pragma omp parallel for schedule(static) if (size > 4096)
+  for (int64_t i = 0; i < size; ++i) f(static_cast<size_t>(i));
+}
+
+/// One constant: variables, their quantizer, their optimizer.
+class Learned {
+ public:
+  Learned(std::vector<float> start, std::optional<Grid> grid, Quantizer quantizer, double rate)
+      : values_(std::move(start)),
+        grid_(std::move(grid)),
+        quantizer_(std::move(quantizer)),
+        adam_(values_.size(), rate) {}
+
+  bool empty() const { return values_.empty(); }
+  const std::vector<float>& values() const { return values_; }
+
+  Status quantize(std::vector<float>& out) const {
+    if (!grid_) return quantizer_(values_, out);
+    for_each(values_.size(), [&](size_t i) {
+      const numeric::QuantParams& own = grid_->of(i);
+      out[i] = static_cast<float>(clipped(*grid_, position(*grid_, i, values_[i])) - own.zero_point) * own.scale;
+    });
+    return Status();
+  }
+
+  void step(std::vector<float>& gradient) {
+    for_each(grid_ ? values_.size() : 0, [&](size_t i) {
+      const double at = position(*grid_, i, values_[i]);
+      if (at != clipped(*grid_, at)) gradient[i] = 0;
+    });
+    adam_.step(values_, gradient);
+  }
+
+  std::vector<int32_t> codes() const {
+    std::vector<int32_t> result;
+    for (size_t i = 0; grid_ && i < values_.size(); ++i)
+      result.push_back(static_cast<int32_t>(clipped(*grid_, position(*grid_, i, values_[i]))));
+    return result;
+  }
+
+ private:
+  std::vector<float> values_;
+  std::optional<Grid> grid_;
+  Quantizer quantizer_;
+  Adam adam_;
+};
+
+class AdaQuant : public Variables {
+ public:
+  AdaQuant(AdaQuantStart start, double rate)
+      : weights_(std::move(start.weights), std::move(start.grid), std::move(start.quantizer), rate),
+        bias_(std::move(start.bias), std::move(start.bias_grid), {}, rate) {}
+
+  Status current(std::vector<float>& weights, std::vector<float>& bias) override {
+    QQ_RETURN_IF_ERROR(weights_.quantize(weights));
+    return bias_.empty() ? Status() : bias_.quantize(bias);
+  }
+  Status final(std::vector<float>& weights, std::vector<float>& bias) override { return current(weights, bias); }
+
+  double step(int64_t /*iteration*/, std::vector<float>& weight_gradient, std::vector<float>& bias_gradient) override {
+    weights_.step(weight_gradient);
+    if (!bias_.empty()) bias_.step(bias_gradient);
+    return 0;
+  }
+
+  std::vector<int32_t> weight_codes() const override { return weights_.codes(); }
+  std::vector<int32_t> bias_codes() const override { return bias_.codes(); }
+  const std::vector<float>& weight_values() const override { return weights_.values(); }
+  bool learns_bias() const override { return !bias_.empty(); }
+
+ private:
+  Learned weights_, bias_;
+};
+
+}  // namespace
+
+std::unique_ptr<Variables> make_adaquant(AdaQuantStart start, double learning_rate) {
+  return std::make_unique<AdaQuant>(std::move(start), learning_rate);
+}
+
+}  // namespace quarkq::planning::finetune

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "planning/tune/layer_walk.h"
+
+#include <algorithm>
+
+namespace quarkq::planning::finetune {
+namespace {
+
+template <typename Visit>
+void for_each_read(const ir::Node& node, Visit visit) {
+  for (const ir::ValueId input : node.inputs)
+    if (input.valid()) visit(input);
+  for (const ir::Capture& capture : node.captures) visit(capture.outer);
+}
+
+size_t at(ir::NodeId id) { return static_cast<size_t>(id.index); }
+size_t at(ir::ValueId id) { return static_cast<size_t>(id.index); }
+
+}  // namespace
+
+LayerWalk::LayerWalk(const ir::Model& model, const calib::DataReader& data, size_t samples,
+                     std::vector<std::vector<ir::ValueId>> wanted, TensorStore& store)
+    : model_(model),
+      graph_(model.graph),
+      data_(data),
+      samples_(samples),
+      wanted_(std::move(wanted)),
+      store_(store),
+      needed_(graph_.node_count()),
+      done_(graph_.node_count()),
+      last_wanted_(graph_.value_count(), -1) {
+  for (size_t list = 0; list < wanted_.size(); ++list)
+    for (const ir::ValueId value : wanted_[list]) last_wanted_[at(value)] = static_cast<int>(list);
+  mark_needed();
+}
+
+void LayerWalk::mark_needed() {
+  std::vector<ir::ValueId> open;
+  for (const auto& list : wanted_) open.insert(open.end(), list.begin(), list.end());
+  while (!open.empty()) {
+    const ir::Node* producer = graph_.producer(open.back());
+    open.pop_back();
+    if (producer == nullptr || needed_[at(producer->id)]) continue;
+    needed_[at(producer->id)] = true;
+    for_each_read(*producer, [&](ir::ValueId value) { open.push_back(value); });
+  }
+}
+
+std::vector<ir::NodeId> LayerWalk::nodes_before(const std::vector<ir::ValueId>& values) {
+  std::vector<ir::NodeId> nodes;
+  std::vector<ir::ValueId> open = values;
+  while (!open.empty()) {
+    const ir::Node* producer = graph_.producer(open.back());
+    open.pop_back();
+    if (producer == nullptr || done_[at(producer->id)]) continue;
+    done_[at(producer->id)] = true;
+    nodes.push_back(producer->id);
+    for_each_read(*producer, [&](ir::ValueId value) { open.push_back(value); });
+  }
+  return nodes;
+}
+
+bool LayerWalk::is_needed_later(ir::ValueId value) const {
+  if (last_wanted_[at(value)] > static_cast<int>(next_)) return true;
+  const auto& uses = graph_.value(value).uses;
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const ir::Use& use) { return needed_[at(use.node)] && !done_[at(use.node)]; });
+}
+
+const LayerWalk::Kept* LayerWalk::find(ir::ValueId value) const {
+  for (const Kept& kept : kept_)
+    if (kept.value == value) return &kept;
+  return nullptr;
+}
+
+Status LayerWalk::keep_inputs() {
+  for (const ir::ValueId input : graph_.required_inputs()) kept_.push_back({input, {}});
+  for (size_t i = 0; i < samples_; ++i) {
+    QQ_TRY(const calib::Sample sample, data_.read(i));
+    for (size_t k = 0; k < kept_.size(); ++k) {
+      QQ_TRY(const int number, store_.keep(sample.inputs[k]));
+      kept_[k].numbers.push_back(number);
+    }
+  }
+  return Status();
+}
+
+LayerWalk::Stretch LayerWalk::plan_stretch(const std::vector<ir::ValueId>& wanted) {
+  Stretch stretch;
+  const std::vector<ir::NodeId> nodes = nodes_before(wanted);
+  std::vector<bool> is_read(graph_.value_count());
+  for (const ir::NodeId id : nodes)
+    for_each_read(graph_.node(id), [&](ir::ValueId value) { is_read[at(value)] = true; });
+  for (Kept& kept : kept_) {
+    kept.is_last = !is_needed_later(kept.value);
+    if (is_read[at(kept.value)]) stretch.fed.push_back(&kept);
+  }
+  stretch.place.assign(graph_.value_count(), -1);
+  const auto fetch = [&](ir::ValueId value) {
+    if (stretch.place[at(value)] >= 0) return;
+    stretch.place[at(value)] = static_cast<int>(stretch.fetches.size());
+    stretch.fetches.push_back(value);
+  };
+  for (const ir::ValueId value : wanted)
+    if (find(value) == nullptr) fetch(value);
+  for (const ir::NodeId id : nodes) {
+    for (const ir::ValueId value : graph_.node(id).outputs) {
+      if (!value.valid() || !is_needed_later(value)) continue;
+      fetch(value);
+      stretch.made.push_back({value, {}});
+    }
+  }
+  return stretch;
+}
+
+Status LayerWalk::run_sample(size_t sample, const std::vector<ir::ValueId>& wanted, Stretch& stretch,
+                             exec::Session& session, const Sink& sink) {
+  std::vector<ir::Tensor> inputs, values;
+  for (const Kept* kept : stretch.fed) {
+    QQ_TRY(inputs.emplace_back(), store_.get(kept->numbers[sample]));
+  }
+  const std::vector<ir::Tensor>* results = nullptr;
+  if (!stretch.fetches.empty()) {
+    if (stretch.fed.empty()) {  // constants only: a session without feeds wants the inputs
+      QQ_TRY(calib::Sample read, data_.read(sample));
+      inputs = std::move(read.inputs);
+    }
+    QQ_TRY(results, session.run(inputs).context(cat("finetuning, sample ", sample)));
+  }
+  const auto result = [&](ir::ValueId value) { return (*results)[static_cast<size_t>(stretch.place[at(value)])]; };
+  for (Kept& kept : stretch.made) {
+    QQ_TRY(const int number, store_.keep(result(kept.value)));
+    kept.numbers.push_back(number);
+  }
+  for (const ir::ValueId value : wanted) {
+    if (!sink) break;
+    if (const Kept* kept = find(value)) {
+      QQ_TRY(values.emplace_back(), store_.get(kept->numbers[sample]));
+    } else {
+      values.push_back(result(value));
+    }
+  }
+  // Sample by sample, so that old and new values of all samples are never there at once.
+  inputs.clear();
+  for (const Kept& kept : kept_)
+    if (kept.is_last) store_.drop(kept.numbers[sample]);
+  return sink ? sink(sample, values) : Status();
+}
+
+void LayerWalk::move_frontier(std::vector<Kept> made) {
+  std::erase_if(kept_, [](const Kept& kept) { return kept.is_last; });
+  for (Kept& kept : made) kept_.push_back(std::move(kept));
+}
+
+Status LayerWalk::advance(const Sink& sink) {
+  if (next_ == 0) QQ_RETURN_IF_ERROR(keep_inputs());
+  const std::vector<ir::ValueId>& wanted = wanted_[next_];
+  Stretch stretch = plan_stretch(wanted);
+  exec::SessionOptions options;
+  for (const Kept* kept : stretch.fed) options.feeds.push_back(kept->value);
+  options.fetches = stretch.fetches;
+  exec::Session session(model_, std::move(options));
+  for (size_t i = 0; i < samples_; ++i) QQ_RETURN_IF_ERROR(run_sample(i, wanted, stretch, session, sink));
+  move_frontier(std::move(stretch.made));
+  ++next_;
+  return Status();
+}
+
+}  // namespace quarkq::planning::finetune

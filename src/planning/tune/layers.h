@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Cutting out what is finetuned (spec 04 D.2, D.3): a layer with constant weights, the activation behind it, and where
+// its input and its result lie in the plan's graph and in the float model. Both graphs share their ids.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pass/context.h"
+#include "planning/tune/options.h"
+
+namespace quarkq::planning::finetune {
+
+struct Activation {
+  enum class Kind : uint8_t { kNone, kClip, kLeakyRelu, kTanh, kSigmoid, kGelu, kTanhGelu } kind = Kind::kNone;
+  float low = 0, high = 0;    ///< kClip
+  std::vector<float> slopes;  ///< kLeakyRelu: one, or one per channel
+};
+
+struct Layer {
+  enum class Kind : uint8_t { kConv, kConvTranspose, kProduct, kInstanceNorm, kLayerNorm } kind = Kind::kConv;
+  ir::NodeId node;
+  std::string label;
+  ir::ValueId start;   ///< what the layer reads, before it is quantized
+  ir::ValueId end;     ///< of the block, with its activation
+  ir::ValueId weight;  ///< has a slot with one stage
+  ir::ValueId bias;    ///< invalid: none
+  /// The same in the reference model: what the float layer reads and gives, its stored floats.
+  struct Exact {
+    ir::ValueId start, end, weight, bias;
+  } exact;
+  Activation activation;
+  float alpha = 1, beta = 1;  ///< Gemm: factors of product and bias
+  bool transposed = false;    ///< kProduct: the weights are [columns, depth]
+
+  bool is_norm() const { return kind == Kind::kInstanceNorm || kind == Kind::kLayerNorm; }
+  /// How a block has its values: images channels-last, all others in ONNX order.
+  bool is_channels_last() const { return kind != Kind::kProduct && kind != Kind::kLayerNorm; }
+};
+
+/// The layers in node order. What looks like one but cannot be finetuned is a notice ("not-finetuned").
+std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph& original, const Options& options);
+/// Moves `exact` of each layer to the nodes of the same names in another model (RefModelPath). Layers without such a
+/// node go, with a notice.
+void refer_to(const ir::Graph& reference, const ir::Graph& original, Diagnostics& diagnostics,
+              std::vector<Layer>& layers);
+
+}  // namespace quarkq::planning::finetune

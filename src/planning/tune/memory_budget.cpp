@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "planning/tune/memory_budget.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "exec/memory_guard.h"
+
+namespace quarkq::planning::finetune {
+namespace {
+
+constexpr int64_t kShareOfMachine = 4;
+/// What running and training a block takes, in sizes of what it reads and gives for one sample (measured: 8).
+constexpr int64_t kWorkPerSample = 12;
+constexpr int64_t kShareOfHoles = 8;  // of the budget, lost between blocks of memory (measured: 1/12)
+
+/// Of this process; 0 when the system does not say.
+int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  int64_t pages = 0, resident_pages = 0;
+  return file >> pages >> resident_pages ? resident_pages * sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace
+
+MemoryBudget::MemoryBudget(const Options& options)
+    : keeps_on_disk_(options.keeps_on_disk),
+      budget_(options.memory_budget > 0 ? options.memory_budget : exec::allowed_memory(0) / kShareOfMachine),
+      taken_(resident_bytes()) {}
+
+void MemoryBudget::give_back() const {
+  if (resident_bytes() > budget_ / 2) malloc_trim(0);
+}
+
+Status MemoryBudget::make_room(int64_t sample_bytes, TensorStore& store) {
+  const int64_t work = kWorkPerSample * sample_bytes;
+  if (work_ > 0 && work <= work_) return Status();
+  work_ = work;
+  return store.set_limit(keeps_on_disk_ ? 0 : std::max<int64_t>(0, budget_ - budget_ / kShareOfHoles - taken_ - work_));
+}
+
+}  // namespace quarkq::planning::finetune

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// Automatic mixed precision (spec 04 F): nodes are tried in other formats one by one, ranked by how close the outputs
+// stay to the float model's, and promoted in that order as far as the threshold allows.
+#include <algorithm>
+#include <cmath>
+
+#include "exec/session.h"
+#include "exec/simulate.h"
+#include "planning/mark/dual_pairs.h"
+#include "planning/passes.h"
+#include "planning/tune/mixed_plan.h"
+
+namespace quarkq::planning {
+namespace {
+
+using Outputs = std::vector<std::vector<std::vector<double>>>;  // by sample, by output
+
+struct Candidate {
+  ir::NodeId node;
+  double score = 0;
+  size_t config = 0;
+};
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+class Mixer {
+ public:
+  Mixer(pass::PlanContext& context, const MixedOptions& options) : context_(context), options_(options) {}
+
+  Result<Changed> run() {
+    std::vector<Candidate> candidates = find_candidates();
+    if (candidates.empty()) return Changed::kNo;
+    const bool must_measure = options_.threshold != 0.0 || options_.configs.size() > 1;
+    if (must_measure) {
+      QQ_RETURN_IF_ERROR(open_samples());
+      QQ_TRY(const bool goes_on, check_baseline());
+      if (!goes_on) return Changed::kNo;
+      QQ_RETURN_IF_ERROR(rank(candidates));
+    }
+    if (!options_.threshold) return Changed::kNo;
+    QQ_TRY(const size_t promoted, promote(candidates));
+    context_.diagnostics.notice("mixed-precision", "",
+                                cat("promoted ", promoted, " of ", candidates.size(), " candidate nodes"));
+    return promoted > 0 ? Changed::kYes : Changed::kNo;
+  }
+
+ private:
+  std::vector<Candidate> find_candidates() const {
+    const ir::Graph& graph = context_.model.graph;
+    std::vector<Candidate> candidates;
+    for (const ir::NodeId id : graph.order()) {
+      const ir::Node& node = graph.node(id);
+      const bool is_named = options_.include.empty() || contains(options_.include, node.name);
+      if (!contains(options_.target_ops, node.op) || !is_named || contains(options_.exclude, node.name)) continue;
+      const bool is_shared = node.input(0).valid() && graph.use_count(node.input(0)) > 1;
+      if (options_.skip_shared_inputs && is_shared) continue;
+      const bool is_quantized = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                            [&](ir::ValueId input) { return context_.plan.has(input); });
+      if (is_quantized) candidates.push_back({id});
+    }
+    return candidates;
+  }
+
+  /// The reference runs one sample more than it is told.
+  Status open_samples() {
+    if (context_.source.data == nullptr || context_.source.data->size() == 0) {
+      return invalid_argument("AutoMixprecision: needs samples (--calib DIR) to compare with the float model");
+    }
+    const auto wanted = static_cast<size_t>(std::max<int64_t>(options_.data_size, 0));
+    const size_t all = context_.source.data->size();
+    samples_ = !context_.settings.quirk(config::Quirk::kMixOnSamplesAsked) ? std::min(wanted + 1, all)
+               : wanted == 0                                               ? all
+                                                                           : std::min(wanted, all);
+    QQ_TRY(reference_, outputs_of(context_.model));
+    return Status();
+  }
+
+  Result<Outputs> outputs_of(const ir::Model& model) const {
+    exec::Session session(model, {});
+    Outputs outputs;
+    for (size_t i = 0; i < samples_; ++i) {
+      QQ_TRY(const calib::Sample sample, context_.source.data->read(i));
+      QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(sample.inputs));
+      outputs.emplace_back();
+      for (const ir::Tensor& tensor : *results) {
+        if (!is_floating(tensor.type())) continue;
+        QQ_TRY(std::vector<double> values, ir::to_double(tensor));
+        outputs.back().push_back(std::move(values));
+      }
+    }
+    return outputs;
+  }
+
+  /// Distance of the planned model from the float one.
+  Result<double> score_of(const plan::QuantPlan& plan) const {
+    QQ_TRY(const ir::Model simulated, exec::simulate(context_.model, plan));
+    QQ_TRY(const Outputs outputs, outputs_of(simulated));
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto& own = outputs[i];
+      const bool is_one = options_.output_index >= 0 && static_cast<size_t>(options_.output_index) < own.size();
+      const size_t first = is_one ? static_cast<size_t>(options_.output_index) : 0;
+      for (size_t k = first; k < (is_one ? first + 1 : own.size()); ++k) {
+        if (own[k].size() != reference_[i][k].size()) continue;
+        sum += mixed_metric(options_.metric, reference_[i][k], own[k]);
+        ++count;
+      }
+    }
+    return count == 0 ? 0.0 : sum / static_cast<double>(count);
+  }
+
+  /// False when the threshold is met, or missed, before anything is promoted.
+  Result<bool> check_baseline() {
+    QQ_TRY(const double score, score_of(context_.plan));
+    if (!options_.threshold || *options_.threshold == 0.0) return true;
+    const bool is_speed = options_.goal == MixedGoal::kSpeed;
+    const bool is_useless = is_speed ? score > *options_.threshold : score <= *options_.threshold;
+    if (is_useless) {
+      context_.diagnostics.warn("mixed-precision", "",
+                                cat("the score ", score, is_speed ? " already exceeds" : " already meets",
+                                    " the threshold ", *options_.threshold, ", nothing is promoted"));
+    }
+    return !is_useless;
+  }
+
+  /// The same context over a plan of its own to try things on.
+  pass::PlanContext with_plan(plan::QuantPlan& plan) const {
+    return {.model = context_.model,
+            .settings = context_.settings,
+            .selection = context_.selection,
+            .plan = plan,
+            .diagnostics = context_.diagnostics};
+  }
+
+  Status rank(std::vector<Candidate>& candidates) {
+    for (Candidate& candidate : candidates) {
+      for (size_t c = 0; c < options_.configs.size(); ++c) {
+        plan::QuantPlan tried = context_.plan;
+        pass::PlanContext trial = with_plan(tried);
+        MixedPlan mixed(trial, options_);
+        QQ_RETURN_IF_ERROR(mixed.promote(candidate.node, options_.configs[c]));
+        QQ_RETURN_IF_ERROR(mixed.finish());
+        QQ_TRY(const double score, score_of(tried));
+        if (c > 0 && score >= candidate.score) continue;
+        candidate.score = score;
+        candidate.config = c;
+      }
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+    return Status();
+  }
+
+  Result<size_t> promote(const std::vector<Candidate>& candidates) {
+    MixedPlan mixed(context_, options_);
+    size_t promoted = 0;
+    for (const Candidate& candidate : candidates) {
+      const plan::QuantPlan before = context_.plan;
+      const MixedPlan mixed_before = mixed;
+      QQ_RETURN_IF_ERROR(mixed.promote(candidate.node, options_.configs[candidate.config]));
+      QQ_RETURN_IF_ERROR(mixed.finish());
+      ++promoted;
+      if (*options_.threshold == 0.0) continue;
+      QQ_TRY(const double score, score_of(context_.plan));
+      const bool is_speed = options_.goal == MixedGoal::kSpeed;
+      if (is_speed && score > *options_.threshold) {
+        context_.plan = before;
+        --promoted;
+        if (context_.settings.quirk(config::Quirk::kForgetUndonePromotions)) return finish(mixed_before, promoted);
+        break;
+      }
+      if (!is_speed && score <= *options_.threshold) break;
+    }
+    return finish(mixed, promoted);
+  }
+
+  Result<size_t> finish(const MixedPlan& mixed, size_t promoted) {
+    if (promoted > 0 && context_.settings.quirk(config::Quirk::kRefineMixedBlockAxes))
+      QQ_RETURN_IF_ERROR(refine_block_axis(context_).status());
+    if (!options_.dual_pairs || context_.settings.enable_dual_quant_node_pairs) return promoted;
+    DualPairRules rules;
+    rules.is_special = [&](ir::ValueId value) {
+      return mixed.tensors().contains(value) || context_.selection.overrides.contains(value);
+    };
+    rules.is_special_node = [&](const ir::Node& node) { return mixed.nodes().contains(node.id); };
+    find_extra_stages(context_, rules);
+    QQ_RETURN_IF_ERROR(mixed.refresh_constraints());
+    return promoted;
+  }
+
+  pass::PlanContext& context_;
+  const MixedOptions& options_;
+  size_t samples_ = 0;
+  Outputs reference_;
+};
+
+}  // namespace
+
+Result<Changed> mix_precision(pass::PlanContext& context) {
+  QQ_TRY(const std::optional<MixedOptions> options, mixed_options(context.settings));
+  if (!options) {
+    context.diagnostics.warn("mixed-precision", "AutoMixprecision",
+                             "names no TargetLayerConfig, so nothing is promoted");
+    return Changed::kNo;
+  }
+  return Mixer(context, *options).run();
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Promotion (spec 04 F.4): one node computes in other formats from now on. Works on the plan, so a trial is a copy.
+#pragma once
+
+#include <set>
+
+#include "pass/context.h"
+#include "planning/mixed_options.h"
+
+namespace quarkq::planning {
+
+class MixedPlan {
+ public:
+  MixedPlan(pass::PlanContext& context, const MixedOptions& options) : context_(context), options_(options) {}
+
+  Status promote(ir::NodeId node, const MixedConfig& config);
+  /// What follows from promotions: pairs between operators, and int32 biases at the scales that their nodes have now.
+  Status finish();
+  /// What phase constrain decided and formats change: which pairs RemoveQDQBetweenOps removes, and int16 biases.
+  Status refresh_constraints() const;
+
+  const std::set<ir::ValueId>& tensors() const { return tensors_; }
+  const std::set<ir::NodeId>& nodes() const { return nodes_; }
+
+ private:
+  Status encode_biases_again();
+  Status promote_value(ir::ValueId value, const std::optional<MixedFormat>& format);
+  Status promote_activation(plan::QuantSlot& slot, const MixedFormat& format);
+  Status promote_constant(plan::QuantSlot& slot, const MixedFormat& format);
+  void make_block(plan::QuantSlot& slot, const MixedFormat& format);
+  /// The reference goes on from what it stored.
+  bool encodes_from_floats() const { return context_.settings.quirk(config::Quirk::kMixFromFloatValues); }
+  Result<std::vector<float>> values_of(const plan::QuantSlot& slot) const;
+  Status rescale_bias(const ir::Node& node);
+
+  pass::PlanContext& context_;
+  const MixedOptions& options_;
+  std::set<ir::ValueId> tensors_;
+  std::set<ir::NodeId> nodes_;
+};
+
+}  // namespace quarkq::planning

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// FastFinetune (spec 04 D.1): what AdaRound and AdaQuant are told.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace quarkq::planning::finetune {
+
+enum class Algorithm : uint8_t { kAdaRound, kAdaQuant };
+
+/// Defaults of an option dictionary without the key.
+struct Options {
+  Algorithm algorithm = Algorithm::kAdaRound;
+  uint32_t seed = 1705472343;
+  int64_t data_size = 0;  ///< samples used at most; 0: all
+  int64_t batch_size = 1;
+  int64_t num_batches = 1;  ///< window of early_stop
+  int64_t iterations = 1000;
+  double learning_rate = 0.1;
+  bool early_stop = false;
+  std::optional<std::pair<double, double>> lr_adjust;  ///< above this error, that learning rate
+  std::vector<std::string> target_ops = {"Conv", "ConvTranspose", "InstanceNormalization", "LayerNormalization",
+                                         "Gemm", "MatMul"};
+  bool selective_update = false;  ///< a layer is kept only when the outputs of the model come closer, too
+  bool update_bias = true;        ///< AdaQuant
+  bool output_qdq = false;
+  double drop_ratio = 1.0;  ///< share of the inputs taken from the quantized model
+  double reg_param = 0.01;
+  double beta_start = 20, beta_end = 2;
+  double warm_start = 0.2;
+  std::optional<int64_t> output_index;  ///< the output that selective_update measures; nothing: all
+  bool parallel = false;                ///< inputs come from the model without the layers finetuned before
+  int64_t memory_budget = 0;            ///< bytes that the process may take; 0: a quarter of the machine's memory
+  std::string reference_path;           ///< another model that says what layers should give; empty: the float model
+  bool largest_only = false;            ///< of all layers only the one that takes most memory
+  bool keeps_on_disk = false;           ///< no sample's values stay in memory
+  std::string cache_dir;                ///< folder of what does not fit into memory; empty: the system's
+};
+
+/// Options on which no byte of the result depends.
+struct IdleOption {
+  const char* key;
+  const char* by_default;  ///< YAML
+  const char* why;         ///< it has no effect; null: it says where values are kept, which has one
+};
+std::span<const IdleOption> idle_options();
+
+/// Fails on unknown keys and wrong values; the message names the key.
+Result<Options> read_options(const config::Settings& settings);
+
+}  // namespace quarkq::planning::finetune

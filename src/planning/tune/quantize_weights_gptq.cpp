@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// UseGPTQ (spec 04 E.3): new codes for the stored matrices of MatMul, always uint8 with a scale per column.
+#include <vector>
+
+#include "ir/stored_floats.h"
+#include "pass/gptq/gptq_inputs.h"
+#include "plan/constant_codes.h"
+#include "planning/passes.h"
+
+namespace quarkq::planning {
+namespace {
+
+constexpr int kBits = 8;
+constexpr int64_t kOpsetWithChannels = 13;  ///< standard DQ nodes have one scale only below it
+
+plan::OperatorName dequantizer_of(const plan::QuantPlan& plan, const plan::Stage& stage) {
+  return plan.operators.dequantize(stage, /*zero_at_zero=*/false);
+}
+
+/// The slot of a matrix that is stored as integers under a standard DQ, or null.
+plan::QuantSlot* stored_matrix(const pass::PlanContext& context, ir::ValueId weight) {
+  plan::QuantSlot* slot = context.plan.find(weight);
+  if (slot == nullptr || !slot->codes || slot->stage.kind != plan::StageKind::kStored) return nullptr;
+  if (slot->codes->rank() != 2) return nullptr;
+  return dequantizer_of(context.plan, slot->stage).op == "DequantizeLinear" ? slot : nullptr;
+}
+
+bool is_matrix(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Tensor* weight = ir::stored_floats(graph, node.input(1));
+  return weight != nullptr && weight->rank() == 2 && weight->size() > 0;
+}
+
+bool takes_scale_per_column(const pass::PlanContext& context, const plan::Stage& stage) {
+  return !dequantizer_of(context.plan, stage).domain.empty() || context.model.opset() >= kOpsetWithChannels;
+}
+
+void write_back(pass::PlanContext& context, plan::QuantSlot& slot, const pass::GptqResult& result) {
+  plan::Stage& stage = slot.stage;
+  const bool per_column = takes_scale_per_column(context, stage);
+  const int64_t columns = result.codes.columns;
+  slot.codes = plan::store_codes({result.codes.data.begin(), result.codes.data.end()}, ElementType::kUInt8,
+                                 {result.codes.rows, columns});
+  plan::ParamList params(per_column ? static_cast<size_t>(columns) : 1);
+  for (size_t c = 0; c < params.size(); ++c)
+    params[c] = {static_cast<float>(result.scale.data[c]), static_cast<int32_t>(result.zero.data[c])};
+  stage.spec.type = ElementType::kUInt8;
+  stage.omits_axis = per_column && !stage.spec.per_channel;  // as the reference writes it
+  stage.spec.per_channel = per_column;
+  stage.spec.axis = per_column ? 1 : 0;
+  stage.params = context.plan.params.add(std::move(params));  // whoever shared the old ones keeps them
+}
+
+}  // namespace
+
+Result<Changed> quantize_weights_gptq(pass::PlanContext& context) {
+  if (context.source.data == nullptr || context.source.data->size() == 0) {
+    context.diagnostics.warn("gptq-left-out", "UseGPTQ", "it needs the calibration samples");
+    return Changed::kNo;
+  }
+  QQ_TRY(pass::GptqOptions options, pass::gptq_options(context.settings, kBits));
+  options.group_size = -1;  // the DQ nodes have a scale per column
+  const ir::Graph& original = context.graph();
+  const auto takes = [&](const ir::Node& node) {
+    if (!is_matrix(original, node)) return false;
+    const plan::QuantSlot* slot = stored_matrix(context, node.input(1));
+    if (slot == nullptr) return false;
+    if (!options.per_channel || takes_scale_per_column(context, slot->stage)) return true;
+    context.diagnostics.warn("gptq-left-out", original.value(node.input(1)).name, "a scale per column needs opset 13");
+    return false;
+  };
+  const std::vector<pass::GptqTarget> targets = pass::gptq_targets(original, takes);
+  const auto quantize = [&](const pass::GptqTarget& target, const pass::Dense<double>& hessian) -> Status {
+    const ir::Value& weight = original.value(target.weight);
+    QQ_TRY(const pass::GptqResult result,
+           pass::gptq(pass::dense_of(*weight.constant), hessian, options).context(cat("GPTQ of '", weight.name, "'")));
+    write_back(context, *stored_matrix(context, target.weight), result);
+    return Status();
+  };
+  const pass::GptqSamples samples = pass::gptq_samples(context.settings, *context.source.data, context.progress);
+  QQ_RETURN_IF_ERROR(pass::for_each_hessian(samples, context.model, targets, quantize));
+  return targets.empty() ? Changed::kNo : Changed::kYes;
+}
+
+}  // namespace quarkq::planning

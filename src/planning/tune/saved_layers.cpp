@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// The file: hash of the rest, key, numbers, tensors. The hash tells a whole file from a damaged one.
+#include "planning/tune/saved_layers.h"
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "base/hash.h"
+
+namespace quarkq::planning::finetune {
+namespace {
+
+constexpr size_t kHashLength = 32;
+constexpr int64_t kMostDims = 16;
+constexpr std::string_view kFormat = "quarkq finetuned layer 1\n";
+
+template <typename T>
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void append(std::string& bytes, const ir::Tensor& tensor) {
+  append(bytes, static_cast<int32_t>(tensor.type()));
+  if (!tensor.is_defined()) return;
+  append(bytes, tensor.rank());
+  for (const int64_t dim : tensor.dims()) append(bytes, dim);
+  bytes.append(reinterpret_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.bytes()));
+}
+
+/// Reads what append() wrote. After the end, or a size that cannot be, everything is zero and ok() is false.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  template <typename T>
+  T take() {
+    T value{};
+    take_into(&value, sizeof value);
+    return value;
+  }
+  ir::Tensor take_tensor() {
+    const auto number = take<int32_t>();
+    if (number == static_cast<int32_t>(ElementType::kUndefined)) return {};
+    const std::optional<ElementType> type = element_type_from_wire(number);
+    const auto rank = take<int64_t>();
+    ok_ = ok_ && type && bits(*type) > 0 && rank >= 0 && rank <= kMostDims;
+    if (!ok_) return {};
+    ir::Shape dims(static_cast<size_t>(rank));
+    for (int64_t& dim : dims) dim = take<int64_t>();
+    const Result<int64_t> count = ir::element_count(dims);
+    ok_ = ok_ && count.ok() && storage_bytes(*type, count.value()) <= static_cast<int64_t>(rest_.size());
+    if (!ok_) return {};
+    ir::Tensor tensor = ir::Tensor::allocate(*type, dims);
+    take_into(tensor.mutable_raw(), static_cast<size_t>(tensor.bytes()));
+    return tensor;
+  }
+  bool ok() const { return ok_ && rest_.empty(); }
+
+ private:
+  void take_into(void* to, size_t bytes) {
+    ok_ = ok_ && bytes <= rest_.size();
+    if (!ok_) return;
+    std::memcpy(to, rest_.data(), bytes);
+    rest_.remove_prefix(bytes);
+  }
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+std::string hash_of(std::string_view bytes) {
+  ContentHash hash;
+  hash.add(bytes);
+  return hash.text();
+}
+
+}  // namespace
+
+std::string encode_saved_layer(const std::string& key, const SavedLayer& layer) {
+  std::string bytes(kFormat);
+  bytes += key;
+  append(bytes, static_cast<uint8_t>(layer.kept));
+  append(bytes, layer.error_before);
+  append(bytes, layer.error_after);
+  append(bytes, layer.seconds);
+  append(bytes, layer.weight);
+  append(bytes, layer.bias);
+  return hash_of(bytes) + bytes;
+}
+
+std::optional<SavedLayer> parse_saved_layer(std::string_view bytes, const std::string& key) {
+  if (bytes.size() < kHashLength || hash_of(bytes.substr(kHashLength)) != bytes.substr(0, kHashLength)) return {};
+  bytes.remove_prefix(kHashLength);
+  if (!bytes.starts_with(kFormat) || !bytes.substr(kFormat.size()).starts_with(key)) return {};
+  Reader reader(bytes.substr(kFormat.size() + key.size()));
+  SavedLayer layer;
+  layer.kept = reader.take<uint8_t>() != 0;
+  layer.error_before = reader.take<double>();
+  layer.error_after = reader.take<double>();
+  layer.seconds = reader.take<double>();
+  layer.weight = reader.take_tensor();
+  layer.bias = reader.take_tensor();
+  if (!reader.ok()) return {};
+  return layer;
+}
+
+std::optional<SavedLayer> SavedLayers::load(size_t index, const std::string& key) const {
+  if (folder_.empty() || !file_exists(path(index))) return {};
+  const auto file = MappedFile::open(path(index));
+  if (!file.ok()) return {};
+  return parse_saved_layer({reinterpret_cast<const char*>(file.value()->data()), file.value()->size()}, key);
+}
+
+Status SavedLayers::save(size_t index, const std::string& key, const SavedLayer& layer) const {
+  if (folder_.empty()) return Status();
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) return io_error(folder_, ": cannot make this folder, ", error.message());
+  return write_file(path(index), encode_saved_layer(key, layer));
+}
+
+void SavedLayers::remove(size_t count) const {
+  if (folder_.empty()) return;
+  std::error_code ignored;
+  for (size_t i = 0; i < count; ++i) std::filesystem::remove(path(i), ignored);
+  std::vector<std::filesystem::path> unfinished;  // of runs that were killed while they wrote
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("layer") && name.find(".bin.part") != std::string::npos) unfinished.push_back(entry.path());
+  }
+  for (const auto& file : unfinished) std::filesystem::remove(file, ignored);
+  std::filesystem::remove(folder_, ignored);
+}
+
+}  // namespace quarkq::planning::finetune

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "planning/tune/tensor_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace quarkq::planning::finetune {
+namespace {
+
+/// Unlinked at once, so that it goes with the process.
+Result<int> open_temporary(const std::string& given) {
+  std::error_code error;
+  const std::filesystem::path system = std::filesystem::temp_directory_path(error);
+  const std::filesystem::path folder = !given.empty() ? std::filesystem::path(given) : error ? "." : system;
+  std::string name = (folder / "quarkq-finetune-XXXXXX").string();
+  const int file = mkostemp(name.data(), O_CLOEXEC);
+  if (file < 0) return io_error(name, ": cannot make a temporary file, ", std::strerror(errno));
+  unlink(name.c_str());
+  return file;
+}
+
+}  // namespace
+
+TensorStore::~TensorStore() {
+  if (file_ >= 0) close(file_);
+}
+
+Result<int> TensorStore::keep(const ir::Tensor& tensor) {
+  Entry entry;
+  entry.type = tensor.type();
+  entry.dims = tensor.dims();
+  entry.bytes = tensor.bytes();
+  const bool fits = in_memory_ + entry.bytes <= limit_;
+  if (fits || entry.bytes == 0 || tensor.type() == ElementType::kString) {
+    entry.tensor = tensor;
+    in_memory_ += entry.bytes;
+  } else {
+    QQ_RETURN_IF_ERROR(spill(tensor, entry));
+  }
+  if (free_numbers_.empty()) {
+    entries_.push_back(std::move(entry));
+    return static_cast<int>(entries_.size()) - 1;
+  }
+  const int number = free_numbers_.back();
+  free_numbers_.pop_back();
+  entries_[static_cast<size_t>(number)] = std::move(entry);
+  return number;
+}
+
+Status TensorStore::spill(const ir::Tensor& tensor, Entry& entry) {
+  if (file_ < 0) {
+    QQ_TRY(file_, open_temporary(folder_));
+  }
+  const auto place = free_places_.find(entry.bytes);
+  if (place != free_places_.end()) {
+    entry.offset = place->second;
+    free_places_.erase(place);
+  } else {
+    entry.offset = end_of_file_;
+    end_of_file_ += entry.bytes;
+  }
+  for (int64_t done = 0; done < entry.bytes;) {
+    const ssize_t written =
+        pwrite(file_, tensor.raw() + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
+    if (written <= 0) return io_error("temporary file of the finetuning: cannot write, ", std::strerror(errno));
+    done += written;
+  }
+  return Status();
+}
+
+Status TensorStore::set_limit(int64_t bytes) {
+  limit_ = bytes;
+  for (Entry& entry : entries_) {
+    if (in_memory_ <= limit_) break;
+    if (entry.offset >= 0 || entry.bytes == 0 || entry.type == ElementType::kString) continue;
+    QQ_RETURN_IF_ERROR(spill(entry.tensor, entry));
+    entry.tensor = {};
+    in_memory_ -= entry.bytes;
+  }
+  return Status();
+}
+
+Result<ir::Tensor> TensorStore::get(int number) const {
+  const Entry& entry = entries_[static_cast<size_t>(number)];
+  if (entry.offset < 0) return entry.tensor;
+  ir::Tensor tensor = ir::Tensor::allocate(entry.type, entry.dims);
+  std::byte* data = tensor.mutable_raw();
+  for (int64_t done = 0; done < entry.bytes;) {
+    const ssize_t got = pread(file_, data + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
+    if (got <= 0) return io_error("temporary file of the finetuning: cannot read, ", std::strerror(errno));
+    done += got;
+  }
+  return tensor;
+}
+
+void TensorStore::drop(int number) {
+  Entry& entry = entries_[static_cast<size_t>(number)];
+  if (entry.offset >= 0) {
+    free_places_.emplace(entry.bytes, entry.offset);
+  } else {
+    in_memory_ -= entry.bytes;
+  }
+  entry = {};
+  free_numbers_.push_back(number);
+}
+
+}  // namespace quarkq::planning::finetune

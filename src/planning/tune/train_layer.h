@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The training of one layer (spec 04 D.5 to D.7).
+#pragma once
+
+#include <optional>
+
+#include "planning/tune/layer_data.h"
+#include "planning/tune/variables.h"
+
+namespace quarkq::planning::finetune {
+
+/// The quantizer behind the block, when it takes part: one scale and zero point.
+struct OutputGrid {
+  numeric::QuantParams params;
+  numeric::IntegerRange limits;
+};
+
+/// What stays as it is while a layer is trained.
+struct Trainee {
+  const Layer& layer;
+  const ir::Node& node;
+  ir::Shape weight_dims;
+  std::vector<float> bias;  ///< as the quantized model has it; empty: none
+  std::optional<OutputGrid> output;
+  const LayerData& data;
+};
+
+class LayerTrainer {
+ public:
+  LayerTrainer(const Trainee& trainee, const Options& options) : t_(trainee), options_(options) {}
+
+  /// Mean squared error of the block over these samples.
+  Result<double> error(const std::vector<float>& weights, const std::vector<float>& bias,
+                       const std::vector<size_t>& samples);
+
+  /// Moves the variables. `seed` decides which samples are drawn. `stop` is asked now and then; true interrupts.
+  Status train(Variables& variables, const std::vector<size_t>& samples, uint32_t seed,
+               const std::function<bool()>& stop);
+
+ private:
+  struct Gradients {
+    std::vector<float> weights, bias;
+  };
+  Result<Block*> block_for(const ir::Shape& input);
+  Result<double> add_sample(const LayerData::Sample& sample, const float* x, int64_t positions,
+                            const std::vector<float>& weights, const std::vector<float>& bias, bool learns_bias,
+                            Gradients& gradients);
+  const std::vector<float>* bias_or_none(const std::vector<float>& bias) const {
+    return bias.empty() ? nullptr : &bias;
+  }
+  const std::vector<float>& quantized(const std::vector<float>& result);
+
+  const Trainee& t_;
+  const Options& options_;
+  std::vector<std::unique_ptr<Block>> blocks_;  ///< by shape of the input, in order of their first use
+  std::vector<float> quantized_, dy_, mixed_;
+};
+
+}  // namespace quarkq::planning::finetune

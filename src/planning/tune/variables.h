@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// What is learned of a layer, and how it becomes the weights that the block computes with.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ir/tensor.h"
+#include "numeric/encode.h"
+#include "planning/tune/options.h"
+
+namespace quarkq::planning::finetune {
+
+/// The integer grid of a constant.
+struct Grid {
+  numeric::ChannelSplit split;
+  std::vector<numeric::QuantParams> params;  ///< by channel
+  numeric::IntegerRange limits;
+
+  const numeric::QuantParams& of(size_t i) const {
+    const int64_t channel = static_cast<int64_t>(i) / split.inner % split.channels;
+    return params[params.size() == 1 ? 0 : static_cast<size_t>(channel)];
+  }
+};
+
+/// Values as a quantizer of any kind gives them back.
+using Quantizer = std::function<Status(const std::vector<float>& values, std::vector<float>& quantized)>;
+
+class Variables {
+ public:
+  virtual ~Variables() = default;
+  /// The weights (and bias, when it is learned) to train with.
+  virtual Status current(std::vector<float>& weights, std::vector<float>& bias) = 0;
+  /// Those that will be stored.
+  virtual Status final(std::vector<float>& weights, std::vector<float>& bias) = 0;
+  /// Moves the variables down the gradient at what current() gave; returns the rounding cost of before.
+  virtual double step(int64_t iteration, std::vector<float>& weight_gradient, std::vector<float>& bias_gradient) = 0;
+
+  /// Integers to store; empty: what final() gives is stored as it is.
+  virtual std::vector<int32_t> weight_codes() const = 0;
+  virtual std::vector<int32_t> bias_codes() const { return {}; }
+  /// What is stored of a weight that is no integer.
+  virtual const std::vector<float>& weight_values() const = 0;
+  virtual bool learns_bias() const { return false; }
+};
+
+std::unique_ptr<Variables> make_adaround(std::vector<float> weights, Grid grid, const Options& options,
+                                         double learning_rate);
+
+/// Either `grid` or `quantizer` says how weights are rounded; `bias` and its grid are empty when it is not learned.
+struct AdaQuantStart {
+  std::vector<float> weights;
+  std::optional<Grid> grid;
+  Quantizer quantizer;
+  std::vector<float> bias;
+  std::optional<Grid> bias_grid;
+};
+std::unique_ptr<Variables> make_adaquant(AdaQuantStart start, double learning_rate);
+
+}  // namespace quarkq::planning::finetune

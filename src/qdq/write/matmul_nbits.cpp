@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "qdq/write/matmul_nbits.h"
+
+#include <algorithm>
+#include <array>
+
+#include "ir/edit.h"
+#include "ir/stored_floats.h"
+#include "pass/gptq/gptq_inputs.h"
+#include "plan/constant_codes.h"
+#include "qdq/passes.h"
+#include "qdq/write/nbits_blocks.h"
+#include "qdq/write/split_gemm.h"
+
+namespace quarkq::qdq {
+namespace {
+
+constexpr const char kMicrosoft[] = "com.microsoft";
+constexpr int kBits = 4;
+constexpr std::array<int64_t, 5> kBlockSizes = {16, 32, 64, 128, 256};
+
+struct AlgorithmName {
+  const char* text;
+  NBitsAlgorithm value;
+};
+constexpr AlgorithmName kAlgorithms[] = {
+    {"DEFAULT", NBitsAlgorithm::kDefault}, {"HQQ", NBitsAlgorithm::kHqq}, {"GPTQ", NBitsAlgorithm::kGptq}};
+
+Status check_block(const char* key, int64_t size) {
+  if (std::find(kBlockSizes.begin(), kBlockSizes.end(), size) != kBlockSizes.end()) return Status();
+  return invalid_argument(key, ": ", size, " is no block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
+}
+
+/// A matrix in 4 bits and how it is stored.
+struct Packed {
+  NBitsShape shape;
+  NBitsWeight weight;
+  bool has_zeros = false, zeros_are_real = false, scales_are_matrix = false;
+};
+
+class NBitsWriter {
+ public:
+  NBitsWriter(pass::QdqContext& context, const NBitsOptions& options)
+      : graph_(context.graph()), edit_(context.graph()), options_(options) {}
+
+  /// The matrix's initializers, and every MatMul in `nodes` reading them instead.
+  void write(ir::ValueId weight, const Packed& packed, const std::vector<ir::NodeId>& nodes) {
+    const std::vector<ir::ValueId> stored = store(weight, packed);
+    for (const ir::NodeId id : nodes) {
+      const ir::Node node = graph_.node(id);
+      ir::NodeSpec spec{"MatMulNBits", kMicrosoft, node.name.empty() ? "" : node.name + "_Q4", {node.input(0)}, {}};
+      spec.inputs.insert(spec.inputs.end(), stored.begin(), stored.end());
+      const auto attribute = [&](const char* name, int64_t value) { spec.attributes.push_back({name, value, {}, {}}); };
+      attribute("K", packed.shape.depth);
+      attribute("N", packed.shape.columns);
+      if (options_.algorithm == NBitsAlgorithm::kDefault) attribute("accuracy_level", options_.accuracy_level);
+      attribute("bits", kBits);
+      attribute("block_size", packed.shape.block);
+      spec.origins = node.origins;
+      const ir::NodeId made = edit_.add_node(std::move(spec), id);
+      edit_.remove_node(id);
+      edit_.set_output(made, 0, node.output(0));
+    }
+  }
+
+ private:
+  std::vector<ir::ValueId> store(ir::ValueId weight, const Packed& packed) {
+    const std::string name = graph_.value(weight).name;
+    const ElementType type = graph_.value(weight).constant->type();
+    const NBitsShape& shape = packed.shape;
+    const int64_t blocks = shape.blocks();
+    std::vector<ir::ValueId> stored = {edit_.add_initializer(
+        name + "_Q4", ir::Tensor::from<uint8_t>({shape.columns, blocks, shape.block / 2},
+                                                pack_nibbles(packed.weight.codes, shape.block, 0)))};
+    const ir::Shape dims =
+        packed.scales_are_matrix ? ir::Shape{shape.columns, blocks} : ir::Shape{shape.columns * blocks};
+    stored.push_back(edit_.add_initializer(name + "_scales", ir::store_floats(packed.weight.scales, type, dims)));
+    if (!packed.has_zeros) return stored;
+    ir::Tensor zeros;
+    if (packed.zeros_are_real) {
+      zeros = ir::store_floats(packed.weight.zeros, type, dims);
+    } else {
+      const std::vector<uint8_t> codes(packed.weight.zeros.begin(), packed.weight.zeros.end());
+      const int64_t bytes = (blocks + 1) / 2;
+      zeros = ir::Tensor::from<uint8_t>(
+          packed.scales_are_matrix ? ir::Shape{shape.columns, bytes} : ir::Shape{shape.columns * bytes},
+          pack_nibbles(codes, blocks, 8));
+    }
+    stored.push_back(edit_.add_initializer(name + "_zero_points", std::move(zeros)));
+    return stored;
+  }
+
+  const ir::Graph& graph_;
+  ir::GraphEdit edit_;
+  const NBitsOptions& options_;
+};
+
+bool is_included(const plan::Selection& selection, const ir::Node& node) {
+  return !selection.excluded.contains(node) && (selection.included.empty() || selection.included.contains(node));
+}
+
+bool is_chosen(const pass::QdqContext& context, const ir::Node& node) {
+  if (!node.is("MatMul")) return false;
+  const ir::Tensor* weight = ir::stored_floats(context.model.graph, node.input(1));
+  return weight != nullptr && weight->rank() == 2 && weight->size() > 0 && is_included(context.selection, node);
+}
+
+/// Linear layers come as Gemm, too: the basic optimizer makes one of MatMul and Add.
+void split_gemms(pass::QdqContext& context) {
+  if (!context.settings.quirk(config::Quirk::kTakeGemmMatrices)) return;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(context.graph().order())) {
+    const ir::Node& node = context.graph().node(id);
+    if (is_plain_gemm(context.graph(), node) && is_included(context.selection, node)) split_gemm(context.graph(), id);
+  }
+}
+
+NBitsShape shape_of(const ir::Tensor& weight, int64_t block) { return {weight.dims()[0], weight.dims()[1], block}; }
+
+Packed round_plainly(const ir::Tensor& weight, const NBitsOptions& options) {
+  const std::vector<float> values = ir::float_values(weight).value();
+  Packed packed{shape_of(weight, options.group_size), {}};
+  if (options.algorithm == NBitsAlgorithm::kHqq) {
+    packed.weight = hqq_blocks(values, packed.shape);
+    packed.has_zeros = packed.zeros_are_real = true;
+  } else {
+    packed.weight = round_blocks(values, packed.shape, options.symmetric);
+    packed.has_zeros = !options.symmetric;
+  }
+  return packed;
+}
+
+/// How codes of GPTQ are stored: as they are, or in compat mode rounded again to blocks whose size may be one that no
+/// runtime takes.
+Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq, const NBitsOptions& options,
+                 bool compat) {
+  const int64_t depth = result.codes.rows, columns = result.codes.columns;
+  Packed packed;
+  packed.has_zeros = !gptq.symmetric;
+  packed.scales_are_matrix = true;
+  if (compat) {
+    packed.shape = {depth, columns, gptq.group_size > 0 ? gptq.group_size : depth + depth % 2};
+    packed.weight = round_again(result.values.data, packed.shape, gptq.symmetric);
+    return packed;
+  }
+  packed.shape = {depth, columns, gptq.group_size > 0 ? gptq.group_size : options.group_size};
+  NBitsWeight& weight = packed.weight;
+  const int64_t blocks = packed.shape.blocks(), block = packed.shape.block;
+  weight.codes.assign(static_cast<size_t>(columns * blocks * block), 0);
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t row = 0; row < depth; ++row)
+      weight.codes[static_cast<size_t>(c * blocks * block + row)] = static_cast<uint8_t>(result.codes(row, c));
+    for (int64_t b = 0; b < blocks; ++b) {
+      const int64_t group = gptq.group_size > 0 ? b : 0;
+      weight.scales.push_back(static_cast<float>(result.scale(group, c)));
+      weight.zeros.push_back(static_cast<float>(result.zero(group, c)));
+    }
+  }
+  return packed;
+}
+
+using PackedWeights = std::vector<Packed>;  // by target
+
+Result<PackedWeights> pack_with_gptq(pass::QdqContext& context, const std::vector<pass::GptqTarget>& targets,
+                                     const NBitsOptions& options) {
+  const bool compat = !context.settings.quirk(config::Quirk::kPackGptqCodes);
+  QQ_TRY(pass::GptqOptions gptq_settings, pass::gptq_options(context.settings, kBits));
+  if (!compat && gptq_settings.group_size > 0)
+    QQ_RETURN_IF_ERROR(check_block("GPTQParams.GroupSize", gptq_settings.group_size));
+  if (!compat && gptq_settings.group_size > 0 && gptq_settings.by_importance)
+    return invalid_argument("GPTQParams: ActOrder moves rows out of their groups; use it with GroupSize -1");
+  if (context.data == nullptr || context.data->size() == 0)
+    return invalid_argument("MatMulNBitsParams.Algorithm: GPTQ needs samples (--calib DIR)");
+  PackedWeights packed;
+  const pass::GptqSamples samples = pass::gptq_samples(context.settings, *context.data, context.progress);
+  QQ_RETURN_IF_ERROR(pass::for_each_hessian(
+      samples, context.model, targets,
+      [&](const pass::GptqTarget& target, const pass::Dense<double>& hessian) -> Status {
+        const ir::Value& weight = context.graph().value(target.weight);
+        QQ_TRY(const pass::GptqResult result, pass::gptq(pass::dense_of(*weight.constant), hessian, gptq_settings)
+                                                  .context(cat("GPTQ of '", weight.name, "'")));
+        packed.push_back(pack_gptq(result, gptq_settings, options, compat));
+        return Status();
+      }));
+  return packed;
+}
+
+}  // namespace
+
+Result<NBitsOptions> nbits_options(const config::Settings& settings) {
+  const config::Node& node = settings.matmul_nbits_params.node;
+  QQ_RETURN_IF_ERROR(
+      config::check_keys(node, "MatMulNBitsParams", {"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel"}));
+  NBitsOptions options;
+  int64_t bits = kBits;
+  std::string algorithm = kAlgorithms[0].text;
+  const auto take = [&](const char* key, auto& member) -> Status {
+    const config::Node* given = node.find(key);
+    if (given == nullptr) return Status();
+    using Value = std::remove_reference_t<decltype(member)>;
+    QQ_TRY(member, config::read<Value>(*given, cat("MatMulNBitsParams.", key)));
+    return Status();
+  };
+  QQ_RETURN_IF_ERROR(take("Algorithm", algorithm));
+  QQ_RETURN_IF_ERROR(take("GroupSize", options.group_size));
+  QQ_RETURN_IF_ERROR(take("Symmetric", options.symmetric));
+  QQ_RETURN_IF_ERROR(take("Bits", bits));
+  QQ_RETURN_IF_ERROR(take("AccuracyLevel", options.accuracy_level));
+  const auto* const found = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
+                                         [&](const AlgorithmName& row) { return algorithm == row.text; });
+  if (found == std::end(kAlgorithms))
+    return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm, "', allowed are DEFAULT, HQQ and GPTQ");
+  options.algorithm = found->value;
+  // The reference writes 4 bits whatever it is told, and the number into the node, which then reads them wrongly.
+  if (bits != kBits) return unsupported("MatMulNBitsParams.Bits: ", bits, "; only 4 are supported");
+  QQ_RETURN_IF_ERROR(check_block("MatMulNBitsParams.GroupSize", options.group_size));
+  return options;
+}
+
+Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
+  QQ_TRY(const NBitsOptions options, nbits_options(context.settings));
+  const ir::Graph& graph = context.graph();
+  split_gemms(context);
+  const std::vector<pass::GptqTarget> targets =
+      pass::gptq_targets(graph, [&](const ir::Node& node) { return is_chosen(context, node); });
+  if (targets.empty()) return Changed::kNo;
+  PackedWeights packed;
+  if (options.algorithm == NBitsAlgorithm::kGptq) {
+    QQ_TRY(packed, pack_with_gptq(context, targets, options));
+  } else {
+    for (const pass::GptqTarget& target : targets)
+      packed.push_back(round_plainly(*graph.value(target.weight).constant, options));
+  }
+  NBitsWriter writer(context, options);
+  for (size_t t = 0; t < targets.size(); ++t) {
+    std::vector<ir::NodeId> nodes;
+    for (const ir::Use& use : graph.value(targets[t].weight).uses) {
+      if (!use.is_capture && use.input == 1 && is_chosen(context, graph.node(use.node))) nodes.push_back(use.node);
+    }
+    writer.write(targets[t].weight, packed[t], nodes);
+    packed[t] = {};
+  }
+  ir::GraphEdit(context.graph()).remove_unused_initializers();
+  context.model.set_opset(kMicrosoft, 1);
+  return Changed::kYes;
+}
+
+}  // namespace quarkq::qdq

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "qdq/write/nbits_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "numeric/rounding.h"
+
+namespace quarkq::qdq {
+namespace {
+
+constexpr float kLargest = 15.0f;
+constexpr float kMiddle = 8.0f;
+
+/// The block's values of one column in order; fewer at the end of the column.
+std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block) {
+  const int64_t begin = block * shape.block, end = std::min(begin + shape.block, shape.depth);
+  std::vector<float> values;
+  values.reserve(static_cast<size_t>(shape.block));
+  for (int64_t row = begin; row < end; ++row)
+    values.push_back(weight[static_cast<size_t>(row * shape.columns + column)]);
+  return values;
+}
+
+struct BlockGrid {
+  float scale = 0, zero = kMiddle;
+};
+
+uint8_t limited(float code) { return static_cast<uint8_t>(std::clamp(code, 0.0f, kLargest)); }
+
+/// Fills codes, scales and zero points block by block: `grid_of(values)`, then `code_of(value, grid)`.
+template <typename GridOf, typename CodeOf>
+NBitsWeight for_blocks(std::span<const float> weight, const NBitsShape& shape, const GridOf& grid_of,
+                       const CodeOf& code_of) {
+  QQ_CHECK(static_cast<int64_t>(weight.size()) == shape.depth * shape.columns);
+  NBitsWeight result;
+  result.codes.assign(static_cast<size_t>(shape.columns * shape.blocks() * shape.block), 0);
+  size_t at = 0;
+  for (int64_t column = 0; column < shape.columns; ++column) {
+    for (int64_t block = 0; block < shape.blocks(); ++block, at += static_cast<size_t>(shape.block)) {
+      const std::vector<float> values = block_values(weight, shape, column, block);
+      const BlockGrid grid = grid_of(values);
+      for (size_t i = 0; i < values.size(); ++i) result.codes[at + i] = code_of(values[i], grid);
+      result.scales.push_back(grid.scale);
+      result.zeros.push_back(grid.zero);
+    }
+  }
+  return result;
+}
+
+std::pair<float, float> range_of(const std::vector<float>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return {*low, *high};
+}
+
+/// max(|x| - |x|^(p-1) / beta, 0) with the sign of x.
+float shrink(float x, float beta) {
+  constexpr float kNorm = 0.7f;
+  const float size = std::abs(x);
+  const float left = size - std::pow(size + 1e-8f, kNorm - 1) / beta;
+  return left <= 0 ? 0.0f : std::copysign(left, x);
+}
+
+/// The rows of HQQ: blocks of all columns, padded with zeros, with their inverse scales and zero points.
+struct HqqRows {
+  std::vector<float> values, scale, zero;
+  int64_t width = 0;
+
+  float code(size_t i) const {
+    const size_t row = i / static_cast<size_t>(width);
+    return std::clamp(numeric::round_half_even(values[i] * scale[row] + zero[row]), 0.0f, kLargest);
+  }
+
+  /// One step; returns the mean error before it.
+  double improve(float beta) {
+    double error = 0;
+    const auto count = static_cast<size_t>(width);
+    for (size_t row = 0; row < scale.size(); ++row) {
+      double sum = 0;
+      for (size_t i = row * count; i < (row + 1) * count; ++i) {
+        const float rounded = code(i), distance = values[i] - (rounded - zero[row]) / scale[row];
+        sum += static_cast<double>(rounded - (values[i] - shrink(distance, beta)) * scale[row]);
+        error += static_cast<double>(std::abs(distance));
+      }
+      zero[row] = static_cast<float>(sum / static_cast<double>(width));
+    }
+    return error / static_cast<double>(values.size());
+  }
+};
+
+HqqRows hqq_rows(std::span<const float> weight, const NBitsShape& shape) {
+  constexpr float kLargestScale = 2e4f;
+  HqqRows rows;
+  rows.width = shape.block;
+  for (int64_t column = 0; column < shape.columns; ++column) {
+    for (int64_t block = 0; block < shape.blocks(); ++block) {
+      std::vector<float> values = block_values(weight, shape, column, block);
+      values.resize(static_cast<size_t>(shape.block), 0.0f);
+      const auto [low, high] = range_of(values);
+      rows.scale.push_back(high > low ? std::min(kLargest / (high - low), kLargestScale) : kLargestScale);
+      rows.zero.push_back(numeric::round_half_even(-low * rows.scale.back()));
+      rows.values.insert(rows.values.end(), values.begin(), values.end());
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric) {
+  return for_blocks(
+      weight, shape,
+      [&](const std::vector<float>& values) -> BlockGrid {
+        auto [low, high] = range_of(values);
+        if (symmetric) return {(std::abs(high) > std::abs(low) ? high : low) / -kMiddle, kMiddle};
+        low = std::min(low, 0.0f);
+        high = std::max(high, 0.0f);
+        const float scale = (high - low) / kLargest;
+        const float zero = scale == 0 ? 0.0f : numeric::round_half_away(-low / scale);
+        return {scale, std::clamp(zero, 0.0f, kLargest)};
+      },
+      [](float value, const BlockGrid& grid) {
+        const float inverse = grid.scale != 0 ? 1.0f / grid.scale : 0.0f;
+        return limited(numeric::round_half_away(value * inverse + grid.zero));
+      });
+}
+
+NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape) {
+  constexpr int kSteps = 20;
+  constexpr float kGrowth = 1.01f;
+  HqqRows rows = hqq_rows(weight, shape);
+  float beta = 10;
+  double least = 1e4;
+  for (int step = 0; step < kSteps; ++step, beta *= kGrowth) {
+    const double error = rows.improve(beta);
+    if (error >= least) break;
+    least = error;
+  }
+  NBitsWeight result;
+  for (size_t i = 0; i < rows.values.size(); ++i) result.codes.push_back(static_cast<uint8_t>(rows.code(i)));
+  for (const float scale : rows.scale) result.scales.push_back(1.0f / scale);
+  result.zeros = std::move(rows.zero);
+  return result;
+}
+
+NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, bool symmetric) {
+  return for_blocks(
+      weight, shape,
+      [&](const std::vector<float>& values) -> BlockGrid {
+        const auto [low, high] = range_of(values);
+        if (symmetric) return {2 * std::max(std::abs(low), std::abs(high)) / kLargest, kMiddle};
+        const float scale = (high - low) / kLargest;
+        return {scale, scale == 0 ? 0.0f : std::clamp(numeric::round_half_even(-low / scale), 0.0f, kLargest)};
+      },
+      [](float value, const BlockGrid& grid) {
+        return grid.scale == 0 ? limited(grid.zero) : limited(numeric::round_half_even(value / grid.scale + grid.zero));
+      });
+}
+
+std::vector<uint8_t> pack_nibbles(std::span<const uint8_t> values, int64_t row, uint8_t rest) {
+  std::vector<uint8_t> packed;
+  const auto width = static_cast<size_t>(row);
+  for (size_t begin = 0; begin < values.size(); begin += width) {
+    for (size_t i = 0; i < width; i += 2) {
+      const uint8_t high = i + 1 < width ? values[begin + i + 1] : rest;
+      packed.push_back(static_cast<uint8_t>(values[begin + i] | high << 4));
+    }
+  }
+  return packed;
+}
+
+}  // namespace quarkq::qdq

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// 4-bit weights in blocks along the depth of a matrix, as com.microsoft MatMulNBits takes them (spec 02 E). Pure
+// functions on arrays: a weight is [depth, columns], row-major.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace quarkq::qdq {
+
+struct NBitsShape {
+  int64_t depth = 0, columns = 0, block = 128;
+  int64_t blocks() const { return (depth + block - 1) / block; }  ///< of one column
+};
+
+/// Codes are [columns, blocks, block], one per entry; what lies beyond the depth is padding. Scales and zero points are
+/// [columns, blocks].
+struct NBitsWeight {
+  std::vector<uint8_t> codes;
+  std::vector<float> scales;
+  std::vector<float> zeros;  ///< integers unless the method says otherwise
+};
+
+/// Each block rounded for itself, as ONNX Runtime's tool does. Symmetric scales may be negative.
+NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
+/// Half-quadratic quantization: zero points are moved, as real numbers, until the error no longer shrinks.
+NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape);
+/// How the reference stores what GPTQ rounded: rounded once more, to blocks of its own.
+NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
+
+/// Two codes a byte, the first in the low half. An odd count of `values` per row leaves the last half at `rest`.
+std::vector<uint8_t> pack_nibbles(std::span<const uint8_t> values, int64_t row, uint8_t rest);
+
+}  // namespace quarkq::qdq

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Both passes that give each reader of an initializer its own copy; the copies share the bytes until one is rewritten.
+#include <algorithm>
+#include <map>
+
+#include "ir/edit.h"
+#include "rewrite/passes.h"
+
+namespace quarkq::rewrite {
+namespace {
+
+/// Use number n >= 2 of `name` by these op types reads "duplicated<name><n>". `only_input` < 0: all inputs.
+Changed copy_uses(ir::Graph& graph, const std::vector<std::string>& op_types, int64_t only_input) {
+  ir::GraphEdit edit(graph);
+  std::map<ir::ValueId, int64_t> uses;
+  Changed changed = Changed::kNo;
+  for (const ir::NodeId id : graph.order()) {
+    const ir::Node& node = graph.node(id);
+    if (!op_types.empty() && std::find(op_types.begin(), op_types.end(), node.op) == op_types.end()) continue;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ir::ValueId input = node.inputs[i];
+      if (only_input >= 0 && static_cast<int64_t>(i) != only_input) continue;
+      if (!input.valid() || !graph.value(input).is_initializer() || ++uses[input] == 1) continue;
+      const ir::Tensor data = *graph.value(input).constant;
+      const std::string name = cat("duplicated", graph.value(input).name, uses[input]);
+      edit.set_input(id, i, edit.add_initializer(name, data));
+      changed = Changed::kYes;
+    }
+  }
+  return changed;
+}
+
+bool is_small_integer(config::DataType type) {
+  using enum config::DataType;
+  return type == kInt8 || type == kUInt8 || type == kInt16 || type == kUInt16;
+}
+
+/// Methods that ONNX Runtime has itself; the reference asks for these.
+bool is_runtime_method(config::CalibrateMethod method) {
+  using enum config::CalibrateMethod;
+  return method == kMinMax || method == kEntropy || method == kPercentile || method == kDistribution;
+}
+
+}  // namespace
+
+Result<Changed> copy_shared_init(pass::FloatContext& context) {
+  if (!context.settings.copy_shared_init) return Changed::kNo;
+  return copy_uses(context.graph(), *context.settings.copy_shared_init, -1);
+}
+
+Result<Changed> copy_bias_init(pass::FloatContext& context) {
+  constexpr int64_t kBias = 2;
+  const config::Settings& settings = context.settings;
+  if (!settings.copy_bias_init || !is_small_integer(settings.weight_type) ||
+      !is_small_integer(settings.activation_type) || !is_runtime_method(settings.calibrate_method))
+    return Changed::kNo;
+  return copy_uses(context.graph(), *settings.copy_bias_init, kBias);
+}
+
+}  // namespace quarkq::rewrite

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// float16 is exact in float32, so only what was rounded between nodes changes. The work is done on a copy, which takes
+// the model's place when it is consistent.
+#include <algorithm>
+
+#include "ir/edit.h"
+#include "numeric/half.h"
+#include "onnx_io/check_model.h"
+#include "onnx_io/infer.h"
+#include "rewrite/passes.h"
+
+namespace quarkq::rewrite {
+namespace {
+
+constexpr auto kHalfNumber = static_cast<int64_t>(ElementType::kFloat16);
+constexpr auto kFloatNumber = static_cast<int64_t>(ElementType::kFloat);
+
+/// Attributes that hold the number of an element type.
+constexpr const char* kTypeAttributes[] = {"to",         "dtype",     "output_dtype",     "output_datatype",
+                                           "stash_type", "precision", "softmax_precision"};
+
+/// A serialized TypeProto or TensorProto names float16 by these two bytes, as a sequence's element for example. Other
+/// fields may hold them by chance: what they are in is then refused, not damaged.
+bool may_name_half(const std::string& bytes) { return bytes.find("\x08\x0A") != std::string::npos; }
+
+ir::Tensor to_float(const ir::Tensor& half) {
+  ir::Tensor tensor = ir::Tensor::allocate(ElementType::kFloat, half.dims());
+  const auto halves = half.data<uint16_t>();
+  std::transform(halves.begin(), halves.end(), tensor.mutable_data<float>().begin(), float_from_float16);
+  return tensor;
+}
+
+class Widening {
+ public:
+  explicit Widening(ir::Graph& graph) : graph_(graph), edit_(graph) {}
+
+  /// True when there was any float16. Nested graphs are converted, too.
+  bool run() {
+    for (size_t i = 0; i < graph_.value_count(); ++i) {
+      const ir::ValueId id{static_cast<int32_t>(i)};
+      if (graph_.is_alive(id)) widen(id);
+    }
+    for (const ir::NodeId id : graph_.order()) {
+      for (ir::Attribute& attribute : edit_.node(id).attributes) widen(attribute);
+    }
+    return found_;
+  }
+
+  /// Why the graph cannot be converted; empty when it can.
+  const std::string& reason() const { return reason_; }
+
+ private:
+  void widen(ir::ValueId id) {
+    const ir::Value& value = graph_.value(id);
+    if (value.constant && value.constant->type() == ElementType::kFloat16) {
+      edit_.set_constant(id, to_float(*value.constant));
+      found_ = true;
+    } else if (value.type.element == ElementType::kFloat16) {
+      edit_.mutable_value(id).type.element = ElementType::kFloat;
+      found_ = true;
+    }
+    if (!may_name_half(value.type.other_type)) return;
+    if (value.is_input || value.is_output) {
+      reason_ = cat("'", value.name, "' is a sequence or optional of float16");
+    } else {
+      edit_.set_type(id, {});  // inference finds it again
+    }
+    found_ = true;
+  }
+
+  void widen(ir::Tensor& tensor) {
+    if (tensor.type() != ElementType::kFloat16) return;
+    tensor = to_float(tensor);
+    found_ = true;
+  }
+
+  void widen(ir::GraphPtr& nested) {
+    auto copy = std::make_shared<ir::Graph>(*nested);
+    Widening inside(*copy);
+    if (!inside.run()) return;
+    if (!inside.reason().empty()) reason_ = inside.reason();
+    nested = std::move(copy);
+    found_ = true;
+  }
+
+  void widen(ir::Attribute& attribute) {
+    if (auto* tensor = std::get_if<ir::Tensor>(&attribute.value)) widen(*tensor);
+    if (auto* nested = std::get_if<ir::GraphPtr>(&attribute.value)) widen(*nested);
+    if (auto* tensors = std::get_if<std::vector<ir::Tensor>>(&attribute.value)) {
+      for (ir::Tensor& tensor : *tensors) widen(tensor);
+    }
+    if (auto* graphs = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value)) {
+      for (ir::GraphPtr& nested : *graphs) widen(nested);
+    }
+    if (const auto* opaque = std::get_if<ir::OpaqueAttribute>(&attribute.value); opaque && may_name_half(opaque->bytes))
+      reason_ = cat("attribute '", attribute.name, "' holds float16 in a form that is not looked into");
+    auto* number = std::get_if<int64_t>(&attribute.value);
+    const bool is_type = std::any_of(std::begin(kTypeAttributes), std::end(kTypeAttributes),
+                                     [&](const char* name) { return attribute.name == name; });
+    if (number == nullptr || !is_type || *number != kHalfNumber) return;
+    *number = kFloatNumber;
+    found_ = true;
+  }
+
+  ir::Graph& graph_;
+  ir::GraphEdit edit_;
+  bool found_ = false;
+  std::string reason_;
+};
+
+bool is_idle_cast(const ir::Graph& graph, const ir::Node& node) {
+  return node.is("Cast") && node.int_or("to", 0) == kFloatNumber && node.input(0).valid() &&
+         graph.value(node.input(0)).type.element == ElementType::kFloat;
+}
+
+/// Casts between the two types have nothing left to do. One between a graph's input or stored value and its output
+/// stays.
+void remove_idle_casts(ir::Graph& graph) {
+  ir::GraphEdit edit(graph);
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    const ir::Node& node = graph.node(id);
+    if (!is_idle_cast(graph, node)) continue;
+    const ir::ValueId from = node.input(0), to = node.output(0);
+    const bool is_made_inside = graph.value(from).producer.valid() && !graph.value(from).is_output;
+    if (graph.value(to).is_output && !is_made_inside) continue;
+    edit.remove_node(id);
+    edit.replace_value(to, from);
+    edit.remove_value(to);
+  }
+}
+
+}  // namespace
+
+Result<Changed> convert_fp16_to_fp32(pass::FloatContext& context) {
+  ir::Model wide = context.model;
+  Widening widening(wide.graph);
+  if (!widening.run()) return Changed::kNo;
+  std::string reason = widening.reason();
+  if (context.model.has_functions) reason = "the model has functions of its own";
+  if (reason.empty()) {
+    QQ_RETURN_IF_ERROR(onnx_io::infer_types(wide, context.diagnostics));
+    remove_idle_casts(wide.graph);
+    if (Status status = onnx_io::check_model(wide); !status.ok()) reason = status.message();
+  }
+  if (!reason.empty()) {
+    context.diagnostics.warn("float16-not-converted", "ConvertFP16ToFP32", cat(reason, "; the model stays in float16"));
+    return Changed::kNo;
+  }
+  context.model = std::move(wide);
+  return Changed::kYes;
+}
+
+}  // namespace quarkq::rewrite

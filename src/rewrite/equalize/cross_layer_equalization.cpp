@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Cross-layer equalization (spec 04 B): finds the chains, then sweeps over them until the number of sweeps asked for is
+// done or a sweep hardly changes anything.
+#include <cmath>
+#include <map>
+
+#include "rewrite/equalize/scaling.h"
+#include "rewrite/passes.h"
+
+namespace quarkq::rewrite {
+namespace {
+
+/// The reference skips a Conv that does not write `group`, although it counts it.
+bool leaves_missing_group_alone(const config::Settings& settings) {
+  return !settings.quirk(config::Quirk::kEqualizeMissingGroup);
+}
+
+bool misses_group(const ir::Graph& graph, const LayerChain& chain) {
+  for (const ir::NodeId id : chain) {
+    if (graph.node(id).is("Conv") && graph.node(id).find("group") == nullptr) return true;
+  }
+  return false;
+}
+
+/// The chains in their order, without those that cannot be scaled; each of these is reported once.
+std::vector<LayerChain> usable_chains(pass::FloatContext& context) {
+  const ir::Graph& graph = context.graph();
+  const bool shared_biases = !context.settings.quirk(config::Quirk::kKeepSharedBiases);
+  std::map<LayerChain, bool> usable;
+  std::vector<LayerChain> result;
+  for (const LayerChain& chain : order_chains(graph, find_chains(graph, context.selection))) {
+    const auto [known, first_time] = usable.emplace(chain, false);
+    if (first_time) {
+      const std::string reason = unsafe_reason(graph, chain, shared_biases);
+      if (!reason.empty()) {
+        context.diagnostics.notice("cle-skipped", graph.label(chain.front()),
+                                   cat("not equalized with ", graph.label(chain.back()), ": ", reason));
+      }
+      known->second = reason.empty() && !(leaves_missing_group_alone(context.settings) && misses_group(graph, chain));
+    }
+    if (known->second) result.push_back(chain);
+  }
+  return result;
+}
+
+using Snapshot = std::map<ir::ValueId, std::vector<float>>;
+
+/// Sum over the layers of the mean |before - now| of their weights.
+double change_since(const Snapshot& before, WorkingWeights& weights) {
+  double change = 0;
+  for (const auto& [value, old] : before) {
+    const std::vector<float>& now = weights.at(value);
+    double sum = 0;
+    for (size_t i = 0; i < old.size(); ++i) sum += std::abs(old[i] - now[i]);
+    change += old.empty() ? 0 : sum / static_cast<double>(old.size());
+  }
+  return change;
+}
+
+/// Weights of the layers in `chains`: no others can change.
+Snapshot take_snapshot(const ir::Graph& graph, const std::vector<LayerChain>& chains, WorkingWeights& weights) {
+  Snapshot snapshot;
+  for (const LayerChain& chain : chains) {
+    for (const ir::NodeId id : chain)
+      snapshot.try_emplace(graph.node(id).input(1), weights.at(graph.node(id).input(1)));
+  }
+  return snapshot;
+}
+
+}  // namespace
+
+Result<Changed> cross_layer_equalization(pass::FloatContext& context) {
+  constexpr int kPatience = 20;  // sweeps in a row that change the measure by no more than kStagnation
+  constexpr double kStagnation = 1e-9;
+  const config::Settings& settings = context.settings;
+  const std::vector<LayerChain> chains = usable_chains(context);
+  if (chains.empty() || settings.cle_steps == 0) return Changed::kNo;
+  WorkingWeights weights(context.graph());
+  double measure = 10;
+  int stagnant = 0;
+  for (int64_t step = 0; settings.cle_steps < 0 || step < settings.cle_steps; ++step) {
+    if (measure <= settings.cle_total_layer_diff_threshold || stagnant >= kPatience) break;
+    const bool may_stop_early = settings.cle_steps != step + 1;
+    const Snapshot before = may_stop_early ? take_snapshot(context.graph(), chains, weights) : Snapshot{};
+    for (const LayerChain& chain : chains) equalize_chain(context.graph(), chain, settings, weights);
+    if (!may_stop_early) break;
+    const double change = change_since(before, weights);
+    stagnant = std::abs(measure - change) > kStagnation ? 0 : stagnant + 1;
+    if (stagnant == 0) measure = change;
+  }
+  return weights.commit() ? Changed::kYes : Changed::kNo;
+}
+
+}  // namespace quarkq::rewrite

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Which layers are equalized together, in which order, and which of these the reference takes although it must not
+// (spec 04 B.2 to B.4).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "plan/selection.h"
+
+namespace quarkq::rewrite {
+
+/// Two layers (head, tail) or three Convs (plain, depthwise, plain), in the order data flows.
+using LayerChain = std::vector<ir::NodeId>;
+
+/// Pairs, then triples, as the walks of B.2 and B.3 find them.
+std::vector<LayerChain> find_chains(const ir::Graph& graph, const plan::Selection& selection);
+
+/// The order of application (B.4): the first chain comes twice.
+std::vector<LayerChain> order_chains(const ir::Graph& graph, const std::vector<LayerChain>& chains);
+
+/// Why scaling this chain would change the function or is not possible; empty when it is safe. `shared_biases`: biases
+/// with other readers are scaled all the same.
+std::string unsafe_reason(const ir::Graph& graph, const LayerChain& chain, bool shared_biases);
+
+/// Why factors per channel do not pass a Pad, whose data has its channels along this axis; empty when they do.
+std::string pad_reason(const ir::Graph& graph, const ir::Node& pad, int64_t channel_axis, int64_t rank);
+
+/// The one node that reads outputs of `node`, null when there are several or none. Graph outputs do not count here.
+const ir::Node* only_consumer(const ir::Graph& graph, const ir::Node& node);
+
+}  // namespace quarkq::rewrite

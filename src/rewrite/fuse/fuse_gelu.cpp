@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (spec 04 A.7.4).
+#include <cmath>
+
+#include "rewrite/gelu_group.h"
+#include "rewrite/passes.h"
+
+namespace quarkq::rewrite {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::ValueId;
+
+constexpr double kTolerance = 0.001;
+
+/// The reference makes the operator of com.microsoft, although it asks for the opset of the standard one.
+bool makes_contrib_gelu(const config::Settings& settings) { return !settings.quirk(config::Quirk::kStandardGelu); }
+
+bool is_about(std::optional<double> value, double wanted) { return value && std::abs(*value - wanted) <= kTolerance; }
+
+/// The operand beside a constant of about `factor`, else an invalid id.
+ValueId beside_constant(const Graph& graph, const Node& node, double factor) {
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    if (is_about(scalar(graph, node.input(i)), factor)) return node.input(1 - i);
+  }
+  return {};
+}
+
+/// Add(Erf(x / sqrt(2)), 1): x, else an invalid id.
+ValueId match_erf(const Graph& graph, MatchedGroup& group, ValueId value) {
+  const Node* sum = group.producer(value, "Add");
+  const ValueId erf = sum == nullptr ? ValueId{} : beside_constant(graph, *sum, 1);
+  const Node* curve = group.producer(erf, "Erf");
+  if (curve == nullptr) return {};
+  if (const Node* ratio = group.producer(curve->input(0), "Div"))
+    return is_about(scalar(graph, ratio->input(1)), std::sqrt(2.0)) ? ratio->input(0) : ValueId{};
+  const Node* product = group.producer(curve->input(0), "Mul");
+  return product == nullptr ? ValueId{} : beside_constant(graph, *product, std::sqrt(0.5));
+}
+
+/// Mul of `left` and `right`, one of which is half of the rest: x, else an invalid id.
+ValueId match_product(const Graph& graph, MatchedGroup& group, ValueId left, ValueId right) {
+  // (0.5 (1 + erf)) * x
+  if (const Node* half = group.producer(left, "Mul")) {
+    const ValueId x = match_erf(graph, group, beside_constant(graph, *half, 0.5));
+    return x == right ? x : ValueId{};
+  }
+  // (1 + erf) * (0.5 x)
+  const ValueId x = match_erf(graph, group, left);
+  const Node* half = x.valid() ? group.producer(right, "Mul") : nullptr;
+  return half != nullptr && beside_constant(graph, *half, 0.5) == x ? x : ValueId{};
+}
+
+/// 0.5 * (x * (1 + erf)): x, else an invalid id.
+ValueId match_half_of(const Graph& graph, MatchedGroup& group, ValueId value) {
+  const Node* product = group.producer(value, "Mul");
+  if (product == nullptr) return {};
+  const size_t sum =
+      graph.producer(product->input(0)) != nullptr && graph.producer(product->input(0))->is("Add") ? 0 : 1;
+  for (const size_t i : {sum, 1 - sum}) {
+    const ValueId x = match_erf(graph, group, product->input(i));
+    if (x.valid()) return x == product->input(1 - i) ? x : ValueId{};
+  }
+  return {};
+}
+
+/// The forms with a product of two halves at the end.
+std::optional<GeluGroup> match_other(const Graph& graph, const Node& root) {
+  if (!root.is("Mul")) return std::nullopt;
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    MatchedGroup group(graph, root);
+    const ValueId x = match_product(graph, group, root.input(i), root.input(1 - i));
+    if (x.valid() && group.is_closed()) return GeluGroup{std::move(group), x};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<GeluGroup> match_halved_gelu(const Graph& graph, const Node& root) {
+  const ValueId rest = root.is("Mul") ? beside_constant(graph, root, 0.5) : ValueId{};
+  if (!rest.valid()) return std::nullopt;
+  MatchedGroup group(graph, root);
+  const ValueId x = match_half_of(graph, group, rest);
+  if (!x.valid() || !group.is_closed()) return std::nullopt;
+  return GeluGroup{std::move(group), x};
+}
+
+Result<Changed> fuse_gelu(pass::FloatContext& context) {
+  ir::Graph& graph = context.graph();
+  if (context.model.opset() < kFirstGeluOpset) return Changed::kNo;
+  const std::string domain = makes_contrib_gelu(context.settings) ? "com.microsoft" : "";
+  int64_t made = 0;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    if (!graph.is_alive(id)) continue;
+    const auto halved = match_halved_gelu(graph, graph.node(id));
+    const auto found = halved ? halved : match_other(graph, graph.node(id));
+    if (!found) continue;
+    replace_group(graph, found->group, {"Gelu", domain, cat("Gelu_", made++), {found->x}, {}});
+  }
+  if (made == 0) return Changed::kNo;
+  ir::GraphEdit(graph).remove_unused_initializers();
+  if (!domain.empty() && context.model.opset(domain) == 0) context.model.set_opset(domain, 1);
+  return Changed::kYes;
+}
+
+}  // namespace quarkq::rewrite

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// (X - mean) / sqrt(variance + epsilon) * weight + bias over the last axis becomes LayerNormalization (spec 04 A.7.3).
+#include "ir/arguments.h"
+#include "ir/stored_floats.h"
+#include "rewrite/fuse_group.h"
+#include "rewrite/passes.h"
+
+namespace quarkq::rewrite {
+namespace {
+
+using ir::Graph;
+using ir::Node;
+using ir::ValueId;
+
+constexpr int64_t kFirstOpset = 17;
+constexpr double kLargestEpsilon = 1e-4;
+
+struct LayerNorm {
+  ValueId data, weight, bias;
+  double epsilon = 0;
+};
+
+/// Mean over the last axis that keeps it.
+bool is_last_axis_mean(const Graph& graph, const Node& mean) {
+  const auto axes = ir::integers_of(graph, mean, 1, "axes");
+  const ir::ValueType& type = graph.value(mean.input(0)).type;
+  if (mean.int_or("keepdims", 1) != 1 || !axes || axes->size() != 1) return false;
+  return axes->front() == -1 || (type.has_shape && axes->front() == static_cast<int64_t>(type.dims.size()) - 1);
+}
+
+/// Sub(X, ReduceMean(X)); X, or an invalid id.
+ValueId match_centered(const Graph& graph, MatchedGroup& group, ValueId value) {
+  const Node* centered = group.producer(value, "Sub");
+  const Node* mean = centered == nullptr ? nullptr : group.producer(centered->input(1), "ReduceMean");
+  const bool fits = mean != nullptr && mean->input(0) == centered->input(0) && is_last_axis_mean(graph, *mean);
+  return fits ? mean->input(0) : ValueId{};
+}
+
+/// Sqrt(Add(ReduceMean(Pow(centered, 2)), epsilon)); X, or an invalid id.
+ValueId match_deviation(const Graph& graph, MatchedGroup& group, ValueId value, double& epsilon) {
+  const Node* root = group.producer(value, "Sqrt");
+  const Node* sum = root == nullptr ? nullptr : group.producer(root->input(0), "Add");
+  if (sum == nullptr) return {};
+  const size_t constant = graph.constant(sum->input(0)) != nullptr ? 0 : 1;
+  const std::optional<double> added = scalar(graph, sum->input(constant));
+  const Node* variance = group.producer(sum->input(1 - constant), "ReduceMean");
+  const Node* square = variance == nullptr ? nullptr : group.producer(variance->input(0), "Pow");
+  if (!added || *added <= 0 || *added > kLargestEpsilon || square == nullptr) return {};
+  if (!is_last_axis_mean(graph, *variance) || scalar(graph, square->input(1)) != 2.0) return {};
+  epsilon = *added;
+  return match_centered(graph, group, square->input(0));
+}
+
+/// The stored 1-D operand of a binary node as long as the last axis of `type`, and the other operand.
+std::optional<std::pair<ValueId, ValueId>> split_stored(const Graph& graph, const Node& node,
+                                                        const ir::ValueType& type) {
+  for (const size_t i : {size_t{1}, size_t{0}}) {
+    const ir::Tensor* stored = ir::stored_floats(graph, node.input(i));
+    if (stored == nullptr || stored->rank() != 1) continue;
+    if (!type.has_shape || type.dims.empty() || type.dims.back().size != stored->size()) return std::nullopt;
+    return std::pair{node.input(i), node.input(1 - i)};
+  }
+  return std::nullopt;
+}
+
+std::optional<LayerNorm> match(const Graph& graph, MatchedGroup& group, const Node& root) {
+  if (!root.is("Add")) return std::nullopt;
+  const ir::ValueType& type = graph.value(root.output(0)).type;
+  const auto shifted = split_stored(graph, root, type);
+  const Node* scaled = shifted ? group.producer(shifted->second, "Mul") : nullptr;
+  const auto factors = scaled != nullptr ? split_stored(graph, *scaled, type) : std::nullopt;
+  const Node* ratio = factors ? group.producer(factors->second, "Div") : nullptr;
+  if (ratio == nullptr) return std::nullopt;
+  LayerNorm found{match_centered(graph, group, ratio->input(0)), factors->first, shifted->first};
+  const ValueId data = match_deviation(graph, group, ratio->input(1), found.epsilon);
+  if (!data.valid() || data != found.data || !group.is_closed()) return std::nullopt;
+  return found;
+}
+
+}  // namespace
+
+Result<Changed> fuse_layer_norm(pass::FloatContext& context) {
+  ir::Graph& graph = context.graph();
+  if (context.model.opset() < kFirstOpset) return Changed::kNo;
+  int64_t made = 0;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    if (!graph.is_alive(id)) continue;
+    MatchedGroup group(graph, graph.node(id));
+    const std::optional<LayerNorm> found = match(graph, group, graph.node(id));
+    if (!found) continue;
+    const auto epsilon = static_cast<float>(found->epsilon);
+    replace_group(graph, group,
+                  {"LayerNormalization",
+                   "",
+                   cat("LayerNorm_", made++),
+                   {found->data, found->weight, found->bias},
+                   {},
+                   {{"epsilon", epsilon, {}, {}}}});
+  }
+  if (made > 0) ir::GraphEdit(graph).remove_unused_initializers();
+  return made > 0 ? Changed::kYes : Changed::kNo;
+}
+
+}  // namespace quarkq::rewrite

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What the fusions of spec 04 A.7 have in common: looking back along operands, and putting one node in place of many.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/edit.h"
+#include "pass/context.h"
+
+namespace quarkq::rewrite {
+
+/// Nodes of one pattern while it is matched. A step that fails leaves the group failed; later steps then fail, too.
+class MatchedGroup {
+ public:
+  MatchedGroup(const ir::Graph& graph, const ir::Node& root) : graph_(graph) { members_.push_back(root.id); }
+
+  /// The node of this type that makes `value`, now a member; null when there is none.
+  const ir::Node* producer(ir::ValueId value, const char* op);
+  /// True when nobody outside reads what the members make, the root's output aside.
+  bool is_closed() const;
+  /// All members, the root first.
+  const std::vector<ir::NodeId>& members() const { return members_; }
+
+ private:
+  const ir::Graph& graph_;
+  std::vector<ir::NodeId> members_;
+};
+
+/// The operand of a binary node that is not `known`; invalid when neither or both are.
+ir::ValueId other_operand(const ir::Node& node, ir::ValueId known);
+/// The one element of a constant of size 1.
+std::optional<double> scalar(const ir::Graph& graph, ir::ValueId value);
+
+/// Removes the members; `spec` takes over the root's output, at the end of the list as in the reference.
+void replace_group(ir::Graph& graph, const MatchedGroup& group, ir::NodeSpec spec);
+
+}  // namespace quarkq::rewrite

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Split becomes one Slice per output, with bounds in Constant nodes named after the output as the reference does.
+#include "ir/arguments.h"
+#include "ir/axes.h"
+#include "ir/edit.h"
+#include "pass/tidy_up.h"
+#include "rewrite/passes.h"
+
+namespace quarkq::rewrite {
+namespace {
+
+/// The reference gives up at the first Split that does not write its sizes, and leaves all behind it, too.
+bool stops_at_unwritten_sizes(const config::Settings& settings) {
+  return !settings.quirk(config::Quirk::kSliceUnwrittenSplits);
+}
+
+/// The sizes as written; empty when they are to be equal, nothing when they are computed.
+std::optional<std::vector<int64_t>> written_sizes(const ir::Graph& graph, const ir::Node& split) {
+  return ir::integers_of(graph, split, 1, "split");
+}
+
+/// Equal parts of the axis, the last one smaller when they do not fit. Nothing when its length is unknown.
+std::optional<std::vector<int64_t>> equal_sizes(const ir::Graph& graph, const ir::Node& split, int64_t axis) {
+  const ir::ValueType& type = graph.value(split.input(0)).type;
+  if (!type.has_shape) return std::nullopt;
+  const Result<int64_t> place = ir::normalize_axis(axis, static_cast<int64_t>(type.dims.size()));
+  if (!place.ok()) return std::nullopt;
+  const int64_t length = type.dims[static_cast<size_t>(place.value())].size;
+  const auto parts = static_cast<int64_t>(split.outputs.size());
+  const int64_t part = (length + parts - 1) / parts;
+  if (length < 0 || part * (parts - 1) > length) return std::nullopt;
+  std::vector<int64_t> sizes(split.outputs.size(), part);
+  sizes.back() = length - part * (parts - 1);
+  return sizes;
+}
+
+/// May these be the parts of an axis? None is negative, and their sum is a length.
+bool are_lengths(const std::vector<int64_t>& sizes) {
+  std::optional<int64_t> total = 0;
+  for (const int64_t size : sizes) {
+    if (size >= 0 && total) total = ir::checked_sum(*total, size);
+    if (size < 0 || !total) return false;
+  }
+  return true;
+}
+
+/// Slice's bounds are inputs from opset 10 on.
+constexpr int64_t kSliceWithInputs = 10;
+
+void replace(ir::Graph& graph, ir::NodeId id, const std::vector<int64_t>& sizes) {
+  ir::GraphEdit edit(graph);
+  const ir::Node split = graph.node(id);
+  edit.remove_node(id);
+  const int64_t axis = split.int_or("axis", 0);
+  int64_t start = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const ir::ValueId output = split.outputs[i];
+    const int64_t end = start + sizes[i];
+    if (output.valid()) {
+      const std::string name = graph.value(output).name;
+      std::vector<ir::ValueId> inputs = {split.input(0)};
+      const std::pair<const char*, int64_t> bounds[] = {{"starts", start}, {"ends", end}, {"axes", axis}, {"steps", 1}};
+      for (const auto& [what, number] : bounds) {
+        const ir::Tensor tensor = ir::Tensor::from<int64_t>({1}, std::vector<int64_t>{number});
+        ir::ValueType type;
+        type.element = ElementType::kInt64;
+        type.has_shape = true;
+        type.dims = {{1, {}}};
+        inputs.push_back(edit.add_value(cat(name, "_", what, "_", i), std::move(type)));
+        edit.add_node({"Constant", "", "", {}, {inputs.back()}, {{"value", tensor, {}, {}}}, split.origins});
+      }
+      edit.add_node({"Slice", "", cat(name, "_", i), std::move(inputs), {output}, {}, split.origins});
+    }
+    start = end;
+  }
+}
+
+}  // namespace
+
+Result<Changed> convert_split_to_slice(pass::FloatContext& context) {
+  ir::Graph& graph = context.graph();
+  Changed changed = Changed::kNo;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    const ir::Node& split = graph.node(id);
+    if (!split.is("Split") || !context.selection.selects(split)) continue;
+    std::optional<std::vector<int64_t>> sizes = written_sizes(graph, split);
+    const bool unwritten = !sizes || sizes->empty();
+    if (sizes && sizes->empty()) sizes = equal_sizes(graph, split, split.int_or("axis", 0));
+    const bool stop = unwritten && stops_at_unwritten_sizes(context.settings);
+    const bool fits = sizes && sizes->size() == split.outputs.size() && are_lengths(*sizes);
+    if (stop || !fits || context.model.opset() < kSliceWithInputs) {
+      context.diagnostics.warn("split-kept", graph.label(id),
+                               stop ? "its sizes are not stored, it and all behind it stay Split"
+                                    : "its sizes are not known or the opset has no Slice with inputs, it stays Split");
+      if (stop) break;
+      continue;
+    }
+    replace(graph, id, *sizes);
+    changed = Changed::kYes;
+  }
+  return pass::tidy_up(context.graph(), changed);
+}
+
+}  // namespace quarkq::rewrite

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Concat of Concats along one axis, and the Concat that puts a whole Shape together again.
+#include <algorithm>
+
+#include "rewrite/simplify/patterns.h"
+
+namespace quarkq::rewrite::simplify {
+namespace {
+
+/// The Concat along the same axis behind `input` when all its readers are such Concats.
+const ir::Node* inner_concat(const Sweep& sweep, const ir::Node& outer, ir::ValueId input) {
+  const ir::Node* inner = sweep.producer(input, "Concat");
+  if (inner == nullptr || sweep.graph.value(input).is_output) return nullptr;
+  const auto* axis = outer.get<int64_t>("axis");
+  const auto joins_along = [&](const ir::Node& node) {
+    const auto* own = node.get<int64_t>("axis");
+    return own != nullptr && *own == *axis;
+  };
+  if (axis == nullptr || !joins_along(*inner)) return nullptr;
+  const std::vector<ir::Use>& uses = sweep.graph.value(input).uses;
+  const bool all_concats = std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
+    const ir::Node& reader = sweep.graph.node(use.node);
+    return !use.is_capture && reader.is("Concat") && joins_along(reader);
+  });
+  return all_concats ? inner : nullptr;
+}
+
+/// The position that a node picks out of `shape`: Unsqueeze(Gather(shape, position)) with one position.
+std::optional<int64_t> picked_place(const Sweep& sweep, ir::ValueId element, ir::ValueId* shape) {
+  const ir::Node* unsqueeze = sweep.producer(element, "Unsqueeze");
+  const ir::Node* gather = unsqueeze == nullptr ? nullptr : sweep.producer(unsqueeze->input(0), "Gather");
+  if (gather == nullptr || gather->int_or("axis", 0) != 0) return std::nullopt;
+  const auto place = sweep.scope.integers(gather->input(1));
+  if (!place || place->size() != 1 || sweep.scope.constant(gather->input(1))->rank() != 0) return std::nullopt;
+  *shape = gather->input(0);
+  return place->front();
+}
+
+}  // namespace
+
+std::optional<Rewrite> merge_concats(const Sweep& sweep, const ir::Node& outer) {
+  Rewrite rewrite;
+  ir::GraphPatch::PatchNode merged{outer.op, outer.domain,      sweep.scope.name(outer.output(0)),
+                                   {},       {outer.output(0)}, outer.attributes};
+  rewrite.patch.remove(outer.id);
+  bool found = false;
+  for (const ir::ValueId input : outer.inputs) {
+    const ir::Node* inner = inner_concat(sweep, outer, input);
+    if (inner == nullptr) {
+      merged.inputs.emplace_back(input);
+      continue;
+    }
+    for (const ir::ValueId part : inner->inputs) merged.inputs.emplace_back(part);
+    if (sweep.graph.sole_use(input)) rewrite.patch.remove(inner->id);
+    found = true;
+  }
+  if (!found) return std::nullopt;
+  rewrite.patch.node(std::move(merged));
+  return rewrite;
+}
+
+std::optional<Rewrite> gather_all_dims(const Sweep& sweep, const ir::Node& concat) {
+  ir::ValueId shape;
+  for (size_t i = 0; i < concat.inputs.size(); ++i) {
+    ir::ValueId source;
+    if (picked_place(sweep, concat.inputs[i], &source) != static_cast<int64_t>(i)) return std::nullopt;
+    if (i > 0 && source != shape) return std::nullopt;
+    shape = source;
+  }
+  const ir::Node* maker = concat.inputs.empty() ? nullptr : sweep.producer(shape, "Shape");
+  if (maker == nullptr || maker->find("start") != nullptr || maker->find("end") != nullptr) return std::nullopt;
+  const ir::ValueType& type = sweep.graph.value(maker->input(0)).type;
+  if (!type.has_shape || type.dims.size() != concat.inputs.size() || sweep.graph.value(concat.output(0)).is_output)
+    return std::nullopt;
+  Rewrite rewrite;
+  rewrite.patch.remove(concat.id);
+  rewrite.patch.replace(concat.output(0), shape);
+  return rewrite;
+}
+
+}  // namespace quarkq::rewrite::simplify

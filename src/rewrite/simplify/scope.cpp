@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "rewrite/simplify/scope.h"
+
+namespace quarkq::rewrite::simplify {
+namespace {
+
+std::set<std::string, std::less<>> texts_of(const config::Node* list) {
+  std::set<std::string, std::less<>> texts;
+  if (list == nullptr) return texts;
+  for (const config::Node& item : list->items()) {
+    if (item.is_text()) texts.insert(item.as_text());
+  }
+  return texts;
+}
+
+}  // namespace
+
+Options read_options(const config::Node& node) {
+  Options options;
+  options.skipped_steps = texts_of(node.find("skip_optimizations"));
+  options.skipped_patterns = texts_of(node.find("skip_fusion_patterns"));
+  if (const config::Node* shapes = node.find("input_shapes")) {
+    for (const config::Node& item : shapes->items()) {
+      if (item.is_text()) options.input_shapes.push_back(item.as_text());
+    }
+  }
+  const config::Node* threshold = node.find("size_threshold");
+  if (threshold != nullptr && threshold->kind() == config::Node::Kind::kInt)
+    options.size_threshold = threshold->as_int();
+  return options;
+}
+
+int64_t Scope::opset() const {
+  const auto found = opsets.find("");
+  return found == opsets.end() ? 1 : found->second;
+}
+
+const ir::Tensor* Scope::constant(ir::ValueId id) const {
+  if (!id.valid() || graph.value(id).is_input) return nullptr;
+  const auto found = outer.find(id);
+  return found != outer.end() ? &found->second : graph.constant(id);
+}
+
+std::optional<std::vector<int64_t>> Scope::integers(ir::ValueId id) const {
+  const ir::Tensor* tensor = constant(id);
+  if (tensor == nullptr || !is_integer(tensor->type())) return std::nullopt;
+  Result<std::vector<int64_t>> values = ir::to_int64(*tensor);
+  return values.ok() ? std::optional(std::move(values).value()) : std::nullopt;
+}
+
+std::optional<ir::Shape> Scope::static_shape(ir::ValueId id) const {
+  if (!id.valid() || !graph.value(id).type.is_static()) return std::nullopt;
+  return graph.value(id).type.shape();
+}
+
+bool Scope::same_shape(ir::ValueId a, ir::ValueId b) const {
+  const ir::ValueType &x = graph.value(a).type, &y = graph.value(b).type;
+  if (!x.has_shape || !y.has_shape || x.dims.size() != y.dims.size()) return false;
+  for (size_t i = 0; i < x.dims.size(); ++i) {
+    if (x.dims[i] != y.dims[i] || (!x.dims[i].known() && x.dims[i].symbol.empty())) return false;
+  }
+  return true;
+}
+
+}  // namespace quarkq::rewrite::simplify

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "rewrite/weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ir/stored_floats.h"
+#include "plan/constant_codes.h"
+
+namespace quarkq::rewrite {
+namespace {
+
+int64_t product_from(const ir::Shape& dims, size_t first) {
+  int64_t product = 1;
+  for (size_t i = first; i < dims.size(); ++i) product *= dims[i];
+  return product;
+}
+
+}  // namespace
+
+std::optional<ChannelView> output_channels(const ir::Node& layer, const ir::Shape& dims) {
+  if (layer.is("Conv") && dims.size() >= 3) return ChannelView{dims[0], product_from(dims, 1)};
+  if (!layer.is("Gemm") || dims.size() != 2) return std::nullopt;
+  return layer.int_or("transB", 0) != 0 ? ChannelView{dims[0], dims[1]} : ChannelView{dims[1], 1};
+}
+
+std::optional<ChannelView> input_channels(const ir::Node& layer, const ir::Shape& dims) {
+  if (layer.is("Gemm") && dims.size() == 2) {
+    return layer.int_or("transB", 0) != 0 ? ChannelView{dims[1], 1} : ChannelView{dims[0], dims[1]};
+  }
+  if (!layer.is("Conv") || dims.size() < 3) return std::nullopt;
+  if (layer.int_or("group", 1) != 1) return ChannelView{dims[0], product_from(dims, 1)};  // depthwise: reads = writes
+  if (dims.size() != 4 && dims.size() != 5) return std::nullopt;
+  return ChannelView{dims[1], product_from(dims, 2)};
+}
+
+std::vector<float> channel_ranges(std::span<const float> weights, const ChannelView& view) {
+  std::vector<float> ranges(static_cast<size_t>(view.channels), 0.0f);
+  size_t at = 0;
+  while (at < weights.size()) {
+    for (float& range : ranges) {
+      for (int64_t i = 0; i < view.inner; ++i, ++at) range = std::max(range, std::abs(weights[at]));
+    }
+  }
+  return ranges;
+}
+
+void scale_channels(std::span<float> weights, const ChannelView& view, std::span<const float> factors) {
+  size_t at = 0;
+  while (at < weights.size()) {
+    for (const float factor : factors) {
+      for (int64_t i = 0; i < view.inner; ++i, ++at) weights[at] *= factor;
+    }
+  }
+}
+
+std::vector<float> reciprocals(std::span<const float> values) {
+  std::vector<float> result;
+  for (const float value : values) result.push_back(1.0f / value);
+  return result;
+}
+
+std::vector<float>& WorkingWeights::at(ir::ValueId value) {
+  const auto found = values_.find(value);
+  if (found != values_.end()) return found->second;
+  return values_.emplace(value, ir::float_values(*graph_.value(value).constant).value()).first->second;
+}
+
+bool WorkingWeights::commit() {
+  std::vector<std::pair<int64_t, ir::ValueId>> order;
+  for (const auto& [value, time] : touched_) order.emplace_back(time, value);
+  std::sort(order.begin(), order.end());
+  ir::GraphEdit edit(graph_);
+  for (const auto& [time, value] : order) {
+    const ir::Tensor& old = *graph_.value(value).constant;
+    ir::Tensor stored = ir::store_floats(at(value), old.type(), old.dims());
+    edit.clear_constant(value);
+    edit.set_constant(value, std::move(stored));
+  }
+  values_.clear();
+  touched_.clear();
+  return !order.empty();
+}
+
+}  // namespace quarkq::rewrite
