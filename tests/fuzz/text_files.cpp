@@ -34,7 +34,7 @@ std::vector<std::string> report_seeds() {
   QuantizeReport report;
   report.model_path = "m.onnx";
   report.output_path = "q.onnx";
-  report.outputs = {{"y", 0.99, 30}, {"z", 0.5, 3}};
+  report.outputs = {{"y", 0.99, 30, 0.98, "a"}, {"z", 0.5, 3, 0.25, "b"}};
   report.phases = {{"prepare", 0.1, true, 9, 7}, {"insert", 0.001, true, 7, 20}};
   report.findings = {{true, "id", "x", "text <b>"}, {false, "other", "", "text"}};
   report.tuned_layers = {{"node conv (Conv)", "adaround", 0.5, 0.25, true, false, 1.5}};

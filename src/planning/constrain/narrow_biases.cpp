@@ -3,6 +3,7 @@
 // then corrects and learns what will be stored; phase legalize raises the opset that int16 needs.
 #include <algorithm>
 
+#include "ir/topo.h"
 #include "onnx_io/opset_convert.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"
@@ -11,6 +12,13 @@ namespace quarkq::planning {
 namespace {
 
 constexpr int64_t kOpsetWithInt16 = 21;
+
+/// Phase legalize converts the written model, whose nodes are sorted; those of the plan's graph need not be.
+Status can_be_raised(const ir::Model& model) {
+  ir::Model sorted = model;  // shares the weights
+  QQ_RETURN_IF_ERROR(ir::sort_topologically(sorted.graph).status());
+  return onnx_io::convert_opset(sorted, kOpsetWithInt16).status();
+}
 
 /// How many values saturate.
 size_t narrow(plan::QuantSlot& slot) {
@@ -37,8 +45,7 @@ Result<Changed> narrow_biases(pass::PlanContext& context) {
   }
   if (biases.empty()) return Changed::kNo;
   if (context.model.opset() < kOpsetWithInt16) {
-    const Status raised = onnx_io::convert_opset(context.model, kOpsetWithInt16).status();
-    if (!raised.ok()) {
+    if (const Status raised = can_be_raised(context.model); !raised.ok()) {
       context.diagnostics.warn("bias-not-narrowed", "Int16Bias",
                                cat("biases stay int32, the opset cannot be raised: ", raised.message()));
       return Changed::kNo;
