@@ -71,9 +71,9 @@ def refuses_by_name(case):
                 expect(word in said, f"{name}, {form}: the message does not say {word!r}: {said[-600:]!r}")
 
 
-def unknown_rank(*chain, stored=()):
-    """A chain behind a Reshape by an input, so that no rank is ever known before the model runs."""
-    nodes = [helper.make_node("Reshape", ["input", "shape"], ["x"], name="front"), *chain, helper.make_node("Reshape", ["last", "flat"], ["y"])]
+def unknown_rank(*chain, stored=(), front="Reshape"):
+    """A chain behind a Reshape by an input, so that no rank is ever known before the model runs; or behind another operator."""
+    nodes = [helper.make_node(front, ["input", "shape"] if front == "Reshape" else ["input"], ["x"], name="front"), *chain, helper.make_node("Reshape", ["last", "flat"], ["y"])]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("input", TensorProto.FLOAT, [2, 3, 4]),
                                            helper.make_tensor_value_info("shape", TensorProto.INT64, ["n"])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["m"])], [*stored, tensor("flat", ints(-1))])
@@ -106,6 +106,12 @@ DISAGREEING = {
         helper.make_node("Transpose", ["b"], ["last"], perm=[1, 0]), stored=[tensor("p", ints(0, 1, 0, 0, 0, 2))]),
     "Conv with a weight of rank 1": lambda: unknown_rank(helper.make_node("Conv", ["x", "w", "b"], ["last"]),
                                                          stored=[tensor("w", floats(4)), tensor("b", floats(4))]),
+    "Conv of another rank than its input": lambda: unknown_rank(helper.make_node("Conv", ["x", "w"], ["last"]), front="Relu",
+                                                                stored=[tensor("w", floats(4, 3, 3, 3))]),
+    "OneHot without a depth": lambda: unknown_rank(helper.make_node("OneHot", ["x", "d", "v"], ["last"]), front="Relu",
+                                                   stored=[tensor("d", ints()), tensor("v", floats(2))]),
+    "Range without a start": lambda: unknown_rank(helper.make_node("Range", ["d", "s", "s"], ["r"]), helper.make_node("Cast", ["r"], ["last"], to=1),
+                                                  stored=[tensor("d", ints()), tensor("s", ints(3))]),
     "Gemm with a weight of rank 1": lambda: unknown_rank(helper.make_node("Gemm", ["x", "w"], ["last"]), stored=[tensor("w", floats(4))]),
     "BatchNormalization of scalars": lambda: unknown_rank(
         helper.make_node("Conv", ["x", "w"], ["a"]), helper.make_node("BatchNormalization", ["a", "s", "s", "s", "s"], ["last"]),
