@@ -32,11 +32,22 @@ std::string rounded(const std::string& text) {
   return out.append(at, plain.end());
 }
 
+bool has_random_inputs(const ir::Graph& graph) {
+  const std::vector<ir::ValueId> inputs = graph.required_inputs();
+  return std::all_of(inputs.begin(), inputs.end(), [&](ir::ValueId id) {
+    const ir::ValueType& type = graph.value(id).type;
+    const bool is_static =
+        std::all_of(type.dims.begin(), type.dims.end(), [](const ir::Dim& dim) { return dim.known(); });
+    return type.element == ElementType::kFloat && type.has_shape && is_static;
+  });
+}
+
 std::string plan_text(const pipeline::RunState& context) {
   const ir::Graph& graph = context.model.graph;
   std::string out = plan::text(context.plan, graph);
   for (const plan::QuantSlot& slot : context.plan.slots()) {
     const std::string& name = graph.value(slot.value).name;
+    if (slot.codes) out += cat("codes of ", name, ": ", ir::tensor_text(*slot.codes), "\n");
     if (slot.range) out += cat("range of ", name, ": ", slot.range->min, " to ", slot.range->max, "\n");
     if (slot.always_measured) out += cat("measured in any case: ", name, "\n");
     if (slot.stage.block) out += cat("blocks of ", name, " along axis ", slot.stage.block->axis(), "\n");
@@ -57,14 +68,17 @@ std::string plan_text(const pipeline::RunState& context) {
 
 PassStage::PassStage(ir::Model model, config::Settings settings) : bench_(std::move(model), std::move(settings)) {
   ir::GraphEdit(bench_.model.graph).remove_dead();
+  if (!has_random_inputs(bench_.graph())) return;
+  data_ = std::make_unique<RandomSamples>(bench_.graph(), 3);
+  bench_.context.source.data = data_.get();
 }
 
 void PassStage::run_before(const std::string& pass) {
-  data_ = std::make_unique<RandomSamples>(bench_.graph(), 3);
-  bench_.context.source.data = data_.get();
   for (const std::string& earlier : pass_names()) {
     if (earlier == pass) return;
-    if (const pass::PassInfo* info = find_pass(earlier); info->enabled(bench_.settings)) bench_.run(info->run);
+    const pass::PassInfo* info = find_pass(earlier);
+    if (info->phase == pass::Phase::kCalibrate && !bench_.context.calibrated) bench_.context.calibrated = bench_.model;
+    if (info->enabled(bench_.settings)) bench_.run(info->run);
   }
 }
 

@@ -29,7 +29,7 @@ class PassStage {
 
  private:
   PassBench bench_;
-  std::unique_ptr<RandomSamples> data_;  ///< calibration samples, once a pass before this one may want them
+  std::unique_ptr<RandomSamples> data_;  ///< calibration samples; none for inputs that are dynamic or not float
 };
 
 /// All passes of the pipeline in order, as `quarkq list passes` names them.

@@ -69,14 +69,25 @@ PassCase measured() {
 PassCase folded() {
   return {.pass = "fold-removable",
           .name = "ReluThatTheRangeReplaces",
-          .model = kConv + "{ c = Conv (x, w, b) y = Relu (c) }",
-          .guards = {{"RangesAreSymmetric", "", "", {"ActivationSymmetric=true"}},
+          .model = cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = ", numbers(6, 1),
+                       ", float[3] b = ", numbers(3, 2), ", float half = {0.5}> { c = Conv (x, w, b) y = Relu (c) }"),
+          .guards = {{"TheRangeHoldsZeroToo", "Relu (c)", "Clip (c, half)"},
                      {"IsKept", "", "", {"QDQKeepRemovableActivations=true"}},
                      {"NoClamp", "Relu", "Sigmoid"}},
           .preset = "U8S8_AAWS",
           .start = PassStart::kInOrder,
           .outputs = PassOutputs::kChange,
           .once = true};
+}
+
+/// The quirk FoldWhereRangesClamp is off in compat mode: the node goes whatever the range is.
+PassCase folded_always() {
+  PassCase row = folded();
+  row.name = "WhateverTheRangeInCompatMode";
+  row.model.replace(row.model.find("Relu (c)"), std::string("Relu (c)").size(), "Clip (c, half)");
+  row.guards = {{"IsKept", "", "", {"QDQKeepRemovableActivations=true"}}, {"NoClamp", "Clip (c, half)", "Sigmoid (c)"}};
+  row.sets = {"quarkq.compat=quark-0.13"};
+  return row;
 }
 
 PassCase stamped() {
@@ -87,7 +98,150 @@ PassCase stamped() {
           .always = true};
 }
 
-const bool kAdded = add_pass_cases({released(), block_axis(), passthrough(), measured(), folded(), stamped()});
+/// Conv, its activation and nothing else; `sets` on top of A8W8.
+PassCase on_the_plan(const std::string& pass, const std::string& name, std::vector<PassGuard> guards,
+                     std::vector<std::string> sets = {}) {
+  return {.pass = pass,
+          .name = name,
+          .model = kConv + "{ c = Conv (x, w, b) y = Relu (c) }",
+          .guards = std::move(guards),
+          .sets = std::move(sets),
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+const PassGuard kNothing = {
+    "NothingIsQuantized", "", "", {"layer_type_config=[{op_types: [Conv, Relu], config: null}]"}};
+
+const PassGuard kAddIsFloat = {"NothingIsQuantized", "", "", {"layer_type_config=[{op_types: [Add], config: null}]"}};
+
+PassCase absorbed() {
+  return on_the_plan("absorb-annotated", "BetweenConvAndRelu",
+                     {{"IsOff", "", "", {"RemoveQDQConvRelu=false"}},
+                      {"OtherActivation", "Relu", "Sigmoid"},
+                      {"HasAnotherReader", "y = Relu (c)", "r = Relu (c) y = Add (r, c)"}});
+}
+
+PassCase shared() {
+  PassCase row = on_the_plan("resolve-sharing", "ConvAndRelu", {kNothing});
+  row.once = true;
+  return row;
+}
+
+/// The range of x + x is the same on every machine.
+PassCase calibrated() {
+  PassCase row = on_the_plan("calibrate-activations", "Sum", {kAddIsFloat});
+  row.model = "g (float[4] x) => (float[4] y) { y = Add (x, x) }";
+  return row;
+}
+
+PassCase int32_biases() {
+  PassCase row = on_the_plan(
+      "encode-biases", "Conv",
+      {kNothing, {"BiasIsNoInt32", "", "", {"Int32Bias=false"}}, {"NoBias", "Conv (x, w, b)", "Conv (x, w)"}});
+  row.once = true;  // codes are not in the text, and the same again
+  return row;
+}
+
+PassCase dual_pairs() {
+  PassCase row = on_the_plan(
+      "plan-dual-pairs", "SixteenBitsAfterEight",
+      {{"SameFormat", "", "", {"TensorQuantOverrides={y: [{quant_type: QuantType.QInt8}]}"}}},
+      {"TensorQuantOverrides={y: [{quant_type: ExtendedQuantType.QInt16}]}", "EnableDualQuantNodePairs=true"});
+  row.once = true;  // on a plan of its own: a second time adds the same stages again
+  return row;
+}
+
+PassCase aligned() {
+  PassCase row =
+      on_the_plan("align-scales", "Concat",
+                  {{"IsOff", "", "", {"AlignConcat=false"}}, {"NoConcat", "Concat <axis = 0> (x, a)", "Add (x, a)"}});
+  row.model =
+      "g (float[2, 4] x) => (float[N, 4] y) <float[1] f = {0.01}> { a = Mul (x, f) y = Concat <axis = 0> (x, a) }";
+  return row;
+}
+
+PassCase moved_positions() {
+  PassCase row = aligned();
+  row.pass = "refine-positions";
+  row.preset = "XINT8";
+  return row;
+}
+
+PassCase simulated() {
+  PassCase row =
+      on_the_plan("simulate-dpu", "LeakyRelu",
+                  {{"IsOff", "", "", {"ConvertLeakyReluToDPUVersion=false"}}, {"SlopeIsExact", "0.1", "0.1015625"}});
+  row.model = "g (float[4] x) => (float[4] y) { y = LeakyRelu <alpha = 0.1> (x) }";
+  row.preset = "XINT8";
+  row.outputs = PassOutputs::kChange;
+  return row;
+}
+
+PassCase narrow_biases() {
+  return on_the_plan("narrow-biases", "Conv", {kNothing, {"NoBias", "Conv (x, w, b)", "Conv (x, w)"}},
+                     {"Int16Bias=true"});
+}
+
+PassCase removed_pairs() {
+  PassCase row = on_the_plan("remove-pairs-between", "MulAndAdd",
+                             {{"IsOff", "", "", {"RemoveQDQMulAdd=false"}},
+                              {"OtherOperator", "Add (m, f)", "Sub (m, f)"},
+                              {"HasAnotherReader", "(float[4] y)", "(float[4] y, float[4] m)"}},
+                             {"RemoveQDQMulAdd=true"});
+  row.model = "g (float[4] x) => (float[4] y) <float[4] f = {1, 0.5, -1, 2}> { m = Mul (x, f) y = Add (m, f) }";
+  return row;
+}
+
+PassCase corrected() {
+  PassCase row = on_the_plan("correct-bias", "Conv", {kNothing}, {"BiasCorrection=true"});
+  row.once = true;
+  return row;
+}
+
+PassCase gptq() {
+  PassCase row = on_the_plan("quantize-weights-gptq", "Product", {{"NoProduct", "y = MatMul (x, w)", "y = Relu (x)"}},
+                             {"UseGPTQ=true"});
+  row.model =
+      cat("g (float[8, 16] x) => (float[8, 12] y) <float[16, 12] w = ", numbers(192, 1), "> { y = MatMul (x, w) }");
+  row.once = true;
+  return row;
+}
+
+PassCase reset_beta() {
+  return {
+      .pass = "reset-gemm-beta",
+      .name = "OneHalf",
+      .model = cat("g (float[2, 3] x) => (float[2, 4] y) <float[3, 4] w = ", numbers(12, 1),
+                   ", float[4] c = {1, 2, 3, 4}> { y = Gemm <beta = 0.5> (x, w, c) }"),
+      .guards = {{"BetaIsOne", "beta = 0.5", "beta = 1.0"},
+                 {"BiasIsComputed", "y = Gemm <beta = 0.5> (x, w, c)", "k = Neg (c) y = Gemm <beta = 0.5> (x, w, k)"},
+                 {"IsExcluded", "", "", {"layer_type_config=[{op_types: [Gemm], config: null}]"}}},
+      .outputs = PassOutputs::kChange};
+}
+
+const bool kAdded = add_pass_cases({released(),
+                                    block_axis(),
+                                    passthrough(),
+                                    measured(),
+                                    folded(),
+                                    folded_always(),
+                                    stamped(),
+                                    absorbed(),
+                                    on_the_plan("mark-tensors", "ConvAndRelu", {kNothing}),
+                                    shared(),
+                                    calibrated(),
+                                    on_the_plan("encode-constants", "Weight", {kNothing}),
+                                    int32_biases(),
+                                    dual_pairs(),
+                                    aligned(),
+                                    moved_positions(),
+                                    simulated(),
+                                    reset_beta(),
+                                    narrow_biases(),
+                                    removed_pairs(),
+                                    corrected(),
+                                    gptq()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// The five proofs of passes on models with Q and DQ nodes (tests/support/pass_case.h).
+#include "support/pass_case.h"
+#include "support/pass_support.h"
+
+namespace quarkq::test {
+namespace {
+
+const char* const kInt16Types = "activation_type=ExtendedQuantType.QInt16";
+const std::string kConv = cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = ", numbers(6, 1),
+                              ", float[3] b = ", numbers(3, 2), "> ");
+
+PassCase dedicated() {
+  return {
+      .pass = "dedicate-dq-node",
+      .name = "TwoReaders",
+      .model =
+          "g (float[4] x) => (float[4] y, float[4] u) <float s = {0.02}, int8 z = {0}> "
+          "{ q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Mul (d, d) u = Neg (d) }",
+      .guards = {{"OneReader", "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Mul (d, d) u = Neg (d)",
+                  "u = Neg (x) q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Mul (d, d)"}},
+      .tolerance = 0};
+}
+
+PassCase clip() {
+  return {.pass = "convert-clip-to-relu",
+          .name = "FromZero",
+          .model = "g (float[8] x) => (float[8] y) <float low = {0}, float high = {6}> { y = Clip (x, low, high) }",
+          .guards = {{"BeginsBelow", "low = {0}", "low = {-1}"},
+                     {"BeginsAbove", "low = {0}", "low = {0.5}"},
+                     {"HasNoLowerLimit", "Clip (x, low, high)", "Clip (x, , high)"},
+                     {"LimitIsComputed", "y = Clip (x, low, high)",
+                      "l = ReduceMax <keepdims = 0> (x) y = Clip (x, l, high)"},
+                     {"IsExcluded", "", "", {"layer_type_config=[{op_types: [Clip], config: null}]"}}},
+          .outputs = PassOutputs::kChange};
+}
+
+PassCase bfloat_row(const std::string& pass, const std::string& name, std::vector<std::string> sets) {
+  return {.pass = pass,
+          .name = name,
+          .model = kConv + "{ c = Conv (x, w, b) y = Relu (c) }",
+          .guards = {{"Integers", "", "", {kInt16Types, "weight_type=QuantType.QInt8"}}},
+          .preset = "BF16",
+          .sets = std::move(sets),
+          .start = PassStart::kInOrder};
+}
+
+PassCase shown_types() {
+  return {.pass = "fill-all-value-info",
+          .name = "ShapeThatDependsOnData",
+          .model = "g (float[3, 2] x) => (int64[R, N] y) { y = NonZero (x) }",
+          .guards = {{"AllIsKnown", "(int64[R, N] y) { y = NonZero (x) }", "(float[3, 2] y) { y = Relu (x) }"}}};
+}
+
+PassCase dynamic() {
+  return {
+      .pass = "emit-dynamic",
+      .name = "Product",
+      .model = cat("g (float[2, 4] x) => (float[2, 4] y) <float[4, 4] w = ", numbers(16, 1), "> { y = MatMul (x, w) }"),
+      .guards = {{"IsExcluded", "", "", {"layer_type_config=[{op_types: [MatMul], config: null}]"}},
+                 {"NoProduct", "y = MatMul (x, w)", "y = Relu (x)"}},
+      .preset = "UINT8_DYNAMIC_QUANT",
+      .tolerance = 0.05};
+}
+
+PassCase nibbles() {
+  return {.pass = "quantize-matmul-nbits",
+          .name = "Product",
+          .model = cat("g (float[2, 32] x) => (float[2, 8] y) <float[32, 8] w = ", numbers(256, 1),
+                       "> { y = MatMul (x, w) }"),
+          .guards = {{"IsExcluded", "", "", {"layer_type_config=[{op_types: [MatMul], config: null}]"}},
+                     {"WeightIsComputed", "y = MatMul (x, w)", "k = Neg (w) y = MatMul (x, k)"},
+                     {"NoProduct", "y = MatMul (x, w)", "y = Relu (x)"}},
+          .preset = "MATMUL_NBITS",
+          .sets = {"MatMulNBitsParams.GroupSize=32"},
+          .outputs = PassOutputs::kChange};
+}
+
+PassCase pairs() {
+  return {.pass = "write-qdq",
+          .name = "ConvAndRelu",
+          .model = kConv + "{ c = Conv (x, w, b) y = Relu (c) }",
+          .guards = {{"NothingIsQuantized", "", "", {"layer_type_config=[{op_types: [Conv, Relu], config: null}]"}}},
+          .start = PassStart::kInOrder,
+          .tolerance = 0.05,
+          .once = true};
+}
+
+const bool kAdded = add_pass_cases(
+    {dedicated(), clip(), bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
+     bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}), shown_types(), dynamic(), nibbles(), pairs()});
+
+}  // namespace
+}  // namespace quarkq::test

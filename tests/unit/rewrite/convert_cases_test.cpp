@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The five proofs of passes that convert, simplify and smooth the model as a whole (tests/support/pass_case.h).
+#include "support/pass_case.h"
+#include "support/pass_support.h"
+
+namespace quarkq::test {
+namespace {
+
+PassCase newer_opset() {
+  return {.pass = "convert-opset-version",
+          .name = "FromSeventeen",
+          .model = "g (float[1, 3, 4, 5] x) => (float[N, C, H, W] y) { y = ReduceMean <axes = [2, 3]> (x) }",
+          .guards = {{"IsThereAlready", "", "", {"ConvertOpsetVersion=17"}}},
+          .sets = {"ConvertOpsetVersion=18"}};
+}
+
+/// The text form gives float16 as bits: 13312 is 0.25. A model of float16 inputs has no random inputs.
+PassCase wider_floats() {
+  return {
+      .pass = "convert-fp16-to-fp32",
+      .name = "InputConstantAndOutput",
+      .model =
+          "g (float16[1, 4] x) => (float16[1, 4] y) <float16[4] b = {14336, 48128, 16384, 13312}> { y = Add (x, b) }",
+      .guards =
+          {{"IsFloatAlready",
+            "g (float16[1, 4] x) => (float16[1, 4] y) <float16[4] b = {14336, 48128, 16384, 13312}> { y = Add (x, b) }",
+            "g (float[1, 4] x) => (float[1, 4] y) { y = Add (x, x) }"}},
+      .outputs = PassOutputs::kChange};
+}
+
+PassCase channels_last() {
+  return {.pass = "convert-nchw-to-nhwc",
+          .name = "InputAndOutput",
+          .model = "g (float[1, 2, 5, 6] x) => (float[1, 2, 5, 6] y) { y = Relu (x) }",
+          .guards = {{"NoImages", "g (float[1, 2, 5, 6] x) => (float[1, 2, 5, 6] y)",
+                      "g (float[2, 5, 6] x) => (float[2, 5, 6] y)"}},
+          .outputs = PassOutputs::kChange};
+}
+
+PassCase raised_for_channels() {
+  return {.pass = "raise-opset",
+          .name = "TenPerChannel",
+          .model = "g (float[2] x) => (float[2] y) { a = Sigmoid (x) y = Relu (a) }",
+          .guards = {{"PerTensor", "", "", {"per_channel=false"}}},
+          .sets = {"per_channel=true"},
+          .opset = 10};
+}
+
+PassCase simplified() {
+  return {.pass = "simplify-model",
+          .name = "ShapeThatIsKnown",
+          .model = "g (float[2, 3] x) => (float[A, B] y) { s = Shape (x) r = Relu (x) y = Reshape (r, s) }",
+          .guards = {{"NothingToDo", "s = Shape (x) r = Relu (x) y = Reshape (r, s)", "y = Relu (x)"}}};
+}
+
+PassCase optimized() {
+  return {.pass = "optimize-basic",
+          .name = "ConvAndMul",
+          .model = cat("g (float[1, 2, 4, 4] x) => (float[N, C, H, W] y) <float[3, 2, 1, 1] w = ", numbers(6, 1),
+                       ", float[3] b = ", numbers(3, 2), ", float[3, 1, 1] f = ", numbers(3, 3),
+                       "> { c = Conv (x, w, b) y = Mul (c, f) }"),
+          .guards = {{"HasAnotherReader", "float[N, C, H, W] y)", "float[N, C, H, W] y, float[N, D, K, L] c)"},
+                     {"NoFactor", "y = Mul (c, f)", "y = Sigmoid (c)"}}};
+}
+
+PassCase smoothed() {
+  return {.pass = "smooth-quant",
+          .name = "OneProduct",
+          .model = cat("g (float[4, 8] x) => (float[4, 6] y) <float[8, 6] w = ", numbers(48, 1),
+                       "> { [product] y = MatMul (x, w) }"),
+          .guards = {{"NoProduct", "[product] y = MatMul (x, w)", "[product] y = Relu (x)"}},
+          .sets = {"include_sq=true"},
+          .start = PassStart::kInOrder,
+          .tolerance = 1e-4,
+          .once = true};
+}
+
+const bool kAdded = add_pass_cases(
+    {newer_opset(), wider_floats(), channels_last(), raised_for_channels(), simplified(), optimized(), smoothed()});
+
+}  // namespace
+}  // namespace quarkq::test
