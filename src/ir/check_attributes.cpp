@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "ir/axes.h"
+#include "ir/qdq_nodes.h"
+#include "ir/search.h"
 
 namespace quarkq::ir {
 namespace {
@@ -14,7 +16,6 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
-constexpr int64_t kMostElements = int64_t{1} << 48;  // of a tensor, as for element_count()
 
 /// What an attribute of this name may be, whatever the operator and the rank.
 struct Limit {
@@ -217,7 +218,7 @@ class Checker {
 };
 
 bool is_known_domain(const std::string& domain) {
-  return domain.empty() || domain == "com.microsoft" || domain == "com.amd.quark";
+  return domain.empty() || domain == kMicrosoftDomain || domain == kQuarkDomain;
 }
 
 }  // namespace
@@ -228,13 +229,7 @@ Status check_attributes(const Graph& graph, const std::map<std::string, int64_t>
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (is_known_domain(node.domain)) QQ_RETURN_IF_ERROR(checker.check(node));
-    for (const Attribute& attribute : node.attributes) {
-      if (const auto* one = std::get_if<GraphPtr>(&attribute.value)) {
-        QQ_RETURN_IF_ERROR(check_attributes(**one, opsets));
-      } else if (const auto* all = std::get_if<std::vector<GraphPtr>>(&attribute.value)) {
-        for (const GraphPtr& nested : *all) QQ_RETURN_IF_ERROR(check_attributes(*nested, opsets));
-      }
-    }
+    for (const Graph* nested : nested_graphs(node)) QQ_RETURN_IF_ERROR(check_attributes(*nested, opsets));
   }
   return Status();
 }

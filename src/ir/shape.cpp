@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "ir/axes.h"
 
 namespace quarkq::ir {
 
@@ -18,7 +19,6 @@ Shape ValueType::shape() const {
 }
 
 Result<int64_t> element_count(const Shape& shape) {
-  constexpr int64_t kLimit = int64_t{1} << 48;
   int64_t count = 1;
   bool has_zero = false;
   for (const int64_t dim : shape) {
@@ -27,7 +27,7 @@ Result<int64_t> element_count(const Shape& shape) {
       has_zero = true;
       continue;
     }
-    if (count > kLimit / dim) return resource_error("shape ", shape_text(shape), ": more than 2^48 elements");
+    if (count > kMostElements / dim) return resource_error("shape ", shape_text(shape), ": more than 2^48 elements");
     count *= dim;
   }
   return has_zero ? int64_t{0} : count;

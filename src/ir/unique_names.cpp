@@ -7,18 +7,19 @@
 
 #include "base/strings.h"
 #include "ir/edit.h"
+#include "ir/search.h"
 
 namespace quarkq::ir {
 namespace {
 
-/// Calls `visit` with every graph that a node's attributes hold.
-template <typename NodeOrConst, typename Visit>
-void for_each_nested(NodeOrConst& node, const Visit& visit) {
-  for (auto& attribute : node.attributes) {
+/// Calls `visit` with every graph that the node's attributes hold, to be replaced.
+template <typename Visit>
+void edit_nested(Node& node, const Visit& visit) {
+  for (Attribute& attribute : node.attributes) {
     if (auto* one = std::get_if<GraphPtr>(&attribute.value); one != nullptr && *one != nullptr) visit(*one);
     auto* list = std::get_if<std::vector<GraphPtr>>(&attribute.value);
     if (list == nullptr) continue;
-    for (auto& nested : *list) {
+    for (GraphPtr& nested : *list) {
       if (nested != nullptr) visit(nested);
     }
   }
@@ -27,13 +28,13 @@ void for_each_nested(NodeOrConst& node, const Visit& visit) {
 /// The values that graphs inside of `graph` define, at any depth.
 void add_nested_values(const Graph& graph, UniqueNames& names) {
   for (const NodeId id : graph.order()) {
-    for_each_nested(graph.node(id), [&](const GraphPtr& nested) {
+    for (const Graph* nested : nested_graphs(graph.node(id))) {
       for (size_t i = 0; i < nested->value_count(); ++i) {
         const ValueId value{static_cast<int32_t>(i)};
         if (nested->is_alive(value) && !nested->value(value).is_captured) names.add(nested->value(value).name);
       }
       add_nested_values(*nested, names);
-    });
+    }
   }
 }
 
@@ -80,7 +81,7 @@ size_t make_names_unique(Graph& graph) {
   size_t changed = rename_nodes(graph) + rename_values(graph);
   GraphEdit edit(graph);
   for (const NodeId id : graph.order())
-    for_each_nested(edit.node(id), [&](GraphPtr& nested) {
+    edit_nested(edit.node(id), [&](GraphPtr& nested) {
       Graph own = *nested;
       const size_t inside = make_names_unique(own);
       if (inside > 0) nested = std::make_shared<const Graph>(std::move(own));

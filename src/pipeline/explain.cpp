@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "ir/search.h"
 #include "pipeline/decisions.h"
 #include "pipeline/float_phases.h"
 #include "pipeline/job.h"
@@ -27,13 +28,6 @@ void add_tensors(const ir::Node& node, std::vector<ir::ValueId>& values) {
   }
 }
 
-ir::NodeId node_named(const ir::Graph& graph, const std::string& name) {
-  for (const ir::NodeId id : graph.order()) {
-    if (graph.node(id).name == name) return id;
-  }
-  return {};
-}
-
 /// The planned nodes that stand for a node of the loaded model.
 Found successors_of(const ir::Graph& loaded, ir::NodeId origin, const ir::Graph& planned) {
   Found found;
@@ -51,12 +45,12 @@ Found successors_of(const ir::Graph& loaded, ir::NodeId origin, const ir::Graph&
 
 Result<Found> find(const std::string& name, const ir::Graph& loaded, const ir::Graph& planned) {
   if (const ir::ValueId value = planned.find(name); value.valid()) return Found{{value}, ""};
-  if (const ir::NodeId id = node_named(planned, name); id.valid()) {
+  if (const ir::NodeId id = ir::node_named(planned, name); id.valid()) {
     Found found;
     add_tensors(planned.node(id), found.values);
     return found;
   }
-  ir::NodeId origin = node_named(loaded, name);
+  ir::NodeId origin = ir::node_named(loaded, name);
   const ir::ValueId value = loaded.find(name);
   if (!origin.valid() && value.valid()) {
     const auto& uses = loaded.value(value).uses;

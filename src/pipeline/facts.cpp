@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/quantizing_ops.h"
+#include "ir/search.h"
 #include "plan/block_name.h"
 
 namespace quarkq::pipeline {
@@ -51,17 +52,11 @@ std::map<std::string, int> count_ops(const ir::Graph& graph) {
 
 std::map<std::string, int> count_quantizing_ops(const ir::Graph& graph) {
   std::map<std::string, int> counts;
-  const auto add_nested = [&](const ir::GraphPtr& nested) {
-    if (nested == nullptr) return;
-    for (const auto& [op, count] : count_quantizing_ops(*nested)) counts[op] += count;
-  };
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
     if (ir::quantizing_part(&node) != ir::QuantizingPart::kNone) ++counts[full_op_name(node)];
-    for (const ir::Attribute& attribute : node.attributes) {
-      if (const auto* one = std::get_if<ir::GraphPtr>(&attribute.value)) add_nested(*one);
-      if (const auto* list = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value))
-        std::for_each(list->begin(), list->end(), add_nested);
+    for (const ir::Graph* nested : ir::nested_graphs(node)) {
+      for (const auto& [op, count] : count_quantizing_ops(*nested)) counts[op] += count;
     }
   }
   return counts;

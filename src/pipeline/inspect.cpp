@@ -5,6 +5,7 @@
 
 #include "ir/dump.h"
 #include "ir/quantizing_ops.h"
+#include "ir/search.h"
 #include "onnx_io/load.h"
 #include "pipeline/facts.h"
 #include "pipeline/inspect_quantized.h"
@@ -35,18 +36,11 @@ void count_parameters(const ir::Graph& graph, InspectReport& report) {
 
 /// Bodies of If, Loop and Scan, at any depth. Nesting is bounded by the loader.
 void count_nested(const ir::Graph& graph, InspectReport& report) {
-  auto count_body = [&](const ir::GraphPtr& body) {
-    if (!body) return;
-    report.nested_nodes += body->order().size();
-    count_parameters(*body, report);
-    count_nested(*body, report);
-  };
   for (const ir::NodeId id : graph.order()) {
-    for (const ir::Attribute& attribute : graph.node(id).attributes) {
-      if (const auto* body = std::get_if<ir::GraphPtr>(&attribute.value)) count_body(*body);
-      if (const auto* bodies = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value)) {
-        std::for_each(bodies->begin(), bodies->end(), count_body);
-      }
+    for (const ir::Graph* body : ir::nested_graphs(graph.node(id))) {
+      report.nested_nodes += body->order().size();
+      count_parameters(*body, report);
+      count_nested(*body, report);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/search.h"
 #include "planning/select/selectors.h"
 
 namespace quarkq::planning {
@@ -62,13 +63,6 @@ class Walk {
   std::string open_input_;
 };
 
-const ir::Node* find_node(const ir::Graph& graph, const std::string& name) {
-  for (const ir::NodeId id : graph.order()) {
-    if (graph.node(id).name == name) return &graph.node(id);
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Status mark_subgraph(const ir::Graph& graph, const config::Selector& selector, const std::string& what, bool complete,
@@ -76,12 +70,12 @@ Status mark_subgraph(const ir::Graph& graph, const config::Selector& selector, c
   Walk walk(graph, selector, complete, marks);
   for (const auto* names : {&selector.starts, &selector.ends}) {
     for (const std::string& name : *names) {
-      const ir::Node* node = find_node(graph, name);
-      if (node == nullptr) return invalid_argument(what, ": subgraph: no node is named ", name);
-      marks.add(*node);
+      const ir::NodeId id = ir::node_named(graph, name);
+      if (!id.valid()) return invalid_argument(what, ": subgraph: no node is named ", name);
+      marks.add(graph.node(id));
       const bool is_also_start =
           std::find(selector.starts.begin(), selector.starts.end(), name) != selector.starts.end();
-      if (names == &selector.ends && !is_also_start) walk.from(*node);
+      if (names == &selector.ends && !is_also_start) walk.from(graph.node(id));
     }
   }
   if (walk.open_input().empty()) return Status();

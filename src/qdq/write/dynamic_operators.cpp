@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "qdq/write/dynamic_operators.h"
 
+#include "ir/qdq_nodes.h"
 #include "ir/stored_floats.h"
 #include "plan/flavors.h"
 
 namespace quarkq::qdq {
 namespace {
-
-constexpr const char kMicrosoft[] = "com.microsoft";
 
 std::string quant_name(const ir::Node& node) { return node.name.empty() ? "" : node.name + "_quant"; }
 
@@ -150,7 +149,7 @@ Result<bool> lstm(DynamicWriter& writer, ir::NodeId id, const config::Settings& 
   const StoredFormat format{ElementType::kInt8, true, settings.reduce_range, 0, true};
   QQ_TRY(const Quantized input_weight, writer.store(node.input(1), format));
   QQ_TRY(const Quantized recurrent_weight, writer.store(node.input(2), format));
-  ir::NodeSpec spec{"DynamicQuantizeLSTM", kMicrosoft, quant_name(node), {}, {}};
+  ir::NodeSpec spec{"DynamicQuantizeLSTM", ir::kMicrosoftDomain, quant_name(node), {}, {}};
   spec.inputs = {node.input(0), input_weight.codes, recurrent_weight.codes};
   for (size_t i = 3; i < 8; ++i) spec.inputs.push_back(node.input(i));
   for (const Quantized* weight : {&input_weight, &recurrent_weight}) {
@@ -176,7 +175,7 @@ Result<bool> attention(DynamicWriter& writer, ir::NodeId id, const config::Setti
   for (const size_t i : {2, 3, 4}) {
     if (node.input(i).valid()) writer.make_float(node.input(i));
   }
-  ir::NodeSpec spec{"QAttention", kMicrosoft, quant_name(node), {}, {}, node.attributes};
+  ir::NodeSpec spec{"QAttention", ir::kMicrosoftDomain, quant_name(node), {}, {}, node.attributes};
   spec.inputs = {a.codes, b.codes, node.input(2), a.scale, b.scale, node.input(3), a.zero_point, b.zero_point};
   if (node.input(4).valid()) spec.inputs.push_back(node.input(4));
   take_over(writer, id, std::move(spec), node.outputs);
@@ -195,7 +194,7 @@ Result<bool> embed(DynamicWriter& writer, ir::NodeId id, const config::Settings&
     QQ_TRY(const Quantized one, writer.quantize(node.input(i), settings.reduce_range));
     stored.push_back(one);
   }
-  ir::NodeSpec spec{"QEmbedLayerNormalization", kMicrosoft, quant_name(node), {}, {}, node.attributes};
+  ir::NodeSpec spec{"QEmbedLayerNormalization", ir::kMicrosoftDomain, quant_name(node), {}, {}, node.attributes};
   spec.inputs = {node.input(0), node.input(1)};
   for (const Quantized& one : stored) spec.inputs.push_back(one.codes);
   spec.inputs.push_back(node.input(kMask));
@@ -215,8 +214,8 @@ constexpr struct {
     {"Gather", "", gather},
     {"Transpose", "", transpose},
     {"LSTM", "", lstm},
-    {"Attention", kMicrosoft, attention},
-    {"EmbedLayerNormalization", kMicrosoft, embed},
+    {"Attention", ir::kMicrosoftDomain, attention},
+    {"EmbedLayerNormalization", ir::kMicrosoftDomain, embed},
 };
 
 }  // namespace

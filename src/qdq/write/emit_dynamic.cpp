@@ -3,6 +3,7 @@
 // calibrated.
 #include <algorithm>
 
+#include "ir/qdq_nodes.h"
 #include "ir/stored_floats.h"
 #include "qdq/passes.h"
 #include "qdq/write/dynamic_operators.h"
@@ -11,7 +12,6 @@
 namespace quarkq::qdq {
 namespace {
 
-constexpr const char kMicrosoft[] = "com.microsoft";
 constexpr int64_t kFirstOpset = 11;  // of DynamicQuantizeLinear
 
 /// A Gemm whose product has an operator on integers.
@@ -61,7 +61,7 @@ Result<Changed> emit_dynamic(pass::QdqContext& context) {
   writer.stand_before({});
   for (const ir::ValueId output : graph.outputs()) writer.make_float(output);
   ir::GraphEdit(graph).remove_unused_initializers();
-  if (uses_domain(graph, kMicrosoft)) context.model.set_opset(kMicrosoft, 1);
+  if (uses_domain(graph, ir::kMicrosoftDomain)) context.model.set_opset(ir::kMicrosoftDomain, 1);
   return changed ? Changed::kYes : Changed::kNo;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "ir/edit.h"
+#include "ir/qdq_nodes.h"
 #include "ir/stored_floats.h"
 #include "pass/gptq/gptq_inputs.h"
 #include "plan/constant_codes.h"
@@ -15,7 +16,6 @@
 namespace quarkq::qdq {
 namespace {
 
-constexpr const char kMicrosoft[] = "com.microsoft";
 constexpr int kBits = 4;
 constexpr std::array<int64_t, 5> kBlockSizes = {16, 32, 64, 128, 256};
 
@@ -48,7 +48,8 @@ class NBitsWriter {
     const std::vector<ir::ValueId> stored = store(weight, packed);
     for (const ir::NodeId id : nodes) {
       const ir::Node node = graph_.node(id);
-      ir::NodeSpec spec{"MatMulNBits", kMicrosoft, node.name.empty() ? "" : node.name + "_Q4", {node.input(0)}, {}};
+      ir::NodeSpec spec{
+          "MatMulNBits", ir::kMicrosoftDomain, node.name.empty() ? "" : node.name + "_Q4", {node.input(0)}, {}};
       spec.inputs.insert(spec.inputs.end(), stored.begin(), stored.end());
       const auto attribute = [&](const char* name, int64_t value) { spec.attributes.push_back({name, value, {}, {}}); };
       attribute("K", packed.shape.depth);
@@ -240,7 +241,7 @@ Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
     packed[t] = {};
   }
   ir::GraphEdit(context.graph()).remove_unused_initializers();
-  context.model.set_opset(kMicrosoft, 1);
+  context.model.set_opset(ir::kMicrosoftDomain, 1);
   return Changed::kYes;
 }
 

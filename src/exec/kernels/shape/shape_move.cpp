@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "exec/kernels/shape/shape_prepare.h"
+#include "ir/axes.h"
 
 namespace quarkq::exec {
 namespace {
@@ -15,11 +16,8 @@ Result<std::vector<int64_t>> transpose_order(const Prepare& p) {
   std::vector<int64_t> order;
   for (int64_t i = rank; i-- > 0;) order.push_back(i);
   order = p.node().ints_or("perm", order);
-  std::vector<int64_t> sorted = order;
-  std::sort(sorted.begin(), sorted.end());
-  bool fits = sorted.size() == index(rank);
-  for (int64_t i = 0; fits && i < rank; ++i) fits = sorted[index(i)] == i;
-  if (!fits) return p.corrupt("perm ", shape_text(order), " is no permutation of ", rank, " dimensions");
+  if (!ir::check_permutation(order, rank).ok())
+    return p.corrupt("perm ", shape_text(order), " is no permutation of ", rank, " dimensions");
   return order;
 }
 
@@ -221,7 +219,7 @@ Result<Kernel> prepare_tile(Prepare& p) {
   CopySpec spec;  // every dimension becomes two: the repetition, which moves nothing, and the dimension itself
   const std::vector<int64_t> strides = row_major_strides(x.dims);
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (repeats.values[i] > 0 && dims[i] > (int64_t{1} << 48) / repeats.values[i]) {
+    if (repeats.values[i] > 0 && dims[i] > ir::kMostElements / repeats.values[i]) {
       return p.corrupt("tiles too large a tensor");
     }
     dims[i] *= repeats.values[i];
