@@ -63,7 +63,7 @@ std::map<std::string, int> count_quantizing_ops(const ir::Graph& graph) {
 }
 
 const char* role_name(plan::Role role) {
-  static const char* const kRoles[] = {"activation", "weight", "bias"};
+  static constexpr const char* kRoles[] = {"activation", "weight", "bias"};
   return kRoles[static_cast<int>(role)];
 }
 

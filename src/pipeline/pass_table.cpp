@@ -29,30 +29,30 @@ const char* dashed(const char* function) {
 }  // namespace
 
 const std::vector<pass::PassInfo>& all_passes() {
-#define ROW(library, phase, function, effect, condition, summary)                       \
+#define QQ_ROW(library, phase, function, effect, condition, summary)                    \
   {dashed(#function),                                                                   \
    Phase::phase,                                                                        \
    Effect::effect,                                                                      \
    library::function,                                                                   \
    []([[maybe_unused]] const config::Settings& settings) -> bool { return condition; }, \
    summary},
-#define SELECT_PASS(phase, function, effect, when, summary) ROW(planning, phase, function, effect, when, summary)
-#define FLOAT_PASS(phase, function, effect, when, summary) ROW(rewrite, phase, function, effect, when, summary)
-#define PLAN_PASS(phase, function, effect, when, summary) \
-  ROW(planning, phase, function, effect, settings.inserts_qdq() && (when), summary)
-#define RESTRUCTURE_PASS(phase, function, effect, when, summary) \
-  ROW(planning, phase, function, effect, settings.inserts_qdq() && (when), summary)
-#define QDQ_PASS(phase, function, effect, when, summary) ROW(qdq, phase, function, effect, when, summary)
-  static const std::vector<pass::PassInfo> kPasses = {
+#define QQ_SELECT_PASS(phase, function, effect, when, summary) QQ_ROW(planning, phase, function, effect, when, summary)
+#define QQ_FLOAT_PASS(phase, function, effect, when, summary) QQ_ROW(rewrite, phase, function, effect, when, summary)
+#define QQ_PLAN_PASS(phase, function, effect, when, summary) \
+  QQ_ROW(planning, phase, function, effect, settings.inserts_qdq() && (when), summary)
+#define QQ_RESTRUCTURE_PASS(phase, function, effect, when, summary) \
+  QQ_ROW(planning, phase, function, effect, settings.inserts_qdq() && (when), summary)
+#define QQ_QDQ_PASS(phase, function, effect, when, summary) QQ_ROW(qdq, phase, function, effect, when, summary)
+  static const std::vector<pass::PassInfo> passes = {
 #include "pass/passes.def"
   };
-#undef SELECT_PASS
-#undef FLOAT_PASS
-#undef PLAN_PASS
-#undef RESTRUCTURE_PASS
-#undef QDQ_PASS
-#undef ROW
-  return kPasses;
+#undef QQ_SELECT_PASS
+#undef QQ_FLOAT_PASS
+#undef QQ_PLAN_PASS
+#undef QQ_RESTRUCTURE_PASS
+#undef QQ_QDQ_PASS
+#undef QQ_ROW
+  return passes;
 }
 
 }  // namespace quarkq::pipeline

@@ -7,17 +7,17 @@
 
 namespace quarkq::planning {
 
-#define SELECT_PASS(phase, function, effect, when, summary) Result<Changed> function(pass::SelectContext& context);
-#define FLOAT_PASS(phase, function, effect, when, summary)
-#define PLAN_PASS(phase, function, effect, when, summary) Result<Changed> function(pass::PlanContext& context);
-#define RESTRUCTURE_PASS(phase, function, effect, when, summary) \
+#define QQ_SELECT_PASS(phase, function, effect, when, summary) Result<Changed> function(pass::SelectContext& context);
+#define QQ_FLOAT_PASS(phase, function, effect, when, summary)
+#define QQ_PLAN_PASS(phase, function, effect, when, summary) Result<Changed> function(pass::PlanContext& context);
+#define QQ_RESTRUCTURE_PASS(phase, function, effect, when, summary) \
   Result<Changed> function(pass::RestructureContext& context);
-#define QDQ_PASS(phase, function, effect, when, summary)
+#define QQ_QDQ_PASS(phase, function, effect, when, summary)
 #include "pass/passes.def"
-#undef SELECT_PASS
-#undef FLOAT_PASS
-#undef PLAN_PASS
-#undef RESTRUCTURE_PASS
-#undef QDQ_PASS
+#undef QQ_SELECT_PASS
+#undef QQ_FLOAT_PASS
+#undef QQ_PLAN_PASS
+#undef QQ_RESTRUCTURE_PASS
+#undef QQ_QDQ_PASS
 
 }  // namespace quarkq::planning
