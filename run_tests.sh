@@ -74,6 +74,7 @@ suite install bash tests/install/run.sh build/release
 
 if [ -n "$long" ]; then
   # The whole tree takes too long for every run (scripts/tidy.py --all): what the last commit changed.
+  configure tidy ON
   suite tidy "$python" scripts/tidy.py --since HEAD~1 --most 40
   configure tsan ON
   build tsan quarkq_thread_tests

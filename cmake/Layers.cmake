@@ -23,6 +23,7 @@ function(quarkq_add_layer name)
   if(isa_sources)
     foreach(isa sse41 avx2 avx512)
       add_library(quarkq_${name}_${isa} OBJECT ${isa_sources})
+      set_target_properties(quarkq_${name}_${isa} PROPERTIES UNITY_BUILD OFF)
       target_link_libraries(quarkq_${name}_${isa} PRIVATE quarkq_options)
       target_compile_options(quarkq_${name}_${isa} PRIVATE ${QUARKQ_ISA_FLAGS_${isa}} -fopenmp-simd -O3
         -fno-trapping-math)  # exception flags are never read; without this GCC 12 leaves loops with a choice in them scalar

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """clang-tidy over the project's sources: every finding is an error (.clang-tidy).
 
-    tidy.py [--build build/release] [--jobs N] [--all] [--since COMMIT] [--share K/N] [--most N]
+    tidy.py [--build build/tidy] [--jobs N] [--all] [--since COMMIT] [--share K/N] [--most N]
 
 --all takes the whole tree (40 minutes on two cores); --since the sources that differ from COMMIT; --share K/N the K-th of N
 parts of the tree, which together are all of it, with K `today` another one every day. They add up; --most takes N of what they say.
-Needs a configured build with its sources generated. Prints "ok" or "FAIL" lines as test suites do.
+Needs a build configured without groups of sources (cmake --preset tidy; nothing is compiled). Prints "ok" or "FAIL" lines as test suites do.
 """
 import argparse
 import concurrent.futures
@@ -71,7 +71,7 @@ def share(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/release")
+    parser.add_argument("--build", default="build/tidy")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--since", metavar="COMMIT")

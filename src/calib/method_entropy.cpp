@@ -11,8 +11,8 @@
 namespace quarkq::calib {
 namespace {
 
-constexpr int64_t kDefaultBins = 128;   // the reference's
-constexpr int64_t kMostBins = 1 << 14;  // the search grows with the square
+constexpr int64_t kDefaultBins = 128;      // the reference's
+constexpr int64_t kMostNumBins = 1 << 14;  // the search grows with the square
 
 /// Equal bins over [-limit, limit].
 struct LinearHistogram {
@@ -52,8 +52,8 @@ Result<numeric::Range> finish_entropy(const ValueStatistics& statistics, const M
   histogram.limit = std::max(std::abs(static_cast<double>(extremes.min)), std::abs(static_cast<double>(extremes.max)));
   if (histogram.limit == 0) return numeric::Range{};
   const int64_t size = options.num_bins.value_or(kDefaultBins), levels = options.num_quantized_bins;
-  if (levels < 1 || size < levels || size > kMostBins) {
-    return invalid_argument("NumBins: found ", size, ", allowed is NumQuantizedBins (", levels, ") to ", kMostBins);
+  if (levels < 1 || size < levels || size > kMostNumBins) {
+    return invalid_argument("NumBins: found ", size, ", allowed is NumQuantizedBins (", levels, ") to ", kMostNumBins);
   }
   histogram.counts.assign(static_cast<size_t>(size), 0);
   for (const WeightedValue& bin : statistics.bins()) spread(bin, histogram);

@@ -139,7 +139,7 @@ Status check_overrides(const Settings& s) {
 }
 
 /// Numbers that a wrong value would carry far.
-Status check_numbers(const Settings& s) {
+Status check_number_ranges(const Settings& s) {
   if (s.calib_data_size && *s.calib_data_size < 0) {
     return invalid_argument("CalibDataSize: found ", *s.calib_data_size, ", allowed is 0 (all) or more");
   }
@@ -203,7 +203,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_nibbles(r.settings));
   QQ_RETURN_IF_ERROR(check_overrides(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
-  return check_numbers(r.settings);
+  return check_number_ranges(r.settings);
 }
 
 Status check_not_built(const Resolving& r) {

@@ -20,7 +20,7 @@ namespace {
 using namespace onednn;
 constexpr int64_t kSliceChannels = 16;
 
-Desc any_layout(const ir::Shape& dims) { return {dims, kF32, dnnl::memory::format_tag::any}; }
+Desc any_gradient_layout(const ir::Shape& dims) { return {dims, kF32, dnnl::memory::format_tag::any}; }
 
 int64_t positions_of(const ir::Shape& dims) {
   int64_t count = 1;
@@ -47,11 +47,11 @@ using Backward = dnnl::convolution_backward_weights;
 using Forward = dnnl::convolution_forward;
 
 /// Where the gradient of some groups' weights is computed.
-Backward::primitive_desc describe(const ConvProblem& p, bool is_free) {
+Backward::primitive_desc describe_gradient(const ConvProblem& p, bool is_free) {
   const ir::Shape weights = weight_dims(p.weights, p.groups);
-  const Desc source = is_free ? any_layout(p.source) : channels_last(p.source);
-  const Desc result = is_free ? any_layout(p.result) : channels_last(p.result);
-  const Desc w = any_layout(weights);
+  const Desc source = is_free ? any_gradient_layout(p.source) : channels_last(p.source);
+  const Desc result = is_free ? any_gradient_layout(p.result) : channels_last(p.result);
+  const Desc w = any_gradient_layout(weights);
   const dnnl::memory::dims strides = p.strides, begin = p.pads_begin, end = p.pads_end, dilations = dense_dilations(p);
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const auto kind = dnnl::prop_kind::forward_training;
@@ -75,9 +75,9 @@ struct Form {
 
   explicit Form(ConvProblem p) : problem(std::move(p)) {
     const OneThread guard;
-    Backward::primitive_desc chosen = describe(problem, false);
+    Backward::primitive_desc chosen = describe_gradient(problem, false);
     if (is_reference(chosen.impl_info_str())) {
-      const Backward::primitive_desc free = describe(problem, true);
+      const Backward::primitive_desc free = describe_gradient(problem, true);
       if (!is_reference(free.impl_info_str())) chosen = free;
     }
     source = chosen.src_desc();

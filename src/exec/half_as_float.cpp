@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "ir/domains.h"
 #include "ir/edit.h"
 #include "ir/quantizing_ops.h"
 #include "numeric/half.h"
@@ -51,7 +52,7 @@ bool has_half(const ir::Graph& graph) {
 /// Inputs of a node that hold what com.amd.quark calls codes: float16 is a format there, not a precision.
 std::span<const size_t> code_inputs(const ir::Node& node) {
   constexpr static size_t kQuantize[] = {2}, kDequantize[] = {0, 2};
-  if (node.domain.empty() || node.domain == "com.microsoft") return {};
+  if (node.domain.empty() || node.domain == ir::kMicrosoftDomain) return {};
   const ir::QuantizingPart part = ir::quantizing_part(&node);
   if (part == ir::QuantizingPart::kQuantize || node.op == plan::kFakeQuantize) return kQuantize;
   return part == ir::QuantizingPart::kDequantize ? std::span<const size_t>(kDequantize) : std::span<const size_t>();

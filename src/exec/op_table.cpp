@@ -19,7 +19,7 @@ constexpr Families kFamilies[] = {
     random_ops,         signal_ops,   rotary_ops,        linear_algebra_ops, tfidf_ops};
 
 /// Rows by "domain:name", newest first.
-const std::map<std::string, std::vector<const OpDef*>, std::less<>>& index() {
+const std::map<std::string, std::vector<const OpDef*>, std::less<>>& index_by_name() {
   static const auto rows = [] {
     std::map<std::string, std::vector<const OpDef*>, std::less<>> by_name;
     for (const OpDef* op : all_ops()) by_name[cat(op->domain, ":", op->name)].push_back(op);
@@ -55,8 +55,8 @@ Status check_arity(const ir::Node& node, int64_t opset, const std::string& label
 }
 
 const OpDef* find_op(std::string_view name, std::string_view domain, int64_t opset) {
-  const auto found = index().find(cat(domain, ":", name));
-  if (found == index().end()) return nullptr;
+  const auto found = index_by_name().find(cat(domain, ":", name));
+  if (found == index_by_name().end()) return nullptr;
   for (const OpDef* op : found->second) {
     if (op->since <= opset) return op;
   }

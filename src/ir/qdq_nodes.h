@@ -2,12 +2,10 @@
 // What Q and DQ nodes look like, whatever their domain.
 #pragma once
 
+#include "ir/domains.h"
 #include "ir/graph.h"
 
 namespace quarkq::ir {
-
-/// Where ExtendedQuantizeLinear and the block formats are, and ONNX Runtime's forms of QuantizeLinear.
-inline constexpr const char kQuarkDomain[] = "com.amd.quark", kMicrosoftDomain[] = "com.microsoft";
 
 /// QuantizeLinear or DequantizeLinear of any domain: what the reference calls standard.
 inline bool is_standard_q(const ir::Node& node) { return node.op == "QuantizeLinear"; }

@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include "ir/domains.h"
 #include "onnx_io/onnx_headers.h"
 
 namespace quarkq::onnx_io {
@@ -22,23 +23,19 @@ struct SchemaRow {
   TypeFrom type;
 };
 
-constexpr const char* kMicrosoft = "com.microsoft";
-constexpr const char* kQuark = "com.amd.quark";
-constexpr const char* kVitis = "com.vai.quantize";  // what files of before 0.8 say for com.amd.quark
-
 constexpr SchemaRow kRows[] = {
-    {kMicrosoft, "QuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
-    {kMicrosoft, "DequantizeLinear", 3 | kOptional, TypeFrom::kScale},
-    {kQuark, "ExtendedQuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
-    {kQuark, "ExtendedDequantizeLinear", 3 | kOptional, TypeFrom::kScale},
-    {kQuark, "ExtendedInstanceNormalization", 3, TypeFrom::kInput0},
-    {kQuark, "BFPQuantizeDequantize", 1, TypeFrom::kInput0},
-    {kQuark, "MXQuantizeDequantize", 1, TypeFrom::kInput0},
-    {kVitis, "VitisQuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
-    {kVitis, "VitisDequantizeLinear", 3 | kOptional, TypeFrom::kScale},
-    {kVitis, "VitisInstanceNormalization", 3, TypeFrom::kInput0},
-    {kVitis, "BFPFixNeuron", 1, TypeFrom::kInput0},
-    {kVitis, "MXFixNeuron", 1, TypeFrom::kInput0},
+    {ir::kMicrosoftDomain, "QuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
+    {ir::kMicrosoftDomain, "DequantizeLinear", 3 | kOptional, TypeFrom::kScale},
+    {ir::kQuarkDomain, "ExtendedQuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
+    {ir::kQuarkDomain, "ExtendedDequantizeLinear", 3 | kOptional, TypeFrom::kScale},
+    {ir::kQuarkDomain, "ExtendedInstanceNormalization", 3, TypeFrom::kInput0},
+    {ir::kQuarkDomain, "BFPQuantizeDequantize", 1, TypeFrom::kInput0},
+    {ir::kQuarkDomain, "MXQuantizeDequantize", 1, TypeFrom::kInput0},
+    {ir::kVitisDomain, "VitisQuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
+    {ir::kVitisDomain, "VitisDequantizeLinear", 3 | kOptional, TypeFrom::kScale},
+    {ir::kVitisDomain, "VitisInstanceNormalization", 3, TypeFrom::kInput0},
+    {ir::kVitisDomain, "BFPFixNeuron", 1, TypeFrom::kInput0},
+    {ir::kVitisDomain, "MXFixNeuron", 1, TypeFrom::kInput0},
 };
 
 void infer_type(onnx::InferenceContext& context, TypeFrom from) {
@@ -78,7 +75,7 @@ void register_custom_schemas() {
   static std::once_flag once;
   std::call_once(once, [] {
     auto& domains = onnx::OpSchemaRegistry::DomainToVersionRange::Instance();
-    for (const char* domain : {kMicrosoft, kQuark, kVitis}) {
+    for (const char* domain : {ir::kMicrosoftDomain, ir::kQuarkDomain, ir::kVitisDomain}) {
       if (!domains.Map().contains(domain)) domains.AddDomainToVersion(domain, 1, 1);
     }
     for (const SchemaRow& row : kRows) register_row(row);

@@ -6,6 +6,7 @@
 #include "exec/kernels/quantized/quant_dequant.h"
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/recurrent/recurrent.h"
+#include "ir/domains.h"
 #include "ir/quantizing_ops.h"
 
 namespace quarkq::ort_ops {
@@ -34,23 +35,21 @@ constexpr AttributeRow kLstmAttributes[] = {{"hidden_size", kInt},  {"layout", k
                                             {"b_scale", kFloat},    {"b_zero_point", kInt}, {"y_scale", kFloat},
                                             {"y_zero_point", kInt}};
 
-constexpr const char* kQuark = "com.amd.quark";
-constexpr const char* kVitis = "com.vai.quantize";  // what files of before 0.8 say for com.amd.quark
-
 constexpr Operator kOperators[] = {
-    {kQuark, "BFPQuantizeDequantize", Signature::kConvert, kBfpAttributes, exec::prepare_bfp},
-    {kQuark, "ExtendedDequantizeLinear", Signature::kDequantize, kQuantizeAttributes, exec::prepare_dequantize},
-    {kQuark, "ExtendedInstanceNormalization", Signature::kNormalize, kNormAttributes,
+    {ir::kQuarkDomain, "BFPQuantizeDequantize", Signature::kConvert, kBfpAttributes, exec::prepare_bfp},
+    {ir::kQuarkDomain, "ExtendedDequantizeLinear", Signature::kDequantize, kQuantizeAttributes,
+     exec::prepare_dequantize},
+    {ir::kQuarkDomain, "ExtendedInstanceNormalization", Signature::kNormalize, kNormAttributes,
      exec::prepare_extended_instance_norm},
-    {kQuark, "ExtendedLSTM", Signature::kLstm, kLstmAttributes, exec::prepare_extended_lstm},
-    {kQuark, "ExtendedQuantizeLinear", Signature::kQuantize, kQuantizeAttributes, exec::prepare_quantize},
-    {kQuark, "MXQuantizeDequantize", Signature::kConvert, kMxAttributes, exec::prepare_mx},
-    {kVitis, "BFPFixNeuron", Signature::kConvert, kBfpAttributes, exec::prepare_bfp},
-    {kVitis, "MXFixNeuron", Signature::kConvert, kMxAttributes, exec::prepare_mx},
-    {kVitis, "VitisDequantizeLinear", Signature::kDequantize, kQuantizeAttributes, exec::prepare_dequantize},
-    {kVitis, "VitisInstanceNormalization", Signature::kNormalize, kNormAttributes,
+    {ir::kQuarkDomain, "ExtendedLSTM", Signature::kLstm, kLstmAttributes, exec::prepare_extended_lstm},
+    {ir::kQuarkDomain, "ExtendedQuantizeLinear", Signature::kQuantize, kQuantizeAttributes, exec::prepare_quantize},
+    {ir::kQuarkDomain, "MXQuantizeDequantize", Signature::kConvert, kMxAttributes, exec::prepare_mx},
+    {ir::kVitisDomain, "BFPFixNeuron", Signature::kConvert, kBfpAttributes, exec::prepare_bfp},
+    {ir::kVitisDomain, "MXFixNeuron", Signature::kConvert, kMxAttributes, exec::prepare_mx},
+    {ir::kVitisDomain, "VitisDequantizeLinear", Signature::kDequantize, kQuantizeAttributes, exec::prepare_dequantize},
+    {ir::kVitisDomain, "VitisInstanceNormalization", Signature::kNormalize, kNormAttributes,
      exec::prepare_extended_instance_norm},
-    {kVitis, "VitisQuantizeLinear", Signature::kQuantize, kQuantizeAttributes, exec::prepare_quantize},
+    {ir::kVitisDomain, "VitisQuantizeLinear", Signature::kQuantize, kQuantizeAttributes, exec::prepare_quantize},
 };
 
 constexpr ir::QuantizingPart part_of(Signature signature) {

@@ -30,7 +30,7 @@ std::vector<size_t> shard_samples(Shard shard, size_t count) {
 }
 
 /// All methods come from one file, so it always has bins.
-Result<calib::StatisticsSet> collect(pipeline::RunState& state, const std::vector<size_t>& numbers) {
+Result<calib::StatisticsSet> collect_statistics(pipeline::RunState& state, const std::vector<size_t>& numbers) {
   const pass::PlanContext context = state.plan_context();
   const std::vector<ir::ValueId> tensors = planning::tensors_to_measure(context, planning::find_range_sources(context));
   calib::SampleRunOptions options = pass::sample_run_options(context.settings, tensors, context.progress);
@@ -87,7 +87,7 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
   std::vector<PassTime> times;
   Result<ir::Model> original = pipeline::run_float_phases(state, samples, nullptr, kCalibrate, times, {});
   if (!original.ok()) return std::move(original).status().context(request.model_path);
-  QQ_TRY(calib::StatisticsSet set, collect(state, numbers));
+  QQ_TRY(calib::StatisticsSet set, collect_statistics(state, numbers));
   QQ_TRY(set.origin,
          pipeline::statistics_origin(file, original.value(), job.model, job.settings, samples.opened->size()));
   QQ_TRY(CalibrateReport report, write_set(set, request.output_path));

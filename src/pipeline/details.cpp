@@ -58,14 +58,15 @@ class Profiler : public calib::SampleSink {
 };
 
 /// False for what came behind calibration.
-bool is_known(const ir::Graph& graph, ir::ValueId id) {
+bool is_known_value(const ir::Graph& graph, ir::ValueId id) {
   return static_cast<size_t>(id.index) < graph.value_count() && graph.is_alive(id);
 }
 
-Status listen(const ir::Model& model, const plan::QuantPlan& plan, const calib::DataReader& data, Profiler& profiler) {
+Status listen_to_values(const ir::Model& model, const plan::QuantPlan& plan, const calib::DataReader& data,
+                        Profiler& profiler) {
   calib::SampleRunOptions options;
   for (const plan::QuantSlot& slot : plan.slots()) {
-    if (!is_known(model.graph, slot.value)) continue;
+    if (!is_known_value(model.graph, slot.value)) continue;
     const ir::Value& value = model.graph.value(slot.value);
     const bool is_float = value.type.element == ElementType::kFloat || value.type.element == ElementType::kFloat16;
     if (!value.is_initializer() && is_float) options.tensors.push_back(slot.value);
@@ -103,10 +104,10 @@ std::vector<SettingValue> settings_of(const config::Settings& settings) {
 Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, const ir::Model& calibrated,
                                                    const calib::DataReader* data) {
   Profiler profiler;
-  if (data != nullptr) QQ_RETURN_IF_ERROR(listen(calibrated, plan, *data, profiler));
+  if (data != nullptr) QQ_RETURN_IF_ERROR(listen_to_values(calibrated, plan, *data, profiler));
   std::vector<TensorProfile> profiles;
   for (const plan::QuantSlot& slot : plan.slots()) {
-    if (slot.state == plan::SlotState::kAbsorbed || !is_known(calibrated.graph, slot.value)) continue;
+    if (slot.state == plan::SlotState::kAbsorbed || !is_known_value(calibrated.graph, slot.value)) continue;
     TensorProfile profile;
     profile.name = calibrated.graph.value(slot.value).name;
     profile.role = role_name(slot.role);

@@ -16,7 +16,7 @@ namespace {
 
 std::string domain_name(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-std::vector<InspectValue> describe(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
+std::vector<InspectValue> describe_model(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
   std::vector<InspectValue> described;
   for (const ir::ValueId id : values) {
     const ir::Value& value = graph.value(id);
@@ -56,8 +56,8 @@ Result<InspectReport> inspect(const std::string& path, const InspectOptions& opt
   for (const auto& [domain, version] : model.opsets) report.opsets.emplace_back(domain_name(domain), version);
   report.producer_name = model.producer_name;
   report.producer_version = model.producer_version;
-  report.inputs = describe(model.graph, model.graph.required_inputs());
-  report.outputs = describe(model.graph, model.graph.outputs());
+  report.inputs = describe_model(model.graph, model.graph.required_inputs());
+  report.outputs = describe_model(model.graph, model.graph.outputs());
   report.nodes = model.graph.order().size();
   report.ops = pipeline::count_ops(model.graph);
   count_parameters(model.graph, report);

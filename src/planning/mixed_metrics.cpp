@@ -51,17 +51,17 @@ double psnr(Values reference, Values quantized) {
 constexpr struct {
   MixedMetric metric;
   double (*measure)(Values, Values);
-} kMetrics[] = {{MixedMetric::kL2, l2},
-                {MixedMetric::kKl, kl},
-                {MixedMetric::kCosine, cosine},
-                {MixedMetric::kSqnr, sqnr},
-                {MixedMetric::kPsnr, psnr}};
+} kMetricFunctions[] = {{MixedMetric::kL2, l2},
+                        {MixedMetric::kKl, kl},
+                        {MixedMetric::kCosine, cosine},
+                        {MixedMetric::kSqnr, sqnr},
+                        {MixedMetric::kPsnr, psnr}};
 
 }  // namespace
 
 double mixed_metric(MixedMetric metric, Values reference, Values quantized) {
   if (reference.empty()) return 0;
-  for (const auto& row : kMetrics) {
+  for (const auto& row : kMetricFunctions) {
     if (row.metric == metric) return row.measure(reference, quantized);
   }
   return 0;

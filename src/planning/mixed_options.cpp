@@ -77,11 +77,11 @@ struct Choice {
   const char* text;
   T value;
 };
-constexpr Choice<MixedMetric> kMetrics[] = {{"l2", MixedMetric::kL2},
-                                            {"kl", MixedMetric::kKl},
-                                            {"cosine", MixedMetric::kCosine},
-                                            {"sqnr", MixedMetric::kSqnr},
-                                            {"psnr", MixedMetric::kPsnr}};
+constexpr Choice<MixedMetric> kMetricNames[] = {{"l2", MixedMetric::kL2},
+                                                {"kl", MixedMetric::kKl},
+                                                {"cosine", MixedMetric::kCosine},
+                                                {"sqnr", MixedMetric::kSqnr},
+                                                {"psnr", MixedMetric::kPsnr}};
 constexpr Choice<MixedGoal> kGoals[] = {{"speed", MixedGoal::kSpeed}, {"quality", MixedGoal::kQuality}};
 constexpr Choice<bool> kSharing[] = {{"propagate", false}, {"unshare", true}};
 
@@ -130,7 +130,7 @@ Result<std::optional<MixedOptions>> mixed_options(const config::Settings& settin
   QQ_RETURN_IF_ERROR(take(map, "MetricOutputIndex", options.output_index));
   QQ_RETURN_IF_ERROR(take(map, "DualQuantNodes", options.dual_pairs));
   QQ_RETURN_IF_ERROR(take(map, "NoInputQDQShared", options.skip_shared_inputs));
-  QQ_RETURN_IF_ERROR(take_choice(map, "MetricDefault", kMetrics, options.metric));
+  QQ_RETURN_IF_ERROR(take_choice(map, "MetricDefault", kMetricNames, options.metric));
   QQ_RETURN_IF_ERROR(take_choice(map, "MetricOptimizeObject", kGoals, options.goal));
   QQ_RETURN_IF_ERROR(take_choice(map, "SharedParamMode", kSharing, options.unshares));
   if (const Node* threshold = map.find("MetricThreshold"); threshold != nullptr) {

@@ -8,6 +8,7 @@ import sys
 import comments
 import folders
 import functions
+import groups
 import layers
 import measures
 import packages
@@ -15,7 +16,7 @@ import ratchet
 import sizes
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, comments, measures)]
+    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, measures)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)

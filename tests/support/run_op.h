@@ -32,6 +32,8 @@ ir::Tensor from_layout(const ir::Tensor& stored, exec::Layout layout);
 inline ir::Attribute attribute(std::string name, ir::AttributeValue value) {
   return {std::move(name), std::move(value), {}, {}};
 }
+
+inline ir::Attribute number(std::string name, int64_t value) { return attribute(std::move(name), value); }
 inline ir::Tensor floats(ir::Shape dims, std::vector<float> values) {
   return ir::Tensor::from<float>(std::move(dims), values);
 }

@@ -28,7 +28,7 @@ std::string agreement_text(const Agreement& agreement) {
   return cat("cosine ", fixed(agreement.cosine, 6), ", SQNR ", fixed(agreement.sqnr_db, 1), " dB");
 }
 
-void print_summary(const AnalyzeArgs& args, const AnalyzeReport& report) {
+void print_ranking(const AnalyzeArgs& args, const AnalyzeReport& report) {
   std::printf("%s, %zu samples; the worst output counts\n", report.model_path.c_str(), report.samples);
   std::printf("everything quantized: %s; nothing: %s\n", agreement_text(report.all_quantized).c_str(),
               agreement_text(report.nothing_quantized).c_str());
@@ -85,7 +85,7 @@ Status run_analyze(AnalyzeArgs& args) {
   }
   if (!args.quiet) print_findings(report.findings, "--json has them all");
   if (args.json) std::fputs(to_json(report).c_str(), stdout);
-  if (!args.json && !args.quiet) print_summary(args, report);
+  if (!args.json && !args.quiet) print_ranking(args, report);
   return check_gate(args, report);
 }
 

@@ -79,7 +79,7 @@ Status run_show(const ConfigArgs& args) {
   return {};
 }
 
-Status run_check(const ConfigArgs& args) {
+Status run_config_check(const ConfigArgs& args) {
   QQ_TRY(const config::QuantConfig asked, config::load_config(args.source, args.sets));
   Diagnostics diagnostics;
   std::optional<ir::Model> model;
@@ -113,7 +113,7 @@ Run setup_config(CLI::App& app) {
     verb->add_option("--set", args->sets, "key=value, may be given several times")->allow_extra_args(false);
     verb->add_flag("--json", args->json, "one JSON object on stdout");
   }
-  return [args, show] { return show->parsed() ? run_show(*args) : run_check(*args); };
+  return [args, show] { return show->parsed() ? run_show(*args) : run_config_check(*args); };
 }
 
 }  // namespace quarkq::tool

@@ -21,15 +21,15 @@ struct InspectArgs {
   bool json = false;
 };
 
-void print_line(const std::string& label, const std::string& text) {
+void print_table_line(const std::string& label, const std::string& text) {
   std::printf("%-11s %s\n", label.c_str(), text.c_str());
 }
 
 void print_values(const char* label, const std::vector<InspectValue>& values) {
   for (const InspectValue& value : values) {
-    print_line(&value == &values.front() ? label : "", value.name + " " + value.type);
+    print_table_line(&value == &values.front() ? label : "", value.name + " " + value.type);
   }
-  if (values.empty()) print_line(label, "none");
+  if (values.empty()) print_table_line(label, "none");
 }
 
 std::string scales_text(const QuantizedGroup& group) {
@@ -42,35 +42,37 @@ std::string scales_text(const QuantizedGroup& group) {
 void print_quantized(const InspectReport& report) {
   const char* label = "quantized";
   for (const QuantizedGroup& group : report.quantized) {
-    print_line(label, cat(group.tensors, " ", group.kind, " ", group.type, ", ",
-                          group.per_channel == 0 ? "" : cat(group.per_channel, " per channel, "), scales_text(group)));
+    print_table_line(label,
+                     cat(group.tensors, " ", group.kind, " ", group.type, ", ",
+                         group.per_channel == 0 ? "" : cat(group.per_channel, " per channel, "), scales_text(group)));
     label = "";
   }
   std::vector<std::string> domains;
   for (const auto& [domain, nodes] : report.qdq_domains) domains.push_back(cat(domain, " (", nodes, " nodes)"));
   if (domains.empty()) {
-    print_line("quantized", "nothing");
+    print_table_line("quantized", "nothing");
   } else {
-    print_line("Q/DQ", join(domains, ", "));
+    print_table_line("Q/DQ", join(domains, ", "));
   }
 }
 
-void print_text(const InspectReport& report) {
-  print_line("model",
-             cat(report.path, ", ", bytes_text(static_cast<double>(report.file_bytes)), ", IR ", report.ir_version));
+void print_inspection(const InspectReport& report) {
+  print_table_line(
+      "model", cat(report.path, ", ", bytes_text(static_cast<double>(report.file_bytes)), ", IR ", report.ir_version));
   std::vector<std::string> opsets, ops;
   for (const auto& [domain, version] : report.opsets) opsets.push_back(cat(domain, " ", version));
   for (const auto& [op, count] : report.ops) ops.push_back(cat(count, " x ", op));
-  print_line("opsets", join(opsets, ", "));
-  print_line("producer", cat(report.producer_name.empty() ? "unnamed" : report.producer_name,
-                             report.producer_version.empty() ? "" : " ", report.producer_version));
+  print_table_line("opsets", join(opsets, ", "));
+  print_table_line("producer", cat(report.producer_name.empty() ? "unnamed" : report.producer_name,
+                                   report.producer_version.empty() ? "" : " ", report.producer_version));
   print_values("inputs", report.inputs);
   print_values("outputs", report.outputs);
-  print_line("nodes", cat(report.nodes,
-                          report.nested_nodes == 0 ? "" : cat(", and ", report.nested_nodes, " in nested graphs")));
-  print_line("operators", ops.empty() ? "none" : join(ops, ", "));
-  print_line("parameters", cat(report.parameters, " in ", report.parameter_tensors, " tensors, ",
-                               bytes_text(static_cast<double>(report.parameter_bytes))));
+  print_table_line(
+      "nodes",
+      cat(report.nodes, report.nested_nodes == 0 ? "" : cat(", and ", report.nested_nodes, " in nested graphs")));
+  print_table_line("operators", ops.empty() ? "none" : join(ops, ", "));
+  print_table_line("parameters", cat(report.parameters, " in ", report.parameter_tensors, " tensors, ",
+                                     bytes_text(static_cast<double>(report.parameter_bytes))));
   print_quantized(report);
 }
 
@@ -122,7 +124,7 @@ void print_tensors(const std::vector<QuantizedTensor>& tensors) {
 }
 
 void print_all(const InspectReport& report) {
-  print_text(report);
+  print_inspection(report);
   if (!report.op_types.empty()) print_op_types(report.op_types);
   if (report.options.nodes) print_node_types(report.node_types);
   if (report.options.scales) print_tensors(report.tensors);

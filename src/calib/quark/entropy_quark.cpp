@@ -12,7 +12,7 @@ namespace quarkq::calib {
 namespace {
 
 /// The work grows with the square of the bins; here it is minutes.
-constexpr int64_t kMostBins = int64_t{1} << 17;
+constexpr int64_t kMostGrownBins = int64_t{1} << 17;
 
 class EntropyQuark final : public RangeObserver {
  public:
@@ -32,8 +32,8 @@ class EntropyQuark final : public RangeObserver {
       return invalid_argument("num_quantized_bins: found ", quantized_bins_, ", the histogram has only ", bins,
                               " bins");
     }
-    if (bins > kMostBins) {
-      return unsupported("entropy: the histogram grew to ", bins, " bins, allowed are at most ", kMostBins);
+    if (bins > kMostGrownBins) {
+      return unsupported("entropy: the histogram grew to ", bins, " bins, allowed are at most ", kMostGrownBins);
     }
     std::vector<int64_t> counts(static_cast<size_t>(bins));
     for (int64_t i = 0; i < bins; ++i) counts[static_cast<size_t>(i)] = histogram_->counts().at(i);

@@ -8,7 +8,7 @@
 namespace quarkq::planning {
 namespace {
 
-const plan::ParamList* scales_of(const pass::PlanContext& context, ir::ValueId value) {
+const plan::ParamList* bias_scales_of(const pass::PlanContext& context, ir::ValueId value) {
   const plan::QuantSlot* slot = value.valid() ? context.plan.find(value) : nullptr;
   if (slot == nullptr || slot->state == plan::SlotState::kAbsorbed) return nullptr;
   const plan::ParamList& list = context.plan.params[slot->stage.params];
@@ -54,8 +54,9 @@ Result<bool> rescale_bias_codes(pass::PlanContext& context) {
   for (const ir::NodeId id : context.graph().order()) {
     const ir::Node& node = context.graph().node(id);
     if (!kOps.contains(node.op) || node.inputs.size() != 3) continue;
-    const plan::ParamList *input = scales_of(context, node.input(0)), *weight = scales_of(context, node.input(1)),
-                          *bias = scales_of(context, node.input(2));
+    const plan::ParamList *input = bias_scales_of(context, node.input(0)),
+                          *weight = bias_scales_of(context, node.input(1)),
+                          *bias = bias_scales_of(context, node.input(2));
     if (input == nullptr || weight == nullptr || bias == nullptr) continue;
     const plan::ParamList wanted = product(*input, *weight);
     const ir::Tensor* stored = context.graph().constant(node.input(2));

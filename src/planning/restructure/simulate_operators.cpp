@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/axes.h"
+#include "ir/domains.h"
 #include "planning/restructure/dpu_factors.h"
 #include "planning/restructure/simulation.h"
 
@@ -127,7 +128,7 @@ void convert_instance_norm(Simulation& simulation, ir::NodeId id) {
   ir::Node& node = simulation.edit().node(id);
   const float epsilon = node.float_or("epsilon", kDefaultEpsilon);
   node.op = "ExtendedInstanceNormalization";
-  node.domain = "com.amd.quark";
+  node.domain = ir::kQuarkDomain;
   node.attributes.clear();
   node.set("epsilon", epsilon);
   simulation.changed = true;

@@ -26,7 +26,7 @@ double clipped(const Grid& grid, double at) {
 }
 
 template <typename F>
-void for_each(size_t count, F f) {
+void for_each_weight(size_t count, F f) {
   const auto size = static_cast<int64_t>(count);
 #pragma omp parallel for schedule(static) if (size > 4096)
   for (int64_t i = 0; i < size; ++i) f(static_cast<size_t>(i));
@@ -46,7 +46,7 @@ class Learned {
 
   Status quantize(std::vector<float>& out) const {
     if (!grid_) return quantizer_(values_, out);
-    for_each(values_.size(), [&](size_t i) {
+    for_each_weight(values_.size(), [&](size_t i) {
       const numeric::QuantParams& own = grid_->of(i);
       out[i] = static_cast<float>(clipped(*grid_, position(*grid_, i, values_[i])) - own.zero_point) * own.scale;
     });
@@ -54,7 +54,7 @@ class Learned {
   }
 
   void step(std::vector<float>& gradient) {
-    for_each(grid_ ? values_.size() : 0, [&](size_t i) {
+    for_each_weight(grid_ ? values_.size() : 0, [&](size_t i) {
       const double at = position(*grid_, i, values_[i]);
       if (at != clipped(*grid_, at)) gradient[i] = 0;
     });

@@ -27,9 +27,10 @@ bool is_standard_stage(const ir::Node& node) {
 }
 
 /// A graph's walks, with the place of each node in a list.
-class Walk {
+class BiasWalk {
  public:
-  Walk(const ir::Graph& graph, const std::vector<ir::NodeId>& order) : graph_(graph), place_(graph.node_count(), 0) {
+  BiasWalk(const ir::Graph& graph, const std::vector<ir::NodeId>& order)
+      : graph_(graph), place_(graph.node_count(), 0) {
     for (size_t i = 0; i < order.size(); ++i) place_[static_cast<size_t>(order[i].index)] = i + 1;
   }
 
@@ -94,7 +95,7 @@ bool rest_is_constant(const ir::Graph& graph, const ir::Node& node) {
 Result<std::vector<BiasLayer>> bias_layers(const pass::PlanContext& context, const ir::Graph& simulated) {
   const ir::Graph& original = context.graph();
   QQ_TRY(const std::vector<ir::NodeId> order, plan::written_order(context.graph(), context.plan));
-  const Walk walk(simulated, order), float_walk(original, original.order());
+  const BiasWalk walk(simulated, order), float_walk(original, original.order());
   std::vector<BiasLayer> layers;
   for (const ir::NodeId id : order) {
     const ir::Node& node = simulated.node(id);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/domains.h"
 #include "ir/stored_floats.h"
 
 namespace quarkq::planning::finetune {
@@ -39,7 +40,7 @@ bool read_slopes(const ir::Graph& graph, const ir::Node& node, std::vector<float
 /// Nothing fits: the block ends before the node.
 bool read_activation(const ir::Graph& graph, const ir::Node& node, Activation& result) {
   using Kind = Activation::Kind;
-  if (!node.domain.empty() && !(node.op == "Gelu" && node.domain == "com.microsoft")) return false;
+  if (!node.domain.empty() && !(node.op == "Gelu" && node.domain == ir::kMicrosoftDomain)) return false;
   if (node.op == "Relu") {
     result = {Kind::kClip, 0, kInfinity, {}};
     return true;

@@ -27,9 +27,9 @@ constexpr IdleOption kIdle[] = {
 };
 
 /// Reads single keys of the map.
-class Reader {
+class OptionReader {
  public:
-  explicit Reader(const config::Node& node) : node_(node) {}
+  explicit OptionReader(const config::Node& node) : node_(node) {}
 
   const config::Node* find(const char* key) const {
     const config::Node* given = node_.find(key);
@@ -63,7 +63,7 @@ class Reader {
   const config::Node& node_;
 };
 
-Status take_algorithm(const Reader& reader, Options& options) {
+Status take_algorithm(const OptionReader& reader, Options& options) {
   std::string name = "adaround";
   QQ_RETURN_IF_ERROR(reader.take("OptimAlgorithm", name));
   for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -74,7 +74,7 @@ Status take_algorithm(const Reader& reader, Options& options) {
   return Status();
 }
 
-Status take_schedule(const Reader& reader, Options& options) {
+Status take_schedule(const OptionReader& reader, Options& options) {
   QQ_RETURN_IF_ERROR(reader.take_count("NumIterations", options.iterations, 1));
   QQ_RETURN_IF_ERROR(reader.take("LearningRate", options.learning_rate));
   QQ_RETURN_IF_ERROR(reader.take("RegParam", options.reg_param));
@@ -89,7 +89,7 @@ Status take_schedule(const Reader& reader, Options& options) {
   return Status();
 }
 
-Status take_samples(const Reader& reader, Options& options) {
+Status take_samples(const OptionReader& reader, Options& options) {
   int64_t seed = options.seed;
   QQ_RETURN_IF_ERROR(reader.take("FixedSeed", seed));
   options.seed = static_cast<uint32_t>(seed);
@@ -100,7 +100,7 @@ Status take_samples(const Reader& reader, Options& options) {
   return reader.take("Parallel", options.parallel);
 }
 
-Status take_memory(const Reader& reader, Options& options) {
+Status take_memory(const OptionReader& reader, Options& options) {
   int64_t level = 1, megabytes = 0;
   QQ_RETURN_IF_ERROR(reader.take_count("MemOptLevel", level, 0));
   QQ_RETURN_IF_ERROR(reader.take_count("MemoryBudgetMB", megabytes, 0));
@@ -112,7 +112,7 @@ Status take_memory(const Reader& reader, Options& options) {
   return reader.take("CacheDir", options.cache_dir);
 }
 
-Status take_layers(const Reader& reader, Options& options) {
+Status take_layers(const OptionReader& reader, Options& options) {
   QQ_RETURN_IF_ERROR(reader.take("TargetOpType", options.target_ops));
   QQ_RETURN_IF_ERROR(reader.take("SelectiveUpdate", options.selective_update));
   QQ_RETURN_IF_ERROR(reader.take("UpdateBias", options.update_bias));
@@ -139,7 +139,7 @@ Result<Options> read_options(const config::Settings& settings) {
        "CacheDir",       "TmpDir",          "LogPeriod",    "RefModelPath",      "DynamicBatch", "Parallel",
        "RegParam",       "BetaRange",       "WarmStart",    "SelectMaxMemLayer", "NumWorkers",   "PinMemory",
        "UseGDS",         "MemoryBudgetMB"}));
-  const Reader reader(node);
+  const OptionReader reader(node);
   Options options;
   for (const auto take : {take_algorithm, take_schedule, take_samples, take_layers, take_memory})
     QQ_RETURN_IF_ERROR(take(reader, options));

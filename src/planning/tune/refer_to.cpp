@@ -10,7 +10,7 @@ namespace quarkq::planning::finetune {
 namespace {
 
 /// A node's name; without one, that of what it makes.
-const std::string& name_of(const ir::Graph& graph, const ir::Node& node) {
+const std::string& reference_name_of(const ir::Graph& graph, const ir::Node& node) {
   return node.name.empty() ? graph.value(node.output(0)).name : node.name;
 }
 
@@ -55,9 +55,9 @@ void refer_to(const ir::Graph& reference, const ir::Graph& original, Diagnostics
   std::map<std::string, const ir::Node*, std::less<>> nodes;
   for (const ir::NodeId id : reference.order())
     if (reference.node(id).output(0).valid())
-      nodes.emplace(name_of(reference, reference.node(id)), &reference.node(id));
+      nodes.emplace(reference_name_of(reference, reference.node(id)), &reference.node(id));
   std::erase_if(layers, [&](Layer& layer) {
-    const auto found = nodes.find(name_of(original, original.node(layer.node)));
+    const auto found = nodes.find(reference_name_of(original, original.node(layer.node)));
     const std::string reason = found == nodes.end() ? "the reference model has no node of this name"
                                                     : refer(reference, *found->second, original, layer);
     if (!reason.empty()) diagnostics.notice("not-finetuned", layer.label, reason);

@@ -29,9 +29,9 @@ void append(std::string& bytes, const ir::Tensor& tensor) {
 }
 
 /// Reads what append() wrote. After the end, or a size that cannot be, everything is zero and ok() is false.
-class Reader {
+class LayerReader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  explicit LayerReader(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
   T take() {
@@ -92,7 +92,7 @@ std::optional<SavedLayer> parse_saved_layer(std::string_view bytes, const std::s
   if (bytes.size() < kHashLength || hash_of(bytes.substr(kHashLength)) != bytes.substr(0, kHashLength)) return {};
   bytes.remove_prefix(kHashLength);
   if (!bytes.starts_with(kFormat) || !bytes.substr(kFormat.size()).starts_with(key)) return {};
-  Reader reader(bytes.substr(kFormat.size() + key.size()));
+  LayerReader reader(bytes.substr(kFormat.size() + key.size()));
   SavedLayer layer;
   layer.kept = reader.take<uint8_t>() != 0;
   layer.error_before = reader.take<double>();

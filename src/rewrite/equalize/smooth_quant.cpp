@@ -37,16 +37,16 @@ std::vector<ir::NodeId> find_targets(pass::FloatContext& context) {
 }
 
 /// s of each channel, and what the activation is multiplied by.
-struct Factors {
+struct SmoothingFactors {
   std::vector<float> scale, multiplier;
 };
 
 /// `maxima`: of the activation's channels. `least`: bound of a scale; none: as the reference has it. Rounded to float32
 /// after each operation, as in the reference.
-Factors smoothing_factors(std::span<const float> maxima, std::span<const float> weights, float alpha,
-                          std::optional<float> least) {
+SmoothingFactors smoothing_factors(std::span<const float> maxima, std::span<const float> weights, float alpha,
+                                   std::optional<float> least) {
   const size_t columns = weights.size() / maxima.size();
-  Factors factors;
+  SmoothingFactors factors;
   for (size_t k = 0; k < maxima.size(); ++k) {
     float largest = 0;
     for (size_t i = k * columns; i < (k + 1) * columns; ++i) largest = std::max(largest, std::abs(weights[i]));
@@ -72,7 +72,7 @@ class Smoothing {
     const ir::ValueId input = graph_.node(id).input(0), weight = own_weight(id);
     const ir::Tensor stored = *graph_.value(weight).constant;
     QQ_TRY(std::vector<float> weights, ir::float_values(stored));
-    const Factors factors = smoothing_factors(maxima, weights, alpha_, least_scale(stored.type()));
+    const SmoothingFactors factors = smoothing_factors(maxima, weights, alpha_, least_scale(stored.type()));
     const size_t columns = weights.size() / maxima.size();
     for (size_t i = 0; i < weights.size(); ++i) weights[i] *= factors.scale[i / columns];
     edit_.set_constant(weight, ir::store_floats(weights, stored.type(), stored.dims()));

@@ -71,7 +71,7 @@ bool all_finite(const Tensor& tensor) {
   return true;
 }
 
-std::optional<ir::GraphPatch> fold(const ir::Graph& graph, const ir::Node& norm) {
+std::optional<ir::GraphPatch> fold_into(const ir::Graph& graph, const ir::Node& norm) {
   if (!norm.is("BatchNormalization") || norm.outputs.size() != 1) return std::nullopt;
   const ir::Node* producer = graph.producer(norm.input(0));
   if (producer == nullptr || !graph.sole_use(norm.input(0)) || producer->inputs.size() < 2) return std::nullopt;
@@ -115,9 +115,9 @@ std::optional<ir::GraphPatch> fold(const ir::Graph& graph, const ir::Node& norm)
 
 Result<Changed> fuse_batch_norm(pass::FloatContext& context) {
   return run_rule(context, "fuse-batch-norm",
-                 [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
-                   return fold(graph, node);
-                 });
+                  [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
+                    return fold_into(graph, node);
+                  });
 }
 
 }  // namespace quarkq::rewrite

@@ -2,6 +2,7 @@
 // x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (spec 04 A.7.4).
 #include <cmath>
 
+#include "ir/domains.h"
 #include "rewrite/gelu_group.h"
 #include "rewrite/passes.h"
 
@@ -90,7 +91,7 @@ std::optional<GeluGroup> match_halved_gelu(const Graph& graph, const Node& root)
 Result<Changed> fuse_gelu(pass::FloatContext& context) {
   ir::Graph& graph = context.graph();
   if (context.model.opset() < kFirstGeluOpset) return Changed::kNo;
-  const std::string domain = makes_contrib_gelu(context.settings) ? "com.microsoft" : "";
+  const std::string domain = makes_contrib_gelu(context.settings) ? ir::kMicrosoftDomain : "";
   int64_t made = 0;
   for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
     if (!graph.is_alive(id)) continue;

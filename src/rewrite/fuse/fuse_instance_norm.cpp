@@ -42,7 +42,7 @@ bool is_per_channel(const Graph& graph, ValueId value) {
   return stored != nullptr && stored->rank() >= 3 && stored->dims()[0] == 1 && stored->dims()[1] == stored->size();
 }
 
-std::optional<InstanceNorm> match(const Graph& graph, MatchedGroup& group, const Node& root) {
+std::optional<InstanceNorm> match_instance_norm(const Graph& graph, MatchedGroup& group, const Node& root) {
   const Node* scaled = root.is("Add") ? group.producer(root.input(0), "Mul") : nullptr;
   const Node* shift = scaled == nullptr ? nullptr : group.producer(root.input(1), "Sub");
   const Node* scaled_mean = shift == nullptr ? nullptr : group.producer(shift->input(1), "Mul");
@@ -73,7 +73,7 @@ Result<Changed> fuse_instance_norm(pass::FloatContext& context) {
   for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
     if (!graph.is_alive(id)) continue;
     MatchedGroup group(graph, graph.node(id));
-    const std::optional<InstanceNorm> found = match(graph, group, graph.node(id));
+    const std::optional<InstanceNorm> found = match_instance_norm(graph, group, graph.node(id));
     if (!found) continue;
     const ValueId weight = flattened(graph, found->weight), bias = flattened(graph, found->bias);
     const auto epsilon = static_cast<float>(found->epsilon);

@@ -11,7 +11,7 @@ namespace {
 using ir::Graph;
 using ir::Node;
 
-constexpr double kLargestEpsilon = 1e-4;  // above it the limit would be part of the function
+constexpr double kLargestNormEpsilon = 1e-4;  // above it the limit would be part of the function
 
 struct L2Norm {
   ir::ValueId data;
@@ -20,7 +20,7 @@ struct L2Norm {
 };
 
 /// Mul(U, Reciprocal(Sqrt(Max(ReduceSum(Mul(U, U)), epsilon)))), U made by Unsqueeze.
-std::optional<L2Norm> match(const Graph& graph, MatchedGroup& group, const Node& root) {
+std::optional<L2Norm> match_l2_norm(const Graph& graph, MatchedGroup& group, const Node& root) {
   const Node* reciprocal = root.is("Mul") ? group.producer(root.input(1), "Reciprocal") : nullptr;
   const Node* norm = reciprocal == nullptr ? nullptr : group.producer(reciprocal->input(0), "Sqrt");
   const Node* limited = norm == nullptr ? nullptr : group.producer(norm->input(0), "Max");
@@ -34,7 +34,7 @@ std::optional<L2Norm> match(const Graph& graph, MatchedGroup& group, const Node&
   const auto axes = ir::integers_of(graph, *sum, 1, "axes");
   if (source == nullptr || !source->is("Unsqueeze") || !type.has_shape || limited->inputs.size() != 2)
     return std::nullopt;
-  if (!epsilon || *epsilon < 0 || *epsilon > kLargestEpsilon || !axes || axes->size() != 1) return std::nullopt;
+  if (!epsilon || *epsilon < 0 || *epsilon > kLargestNormEpsilon || !axes || axes->size() != 1) return std::nullopt;
   if (sum->int_or("keepdims", 1) != 1 || !group.is_closed()) return std::nullopt;
   const auto rank = static_cast<int64_t>(type.dims.size());
   const Result<int64_t> axis = ir::normalize_axis(axes->front(), rank);
@@ -49,7 +49,7 @@ Result<Changed> fuse_l2_norm(pass::FloatContext& context) {
   for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
     if (!graph.is_alive(id)) continue;
     MatchedGroup group(graph, graph.node(id));
-    const std::optional<L2Norm> found = match(graph, group, graph.node(id));
+    const std::optional<L2Norm> found = match_l2_norm(graph, group, graph.node(id));
     if (!found) continue;
     ir::NodeSpec spec{"LpNormalization", "", graph.node(id).name, {found->data}, {}, {{"p", int64_t{2}, {}, {}}}};
     if (found->axis != found->rank - 1) spec.attributes.push_back({"axis", found->axis, {}, {}});

@@ -63,7 +63,7 @@ std::optional<std::pair<ValueId, ValueId>> split_stored(const Graph& graph, cons
   return std::nullopt;
 }
 
-std::optional<LayerNorm> match(const Graph& graph, MatchedGroup& group, const Node& root) {
+std::optional<LayerNorm> match_layer_norm(const Graph& graph, MatchedGroup& group, const Node& root) {
   if (!root.is("Add")) return std::nullopt;
   const ir::ValueType& type = graph.value(root.output(0)).type;
   const auto shifted = split_stored(graph, root, type);
@@ -86,7 +86,7 @@ Result<Changed> fuse_layer_norm(pass::FloatContext& context) {
   for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
     if (!graph.is_alive(id)) continue;
     MatchedGroup group(graph, graph.node(id));
-    const std::optional<LayerNorm> found = match(graph, group, graph.node(id));
+    const std::optional<LayerNorm> found = match_layer_norm(graph, group, graph.node(id));
     if (!found) continue;
     const auto epsilon = static_cast<float>(found->epsilon);
     replace_group(graph, group,

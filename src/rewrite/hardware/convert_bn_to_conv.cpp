@@ -10,7 +10,7 @@
 namespace quarkq::rewrite {
 namespace {
 
-void replace(ir::Graph& graph, ir::NodeId id, const ChannelAffine& affine) {
+void replace_norm(ir::Graph& graph, ir::NodeId id, const ChannelAffine& affine) {
   ir::GraphEdit edit(graph);
   const ir::Node norm = graph.node(id);
   const ElementType type = graph.constant(norm.input(1))->type();
@@ -46,7 +46,7 @@ Result<Changed> convert_bn_to_conv(pass::FloatContext& context) {
                                "its parameters are not stored or its input is no inner image, it stays as it is");
       continue;
     }
-    replace(graph, id, *affine);
+    replace_norm(graph, id, *affine);
     changed = Changed::kYes;
   }
   return pass::tidy_up(context.graph(), changed);

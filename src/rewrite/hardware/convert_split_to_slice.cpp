@@ -47,7 +47,7 @@ bool are_lengths(const std::vector<int64_t>& sizes) {
 /// Slice's bounds are inputs from opset 10 on.
 constexpr int64_t kSliceWithInputs = 10;
 
-void replace(ir::Graph& graph, ir::NodeId id, const std::vector<int64_t>& sizes) {
+void replace_split(ir::Graph& graph, ir::NodeId id, const std::vector<int64_t>& sizes) {
   ir::GraphEdit edit(graph);
   const ir::Node split = graph.node(id);
   edit.remove_node(id);
@@ -95,7 +95,7 @@ Result<Changed> convert_split_to_slice(pass::FloatContext& context) {
       if (stop) break;
       continue;
     }
-    replace(graph, id, *sizes);
+    replace_split(graph, id, *sizes);
     changed = Changed::kYes;
   }
   return pass::tidy_up(context.graph(), changed);

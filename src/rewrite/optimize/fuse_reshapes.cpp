@@ -5,7 +5,7 @@
 namespace quarkq::rewrite::basic {
 namespace {
 
-std::optional<std::vector<int64_t>> numbers_of(const ir::Tensor* tensor) {
+std::optional<std::vector<int64_t>> shape_numbers_of(const ir::Tensor* tensor) {
   if (tensor == nullptr) return std::nullopt;
   Result<std::vector<int64_t>> numbers = ir::to_int64(*tensor);
   if (!numbers.ok()) return std::nullopt;
@@ -23,7 +23,7 @@ bool is_dimension(const Workspace& work, ir::ValueId element, ir::ValueId data, 
   const ir::Node* gather = unsqueeze == nullptr ? nullptr : producer_of(work, unsqueeze->input(0), "Gather");
   const ir::Node* shape = gather == nullptr ? nullptr : producer_of(work, gather->input(0), "Shape");
   if (shape == nullptr || shape->int_or("start", 0) != 0 || gather->int_or("axis", 0) != 0) return false;
-  const auto index = numbers_of(work.constant(gather->input(1)));
+  const auto index = shape_numbers_of(work.constant(gather->input(1)));
   if (!index || index->size() != 1 || (*index)[0] != place) return false;
   if (shape->input(0) == data) return true;
   const ir::ValueType& own = work.graph().value(data).type;
@@ -43,7 +43,7 @@ std::optional<std::vector<int64_t>> shape_from(const Workspace& work, const ir::
   std::vector<int64_t> shape;
   int unknown = 0;
   for (const ir::ValueId element : concat.inputs) {
-    if (const auto numbers = numbers_of(work.constant(element))) {
+    if (const auto numbers = shape_numbers_of(work.constant(element))) {
       for (const int64_t number : *numbers) unknown += number == -1 ? 1 : 0;
       shape.insert(shape.end(), numbers->begin(), numbers->end());
     } else if (is_dimension(work, element, data, static_cast<int64_t>(shape.size()))) {

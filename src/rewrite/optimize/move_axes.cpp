@@ -2,13 +2,12 @@
 // Operators that name dimensions by number: the numbers change when a Transpose moves through them.
 #include <algorithm>
 
+#include "base/index.h"
 #include "ir/axes.h"
 #include "rewrite/optimize/move_rules.h"
 
 namespace quarkq::rewrite::basic {
 namespace {
-
-size_t at(int64_t index) { return static_cast<size_t>(index); }
 
 std::optional<std::vector<int64_t>> numbers_of(const ir::Tensor* tensor) {
   if (tensor == nullptr) return std::nullopt;
@@ -19,7 +18,7 @@ std::optional<std::vector<int64_t>> numbers_of(const ir::Tensor* tensor) {
 
 std::vector<int64_t> mapped(const std::vector<int64_t>& axes, const Permutation& forth) {
   std::vector<int64_t> result;
-  for (const int64_t axis : axes) result.push_back(forth[at(axis)]);
+  for (const int64_t axis : axes) result.push_back(forth[as_index(axis)]);
   return result;
 }
 
@@ -69,7 +68,7 @@ int64_t axis_of(const Move& move, int64_t fallback) {
 /// The list of a value per dimension is given to the dimensions as they are before the Transpose.
 std::vector<int64_t> scattered(const std::vector<int64_t>& list, size_t first, const Permutation& forth) {
   std::vector<int64_t> result(forth.size());
-  for (size_t i = 0; i < forth.size(); ++i) result[at(forth[i])] = list[first + i];
+  for (size_t i = 0; i < forth.size(); ++i) result[as_index(forth[i])] = list[first + i];
   return result;
 }
 
@@ -80,7 +79,7 @@ bool push_axis(const Move& move) {
   if (axis < 0) return false;
   const MoveRule* rule = move_rule(move.reader());
   for (const size_t i : movable_inputs(*rule, move.reader())) transpose_input(move, i);
-  move.work.set_attribute(move.node, "axis", move.forth[at(axis)]);
+  move.work.set_attribute(move.node, "axis", move.forth[as_index(axis)]);
   transpose_outputs(move, move.forth);
   return true;
 }
@@ -91,12 +90,12 @@ bool push_softmax(const Move& move) {
   if (axis < 0) return false;
   if (move.work.opset() >= kOneAxis) {
     transpose_input(move, 0);
-    move.work.set_attribute(move.node, "axis", move.forth[at(axis)]);
+    move.work.set_attribute(move.node, "axis", move.forth[as_index(axis)]);
     transpose_outputs(move, move.forth);
     return true;
   }
   for (int64_t i = 0; i < axis; ++i) {
-    if (move.forth[at(i)] >= axis) return false;
+    if (move.forth[as_index(i)] >= axis) return false;
   }
   return push_first(move);
 }
@@ -106,7 +105,7 @@ bool push_arg(const Move& move) {
   if (axis < 0) return false;
   const bool keeps = move.reader().int_or("keepdims", 1) != 0;
   transpose_input(move, 0);
-  move.work.set_attribute(move.node, "axis", move.forth[at(axis)]);
+  move.work.set_attribute(move.node, "axis", move.forth[as_index(axis)]);
   transpose_outputs(move, keeps ? move.forth : without_axes(move.forth, {axis}));
   return true;
 }
@@ -197,7 +196,7 @@ bool push_gather(const Move& move) {
   if (axis < 0 || !move.reader().input(1).valid()) return false;
   const ir::ValueType& indices = move.work.graph().value(move.reader().inputs[1]).type;
   if (!indices.has_shape || !indices.dims.empty()) return false;  // only where the dimension goes
-  const int64_t new_axis = move.forth[at(axis)];
+  const int64_t new_axis = move.forth[as_index(axis)];
   transpose_input(move, 0);
   move.work.set_attribute(move.node, "axis", new_axis);
   transpose_outputs(move, without_axes(move.forth, {axis}));

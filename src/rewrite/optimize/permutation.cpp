@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/index.h"
+
 namespace quarkq::rewrite::basic {
 namespace {
-
-size_t at(int64_t index) { return static_cast<size_t>(index); }
 
 bool contains(const std::vector<int64_t>& list, int64_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
@@ -24,7 +24,7 @@ bool is_identity(const Permutation& permutation) {
 
 Permutation inverse(const Permutation& permutation) {
   Permutation result(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) result[at(permutation[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < permutation.size(); ++i) result[as_index(permutation[i])] = static_cast<int64_t>(i);
   return result;
 }
 
@@ -32,7 +32,7 @@ Permutation compose(const Permutation& first, const Permutation& second) { retur
 
 Permutation without_axes(const Permutation& permutation, const std::vector<int64_t>& axes) {
   std::vector<int64_t> dropped;
-  for (const int64_t axis : axes) dropped.push_back(permutation[at(axis)]);
+  for (const int64_t axis : axes) dropped.push_back(permutation[as_index(axis)]);
   Permutation result;
   for (size_t i = 0; i < permutation.size(); ++i) {
     if (contains(axes, static_cast<int64_t>(i))) continue;
@@ -50,8 +50,8 @@ Permutation with_axes(const Permutation& permutation, const std::vector<int64_t>
     if (!contains(axes, static_cast<int64_t>(i))) kept.push_back(static_cast<int64_t>(i));
   }
   Permutation result(rank);
-  for (const int64_t axis : axes) result[at(axis)] = axis;
-  for (size_t i = 0; i < permutation.size(); ++i) result[at(kept[i])] = kept[at(permutation[i])];
+  for (const int64_t axis : axes) result[as_index(axis)] = axis;
+  for (size_t i = 0; i < permutation.size(); ++i) result[as_index(kept[i])] = kept[as_index(permutation[i])];
   return result;
 }
 
@@ -79,7 +79,7 @@ std::optional<ir::Tensor> permuted(const ir::Tensor& tensor, const Permutation& 
   std::vector<int64_t> place(rank, 0);
   int64_t from = 0;
   for (int64_t i = 0; i < tensor.size(); ++i, to += width) {
-    std::memcpy(to, tensor.raw() + at(from) * width, width);
+    std::memcpy(to, tensor.raw() + as_index(from) * width, width);
     for (size_t dim = rank; dim-- > 0;) {
       from += steps[dim];
       if (++place[dim] < result.dims()[dim]) break;

@@ -65,7 +65,7 @@ struct NewOperands {
 };
 
 /// Gemm and Reshape with new weights and bias in place of the three; readers of the last read the Reshape.
-Rewrite rewritten(const Sweep& sweep, const Chain& chain, const ir::Node& last, NewOperands operands) {
+Rewrite rewritten_gemm(const Sweep& sweep, const Chain& chain, const ir::Node& last, NewOperands operands) {
   Rewrite rewrite;
   rewrite.in_place = true;
   ir::GraphPatch& patch = rewrite.patch;
@@ -101,7 +101,7 @@ std::optional<Rewrite> fuse_gemm_mul(const Sweep& sweep, const ir::Node& mul) {
     bias = changed_bias(chain->bias, columns, [&](float value, size_t c) { return value * (*factors)[c]; });
     if (!bias) return std::nullopt;
   }
-  return rewritten(sweep, *chain, mul, {std::move(weights), std::move(bias)});
+  return rewritten_gemm(sweep, *chain, mul, {std::move(weights), std::move(bias)});
 }
 
 std::optional<Rewrite> fuse_gemm_add(const Sweep& sweep, const ir::Node& add) {
@@ -112,11 +112,11 @@ std::optional<Rewrite> fuse_gemm_add(const Sweep& sweep, const ir::Node& add) {
   if (!addends) return std::nullopt;
   const ir::ValueId operand = add.input(add.input(0) == chain->reshape->output(0) ? 1 : 0);
   if (chain->bias == nullptr && chain->operand->rank() == 1 && chain->operand->size() == columns)
-    return rewritten(sweep, *chain, add, {std::nullopt, std::nullopt, operand});
+    return rewritten_gemm(sweep, *chain, add, {std::nullopt, std::nullopt, operand});
   std::optional<Tensor> bias =
       changed_bias(chain->bias, columns, [&](float value, size_t c) { return value + (*addends)[c]; });
   if (!bias) return std::nullopt;
-  return rewritten(sweep, *chain, add, {std::nullopt, std::move(bias)});
+  return rewritten_gemm(sweep, *chain, add, {std::nullopt, std::move(bias)});
 }
 
 }  // namespace quarkq::rewrite::simplify

@@ -41,7 +41,7 @@ bool same_inputs(const Scope& scope, const ir::Node& a, const ir::Node& b) {
   return true;
 }
 
-bool makes_output(const ir::Graph& graph, const ir::Node& node) {
+bool makes_graph_output(const ir::Graph& graph, const ir::Node& node) {
   return std::any_of(node.outputs.begin(), node.outputs.end(),
                      [&](ir::ValueId id) { return id.valid() && graph.value(id).is_output; });
 }
@@ -85,13 +85,13 @@ bool covers_outputs(const ir::Graph& graph, const ir::Node& kept, const ir::Node
 /// The first of several equal ones survives; those that make graph outputs come first, and none of them is dropped.
 void merge_group(Scope& scope, std::vector<ir::NodeId>& group) {
   std::stable_partition(group.begin(), group.end(),
-                        [&](ir::NodeId id) { return makes_output(scope.graph, scope.graph.node(id)); });
+                        [&](ir::NodeId id) { return makes_graph_output(scope.graph, scope.graph.node(id)); });
   for (size_t i = 0; i < group.size(); ++i) {
     if (!scope.graph.is_alive(group[i])) continue;
     for (size_t k = i + 1; k < group.size(); ++k) {
       if (!scope.graph.is_alive(group[k])) continue;
       const ir::Node &kept = scope.graph.node(group[i]), &other = scope.graph.node(group[k]);
-      if (makes_output(scope.graph, other) || !same_attributes(kept, other) || !same_inputs(scope, kept, other))
+      if (makes_graph_output(scope.graph, other) || !same_attributes(kept, other) || !same_inputs(scope, kept, other))
         continue;
       if (covers_outputs(scope.graph, kept, other)) merge(scope.graph, group[i], group[k]);
     }

@@ -14,7 +14,7 @@ using Rule = Maybe(const Scope& scope, const ir::Node& node, const Inputs& input
 
 int64_t count_of(const TrackedValue& value) { return static_cast<int64_t>(value.elements.size()); }
 
-std::vector<MaybeTerm> dims_of(const Scope& scope, ir::ValueId id) {
+std::vector<MaybeTerm> tracked_dims_of(const Scope& scope, ir::ValueId id) {
   std::vector<MaybeTerm> terms;
   for (const ir::Dim& dim : scope.graph.value(id).type.dims) terms.push_back(term_of(dim));
   return terms;
@@ -22,7 +22,7 @@ std::vector<MaybeTerm> dims_of(const Scope& scope, ir::ValueId id) {
 
 Maybe track_shape(const Scope& scope, const ir::Node& node, const Inputs&) {
   if (!scope.graph.value(node.input(0)).type.has_shape) return std::nullopt;
-  const std::vector<MaybeTerm> dims = dims_of(scope, node.input(0));
+  const std::vector<MaybeTerm> dims = tracked_dims_of(scope, node.input(0));
   const auto [start, end] = kept_dims(node, static_cast<int64_t>(dims.size()));
   return TrackedValue{false, {dims.begin() + start, dims.begin() + end}};
 }
@@ -30,7 +30,7 @@ Maybe track_shape(const Scope& scope, const ir::Node& node, const Inputs&) {
 Maybe track_size(const Scope& scope, const ir::Node& node, const Inputs&) {
   if (!scope.graph.value(node.input(0)).type.has_shape) return std::nullopt;
   MaybeTerm product = number_term(1);
-  for (const MaybeTerm& dim : dims_of(scope, node.input(0))) product = multiply(product, dim);
+  for (const MaybeTerm& dim : tracked_dims_of(scope, node.input(0))) product = multiply(product, dim);
   return TrackedValue{true, {product}};
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace test_image;  // NOLINT(google-build-using-namespace): the files of this test
 
-Result<Image> parse(const std::string& bytes, int64_t channels = 3) {
+Result<Image> parsed_image(const std::string& bytes, int64_t channels = 3) {
   return parse_image(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "t.jpg", channels);
 }
 
@@ -27,7 +27,7 @@ void expect_row(const Image& image, int64_t y, int64_t x, const std::vector<int>
 
 TEST(ImageDecodeTest, JpegIsWithinTwoStepsOfPillow) {
   for (const std::string& file : {kJpeg, kProgressiveJpeg}) {
-    const Result<Image> image = parse(file);
+    const Result<Image> image = parsed_image(file);
     ASSERT_TRUE(image.ok()) << image.status().message();
     EXPECT_EQ(image.value().height, 24);
     EXPECT_EQ(image.value().width, 20);
@@ -38,7 +38,7 @@ TEST(ImageDecodeTest, JpegIsWithinTwoStepsOfPillow) {
 }
 
 TEST(ImageDecodeTest, GreyJpegHasOneOrThreeChannels) {
-  const Result<Image> grey = parse(kGreyJpeg, 1), rgb = parse(kGreyJpeg, 3);
+  const Result<Image> grey = parsed_image(kGreyJpeg, 1), rgb = parsed_image(kGreyJpeg, 3);
   ASSERT_TRUE(grey.ok() && rgb.ok());
   expect_row(grey.value(), 0, 0, {2, 10, 23, 36, 48, 61, 74, 82, 98, 106, 119, 132, 144, 157, 170, 178}, 1);
   ASSERT_EQ(rgb.value().pixels.size(), 3 * grey.value().pixels.size());
@@ -50,7 +50,7 @@ TEST(ImageDecodeTest, GreyJpegHasOneOrThreeChannels) {
 TEST(ImageDecodeTest, PngComesBackExactly) {
   for (const int64_t channels : {1, 3, 4}) {
     const Image image = pattern(5, 9, channels);
-    const Result<Image> read = parse(png_of(image), channels);
+    const Result<Image> read = parsed_image(png_of(image), channels);
     ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_EQ(read.value().pixels, image.pixels);
     EXPECT_EQ(read.value().width, 9);
@@ -59,23 +59,23 @@ TEST(ImageDecodeTest, PngComesBackExactly) {
 
 TEST(ImageDecodeTest, ChannelsAreAddedAndDropped) {
   const std::string rgb = png_of({1, 2, 3, {10, 200, 30, 255, 0, 0}});
-  EXPECT_EQ(parse(rgb, 4).value().pixels, (std::vector<uint8_t>{10, 200, 30, 255, 255, 0, 0, 255}));
-  EXPECT_EQ(parse(rgb, 1).value().pixels, (std::vector<uint8_t>{124, 76}));  // Pillow's convert("L")
+  EXPECT_EQ(parsed_image(rgb, 4).value().pixels, (std::vector<uint8_t>{10, 200, 30, 255, 255, 0, 0, 255}));
+  EXPECT_EQ(parsed_image(rgb, 1).value().pixels, (std::vector<uint8_t>{124, 76}));  // Pillow's convert("L")
   const std::string rgba = png_of({1, 2, 4, {10, 20, 30, 0, 40, 50, 60, 128}});
-  EXPECT_EQ(parse(rgba, 3).value().pixels, (std::vector<uint8_t>{10, 20, 30, 40, 50, 60}));
+  EXPECT_EQ(parsed_image(rgba, 3).value().pixels, (std::vector<uint8_t>{10, 20, 30, 40, 50, 60}));
   const std::string grey_alpha = png({2, 1, 8, 4}, std::string("\0\x11\x22\x33\x44", 5));
-  EXPECT_EQ(parse(grey_alpha, 4).value().pixels,
+  EXPECT_EQ(parsed_image(grey_alpha, 4).value().pixels,
             (std::vector<uint8_t>{0x11, 0x11, 0x11, 0x22, 0x33, 0x33, 0x33, 0x44}));
 }
 
 TEST(ImageDecodeTest, OtherDepthsBecomeEightBits) {
   const std::string sixteen = png({1, 1, 16, 2}, std::string("\0\x12\xFF\x34\x00\xFE\x80", 7));
-  EXPECT_EQ(parse(sixteen).value().pixels, (std::vector<uint8_t>{0x12, 0x34, 0xFE}));
+  EXPECT_EQ(parsed_image(sixteen).value().pixels, (std::vector<uint8_t>{0x12, 0x34, 0xFE}));
   const std::string one_bit = png({3, 1, 1, 0}, std::string("\0\xA0", 2));
-  EXPECT_EQ(parse(one_bit, 1).value().pixels, (std::vector<uint8_t>{255, 0, 255}));
+  EXPECT_EQ(parsed_image(one_bit, 1).value().pixels, (std::vector<uint8_t>{255, 0, 255}));
   const std::string palette =
       png({2, 1, 8, 3}, std::string("\0\1\0", 3), chunk("PLTE", "abcxyz") + chunk("tRNS", "\x80"));
-  EXPECT_EQ(parse(palette, 4).value().pixels, (std::vector<uint8_t>{'x', 'y', 'z', 255, 'a', 'b', 'c', 128}));
+  EXPECT_EQ(parsed_image(palette, 4).value().pixels, (std::vector<uint8_t>{'x', 'y', 'z', 255, 'a', 'b', 'c', 128}));
 }
 
 /// kJpeg with its first Huffman table claiming 16 x 255 symbols.
@@ -91,7 +91,7 @@ struct BadRow {
   std::string bytes, message;  ///< message: a part of what must be said
 };
 
-std::vector<BadRow> bad_files() {
+std::vector<BadRow> bad_images() {
   const std::string good = png_of(pattern(4, 4, 3)), rows(1 + 3, '\0');
   std::string long_chunk = good;
   long_chunk.replace(33, 4, std::string("\x3F\xFF\xFF\xFF", 4));
@@ -121,8 +121,8 @@ std::vector<BadRow> bad_files() {
 }
 
 TEST(ImageDecodeTest, BadFilesAreNamedWithTheirCause) {
-  for (const BadRow& row : bad_files()) {
-    const Result<Image> image = parse(row.bytes);
+  for (const BadRow& row : bad_images()) {
+    const Result<Image> image = parsed_image(row.bytes);
     ASSERT_FALSE(image.ok()) << row.what;
     EXPECT_EQ(image.status().code(), Code::kBadData) << row.what;
     EXPECT_TRUE(image.status().message().starts_with("t.jpg: ")) << image.status().message();
@@ -137,15 +137,15 @@ TEST(ImageDecodeTest, DataThatOutgrowsTheHeaderIsRefused) {
   for (int i = 0; i < 60; ++i) stream += std::string("\0\xFF\xFF\0\0", 5) + std::string(65535, 'x');
   std::string head = big_endian(1) + big_endian(1) + "\x08\x02" + std::string(3, '\0');
   const std::string file = "\x89PNG\r\n\x1A\n" + chunk("IHDR", head) + chunk("IDAT", stream) + chunk("IEND", "");
-  EXPECT_FALSE(parse(file).ok());
+  EXPECT_FALSE(parsed_image(file).ok());
 }
 
 TEST(ImageDecodeTest, EveryTruncationIsRefused) {
   for (const std::string& file : {kJpeg, kProgressiveJpeg, kGreyJpeg, png_of(pattern(3, 4, 3))}) {
-    ASSERT_TRUE(parse(file).ok());
+    ASSERT_TRUE(parsed_image(file).ok());
     const bool is_png = file[1] == 'P';
     const size_t needed = file.size() - (is_png ? 8 : 0);  // the checksums at the end are not read
-    for (size_t bytes = 0; bytes < needed; ++bytes) EXPECT_FALSE(parse(file.substr(0, bytes)).ok()) << bytes;
+    for (size_t bytes = 0; bytes < needed; ++bytes) EXPECT_FALSE(parsed_image(file.substr(0, bytes)).ok()) << bytes;
   }
 }
 
@@ -155,7 +155,7 @@ TEST(ImageDecodeTest, SpoiledBytesNeverCrash) {
       for (const char value : {'\0', '\x7F', '\xFF', static_cast<char>(file[i] ^ 0x10)}) {
         std::string spoiled = file;
         spoiled[i] = value;
-        const Result<Image> image = parse(spoiled);
+        const Result<Image> image = parsed_image(spoiled);
         EXPECT_TRUE(image.ok() || image.status().code() == Code::kBadData);
       }
     }

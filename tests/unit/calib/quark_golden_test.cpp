@@ -12,11 +12,11 @@
 namespace quarkq::calib {
 namespace {
 
+using quark_test::Samples;
 using quarkq::test::float_of_bits;
 using quarkq::test::golden_calibration;
 using quarkq::test::golden_samples;
 using quarkq::test::Json;
-using test::Samples;
 
 struct Config {
   std::string method;
@@ -72,7 +72,7 @@ Config config_of(const Json& recorded) {
 void expect_recorded(const Config& config, Samples samples, const Json& recorded, const std::string& label) {
   if (config.first_samples > 0 && samples.size() > config.first_samples) samples.resize(config.first_samples);
   const bool* symmetric = config.symmetric_range ? &*config.symmetric_range : nullptr;
-  const test::Outcome found = test::calibrate(config.method, config.options, symmetric, samples);
+  const quark_test::Outcome found = quark_test::calibrate(config.method, config.options, symmetric, samples);
   EXPECT_EQ(found.methods_tried, recorded["methods_tried"].get<std::vector<std::string>>()) << label;
   for (const bool is_max : {false, true}) {
     const float wanted = float_of_bits(recorded["range"][is_max ? 1 : 0]["bits"]);

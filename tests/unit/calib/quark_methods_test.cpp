@@ -11,7 +11,7 @@ namespace quarkq::calib {
 namespace {
 
 using numeric::Range;
-using test::Samples;
+using quark_test::Samples;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -131,7 +131,7 @@ std::vector<Example> examples() {
   };
 }
 
-MethodOptions options_of(const Example& example) {
+MethodOptions example_options(const Example& example) {
   MethodOptions options;
   options.symmetric_range = example.symmetric_range;
   example.change(options);
@@ -142,7 +142,7 @@ TEST(QuarkMethodsTest, WorkedExamples) {
   for (const Example& example : examples()) {
     for (const bool with_outlier : {false, true}) {
       const Result<Range> found =
-          test::observed_range(example.make, options_of(example), with_outlier ? outlier() : normal());
+          quark_test::observed_range(example.make, example_options(example), with_outlier ? outlier() : normal());
       ASSERT_TRUE(found.ok()) << example.label << ": " << found.status().message();
       EXPECT_EQ(found.value(), with_outlier ? example.outlier : example.normal)
           << example.label << ": [" << found.value().min << ", " << found.value().max << "]";
@@ -174,14 +174,14 @@ TEST(QuarkMethodsTest, SurvivesHostileSamples) {
   for (const Example& example : examples()) {
     for (size_t i = 0; i < hostile.size(); ++i) {
       for (const bool is_half : {false, true}) {
-        MethodOptions options = options_of(example);
+        MethodOptions options = example_options(example);
         options.is_half = is_half;
-        const Result<Range> found = test::observed_range(example.make, options, hostile[i]);
+        const Result<Range> found = quark_test::observed_range(example.make, options, hostile[i]);
         if (found.ok()) continue;
         EXPECT_FALSE(found.status().message().empty()) << example.label << " " << i;
       }
     }
-    EXPECT_FALSE(test::observed_range(example.make, options_of(example), {}).ok()) << example.label;
+    EXPECT_FALSE(quark_test::observed_range(example.make, example_options(example), {}).ok()) << example.label;
   }
 }
 
@@ -212,7 +212,7 @@ TEST(QuarkMethodsTest, FailsWhereTheReferenceRaises) {
   for (const Case& item : cases) {
     MethodOptions options;
     options.symmetric_range = item.symmetric_range;
-    const Result<Range> found = test::observed_range(item.make, options, item.samples);
+    const Result<Range> found = quark_test::observed_range(item.make, options, item.samples);
     ASSERT_FALSE(found.ok()) << item.label;
     EXPECT_NE(found.status().message().find(item.message), std::string::npos) << found.status().message();
   }
@@ -253,7 +253,7 @@ TEST(QuarkMethodsTest, RefusesOptionsOutsideTheirLimits) {
   for (const int64_t bins : {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
     MethodOptions options;
     options.num_bins = bins;
-    EXPECT_FALSE(test::observed_range(make_percentile_quark, options, {{1, 2}}).ok()) << bins;
+    EXPECT_FALSE(quark_test::observed_range(make_percentile_quark, options, {{1, 2}}).ok()) << bins;
   }
 }
 
@@ -261,19 +261,19 @@ TEST(QuarkMethodsTest, RefusesOptionsOutsideTheirLimits) {
 TEST(QuarkMethodsTest, EntropyNeedsAsManyBinsAsItQuantizesTo) {
   MethodOptions options;
   options.num_bins = 32;
-  const Result<Range> found = test::observed_range(make_entropy_quark, options, {{1, 2}});
+  const Result<Range> found = quark_test::observed_range(make_entropy_quark, options, {{1, 2}});
   ASSERT_FALSE(found.ok());
   EXPECT_NE(found.status().message().find("found 128, the histogram has only 32 bins"), std::string::npos);
 }
 
 TEST(QuarkMethodsTest, MinMaxRepairsOnlyTheFirstSample) {
   const MethodOptions options;
-  EXPECT_EQ(test::observed_range(make_min_max_quark, options, {{NAN, 5}, {1, 2}}).value(), (Range{0, 2}));
-  EXPECT_EQ(test::observed_range(make_min_max_quark, options, {{1, 2}, {NAN, 5}}).value(), (Range{1, 2}));
-  EXPECT_EQ(test::observed_range(make_min_max_quark, options, {{1, 2}, {3, NAN, 5}}).value(), (Range{1, 5}));
-  EXPECT_EQ(test::observed_range(make_min_max_quark, options, {{1, 2}, {}, {kInfinity}}).value(),
+  EXPECT_EQ(quark_test::observed_range(make_min_max_quark, options, {{NAN, 5}, {1, 2}}).value(), (Range{0, 2}));
+  EXPECT_EQ(quark_test::observed_range(make_min_max_quark, options, {{1, 2}, {NAN, 5}}).value(), (Range{1, 2}));
+  EXPECT_EQ(quark_test::observed_range(make_min_max_quark, options, {{1, 2}, {3, NAN, 5}}).value(), (Range{1, 5}));
+  EXPECT_EQ(quark_test::observed_range(make_min_max_quark, options, {{1, 2}, {}, {kInfinity}}).value(),
             (Range{1, kInfinity}));
-  EXPECT_EQ(test::observed_range(make_min_max_quark, options, {{}, {}}).value(), (Range{0, 0}));
+  EXPECT_EQ(quark_test::observed_range(make_min_max_quark, options, {{}, {}}).value(), (Range{0, 0}));
 }
 
 TEST(QuarkMethodsTest, WorkersStackSamplesOfOneSizeOnly) {
@@ -281,8 +281,8 @@ TEST(QuarkMethodsTest, WorkersStackSamplesOfOneSizeOnly) {
   options.symmetric_range = true;
   options.lwp_use_histogram = false;
   options.worker_num = 2;
-  EXPECT_TRUE(test::observed_range(make_layerwise_percentile_quark, options, normal()).ok());
-  EXPECT_FALSE(test::observed_range(make_layerwise_percentile_quark, options, {{1, 2}, {1, 2, 3}}).ok());
+  EXPECT_TRUE(quark_test::observed_range(make_layerwise_percentile_quark, options, normal()).ok());
+  EXPECT_FALSE(quark_test::observed_range(make_layerwise_percentile_quark, options, {{1, 2}, {1, 2, 3}}).ok());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "calib/quark/quark_methods.h"
 
-namespace quarkq::calib::test {
+namespace quarkq::calib::quark_test {
 
 using Samples = std::vector<std::vector<float>>;
 
@@ -73,4 +73,4 @@ inline Outcome calibrate(const std::string& name, MethodOptions options, const b
   return outcome;
 }
 
-}  // namespace quarkq::calib::test
+}  // namespace quarkq::calib::quark_test

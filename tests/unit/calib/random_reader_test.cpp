@@ -22,7 +22,7 @@ ElementType type_of_dtype(const std::string& dtype) {
   return ElementType::kFloat;
 }
 
-void expect_recorded(const test::Json& wanted, const RandomDataOptions& options) {
+void expect_recorded_sample(const test::Json& wanted, const RandomDataOptions& options) {
   std::vector<InputSpec> inputs;
   for (const auto& [name, entry] : wanted.items()) inputs.push_back(input(name, {1, 6}, type_of_dtype(entry["dtype"])));
   const auto reader = make_random_reader(inputs, options);
@@ -41,11 +41,11 @@ void expect_recorded(const test::Json& wanted, const RandomDataOptions& options)
 TEST(RandomReaderTest, NumbersAreTheRecordedOnes) {
   QQ_SKIP_WITHOUT_GOLDEN();
   const test::Json& golden = test::golden_calibration()["random_data_reader"];
-  expect_recorded(golden["no_range_shape_1x6"], {});
+  expect_recorded_sample(golden["no_range_shape_1x6"], {});
   RandomDataOptions options;
   for (const auto& [name, range] : golden["range_shape_1x6"]["ranges"].items())
     options.ranges[name] = {range[0], range[1]};
-  expect_recorded(golden["range_shape_1x6"]["values"], options);
+  expect_recorded_sample(golden["range_shape_1x6"]["values"], options);
 }
 
 TEST(RandomReaderTest, UnknownDimensionsGetTheRecordedSizes) {

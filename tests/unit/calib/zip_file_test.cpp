@@ -15,7 +15,7 @@ using test::stored;
 using test::zip_bytes;
 using test::ZipPart;
 
-Result<ZipFile> parse(const std::string& bytes) {
+Result<ZipFile> parse_zip(const std::string& bytes) {
   return ZipFile::parse(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "t.npz");
 }
 
@@ -25,7 +25,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 /// Why the archive, or else its first entry, cannot be read.
 std::string refusal(const std::string& bytes) {
-  const Result<ZipFile> zip = parse(bytes);
+  const Result<ZipFile> zip = parse_zip(bytes);
   if (!zip.ok()) {
     EXPECT_EQ(zip.status().code(), Code::kBadData);
     return zip.status().message();
@@ -44,7 +44,7 @@ TEST(ZipFileTest, ReadsStoredDeflatedAndZip64Entries) {
   const std::string long_text(200000, 'x');
   const std::string bytes =
       zip_bytes({stored("a.npy", "first"), deflated("b", long_text), large, stored("empty", ""), deflated("none", "")});
-  const Result<ZipFile> zip = parse(bytes);
+  const Result<ZipFile> zip = parse_zip(bytes);
   ASSERT_TRUE(zip.ok()) << zip.status().message();
   ASSERT_EQ(zip.value().entries().size(), 5u);
   const std::vector<std::string> wanted = {"first", long_text, "zip64", "", ""};
@@ -62,7 +62,7 @@ TEST(ZipFileTest, InflatesWhatZlibPacked) {
   const std::string packed("\x2B\x2C\x1C\x05\xC4\x02\x00", 7);
   ZipPart part{"a", packed, 8, 0, test::crc_of(std::string(300, 'q')), 300, false};
   const std::string bytes = zip_bytes({part});
-  const Result<ZipFile> zip = parse(bytes);
+  const Result<ZipFile> zip = parse_zip(bytes);
   ASSERT_TRUE(zip.ok()) << zip.status().message();
   const auto data = zip.value().read(zip.value().entries()[0]);
   ASSERT_TRUE(data.ok()) << data.status().message();
@@ -71,7 +71,7 @@ TEST(ZipFileTest, InflatesWhatZlibPacked) {
 
 TEST(ZipFileTest, SkipsFoldersAndFindsTheEndBeforeAComment) {
   const std::string bytes = zip_bytes({stored("folder/", ""), stored("folder/a", "x")}, -1, "a comment PK\5\6");
-  const Result<ZipFile> zip = parse(bytes);
+  const Result<ZipFile> zip = parse_zip(bytes);
   ASSERT_TRUE(zip.ok()) << zip.status().message();
   ASSERT_EQ(zip.value().entries().size(), 1u);
   EXPECT_EQ(zip.value().entries()[0].name, "folder/a");
@@ -157,14 +157,14 @@ TEST(ZipFileTest, EveryTruncationAndEveryFlippedByteEndsWithoutACrash) {
   large.is_64 = true;
   const std::string good = zip_bytes({stored("a.npy", "some data"), large});
   auto read_all = [](const std::string& bytes) {
-    const Result<ZipFile> zip = parse(bytes);
+    const Result<ZipFile> zip = parse_zip(bytes);
     if (!zip.ok()) return;
     for (const ZipEntry& entry : zip.value().entries()) {
       if (entry.bytes < 1000000) (void)zip.value().read(entry).ok();
     }
   };
   for (size_t i = 0; i < good.size(); ++i) {
-    EXPECT_FALSE(parse(good.substr(0, i)).ok()) << i;
+    EXPECT_FALSE(parse_zip(good.substr(0, i)).ok()) << i;
     for (const char by : {'\0', '\xFF', '\x80', '\1'}) {
       std::string bytes = good;
       bytes[i] = by;

@@ -13,7 +13,7 @@ Node parse(const std::string& text) {
   return node.ok() ? node.value() : Node();
 }
 
-std::string error_of(const std::string& text) {
+std::string node_error_of(const std::string& text) {
   const Result<Node> node = parse_text(text, "t.yaml");
   EXPECT_FALSE(node.ok()) << text.substr(0, 60);
   if (node.ok()) return "";
@@ -77,8 +77,8 @@ TEST(SettingsNodeTest, KeepsTheOrderOfKeys) {
 }
 
 TEST(SettingsLoadTest, NamesFileAndLine) {
-  EXPECT_NE(error_of("a: 1\nb: [1, 2\nc: 3\n").find("t.yaml:"), std::string::npos);
-  EXPECT_EQ(error_of("a: 1\na: 2\n"), "t.yaml:2: key a is given twice");
+  EXPECT_NE(node_error_of("a: 1\nb: [1, 2\nc: 3\n").find("t.yaml:"), std::string::npos);
+  EXPECT_EQ(node_error_of("a: 1\na: 2\n"), "t.yaml:2: key a is given twice");
   EXPECT_EQ(parse("a: 1\nb: 2\n").find("b")->mark().prefix(), "t.yaml:2: ");
 }
 
@@ -88,11 +88,11 @@ TEST(SettingsLoadTest, EmptyTextIsNull) {
 }
 
 TEST(SettingsLoadTest, RefusesDeepNesting) {
-  error_of(std::string(100000, '['));
-  EXPECT_NE(error_of(std::string(100, '[') + std::string(100, ']')).find("nested deeper"), std::string::npos);
+  node_error_of(std::string(100000, '['));
+  EXPECT_NE(node_error_of(std::string(100, '[') + std::string(100, ']')).find("nested deeper"), std::string::npos);
   std::string maps;
   for (int i = 0; i < 200; ++i) maps += std::string(static_cast<size_t>(i), ' ') + "a:\n";
-  EXPECT_NE(error_of(maps).find("nested deeper"), std::string::npos);
+  EXPECT_NE(node_error_of(maps).find("nested deeper"), std::string::npos);
 }
 
 TEST(SettingsLoadTest, RefusesAliasBombs) {
@@ -103,8 +103,8 @@ TEST(SettingsLoadTest, RefusesAliasBombs) {
     for (int k = 0; k < 9; ++k) bomb += ", " + below;
     bomb += "]\n";
   }
-  EXPECT_NE(error_of(bomb).find("more than"), std::string::npos);
-  error_of("&a [*a]");
+  EXPECT_NE(node_error_of(bomb).find("more than"), std::string::npos);
+  node_error_of("&a [*a]");
 }
 
 TEST(SettingsLoadTest, TakesAnOrdinaryAlias) {
@@ -112,18 +112,18 @@ TEST(SettingsLoadTest, TakesAnOrdinaryAlias) {
 }
 
 TEST(SettingsLoadTest, RefusesWhatIsNotText) {
-  error_of(
+  node_error_of(
       std::string("\x7f"
                   "ELF\0\1\2",
                   7));
-  error_of(std::string("a: \0", 4));
-  error_of(
+  node_error_of(std::string("a: \0", 4));
+  node_error_of(
       "\xff\xfe"
       "a");
-  error_of("a: 1\n---\nb: 2\n");
-  error_of("? [a, b]\n: 1\n");
-  error_of("a: 1\n b: 2\n");
-  error_of("a: *nowhere\n");
+  node_error_of("a: 1\n---\nb: 2\n");
+  node_error_of("? [a, b]\n: 1\n");
+  node_error_of("a: 1\n b: 2\n");
+  node_error_of("a: *nowhere\n");
 }
 
 TEST(SettingsLoadTest, NoGarbageCrashesIt) {

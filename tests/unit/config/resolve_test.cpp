@@ -8,7 +8,7 @@
 namespace quarkq::config {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(ResolveTest, ChoosesTheQuantizerByTheTable) {
   const struct {
@@ -66,8 +66,8 @@ TEST(ResolveTest, UsersCannotAskForWhatIsNotBuilt) {
   EXPECT_EQ(refusal_of("preset: XINT8\nextra_options: {EncryptionAlgorithm: AES-256}", Code::kUnsupported),
             "option EncryptionAlgorithm AES-256 (file): known, not supported yet");
   EXPECT_TRUE(
-      contains(refusal_of("preset: XINT8\nquant_config: {crypto_mode: true}", Code::kUnsupported), "crypto_mode true"));
-  EXPECT_TRUE(contains(refusal_of("quant_config: {quant_format: QOperator}", Code::kUnsupported), "QOperator (file)"));
+      mentions(refusal_of("preset: XINT8\nquant_config: {crypto_mode: true}", Code::kUnsupported), "crypto_mode true"));
+  EXPECT_TRUE(mentions(refusal_of("quant_config: {quant_format: QOperator}", Code::kUnsupported), "QOperator (file)"));
 }
 
 TEST(ResolveTest, OffValuesAreTaken) {
@@ -98,11 +98,11 @@ TEST(ResolveTest, InertSettingsAreNoticed) {
 TEST(ResolveTest, Xint8RestrictionsNameBothSettings) {
   EXPECT_EQ(refusal_of("preset: XINT8\nquant_config: {per_channel: true}"),
             "per_channel: found true (file) with enable_npu_cnn true, allowed is false");
-  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nquant_config: {reduce_range: true}"), "reduce_range"));
-  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nquant_config: {weight_type: QUInt8}"), "allowed is QuantType.QInt8"));
-  EXPECT_TRUE(contains(refusal_of("preset: XINT8\nextra_options: {WeightSymmetric: false}"), "WeightSymmetric"));
+  EXPECT_TRUE(mentions(refusal_of("preset: XINT8\nquant_config: {reduce_range: true}"), "reduce_range"));
+  EXPECT_TRUE(mentions(refusal_of("preset: XINT8\nquant_config: {weight_type: QUInt8}"), "allowed is QuantType.QInt8"));
+  EXPECT_TRUE(mentions(refusal_of("preset: XINT8\nextra_options: {WeightSymmetric: false}"), "WeightSymmetric"));
   EXPECT_TRUE(
-      contains(refusal_of("preset: XINT8\nextra_options: {ActivationSymmetric: false}"), "ActivationSymmetric"));
+      mentions(refusal_of("preset: XINT8\nextra_options: {ActivationSymmetric: false}"), "ActivationSymmetric"));
   EXPECT_TRUE(settings_of("preset: XINT8\nextra_options: {ActivationSymmetric: null}").activation_symmetric);
 }
 
@@ -114,11 +114,11 @@ TEST(ResolveTest, WideBitsNeedTheExtendedFormat) {
 
 TEST(ResolveTest, ContradictionsAreRefused) {
   EXPECT_TRUE(
-      contains(refusal_of("quant_config: {calibrate_method: ExtendedCalibrationMethod.MinMSE}"), "calibrate_method"));
-  EXPECT_TRUE(contains(refusal_of("preset: A8W8\nextra_options: {CalibDataSize: -1}"), "CalibDataSize"));
+      mentions(refusal_of("quant_config: {calibrate_method: ExtendedCalibrationMethod.MinMSE}"), "calibrate_method"));
+  EXPECT_TRUE(mentions(refusal_of("preset: A8W8\nextra_options: {CalibDataSize: -1}"), "CalibDataSize"));
   EXPECT_TRUE(
-      contains(refusal_of("preset: A8W8\nextra_options: {TensorQuantOverrides: {t: 3}}"), "allowed is a list of maps"));
-  EXPECT_TRUE(contains(refusal_of("quant_config: {subgraphs_to_exclude: [3]}"), "subgraphs_to_exclude[0]"));
+      mentions(refusal_of("preset: A8W8\nextra_options: {TensorQuantOverrides: {t: 3}}"), "allowed is a list of maps"));
+  EXPECT_TRUE(mentions(refusal_of("quant_config: {subgraphs_to_exclude: [3]}"), "subgraphs_to_exclude[0]"));
 }
 
 TEST(ResolveTest, AFloat16ModelIsQuantizedAsItIs) {
@@ -162,7 +162,7 @@ TEST(ResolveTest, GlobalConfigMapsMethodsFormatAndGranularity) {
   EXPECT_FALSE(pow2.weight_calibrate_method.has_value());
   EXPECT_EQ(settings_of("global_config: {input_tensors: Int8Spec, weight: Int8Spec}").calibrate_method,
             CalibrateMethod::kPercentile);
-  EXPECT_TRUE(contains(refusal_of("global_config: {input_tensors: MX4Spec, weight: MX6Spec}"), "MX6"));
+  EXPECT_TRUE(mentions(refusal_of("global_config: {input_tensors: MX4Spec, weight: MX6Spec}"), "MX6"));
 }
 
 TEST(ResolveTest, AlgorithmsSwitchTheirFlagOn) {

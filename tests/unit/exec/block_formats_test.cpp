@@ -14,8 +14,6 @@ OpCall bfp(std::vector<ir::Attribute> attributes) {
   return {"BFPQuantizeDequantize", kQuark, 1, std::move(attributes)};
 }
 OpCall mx(std::vector<ir::Attribute> attributes) { return {"MXQuantizeDequantize", kQuark, 1, std::move(attributes)}; }
-ir::Attribute number(const char* name, int64_t value) { return attribute(name, value); }
-
 ir::Tensor sevenths() {
   std::vector<float> x;
   for (int i = 1; i <= 12; ++i) x.push_back(static_cast<float>(i) / 7);

@@ -27,7 +27,8 @@ std::vector<float> random_values(NumpyRandom& random, int64_t size) {
 }
 
 /// Made and run with so many threads. Empty: not possible, which is a failure.
-std::vector<float> run(const ConvProblem& p, const std::vector<float>& x, const std::vector<float>& w, int threads) {
+std::vector<float> run_conv(const ConvProblem& p, const std::vector<float>& x, const std::vector<float>& w,
+                            int threads) {
   omp_set_num_threads(threads);
   const auto made = Convolution::make(p, w.data());
   EXPECT_TRUE(made.ok()) << made.status().message();
@@ -86,10 +87,10 @@ class ConvThreadsTest : public testing::Test {
 
   void expect_same_bits(const ConvProblem& p) {
     const std::vector<float> x = random_values(random_, count(p.source)), w = random_values(random_, count(p.weights));
-    const std::vector<float> one = run(p, x, w, 1);
+    const std::vector<float> one = run_conv(p, x, w, 1);
     ASSERT_FALSE(one.empty()) << "source " << testing::PrintToString(p.source);
     for (const int threads : kThreads) {
-      const std::vector<float> many = run(p, x, w, threads);
+      const std::vector<float> many = run_conv(p, x, w, threads);
       ASSERT_EQ(one.size(), many.size());
       EXPECT_EQ(std::memcmp(one.data(), many.data(), one.size() * sizeof(float)), 0)
           << "source " << testing::PrintToString(p.source) << ", weights " << testing::PrintToString(p.weights)

@@ -6,7 +6,7 @@ namespace quarkq::test {
 namespace {
 
 const char* const kDomain = "com.microsoft";
-double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
+double gelu_of(double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }
 double gelu_tanh(double x) { return 0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))); }
 
 TEST(FusedTest, GeluAndItsRelatives) {
@@ -14,8 +14,8 @@ TEST(FusedTest, GeluAndItsRelatives) {
   std::vector<double> plain, biased, fast, fast_biased, quick;
   for_each_index(x.dims(), [&](const ir::Shape& i) {
     const double v = at(x, i), b = at(bias, {i[1]});
-    plain.push_back(gelu(v));
-    biased.push_back(gelu(v + b));
+    plain.push_back(gelu_of(v));
+    biased.push_back(gelu_of(v + b));
     fast.push_back(gelu_tanh(v));
     fast_biased.push_back(gelu_tanh(v + b));
     quick.push_back(v / (1 + std::exp(-1.702 * v)));

@@ -5,8 +5,6 @@
 namespace quarkq::test {
 namespace {
 
-ir::Attribute number(std::string name, int64_t value) { return attribute(std::move(name), value); }
-
 void expect_unique(OpCall call, const ir::Tensor& x, const ir::Shape& dims,
                    const std::vector<std::vector<double>>& expected) {
   call.op = "Unique";

@@ -4,21 +4,21 @@
 namespace quarkq::test {
 namespace {
 
-ir::Attribute axis(int64_t value) { return attribute("axis", value); }
+ir::Attribute gather_axis(int64_t value) { return attribute("axis", value); }
 
 TEST(GatherScatterTest, GatherAlongAnyAxis) {
   const ir::Tensor x = floats({2, 3}, {0, 1, 2, 3, 4, 5});
   expect_op({"Gather"}, {x, ints({}, {-1})}, {3}, {3, 4, 5});
-  expect_op({"Gather", "", 13, {axis(1)}}, {x, ints({1, 2}, {2, 0})}, {2, 1, 2}, {2, 0, 5, 3});
-  expect_op({"Gather", "", 13, {axis(-1)}}, {x, as_type(floats({1}, {1}), ElementType::kInt32)}, {2, 1}, {1, 4});
+  expect_op({"Gather", "", 13, {gather_axis(1)}}, {x, ints({1, 2}, {2, 0})}, {2, 1, 2}, {2, 0, 5, 3});
+  expect_op({"Gather", "", 13, {gather_axis(-1)}}, {x, as_type(floats({1}, {1}), ElementType::kInt32)}, {2, 1}, {1, 4});
   expect_op({"Gather"}, {ints({1, 3, 224, 224}), ints({2, 3})}, {2}, {224, 224});
-  expect_op({"Gather", "", 13, {axis(1)}}, {random_floats({2, 0, 3}), ints({0}, {})}, {2, 0, 3}, {});
+  expect_op({"Gather", "", 13, {gather_axis(1)}}, {random_floats({2, 0, 3}), ints({0}, {})}, {2, 0, 3}, {});
 }
 
 TEST(GatherScatterTest, GatherElementsAndNd) {
   const ir::Tensor x = floats({2, 2}, {1, 2, 3, 4});
-  expect_op({"GatherElements", "", 13, {axis(1)}}, {x, ints({2, 2}, {0, 0, -1, 0})}, {2, 2}, {1, 1, 4, 3});
-  expect_op({"GatherElements", "", 13, {axis(0)}}, {x, ints({1, 2}, {1, 0})}, {1, 2}, {3, 2});
+  expect_op({"GatherElements", "", 13, {gather_axis(1)}}, {x, ints({2, 2}, {0, 0, -1, 0})}, {2, 2}, {1, 1, 4, 3});
+  expect_op({"GatherElements", "", 13, {gather_axis(0)}}, {x, ints({1, 2}, {1, 0})}, {1, 2}, {3, 2});
   expect_op({"GatherND"}, {x, ints({2, 2}, {0, 0, 1, -1})}, {2}, {1, 4});
   expect_op({"GatherND"}, {x, ints({2, 1}, {1, 0})}, {2, 2}, {3, 4, 1, 2});
   expect_op({"GatherND", "", 13, {attribute("batch_dims", int64_t{1})}}, {x, ints({2, 1}, {1, 0})}, {2}, {2, 3});
@@ -33,7 +33,8 @@ TEST(GatherScatterTest, ScatterWithReductions) {
   expect_op({"ScatterElements", "", 18, with("max")}, {x, i, u}, {3}, {1, 30, 20});
   expect_op({"ScatterElements", "", 18, with("min")}, {x, i, u}, {3}, {1, 2, 3});
   const ir::Tensor y = floats({2, 2}, {1, 2, 3, 4});
-  expect_op({"ScatterElements", "", 18, {axis(1)}}, {y, ints({1, 1}, {1}), floats({1, 1}, {9})}, {2, 2}, {1, 9, 3, 4});
+  expect_op({"ScatterElements", "", 18, {gather_axis(1)}}, {y, ints({1, 1}, {1}), floats({1, 1}, {9})}, {2, 2},
+            {1, 9, 3, 4});
   expect_op({"ScatterND", "", 18}, {y, ints({1, 1}, {1}), floats({1, 2}, {8, 9})}, {2, 2}, {1, 2, 8, 9});
   expect_op({"ScatterND", "", 18, with("add")}, {y, ints({2, 2}, {0, 0, 0, 0}), floats({2}, {8, 9})}, {2, 2},
             {18, 2, 3, 4});
@@ -42,14 +43,14 @@ TEST(GatherScatterTest, ScatterWithReductions) {
 
 TEST(GatherScatterTest, SelectsByValue) {
   expect_op({"OneHot"}, {ints({0, -1, 5}), ints({}, {3}), floats({2}, {0, 2})}, {3, 3}, {2, 0, 0, 0, 0, 2, 0, 0, 0});
-  expect_op({"OneHot", "", 11, {axis(0)}}, {ints({1, 0}), ints({2}), ints({5, 6})}, {2, 2}, {5, 6, 6, 5});
+  expect_op({"OneHot", "", 11, {gather_axis(0)}}, {ints({1, 0}), ints({2}), ints({5, 6})}, {2, 2}, {5, 6, 6, 5});
   expect_op({"NonZero"}, {floats({2, 2}, {1, 0, 0, 3})}, {2, 2}, {0, 1, 0, 1});
   expect_op({"NonZero"}, {bools({}, {1})}, {1, 1}, {0});
   expect_op({"CumSum"}, {floats({2, 2}, {1, 2, 3, 4}), ints({}, {1})}, {2, 2}, {1, 3, 3, 7});
   expect_op({"CumSum", "", 14, {attribute("exclusive", int64_t{1}), attribute("reverse", int64_t{1})}},
             {ints({1, 2, 3}), ints({}, {0})}, {3}, {5, 3, 0});
   const ir::Tensor x = floats({3, 2}, {1, 2, 3, 4, 5, 6});
-  expect_op({"Compress", "", 11, {axis(0)}}, {x, bools({3}, {0, 1, 1})}, {2, 2}, {3, 4, 5, 6});
+  expect_op({"Compress", "", 11, {gather_axis(0)}}, {x, bools({3}, {0, 1, 1})}, {2, 2}, {3, 4, 5, 6});
   expect_op({"Compress"}, {x, bools({4}, {0, 1, 0, 1})}, {2}, {2, 4});
 }
 
@@ -60,7 +61,7 @@ TEST(GatherScatterTest, TopKOrdersTiesByIndex) {
   ASSERT_TRUE(best.ok()) << best.status().message();
   expect_near(best.value()[0], {3, 3, 5, 5}, 0);
   expect_near(best.value()[1], {1, 2, 1, 3}, 0);
-  call.attributes = {attribute("largest", int64_t{0}), axis(0)};
+  call.attributes = {attribute("largest", int64_t{0}), gather_axis(0)};
   expect_near(run_op(call, {x, ints({1})}).value()[0], {-1, 3, 0, 2}, 0);
   expect_op({"TopK", "", 9, {attribute("k", int64_t{1})}, 2}, {x}, {2, 1}, {3, 5});
 }
@@ -70,7 +71,7 @@ TEST(GatherScatterTest, RejectsWhatDoesNotFit) {
   expect_error({"Gather"}, {x, ints({2})}, "index 2 is outside of [-2,1]");
   expect_error({"Gather"}, {x, ints({-3})}, "outside");
   expect_error({"Gather"}, {x, floats({1}, {0})}, "allowed: INT64, INT32");
-  expect_error({"Gather", "", 13, {axis(2)}}, {x, ints({0})}, "axis 2");
+  expect_error({"Gather", "", 13, {gather_axis(2)}}, {x, ints({0})}, "axis 2");
   expect_error({"Gather"}, {floats({}, {1}), ints({0})}, "axis 0");
   expect_error({"GatherElements"}, {x, ints({1, 3}, {0, 0, 0})}, "do not lie inside");
   expect_error({"GatherElements"}, {x, ints({1, 1}, {7})}, "index 7");
@@ -87,7 +88,7 @@ TEST(GatherScatterTest, RejectsWhatDoesNotFit) {
   expect_error({"TopK", "", 11, {}, 2}, {x, ints({3})}, "k is 3");
   expect_error({"TopK", "", 11, {}, 2}, {x, ints({1, 1})}, "one element");
   expect_error({"CumSum"}, {x, ints({}, {2})}, "axis 2");
-  expect_error({"Compress", "", 11, {axis(0)}}, {x, bools({3}, {0, 0, 1})}, "element 2 of 2");
+  expect_error({"Compress", "", 11, {gather_axis(0)}}, {x, bools({3}, {0, 0, 1})}, "element 2 of 2");
 }
 
 TEST(GatherScatterTest, CumSumOfLongRows) {

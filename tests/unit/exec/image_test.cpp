@@ -6,8 +6,6 @@ namespace quarkq::test {
 namespace {
 
 ir::Attribute text(std::string name, std::string value) { return attribute(std::move(name), std::move(value)); }
-ir::Attribute number(std::string name, int64_t value) { return attribute(std::move(name), value); }
-
 // ---- GridSample -----------------------------------------------------------------------------------------------------
 
 struct Recorded {
@@ -115,7 +113,7 @@ TEST(GridSampleTest, RejectsWhatDoesNotFit) {
 
 // ---- RoiAlign -------------------------------------------------------------------------------------------------------
 
-ir::Tensor counting(ir::Shape dims) {
+ir::Tensor counting_image(ir::Shape dims) {
   std::vector<float> values(static_cast<size_t>(ir::checked_count(dims)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   return floats(std::move(dims), values);
@@ -130,7 +128,7 @@ OpCall roi_call(std::string mode, std::string coordinates) {
 }
 
 TEST(RoiAlignTest, BothModesAndCoordinates) {
-  const ir::Tensor x = counting({1, 1, 5, 5}), rois = floats({2, 4}, {0.5f, 1, 3.5f, 4, -3, -3, 1, 2});
+  const ir::Tensor x = counting_image({1, 1, 5, 5}), rois = floats({2, 4}, {0.5f, 1, 3.5f, 4, -3, -3, 1, 2});
   const std::vector<ir::Tensor> inputs = {x, rois, ints({0, 0})};
   const ir::Shape dims = {2, 1, 2, 2};
   expect_op(roi_call("avg", "half_pixel"), inputs, dims, {7, 8.5, 14.5, 16, 0, 0, 0, 2.1875}, 1e-5);
@@ -143,7 +141,7 @@ TEST(RoiAlignTest, BothModesAndCoordinates) {
 }
 
 TEST(RoiAlignTest, RejectsWhatDoesNotFit) {
-  const ir::Tensor x = counting({1, 1, 5, 5}), rois = floats({1, 4}, {0, 0, 1, 1});
+  const ir::Tensor x = counting_image({1, 1, 5, 5}), rois = floats({1, 4}, {0, 0, 1, 1});
   const OpCall call{"RoiAlign", "", 22};
   expect_error(call, {x, rois, ints({1})}, "batch index 1");
   expect_error(call, {x, rois, ints({-1})}, "batch index -1");
@@ -151,7 +149,7 @@ TEST(RoiAlignTest, RejectsWhatDoesNotFit) {
   expect_error(call, {x, floats({1, 4}, {-1e9f, -1e9f, 1e9f, 1e9f}), ints({0})}, "points for each bin");
   expect_error(call, {x, floats({1, 3}, {0, 0, 1}), ints({0})}, "must be [regions, 4]");
   expect_error(call, {x, rois, ints({0, 0})}, "must be [1]");
-  expect_error(call, {counting({1, 5, 5}), rois, ints({0})}, "rank 3");
+  expect_error(call, {counting_image({1, 5, 5}), rois, ints({0})}, "rank 3");
   expect_error({"RoiAlign", "", 22, {number("output_height", 0)}}, {x, rois, ints({0})}, "output size is 0");
   expect_error({"RoiAlign", "", 22, {number("output_height", int64_t{1} << 40)}}, {x, rois, ints({0})}, "output size");
   expect_error({"RoiAlign", "", 22, {number("sampling_ratio", -1)}}, {x, rois, ints({0})}, "sampling_ratio is -1");

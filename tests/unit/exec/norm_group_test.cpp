@@ -6,11 +6,9 @@
 namespace quarkq::test {
 namespace {
 
-ir::Attribute number(std::string name, int64_t value) { return attribute(std::move(name), value); }
-
 /// Mean and variance of the elements of x that `chosen` picks by index.
 template <typename Chosen>
-std::pair<double, double> moments(const ir::Tensor& x, const Chosen& chosen) {
+std::pair<double, double> group_moments(const ir::Tensor& x, const Chosen& chosen) {
   double sum = 0, squares = 0, count = 0;
   for_each_index(x.dims(), [&](const ir::Shape& i) {
     if (!chosen(i)) return;
@@ -31,7 +29,8 @@ TEST(GroupNormTest, BothFormsInBothLayouts) {
     double cached[2][3][2];
     for (int64_t n = 0; n < 2; ++n) {
       for (int64_t g = 0; g < 3; ++g) {
-        const auto [mean, variance] = moments(x, [&](const ir::Shape& i) { return i[0] == n && i[1] / width == g; });
+        const auto [mean, variance] =
+            group_moments(x, [&](const ir::Shape& i) { return i[0] == n && i[1] / width == g; });
         cached[n][g][0] = mean;
         cached[n][g][1] = std::sqrt(variance + 1e-5);
       }
@@ -65,9 +64,9 @@ TEST(MeanVarianceNormTest, DefaultAndChosenAxes) {
   const ir::Tensor x = random_floats({2, 3, 2, 4});
   std::vector<double> by_channel, by_image;
   for_each_index(x.dims(), [&](const ir::Shape& i) {
-    const auto [mean, variance] = moments(x, [&](const ir::Shape& k) { return k[1] == i[1]; });
+    const auto [mean, variance] = group_moments(x, [&](const ir::Shape& k) { return k[1] == i[1]; });
     by_channel.push_back((at(x, i) - mean) / std::sqrt(variance));
-    const auto [mean2, variance2] = moments(x, [&](const ir::Shape& k) { return k[0] == i[0]; });
+    const auto [mean2, variance2] = group_moments(x, [&](const ir::Shape& k) { return k[0] == i[0]; });
     by_image.push_back((at(x, i) - mean2) / std::sqrt(variance2));
   });
   expect_op({"MeanVarianceNormalization", "", 13}, {x}, x.dims(), by_channel, 1e-5);

@@ -4,7 +4,6 @@
 namespace quarkq::test {
 namespace {
 
-ir::Attribute number(std::string name, int64_t value) { return attribute(std::move(name), value); }
 const ir::Attribute kMany = attribute("shape", std::vector<int64_t>{100, 201});
 
 std::vector<double> drawn(const OpCall& call, const std::vector<ir::Tensor>& inputs = {}) {

@@ -11,7 +11,7 @@ using Strings = std::vector<std::string>;
 using Floats = std::vector<float>;
 
 /// Multiples of 1/64 in [-30/64, 30/64], which every float type but bfloat16 holds exactly.
-ir::Tensor wave(const ir::Shape& dims, int64_t phase) {
+ir::Tensor wave_of(const ir::Shape& dims, int64_t phase) {
   ir::Tensor tensor = ir::Tensor::allocate(ElementType::kFloat, dims);
   int64_t i = 0;
   for (float& value : tensor.mutable_data<float>()) {
@@ -33,12 +33,12 @@ std::vector<ir::Tensor> make_inputs(const std::string& op, const Sizes& s, std::
                                     const std::vector<int32_t>& lens = {}) {
   const int64_t gates = op == "LSTM" ? 4 : op == "GRU" ? 3 : 1;
   const auto optional = [&](char letter, const ir::Shape& dims, int64_t phase) {
-    return with.find(letter) == std::string_view::npos ? ir::Tensor() : wave(dims, phase);
+    return with.find(letter) == std::string_view::npos ? ir::Tensor() : wave_of(dims, phase);
   };
   const ir::Shape state = {s.directions, s.batch, s.hidden};
-  std::vector<ir::Tensor> inputs = {wave({s.steps, s.batch, s.inputs}, 1),
-                                    wave({s.directions, gates * s.hidden, s.inputs}, 2),
-                                    wave({s.directions, gates * s.hidden, s.hidden}, 3),
+  std::vector<ir::Tensor> inputs = {wave_of({s.steps, s.batch, s.inputs}, 1),
+                                    wave_of({s.directions, gates * s.hidden, s.inputs}, 2),
+                                    wave_of({s.directions, gates * s.hidden, s.hidden}, 3),
                                     optional('B', {s.directions, 2 * gates * s.hidden}, 4),
                                     lens.empty() ? ir::Tensor() : lengths(lens),
                                     optional('h', state, 5)};
@@ -252,18 +252,18 @@ TEST(RecurrentTest, RejectsWhatDoesNotFit) {
     size_t input;
     ir::Tensor tensor;
     std::string message;
-  } inputs[] = {{0, wave({2, 2}, 1), "rank 3"},
-                {1, wave({1, 8, 4}, 1), "W is [1,8,4], must be [1,8,3]"},
-                {2, wave({1, 7, 2}, 1), "must be [1,8,2]"},
-                {2, wave({8, 2}, 1), "rank 3"},
-                {3, wave({1, 8}, 1), "B is"},
-                {3, as_type(wave({1, 16}, 1), ElementType::kDouble), "B is DOUBLE, X is FLOAT"},
+  } inputs[] = {{0, wave_of({2, 2}, 1), "rank 3"},
+                {1, wave_of({1, 8, 4}, 1), "W is [1,8,4], must be [1,8,3]"},
+                {2, wave_of({1, 7, 2}, 1), "must be [1,8,2]"},
+                {2, wave_of({8, 2}, 1), "rank 3"},
+                {3, wave_of({1, 8}, 1), "B is"},
+                {3, as_type(wave_of({1, 16}, 1), ElementType::kDouble), "B is DOUBLE, X is FLOAT"},
                 {4, lengths({1}), "sequence_lens is [1]"},
                 {4, lengths({1, 3}), "sequence_lens holds 3, allowed: 0 to 2"},
                 {4, lengths({-1, 2}), "sequence_lens holds -1"},
-                {5, wave({1, 1, 2}, 1), "initial_h"},
-                {6, wave({2, 2, 2}, 1), "initial_c"},
-                {7, wave({1, 5}, 1), "P is"}};
+                {5, wave_of({1, 1, 2}, 1), "initial_h"},
+                {6, wave_of({2, 2, 2}, 1), "initial_c"},
+                {7, wave_of({1, 5}, 1), "P is"}};
   for (const auto& bad : inputs) {
     std::vector<ir::Tensor> changed = good;
     changed[bad.input] = bad.tensor;

@@ -4,7 +4,7 @@
 namespace quarkq::test {
 namespace {
 
-ir::Attribute text(const char* name, const char* value) { return attribute(name, std::string(value)); }
+ir::Attribute resize_text(const char* name, const char* value) { return attribute(name, std::string(value)); }
 ir::Tensor image() { return floats({1, 1, 4, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}); }
 
 /// Position of output `i` in the input, by coordinate mode, in double.
@@ -84,8 +84,9 @@ TEST(ResizeTest, LinearAndCubicInEveryCoordinateMode) {
         for (size_t d = 0; d < 4; ++d) {
           sampler.scales.push_back(static_cast<double>(out[d]) / static_cast<double>(x.dims()[d]));
         }
-        expect_op({"Resize", "", 19, {text("mode", mode), text("coordinate_transformation_mode", coordinates)}},
-                  {x, ir::Tensor(), ir::Tensor(), ints(out)}, out, sampler.run(x), 1e-5);
+        expect_op(
+            {"Resize", "", 19, {resize_text("mode", mode), resize_text("coordinate_transformation_mode", coordinates)}},
+            {x, ir::Tensor(), ir::Tensor(), ints(out)}, out, sampler.run(x), 1e-5);
       }
     }
   }
@@ -94,7 +95,7 @@ TEST(ResizeTest, LinearAndCubicInEveryCoordinateMode) {
 TEST(ResizeTest, ExcludeOutsideRenormalizes) {
   const ir::Tensor x = random_floats({1, 2, 4, 4});
   Sampler sampler{"cubic", "half_pixel", x.dims(), {1, 2, 8, 6}, {1, 1, 2, 1.5}, true};
-  expect_op({"Resize", "", 13, {text("mode", "cubic"), attribute("exclude_outside", int64_t{1})}},
+  expect_op({"Resize", "", 13, {resize_text("mode", "cubic"), attribute("exclude_outside", int64_t{1})}},
             {x, ir::Tensor(), floats({4}, {1, 1, 2, 1.5f})}, {1, 2, 8, 6}, sampler.run(x), 1e-5);
 }
 
@@ -107,13 +108,14 @@ TEST(ResizeTest, NearestModes) {
   };
   run({}, 13, 2, {0, 0, 1, 1, 2, 2, 3, 3});
   run({}, 13, 0.5f, {0, 2});
-  run({text("nearest_mode", "round_prefer_ceil")}, 13, 0.5f, {1, 3});
-  run({text("nearest_mode", "floor")}, 13, 0.5f, {0, 2});
-  run({text("nearest_mode", "ceil"), text("coordinate_transformation_mode", "asymmetric")}, 13, 0.75f, {0, 2, 3});
-  run({text("nearest_mode", "floor"), text("coordinate_transformation_mode", "asymmetric")}, 13, 2,
+  run({resize_text("nearest_mode", "round_prefer_ceil")}, 13, 0.5f, {1, 3});
+  run({resize_text("nearest_mode", "floor")}, 13, 0.5f, {0, 2});
+  run({resize_text("nearest_mode", "ceil"), resize_text("coordinate_transformation_mode", "asymmetric")}, 13, 0.75f,
+      {0, 2, 3});
+  run({resize_text("nearest_mode", "floor"), resize_text("coordinate_transformation_mode", "asymmetric")}, 13, 2,
       {0, 0, 1, 1, 2, 2, 3, 3});
-  run({text("coordinate_transformation_mode", "tf_half_pixel_for_nn"), text("nearest_mode", "floor")}, 11, 0.5f,
-      {1, 3});
+  run({resize_text("coordinate_transformation_mode", "tf_half_pixel_for_nn"), resize_text("nearest_mode", "floor")}, 11,
+      0.5f, {1, 3});
   run({}, 10, 2, {0, 0, 1, 1, 2, 2, 3, 3});
   run({}, 10, 0.75f, {0, 2, 3});
 }
@@ -126,8 +128,8 @@ TEST(ResizeTest, NearestMovesChannelsAndTypes) {
     for_each_index({2, 3, 4, 9}, [&](const ir::Shape& i) {
       expected.push_back(at(typed, {i[0], i[1], i[2] / 2, i[3] / 3}));
     });
-    const std::vector attributes = {text("coordinate_transformation_mode", "asymmetric"),
-                                    text("nearest_mode", "floor")};
+    const std::vector attributes = {resize_text("coordinate_transformation_mode", "asymmetric"),
+                                    resize_text("nearest_mode", "floor")};
     expect_op({"Resize", "", 13, attributes}, {typed, ir::Tensor(), floats({4}, {1, 1, 2, 3})}, {2, 3, 4, 9}, expected,
               0);
     expect_op({"Upsample", "", 9}, {typed, floats({4}, {1, 1, 2, 3})}, {2, 3, 4, 9}, expected, 0);
@@ -140,7 +142,7 @@ TEST(ResizeTest, AxesAndAspectRatio) {
   const ir::Tensor x = random_floats({1, 2, 4, 8});
   const auto dims_of = [&](const char* policy) {
     const std::vector attributes = {attribute("axes", std::vector<int64_t>{3, 2}),
-                                    text("keep_aspect_ratio_policy", policy)};
+                                    resize_text("keep_aspect_ratio_policy", policy)};
     const auto result = run_op({"Resize", "", 18, attributes}, {x, ir::Tensor(), ir::Tensor(), ints({4, 3})});
     EXPECT_TRUE(result.ok()) << result.status().message();
     return result.value()[0].dims();
@@ -151,7 +153,8 @@ TEST(ResizeTest, AxesAndAspectRatio) {
 }
 
 TEST(ResizeTest, CropAndResizeExtrapolates) {
-  const std::vector attributes = {text("mode", "linear"), text("coordinate_transformation_mode", "tf_crop_and_resize"),
+  const std::vector attributes = {resize_text("mode", "linear"),
+                                  resize_text("coordinate_transformation_mode", "tf_crop_and_resize"),
                                   attribute("extrapolation_value", 10.0f)};
   // Rows 0.4..0.6 of the height, columns 0.6..1.2 of the width: the last column lies outside.
   expect_op({"Resize", "", 13, attributes},
@@ -162,7 +165,7 @@ TEST(ResizeTest, CropAndResizeExtrapolates) {
 TEST(ResizeTest, AntialiasWidensTheFilterOfShrinkingAxes) {
   const ir::Tensor row = floats({1, 1, 1, 6}, {1, 5, 2, 8, 3, 7}), none;  // recorded: ONNX Runtime
   const auto expect = [&](const char* mode, int64_t exclude, const std::vector<double>& expected) {
-    const std::vector attributes = {attribute("antialias", int64_t{1}), text("mode", mode),
+    const std::vector attributes = {attribute("antialias", int64_t{1}), resize_text("mode", mode),
                                     attribute("exclude_outside", exclude)};
     expect_op({"Resize", "", 18, attributes}, {row, none, floats({4}, {1, 1, 1, 0.5f})}, {1, 1, 1, 3}, expected, 1e-5);
   };
@@ -172,7 +175,7 @@ TEST(ResizeTest, AntialiasWidensTheFilterOfShrinkingAxes) {
   expect("cubic", 1, {2.58004, 4.84906, 5.58628});
   std::vector<float> grown;
   for (int i = 0; i < 16; ++i) grown.push_back(std::pow(static_cast<float>(i), 1.5f));
-  expect_op({"Resize", "", 18, {attribute("antialias", int64_t{1}), text("mode", "linear")}},
+  expect_op({"Resize", "", 18, {attribute("antialias", int64_t{1}), resize_text("mode", "linear")}},
             {floats({1, 1, 4, 4}, grown), none, none, ints({1, 1, 2, 3})}, {1, 1, 2, 3},
             {6.43912, 9.47302, 13.224, 31.5486, 37.4229, 43.6372}, 1e-5);
 }
@@ -180,7 +183,8 @@ TEST(ResizeTest, AntialiasWidensTheFilterOfShrinkingAxes) {
 TEST(ResizeTest, CopiesWhenNoSizeChanges) {
   const ir::Tensor row = floats({1, 1, 1, 5}, {0, 1, 2, 3, 4});
   for (const char* mode : {"nearest", "linear", "cubic"}) {
-    const std::vector attributes = {text("mode", mode), text("coordinate_transformation_mode", "asymmetric")};
+    const std::vector attributes = {resize_text("mode", mode),
+                                    resize_text("coordinate_transformation_mode", "asymmetric")};
     expect_op({"Resize", "", 18, attributes}, {row, ir::Tensor(), floats({4}, {1, 1, 1, 1.15f})}, row.dims(),
               values(row), 0);
   }
@@ -196,7 +200,7 @@ TEST(ResizeTest, BlocksMoveBothWays) {
   });
   const ir::Attribute size = attribute("blocksize", int64_t{2});
   expect_op({"DepthToSpace", "", 13, {size}}, {x}, {2, 2, 4, 6}, dcr, 0);
-  expect_op({"DepthToSpace", "", 13, {size, text("mode", "CRD")}}, {x}, {2, 2, 4, 6}, crd, 0);
+  expect_op({"DepthToSpace", "", 13, {size, resize_text("mode", "CRD")}}, {x}, {2, 2, 4, 6}, crd, 0);
   std::vector<float> moved(dcr.begin(), dcr.end());
   expect_op({"SpaceToDepth", "", 13, {size}}, {floats({2, 2, 4, 6}, moved)}, x.dims(), values(x), 0);
   expect_error({"DepthToSpace", "", 13, {attribute("blocksize", int64_t{3})}}, {x}, "does not divide");
@@ -213,9 +217,10 @@ TEST(ResizeTest, RejectsWhatMakesNoSense) {
   expect_error({"Resize", "", 13}, {x, none, floats({4}, {1, 1, 0.1f, 1})}, "leaves nothing");
   expect_error({"Resize", "", 13}, {x, none, none, ints({1, 1, 0, 4})}, "size 0");
   expect_error({"Resize", "", 13}, {x}, "0 scales and 0 sizes");
-  expect_error({"Resize", "", 13, {text("mode", "x")}}, {x, none, floats({4}, {1, 1, 2, 2})}, "mode");
-  expect_error({"Resize", "", 13, {text("mode", "linear")}}, {ints({1, 1}, {1}), none, floats({2}, {2, 2})}, "allowed");
-  expect_error({"Resize", "", 13, {text("coordinate_transformation_mode", "tf_crop_and_resize")}},
+  expect_error({"Resize", "", 13, {resize_text("mode", "x")}}, {x, none, floats({4}, {1, 1, 2, 2})}, "mode");
+  expect_error({"Resize", "", 13, {resize_text("mode", "linear")}}, {ints({1, 1}, {1}), none, floats({2}, {2, 2})},
+               "allowed");
+  expect_error({"Resize", "", 13, {resize_text("coordinate_transformation_mode", "tf_crop_and_resize")}},
                {x, none, floats({4}, {1, 1, 2, 2})}, "roi");
 }
 

@@ -4,8 +4,6 @@
 namespace quarkq::test {
 namespace {
 
-ir::Attribute number(std::string name, int64_t value) { return attribute(std::move(name), value); }
-
 TEST(RotaryEmbeddingTest, RotatesHalvesOrNeighbours) {
   const ir::Tensor x = floats({1, 1, 1, 4}, {1, 2, 3, 4}), c = floats({1, 1, 2}, {0, 1}), s = floats({1, 1, 2}, {1, 0});
   expect_op({"RotaryEmbedding", "", 23}, {x, c, s}, x.dims(), {-3, 2, 1, 4});

@@ -6,7 +6,6 @@
 namespace quarkq::test {
 namespace {
 
-ir::Attribute number(std::string name, int64_t value) { return attribute(std::move(name), value); }
 ir::Tensor scalar(int64_t value) { return ir::Tensor::scalar(value); }
 
 /// The sum that defines the transform of the rows of x [rows, n, parts], taken as `length` long.

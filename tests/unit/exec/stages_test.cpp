@@ -12,7 +12,7 @@ namespace {
 
 using ir::Tensor;
 
-ir::Model model_of(const std::string& text, int opset = 17) {
+ir::Model staged_model(const std::string& text, int opset = 17) {
   Result<ir::Model> model =
       onnx_io::parse_model_text(cat("<ir_version: 8, opset_import: [\"\" : ", opset, "]>\n", text));
   EXPECT_TRUE(model.ok()) << model.status().message();
@@ -69,7 +69,7 @@ selected (float[n] x) => (float[m] y)
 })";
 
 TEST(StagesTest, GoOnBehindAShapeThatDependsOnData) {
-  const ir::Model model = model_of(kSelected);
+  const ir::Model model = staged_model(kSelected);
   Session session(model, {});
   EXPECT_EQ(values_of(first_of(session, {floats({4}, {0, 3, 0, 5})})), (std::vector<float>{-6, -10}));
   EXPECT_EQ(values_of(first_of(session, {floats({4}, {1, 0, 0, 0})})), (std::vector<float>{-2}));
@@ -78,7 +78,7 @@ TEST(StagesTest, GoOnBehindAShapeThatDependsOnData) {
 }
 
 TEST(StagesTest, TapsOfEveryStageAreHeardOnce) {
-  const ir::Model model = model_of(kSelected);
+  const ir::Model model = staged_model(kSelected);
   SessionOptions options;
   options.fetches = model.graph.outputs();
   for (const char* name : {"x", "places", "taken", "doubled", "y"}) options.taps.push_back(model.graph.find(name));
@@ -100,14 +100,14 @@ branches (bool c, float[2] x) => (float[2] y)
 })";
 
 TEST(StagesTest, IfRunsTheBranchOfEachRun) {
-  const ir::Model model = model_of(kBranches);
+  const ir::Model model = staged_model(kBranches);
   Session session(model, {});
   EXPECT_EQ(values_of(first_of(session, {truth(true), floats({2}, {1, 2})})), (std::vector<float>{3, 4}));
   EXPECT_EQ(values_of(first_of(session, {truth(false), floats({2}, {1, 2})})), (std::vector<float>{2, 3}));
 }
 
 TEST(StagesTest, NestedGraphsReadValuesOfAllGraphsAround) {
-  const ir::Model model = model_of(R"(
+  const ir::Model model = staged_model(R"(
 nest (bool c, float[2] x) => (float[2] y)
 {
   a = Neg(x)
@@ -124,7 +124,7 @@ nest (bool c, float[2] x) => (float[2] y)
 
 /// Nested graphs are part of a float16 graph that is computed in float32: their outputs are not rounded between.
 TEST(StagesTest, NestedGraphsOfAFloat16GraphStayInFloat32) {
-  const ir::Model model = model_of(R"(
+  const ir::Model model = staged_model(R"(
 halves (bool c, float16[2] x) => (float16[2] y)
 {
   a = Add(x, x)
@@ -155,7 +155,7 @@ loop (int64 trips, float[1] x) => (float[n] last, float[m,k] all)
 })";
 
 TEST(StagesTest, LoopCarriesAndCollects) {
-  const ir::Model model = model_of(kLoop);
+  const ir::Model model = staged_model(kLoop);
   Session session(model, {});
   const auto results = session.run(std::vector<Tensor>{Tensor::scalar(int64_t{3}), floats({1}, {1})});
   ASSERT_TRUE(results.ok()) << results.status().message();
@@ -165,7 +165,7 @@ TEST(StagesTest, LoopCarriesAndCollects) {
 }
 
 TEST(StagesTest, LoopWithoutAnIterationGivesEmptyOutputs) {
-  const ir::Model model = model_of(kLoop);
+  const ir::Model model = staged_model(kLoop);
   Session session(model, {});
   const auto results = session.run(std::vector<Tensor>{Tensor::scalar(int64_t{0}), floats({1}, {1})});
   ASSERT_TRUE(results.ok()) << results.status().message();
@@ -174,7 +174,7 @@ TEST(StagesTest, LoopWithoutAnIterationGivesEmptyOutputs) {
 }
 
 TEST(StagesTest, LoopKeepsASequenceThatGrows) {
-  const ir::Model model = model_of(R"(
+  const ir::Model model = staged_model(R"(
 grow (int64 trips, float[1] x) => (float[n] y)
 <bool go = {1}>
 {
@@ -191,21 +191,21 @@ grow (int64 trips, float[1] x) => (float[n] y)
 }
 
 TEST(StagesTest, SequencesComeInAndGoOut) {
-  const ir::Model model = model_of("turn (seq(float[n]) s) => (seq(float[n]) t) { t = Identity(s) }");
+  const ir::Model model = staged_model("turn (seq(float[n]) s) => (seq(float[n]) t) { t = Identity(s) }");
   Session session(model, {});
   const auto out =
       session.run_operands(std::vector<ir::Operand>{ir::Operand::of_sequence({floats({1}, {1}), floats({2}, {2, 3})})});
   ASSERT_TRUE(out.ok()) << out.status().message();
   ASSERT_TRUE((*out.value())[0].is_sequence());
   EXPECT_EQ(values_of((*out.value())[0].sequence[1]), (std::vector<float>{2, 3}));
-  EXPECT_NE(
-      error_of(model_of("seq (float[2] x) => (seq(float[2]) s) { s = SequenceConstruct(x) }"), {floats({2}, {1, 2})})
-          .find("not a tensor"),
-      std::string::npos);
+  EXPECT_NE(error_of(staged_model("seq (float[2] x) => (seq(float[2]) s) { s = SequenceConstruct(x) }"),
+                     {floats({2}, {1, 2})})
+                .find("not a tensor"),
+            std::string::npos);
 }
 
 TEST(StagesTest, AnOperatorWithoutKernelRunsThroughItsBody) {
-  const ir::Model model = model_of("window (int64 n) => (float[m] y) { y = HannWindow<periodic=0>(n) }");
+  const ir::Model model = staged_model("window (int64 n) => (float[m] y) { y = HannWindow<periodic=0>(n) }");
   Session session(model, {});
   const Tensor window = first_of(session, {Tensor::scalar(int64_t{5})});
   ASSERT_EQ(window.dims(), (ir::Shape{5}));
@@ -268,7 +268,7 @@ TEST(StagesTest, WrongGraphsAreErrorsThatNameTheNode) {
        "lengths 2 and 3"},
   };
   for (const BadCase& bad : cases) {
-    const std::string message = error_of(model_of(bad.text), bad.inputs);
+    const std::string message = error_of(staged_model(bad.text), bad.inputs);
     EXPECT_NE(message.find(bad.expected), std::string::npos) << bad.what << ": " << message;
     EXPECT_NE(message.find("node "), std::string::npos) << bad.what << ": " << message;
   }

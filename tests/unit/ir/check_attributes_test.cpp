@@ -12,12 +12,12 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-constexpr int64_t kLowest = std::numeric_limits<int64_t>::min(), kHighest = std::numeric_limits<int64_t>::max();
+constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
 constexpr int kUnknown = -1;
 
 /// One node "n" whose first input has this rank, and whose others are the stored lists.
-Graph graph_of(const std::string& op, int rank, std::vector<Attribute> attributes, const std::vector<Ints>& stored = {},
-               const std::string& domain = "") {
+Graph one_node_graph(const std::string& op, int rank, std::vector<Attribute> attributes,
+                     const std::vector<Ints>& stored = {}, const std::string& domain = "") {
   Graph graph;
   GraphEdit edit(graph);
   ValueType type{ElementType::kFloat, rank >= 0, {}, {}};
@@ -51,8 +51,8 @@ TEST(CheckAttributesTest, JudgesAttributes) {
       {"Transpose", "perm", Ints{0, 1073741824}, kUnknown,
        "attribute perm is [0,1073741824], allowed: each of 0 to 1 once"},
       {"Transpose", "perm", Ints{1, 0}, 3, "attribute perm is [1,0], allowed: each of 0 to 2 once"},
-      {"LayerNormalization", "axis", kHighest, kUnknown, "attribute axis is 9223372036854775807, allowed: -64 to 64"},
-      {"Concat", "axis", kLowest, kUnknown, "attribute axis is -9223372036854775808, allowed: -64 to 64"},
+      {"LayerNormalization", "axis", kMost, kUnknown, "attribute axis is 9223372036854775807, allowed: -64 to 64"},
+      {"Concat", "axis", kLeast, kUnknown, "attribute axis is -9223372036854775808, allowed: -64 to 64"},
       {"Concat", "axis", int64_t{64}, kUnknown, "attribute axis is 64, allowed: -64 to 63"},
       {"Concat", "axis", int64_t{-3}, 3, ""},
       {"Concat", "axis", int64_t{3}, 3, "attribute axis is 3, allowed: -3 to 2"},
@@ -65,37 +65,37 @@ TEST(CheckAttributesTest, JudgesAttributes) {
       {"Squeeze", "axes", Ints{0, -3}, 3, "attribute axes is [0,-3], allowed: each axis once"},
       {"GatherND", "batch_dims", int64_t{-3}, kUnknown, "attribute batch_dims is -3, allowed: 0 to 64"},
       {"Conv", "group", int64_t{0}, kUnknown, "attribute group is 0, allowed: 1 to 2147483647"},
-      {"Conv", "strides", Ints{1, kHighest}, 4,
-       "attribute strides is [1,9223372036854775807], allowed: 1 to 2147483647"},
+      {"Conv", "strides", Ints{1, kMost}, 4, "attribute strides is [1,9223372036854775807], allowed: 1 to 2147483647"},
       {"Conv", "pads", Ints{-1, 0}, kUnknown, ""},
       {"Softmax", "axis", Ints{0}, 3, ""},  // of another kind: whoever reads it takes the default
   };
   for (const Case& c : cases) {
     const std::string wanted = c.message.empty() ? "" : cat("node n (", c.op, "): ", c.message);
-    EXPECT_EQ(message_of(graph_of(c.op, c.rank, {attribute(c.name, c.value)})), wanted);
+    EXPECT_EQ(message_of(one_node_graph(c.op, c.rank, {attribute(c.name, c.value)})), wanted);
   }
 }
 
 TEST(CheckAttributesTest, JudgesStoredAxes) {
-  EXPECT_EQ(message_of(graph_of("ReduceMax", kUnknown, {}, {{0, 63}}), 18), "");
-  EXPECT_EQ(message_of(graph_of("ReduceMax", 2, {}, {{0, 2}}), 18),
+  EXPECT_EQ(message_of(one_node_graph("ReduceMax", kUnknown, {}, {{0, 63}}), 18), "");
+  EXPECT_EQ(message_of(one_node_graph("ReduceMax", 2, {}, {{0, 2}}), 18),
             "node n (ReduceMax): input 1 (axes) is [0,2], allowed: -2 to 1");
-  EXPECT_EQ(message_of(graph_of("Slice", 2, {}, {{0}, {kHighest}, {kLowest}})),
+  EXPECT_EQ(message_of(one_node_graph("Slice", 2, {}, {{0}, {kMost}, {kLeast}})),
             "node n (Slice): input 3 (axes) is [-9223372036854775808], allowed: -2 to 1");
 }
 
 TEST(CheckAttributesTest, LetsTheOldSoftmaxNameNoAxis) {
-  EXPECT_EQ(message_of(graph_of("Softmax", 3, {attribute("axis", int64_t{3})}), 12), "");
+  EXPECT_EQ(message_of(one_node_graph("Softmax", 3, {attribute("axis", int64_t{3})}), 12), "");
 }
 
 TEST(CheckAttributesTest, LeavesOperatorsOfOthersAlone) {
-  EXPECT_EQ(message_of(graph_of("Mine", 3, {attribute("axis", kHighest)}, {}, "my.domain")), "");
-  EXPECT_NE(message_of(graph_of("BFPQuantizeDequantize", 3, {attribute("axis", kHighest)}, {}, "com.amd.quark")), "");
+  EXPECT_EQ(message_of(one_node_graph("Mine", 3, {attribute("axis", kMost)}, {}, "my.domain")), "");
+  EXPECT_NE(message_of(one_node_graph("BFPQuantizeDequantize", 3, {attribute("axis", kMost)}, {}, "com.amd.quark")),
+            "");
 }
 
 TEST(CheckAttributesTest, LooksIntoNestedGraphs) {
-  const auto inner = std::make_shared<const Graph>(graph_of("Transpose", kUnknown, {attribute("perm", Ints{7})}));
-  EXPECT_EQ(message_of(graph_of("If", kUnknown, {attribute("then_branch", GraphPtr(inner))})),
+  const auto inner = std::make_shared<const Graph>(one_node_graph("Transpose", kUnknown, {attribute("perm", Ints{7})}));
+  EXPECT_EQ(message_of(one_node_graph("If", kUnknown, {attribute("then_branch", GraphPtr(inner))})),
             "node n (Transpose): attribute perm is [7], allowed: each of 0 to 0 once");
 }
 

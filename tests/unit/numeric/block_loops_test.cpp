@@ -52,7 +52,7 @@ float sample(int kind, Random& random) {
 }
 constexpr int kKinds = 11;
 
-Values samples(size_t count) {
+Values block_samples(size_t count) {
   Random random(11);
   Values x;
   while (x.size() < count) {
@@ -82,22 +82,22 @@ Values by_definition(const Values& x, const BlockSplit& split, const std::functi
 }
 
 /// One instruction set: the functions under their namespace.
-struct Loops {
+struct BlockLoops {
   Isa isa;
   decltype(&sse41::bfp_blocks) bfp;
   decltype(&sse41::mx_blocks) mx;
 };
-std::vector<Loops> available() {
-  std::vector<Loops> loops;
-  for (const Loops& candidate :
-       {Loops{Isa::kSse41, sse41::bfp_blocks, sse41::mx_blocks}, Loops{Isa::kAvx2, avx2::bfp_blocks, avx2::mx_blocks},
-        Loops{Isa::kAvx512, avx512::bfp_blocks, avx512::mx_blocks}}) {
+std::vector<BlockLoops> available_block_loops() {
+  std::vector<BlockLoops> loops;
+  for (const BlockLoops& candidate : {BlockLoops{Isa::kSse41, sse41::bfp_blocks, sse41::mx_blocks},
+                                      BlockLoops{Isa::kAvx2, avx2::bfp_blocks, avx2::mx_blocks},
+                                      BlockLoops{Isa::kAvx512, avx512::bfp_blocks, avx512::mx_blocks}}) {
     if (candidate.isa <= isa()) loops.push_back(candidate);
   }
   return loops;
 }
 
-void expect_bits(const Values& found, const Values& expected, const Values& x) {
+void expect_bits_of(const Values& found, const Values& expected, const Values& x) {
   for (size_t i = 0; i < found.size(); ++i) {
     ASSERT_EQ(std::bit_cast<uint32_t>(found[i]), std::bit_cast<uint32_t>(expected[i]))
         << "element " << i << ", " << x[i] << ": " << found[i] << ", expected " << expected[i];
@@ -106,17 +106,17 @@ void expect_bits(const Values& found, const Values& expected, const Values& x) {
 
 /// run(loops, x, y, begin, end) over all blocks at once, and in place over uneven pieces.
 template <typename Run>
-void check(const Values& x, const Values& expected, int64_t blocks, const Run& run) {
-  for (const Loops& loops : available()) {
+void check_block_loops(const Values& x, const Values& expected, int64_t blocks, const Run& run) {
+  for (const BlockLoops& loops : available_block_loops()) {
     SCOPED_TRACE(isa_name(loops.isa));
     Values y(x.size());
     run(loops, x.data(), y.data(), 0, blocks);
-    expect_bits(y, expected, x);
+    expect_bits_of(y, expected, x);
     y = x;
     for (int64_t begin = 0, size = 1; begin < blocks; begin += size, size = size * 3 % 101) {
       run(loops, y.data(), y.data(), begin, std::min(begin + size, blocks));
     }
-    expect_bits(y, expected, x);
+    expect_bits_of(y, expected, x);
   }
 }
 
@@ -131,9 +131,10 @@ void check_bfp(const Values& all, const BlockSplit& split, const BfpSettings& s)
   const Values x(all.begin(), all.begin() + split.outer * split.length * split.inner);
   const Values expected = by_definition(x, split, [&](std::span<float> block) { convert_bfp_block(block, s); });
   const int64_t part = s.method == BfpMethod::kBfpPrime ? s.sub_block_size : split.block;
-  check(x, expected, split.count(), [&](const Loops& loops, const float* from, float* to, int64_t begin, int64_t end) {
-    loops.bfp(from, to, plan_blocks(split, begin, end, part), s);
-  });
+  check_block_loops(x, expected, split.count(),
+                    [&](const BlockLoops& loops, const float* from, float* to, int64_t begin, int64_t end) {
+                      loops.bfp(from, to, plan_blocks(split, begin, end, part), s);
+                    });
 }
 
 void check_mx(const Values& all, const BlockSplit& split, const MxSettings& s) {
@@ -141,13 +142,14 @@ void check_mx(const Values& all, const BlockSplit& split, const MxSettings& s) {
                std::to_string(static_cast<int>(s.rounding)));
   const Values x(all.begin(), all.begin() + split.outer * split.length * split.inner);
   const Values expected = by_definition(x, split, [&](std::span<float> block) { convert_mx_block(block, s); });
-  check(x, expected, split.count(), [&](const Loops& loops, const float* from, float* to, int64_t begin, int64_t end) {
-    loops.mx(from, to, plan_blocks(split, begin, end, split.block), s);
-  });
+  check_block_loops(x, expected, split.count(),
+                    [&](const BlockLoops& loops, const float* from, float* to, int64_t begin, int64_t end) {
+                      loops.mx(from, to, plan_blocks(split, begin, end, split.block), s);
+                    });
 }
 
 TEST(BlockLoopsTest, EveryBfpSettingEqualsItsDefinition) {
-  const Values x = samples(64 * 640);
+  const Values x = block_samples(64 * 640);
   for (const BlockSplit& split : {BlockSplit{640, 64, 1, 8}, BlockSplit{1, 64, 640, 16}}) {
     for (const int width : {10, 11, 12, 13, 15, 16, 17, 24, 31, 32}) {
       for (const BlockRounding rounding : kRoundings) {
@@ -166,7 +168,7 @@ TEST(BlockLoopsTest, EveryBfpSettingEqualsItsDefinition) {
 }
 
 TEST(BlockLoopsTest, EveryMxSettingEqualsItsDefinition) {
-  const Values x = samples(64 * 3200);
+  const Values x = block_samples(64 * 3200);
   for (const BlockSplit& split : {BlockSplit{3200, 64, 1, 32}, BlockSplit{1, 64, 3200, 8}}) {
     for (const char* element : kElements) {
       for (const BlockRounding rounding : kRoundings) check_mx(x, split, {find_mx_element(element), rounding});
@@ -175,7 +177,7 @@ TEST(BlockLoopsTest, EveryMxSettingEqualsItsDefinition) {
 }
 
 TEST(BlockLoopsTest, MillionValues) {
-  const Values x = samples(1000000);
+  const Values x = block_samples(1000000);
   const BlockSplit split{1, 1000000, 1, 8};
   for (const BlockRounding rounding : kRoundings) check_bfp(x, split, {BfpMethod::kBfp, 16, rounding});
   check_bfp(x, split, {BfpMethod::kBfpPrime, 16, BlockRounding::kHalfEven});
@@ -183,7 +185,7 @@ TEST(BlockLoopsTest, MillionValues) {
 }
 
 TEST(BlockLoopsTest, EveryLayout) {
-  const Values x = samples(40000);
+  const Values x = block_samples(40000);
   for (const int64_t inner : {1, 2, 9, 15, 16, 49, 300}) {
     for (const int64_t length : {1, 3, 8, 27, 32, 100}) {
       for (const int64_t block : {1, 2, 3, 5, 8, 12, 16, 24, 32, 48, 100}) {
@@ -200,7 +202,7 @@ TEST(BlockLoopsTest, EveryLayout) {
 }
 
 TEST(BlockLoopsTest, LongBlocks) {
-  const Values x = samples(60000);
+  const Values x = block_samples(60000);
   for (const int64_t inner : {1, 3, 20}) {
     for (const int64_t block : {1000, 1024, 1500, 2000}) {
       const BlockSplit split{1, 3000, inner, block};

@@ -61,7 +61,7 @@ const Format kFormats[] = {
 const float kScales[] = {1.0f, 0.1f, 0.0078125f, 3.0e-5f, 17.3f};
 
 /// One instruction set: the functions under their namespace.
-struct Loops {
+struct LinearLoops {
   Isa isa;
   decltype(&sse41::fake_quantize) fake, fake_saturate;
   decltype(&sse41::quantize_to_i8) to_i8;
@@ -76,15 +76,15 @@ struct Loops {
   decltype(&sse41::dequantize_i32) from_i32;
 };
 #define QQ_LOOPS(kind, name)                                                                                           \
-  Loops {                                                                                                              \
+  LinearLoops {                                                                                                        \
     Isa::kind, name::fake_quantize, name::fake_quantize_saturate, name::quantize_to_i8, name::quantize_to_u8,          \
         name::quantize_to_i16, name::quantize_to_u16, name::quantize_to_i32, name::dequantize_i8, name::dequantize_u8, \
         name::dequantize_i16, name::dequantize_u16, name::dequantize_i32                                               \
   }
 
-std::vector<Loops> available() {
-  std::vector<Loops> loops;
-  for (const Loops& candidate : {QQ_LOOPS(kSse41, sse41), QQ_LOOPS(kAvx2, avx2), QQ_LOOPS(kAvx512, avx512)}) {
+std::vector<LinearLoops> available_linear_loops() {
+  std::vector<LinearLoops> loops;
+  for (const LinearLoops& candidate : {QQ_LOOPS(kSse41, sse41), QQ_LOOPS(kAvx2, avx2), QQ_LOOPS(kAvx512, avx512)}) {
     if (candidate.isa <= isa()) loops.push_back(candidate);
   }
   return loops;
@@ -104,7 +104,7 @@ void check_integers(const std::vector<float>& x, const LinearParams& params, Qua
   }
 }
 
-void check_format(const Loops& loops, const std::vector<float>& x, const Format& format, LinearParams params) {
+void check_format(const LinearLoops& loops, const std::vector<float>& x, const Format& format, LinearParams params) {
   params.range = format.range;
   params.zero_point = format.zero_point;
   switch (format.type) {
@@ -116,7 +116,7 @@ void check_format(const Loops& loops, const std::vector<float>& x, const Format&
   }
 }
 
-void check_fake(const Loops& loops, const std::vector<float>& x, const Format& format, LinearParams params) {
+void check_fake(const LinearLoops& loops, const std::vector<float>& x, const Format& format, LinearParams params) {
   params.range = format.range;
   params.zero_point = format.zero_point;
   std::vector<float> y = x;  // in place
@@ -131,7 +131,7 @@ void check_fake(const Loops& loops, const std::vector<float>& x, const Format& f
 TEST(LinearQuantTest, EqualsReferenceBitForBit) {
   for (const float scale : kScales) {
     const std::vector<float> x = samples(25000, scale);
-    for (const Loops& loops : available()) {
+    for (const LinearLoops& loops : available_linear_loops()) {
       SCOPED_TRACE(isa_name(loops.isa));
       for (const Format& format : kFormats) {
         for (const Overflow overflow : {Overflow::kLowest, Overflow::kSaturate}) {
@@ -145,14 +145,14 @@ TEST(LinearQuantTest, EqualsReferenceBitForBit) {
 
 TEST(LinearQuantTest, MillionValuesEqualReference) {
   const std::vector<float> x = samples(1000000, 0.05f);
-  check_format(available().back(), x, kFormats[0], {0.05f, 0, {}, Overflow::kLowest});
-  check_fake(available().back(), x, kFormats[2], {0.05f, 0, {}, Overflow::kLowest});
+  check_format(available_linear_loops().back(), x, kFormats[0], {0.05f, 0, {}, Overflow::kLowest});
+  check_fake(available_linear_loops().back(), x, kFormats[2], {0.05f, 0, {}, Overflow::kLowest});
 }
 
 TEST(LinearQuantTest, OddLengthsAreHandled) {
   const std::vector<float> x = samples(100, 1.0f);
   for (size_t n = 0; n < 40; ++n) {
-    check_format(available().back(), {x.begin(), x.begin() + static_cast<int64_t>(n)}, kFormats[3],
+    check_format(available_linear_loops().back(), {x.begin(), x.begin() + static_cast<int64_t>(n)}, kFormats[3],
                  {1.0f, 0, {}, Overflow::kLowest});
   }
 }

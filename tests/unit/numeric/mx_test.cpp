@@ -15,12 +15,12 @@ MxSettings of(std::string_view element, BlockRounding rounding = BlockRounding::
   return {find_mx_element(element), rounding};
 }
 
-Values converted(Values x, const MxSettings& settings) {
+Values converted_to_mx(Values x, const MxSettings& settings) {
   convert_mx_block(x, settings);
   return x;
 }
 
-void expect_bits(const Values& found, const Values& expected) {
+void expect_mx_bits(const Values& found, const Values& expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
     if (std::isnan(found[i]) && std::isnan(expected[i])) continue;
@@ -36,70 +36,73 @@ TEST(MxTest, EveryElementFormat) {
   Values e3m2 = {1,     .3125f, .75f,   .375f,   -.09375f, .25f, 2,  -2, 0,    .0625f, -.5f,
                  .5f,   0,      -.125f, .03125f, .75f,     5,    -6, 7,  2.5f, 3.5f,   -2.5f,
                  1.25f, 1.75f,  1.5f,   .75f,    .25f,     7,    -7, 4,  6,    7};
-  expect_bits(converted(x, of("fp4_e2m1")), {1, .5f, .5f, .5f, 0, .5f, 2, -2, 0,    0, -.5f, .5f, 0,  0, 0, 1,
-                                             4, -6,  6,   2,   4, -2,  1, 2,  1.5f, 1, 0,    6,   -6, 4, 6, 6});
-  expect_bits(converted(x, of("fp6_e2m3")),
-              {1, .25f,  .75f, .375f, -.125f, .25f,  1.875f, -2,    0,    .0f,  -.5f, .5f,  0,     -.125f, 0,    .75f,
-               5, -6.5f, 7,    2.5f,  3.5f,   -2.5f, 1.25f,  1.75f, 1.5f, .75f, .25f, 7.5f, -7.5f, 4.5f,   5.5f, 7});
-  expect_bits(converted(x, of("fp6_e3m2")), e3m2);
-  expect_bits(converted(x, of("fp8_e4m3")), {1,
-                                             .3125f,
-                                             .6875f,
-                                             .34375f,
-                                             -.1015625f,
-                                             .25f,
-                                             1.875f,
-                                             -2,
-                                             0,
-                                             .05859375f,
-                                             -.5f,
-                                             .5f,
-                                             3.0517578125e-05f,
-                                             -.125f,
-                                             .03125f,
-                                             .75f,
-                                             5,
-                                             -6.5f,
-                                             7,
-                                             2.5f,
-                                             3.5f,
-                                             -2.5f,
-                                             1.25f,
-                                             1.75f,
-                                             1.5f,
-                                             .75f,
-                                             .25f,
-                                             7,
-                                             -7,
-                                             4.5f,
-                                             5.5f,
-                                             7});
+  expect_mx_bits(converted_to_mx(x, of("fp4_e2m1")),
+                 {1, .5f, .5f, .5f, 0, .5f, 2, -2, 0,    0, -.5f, .5f, 0,  0, 0, 1,
+                  4, -6,  6,   2,   4, -2,  1, 2,  1.5f, 1, 0,    6,   -6, 4, 6, 6});
+  expect_mx_bits(
+      converted_to_mx(x, of("fp6_e2m3")),
+      {1, .25f,  .75f, .375f, -.125f, .25f,  1.875f, -2,    0,    .0f,  -.5f, .5f,  0,     -.125f, 0,    .75f,
+       5, -6.5f, 7,    2.5f,  3.5f,   -2.5f, 1.25f,  1.75f, 1.5f, .75f, .25f, 7.5f, -7.5f, 4.5f,   5.5f, 7});
+  expect_mx_bits(converted_to_mx(x, of("fp6_e3m2")), e3m2);
+  expect_mx_bits(converted_to_mx(x, of("fp8_e4m3")), {1,
+                                                      .3125f,
+                                                      .6875f,
+                                                      .34375f,
+                                                      -.1015625f,
+                                                      .25f,
+                                                      1.875f,
+                                                      -2,
+                                                      0,
+                                                      .05859375f,
+                                                      -.5f,
+                                                      .5f,
+                                                      3.0517578125e-05f,
+                                                      -.125f,
+                                                      .03125f,
+                                                      .75f,
+                                                      5,
+                                                      -6.5f,
+                                                      7,
+                                                      2.5f,
+                                                      3.5f,
+                                                      -2.5f,
+                                                      1.25f,
+                                                      1.75f,
+                                                      1.5f,
+                                                      .75f,
+                                                      .25f,
+                                                      7,
+                                                      -7,
+                                                      4.5f,
+                                                      5.5f,
+                                                      7});
   e3m2[12] = 3.0517578125e-05f;
-  expect_bits(converted(x, of("fp8_e5m2")), e3m2);
-  expect_bits(
-      converted(x, of("int8")),
+  expect_mx_bits(converted_to_mx(x, of("fp8_e5m2")), e3m2);
+  expect_mx_bits(
+      converted_to_mx(x, of("int8")),
       {1, .3125f, .6875f, .375f, -.125f, .25f,  1.875f, -2,    0,    .0625f, -.5f, .5f,    0,  -.125f, 0,    .75f,
        5, -6.5f,  7,      2.5f,  3.5f,   -2.5f, 1.25f,  1.75f, 1.5f, .75f,   .25f, 7.875f, -8, 4.5f,   5.5f, 6.875f});
 }
 
 TEST(MxTest, InfinityAndNanStayAndDoNotCount) {
-  expect_bits(converted({INFINITY, NAN, 1, 0.3f, -INFINITY}, of("fp4_e2m1")), {INFINITY, NAN, 1, 0.25f, -INFINITY});
-  expect_bits(converted({INFINITY, 1, 0.3f}, of("int8")), {INFINITY, 1, 0.296875f});
+  expect_mx_bits(converted_to_mx({INFINITY, NAN, 1, 0.3f, -INFINITY}, of("fp4_e2m1")),
+                 {INFINITY, NAN, 1, 0.25f, -INFINITY});
+  expect_mx_bits(converted_to_mx({INFINITY, 1, 0.3f}, of("int8")), {INFINITY, 1, 0.296875f});
 }
 
 TEST(MxTest, SubnormalBlocks) {
   const Values x(4, 1e-40f);
-  EXPECT_EQ(converted(x, of("fp4_e2m1"))[0], 0.0f);
-  EXPECT_NEAR(static_cast<double>(converted(x, of("int8"))[0]), 9.1835e-41, 1e-45);
-  EXPECT_NEAR(static_cast<double>(converted(x, of("fp8_e4m3"))[0]), 1.03315e-40, 1e-45);
+  EXPECT_EQ(converted_to_mx(x, of("fp4_e2m1"))[0], 0.0f);
+  EXPECT_NEAR(static_cast<double>(converted_to_mx(x, of("int8"))[0]), 9.1835e-41, 1e-45);
+  EXPECT_NEAR(static_cast<double>(converted_to_mx(x, of("fp8_e4m3"))[0]), 1.03315e-40, 1e-45);
 }
 
 TEST(MxTest, OnlyIntegersFollowTheRounding) {
   const Values x = {1, 0.5f / 64, -0.5f / 64, -1.5f / 64};
-  expect_bits(converted(x, of("int8", BlockRounding::kHalfAway)), {1, 1.0f / 64, -1.0f / 64, -2.0f / 64});
-  expect_bits(converted(x, of("int8", BlockRounding::kHalfUp)), {1, 1.0f / 64, -0.0f, -1.0f / 64});
-  expect_bits(converted(x, of("int8")), {1, 0, 0, -2.0f / 64});
-  expect_bits(converted({4, -2.5f, 2.5f, -0.01f}, of("fp4_e2m1", BlockRounding::kHalfAway)), {4, -2, 2, 0});
+  expect_mx_bits(converted_to_mx(x, of("int8", BlockRounding::kHalfAway)), {1, 1.0f / 64, -1.0f / 64, -2.0f / 64});
+  expect_mx_bits(converted_to_mx(x, of("int8", BlockRounding::kHalfUp)), {1, 1.0f / 64, -0.0f, -1.0f / 64});
+  expect_mx_bits(converted_to_mx(x, of("int8")), {1, 0, 0, -2.0f / 64});
+  expect_mx_bits(converted_to_mx({4, -2.5f, 2.5f, -0.01f}, of("fp4_e2m1", BlockRounding::kHalfAway)), {4, -2, 2, 0});
 }
 
 TEST(MxTest, TwiceChangesNothing) {
@@ -111,8 +114,8 @@ TEST(MxTest, TwiceChangesNothing) {
         state = state * 1664525 + 1013904223;
         value = static_cast<float>(static_cast<int32_t>(state)) / 0x1p28f;
       }
-      const Values once = converted(x, of(element));
-      expect_bits(converted(once, of(element)), once);
+      const Values once = converted_to_mx(x, of(element));
+      expect_mx_bits(converted_to_mx(once, of(element)), once);
     }
   }
 }

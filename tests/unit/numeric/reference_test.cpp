@@ -11,7 +11,7 @@
 namespace quarkq::numeric {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr IntegerRange kInt8{-128, 127}, kUInt8{0, 255}, kInt32{-2147483648LL, 2147483647LL};
 
 TEST(RoundingTest, TiesGoWhereTheNameSays) {
@@ -37,12 +37,12 @@ TEST(ReferenceTest, DividesInFloat32) {
 }
 
 TEST(ReferenceTest, NonFiniteValuesFollowTheOverflowRule) {
-  for (const float x : {kInfinity, 1e30f, std::numeric_limits<float>::quiet_NaN(), -kInfinity}) {
+  for (const float x : {kInf, 1e30f, std::numeric_limits<float>::quiet_NaN(), -kInf}) {
     EXPECT_EQ(quantize(x, {1.0f, 100, kUInt8, Overflow::kLowest}), 0) << x;
   }
-  EXPECT_EQ(quantize(kInfinity, {1.0f, 100, kUInt8, Overflow::kSaturate}), 255);
+  EXPECT_EQ(quantize(kInf, {1.0f, 100, kUInt8, Overflow::kSaturate}), 255);
   EXPECT_EQ(quantize(1e30f, {1.0f, 100, kUInt8, Overflow::kSaturate}), 255);
-  EXPECT_EQ(quantize(-kInfinity, {1.0f, 100, kUInt8, Overflow::kSaturate}), 0);
+  EXPECT_EQ(quantize(-kInf, {1.0f, 100, kUInt8, Overflow::kSaturate}), 0);
   EXPECT_EQ(quantize(NAN, {1.0f, 100, kUInt8, Overflow::kSaturate}), 0);
 }
 

@@ -31,7 +31,7 @@ Result<EvaluateReport> with_labels(const ResultFiles& files, const std::string& 
   return evaluate(request);
 }
 
-void expect_refused(const ResultFiles& files, const std::string& labels, const std::string& part) {
+void expect_labels_refused(const ResultFiles& files, const std::string& labels, const std::string& part) {
   const Status status = with_labels(files, labels).status();
   EXPECT_EQ(status.code(), Code::kBadData);
   EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
@@ -122,7 +122,7 @@ TEST(EvaluateLabelsTest, OneOfSeveralOutputsHoldsTheScores) {
     files.pair<float>(name, {4}, {1, 2, 3, 4}, {1, 2, 3, 4});
   const std::string labels = files.folder.write("l.csv", "s0,2\ns1,1\ns2,1\n");
   EXPECT_EQ(with_labels(files, labels, {}, "scores").value().accuracy->top[0].baseline, 2u);
-  expect_refused(files, labels, "--labels-output");
+  expect_labels_refused(files, labels, "--labels-output");
   EXPECT_EQ(with_labels(files, labels, {}, "nothing").status().code(), Code::kInvalidArgument);
 }
 
@@ -130,18 +130,18 @@ TEST(EvaluateLabelsTest, RefusesWhatDoesNotFit) {
   ResultFiles files;
   add_scores(files);
   const auto write = [&](const std::string& text) { return files.folder.write("l.txt", text); };
-  expect_refused(files, files.folder / "nothing.txt", "nothing.txt: no such file");
-  expect_refused(files, write(""), "l.txt: holds no labels");
-  expect_refused(files, write("2\n1\n"), "holds 2 labels in order, there are 3 results");
-  expect_refused(files, write("2\n1\nx\n"), "l.txt:3: found \"x\"");
-  expect_refused(files, write("a,1\nb,2.5\n"), "l.txt:2: found \"b,2.5\"");
-  expect_refused(files, write("s0,2\ns1,1\n"), "s2.npy: no label");
-  expect_refused(files, write("x/s0,2\ny/s0,1\ns1,1\ns2,1\n"), "s0.npy: several labels");
-  expect_refused(files, write("2\n1\n3\n"), "its label is 3, there are scores of 3 classes");
-  expect_refused(files, write("2\n1\n-1\n"), "its label is -1");
+  expect_labels_refused(files, files.folder / "nothing.txt", "nothing.txt: no such file");
+  expect_labels_refused(files, write(""), "l.txt: holds no labels");
+  expect_labels_refused(files, write("2\n1\n"), "holds 2 labels in order, there are 3 results");
+  expect_labels_refused(files, write("2\n1\nx\n"), "l.txt:3: found \"x\"");
+  expect_labels_refused(files, write("a,1\nb,2.5\n"), "l.txt:2: found \"b,2.5\"");
+  expect_labels_refused(files, write("s0,2\ns1,1\n"), "s2.npy: no label");
+  expect_labels_refused(files, write("x/s0,2\ny/s0,1\ns1,1\ns2,1\n"), "s0.npy: several labels");
+  expect_labels_refused(files, write("2\n1\n3\n"), "its label is 3, there are scores of 3 classes");
+  expect_labels_refused(files, write("2\n1\n-1\n"), "its label is -1");
   const auto floats = files.folder / "f.npy";
   ASSERT_TRUE(calib::write_npy(floats, ir::Tensor::from<float>({3}, std::vector<float>{2, 1, 1})).ok());
-  expect_refused(files, floats, "integer labels are needed");
+  expect_labels_refused(files, floats, "integer labels are needed");
 }
 
 TEST(EvaluateLabelsTest, DotsInNamesAreNoSuffixes) {
@@ -158,7 +158,8 @@ TEST(EvaluateLabelsTest, TheWholeNameIsStrongerThanAPartOfIt) {
   files.pair<float>("s0", {3}, {0, 0, 1}, {0, 0, 1});
   expect_hits(files, "s0.png,1\ns0.npy,2\n", 1);
   expect_hits(files, "x/s0.npy,1\ns0.npy,2\ny/s0.npy,0\n", 1);
-  expect_refused(files, files.folder.write("l.csv", "s0.npy,1\nx/s0.npy,2\ns0.npy,2\n"), "s0.npy: several labels");
+  expect_labels_refused(files, files.folder.write("l.csv", "s0.npy,1\nx/s0.npy,2\ns0.npy,2\n"),
+                        "s0.npy: several labels");
 }
 
 TEST(EvaluateLabelsTest, AByteOrderMarkIsNoText) {
@@ -173,8 +174,8 @@ TEST(EvaluateLabelsTest, AFirstLineThatIsNoLabelIsNoHeader) {
   ResultFiles files;
   add_scores(files);
   const auto write = [&](const std::string& text) { return files.folder.write("l.txt", text); };
-  expect_refused(files, write("x2\n1\n1\n2\n"), "l.txt:1: found \"x2\"");
-  expect_refused(files, write("\nlabels:\n2\n1\n1\n"), "l.txt:2: found \"labels:\"");
+  expect_labels_refused(files, write("x2\n1\n1\n2\n"), "l.txt:1: found \"x2\"");
+  expect_labels_refused(files, write("\nlabels:\n2\n1\n1\n"), "l.txt:2: found \"labels:\"");
   for (const char* header : {"Label", "CLASS", "\"label\"", " class "}) {
     expect_hits(files, cat(header, "\n2\n1\n1\n"), 2);
   }
@@ -185,13 +186,13 @@ TEST(EvaluateLabelsTest, QuotedNamesMayHoldCommasAndQuotes) {
   add_two(files, "a,b", "c\"d");
   expect_hits(files, "\"a,b.npy\",2\n\"c\"\"d.npy\",0\n", 2);
   expect_hits(files, "\"a,b\" , \"2\"\nc\"d,0\n", 2);
-  expect_refused(files, files.folder.write("l.csv", "s,1\n\"a,b.npy,2\n"), "l.csv:2: found \"\"a,b.npy,2\"");
+  expect_labels_refused(files, files.folder.write("l.csv", "s,1\n\"a,b.npy,2\n"), "l.csv:2: found \"\"a,b.npy,2\"");
 }
 
 TEST(EvaluateLabelsTest, RefusesABatchUnderOneLabel) {
   ResultFiles files;
   files.pair<float>("0", {2, 3}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6});
-  expect_refused(files, files.folder.write("l.csv", "0,1\n"), "holds no scores of classes for 1 label");
+  expect_labels_refused(files, files.folder.write("l.csv", "0,1\n"), "holds no scores of classes for 1 label");
 }
 
 }  // namespace

@@ -55,14 +55,14 @@ TEST_P(WrittenOrderSharedTest, IsTheOrderOfTheWrittenModel) {
   }
 }
 
-std::vector<Case> cases() {
+std::vector<Case> order_cases() {
   std::vector<Case> all;
   for (const char* preset : {"XINT8", "A8W8"}) {
     for (const std::string& model : test::models_with_stages(preset)) all.push_back({model, preset});
   }
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(SharedModels, WrittenOrderSharedTest, ::testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(SharedModels, WrittenOrderSharedTest, ::testing::ValuesIn(order_cases()),
                          [](const auto& info) { return info.param.model + "_" + info.param.preset; });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WrittenOrderSharedTest);
 

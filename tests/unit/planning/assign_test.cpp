@@ -23,23 +23,23 @@ std::string absorbed(const std::string& body, const std::vector<std::string>& se
 }
 
 const std::string kImage = "g (float[1, 2, 4, 4] x) => (float[1, 2, A, B] y) ";
-const std::string kConv =
+const std::string kConvModel =
     "<float[2, 2, 1, 1] w = {1, 2, 3, 4}, float lo = {0}, float six = {6}, float one = {1}, float five = {5}, float[1] "
     "slope = {0.1}> ";
 
 TEST(AbsorbAnnotatedTest, NotesWhatLiesBeforeAnActivation) {
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Relu (c) }"), "c");
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = LeakyRelu (c) }"), "c");
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = PRelu (c, slope) }"), "c");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = Relu (c) }"), "c");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = LeakyRelu (c) }"), "c");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = PRelu (c, slope) }"), "c");
   EXPECT_EQ(absorbed(kImage + "{ c = Add (x, x) y = Relu (c) }"), "c");
   EXPECT_EQ(absorbed(kImage + "{ c = GlobalAveragePool (x) y = Relu (c) }"), "c");
 }
 
 TEST(AbsorbAnnotatedTest, ClipCountsOnlyFromZeroToSixOrOne) {
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Clip (c, lo, six) }"), "c");
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Clip (c, lo, one) }"), "c");
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Clip (c, lo, five) }"), "");
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Clip (c, lo) }"), "");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = Clip (c, lo, six) }"), "c");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = Clip (c, lo, one) }"), "c");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = Clip (c, lo, five) }"), "");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = Clip (c, lo) }"), "");
 }
 
 TEST(AbsorbAnnotatedTest, PadBeforeAveragingCounts) {
@@ -49,17 +49,17 @@ TEST(AbsorbAnnotatedTest, PadBeforeAveragingCounts) {
 }
 
 TEST(AbsorbAnnotatedTest, OtherReadersOutputsAndProducersDoNot) {
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) r = Relu (c) y = Add (r, c) }"), "");
-  EXPECT_EQ(absorbed("g (float[1, 2, 4, 4] x) => (float[1, 2, A, B] y, float[1, 2, A, B] c) " + kConv +
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) r = Relu (c) y = Add (r, c) }"), "");
+  EXPECT_EQ(absorbed("g (float[1, 2, 4, 4] x) => (float[1, 2, A, B] y, float[1, 2, A, B] c) " + kConvModel +
                      "{ c = Conv (x, w) y = Relu (c) }"),
             "");
   EXPECT_EQ(absorbed(kImage + "{ c = Sigmoid (x) y = Relu (c) }"), "");
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Sigmoid (c) }"), "");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = Sigmoid (c) }"), "");
 }
 
 TEST(AbsorbAnnotatedTest, OptionsSwitchPairsOff) {
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Relu (c) }", {"RemoveQDQConvRelu=false"}), "");
-  EXPECT_EQ(absorbed(kImage + kConv + "{ c = Conv (x, w) y = Gelu (c) }"), "");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = Relu (c) }", {"RemoveQDQConvRelu=false"}), "");
+  EXPECT_EQ(absorbed(kImage + kConvModel + "{ c = Conv (x, w) y = Gelu (c) }"), "");
 }
 
 TEST(ResolveSharingTest, ChainsGetTheFirstProvidersParameters) {
@@ -99,7 +99,7 @@ TEST(ResolveSharingTest, AProviderThatIsNeverQuantizedIsAnError) {
 }
 
 TEST(MarkTensorsTest, AbsorbedSlotsStayInThePlan) {
-  PassBench bench(kImage + kConv + "{ c = Conv (x, w) y = Relu (c) }");
+  PassBench bench(kImage + kConvModel + "{ c = Conv (x, w) y = Relu (c) }");
   for (const PassBench::Pass& pass :
        {PassBench::Pass(select_nodes), PassBench::Pass(mark_tensors), PassBench::Pass(absorb_annotated)})
     bench.run(pass);

@@ -6,14 +6,15 @@
 namespace quarkq::test {
 namespace {
 
-const std::string kConv = cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = ", numbers(6, 1),
-                              ", float[3] b = ", numbers(3, 2), "> ");
+const std::string kConvCase =
+    cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = ", numbers(6, 1),
+        ", float[3] b = ", numbers(3, 2), "> ");
 
 /// The input of the Conv comes from an operator whose output stays float.
 PassCase released() {
   return {.pass = "release-biases",
           .name = "InputStaysFloat",
-          .model = kConv + "{ [first] s = Sigmoid (x) y = Conv (s, w, b) }",
+          .model = kConvCase + "{ [first] s = Sigmoid (x) y = Conv (s, w, b) }",
           .guards = {{"InputIsQuantized", "[first]", "[other]"},
                      {"BiasIsNoInt32", "", "", {"Int32Bias=false"}},
                      {"NoBias", "Conv (s, w, b)", "Conv (s, w)"}},
@@ -53,7 +54,7 @@ PassCase measured() {
   return {
       .pass = "measure-for-mixing",
       .name = "FloatsThatMayBecomeInt8",
-      .model = kConv + "{ y = Conv (x, w, b) }",
+      .model = kConvCase + "{ y = Conv (x, w, b) }",
       .guards =
           {{"TheOtherFormatHasNoRange",
             "",
@@ -103,7 +104,7 @@ PassCase on_the_plan(const std::string& pass, const std::string& name, std::vect
                      std::vector<std::string> sets = {}) {
   return {.pass = pass,
           .name = name,
-          .model = kConv + "{ c = Conv (x, w, b) y = Relu (c) }",
+          .model = kConvCase + "{ c = Conv (x, w, b) y = Relu (c) }",
           .guards = std::move(guards),
           .sets = std::move(sets),
           .start = PassStart::kInOrder,
@@ -220,28 +221,28 @@ PassCase reset_beta() {
       .outputs = PassOutputs::kChange};
 }
 
-const bool kAdded = add_pass_cases({released(),
-                                    block_axis(),
-                                    passthrough(),
-                                    measured(),
-                                    folded(),
-                                    folded_always(),
-                                    stamped(),
-                                    absorbed(),
-                                    on_the_plan("mark-tensors", "ConvAndRelu", {kNothing}),
-                                    shared(),
-                                    calibrated(),
-                                    on_the_plan("encode-constants", "Weight", {kNothing}),
-                                    int32_biases(),
-                                    dual_pairs(),
-                                    aligned(),
-                                    moved_positions(),
-                                    simulated(),
-                                    reset_beta(),
-                                    narrow_biases(),
-                                    removed_pairs(),
-                                    corrected(),
-                                    gptq()});
+const bool kPlanCases = add_pass_cases({released(),
+                                        block_axis(),
+                                        passthrough(),
+                                        measured(),
+                                        folded(),
+                                        folded_always(),
+                                        stamped(),
+                                        absorbed(),
+                                        on_the_plan("mark-tensors", "ConvAndRelu", {kNothing}),
+                                        shared(),
+                                        calibrated(),
+                                        on_the_plan("encode-constants", "Weight", {kNothing}),
+                                        int32_biases(),
+                                        dual_pairs(),
+                                        aligned(),
+                                        moved_positions(),
+                                        simulated(),
+                                        reset_beta(),
+                                        narrow_biases(),
+                                        removed_pairs(),
+                                        corrected(),
+                                        gptq()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -10,7 +10,7 @@ using test::expect_fires;
 using test::expect_idle;
 using test::PassBench;
 
-std::string clip_with(const std::string& nodes) {
+std::string clip_qdq_with(const std::string& nodes) {
   return "g (float[8] x) => (float[8] y) <float zero = {0}, float below = {-1}, float above = {0.5}, float six = {6}> "
          "{" +
          nodes + "}";
@@ -19,7 +19,7 @@ std::string clip_with(const std::string& nodes) {
 TEST(ConvertClipToReluTest, ConvertsClipsFromZeroOn) {
   for (const char* nodes : {"y = Clip (x, zero, six)", "y = Clip (x, zero)", "l = Identity (zero) y = Clip (x, l, six)",
                             "l = Constant <value = float {0}> () y = Clip (x, l, six)"}) {
-    PassBench bench(clip_with(nodes));
+    PassBench bench(clip_qdq_with(nodes));
     bench.run(select_nodes);
     EXPECT_TRUE(bench.run(convert_clip_to_relu)) << nodes;
     EXPECT_EQ(bench.ops(), "Relu") << nodes;
@@ -34,11 +34,11 @@ TEST(ConvertClipToReluTest, ConvertsClipsFromZeroOn) {
 TEST(ConvertClipToReluTest, KeepsOtherClips) {
   for (const char* nodes : {"y = Clip (x, below, six)", "y = Clip (x, above, six)", "y = Clip (x, , six)",
                             "l = ReduceMax <keepdims = 0> (x) y = Clip (x, l, six)"}) {
-    PassBench bench(clip_with(nodes));
+    PassBench bench(clip_qdq_with(nodes));
     bench.run(select_nodes);
     expect_idle(bench, convert_clip_to_relu);
   }
-  PassBench unselected(clip_with("y = Clip (x, zero, six)"));
+  PassBench unselected(clip_qdq_with("y = Clip (x, zero, six)"));
   expect_idle(unselected, convert_clip_to_relu);
 }
 

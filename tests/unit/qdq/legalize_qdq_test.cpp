@@ -9,10 +9,10 @@ namespace {
 using test::expect_idle;
 using test::PassBench;
 
-constexpr const char kParameters[] = "float s = {0.02}, int8 z = {0}";
+constexpr const char kPairParameters[] = "float s = {0.02}, int8 z = {0}";
 
 TEST(DedicateDqNodeTest, GivesEachReaderItsOwn) {
-  PassBench bench(cat("g (float[4] x) => (float[4] y, float[4] u, float[4] d) <", kParameters, "> {\n",
+  PassBench bench(cat("g (float[4] x) => (float[4] y, float[4] u, float[4] d) <", kPairParameters, "> {\n",
                       "q = QuantizeLinear (x, s, z)\n d = DequantizeLinear (q, s, z)\n",
                       "y = Mul (d, d)\n u = Neg (d)\n}"));
   const ir::Model before = bench.model;
@@ -28,7 +28,7 @@ TEST(DedicateDqNodeTest, GivesEachReaderItsOwn) {
 }
 
 TEST(DedicateDqNodeTest, CopiesTheQOfAStoredTensor) {
-  PassBench bench(cat("g (float[2] x) => (float[2] y, float[2] u) <float[2] w = {1, 2}, ", kParameters, "> {\n",
+  PassBench bench(cat("g (float[2] x) => (float[2] y, float[2] u) <float[2] w = {1, 2}, ", kPairParameters, "> {\n",
                       "q = QuantizeLinear (w, s, z)\n d = DequantizeLinear (q, s, z)\n",
                       "y = Mul (x, d)\n u = Add (x, d)\n}"));
   const ir::Model before = bench.model;
@@ -38,7 +38,7 @@ TEST(DedicateDqNodeTest, CopiesTheQOfAStoredTensor) {
 }
 
 TEST(DedicateDqNodeTest, LeavesStoredCodesAlone) {
-  PassBench bench(cat("g (float[2] x) => (float[2] y, float[2] u) <int8[2] w = {1, 2}, ", kParameters, "> {\n",
+  PassBench bench(cat("g (float[2] x) => (float[2] y, float[2] u) <int8[2] w = {1, 2}, ", kPairParameters, "> {\n",
                       "d = DequantizeLinear (w, s, z)\n y = Mul (x, d)\n u = Add (x, d)\n}"));
   expect_idle(bench, dedicate_dq_node);
 }

@@ -79,7 +79,7 @@ struct NBitsCase {
 class NBitsGoldenTest : public testing::TestWithParam<NBitsCase> {};
 
 /// [min, max, sum] or the values themselves, of an initializer.
-void expect_recorded(const ir::Tensor& found, const nlohmann::json& expected, const std::string& name) {
+void expect_recorded_blocks(const ir::Tensor& found, const nlohmann::json& expected, const std::string& name) {
   EXPECT_EQ(cat(quarkq::name(found.type())), expected[0].get<std::string>()) << name;
   EXPECT_EQ(found.dims(), expected[1].get<ir::Shape>()) << name;
   const std::vector<double> values = ir::to_double(found).value();
@@ -115,7 +115,7 @@ TEST_P(NBitsGoldenTest, MakesTheRecordedModelInCompatMode) {
   EXPECT_EQ(test::nodes_in_order(bench.graph()), test::recorded_nodes(record));
   if (record.contains("stored")) {
     for (const auto& [name, stored] : record["stored"].items())
-      expect_recorded(*bench.graph().constant(bench.value(name)), stored, name);
+      expect_recorded_blocks(*bench.graph().constant(bench.value(name)), stored, name);
   }
   EXPECT_FALSE(bench.run(quantize_matmul_nbits));
 }

@@ -86,7 +86,7 @@ PassCase pairs() {
           .once = true};
 }
 
-const bool kAdded = add_pass_cases(
+const bool kQdqCases = add_pass_cases(
     {dedicated(), clip(), bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
      bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}), shown_types(), dynamic(), nibbles(), pairs()});
 

@@ -119,8 +119,8 @@ PassCase layers() {
       .once = true};
 }
 
-const bool kAdded = add_pass_cases({reduce_mean(), large_pool(), split_to_slice(), norm_to_conv(), gemm_beta(),
-                                    node_order(), clip6(), stem(), layers()});
+const bool kAdaptCases = add_pass_cases({reduce_mean(), large_pool(), split_to_slice(), norm_to_conv(), gemm_beta(),
+                                         node_order(), clip6(), stem(), layers()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -9,7 +9,7 @@ using test::expect_fires;
 using test::expect_idle;
 using test::PassBench;
 
-std::string gelu(const char* last) {
+std::string inlined_gelu(const char* last) {
   return cat(
       "g (float[2, 3] x) => (float[2, 3] z) <float r = {1.41421354}, float one = {1.0}, float half = {0.5}> { "
       "e = Exp (x) d = Div (e, r) f = Erf (d) s = Add (f, one) ",
@@ -17,7 +17,7 @@ std::string gelu(const char* last) {
 }
 
 TEST(BasicInlineTest, FusesTheHalvedGelu) {
-  PassBench bench(gelu("m = Mul (e, s) y = Mul (m, half) z = Neg (y)"), 20);
+  PassBench bench(inlined_gelu("m = Mul (e, s) y = Mul (m, half) z = Neg (y)"), 20);
   expect_fires(bench, optimize_basic);
   EXPECT_EQ(bench.ops(), "Exp Gelu Neg");
   EXPECT_EQ(bench.node("Gelu").name, "Gelu");
@@ -26,11 +26,11 @@ TEST(BasicInlineTest, FusesTheHalvedGelu) {
 }
 
 TEST(BasicInlineTest, KeepsOtherGelus) {
-  PassBench old(gelu("m = Mul (e, s) y = Mul (m, half) z = Neg (y)"), 19);
+  PassBench old(inlined_gelu("m = Mul (e, s) y = Mul (m, half) z = Neg (y)"), 19);
   expect_idle(old, optimize_basic);
-  PassBench other(gelu("m = Mul (s, half) y = Mul (e, m) z = Neg (y)"), 20);
+  PassBench other(inlined_gelu("m = Mul (s, half) y = Mul (e, m) z = Neg (y)"), 20);
   expect_idle(other, optimize_basic);
-  PassBench read_twice(gelu("m = Mul (e, s) y = Mul (m, half) z = Add (y, m)"), 20);
+  PassBench read_twice(inlined_gelu("m = Mul (e, s) y = Mul (m, half) z = Add (y, m)"), 20);
   expect_idle(read_twice, optimize_basic);
 }
 

@@ -75,7 +75,7 @@ PassCase smoothed() {
           .once = true};
 }
 
-const bool kAdded = add_pass_cases(
+const bool kConvertCases = add_pass_cases(
     {newer_opset(), wider_floats(), channels_last(), raised_for_channels(), simplified(), optimized(), smoothed()});
 
 }  // namespace

@@ -17,18 +17,18 @@ std::string norm_parameters(size_t channels) {
              channels, "] var = ", numbers(channels, 24, 0.1, 3));
 }
 
-struct Case {
+struct NormCase {
   const char* what;
   std::string inputs, outputs, weights, node;
   size_t channels;
 };
 
-std::string model_text(const Case& item) {
+std::string model_text(const NormCase& item) {
   return cat("g (", item.inputs, ") => (", item.outputs, ") <", item.weights, ", ", norm_parameters(item.channels),
              "> { ", item.node, " y = BatchNormalization <epsilon = 0.01> (c, gamma, beta, mean, var) }");
 }
 
-std::vector<Case> cases() {
+std::vector<NormCase> norm_cases() {
   const std::string image = "float[1, 4, 5, 6] x", y = "float[1, 6, A, B] y";
   return {
       {"Conv", image, y, cat("float[6, 4, 3, 3] w = ", numbers(216, 1), ", float[6] b = ", numbers(6, 2)),
@@ -57,7 +57,7 @@ std::vector<Case> cases() {
 }
 
 TEST(FuseBatchNormTest, FoldsIntoEveryProducer) {
-  for (const Case& item : cases()) {
+  for (const NormCase& item : norm_cases()) {
     SCOPED_TRACE(item.what);
     PassBench bench(model_text(item));
     const std::string producer = bench.graph().node(bench.graph().order()[0]).op;

@@ -71,7 +71,7 @@ PassCase gelu() {
           .tolerance = 1e-4};
 }
 
-const bool kAdded = add_pass_cases({instance_norm(), l2_norm(), layer_norm(), gelu()});
+const bool kFusionCases = add_pass_cases({instance_norm(), l2_norm(), layer_norm(), gelu()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -148,9 +148,9 @@ PassCase shapes() {
           .outputs = PassOutputs::kChange};
 }
 
-const bool kAdded = add_pass_cases({pad_into_conv(), pads_as_attribute(), batch_norm_first(), batch_norm_later(),
-                                    batch_norm_after_concat(), constants(), no_ops(), listed_initializers(),
-                                    shared_weights(), shared_biases(), shapes()});
+const bool kPrepareCases = add_pass_cases({pad_into_conv(), pads_as_attribute(), batch_norm_first(), batch_norm_later(),
+                                           batch_norm_after_concat(), constants(), no_ops(), listed_initializers(),
+                                           shared_weights(), shared_biases(), shapes()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -232,7 +232,7 @@ Status run_batched_scan(Evaluation& e) {
   return Status();
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kControlFlowOps[] = {
     {"If", "", 1, LayoutRule::kPlain, nullptr, false, run_if},
     {"Loop", "", 1, LayoutRule::kPlain, nullptr, false, run_loop},
     {"Scan", "", 8, LayoutRule::kPlain, nullptr, false, run_batched_scan},
@@ -241,6 +241,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> control_flow_ops() { return kOps; }
+std::span<const OpDef> control_flow_ops() { return kControlFlowOps; }
 
 }  // namespace quarkq::exec

@@ -146,7 +146,7 @@ constexpr OpDef value_op(std::string_view name, int since, Status (*evaluate)(Ev
   return {name, "", since, LayoutRule::kPlain, nullptr, false, evaluate};
 }
 
-constexpr OpDef kOps[] = {
+constexpr OpDef kSequenceOps[] = {
     value_op("SequenceConstruct", 11, sequence_construct),
     value_op("SequenceEmpty", 11, sequence_empty),
     value_op("SequenceLength", 11, sequence_length),
@@ -167,6 +167,6 @@ Status identity_of_value(Evaluation& e) {
   return Status();
 }
 
-std::span<const OpDef> sequence_ops() { return kOps; }
+std::span<const OpDef> sequence_ops() { return kSequenceOps; }
 
 }  // namespace quarkq::exec

@@ -6,6 +6,7 @@
 #include "exec/kernels/elementwise/activation_loops.h"
 #include "exec/kernels/families.h"
 #include "exec/kernels/shared/support.h"
+#include "ir/domains.h"
 
 namespace quarkq::exec {
 namespace {
@@ -288,7 +289,7 @@ Result<Kernel> prepare_dropout(Prepare& p) {
 }
 
 constexpr LayoutRule kAny = LayoutRule::kFollow;
-constexpr OpDef kOps[] = {
+constexpr OpDef kActivationOps[] = {
     {"Abs", "", 6, kAny, prepare_signed<Unary::kAbs>},
     {"Acos", "", 7, kAny, prepare_unary<Unary::kAcos>},
     {"Acosh", "", 9, kAny, prepare_unary<Unary::kAcosh>},
@@ -308,7 +309,7 @@ constexpr OpDef kOps[] = {
     {"Exp", "", 6, kAny, prepare_unary<Unary::kExp>},
     {"Floor", "", 6, kAny, prepare_unary<Unary::kFloor>},
     {"Gelu", "", 20, kAny, prepare_gelu},
-    {"Gelu", "com.microsoft", 1, kAny, prepare_unary<Unary::kGelu>},
+    {"Gelu", ir::kMicrosoftDomain, 1, kAny, prepare_unary<Unary::kGelu>},
     {"HardSigmoid", "", 6, kAny, prepare_with_attributes<Unary::kHardSigmoid>},
     {"HardSwish", "", 14, kAny, prepare_unary<Unary::kHardSwish>},
     {"Identity", "", 1, kAny, prepare_identity, false, identity_of_value},
@@ -319,7 +320,7 @@ constexpr OpDef kOps[] = {
     {"Mish", "", 18, kAny, prepare_unary<Unary::kMish>},
     {"Neg", "", 6, kAny, prepare_signed<Unary::kNeg>},
     {"Not", "", 1, kAny, prepare_not},
-    {"QuickGelu", "com.microsoft", 1, kAny, prepare_quick_gelu},
+    {"QuickGelu", ir::kMicrosoftDomain, 1, kAny, prepare_quick_gelu},
     {"Reciprocal", "", 6, kAny, prepare_unary<Unary::kReciprocal>},
     {"Relu", "", 6, kAny, prepare_signed<Unary::kRelu>},
     {"Round", "", 11, kAny, prepare_unary<Unary::kRound>},
@@ -340,6 +341,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> activation_ops() { return kOps; }
+std::span<const OpDef> activation_ops() { return kActivationOps; }
 
 }  // namespace quarkq::exec

@@ -244,8 +244,8 @@ Result<Kernel> prepare_pow(Prepare& p) {
   return kernel;
 }
 
-constexpr LayoutRule kBroadcast = LayoutRule::kBroadcast, kPlain = LayoutRule::kPlain;
-constexpr OpDef kOps[] = {
+using enum LayoutRule;
+constexpr OpDef kElementwiseOps[] = {
     {"Add", "", 1, kPlain, prepare_binary<Binary::kAdd>},
     {"Add", "", 7, kBroadcast, prepare_binary<Binary::kAdd>},
     {"And", "", 1, kPlain, prepare_and},
@@ -284,6 +284,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> elementwise_ops() { return kOps; }
+std::span<const OpDef> elementwise_ops() { return kElementwiseOps; }
 
 }  // namespace quarkq::exec

@@ -17,7 +17,7 @@ struct Grid {
   }
 };
 
-Position padded(const ir::Shape& list, size_t first, int64_t fill) {
+Position padded_double(const ir::Shape& list, size_t first, int64_t fill) {
   Position position = {fill, fill, fill};
   std::copy(list.begin() + static_cast<int64_t>(first), list.end(),
             position.end() - (static_cast<int64_t>(list.size()) - static_cast<int64_t>(first)));
@@ -87,12 +87,12 @@ Kernel convolve_doubles(const ConvProblem& problem) {
   c.groups = problem.groups;
   c.in_channels = problem.source[1];
   c.out_channels = problem.result[1];
-  c.source.extent = padded(problem.source, 2, 1);
-  c.kernel.extent = padded(problem.weights, 2, 1);
-  c.result.extent = padded(problem.result, 2, 1);
-  c.strides = padded(problem.strides, 0, 1);
-  c.dilations = padded(problem.dilations, 0, 1);
-  c.pads = padded(problem.pads_begin, 0, 0);
+  c.source.extent = padded_double(problem.source, 2, 1);
+  c.kernel.extent = padded_double(problem.weights, 2, 1);
+  c.result.extent = padded_double(problem.result, 2, 1);
+  c.strides = padded_double(problem.strides, 0, 1);
+  c.dilations = padded_double(problem.dilations, 0, 1);
+  c.pads = padded_double(problem.pads_begin, 0, 0);
   return [c, images = problem.source[0]](const Run& run) {
     const int64_t positions = c.result.size();
     const int64_t cost = c.kernel.size() * c.group_inputs() * c.out_channels;

@@ -73,7 +73,7 @@ void sample_rows(const DeformConv& d, const Run& run, int64_t image, int64_t fir
   });
 }
 
-Result<std::shared_ptr<Convolution>> make_product(const DeformConv& d, int64_t positions, const float* weights) {
+Result<std::shared_ptr<Convolution>> make_deform_product(const DeformConv& d, int64_t positions, const float* weights) {
   ConvProblem problem;
   problem.source = {1, d.channels(), positions, d.taps()};
   problem.weights = {d.made, d.channels() / d.groups, 1, d.taps()};
@@ -85,7 +85,7 @@ Result<std::shared_ptr<Convolution>> make_product(const DeformConv& d, int64_t p
   return Convolution::make(problem, weights);
 }
 
-Result<DeformConv> read_problem(const Prepare& p) {
+Result<DeformConv> read_deform_problem(const Prepare& p) {
   for (size_t i = 0; i < 3; ++i) QQ_RETURN_IF_ERROR(require_real(p, i));
   QQ_RETURN_IF_ERROR(require_image(p, 4, 4));
   const ir::Shape& weights = p.in(1).dims;
@@ -133,7 +133,7 @@ Status check_operands(const Prepare& p, const DeformConv& d) {
 }  // namespace
 
 Result<Kernel> prepare_deform_conv(Prepare& p) {
-  QQ_TRY(const DeformConv d, read_problem(p));
+  QQ_TRY(const DeformConv d, read_deform_problem(p));
   QQ_RETURN_IF_ERROR(check_operands(p, d));
   const ir::Shape out = {d.source[0], d.window.output[0], d.window.output[1], d.made};
   QQ_RETURN_IF_ERROR(check_dims(p, out));
@@ -144,10 +144,10 @@ Result<Kernel> prepare_deform_conv(Prepare& p) {
   const int64_t rest = d.positions() % chunk;
   const bool known = p.constant(1) != nullptr && p.in(1).type == ElementType::kFloat;
   const float* weights = known ? p.constant(1)->data<float>().data() : nullptr;
-  QQ_TRY(const auto whole, make_product(d, chunk, weights).context(p.label()));
+  QQ_TRY(const auto whole, make_deform_product(d, chunk, weights).context(p.label()));
   std::shared_ptr<Convolution> last;
   if (rest != 0) {
-    QQ_TRY(last, make_product(d, rest, weights).context(p.label()));
+    QQ_TRY(last, make_deform_product(d, rest, weights).context(p.label()));
   }
   const size_t own = (std::max(whole->scratch_bytes(), last ? last->scratch_bytes() : 0) + 63) / 64 * 64;
   const auto rows_bytes = static_cast<size_t>(chunk * d.row()) * sizeof(float);

@@ -106,7 +106,7 @@ void add_products(const std::array<AxisSamples, kMostAxes>& axes, const std::arr
 }
 
 /// Collects the taps of one output position; `grid` names its place, last axis first.
-void add_position(const GridSample& g, const float* grid, int64_t base, RowTaps& taps) {
+void add_grid_position(const GridSample& g, const float* grid, int64_t base, RowTaps& taps) {
   const size_t rank = g.spatial.size();
   std::array<float, kMostAxes> place{};
   bool outside = false;
@@ -142,7 +142,7 @@ Kernel grid_sample_kernel(const GridSample& g) {
         const int64_t n = i / blocks, first = i % blocks * kBlock, count = std::min(kBlock, g.positions - first);
         taps.clear();
         for (int64_t k = 0; k < count; ++k) {
-          add_position(g, run.in<float>(1) + (n * g.positions + first + k) * rank, n * image, taps);
+          add_grid_position(g, run.in<float>(1) + (n * g.positions + first + k) * rank, n * image, taps);
         }
         QQ_DISPATCH(exec, weighted_rows)
         (taps.sums(g.channels, g.channels), run.in<float>(0),

@@ -146,8 +146,8 @@ Result<Kernel> prepare_norm_pool(Prepare& p) {
   return prepare_pool(p, std::move(plan));
 }
 
-constexpr LayoutRule kImage = LayoutRule::kImage;
-constexpr OpDef kOps[] = {
+using enum LayoutRule;
+constexpr OpDef kPoolOps[] = {
     {"AveragePool", "", 1, kImage, prepare_average_pool},
     {"GlobalAveragePool", "", 1, kImage, prepare_global_average},
     {"GlobalLpPool", "", 1, kImage, prepare_global_norm},
@@ -159,6 +159,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> pool_ops() { return kOps; }
+std::span<const OpDef> pool_ops() { return kPoolOps; }
 
 }  // namespace quarkq::exec

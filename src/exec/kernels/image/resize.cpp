@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Resize and Upsample: reads what each opset says about sizes and scales, then copies by index tables (nearest) or
 // interpolates (resize_interpolate.cpp), in any memory layout.
+#include "base/index.h"
 #include "exec/kernels/families.h"
 #include "exec/kernels/image/resize_prepare.h"
 #include "exec/kernels/shared/float_bridge.h"
@@ -8,8 +9,6 @@
 
 namespace quarkq::exec {
 namespace {
-
-size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 /// A list of floats that is an input, when it is there and not empty.
 struct FloatList {
@@ -79,13 +78,14 @@ Result<Request> read_request(const Prepare& p) {
 void keep_aspect_ratio(const std::string& policy, Request& request, const ir::Shape& dims) {
   float scale = 0;
   for (size_t i = 0; i < request.sizes.size(); ++i) {
-    const float own = static_cast<float>(request.sizes[i]) / static_cast<float>(dims[at(request.axes[i])]);
+    const float own = static_cast<float>(request.sizes[i]) / static_cast<float>(dims[as_index(request.axes[i])]);
     const bool better = policy == "not_larger" ? own < scale : own > scale;
     if (i == 0 || better) scale = own;
   }
   request.scales.assign(request.sizes.size(), scale);
   for (size_t i = 0; i < request.sizes.size(); ++i) {
-    request.sizes[i] = static_cast<int64_t>(std::floor(scale * static_cast<float>(dims[at(request.axes[i])]) + 0.5f));
+    request.sizes[i] =
+        static_cast<int64_t>(std::floor(scale * static_cast<float>(dims[as_index(request.axes[i])]) + 0.5f));
   }
 }
 
@@ -98,7 +98,7 @@ Status complete_request(const Prepare& p, Request& request) {
     return p.corrupt(request.scales.size(), " scales and ", request.sizes.size(), " sizes for ", count, " axes");
   }
   for (const int64_t axis : request.axes) {
-    if (dims[at(axis)] == 0) return p.cannot("resizes an empty axis of ", shape_text(dims));
+    if (dims[as_index(axis)] == 0) return p.cannot("resizes an empty axis of ", shape_text(dims));
   }
   for (const int64_t size : request.sizes) {
     if (size < 1 || size > kLongestTable) return p.corrupt("size ", size, ", allowed: 1 to ", kLongestTable);
@@ -112,11 +112,12 @@ Status complete_request(const Prepare& p, Request& request) {
   } else if (has_sizes) {
     request.scales.clear();
     for (size_t i = 0; i < count; ++i) {
-      request.scales.push_back(static_cast<float>(request.sizes[i]) / static_cast<float>(dims[at(request.axes[i])]));
+      request.scales.push_back(static_cast<float>(request.sizes[i]) /
+                               static_cast<float>(dims[as_index(request.axes[i])]));
     }
   }
   for (size_t i = 0; i < count; ++i) {
-    const float scale = request.scales[i], length = static_cast<float>(dims[at(request.axes[i])]);
+    const float scale = request.scales[i], length = static_cast<float>(dims[as_index(request.axes[i])]);
     if (!(scale > 0) || !(scale * length <= static_cast<float>(kLongestTable))) {
       return p.corrupt("scale ", scale, " on a length of ", length, ", allowed: results of 1 to ", kLongestTable);
     }
@@ -129,7 +130,7 @@ Status complete_request(const Prepare& p, Request& request) {
 /// ONNX Runtime copies when no size changes, whatever the scales say; with antialias axis by axis.
 void drop_idle_scales(const ResizeRule& rule, const ir::Shape& dims, Request& request) {
   if (rule.coordinates == "tf_crop_and_resize") return;
-  const auto stays = [&](size_t i) { return request.sizes[i] == dims[at(request.axes[i])]; };
+  const auto stays = [&](size_t i) { return request.sizes[i] == dims[as_index(request.axes[i])]; };
   bool all = true;
   for (size_t i = 0; i < request.sizes.size(); ++i) all = all && stays(i);
   for (size_t i = 0; i < request.sizes.size(); ++i) {
@@ -147,7 +148,7 @@ Result<std::vector<AxisTaps>> all_taps(const Prepare& p, const ResizeRule& rule,
   std::vector<ResizeAxis> axes;
   for (const int64_t length : dims) axes.push_back({length, length});
   for (size_t i = 0; i < count; ++i) {
-    ResizeAxis& axis = axes[at(request.axes[i])];
+    ResizeAxis& axis = axes[as_index(request.axes[i])];
     axis.out = request.sizes[i];
     axis.scale = request.scales[i];
     if (!crops) continue;
@@ -207,8 +208,8 @@ Result<Kernel> prepare_resize(Prepare& p) {
   return bridged(p, std::move(kernel), scratch);
 }
 
-constexpr LayoutRule kFollow = LayoutRule::kFollow;
-constexpr OpDef kOps[] = {
+using enum LayoutRule;
+constexpr OpDef kResizeOps[] = {
     {"DepthToSpace", "", 1, kFollow, prepare_depth_to_space},
     {"Resize", "", 10, kFollow, prepare_resize},
     {"SpaceToDepth", "", 1, kFollow, prepare_space_to_depth},
@@ -217,6 +218,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> resize_ops() { return kOps; }
+std::span<const OpDef> resize_ops() { return kResizeOps; }
 
 }  // namespace quarkq::exec

@@ -13,7 +13,7 @@ struct Blocks {
   int64_t n = 0, c = 0, h = 0, w = 0, size = 1;  ///< h, w: of the small image
 };
 
-Result<Blocks> read_blocks(const Prepare& p, bool to_space) {
+Result<Blocks> read_resize_blocks(const Prepare& p, bool to_space) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   const Spec& x = p.in(0);
   if (x.rank() != 4) return p.corrupt("input 0 has rank ", x.rank(), ", allowed: 4");
@@ -46,7 +46,7 @@ Kernel rearrange(const Blocks& b, const std::string& from, const std::string& to
 }  // namespace
 
 Result<Kernel> prepare_depth_to_space(Prepare& p) {
-  QQ_TRY(const Blocks b, read_blocks(p, /*to_space=*/true));
+  QQ_TRY(const Blocks b, read_resize_blocks(p, /*to_space=*/true));
   const std::string mode = p.node().string_or("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") return p.corrupt("mode is '", mode, "', allowed: DCR, CRD");
   QQ_TRY(const int64_t element, element_bytes(p, p.in(0).type));
@@ -57,7 +57,7 @@ Result<Kernel> prepare_depth_to_space(Prepare& p) {
 }
 
 Result<Kernel> prepare_space_to_depth(Prepare& p) {
-  QQ_TRY(const Blocks b, read_blocks(p, /*to_space=*/false));
+  QQ_TRY(const Blocks b, read_resize_blocks(p, /*to_space=*/false));
   QQ_TRY(const int64_t element, element_bytes(p, p.in(0).type));
   p.out(0, p.in(0).type, stored_dims({b.n, b.c * b.size * b.size, b.h, b.w}, p.layout()));
   if (p.layout() == Layout::kPlain) return rearrange(b, "NCHaWb", "NabCHW", element);

@@ -3,6 +3,7 @@
 // and [shared, summed, own] and is one batched matrix product; labels that only one operand has are summed before.
 #include "exec/kernels/matrix/einsum.h"
 
+#include "base/index.h"
 #include "exec/kernels/families.h"
 #include "exec/kernels/matrix/batch_product.h"
 #include "exec/kernels/shared/float_bridge.h"
@@ -11,8 +12,7 @@
 namespace quarkq::exec {
 namespace {
 
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-bool contains(const Labels& labels, int label) {
+bool has_letter(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
@@ -97,7 +97,7 @@ class Planner {
       const int label = equation_.terms[i][d];
       const auto found = std::find(operand.labels.begin(), operand.labels.end(), label);
       if (found != operand.labels.end()) {
-        operand.strides[at(found - operand.labels.begin())] += strides[d];
+        operand.strides[as_index(found - operand.labels.begin())] += strides[d];
         continue;
       }
       operand.labels.push_back(label);
@@ -126,7 +126,7 @@ class Planner {
       const auto found = std::find(from.labels.begin(), from.labels.end(), order[i]);
       if (found == from.labels.end()) return internal_error(p_.label(), ": einsum lost a label");
       spec.dims.push_back(size(order[i]));
-      spec.from_strides.push_back(from.strides[at(found - from.labels.begin())]);
+      spec.from_strides.push_back(from.strides[as_index(found - from.labels.begin())]);
       spec.to_strides.push_back(target.strides[i]);
     }
     Action action;
@@ -150,7 +150,7 @@ class Planner {
   /// The operand summed over all labels that are not in `kept`.
   Result<Operand> summed(const Operand& operand, const Labels& kept) {
     Labels stays, goes;
-    for (const int label : operand.labels) (contains(kept, label) ? stays : goes).push_back(label);
+    for (const int label : operand.labels) (has_letter(kept, label) ? stays : goes).push_back(label);
     if (goes.empty()) return operand;
     Labels order = stays;
     order.insert(order.end(), goes.begin(), goes.end());
@@ -169,10 +169,10 @@ class Planner {
   Result<Operand> joined(const Operand& a, const Operand& b, const Labels& wanted, bool is_float) {
     Labels shared, inner, own_a, own_b;
     for (const int label : a.labels) {
-      (!contains(b.labels, label) ? own_a : contains(wanted, label) ? shared : inner).push_back(label);
+      (!has_letter(b.labels, label) ? own_a : has_letter(wanted, label) ? shared : inner).push_back(label);
     }
     for (const int label : b.labels) {
-      if (!contains(a.labels, label)) own_b.push_back(label);
+      if (!has_letter(a.labels, label)) own_b.push_back(label);
     }
     const auto join = [](const Labels& x, const Labels& y, const Labels& z) {
       Labels all = x;
@@ -230,10 +230,10 @@ template <typename T>
 Kernel einsum_kernel(EinsumPlan plan, std::vector<size_t> offsets) {
   return [plan = std::move(plan), offsets = std::move(offsets)](const Run& run) {
     const auto buffer = [&](int id) -> const std::byte* {
-      return id < plan.inputs ? run.inputs[at(id)] : run.scratch + offsets[at(id - plan.inputs)];
+      return id < plan.inputs ? run.inputs[as_index(id)] : run.scratch + offsets[as_index(id - plan.inputs)];
     };
     for (const Action& action : plan.actions) {
-      std::byte* to = action.to == kOutput ? run.outputs[0] : run.scratch + offsets[at(action.to - plan.inputs)];
+      std::byte* to = action.to == kOutput ? run.outputs[0] : run.scratch + offsets[as_index(action.to - plan.inputs)];
       const auto* a = reinterpret_cast<const T*>(buffer(action.from));
       auto* y = reinterpret_cast<T*>(to);
       if (action.kind == Action::Kind::kCopy) {

@@ -6,6 +6,7 @@
 #include "exec/kernels/matrix/batch_product.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/shared/strided_copy.h"
+#include "ir/domains.h"
 
 namespace quarkq::exec {
 namespace {
@@ -69,7 +70,7 @@ struct FusedProduct {
   size_t a_offset = 0, b_offset = 0, bytes = 0;  ///< of scratch memory
 };
 
-Result<FusedProduct> plan_product(Prepare& p) {
+Result<FusedProduct> plan_fused_product(Prepare& p) {
   const ir::Shape &a = p.in(0).dims, &b = p.in(1).dims;
   const bool turn_a = p.node().int_or("transA", 0) != 0, turn_b = p.node().int_or("transB", 0) != 0;
   if (a.size() < 2 || b.size() < 2)
@@ -116,7 +117,7 @@ Result<Kernel> prepare_fused_matmul(Prepare& p) {
   for (const char* attribute : {"transBatchA", "transBatchB"}) {
     if (p.node().int_or(attribute, 0) != 0) return p.cannot(attribute, " is 1, allowed: 0");
   }
-  QQ_TRY(FusedProduct f, plan_product(p));
+  QQ_TRY(FusedProduct f, plan_fused_product(p));
   const size_t bytes = f.bytes;
   return bridged(
       p,
@@ -145,9 +146,9 @@ Result<Kernel> prepare_fused_matmul(Prepare& p) {
 
 std::span<const OpDef> fused_ops() {
   static constexpr OpDef kOps[] = {
-      {"BiasGelu", "com.microsoft", 1, LayoutRule::kPlain, prepare_bias_gelu},
-      {"FastGelu", "com.microsoft", 1, LayoutRule::kPlain, prepare_fast_gelu},
-      {"FusedMatMul", "com.microsoft", 1, LayoutRule::kPlain, prepare_fused_matmul},
+      {"BiasGelu", ir::kMicrosoftDomain, 1, LayoutRule::kPlain, prepare_bias_gelu},
+      {"FastGelu", ir::kMicrosoftDomain, 1, LayoutRule::kPlain, prepare_fast_gelu},
+      {"FusedMatMul", ir::kMicrosoftDomain, 1, LayoutRule::kPlain, prepare_fused_matmul},
   };
   return kOps;
 }

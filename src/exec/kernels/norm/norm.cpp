@@ -3,6 +3,7 @@
 // types are converted around them.
 #include "exec/kernels/norm/norm.h"
 #include "exec/kernels/families.h"
+#include "ir/domains.h"
 
 namespace quarkq::exec {
 namespace {
@@ -245,8 +246,8 @@ Result<Kernel> prepare_lrn(Prepare& p) {
   });
 }
 
-constexpr LayoutRule kPlain = LayoutRule::kPlain, kFollow = LayoutRule::kFollow;
-constexpr OpDef kOps[] = {
+using enum LayoutRule;
+constexpr OpDef kNormOps[] = {
     {"BatchNormalization", "", 1, kFollow, prepare_batch_norm},
     {"GroupNormalization", "", 18, kFollow, prepare_group_norm},
     {"Hardmax", "", 1, kPlain, prepare_hardmax},
@@ -258,13 +259,13 @@ constexpr OpDef kOps[] = {
     {"LpNormalization", "", 1, kFollow, prepare_lp_norm},
     {"MeanVarianceNormalization", "", 9, kFollow, prepare_mean_variance_norm},
     {"RMSNormalization", "", 23, kPlain, prepare_rms_norm},
-    {"SkipLayerNormalization", "com.microsoft", 1, kPlain, prepare_skip_layer_norm},
+    {"SkipLayerNormalization", ir::kMicrosoftDomain, 1, kPlain, prepare_skip_layer_norm},
     {"Softmax", "", 1, kPlain, prepare_flat_softmax<false>},
     {"Softmax", "", 13, kFollow, prepare_softmax<false>},
 };
 
 }  // namespace
 
-std::span<const OpDef> norm_ops() { return kOps; }
+std::span<const OpDef> norm_ops() { return kNormOps; }
 
 }  // namespace quarkq::exec

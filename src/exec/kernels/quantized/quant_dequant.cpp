@@ -8,15 +8,15 @@
 #include "exec/kernels/quantized/quant_arrays.h"
 #include "exec/kernels/quantized/quant_bridge.h"
 #include "exec/kernels/quantized/quant_params.h"
+#include "ir/domains.h"
 #include "plan/lowering/lower.h"
 
 namespace quarkq::exec {
 namespace {
 
-constexpr std::string_view kQuark = "com.amd.quark";
-constexpr std::string_view kVitis = "com.vai.quantize";  // what files of before 0.8 say for com.amd.quark
-
-bool is_extended(const Prepare& p) { return p.node().domain == kQuark || p.node().domain == kVitis; }
+bool is_extended(const Prepare& p) {
+  return p.node().domain == ir::kQuarkDomain || p.node().domain == ir::kVitisDomain;
+}
 
 // ---- integers -------------------------------------------------------------------------------------------------------
 
@@ -131,8 +131,10 @@ Kernel dequantize_float(const ParamView& view, ElementType type) {
 
 // ---- prepare --------------------------------------------------------------------------------------------------------
 
-bool is_half(ElementType type) { return type == ElementType::kBFloat16 || type == ElementType::kFloat16; }
-bool is_real(ElementType type) { return is_half(type) || type == ElementType::kFloat || type == ElementType::kDouble; }
+bool is_half_type(ElementType type) { return type == ElementType::kBFloat16 || type == ElementType::kFloat16; }
+bool is_real(ElementType type) {
+  return is_half_type(type) || type == ElementType::kFloat || type == ElementType::kDouble;
+}
 
 /// FLOAT8 and FLOAT4E2M1: what Q and DQ of ai.onnx know besides integers.
 bool is_quantized_float(ElementType type) { return numeric::is_small_float(type) && type != ElementType::kFloat8E8M0; }
@@ -149,20 +151,20 @@ Result<ElementType> type_attribute(const Prepare& p, std::string_view attribute,
 /// What the division is done in. Without the attribute: float32, as ONNX Runtime does whatever the scale's type.
 Result<ElementType> read_precision(const Prepare& p) {
   QQ_TRY(const ElementType precision, type_attribute(p, "precision", ElementType::kFloat));
-  if (precision == ElementType::kFloat || is_half(precision)) return precision;
+  if (precision == ElementType::kFloat || is_half_type(precision)) return precision;
   return p.cannot("precision is ", name(precision), ", allowed: FLOAT, FLOAT16, BFLOAT16");
 }
 
 Kernel make_quantize(const Prepare& p, const ParamView& view, ElementType to, ElementType precision) {
   const bool extended = is_extended(p);
-  if (extended && is_half(to)) return quantize_to_half(view, to);
+  if (extended && is_half_type(to)) return quantize_to_half(view, to);
   if (!extended && is_quantized_float(to)) return quantize_to_small_float(view, to, precision);
   Kernel kernel;
   if (extended && numeric::is_nibble(to)) return kernel;
   visit_quantized(compute_type(to), [&](auto tag) {
     using Q = typename decltype(tag)::type;
     const numeric::IntegerRange range = numeric::integer_range(to, numeric::RangeKind::kFull);
-    if (is_half(precision))
+    if (is_half_type(precision))
       kernel = quantize_rounded_kernel<Q>(view, range, precision);
     else
       kernel = quantize_kernel<Q>(view, range, extended ? Overflow::kLowest : Overflow::kSaturate);
@@ -214,7 +216,7 @@ Result<Kernel> prepare_dequantize(Prepare& p) {
   const ElementType fallback = extended || !is_real(scale) ? ElementType::kFloat : scale;
   QQ_TRY(const ElementType to, type_attribute(p, "output_dtype", fallback));
   Kernel kernel;
-  if (extended ? is_half(from) : is_quantized_float(from)) kernel = dequantize_float(view, from);
+  if (extended ? is_half_type(from) : is_quantized_float(from)) kernel = dequantize_float(view, from);
   if (!extended || !numeric::is_nibble(from)) {
     visit_quantized(compute_type(from),
                     [&](auto tag) { kernel = dequantize_kernel<typename decltype(tag)::type>(view); });
@@ -231,22 +233,22 @@ Result<Kernel> prepare_dequantize(Prepare& p) {
 
 namespace {
 
-constexpr LayoutRule kFollow = LayoutRule::kFollow;
-constexpr OpDef kOps[] = {
+using enum LayoutRule;
+constexpr OpDef kQuantDequantOps[] = {
     {"DequantizeLinear", "", 10, kFollow, prepare_dequantize},
-    {"DequantizeLinear", "com.microsoft", 1, kFollow, prepare_dequantize},
+    {"DequantizeLinear", ir::kMicrosoftDomain, 1, kFollow, prepare_dequantize},
     {"DynamicQuantizeLinear", "", 11, kFollow, prepare_dynamic_quantize},
-    {"ExtendedDequantizeLinear", kQuark, 1, kFollow, prepare_dequantize},
-    {"ExtendedQuantizeLinear", kQuark, 1, kFollow, prepare_quantize},
+    {"ExtendedDequantizeLinear", ir::kQuarkDomain, 1, kFollow, prepare_dequantize},
+    {"ExtendedQuantizeLinear", ir::kQuarkDomain, 1, kFollow, prepare_quantize},
     {plan::kFakeQuantize, plan::kSimulationDomain, 1, kFollow, prepare_fake_quantize},
     {"QuantizeLinear", "", 10, kFollow, prepare_quantize},
-    {"QuantizeLinear", "com.microsoft", 1, kFollow, prepare_quantize},
-    {"VitisDequantizeLinear", kVitis, 1, kFollow, prepare_dequantize},
-    {"VitisQuantizeLinear", kVitis, 1, kFollow, prepare_quantize},
+    {"QuantizeLinear", ir::kMicrosoftDomain, 1, kFollow, prepare_quantize},
+    {"VitisDequantizeLinear", ir::kVitisDomain, 1, kFollow, prepare_dequantize},
+    {"VitisQuantizeLinear", ir::kVitisDomain, 1, kFollow, prepare_quantize},
 };
 
 }  // namespace
 
-std::span<const OpDef> quant_dequant_ops() { return kOps; }
+std::span<const OpDef> quant_dequant_ops() { return kQuantDequantOps; }
 
 }  // namespace quarkq::exec

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "exec/kernels/quantized/quant_params.h"
 
+#include "ir/domains.h"
+
 namespace quarkq::exec {
 namespace {
 
@@ -25,7 +27,7 @@ Result<ParamView> read_param_view(const Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(1));
   const Spec& x = p.in(0);
   const ir::Shape& scale = p.in(1).dims;
-  const bool quark = p.node().domain != "" && p.node().domain != "com.microsoft";
+  const bool quark = p.node().domain != "" && p.node().domain != ir::kMicrosoftDomain;
   const int64_t block = p.node().int_or("block_size", 0);
   if (block < 0 || (quark && block != 0)) return p.corrupt("block_size is ", block, quark ? ", allowed: 0" : "");
   const int64_t count = product(scale);

@@ -4,34 +4,31 @@
 #include "exec/kernels/quantized/quantized.h"
 
 #include "exec/kernels/families.h"
+#include "ir/domains.h"
 
 namespace quarkq::exec {
 namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-constexpr std::string_view kQuark = "com.amd.quark";
-constexpr std::string_view kVitis = "com.vai.quantize";  // what files of before 0.8 say for com.amd.quark
-
-constexpr LayoutRule kPlain = LayoutRule::kPlain, kFollow = LayoutRule::kFollow;
-constexpr OpDef kOps[] = {
-    {"BFPFixNeuron", kVitis, 1, kFollow, prepare_bfp},
-    {"BFPQuantizeDequantize", kQuark, 1, kFollow, prepare_bfp},
+using enum LayoutRule;
+constexpr OpDef kQuantizedOps[] = {
+    {"BFPFixNeuron", ir::kVitisDomain, 1, kFollow, prepare_bfp},
+    {"BFPQuantizeDequantize", ir::kQuarkDomain, 1, kFollow, prepare_bfp},
     {"ConvInteger", "", 10, LayoutRule::kImage, prepare_conv_integer},
-    {"ExtendedInstanceNormalization", kQuark, 1, kPlain, prepare_extended_instance_norm},
-    {"MXFixNeuron", kVitis, 1, kFollow, prepare_mx},
-    {"MXQuantizeDequantize", kQuark, 1, kFollow, prepare_mx},
+    {"ExtendedInstanceNormalization", ir::kQuarkDomain, 1, kPlain, prepare_extended_instance_norm},
+    {"MXFixNeuron", ir::kVitisDomain, 1, kFollow, prepare_mx},
+    {"MXQuantizeDequantize", ir::kQuarkDomain, 1, kFollow, prepare_mx},
     {"MatMulInteger", "", 10, kPlain, prepare_matmul_integer},
-    {"MatMulNBits", kMicrosoft, 1, kPlain, prepare_matmul_nbits},
-    {"QGemm", kMicrosoft, 1, kPlain, prepare_qgemm},
-    {"QLinearAdd", kMicrosoft, 1, LayoutRule::kBroadcast, prepare_qlinear_add},
+    {"MatMulNBits", ir::kMicrosoftDomain, 1, kPlain, prepare_matmul_nbits},
+    {"QGemm", ir::kMicrosoftDomain, 1, kPlain, prepare_qgemm},
+    {"QLinearAdd", ir::kMicrosoftDomain, 1, LayoutRule::kBroadcast, prepare_qlinear_add},
     {"QLinearConv", "", 10, LayoutRule::kImage, prepare_qlinear_conv},
     {"QLinearMatMul", "", 10, kPlain, prepare_qlinear_matmul},
-    {"QLinearMul", kMicrosoft, 1, LayoutRule::kBroadcast, prepare_qlinear_mul},
-    {"VitisInstanceNormalization", kVitis, 1, kPlain, prepare_extended_instance_norm},
+    {"QLinearMul", ir::kMicrosoftDomain, 1, LayoutRule::kBroadcast, prepare_qlinear_mul},
+    {"VitisInstanceNormalization", ir::kVitisDomain, 1, kPlain, prepare_extended_instance_norm},
 };
 
 }  // namespace
 
-std::span<const OpDef> quantized_ops() { return kOps; }
+std::span<const OpDef> quantized_ops() { return kQuantizedOps; }
 
 }  // namespace quarkq::exec

@@ -87,7 +87,7 @@ std::vector<int16_t> pack_filters(const ByteConv& c, const std::byte* data, cons
 }
 
 /// Inputs of output pixel `pixel` of group `group`, one row of depth() elements.
-void gather_row(const ByteConv& c, const int16_t* image, int64_t pixel, int64_t group, int16_t* row) {
+void gather_patch_row(const ByteConv& c, const int16_t* image, int64_t pixel, int64_t group, int16_t* row) {
   const size_t rank = c.spatial.size();
   std::array<int64_t, 3> origin{};
   for (size_t d = rank; d-- > 0;) {
@@ -125,7 +125,7 @@ void run_tile(const ByteConv& c, const int16_t* x, const int16_t* filters, const
   const int16_t* image = x + tile.image * product(c.spatial) * c.channels;
   for (int64_t group = 0; group < c.groups; ++group) {
     for (int64_t r = 0; r < tile.rows; ++r) {
-      gather_row(c, image, tile.first + r, group, buffers.rows.data() + r * depth);
+      gather_patch_row(c, image, tile.first + r, group, buffers.rows.data() + r * depth);
     }
     QQ_DISPATCH(exec, integer_products)
     (buffers.rows.data(), tile.rows, filters + group * made * depth, depth, made, buffers.sums.data());

@@ -10,7 +10,7 @@ namespace quarkq::exec {
 namespace {
 
 /// Inputs by number.
-constexpr size_t kSource = 0, kCodes = 1, kScales = 2, kZeroPoints = 3, kGroups = 4, kBias = 5;
+constexpr size_t kSource = 0, kCodes = 1, kScales = 2, kZeroPoints = 3, kGroups = 4, kColumnBias = 5;
 
 struct NBits {
   int64_t rows = 0, depth = 0, columns = 0;  ///< [rows, depth] * [depth, columns]
@@ -68,7 +68,7 @@ void dequantize(const NBits& n, const StoredWeights& stored, float* weights) {
   });
 }
 
-Status read_sizes(const Prepare& p, NBits& n) {
+Status read_nbits_sizes(const Prepare& p, NBits& n) {
   const Spec& a = p.in(kSource);
   n.depth = p.node().int_or("K", 0);
   n.columns = p.node().int_or("N", 0);
@@ -109,9 +109,9 @@ Status read_weights(const Prepare& p, NBits& n) {
 }
 
 Status read_bias(const Prepare& p, const NBits& n) {
-  if (!p.has(kBias)) return Status();
-  QQ_RETURN_IF_ERROR(require_real(p, kBias));
-  return require_elements(p, kBias, "bias", n.columns);
+  if (!p.has(kColumnBias)) return Status();
+  QQ_RETURN_IF_ERROR(require_real(p, kColumnBias));
+  return require_elements(p, kColumnBias, "bias", n.columns);
 }
 
 StoredWeights constant_weights(const Prepare& p) {
@@ -122,7 +122,7 @@ StoredWeights constant_weights(const Prepare& p) {
 
 /// The product behind bridged(), where all reals are float32. Weights that only come with a call are dequantized into
 /// scratch memory behind oneDNN's own.
-Kernel product_kernel(const NBits& n, std::shared_ptr<Convolution> convolution, size_t own_bytes, bool known) {
+Kernel nbits_kernel(const NBits& n, std::shared_ptr<Convolution> convolution, size_t own_bytes, bool known) {
   NBits wide = n;
   wide.scale_type = ElementType::kFloat;
   if (n.zero_type != ElementType::kUInt8) wide.zero_type = ElementType::kFloat;
@@ -130,7 +130,7 @@ Kernel product_kernel(const NBits& n, std::shared_ptr<Convolution> convolution, 
     auto* weights = known ? nullptr : reinterpret_cast<float*>(run.scratch + own_bytes);
     const std::byte* zeros = has_input(run, kZeroPoints) ? run.inputs[kZeroPoints] : nullptr;
     if (!known) dequantize(wide, {run.inputs[kCodes], run.inputs[kScales], zeros}, weights);
-    const float* bias = has_input(run, kBias) ? run.in<float>(kBias) : nullptr;
+    const float* bias = has_input(run, kColumnBias) ? run.in<float>(kColumnBias) : nullptr;
     convolution->run(run.in<float>(kSource), weights, bias, {}, run.out<float>(0), run.scratch);
     return Status();
   };
@@ -141,7 +141,7 @@ Kernel product_kernel(const NBits& n, std::shared_ptr<Convolution> convolution, 
 Result<Kernel> prepare_matmul_nbits(Prepare& p) {
   QQ_RETURN_IF_ERROR(require_real(p, kSource));
   NBits n;
-  QQ_RETURN_IF_ERROR(read_sizes(p, n));
+  QQ_RETURN_IF_ERROR(read_nbits_sizes(p, n));
   QQ_RETURN_IF_ERROR(read_weights(p, n));
   QQ_RETURN_IF_ERROR(read_bias(p, n));
   ir::Shape dims = p.in(kSource).dims;
@@ -154,12 +154,12 @@ Result<Kernel> prepare_matmul_nbits(Prepare& p) {
   std::vector<float> weights(known ? static_cast<size_t>(n.columns * n.depth) : 0);
   if (known) dequantize(n, constant, weights.data());
   ConvProblem problem = product_problem(n.rows, n.depth, n.columns, /*stride_k=*/1, /*stride_n=*/n.depth);
-  problem.has_bias = p.has(kBias);
+  problem.has_bias = p.has(kColumnBias);
   QQ_TRY(std::shared_ptr<Convolution> convolution,
          Convolution::make(problem, known ? weights.data() : nullptr).context(p.label()));
   const size_t own = (convolution->scratch_bytes() + 63) / 64 * 64;
   const size_t weight_bytes = known ? 0 : static_cast<size_t>(n.columns * n.depth) * sizeof(float);
-  return bridged(p, product_kernel(n, convolution, own, known), own + weight_bytes);
+  return bridged(p, nbits_kernel(n, convolution, own, known), own + weight_bytes);
 }
 
 }  // namespace quarkq::exec

@@ -4,6 +4,7 @@
 #include "exec/kernels/recurrent/recurrent.h"
 
 #include "exec/kernels/families.h"
+#include "ir/domains.h"
 
 namespace quarkq::exec {
 namespace {
@@ -34,7 +35,7 @@ Status read_direction(const Prepare& p, RecurrentPlan& plan) {
   return Status();
 }
 
-Status read_sizes(const Prepare& p, RecurrentPlan& plan) {
+Status read_recurrent_sizes(const Prepare& p, RecurrentPlan& plan) {
   const ir::Shape &x = p.in(kX).dims, &r = p.in(kR).dims;
   if (x.size() != 3) return p.corrupt("X is ", shape_text(x), ", rank 3 is needed");
   if (r.size() != 3) return p.corrupt("R is ", shape_text(r), ", rank 3 is needed");
@@ -130,7 +131,7 @@ Result<Kernel> prepare_recurrent(Prepare& p) {
   RecurrentPlan plan;
   plan.cell = kCell;
   QQ_RETURN_IF_ERROR(read_direction(p, plan));
-  QQ_RETURN_IF_ERROR(read_sizes(p, plan));
+  QQ_RETURN_IF_ERROR(read_recurrent_sizes(p, plan));
   QQ_RETURN_IF_ERROR(check_inputs(p, plan));
   plan.linear_before_reset = kCell == Cell::kGru && p.node().int_or("linear_before_reset", 0) != 0;
   plan.has_peephole = kCell == Cell::kLstm && p.has(kPeephole);
@@ -144,9 +145,9 @@ Result<Kernel> prepare_recurrent(Prepare& p) {
       p, [plan](const Run& run) { return run_recurrent(plan, run); }, own_bytes, taken);
 }
 
-constexpr LayoutRule kPlain = LayoutRule::kPlain;
-constexpr OpDef kOps[] = {
-    {"ExtendedLSTM", "com.amd.quark", 1, kPlain, prepare_extended_lstm},
+using enum LayoutRule;
+constexpr OpDef kRecurrentOps[] = {
+    {"ExtendedLSTM", ir::kQuarkDomain, 1, kPlain, prepare_extended_lstm},
     {"GRU", "", 1, kPlain, prepare_recurrent<Cell::kGru>},
     {"LSTM", "", 1, kPlain, prepare_recurrent<Cell::kLstm>},
     {"RNN", "", 1, kPlain, prepare_recurrent<Cell::kRnn>},
@@ -154,6 +155,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> recurrent_ops() { return kOps; }
+std::span<const OpDef> recurrent_ops() { return kRecurrentOps; }
 
 }  // namespace quarkq::exec

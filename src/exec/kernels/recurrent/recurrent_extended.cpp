@@ -143,7 +143,7 @@ void derive_constants(ExtendedLstm& lstm) {
   lstm.output_shift = 24 + shift;
 }
 
-void place_scratch(const Prepare& p, ExtendedLstm& lstm) {
+void place_extended_scratch(const Prepare& p, ExtendedLstm& lstm) {
   const auto place = [&](size_t& offset, int64_t count, size_t size) {
     offset = lstm.bytes;
     lstm.bytes += (static_cast<size_t>(count) * size + 63) / 64 * 64;
@@ -261,7 +261,7 @@ Result<Kernel> prepare_extended_lstm(Prepare& p) {
   QQ_RETURN_IF_ERROR(read_side(p, "b", lstm.b));
   QQ_RETURN_IF_ERROR(read_side(p, "y", lstm.y));
   derive_constants(lstm);
-  place_scratch(p, lstm);
+  place_extended_scratch(p, lstm);
   const ir::Shape dims = {lstm.steps, 2, lstm.batch, lstm.hidden};
   QQ_RETURN_IF_ERROR(check_dims(p, dims));
   p.out(0, ElementType::kFloat, dims);

@@ -3,14 +3,13 @@
 // of each output, in double or wrapping integers. Sums are formed in an order that only the shape decides.
 #include <limits>
 
+#include "base/index.h"
 #include "exec/kernels/families.h"
 #include "exec/kernels/reduce/reduce_loops.h"
 #include "exec/kernels/reduce/reduce_plan.h"
 
 namespace quarkq::exec {
 namespace {
-
-size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 /// Finds [outer, count, inner] when reduced dimensions are neighbours in memory and outputs keep the memory order.
 void find_simple_form(ReducePlan& plan, const ir::Shape& dims, const std::vector<bool>& mask) {
@@ -26,7 +25,7 @@ void find_simple_form(ReducePlan& plan, const ir::Shape& dims, const std::vector
 }
 
 /// How many trailing reduced dimensions lie in the input without a gap.
-void find_runs(ReducePlan& plan) {
+void find_reduced_runs(ReducePlan& plan) {
   plan.run_from = plan.reduced.size();
   while (plan.covered > 0 && plan.run_from > 0 && plan.reduced_strides[plan.run_from - 1] == plan.run_length) {
     plan.run_length *= plan.reduced[--plan.run_from];
@@ -39,31 +38,31 @@ Result<ReducePlan> plan_reduce(const Prepare& p, const std::vector<int64_t>& axe
   const Spec& x = p.in(0);
   const int64_t rank = x.rank();
   const std::vector<int64_t> strides = row_major_strides(x.dims);
-  std::vector<bool> mask(at(rank));  // by memory axis
+  std::vector<bool> mask(as_index(rank));  // by memory axis
   for (const int64_t axis : axes) {
     QQ_TRY(const int64_t stored, p.axis(axis, rank));
-    mask[at(stored)] = true;
+    mask[as_index(stored)] = true;
   }
   ReducePlan plan;
   plan.out_layout = keep_dims ? x.layout : Layout::kPlain;
   for (int64_t i = 0; i < rank; ++i) {
-    if (mask[at(i)]) {
-      plan.reduced.push_back(x.dims[at(i)]);
-      plan.reduced_strides.push_back(strides[at(i)]);
+    if (mask[as_index(i)]) {
+      plan.reduced.push_back(x.dims[as_index(i)]);
+      plan.reduced_strides.push_back(strides[as_index(i)]);
     }
     // Outputs lie in memory order when dimensions are kept, else in ONNX order of those that remain.
     const int64_t axis = keep_dims ? i : stored_axis(i, rank, x.layout);
-    const bool is_reduced = mask[at(axis)];
+    const bool is_reduced = mask[as_index(axis)];
     if (is_reduced && !keep_dims) continue;
-    plan.out_dims.push_back(is_reduced ? 1 : x.dims[at(axis)]);
-    if (is_reduced || x.dims[at(axis)] == 1) continue;
-    plan.kept.push_back(x.dims[at(axis)]);
-    plan.kept_strides.push_back(strides[at(axis)]);
+    plan.out_dims.push_back(is_reduced ? 1 : x.dims[as_index(axis)]);
+    if (is_reduced || x.dims[as_index(axis)] == 1) continue;
+    plan.kept.push_back(x.dims[as_index(axis)]);
+    plan.kept_strides.push_back(strides[as_index(axis)]);
   }
   plan.outputs = product(plan.kept);
   plan.covered = product(plan.reduced);
   find_simple_form(plan, x.dims, mask);
-  find_runs(plan);
+  find_reduced_runs(plan);
   return plan;
 }
 
@@ -247,8 +246,8 @@ Result<Kernel> prepare_reduce(Prepare& p) {
   return kernel;
 }
 
-constexpr LayoutRule kFollow = LayoutRule::kFollow;
-constexpr OpDef kOps[] = {
+using enum LayoutRule;
+constexpr OpDef kReduceOps[] = {
     {"ArgMax", "", 1, kFollow, prepare_arg_max},
     {"ArgMin", "", 1, kFollow, prepare_arg_min},
     {"ReduceL1", "", 1, kFollow, prepare_reduce<Reduce::kL1>},
@@ -265,6 +264,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> reduce_ops() { return kOps; }
+std::span<const OpDef> reduce_ops() { return kReduceOps; }
 
 }  // namespace quarkq::exec

@@ -2,12 +2,11 @@
 // Operators that move elements to or from places named by index tensors. Indices are checked before anything is moved.
 #include "exec/kernels/shape/gather_scatter.h"
 
+#include "base/index.h"
 #include "exec/kernels/families.h"
 
 namespace quarkq::exec {
 namespace {
-
-size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 // ---- Gather ---------------------------------------------------------------------------------------------------------
 
@@ -31,7 +30,7 @@ Result<Kernel> prepare_gather(Prepare& p) {
     for_rows(view.outer * count, unit / 4, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t from = i / count * view.count + from_front(index[i % count], view.count);
-        std::memcpy(run.outputs[0] + i * unit, run.inputs[0] + from * unit, at(unit));
+        std::memcpy(run.outputs[0] + i * unit, run.inputs[0] + from * unit, as_index(unit));
       }
     });
     return Status();
@@ -113,7 +112,7 @@ void gather_row(const IndexRow& row, const std::byte* from, std::byte* to, int64
   }
   for (int64_t c = 0; c < row.columns; ++c) {
     const int64_t place = c * row.column_step + from_front(row.index[row.first + c], row.length) * row.step;
-    std::memcpy(to + c * bytes, from + place * bytes, at(bytes));
+    std::memcpy(to + c * bytes, from + place * bytes, as_index(bytes));
   }
 }
 
@@ -125,9 +124,9 @@ Result<ElementWalk> element_walk(const Prepare& p) {
   const ir::Shape& indices = p.in(1).dims;
   QQ_TRY(const int64_t axis, p.axis(p.node().int_or("axis", 0), p.in(0).rank()));
   bool fits = data.size() == indices.size();
-  for (size_t i = 0; fits && i < data.size(); ++i) fits = i == at(axis) || indices[i] <= data[i];
+  for (size_t i = 0; fits && i < data.size(); ++i) fits = i == as_index(axis) || indices[i] <= data[i];
   if (!fits) return p.corrupt("indices ", shape_text(indices), " do not lie inside of ", shape_text(data));
-  return ElementWalk{indices, row_major_strides(data), at(axis)};
+  return ElementWalk{indices, row_major_strides(data), as_index(axis)};
 }
 
 Result<Kernel> prepare_gather_elements(Prepare& p) {
@@ -198,7 +197,7 @@ Result<Put> choose_put(const Prepare& p, ElementType type, Reduction reduction) 
   });
   if (put.run == nullptr && type == ElementType::kBool && reduction == Reduction::kNone) {
     put.run = [](Reduction, std::byte* to, const std::byte* updates, int64_t count) {
-      std::memcpy(to, updates, at(count));
+      std::memcpy(to, updates, as_index(count));
     };
   }
   if (put.run == nullptr) return p.cannot("scatters ", name(type), ", allowed: numbers, BOOL without reduction");
@@ -218,7 +217,7 @@ Result<Kernel> prepare_scatter_elements(Prepare& p) {
   return Kernel([=, walk = std::move(walk), label = p.label(), wide = is_wide(p, 1)](const Run& run) {
     const IndexReader index{run.inputs[1], wide};
     QQ_RETURN_IF_ERROR(check_indices(label, index, product(walk.dims), length));
-    std::memcpy(run.outputs[0], run.inputs[0], at(count * bytes));
+    std::memcpy(run.outputs[0], run.inputs[0], as_index(count * bytes));
     walk.each([&](int64_t i, int64_t base) {
       const int64_t to = base + from_front(index[i], length) * step;
       put.run(reduction, run.outputs[0] + to * bytes, run.inputs[2] + i * bytes, 1);
@@ -243,11 +242,11 @@ struct TupleWalk {
     const auto depth = static_cast<int64_t>(lengths.size());
     int64_t place = i / tuples * batch_stride;
     for (int64_t d = 0; d < depth; ++d) {
-      const int64_t value = index[i * depth + d], length = lengths[at(d)];
+      const int64_t value = index[i * depth + d], length = lengths[as_index(d)];
       if (value < -length || value >= length) {
         return bad_data(label, ": index ", value, " is outside of [", -length, ",", length - 1, "]");
       }
-      place += from_front(value, length) * strides[at(d)];
+      place += from_front(value, length) * strides[as_index(d)];
     }
     return place;
   }
@@ -292,7 +291,7 @@ Result<Kernel> prepare_gather_nd(Prepare& p) {
     const int64_t unit = walk.slice * bytes;
     for (int64_t i = 0; i < walk.batches * walk.tuples; ++i) {
       QQ_TRY(const int64_t from, walk.position(label, index, i));
-      std::memcpy(run.outputs[0] + i * unit, run.inputs[0] + from * bytes, at(unit));
+      std::memcpy(run.outputs[0] + i * unit, run.inputs[0] + from * bytes, as_index(unit));
     }
     return Status();
   });
@@ -314,7 +313,7 @@ Result<Kernel> prepare_scatter_nd(Prepare& p) {
   p.out(0, x.type, x.dims);
   return Kernel([=, walk = std::move(walk), label = p.label(), wide = is_wide(p, 1)](const Run& run) {
     const IndexReader index{run.inputs[1], wide};
-    std::memcpy(run.outputs[0], run.inputs[0], at(count * bytes));
+    std::memcpy(run.outputs[0], run.inputs[0], as_index(count * bytes));
     for (int64_t i = 0; i < walk.tuples; ++i) {
       QQ_TRY(const int64_t to, walk.position(label, index, i));
       put.run(reduction, run.outputs[0] + to * bytes, run.inputs[2] + i * walk.slice * bytes, walk.slice);
@@ -323,8 +322,8 @@ Result<Kernel> prepare_scatter_nd(Prepare& p) {
   });
 }
 
-constexpr LayoutRule kPlain = LayoutRule::kPlain;
-constexpr OpDef kOps[] = {
+using enum LayoutRule;
+constexpr OpDef kGatherScatterOps[] = {
     {"Compress", "", 9, kPlain, prepare_compress},
     {"CumSum", "", 11, kPlain, prepare_cum_sum},
     {"Gather", "", 1, kPlain, prepare_gather},
@@ -343,6 +342,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> gather_scatter_ops() { return kOps; }
+std::span<const OpDef> gather_scatter_ops() { return kGatherScatterOps; }
 
 }  // namespace quarkq::exec

@@ -2,12 +2,10 @@
 // Operators that move whole rows to places that depend on the batch entry: ReverseSequence, TensorScatter.
 #include "exec/kernels/shape/gather_scatter.h"
 
+#include "base/index.h"
+
 namespace quarkq::exec {
-namespace {
-
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 Result<Kernel> prepare_reverse_sequence(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
@@ -18,7 +16,7 @@ Result<Kernel> prepare_reverse_sequence(Prepare& p) {
   if (batch_axis + time_axis != 1 || batch_axis < 0 || time_axis < 0) {
     return p.corrupt("batch_axis is ", batch_axis, " and time_axis ", time_axis, ", allowed: 0 and 1");
   }
-  const int64_t batch = x.dims[at(batch_axis)], time = x.dims[at(time_axis)];
+  const int64_t batch = x.dims[as_index(batch_axis)], time = x.dims[as_index(time_axis)];
   if (p.in(1).dims != ir::Shape{batch}) {
     return p.corrupt("sequence_lens is ", shape_text(p.in(1).dims), ", must be [", batch, "]");
   }
@@ -36,7 +34,7 @@ Result<Kernel> prepare_reverse_sequence(Prepare& p) {
         const int64_t b = batch_axis == 0 ? i / time : i % batch, t = batch_axis == 0 ? i % time : i / batch;
         const int64_t source = t < lengths[b] ? lengths[b] - 1 - t : t;
         const int64_t from = batch_axis == 0 ? b * time + source : source * batch + b;
-        std::memcpy(run.outputs[0] + i * unit, run.inputs[0] + from * unit, at(unit));
+        std::memcpy(run.outputs[0] + i * unit, run.inputs[0] + from * unit, as_index(unit));
       }
     });
     return Status();
@@ -51,7 +49,7 @@ Status check_update(const Prepare& p, int64_t axis) {
   const ir::Shape &cache = p.in(0).dims, &update = p.in(1).dims;
   bool fits = cache.size() == update.size();
   for (size_t d = 0; fits && d < cache.size(); ++d) {
-    fits = d == at(axis) ? update[d] <= cache[d] : update[d] == cache[d];
+    fits = d == as_index(axis) ? update[d] <= cache[d] : update[d] == cache[d];
   }
   if (fits) return Status();
   return p.corrupt("update ", shape_text(update), " does not lie inside of ", shape_text(cache), " along axis ", axis);
@@ -79,25 +77,26 @@ Result<Kernel> prepare_tensor_scatter(Prepare& p) {
   }
   QQ_TRY(const int64_t bytes, element_bytes(p, x.type));
   const AxisView v = axis_view(x.dims, axis);
-  const int64_t rows = p.in(1).dims[at(axis)], unit = v.inner * bytes, prefixes = batch == 0 ? 0 : v.outer / batch;
+  const int64_t rows = p.in(1).dims[as_index(axis)], unit = v.inner * bytes,
+                prefixes = batch == 0 ? 0 : v.outer / batch;
   p.out(0, x.type, x.dims);
-  return Kernel(
-      [=, label = p.label(), circular = mode == "circular", wide = p.has(2) && is_wide(p, 2)](const Run& run) {
-        for (int64_t b = 0; has_input(run, 2) && b < batch; ++b) {
-          const int64_t first = IndexReader{run.inputs[2], wide}[b];
-          if (first >= 0 && (circular ? first < std::max<int64_t>(v.count, 1) : first <= v.count - rows)) continue;
-          return bad_data(label, ": write index ", first, " does not fit ", rows, " rows into ", v.count);
-        }
-        std::memcpy(run.outputs[0], run.inputs[0], at(v.outer * v.count * unit));
-        for (int64_t o = 0; o < v.outer; ++o) {
-          const int64_t first = has_input(run, 2) ? IndexReader{run.inputs[2], wide}[o / prefixes] : 0;
-          for (int64_t i = 0; i < rows; ++i) {
-            const int64_t to = (first + i) % v.count;
-            std::memcpy(run.outputs[0] + (o * v.count + to) * unit, run.inputs[1] + (o * rows + i) * unit, at(unit));
-          }
-        }
-        return Status();
-      });
+  return Kernel([=, label = p.label(), circular = mode == "circular",
+                 wide = p.has(2) && is_wide(p, 2)](const Run& run) {
+    for (int64_t b = 0; has_input(run, 2) && b < batch; ++b) {
+      const int64_t first = IndexReader{run.inputs[2], wide}[b];
+      if (first >= 0 && (circular ? first < std::max<int64_t>(v.count, 1) : first <= v.count - rows)) continue;
+      return bad_data(label, ": write index ", first, " does not fit ", rows, " rows into ", v.count);
+    }
+    std::memcpy(run.outputs[0], run.inputs[0], as_index(v.outer * v.count * unit));
+    for (int64_t o = 0; o < v.outer; ++o) {
+      const int64_t first = has_input(run, 2) ? IndexReader{run.inputs[2], wide}[o / prefixes] : 0;
+      for (int64_t i = 0; i < rows; ++i) {
+        const int64_t to = (first + i) % v.count;
+        std::memcpy(run.outputs[0] + (o * v.count + to) * unit, run.inputs[1] + (o * rows + i) * unit, as_index(unit));
+      }
+    }
+    return Status();
+  });
 }
 
 }  // namespace quarkq::exec

@@ -5,10 +5,10 @@
 
 #include "exec/kernels/shape/gather_scatter.h"
 
+#include "base/index.h"
+
 namespace quarkq::exec {
 namespace {
-
-size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 /// Compares slices [outer, inner] of an axis element by element. NaN is larger than everything and equal to itself.
 template <typename T>
@@ -43,7 +43,7 @@ struct UniqueSlices {
 template <typename T>
 UniqueSlices find_unique(const T* x, const AxisView& v) {
   const SliceOrder<T> slices(x, v);
-  std::vector<int64_t> order(at(v.count));
+  std::vector<int64_t> order(as_index(v.count));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return slices.compare(a, b) < 0; });
   UniqueSlices unique;
@@ -54,7 +54,7 @@ UniqueSlices find_unique(const T* x, const AxisView& v) {
       unique.counts.push_back(0);
     }
     ++unique.counts.back();
-    unique.inverse[at(slice)] = static_cast<int64_t>(unique.first.size()) - 1;
+    unique.inverse[as_index(slice)] = static_cast<int64_t>(unique.first.size()) - 1;
   }
   return unique;
 }
@@ -64,14 +64,14 @@ void sort_by_occurrence(UniqueSlices& unique) {
   std::vector<int64_t> order(unique.first.size()), place(unique.first.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(),
-            [&](int64_t a, int64_t b) { return unique.first[at(a)] < unique.first[at(b)]; });
+            [&](int64_t a, int64_t b) { return unique.first[as_index(a)] < unique.first[as_index(b)]; });
   UniqueSlices sorted;
   for (size_t i = 0; i < order.size(); ++i) {
-    place[at(order[i])] = static_cast<int64_t>(i);
-    sorted.first.push_back(unique.first[at(order[i])]);
-    sorted.counts.push_back(unique.counts[at(order[i])]);
+    place[as_index(order[i])] = static_cast<int64_t>(i);
+    sorted.first.push_back(unique.first[as_index(order[i])]);
+    sorted.counts.push_back(unique.counts[as_index(order[i])]);
   }
-  for (const int64_t index : unique.inverse) sorted.inverse.push_back(place[at(index)]);
+  for (const int64_t index : unique.inverse) sorted.inverse.push_back(place[as_index(index)]);
   unique = std::move(sorted);
 }
 
@@ -94,7 +94,7 @@ Result<Kernel> prepare_unique(Prepare& p) {
   QQ_TRY(const int64_t bytes, element_bytes(p, x.type));
   const auto count = static_cast<int64_t>(unique.first.size());
   ir::Shape dims = flat ? ir::Shape{0} : x.dims;
-  dims[at(axis)] = count;
+  dims[as_index(axis)] = count;
   p.out(0, x.type, std::move(dims));
   p.out(1, ElementType::kInt64, {count});
   p.out(2, ElementType::kInt64, {view.count});
@@ -103,7 +103,7 @@ Result<Kernel> prepare_unique(Prepare& p) {
     std::byte* to = run.outputs.empty() ? nullptr : run.outputs[0];
     for (int64_t outer = 0; to != nullptr && outer < view.outer; ++outer) {
       for (const int64_t slice : unique.first) {
-        std::memcpy(to, run.inputs[0] + (outer * view.count + slice) * unit, at(unit));
+        std::memcpy(to, run.inputs[0] + (outer * view.count + slice) * unit, as_index(unit));
         to += unit;
       }
     }

@@ -119,8 +119,8 @@ Result<Kernel> prepare_flatten(Prepare& p) {
   return alias_as(p, {product(p.in(0).dims, 0, axis), product(p.in(0).dims, axis, rank)});
 }
 
-constexpr LayoutRule kPlain = LayoutRule::kPlain, kFollow = LayoutRule::kFollow;
-constexpr OpDef kOps[] = {
+using enum LayoutRule;
+constexpr OpDef kShapeOps[] = {
     {"Concat", "", 4, kFollow, prepare_concat},
     {"Constant", "", 1, kPlain, prepare_constant},
     {"ConstantOfShape", "", 9, kPlain, prepare_constant_of_shape},
@@ -143,6 +143,6 @@ constexpr OpDef kOps[] = {
 
 }  // namespace
 
-std::span<const OpDef> shape_ops() { return kOps; }
+std::span<const OpDef> shape_ops() { return kShapeOps; }
 
 }  // namespace quarkq::exec

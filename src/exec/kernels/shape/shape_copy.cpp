@@ -44,7 +44,7 @@ void copy_row_as(const std::byte* from, std::byte* to, int64_t n, int64_t from_s
   }
 }
 
-void copy_row(const CopyPlan& plan, RowPosition at, int64_t begin, int64_t end) {
+void copy_row_of(const CopyPlan& plan, RowPosition at, int64_t begin, int64_t end) {
   const int64_t from_step = plan.from_strides.back(), to_step = plan.to_strides.back();
   const std::byte* from = at.from + begin * from_step;
   std::byte* to = at.to + begin * to_step;
@@ -168,7 +168,7 @@ void run_copy(const CopyPlan& plan, const std::byte* from, std::byte* to) {
       const int64_t first = i % cuts * width, last = std::min(columns, first + width);
       if (first >= last) continue;
       const RowPosition at = row_position(plan, across, i / cuts, from, to);
-      transposes ? transpose_block(plan, across, at, first, last) : copy_row(plan, at, first, last);
+      transposes ? transpose_block(plan, across, at, first, last) : copy_row_of(plan, at, first, last);
     }
   });
 }

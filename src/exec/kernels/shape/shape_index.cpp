@@ -50,7 +50,7 @@ void fill_units(const IndexPlan& plan, const std::byte* value, std::byte* to, in
 }
 
 template <typename Unit>
-void gather_row(const std::vector<int64_t>& table, const std::byte* from, const std::byte* value, std::byte* to) {
+void gather_index_row(const std::vector<int64_t>& table, const std::byte* from, const std::byte* value, std::byte* to) {
   const auto* x = reinterpret_cast<const Unit*>(from);
   auto* y = reinterpret_cast<Unit*>(to);
   Unit fill;
@@ -63,10 +63,10 @@ void copy_row(const IndexPlan& plan, const std::byte* from, const std::byte* val
   const std::vector<int64_t>& table = plan.tables.back();
   if (plan.unit == plan.element && 4 * plan.runs.size() > table.size()) {  // short runs: element by element
     switch (plan.unit) {
-      case 1: return gather_row<uint8_t>(table, from, value, to);
-      case 2: return gather_row<uint16_t>(table, from, value, to);
-      case 4: return gather_row<uint32_t>(table, from, value, to);
-      case 8: return gather_row<uint64_t>(table, from, value, to);
+      case 1: return gather_index_row<uint8_t>(table, from, value, to);
+      case 2: return gather_index_row<uint16_t>(table, from, value, to);
+      case 4: return gather_index_row<uint32_t>(table, from, value, to);
+      case 8: return gather_index_row<uint64_t>(table, from, value, to);
       default: break;
     }
   }

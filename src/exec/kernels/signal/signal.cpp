@@ -2,6 +2,7 @@
 // Signal processing: DFT, STFT, MelWeightMatrix. Transforms run in double whatever the type.
 #include <memory>
 
+#include "base/index.h"
 #include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/signal/fourier.h"
@@ -10,8 +11,6 @@ namespace quarkq::exec {
 namespace {
 
 using Value = Fourier::Value;
-size_t at(int64_t i) { return static_cast<size_t>(i); }
-
 /// The only element of integer input `i`. Nothing when only a run can tell it.
 Result<std::optional<int64_t>> known_scalar(const Prepare& p, size_t i) {
   QQ_RETURN_IF_ERROR(p.require_input(i, {ElementType::kInt64, ElementType::kInt32}));
@@ -33,22 +32,22 @@ template <typename T, typename From, typename To>
 void transform_rows(const Fourier& fourier, const TransformRows& t, const T* x, T* y, const T* window, const From& from,
                     const To& to) {
   for_rows(t.rows, 64 * fourier.length(), [&](int64_t begin, int64_t end) {
-    std::vector<Value> row(at(fourier.length())), work(fourier.work());
+    std::vector<Value> row(as_index(fourier.length())), work(fourier.work());
     for (int64_t r = begin; r < end; ++r) {
       const int64_t first = from(r), target = to(r);
       for (int64_t i = 0; i < fourier.length(); ++i) {
-        row[at(i)] = Value();
+        row[as_index(i)] = Value();
         if (i >= t.available) continue;
         const T* value = x + (first + i * t.step) * t.parts;
         const double scale = window == nullptr ? 1.0 : static_cast<double>(window[i]);
-        row[at(i)] = {scale * static_cast<double>(value[0]),
-                      t.parts == 2 ? scale * static_cast<double>(value[1]) : 0.0};
+        row[as_index(i)] = {scale * static_cast<double>(value[0]),
+                            t.parts == 2 ? scale * static_cast<double>(value[1]) : 0.0};
       }
       fourier.transform(row.data(), work.data(), t.inverse);
       for (int64_t i = 0; i < t.bins; ++i) {
         T* value = y + (target + i * t.out_step) * 2;
-        value[0] = static_cast<T>(static_cast<Compute<T>>(row[at(i)].real()));
-        value[1] = static_cast<T>(static_cast<Compute<T>>(row[at(i)].imag()));
+        value[0] = static_cast<T>(static_cast<Compute<T>>(row[as_index(i)].real()));
+        value[1] = static_cast<T>(static_cast<Compute<T>>(row[as_index(i)].imag()));
       }
     }
   });
@@ -89,7 +88,7 @@ Result<Kernel> prepare_dft(Prepare& p) {
   QQ_TRY(const std::optional<int64_t> axis, dft_axis(p));
   if (!axis) return Prepare::defer();
   const Spec& x = p.in(0);
-  std::optional<int64_t> length = x.dims[at(*axis)];
+  std::optional<int64_t> length = x.dims[as_index(*axis)];
   if (p.has(1)) {
     QQ_TRY(length, known_scalar(p, 1));
     if (!length) return Prepare::defer();
@@ -99,11 +98,16 @@ Result<Kernel> prepare_dft(Prepare& p) {
   if (inverse && half) return p.corrupt("inverse and onesided are both 1");
   ir::Shape dims = x.dims;
   dims.back() = 2;
-  dims[at(*axis)] = half ? *length / 2 + 1 : *length;
+  dims[as_index(*axis)] = half ? *length / 2 + 1 : *length;
   QQ_RETURN_IF_ERROR(check_dims(p, dims));
   const int64_t inner = product(x.dims, *axis + 1, x.rank() - 1);
-  const TransformRows t{
-      product(x.dims, 0, *axis) * inner, x.dims[at(*axis)], inner, x.dims.back(), dims[at(*axis)], inner, inverse};
+  const TransformRows t{product(x.dims, 0, *axis) * inner,
+                        x.dims[as_index(*axis)],
+                        inner,
+                        x.dims.back(),
+                        dims[as_index(*axis)],
+                        inner,
+                        inverse};
   p.out(0, x.type, std::move(dims));
   Kernel kernel;
   visit_real(x.type, [&](auto tag) {
@@ -216,7 +220,7 @@ void fill_bank(const MelBank& bank, const std::vector<int64_t>& lines, T* y) {
   using C = Compute<T>;
   std::fill_n(y, bank.frequencies() * bank.bins, static_cast<T>(C(0)));
   for (int64_t bin = 0; bin < bank.bins; ++bin) {
-    const int64_t begin = lines[at(bin)], peak = lines[at(bin + 1)], end = lines[at(bin + 2)];
+    const int64_t begin = lines[as_index(bin)], peak = lines[as_index(bin + 1)], end = lines[as_index(bin + 2)];
     const auto share = [](int64_t part, int64_t whole) {
       return static_cast<T>(static_cast<C>(static_cast<double>(part) / static_cast<double>(whole)));
     };

@@ -2,6 +2,7 @@
 // TfIdfVectorizer over numbers: counts the n-grams of a pool in each row. The pool is a tree with a branch per item.
 #include <map>
 
+#include "base/index.h"
 #include "exec/kernels/families.h"
 #include "exec/kernels/shared/support.h"
 
@@ -9,8 +10,6 @@ namespace quarkq::exec {
 namespace {
 
 constexpr int64_t kWidest = int64_t{1} << 26;  ///< columns
-
-size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 struct Branch {
   std::map<int64_t, size_t> next;  ///< by item
@@ -45,7 +44,7 @@ void count_grams(const Vectorizer& v, const T* row, int64_t length, int64_t dist
       const auto found = v.tree[branch].next.find(static_cast<int64_t>(row[place]));
       if (found == v.tree[branch].next.end()) break;
       branch = found->second;
-      if (size >= shortest && v.tree[branch].output >= 0) ++counts[at(v.tree[branch].output)];
+      if (size >= shortest && v.tree[branch].output >= 0) ++counts[as_index(v.tree[branch].output)];
     }
   }
 }
@@ -53,7 +52,7 @@ void count_grams(const Vectorizer& v, const T* row, int64_t length, int64_t dist
 template <typename T>
 Kernel vectorizer_kernel(Vectorizer v, int64_t rows, int64_t length) {
   return [v = std::move(v), rows, length](const Run& run) {
-    std::vector<int64_t> counts(at(v.width));
+    std::vector<int64_t> counts(as_index(v.width));
     for (int64_t r = 0; r < rows; ++r) {
       std::fill(counts.begin(), counts.end(), 0);
       const int64_t most = std::min(v.skips + 1, std::max<int64_t>(length, 1));
@@ -64,8 +63,9 @@ Kernel vectorizer_kernel(Vectorizer v, int64_t rows, int64_t length) {
         count_grams(v, run.in<T>(0) + r * length, length, distance, shortest, counts);
       }
       for (int64_t c = 0; c < v.width; ++c) {
-        const auto count = static_cast<float>(v.counts ? counts[at(c)] : std::min<int64_t>(counts[at(c)], 1));
-        run.out<float>(0)[r * v.width + c] = v.weights.empty() ? count : count * v.weights[at(c)];
+        const auto count =
+            static_cast<float>(v.counts ? counts[as_index(c)] : std::min<int64_t>(counts[as_index(c)], 1));
+        run.out<float>(0)[r * v.width + c] = v.weights.empty() ? count : count * v.weights[as_index(c)];
       }
     }
     return Status();

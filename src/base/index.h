@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quarkq {
+
+/// A number of elements or an axis as an index of a container; the caller has checked that it is not negative.
+constexpr size_t as_index(int64_t value) { return static_cast<size_t>(value); }
+
+}  // namespace quarkq
