@@ -5,6 +5,8 @@ target_compile_options(quarkq_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-qual
   # Results must not depend on whether a compiler contracts a*b+c, nor on reordered float sums.
   -ffp-contract=off -fno-math-errno
+  # Messages of failed checks name files as of the project's folder: one commit gives the same bytes wherever it is built.
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   # GCC 12 sees overlapping copies in std::string where there are none.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(QUARKQ_WERROR)
