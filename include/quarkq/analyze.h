@@ -34,12 +34,6 @@ struct AnalyzeRequest {
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
 };
 
-/// Agreement with the float model: the worst output, over all samples compared.
-struct Agreement {
-  double cosine = 0;
-  double sqnr_db = 0;
-};
-
 struct LayerEffect {
   std::string node;                ///< "node conv5 (Conv)", as it was calibrated
   std::vector<std::string> names;  ///< of the nodes of the loaded model that it stands for

@@ -84,6 +84,25 @@ struct TunedOutputs {
   double cosine_before = 0, cosine_after = 0;  ///< with the float outputs, averaged over samples and outputs
 };
 
+/// Agreement with the float model: the worst output, over all samples compared.
+struct Agreement {
+  double cosine = 0;
+  double sqnr_db = 0;
+};
+
+/// What was done differently because the outputs had collapsed (docs/guards.md).
+struct RescueReport {
+  Agreement before, after;                      ///< on the same calibration samples
+  size_t samples = 0;                           ///< that they were compared on
+  bool channel_scales = false;                  ///< weights have a scale per channel
+  std::vector<std::string> tensors_in_16_bits;  ///< activations, by name
+  std::vector<std::string> float_nodes;         ///< by their names in the model as loaded
+  size_t unnamed_float_nodes = 0;               ///< float nodes without a name, which no setting can mean
+  double float_macs = 0;                        ///< their share of all multiply-accumulates, 0 to 1
+  std::vector<std::string> settings;            ///< "key=value", for `settings`: a plain run that gives the same
+  double seconds = 0;
+};
+
 /// A setting that is not the default.
 struct SettingValue {
   std::string name, value, origin;  ///< value as in a settings file; origin: "preset", "file", "--set", "forced", ...
@@ -133,6 +152,7 @@ struct QuantizeReport {
   std::vector<TensorAgreement> causes;         ///< where the signal drops, in node order
   std::vector<TunedLayer> tuned_layers;
   std::optional<TunedOutputs> tuned_outputs;  ///< absent without tuned layers and in compat mode
+  std::optional<RescueReport> rescue;         ///< absent when nothing was done differently
   std::vector<PassTime> phases;
   std::vector<Finding> findings;
   double seconds = 0;

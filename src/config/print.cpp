@@ -67,6 +67,7 @@ Node tool_node(const ToolBlock& block) {
   add(node, "allow_unknown_options", block.allow_unknown_options);
   add(node, "compat", block.compat);
   add(node, "guards", block.guards);
+  add(node, "on_collapse", block.on_collapse);
   add(node, "min_cosine", block.min_cosine);
   add(node, "verify_samples", block.verify_samples);
   return node;

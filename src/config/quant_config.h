@@ -33,10 +33,11 @@ struct ToolBlock {
   std::optional<std::string> exclude_tracking;  ///< strict or quark
   std::optional<std::string> info_csv;
   std::optional<bool> allow_unknown_options;
-  std::optional<std::string> compat;      ///< quark-0.13
-  std::optional<bool> guards;             ///< on or off; absent: on, except in compat mode (docs/guards.md)
-  std::optional<double> min_cosine;       ///< an output whose cosine with the float one is below has collapsed
-  std::optional<int64_t> verify_samples;  ///< that the result is compared with the float model on
+  std::optional<std::string> compat;       ///< quark-0.13
+  std::optional<bool> guards;              ///< on or off; absent: on, except in compat mode (docs/guards.md)
+  std::optional<std::string> on_collapse;  ///< rescue (the default), warn or fail
+  std::optional<double> min_cosine;        ///< an output whose cosine with the float one is below has collapsed
+  std::optional<int64_t> verify_samples;   ///< that the result is compared with the float model on
 };
 
 struct QuantConfig {

@@ -22,7 +22,7 @@ Status read_switch(const Node& node, const std::string& path, std::optional<bool
 Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(check_keys(node, "quarkq",
                                 {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat",
-                                 "guards", "min_cosine", "verify_samples"}));
+                                 "guards", "on_collapse", "min_cosine", "verify_samples"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
@@ -30,6 +30,7 @@ Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "info_csv", block.info_csv));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "allow_unknown_options", block.allow_unknown_options));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "compat", block.compat));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "on_collapse", block.on_collapse));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "min_cosine", block.min_cosine));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "verify_samples", block.verify_samples));
   if (const Node* guards = node.find("guards")) QQ_RETURN_IF_ERROR(read_switch(*guards, "quarkq.guards", block.guards));
@@ -43,6 +44,7 @@ Status read_tool(const Node& node, QuantConfig& config) {
     return invalid_argument("quarkq.threads: found ", *block.threads, ", allowed is 0 (all) to 1024");
   }
   QQ_RETURN_IF_ERROR(check_one_of(block.exclude_tracking, "quarkq.exclude_tracking", {"strict", "quark"}));
+  QQ_RETURN_IF_ERROR(check_one_of(block.on_collapse, "quarkq.on_collapse", {"rescue", "warn", "fail"}));
   return check_one_of(block.compat, "quarkq.compat", {"quark-0.13"});
 }
 

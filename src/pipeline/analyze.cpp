@@ -2,21 +2,18 @@
 #include "quarkq/analyze.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "base/stopwatch.h"
-#include "exec/simulate.h"
 #include "exec/threads.h"
-#include "pipeline/compare.h"
 #include "pipeline/facts.h"
+#include "pipeline/part_plans.h"
 #include "pipeline/plan_model.h"
 
 namespace quarkq {
 namespace {
 
-using Nodes = std::set<ir::NodeId>;
+using pipeline::Nodes;
 
 constexpr pass::Phase kPlanned = pass::Phase::kRestructure;  // the phase that trials begin with
 
@@ -39,9 +36,7 @@ class Analyzer {
     state_.progress = nullptr;
     samples_ = std::min(std::max<size_t>(request_.samples, 1), source_.samples.get()->size());
     QQ_TRY(expected_, pipeline::ExpectedOutputs::make(original_, *source_.samples.get(), samples_));
-    for (const ir::NodeId id : state_.graph().order()) {
-      if (state_.selection.selects(state_.graph().node(id)) && has_slot(id)) candidates_.push_back(id);
-    }
+    candidates_ = pipeline::PartPlans(state_, expected_).candidates();
     return Status();
   }
 
@@ -83,13 +78,6 @@ class Analyzer {
   }
   static Status interrupted() { return Status(Code::kInterrupted, "interrupted"); }
 
-  bool has_slot(ir::NodeId id) const {
-    const ir::Node& node = state_.model.graph.node(id);
-    const auto has = [&](ir::ValueId value) { return value.valid() && state_.plan.has(value); };
-    return std::any_of(node.inputs.begin(), node.inputs.end(), has) ||
-           std::any_of(node.outputs.begin(), node.outputs.end(), has);
-  }
-
   /// The nodes that are quantized when `id` is tried.
   Nodes nodes_of(ir::NodeId id) const {
     if (request_.mode == AnalyzeMode::kOneQuantized) return {id};
@@ -98,55 +86,8 @@ class Analyzer {
     return all;
   }
 
-  /// The outputs when only `quantized` are: tensors that none of them reads or writes stay float. What follows from
-  /// calibration (folded activations, positions) is found anew for what is left of the plan.
-  Result<Agreement> trial(const Nodes& quantized) {
-    ir::Model model = state_.model;  // shares the weights
-    Diagnostics ignored;
-    pipeline::RunState trial{.model = model,
-                             .settings = state_.settings,
-                             .diagnostics = ignored,
-                             .selection = state_.selection,
-                             .plan = state_.plan,
-                             .source = state_.source,
-                             .calibrated = state_.calibrated};
-    leave(quantized, trial.plan);
-    std::vector<PassTime> times;
-    pipeline::RunnerOptions options;
-    options.skip = {"mix-precision", "finetune-weights"};
-    QQ_RETURN_IF_ERROR(pipeline::run_passes(trial, {.from = kPlanned, .until = pass::Phase::kWrite}, times, options));
-    QQ_TRY(const ir::Model simulated, exec::simulate(model, trial.plan));
-    return compare(simulated);
-  }
-
-  /// Only what these nodes touch stays in the plan.
-  void leave(const Nodes& quantized, plan::QuantPlan& plan) const {
-    std::set<ir::ValueId> touched;
-    for (const ir::NodeId id : quantized) {
-      const ir::Node& node = state_.model.graph.node(id);
-      touched.insert(node.inputs.begin(), node.inputs.end());
-      touched.insert(node.outputs.begin(), node.outputs.end());
-    }
-    for (const plan::QuantSlot& slot : state_.plan.slots()) {
-      if (!touched.contains(slot.value)) plan.remove(slot.value);
-    }
-    std::erase_if(plan.extras, [&](const plan::ExtraStage& extra) {
-      return !quantized.contains(extra.node) || !plan.has(extra.value);
-    });
-  }
-
-  /// The worst output over the samples; what is not a number is the worst.
-  Result<Agreement> compare(const ir::Model& quantized) {
-    QQ_TRY(const std::vector<OutputAgreement> outputs, expected_.compare(quantized, state_.diagnostics));
-    if (outputs.empty()) return unsupported("no floating-point output of the same shape to compare");
-    Agreement worst{1, std::numeric_limits<double>::infinity()};
-    for (const OutputAgreement& output : outputs) {
-      const double cosine = std::isnan(output.cosine) ? -1 : output.cosine;
-      const double sqnr = std::isnan(output.sqnr_db) ? -std::numeric_limits<double>::infinity() : output.sqnr_db;
-      worst.cosine = std::min(worst.cosine, cosine);
-      worst.sqnr_db = std::min(worst.sqnr_db, sqnr);
-    }
-    return worst;
+  Result<Agreement> trial(const Nodes& quantized) const {
+    return pipeline::PartPlans(state_, expected_).quantize_only(quantized);
   }
 
   std::vector<std::string> loaded_names(ir::NodeId id) const {

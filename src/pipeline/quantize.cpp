@@ -16,6 +16,7 @@
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
 #include "pipeline/plan_model.h"
+#include "pipeline/rescue.h"
 #include "pipeline/verify.h"
 #include "plan/flavors.h"
 #include "planning/tune/saved_layers.h"
@@ -60,21 +61,40 @@ Status save_result(const ir::Model& model, const config::Settings& settings, boo
   return Status();
 }
 
-/// Returns the float model whose function the result has.
-Result<ir::Model> run_pipeline(const QuantizeRequest& request, pipeline::Source& source, pipeline::RunState& state,
-                               QuantizeReport& report) {
-  pipeline::RunnerOptions options;
-  std::string phase;
-  if (request.progress) {
-    options.phase = [&](const std::string& name) {
+/// What a run has of its own beside its state.
+struct Run {
+  const QuantizeRequest& request;
+  pipeline::Source& source;
+  pipeline::RunState& state;
+  QuantizeReport& report;
+  ir::Graph loaded = {};         ///< whose node names settings take
+  Diagnostics before_plan = {};  ///< what was found before phase mark: a second plan finds the rest again
+  std::string phase = {};
+
+  pipeline::RunnerOptions options() {
+    pipeline::RunnerOptions options;
+    options.phase = [this](const std::string& name) {
       phase = name;
-      return request.progress({name, 0, 0});
+      if (name == pass::name(pass::Phase::kMark)) before_plan = state.diagnostics;
+      return !request.progress || request.progress({name, 0, 0});
     };
-    state.progress = [&](size_t done, size_t total) { return request.progress({phase, done, total}); };
+    return options;
   }
-  QQ_TRY(ir::Model original, pipeline::plan_model(source, state, pass::Phase::kWrite, report.phases, options));
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(state, {.from = pass::Phase::kWrite}, report.phases, options));
-  state.progress = nullptr;
+
+  pass::Progress progress() {
+    if (!request.progress) return nullptr;
+    return [this](size_t done, size_t total) { return request.progress({phase, done, total}); };
+  }
+};
+
+/// Returns the float model whose function the result has.
+Result<ir::Model> run_pipeline(Run& run) {
+  const pipeline::RunnerOptions options = run.options();
+  run.state.progress = run.progress();
+  QQ_TRY(ir::Model original,
+         pipeline::plan_model(run.source, run.state, pass::Phase::kWrite, run.report.phases, options));
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, {.from = pass::Phase::kWrite}, run.report.phases, options));
+  run.state.progress = nullptr;
   return original;
 }
 
@@ -97,18 +117,59 @@ Result<pipeline::Judgement> make_judgement(const QuantizeRequest& request, const
   return judgement;
 }
 
-/// The written model against what it came from, and against the checker.
-Status verify(const QuantizeRequest& request, pipeline::Source& source, const pipeline::FloatModels& floats,
-              const pipeline::RunState& state, QuantizeReport& report) {
+Status check_written(const Run& run) {
+  return onnx_io::check_model(run.state.model)
+      .context(run.report.model_path + ": the quantized model did not pass its check");
+}
+
+/// Phase mark and all after it once more, on the float model as it was calibrated, with the remedies.
+Status plan_again(Run& run, config::Settings& settings, const pipeline::Rescued& rescued) {
+  run.state.diagnostics = run.before_plan;
+  run.state.model = *run.state.calibrated;
+  run.state.plan = {};
+  pipeline::apply(rescued.remedies, run.state.graph(), settings, run.state.selection);
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, {.from = pass::Phase::kMark}, run.report.phases, run.options()));
+  run.report.rescue = rescued.report;
+  run.state.diagnostics.notice("rescued", "", pipeline::rescue_text(rescued.report));
+  return check_written(run);
+}
+
+/// A collapsed result is planned again with what its target takes at the least cost, when that helps. True: it was.
+Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& original) {
+  constexpr size_t kSamples = 4;  // enough to rank nodes by; the result is judged on more
+  const calib::DataReader* data = run.source.samples.get();
+  if (data == nullptr) return false;
   const Stopwatch watch;
-  QQ_RETURN_IF_ERROR(
-      onnx_io::check_model(state.model).context(report.model_path + ": the quantized model did not pass its check"));
-  pipeline::fit(source.evaluation, floats.original, state);
-  QQ_TRY(const pipeline::Judgement judgement, make_judgement(request, state.settings, source));
-  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, state.model, judgement, state.diagnostics, report));
-  if (report.compared_samples > 0) report.compared_folder = request.eval_folder;
-  report.phases.push_back({"verify", watch.seconds(), false});
-  return Status();
+  QQ_TRY(const pipeline::ExpectedOutputs expected,
+         pipeline::ExpectedOutputs::make(original, *data, pipeline::spread_samples(data->size(), kSamples)));
+  run.phase = "rescue";
+  QQ_TRY(const std::optional<pipeline::Rescued> rescued,
+         pipeline::find_rescue({run.state, run.loaded, expected, run.progress()}));
+  run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
+  if (!rescued) return false;
+  QQ_RETURN_IF_ERROR(plan_again(run, settings, *rescued));
+  return true;
+}
+
+/// The written model against what it came from, and against the checker.
+Status verify(Run& run, config::Settings& settings, const pipeline::FloatModels& floats) {
+  const Stopwatch watch;
+  QQ_RETURN_IF_ERROR(check_written(run));
+  pipeline::fit(run.source.evaluation, floats.original, run.state);
+  QQ_TRY(const pipeline::Judgement judgement, make_judgement(run.request, settings, run.source));
+  const std::string on_collapse = settings.tool.on_collapse.value_or("rescue");
+  const bool may_rescue = on_collapse == "rescue" && pipeline::may_rescue(settings);
+  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, run.state.model, judgement, run.state.diagnostics, run.report));
+  run.report.phases.push_back({"verify", watch.seconds(), false});
+  if (may_rescue && pipeline::is_poor(judgement, run.report)) {
+    QQ_TRY(const bool is_rescued, rescue(run, settings, floats.original));
+    if (is_rescued)
+      QQ_RETURN_IF_ERROR(
+          pipeline::verify_result(floats, run.state.model, judgement, run.state.diagnostics, run.report));
+  }
+  if (run.report.compared_samples > 0) run.report.compared_folder = run.request.eval_folder;
+  if (on_collapse == "fail") QQ_RETURN_IF_ERROR(pipeline::check_not_collapsed(judgement, run.report));
+  return pipeline::check_required(judgement, run.report);
 }
 
 Status check_request(const QuantizeRequest& request) {
@@ -157,7 +218,8 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   if (request.resume && !request.in_memory) state.tuning.state_folder = report.output_path + ".finetune";
   report.samples = source.size();
-  Result<ir::Model> original = run_pipeline(request, source, state, report);
+  Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded.graph};
+  Result<ir::Model> original = run_pipeline(run);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
   const pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
   report.nothing_to_quantize = !pipeline::has_changed(report.phases, pass::Phase::kWrite);
@@ -166,10 +228,10 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request) {
                      "no selected node has a float tensor, the float model was copied");
     job.model = loaded;
   }
+  if (request.details) report.details.emplace();
+  if (request.verify && !report.nothing_to_quantize) QQ_RETURN_IF_ERROR(verify(run, job.settings, floats));
   pipeline::count_tensors(state.plan, report);
   report.nodes_quantized = pipeline::count_quantized(state, floats.calibrated.graph);
-  if (request.details) report.details.emplace();
-  if (request.verify && !report.nothing_to_quantize) QQ_RETURN_IF_ERROR(verify(request, source, floats, state, report));
   if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
   for (const pass::FinetunedLayer& layer : state.tuning.layers)
     report.tuned_layers.push_back(

@@ -29,6 +29,22 @@ Json phases_json(const std::vector<PassTime>& phases) {
   return all;
 }
 
+Json rescue_json(const RescueReport& rescue) {
+  const auto agreement = [](const Agreement& outputs) {
+    return Json{{"cosine", number(outputs.cosine)}, {"sqnr_db", pipeline::decibels(outputs.sqnr_db)}};
+  };
+  return {{"before", agreement(rescue.before)},
+          {"after", agreement(rescue.after)},
+          {"samples", rescue.samples},
+          {"channel_scales", rescue.channel_scales},
+          {"tensors_in_16_bits", rescue.tensors_in_16_bits},
+          {"float_nodes", rescue.float_nodes},
+          {"unnamed_float_nodes", rescue.unnamed_float_nodes},
+          {"float_macs", rescue.float_macs},
+          {"settings", rescue.settings},
+          {"seconds", rescue.seconds}};
+}
+
 }  // namespace
 
 std::string to_json(const CalibrateReport& report) {
@@ -75,6 +91,7 @@ std::string to_json(const QuantizeReport& report) {
   json["bytes"] = {
       {"input", report.model_bytes}, {"output", report.output_bytes}, {"external_data", report.external_data}};
   json["nothing_to_quantize"] = report.nothing_to_quantize;
+  json["rescue"] = report.rescue ? rescue_json(*report.rescue) : Json(nullptr);
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) {
     json["outputs"].push_back({{"name", output.name},

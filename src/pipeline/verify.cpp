@@ -77,6 +77,15 @@ void look_inside(const FloatModels& floats, const ir::Model& quantized, const ca
   if (report.details) report.details->tensors = tensors.value();
 }
 
+Status check_outputs(double least, const char* asked, const QuantizeReport& report) {
+  for (const OutputAgreement& output : report.outputs) {
+    if (output.min_cosine >= least) continue;
+    return quality_gate("output ", output.name, ": ", agreement_text(output, report.compared_samples), ", ", asked,
+                        least, "; ", causes_text(report));
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements) {
@@ -116,9 +125,6 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
   std::optional<std::vector<OutputAgreement>> rewritten;  // computed when an output needs it
   for (const OutputAgreement& output : report.outputs) {
     const std::string found = agreement_text(output, report.compared_samples);
-    if (required && !(output.min_cosine >= *required)) {
-      return quality_gate("output ", output.name, ": ", found, ", required is ", *required, "; ", causes_text(report));
-    }
     if (!(output.min_cosine >= judgement.collapse)) {
       if (!rewritten) rewritten = rewritten_outputs(expected.value(), floats.calibrated);
       diagnostics.warn("output-collapsed", output.name,
@@ -127,6 +133,21 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
     }
   }
   return Status();
+}
+
+Status check_required(const Judgement& judgement, const QuantizeReport& report) {
+  return judgement.required ? check_outputs(*judgement.required, "required is ", report) : Status();
+}
+
+Status check_not_collapsed(const Judgement& judgement, const QuantizeReport& report) {
+  return check_outputs(judgement.collapse, "on_collapse: fail asks for ", report);
+}
+
+bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
+  constexpr double kPoorMean = 0.97;
+  return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
+    return !(output.min_cosine >= judgement.collapse) || !(output.cosine >= std::max(kPoorMean, judgement.collapse));
+  });
 }
 
 }  // namespace quarkq::pipeline

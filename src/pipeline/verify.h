@@ -31,9 +31,18 @@ struct Judgement {
 };
 
 /// Fills in outputs, worst_tensors and causes. A collapsed output is a warning that names the layers where the signal
-/// drops; one below what is required fails with kQualityGate. A model with operators that the executor lacks is valid
+/// drops. A model with operators that the executor lacks is valid
 /// all the same: the comparison is left out and said so, unless something is required.
 Status verify_result(const FloatModels& floats, const ir::Model& quantized, const Judgement& judgement,
                      Diagnostics& diagnostics, QuantizeReport& report);
+
+/// kQualityGate when an output is below what is required.
+Status check_required(const Judgement& judgement, const QuantizeReport& report);
+
+/// kQualityGate when an output collapsed: what `on_collapse: fail` asks for.
+Status check_not_collapsed(const Judgement& judgement, const QuantizeReport& report);
+
+/// Outputs collapsed, or came close to it: worth another attempt.
+bool is_poor(const Judgement& judgement, const QuantizeReport& report);
 
 }  // namespace quarkq::pipeline

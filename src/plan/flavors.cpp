@@ -9,11 +9,13 @@ namespace {
 using config::Quantizer;
 
 constexpr Flavor kFlavors[] = {
-    // quantizer, registry, domains, narrow, per-channel bias, folds, folds need option, output exclusion by name
-    {Quantizer::kCpu, Registry::kCpu, DomainPolicy::kStandard, true, true, true, false, true},
-    {Quantizer::kExtended, Registry::kNpuCnn, DomainPolicy::kContrib, true, true, true, true, true},
-    {Quantizer::kNpuCnn, Registry::kNpuCnn, DomainPolicy::kAlwaysStandard, true, false, true, false, true},
-    {Quantizer::kNpuTransformer, Registry::kNpuTransformer, DomainPolicy::kStandard, false, true, true, false, false},
+    // quantizer, registry, domains, narrow, per-channel bias, folds, folds need option, output exclusion by name, 16
+    // bits
+    {Quantizer::kCpu, Registry::kCpu, DomainPolicy::kStandard, true, true, true, false, true, true},
+    {Quantizer::kExtended, Registry::kNpuCnn, DomainPolicy::kContrib, true, true, true, true, true, true},
+    {Quantizer::kNpuCnn, Registry::kNpuCnn, DomainPolicy::kAlwaysStandard, true, false, true, false, true, false},
+    {Quantizer::kNpuTransformer, Registry::kNpuTransformer, DomainPolicy::kStandard, false, true, true, false, false,
+     true},
 };
 
 struct TypeRow {
@@ -63,6 +65,14 @@ numeric::ScaleKind weight_scale_kind(const config::Settings& settings) {
   // MinMSE searches among powers of two, so its weights keep them even when UsePowerOf2Scale is off (spec 02 C.4).
   const bool kept = settings.use_power_of2_scale || settings.calibrate_method == config::CalibrateMethod::kMinMSE;
   return pow2 && kept ? numeric::ScaleKind::kPowerOfTwo : numeric::ScaleKind::kFloat;
+}
+
+bool takes_channel_scales(const config::Settings& settings) {
+  return weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
+}
+
+bool takes_16_bit_activations(const config::Settings& settings) {
+  return flavor_of(settings.quantizer).runs_16_bits && activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
 
 }  // namespace quarkq::plan

@@ -26,6 +26,7 @@ struct Flavor {
   bool folds_removable;       ///< Relu and Clip may be folded into their producer when activations are asymmetric (A.3)
   bool folds_need_option;     ///< ... and only with FoldRelu
   bool honours_output_exclusion_by_name;
+  bool runs_16_bits;  ///< what it is for takes single activations in 16 bits (spec 06 A.1)
 };
 
 /// REQUIRES: a quantizer that writes Q/DQ (not dynamic, not QOperator, not MatMulNBits).
@@ -37,5 +38,10 @@ ElementType element_type(config::DataType type);
 /// Kind of scale that the calibration method leads to, for activations and for weights (C.4: UsePowerOf2Scale).
 numeric::ScaleKind activation_scale_kind(const config::Settings& settings);
 numeric::ScaleKind weight_scale_kind(const config::Settings& settings);
+
+/// May weights of this run have a scale per channel? Power-of-two targets take one per tensor (spec 06 A.1).
+bool takes_channel_scales(const config::Settings& settings);
+/// May single activations of this run have 16 bits?
+bool takes_16_bit_activations(const config::Settings& settings);
 
 }  // namespace quarkq::plan

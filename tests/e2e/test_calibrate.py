@@ -62,7 +62,7 @@ def shards_give_the_bytes_of_one_run(preset):
             quarkq("merge", *reversed(parts), "-o", merged)
             expect(bytes_of(merged) == bytes_of(whole), f"{count} shards: the merged file differs from the one of a single run")
         direct, stored = os.path.join(folder, "direct.onnx"), os.path.join(folder, "stored.onnx")
-        quantize(direct, preset=preset)
+        quantize(direct, "--on-collapse", "warn", preset=preset)  # a rescue needs samples, which statistics do not hold
         quantize(stored, "--stats", whole, preset=preset, calib=False)
         expect(bytes_of(direct) == bytes_of(stored), "quantize --stats differs from quantize --calib")
 

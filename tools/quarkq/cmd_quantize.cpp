@@ -17,7 +17,7 @@ namespace {
 struct QuantizeArgs {
   QuantizeRequest request;
   ComputeOptions compute;
-  std::string report_path, compat;
+  std::string report_path, compat, on_collapse;
   bool json = false, quiet = false, no_verify = false, no_resume = false;
 };
 
@@ -35,6 +35,19 @@ void print_output(const OutputAgreement& output, size_t samples) {
               samples == 1 ? "" : "s");
 }
 
+/// "rescued    cosine 0.070 -> 0.981 (4 samples): per-channel weights, 34 activations in 16 bits; 3.2 s"
+void print_rescue(const RescueReport& rescue) {
+  std::vector<std::string> changes;
+  if (rescue.channel_scales) changes.push_back("per-channel weights");
+  if (!rescue.tensors_in_16_bits.empty())
+    changes.push_back(cat(rescue.tensors_in_16_bits.size(), " activations in 16 bits"));
+  if (!rescue.float_nodes.empty())
+    changes.push_back(
+        cat(rescue.float_nodes.size(), " float nodes (", fixed(100 * rescue.float_macs, 1), " % of MACs)"));
+  std::printf("rescued    cosine %s -> %s (%zu samples): %s; %.2f s\n", fixed(rescue.before.cosine, 6).c_str(),
+              fixed(rescue.after.cosine, 6).c_str(), rescue.samples, join(changes, ", ").c_str(), rescue.seconds);
+}
+
 void print_summary(const QuantizeReport& report) {
   std::printf("model      %s (opset %ld, %zu nodes, %s)\n", report.model_path.c_str(),
               static_cast<long>(report.input_opset), report.nodes_total,
@@ -45,6 +58,7 @@ void print_summary(const QuantizeReport& report) {
   std::printf("quantized  %zu of %zu nodes; tensors: %s\n", report.nodes_quantized, report.nodes_total,
               counts_text(report.tensors_by_type).c_str());
   for (const OutputAgreement& output : report.outputs) print_output(output, report.compared_samples);
+  if (report.rescue) print_rescue(*report.rescue);
   for (const TensorAgreement& tensor : report.worst_tensors) {
     std::printf("noisiest   %s: SQNR %s dB (%s)\n", tensor.name.c_str(), fixed(tensor.sqnr_db, 1).c_str(),
                 tensor.node.c_str());
@@ -61,6 +75,7 @@ Status run_quantize(QuantizeArgs& args) {
   args.request.resume = !args.no_resume;
   args.request.details = !args.report_path.empty();
   if (!args.compat.empty()) args.request.settings.push_back("quarkq.compat=" + args.compat);
+  if (!args.on_collapse.empty()) args.request.settings.push_back("quarkq.on_collapse=" + args.on_collapse);
   QQ_RETURN_IF_ERROR(check_not_input(args.report_path, {args.request.model_path, args.request.config}));
   std::optional<AtomicFile> report_file;  // made first: a report that cannot be written must not cost a whole run
   if (!args.report_path.empty()) {
@@ -100,6 +115,10 @@ Run setup_quantize(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--eval", args->request.eval_folder,
                  "Samples to compare the result with the float model on (default: 8 of those of --calib)");
+  app.add_option("--on-collapse", args->on_collapse,
+                 "When outputs are unlike the float ones: rescue (the default: wider formats where they help most), "
+                 "warn, or fail (exit code 5)")
+      ->check(CLI::IsMember({"rescue", "warn", "fail"}));
   app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");
   app.add_flag("--no-resume", args->no_resume, "AdaRound, AdaQuant: begin anew instead of going on after a kill");
   app.add_flag("--json", args->json, "Print the report as JSON, and nothing else, to stdout");

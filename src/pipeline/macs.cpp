@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/macs.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+double size_of(const ir::Dim& dim) { return dim.known() ? static_cast<double>(dim.size) : 1; }
+
+double elements_of(const ir::ValueType& type) {
+  double count = 1;
+  for (const ir::Dim& dim : type.dims) count *= size_of(dim);
+  return count;
+}
+
+/// The dimension `back` places from the last one.
+double dim_from_back(const ir::ValueType& type, size_t back) {
+  return back < type.dims.size() ? size_of(type.dims[type.dims.size() - 1 - back]) : 1;
+}
+
+}  // namespace
+
+double macs_of(const ir::Graph& graph, const ir::Node& node) {
+  if (node.inputs.size() < 2 || !node.input(0).valid() || !node.input(1).valid() || !node.output(0).valid()) return 0;
+  const ir::ValueType &x = graph.value(node.input(0)).type, &w = graph.value(node.input(1)).type;
+  const ir::ValueType& y = graph.value(node.output(0)).type;
+  // The first dimension of the weights: output channels of Conv, input channels of ConvTranspose.
+  if (node.is("Conv") && !w.dims.empty()) return elements_of(y) * elements_of(w) / size_of(w.dims[0]);
+  if (node.is("ConvTranspose") && !w.dims.empty()) return elements_of(x) * elements_of(w) / size_of(w.dims[0]);
+  if (node.is("MatMul")) return elements_of(y) * dim_from_back(x, 0);
+  if (node.is("Gemm")) return elements_of(y) * dim_from_back(x, node.int_or("transA", 0) != 0 ? 1 : 0);
+  return 0;
+}
+
+double mac_share(const ir::Graph& graph, const std::set<ir::NodeId>& nodes) {
+  double all = 0, chosen = 0;
+  for (const ir::NodeId id : graph.order()) {
+    const double macs = macs_of(graph, graph.node(id));
+    all += macs;
+    if (nodes.contains(id)) chosen += macs;
+  }
+  return all > 0 ? chosen / all : 0;
+}
+
+}  // namespace quarkq::pipeline

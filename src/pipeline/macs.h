@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <set>
+
+#include "ir/graph.h"
+
+namespace quarkq::pipeline {
+
+/// Multiply-accumulates of Conv, ConvTranspose, Gemm and MatMul for one sample; 0 for other operators. A dimension that
+/// is not known counts as 1.
+double macs_of(const ir::Graph& graph, const ir::Node& node);
+
+/// The share of `nodes` in the multiply-accumulates of the graph, 0 to 1.
+double mac_share(const ir::Graph& graph, const std::set<ir::NodeId>& nodes);
+
+}  // namespace quarkq::pipeline

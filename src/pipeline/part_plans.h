@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// PartPlans: the calibrated plan with only some nodes quantized, run without writing it. analyze() and the rescue of a
+// collapsed result ask it what single nodes cost.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "pipeline/compare.h"
+#include "pipeline/run_state.h"
+#include "quarkq/analyze.h"
+
+namespace quarkq::pipeline {
+
+using Nodes = std::set<ir::NodeId>;
+
+/// The worst output; what is not a number is the worst. kUnsupported without an output to compare.
+Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs);
+
+class PartPlans {
+ public:
+  /// `planned`: as phase calibrate left it. Both must outlive this.
+  PartPlans(const RunState& planned, const ExpectedOutputs& expected) : state_(planned), expected_(expected) {}
+
+  /// Nodes that are quantized and touch a tensor with a pair, in node order.
+  std::vector<ir::NodeId> candidates() const;
+
+  /// The outputs when only `quantized` are: tensors that none of them reads or writes stay float. What follows from
+  /// calibration (folded activations, positions) is found anew for what is left of the plan. Mixed precision and
+  /// fine-tuning are left out.
+  Result<Agreement> quantize_only(const Nodes& quantized) const;
+
+ private:
+  void leave(const Nodes& quantized, plan::QuantPlan& plan) const;
+
+  const RunState& state_;
+  const ExpectedOutputs& expected_;
+};
+
+/// The outputs of a plan that is ready to be written.
+Result<Agreement> run_plan(const RunState& state, const ExpectedOutputs& expected);
+
+}  // namespace quarkq::pipeline

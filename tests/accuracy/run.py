@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Labelled scores of the trained networks: float, quantized as it comes (--on-collapse warn), and with the rescue.
+
+    run.py [--check] [--networks NAME ...] [--presets NAME ...]
+
+Writes tests/accuracy/results.json and prints a table. --check writes nothing and fails where a score is more than --slack points below the
+recorded one. Needs ../shared/trained, and numpy, pillow, scipy and onnxruntime; QUARKQ names the program. No sample that is scored is
+calibrated with.
+"""
+import argparse
+import glob
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SHARED = os.path.join(ROOT, "..", "shared")
+TRAINED = os.path.join(SHARED, "trained")
+RESULTS = os.path.join(ROOT, "tests", "accuracy", "results.json")
+sys.path.insert(0, os.path.join(TRAINED, "_lib"))
+
+# Which number of score.py counts, and how many points one unit of it is.
+MEASURES = {"vit_tiny_224": ("top1", 1), "mobilenet_v1_075_224": ("top1", 1), "yolov5n_640": ("mAP", 100), "ppocrv4_rec": ("exact", 1),
+            "ppocrv4_det": ("hmean", 1)}
+PRESETS = ["a8w8", "xint8"]
+
+
+def photos(resize, interpolation):
+    import cls_score  # pylint: disable=import-error
+    settings = {"size": 224, "resize": resize, "interp": interpolation, "mean": [0.5] * 3, "std": [0.5] * 3}
+    for path in sorted(glob.glob(os.path.join(SHARED, "data", "calib", "*.jpg")))[:64]:
+        yield cls_score.prep(path, settings)
+
+
+def text_lines():
+    import ocr_score  # pylint: disable=import-error
+    for path in sorted(glob.glob(os.path.join(TRAINED, "_data", "text_lines", "calib_*.png")))[:64]:
+        yield ocr_score.rec_prep(path)
+
+
+def text_scenes():
+    import ocr_score  # pylint: disable=import-error
+    folder = os.path.join(TRAINED, "_data", "text_scenes")
+    with open(os.path.join(folder, "labels.json"), encoding="utf-8") as file:
+        names = [row["file"] for row in json.load(file) if row["set"] != "eval"]
+    for name in names[:32]:
+        yield ocr_score.det_prep(os.path.join(folder, name), [0.5] * 3, [0.5] * 3)
+
+
+def scenes():
+    import det_score  # pylint: disable=import-error
+    from PIL import Image
+    for path in sorted(glob.glob(os.path.join(TRAINED, "_data", "coco_calib", "**", "*.jpg"), recursive=True))[:32]:
+        with Image.open(path) as image:
+            pixels = det_score.letterbox(image, 640)[0]
+        yield np.ascontiguousarray((pixels.astype(np.float32) / 255).transpose(2, 0, 1)[None])
+
+
+SAMPLES = {"vit_tiny_224": lambda: photos(248, "bicubic"), "mobilenet_v1_075_224": lambda: photos(256, "bilinear"), "yolov5n_640": scenes,
+           "ppocrv4_rec": text_lines, "ppocrv4_det": text_scenes}
+
+
+def score(network, model):
+    script = os.path.join(TRAINED, network, "score.py")
+    result = subprocess.run([sys.executable, script, model], capture_output=True, text=True, check=True)
+    key, points = MEASURES[network]
+    return round(json.loads(result.stdout.strip().splitlines()[-1])[key] * points, 2)
+
+
+def quantize(network, preset, calib, folder, *more):
+    """Score, seconds, cosine and what the rescue did."""
+    output, report = os.path.join(folder, "q.onnx"), os.path.join(folder, "r.json")
+    program = os.environ.get("QUARKQ", os.path.join(ROOT, "build", "release", "quarkq"))
+    model = os.path.join(TRAINED, network, network + ".onnx")
+    start = time.monotonic()
+    subprocess.run([program, "quantize", model, "--config", preset, "--calib", calib, "-o", output, "--report", report, "--quiet", *more], check=True)
+    seconds = time.monotonic() - start
+    with open(report, encoding="utf-8") as file:
+        found = json.load(file)
+    rescue = found["rescue"]
+    said = rescue and {"per_channel": rescue["channel_scales"], "in_16_bits": len(rescue["tensors_in_16_bits"]),
+                       "float_nodes": len(rescue["float_nodes"]) + rescue["unnamed_float_nodes"], "float_macs": round(rescue["float_macs"], 3)}
+    return {"score": score(network, output), "seconds": round(seconds, 2), "cosine": round(min(one["cosine"] for one in found["outputs"]), 4),
+            "rescue": said}
+
+
+def measure(network, presets):
+    with tempfile.TemporaryDirectory() as folder:
+        calib = os.path.join(folder, "calib")
+        os.mkdir(calib)
+        for number, sample in enumerate(SAMPLES[network]()):
+            np.save(os.path.join(calib, f"{number:04d}.npy"), sample)
+        found = {"float": score(network, os.path.join(TRAINED, network, network + ".onnx"))}
+        for preset in presets:
+            found[preset] = {"plain": quantize(network, preset, calib, folder, "--on-collapse", "warn"),
+                             "default": quantize(network, preset, calib, folder)}
+            plain, now = found[preset]["plain"], found[preset]["default"]
+            print(f"{network} {preset}: float {found['float']}, plain {plain['score']} ({plain['seconds']} s), default {now['score']} "
+                  f"({now['seconds']} s), {now['rescue']}", flush=True)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--slack", type=float, default=1.5)
+    parser.add_argument("--networks", nargs="+", default=list(MEASURES))
+    parser.add_argument("--presets", nargs="+", default=PRESETS)
+    options = parser.parse_args()
+    if not os.path.isdir(TRAINED):
+        print("skip accuracy: ../shared/trained is not there")
+        return 0
+    recorded = {}
+    if os.path.exists(RESULTS):
+        with open(RESULTS, encoding="utf-8") as file:
+            recorded = json.load(file)
+    failed = 0
+    for network in options.networks:
+        found = measure(network, options.presets)
+        if not options.check:
+            recorded.setdefault("machine", f"{platform.machine()}, {os.cpu_count()} cores")
+            recorded.setdefault("networks", {}).setdefault(network, {}).update(found)
+            with open(RESULTS, "w", encoding="utf-8") as file:
+                file.write(json.dumps(recorded, indent=1) + "\n")
+            continue
+        for preset in options.presets:
+            wanted, now = recorded["networks"][network][preset]["default"]["score"], found[preset]["default"]["score"]
+            good = now >= wanted - options.slack
+            failed += not good
+            print(f"{'ok' if good else 'FAIL'} accuracy.{network}.{preset}: {now}, recorded {wanted}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""The rescue: a result that collapsed is planned again with what its target takes, as little as possible, and says so."""
+import json
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from harness import expect, expect_equal, run, temp_folder, test
+from reference import mean_cosines, onnxruntime_results
+
+CHANNELS = 8
+
+
+def initializer(name, values):
+    return numpy_helper.from_array(np.asarray(values, np.float32), name)
+
+
+def model_of(nodes, weights):
+    shape = [1, CHANNELS, 8, 8]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)], weights)
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def unequal_weights():
+    """A depthwise Conv, one channel of which has weights 10,000 times as large as the others and tiny inputs."""
+    random = np.random.default_rng(1)
+    first = random.normal(size=(CHANNELS, 1, 3, 3))
+    first[0] *= 1e4
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["a"], "first", group=CHANNELS, pads=[1, 1, 1, 1]),
+             helper.make_node("Relu", ["a"], ["b"], "relu"), helper.make_node("Conv", ["b", "w1"], ["y"], "second")]
+    return model_of(nodes, [initializer("w0", first), initializer("w1", random.normal(size=(CHANNELS, CHANNELS, 1, 1)))])
+
+
+def massive_activation():
+    """One channel of an activation is 1,000 times as large as the others, which alone are read after it."""
+    random = np.random.default_rng(2)
+    factors = np.ones((1, CHANNELS, 1, 1))
+    factors[0, 0] = 1e3
+    last = random.normal(size=(CHANNELS, CHANNELS, 1, 1))
+    last[:, 0] = 0
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["a"], "first", pads=[1, 1, 1, 1]), helper.make_node("Mul", ["a", "f"], ["b"], "massive"),
+             helper.make_node("Add", ["b", "a"], ["c"], "residual"), helper.make_node("Conv", ["c", "w1"], ["y"], "second")]
+    return model_of(nodes, [initializer("w0", random.normal(size=(CHANNELS, CHANNELS, 3, 3))), initializer("f", factors),
+                            initializer("w1", last)])
+
+
+def samples(folder):
+    random = np.random.default_rng(3)
+    os.makedirs(folder)
+    for number in range(8):
+        values = random.normal(size=(1, CHANNELS, 8, 8)).astype(np.float32)
+        values[0, 0] *= 1e-4
+        np.save(os.path.join(folder, f"{number}.npy"), values)
+    return folder
+
+
+class Bench:
+    def __init__(self, folder, model):
+        self.folder, self.model, self.calib = folder, os.path.join(folder, "m.onnx"), samples(os.path.join(folder, "calib"))
+        onnx.save(model, self.model)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def quantize(self, config, output, *more):
+        """The result of the run, and its report when it succeeded."""
+        report = self.path("report.json")
+        result = run("quantize", self.model, "--config", config, "--calib", self.calib, "-o", self.path(output), "--report", report, *more)
+        if result.returncode != 0:
+            return result, None
+        with open(report, encoding="utf-8") as file:
+            return result, json.load(file)
+
+    def cosine(self, output):
+        return min(mean_cosines(onnxruntime_results(self.path(output), self.calib), onnxruntime_results(self.model, self.calib)).values())
+
+
+def ids(report):
+    return [finding["id"] for finding in report["findings"]]
+
+
+CASES = [("weights in A8W8", unequal_weights, "a8w8", "channel_scales"), ("activations in A8W8", massive_activation, "a8w8", "tensors_in_16_bits"),
+         ("activations in XINT8", massive_activation, "xint8", "float_nodes")]
+
+
+@test(cases=CASES)
+def collapsed_result_is_rescued(case):
+    _, model, config, remedy = case
+    with temp_folder() as folder:
+        bench = Bench(folder, model())
+        _, plain = bench.quantize(config, "plain.onnx", "--on-collapse", "warn")
+        before = bench.cosine("plain.onnx")
+        expect(before < 0.9, f"cosine {before} without the rescue: nothing to rescue")
+        expect("output-collapsed" in ids(plain) and plain["rescue"] is None, "the plain run does not warn, or was rescued")
+        result, report = bench.quantize(config, "rescued.onnx")
+        after = bench.cosine("rescued.onnx")
+        expect(after > 0.97, f"cosine {after} after the rescue, {before} before")
+        expect(report["rescue"] and report["rescue"][remedy], f"the remedy is {report['rescue']}, {remedy} expected")
+        expect("rescued" in ids(report) and "output-collapsed" not in ids(report), f"findings are {ids(report)}")
+        expect("rescued    cosine" in result.stdout, f"the summary is {result.stdout}")
+        if config == "xint8":
+            expect(report["rescue"]["float_macs"] <= 0.2, f"{report['rescue']['float_macs']} of the multiply-accumulates are float")
+    return f"cosine {before:.3f} becomes {after:.3f}"
+
+
+@test(cases=CASES)
+def settings_of_a_rescue_give_the_same(case):
+    _, model, config, _ = case
+    with temp_folder() as folder:
+        bench = Bench(folder, model())
+        _, report = bench.quantize(config, "rescued.onnx")
+        more = [word for setting in report["rescue"]["settings"] for word in ("--set", setting)]
+        _, again = bench.quantize(config, "again.onnx", "--on-collapse", "warn", *more)
+        expect(again["rescue"] is None, "the second run was rescued itself")
+        with open(bench.path("rescued.onnx"), "rb") as first, open(bench.path("again.onnx"), "rb") as second:
+            expect(first.read() == second.read(), "the settings that the report names give another model")
+
+
+@test(cases=["warn", "guards=off", "compat"])
+def rescue_is_left_out(how):
+    more = {"warn": ["--on-collapse", "warn"], "guards=off": ["--set", "guards=off"], "compat": ["--compat", "quark-0.13"]}[how]
+    with temp_folder() as folder:
+        _, report = Bench(folder, unequal_weights()).quantize("a8w8", "q.onnx", *more)
+        expect(report["rescue"] is None, f"rescued: {report['rescue']}")
+        expect("output-collapsed" in ids(report), "the collapse is not said")
+
+
+@test()
+def collapse_may_fail_the_run():
+    with temp_folder() as folder:
+        bench = Bench(folder, unequal_weights())
+        result, _ = bench.quantize("a8w8", "q.onnx", "--on-collapse", "fail")
+        expect_equal(result.returncode, 5, f"exit code ({result.stderr[-300:]})")
+        expect("on_collapse: fail" in result.stderr, f"the message is {result.stderr}")
+        expect(not os.path.exists(bench.path("q.onnx")), "a collapsed result was written")
+
+
+@test()
+def requirement_is_judged_after_the_rescue():
+    with temp_folder() as folder:
+        result, report = Bench(folder, unequal_weights()).quantize("a8w8", "q.onnx", "--require", "cos>=0.95")
+        expect_equal(result.returncode, 0, f"exit code ({result.stderr[-300:]})")
+        expect(report["rescue"] is not None, "met without a rescue")
+
+
+@test()
+def good_results_are_left_alone():
+    """The same weights without the large channel: nothing is changed, and the bytes are those of a run that only warns."""
+    with temp_folder() as folder:
+        model = unequal_weights()
+        weights = numpy_helper.to_array(model.graph.initializer[0]).copy()
+        weights[0] /= 1e4
+        model.graph.initializer[0].CopyFrom(initializer("w0", weights))
+        bench = Bench(folder, model)
+        _, report = bench.quantize("a8w8", "q.onnx")
+        expect(report["rescue"] is None, f"rescued: {report['rescue']}")
+        bench.quantize("a8w8", "warn.onnx", "--on-collapse", "warn")
+        with open(bench.path("q.onnx"), "rb") as first, open(bench.path("warn.onnx"), "rb") as second:
+            expect(first.read() == second.read(), "--on-collapse changes a good result")
+
+
+@test()
+def unknown_choice_is_refused():
+    with temp_folder() as folder:
+        bench = Bench(folder, unequal_weights())
+        result, _ = bench.quantize("a8w8", "q.onnx", "--set", "quarkq.on_collapse=maybe")
+        expect_equal(result.returncode, 2, "exit code")
+        expect("rescue" in result.stderr and "warn" in result.stderr, f"the message is {result.stderr}")
