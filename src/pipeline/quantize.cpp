@@ -136,15 +136,18 @@ Status plan_again(Run& run, config::Settings& settings, const pipeline::Rescued&
 
 /// A collapsed result is planned again with what its target takes at the least cost, when that helps. True: it was.
 Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& original) {
-  constexpr size_t kSamples = 4;  // enough to rank nodes by; the result is judged on more
+  constexpr size_t kSamples = 4, kFewSamples = 2;  // the result itself is judged on more
   const calib::DataReader* data = run.source.samples.get();
   if (data == nullptr) return false;
   const Stopwatch watch;
-  QQ_TRY(const pipeline::ExpectedOutputs expected,
-         pipeline::ExpectedOutputs::make(original, *data, pipeline::spread_samples(data->size(), kSamples)));
+  const auto outputs_of = [&](size_t samples) {
+    return pipeline::ExpectedOutputs::make(original, *data, pipeline::spread_samples(data->size(), samples));
+  };
+  QQ_TRY(const pipeline::ExpectedOutputs expected, outputs_of(kSamples));
+  QQ_TRY(const pipeline::ExpectedOutputs few, outputs_of(kFewSamples));
   run.phase = "rescue";
   QQ_TRY(const std::optional<pipeline::Rescued> rescued,
-         pipeline::find_rescue({run.state, run.loaded, expected, run.progress()}));
+         pipeline::find_rescue({run.state, run.loaded, expected, few, run.progress()}));
   run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
   if (!rescued) return false;
   QQ_RETURN_IF_ERROR(plan_again(run, settings, *rescued));

@@ -128,7 +128,7 @@ class Rescuer {
   Result<std::vector<ir::NodeId>> ranked_nodes() {
     Attempt planned(in_.state, base_);
     QQ_RETURN_IF_ERROR(planned.plan(Phase::kRestructure));
-    const PartPlans parts(planned.state, in_.expected);
+    const PartPlans parts(planned.state, in_.few);
     const PartNoise noise = [&](const std::vector<ir::NodeId>& nodes) -> Result<double> {
       if (in_.progress && !in_.progress(++trials_, 0)) return Status(Code::kInterrupted, "interrupted");
       QQ_TRY(const Agreement found, parts.quantize_only({nodes.begin(), nodes.end()}));

@@ -24,7 +24,8 @@ struct Remedies {
 struct RescueInputs {
   const RunState& state;                                    ///< after the run that collapsed
   const ir::Graph& loaded;                                  ///< whose node names settings take
-  const ExpectedOutputs& expected;                          ///< on calibration samples
+  const ExpectedOutputs& expected;                          ///< on calibration samples: plans are judged on these
+  const ExpectedOutputs& few;                               ///< on fewer of them: nodes are ranked by these
   std::function<bool(size_t done, size_t total)> progress;  ///< false interrupts; may be empty
 };
 
