@@ -204,7 +204,7 @@ void transpose_output(const Move& move, size_t index, const Permutation& permuta
   const ir::ValueId output = move.reader().output(index);
   if (!output.valid() || is_identity(permutation)) return;
   const ir::ValueType inner = permuted(move.work.graph().value(output).type, inverse(permutation));
-  move.work.add_behind(move.node, index, "Transpose", {{"perm", permutation, {}, {}}}, move.node, inner);
+  move.work.add_behind(move.node, index, "Transpose", {{"perm", permutation, {}, {}}}, inner);
 }
 
 void transpose_outputs(const Move& move, const Permutation& permutation) {
