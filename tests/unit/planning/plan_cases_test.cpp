@@ -221,7 +221,83 @@ PassCase reset_beta() {
       .outputs = PassOutputs::kChange};
 }
 
+PassCase op_set() {
+  return {.pass = "select-nodes",
+          .name = "OpSet",
+          .model = "g (float[4] x) => (float[4] y) { a = Relu (x) y = Mul (a, a) }",
+          .guards = {{"OthersAreAskedFor", "", "", {"op_types_to_quantize=[Conv]"}}},
+          .outputs = PassOutputs::kPlan};
+}
+
+PassCase settings_of_a_tensor() {
+  return {.pass = "find-overrides",
+          .name = "OneTensor",
+          .model = "g (float[4] x) => (float[4] y) { a = Relu (x) y = Mul (a, a) }",
+          .guards = {{"NoSuchTensor", "a = Relu (x) y = Mul (a, a)", "b = Relu (x) y = Mul (b, b)"}},
+          .sets = {"TensorQuantOverrides={a: [{quant_type: QuantType.QInt16}]}"},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+/// Scores of 0 to 1 beside boxes of hundreds.
+PassCase far_ranges() {
+  return {.pass = "guard-far-ranges",
+          .name = "ScoresBesideBoxes",
+          .model = cat("g (float[1, 8] x) => (float[1, 16] y) <float k = {500.0}, float[16, 16] w = ", numbers(256, 3),
+                       "> { a = Sigmoid (x) b = Mul (x, k) c = Concat <axis = 1> (a, b) y = Sigmoid (c) }"),
+          .guards = {{"NearRanges", "500.0", "1.0"},
+                     {"ALayerReadsIt", "y = Sigmoid (c)", "y = MatMul (c, w)"},
+                     {"IsOff", "", "", {"quarkq.guards=off"}}},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+PassCase sentinels() {
+  return {.pass = "guard-sentinel-ranges",
+          .name = "MaskBeforeSoftmax",
+          .model =
+              "g (float[2, 2] x) => (float[2, 2] y) <float[2, 2] mask = {0, -10000.0, 0, 0}> "
+              "{ s = MatMul (x, x) m = Add (s, mask) p = Softmax (m) y = MatMul (p, x) }",
+          .guards = {{"NoSentinel", "-10000.0", "-1.0"}, {"OthersReadIt", "p = Softmax (m)", "p = Neg (m)"}},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+PassCase wide_scales() {
+  return {.pass = "widen-weight-scales",
+          .name = "BiasBeyondInt32",
+          .model =
+              "g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) "
+              "<float[3, 2, 1, 1] w = {0.001, -0.0005, 0.0003, 0.001, -0.001, 0.0002}, float[3] b = {100000, 1, "
+              "2}> { y = Conv (x, w, b) }",
+          .guards = {{"BiasFits", "100000", "1"}, {"NoBias", "Conv (x, w, b)", "Conv (x, w)"}},
+          .sets = {"AdjustWeightScaleForInt32Bias=true"},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+/// Nodes without pairs come sooner than those that wait for Q and DQ.
+PassCase order() {
+  return {.pass = "order-as-written",
+          .name = "FloatBranch",
+          .model =
+              "g (float[4] x) => (float[4] y) { a = Relu (x) [f] f = Neg (x) b = Sigmoid (a) [g] g = Tanh (f) "
+              "y = Add (b, g) }",
+          .guards = {{"AllAreQuantized", "", "", {"nodes_to_exclude=[]"}}},
+          .preset = "XINT8",
+          .sets = {"nodes_to_exclude=[f, g]"},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kStay,
+          .tolerance = 0};
+}
+
 const bool kPlanCases = add_pass_cases({released(),
+                                        op_set(),
+                                        settings_of_a_tensor(),
+                                        far_ranges(),
+                                        sentinels(),
+                                        wide_scales(),
+                                        order(),
                                         block_axis(),
                                         passthrough(),
                                         measured(),
