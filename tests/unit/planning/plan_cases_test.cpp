@@ -77,8 +77,7 @@ PassCase folded() {
                      {"NoClamp", "Relu", "Sigmoid"}},
           .preset = "U8S8_AAWS",
           .start = PassStart::kInOrder,
-          .outputs = PassOutputs::kChange,
-          .once = true};
+          .outputs = PassOutputs::kChange};
 }
 
 /// The quirk FoldWhereRangesClamp is off in compat mode: the node goes whatever the range is.
@@ -125,7 +124,7 @@ PassCase absorbed() {
 
 PassCase shared() {
   PassCase row = on_the_plan("resolve-sharing", "ConvAndRelu", {kNothing});
-  row.once = true;
+  row.once = true;  // a second time gives the same parameters other ids
   return row;
 }
 
@@ -140,7 +139,6 @@ PassCase int32_biases() {
   PassCase row = on_the_plan(
       "encode-biases", "Conv",
       {kNothing, {"BiasIsNoInt32", "", "", {"Int32Bias=false"}}, {"NoBias", "Conv (x, w, b)", "Conv (x, w)"}});
-  row.once = true;  // codes are not in the text, and the same again
   return row;
 }
 
@@ -196,7 +194,7 @@ PassCase removed_pairs() {
 
 PassCase corrected() {
   PassCase row = on_the_plan("correct-bias", "Conv", {kNothing}, {"BiasCorrection=true"});
-  row.once = true;
+  row.once = true;  // it corrects what the correction left
   return row;
 }
 
@@ -205,7 +203,7 @@ PassCase gptq() {
                              {"UseGPTQ=true"});
   row.model =
       cat("g (float[8, 16] x) => (float[8, 12] y) <float[16, 12] w = ", numbers(192, 1), "> { y = MatMul (x, w) }");
-  row.once = true;
+  row.once = true;  // the codes it starts from are other ones
   return row;
 }
 
@@ -291,7 +289,21 @@ PassCase order() {
           .tolerance = 0};
 }
 
-const bool kPlanCases = add_pass_cases({released(),
+/// A threshold of 0: every node is promoted, and nothing is measured.
+PassCase mixed() {
+  PassCase row = on_the_plan(
+      "mix-precision", "AllToInt16",
+      {kNothing,
+       {"OtherOperators", "", "", {"AutoMixprecision={TargetOpType: [Gemm]}"}},
+       {"OnlyRanked", "", "", {"AutoMixprecision={MetricThreshold: null}"}}},
+      {"include_auto_mp=true",
+       "AutoMixprecision={TargetLayerConfig: {input_tensors: {spec: Int16Spec}, weight: {spec: Int16Spec}}}"});
+  row.once = true;  // a second time gives the same parameters other ids
+  return row;
+}
+
+const bool kPlanCases = add_pass_cases({mixed(),
+                                        released(),
                                         op_set(),
                                         settings_of_a_tensor(),
                                         far_ranges(),
