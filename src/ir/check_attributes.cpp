@@ -118,13 +118,6 @@ std::span<const int64_t> ints_of(const Attribute& attribute) {
   return list == nullptr ? std::span<const int64_t>() : std::span<const int64_t>(*list);
 }
 
-std::optional<int64_t> rank_of(const Graph& graph, ValueId id) {
-  if (!id.valid()) return std::nullopt;
-  const Value& value = graph.value(id);
-  if (value.constant) return value.constant->rank();
-  return value.type.has_shape ? std::optional(static_cast<int64_t>(value.type.dims.size())) : std::nullopt;
-}
-
 class Checker {
  public:
   Checker(const Graph& graph, int64_t opset) : graph_(graph), opset_(opset) {}

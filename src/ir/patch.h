@@ -28,19 +28,35 @@ class GraphPatch {
     std::string op, domain, name;
     std::vector<PatchValue> inputs, outputs;
     std::vector<Attribute> attributes;
+    std::vector<NodeId> stands_for = {};  ///< empty: all removed nodes
   };
-  /// A new node, placed right before the first node the patch removes (else at the end). It stands for all removed
-  /// nodes.
+  /// A new node, placed right before the first node the patch removes (else at the end).
   void node(PatchNode node) { nodes_.push_back(std::move(node)); }
+  /// New nodes go to the end of the list instead.
+  void place_at_end() { at_end_ = true; }
   /// Readers of `from` read `to` instead; a graph output keeps its name.
   void replace(ValueId from, PatchValue to) { replacements_.push_back({from, to}); }
   void remove(NodeId node) { removed_.push_back(node); }
+  /// Inputs up to `index` that the node does not have are added, absent.
   void set_input(NodeId node, size_t index, PatchValue value) { inputs_.push_back({node, index, value}); }
+  /// `node` writes `value`, which nothing writes any more once the removed nodes are gone. What it wrote before goes
+  /// when nobody reads it.
+  void set_output(NodeId node, size_t index, ValueId value) { outputs_.push_back({node, index, value}); }
+  void set_attribute(NodeId node, std::string name, AttributeValue value) {
+    attributes_.push_back({node, std::move(name), std::move(value)});
+  }
+  /// The value becomes an initializer, or has another content. Its producer is among the removed nodes, if it has one.
+  void set_constant(ValueId value, Tensor data) { constants_.emplace_back(value, std::move(data)); }
+  /// `heir` stands for what `node` stands for, too.
+  void add_origins(NodeId heir, NodeId node) { heirs_.emplace_back(heir, node); }
 
   /// `value` takes the name once it is free (the name of something the patch removes).
   void rename(ValueId value, std::string name) { names_.push_back({value, std::move(name)}); }
 
-  bool empty() const { return nodes_.empty() && replacements_.empty() && removed_.empty() && inputs_.empty(); }
+  bool empty() const {
+    return nodes_.empty() && replacements_.empty() && removed_.empty() && inputs_.empty() && outputs_.empty() &&
+           attributes_.empty() && constants_.empty();
+  }
   /// Applies the change. Values left without readers and producers are removed.
   void apply(Graph& graph) const;
 
@@ -59,12 +75,28 @@ class GraphPatch {
     size_t index;
     PatchValue value;
   };
+  struct NewOutput {
+    NodeId node;
+    size_t index;
+    ValueId value;
+  };
+  struct NewAttribute {
+    NodeId node;
+    std::string name;
+    AttributeValue value;
+  };
+  class Application;
   std::vector<NewValue> values_;
   std::vector<PatchNode> nodes_;
   std::vector<Replacement> replacements_;
   std::vector<NodeId> removed_;
   std::vector<NewInput> inputs_;
+  std::vector<NewOutput> outputs_;
+  std::vector<NewAttribute> attributes_;
+  std::vector<std::pair<ValueId, Tensor>> constants_;
+  std::vector<std::pair<NodeId, NodeId>> heirs_;
   std::vector<std::pair<ValueId, std::string>> names_;
+  bool at_end_ = false;
 };
 
 }  // namespace quarkq::ir

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: MIT
-// What Q and DQ nodes look like, whatever their domain.
+// What Q and DQ nodes look like, whatever their domain; which operators those are says ir/quantizing_ops.h.
 #pragma once
 
 #include "ir/domains.h"
 #include "ir/graph.h"
+#include "ir/quantizing_ops.h"
 
 namespace quarkq::ir {
 
 /// QuantizeLinear or DequantizeLinear of any domain: what the reference calls standard.
-inline bool is_standard_q(const ir::Node& node) { return node.op == "QuantizeLinear"; }
-inline bool is_standard_dq(const ir::Node& node) { return node.op == "DequantizeLinear"; }
-inline bool is_extended_q(const ir::Node& node) { return node.op == "ExtendedQuantizeLinear"; }
-inline bool is_extended_dq(const ir::Node& node) { return node.op == "ExtendedDequantizeLinear"; }
+inline bool is_standard_q(const ir::Node& node) {
+  return is_quantizing_op(node.op, QuantizingPart::kQuantize, QuantizingFamily::kStandard);
+}
+inline bool is_standard_dq(const ir::Node& node) {
+  return is_quantizing_op(node.op, QuantizingPart::kDequantize, QuantizingFamily::kStandard);
+}
+inline bool is_extended_q(const ir::Node& node) {
+  return is_quantizing_op(node.op, QuantizingPart::kQuantize, QuantizingFamily::kExtended);
+}
+inline bool is_extended_dq(const ir::Node& node) {
+  return is_quantizing_op(node.op, QuantizingPart::kDequantize, QuantizingFamily::kExtended);
+}
 inline bool is_q(const ir::Node& node) { return is_standard_q(node) || is_extended_q(node); }
 inline bool is_dq(const ir::Node& node) { return is_standard_dq(node) || is_extended_dq(node); }
 

@@ -19,6 +19,13 @@ enum class QuantizingPart : uint8_t {
   kProduct,     ///< computes with integers, stored weights among them
 };
 
+/// Operators of one family are each other's counterpart.
+enum class QuantizingFamily : uint8_t {
+  kOther,
+  kStandard,  ///< QuantizeLinear and DequantizeLinear, of any domain: what the reference calls standard
+  kExtended,  ///< ExtendedQuantizeLinear and ExtendedDequantizeLinear
+};
+
 /// Where a node finds weights (of a kProduct) and parameters: numbers of inputs.
 struct QuantizingInputs {
   size_t values = 0, scale = 1, zero_point = 2;
@@ -31,17 +38,18 @@ struct QuantizingOp {
   std::string_view op;
   QuantizingPart part;
   QuantizingInputs inputs = {};
+  QuantizingFamily family = QuantizingFamily::kOther;
 };
 
 // QLinear... and the last ones are com.microsoft's: what ONNX Runtime makes of Q/DQ pairs and of dynamic quantization.
 // Vitis... and ...FixNeuron are the names of com.vai.quantize, which files of before 0.8 have for com.amd.quark's.
 inline constexpr QuantizingOp kQuantizingOps[] = {
-    {"QuantizeLinear", QuantizingPart::kQuantize},
-    {"ExtendedQuantizeLinear", QuantizingPart::kQuantize},
+    {"QuantizeLinear", QuantizingPart::kQuantize, {}, QuantizingFamily::kStandard},
+    {"ExtendedQuantizeLinear", QuantizingPart::kQuantize, {}, QuantizingFamily::kExtended},
     {"VitisQuantizeLinear", QuantizingPart::kQuantize},
     {"DynamicQuantizeLinear", QuantizingPart::kQuantize, {0, kNoInput, kNoInput}},
-    {"DequantizeLinear", QuantizingPart::kDequantize},
-    {"ExtendedDequantizeLinear", QuantizingPart::kDequantize},
+    {"DequantizeLinear", QuantizingPart::kDequantize, {}, QuantizingFamily::kStandard},
+    {"ExtendedDequantizeLinear", QuantizingPart::kDequantize, {}, QuantizingFamily::kExtended},
     {"VitisDequantizeLinear", QuantizingPart::kDequantize},
     {"BFPQuantizeDequantize", QuantizingPart::kBoth},
     {"BFPFixNeuron", QuantizingPart::kBoth},
@@ -84,6 +92,13 @@ constexpr QuantizingPart quantizing_part(std::string_view op) {
     if (row.op == op) return row.part;
   }
   return QuantizingPart::kNone;
+}
+
+constexpr bool is_quantizing_op(std::string_view op, QuantizingPart part, QuantizingFamily family) {
+  for (const QuantizingOp& row : kQuantizingOps) {
+    if (row.op == op) return row.part == part && row.family == family;
+  }
+  return false;
 }
 
 /// Of a node; nothing for null.

@@ -17,6 +17,13 @@ std::vector<const Graph*> nested_graphs(const Node& node) {
   return graphs;
 }
 
+std::optional<int64_t> rank_of(const Graph& graph, ValueId id) {
+  if (!id.valid()) return std::nullopt;
+  const Value& value = graph.value(id);
+  if (value.constant && !value.is_input) return value.constant->rank();
+  return value.type.has_shape ? std::optional(static_cast<int64_t>(value.type.dims.size())) : std::nullopt;
+}
+
 NodeId node_named(const Graph& graph, std::string_view name) {
   for (const NodeId id : graph.order()) {
     if (graph.node(id).name == name) return id;

@@ -12,19 +12,6 @@
 namespace quarkq::ir {
 namespace {
 
-/// Calls `visit` with every graph that the node's attributes hold, to be replaced.
-template <typename Visit>
-void edit_nested(Node& node, const Visit& visit) {
-  for (Attribute& attribute : node.attributes) {
-    if (auto* one = std::get_if<GraphPtr>(&attribute.value); one != nullptr && *one != nullptr) visit(*one);
-    auto* list = std::get_if<std::vector<GraphPtr>>(&attribute.value);
-    if (list == nullptr) continue;
-    for (GraphPtr& nested : *list) {
-      if (nested != nullptr) visit(nested);
-    }
-  }
-}
-
 /// The values that graphs inside of `graph` define, at any depth.
 void add_nested_values(const Graph& graph, UniqueNames& names) {
   for (const NodeId id : graph.order()) {
@@ -80,13 +67,16 @@ std::string UniqueNames::take(const std::string& wanted) {
 size_t make_names_unique(Graph& graph) {
   size_t changed = rename_nodes(graph) + rename_values(graph);
   GraphEdit edit(graph);
-  for (const NodeId id : graph.order())
-    edit_nested(edit.node(id), [&](GraphPtr& nested) {
-      Graph own = *nested;
-      const size_t inside = make_names_unique(own);
-      if (inside > 0) nested = std::make_shared<const Graph>(std::move(own));
-      changed += inside;
-    });
+  for (const NodeId id : graph.order()) {
+    for (Attribute& attribute : edit.node(id).attributes) {
+      change_nested(attribute, [&](GraphPtr& nested) {
+        Graph own = *nested;
+        const size_t inside = make_names_unique(own);
+        if (inside > 0) nested = std::make_shared<const Graph>(std::move(own));
+        changed += inside;
+      });
+    }
+  }
   return changed;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "ir/search.h"
+
 namespace quarkq::ir {
 namespace {
 
@@ -76,12 +78,7 @@ Status Verifier::check_node(const Node& node) {
       return internal_error("makes '", graph_.value(output).name, "' twice");
     }
   }
-  for (const Attribute& attribute : node.attributes) {
-    if (const auto* one = std::get_if<GraphPtr>(&attribute.value)) QQ_RETURN_IF_ERROR(check_nested(node, **one));
-    const auto* list = std::get_if<std::vector<GraphPtr>>(&attribute.value);
-    if (list == nullptr) continue;
-    for (const GraphPtr& nested : *list) QQ_RETURN_IF_ERROR(check_nested(node, *nested));
-  }
+  for (const Graph* nested : nested_graphs(node)) QQ_RETURN_IF_ERROR(check_nested(node, *nested));
   return Status();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/edit.h"
+#include "ir/search.h"
 #include "ir/topo.h"
 #include "onnx_io/export_graph.h"
 #include "onnx_io/import_attribute.h"
@@ -133,15 +134,8 @@ Status GraphImporter::add_attributes(onnx::NodeProto& proto, ir::NodeSpec& spec)
 
 Status GraphImporter::link_captures(ir::NodeId id) {
   std::vector<ir::Capture> captures;
-  std::vector<const ir::Graph*> nested;
-  for (const ir::Attribute& attribute : graph_.node(id).attributes) {
-    if (const auto* one = std::get_if<ir::GraphPtr>(&attribute.value)) nested.push_back(one->get());
-    if (const auto* list = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value)) {
-      for (const ir::GraphPtr& graph : *list) nested.push_back(graph.get());
-    }
-  }
   std::unordered_map<std::string, bool> seen;
-  for (const ir::Graph* graph : nested) {
+  for (const ir::Graph* graph : ir::nested_graphs(graph_.node(id))) {
     for (const ir::ValueId captured : graph->captured()) {
       const std::string& name = graph->value(captured).name;
       if (!seen.emplace(name, true).second) continue;

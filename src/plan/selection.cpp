@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/qdq_nodes.h"
+
 namespace quarkq::plan {
 
 void NodeMarks::add(const ir::Node& node) {
@@ -21,7 +23,7 @@ bool NodeMarks::contains(const ir::Node& node) const {
 }
 
 std::optional<DecisionKind> Selection::refusal(const ir::Node& node) const {
-  if (node.op == "QuantizeLinear" || node.op == "DequantizeLinear") return DecisionKind::kAlreadyQuantized;
+  if (ir::is_standard_q(node) || ir::is_standard_dq(node)) return DecisionKind::kAlreadyQuantized;
   if (!op_types.contains(node.op)) return DecisionKind::kOperatorNotSelected;
   if (excluded.contains(node)) return DecisionKind::kNodeExcluded;
   if (left_float.contains(node.id)) return DecisionKind::kNodeLeftFloat;

@@ -38,26 +38,11 @@ std::optional<double> scalar(const ir::Graph& graph, ir::ValueId value) {
   return numbers.ok() ? std::optional(numbers.value()[0]) : std::nullopt;
 }
 
-void replace_group(ir::Graph& graph, const MatchedGroup& group, ir::NodeSpec spec) {
-  ir::GraphEdit edit(graph);
-  const ir::ValueId output = graph.node(group.members().front()).output(0);
-  for (const ir::NodeId id : group.members()) {
-    const std::vector<ir::NodeId>& origins = graph.node(id).origins;
-    spec.origins.insert(spec.origins.end(), origins.begin(), origins.end());
-  }
-  std::sort(spec.origins.begin(), spec.origins.end());
-  spec.origins.erase(std::unique(spec.origins.begin(), spec.origins.end()), spec.origins.end());
-  std::vector<ir::ValueId> written;
-  for (const ir::NodeId id : group.members()) {
-    const std::vector<ir::ValueId> outputs = graph.node(id).outputs;
-    edit.remove_node(id);
-    for (const ir::ValueId value : outputs) {
-      if (value.valid() && value != output) written.push_back(value);
-    }
-  }
-  for (const ir::ValueId value : written) edit.remove_value(value);
-  spec.outputs = {output};
-  edit.add_node(std::move(spec));
+void replace_group(ir::GraphPatch& patch, const MatchedGroup& group, ir::GraphPatch::PatchNode node) {
+  node.outputs = {group.graph().node(group.members().front()).output(0)};
+  for (const ir::NodeId id : group.members()) patch.remove(id);
+  patch.node(std::move(node));
+  patch.place_at_end();
 }
 
 }  // namespace quarkq::rewrite

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/edit.h"
+#include "ir/patch.h"
 #include "pass/context.h"
 
 namespace quarkq::rewrite {
@@ -21,6 +21,7 @@ class MatchedGroup {
   bool is_closed() const;
   /// All members, the root first.
   const std::vector<ir::NodeId>& members() const { return members_; }
+  const ir::Graph& graph() const { return graph_; }
 
  private:
   const ir::Graph& graph_;
@@ -32,7 +33,7 @@ ir::ValueId other_operand(const ir::Node& node, ir::ValueId known);
 /// The one element of a constant of size 1.
 std::optional<double> scalar(const ir::Graph& graph, ir::ValueId value);
 
-/// Removes the members; `spec` takes over the root's output, at the end of the list as in the reference.
-void replace_group(ir::Graph& graph, const MatchedGroup& group, ir::NodeSpec spec);
+/// Removes the members; `node` takes over the root's output, at the end of the list as in the reference.
+void replace_group(ir::GraphPatch& patch, const MatchedGroup& group, ir::GraphPatch::PatchNode node);
 
 }  // namespace quarkq::rewrite

@@ -18,6 +18,13 @@ int64_t product_from(const ir::Shape& dims, size_t first) {
 
 }  // namespace
 
+std::optional<ChannelView> written_channels(const ir::Node& layer, const ir::Shape& dims) {
+  if (!layer.is("ConvTranspose")) return output_channels(layer, dims);
+  const int64_t groups = layer.int_or("group", 1);  // which share the input channels; the output channels come second
+  if (dims.size() < 3 || groups < 1 || dims[0] % groups != 0) return std::nullopt;
+  return ChannelView{dims[1] * groups, product_from(dims, 2), groups};
+}
+
 std::optional<ChannelView> output_channels(const ir::Node& layer, const ir::Shape& dims) {
   if (layer.is("Conv") && dims.size() >= 3) return ChannelView{dims[0], product_from(dims, 1)};
   if (!layer.is("Gemm") || dims.size() != 2) return std::nullopt;
@@ -45,18 +52,15 @@ std::vector<float> channel_ranges(std::span<const float> weights, const ChannelV
   return ranges;
 }
 
-void scale_channels(std::span<float> weights, const ChannelView& view, std::span<const float> factors) {
-  size_t at = 0;
-  while (at < weights.size()) {
-    for (const float factor : factors) {
-      for (int64_t i = 0; i < view.inner; ++i, ++at) weights[at] *= factor;
-    }
-  }
-}
-
 std::vector<float> reciprocals(std::span<const float> values) {
   std::vector<float> result;
   for (const float value : values) result.push_back(1.0f / value);
+  return result;
+}
+
+std::vector<float> to_floats(std::span<const double> values) {
+  std::vector<float> result;
+  for (const double value : values) result.push_back(static_cast<float>(value));
   return result;
 }
 

@@ -1,35 +1,44 @@
 // SPDX-License-Identifier: MIT
-// Weights while they are equalized: float32 working copies, seen channel by channel.
+// Weights seen channel by channel, and float32 working copies of them while they are equalized.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "ir/edit.h"
 
 namespace quarkq::rewrite {
 
-/// A weight tensor as [outer, channels, inner]: what is scaled by one factor per channel.
+/// A weight tensor as [groups, outer, channels / groups, inner]: what is scaled by one factor per channel.
 struct ChannelView {
   int64_t channels = 0;
   int64_t inner = 1;
+  int64_t groups = 1;
+  /// REQUIRES: one group.
   int64_t channel_of(int64_t element) const { return element / inner % channels; }
 };
 
-/// The view along the channels a layer writes, or nothing when its weight has no such form.
+/// The view along the channels that a Conv, ConvTranspose or Gemm writes, or nothing when its weight has no such form.
+std::optional<ChannelView> written_channels(const ir::Node& layer, const ir::Shape& weight_dims);
+/// The same for Conv and Gemm only: one group.
 std::optional<ChannelView> output_channels(const ir::Node& layer, const ir::Shape& weight_dims);
-/// The same along the channels it reads. Conv with group 1: rank 4 or 5 only, as in the reference.
+/// The view along the channels that they read. Conv with group 1: rank 4 or 5 only, as in the reference.
 std::optional<ChannelView> input_channels(const ir::Node& layer, const ir::Shape& weight_dims);
 
-/// Largest magnitude of each channel.
+/// Largest magnitude of each channel. REQUIRES: one group.
 std::vector<float> channel_ranges(std::span<const float> weights, const ChannelView& view);
 /// Every element times the factor of its channel, rounded once.
-void scale_channels(std::span<float> weights, const ChannelView& view, std::span<const float> factors);
+template <typename Real = float>
+void scale_channels(std::span<float> weights, const ChannelView& view,
+                    std::type_identity_t<std::span<const Real>> factors);
 /// 1 / x for each.
 std::vector<float> reciprocals(std::span<const float> values);
+/// Each rounded to float32.
+std::vector<float> to_floats(std::span<const double> values);
 
 class WorkingWeights {
  public:
@@ -48,5 +57,21 @@ class WorkingWeights {
   std::map<ir::ValueId, int64_t> touched_;
   int64_t clock_ = 0;
 };
+
+template <typename Real>
+void scale_channels(std::span<float> weights, const ChannelView& view,
+                    std::type_identity_t<std::span<const Real>> factors) {
+  const auto groups = static_cast<size_t>(view.groups);
+  const size_t group_size = weights.size() / groups, per_group = factors.size() / groups;
+  size_t at = 0;
+  for (size_t group = 0; group < groups; ++group) {
+    const std::span<const Real> own = factors.subspan(group * per_group, per_group);
+    while (at < (group + 1) * group_size) {
+      for (const Real factor : own) {
+        for (int64_t i = 0; i < view.inner; ++i, ++at) weights[at] = static_cast<float>(weights[at] * factor);
+      }
+    }
+  }
+}
 
 }  // namespace quarkq::rewrite

@@ -6,6 +6,8 @@
 #include <regex>
 #include <set>
 
+#include "plan/flavors.h"
+
 namespace quarkq::test {
 namespace {
 
@@ -58,6 +60,15 @@ std::string plan_text(const pipeline::RunState& context) {
                ": ", std::string(name(extra.stage.spec.type)), "\n");
   for (const ir::Use& read : context.plan.raw_reads)
     out += cat("read without its pair: ", graph.label(read.node), " ", read.input, "\n");
+  for (const ir::NodeId id : context.selection.left_float) out += cat("left float: ", graph.label(id), "\n");
+  for (const auto& [value, made] : context.selection.overrides) {
+    out += cat("with settings of its own: ", graph.value(value).name);
+    if (made.type) out += cat(", type ", std::string(name(plan::element_type(*made.type))));
+    for (const plan::OverrideValues& values : made.values) {
+      if (values.min && values.max) out += cat(", range ", *values.min, " to ", *values.max);
+    }
+    out += "\n";
+  }
   std::set<std::string> types;
   for (const ir::NodeId id : graph.order())
     if (context.selection.op_types.contains(graph.node(id).op)) types.insert(graph.node(id).op);

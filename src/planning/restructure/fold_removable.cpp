@@ -35,6 +35,7 @@ Result<Changed> fold_removable(pass::RestructureContext& context) {
   ir::GraphEdit edit(context.graph());
   Changed changed = Changed::kNo;
   for (const ir::NodeId id : context.plan.folded) {
+    if (!context.graph().is_alive(id)) continue;  // it was folded before
     if (!always && !range_clamps(context, context.graph().node(id))) {
       context.diagnostics.notice("not-folded", context.graph().label(id),
                                  "stays, because the range of its output does not clamp as it does");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/edit.h"
+#include "ir/search.h"
 #include "numeric/half.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
@@ -85,12 +86,9 @@ class Widening {
 
   void widen(ir::Attribute& attribute) {
     if (auto* tensor = std::get_if<ir::Tensor>(&attribute.value)) widen(*tensor);
-    if (auto* nested = std::get_if<ir::GraphPtr>(&attribute.value)) widen(*nested);
+    ir::change_nested(attribute, [&](ir::GraphPtr& nested) { widen(nested); });
     if (auto* tensors = std::get_if<std::vector<ir::Tensor>>(&attribute.value)) {
       for (ir::Tensor& tensor : *tensors) widen(tensor);
-    }
-    if (auto* graphs = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value)) {
-      for (ir::GraphPtr& nested : *graphs) widen(nested);
     }
     if (const auto* opaque = std::get_if<ir::OpaqueAttribute>(&attribute.value); opaque && may_name_half(opaque->bytes))
       reason_ = cat("attribute '", attribute.name, "' holds float16 in a form that is not looked into");

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ir/edit.h"
+#include "ir/qdq_nodes.h"
 #include "plan/lowering/qdq_names.h"
 #include "rewrite/passes.h"
 
@@ -67,9 +68,8 @@ class Boundary {
   /// The Transpose that makes an output, looked for through a pair of Q and DQ.
   bool is_converted_output(ir::ValueId output) const {
     const ir::Node* node = graph_.producer(output);
-    for (const char* op : {"DequantizeLinear", "QuantizeLinear"}) {
-      if (node != nullptr && node->op == op) node = graph_.producer(node->input(0));
-    }
+    if (node != nullptr && ir::is_standard_dq(*node)) node = graph_.producer(node->input(0));
+    if (node != nullptr && ir::is_standard_q(*node)) node = graph_.producer(node->input(0));
     if (node == nullptr || !node->input(0).valid()) return false;
     return is_own_transpose(*node, graph_.value(node->input(0)).name, kToChannelsLast);
   }
@@ -133,8 +133,8 @@ class Boundary {
 
   /// Q and DQ with one scale, or one for each index of an axis.
   bool is_quantized(const ir::Node& dequantize) const {
-    const ir::Node* quantize = dequantize.op == "DequantizeLinear" ? graph_.producer(dequantize.input(0)) : nullptr;
-    return quantize != nullptr && quantize->op == "QuantizeLinear" && quantize->int_or("block_size", 0) == 0;
+    const ir::Node* quantize = ir::is_standard_dq(dequantize) ? graph_.producer(dequantize.input(0)) : nullptr;
+    return quantize != nullptr && ir::is_standard_q(*quantize) && quantize->int_or("block_size", 0) == 0;
   }
 
   /// The pair before the Transpose once more, behind it.

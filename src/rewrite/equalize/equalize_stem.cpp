@@ -68,24 +68,29 @@ bool is_adjustable(const Graph& graph, const Node& norm, int64_t channels_end) {
   return true;
 }
 
+/// What reads the channels of the stem: the BatchNormalizations, and the values that are looked at next.
+struct Readers {
+  std::vector<NormAt> norms;
+  std::vector<Place> next;
+};
+
 /// One reader of `from`: a BatchNormalization is noted, others are followed. False ends the search.
-bool follow(const Graph& graph, const Node& reader, const Place& from, int64_t channels, std::vector<NormAt>& norms,
-            std::vector<Place>& next) {
+bool follow(const Graph& graph, const Node& reader, const Place& from, int64_t channels, Readers& found) {
   if (reader.is("BatchNormalization")) {
     if (reader.input(0) != from.first || !is_adjustable(graph, reader, from.second + channels)) return false;
-    const NormAt found{reader.id, from.second};
-    if (std::find(norms.begin(), norms.end(), found) == norms.end()) norms.push_back(found);
+    const NormAt norm{reader.id, from.second};
+    if (std::find(found.norms.begin(), found.norms.end(), norm) == found.norms.end()) found.norms.push_back(norm);
     return true;
   }
-  if (reader.is("Concat")) return follow_concat(graph, reader, from, next);
+  if (reader.is("Concat")) return follow_concat(graph, reader, from, found.next);
   if (reader.input(0) != from.first || (!keeps_scale(reader) && !is_zero_pad(graph, reader))) return false;
-  next.emplace_back(reader.output(0), from.second);
+  found.next.emplace_back(reader.output(0), from.second);
   return true;
 }
 
 /// All BatchNormalizations behind the stem, or none when something else reads its channels.
 std::vector<NormAt> find_norms(const Graph& graph, const Node& conv, int64_t channels) {
-  std::vector<NormAt> norms;
+  Readers found;
   std::vector<Place> queue = {{conv.output(0), 0}};
   std::set<Place> seen(queue.begin(), queue.end());
   for (size_t at = 0; at < queue.size(); ++at) {
@@ -96,14 +101,14 @@ std::vector<NormAt> find_norms(const Graph& graph, const Node& conv, int64_t cha
       if (use.is_capture) return {};
       if (use.node == last) continue;
       last = use.node;
-      std::vector<Place> next;
-      if (!follow(graph, graph.node(use.node), queue[at], channels, norms, next)) return {};
-      for (const Place& place : next) {
+      found.next.clear();
+      if (!follow(graph, graph.node(use.node), queue[at], channels, found)) return {};
+      for (const Place& place : found.next) {
         if (seen.insert(place).second) queue.push_back(place);
       }
     }
   }
-  return norms;
+  return found.norms;
 }
 
 /// min(target / range, 16), at least 1; 1 for channels of zeros. Empty when all are.

@@ -7,6 +7,7 @@
 #include "ir/edit.h"
 #include "ir/topo.h"
 #include "pass/gate_clip.h"
+#include "rewrite/driver.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -24,30 +25,29 @@ bool is_clip6(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 Result<Changed> replace_clip6_relu(pass::FloatContext& context) {
-  ir::Graph& graph = context.graph();
-  ir::GraphEdit edit(graph);
-  bool changed = false;
   size_t kept = 0;
   std::string first_kept;
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    if (!is_clip6(graph, graph.node(id))) continue;
-    if (context.settings.guards() && pass::is_gate(graph, graph.node(id))) {
-      if (kept++ == 0) first_kept = graph.label(id);
-      continue;
+  const auto rule = [&](const ir::Graph& graph, const ir::Node& clip) -> Proposal {
+    if (!is_clip6(graph, clip)) return std::optional<ir::GraphPatch>();
+    if (context.settings.guards() && pass::is_gate(graph, clip)) {
+      if (kept++ == 0) first_kept = graph.label(clip.id);
+      return std::optional<ir::GraphPatch>();
     }
-    const ir::Node clip = graph.node(id);
-    edit.remove_node(id);
-    edit.add_node({"Relu", "", clip.name, {clip.input(0)}, {clip.output(0)}, {}, clip.origins});
-    changed = true;
-  }
+    ir::GraphPatch patch;
+    patch.remove(clip.id);
+    patch.node({"Relu", "", clip.name, {clip.input(0)}, {clip.output(0)}, {}});
+    patch.place_at_end();
+    return std::optional(std::move(patch));
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
   if (kept > 0) {
     context.diagnostics.notice("guard-hard-swish", first_kept,
                                cat("and ", kept - 1, " others end a hard-swish or hard-sigmoid; they stay Clips"));
   }
-  if (!changed) return Changed::kNo;
-  edit.remove_dead();  // the limits, where nobody else reads them
-  QQ_RETURN_IF_ERROR(ir::sort_topologically(graph).status());
-  return Changed::kYes;
+  if (changed == Changed::kNo) return changed;
+  ir::GraphEdit(context.graph()).remove_dead();  // the limits, where nobody else reads them
+  QQ_RETURN_IF_ERROR(ir::sort_topologically(context.graph()).status());
+  return changed;
 }
 
 }  // namespace quarkq::rewrite

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // BatchNormalization that is not quantized itself goes into the Gemm or ConvTranspose before it, or through a Concat
 // into all layers before that (spec 04 A.7.5, A.7.6). Conv before BatchNormalization is simplification's.
-#include <algorithm>
-
 #include "pass/tidy_up.h"
-#include "rewrite/fold_into_layer.h"
+#include "rewrite/driver.h"
+#include "rewrite/fold_affine.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -50,49 +49,43 @@ std::vector<ir::NodeId> find_layers(const Graph& graph, const Node& norm, const 
   return graph.constant(norm.input(1))->size() == channels ? layers : std::vector<ir::NodeId>();
 }
 
-/// Removes `norm`; the node before it writes its output.
-void bypass(ir::Graph& graph, ir::NodeId norm, ir::NodeId source) {
-  ir::GraphEdit edit(graph);
-  const ir::ValueId inner = graph.node(norm).input(0), output = graph.node(norm).output(0);
-  const std::vector<ir::NodeId> origins = graph.node(norm).origins;
-  edit.remove_node(norm);
-  edit.set_output(source, 0, {});
-  edit.set_output(source, 0, output);
-  edit.remove_value(inner);
-  ir::Node& kept = edit.node(source);
-  kept.origins.insert(kept.origins.end(), origins.begin(), origins.end());
-  std::sort(kept.origins.begin(), kept.origins.end());
+/// The layers take `affine`, channel after channel; `source` writes what `norm` wrote.
+ir::GraphPatch fold_into_layers(const Graph& graph, const Node& norm, const Node& source,
+                                const std::vector<ir::NodeId>& layers, const ChannelAffine& affine) {
+  ir::GraphPatch patch;
+  LayerFolds folds(graph, patch);
+  int64_t first = 0;
+  for (const ir::NodeId layer : layers) {
+    const int64_t channels = *foldable_channels(graph, graph.node(layer));
+    folds.add(graph.node(layer), affine.part(first, channels));
+    first += channels;
+  }
+  patch.remove(norm.id);
+  patch.set_output(source.id, 0, norm.output(0));
+  patch.add_origins(source.id, norm.id);
+  return patch;
 }
 
-Result<Changed> fold(pass::FloatContext& context, bool behind_concat) {
-  ir::Graph& graph = context.graph();
-  Changed changed = Changed::kNo;
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    const Node& norm = graph.node(id);
-    if (!norm.is("BatchNormalization") || context.selection.selects(norm)) continue;
+Result<Changed> fold_norms(pass::FloatContext& context, bool behind_concat) {
+  const auto rule = [&](const Graph& graph, const Node& norm) -> Proposal {
+    if (!norm.is("BatchNormalization") || context.selection.selects(norm)) return std::optional<ir::GraphPatch>();
     const Node* source = own_producer(graph, norm.input(0));
     const std::optional<ChannelAffine> affine = read_batch_norm(graph, norm, context.settings);
-    if (source == nullptr || !affine) continue;
+    if (source == nullptr || !affine) return std::optional<ir::GraphPatch>();
     const std::vector<ir::NodeId> layers = find_layers(graph, norm, *source, behind_concat);
-    if (layers.empty()) continue;
-    int64_t first = 0;
-    for (const ir::NodeId layer : layers) {
-      const int64_t channels = *foldable_channels(graph, graph.node(layer));
-      fold_into(graph, layer, *affine, first);
-      first += channels;
-    }
-    bypass(graph, id, source->id);
-    changed = Changed::kYes;
-  }
+    if (layers.empty()) return std::optional<ir::GraphPatch>();
+    return std::optional(fold_into_layers(graph, norm, *source, layers, *affine));
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
   return pass::tidy_up(context.graph(), changed);
 }
 
 }  // namespace
 
-Result<Changed> fold_batch_norm(pass::FloatContext& context) { return fold(context, /*behind_concat=*/false); }
+Result<Changed> fold_batch_norm(pass::FloatContext& context) { return fold_norms(context, /*behind_concat=*/false); }
 
 Result<Changed> fold_batch_norm_after_concat(pass::FloatContext& context) {
-  return fold(context, /*behind_concat=*/true);
+  return fold_norms(context, /*behind_concat=*/true);
 }
 
 }  // namespace quarkq::rewrite

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/domains.h"
+#include "rewrite/driver.h"
 #include "rewrite/gelu_group.h"
 #include "rewrite/passes.h"
 
@@ -89,19 +90,19 @@ std::optional<GeluGroup> match_halved_gelu(const Graph& graph, const Node& root)
 }
 
 Result<Changed> fuse_gelu(pass::FloatContext& context) {
-  ir::Graph& graph = context.graph();
   if (context.model.opset() < kFirstGeluOpset) return Changed::kNo;
   const std::string domain = makes_contrib_gelu(context.settings) ? ir::kMicrosoftDomain : "";
   int64_t made = 0;
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    if (!graph.is_alive(id)) continue;
-    const auto halved = match_halved_gelu(graph, graph.node(id));
-    const auto found = halved ? halved : match_other(graph, graph.node(id));
-    if (!found) continue;
-    replace_group(graph, found->group, {"Gelu", domain, cat("Gelu_", made++), {found->x}, {}});
-  }
-  if (made == 0) return Changed::kNo;
-  ir::GraphEdit(graph).remove_unused_initializers();
+  const auto rule = [&](const Graph& graph, const Node& root) -> Proposal {
+    const auto halved = match_halved_gelu(graph, root);
+    const auto found = halved ? halved : match_other(graph, root);
+    ir::GraphPatch patch;
+    if (found) replace_group(patch, found->group, {"Gelu", domain, cat("Gelu_", made++), {found->x}, {}, {}});
+    return std::optional(std::move(patch));
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
+  if (changed == Changed::kNo) return changed;
+  ir::GraphEdit(context.graph()).remove_unused_initializers();
   if (!domain.empty() && context.model.opset(domain) == 0) context.model.set_opset(domain, 1);
   return Changed::kYes;
 }

@@ -2,6 +2,7 @@
 // X * M + (bias - mean * M) with M = weight / sqrt(variance + epsilon) becomes InstanceNormalization (spec 04 A.7.1).
 #include "ir/stored_floats.h"
 #include "pass/tidy_up.h"
+#include "rewrite/driver.h"
 #include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"
 
@@ -57,35 +58,29 @@ std::optional<InstanceNorm> match_instance_norm(const Graph& graph, MatchedGroup
 }
 
 /// The initializer as [C]: itself when nobody else reads it, else a copy.
-ValueId flattened(ir::Graph& graph, ValueId value) {
-  ir::GraphEdit edit(graph);
+ir::PatchValue flattened(const Graph& graph, ValueId value, ir::GraphPatch& patch) {
   const ir::Tensor flat = graph.constant(value)->reshaped({graph.constant(value)->size()});
-  if (graph.use_count(value) > 1) return edit.add_initializer(graph.value(value).name, flat);
-  edit.set_constant(value, flat);
+  if (graph.use_count(value) > 1) return patch.initializer(graph.value(value).name, flat);
+  patch.set_constant(value, flat);
   return value;
 }
 
 }  // namespace
 
 Result<Changed> fuse_instance_norm(pass::FloatContext& context) {
-  ir::Graph& graph = context.graph();
-  Changed changed = Changed::kNo;
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    if (!graph.is_alive(id)) continue;
-    MatchedGroup group(graph, graph.node(id));
-    const std::optional<InstanceNorm> found = match_instance_norm(graph, group, graph.node(id));
-    if (!found) continue;
-    const ValueId weight = flattened(graph, found->weight), bias = flattened(graph, found->bias);
+  const auto rule = [](const Graph& graph, const Node& root) -> Proposal {
+    MatchedGroup group(graph, root);
+    const std::optional<InstanceNorm> found = match_instance_norm(graph, group, root);
+    if (!found) return std::optional<ir::GraphPatch>();
+    ir::GraphPatch patch;
+    const ir::PatchValue weight = flattened(graph, found->weight, patch), bias = flattened(graph, found->bias, patch);
     const auto epsilon = static_cast<float>(found->epsilon);
-    replace_group(graph, group,
-                  {"InstanceNormalization",
-                   "",
-                   graph.node(id).name,
-                   {found->data, weight, bias},
-                   {},
-                   {{"epsilon", epsilon, {}, {}}}});
-    changed = Changed::kYes;
-  }
+    replace_group(
+        patch, group,
+        {"InstanceNormalization", "", root.name, {found->data, weight, bias}, {}, {{"epsilon", epsilon, {}, {}}}});
+    return std::optional(std::move(patch));
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
   return pass::tidy_up(context.graph(), changed);
 }
 

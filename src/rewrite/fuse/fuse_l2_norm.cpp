@@ -2,6 +2,7 @@
 // x / sqrt(max(sum of x^2, epsilon)) becomes LpNormalization with p = 2 (spec 04 A.7.2); differs for tiny norms only.
 #include "ir/arguments.h"
 #include "pass/tidy_up.h"
+#include "rewrite/driver.h"
 #include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"
 
@@ -44,18 +45,17 @@ std::optional<L2Norm> match_l2_norm(const Graph& graph, MatchedGroup& group, con
 }  // namespace
 
 Result<Changed> fuse_l2_norm(pass::FloatContext& context) {
-  ir::Graph& graph = context.graph();
-  Changed changed = Changed::kNo;
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    if (!graph.is_alive(id)) continue;
-    MatchedGroup group(graph, graph.node(id));
-    const std::optional<L2Norm> found = match_l2_norm(graph, group, graph.node(id));
-    if (!found) continue;
-    ir::NodeSpec spec{"LpNormalization", "", graph.node(id).name, {found->data}, {}, {{"p", int64_t{2}, {}, {}}}};
-    if (found->axis != found->rank - 1) spec.attributes.push_back({"axis", found->axis, {}, {}});
-    replace_group(graph, group, std::move(spec));
-    changed = Changed::kYes;
-  }
+  const auto rule = [](const Graph& graph, const Node& root) -> Proposal {
+    MatchedGroup group(graph, root);
+    const std::optional<L2Norm> found = match_l2_norm(graph, group, root);
+    if (!found) return std::optional<ir::GraphPatch>();
+    ir::GraphPatch::PatchNode node{"LpNormalization", "", root.name, {found->data}, {}, {{"p", int64_t{2}, {}, {}}}};
+    if (found->axis != found->rank - 1) node.attributes.push_back({"axis", found->axis, {}, {}});
+    ir::GraphPatch patch;
+    replace_group(patch, group, std::move(node));
+    return std::optional(std::move(patch));
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
   return pass::tidy_up(context.graph(), changed);
 }
 

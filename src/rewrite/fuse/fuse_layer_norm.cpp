@@ -2,6 +2,7 @@
 // (X - mean) / sqrt(variance + epsilon) * weight + bias over the last axis becomes LayerNormalization (spec 04 A.7.3).
 #include "ir/arguments.h"
 #include "ir/stored_floats.h"
+#include "rewrite/driver.h"
 #include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"
 
@@ -80,25 +81,26 @@ std::optional<LayerNorm> match_layer_norm(const Graph& graph, MatchedGroup& grou
 }  // namespace
 
 Result<Changed> fuse_layer_norm(pass::FloatContext& context) {
-  ir::Graph& graph = context.graph();
   if (context.model.opset() < kFirstOpset) return Changed::kNo;
   int64_t made = 0;
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    if (!graph.is_alive(id)) continue;
-    MatchedGroup group(graph, graph.node(id));
-    const std::optional<LayerNorm> found = match_layer_norm(graph, group, graph.node(id));
-    if (!found) continue;
+  const auto rule = [&](const Graph& graph, const Node& root) -> Proposal {
+    MatchedGroup group(graph, root);
+    const std::optional<LayerNorm> found = match_layer_norm(graph, group, root);
+    if (!found) return std::optional<ir::GraphPatch>();
     const auto epsilon = static_cast<float>(found->epsilon);
-    replace_group(graph, group,
+    ir::GraphPatch patch;
+    replace_group(patch, group,
                   {"LayerNormalization",
                    "",
                    cat("LayerNorm_", made++),
                    {found->data, found->weight, found->bias},
                    {},
                    {{"epsilon", epsilon, {}, {}}}});
-  }
-  if (made > 0) ir::GraphEdit(graph).remove_unused_initializers();
-  return made > 0 ? Changed::kYes : Changed::kNo;
+    return std::optional(std::move(patch));
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
+  if (changed == Changed::kYes) ir::GraphEdit(context.graph()).remove_unused_initializers();
+  return changed;
 }
 
 }  // namespace quarkq::rewrite

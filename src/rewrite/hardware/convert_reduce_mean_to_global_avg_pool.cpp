@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ReduceMean over axes [2, 3] of an image that keeps its dims is GlobalAveragePool.
 #include "ir/arguments.h"
-#include "ir/edit.h"
 #include "pass/tidy_up.h"
+#include "rewrite/driver.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -18,16 +18,15 @@ bool is_pool(const ir::Graph& graph, const ir::Node& node) {
 }  // namespace
 
 Result<Changed> convert_reduce_mean_to_global_avg_pool(pass::FloatContext& context) {
-  ir::Graph& graph = context.graph();
-  ir::GraphEdit edit(graph);
-  Changed changed = Changed::kNo;
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    if (!context.selection.selects(graph.node(id)) || !is_pool(graph, graph.node(id))) continue;
-    const ir::Node mean = graph.node(id);
-    edit.remove_node(id);
-    edit.add_node({"GlobalAveragePool", "", mean.name, {mean.input(0)}, {mean.output(0)}, {}, mean.origins});
-    changed = Changed::kYes;
-  }
+  const auto rule = [&](const ir::Graph& graph, const ir::Node& mean) -> Proposal {
+    if (!context.selection.selects(mean) || !is_pool(graph, mean)) return std::optional<ir::GraphPatch>();
+    ir::GraphPatch patch;
+    patch.remove(mean.id);
+    patch.node({"GlobalAveragePool", "", mean.name, {mean.input(0)}, {mean.output(0)}, {}});
+    patch.place_at_end();
+    return std::optional(std::move(patch));
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
   return pass::tidy_up(context.graph(), changed);
 }
 

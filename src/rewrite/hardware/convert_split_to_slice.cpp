@@ -2,8 +2,8 @@
 // Split becomes one Slice per output, with bounds in Constant nodes named after the output as the reference does.
 #include "ir/arguments.h"
 #include "ir/axes.h"
-#include "ir/edit.h"
 #include "pass/tidy_up.h"
+#include "rewrite/driver.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -47,57 +47,51 @@ bool are_lengths(const std::vector<int64_t>& sizes) {
 /// Slice's bounds are inputs from opset 10 on.
 constexpr int64_t kSliceWithInputs = 10;
 
-void replace_split(ir::Graph& graph, ir::NodeId id, const std::vector<int64_t>& sizes) {
-  ir::GraphEdit edit(graph);
-  const ir::Node split = graph.node(id);
-  edit.remove_node(id);
+ir::GraphPatch slices_for(const ir::Graph& graph, const ir::Node& split, const std::vector<int64_t>& sizes) {
+  ir::GraphPatch patch;
+  patch.remove(split.id);
+  patch.place_at_end();
   const int64_t axis = split.int_or("axis", 0);
+  const ir::ValueType one_integer{ElementType::kInt64, /*has_shape=*/true, {{1, {}}}, {}};
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const ir::ValueId output = split.outputs[i];
     const int64_t end = start + sizes[i];
     if (output.valid()) {
       const std::string name = graph.value(output).name;
-      std::vector<ir::ValueId> inputs = {split.input(0)};
+      std::vector<ir::PatchValue> inputs = {split.input(0)};
       const std::pair<const char*, int64_t> bounds[] = {{"starts", start}, {"ends", end}, {"axes", axis}, {"steps", 1}};
       for (const auto& [what, number] : bounds) {
         const ir::Tensor tensor = ir::Tensor::from<int64_t>({1}, std::vector<int64_t>{number});
-        ir::ValueType type;
-        type.element = ElementType::kInt64;
-        type.has_shape = true;
-        type.dims = {{1, {}}};
-        inputs.push_back(edit.add_value(cat(name, "_", what, "_", i), std::move(type)));
-        edit.add_node({"Constant", "", "", {}, {inputs.back()}, {{"value", tensor, {}, {}}}, split.origins});
+        inputs.push_back(patch.value(cat(name, "_", what, "_", i), one_integer));
+        patch.node({"Constant", "", "", {}, {inputs.back()}, {{"value", tensor, {}, {}}}});
       }
-      edit.add_node({"Slice", "", cat(name, "_", i), std::move(inputs), {output}, {}, split.origins});
+      patch.node({"Slice", "", cat(name, "_", i), std::move(inputs), {output}, {}});
     }
     start = end;
   }
+  return patch;
 }
 
 }  // namespace
 
 Result<Changed> convert_split_to_slice(pass::FloatContext& context) {
-  ir::Graph& graph = context.graph();
-  Changed changed = Changed::kNo;
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    const ir::Node& split = graph.node(id);
-    if (!split.is("Split") || !context.selection.selects(split)) continue;
+  bool stopped = false;
+  const auto rule = [&](const ir::Graph& graph, const ir::Node& split) -> Proposal {
+    if (stopped || !split.is("Split") || !context.selection.selects(split)) return std::optional<ir::GraphPatch>();
     std::optional<std::vector<int64_t>> sizes = written_sizes(graph, split);
     const bool unwritten = !sizes || sizes->empty();
     if (sizes && sizes->empty()) sizes = equal_sizes(graph, split, split.int_or("axis", 0));
-    const bool stop = unwritten && stops_at_unwritten_sizes(context.settings);
+    stopped = unwritten && stops_at_unwritten_sizes(context.settings);
     const bool fits = sizes && sizes->size() == split.outputs.size() && are_lengths(*sizes);
-    if (stop || !fits || context.model.opset() < kSliceWithInputs) {
-      context.diagnostics.warn("split-kept", graph.label(id),
-                               stop ? "its sizes are not stored, it and all behind it stay Split"
-                                    : "its sizes are not known or the opset has no Slice with inputs, it stays Split");
-      if (stop) break;
-      continue;
-    }
-    replace_split(graph, id, *sizes);
-    changed = Changed::kYes;
-  }
+    if (!stopped && fits && context.model.opset() >= kSliceWithInputs)
+      return std::optional(slices_for(graph, split, *sizes));
+    context.diagnostics.warn("split-kept", graph.label(split.id),
+                             stopped ? "its sizes are not stored, it and all behind it stay Split"
+                                     : "its sizes are not known or the opset has no Slice with inputs, it stays Split");
+    return std::optional<ir::GraphPatch>();
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
   return pass::tidy_up(context.graph(), changed);
 }
 

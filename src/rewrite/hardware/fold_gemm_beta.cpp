@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: MIT
 // beta of Gemm goes into its constant bias, so that the scale of an int32 bias is the plain product (spec 02 A.4,
 // QUIRK).
-#include "ir/edit.h"
+#include "rewrite/driver.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 
 Result<Changed> fold_gemm_beta(pass::FloatContext& context) {
-  ir::GraphEdit edit(context.graph());
-  bool changed = false;
-  for (const ir::NodeId id : context.graph().order()) {
-    const ir::Node& node = context.graph().node(id);
+  const auto rule = [](const ir::Graph& graph, const ir::Node& node) -> Proposal {
     const float beta = node.float_or("beta", 1.0f);
-    if (!node.is("Gemm") || beta == 1.0f) continue;
-    const ir::Tensor* bias = context.graph().constant(node.input(2));
-    if (bias == nullptr || bias->type() != ElementType::kFloat) continue;
+    const ir::Tensor* bias = node.is("Gemm") && beta != 1.0f ? graph.constant(node.input(2)) : nullptr;
+    if (bias == nullptr || bias->type() != ElementType::kFloat) return std::optional<ir::GraphPatch>();
     ir::Tensor scaled = *bias;
     for (float& value : scaled.mutable_data<float>()) value *= beta;
-    const std::string name = context.graph().value(node.input(2)).name;
-    edit.set_input(id, 2, edit.add_initializer(name, std::move(scaled)));
-    edit.node(id).set("beta", 1.0f);
-    changed = true;
-  }
-  if (changed) edit.remove_unused_initializers();
-  return changed ? Changed::kYes : Changed::kNo;
+    ir::GraphPatch patch;
+    patch.set_input(node.id, 2, patch.initializer(graph.value(node.input(2)).name, std::move(scaled)));
+    patch.set_attribute(node.id, "beta", 1.0f);
+    return std::optional(std::move(patch));
+  };
+  QQ_TRY(const Changed changed, run_once(context.graph(), rule));
+  if (changed == Changed::kYes) ir::GraphEdit(context.graph()).remove_unused_initializers();
+  return changed;
 }
 
 }  // namespace quarkq::rewrite

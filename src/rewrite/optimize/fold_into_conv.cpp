@@ -3,90 +3,89 @@
 #include <algorithm>
 
 #include "ir/stored_floats.h"
-#include "plan/constant_codes.h"
-#include "rewrite/fold_into_layer.h"
+#include "rewrite/fold_affine.h"
 #include "rewrite/optimize/local_rules.h"
-#include "rewrite/weights.h"
 
 namespace quarkq::rewrite::basic {
 namespace {
 
 /// The stored operand of a Mul or Add as one number per channel of an image [N, C, ...]: of shape [C, 1, ...] or
 /// [1, C, 1, ...]; for Mul a scalar, too.
-std::optional<std::vector<float>> per_channel(const Workspace& work, const ir::Node& node, int64_t channels,
-                                              size_t rank) {
+std::optional<std::vector<double>> per_channel(const Workspace& work, const ir::Node& node, int64_t channels,
+                                               size_t rank) {
   const ir::Tensor* stored = ir::stored_floats(work.graph(), node.input(1));
   if (stored == nullptr) return std::nullopt;
-  const std::vector<float> values = ir::float_values(*stored).value();
+  const std::vector<float> numbers = ir::float_values(*stored).value();
   if (stored->rank() == 0 && node.is("Mul")) {
-    return std::vector<float>(static_cast<size_t>(channels), values[0]);
+    return std::vector<double>(static_cast<size_t>(channels), numbers[0]);
   }
   ir::Shape dims = stored->dims();
   if (dims.size() == rank && dims[0] == 1) dims.erase(dims.begin());
   if (dims.size() != rank - 1 || dims[0] != channels) return std::nullopt;
   const bool rest_is_one = std::all_of(dims.begin() + 1, dims.end(), [](int64_t dim) { return dim == 1; });
-  return rest_is_one ? std::optional(values) : std::nullopt;
+  return rest_is_one ? std::optional(std::vector<double>(numbers.begin(), numbers.end())) : std::nullopt;
 }
 
 std::optional<ChannelAffine> affine_of(const Workspace& work, const ir::Node& node, int64_t channels, size_t rank) {
   if (node.is("BatchNormalization")) return read_batch_norm(work.graph(), node, work.settings());
   if (!node.is("Mul") && !node.is("Add")) return std::nullopt;
-  const std::optional<std::vector<float>> values = per_channel(work, node, channels, rank);
+  const std::optional<std::vector<double>> values = per_channel(work, node, channels, rank);
   if (!values) return std::nullopt;
   const auto count = static_cast<size_t>(channels);
-  if (node.is("Add")) return ChannelAffine{std::vector<float>(count, 1.0f), *values};
-  return ChannelAffine{*values, std::vector<float>(count, 0.0f)};
+  if (node.is("Add")) return ChannelAffine{std::vector<double>(count, 1.0), *values};
+  return ChannelAffine{*values, std::vector<double>(count, 0.0)};
+}
+
+/// Both get names of their own, which tell what went into them.
+void fold_norm(Workspace& work, const ir::Node& conv, const ir::Node& norm, const ChannelAffine& affine,
+               ir::GraphPatch& patch) {
+  const ir::Graph& graph = work.graph();
+  const ir::Tensor& weight = *graph.constant(conv.input(1));
+  const ChannelView view = *written_channels(conv, weight.dims());
+  const ir::Tensor* bias = conv.input(2).valid() ? graph.constant(conv.input(2)) : nullptr;
+  const std::string weight_name = work.new_tensor_name("ConvBnFusion_W_" + graph.value(conv.input(1)).name);
+  const std::string bias_name = work.new_tensor_name("ConvBnFusion_BN_B_" + graph.value(norm.input(2)).name);
+  patch.set_input(conv.id, 1, patch.initializer(weight_name, fold_into_weight(weight, view, affine)));
+  const ir::Shape dims = bias == nullptr ? ir::Shape{view.channels} : bias->dims();
+  const ElementType type = bias == nullptr ? weight.type() : bias->type();
+  patch.set_input(conv.id, 2, patch.initializer(bias_name, ir::store_floats(fold_into_bias(bias, affine), type, dims)));
 }
 
 /// The weight alone, so that a layer without a bias stays one.
-void scale_weight(Workspace& work, ir::NodeId id, const std::vector<float>& factor) {
-  const ir::ValueId old = work.node(id).input(1);
-  const ir::Tensor weight = *work.graph().constant(old);
-  std::vector<float> values = ir::float_values(weight).value();
-  scale_channels(values, *output_channels(work.node(id), weight.dims()), factor);
-  work.set_input(id, 1,
-                 work.add_constant("ConvMulFusion_W_" + work.graph().value(old).name,
-                                   ir::store_floats(values, weight.type(), weight.dims())));
-}
-
-/// What a BatchNormalization went into has names that tell so.
-void name_folded(Workspace& work, ir::NodeId id, const std::string& weight, const std::string& bias) {
-  const std::string names[] = {"ConvBnFusion_W_" + weight, "ConvBnFusion_BN_B_" + bias};
-  for (const size_t i : {size_t{1}, size_t{2}}) {
-    const ir::Tensor folded = *work.graph().constant(work.node(id).input(i));
-    work.set_input(id, i, work.add_constant(names[i - 1], folded));
-  }
+void scale_weight(Workspace& work, const ir::Node& conv, const ChannelAffine& affine, ir::GraphPatch& patch) {
+  const ir::Tensor& weight = *work.graph().constant(conv.input(1));
+  const ChannelView view = *written_channels(conv, weight.dims());
+  const std::string name = work.new_tensor_name("ConvMulFusion_W_" + work.graph().value(conv.input(1)).name);
+  patch.set_input(conv.id, 1, patch.initializer(name, fold_into_weight(weight, view, affine)));
 }
 
 }  // namespace
 
-bool fold_into_conv(Workspace& work, ir::NodeId id) {
-  const ir::Node& conv = work.node(id);
-  if (!conv.is("Conv") && !conv.is("ConvTranspose")) return false;
+Proposal fold_into_conv(Workspace& work, const ir::Node& conv) {
+  const std::optional<ir::GraphPatch> nothing;
+  if (!conv.is("Conv") && !conv.is("ConvTranspose")) return nothing;
   const ir::NodeId reader_id = work.only_consumer(conv.output(0));
-  if (!reader_id.valid() || work.node(reader_id).input(0) != conv.output(0)) return false;
+  if (!reader_id.valid() || work.node(reader_id).input(0) != conv.output(0)) return nothing;
   const ir::Node& reader = work.node(reader_id);
-  if (conv.is("ConvTranspose") && !reader.is("BatchNormalization")) return false;
+  const bool is_norm = reader.is("BatchNormalization");
+  if (conv.is("ConvTranspose") && !is_norm) return nothing;
   const std::optional<int64_t> channels = foldable_channels(work.graph(), conv);
-  if (!channels) return false;
+  if (!channels) return nothing;
   const size_t rank = work.graph().constant(conv.input(1))->dims().size();
   const std::optional<ChannelAffine> affine = affine_of(work, reader, *channels, rank);
-  if (!affine || affine->factor.size() != static_cast<size_t>(*channels)) return false;
-  if (reader.is("Mul") && !conv.input(2).valid()) {
-    scale_weight(work, id, affine->factor);
+  if (!affine || affine->factor.size() != static_cast<size_t>(*channels)) return nothing;
+  ir::GraphPatch patch;
+  if (is_norm) {
+    fold_norm(work, conv, reader, *affine, patch);
+  } else if (reader.is("Mul") && !conv.input(2).valid()) {
+    scale_weight(work, conv, *affine, patch);
   } else {
-    const std::string weight = work.graph().value(conv.input(1)).name;
-    fold_into(work.model().graph, id, *affine, 0);
-    if (work.node(reader_id).is("BatchNormalization")) {
-      name_folded(work, id, weight, work.graph().value(work.node(reader_id).input(2)).name);
-    }
+    LayerFolds(work.graph(), patch).add(conv, *affine);
   }
-  const ir::ValueId output = work.node(reader_id).output(0);
-  work.set_input(reader_id, 0, {});
-  work.take_output(id, 0, output);
-  work.add_origins(id, reader_id);
-  work.remove_node(reader_id);
-  return true;
+  patch.remove(reader_id);
+  patch.set_output(conv.id, 0, reader.output(0));
+  patch.add_origins(conv.id, reader_id);
+  return std::optional(std::move(patch));
 }
 
 }  // namespace quarkq::rewrite::basic

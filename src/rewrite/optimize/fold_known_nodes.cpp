@@ -3,19 +3,14 @@
 #include <algorithm>
 
 #include "exec/compile.h"
+#include "rewrite/computed_nodes.h"
 #include "rewrite/optimize/steps.h"
 
 namespace quarkq::rewrite::basic {
 namespace {
 
 bool may_fold(const Workspace& work, const ir::Node& node) {
-  static const char* const kKept[] = {"RandomNormal",      "RandomUniform",    "RandomNormalLike",
-                                      "RandomUniformLike", "Multinomial",      "Bernoulli",
-                                      "QuantizeLinear",    "DequantizeLinear", "DynamicQuantizeLinear"};
-  for (const char* op : kKept) {
-    if (node.op == op) return false;
-  }
-  if (!node.domain.empty() || !node.captures.empty()) return false;
+  if (stays_computed(node) || !node.domain.empty() || !node.captures.empty()) return false;
   // A graph output stays computed: files whose outputs are initializers are refused by many readers.
   return std::none_of(node.outputs.begin(), node.outputs.end(),
                       [&](ir::ValueId output) { return work.is_graph_output(output); });
@@ -44,18 +39,23 @@ Result<std::vector<ir::Tensor>> known_results(Workspace& work, const ir::Node& n
   return exec::evaluate_node(work.graph(), work.model().opsets, node.id, inputs);
 }
 
+Proposal fold_known(Workspace& work, const ir::Node& node) {
+  if (!may_fold(work, node)) return std::optional<ir::GraphPatch>();
+  QQ_TRY(const std::vector<ir::Tensor> results, known_results(work, node));
+  if (results.empty()) return std::optional<ir::GraphPatch>();
+  ir::GraphPatch patch;
+  patch.remove(node.id);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].valid()) patch.set_constant(node.outputs[i], results[i]);
+  }
+  return std::optional(std::move(patch));
+}
+
 }  // namespace
 
 Result<bool> fold_known_nodes(Workspace& work) {
-  bool changed = false;
-  for (const ir::NodeId id : work.visiting_order()) {
-    if (!may_fold(work, work.node(id))) continue;
-    QQ_TRY(const std::vector<ir::Tensor> results, known_results(work, work.node(id)));
-    if (results.empty()) continue;
-    work.become_constants(id, results);
-    changed = true;
-  }
-  return changed;
+  const WorkspaceRule rules[] = {fold_known};
+  return work.sweep(rules);
 }
 
 }  // namespace quarkq::rewrite::basic

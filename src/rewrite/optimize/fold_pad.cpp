@@ -3,46 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/axes.h"
 #include "rewrite/optimize/local_rules.h"
+#include "rewrite/pads.h"
 
 namespace quarkq::rewrite::basic {
 namespace {
-
-/// Amounts of a constant Pad that adds only around an image, and the value it adds.
-struct SpatialPad {
-  std::vector<int64_t> pads;  ///< begins, then ends, of the spatial dimensions
-  double value = 0;
-};
-
-std::optional<SpatialPad> read_pad(const Workspace& work, const ir::Node& pad) {
-  if (pad.string_or("mode", "constant") != "constant" || pad.input(3).valid()) return std::nullopt;
-  std::vector<int64_t> amounts = pad.ints_or("pads", {});
-  SpatialPad found;
-  found.value = pad.float_or("value", 0.0f);
-  if (pad.input(1).valid()) {
-    const ir::Tensor* given = work.constant(pad.input(1));
-    if (given == nullptr || given->type() != ElementType::kInt64) return std::nullopt;
-    amounts.assign(given->data<int64_t>().begin(), given->data<int64_t>().end());
-  }
-  if (pad.input(2).valid()) {
-    const ir::Tensor* value = work.constant(pad.input(2));
-    if (value == nullptr || value->size() != 1) return std::nullopt;
-    const Result<std::vector<double>> number = ir::to_double(*value);
-    if (!number.ok()) return std::nullopt;
-    found.value = number.value()[0];
-  }
-  const size_t rank = amounts.size() / 2;
-  if (amounts.size() % 2 != 0 || rank < 3) return std::nullopt;
-  for (const size_t dim : {size_t{0}, size_t{1}, rank, rank + 1}) {
-    if (amounts[dim] != 0) return std::nullopt;
-  }
-  for (size_t i = 0; i < amounts.size(); ++i) {
-    if (amounts[i] < 0) return std::nullopt;
-    if (i % rank >= 2) found.pads.push_back(amounts[i]);
-  }
-  return found;
-}
 
 /// MaxPool pads with the lowest value; zeros are as good when nothing is below them.
 bool is_never_negative(const Workspace& work, ir::ValueId value) {
@@ -70,27 +35,25 @@ bool takes_pad(const Workspace& work, const ir::Node& reader, const ir::Node& pa
 
 }  // namespace
 
-bool fold_pad(Workspace& work, ir::NodeId id) {
-  const ir::Node& pad = work.node(id);
-  const ir::NodeId reader_id = work.only_consumer(pad.output(0));
-  if (!pad.is("Pad") || !reader_id.valid()) return false;
+Proposal fold_pad(Workspace& work, const ir::Node& pad) {
+  const std::optional<ir::GraphPatch> nothing;
+  const ir::NodeId reader_id = pad.is("Pad") ? work.only_consumer(pad.output(0)) : ir::NodeId{};
+  if (!reader_id.valid()) return nothing;
   const ir::Node& reader = work.node(reader_id);
-  if (reader.input(0) != pad.output(0) || reader.input(1) == pad.output(0)) return false;
-  const std::optional<SpatialPad> found = read_pad(work, pad);
-  if (!found || !takes_pad(work, reader, pad, *found)) return false;
-  std::vector<int64_t> pads = reader.ints_or("pads", std::vector<int64_t>(found->pads.size(), 0));
-  if (pads.size() != found->pads.size()) return false;
-  for (size_t i = 0; i < pads.size(); ++i) {
-    const std::optional<int64_t> sum = ir::checked_sum(pads[i], found->pads[i]);
-    if (!sum) return false;
-    pads[i] = *sum;
-  }
-  if (reader.is("AveragePool")) work.set_attribute(reader_id, "count_include_pad", int64_t{1});
-  work.set_attribute(reader_id, "pads", pads);
-  work.set_input(reader_id, 0, pad.input(0));
-  work.add_origins(reader_id, id);
-  work.remove_node(id);
-  return true;
+  if (reader.input(0) != pad.output(0) || reader.input(1) == pad.output(0)) return nothing;
+  const std::optional<SpatialPad> found =
+      read_spatial_pad(pad, [&](ir::ValueId value) { return work.constant(value); });
+  if (!found || !takes_pad(work, reader, pad, *found)) return nothing;
+  const std::vector<int64_t> none(found->amounts.size() - 4, 0);
+  const std::optional<std::vector<int64_t>> pads = grown_pads(reader.ints_or("pads", none), *found);
+  if (!pads) return nothing;
+  ir::GraphPatch patch;
+  if (reader.is("AveragePool")) patch.set_attribute(reader_id, "count_include_pad", int64_t{1});
+  patch.set_attribute(reader_id, "pads", *pads);
+  patch.set_input(reader_id, 0, pad.input(0));
+  patch.add_origins(reader_id, pad.id);
+  patch.remove(pad.id);
+  return std::optional(std::move(patch));
 }
 
 }  // namespace quarkq::rewrite::basic

@@ -4,18 +4,21 @@
 #include "rewrite/optimize/steps.h"
 
 namespace quarkq::rewrite::basic {
+namespace {
+
+Proposal fuse_gelu_at(Workspace& work, const ir::Node& root) {
+  const auto found = match_halved_gelu(work.graph(), root);
+  if (!found) return std::optional<ir::GraphPatch>();
+  ir::GraphPatch patch;
+  replace_group(patch, found->group, {"Gelu", "", work.new_node_name("Gelu"), {found->x}, {}, {}});
+  return std::optional(std::move(patch));
+}
+
+}  // namespace
 
 Result<bool> fuse_halved_gelu(Workspace& work) {
-  if (work.opset() < kFirstGeluOpset) return false;
-  bool changed = false;
-  for (const ir::NodeId id : work.visiting_order()) {
-    if (!work.graph().is_alive(id)) continue;
-    const auto found = match_halved_gelu(work.graph(), work.node(id));
-    if (!found) continue;
-    replace_group(work.model().graph, found->group, {"Gelu", "", work.new_node_name("Gelu"), {found->x}, {}});
-    changed = true;
-  }
-  return changed;
+  const WorkspaceRule rules[] = {fuse_gelu_at};
+  return work.opset() < kFirstGeluOpset ? Result<bool>(false) : work.sweep(rules);
 }
 
 }  // namespace quarkq::rewrite::basic

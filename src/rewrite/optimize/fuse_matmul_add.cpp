@@ -19,71 +19,82 @@ bool is_gemm_bias(const ir::ValueType& bias, bool may_be_matrix, int64_t rows, i
   return (fits_rows && fits_columns) || (rows >= 0 && dims[0] == rows && dims[1] == 1);
 }
 
-/// [a, b, c] as [a * b, c] in front of the Gemm.
-ir::ValueId flattened(Workspace& work, ir::ValueId value, const ir::Shape& dims, ir::NodeId origin) {
-  const int64_t rows = ir::checked_count(ir::Shape(dims.begin(), dims.end() - 1));
-  const std::vector<int64_t> shape{rows, dims.back()};
-  const ir::ValueId constant = work.add_constant("gemm_input_shape", ir::Tensor::from({2}, shape));
-  const ir::ValueType type{type_of(work, value).element, true, {{rows, {}}, {dims.back(), {}}}, {}};
-  const ir::ValueId flat = work.add_value(work.new_tensor_name("gemm_input_reshape_arg"), type);
-  work.add_writer("gemm_input_reshape", "Reshape", {value, constant}, flat, origin);
-  return flat;
-}
+/// MatMul and the Add that alone reads it, as one Gemm.
+struct Fusion {
+  const ir::Node& product;
+  const ir::Node& add;
+  ir::ValueId bias;
+  int64_t columns;
+};
 
-/// The value that the Gemm writes so that `add` has its shape back.
-ir::ValueId before_reshape(Workspace& work, ir::NodeId add, const ir::Shape& dims, ir::NodeId origin) {
-  const auto rank = static_cast<int64_t>(dims.size());
-  const ir::ValueId constant = work.add_constant("gemm_output_shape", ir::Tensor::from({rank}, dims));
-  const int64_t rows = ir::checked_count(ir::Shape(dims.begin(), dims.end() - 1));
-  const ElementType element = type_of(work, work.node(add).output(0)).element;
-  const ir::ValueType type{element, true, {{rows, {}}, {dims.back(), {}}}, {}};
-  const ir::ValueId flat = work.add_value(work.new_tensor_name("gemm_output_reshape_arg"), type);
-  const ir::NodeId reshape = work.add_named("gemm_output_reshape", "Reshape", {flat, constant}, add);
-  work.add_origins(reshape, origin);
-  return flat;
-}
-
-bool fuse(Workspace& work, ir::NodeId id) {
-  const ir::ValueId product = work.node(id).output(0);
-  const ir::NodeId add_id = work.only_consumer(product);
-  if (!add_id.valid() || !work.node(add_id).is("Add")) return false;
+std::optional<Fusion> find_fusion(const Workspace& work, const ir::Node& node) {
+  const ir::NodeId add_id = node.is("MatMul") ? work.only_consumer(node.output(0)) : ir::NodeId{};
+  if (!add_id.valid() || !work.node(add_id).is("Add")) return std::nullopt;
   const ir::Node& add = work.node(add_id);
-  if (add.input(0) == add.input(1)) return false;
-  const ir::ValueId bias = add.input(0) == product ? add.input(1) : add.input(0);
-  const ir::ValueId left = work.node(id).input(0), right = work.node(id).input(1);
-  const ir::ValueType &a = type_of(work, left), &b = type_of(work, right);
+  if (add.input(0) == add.input(1)) return std::nullopt;
+  const ir::ValueId bias = add.input(0) == node.output(0) ? add.input(1) : add.input(0);
+  const ir::ValueType &a = type_of(work, node.input(0)), &b = type_of(work, node.input(1));
   if (a.element != ElementType::kFloat || !a.has_shape || a.dims.size() < 2 || !b.is_static() || b.dims.size() != 2) {
-    return false;
+    return std::nullopt;
   }
   const bool is_matrix = a.dims.size() == 2;
-  if (!is_matrix && (!a.is_static() || !ir::element_count(a.shape()).ok())) return false;
+  if (!is_matrix && (!a.is_static() || !ir::element_count(a.shape()).ok())) return std::nullopt;
   const int64_t columns = b.shape()[1];
-  if (!is_gemm_bias(type_of(work, bias), is_matrix, is_matrix ? a.dims[0].size : -1, columns)) return false;
-  const std::string name = work.node(id).name + "/MatMulAddFusion";
-  ir::NodeId gemm;
-  if (is_matrix) {
-    gemm = work.add_named(name, "Gemm", {left, right, bias}, add_id);
+  if (!is_gemm_bias(type_of(work, bias), is_matrix, is_matrix ? a.dims[0].size : -1, columns)) return std::nullopt;
+  return Fusion{node, add, bias, columns};
+}
+
+/// [a, b, c] as [a * b, c].
+ir::ValueType flat_type(ElementType element, const ir::Shape& dims) {
+  const int64_t rows = ir::checked_count(ir::Shape(dims.begin(), dims.end() - 1));
+  return {element, /*has_shape=*/true, {{rows, {}}, {dims.back(), {}}}, {}};
+}
+
+/// The Gemm between two Reshapes.
+void put_flat(Workspace& work, const Fusion& found, const std::string& name, ir::GraphPatch& patch) {
+  const ir::ValueId left = found.product.input(0);
+  ir::Shape dims = type_of(work, left).shape();
+  const auto reshape = [&](const std::string& which, const ir::Shape& shape) {
+    const auto length = static_cast<int64_t>(shape.size());
+    return patch.initializer(work.new_tensor_name("gemm_" + which + "_shape"), ir::Tensor::from({length}, shape));
+  };
+  const ir::ValueType input_type = flat_type(type_of(work, left).element, dims);
+  const ir::PatchValue input_shape = reshape("input", input_type.shape());
+  const ir::PatchValue flat = patch.value(work.new_tensor_name("gemm_input_reshape_arg"), input_type);
+  const std::string before = work.new_node_name("gemm_input_reshape");
+  patch.node({"Reshape", "", before, {left, input_shape}, {flat}, {}, {found.product.id}});
+  dims.back() = found.columns;
+  const ir::PatchValue output_shape = reshape("output", dims);
+  const ir::ValueType output_type = flat_type(type_of(work, found.add.output(0)).element, dims);
+  const ir::PatchValue result = patch.value(work.new_tensor_name("gemm_output_reshape_arg"), output_type);
+  const std::string after = work.new_node_name("gemm_output_reshape");
+  patch.node({"Reshape", "", after, {result, output_shape}, {found.add.output(0)}, {}});
+  const std::string gemm = work.new_node_name(name);
+  patch.node({"Gemm", "", gemm, {flat, found.product.input(1), found.bias}, {result}, {}});
+}
+
+Proposal fuse_at(Workspace& work, const ir::Node& node) {
+  const std::optional<Fusion> found = find_fusion(work, node);
+  if (!found) return std::optional<ir::GraphPatch>();
+  ir::GraphPatch patch;
+  patch.remove(found->add.id);
+  patch.remove(node.id);
+  patch.place_at_end();
+  const std::string name = node.name + "/MatMulAddFusion";
+  if (type_of(work, node.input(0)).dims.size() == 2) {
+    const std::string gemm = work.new_node_name(name);
+    patch.node({"Gemm", "", gemm, {node.input(0), node.input(1), found->bias}, {found->add.output(0)}, {}});
   } else {
-    ir::Shape dims = a.shape();
-    const ir::ValueId flat = flattened(work, left, dims, id);
-    dims.back() = columns;
-    const ir::ValueId result = before_reshape(work, add_id, dims, id);
-    gemm = work.add_writer(name, "Gemm", {flat, right, bias}, result, add_id);
+    put_flat(work, *found, name, patch);
   }
-  work.add_origins(gemm, id);
-  work.remove_node(add_id);
-  work.remove_node(id);
-  return true;
+  return std::optional(std::move(patch));
 }
 
 }  // namespace
 
 Result<bool> fuse_matmul_add(Workspace& work) {
-  bool changed = false;
-  for (const ir::NodeId id : work.visiting_order()) {
-    if (work.graph().is_alive(id) && work.node(id).is("MatMul")) changed |= fuse(work, id);
-  }
-  return changed;
+  const WorkspaceRule rules[] = {fuse_at};
+  return work.sweep(rules);
 }
 
 }  // namespace quarkq::rewrite::basic

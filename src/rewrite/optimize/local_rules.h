@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules that look at one node and its only reader. Each answers whether it changed something.
+// Rules that look at one node and its only reader.
 #pragma once
 
 #include "rewrite/optimize/workspace.h"
@@ -7,12 +7,12 @@
 namespace quarkq::rewrite::basic {
 
 /// Identity, Dropout and Cast to the type that is there already: readers read the input.
-bool bypass_no_op(Workspace& work, ir::NodeId node);
+Proposal bypass_no_op(Workspace& work, const ir::Node& node);
 /// Relu in front of a Clip becomes its lower limit.
-bool fold_relu_into_clip(Workspace& work, ir::NodeId node);
+Proposal fold_relu_into_clip(Workspace& work, const ir::Node& node);
 /// Pad in front of a Conv or a pool becomes its padding.
-bool fold_pad(Workspace& work, ir::NodeId node);
+Proposal fold_pad(Workspace& work, const ir::Node& node);
 /// BatchNormalization, Mul and Add behind a Conv go into its weight and bias.
-bool fold_into_conv(Workspace& work, ir::NodeId node);
+Proposal fold_into_conv(Workspace& work, const ir::Node& node);
 
 }  // namespace quarkq::rewrite::basic

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/hash.h"
+#include "rewrite/computed_nodes.h"
 #include "rewrite/optimize/steps.h"
 
 namespace quarkq::rewrite::basic {
@@ -49,10 +50,6 @@ bool add_value(ContentHash& hash, const ir::AttributeValue& value) {
       value);
 }
 
-bool is_random(const ir::Node& node) {
-  return node.op.starts_with("Random") || node.is("Multinomial") || node.is("Bernoulli") || node.is("Dropout");
-}
-
 /// For each value the first one that is known to be equal.
 class EqualValues {
  public:
@@ -69,7 +66,7 @@ class EqualValues {
 
 /// The same text for nodes that compute the same; empty for a node that is not compared.
 std::string key_of(const ir::Node& node, const EqualValues& equal) {
-  if (!node.domain.empty() || !node.captures.empty() || is_random(node)) return "";
+  if (!node.domain.empty() || !node.captures.empty() || is_random(node) || node.is("Dropout")) return "";
   ContentHash hash;
   hash.add(node.op);
   add_number(hash, node.inputs.size());
@@ -95,26 +92,25 @@ bool makes_output(const Workspace& work, const ir::Node& node) {
 Result<bool> merge_same_nodes(Workspace& work) {
   EqualValues equal(work.graph().value_count());
   std::map<std::string, ir::NodeId> first;
-  bool changed = false;
-  for (const ir::NodeId id : work.visiting_order()) {
-    const ir::Node& node = work.node(id);
+  const auto merge_into_first = [&](Workspace&, const ir::Node& node) -> Proposal {
     const std::string key = key_of(node, equal);
-    if (key.empty()) continue;
-    const auto [known, is_new] = first.try_emplace(key, id);
-    if (is_new) continue;
+    if (key.empty()) return std::optional<ir::GraphPatch>();
+    const auto [known, is_new] = first.try_emplace(key, node.id);
+    if (is_new) return std::optional<ir::GraphPatch>();
     const std::vector<ir::ValueId>& heirs = work.node(known->second).outputs;
+    ir::GraphPatch patch;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].valid()) equal.set(node.outputs[i], heirs[i]);
+      if (!node.outputs[i].valid()) continue;
+      equal.set(node.outputs[i], heirs[i]);
+      patch.replace(node.outputs[i], heirs[i]);
     }
-    if (makes_output(work, node)) continue;
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].valid()) work.replace_uses(node.outputs[i], heirs[i]);
-    }
-    work.add_origins(known->second, id);
-    work.remove_node(id);
-    changed = true;
-  }
-  return changed;
+    if (makes_output(work, node)) return std::optional<ir::GraphPatch>();
+    patch.add_origins(known->second, node.id);
+    patch.remove(node.id);
+    return std::optional(std::move(patch));
+  };
+  const WorkspaceRule rules[] = {merge_into_first};
+  return work.sweep(rules);
 }
 
 }  // namespace quarkq::rewrite::basic

@@ -215,8 +215,7 @@ bool push_shape(const Move& move) {
   if (node.find("end") != nullptr) move.work.set_attribute(move.node, "end", move.rank());
   const ir::ValueId dims = move.work.add_shape_constant({move.forth.begin() + start, move.forth.begin() + end});
   const ir::ValueType inner{ElementType::kInt64, true, {{move.rank(), {}}}, {}};
-  const ir::NodeId gather =
-      move.work.add_behind(move.node, 0, "Gather", {{"axis", int64_t{0}, {}, {}}}, move.node, inner);
+  const ir::NodeId gather = move.work.add_behind(move.node, 0, "Gather", {{"axis", int64_t{0}, {}, {}}}, inner);
   move.work.append_input(gather, dims);
   return true;
 }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ir/axes.h"
+#include "ir/search.h"
 
 namespace quarkq::rewrite::basic {
 namespace {
@@ -95,13 +96,6 @@ std::unordered_map<std::string_view, MoveRule> all_rules() {
   return rules;
 }
 
-/// -1: not known.
-int64_t rank_of(const Workspace& work, ir::ValueId value) {
-  const ir::ValueType& type = work.graph().value(value).type;
-  if (const ir::Tensor* tensor = work.constant(value)) return tensor->rank();
-  return type.has_shape ? static_cast<int64_t>(type.dims.size()) : -1;
-}
-
 /// Everybody who reads `value` reads the output of a new node instead, which undoes what is about to happen to it.
 void put_before_others(const Move& move, ir::ValueId value, const std::string& op, std::vector<ir::ValueId> more_inputs,
                        std::vector<ir::Attribute> attributes) {
@@ -179,9 +173,10 @@ bool fits_inputs(const MoveRule& rule, const Move& move) {
   return std::all_of(inputs.begin(), inputs.end(), [&](size_t i) {
     const ir::ValueId input = move.reader().inputs[i];
     const Permutation* own = permutation_of(move.work.graph().producer(input));
-    const int64_t rank = rank_of(move.work, input), moved = own == nullptr ? rank : static_cast<int64_t>(own->size());
-    if (rank >= 0 && rank != moved) return false;  // what the model says of the value contradicts who makes it
-    return moved < 0 || moved == move.rank() || rule.push == push_broadcast;
+    const std::optional<int64_t> rank = ir::rank_of(move.work.graph(), input);
+    const std::optional<int64_t> moved = own == nullptr ? rank : std::optional(static_cast<int64_t>(own->size()));
+    if (rank && rank != moved) return false;  // what the model says of the value contradicts who makes it
+    return !moved || *moved == move.rank() || rule.push == push_broadcast;
   });
 }
 
@@ -209,7 +204,7 @@ void transpose_output(const Move& move, size_t index, const Permutation& permuta
   const ir::ValueId output = move.reader().output(index);
   if (!output.valid() || is_identity(permutation)) return;
   const ir::ValueType inner = permuted(move.work.graph().value(output).type, inverse(permutation));
-  move.work.add_behind(move.node, index, "Transpose", {{"perm", permutation, {}, {}}}, move.node, inner);
+  move.work.add_behind(move.node, index, "Transpose", {{"perm", permutation, {}, {}}}, inner);
 }
 
 void transpose_outputs(const Move& move, const Permutation& permutation) {
@@ -219,7 +214,7 @@ void transpose_outputs(const Move& move, const Permutation& permutation) {
 void widen_input(const Move& move, size_t index) {
   Workspace& work = move.work;
   const ir::ValueId value = move.reader().inputs[index];
-  const int64_t missing = move.rank() - rank_of(work, value);
+  const int64_t missing = move.rank() - *ir::rank_of(work.graph(), value);
   if (missing == 0) return;
   std::vector<int64_t> axes;
   for (int64_t axis = 0; axis < missing; ++axis) axes.push_back(axis);
@@ -262,9 +257,9 @@ bool push_broadcast(const Move& move) {
   std::vector<size_t> inputs;
   for (size_t i = 0; i < move.reader().inputs.size(); ++i) {
     if (!move.reader().inputs[i].valid()) continue;
-    const int64_t rank = rank_of(move.work, move.reader().inputs[i]);
-    if (rank < 0 || rank > move.rank()) return false;
-    if (rank > 0) inputs.push_back(i);
+    const std::optional<int64_t> rank = ir::rank_of(move.work.graph(), move.reader().inputs[i]);
+    if (!rank || *rank > move.rank()) return false;
+    if (*rank > 0) inputs.push_back(i);
   }
   for (const size_t i : inputs) widen_input(move, i);
   for (const size_t i : inputs) transpose_input(move, i);

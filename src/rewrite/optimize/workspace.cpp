@@ -77,6 +77,18 @@ std::vector<ir::NodeId> Workspace::numbered_order() const {
   return order;
 }
 
+Result<bool> Workspace::sweep(std::span<const WorkspaceRule> rules) {
+  std::vector<Rule> bound;
+  for (const WorkspaceRule& rule : rules) {
+    bound.emplace_back([this, &rule](const ir::Graph&, const ir::Node& visited) { return rule(*this, visited); });
+  }
+  Policy policy;
+  policy.every_rule = true;
+  policy.order = [this](const ir::Graph&) { return visiting_order(); };
+  QQ_TRY(const Outcome outcome, apply_rules(model_.graph, bound, policy));
+  return outcome.changed;
+}
+
 void Workspace::begin_step() {
   tensor_names_ = given_tensor_names_;
   tensor_names_.insert("");  // what absent inputs are called
@@ -109,12 +121,12 @@ ir::ValueId Workspace::add_node(const std::string& op, std::vector<ir::ValueId> 
 }
 
 ir::NodeId Workspace::add_behind(ir::NodeId maker, size_t index, const std::string& op,
-                                 std::vector<ir::Attribute> attributes, ir::NodeId origin, ir::ValueType type) {
+                                 std::vector<ir::Attribute> attributes, ir::ValueType type) {
   const ir::ValueId value = node(maker).outputs[index];
   const std::string name = new_node_name(op);
   const ir::ValueId inner = edit_.add_value(new_tensor_name(node(maker).name), std::move(type));
   edit_.set_output(maker, index, inner);
-  return edit_.add_node({op, "", name, {inner}, {value}, std::move(attributes), node(origin).origins});
+  return edit_.add_node({op, "", name, {inner}, {value}, std::move(attributes), node(maker).origins});
 }
 
 ir::NodeId Workspace::add_named(const std::string& wanted, const std::string& op, std::vector<ir::ValueId> inputs,
@@ -122,11 +134,6 @@ ir::NodeId Workspace::add_named(const std::string& wanted, const std::string& op
   const std::vector<ir::ValueId> outputs = node(maker).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) edit_.set_output(maker, i, {});
   return edit_.add_node({op, "", new_node_name(wanted), std::move(inputs), outputs, {}, node(maker).origins});
-}
-
-ir::NodeId Workspace::add_writer(const std::string& wanted, const std::string& op, std::vector<ir::ValueId> inputs,
-                                 ir::ValueId output, ir::NodeId origin) {
-  return edit_.add_node({op, "", new_node_name(wanted), std::move(inputs), {output}, {}, node(origin).origins});
 }
 
 void Workspace::add_unnamed(const std::string& op, std::vector<ir::ValueId> inputs,

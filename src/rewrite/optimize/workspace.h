@@ -10,9 +10,13 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "ir/edit.h"
+#include "rewrite/driver.h"
 
 namespace quarkq::rewrite::basic {
+
+class Workspace;
+/// A rule of the driver that takes names from the workspace for what it proposes.
+using WorkspaceRule = std::function<Proposal(Workspace&, const ir::Node&)>;
 
 class Workspace {
  public:
@@ -31,26 +35,28 @@ class Workspace {
   /// Nodes by number.
   std::vector<ir::NodeId> numbered_order() const;
 
+  /// One sweep of the driver in the visiting order: at each node all rules in turn.
+  Result<bool> sweep(std::span<const WorkspaceRule> rules);
+
   /// Names of values that are gone are free again from here on; those ever given out are not.
   void begin_step();
   /// `wanted`, or "<wanted>_token_<k>" when that was used before.
   std::string new_node_name(const std::string& wanted);
   std::string new_tensor_name(const std::string& wanted);
 
+  // What is not a rule yet changes the graph by these.
+
   /// A node named after its operator and its output "<name>_out0", which is returned. It stands for the nodes that
   /// `origin` stands for.
   ir::ValueId add_node(const std::string& op, std::vector<ir::ValueId> inputs, std::vector<ir::Attribute> attributes,
                        ir::NodeId origin, ir::ValueType type);
-  /// Puts a node (see add_node) between output `index` of `node` and that value: the new node writes the value now, and
-  /// `node` a new one of `type` named like `node`.
+  /// Puts a node (see add_node), which stands for what `node` stands for, between output `index` of `node` and that
+  /// value: the new node writes the value now, and `node` a new one of `type` named like `node`.
   ir::NodeId add_behind(ir::NodeId node, size_t index, const std::string& op, std::vector<ir::Attribute> attributes,
-                        ir::NodeId origin, ir::ValueType type);
+                        ir::ValueType type);
   /// A node named `wanted` that takes the outputs of `maker` over.
   ir::NodeId add_named(const std::string& wanted, const std::string& op, std::vector<ir::ValueId> inputs,
                        ir::NodeId maker);
-  /// A node named `wanted` that writes `output`, which nobody wrote before.
-  ir::NodeId add_writer(const std::string& wanted, const std::string& op, std::vector<ir::ValueId> inputs,
-                        ir::ValueId output, ir::NodeId origin);
   /// A node without a name that writes `output`, whoever wrote it before.
   void add_unnamed(const std::string& op, std::vector<ir::ValueId> inputs, std::vector<ir::Attribute> attributes,
                    ir::NodeId origin, ir::ValueId output);
@@ -65,7 +71,6 @@ class Workspace {
   }
   void set_constant(ir::ValueId value, ir::Tensor data) { edit_.set_constant(value, std::move(data)); }
   void append_input(ir::NodeId node, ir::ValueId value) { edit_.append_input(node, value); }
-  void set_type(ir::ValueId value, ir::ValueType type) { edit_.set_type(value, std::move(type)); }
   /// `heir` stands for the origins of `node`, too.
   void add_origins(ir::NodeId heir, ir::NodeId node);
   /// `writer` (whose output `index` then has no name of its own) writes `value` instead; both keep their other links.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Gemm -> Reshape -> Mul or Add of a constant: the constant goes into the weights and bias of the Gemm.
+#include "rewrite/fold_affine.h"
 #include "rewrite/simplify/patterns.h"
 
 namespace quarkq::rewrite::simplify {
@@ -35,28 +36,27 @@ std::optional<Chain> chain_at(const Sweep& sweep, const ir::Node& last) {
 
 /// One value for each of the `count` columns of the Gemm's result, as the reshaped tensor broadcasts it; nothing when
 /// it does not.
-std::optional<std::vector<float>> per_column(const Sweep& sweep, const Chain& chain, int64_t count, bool any_rank) {
+std::optional<std::vector<double>> per_column(const Sweep& sweep, const Chain& chain, int64_t count, bool any_rank) {
   const Tensor& operand = *chain.operand;
   const auto size = static_cast<size_t>(count);
   const auto shape = sweep.scope.integers(chain.reshape->input(1));
   if (operand.size() == 1 &&
       (operand.rank() == 0 || (any_rank && shape && operand.rank() <= static_cast<int64_t>(shape->size()))))
-    return std::vector<float>(size, operand.data<float>()[0]);
+    return std::vector<double>(size, operand.data<float>()[0]);
   if (operand.rank() != 1 || operand.size() != count || !shape || shape->empty() || shape->back() != count)
     return std::nullopt;
-  return std::vector<float>(operand.data<float>().begin(), operand.data<float>().end());
+  return std::vector<double>(operand.data<float>().begin(), operand.data<float>().end());
 }
 
-/// The bias with `change(bias, column)` applied to every element, broadcast to one row.
-template <typename Change>
-std::optional<Tensor> changed_bias(const Tensor* bias, int64_t count, Change change) {
+/// What becomes of the bias as one row of `count` columns; none counts as zeros, whose sign a sum loses.
+std::optional<Tensor> folded_row(const Tensor* bias, int64_t count, const ChannelAffine& affine) {
   std::vector<float> row(static_cast<size_t>(count), 0.0f);
   if (bias != nullptr) {
     if (bias->size() != 1 && (bias->size() != count || bias->dims().back() != count)) return std::nullopt;
     for (size_t c = 0; c < row.size(); ++c) row[c] = bias->data<float>()[bias->size() == 1 ? 0 : c];
   }
-  for (size_t c = 0; c < row.size(); ++c) row[c] = change(row[c], c);
-  return Tensor::from<float>({count}, row);
+  const Tensor whole = Tensor::from<float>({count}, row);
+  return Tensor::from<float>({count}, fold_into_bias(&whole, affine));
 }
 
 struct NewOperands {
@@ -92,13 +92,11 @@ std::optional<Rewrite> fuse_gemm_mul(const Sweep& sweep, const ir::Node& mul) {
   const int64_t columns = chain->weights->dims()[0], inner = chain->weights->dims()[1];
   const auto factors = per_column(sweep, *chain, columns, /*any_rank=*/false);
   if (!factors) return std::nullopt;
-  Tensor weights = *chain->weights;
-  auto data = weights.mutable_data<float>();
-  for (int64_t i = 0; i < weights.size(); ++i)
-    data[static_cast<size_t>(i)] *= (*factors)[static_cast<size_t>(i / inner)];
+  const ChannelAffine affine{*factors};
+  Tensor weights = fold_into_weight(*chain->weights, {columns, inner}, affine);
   std::optional<Tensor> bias;
   if (chain->bias != nullptr) {
-    bias = changed_bias(chain->bias, columns, [&](float value, size_t c) { return value * (*factors)[c]; });
+    bias = folded_row(chain->bias, columns, affine);
     if (!bias) return std::nullopt;
   }
   return rewritten_gemm(sweep, *chain, mul, {std::move(weights), std::move(bias)});
@@ -113,8 +111,8 @@ std::optional<Rewrite> fuse_gemm_add(const Sweep& sweep, const ir::Node& add) {
   const ir::ValueId operand = add.input(add.input(0) == chain->reshape->output(0) ? 1 : 0);
   if (chain->bias == nullptr && chain->operand->rank() == 1 && chain->operand->size() == columns)
     return rewritten_gemm(sweep, *chain, add, {std::nullopt, std::nullopt, operand});
-  std::optional<Tensor> bias =
-      changed_bias(chain->bias, columns, [&](float value, size_t c) { return value + (*addends)[c]; });
+  const ChannelAffine affine{std::vector<double>(addends->size(), 1.0), *addends};
+  std::optional<Tensor> bias = folded_row(chain->bias, columns, affine);
   if (!bias) return std::nullopt;
   return rewritten_gemm(sweep, *chain, add, {std::nullopt, std::move(bias)});
 }

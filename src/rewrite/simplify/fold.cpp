@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "exec/compile.h"
+#include "rewrite/computed_nodes.h"
 #include "rewrite/simplify/operands.h"
 #include "rewrite/simplify/simplify.h"
 
 namespace quarkq::rewrite::simplify {
 namespace {
-
-/// Operators that stay although their inputs are known: the quantizers, what makes no tensor, and what draws numbers
-/// (the reference draws once and stores them).
-constexpr std::string_view kKept[] = {
-    "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "SequenceEmpty", "RandomNormal",
-    "RandomUniform",  "RandomNormalLike", "RandomUniformLike",     "Bernoulli",     "Multinomial"};
 
 /// The transposed view of an embedding table that is looked up, too: storing it would double the table.
 bool transposes_embedding(const ir::Graph& graph, const ir::Node& node) {
@@ -36,7 +31,7 @@ std::vector<ir::Tensor> evaluate(const Scope& scope, const ir::Node& node) {
     const ir::Tensor* held = scope.graph.constant(node.output(0));
     return held == nullptr ? std::vector<ir::Tensor>() : std::vector<ir::Tensor>{*held};
   }
-  if (std::find(std::begin(kKept), std::end(kKept), node.op) != std::end(kKept)) return {};
+  if (stays_computed(node) || node.is("SequenceEmpty")) return {};  // the latter makes no tensor
   std::vector<const ir::Tensor*> inputs;
   for (const ir::ValueId input : node.inputs) {
     inputs.push_back(scope.constant(input));

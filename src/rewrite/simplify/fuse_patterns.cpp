@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "rewrite/driver.h"
 #include "rewrite/simplify/patterns.h"
 #include "rewrite/simplify/simplify.h"
 
@@ -45,13 +46,63 @@ bool applies(const Sweep& sweep, const PatternRow& row, const ir::Node& node) {
   return row.first_op.empty() || sweep.producer(node.input(0), row.first_op) != nullptr;
 }
 
-std::optional<Rewrite> first_match(const Sweep& sweep, const ir::Node& node) {
-  for (const PatternRow& row : kPatterns) {
-    if (!applies(sweep, row, node)) continue;
-    if (std::optional<Rewrite> found = row.find(sweep, node)) return found;
+/// The order of the reference's sweep: from the last node to the first. Nodes made on the way are readers but make
+/// nothing yet, and stand at the end of the list, in the order of their making: the sort that follows starts from
+/// there.
+class ReverseSweep {
+ public:
+  explicit ReverseSweep(Scope& scope) : scope_(scope), sweep_(scope) {}
+
+  Status run() {
+    std::vector<Rule> rules;
+    for (const PatternRow& row : kPatterns) {
+      rules.emplace_back([this, &row](const ir::Graph&, const ir::Node& node) { return propose(row, node); });
+    }
+    Policy policy;
+    policy.order = [](const ir::Graph& graph) {
+      return std::vector<ir::NodeId>(graph.order().rbegin(), graph.order().rend());
+    };
+    policy.skips = [this](const ir::Node& node) {
+      return node.output(0).valid() && made_names_.contains(scope_.name(node.output(0)));
+    };
+    policy.applied = [this](size_t first_made) { mark_made(first_made); };
+    policy.end_sweep = [this](ir::Graph& graph) { put_made_last(graph); };
+    return apply_rules(scope_.graph, rules, policy).status();
   }
-  return std::nullopt;
-}
+
+ private:
+  Proposal propose(const PatternRow& row, const ir::Node& node) {
+    if (!applies(sweep_, row, node)) return std::optional<ir::GraphPatch>();
+    std::optional<Rewrite> found = row.find(sweep_, node);
+    if (!found) return std::optional<ir::GraphPatch>();
+    in_place_ = found->in_place;
+    return std::optional(std::move(found->patch));
+  }
+
+  void mark_made(size_t first_made) {
+    for (size_t i = first_made; !in_place_ && i < scope_.graph.node_count(); ++i) {
+      const ir::NodeId fresh{static_cast<int32_t>(i)};
+      sweep_.mark_new(fresh);
+      made_.push_back(fresh);
+      made_names_.insert(scope_.graph.node(fresh).name);
+    }
+  }
+
+  void put_made_last(ir::Graph& graph) const {
+    std::vector<ir::NodeId> order;
+    for (const ir::NodeId id : graph.order()) {
+      if (!sweep_.is_new(id)) order.push_back(id);
+    }
+    order.insert(order.end(), made_.begin(), made_.end());
+    ir::GraphEdit(graph).set_order(std::move(order));
+  }
+
+  Scope& scope_;
+  Sweep sweep_;
+  bool in_place_ = false;  ///< of the last proposal
+  std::vector<ir::NodeId> made_;
+  std::unordered_set<std::string> made_names_;
+};
 
 }  // namespace
 
@@ -80,34 +131,6 @@ const ir::Tensor* Sweep::float_constant(ir::ValueId value) const {
   return found != nullptr && found->type() == ElementType::kFloat ? found : nullptr;
 }
 
-Status fuse_patterns(Scope& scope) {
-  Sweep sweep(scope);
-  const std::vector<ir::NodeId> before = scope.graph.order();
-  std::vector<ir::NodeId> made;
-  std::unordered_set<std::string> made_names;
-  for (auto id = before.rbegin(); id != before.rend(); ++id) {
-    if (!scope.graph.is_alive(*id)) continue;
-    const ir::Node& node = scope.graph.node(*id);
-    if (node.output(0).valid() && made_names.contains(scope.name(node.output(0)))) continue;
-    const std::optional<Rewrite> rewrite = first_match(sweep, node);
-    if (!rewrite) continue;
-    const size_t first = scope.graph.node_count();
-    rewrite->patch.apply(scope.graph);
-    for (size_t i = first; !rewrite->in_place && i < scope.graph.node_count(); ++i) {
-      const ir::NodeId fresh{static_cast<int32_t>(i)};
-      sweep.mark_new(fresh);
-      made.push_back(fresh);
-      made_names.insert(scope.graph.node(fresh).name);
-    }
-  }
-  // New nodes stand at the end of the list, in the order of their making: the sort that follows starts from there.
-  std::vector<ir::NodeId> order;
-  for (const ir::NodeId id : scope.graph.order()) {
-    if (!sweep.is_new(id)) order.push_back(id);
-  }
-  order.insert(order.end(), made.begin(), made.end());
-  ir::GraphEdit(scope.graph).set_order(std::move(order));
-  return Status();
-}
+Status fuse_patterns(Scope& scope) { return ReverseSweep(scope).run(); }
 
 }  // namespace quarkq::rewrite::simplify

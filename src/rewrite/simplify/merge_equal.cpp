@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "rewrite/computed_nodes.h"
 #include "rewrite/simplify/simplify.h"
 
 namespace quarkq::rewrite::simplify {
 namespace {
 
 constexpr int64_t kTiedElements = 1000;  ///< initializers with fewer elements than this are tied
-
-/// Operators whose results differ from call to call.
-constexpr std::string_view kRandom[] = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
-                                        "Bernoulli",    "Multinomial",   "Dropout"};
 
 bool same_value(const ir::AttributeValue& a, const ir::AttributeValue& b) {
   if (a.index() != b.index()) return false;
@@ -48,8 +45,7 @@ bool makes_graph_output(const ir::Graph& graph, const ir::Node& node) {
 
 /// Operator and computed inputs: what equal nodes have in common at least. Empty for nodes that are never merged.
 std::string key_of(const Scope& scope, const ir::Node& node) {
-  if (!node.captures.empty() || std::find(std::begin(kRandom), std::end(kRandom), node.op) != std::end(kRandom))
-    return {};
+  if (!node.captures.empty() || is_random(node) || node.op == "Dropout") return {};  // the latter draws its mask
   std::string key = cat(node.domain, "::", node.op, "/", node.outputs.size());
   bool computed = false;
   for (const ir::ValueId input : node.inputs) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/axes.h"
+#include "ir/search.h"
 #include "rewrite/simplify/operands.h"
 #include "rewrite/simplify/patterns.h"
 
@@ -15,11 +16,6 @@ std::optional<std::vector<int64_t>> from_front(const std::vector<int64_t>& axes,
   if (!rank && std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; })) return std::nullopt;
   Result<std::vector<int64_t>> places = ir::normalize_axes(axes, rank.value_or(ir::kMaxRank));
   return places.ok() ? std::optional(std::move(places).value()) : std::nullopt;
-}
-
-std::optional<int64_t> rank_of(const Scope& scope, ir::ValueId id) {
-  const ir::ValueType& type = scope.graph.value(id).type;
-  return type.has_shape ? std::optional(static_cast<int64_t>(type.dims.size())) : std::nullopt;
 }
 
 }  // namespace
@@ -47,7 +43,7 @@ std::optional<Rewrite> merge_unsqueezes(const Sweep& sweep, const ir::Node& seco
   if (first == nullptr) return std::nullopt;
   auto inner = axes_of(sweep.scope, *first), outer = axes_of(sweep.scope, second);
   if (!inner || !outer) return std::nullopt;
-  const auto rank = rank_of(sweep.scope, first->input(0));
+  const auto rank = ir::rank_of(sweep.graph, first->input(0));
   const auto count = static_cast<int64_t>(inner->size());
   inner = from_front(*inner, rank ? std::optional(*rank + count) : std::nullopt);
   outer = from_front(*outer, rank ? std::optional(*rank + count + static_cast<int64_t>(outer->size())) : std::nullopt);
@@ -79,7 +75,7 @@ std::optional<Rewrite> keep_reduced_dims(const Sweep& sweep, const ir::Node& uns
   if (reduce == nullptr || reduce->int_or("keepdims", 1) != 0) return std::nullopt;
   auto dropped = axes_of(sweep.scope, *reduce), inserted = axes_of(sweep.scope, unsqueeze);
   if (!dropped || !inserted || dropped->empty()) return std::nullopt;
-  const auto rank = rank_of(sweep.scope, reduce->input(0));
+  const auto rank = ir::rank_of(sweep.graph, reduce->input(0));
   dropped = from_front(*dropped, rank);
   inserted = from_front(*inserted, rank);
   if (!dropped || !inserted) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/search.h"
 #include "onnx_io/infer.h"
 
 namespace quarkq::rewrite {
@@ -36,9 +37,7 @@ std::string fingerprint(const ir::Graph& graph) {
     for (const ir::ValueId output : node.outputs)
       text << (output.valid() ? graph.value(output).name : std::string()) << '\t';
     text << '\n';
-    for (const ir::Attribute& attribute : node.attributes) {
-      if (const auto* nested = std::get_if<ir::GraphPtr>(&attribute.value)) text << fingerprint(**nested);
-    }
+    for (const ir::Graph* nested : ir::nested_graphs(node)) text << fingerprint(*nested);
   }
   return text.str();
 }

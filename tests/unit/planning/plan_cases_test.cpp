@@ -77,8 +77,7 @@ PassCase folded() {
                      {"NoClamp", "Relu", "Sigmoid"}},
           .preset = "U8S8_AAWS",
           .start = PassStart::kInOrder,
-          .outputs = PassOutputs::kChange,
-          .once = true};
+          .outputs = PassOutputs::kChange};
 }
 
 /// The quirk FoldWhereRangesClamp is off in compat mode: the node goes whatever the range is.
@@ -125,7 +124,7 @@ PassCase absorbed() {
 
 PassCase shared() {
   PassCase row = on_the_plan("resolve-sharing", "ConvAndRelu", {kNothing});
-  row.once = true;
+  row.once = true;  // a second time gives the same parameters other ids
   return row;
 }
 
@@ -140,7 +139,6 @@ PassCase int32_biases() {
   PassCase row = on_the_plan(
       "encode-biases", "Conv",
       {kNothing, {"BiasIsNoInt32", "", "", {"Int32Bias=false"}}, {"NoBias", "Conv (x, w, b)", "Conv (x, w)"}});
-  row.once = true;  // codes are not in the text, and the same again
   return row;
 }
 
@@ -196,7 +194,7 @@ PassCase removed_pairs() {
 
 PassCase corrected() {
   PassCase row = on_the_plan("correct-bias", "Conv", {kNothing}, {"BiasCorrection=true"});
-  row.once = true;
+  row.once = true;  // it corrects what the correction left
   return row;
 }
 
@@ -205,7 +203,7 @@ PassCase gptq() {
                              {"UseGPTQ=true"});
   row.model =
       cat("g (float[8, 16] x) => (float[8, 12] y) <float[16, 12] w = ", numbers(192, 1), "> { y = MatMul (x, w) }");
-  row.once = true;
+  row.once = true;  // the codes it starts from are other ones
   return row;
 }
 
@@ -221,7 +219,97 @@ PassCase reset_beta() {
       .outputs = PassOutputs::kChange};
 }
 
-const bool kPlanCases = add_pass_cases({released(),
+PassCase op_set() {
+  return {.pass = "select-nodes",
+          .name = "OpSet",
+          .model = "g (float[4] x) => (float[4] y) { a = Relu (x) y = Mul (a, a) }",
+          .guards = {{"OthersAreAskedFor", "", "", {"op_types_to_quantize=[Conv]"}}},
+          .outputs = PassOutputs::kPlan};
+}
+
+PassCase settings_of_a_tensor() {
+  return {.pass = "find-overrides",
+          .name = "OneTensor",
+          .model = "g (float[4] x) => (float[4] y) { a = Relu (x) y = Mul (a, a) }",
+          .guards = {{"NoSuchTensor", "a = Relu (x) y = Mul (a, a)", "b = Relu (x) y = Mul (b, b)"}},
+          .sets = {"TensorQuantOverrides={a: [{quant_type: QuantType.QInt16}]}"},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+/// Scores of 0 to 1 beside boxes of hundreds.
+PassCase far_ranges() {
+  return {.pass = "guard-far-ranges",
+          .name = "ScoresBesideBoxes",
+          .model = cat("g (float[1, 8] x) => (float[1, 16] y) <float k = {500.0}, float[16, 16] w = ", numbers(256, 3),
+                       "> { a = Sigmoid (x) b = Mul (x, k) c = Concat <axis = 1> (a, b) y = Sigmoid (c) }"),
+          .guards = {{"NearRanges", "500.0", "1.0"},
+                     {"ALayerReadsIt", "y = Sigmoid (c)", "y = MatMul (c, w)"},
+                     {"IsOff", "", "", {"quarkq.guards=off"}}},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+PassCase sentinels() {
+  return {.pass = "guard-sentinel-ranges",
+          .name = "MaskBeforeSoftmax",
+          .model =
+              "g (float[2, 2] x) => (float[2, 2] y) <float[2, 2] mask = {0, -10000.0, 0, 0}> "
+              "{ s = MatMul (x, x) m = Add (s, mask) p = Softmax (m) y = MatMul (p, x) }",
+          .guards = {{"NoSentinel", "-10000.0", "-1.0"}, {"OthersReadIt", "p = Softmax (m)", "p = Neg (m)"}},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+PassCase wide_scales() {
+  return {.pass = "widen-weight-scales",
+          .name = "BiasBeyondInt32",
+          .model =
+              "g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) "
+              "<float[3, 2, 1, 1] w = {0.001, -0.0005, 0.0003, 0.001, -0.001, 0.0002}, float[3] b = {100000, 1, "
+              "2}> { y = Conv (x, w, b) }",
+          .guards = {{"BiasFits", "100000", "1"}, {"NoBias", "Conv (x, w, b)", "Conv (x, w)"}},
+          .sets = {"AdjustWeightScaleForInt32Bias=true"},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
+/// Nodes without pairs come sooner than those that wait for Q and DQ.
+PassCase order() {
+  return {.pass = "order-as-written",
+          .name = "FloatBranch",
+          .model =
+              "g (float[4] x) => (float[4] y) { a = Relu (x) [f] f = Neg (x) b = Sigmoid (a) [g] g = Tanh (f) "
+              "y = Add (b, g) }",
+          .guards = {{"AllAreQuantized", "", "", {"nodes_to_exclude=[]"}}},
+          .preset = "XINT8",
+          .sets = {"nodes_to_exclude=[f, g]"},
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kStay,
+          .tolerance = 0};
+}
+
+/// A threshold of 0: every node is promoted, and nothing is measured.
+PassCase mixed() {
+  PassCase row = on_the_plan(
+      "mix-precision", "AllToInt16",
+      {kNothing,
+       {"OtherOperators", "", "", {"AutoMixprecision={TargetOpType: [Gemm]}"}},
+       {"OnlyRanked", "", "", {"AutoMixprecision={MetricThreshold: null}"}}},
+      {"include_auto_mp=true",
+       "AutoMixprecision={TargetLayerConfig: {input_tensors: {spec: Int16Spec}, weight: {spec: Int16Spec}}}"});
+  row.once = true;  // a second time gives the same parameters other ids
+  return row;
+}
+
+const bool kPlanCases = add_pass_cases({mixed(),
+                                        released(),
+                                        op_set(),
+                                        settings_of_a_tensor(),
+                                        far_ranges(),
+                                        sentinels(),
+                                        wide_scales(),
+                                        order(),
                                         block_axis(),
                                         passthrough(),
                                         measured(),

@@ -86,9 +86,43 @@ PassCase pairs() {
           .once = true};
 }
 
-const bool kQdqCases = add_pass_cases(
-    {dedicated(), clip(), bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
-     bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}), shown_types(), dynamic(), nibbles(), pairs()});
+/// A float16 model after quantization, none of whose nodes is excluded.
+PassCase float32_inside() {
+  return {.pass = "use-fp32-scale",
+          .name = "Relu",
+          .model = "g (float16[4] x) => (float16[4] y) { [only] y = Relu (x) }",
+          .guards = {{"IsFloat32", "(float16[4] x) => (float16[4] y)", "(float[4] x) => (float[4] y)"},
+                     {"IsExcluded", "", "", {"nodes_to_exclude=[only]"}}}};
+}
+
+/// A model that was quantized before: there is no plan.
+PassCase imported_biases() {
+  return {.pass = "int16-bias",
+          .name = "Imported",
+          .model = cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = ", numbers(6, 1),
+                       ", int32[3] c = {10, -20, 30}, float s = {0.01}, int32 z = {0}> "
+                       "{ b = DequantizeLinear (c, s, z) y = Conv (x, w, b) }"),
+          .guards = {{"NoBias", "b = DequantizeLinear (c, s, z) y = Conv (x, w, b)", "y = Conv (x, w)"},
+                     {"NoZeroPoint", "DequantizeLinear (c, s, z)", "DequantizeLinear (c, s)"}},
+          .opset = 21,
+          .tolerance = 0};
+}
+
+PassCase dropped_casts() {
+  return {.pass = "drop-bf16-casts",
+          .name = "BetweenOperators",
+          .model =
+              "g (float[4] x) => (float[4] y) { a = Relu (x) b = Cast <to = 16> (a) c = Cast <to = 1> (b) "
+              "y = Neg (c) }",
+          .guards = {{"ReadsAnInput", "b = Cast <to = 16> (a)", "b = Cast <to = 16> (x)"},
+                     {"OtherType", "to = 16", "to = 10"}},
+          .tolerance = 0.01};
+}
+
+const bool kQdqCases = add_pass_cases({float32_inside(), imported_biases(), dropped_casts(), dedicated(), clip(),
+                                       bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
+                                       bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}),
+                                       shown_types(), dynamic(), nibbles(), pairs()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -75,8 +75,28 @@ PassCase smoothed() {
           .once = true};
 }
 
-const bool kConvertCases = add_pass_cases(
-    {newer_opset(), wider_floats(), channels_last(), raised_for_channels(), simplified(), optimized(), smoothed()});
+/// RConfigPath: which nodes come before and after the norms of the residual stream.
+std::string pairs_in(const std::string& file) {
+  return cat("RConfigPath=", QUARKQ_SOURCE_DIR, "/tests/unit/rewrite/", file);
+}
+
+/// embed -> RMS norm -> head, on a stream of 4 channels.
+PassCase rotated() {
+  return {.pass = "rotate-weights",
+          .name = "OneNorm",
+          .model = cat("g (float[5, 6] x) => (float[5, 3] y) <float[6, 4] e = ", numbers(24, 1),
+                       ", float[4, 3] h = ", numbers(12, 2), ", float[4] s = ", numbers(4, 3, 0.5, 2),
+                       ", float[1] eps = {0.00001}> { [embed] a = MatMul (x, e) q = Mul (a, a) "
+                       "m = ReduceMean <axes = [-1]> (q) p = Add (m, eps) r = Sqrt (p) d = Div (a, r) "
+                       "[n] f = Mul (d, s) [head] y = MatMul (f, h) }"),
+          .guards = {{"NoPairs", "", "", {pairs_in("no_rotated_pairs.json")}}},
+          .sets = {"include_rotation=true", "RMatrixDim=4", pairs_in("rotated_pairs.json")},
+          .tolerance = 1e-4,
+          .once = true};
+}
+
+const bool kConvertCases = add_pass_cases({newer_opset(), wider_floats(), channels_last(), raised_for_channels(),
+                                           simplified(), optimized(), smoothed(), rotated()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -86,6 +86,7 @@ PassCase constants() {
               "c) y = Add (x, d) }",
           .guards = {{"ReadsAnInput", "c = Add (a, b) d = Mul (c, c)", "c = Add (x, b) d = Mul (c, c)"},
                      {"IsRandom", "c = Add (a, b) d = Mul (c, c)", "d = RandomNormal <shape = [2]> ()"},
+                     {"IsRandomLikeAConstant", "c = Add (a, b) d = Mul (c, c)", "d = RandomNormalLike (a)"},
                      {"InputMayReplaceIt", "c = Add (a, b) d = Mul (c, c) y = Add (x, d)", "y = Add (x, a)"}}};
 }
 

@@ -5,6 +5,7 @@
 #include "exec/kernels/families.h"
 #include "exec/kernels/matrix/batch_product.h"
 #include "exec/kernels/shared/float_bridge.h"
+#include "exec/kernels/shared/matmul_shapes.h"
 #include "exec/kernels/shared/strided_copy.h"
 #include "ir/domains.h"
 
@@ -75,30 +76,22 @@ Result<FusedProduct> plan_fused_product(Prepare& p) {
   const bool turn_a = p.node().int_or("transA", 0) != 0, turn_b = p.node().int_or("transB", 0) != 0;
   if (a.size() < 2 || b.size() < 2)
     return p.cannot(shape_text(a), " times ", shape_text(b), ", allowed: rank 2 and more");
-  const ir::Shape batch_a(a.begin(), a.end() - 2), batch_b(b.begin(), b.end() - 2);
-  QQ_TRY(const ir::Shape batch, ir::broadcast(batch_a, batch_b).context(p.label()));
+  QQ_TRY(const MatMulShapes s, read_matmul(p, {0, 1, turn_a, turn_b}));
   FusedProduct f;
   f.alpha = p.node().float_or("alpha", 1.0f);
-  f.product.m = turn_a ? a.back() : a[a.size() - 2];
-  f.product.k = turn_a ? a[a.size() - 2] : a.back();
-  f.product.n = turn_b ? b[b.size() - 2] : b.back();
-  if ((turn_b ? b.back() : b[b.size() - 2]) != f.product.k) {
-    return p.corrupt("inner dimensions differ: ", shape_text(a), " times ", shape_text(b), " with transA ", turn_a,
-                     ", transB ", turn_b);
-  }
-  ir::Shape out = batch;
-  out.insert(out.end(), {f.product.m, f.product.n});
-  QQ_TRY(f.product.batch, ir::element_count(batch).context(p.label()));
-  QQ_RETURN_IF_ERROR(check_dims(p, out));
+  QQ_TRY(f.product.batch, ir::element_count(s.batch).context(p.label()));
+  f.product.m = s.m;
+  f.product.k = s.k;
+  f.product.n = s.n;
   for (const int64_t side : {f.product.m, f.product.n}) {
     QQ_RETURN_IF_ERROR(check_dims(p, {f.product.batch, side, f.product.k}));
   }
-  p.out(0, p.in(0).type, std::move(out));
-  const bool one_b = product(batch_b) == 1;
-  f.copies_a = turn_a || batch_a != batch;
-  f.copies_b = turn_b || (!one_b && batch_b != batch);
-  f.a = arrange_matrices(p, 0, batch, turn_a);
-  f.b = arrange_matrices(p, 1, one_b ? ir::Shape(batch_b.size(), 1) : batch, turn_b);
+  p.out(0, p.in(0).type, s.out);
+  const bool one_b = product(s.batch_right) == 1;
+  f.copies_a = turn_a || s.batch_left != s.batch;
+  f.copies_b = turn_b || (!one_b && s.batch_right != s.batch);
+  f.a = arrange_matrices(p, 0, s.batch, turn_a);
+  f.b = arrange_matrices(p, 1, one_b ? ir::Shape(s.batch_right.size(), 1) : s.batch, turn_b);
   if (one_b) {
     f.product.m *= f.product.batch;
     f.product.batch = 1;

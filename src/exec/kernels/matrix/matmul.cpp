@@ -9,6 +9,7 @@
 #include "exec/backend_onednn.h"
 #include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
+#include "exec/kernels/shared/matmul_shapes.h"
 #include "exec/transpose.h"
 
 namespace quarkq::exec {
@@ -22,55 +23,11 @@ Result<std::shared_ptr<Convolution>> make_product(const Prepare& p, const Matrix
   return Convolution::make(problem, b).context(p.label());
 }
 
-/// Element offsets of the matrices of one operand, for every entry of the broadcast batch shape.
-std::vector<int64_t> batch_offsets(const ir::Shape& batch, const ir::Shape& own_batch, int64_t matrix) {
-  const int64_t count = product(batch);
-  std::vector<int64_t> offsets(static_cast<size_t>(count));
-  for (int64_t index = 0; index < count; ++index) {
-    int64_t rest = index, offset = 0, stride = matrix;
-    for (size_t i = batch.size(), j = own_batch.size(); i-- > 0;) {
-      const int64_t coordinate = rest % batch[i];
-      rest /= batch[i];
-      if (j == 0) continue;
-      --j;
-      if (own_batch[j] != 1) offset += coordinate * stride;
-      stride *= own_batch[j];
-    }
-    offsets[static_cast<size_t>(index)] = offset;
-  }
+/// Element offsets of the matrices of one operand, of `size` elements each, for every entry of the batch.
+std::vector<int64_t> matrix_offsets(const ir::Shape& batch, const ir::Shape& own, int64_t size) {
+  std::vector<int64_t> offsets = matrix_numbers(batch, own);
+  for (int64_t& offset : offsets) offset *= size;
   return offsets;
-}
-
-/// Shapes of a MatMul, vectors seen as matrices.
-struct MatMulShapes {
-  ir::Shape batch, batch_a, batch_b, out;
-  MatrixProduct product;
-};
-
-Result<MatMulShapes> read_matmul(const Prepare& p) {
-  ir::Shape a = p.in(0).dims, b = p.in(1).dims;
-  if (a.empty() || b.empty()) return p.corrupt("a scalar operand: ", shape_text(a), " times ", shape_text(b));
-  const bool row = a.size() == 1, column = b.size() == 1;
-  if (row) a.insert(a.begin(), 1);
-  if (column) b.push_back(1);
-  MatMulShapes s;
-  s.product.m = a[a.size() - 2];
-  s.product.k = a.back();
-  s.product.n = b.back();
-  if (b[b.size() - 2] != s.product.k) {
-    return p.corrupt("inner dimensions differ: ", shape_text(p.in(0).dims), " times ", shape_text(p.in(1).dims));
-  }
-  s.product.a_stride_m = s.product.k;
-  s.product.b_stride_k = s.product.n;
-  s.batch_a.assign(a.begin(), a.end() - 2);
-  s.batch_b.assign(b.begin(), b.end() - 2);
-  Result<ir::Shape> batch = ir::broadcast(s.batch_a, s.batch_b);
-  if (!batch.ok()) return batch.status().context(p.label());
-  s.batch = s.out = std::move(batch).value();
-  if (!row) s.out.push_back(s.product.m);
-  if (!column) s.out.push_back(s.product.n);
-  QQ_RETURN_IF_ERROR(check_dims(p, s.out));
-  return s;
 }
 
 /// One matrix B for all of A, whose batch becomes more rows.
@@ -92,23 +49,24 @@ Result<Kernel> prepare_matmul(Prepare& p) {
   QQ_RETURN_IF_ERROR(require_factor(p, 0));
   const ElementType type = p.in(0).type;
   QQ_RETURN_IF_ERROR(p.require_input(1, {type}));
-  QQ_TRY(MatMulShapes s, read_matmul(p));
+  QQ_TRY(const MatMulShapes s, read_matmul(p));
   p.out(0, type, s.out);
   if (product(s.out) == 0) return no_kernel();
-  if (s.product.k == 0) {
+  if (s.k == 0) {
     const auto bytes = static_cast<size_t>(storage_bytes(type, product(s.out)));
     return Kernel([bytes](const Run& run) {
       std::memset(run.outputs[0], 0, bytes);
       return Status();
     });
   }
-  if (product(s.batch_b) == 1) return prepare_shared_matrix(p, s.product, product(s.batch_a));
+  MatrixProduct one{s.m, s.k, s.n, /*a_stride_m=*/s.k, 1, /*b_stride_k=*/s.n};
+  if (product(s.batch_right) == 1) return prepare_shared_matrix(p, std::move(one), product(s.batch_left));
   QQ_RETURN_IF_ERROR(check_dims(p, s.batch, /*element_bits=*/128));  // two offsets for every matrix
-  s.product.a_offsets = batch_offsets(s.batch, s.batch_a, s.product.m * s.product.k);
-  s.product.b_offsets = batch_offsets(s.batch, s.batch_b, s.product.k * s.product.n);
-  if (!multiplies_in_float(type)) return multiply_numbers(type, s.product);
-  QQ_TRY(std::shared_ptr<Convolution> convolution, make_product(p, s.product, /*has_bias=*/false, nullptr));
-  Kernel kernel = [convolution, one = s.product](const Run& run) {
+  one.a_offsets = matrix_offsets(s.batch, s.batch_left, s.m * s.k);
+  one.b_offsets = matrix_offsets(s.batch, s.batch_right, s.k * s.n);
+  if (!multiplies_in_float(type)) return multiply_numbers(type, one);
+  QQ_TRY(std::shared_ptr<Convolution> convolution, make_product(p, one, /*has_bias=*/false, nullptr));
+  Kernel kernel = [convolution, one](const Run& run) {
     for (size_t i = 0; i < one.a_offsets.size(); ++i) {
       convolution->run(run.in<float>(0) + one.a_offsets[i], run.in<float>(1) + one.b_offsets[i], nullptr, {},
                        run.out<float>(0) + static_cast<int64_t>(i) * one.m * one.n, run.scratch);
@@ -123,24 +81,17 @@ Result<Kernel> prepare_matmul(Prepare& p) {
 Status read_gemm(const Prepare& p, GemmPlan& g) {
   QQ_RETURN_IF_ERROR(require_factor(p, 0));
   QQ_RETURN_IF_ERROR(p.require_input(1, {p.in(0).type}));
-  const ir::Shape &a = p.in(0).dims, &b = p.in(1).dims;
-  if (a.size() != 2 || b.size() != 2) {
-    return p.corrupt("operands must have rank 2, found ", shape_text(a), " and ", shape_text(b));
-  }
   const bool transpose_a = p.node().int_or("transA", 0) != 0, transpose_b = p.node().int_or("transB", 0) != 0;
+  QQ_TRY(const MatMulShapes s, read_gemm_matrices(p, {0, 1, transpose_a, transpose_b}));
   MatrixProduct& product = g.product;
-  product.m = transpose_a ? a[1] : a[0];
-  product.k = transpose_a ? a[0] : a[1];
-  product.n = transpose_b ? b[0] : b[1];
-  if ((transpose_b ? b[1] : b[0]) != product.k) {
-    return p.corrupt("inner dimensions differ: ", shape_text(a), " and ", shape_text(b), " with transA ", transpose_a,
-                     ", transB ", transpose_b);
-  }
+  product.m = s.m;
+  product.k = s.k;
+  product.n = s.n;
   product.a_stride_m = transpose_a ? 1 : product.k;
   product.a_stride_k = transpose_a ? product.m : 1;
   product.b_stride_k = transpose_b ? 1 : product.n;
   product.b_stride_n = transpose_b ? product.k : 1;
-  return check_dims(p, {product.m, product.n});
+  return Status();
 }
 
 /// C, alpha and beta. The `broadcast` attribute of opset 6 only permits what later opsets always do.

@@ -2,6 +2,7 @@
 // MatMulInteger, QLinearMatMul and com.microsoft QGemm: products of bytes in exact 32-bit arithmetic.
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/quantized/quantized_product.h"
+#include "exec/kernels/shared/matmul_shapes.h"
 
 namespace quarkq::exec {
 namespace {
@@ -15,48 +16,13 @@ struct BatchedProduct {
   ir::Shape dims;  ///< of the result
 };
 
-/// For every entry of the batch shape: which matrix of an operand with batch dims `own` it uses.
-std::vector<int64_t> matrix_numbers(const ir::Shape& batch, const ir::Shape& own) {
-  std::vector<int64_t> numbers(static_cast<size_t>(product(batch)));
-  const size_t missing = batch.size() - own.size();
-  for (size_t entry = 0; entry < numbers.size(); ++entry) {
-    auto rest = static_cast<int64_t>(entry);
-    int64_t stride = 1;
-    for (size_t d = batch.size(); d-- > missing;) {
-      const int64_t coordinate = rest % batch[d], size = own[d - missing];
-      rest /= batch[d];
-      if (size != 1) numbers[entry] += coordinate * stride;
-      stride *= size;
-    }
-  }
-  return numbers;
-}
-
 Result<BatchedProduct> plan_product(const Prepare& p, size_t left, size_t right) {
-  ir::Shape a = p.in(left).dims, b = p.in(right).dims;
-  if (a.empty() || b.empty()) return p.corrupt("a scalar operand: ", shape_text(a), " times ", shape_text(b));
-  const bool row = a.size() == 1, column = b.size() == 1;
-  if (row) a.insert(a.begin(), 1);
-  if (column) b.push_back(1);
-  BatchedProduct plan;
-  plan.rows = a[a.size() - 2];
-  plan.depth = a.back();
-  plan.columns = b.back();
-  if (b[b.size() - 2] != plan.depth) {
-    return p.corrupt("inner dimensions differ: ", shape_text(p.in(left).dims), " times ", shape_text(p.in(right).dims));
-  }
-  const ir::Shape batch_a(a.begin(), a.end() - 2), batch_b(b.begin(), b.end() - 2);
-  QQ_TRY(const ir::Shape batch, ir::broadcast(batch_a, batch_b).context(p.label()));
-  plan.dims = batch;
-  if (!row) plan.dims.push_back(plan.rows);
-  if (!column) plan.dims.push_back(plan.columns);
-  QQ_RETURN_IF_ERROR(check_dims(p, plan.dims));
-  plan.left_matrices = product(batch_a);
-  plan.right_matrices = product(batch_b);
-  QQ_RETURN_IF_ERROR(check_dims(p, batch, /*element_bits=*/128));  // two numbers for every matrix
-  plan.left = matrix_numbers(batch, batch_a);
-  plan.right = matrix_numbers(batch, batch_b);
-  if (plan.right_matrices == 1 && plan.left_matrices == product(batch)) {  // one tall product
+  QQ_TRY(const MatMulShapes s, read_matmul(p, {left, right}));
+  QQ_RETURN_IF_ERROR(check_dims(p, s.batch, /*element_bits=*/128));  // two numbers for every matrix
+  BatchedProduct plan{s.m, s.k, s.n, product(s.batch_left), product(s.batch_right), {}, {}, s.out};
+  plan.left = matrix_numbers(s.batch, s.batch_left);
+  plan.right = matrix_numbers(s.batch, s.batch_right);
+  if (plan.right_matrices == 1 && plan.left_matrices == product(s.batch)) {  // one tall product
     plan.rows *= plan.left_matrices;
     plan.left_matrices = 1;
     plan.left = plan.right = std::vector<int64_t>(plan.rows == 0 ? 0 : 1, 0);
@@ -213,22 +179,8 @@ Result<GemmBias> read_gemm_bias(const Prepare& p, const BatchedProduct& plan) {
 }
 
 Result<BatchedProduct> plan_gemm(const Prepare& p, bool transpose_a, bool transpose_b) {
-  const ir::Shape &a = p.in(0).dims, &b = p.in(3).dims;
-  if (a.size() != 2 || b.size() != 2) {
-    return p.corrupt("operands must have rank 2, found ", shape_text(a), " and ", shape_text(b));
-  }
-  BatchedProduct plan;
-  plan.rows = a[transpose_a ? 1 : 0];
-  plan.depth = a[transpose_a ? 0 : 1];
-  plan.columns = b[transpose_b ? 0 : 1];
-  if (b[transpose_b ? 1 : 0] != plan.depth) {
-    return p.corrupt("inner dimensions differ: ", shape_text(a), " and ", shape_text(b), " with transA ", transpose_a,
-                     ", transB ", transpose_b);
-  }
-  plan.left = plan.right = {0};
-  plan.dims = {plan.rows, plan.columns};
-  QQ_RETURN_IF_ERROR(check_dims(p, plan.dims));
-  return plan;
+  QQ_TRY(const MatMulShapes s, read_gemm_matrices(p, {0, 3, transpose_a, transpose_b}));
+  return BatchedProduct{s.m, s.k, s.n, 1, 1, {0}, {0}, s.out};
 }
 
 }  // namespace
