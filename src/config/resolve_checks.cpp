@@ -5,6 +5,7 @@
 
 #include "config/four_bits.h"
 #include "config/resolve_steps.h"
+#include "config/tensor_overrides.h"
 
 namespace quarkq::config {
 namespace {
@@ -124,20 +125,6 @@ Status check_methods(const Settings& s) {
                           ", allowed are CalibrationMethod.MinMax and ExtendedCalibrationMethod.MinMSE");
 }
 
-/// Each entry of TensorQuantOverrides is a list of maps (spec 01 D.6).
-Status check_overrides(const Settings& s) {
-  for (const Node::Entry& entry : s.tensor_quant_overrides.node.entries()) {
-    const std::string path = "TensorQuantOverrides." + entry.key;
-    if (!entry.value.is_list()) return wrong_kind(entry.value, "a list of maps").context(path);
-    for (const Node& item : entry.value.items()) {
-      QQ_RETURN_IF_ERROR(check_keys(
-          item, path,
-          {"quant_type", "axis", "scale", "zero_point", "symmetric", "reduce_range", "rmin", "rmax", "convert"}));
-    }
-  }
-  return {};
-}
-
 /// Numbers that a wrong value would carry far.
 Status check_number_ranges(const Settings& s) {
   if (s.calib_data_size && *s.calib_data_size < 0) {
@@ -201,7 +188,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_wide_bits(r.settings));
   QQ_RETURN_IF_ERROR(check_npu_cnn(r.settings));
   QQ_RETURN_IF_ERROR(check_nibbles(r.settings));
-  QQ_RETURN_IF_ERROR(check_overrides(r.settings));
+  QQ_RETURN_IF_ERROR(check_override_keys(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
   return check_number_ranges(r.settings);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "config/op_type_settings.h"
 
 namespace quarkq::plan {
 namespace {
@@ -76,11 +77,9 @@ void Marker::weight_per_tensor(ir::ValueId value) {
 }
 
 std::optional<int64_t> Marker::channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option) {
-  const TensorOverride* own = formats_.override_of(value);
+  const config::TensorOverride* own = formats_.override_of(value);
   if (own != nullptr ? !own->is_per_channel() : !settings_.per_channel) return {};
-  const config::Node* chosen =
-      axis_option ? settings_.qdq_op_type_per_channel_support_to_axis.node.find(node.op) : nullptr;
-  if (chosen != nullptr && chosen->kind() == config::Node::Kind::kInt) axis = chosen->as_int();
+  if (axis_option) axis = config::channel_axis_of(settings_, node.op).value_or(axis);
   if (own != nullptr && own->axis) axis = *own->axis;
   const std::string& name = graph_.value(value).name;
   const int64_t rank = graph_.value(value).constant->rank();

@@ -49,7 +49,7 @@ Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& se
 }
 
 /// The parameters that the user gave (spec 02 A.10), one of each channel, or nothing.
-std::optional<std::vector<numeric::QuantParams>> given_params(const plan::TensorOverride* own, int64_t channels) {
+std::optional<std::vector<numeric::QuantParams>> given_params(const config::TensorOverride* own, int64_t channels) {
   if (own == nullptr || own->values.empty() || !own->values[0].params) return {};
   std::vector<numeric::QuantParams> params;
   for (int64_t i = 0; i < channels; ++i) {
@@ -81,7 +81,7 @@ Status encode_float(pass::PlanContext& context, plan::QuantSlot& slot, const ir:
 
 Status encode_integers(pass::PlanContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
   const numeric::QuantSpec& spec = slot.stage.spec;
-  const plan::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
+  const config::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
   const auto given = given_params(own, split.channels);
   QQ_TRY(const std::vector<float> values, ir::float_values(tensor));

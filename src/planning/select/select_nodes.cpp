@@ -65,7 +65,7 @@ void name_overrides(pass::SelectContext& context) {
     for (const plan::LayerChoice& layer : context.selection.layers) {
       if (!layer.nodes.contains(graph.node(id))) continue;
       plan::for_each_tensor(graph, graph.node(id), layer.spec, [&](ir::ValueId value, const config::TensorSpec& spec) {
-        context.selection.named_overrides.emplace_back(graph.value(value).name, plan::override_of(spec));
+        context.selection.named_overrides.emplace_back(graph.value(value).name, config::override_of(spec));
       });
     }
   }

@@ -33,7 +33,7 @@ void draw(NumpyRandom& random, std::vector<size_t>& all, size_t count) {
 /// Stops a training whose windows no longer get better (spec 04 D.7).
 class EarlyStop {
  public:
-  explicit EarlyStop(const Options& options)
+  explicit EarlyStop(const config::FinetuneSettings& options)
       : is_on_(options.early_stop),
         first_(static_cast<int64_t>(std::ceil(options.warm_start * static_cast<double>(options.iterations)))),
         window_(std::max<int64_t>(1, options.num_batches > 1 ? options.num_batches : options.iterations / 10)) {}
@@ -153,7 +153,7 @@ Status LayerTrainer::train(Variables& variables, const std::vector<size_t>& samp
     }
     const double cost = variables.step(iteration, gradients.weights, gradients.bias);
     // AdaRound stops by its rounding cost: as long as that falls, weights are being decided.
-    if (early.is_time(iteration, options_.algorithm == Algorithm::kAdaRound ? cost : loss)) break;
+    if (early.is_time(iteration, options_.algorithm == config::FinetuneAlgorithm::kAdaRound ? cost : loss)) break;
     if (iteration % 16 == 0 && stop && stop()) return Status(Code::kInterrupted, "interrupted");
   }
   return Status();

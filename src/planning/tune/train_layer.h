@@ -27,7 +27,7 @@ struct Trainee {
 
 class LayerTrainer {
  public:
-  LayerTrainer(const Trainee& trainee, const Options& options) : t_(trainee), options_(options) {}
+  LayerTrainer(const Trainee& trainee, const config::FinetuneSettings& options) : t_(trainee), options_(options) {}
 
   /// Mean squared error of the block over these samples.
   Result<double> error(const std::vector<float>& weights, const std::vector<float>& bias,
@@ -51,7 +51,7 @@ class LayerTrainer {
   const std::vector<float>& quantized(const std::vector<float>& result);
 
   const Trainee& t_;
-  const Options& options_;
+  const config::FinetuneSettings& options_;
   std::vector<std::unique_ptr<Block>> blocks_;  ///< by shape of the input, in order of their first use
   std::vector<float> quantized_, dy_, mixed_;
 };
