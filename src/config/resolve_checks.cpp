@@ -84,7 +84,7 @@ Status check_nibbles(const Settings& s) {
     return invalid_argument("activation_type: found ", enum_text(s.activation_type),
                             ", 4-bit types are for weights only (weight_type); allowed are 8 bits and more");
   }
-  if (!is_nibble(s.weight_type) || s.quantizer == Quantizer::kMatMulNBits) return {};
+  if (!is_nibble(s.weight_type) || s.packs_matrices()) return {};
   const char* why = refusal_of_4_bits(s);
   if (why == nullptr) return {};
   return invalid_argument("weight_type: found ", enum_text(s.weight_type), origin_note(s, "weight_type"), " with ",
@@ -93,7 +93,7 @@ Status check_nibbles(const Settings& s) {
 
 /// What the XINT8 quantizer asks for (spec 01 A.4). Symmetries count only when they were given.
 Status check_npu_cnn(const Settings& s) {
-  if (s.quantizer != Quantizer::kNpuCnn) return {};
+  if (!s.traits().is_cnn_overlay) return {};
   const struct {
     const char* name;
     bool is_refused;
@@ -175,7 +175,7 @@ const char* refusal_of_4_bits(const Settings& s) {
     const char* why;
   } rules[] = {
       {s.enable_npu_cnn, "enable_npu_cnn true, whose weights have 8 bits"},
-      {s.quantizer == Quantizer::kDynamic, "use_dynamic_quant true, whose operators take 8 bits"},
+      {s.emits_dynamic(), "use_dynamic_quant true, whose operators take 8 bits"},
       {s.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
       {s.compat, "--compat quark-0.13: the reference cannot write them"},
   };

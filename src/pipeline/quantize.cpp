@@ -17,7 +17,7 @@
 #include "pipeline/facts.h"
 #include "pipeline/plan_model.h"
 #include "pipeline/verify.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 #include "planning/tune/saved_layers.h"
 
 namespace quarkq {

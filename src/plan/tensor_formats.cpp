@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan/tensor_formats.h"
 
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::plan {
 

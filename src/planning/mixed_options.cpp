@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "planning/mixed_options.h"
 
-#include <algorithm>
-
-#include "config/convert.h"
-#include "config/fields.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::planning {
 namespace {

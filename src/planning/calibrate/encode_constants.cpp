@@ -64,10 +64,10 @@ Status encode_float(pass::PlanContext& context, plan::QuantSlot& slot, const ir:
   plan::Stage& stage = slot.stage;
   QQ_TRY(std::vector<float> values, ir::float_values(tensor));
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), stage.spec);
-  const auto clipped = context.settings.weight_type == config::DataType::kBFloat16 &&
-                               context.settings.quantizer == config::Quantizer::kExtended
-                           ? plan::clipped_to_bfloat16(values)
-                           : std::nullopt;
+  const auto clipped =
+      context.settings.weight_type == config::DataType::kBFloat16 && context.settings.traits().clips_bfloat16_weights
+          ? plan::clipped_to_bfloat16(values)
+          : std::nullopt;
   if (clipped) values = *clipped;
   QQ_TRY(std::vector<numeric::QuantParams> params, numeric::weight_params(values, split, stage.spec, {}, false));
   if (stage.kind == plan::StageKind::kStored) {

@@ -4,7 +4,8 @@
 #include <map>
 
 #include "config/four_bits.h"
-#include "plan/flavors.h"
+#include "config/tensor_overrides.h"
+#include "plan/data_types.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -57,7 +58,7 @@ class Collector {
   /// Constants beside activations get the activation type.
   void align_element_wise() {
     static const std::set<std::string, std::less<>> kTypes = {"Mul", "Add", "Sub", "Div", "Min", "Max"};
-    if (!context_.settings.align_eltwise_quant_type || context_.settings.quantizer != config::Quantizer::kExtended ||
+    if (!context_.settings.align_eltwise_quant_type || !context_.settings.traits().aligns_elementwise ||
         context_.settings.enable_npu_cnn || context_.settings.enable_npu_transformer) {
       return;
     }

@@ -19,7 +19,7 @@ void record_refusal(const ir::Node& node, plan::DecisionKind why_not, plan::Quan
 
 Result<Changed> mark_tensors(pass::PlanContext& context) {
   const ir::Graph& graph = context.graph();
-  const plan::Flavor& flavor = plan::flavor_of(context.settings.quantizer);
+  const config::Registry registry = context.settings.traits().registry;
   context.plan = plan::QuantPlan(graph.value_count());
   context.plan.operators = plan::QdqOperators(context.settings, context.model.opset());
   context.plan.dedicated_pairs = context.settings.dedicated_qdq_pair;
@@ -34,7 +34,7 @@ Result<Changed> mark_tensors(pass::PlanContext& context) {
       continue;
     }
     marker.begin(node);
-    plan::rule_for(node.op, flavor.registry)(marker, node);
+    plan::rule_for(node.op, registry)(marker, node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       context.plan.dedicated_uses[static_cast<size_t>(node.inputs[i].index)].push_back(

@@ -7,7 +7,7 @@
 #include "config/four_bits.h"
 #include "config/tensor_overrides.h"
 #include "onnx_io/opset_convert.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

@@ -164,15 +164,15 @@ TEST(MarkerTest, ExcludedOutputsStayFloat) {
 
 TEST(MarkerTest, ConvRuleMarksInTheOrderOfTheReference) {
   Bench bench;
-  rule_for("Conv", Registry::kCpu)(bench.marker, bench.pass.node("Conv"));
+  rule_for("Conv", config::Registry::kCpu)(bench.marker, bench.pass.node("Conv"));
   EXPECT_EQ(bench.order(), "x c w b");
-  rule_for("Relu", Registry::kCpu)(bench.marker, bench.pass.node("Relu"));
+  rule_for("Relu", config::Registry::kCpu)(bench.marker, bench.pass.node("Relu"));
   EXPECT_EQ(bench.order(), "x c w b y");
 }
 
 TEST(MarkerTest, ReluWithoutAMarkedInputMarksNothing) {
   Bench bench;
-  rule_for("Relu", Registry::kCpu)(bench.marker, bench.pass.node("Relu"));
+  rule_for("Relu", config::Registry::kCpu)(bench.marker, bench.pass.node("Relu"));
   EXPECT_TRUE(bench.plan.slots().empty());
 }
 

@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "plan/flavors.h"
-
-#include "base/check.h"
+#include "plan/data_types.h"
 
 namespace quarkq::plan {
 namespace {
-
-using config::Quantizer;
-
-constexpr Flavor kFlavors[] = {
-    // quantizer, registry, domains, narrow, per-channel bias, folds, folds need option, output exclusion by name
-    {Quantizer::kCpu, Registry::kCpu, DomainPolicy::kStandard, true, true, true, false, true},
-    {Quantizer::kExtended, Registry::kNpuCnn, DomainPolicy::kContrib, true, true, true, true, true},
-    {Quantizer::kNpuCnn, Registry::kNpuCnn, DomainPolicy::kAlwaysStandard, true, false, true, false, true},
-    {Quantizer::kNpuTransformer, Registry::kNpuTransformer, DomainPolicy::kStandard, false, true, true, false, false},
-};
 
 struct TypeRow {
   config::DataType type;
@@ -35,14 +23,6 @@ constexpr TypeRow kTypes[] = {
 };
 
 }  // namespace
-
-const Flavor& flavor_of(Quantizer quantizer) {
-  for (const Flavor& flavor : kFlavors) {
-    if (flavor.quantizer == quantizer) return flavor;
-  }
-  QQ_CHECK(false && "a quantizer that writes Q/DQ");
-  return kFlavors[0];
-}
 
 ElementType element_type(config::DataType type) {
   for (const TypeRow& row : kTypes) {
