@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "calib/quark/pairwise_sum.h"
-#include "calib/quark/uniform_histogram.h"
+#include "calib/pairwise_sum.h"
+#include "calib/uniform_histogram.h"
 #include "numeric/linear_quant.h"
 
 namespace quarkq::calib {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Col2Im: adds the columns of unfolded blocks back into images of any number of dimensions. Also the row list of the
 // image family.
-#include "exec/kernels/families.h"
 #include "exec/kernels/image/image_ops.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

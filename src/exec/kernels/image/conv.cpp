@@ -2,9 +2,9 @@
 // Conv and ConvTranspose on channels-last images through oneDNN. Rank 3 to 5. 16-bit floats are computed in float32 and
 // rounded once; doubles have their own loops.
 #include "exec/kernels/image/conv.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/shared/window.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <limits>
 
-#include "exec/kernels/families.h"
 #include "exec/kernels/image/pool_loops.h"
 #include "exec/kernels/shared/float_bridge.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

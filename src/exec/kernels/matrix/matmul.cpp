@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "exec/backend_onednn.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
+#include "exec/op_families.h"
 #include "exec/transpose.h"
 
 namespace quarkq::exec {

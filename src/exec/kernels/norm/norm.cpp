@@ -2,7 +2,7 @@
 // Normalizations; norm_group.cpp has more of them. All compute in float32 with sums that continue in double; other real
 // types are converted around them.
 #include "exec/kernels/norm/norm.h"
-#include "exec/kernels/families.h"
+#include "exec/op_families.h"
 #include "ir/domains.h"
 
 namespace quarkq::exec {

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "base/index.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/reduce/reduce_loops.h"
 #include "exec/kernels/reduce/reduce_plan.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "base/index.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/signal/fourier.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

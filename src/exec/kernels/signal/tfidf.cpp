@@ -3,8 +3,8 @@
 #include <map>
 
 #include "base/index.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/support.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {
