@@ -16,10 +16,10 @@ namespace quarkq::plan {
 
 class Marker {
  public:
-  Marker(const ir::Graph& graph, int64_t opset, const config::Settings& settings, const TensorFormats& formats,
-         QuantPlan& plan, Diagnostics& diagnostics)
-      : graph_(graph),
-        opset_(opset),
+  Marker(const ir::Model& model, const config::Settings& settings, const TensorFormats& formats, QuantPlan& plan,
+         Diagnostics& diagnostics)
+      : graph_(model.graph),
+        opset_(model.opset()),
         settings_(settings),
         formats_(formats),
         plan_(plan),

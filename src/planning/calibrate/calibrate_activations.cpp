@@ -70,8 +70,9 @@ Result<calib::Ranges> measured_ranges(pass::PlanContext& context, const std::vec
   calib::SampleRun run(context.model, *context.source.data,
                        pass::sample_run_options(context.settings, tensors, context.progress));
   if (!calibrator->is_compat()) return finished_ranges(context, tensors, &run);
-  return calib::observe_ranges(run, context.model.graph, tensors, *calibrator, pass::method_options(context.settings),
-                               pass::fallback_options(context.settings, calibrator->fallback), context.diagnostics);
+  const calib::CompatMethod method{*calibrator, pass::method_options(context.settings),
+                                   pass::fallback_options(context.settings, calibrator->fallback)};
+  return calib::observe_ranges(run, context.model.graph, tensors, method, context.diagnostics);
 }
 
 /// As measured_ranges(), for those tensors that no earlier run of this pass measured.

@@ -26,7 +26,7 @@ Result<Changed> mark_tensors(pass::PlanContext& context) {
   context.plan.pair_per_input = context.settings.quirk(config::Quirk::kPairPerInput);
   context.plan.dedicated_uses.resize(graph.value_count());
   QQ_TRY(const plan::TensorFormats formats, plan::TensorFormats::make(context.settings, context.selection.overrides));
-  plan::Marker marker(graph, context.model.opset(), context.settings, formats, context.plan, context.diagnostics);
+  plan::Marker marker(context.model, context.settings, formats, context.plan, context.diagnostics);
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
     if (const auto why_not = context.selection.refusal(node)) {

@@ -38,12 +38,16 @@ class LayerTrainer {
                const std::function<bool()>& stop);
 
  private:
-  struct Gradients {
+  struct Parameters {
     std::vector<float> weights, bias;
   };
+  struct Gradients {
+    std::vector<float> weights, bias;
+    bool has_bias = false;  ///< the bias is learned, too
+  };
   Result<Block*> block_for(const ir::Shape& input);
-  Result<double> add_sample(const LayerData::Sample& sample, const float* x, int64_t positions,
-                            const std::vector<float>& weights, const std::vector<float>& bias, bool learns_bias,
+  /// The loss of one sample of a batch of `positions`; `x` is its input, of both models mixed.
+  Result<double> add_sample(const LayerData::Sample& sample, const float* x, int64_t positions, const Parameters& now,
                             Gradients& gradients);
   const std::vector<float>* bias_or_none(const std::vector<float>& bias) const {
     return bias.empty() ? nullptr : &bias;

@@ -27,7 +27,7 @@ struct Bench {
       : pass(test::model_of(kModel), std::move(settings)),
         plan(pass.graph().value_count()),
         formats(TensorFormats::make(pass.settings, overrides).value()),
-        marker(pass.graph(), 17, pass.settings, formats, plan, pass.diagnostics) {}
+        marker(pass.model, pass.settings, formats, plan, pass.diagnostics) {}
 
   ir::ValueId id(const std::string& name) const { return pass.value(name); }
   const QuantSlot& slot(const std::string& name) { return plan.slot(id(name)); }
