@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "calib/calibrator_table.h"
 
-#include "calib/quark/quark_methods.h"
+#include "calib/quark_methods.h"
 
 namespace quarkq::calib {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/preprocess.h"
+#include "config/random_data_settings.h"
 #include "config/raw_format.h"
 #include "ir/graph.h"
 
@@ -54,10 +55,7 @@ Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::v
 
 /// One random sample per spec 03 C.4: NumPy's MT19937, seeded with 42 for each input. `ranges` and `shapes` may be
 /// empty.
-struct RandomDataOptions {
-  std::map<std::string, ir::Shape> shapes;
-  std::map<std::string, std::pair<double, double>> ranges;
-};
+using RandomDataOptions = config::RandomDataSettings;
 Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> inputs, const RandomDataOptions& options);
 
 /// `tensor` made fit for `spec` by the rules of spec 03 C.3: a flat array is reshaped, a missing batch dimension added,

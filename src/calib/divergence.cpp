@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "calib/quark/pairwise_sum.h"
+#include "calib/pairwise_sum.h"
 
 namespace quarkq::calib {
 namespace {

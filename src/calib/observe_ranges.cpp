@@ -70,15 +70,15 @@ class Both : public SampleSink {
 }  // namespace
 
 Result<Ranges> observe_ranges(SampleRun& run, const ir::Graph& graph, const std::vector<ir::ValueId>& tensors,
-                              const Calibrator& calibrator, const MethodOptions& options, const MethodOptions& fallback,
-                              Diagnostics& diagnostics) {
-  Group asked(graph, tensors, calibrator, options);
+                              const CompatMethod& method, Diagnostics& diagnostics) {
+  const Calibrator& calibrator = method.calibrator;
+  Group asked(graph, tensors, calibrator, method.options);
   if (calibrator.fallback == calibrator.method) {
     QQ_RETURN_IF_ERROR(run.pass(asked));
     return asked.finish();
   }
   const Calibrator& other = *find_calibrator(calibrator.fallback, /*compat=*/true);
-  Group instead(graph, tensors, other, fallback);
+  Group instead(graph, tensors, other, method.fallback);
   Both both(asked, instead);
   QQ_RETURN_IF_ERROR(run.pass(both));
   while (asked.wants_another_pass()) QQ_RETURN_IF_ERROR(run.pass(asked));

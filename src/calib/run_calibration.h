@@ -31,10 +31,13 @@ void report_non_finite(const std::string& tensor, const ValueStatistics& statist
 Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistics, const Calibrator& calibrator,
                              const MethodOptions& options, Diagnostics& diagnostics);
 
-/// The ranges of a compat method, in as many passes as it takes. When one tensor fails all take the fallback method
-/// (spec 03 A.9); `fallback` holds its options.
+/// A compat method, with its options and those of the method that all tensors take when one fails (spec 03 A.9).
+struct CompatMethod {
+  const Calibrator& calibrator;
+  MethodOptions options, fallback;
+};
+/// The ranges of a compat method, in as many passes as it takes.
 Result<Ranges> observe_ranges(SampleRun& run, const ir::Graph& graph, const std::vector<ir::ValueId>& tensors,
-                              const Calibrator& calibrator, const MethodOptions& options, const MethodOptions& fallback,
-                              Diagnostics& diagnostics);
+                              const CompatMethod& method, Diagnostics& diagnostics);
 
 }  // namespace quarkq::calib

@@ -10,8 +10,8 @@
 #include <optional>
 #include <thread>
 
-#include "calib/reader/check_finite.h"
-#include "calib/reader/read_ahead.h"
+#include "calib/check_finite.h"
+#include "calib/read_ahead.h"
 #include "exec/layout_convert.h"
 #include "numeric/half.h"
 

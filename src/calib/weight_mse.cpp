@@ -6,8 +6,8 @@
 #include <set>
 #include <vector>
 
-#include "calib/quark/pairwise_sum.h"
-#include "calib/quark/uniform_histogram.h"
+#include "calib/pairwise_sum.h"
+#include "calib/uniform_histogram.h"
 #include "numeric/linear_quant.h"
 
 namespace quarkq::calib {
@@ -75,9 +75,8 @@ float mean_square(std::span<const float> values, const std::vector<float>* count
                   numeric::IntegerRange limits) {
   std::vector<float> back(values.size());
   const auto count = static_cast<int64_t>(values.size());
-  QQ_DISPATCH(numeric, fake_quantize_saturate)
-  (values.data(), back.data(), count, params.scale, params.zero_point, static_cast<int32_t>(limits.min),
-   static_cast<int32_t>(limits.max));
+  QQ_DISPATCH(numeric, fake_quantize)
+  (values.data(), back.data(), count, {params.scale, params.zero_point, limits, numeric::Overflow::kSaturate});
   const float sum = pairwise_sum(0, count, [&](int64_t at) {
     const auto i = static_cast<size_t>(at);
     const float difference = back[i] - values[i];

@@ -164,12 +164,6 @@ bool is_signed_or_float(DataType type) {
          is_half(type) || is_block(type);
 }
 
-std::string quantizer_name(Quantizer quantizer) {
-  static const char* const kNames[] = {"cpu",     "extended",     "npu-cnn",  "npu-transformer",
-                                       "dynamic", "matmul-nbits", "qoperator"};
-  return kNames[static_cast<size_t>(quantizer)];
-}
-
 std::string origin_name(Origin origin) {
   static const char* const kNames[] = {"default", "preset", "file", "command line", "forced"};
   return kNames[static_cast<size_t>(origin)];

@@ -73,6 +73,17 @@ Node tool_node(const ToolBlock& block) {
   return node;
 }
 
+Node findings_node(const Diagnostics& diagnostics) {
+  Node::List items;
+  for (const Diagnostic& one : diagnostics.all()) {
+    items.emplace_back(Node::Map{{"severity", Node(severity_name(one.severity)), {}},
+                                 {"id", Node(one.id), {}},
+                                 {"subject", Node(one.subject), {}},
+                                 {"text", Node(one.text), {}}});
+  }
+  return Node(std::move(items));
+}
+
 }  // namespace
 
 Node to_node(const QuantConfig& config) {
@@ -132,6 +143,29 @@ Node resolved_node(const Settings& settings) {
     entries.push_back({line.name, std::move(value), {}});
   }
   return Node(std::move(entries));
+}
+
+std::string severity_name(Severity severity) { return severity == Severity::kWarning ? "warning" : "notice"; }
+
+std::string to_json(const QuantConfig& asked, const Result<Settings>& settings, const Diagnostics& findings) {
+  Node result(Node::Map{{"asked", to_node(asked), {}}});
+  if (settings.ok()) result = result.with("resolved", resolved_node(settings.value()));
+  if (!settings.ok()) result = result.with("not_supported", Node(settings.status().message()));
+  return to_json(result.with("findings", findings_node(findings)));
+}
+
+std::string to_json(const Diagnostics& findings) {
+  return to_json(Node(Node::Map{{"ok", Node(true), {}}, {"findings", findings_node(findings), {}}}));
+}
+
+std::string to_json(const std::vector<TextRow>& rows) {
+  Node::List items;
+  for (const TextRow& row : rows) {
+    Node::Map entries;
+    for (const auto& [column, text] : row) entries.push_back({column, Node(text), {}});
+    items.emplace_back(std::move(entries));
+  }
+  return to_json(Node(std::move(items)));
 }
 
 }  // namespace quarkq::config

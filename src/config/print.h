@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/quant_config.h"
@@ -29,5 +30,16 @@ std::string resolved_text(const Settings& settings, const std::string& prefix);
 
 /// {name: {value: ..., origin: ...}, ...} in the order of setting_lines().
 Node resolved_node(const Settings& settings);
+
+/// JSON of one run's settings: what was asked, what holds or why nothing can run, and what was noticed.
+std::string to_json(const QuantConfig& asked, const Result<Settings>& settings, const Diagnostics& findings);
+/// {ok: true, findings: [...]}: JSON of settings that can run.
+std::string to_json(const Diagnostics& findings);
+/// "warning" or "notice".
+std::string severity_name(Severity severity);
+
+/// Rows of texts as a JSON list of maps: column name and text.
+using TextRow = std::vector<std::pair<const char*, std::string>>;
+std::string to_json(const std::vector<TextRow>& rows);
 
 }  // namespace quarkq::config

@@ -5,6 +5,7 @@
 
 #include "config/four_bits.h"
 #include "config/resolve_steps.h"
+#include "config/tensor_overrides.h"
 
 namespace quarkq::config {
 namespace {
@@ -83,7 +84,7 @@ Status check_nibbles(const Settings& s) {
     return invalid_argument("activation_type: found ", enum_text(s.activation_type),
                             ", 4-bit types are for weights only (weight_type); allowed are 8 bits and more");
   }
-  if (!is_nibble(s.weight_type) || s.quantizer == Quantizer::kMatMulNBits) return {};
+  if (!is_nibble(s.weight_type) || s.packs_matrices()) return {};
   const char* why = refusal_of_4_bits(s);
   if (why == nullptr) return {};
   return invalid_argument("weight_type: found ", enum_text(s.weight_type), origin_note(s, "weight_type"), " with ",
@@ -92,7 +93,7 @@ Status check_nibbles(const Settings& s) {
 
 /// What the XINT8 quantizer asks for (spec 01 A.4). Symmetries count only when they were given.
 Status check_npu_cnn(const Settings& s) {
-  if (s.quantizer != Quantizer::kNpuCnn) return {};
+  if (!s.traits().is_cnn_overlay) return {};
   const struct {
     const char* name;
     bool is_refused;
@@ -122,20 +123,6 @@ Status check_methods(const Settings& s) {
   if (!weight || *weight == CalibrateMethod::kMinMax || *weight == CalibrateMethod::kWeightMinMSE) return {};
   return invalid_argument("WeightCalibrateMethod: found ", enum_text(*weight),
                           ", allowed are CalibrationMethod.MinMax and ExtendedCalibrationMethod.MinMSE");
-}
-
-/// Each entry of TensorQuantOverrides is a list of maps (spec 01 D.6).
-Status check_overrides(const Settings& s) {
-  for (const Node::Entry& entry : s.tensor_quant_overrides.node.entries()) {
-    const std::string path = "TensorQuantOverrides." + entry.key;
-    if (!entry.value.is_list()) return wrong_kind(entry.value, "a list of maps").context(path);
-    for (const Node& item : entry.value.items()) {
-      QQ_RETURN_IF_ERROR(check_keys(
-          item, path,
-          {"quant_type", "axis", "scale", "zero_point", "symmetric", "reduce_range", "rmin", "rmax", "convert"}));
-    }
-  }
-  return {};
 }
 
 /// Numbers that a wrong value would carry far.
@@ -188,7 +175,7 @@ const char* refusal_of_4_bits(const Settings& s) {
     const char* why;
   } rules[] = {
       {s.enable_npu_cnn, "enable_npu_cnn true, whose weights have 8 bits"},
-      {s.quantizer == Quantizer::kDynamic, "use_dynamic_quant true, whose operators take 8 bits"},
+      {s.emits_dynamic(), "use_dynamic_quant true, whose operators take 8 bits"},
       {s.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
       {s.compat, "--compat quark-0.13: the reference cannot write them"},
   };
@@ -201,7 +188,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_wide_bits(r.settings));
   QQ_RETURN_IF_ERROR(check_npu_cnn(r.settings));
   QQ_RETURN_IF_ERROR(check_nibbles(r.settings));
-  QQ_RETURN_IF_ERROR(check_overrides(r.settings));
+  QQ_RETURN_IF_ERROR(check_override_keys(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
   return check_number_ranges(r.settings);
 }

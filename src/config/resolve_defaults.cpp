@@ -10,7 +10,6 @@
 namespace quarkq::config {
 namespace {
 
-bool is_npu_cnn(const Settings& s) { return s.quantizer == Quantizer::kNpuCnn; }
 bool has_block_type(const Settings& s) { return is_block(s.weight_type) || is_block(s.activation_type); }
 
 /// Spec 01 C.4: what the calibration defaults are, by method. -1: the method has no such setting.
@@ -52,22 +51,22 @@ Node injects_converts(const Settings& s) {
 }
 
 Node int32_bias(const Settings& s) {
-  if (is_npu_cnn(s)) return Node(false);
-  if (s.quantizer == Quantizer::kNpuTransformer) return Node(true);
+  const Int32BiasDefault by_default = s.traits().int32_bias;
+  if (by_default != Int32BiasDefault::kUnlessFloatWeights) return Node(by_default == Int32BiasDefault::kOn);
   const bool is_float = is_half(s.weight_type) || is_block(s.weight_type) || s.weight_type == DataType::kFloat8E4M3Fn;
   return Node(!is_float);
 }
 
 Node activation_symmetric(const Settings& s) { return Node(is_half(s.activation_type) || is_block(s.activation_type)); }
 Node weight_symmetric(const Settings& s) { return Node(is_signed_or_float(s.weight_type)); }
-Node for_npu_cnn(const Settings& s) { return Node(is_npu_cnn(s)); }
+Node for_npu_cnn(const Settings& s) { return Node(s.traits().is_cnn_overlay); }
 Node method_symmetric(const Settings& s) { return Node(method_defaults(s).range_symmetric); }
 Node method_optimize_mem(const Settings& s) { return Node(method_defaults(s).optimize_mem); }
 Node as_optimize_model(const Settings& s) { return Node(s.optimize_model); }
 Node as_vaiml(const Settings& s) { return Node(s.enable_vaiml_bf16); }
 Node as_fp16(const Settings& s) { return Node(s.quantize_fp16); }
 Node as_block_type(const Settings& s) { return Node(has_block_type(s)); }
-Node const_b_only(const Settings& s) { return Node(s.enable_npu_transformer || s.quantizer == Quantizer::kDynamic); }
+Node const_b_only(const Settings& s) { return Node(s.enable_npu_transformer || s.emits_dynamic()); }
 Node never(const Settings&) { return Node(false); }
 
 /// One row per "depends" in fields.def. Rows are filled from the top, so that a row may read those above it.
@@ -214,8 +213,8 @@ Status force_after_defaults(Resolving& r) {
   if (s.int16_scale && s.enable_npu_cnn) {
     force_with_warning(r, "Int16Scale", Node(false), "enable_npu_cnn is true");
   }
-  if (s.quantizer == Quantizer::kDynamic) leave_model_alone(r);
-  if (!is_npu_cnn(s)) return {};
+  if (s.emits_dynamic()) leave_model_alone(r);
+  if (!s.traits().is_cnn_overlay) return {};
   for (const char* name : {"ActivationSymmetric", "WeightSymmetric"}) {
     if (!value_of(s, name).as_bool()) force(r, name, Node(true));
   }

@@ -191,20 +191,19 @@ class OneDnnConvolution : public Convolution {
 
   size_t scratch_bytes() const override { return scratch_bytes_; }
 
-  void run(const float* source, const float* weights, const float* bias, std::span<const float* const> added,
-           float* result, std::byte* scratch) override {
+  void run(const ConvBuffers& b) override {
     if (packs_each_call_) {
-      packed_.set_data_handle(scratch + packed_offset_);
-      pack(weights);
+      packed_.set_data_handle(b.scratch + packed_offset_);
+      pack(b.weights);
     }
-    source_.ours.set_data_handle(const_cast<float*>(source));
-    result_.ours.set_data_handle(result);
-    scratchpad_.set_data_handle(scratch);
-    if (bias_) bias_.set_data_handle(const_cast<float*>(bias));
-    for (size_t i = 0; i < added_.size(); ++i) added_[i].set_data_handle(const_cast<float*>(added[i]));
-    if (result_.converts()) result_.inner.set_data_handle(scratch + result_.offset);
+    source_.ours.set_data_handle(const_cast<float*>(b.source));
+    result_.ours.set_data_handle(b.result);
+    scratchpad_.set_data_handle(b.scratch);
+    if (bias_) bias_.set_data_handle(const_cast<float*>(b.bias));
+    for (size_t i = 0; i < added_.size(); ++i) added_[i].set_data_handle(const_cast<float*>(b.added[i]));
+    if (result_.converts()) result_.inner.set_data_handle(b.scratch + result_.offset);
     if (source_.converts()) {
-      source_.inner.set_data_handle(scratch + source_.offset);
+      source_.inner.set_data_handle(b.scratch + source_.offset);
       source_.reorder.execute(stream(), source_.ours, source_.inner);
     }
     execute();

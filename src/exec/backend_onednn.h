@@ -32,6 +32,16 @@ struct ConvProblem {
 /// the left matrix itself. Element (i, j) of B, which is [k, n], lies at i * stride_k + j * stride_n.
 ConvProblem product_problem(int64_t m, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n);
 
+/// What one call of a convolution reads and writes.
+struct ConvBuffers {
+  const float* source = nullptr;
+  const float* weights = nullptr;            ///< read only when Convolution::make() got none
+  const float* bias = nullptr;               ///< when the problem has one
+  std::span<const float* const> added = {};  ///< as kAdd post-ops ask
+  float* result = nullptr;
+  std::byte* scratch = nullptr;  ///< Convolution::scratch_bytes()
+};
+
 /// A convolution made ready. Weights are packed once when they are known, else in every call.
 class Convolution {
  public:
@@ -43,9 +53,7 @@ class Convolution {
 
   /// Bytes of scratch a call needs.
   virtual size_t scratch_bytes() const = 0;
-  /// `weights` is read only when make() got none; `bias` when the problem has one; `added` as kAdd post-ops ask.
-  virtual void run(const float* source, const float* weights, const float* bias, std::span<const float* const> added,
-                   float* result, std::byte* scratch) = 0;
+  virtual void run(const ConvBuffers& buffers) = 0;
 };
 
 }  // namespace quarkq::exec

@@ -110,12 +110,18 @@ void grow(std::vector<float>& buffer, size_t bytes) {
   if (buffer.size() * sizeof(float) < bytes) buffer.resize((bytes + sizeof(float) - 1) / sizeof(float));
 }
 
-const float* dense_slice(const float* from, int64_t positions, int64_t channels, int64_t first, int64_t count,
-                         std::vector<float>& buffer) {
-  if (count == channels) return from;
-  grow(buffer, static_cast<size_t>(positions * count) * sizeof(float));
-  for (int64_t i = 0; i < positions; ++i)
-    std::memcpy(buffer.data() + i * count, from + i * channels + first, static_cast<size_t>(count) * sizeof(float));
+/// Channels [first, first + count) of channels-last data.
+struct ChannelSlice {
+  int64_t positions = 0, channels = 0, first = 0, count = 0;
+};
+
+/// The slice alone; in `buffer` unless it is all there is.
+const float* dense_slice(const float* from, const ChannelSlice& s, std::vector<float>& buffer) {
+  if (s.count == s.channels) return from;
+  grow(buffer, static_cast<size_t>(s.positions * s.count) * sizeof(float));
+  for (int64_t i = 0; i < s.positions; ++i)
+    std::memcpy(buffer.data() + i * s.count, from + i * s.channels + s.first,
+                static_cast<size_t>(s.count) * sizeof(float));
   return buffer.data();
 }
 
@@ -173,9 +179,9 @@ class SlicedGradient : public ConvolutionGradient {
     const int64_t first_output = index * step_ * (is_grouped_ ? p_.weights[0] / p_.groups : 1);
     const int64_t first_input = is_grouped_ ? index * step_ * (p_.source[1] / p_.groups) : 0;
     const float* x =
-        dense_slice(source, positions_of(p_.source), p_.source[1], first_input, slice.source[1], room.source);
-    const float* dy =
-        dense_slice(result_gradient, positions_of(p_.result), p_.result[1], first_output, slice.result[1], room.result);
+        dense_slice(source, {positions_of(p_.source), p_.source[1], first_input, slice.source[1]}, room.source);
+    const float* dy = dense_slice(result_gradient,
+                                  {positions_of(p_.result), p_.result[1], first_output, slice.result[1]}, room.result);
     int64_t row = 1;
     for (size_t i = 1; i < p_.weights.size(); ++i) row *= p_.weights[i];
     float* dw = weight_gradient + first_output * row;

@@ -173,7 +173,7 @@ Status Compiler::add_known(const ir::Node& node, const OpDef& op) {
   std::vector<const ir::Tensor*> inputs;
   for (const ir::ValueId input : node.inputs) inputs.push_back(input.valid() ? held(input).constant : nullptr);
   const std::string label = graph_.label(node.id);
-  QQ_TRY(auto results, run_known(op, node, label, opset_of(node), inputs, request_.max_memory));
+  QQ_TRY(auto results, run_known({op, node, label, opset_of(node), request_.max_memory}, inputs));
   if (!results) return internal_error(label, ": has no kernel even with all its inputs known");
   hold_results(node, std::move(*results));
   return Status();
@@ -262,7 +262,7 @@ Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std:
   const OpDef* op = find_op(node.op, node.domain, opset);
   if (op == nullptr || op->prepare == nullptr) return std::vector<ir::Tensor>();
   QQ_RETURN_IF_ERROR(check_arity(node, opset, graph.label(id)));
-  QQ_TRY(auto results, run_known(*op, node, graph.label(id), opset, inputs, /*max_memory=*/0));
+  QQ_TRY(auto results, run_known({*op, node, graph.label(id), opset}, inputs));
   return results ? std::move(*results) : std::vector<ir::Tensor>();
 }
 

@@ -128,7 +128,7 @@ int Compiler::slot_in(ir::ValueId value, Layout layout, int64_t rank) {
     step.outputs = {slot};
     step.label = cat(layout == Layout::kPlain ? "to-plain " : "to-channels-last ", graph_.value(value).name);
     step.kernel = [swap, size](const Run& run) {
-      transpose_matrices(run.inputs[0], run.outputs[0], swap.batch, swap.rows, swap.columns, size);
+      transpose_matrices(run.inputs[0], run.outputs[0], {swap.batch, swap.rows, swap.columns, size});
       return Status();
     };
     program_.steps_.push_back(std::move(step));

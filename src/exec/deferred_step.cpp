@@ -70,7 +70,7 @@ Result<std::vector<ir::Operand>> DeferredStep::run_prepared_now(const std::vecto
   std::vector<const ir::Tensor*> known;
   for (const ir::Operand* input : inputs) known.push_back(input == nullptr ? nullptr : &input->tensor);
   QQ_TRY(auto results,
-         run_known(*deferred_.op, *deferred_.node, deferred_.label, deferred_.opset, known, limits_.memory));
+         run_known({*deferred_.op, *deferred_.node, deferred_.label, deferred_.opset, limits_.memory}, known));
   if (!results) return internal_error(deferred_.label, ": has no kernel even with all its inputs known");
   std::vector<ir::Tensor>& tensors = *results;
   return std::vector<ir::Operand>(std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));

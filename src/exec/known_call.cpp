@@ -5,10 +5,9 @@
 
 namespace quarkq::exec {
 
-Result<std::optional<std::vector<ir::Tensor>>> run_known(const OpDef& op, const ir::Node& node,
-                                                         const std::string& label, int64_t opset,
-                                                         const std::vector<const ir::Tensor*>& inputs,
-                                                         int64_t max_memory) {
+Result<std::optional<std::vector<ir::Tensor>>> run_known(const KnownCall& call,
+                                                         const std::vector<const ir::Tensor*>& inputs) {
+  const OpDef& op = call.op;
   std::vector<Spec> specs(inputs.size());
   std::vector<bool> present(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -23,11 +22,11 @@ Result<std::optional<std::vector<ir::Tensor>>> run_known(const OpDef& op, const 
     image = in_layout(*inputs[0], Layout::kChannelsLast);
     specs[0] = {image.type(), image.dims(), Layout::kChannelsLast, &image};
   }
-  Prepare prepare(node, label, opset, std::move(specs), std::move(present));
+  Prepare prepare(call.node, call.label, call.opset, std::move(specs), std::move(present));
   prepare.set_layout(is_image ? Layout::kChannelsLast : Layout::kPlain);
   QQ_TRY(const Kernel kernel, op.prepare(prepare));
   if (!kernel) return std::optional<std::vector<ir::Tensor>>();
-  QQ_TRY(std::vector<ir::Tensor> outputs, run_prepared(prepare, kernel, max_memory));
+  QQ_TRY(std::vector<ir::Tensor> outputs, run_prepared(prepare, kernel, call.max_memory));
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (prepare.output(i).declared) outputs[i] = in_onnx_order(outputs[i], prepare.output(i).spec.layout);
   }

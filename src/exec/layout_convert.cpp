@@ -10,7 +10,7 @@ namespace {
 ir::Tensor moved(const ir::Tensor& tensor, ir::Shape dims, int64_t rows, int64_t columns) {
   if (rows == 1 || columns == 1 || tensor.size() == 0) return tensor.reshaped(std::move(dims));
   ir::Tensor out = ir::Tensor::allocate(tensor.type(), std::move(dims));
-  transpose_matrices(tensor.raw(), out.mutable_raw(), tensor.dims()[0], rows, columns, bits(tensor.type()) / 8);
+  transpose_matrices(tensor.raw(), out.mutable_raw(), {tensor.dims()[0], rows, columns, bits(tensor.type()) / 8});
   return out;
 }
 

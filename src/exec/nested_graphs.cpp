@@ -8,21 +8,19 @@ namespace quarkq::exec {
 NestedGraphs::NestedGraphs(const ir::Node& node, const std::map<std::string, int64_t>& opsets, const RunLimits& limits,
                            const std::vector<Constant>& constants)
     : limits_(limits) {
-  SessionOptions base;
-  base.limits = limits;
   for (const ir::Attribute& attribute : node.attributes) {
     const auto* graph = std::get_if<ir::GraphPtr>(&attribute.value);
-    if (graph != nullptr) add(node, attribute.name, **graph, base, opsets, constants);
+    if (graph != nullptr) add(node, attribute.name, **graph, opsets, constants);
   }
 }
 
 void NestedGraphs::add(const ir::Node& node, const std::string& attribute, const ir::Graph& graph,
-                       const SessionOptions& base, const std::map<std::string, int64_t>& opsets,
-                       const std::vector<Constant>& constants) {
+                       const std::map<std::string, int64_t>& opsets, const std::vector<Constant>& constants) {
   Entry entry;
   entry.attribute = attribute;
   entry.graph = &graph;
-  SessionOptions options = base;
+  SessionOptions options;
+  options.limits = limits_;
   options.fetches = graph.outputs();
   options.feeds = graph.inputs();
   for (const ir::ValueId inner : graph.captured()) {

@@ -35,7 +35,7 @@ class NestedGraphs {
     std::vector<ir::ValueId> captured;  ///< values of the enclosing graph fed behind the inputs
     std::unique_ptr<Session> session;
   };
-  void add(const ir::Node& node, const std::string& attribute, const ir::Graph& graph, const SessionOptions& base,
+  void add(const ir::Node& node, const std::string& attribute, const ir::Graph& graph,
            const std::map<std::string, int64_t>& opsets, const std::vector<Constant>& constants);
   std::vector<Entry> entries_;
   RunLimits limits_;

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "exec/kernels/families.h"
 #include "exec/op_def.h"
+#include "exec/op_families.h"
 #include "onnx_io/arity.h"
 
 namespace quarkq::exec {

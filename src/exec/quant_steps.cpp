@@ -2,7 +2,7 @@
 // A Q node whose codes only its DQ reads, both with the same constant parameters, becomes one step: the codes are never
 // stored. Bit for bit what the two nodes give (spec 02 D.1, D.2).
 #include "exec/compiler.h"
-#include "exec/kernels/quantized/fake_quantize.h"
+#include "exec/quantize_pair.h"
 #include "ir/qdq_nodes.h"
 
 namespace quarkq::exec {

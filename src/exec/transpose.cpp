@@ -9,16 +9,15 @@ namespace {
 
 constexpr int64_t kTask = 256;  ///< rows and columns that one thread takes at a time: they fit in its cache
 
-/// A part of a matrix: from[r * from_stride + c] becomes to[c * to_stride + r].
 template <typename T>
-void transpose_part(const std::byte* source, int64_t from_stride, std::byte* destination, int64_t to_stride,
-                    int64_t rows, int64_t columns) {
+void transpose_part(const std::byte* source, std::byte* destination, const TransposedPart& part) {
   const auto* from = reinterpret_cast<const T*>(source);
   auto* to = reinterpret_cast<T*>(destination);
   if constexpr (sizeof(T) == 4) {
-    QQ_DISPATCH(exec, transpose_4)(from, from_stride, to, to_stride, rows, columns);
+    QQ_DISPATCH(exec, transpose_4)(from, to, part);
   } else {
-    for (int64_t c = 0; c < columns; ++c) {
+    const int64_t rows = part.rows, from_stride = part.from_stride, to_stride = part.to_stride;
+    for (int64_t c = 0; c < part.columns; ++c) {
       for (int64_t r = 0; r < rows; ++r) to[c * to_stride + r] = from[r * from_stride + c];
     }
   }
@@ -36,16 +35,17 @@ decltype(&transpose_part<uint8_t>) part_function(int size) {
 
 }  // namespace
 
-void transpose_matrices(const std::byte* source, std::byte* destination, int64_t batch, int64_t rows, int64_t columns,
-                        int size) {
+void transpose_matrices(const std::byte* source, std::byte* destination, const MatrixBatch& matrices) {
+  const int64_t batch = matrices.batch, rows = matrices.rows, columns = matrices.columns;
+  const int size = matrices.size;
   const auto transpose = part_function(size);
   const int64_t across = (columns + kTask - 1) / kTask, down = (rows + kTask - 1) / kTask;
 #pragma omp parallel for schedule(static) if (batch * rows * columns > 32768)
   for (int64_t task = 0; task < batch * across * down; ++task) {
     const int64_t matrix = task / (across * down) * rows * columns;
     const int64_t r = task / across % down * kTask, c = task % across * kTask;
-    transpose(source + (matrix + r * columns + c) * size, columns, destination + (matrix + c * rows + r) * size, rows,
-              std::min(kTask, rows - r), std::min(kTask, columns - c));
+    transpose(source + (matrix + r * columns + c) * size, destination + (matrix + c * rows + r) * size,
+              {columns, rows, std::min(kTask, rows - r), std::min(kTask, columns - c)});
   }
 }
 

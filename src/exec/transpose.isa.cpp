@@ -43,8 +43,8 @@ void transpose_block(const uint32_t* from, int64_t from_stride, uint32_t* to, in
 constexpr int64_t kLine = 16;  ///< elements of a cache line
 
 /// A block that may be smaller than kLine x kLine.
-void transpose_line_block(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride, int64_t rows,
-                          int64_t columns) {
+void transpose_line_block(const uint32_t* from, uint32_t* to, const TransposedPart& part) {
+  const int64_t from_stride = part.from_stride, to_stride = part.to_stride, rows = part.rows, columns = part.columns;
   const int64_t whole_rows = rows / kBlock * kBlock, whole_columns = columns / kBlock * kBlock;
   for (int64_t c = 0; c < whole_columns; c += kBlock) {
     for (int64_t r = 0; r < whole_rows; r += kBlock) {
@@ -75,8 +75,8 @@ void separate(const uint32_t* from, uint32_t* to, int64_t to_stride, int64_t row
 
 }  // namespace
 
-void transpose_4(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_t to_stride, int64_t rows,
-                 int64_t columns) {
+void transpose_4(const uint32_t* from, uint32_t* to, const TransposedPart& part) {
+  const int64_t from_stride = part.from_stride, to_stride = part.to_stride, rows = part.rows, columns = part.columns;
   if (rows == 3 && to_stride == 3) return interleave<3>(from, from_stride, to, columns);
   if (rows == 2 && to_stride == 2) return interleave<2>(from, from_stride, to, columns);
   if (columns == 3 && from_stride == 3) return separate<3>(from, to, to_stride, rows);
@@ -85,7 +85,7 @@ void transpose_4(const uint32_t* from, int64_t from_stride, uint32_t* to, int64_
     const int64_t height = rows - r < kLine ? rows - r : kLine;
     for (int64_t c = 0; c < columns; c += kLine) {
       const int64_t width = columns - c < kLine ? columns - c : kLine;
-      transpose_line_block(from + r * from_stride + c, from_stride, to + c * to_stride + r, to_stride, height, width);
+      transpose_line_block(from + r * from_stride + c, to + c * to_stride + r, {from_stride, to_stride, height, width});
     }
   }
 }

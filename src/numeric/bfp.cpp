@@ -103,10 +103,9 @@ void convert_bfp_block(std::span<float> values, const BfpSettings& settings) {
   convert_prime(values, settings);
 }
 
-void convert_bfp(const float* x, float* y, const BlockSplit& split, int64_t begin, int64_t end,
-                 const BfpSettings& settings) {
+void convert_bfp(const float* x, float* y, const BlockSplit& split, BlockRange blocks, const BfpSettings& settings) {
   const int64_t part = settings.method == BfpMethod::kBfpPrime ? settings.sub_block_size : split.block;
-  QQ_DISPATCH(numeric, bfp_blocks)(x, y, plan_blocks(split, begin, end, part), settings);
+  QQ_DISPATCH(numeric, bfp_blocks)(x, y, plan_blocks(split, blocks.begin, blocks.end, part), settings);
 }
 
 }  // namespace quarkq::numeric

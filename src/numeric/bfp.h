@@ -27,9 +27,8 @@ struct BfpSettings {
 /// One block in place. A zero changes nothing about the others.
 void convert_bfp_block(std::span<float> values, const BfpSettings& settings);
 
-/// Blocks [begin, end) of split.count(), with vectors (block_loops.h); y may be x.
-void convert_bfp(const float* x, float* y, const BlockSplit& split, int64_t begin, int64_t end,
-                 const BfpSettings& settings);
+/// Some blocks of split.count(), with vectors (block_loops.h); y may be x.
+void convert_bfp(const float* x, float* y, const BlockSplit& split, BlockRange blocks, const BfpSettings& settings);
 
 /// `x` rounded to bfloat16 as the block formats do it (spec 02 D.3): half to even on the bits, NaN not looked at.
 inline float bfloat16_rounded(float x) {

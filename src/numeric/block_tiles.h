@@ -77,10 +77,10 @@ void for_neighbours(const BlockSplit& split, int64_t begin, int64_t end, const U
   }
 }
 
-/// Copies blocks [begin, end), side by side in `values`, from or to the tensor.
+/// Copies blocks, side by side in rows of `stride` values, from or to the tensor.
 template <bool kBack>
-void copy_gathered(const BlockSplit& split, int64_t begin, int64_t end, int64_t stride, const float* from, float* to) {
-  for_neighbours(split, begin, end, [&](int64_t offset, int64_t rows, int64_t column, int64_t count) {
+void copy_gathered(const BlockSplit& split, BlockRange blocks, int64_t stride, const float* from, float* to) {
+  for_neighbours(split, blocks.begin, blocks.end, [&](int64_t offset, int64_t rows, int64_t column, int64_t count) {
     for (int64_t i = 0; i < rows; ++i) {
       const int64_t outside = offset + i * split.inner, inside = i * stride + column;
       const float* source = from + (kBack ? inside : outside);
@@ -100,9 +100,9 @@ void convert_gathered(const float* x, float* y, const BlockWork& work, int64_t p
     const int64_t end = std::min(begin + stride, work.end);
     const int64_t columns = (end - begin + kBlockLanes - 1) / kBlockLanes * kBlockLanes;
     std::memset(values, 0, static_cast<size_t>(stride * split.block) * sizeof(float));
-    copy_gathered<false>(split, begin, end, stride, x, values);
+    copy_gathered<false>(split, {begin, end}, stride, x, values);
     convert_columns({values, values, stride, split.block, columns}, work, part, format);
-    copy_gathered<true>(split, begin, end, stride, values, y);
+    copy_gathered<true>(split, {begin, end}, stride, values, y);
   }
 }
 

@@ -19,14 +19,10 @@ struct ElementParams {
   Overflow overflow = Overflow::kLowest;
 };
 
-// y may be x. qmin..qmax: the limits of the stored integers, zero_point inside the type's range.
+// y may be x. The zero point is inside the type's range, and of 32 bits as its limits are.
 QQ_DECLARE_ISA(
-    /// dequantize(quantize(x)) with Overflow::kLowest.
-    void fake_quantize(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin,
-                       int32_t qmax);
-    /// The same with Overflow::kSaturate.
-    void fake_quantize_saturate(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin,
-                                int32_t qmax);
+    /// dequantize(quantize(x)).
+    void fake_quantize(const float* x, float* y, int64_t n, const LinearParams& params);
 
     void quantize_to_i8(const float* x, int8_t* y, int64_t n, const LinearParams& params);
     void quantize_to_u8(const float* x, uint8_t* y, int64_t n, const LinearParams& params);

@@ -15,28 +15,30 @@ bool fits_float(int64_t zero_point, int64_t qmin, int64_t qmax) {
   return qmin > -kFloatExact && qmax < kFloatExact && zero_point > -kFloatExact && zero_point < kFloatExact;
 }
 
-/// rne(x / scale) clamped to [low, high]; what quantize() gives, less the zero point. `limit`: quotients from here on
-/// (and NaN) become `low`; +infinity leaves them at `high`.
+constexpr float kInt64Limit = 9223372036854775808.0f;  // 2^63
+
+/// rne(x / scale) clamped to [low, high]; what quantize() gives, less the zero point. Quotients from kInt64Limit on
+/// (and NaN) become `low`; `saturate` leaves them at `high`.
 template <typename Real>
-inline Real clamped_steps(float x, float scale, Real low, Real high, float limit, bool saturate) {
+inline Real clamped_steps(float x, float scale, Real low, Real high, bool saturate) {
   const float steps = std::rint(x / scale);
   const auto wide = static_cast<Real>(steps);
   Real v = wide > low ? wide : low;  // NaN -> low
   v = v < high ? v : high;
-  return steps < limit || saturate ? v : low;
+  return steps < kInt64Limit || saturate ? v : low;
 }
 
-constexpr float kInt64Limit = 9223372036854775808.0f;  // 2^63
-
 template <bool kSaturates>
-void fake_quantize_any(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin,
-                       int32_t qmax) {
+void fake_quantize_any(const float* x, float* y, int64_t n, const LinearParams& params) {
+  const float scale = params.scale;
+  const auto zero_point = static_cast<int32_t>(params.zero_point);
+  const auto qmin = static_cast<int32_t>(params.range.min), qmax = static_cast<int32_t>(params.range.max);
   if (fits_float(zero_point, qmin, qmax)) {
     const auto low = static_cast<float>(qmin - zero_point);
     const auto high = static_cast<float>(qmax - zero_point);
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) {
-      const float v = clamped_steps<float>(x[i], scale, low, high, kInt64Limit, kSaturates);
+      const float v = clamped_steps<float>(x[i], scale, low, high, kSaturates);
       y[i] = (v + 0.0f) * scale;  // -0 + 0 = +0: an integer has no negative zero
     }
     return;
@@ -45,7 +47,7 @@ void fake_quantize_any(const float* x, float* y, int64_t n, float scale, int32_t
   const double high = static_cast<double>(qmax) - zero_point;
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const double v = clamped_steps<double>(x[i], scale, low, high, kInt64Limit, kSaturates);
+    const double v = clamped_steps<double>(x[i], scale, low, high, kSaturates);
     y[i] = (static_cast<float>(v) + 0.0f) * scale;
   }
 }
@@ -58,7 +60,7 @@ void quantize_small(const float* x, Q* y, int64_t n, const LinearParams& params)
   const float scale = params.scale;
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const float v = clamped_steps<float>(x[i], scale, low, high, kInt64Limit, kSaturates);
+    const float v = clamped_steps<float>(x[i], scale, low, high, kSaturates);
     y[i] = static_cast<Q>(static_cast<int32_t>(v) + zero_point);
   }
 }
@@ -84,7 +86,7 @@ void quantize_each(const float* x, Q* y, int64_t n, const ElementParams<Q>& para
   for (int64_t i = 0; i < n; ++i) {
     const auto zero = static_cast<int32_t>(zero_point[i]);
     const float low = qmin - static_cast<float>(zero), high = qmax - static_cast<float>(zero);
-    const float v = clamped_steps<float>(x[i], scale[i], low, high, kInt64Limit, kSaturates);
+    const float v = clamped_steps<float>(x[i], scale[i], low, high, kSaturates);
     y[i] = static_cast<Q>(static_cast<int32_t>(v) + zero);
   }
 }
@@ -107,12 +109,9 @@ void dequantize_each(const Q* x, float* y, int64_t n, const ElementParams<Q>& pa
 
 }  // namespace
 
-void fake_quantize(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin, int32_t qmax) {
-  fake_quantize_any<false>(x, y, n, scale, zero_point, qmin, qmax);
-}
-void fake_quantize_saturate(const float* x, float* y, int64_t n, float scale, int32_t zero_point, int32_t qmin,
-                            int32_t qmax) {
-  fake_quantize_any<true>(x, y, n, scale, zero_point, qmin, qmax);
+void fake_quantize(const float* x, float* y, int64_t n, const LinearParams& params) {
+  if (params.overflow == Overflow::kSaturate) return fake_quantize_any<true>(x, y, n, params);
+  fake_quantize_any<false>(x, y, n, params);
 }
 
 void quantize_to_i8(const float* x, int8_t* y, int64_t n, const LinearParams& p) { quantize_to(x, y, n, p); }
@@ -128,7 +127,7 @@ void quantize_to_i32(const float* x, int32_t* y, int64_t n, const LinearParams& 
   const bool saturate = params.overflow == Overflow::kSaturate;
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const double v = clamped_steps<double>(x[i], scale, low, high, kInt64Limit, saturate);
+    const double v = clamped_steps<double>(x[i], scale, low, high, saturate);
     y[i] = static_cast<int32_t>(v + zero_point);
   }
 }

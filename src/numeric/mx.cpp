@@ -58,9 +58,8 @@ void convert_mx_block(std::span<float> values, const MxSettings& settings) {
   }
 }
 
-void convert_mx(const float* x, float* y, const BlockSplit& split, int64_t begin, int64_t end,
-                const MxSettings& settings) {
-  QQ_DISPATCH(numeric, mx_blocks)(x, y, plan_blocks(split, begin, end, split.block), settings);
+void convert_mx(const float* x, float* y, const BlockSplit& split, BlockRange blocks, const MxSettings& settings) {
+  QQ_DISPATCH(numeric, mx_blocks)(x, y, plan_blocks(split, blocks.begin, blocks.end, split.block), settings);
 }
 
 }  // namespace quarkq::numeric

@@ -32,8 +32,7 @@ struct MxSettings {
 /// One block in place. A zero changes nothing about the others. REQUIRES: settings.element is set.
 void convert_mx_block(std::span<float> values, const MxSettings& settings);
 
-/// Blocks [begin, end) of split.count(), with vectors (block_loops.h); y may be x.
-void convert_mx(const float* x, float* y, const BlockSplit& split, int64_t begin, int64_t end,
-                const MxSettings& settings);
+/// Some blocks of split.count(), with vectors (block_loops.h); y may be x.
+void convert_mx(const float* x, float* y, const BlockSplit& split, BlockRange blocks, const MxSettings& settings);
 
 }  // namespace quarkq::numeric

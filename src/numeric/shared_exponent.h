@@ -45,4 +45,9 @@ struct BlockSplit {
   int64_t count() const { return outer * blocks() * inner; }                     ///< of the array
 };
 
+/// Some of the blocks of a split by their numbers: [begin, end).
+struct BlockRange {
+  int64_t begin = 0, end = 0;
+};
+
 }  // namespace quarkq::numeric

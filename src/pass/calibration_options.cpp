@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pass/calibration_options.h"
 
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::pass {
 

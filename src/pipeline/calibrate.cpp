@@ -85,7 +85,7 @@ Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
     state.progress = [&](size_t done, size_t total) { return request.progress({pass::name(kCalibrate), done, total}); };
   }
   std::vector<PassTime> times;
-  Result<ir::Model> original = pipeline::run_float_phases(state, samples, nullptr, kCalibrate, times, {});
+  Result<ir::Model> original = pipeline::run_float_phases(state, samples, kCalibrate, times, {});
   if (!original.ok()) return std::move(original).status().context(request.model_path);
   QQ_TRY(calib::StatisticsSet set, collect_statistics(state, numbers));
   QQ_TRY(set.origin,

@@ -136,7 +136,7 @@ void add_details(const RunState& state, const ir::Model& calibrated, const calib
   if (profiles.ok()) details.profiles = std::move(profiles).value();
   if (!profiles.ok()) leave_out("values of tensors", profiles.status());
   details.decisions = explain_all(calibrated.graph, state.plan);
-  if (state.settings.quantizer != config::Quantizer::kNpuCnn || report.nothing_to_quantize) return;
+  if (!state.settings.traits().is_cnn_overlay || report.nothing_to_quantize) return;
   Result<CheckReport> limits = check_limits(state.model, report.output_path, "xint8");
   if (limits.ok()) details.limits = std::move(limits).value();
   if (!limits.ok()) leave_out("limits of the NPU", limits.status());

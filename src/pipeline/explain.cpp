@@ -81,9 +81,8 @@ Result<ExplainReport> explain(const ExplainRequest& request) {
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   pipeline::Samples samples;
   std::vector<PassTime> times;
-  QQ_RETURN_IF_ERROR(pipeline::run_float_phases(state, samples, nullptr, pass::Phase::kMark, times, {})
-                         .status()
-                         .context(request.model_path));
+  QQ_RETURN_IF_ERROR(
+      pipeline::run_float_phases(state, samples, pass::Phase::kMark, times, {}).status().context(request.model_path));
   QQ_RETURN_IF_ERROR(
       pipeline::run_passes(state, {.from = pass::Phase::kMark, .until = pass::Phase::kCalibrate}, times, {})
           .context(request.model_path));

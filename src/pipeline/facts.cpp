@@ -12,17 +12,6 @@
 namespace quarkq::pipeline {
 namespace {
 
-Result<std::vector<double>> number_list(const config::Node& node, const std::string& option) {
-  std::vector<double> numbers;
-  for (const config::Node& item : node.items()) {
-    if (item.kind() != config::Node::Kind::kInt && item.kind() != config::Node::Kind::kReal) {
-      return invalid_argument(option, ": ", config::describe(item), " found, a number is needed");
-    }
-    numbers.push_back(item.as_real());
-  }
-  return numbers;
-}
-
 std::string full_op_name(const ir::Node& node) { return node.domain.empty() ? node.op : node.domain + "::" + node.op; }
 
 }  // namespace
@@ -100,21 +89,6 @@ uint64_t file_size(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   return error ? 0 : static_cast<uint64_t>(size);
-}
-
-Result<calib::RandomDataOptions> random_data_options(const config::Settings& settings) {
-  calib::RandomDataOptions options;
-  for (const auto& entry : settings.random_data_reader_input_shape.node.entries()) {
-    QQ_TRY(const std::vector<double> dims, number_list(entry.value, "RandomDataReaderInputShape"));
-    options.shapes[entry.key] = ir::Shape(dims.begin(), dims.end());
-  }
-  if (!settings.random_data_reader_input_data_range) return options;
-  for (const auto& entry : settings.random_data_reader_input_data_range->node.entries()) {
-    QQ_TRY(const std::vector<double> range, number_list(entry.value, "RandomDataReaderInputDataRange"));
-    if (range.size() != 2) return invalid_argument("RandomDataReaderInputDataRange: ", entry.key, " needs [low, high]");
-    options.ranges[entry.key] = {range[0], range[1]};
-  }
-  return options;
 }
 
 }  // namespace quarkq::pipeline

@@ -32,6 +32,5 @@ size_t count_quantized(const RunState& state, const ir::Graph& calibrated);
 /// Bytes of a file, 0 when it cannot be asked.
 uint64_t file_size(const std::string& path);
 /// RandomDataReaderInputShape and ...DataRange in typed form.
-Result<calib::RandomDataOptions> random_data_options(const config::Settings& settings);
 
 }  // namespace quarkq::pipeline

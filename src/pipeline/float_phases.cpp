@@ -37,11 +37,12 @@ void fit(Samples& samples, const ir::Model& converted, const RunState& state) {
   samples.fitted = fitted(samples.opened.get(), converted, state);
 }
 
-Result<ir::Model> run_float_phases(RunState& state, Samples& samples, const calib::DataReader* probe, pass::Phase until,
-                                   std::vector<PassTime>& times, RunnerOptions options) {
+Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phase until, std::vector<PassTime>& times,
+                                   RunnerOptions options) {
   options.guard = nullptr;
   QQ_RETURN_IF_ERROR(run_passes(state, {.until = kFirstGuarded}, times, options));
   const bool converted = std::any_of(times.begin(), times.end(), [](const PassTime& time) { return time.changed; });
+  const calib::DataReader* probe = samples.probe;
   std::unique_ptr<calib::DataReader> fitted_probe;
   if (converted) {
     QQ_RETURN_IF_ERROR(onnx_io::infer_types(state.model, state.diagnostics));

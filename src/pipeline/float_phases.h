@@ -12,6 +12,7 @@ namespace quarkq::pipeline {
 /// The samples as they were opened, and as the converted model takes them.
 struct Samples {
   std::unique_ptr<calib::DataReader> opened, fitted;
+  const calib::DataReader* probe = nullptr;  ///< what the guard runs, when it shall be something else than the samples
 
   const calib::DataReader* get() const { return fitted != nullptr ? fitted.get() : opened.get(); }
 };
@@ -19,10 +20,9 @@ struct Samples {
 /// Makes `samples` fit the inputs of `converted`, which the phases before `prepare` made.
 void fit(Samples& samples, const ir::Model& converted, const RunState& state);
 
-/// Runs the phases up to `until`. state.source.data becomes the fitted samples. `probe`: what the guard runs, when it
-/// shall be something else than the samples; null: those. Returns the float model behind the conversions, whose inputs,
-/// outputs and function the quantized model has.
-Result<ir::Model> run_float_phases(RunState& state, Samples& samples, const calib::DataReader* probe, pass::Phase until,
-                                   std::vector<PassTime>& times, RunnerOptions options);
+/// Runs the phases up to `until`. state.source.data becomes the fitted samples. Returns the float model behind the
+/// conversions, whose inputs, outputs and function the quantized model has.
+Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phase until, std::vector<PassTime>& times,
+                                   RunnerOptions options);
 
 }  // namespace quarkq::pipeline

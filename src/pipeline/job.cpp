@@ -94,7 +94,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
     return calib::open_data(options, calib::input_specs(graph));
   }
   if (!settings.use_random_data) return std::unique_ptr<calib::DataReader>();
-  QQ_TRY(const calib::RandomDataOptions random, random_data_options(settings));
+  QQ_TRY(const calib::RandomDataOptions random, config::read_random_data_settings(settings));
   return calib::make_random_reader(calib::input_specs(graph), random);
 }
 

@@ -61,8 +61,8 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   options.after = [&](const pass::PassInfo& pass, const ir::Model& model) {
     if (request.dump_after == pass.name) report.dump = ir::dump(model);
   };
-  QQ_RETURN_IF_ERROR(pipeline::run_float_phases(state, samples, use_random ? random.value().get() : nullptr,
-                                                kFirstOther, report.passes, options)
+  if (use_random) samples.probe = random.value().get();
+  QQ_RETURN_IF_ERROR(pipeline::run_float_phases(state, samples, kFirstOther, report.passes, options)
                          .status()
                          .context(request.model_path));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(job.model, diagnostics));

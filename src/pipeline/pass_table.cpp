@@ -12,8 +12,6 @@
 namespace quarkq::pipeline {
 namespace {
 
-using config::Quantizer;
-using config::Quirk;
 using pass::Effect;
 using pass::Phase;
 
@@ -29,28 +27,37 @@ const char* dashed(const char* function) {
 }  // namespace
 
 const std::vector<pass::PassInfo>& all_passes() {
-#define QQ_ROW(library, phase, function, effect, condition, summary)                    \
-  {dashed(#function),                                                                   \
-   Phase::phase,                                                                        \
-   Effect::effect,                                                                      \
-   library::function,                                                                   \
-   []([[maybe_unused]] const config::Settings& settings) -> bool { return condition; }, \
+#define QQ_ROW(library, phase, function, effect, needed, when, summary)                                            \
+  {dashed(#function),                                                                                              \
+   Phase::phase,                                                                                                   \
+   Effect::effect,                                                                                                 \
+   library::function,                                                                                              \
+   [](const config::Settings& settings) -> bool { return settings.needed() && static_cast<bool>(settings.when); }, \
    summary},
-#define QQ_SELECT_PASS(phase, function, effect, when, summary) QQ_ROW(planning, phase, function, effect, when, summary)
-#define QQ_FLOAT_PASS(phase, function, effect, when, summary) QQ_ROW(rewrite, phase, function, effect, when, summary)
+#define QQ_SELECT_PASS(phase, function, effect, when, summary) \
+  QQ_ROW(planning, phase, function, effect, always, when, summary)
+#define QQ_FLOAT_PASS(phase, function, effect, when, summary) \
+  QQ_ROW(rewrite, phase, function, effect, always, when, summary)
+#define QQ_PREPROCESS_PASS(phase, function, effect, when, summary) \
+  QQ_ROW(rewrite, phase, function, effect, preprocesses, when, summary)
 #define QQ_PLAN_PASS(phase, function, effect, when, summary) \
-  QQ_ROW(planning, phase, function, effect, settings.inserts_qdq() && (when), summary)
+  QQ_ROW(planning, phase, function, effect, inserts_qdq, when, summary)
 #define QQ_RESTRUCTURE_PASS(phase, function, effect, when, summary) \
-  QQ_ROW(planning, phase, function, effect, settings.inserts_qdq() && (when), summary)
-#define QQ_QDQ_PASS(phase, function, effect, when, summary) QQ_ROW(qdq, phase, function, effect, when, summary)
+  QQ_ROW(planning, phase, function, effect, inserts_qdq, when, summary)
+#define QQ_QDQ_PASS(phase, function, effect, when, summary) \
+  QQ_ROW(qdq, phase, function, effect, inserts_qdq, when, summary)
+#define QQ_RESULT_PASS(phase, function, effect, when, summary) \
+  QQ_ROW(qdq, phase, function, effect, always, when, summary)
   static const std::vector<pass::PassInfo> passes = {
 #include "pass/passes.def"
   };
 #undef QQ_SELECT_PASS
 #undef QQ_FLOAT_PASS
+#undef QQ_PREPROCESS_PASS
 #undef QQ_PLAN_PASS
 #undef QQ_RESTRUCTURE_PASS
 #undef QQ_QDQ_PASS
+#undef QQ_RESULT_PASS
 #undef QQ_ROW
   return passes;
 }

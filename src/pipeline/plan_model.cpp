@@ -36,7 +36,7 @@ Result<Source> open_source(const SourceRequest& request, const Job& job) {
 Result<ir::Model> plan_model(Source& source, RunState& state, pass::Phase until, std::vector<PassTime>& times,
                              const RunnerOptions& options) {
   state.source.statistics = source.statistics ? &*source.statistics : nullptr;
-  QQ_TRY(ir::Model original, run_float_phases(state, source.samples, nullptr, pass::Phase::kCalibrate, times, options));
+  QQ_TRY(ir::Model original, run_float_phases(state, source.samples, pass::Phase::kCalibrate, times, options));
   QQ_RETURN_IF_ERROR(check_statistics(source.model, original, state));
   QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kCalibrate, .until = until}, times, options));
   return original;

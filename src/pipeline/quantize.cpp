@@ -18,7 +18,7 @@
 #include "pipeline/plan_model.h"
 #include "pipeline/rescue.h"
 #include "pipeline/verify.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 #include "planning/tune/saved_layers.h"
 
 namespace quarkq {

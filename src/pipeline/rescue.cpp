@@ -6,12 +6,13 @@
 #include <memory>
 
 #include "base/stopwatch.h"
+#include "config/quantizer_traits.h"
 #include "pipeline/json.h"
 #include "pipeline/macs.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/pass_runner.h"
 #include "pipeline/rescue_search.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -31,7 +32,17 @@ constexpr int64_t kOpsetOfAxes = 13;
 constexpr int64_t kOpsetOfFloatLayers = 11;
 
 bool writes_contrib_pairs(const config::Settings& settings) {
-  return plan::flavor_of(settings.quantizer).domains == plan::DomainPolicy::kContrib;
+  return config::traits_of(settings.quantizer).domains == config::DomainPolicy::kContrib;
+}
+
+/// Power-of-two targets take one weight scale per tensor (spec 06 A.1).
+bool takes_channel_scales(const config::Settings& settings) {
+  return plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
+}
+
+bool takes_16_bit_activations(const config::Settings& settings) {
+  return config::traits_of(settings.quantizer).runs_16_bits &&
+         plan::activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
 
 double noise_of(const Agreement& agreement) { return std::pow(10, -agreement.sqnr_db / 10); }
@@ -117,8 +128,7 @@ class Rescuer {
 
   Status try_channel_scales() {
     const bool is_written = in_.state.model.opset() >= kOpsetOfAxes || writes_contrib_pairs(in_.state.settings);
-    if (!plan::takes_channel_scales(in_.state.settings) || in_.state.settings.per_channel || !is_written)
-      return Status();
+    if (!takes_channel_scales(in_.state.settings) || in_.state.settings.per_channel || !is_written) return Status();
     const Remedies remedies{.channel_scales = true, .in_16_bits = {}, .left_float = {}};
     QQ_TRY(const Agreement found, outputs_with(remedies));
     if (is_better(found, after_)) accept(remedies, found);
@@ -141,14 +151,14 @@ class Rescuer {
   Remedies with_first(const std::vector<ir::NodeId>& ranked, size_t count) const {
     Remedies remedies = base_;
     std::set<ir::NodeId>& spared =
-        plan::takes_16_bit_activations(in_.state.settings) ? remedies.in_16_bits : remedies.left_float;
+        takes_16_bit_activations(in_.state.settings) ? remedies.in_16_bits : remedies.left_float;
     spared.insert(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count));
     return remedies;
   }
 
   /// Without those whose multiply-accumulates would be too many in float.
   std::vector<ir::NodeId> affordable(const std::vector<ir::NodeId>& ranked) const {
-    if (plan::takes_16_bit_activations(in_.state.settings)) return ranked;
+    if (takes_16_bit_activations(in_.state.settings)) return ranked;
     std::vector<ir::NodeId> found;
     std::set<ir::NodeId> left_float;
     for (const ir::NodeId id : ranked) {
@@ -164,7 +174,7 @@ class Rescuer {
 
   /// Twice as many nodes each time, until the outputs are good; then as few as keep them so.
   Status spare_nodes() {
-    const bool in_float = !plan::takes_16_bit_activations(in_.state.settings);
+    const bool in_float = !takes_16_bit_activations(in_.state.settings);
     if (in_float && in_.state.model.opset() < kOpsetOfFloatLayers) return Status();
     QQ_TRY(const std::vector<ir::NodeId> all, ranked_nodes());
     const std::vector<ir::NodeId> ranked = affordable(all);

@@ -36,14 +36,6 @@ void set(Attributes& attributes, const std::string& name, ir::AttributeValue val
   }
 }
 
-Result<ir::AttributeValue> attribute_value(const config::Node& node, const std::string& path) {
-  using Kind = config::Node::Kind;
-  if (node.kind() == Kind::kInt) return ir::AttributeValue(node.as_int());
-  if (node.kind() == Kind::kBool) return ir::AttributeValue(static_cast<int64_t>(node.as_bool()));
-  if (node.is_text()) return ir::AttributeValue(node.as_text());
-  return config::wrong_kind(node, "a whole number or a text").context(path);
-}
-
 }  // namespace
 
 void BlockFormat::set_axis(int64_t axis) {
@@ -59,17 +51,19 @@ int64_t BlockFormat::axis() const {
   return 1;
 }
 
-Result<BlockFormat> block_format(config::DataType type, const config::Settings& settings) {
+BlockFormat block_format(config::DataType type, const std::vector<config::BlockAttribute>& given) {
   const bool is_bfp = type == config::DataType::kBfp;
   BlockFormat format{is_bfp ? "BFPQuantizeDequantize" : "MXQuantizeDequantize",
                      is_bfp ? bfp_defaults() : mx_defaults()};
-  const config::Node& given = is_bfp ? settings.bfp_attributes.node : settings.mx_attributes.node;
-  for (const config::Node::Entry& entry : given.entries()) {
-    QQ_TRY(ir::AttributeValue value,
-           attribute_value(entry.value, cat(is_bfp ? "BFPAttributes." : "MXAttributes.", entry.key)));
-    set(format.attributes, entry.key, std::move(value));
+  for (const config::BlockAttribute& attribute : given) {
+    std::visit([&](const auto& value) { set(format.attributes, attribute.name, value); }, attribute.value);
   }
   return format;
+}
+
+Result<BlockFormat> block_format(config::DataType type, const config::Settings& settings) {
+  QQ_TRY(const std::vector<config::BlockAttribute> given, config::read_block_attributes(type, settings));
+  return block_format(type, given);
 }
 
 BlockFormat for_constant(BlockFormat format, int64_t rank) {

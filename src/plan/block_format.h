@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/block_attributes.h"
 #include "ir/attribute.h"
 
 namespace quarkq::plan {
@@ -20,8 +20,9 @@ struct BlockFormat {
   int64_t axis() const;
 };
 
-/// The operator's defaults with BFPAttributes / MXAttributes of the settings over them. Fails for a value that no
-/// attribute can hold. REQUIRES: config::is_block(type).
+/// The operator's defaults with `given` over them. REQUIRES: config::is_block(type).
+BlockFormat block_format(config::DataType type, const std::vector<config::BlockAttribute>& given);
+/// The same with BFPAttributes / MXAttributes of the settings. Fails for a value that no attribute can hold.
 Result<BlockFormat> block_format(config::DataType type, const config::Settings& settings);
 
 /// The same for a constant of rank `rank`: blocks of a vector run along its only axis, and values are not rounded to

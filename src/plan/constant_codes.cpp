@@ -7,7 +7,7 @@
 
 #include "numeric/half.h"
 #include "numeric/small_floats.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::plan {
 namespace {
@@ -70,7 +70,7 @@ numeric::IntegerRange stored_limits(const config::Settings& settings, const Quan
   // One step of 255 does not matter, one of 15 does, and the reference has no 4-bit weights to agree with.
   const bool uses_all = bits(spec.type) == 4 && !spec.symmetric;
   const bool is_narrow = slot.clip == ClipPolicy::kByTarget && slot.role == Role::kWeight && !uses_all &&
-                         flavor_of(settings.quantizer).clips_weights_narrow;
+                         settings.traits().clips_weights_narrow;
   return numeric::integer_range(spec.type, is_narrow ? numeric::RangeKind::kSymmetric : numeric::RangeKind::kFull);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "config/op_type_settings.h"
 
 namespace quarkq::plan {
 namespace {
@@ -23,7 +24,7 @@ std::optional<DecisionKind> Marker::refusal(ir::ValueId value) const {
   if (found.is_initializer()) return std::nullopt;
   if (weights_only_) return DecisionKind::kWeightsOnly;
   const ir::Node* producer = graph_.producer(value);
-  const bool is_excluded = producer != nullptr && flavor_.honours_output_exclusion_by_name &&
+  const bool is_excluded = producer != nullptr && settings_.traits().excludes_outputs_by_name &&
                            contains(settings_.nodes_to_exclude_output_quantization, producer->name);
   return is_excluded ? std::optional(DecisionKind::kOutputExcluded) : std::nullopt;
 }
@@ -76,11 +77,9 @@ void Marker::weight_per_tensor(ir::ValueId value) {
 }
 
 std::optional<int64_t> Marker::channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option) {
-  const TensorOverride* own = formats_.override_of(value);
+  const config::TensorOverride* own = formats_.override_of(value);
   if (own != nullptr ? !own->is_per_channel() : !settings_.per_channel) return {};
-  const config::Node* chosen =
-      axis_option ? settings_.qdq_op_type_per_channel_support_to_axis.node.find(node.op) : nullptr;
-  if (chosen != nullptr && chosen->kind() == config::Node::Kind::kInt) axis = chosen->as_int();
+  if (axis_option) axis = config::channel_axis_of(settings_, node.op).value_or(axis);
   if (own != nullptr && own->axis) axis = *own->axis;
   const std::string& name = graph_.value(value).name;
   const int64_t rank = graph_.value(value).constant->rank();
@@ -160,7 +159,7 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
     return;
   }
   if (!settings_.int32_bias) {
-    if (settings_.per_channel && flavor_.per_channel_bias) {
+    if (settings_.per_channel && settings_.traits().per_channel_bias) {
       this->weight(bias, 0, node);
     } else {
       weight_per_tensor(bias);
@@ -177,7 +176,8 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
 
 bool Marker::fold_into_producer(const ir::Node& node) {
   if (settings_.activation_symmetric || settings_.qdq_keep_removable_activations) return false;
-  if (!flavor_.folds_removable || (flavor_.folds_need_option && !settings_.fold_relu)) return false;
+  const config::QuantizerTraits& traits = settings_.traits();
+  if (!traits.folds_removable || (traits.folds_need_option && !settings_.fold_relu)) return false;
   const ir::ValueId input = node.input(0);
   const ir::Value& value = graph_.value(input);
   if (value.uses.size() != 1 || value.is_input || value.is_output || !value.producer.valid()) return false;

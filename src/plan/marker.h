@@ -8,7 +8,6 @@
 
 #include "base/diagnostics.h"
 #include "config/settings.h"
-#include "plan/flavors.h"
 #include "plan/quant_plan.h"
 #include "plan/selection.h"
 #include "plan/tensor_formats.h"
@@ -17,12 +16,11 @@ namespace quarkq::plan {
 
 class Marker {
  public:
-  Marker(const ir::Graph& graph, int64_t opset, const config::Settings& settings, const TensorFormats& formats,
-         QuantPlan& plan, Diagnostics& diagnostics)
-      : graph_(graph),
-        opset_(opset),
+  Marker(const ir::Model& model, const config::Settings& settings, const TensorFormats& formats, QuantPlan& plan,
+         Diagnostics& diagnostics)
+      : graph_(model.graph),
+        opset_(model.opset()),
         settings_(settings),
-        flavor_(flavor_of(settings.quantizer)),
         formats_(formats),
         plan_(plan),
         diagnostics_(diagnostics),
@@ -30,7 +28,6 @@ class Marker {
 
   const ir::Graph& graph() const { return graph_; }
   const config::Settings& settings() const { return settings_; }
-  const Flavor& flavor() const { return flavor_; }
   int64_t opset() const { return opset_; }
 
   /// The node whose rule runs next, for the decisions that are recorded.
@@ -72,7 +69,6 @@ class Marker {
   const ir::Graph& graph_;
   int64_t opset_;
   const config::Settings& settings_;
-  const Flavor& flavor_;
   const TensorFormats& formats_;
   QuantPlan& plan_;
   Diagnostics& diagnostics_;

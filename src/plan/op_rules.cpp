@@ -159,11 +159,11 @@ const std::vector<OpRuleRow>& op_rules() {
   return kRules;
 }
 
-OpRule rule_for(const std::string& op, Registry registry) {
+OpRule rule_for(const std::string& op, config::Registry registry) {
   for (const OpRuleRow& row : op_rules()) {
     if (row.op != op) continue;
-    if (registry == Registry::kNpuTransformer && !row.in_transformer_set) return generic;
-    return registry == Registry::kNpuCnn && row.npu != nullptr ? row.npu : row.cpu;
+    if (registry == config::Registry::kNpuTransformer && !row.in_transformer_set) return generic;
+    return registry == config::Registry::kNpuCnn && row.npu != nullptr ? row.npu : row.cpu;
   }
   return generic;
 }
@@ -175,7 +175,7 @@ constexpr const char* kDynamicOps[] = {
 std::set<std::string, std::less<>> op_set(const config::Settings& settings, const std::vector<std::string>& model_ops) {
   std::set<std::string, std::less<>> ops(settings.op_types_to_quantize.begin(), settings.op_types_to_quantize.end());
   const bool wide = settings.enable_npu_cnn || settings.asked_quant_format == config::QuantFormat::kExtendedQdq;
-  if (ops.empty() && settings.quantizer == config::Quantizer::kDynamic) {
+  if (ops.empty() && settings.traits().form == config::ResultForm::kDynamicOperators) {
     ops.insert(std::begin(kDynamicOps), std::end(kDynamicOps));
   } else if (ops.empty()) {
     for (const OpRuleRow& row : op_rules()) {

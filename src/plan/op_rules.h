@@ -22,7 +22,7 @@ struct OpRuleRow {
 };
 
 const std::vector<OpRuleRow>& op_rules();
-OpRule rule_for(const std::string& op, Registry registry);
+OpRule rule_for(const std::string& op, config::Registry registry);
 
 /// Default op set of the settings (spec 02 A.0), with the user's lists applied. `model_ops` are those of the model as
 /// loaded.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ir/qdq_nodes.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::plan {
 namespace {
@@ -29,7 +29,8 @@ const char* domain_of(const Stage& stage) {
 }  // namespace
 
 QdqOperators::QdqOperators(const config::Settings& settings, int64_t opset) {
-  const DomainPolicy policy = flavor_of(settings.quantizer).domains;
+  using config::DomainPolicy;
+  const DomainPolicy policy = settings.traits().domains;
   by_type_ = policy == DomainPolicy::kContrib;
   if (settings.use_qdq_contrib_ops) domain_ = ir::kMicrosoftDomain;
   if (policy != DomainPolicy::kStandard) return;

@@ -49,7 +49,7 @@ struct Selection {
   std::vector<LayerChoice> layers;
   NodeMarks layered;  ///< the nodes of all layers
   /// In compat mode: what the layer configs mean, by the names of the model as loaded.
-  std::vector<std::pair<std::string, TensorOverride>> named_overrides;
+  std::vector<std::pair<std::string, config::TensorOverride>> named_overrides;
   TensorOverrides overrides;  ///< on the tensors that are quantized; made in the phase assign
 
   /// Nothing when the node's operator is in the op set, it is included, and it is not excluded (spec 02 A.1); else what

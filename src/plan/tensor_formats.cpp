@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan/tensor_formats.h"
 
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::plan {
 
@@ -12,7 +12,7 @@ Result<TensorFormats> TensorFormats::make(const config::Settings& settings, cons
   return formats;
 }
 
-const TensorOverride* find_override(const TensorOverrides& overrides, ir::ValueId value) {
+const config::TensorOverride* find_override(const TensorOverrides& overrides, ir::ValueId value) {
   const auto found = overrides.find(value);
   return found == overrides.end() ? nullptr : &found->second;
 }
@@ -26,7 +26,7 @@ Stage TensorFormats::stage(config::DataType type, StageKind kind) const {
 }
 
 Stage TensorFormats::activation(ir::ValueId value) const {
-  const TensorOverride* own = override_of(value);
+  const config::TensorOverride* own = override_of(value);
   const config::DataType type = own != nullptr && own->type ? *own->type : settings_.activation_type;
   Stage made = stage(type, StageKind::kPair);
   const bool is_float = config::is_half(type) || config::is_block(type);
@@ -39,7 +39,7 @@ Stage TensorFormats::activation(ir::ValueId value) const {
 }
 
 Stage TensorFormats::constant(ir::ValueId value, int64_t rank) const {
-  const TensorOverride* own = override_of(value);
+  const config::TensorOverride* own = override_of(value);
   const config::DataType type = own != nullptr && own->type ? *own->type : settings_.weight_type;
   Stage made = stage(type, settings_.add_qdq_pair_to_weight ? StageKind::kPair : StageKind::kStored);
   if (made.block) made.block = for_constant(*made.block, rank);

@@ -5,16 +5,16 @@
 #include <map>
 
 #include "config/settings.h"
+#include "config/tensor_overrides.h"
 #include "plan/block_format.h"
-#include "plan/overrides.h"
 #include "plan/quant_plan.h"
 
 namespace quarkq::plan {
 
-using TensorOverrides = std::map<ir::ValueId, TensorOverride>;
+using TensorOverrides = std::map<ir::ValueId, config::TensorOverride>;
 
 /// Null when the tensor has no settings of its own.
-const TensorOverride* find_override(const TensorOverrides& overrides, ir::ValueId value);
+const config::TensorOverride* find_override(const TensorOverrides& overrides, ir::ValueId value);
 
 class TensorFormats {
  public:
@@ -25,7 +25,7 @@ class TensorFormats {
   Stage activation(ir::ValueId value) const;
   Stage constant(ir::ValueId value, int64_t rank) const;
 
-  const TensorOverride* override_of(ir::ValueId value) const { return find_override(overrides_, value); }
+  const config::TensorOverride* override_of(ir::ValueId value) const { return find_override(overrides_, value); }
 
  private:
   explicit TensorFormats(const config::Settings& settings, const TensorOverrides& overrides)

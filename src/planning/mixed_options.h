@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
-// AutoMixprecision (spec 04 F.1): which nodes may compute in which other formats, and how that is judged.
+// AutoMixprecision with its formats as stages of the plan.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/mixed_settings.h"
 #include "plan/quant_plan.h"
-#include "planning/mixed_metrics.h"
 
 namespace quarkq::planning {
 
@@ -24,18 +21,8 @@ struct MixedConfig {
   std::optional<MixedFormat> input, weight, bias, output;
 };
 
-enum class MixedGoal : uint8_t { kSpeed, kQuality };
-
-struct MixedOptions {
-  std::vector<MixedConfig> configs;
-  std::vector<std::string> target_ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  std::vector<std::string> include, exclude;
-  int64_t data_size = 0;     ///< samples; 0: all
-  int64_t output_index = 0;  ///< the output that is compared; out of range: all
-  MixedMetric metric = MixedMetric::kL2;
-  std::optional<double> threshold = 0.0;  ///< nothing: only look; 0: promote everything
-  MixedGoal goal = MixedGoal::kSpeed;
-  bool dual_pairs = false, skip_shared_inputs = false, unshares = false;
+struct MixedOptions : config::MixedSettings {
+  std::vector<MixedConfig> configs;  ///< one for each of target_layers
 };
 
 /// Nothing when no format is named.

@@ -9,15 +9,19 @@ namespace quarkq::planning {
 
 #define QQ_SELECT_PASS(phase, function, effect, when, summary) Result<Changed> function(pass::SelectContext& context);
 #define QQ_FLOAT_PASS(phase, function, effect, when, summary)
+#define QQ_PREPROCESS_PASS(phase, function, effect, when, summary)
 #define QQ_PLAN_PASS(phase, function, effect, when, summary) Result<Changed> function(pass::PlanContext& context);
 #define QQ_RESTRUCTURE_PASS(phase, function, effect, when, summary) \
   Result<Changed> function(pass::RestructureContext& context);
 #define QQ_QDQ_PASS(phase, function, effect, when, summary)
+#define QQ_RESULT_PASS(phase, function, effect, when, summary)
 #include "pass/passes.def"
 #undef QQ_SELECT_PASS
 #undef QQ_FLOAT_PASS
+#undef QQ_PREPROCESS_PASS
 #undef QQ_PLAN_PASS
 #undef QQ_RESTRUCTURE_PASS
 #undef QQ_QDQ_PASS
+#undef QQ_RESULT_PASS
 
 }  // namespace quarkq::planning

@@ -3,8 +3,8 @@
 
 #include <random>
 
+#include "calib/check_finite.h"
 #include "calib/npy.h"
-#include "calib/reader/check_finite.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
 #include "fuzz/memory_file.h"

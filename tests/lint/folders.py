@@ -11,7 +11,7 @@ import sources
 # Layer -> floors from the bottom up; folders are relative to src/. Folders of one floor do not include each other.
 FLOORS = {
     "calib": [["calib"], ["calib/image", "calib/quark"], ["calib/reader"]],
-    "exec": [["exec"], ["exec/kernels"], ["exec/kernels/shared"], ["exec/kernels/elementwise", "exec/kernels/reduce"],
+    "exec": [["exec"], ["exec/kernels/shared"], ["exec/kernels/elementwise", "exec/kernels/reduce"],
              ["exec/kernels/control", "exec/kernels/image", "exec/kernels/matrix", "exec/kernels/norm", "exec/kernels/quantized",
               "exec/kernels/recurrent", "exec/kernels/shape", "exec/kernels/signal"]],
     # The order of the phases; what several of them share stands below.

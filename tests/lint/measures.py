@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures of the whole tree: trees of settings that are read outside config, and lines of tests for each line of source."""
+"""Measures of the whole tree: trees of settings that are read outside config, quantizers asked for by name, and lines of tests for
+each line of source."""
 import re
 import sys
 
 import ratchet
 import sources
 
-CONFIG_NODE = re.compile(r"\bconfig::Node\b")
+CONFIG_NODE = re.compile(r"\bconfig::Node\b|\bsettings(?:_|\(\))?\.\w+(?:\.|->)node\b")
+QUANTIZER_NAME = re.compile(r"\bQuantizer::k\w+")
+# The table of traits, the choice of the quantizer, and the bits in which fields.def says who reads an option.
+KNOW_QUANTIZERS = ("src/config/quantizer_traits.cpp", "src/config/resolve_defaults.cpp", "src/config/fields.h",
+                   "src/config/validate.cpp", "src/config/settings.h")
 LEAST_TEST_RATIO = 0.48  # on the way to 0.8; raise it when the tests have grown
 
 
@@ -20,6 +25,17 @@ def check_config_nodes(root):
         lines = [number for number, line in enumerate(sources.read_lines(root, path), 1) if CONFIG_NODE.search(line.partition("//")[0])]
         if lines:
             findings.append(f"{path}:{lines[0]}: names config::Node in {len(lines)} line{'s' if len(lines) > 1 else ''}")
+    return findings
+
+
+def check_quantizer_names(root):
+    """What a quantizer does is a column of its row in config/quantizer_traits.cpp, so that no other code asks which one it is."""
+    findings = []
+    for path in sources.files_below(root, "src", "tools"):
+        if not path.endswith(sources.CODE_SUFFIXES) or path in KNOW_QUANTIZERS:
+            continue
+        findings += [f"{path}:{number}: asks for a quantizer by its name; give config/quantizer_traits.h a member"
+                     for number, line in enumerate(sources.read_lines(root, path), 1) if QUANTIZER_NAME.search(line.partition("//")[0])]
     return findings
 
 
@@ -40,6 +56,9 @@ def check_test_ratio(root, least=LEAST_TEST_RATIO):
 def main():
     ok = sources.self_test("config_nodes", check_config_nodes, {"src/plan/a.cpp": "// no config::Node here\n", "src/config/a.h": "config::Node a;\n"},
                            [("src/plan/b.cpp:2", {"src/plan/b.cpp": "\nconfig::Node a;\n"})])
+    ok &= sources.self_test("quantizer_names", check_quantizer_names, {"src/config/fields.h": "Quantizer::kCpu\n", "src/plan/a.cpp": "// Quantizer::kCpu\n"},
+                            [("src/plan/b.cpp:1", {"src/plan/b.cpp": "if (q == Quantizer::kCpu) f();\n"})])
+    ok &= sources.report("quantizer_names", check_quantizer_names(sources.ROOT))
     ok &= ratchet.report("config_nodes", check_config_nodes(sources.ROOT))
     ok &= sources.self_test("test_ratio", check_test_ratio, {"src/a.cpp": "a\n" * 10, "tests/a.cpp": "a\n" * 5},
                             [("tests:1", {"src/b.cpp": "a\n"})])

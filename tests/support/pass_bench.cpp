@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::test {
 namespace {
@@ -64,7 +64,7 @@ std::string plan_text(const pipeline::RunState& context) {
   for (const auto& [value, made] : context.selection.overrides) {
     out += cat("with settings of its own: ", graph.value(value).name);
     if (made.type) out += cat(", type ", std::string(name(plan::element_type(*made.type))));
-    for (const plan::OverrideValues& values : made.values) {
+    for (const config::OverrideValues& values : made.values) {
       if (values.min && values.max) out += cat(", range ", *values.min, " to ", *values.max);
     }
     out += "\n";

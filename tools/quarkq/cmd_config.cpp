@@ -18,8 +18,6 @@
 namespace quarkq::tool {
 namespace {
 
-using config::Node;
-
 struct ConfigArgs {
   std::string source, model;
   std::vector<std::string> sets;
@@ -33,21 +31,8 @@ Status check_names(ir::Model& model, const config::Settings& settings, Diagnosti
   return pipeline::run_passes(state, {.until = pass::Phase::kConvert}, times, {});
 }
 
-std::string severity_name(Severity severity) { return severity == Severity::kWarning ? "warning" : "notice"; }
-
 std::string line_of(const Diagnostic& one) {
-  return cat(severity_name(one.severity), ": ", one.subject, ": ", one.text);
-}
-
-Node findings_node(const Diagnostics& diagnostics) {
-  Node::List items;
-  for (const Diagnostic& one : diagnostics.all()) {
-    items.emplace_back(Node::Map{{"severity", Node(severity_name(one.severity)), {}},
-                                 {"id", Node(one.id), {}},
-                                 {"subject", Node(one.subject), {}},
-                                 {"text", Node(one.text), {}}});
-  }
-  return Node(std::move(items));
+  return cat(config::severity_name(one.severity), ": ", one.subject, ": ", one.text);
 }
 
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
@@ -62,20 +47,12 @@ void show_text(const config::QuantConfig& asked, const Result<config::Settings>&
   print(text);
 }
 
-void show_json(const config::QuantConfig& asked, const Result<config::Settings>& settings,
-               const Diagnostics& diagnostics) {
-  Node result(Node::Map{{"asked", config::to_node(asked), {}}});
-  if (settings.ok()) result = result.with("resolved", config::resolved_node(settings.value()));
-  if (!settings.ok()) result = result.with("not_supported", Node(settings.status().message()));
-  print(config::to_json(result.with("findings", findings_node(diagnostics))));
-}
-
 Status run_show(const ConfigArgs& args) {
   QQ_TRY(const config::QuantConfig asked, config::load_config(args.source, args.sets));
   Diagnostics diagnostics;
   const Result<config::Settings> settings = config::resolve(asked, config::ModelFacts{}, diagnostics);
   if (!settings.ok() && settings.status().code() != Code::kUnsupported) return settings.status();
-  args.json ? show_json(asked, settings, diagnostics) : show_text(asked, settings, diagnostics);
+  args.json ? print(config::to_json(asked, settings, diagnostics)) : show_text(asked, settings, diagnostics);
   return {};
 }
 
@@ -91,7 +68,7 @@ Status run_config_check(const ConfigArgs& args) {
   config::validate(settings, config::Asked::kAtAll, diagnostics);
   if (model) QQ_RETURN_IF_ERROR(check_names(*model, settings, diagnostics));
   if (args.json) {
-    print(config::to_json(Node(Node::Map{{"ok", Node(true), {}}, {"findings", findings_node(diagnostics), {}}})));
+    print(config::to_json(diagnostics));
     return {};
   }
   for (const Diagnostic& one : diagnostics.all()) print(line_of(one) + "\n");

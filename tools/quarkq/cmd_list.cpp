@@ -12,6 +12,7 @@
 #include "calib/calibrator_table.h"
 #include "config/fields.h"
 #include "config/preset.h"
+#include "config/print.h"
 #include "config/quirks.h"
 #include "exec/op_def.h"
 #include "pipeline/pass_table.h"
@@ -22,10 +23,8 @@
 namespace quarkq::tool {
 namespace {
 
-using config::Node;
-
 /// One line of a listing: column name and text, the same columns in every line.
-using Row = std::vector<std::pair<const char*, std::string>>;
+using Row = config::TextRow;
 
 std::vector<Row> list_presets() {
   std::vector<Row> rows;
@@ -173,23 +172,13 @@ std::string as_text(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string as_json(const std::vector<Row>& rows) {
-  Node::List items;
-  for (const Row& row : rows) {
-    Node::Map entries;
-    for (const auto& [column, text] : row) entries.push_back({column, Node(text), {}});
-    items.emplace_back(std::move(entries));
-  }
-  return config::to_json(Node(std::move(items)));
-}
-
 Status run_list(const std::string& name, bool json) {
   std::vector<std::string> names;
   for (const Listing& listing : kListings) {
     names.emplace_back(listing.name);
     if (listing.name != name) continue;
     const std::vector<Row> rows = listing.rows();
-    std::fputs((json ? as_json(rows) : as_text(rows)).c_str(), stdout);
+    std::fputs((json ? config::to_json(rows) : as_text(rows)).c_str(), stdout);
     return {};
   }
   return invalid_argument("list: found ", name, ", allowed are ", join(names, ", "), did_you_mean(name, names));

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "calib/quark/uniform_histogram.h"
+#include "calib/uniform_histogram.h"
 
 namespace quarkq::calib {
 

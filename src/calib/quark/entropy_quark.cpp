@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "calib/divergence.h"
-#include "calib/quark/quark_methods.h"
 #include "calib/quark/value_histogram.h"
+#include "calib/quark_methods.h"
 
 namespace quarkq::calib {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "calib/quark/uniform_histogram.h"
+#include "calib/uniform_histogram.h"
 #include "numeric/range_to_params.h"
 
 namespace quarkq::calib {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <optional>
 
-#include "calib/quark/uniform_histogram.h"
 #include "calib/quark/value_histogram.h"
+#include "calib/uniform_histogram.h"
 
 namespace quarkq::calib {
 namespace {

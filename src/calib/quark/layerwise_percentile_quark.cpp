@@ -5,10 +5,10 @@
 #include <cmath>
 #include <optional>
 
-#include "calib/quark/pairwise_sum.h"
-#include "calib/quark/quark_methods.h"
+#include "calib/pairwise_sum.h"
 #include "calib/quark/scoring_params.h"
 #include "calib/quark/value_histogram.h"
+#include "calib/quark_methods.h"
 #include "numeric/rounding.h"
 
 namespace quarkq::calib {

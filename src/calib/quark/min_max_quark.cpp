@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
-#include "calib/quark/pairwise_sum.h"
-#include "calib/quark/quark_methods.h"
-#include "calib/quark/uniform_histogram.h"
+#include "calib/pairwise_sum.h"
+#include "calib/quark_methods.h"
+#include "calib/uniform_histogram.h"
 
 namespace quarkq::calib {
 namespace {

@@ -2,7 +2,7 @@
 // The modes of MinMSE, a file each (spec 03 A.8); make_minmse_quark() chooses.
 #pragma once
 
-#include "calib/quark/quark_methods.h"
+#include "calib/quark_methods.h"
 
 namespace quarkq::calib {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "calib/quark/bin_counts.h"
+#include "calib/bin_counts.h"
 
 namespace quarkq::calib {
 

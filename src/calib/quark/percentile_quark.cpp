@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Percentile as the reference has it: spec 03 A.3 when symmetric, else A.4.
-#include "calib/quark/quark_methods.h"
 #include "calib/quark/value_histogram.h"
+#include "calib/quark_methods.h"
 
 namespace quarkq::calib {
 namespace {

@@ -2,7 +2,7 @@
 #include "calib/quark/sanitize.h"
 
 #include "calib/observe_loops.h"
-#include "calib/quark/uniform_histogram.h"
+#include "calib/uniform_histogram.h"
 
 namespace quarkq::calib {
 namespace {

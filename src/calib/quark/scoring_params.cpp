@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "calib/quark/pairwise_sum.h"
-#include "calib/quark/uniform_histogram.h"
+#include "calib/pairwise_sum.h"
+#include "calib/uniform_histogram.h"
 #include "numeric/rounding.h"
 
 namespace quarkq::calib {

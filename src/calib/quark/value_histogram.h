@@ -7,8 +7,8 @@
 #include <span>
 
 #include "base/error.h"
+#include "calib/bin_counts.h"
 #include "calib/method_options.h"
-#include "calib/quark/bin_counts.h"
 #include "calib/quark/sanitize.h"
 
 namespace quarkq::calib {

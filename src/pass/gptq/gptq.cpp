@@ -160,7 +160,7 @@ class Solver {
       if (options_.group_size > 0 && i % group_size_ == 0) {
         const Eigen::Index last = std::min(i + group_size_, depth_);
         // Rows behind the block have not heard of this block's errors yet.
-        if (options_.propagate && last > end) tell(begin, i, end, last, errors, upper);
+        if (options_.propagate && last > end) tell({begin, i}, {end, last}, errors, upper);
         find_grids(group, i, last);
         if (options_.propagate && last > end) weight_.middleRows(end, last - end) = saved_;
       }
@@ -180,13 +180,18 @@ class Solver {
       weight_.bottomRows(depth_ - end) -= (upper.block(begin, end, end - begin, depth_ - end).transpose() * errors);
   }
 
-  /// Applies the errors of rows [begin, done) to rows [from, to) for the search of grids; the old ones are saved.
-  void tell(Eigen::Index begin, Eigen::Index done, Eigen::Index from, Eigen::Index to, const Eigen::MatrixXd& errors,
-            const Eigen::MatrixXd& upper) {
-    saved_ = weight_.middleRows(from, to - from);
-    if (done > begin)
-      weight_.middleRows(from, to - from) -=
-          (upper.block(begin, from, done - begin, to - from).transpose() * errors.topRows(done - begin));
+  /// Rows [begin, end).
+  struct RowRange {
+    Eigen::Index begin, end;
+    Eigen::Index size() const { return end - begin; }
+  };
+
+  /// Applies the errors of the rows `done` to `rows` for the search of grids; the old ones are saved.
+  void tell(RowRange done, RowRange rows, const Eigen::MatrixXd& errors, const Eigen::MatrixXd& upper) {
+    saved_ = weight_.middleRows(rows.begin, rows.size());
+    if (done.size() > 0)
+      weight_.middleRows(rows.begin, rows.size()) -=
+          (upper.block(done.begin, rows.begin, done.size(), rows.size()).transpose() * errors.topRows(done.size()));
   }
 
   /// Rows back where they were.

@@ -7,18 +7,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/gptq_settings.h"
 
 namespace quarkq::pass {
 
-struct GptqOptions {
+struct GptqOptions : config::GptqSettings {
   int bits = 8;
-  int64_t block_size = 128;    ///< rows whose errors are passed on at once to the rows behind them
-  int64_t group_size = -1;     ///< rows with scales of their own; -1: all
-  double damping = 0.01;       ///< of the mean diagonal
-  bool by_importance = false;  ///< rows with large inputs first
-  bool per_channel = false;
-  bool search = false;  ///< the scale with the smallest error among 80 narrower ones
-  bool symmetric = true;
   bool propagate = true;  ///< false: the reference's result, which is plain rounding
 };
 

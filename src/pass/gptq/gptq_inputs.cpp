@@ -53,30 +53,8 @@ Status run_some(const GptqSamples& samples, const ir::Model& model, std::span<co
 }  // namespace
 
 Result<GptqOptions> gptq_options(const config::Settings& settings, int bits) {
-  const config::Node& node = settings.gptq_params.node;
-  QQ_RETURN_IF_ERROR(config::check_keys(
-      node, "GPTQParams",
-      {"Bits", "BlockSize", "GroupSize", "PercDamp", "ActOrder", "PerChannel", "MSE", "WeightSymmetric"}));
-  GptqOptions options;
-  options.bits = bits;
-  const auto take = [&](const char* key, auto& member) -> Status {
-    const config::Node* given = node.find(key);
-    if (given == nullptr) return Status();
-    using Value = std::remove_reference_t<decltype(member)>;
-    QQ_TRY(member, config::read<Value>(*given, cat("GPTQParams.", key)));
-    return Status();
-  };
-  QQ_RETURN_IF_ERROR(take("BlockSize", options.block_size));
-  QQ_RETURN_IF_ERROR(take("GroupSize", options.group_size));
-  QQ_RETURN_IF_ERROR(take("PercDamp", options.damping));
-  QQ_RETURN_IF_ERROR(take("ActOrder", options.by_importance));
-  QQ_RETURN_IF_ERROR(take("PerChannel", options.per_channel));
-  QQ_RETURN_IF_ERROR(take("MSE", options.search));
-  QQ_RETURN_IF_ERROR(take("WeightSymmetric", options.symmetric));
-  if (options.block_size < 1) return invalid_argument("GPTQParams.BlockSize: ", options.block_size, " is below 1");
-  if (options.group_size == 0 || options.group_size < -1)
-    return invalid_argument("GPTQParams.GroupSize: ", options.group_size, ", allowed are -1 and numbers above 0");
-  if (options.damping < 0) return invalid_argument("GPTQParams.PercDamp: ", options.damping, " is negative");
+  QQ_TRY(config::GptqSettings given, config::read_gptq_settings(settings));
+  GptqOptions options{given, bits};
   // The reference reads a factor's zeros where it means to pass errors on, so its codes are those of plain rounding.
   options.propagate = settings.quirk(config::Quirk::kPropagateGptqErrors);
   return options;

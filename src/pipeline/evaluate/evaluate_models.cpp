@@ -2,8 +2,8 @@
 // evaluate_models(): both models over the same samples. Outputs are compared sample by sample and dropped.
 #include <numeric>
 
+#include "calib/read_ahead.h"
 #include "calib/reader/file_formats.h"
-#include "calib/reader/read_ahead.h"
 #include "exec/layout_convert.h"
 #include "exec/session.h"
 #include "exec/threads.h"

@@ -77,7 +77,7 @@ Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std
   samples.opened = std::move(data);
   RunState state{.model = model, .settings = settings, .diagnostics = diagnostics};
   std::vector<PassTime> times;
-  const Result<ir::Model> converted = run_float_phases(state, samples, nullptr, kCalibrate, times, {});
+  const Result<ir::Model> converted = run_float_phases(state, samples, kCalibrate, times, {});
   data = std::move(samples.opened);
   if (!converted.ok()) return converted.status();
   return model;

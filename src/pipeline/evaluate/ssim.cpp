@@ -101,7 +101,7 @@ class Tile {
     double *a = scratch_.data(), *b = a + padded, *products = b + padded;
     copy_padded({a_ + y * split_.row_stride, split_.column_stride, split_.width}, first_, last_, terms_.offset_a, a);
     copy_padded({b_ + y * split_.row_stride, split_.column_stride, split_.width}, first_, last_, terms_.offset_b, b);
-    QQ_DISPATCH(pipeline, blur_across)(a, b, last_ - first_, weights_.data(), products, ring_row(y));
+    QQ_DISPATCH(pipeline, blur_across)({a, b, last_ - first_}, weights_.data(), products, ring_row(y));
   }
 
   const ImageSplit& split_;

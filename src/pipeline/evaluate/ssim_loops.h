@@ -19,11 +19,17 @@ struct SimilarityTerms {
   double offset_a = 0, offset_b = 0;  ///< what was taken from the values before their moments were formed
 };
 
+/// A row of both images: width + 10 pixels of each, so that the first of `width` windows starts with the first pixel.
+struct RowPair {
+  const double* a = nullptr;
+  const double* b = nullptr;
+  int64_t width = 0;
+};
+
 QQ_DECLARE_ISA(
-    /// The moments of `width` windows along a row. `a` and `b` are width + 10 pixels, the first window starts with the
-    /// first of them. `products` is scratch for 3 * (width + 10) values; moment m goes to out[m * width ...].
-    void blur_across(const double* a, const double* b, int64_t width, const double* weights, double* products,
-                     double* out);
+    /// The moments of the windows along a row. `products` is scratch for 3 * (width + 10) values; moment m goes to
+    /// out[m * width ...].
+    void blur_across(const RowPair& row, const double* weights, double* products, double* out);
     /// out[i] = the sum over the 11 rows of their values i, weighted.
     void blur_down(const double* const* rows, int64_t count, const double* weights, double* out);
     /// Sum of the similarity of `width` windows, whose moments lie as blur_across() leaves them. In 8 lanes, whatever

@@ -36,8 +36,9 @@ double similarity(const double* moments, int64_t width, int64_t x, const Similar
 
 }  // namespace
 
-void blur_across(const double* a, const double* b, int64_t width, const double* weights, double* products,
-                 double* out) {
+void blur_across(const RowPair& row, const double* weights, double* products, double* out) {
+  const double *a = row.a, *b = row.b;
+  const int64_t width = row.width;
   const int64_t padded = width + 2 * kWindowRadius;
   double *aa = products, *bb = products + padded, *ab = products + 2 * padded;
 #pragma omp simd

@@ -70,8 +70,9 @@ Result<calib::Ranges> measured_ranges(pass::PlanContext& context, const std::vec
   calib::SampleRun run(context.model, *context.source.data,
                        pass::sample_run_options(context.settings, tensors, context.progress));
   if (!calibrator->is_compat()) return finished_ranges(context, tensors, &run);
-  return calib::observe_ranges(run, context.model.graph, tensors, *calibrator, pass::method_options(context.settings),
-                               pass::fallback_options(context.settings, calibrator->fallback), context.diagnostics);
+  const calib::CompatMethod method{*calibrator, pass::method_options(context.settings),
+                                   pass::fallback_options(context.settings, calibrator->fallback)};
+  return calib::observe_ranges(run, context.model.graph, tensors, method, context.diagnostics);
 }
 
 /// As measured_ranges(), for those tensors that no earlier run of this pass measured.
@@ -110,8 +111,8 @@ void fill_fixed_parameters(plan::QuantPlan& plan) {
 }
 
 /// A range or parameters that the user gave for this tensor.
-const plan::OverrideValues* given_values(const pass::PlanContext& context, const plan::QuantSlot& slot) {
-  const plan::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
+const config::OverrideValues* given_values(const pass::PlanContext& context, const plan::QuantSlot& slot) {
+  const config::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
   return own == nullptr || own->values.empty() ? nullptr : &own->values[0];
 }
 
@@ -131,7 +132,7 @@ Result<Changed> calibrate_activations(pass::PlanContext& context) {
                       context.graph().value(sources.source[index]).name);
     }
     slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f} : found->second;
-    const plan::OverrideValues* given = given_values(context, *slot);
+    const config::OverrideValues* given = given_values(context, *slot);
     if (given != nullptr && given->min) slot->range = numeric::Range{*given->min, *given->max};
     Result<numeric::QuantParams> params = numeric::params_for_range(slot->stage.spec, *slot->range);
     if (!params.ok()) return params.status().context(cat("tensor ", context.graph().value(slot->value).name));

@@ -49,7 +49,7 @@ Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& se
 }
 
 /// The parameters that the user gave (spec 02 A.10), one of each channel, or nothing.
-std::optional<std::vector<numeric::QuantParams>> given_params(const plan::TensorOverride* own, int64_t channels) {
+std::optional<std::vector<numeric::QuantParams>> given_params(const config::TensorOverride* own, int64_t channels) {
   if (own == nullptr || own->values.empty() || !own->values[0].params) return {};
   std::vector<numeric::QuantParams> params;
   for (int64_t i = 0; i < channels; ++i) {
@@ -64,10 +64,10 @@ Status encode_float(pass::PlanContext& context, plan::QuantSlot& slot, const ir:
   plan::Stage& stage = slot.stage;
   QQ_TRY(std::vector<float> values, ir::float_values(tensor));
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), stage.spec);
-  const auto clipped = context.settings.weight_type == config::DataType::kBFloat16 &&
-                               context.settings.quantizer == config::Quantizer::kExtended
-                           ? plan::clipped_to_bfloat16(values)
-                           : std::nullopt;
+  const auto clipped =
+      context.settings.weight_type == config::DataType::kBFloat16 && context.settings.traits().clips_bfloat16_weights
+          ? plan::clipped_to_bfloat16(values)
+          : std::nullopt;
   if (clipped) values = *clipped;
   QQ_TRY(std::vector<numeric::QuantParams> params, numeric::weight_params(values, split, stage.spec, {}, false));
   if (stage.kind == plan::StageKind::kStored) {
@@ -81,7 +81,7 @@ Status encode_float(pass::PlanContext& context, plan::QuantSlot& slot, const ir:
 
 Status encode_integers(pass::PlanContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
   const numeric::QuantSpec& spec = slot.stage.spec;
-  const plan::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
+  const config::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
   const auto given = given_params(own, split.channels);
   QQ_TRY(const std::vector<float> values, ir::float_values(tensor));

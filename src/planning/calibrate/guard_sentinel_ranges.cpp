@@ -122,8 +122,8 @@ class SentinelGuard {
     range.max = std::max(range.max, 0.0f);
     repaired_[value] = range;
     if (slot.role == Role::kWeight) {
-      plan::TensorOverride& own = context_.selection.overrides[value];
-      own.values = {plan::OverrideValues{std::nullopt, range.min, range.max}};
+      config::TensorOverride& own = context_.selection.overrides[value];
+      own.values = {config::OverrideValues{std::nullopt, range.min, range.max}};
     } else {
       slot.range = range;
       QQ_TRY(const numeric::QuantParams params, numeric::params_for_range(slot.stage.spec, range));

@@ -3,33 +3,17 @@
 // result. Decided on the plan: the read becomes a raw one, and its pair is not written.
 #include <algorithm>
 
+#include "config/op_type_settings.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
 namespace {
 
-struct OpPair {
-  std::string upper, lower;
-};
-
-Result<std::vector<OpPair>> read_pairs(const config::Settings& settings) {
-  std::vector<OpPair> pairs;
-  if (settings.remove_qdq_mul_add) pairs.push_back({"Mul", "Add"});
-  for (const config::Node& item : settings.remove_qdq_between_ops.node.items()) {
-    const config::Node::List& types = item.items();
-    if (types.size() != 2 || !types[0].is_text() || !types[1].is_text())
-      return invalid_argument(item.mark().prefix(),
-                              "RemoveQDQBetweenOps: each item is a pair of op types such as [Conv, Relu]");
-    pairs.push_back({types[0].as_text(), types[1].as_text()});
-  }
-  return pairs;
-}
-
 class PairRemover {
  public:
   explicit PairRemover(pass::PlanContext& context) : graph_(context.graph()), plan_(context.plan) {}
 
-  void remove_between(const OpPair& pair) {
+  void remove_between(const config::OpTypePair& pair) {
     for (const ir::NodeId id : graph_.order()) {
       const ir::Node& lower = graph_.node(id);
       if (lower.op != pair.lower) continue;
@@ -75,10 +59,10 @@ class PairRemover {
 }  // namespace
 
 Result<Changed> remove_pairs_between(pass::PlanContext& context) {
-  QQ_TRY(const std::vector<OpPair> pairs, read_pairs(context.settings));
+  QQ_TRY(const std::vector<config::OpTypePair> pairs, config::read_pairs_to_remove(context.settings));
   PairRemover remover(context);
   const size_t before = context.plan.raw_reads.size();
-  for (const OpPair& pair : pairs) remover.remove_between(pair);
+  for (const config::OpTypePair& pair : pairs) remover.remove_between(pair);
   return context.plan.raw_reads.size() == before ? Changed::kNo : Changed::kYes;
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "config/convert.h"
 #include "config/four_bits.h"
-#include "plan/flavors.h"
+#include "config/tensor_overrides.h"
+#include "plan/data_types.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -20,7 +20,7 @@ class Collector {
     }
   }
 
-  void take(const std::string& name, plan::TensorOverride made) {
+  void take(const std::string& name, config::TensorOverride made) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) {
       context_.diagnostics.warn("override-unknown", name,
@@ -30,19 +30,9 @@ class Collector {
     context_.selection.overrides[found->second] = std::move(made);
   }
 
-  /// The deprecated {type: [tensor, ...]}.
   Status take_mixed_precision() {
-    if (!context_.settings.specific_tensor_precision) return Status();
-    for (const config::Node::Entry& entry : context_.settings.mixed_precision_tensor.node.entries()) {
-      const std::string path = "MixedPrecisionTensor." + entry.key;
-      QQ_TRY(const config::DataType type, config::read<config::DataType>(config::Node(entry.key), path));
-      QQ_TRY(const std::vector<std::string> names, config::read<std::vector<std::string>>(entry.value, path));
-      for (const std::string& name : names) {
-        plan::TensorOverride made;
-        made.type = type;
-        take(name, std::move(made));
-      }
-    }
+    QQ_TRY(const std::vector<config::NamedOverride> overrides, config::read_mixed_precision_tensor(context_.settings));
+    for (const config::NamedOverride& own : overrides) take(own.tensor, own.made);
     return Status();
   }
 
@@ -53,24 +43,22 @@ class Collector {
         if (!layer.nodes.contains(graph_.node(id))) continue;
         plan::for_each_tensor(graph_, graph_.node(id), layer.spec,
                               [&](ir::ValueId value, const config::TensorSpec& spec) {
-                                context_.selection.overrides[value] = plan::override_of(spec);
+                                context_.selection.overrides[value] = config::override_of(spec);
                               });
       }
     }
   }
 
   Status take_tensors() {
-    for (const config::Node::Entry& entry : context_.settings.tensor_quant_overrides.node.entries()) {
-      QQ_TRY(plan::TensorOverride made, plan::read_override(entry.value, "TensorQuantOverrides." + entry.key));
-      take(entry.key, std::move(made));
-    }
+    QQ_TRY(const std::vector<config::NamedOverride> overrides, config::read_tensor_overrides(context_.settings));
+    for (const config::NamedOverride& own : overrides) take(own.tensor, own.made);
     return Status();
   }
 
   /// Constants beside activations get the activation type.
   void align_element_wise() {
     static const std::set<std::string, std::less<>> kTypes = {"Mul", "Add", "Sub", "Div", "Min", "Max"};
-    if (!context_.settings.align_eltwise_quant_type || context_.settings.quantizer != config::Quantizer::kExtended ||
+    if (!context_.settings.align_eltwise_quant_type || !context_.settings.traits().aligns_elementwise ||
         context_.settings.enable_npu_cnn || context_.settings.enable_npu_transformer) {
       return;
     }

@@ -19,14 +19,14 @@ void record_refusal(const ir::Node& node, plan::DecisionKind why_not, plan::Quan
 
 Result<Changed> mark_tensors(pass::PlanContext& context) {
   const ir::Graph& graph = context.graph();
-  const plan::Flavor& flavor = plan::flavor_of(context.settings.quantizer);
+  const config::Registry registry = context.settings.traits().registry;
   context.plan = plan::QuantPlan(graph.value_count());
   context.plan.operators = plan::QdqOperators(context.settings, context.model.opset());
   context.plan.dedicated_pairs = context.settings.dedicated_qdq_pair;
   context.plan.pair_per_input = context.settings.quirk(config::Quirk::kPairPerInput);
   context.plan.dedicated_uses.resize(graph.value_count());
   QQ_TRY(const plan::TensorFormats formats, plan::TensorFormats::make(context.settings, context.selection.overrides));
-  plan::Marker marker(graph, context.model.opset(), context.settings, formats, context.plan, context.diagnostics);
+  plan::Marker marker(context.model, context.settings, formats, context.plan, context.diagnostics);
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
     if (const auto why_not = context.selection.refusal(node)) {
@@ -34,7 +34,7 @@ Result<Changed> mark_tensors(pass::PlanContext& context) {
       continue;
     }
     marker.begin(node);
-    plan::rule_for(node.op, flavor.registry)(marker, node);
+    plan::rule_for(node.op, registry)(marker, node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid()) continue;
       context.plan.dedicated_uses[static_cast<size_t>(node.inputs[i].index)].push_back(

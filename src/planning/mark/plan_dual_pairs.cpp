@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "config/tensor_overrides.h"
 #include "planning/mark/dual_pairs.h"
 #include "planning/passes.h"
 
@@ -15,7 +16,6 @@ std::set<ir::NodeId> special_nodes(const pass::PlanContext& context) {
   const ir::Graph& graph = context.model.graph;
   const config::Settings& settings = context.settings;
   const auto& names = settings.nodes_with_mixed_precision;
-  const config::Node& tensors = settings.tensor_quant_overrides.node;
   std::set<ir::NodeId> nodes;
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
@@ -24,7 +24,7 @@ std::set<ir::NodeId> special_nodes(const pass::PlanContext& context) {
     for (const ir::ValueId input : node.inputs) {
       if (settings.mode != config::QuantConfig::Mode::kLayers || !input.valid()) continue;
       const ir::Value& value = graph.value(input);
-      is_special |= !value.is_initializer() && tensors.find(value.name) != nullptr;
+      is_special |= !value.is_initializer() && config::has_tensor_override(settings, value.name);
     }
     if (is_special) nodes.insert(id);
   }

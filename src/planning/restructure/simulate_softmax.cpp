@@ -70,9 +70,18 @@ class SoftmaxWriter {
         origins_(softmax.origins),
         shape_(graph_.value(softmax.outputs[0]).type) {}
 
-  /// Appends a node; `output` is made when invalid.
-  ir::ValueId add(const char* op, const std::string& suffix, Kind kind, std::vector<ir::ValueId> inputs,
-                  std::vector<ir::Attribute> attributes, ir::ValueId output = {}) {
+  struct NewNode {
+    const char* op;
+    std::string suffix;  ///< of its name
+    Kind kind;
+    std::vector<ir::ValueId> inputs;
+    std::vector<ir::Attribute> attributes = {};
+    ir::ValueId output = {};  ///< made when invalid
+  };
+
+  /// Appends a node; returns its output.
+  ir::ValueId add(NewNode made) {
+    auto& [op, suffix, kind, inputs, attributes, output] = made;
     const bool is_float = kind == Kind::kToFloat || kind == Kind::kFloat;
     const auto element = is_float ? ElementType::kFloat : ElementType::kBFloat16;
     if (!output.valid()) {
@@ -104,7 +113,7 @@ class SoftmaxWriter {
       }
       std::vector<ir::Attribute> attributes;
       if (step.kind == Kind::kConstant) attributes.push_back({"value", bf16_scalar(step.constant), {}, {}});
-      made.push_back(add(step.op, step.name, step.kind, inputs, attributes));
+      made.push_back(add({step.op, step.name, step.kind, inputs, attributes}));
       if (step.a == kX) simulation_.hand_over_read(x, softmax, last_);
     }
     return made.back();
@@ -119,23 +128,23 @@ class SoftmaxWriter {
     } else {
       const auto axes = ir::Tensor::from<int64_t>({1}, std::vector<int64_t>{axis});
       inputs.push_back(
-          add("Constant", "/exp_sum/sum/reduction_indices", Kind::kConstant, {}, {{"value", axes, {}, {}}}));
+          add({"Constant", "/exp_sum/sum/reduction_indices", Kind::kConstant, {}, {{"value", axes, {}, {}}}}));
       ir::ValueType type;
       type.element = ElementType::kInt64;
       type.has_shape = true;
       type.dims = {{1, {}}};
       simulation_.edit().set_type(inputs.back(), type);
     }
-    const ir::ValueId sum = add("ReduceSum", "/exp_sum/sum", Kind::kBf16, inputs, attributes);
+    const ir::ValueId sum = add({"ReduceSum", "/exp_sum/sum", Kind::kBf16, inputs, attributes});
     if (const auto place = ir::normalize_axis(axis, static_cast<int64_t>(shape_.dims.size())); place.ok()) {
       ir::ValueType type = graph_.value(sum).type;
       type.dims[static_cast<size_t>(place.value())] = {1, {}};
       simulation_.edit().set_type(sum, type);
-      const ir::ValueId cast = add("Cast", "/exp_sum/cast_reduce_sum_out_16", Kind::kToBf16, {sum}, {});
+      const ir::ValueId cast = add({"Cast", "/exp_sum/cast_reduce_sum_out_16", Kind::kToBf16, {sum}});
       simulation_.edit().set_type(cast, type);
       return cast;
     }
-    return add("Cast", "/exp_sum/cast_reduce_sum_out_16", Kind::kToBf16, {sum}, {});
+    return add({"Cast", "/exp_sum/cast_reduce_sum_out_16", Kind::kToBf16, {sum}});
   }
 
  private:
@@ -172,9 +181,9 @@ void convert_softmax(Simulation& simulation, ir::NodeId id) {
   SoftmaxWriter writer(simulation, node);
   const ir::ValueId exp = writer.add_exp(node.inputs[0], id);
   const ir::ValueId sum = writer.add_sum(exp, *axis);
-  const ir::ValueId quotient = writer.add("Div", "/div", Kind::kBf16, {exp, sum}, {});
+  const ir::ValueId quotient = writer.add({"Div", "/div", Kind::kBf16, {exp, sum}});
   simulation.edit().remove_node(id);
-  writer.add("Cast", "/output_cast", Kind::kToFloat, {quotient}, {}, node.outputs[0]);
+  writer.add({"Cast", "/output_cast", Kind::kToFloat, {quotient}, {}, node.outputs[0]});
   simulation.changed = true;
 }
 

@@ -31,7 +31,7 @@ bool finds_shape(const pass::RestructureContext& context, ir::ValueId value) {
   if (context.settings.quirk(config::Quirk::kSimulateAnyShape)) return true;
   const ir::Value& found = context.model.graph.value(value);
   if (found.is_input || found.is_output) return false;
-  return context.settings.quantizer != config::Quantizer::kExtended || !has_pair(context.plan, value);
+  return context.settings.traits().has_shapes_behind_pairs || !has_pair(context.plan, value);
 }
 
 }  // namespace

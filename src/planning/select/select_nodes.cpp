@@ -65,7 +65,7 @@ void name_overrides(pass::SelectContext& context) {
     for (const plan::LayerChoice& layer : context.selection.layers) {
       if (!layer.nodes.contains(graph.node(id))) continue;
       plan::for_each_tensor(graph, graph.node(id), layer.spec, [&](ir::ValueId value, const config::TensorSpec& spec) {
-        context.selection.named_overrides.emplace_back(graph.value(value).name, plan::override_of(spec));
+        context.selection.named_overrides.emplace_back(graph.value(value).name, config::override_of(spec));
       });
     }
   }
@@ -89,8 +89,7 @@ Result<Changed> select_nodes(pass::SelectContext& context) {
     included.push_back({config::Selector::Kind::kName, name, {}, {}});
   }
   QQ_RETURN_IF_ERROR(mark_nodes(context, included, "nodes_to_quantize", selection.included));
-  if (context.settings.quantizer == config::Quantizer::kMatMulNBits &&
-      !context.settings.quirk(config::Quirk::kExcludeFromEmitters)) {
+  if (context.settings.packs_matrices() && !context.settings.quirk(config::Quirk::kExcludeFromEmitters)) {
     selection.excluded = selection.included = {};
   }
   QQ_RETURN_IF_ERROR(choose_layers(context, by_name));

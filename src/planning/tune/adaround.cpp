@@ -15,7 +15,7 @@ constexpr int64_t kChunk = 4096;  // sums are made chunk by chunk, so that threa
 
 class AdaRound : public Variables {
  public:
-  AdaRound(std::vector<float> weights, Grid grid, const Options& options, double rate)
+  AdaRound(std::vector<float> weights, Grid grid, const config::FinetuneSettings& options, double rate)
       : grid_(std::move(grid)),
         reg_param_(options.reg_param),
         rate_(rate),
@@ -104,7 +104,7 @@ class AdaRound : public Variables {
 
 }  // namespace
 
-std::unique_ptr<Variables> make_adaround(std::vector<float> weights, Grid grid, const Options& options,
+std::unique_ptr<Variables> make_adaround(std::vector<float> weights, Grid grid, const config::FinetuneSettings& options,
                                          double learning_rate) {
   return std::make_unique<AdaRound>(std::move(weights), std::move(grid), options, learning_rate);
 }

@@ -93,7 +93,7 @@ Result<std::unique_ptr<Block>> Block::make(const Layer& layer, const ir::Node& n
 
 void Block::apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
   if (layer_.kind == Layer::Kind::kInstanceNorm) {
-    normalize_instances(x, input_[0], result_size_ / (input_[0] * channels_), channels_, epsilon_, normalized_);
+    normalize_instances(x, {input_[0], result_size_ / (input_[0] * channels_), channels_}, epsilon_, normalized_);
   } else {
     normalize_rows(x, result_size_ / channels_, channels_, epsilon_, normalized_);
   }
@@ -113,7 +113,7 @@ void Block::apply_convolution(const float* x, const std::vector<float>& weights,
     for (float& value : bias_) value *= layer_.beta;
     b = bias_.data();
   }
-  convolution_->run(x, w, b, {}, before_.data(), aligned(scratch_));
+  convolution_->run({x, w, b, {}, before_.data(), aligned(scratch_)});
 }
 
 const std::vector<float>& Block::forward(const float* x, const std::vector<float>& weights,

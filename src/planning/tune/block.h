@@ -53,9 +53,12 @@ class Block {
   std::vector<std::byte> scratch_;
 };
 
-/// Instances of `positions` x `channels` (channels last), each channel for itself.
-void normalize_instances(const float* x, int64_t instances, int64_t positions, int64_t channels, float epsilon,
-                         std::vector<float>& y);
+/// Channels last.
+struct InstanceShape {
+  int64_t instances = 0, positions = 0, channels = 0;
+};
+/// Each channel of each instance for itself.
+void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y);
 /// Each row for itself.
 void normalize_rows(const float* x, int64_t rows, int64_t channels, float epsilon, std::vector<float>& y);
 /// y = x * weights + bias, by channel; `bias` may be null.

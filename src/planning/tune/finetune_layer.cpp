@@ -74,7 +74,7 @@ Result<std::unique_ptr<Variables>> Finetuner::make_variables(const Layer& layer,
                                                              const std::vector<float>& bias, double rate) const {
   const ir::Tensor& exact = *ir::stored_floats(exact_.graph, layer.exact.weight);
   const std::optional<Grid> grid = grid_of(layer.weight);
-  if (options_.algorithm == Algorithm::kAdaRound) {
+  if (options_.algorithm == config::FinetuneAlgorithm::kAdaRound) {
     if (!grid) return unsupported("AdaRound is for weights that are stored as integers");
     return make_adaround(floats_of(exact), *grid, options_, rate);
   }

@@ -9,15 +9,6 @@
 namespace quarkq::planning {
 namespace {
 
-void name_idle_options(const pass::PlanContext& context) {
-  for (const finetune::IdleOption& option : finetune::idle_options()) {
-    const config::Node* given = context.settings.fast_finetune.node.find(option.key);
-    if (option.why == nullptr || given == nullptr || given->is_null()) continue;
-    if (config::to_flow(*given) != option.by_default)
-      context.diagnostics.notice("setting-no-effect", cat("FastFinetune.", option.key), option.why);
-  }
-}
-
 /// It is fed with the samples, so it must have the same inputs.
 Result<ir::Model> load_reference(const std::string& path, const ir::Model& original, Diagnostics& diagnostics) {
   constexpr const char* kOption = "FastFinetune.RefModelPath";
@@ -37,12 +28,13 @@ Result<ir::Model> load_reference(const std::string& path, const ir::Model& origi
 }  // namespace
 
 Result<Changed> finetune_weights(pass::PlanContext& context) {
-  QQ_TRY(finetune::Options options, finetune::read_options(context.settings));
+  QQ_TRY(config::FinetuneSettings options, config::read_finetune_settings(context.settings));
   if (context.source.data == nullptr || context.source.data->size() == 0) {
     context.diagnostics.warn("finetune-left-out", "FastFinetune", "it needs the calibration samples");
     return Changed::kNo;
   }
-  name_idle_options(context);
+  for (const config::KeyWithoutEffect& given : options.without_effect)
+    context.diagnostics.notice("setting-no-effect", cat("FastFinetune.", given.key), given.why);
   const ir::Model original = context.float_model != nullptr ? *context.float_model : context.model;
   ir::Model reference;
   const bool has_reference = !options.reference_path.empty();

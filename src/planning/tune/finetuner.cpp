@@ -16,16 +16,19 @@ namespace {
 
 constexpr double kWorse = 1.1;  // times as far from 1: less is nothing to act on
 
-const char* name_of(Algorithm algorithm) { return algorithm == Algorithm::kAdaRound ? "adaround" : "adaquant"; }
+const char* name_of(config::FinetuneAlgorithm algorithm) {
+  return algorithm == config::FinetuneAlgorithm::kAdaRound ? "adaround" : "adaquant";
+}
 
-size_t sample_count(const pass::PlanContext& context, const Options& options) {
+size_t sample_count(const pass::PlanContext& context, const config::FinetuneSettings& options) {
   const size_t all = context.source.data->size();
   return options.data_size > 0 ? std::min(all, static_cast<size_t>(options.data_size)) : all;
 }
 
 }  // namespace
 
-Finetuner::Finetuner(pass::PlanContext& context, const ir::Model& original, const ir::Model& exact, Options options)
+Finetuner::Finetuner(pass::PlanContext& context, const ir::Model& original, const ir::Model& exact,
+                     config::FinetuneSettings options)
     : context_(context),
       original_(original),
       exact_(exact),
@@ -93,9 +96,7 @@ std::string Finetuner::run_key() const {
   hash.add(isa_name(isa()));
   hash.add(ir::dump(quantized_));
   hash.add(ir::dump(exact_));
-  config::Node deciding = context_.settings.fast_finetune.node;
-  for (const IdleOption& option : idle_options()) deciding = deciding.without(option.key);
-  hash.add(config::to_flow(deciding));
+  hash.add(options_.deciding);
   hash.add(context_.settings.compat ? "compat" : "");
   hash.add(cat(samples_));
   return hash.text();

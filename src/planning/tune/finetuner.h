@@ -20,7 +20,8 @@ class Finetuner {
  public:
   /// `original`: the float model; `exact`: that, or another that says what layers should give. They and `context` must
   /// outlive this.
-  Finetuner(pass::PlanContext& context, const ir::Model& original, const ir::Model& exact, Options options);
+  Finetuner(pass::PlanContext& context, const ir::Model& original, const ir::Model& exact,
+            config::FinetuneSettings options);
 
   /// True when a layer changed.
   Result<bool> run();
@@ -48,7 +49,7 @@ class Finetuner {
 
   pass::PlanContext& context_;
   const ir::Model &original_, &exact_;
-  Options options_;
+  config::FinetuneSettings options_;
   SavedLayers saved_;
   size_t samples_;
   ir::Model quantized_;  ///< the plan as the executor runs it; layers that are done are in it

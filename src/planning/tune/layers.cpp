@@ -67,7 +67,7 @@ bool read_activation(const ir::Graph& graph, const ir::Node& node, Activation& r
 
 class Finder {
  public:
-  Finder(const pass::PlanContext& context, const ir::Graph& original, const Options& options)
+  Finder(const pass::PlanContext& context, const ir::Graph& original, const config::FinetuneSettings& options)
       : graph_(context.model.graph), plan_(context.plan), original_(original), options_(options) {}
 
   /// Nothing: not a layer of a kind that is asked for, or its input is not quantized. An empty reason: found.
@@ -168,12 +168,13 @@ class Finder {
   const ir::Graph& graph_;
   const plan::QuantPlan& plan_;
   const ir::Graph& original_;
-  const Options& options_;
+  const config::FinetuneSettings& options_;
 };
 
 }  // namespace
 
-std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph& original, const Options& options) {
+std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph& original,
+                               const config::FinetuneSettings& options) {
   const Finder finder(context, original, options);
   std::vector<Layer> layers;
   for (const ir::NodeId id : context.model.graph.order()) {

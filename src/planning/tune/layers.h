@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "config/finetune_settings.h"
 #include "pass/context.h"
-#include "planning/tune/options.h"
 
 namespace quarkq::planning::finetune {
 
@@ -40,7 +40,8 @@ struct Layer {
 };
 
 /// The layers in node order. What looks like one but cannot be finetuned is a notice ("not-finetuned").
-std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph& original, const Options& options);
+std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph& original,
+                               const config::FinetuneSettings& options);
 /// Moves `exact` of each layer to the nodes of the same names in another model (RefModelPath). Layers without such a
 /// node go, with a notice.
 void refer_to(const ir::Graph& reference, const ir::Graph& original, Diagnostics& diagnostics,

@@ -26,7 +26,7 @@ int64_t resident_bytes() {
 
 }  // namespace
 
-MemoryBudget::MemoryBudget(const Options& options)
+MemoryBudget::MemoryBudget(const config::FinetuneSettings& options)
     : keeps_on_disk_(options.keeps_on_disk),
       budget_(options.memory_budget > 0 ? options.memory_budget : exec::allowed_memory(0) / kShareOfMachine),
       taken_(resident_bytes()) {}

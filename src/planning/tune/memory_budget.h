@@ -2,7 +2,7 @@
 // How much of the samples' values may stay in memory, so that the whole process stays within a budget.
 #pragma once
 
-#include "planning/tune/options.h"
+#include "config/finetune_settings.h"
 #include "planning/tune/tensor_store.h"
 
 namespace quarkq::planning::finetune {
@@ -10,7 +10,7 @@ namespace quarkq::planning::finetune {
 class MemoryBudget {
  public:
   /// What the process has taken by now is counted to stay.
-  explicit MemoryBudget(const Options& options);
+  explicit MemoryBudget(const config::FinetuneSettings& options);
 
   /// Called before the values of a block with samples of this size are collected and trained with: the store leaves
   /// room for that.

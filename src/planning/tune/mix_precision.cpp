@@ -7,6 +7,7 @@
 #include "exec/session.h"
 #include "exec/simulate.h"
 #include "planning/mark/dual_pairs.h"
+#include "planning/mixed_metrics.h"
 #include "planning/passes.h"
 #include "planning/tune/mixed_plan.h"
 
@@ -116,7 +117,7 @@ class Mixer {
   Result<bool> check_baseline() {
     QQ_TRY(const double score, score_of(context_.plan));
     if (!options_.threshold || *options_.threshold == 0.0) return true;
-    const bool is_speed = options_.goal == MixedGoal::kSpeed;
+    const bool is_speed = options_.goal == config::MixedGoal::kSpeed;
     const bool is_useless = is_speed ? score > *options_.threshold : score <= *options_.threshold;
     if (is_useless) {
       context_.diagnostics.warn("mixed-precision", "",
@@ -165,7 +166,7 @@ class Mixer {
       ++promoted;
       if (*options_.threshold == 0.0) continue;
       QQ_TRY(const double score, score_of(context_.plan));
-      const bool is_speed = options_.goal == MixedGoal::kSpeed;
+      const bool is_speed = options_.goal == config::MixedGoal::kSpeed;
       if (is_speed && score > *options_.threshold) {
         context_.plan = before;
         --promoted;

@@ -43,7 +43,7 @@ class OutputMean {
 }  // namespace
 
 Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
-                              size_t samples, const Options& options) {
+                              size_t samples, const config::FinetuneSettings& options) {
   OutputMean outputs(original, quantized);
   for (size_t i = 0; i < samples; ++i)
     QQ_RETURN_IF_ERROR(outputs.add(data, i, options.output_index, numeric::l2_distance));

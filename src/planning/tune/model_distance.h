@@ -5,14 +5,14 @@
 
 #include <span>
 
+#include "config/finetune_settings.h"
 #include "pass/context.h"
-#include "planning/tune/options.h"
 
 namespace quarkq::planning::finetune {
 
 /// L2 norm of the difference, averaged over the first samples and outputs.
 Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
-                              size_t samples, const Options& options);
+                              size_t samples, const config::FinetuneSettings& options);
 
 /// Cosine, averaged over these samples and the floating-point outputs of the same size; nothing when there is none.
 Result<std::optional<double>> model_cosine(const ir::Model& original, const ir::Model& quantized,

@@ -25,8 +25,8 @@ void normalize(const float* x, float* y, int64_t count, int64_t stride, float ep
 
 }  // namespace
 
-void normalize_instances(const float* x, int64_t instances, int64_t positions, int64_t channels, float epsilon,
-                         std::vector<float>& y) {
+void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y) {
+  const int64_t instances = shape.instances, positions = shape.positions, channels = shape.channels;
   const int64_t size = positions * channels;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < instances * channels; ++i) {

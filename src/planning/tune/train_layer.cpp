@@ -33,7 +33,7 @@ void draw(NumpyRandom& random, std::vector<size_t>& all, size_t count) {
 /// Stops a training whose windows no longer get better (spec 04 D.7).
 class EarlyStop {
  public:
-  explicit EarlyStop(const Options& options)
+  explicit EarlyStop(const config::FinetuneSettings& options)
       : is_on_(options.early_stop),
         first_(static_cast<int64_t>(std::ceil(options.warm_start * static_cast<double>(options.iterations)))),
         window_(std::max<int64_t>(1, options.num_batches > 1 ? options.num_batches : options.iterations / 10)) {}
@@ -70,10 +70,9 @@ Result<Block*> LayerTrainer::block_for(const ir::Shape& input) {
 const std::vector<float>& LayerTrainer::quantized(const std::vector<float>& result) {
   if (!t_.output) return result;
   quantized_.resize(result.size());
+  const numeric::LinearParams params{t_.output->params.scale, t_.output->params.zero_point, t_.output->limits};
   QQ_DISPATCH(numeric, fake_quantize)
-  (result.data(), quantized_.data(), static_cast<int64_t>(result.size()), t_.output->params.scale,
-   t_.output->params.zero_point, static_cast<int32_t>(t_.output->limits.min),
-   static_cast<int32_t>(t_.output->limits.max));
+  (result.data(), quantized_.data(), static_cast<int64_t>(result.size()), params);
   return quantized_;
 }
 
@@ -96,11 +95,10 @@ Result<double> LayerTrainer::error(const std::vector<float>& weights, const std:
 }
 
 Result<double> LayerTrainer::add_sample(const LayerData::Sample& sample, const float* x, int64_t positions,
-                                        const std::vector<float>& weights, const std::vector<float>& bias,
-                                        bool learns_bias, Gradients& gradients) {
+                                        const Parameters& now, Gradients& gradients) {
   QQ_TRY(Block* const block, block_for(sample.dims));
   if (block->result_size() != sample.target.size()) return unsupported("the float model's result differs");
-  const std::vector<float>& result = block->forward(x, weights, bias_or_none(bias));
+  const std::vector<float>& result = block->forward(x, now.weights, bias_or_none(now.bias));
   const std::vector<float>& y = quantized(result);
   dy_.resize(y.size());
   LossArrays loss{result.data(), y.data(), sample.target.data<float>().data(), dy_.data()};
@@ -115,7 +113,7 @@ Result<double> LayerTrainer::add_sample(const LayerData::Sample& sample, const f
   const double square = sum_in_chunks(static_cast<int64_t>(y.size()), [&](int64_t begin, int64_t end) {
     return QQ_DISPATCH(planning, loss_gradient)(loss, begin, end);
   });
-  block->backward(x, dy_, gradients.weights, learns_bias ? &gradients.bias : nullptr);
+  block->backward(x, dy_, gradients.weights, gradients.has_bias ? &gradients.bias : nullptr);
   return square / static_cast<double>(positions);
 }
 
@@ -126,11 +124,11 @@ Status LayerTrainer::train(Variables& variables, const std::vector<size_t>& samp
   const size_t batch =
       static_cast<size_t>(options_.batch_size) > samples.size() ? 1 : static_cast<size_t>(options_.batch_size);
   EarlyStop early(options_);
-  std::vector<float> weights(variables.weight_values().size()), bias = t_.bias;
-  Gradients gradients{std::vector<float>(weights.size()), std::vector<float>(bias.size())};
+  Parameters now{std::vector<float>(variables.weight_values().size()), t_.bias};
+  Gradients gradients{std::vector<float>(now.weights.size()), std::vector<float>(now.bias.size())};
   std::vector<LayerData::Sample> drawn(batch);
   for (int64_t iteration = 0; iteration < options_.iterations; ++iteration) {
-    QQ_RETURN_IF_ERROR(variables.current(weights, bias));
+    QQ_RETURN_IF_ERROR(variables.current(now.weights, now.bias));
     draw(random, order, batch);
     int64_t positions = 0;
     for (size_t k = 0; k < batch; ++k) {
@@ -148,12 +146,13 @@ Status LayerTrainer::train(Variables& variables, const std::vector<size_t>& samp
         for (size_t i = 0; i < mixed_.size(); ++i) mixed_[i] = random.uniform() < options_.drop_ratio ? x[i] : exact[i];
         x = mixed_.data();
       }
-      QQ_TRY(const double part, add_sample(sample, x, positions, weights, bias, variables.learns_bias(), gradients));
+      gradients.has_bias = variables.learns_bias();
+      QQ_TRY(const double part, add_sample(sample, x, positions, now, gradients));
       loss += part;
     }
     const double cost = variables.step(iteration, gradients.weights, gradients.bias);
     // AdaRound stops by its rounding cost: as long as that falls, weights are being decided.
-    if (early.is_time(iteration, options_.algorithm == Algorithm::kAdaRound ? cost : loss)) break;
+    if (early.is_time(iteration, options_.algorithm == config::FinetuneAlgorithm::kAdaRound ? cost : loss)) break;
     if (iteration % 16 == 0 && stop && stop()) return Status(Code::kInterrupted, "interrupted");
   }
   return Status();

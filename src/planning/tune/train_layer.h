@@ -27,7 +27,7 @@ struct Trainee {
 
 class LayerTrainer {
  public:
-  LayerTrainer(const Trainee& trainee, const Options& options) : t_(trainee), options_(options) {}
+  LayerTrainer(const Trainee& trainee, const config::FinetuneSettings& options) : t_(trainee), options_(options) {}
 
   /// Mean squared error of the block over these samples.
   Result<double> error(const std::vector<float>& weights, const std::vector<float>& bias,
@@ -38,12 +38,16 @@ class LayerTrainer {
                const std::function<bool()>& stop);
 
  private:
-  struct Gradients {
+  struct Parameters {
     std::vector<float> weights, bias;
   };
+  struct Gradients {
+    std::vector<float> weights, bias;
+    bool has_bias = false;  ///< the bias is learned, too
+  };
   Result<Block*> block_for(const ir::Shape& input);
-  Result<double> add_sample(const LayerData::Sample& sample, const float* x, int64_t positions,
-                            const std::vector<float>& weights, const std::vector<float>& bias, bool learns_bias,
+  /// The loss of one sample of a batch of `positions`; `x` is its input, of both models mixed.
+  Result<double> add_sample(const LayerData::Sample& sample, const float* x, int64_t positions, const Parameters& now,
                             Gradients& gradients);
   const std::vector<float>* bias_or_none(const std::vector<float>& bias) const {
     return bias.empty() ? nullptr : &bias;
@@ -51,7 +55,7 @@ class LayerTrainer {
   const std::vector<float>& quantized(const std::vector<float>& result);
 
   const Trainee& t_;
-  const Options& options_;
+  const config::FinetuneSettings& options_;
   std::vector<std::unique_ptr<Block>> blocks_;  ///< by shape of the input, in order of their first use
   std::vector<float> quantized_, dy_, mixed_;
 };

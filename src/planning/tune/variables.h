@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "config/finetune_settings.h"
 #include "ir/tensor.h"
 #include "numeric/encode.h"
-#include "planning/tune/options.h"
 
 namespace quarkq::planning::finetune {
 
@@ -46,7 +46,7 @@ class Variables {
   virtual bool learns_bias() const { return false; }
 };
 
-std::unique_ptr<Variables> make_adaround(std::vector<float> weights, Grid grid, const Options& options,
+std::unique_ptr<Variables> make_adaround(std::vector<float> weights, Grid grid, const config::FinetuneSettings& options,
                                          double learning_rate);
 
 /// Either `grid` or `quantizer` says how weights are rounded; `bias` and its grid are empty when it is not learned.

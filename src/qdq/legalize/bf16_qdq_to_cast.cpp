@@ -22,15 +22,22 @@ const ir::Tensor* castable_scale(const ir::Graph& graph, const ir::Node& node) {
   return scale != nullptr && scale->type() == ElementType::kFloat && scale->size() == 1 ? scale : nullptr;
 }
 
-/// `from` through an unnamed node into a new value, or into `output` when that is valid.
-ir::ValueId append(ir::GraphEdit& edit, ir::NodeSpec spec, const std::string& name, ElementType type,
-                   ir::ValueType like, ir::ValueId output, ir::NodeId before) {
-  if (!output.valid()) {
-    like.element = type;
-    output = edit.add_value(name, std::move(like));
-  }
+/// A value that is made.
+struct NewValue {
+  std::string name;
+  ir::ValueType type;
+};
+
+/// An unnamed node that writes `output`.
+void append_to(ir::GraphEdit& edit, ir::NodeSpec spec, ir::ValueId output, ir::NodeId before) {
   spec.outputs = {output};
   edit.add_node(std::move(spec), before);
+}
+
+/// An unnamed node that writes a new value; returns that.
+ir::ValueId append(ir::GraphEdit& edit, ir::NodeSpec spec, NewValue made, ir::NodeId before) {
+  const ir::ValueId output = edit.add_value(std::move(made.name), std::move(made.type));
+  append_to(edit, std::move(spec), output, before);
   return output;
 }
 
@@ -38,7 +45,8 @@ void replace(ir::Graph& graph, const ir::Node& node, const ir::Tensor& scale) {
   ir::GraphEdit edit(graph);
   const float factor = scale.data<float>()[0];
   const bool scaled = factor != 1.0f, quantizes = ir::is_extended_q(node);
-  const ir::ValueType type = graph.value(node.output(0)).type;
+  ir::ValueType float_type = graph.value(node.output(0)).type;
+  float_type.element = ElementType::kFloat;
   const ir::ValueId output = node.output(0);
   const ir::NodeId next = node.id;
   const auto stored_scale = [&](float value) {
@@ -51,16 +59,17 @@ void replace(ir::Graph& graph, const ir::Node& node, const ir::Tensor& scale) {
   const ir::ValueId freed = edit.add_value("");
   edit.set_output(node.id, 0, freed);
   ir::ValueId from = node.input(0);
+  const auto scaled_by = [&](float value) {
+    return ir::NodeSpec{"Mul", "", "", {from, stored_scale(value)}, {}, {}, node.origins};
+  };
   if (quantizes) {
-    if (scaled)
-      from = append(edit, {"Mul", "", "", {from, stored_scale(1.0f / factor)}, {}, {}, node.origins},
-                    node.name + "_mul_out", ElementType::kFloat, type, {}, next);
-    append(edit, cast_from(from, ElementType::kBFloat16), "", {}, {}, output, next);
+    if (scaled) from = append(edit, scaled_by(1.0f / factor), {node.name + "_mul_out", float_type}, next);
+    append_to(edit, cast_from(from, ElementType::kBFloat16), output, next);
+  } else if (scaled) {
+    from = append(edit, cast_from(from, ElementType::kFloat), {node.name + "_cast_out", float_type}, next);
+    append_to(edit, scaled_by(factor), output, next);
   } else {
-    from = append(edit, cast_from(from, ElementType::kFloat), node.name + "_cast_out", ElementType::kFloat, type,
-                  scaled ? ir::ValueId{} : output, next);
-    if (scaled)
-      append(edit, {"Mul", "", "", {from, stored_scale(factor)}, {}, {}, node.origins}, "", {}, {}, output, next);
+    append_to(edit, cast_from(from, ElementType::kFloat), output, next);
   }
   edit.remove_node(node.id);
   edit.remove_value(freed);

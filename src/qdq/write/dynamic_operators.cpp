@@ -3,7 +3,7 @@
 
 #include "ir/qdq_nodes.h"
 #include "ir/stored_floats.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::qdq {
 namespace {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "qdq/write/matmul_nbits.h"
-
-#include <algorithm>
-#include <array>
-
+// UseMatMulNBits (spec 04 E.4): matrices in 4 bits instead of Q/DQ nodes.
+#include "config/matmul_nbits_settings.h"
 #include "ir/edit.h"
 #include "ir/qdq_nodes.h"
 #include "ir/stored_floats.h"
@@ -16,20 +13,7 @@
 namespace quarkq::qdq {
 namespace {
 
-constexpr int kBits = 4;
-constexpr std::array<int64_t, 5> kBlockSizes = {16, 32, 64, 128, 256};
-
-struct AlgorithmName {
-  const char* text;
-  NBitsAlgorithm value;
-};
-constexpr AlgorithmName kAlgorithms[] = {
-    {"DEFAULT", NBitsAlgorithm::kDefault}, {"HQQ", NBitsAlgorithm::kHqq}, {"GPTQ", NBitsAlgorithm::kGptq}};
-
-Status check_block(const char* key, int64_t size) {
-  if (std::find(kBlockSizes.begin(), kBlockSizes.end(), size) != kBlockSizes.end()) return Status();
-  return invalid_argument(key, ": ", size, " is no block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
-}
+constexpr int kBits = config::kMatMulNBitsBits;
 
 /// A matrix in 4 bits and how it is stored.
 struct Packed {
@@ -40,7 +24,7 @@ struct Packed {
 
 class NBitsWriter {
  public:
-  NBitsWriter(pass::QdqContext& context, const NBitsOptions& options)
+  NBitsWriter(pass::QdqContext& context, const config::MatMulNBitsSettings& options)
       : graph_(context.graph()), edit_(context.graph()), options_(options) {}
 
   /// The matrix's initializers, and every MatMul in `nodes` reading them instead.
@@ -54,7 +38,7 @@ class NBitsWriter {
       const auto attribute = [&](const char* name, int64_t value) { spec.attributes.push_back({name, value, {}, {}}); };
       attribute("K", packed.shape.depth);
       attribute("N", packed.shape.columns);
-      if (options_.algorithm == NBitsAlgorithm::kDefault) attribute("accuracy_level", options_.accuracy_level);
+      if (options_.algorithm == config::NBitsAlgorithm::kDefault) attribute("accuracy_level", options_.accuracy_level);
       attribute("bits", kBits);
       attribute("block_size", packed.shape.block);
       spec.origins = node.origins;
@@ -93,7 +77,7 @@ class NBitsWriter {
 
   const ir::Graph& graph_;
   ir::GraphEdit edit_;
-  const NBitsOptions& options_;
+  const config::MatMulNBitsSettings& options_;
 };
 
 bool is_included(const plan::Selection& selection, const ir::Node& node) {
@@ -117,10 +101,10 @@ void split_gemms(pass::QdqContext& context) {
 
 NBitsShape shape_of(const ir::Tensor& weight, int64_t block) { return {weight.dims()[0], weight.dims()[1], block}; }
 
-Packed round_plainly(const ir::Tensor& weight, const NBitsOptions& options) {
+Packed round_plainly(const ir::Tensor& weight, const config::MatMulNBitsSettings& options) {
   const std::vector<float> values = ir::float_values(weight).value();
   Packed packed{shape_of(weight, options.group_size), {}};
-  if (options.algorithm == NBitsAlgorithm::kHqq) {
+  if (options.algorithm == config::NBitsAlgorithm::kHqq) {
     packed.weight = hqq_blocks(values, packed.shape);
     packed.has_zeros = packed.zeros_are_real = true;
   } else {
@@ -132,8 +116,8 @@ Packed round_plainly(const ir::Tensor& weight, const NBitsOptions& options) {
 
 /// How codes of GPTQ are stored: as they are, or in compat mode rounded again to blocks whose size may be one that no
 /// runtime takes.
-Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq, const NBitsOptions& options,
-                 bool compat) {
+Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq,
+                 const config::MatMulNBitsSettings& options, bool compat) {
   const int64_t depth = result.codes.rows, columns = result.codes.columns;
   Packed packed;
   packed.has_zeros = !gptq.symmetric;
@@ -162,11 +146,11 @@ Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq, 
 using PackedWeights = std::vector<Packed>;  // by target
 
 Result<PackedWeights> pack_with_gptq(pass::QdqContext& context, const std::vector<pass::GptqTarget>& targets,
-                                     const NBitsOptions& options) {
+                                     const config::MatMulNBitsSettings& options) {
   const bool compat = !context.settings.quirk(config::Quirk::kPackGptqCodes);
   QQ_TRY(pass::GptqOptions gptq_settings, pass::gptq_options(context.settings, kBits));
   if (!compat && gptq_settings.group_size > 0)
-    QQ_RETURN_IF_ERROR(check_block("GPTQParams.GroupSize", gptq_settings.group_size));
+    QQ_RETURN_IF_ERROR(config::check_nbits_block("GPTQParams.GroupSize", gptq_settings.group_size));
   if (!compat && gptq_settings.group_size > 0 && gptq_settings.by_importance)
     return invalid_argument("GPTQParams: ActOrder moves rows out of their groups; use it with GroupSize -1");
   if (context.data == nullptr || context.data->size() == 0)
@@ -187,45 +171,15 @@ Result<PackedWeights> pack_with_gptq(pass::QdqContext& context, const std::vecto
 
 }  // namespace
 
-Result<NBitsOptions> nbits_options(const config::Settings& settings) {
-  const config::Node& node = settings.matmul_nbits_params.node;
-  QQ_RETURN_IF_ERROR(
-      config::check_keys(node, "MatMulNBitsParams", {"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel"}));
-  NBitsOptions options;
-  int64_t bits = kBits;
-  std::string algorithm = kAlgorithms[0].text;
-  const auto take = [&](const char* key, auto& member) -> Status {
-    const config::Node* given = node.find(key);
-    if (given == nullptr) return Status();
-    using Value = std::remove_reference_t<decltype(member)>;
-    QQ_TRY(member, config::read<Value>(*given, cat("MatMulNBitsParams.", key)));
-    return Status();
-  };
-  QQ_RETURN_IF_ERROR(take("Algorithm", algorithm));
-  QQ_RETURN_IF_ERROR(take("GroupSize", options.group_size));
-  QQ_RETURN_IF_ERROR(take("Symmetric", options.symmetric));
-  QQ_RETURN_IF_ERROR(take("Bits", bits));
-  QQ_RETURN_IF_ERROR(take("AccuracyLevel", options.accuracy_level));
-  const auto* const found = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
-                                         [&](const AlgorithmName& row) { return algorithm == row.text; });
-  if (found == std::end(kAlgorithms))
-    return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm, "', allowed are DEFAULT, HQQ and GPTQ");
-  options.algorithm = found->value;
-  // The reference writes 4 bits whatever it is told, and the number into the node, which then reads them wrongly.
-  if (bits != kBits) return unsupported("MatMulNBitsParams.Bits: ", bits, "; only 4 are supported");
-  QQ_RETURN_IF_ERROR(check_block("MatMulNBitsParams.GroupSize", options.group_size));
-  return options;
-}
-
 Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
-  QQ_TRY(const NBitsOptions options, nbits_options(context.settings));
+  QQ_TRY(const config::MatMulNBitsSettings options, config::read_matmul_nbits_settings(context.settings));
   const ir::Graph& graph = context.graph();
   split_gemms(context);
   const std::vector<pass::GptqTarget> targets =
       pass::gptq_targets(graph, [&](const ir::Node& node) { return is_chosen(context, node); });
   if (targets.empty()) return Changed::kNo;
   PackedWeights packed;
-  if (options.algorithm == NBitsAlgorithm::kGptq) {
+  if (options.algorithm == config::NBitsAlgorithm::kGptq) {
     QQ_TRY(packed, pack_with_gptq(context, targets, options));
   } else {
     for (const pass::GptqTarget& target : targets)

@@ -4,10 +4,10 @@
 // Runtime fuses them into operators of opset 10.
 #include <algorithm>
 
-#include "config/convert.h"
 #include "config/four_bits.h"
+#include "config/tensor_overrides.h"
 #include "onnx_io/opset_convert.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -17,32 +17,14 @@ constexpr int64_t kIrWith4Bits = 10;
 
 bool has_4_bits(config::DataType type) { return bits(plan::element_type(type)) == 4; }
 
-/// What does not read as a type is refused where overrides are read.
-bool names_4_bits(const config::Node& type) {
-  const auto read = config::read<config::DataType>(type, "");
-  return read.ok() && has_4_bits(read.value());
-}
-
 /// Single tensors, from the sources that find_overrides reads. Names that the model lacks store nothing.
 class OwnTypes {
  public:
-  explicit OwnTypes(const pass::FloatContext& context) : context_(context), settings_(context.settings) {}
+  explicit OwnTypes(const pass::FloatContext& context) : context_(context) {}
 
-  bool store_4_bits() const { return in_mixed_precision() || in_layers() || in_tensors(); }
+  bool store_4_bits() const { return in_layers() || in_tensors(); }
 
  private:
-  bool exists(const std::string& name) const { return context_.model.graph.find(name).valid(); }
-
-  bool in_mixed_precision() const {
-    if (!settings_.specific_tensor_precision) return false;
-    const auto& entries = settings_.mixed_precision_tensor.node.entries();
-    return std::ranges::any_of(entries, [&](const config::Node::Entry& entry) {
-      const auto names = config::read<std::vector<std::string>>(entry.value, "");
-      return names_4_bits(config::Node(entry.key)) && names.ok() &&
-             std::ranges::any_of(names.value(), [&](const std::string& name) { return exists(name); });
-    });
-  }
-
   bool in_layers() const {
     return std::ranges::any_of(context_.selection.layers, [](const plan::LayerChoice& layer) {
       const auto stores = [](const std::optional<config::TensorSpec>& spec) { return spec && has_4_bits(spec->type); };
@@ -51,17 +33,12 @@ class OwnTypes {
   }
 
   bool in_tensors() const {
-    const auto& entries = settings_.tensor_quant_overrides.node.entries();
-    return std::ranges::any_of(entries, [&](const config::Node::Entry& entry) {
-      return exists(entry.key) && std::ranges::any_of(entry.value.items(), [](const config::Node& item) {
-               const config::Node* type = item.find("quant_type");
-               return type != nullptr && names_4_bits(*type);
-             });
+    return std::ranges::any_of(config::types_of_tensors(context_.settings), [&](const config::TensorType& own) {
+      return has_4_bits(own.type) && context_.model.graph.find(own.tensor).valid();
     });
   }
 
   const pass::FloatContext& context_;
-  const config::Settings& settings_;
 };
 
 int64_t needed_opset(const pass::FloatContext& context) {

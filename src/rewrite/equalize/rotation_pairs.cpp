@@ -3,46 +3,35 @@
 
 #include <map>
 
-#include "config/load.h"
+#include "config/rotation_config.h"
 
 namespace quarkq::rewrite {
 namespace {
 
 using NodesByName = std::map<std::string, ir::NodeId, std::less<>>;
 
-Result<ir::NodeId> find_node(const config::Node& name, const NodesByName& nodes) {
-  if (!name.is_text()) return invalid_argument("a node's name is expected, found ", config::describe(name));
-  const auto found = nodes.find(name.as_text());
-  if (found == nodes.end()) return invalid_argument("no node is called '", name.as_text(), "'");
+Result<ir::NodeId> find_node(const std::string& name, const NodesByName& nodes) {
+  const auto found = nodes.find(name);
+  if (found == nodes.end()) return invalid_argument("no node is called '", name, "'");
   return found->second;
 }
 
-Result<std::vector<ir::NodeId>> find_nodes(const config::Node& pair, const char* key, const NodesByName& nodes) {
-  const config::Node* names = pair.find(key);
-  if (names == nullptr || !names->is_list()) {
-    return invalid_argument(key, ": a list of node names is expected, found ",
-                            names == nullptr ? "nothing" : config::describe(*names));
-  }
+Result<std::vector<ir::NodeId>> find_nodes(const std::vector<std::string>& names, const NodesByName& nodes) {
   std::vector<ir::NodeId> found;
-  for (const config::Node& name : names->items()) {
-    QQ_TRY(const ir::NodeId id, find_node(name, nodes).context(key));
+  for (const std::string& name : names) {
+    QQ_TRY(const ir::NodeId id, find_node(name, nodes));
     found.push_back(id);
   }
   return found;
 }
 
-Result<RotationPair> read_pair(const config::Node& entry, const NodesByName& nodes) {
-  if (!entry.is_map()) return invalid_argument("a map is expected, found ", config::describe(entry));
-  for (const config::Node::Entry& item : entry.entries()) {
-    if (item.key != "prev_nodes" && item.key != "norm_node" && item.key != "next_nodes") {
-      return invalid_argument("unknown key '", item.key, "', allowed are prev_nodes, norm_node, next_nodes");
-    }
-  }
+Result<RotationPair> find_pair(const config::RotationEntry& entry, const NodesByName& nodes) {
   RotationPair pair;
-  QQ_TRY(pair.previous, find_nodes(entry, "prev_nodes", nodes));
-  QQ_TRY(pair.next, find_nodes(entry, "next_nodes", nodes));
-  if (const config::Node* norm = entry.find("norm_node"); norm != nullptr && !norm->is_null()) {
-    QQ_TRY(pair.norm, find_node(*norm, nodes).context("norm_node"));
+  pair.label = entry.label;
+  QQ_TRY(pair.previous, find_nodes(entry.previous, nodes).context("prev_nodes"));
+  QQ_TRY(pair.next, find_nodes(entry.next, nodes).context("next_nodes"));
+  if (entry.norm) {
+    QQ_TRY(pair.norm, find_node(*entry.norm, nodes).context("norm_node"));
   }
   return pair;
 }
@@ -50,21 +39,13 @@ Result<RotationPair> read_pair(const config::Node& entry, const NodesByName& nod
 }  // namespace
 
 Result<std::vector<RotationPair>> read_rotation_pairs(const std::string& path, const ir::Graph& graph) {
-  QQ_TRY(const config::Node document, config::load_file(path));
-  const config::Node* list = document.find("R1_pairs");
-  if (list == nullptr || !list->is_list()) {
-    return invalid_argument(path, ": R1_pairs: a list of pairs is expected, found ",
-                            list == nullptr ? "nothing" : config::describe(*list));
-  }
+  QQ_TRY(const std::vector<config::RotationEntry> entries, config::load_rotation_config(path));
   NodesByName nodes;
   for (const ir::NodeId id : graph.order()) nodes.emplace(graph.node(id).name, id);
   std::vector<RotationPair> pairs;
-  for (const config::Node& entry : list->items()) {
-    const std::string label = cat(path, ": R1_pairs[", pairs.size(), "]");
-    Result<RotationPair> pair = read_pair(entry, nodes).context(label);
-    if (!pair.ok()) return pair.status();
-    pairs.push_back(std::move(pair).value());
-    pairs.back().label = label;
+  for (const config::RotationEntry& entry : entries) {
+    QQ_TRY(RotationPair pair, find_pair(entry, nodes).context(entry.label));
+    pairs.push_back(std::move(pair));
   }
   return pairs;
 }

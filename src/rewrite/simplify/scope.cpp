@@ -2,34 +2,6 @@
 #include "rewrite/simplify/scope.h"
 
 namespace quarkq::rewrite::simplify {
-namespace {
-
-std::set<std::string, std::less<>> texts_of(const config::Node* list) {
-  std::set<std::string, std::less<>> texts;
-  if (list == nullptr) return texts;
-  for (const config::Node& item : list->items()) {
-    if (item.is_text()) texts.insert(item.as_text());
-  }
-  return texts;
-}
-
-}  // namespace
-
-Options read_options(const config::Node& node) {
-  Options options;
-  options.skipped_steps = texts_of(node.find("skip_optimizations"));
-  options.skipped_patterns = texts_of(node.find("skip_fusion_patterns"));
-  if (const config::Node* shapes = node.find("input_shapes")) {
-    for (const config::Node& item : shapes->items()) {
-      if (item.is_text()) options.input_shapes.push_back(item.as_text());
-    }
-  }
-  const config::Node* threshold = node.find("size_threshold");
-  if (threshold != nullptr && threshold->kind() == config::Node::Kind::kInt)
-    options.size_threshold = threshold->as_int();
-  return options;
-}
-
 int64_t Scope::opset() const {
   const auto found = opsets.find("");
   return found == opsets.end() ? 1 : found->second;

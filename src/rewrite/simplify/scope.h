@@ -5,25 +5,15 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "config/node.h"
+#include "config/simplify_settings.h"
 #include "ir/edit.h"
 
 namespace quarkq::rewrite::simplify {
 
-/// SimplifyModelOptions as far as they are known here.
-struct Options {
-  std::set<std::string, std::less<>> skipped_steps, skipped_patterns;
-  std::vector<std::string> input_shapes;
-  std::optional<int64_t> size_threshold;  ///< bytes that a folded result may have at most
-  bool runs(std::string_view step) const { return !skipped_steps.contains(step); }
-};
-
-/// Reads what is known of the options; unknown keys are left to whoever checks the configuration.
-Options read_options(const config::Node& node);
+using Options = config::SimplifySettings;
 
 struct Scope {
   ir::Graph& graph;

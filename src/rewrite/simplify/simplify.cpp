@@ -104,7 +104,7 @@ Status run_rounds(ir::Model& model, const Options& options) {
 }  // namespace
 
 Result<Changed> simplify_model(pass::FloatContext& context) {
-  const Options options = simplify::read_options(context.settings.simplify_model_options.node);
+  const Options options = config::read_simplify_settings(context.settings);
   const ir::Model before = context.model;
   const std::string first = fingerprint(before.graph);
   const Status status = run_rounds(context.model, options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // NaN and infinities in samples: found in every float type, wherever they stand.
-#include "calib/reader/check_finite.h"
+#include "calib/check_finite.h"
 
 #include <limits>
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "calib/pairwise_sum.h"
 #include "calib/quark/edge_list.h"
 #include "calib/quark/histogram_pow2.h"
 #include "calib/quark/order_statistics.h"
-#include "calib/quark/pairwise_sum.h"
 #include "calib/quark/scoring_params.h"
 #include "calib/quark/value_histogram.h"
 #include "unit/numeric/golden_calibration.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/quark/quark_methods.h"
+#include "calib/quark_methods.h"
 
 namespace quarkq::calib::quark_test {
 

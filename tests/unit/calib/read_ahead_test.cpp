@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Decoding ahead: order, errors in their place, how much is held, and stopping early.
-#include "calib/reader/read_ahead.h"
+#include "calib/read_ahead.h"
 
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ std::vector<float> run_conv(const ConvProblem& p, const std::vector<float>& x, c
   std::vector<std::byte> scratch(made.value()->scratch_bytes() + 64);
   auto* aligned = reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) & ~uintptr_t{63});
   std::vector<float> y(static_cast<size_t>(count(p.result)));
-  made.value()->run(x.data(), nullptr, nullptr, {}, y.data(), aligned);
+  made.value()->run({x.data(), nullptr, nullptr, {}, y.data(), aligned});
   return y;
 }
 
@@ -48,9 +48,13 @@ ConvProblem channels(int64_t instances, int64_t in, int64_t out) {
   return p;
 }
 
+struct Axis {
+  int64_t size, kernel, stride, dilation, begin, end;
+};
+
 /// False when an axis would have no result.
-bool add_axis(ConvProblem& p, int64_t size, int64_t kernel, int64_t stride, int64_t dilation, int64_t begin,
-              int64_t end) {
+bool add_axis(ConvProblem& p, const Axis& axis) {
+  const auto [size, kernel, stride, dilation, begin, end] = axis;
   const int64_t reach = dilation * (kernel - 1) + 1;
   const int64_t result =
       p.transposed ? (size - 1) * stride + reach - begin - end : (size + begin + end - reach) / stride + 1;
@@ -74,9 +78,9 @@ std::optional<ConvProblem> draw(NumpyRandom& random, size_t axes) {
   p.weights = p.transposed ? ir::Shape{groups * in, out} : ir::Shape{groups * out, in};
   for (size_t i = 0; i < axes; ++i) {
     const int64_t kernel = random.integer(1, 5), dilation = random.integer(0, 5) == 0 ? 2 : 1;
-    if (!add_axis(p, random.integer(3, 16), kernel, random.integer(1, 2), dilation, random.integer(0, kernel - 1),
-                  random.integer(0, kernel - 1)))
-      return {};
+    const int64_t size = random.integer(3, 16), stride = random.integer(1, 2);
+    const int64_t begin = random.integer(0, kernel - 1), end = random.integer(0, kernel - 1);
+    if (!add_axis(p, {size, kernel, stride, dilation, begin, end})) return {};
   }
   return p;
 }
@@ -107,13 +111,13 @@ class ConvThreadsTest : public testing::Test {
 
 TEST_F(ConvThreadsTest, OneAxisWithWidePads) {
   ConvProblem p = channels(1, 4, 5);
-  ASSERT_TRUE(add_axis(p, 9, 4, 1, 1, 2, 1));
+  ASSERT_TRUE(add_axis(p, {9, 4, 1, 1, 2, 1}));
   expect_same_bits(p);
 }
 
 TEST_F(ConvThreadsTest, ManyChannels) {
   ConvProblem p = channels(1, 316, 10);
-  ASSERT_TRUE(add_axis(p, 4, 3, 1, 1, 1, 1) && add_axis(p, 30, 3, 1, 1, 1, 1));
+  ASSERT_TRUE(add_axis(p, {4, 3, 1, 1, 1, 1}) && add_axis(p, {30, 3, 1, 1, 1, 1}));
   expect_same_bits(p);
 }
 

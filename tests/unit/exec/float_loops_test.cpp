@@ -35,10 +35,10 @@ TEST(FloatLoopsTest, SelectionTakesTheSideOfTheCondition) {
       b[i] = static_cast<uint32_t>(1000000 + i);
     }
     for (int steps = 0; steps < 8; ++steps) {
-      const SelectSteps by{steps & 1, steps >> 1 & 1, steps >> 2 & 1};
+      const SelectedRow by{n, steps & 1, steps >> 1 & 1, steps >> 2 & 1};
       const auto check = [&](decltype(&sse41::select_row<uint32_t>) loop) {
         std::vector<uint32_t> y(a.size());
-        loop(condition.data(), a.data(), b.data(), y.data(), n, by);
+        loop(condition.data(), a.data(), b.data(), y.data(), by);
         for (int64_t i = 0; i < n; ++i) {
           const bool left = condition[static_cast<size_t>(i * by.condition)] != 0;
           ASSERT_EQ(y[static_cast<size_t>(i)],
@@ -135,7 +135,7 @@ TEST(FloatLoopsTest, TransposingReachesEveryElement) {
       for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint32_t>(i + 1);
       const auto check = [&, rows = rows, columns = columns](decltype(&sse41::transpose_4) loop) {
         std::vector<uint32_t> y(static_cast<size_t>(columns * to_stride), 0);
-        loop(x.data(), from_stride, y.data(), to_stride, rows, columns);
+        loop(x.data(), y.data(), {from_stride, to_stride, rows, columns});
         for (int64_t i = 0; i < columns * to_stride; ++i) {
           const int64_t c = i / to_stride, r = i % to_stride;
           ASSERT_EQ(y[static_cast<size_t>(i)], r < rows ? x[static_cast<size_t>(r * from_stride + c)] : 0);
@@ -182,7 +182,7 @@ void check_windows() {
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(static_cast<int>(i * 37 % 251) - 100);
     const auto check = [&](decltype(&sse41::max_rows<T>) loop) {
       std::vector<T> y(static_cast<size_t>(channels));
-      loop(x.data(), offsets.data(), 4, channels, y.data());
+      loop(x.data(), {offsets.data(), 4, channels}, y.data());
       for (size_t c = 0; c < y.size(); ++c) {
         ASSERT_EQ(y[c], std::max(std::max(x[c], x[c + 700]), std::max(x[c + 300], x[c + 900])));
       }
@@ -204,7 +204,7 @@ TEST(FloatLoopsTest, AverageOfWindows) {
     const std::vector<float> x = random_values(1000);
     const auto check = [&](decltype(&sse41::average_rows<float>) loop) {
       std::vector<float> y(static_cast<size_t>(channels));
-      loop(x.data(), offsets.data(), 3, channels, 0.25f, y.data());
+      loop(x.data(), {offsets.data(), 3, channels}, 0.25f, y.data());
       for (size_t c = 0; c < y.size(); ++c) ASSERT_EQ(y[c], ((x[c] + x[c + 700]) + x[c + 300]) * 0.25f);
     };
     QQ_ON_EVERY_ISA(average_rows<float>, check);

@@ -47,7 +47,7 @@ TEST(QuantizedLoopsTest, ProductsAreExact) {
       const std::vector<int16_t> x = operands(rows * depth, 1), w = operands(kColumns * depth, 2);
       for (const Loops& loops : available()) {
         std::vector<int32_t> sums(static_cast<size_t>(rows * kColumns), -1);
-        loops.products(x.data(), rows, w.data(), depth, kColumns, sums.data());
+        loops.products(x.data(), w.data(), {rows, depth, kColumns}, sums.data());
         for (int64_t i = 0; i < rows * kColumns; ++i) {
           int64_t sum = 0;
           for (int64_t k = 0; k < depth; ++k) {

@@ -58,7 +58,7 @@ TEST(ReduceLoopsTest, ColumnsReduceToTheirDefinition) {
       for (const Reduce op : kReductions) {
         const auto check = [&](decltype(&sse41::reduce_columns) loop) {
           double totals[kReduceColumns];
-          loop(op, x.data(), rows, kStride, columns, totals);
+          loop(op, {x.data(), rows, kStride, columns}, totals);
           for (int64_t c = 0; c < columns; ++c)
             ASSERT_NEAR(totals[c], reduced(op, x.data() + c, rows, kStride),
                         1e-6 * (1 + reduced(Reduce::kL2, x.data() + c, rows, kStride)));
@@ -110,7 +110,7 @@ TEST(ReduceLoopsTest, PlacesOfExtremesFollowTheDefinition) {
         QQ_ON_EVERY_ISA(extreme_of_row, check_row);
         const auto check_columns = [&](decltype(&sse41::extreme_of_columns) loop) {
           int64_t places[4];
-          loop(extreme, x.data(), n, 5, 4, places);
+          loop(extreme, {x.data(), n, 5, 4}, places);
           for (int64_t c = 0; c < 4; ++c) ASSERT_EQ(places[c], extreme_place(extreme, x.data() + c, n, 5));
         };
         QQ_ON_EVERY_ISA(extreme_of_columns, check_columns);

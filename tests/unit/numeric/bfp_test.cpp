@@ -143,10 +143,10 @@ TEST(BfpTest, TwiceChangesNothing) {
 TEST(BfpTest, BlocksAlongAnAxis) {
   Values x(12), y(12);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1) / 7;
-  convert_bfp(x.data(), y.data(), {2, 6, 1, 4}, 0, 4, {});
+  convert_bfp(x.data(), y.data(), {2, 6, 1, 4}, {0, 4}, {});
   expect_bits(y, {.140625f, .2890625f, .4296875f, .5703125f, .7109375f, .859375f, 1, 1.140625f, 1.28125f, 1.421875f,
                   1.578125f, 1.71875f});
-  convert_bfp(x.data(), x.data(), {1, 2, 6, 4}, 0, 6, {});  // in place
+  convert_bfp(x.data(), x.data(), {1, 2, 6, 4}, {0, 6}, {});  // in place
   expect_bits(x, {.140625f, .28125f, .421875f, .578125f, .71875f, .859375f, 1, 1.140625f, 1.28125f, 1.421875f,
                   1.578125f, 1.71875f});
 }

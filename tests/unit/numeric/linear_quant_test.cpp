@@ -63,7 +63,7 @@ const float kScales[] = {1.0f, 0.1f, 0.0078125f, 3.0e-5f, 17.3f};
 /// One instruction set: the functions under their namespace.
 struct LinearLoops {
   Isa isa;
-  decltype(&sse41::fake_quantize) fake, fake_saturate;
+  decltype(&sse41::fake_quantize) fake;
   decltype(&sse41::quantize_to_i8) to_i8;
   decltype(&sse41::quantize_to_u8) to_u8;
   decltype(&sse41::quantize_to_i16) to_i16;
@@ -75,11 +75,11 @@ struct LinearLoops {
   decltype(&sse41::dequantize_u16) from_u16;
   decltype(&sse41::dequantize_i32) from_i32;
 };
-#define QQ_LOOPS(kind, name)                                                                                           \
-  LinearLoops {                                                                                                        \
-    Isa::kind, name::fake_quantize, name::fake_quantize_saturate, name::quantize_to_i8, name::quantize_to_u8,          \
-        name::quantize_to_i16, name::quantize_to_u16, name::quantize_to_i32, name::dequantize_i8, name::dequantize_u8, \
-        name::dequantize_i16, name::dequantize_u16, name::dequantize_i32                                               \
+#define QQ_LOOPS(kind, name)                                                                                          \
+  LinearLoops {                                                                                                       \
+    Isa::kind, name::fake_quantize, name::quantize_to_i8, name::quantize_to_u8, name::quantize_to_i16,                \
+        name::quantize_to_u16, name::quantize_to_i32, name::dequantize_i8, name::dequantize_u8, name::dequantize_i16, \
+        name::dequantize_u16, name::dequantize_i32                                                                    \
   }
 
 std::vector<LinearLoops> available_linear_loops() {
@@ -120,9 +120,7 @@ void check_fake(const LinearLoops& loops, const std::vector<float>& x, const For
   params.range = format.range;
   params.zero_point = format.zero_point;
   std::vector<float> y = x;  // in place
-  const auto run = params.overflow == Overflow::kLowest ? loops.fake : loops.fake_saturate;
-  run(y.data(), y.data(), static_cast<int64_t>(y.size()), params.scale, static_cast<int32_t>(params.zero_point),
-      static_cast<int32_t>(params.range.min), static_cast<int32_t>(params.range.max));
+  loops.fake(y.data(), y.data(), static_cast<int64_t>(y.size()), params);
   for (size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(fake_quantize(x[i], params))) << x[i];
   }

@@ -27,7 +27,7 @@ struct Bench {
       : pass(test::model_of(kModel), std::move(settings)),
         plan(pass.graph().value_count()),
         formats(TensorFormats::make(pass.settings, overrides).value()),
-        marker(pass.graph(), 17, pass.settings, formats, plan, pass.diagnostics) {}
+        marker(pass.model, pass.settings, formats, plan, pass.diagnostics) {}
 
   ir::ValueId id(const std::string& name) const { return pass.value(name); }
   const QuantSlot& slot(const std::string& name) { return plan.slot(id(name)); }
@@ -164,15 +164,15 @@ TEST(MarkerTest, ExcludedOutputsStayFloat) {
 
 TEST(MarkerTest, ConvRuleMarksInTheOrderOfTheReference) {
   Bench bench;
-  rule_for("Conv", Registry::kCpu)(bench.marker, bench.pass.node("Conv"));
+  rule_for("Conv", config::Registry::kCpu)(bench.marker, bench.pass.node("Conv"));
   EXPECT_EQ(bench.order(), "x c w b");
-  rule_for("Relu", Registry::kCpu)(bench.marker, bench.pass.node("Relu"));
+  rule_for("Relu", config::Registry::kCpu)(bench.marker, bench.pass.node("Relu"));
   EXPECT_EQ(bench.order(), "x c w b y");
 }
 
 TEST(MarkerTest, ReluWithoutAMarkedInputMarksNothing) {
   Bench bench;
-  rule_for("Relu", Registry::kCpu)(bench.marker, bench.pass.node("Relu"));
+  rule_for("Relu", config::Registry::kCpu)(bench.marker, bench.pass.node("Relu"));
   EXPECT_TRUE(bench.plan.slots().empty());
 }
 

@@ -72,15 +72,15 @@ TEST(OpRulesTest, EveryOperatorHasOneRowWithARule) {
 }
 
 TEST(OpRulesTest, RegistriesChooseTheirRules) {
-  const OpRule generic = rule_for("Nonesuch", Registry::kCpu);
-  EXPECT_EQ(rule_for("AveragePool", Registry::kNpuCnn), generic);
-  EXPECT_NE(rule_for("AveragePool", Registry::kCpu), generic);
-  EXPECT_EQ(rule_for("PRelu", Registry::kCpu), generic);
-  EXPECT_NE(rule_for("PRelu", Registry::kNpuCnn), generic);
-  EXPECT_EQ(rule_for("Conv", Registry::kNpuTransformer), generic);  // only Gemm and MatMul have rules there
-  EXPECT_EQ(rule_for("MatMul", Registry::kNpuTransformer), rule_for("MatMul", Registry::kCpu));
-  EXPECT_EQ(rule_for("Concat", Registry::kCpu), generic);
-  EXPECT_EQ(rule_for("Softmax", Registry::kNpuCnn), generic);
+  const OpRule generic = rule_for("Nonesuch", config::Registry::kCpu);
+  EXPECT_EQ(rule_for("AveragePool", config::Registry::kNpuCnn), generic);
+  EXPECT_NE(rule_for("AveragePool", config::Registry::kCpu), generic);
+  EXPECT_EQ(rule_for("PRelu", config::Registry::kCpu), generic);
+  EXPECT_NE(rule_for("PRelu", config::Registry::kNpuCnn), generic);
+  EXPECT_EQ(rule_for("Conv", config::Registry::kNpuTransformer), generic);  // only Gemm and MatMul have rules there
+  EXPECT_EQ(rule_for("MatMul", config::Registry::kNpuTransformer), rule_for("MatMul", config::Registry::kCpu));
+  EXPECT_EQ(rule_for("Concat", config::Registry::kCpu), generic);
+  EXPECT_EQ(rule_for("Softmax", config::Registry::kNpuCnn), generic);
 }
 
 TEST(OpSetTest, FollowsTheSettings) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/edit.h"
-#include "plan/flavors.h"
+#include "plan/data_types.h"
 
 namespace quarkq::plan {
 namespace {
@@ -83,15 +83,7 @@ TEST(QuantPlanTest, TextHasOneLineASlot) {
             "w: weight planned INT8 stored p1\n");
 }
 
-TEST(FlavorsTest, EveryQdqQuantizerHasARow) {
-  using config::Quantizer;
-  EXPECT_EQ(flavor_of(Quantizer::kCpu).registry, Registry::kCpu);
-  EXPECT_EQ(flavor_of(Quantizer::kExtended).domains, DomainPolicy::kContrib);
-  EXPECT_EQ(flavor_of(Quantizer::kNpuCnn).domains, DomainPolicy::kAlwaysStandard);
-  EXPECT_FALSE(flavor_of(Quantizer::kNpuTransformer).clips_weights_narrow);
-}
-
-TEST(FlavorsTest, ScaleKindsFollowTheMethod) {
+TEST(DataTypesTest, ScaleKindsFollowTheMethod) {
   config::Settings settings;
   settings.use_power_of2_scale = true;
   settings.calibrate_method = config::CalibrateMethod::kMinMax;

@@ -25,7 +25,7 @@ TEST(FinetuneFormulasTest, AdaRoundStartsAtTheWeights) {
     EXPECT_NEAR(alpha_of_fraction(scaled - std::floor(scaled)), alpha[i], 1e-4) << i;
   }
   const Grid grid{{1, 1, 8}, {{0.1f, 0}}, {-8, 7}};
-  const auto variables = make_adaround(w, grid, Options(), 0.1);
+  const auto variables = make_adaround(w, grid, config::FinetuneSettings(), 0.1);
   std::vector<float> now(w.size()), none;
   ASSERT_TRUE(variables->current(now, none).ok());
   const std::vector<float> soft = test::flat(golden["soft_qdq"]), hard = test::flat(golden["hard_qdq"]),
@@ -72,7 +72,7 @@ struct CoarseLayer {
   struct Errors {
     double before = 0, after = 0;
   };
-  Errors train(Options options, bool adaround) {
+  Errors train(config::FinetuneSettings options, bool adaround) {
     const Trainee trainee{layer, node, {kDepth, kColumns}, {}, {}, data};
     LayerTrainer trainer(trainee, options);
     std::vector<size_t> all(kSamples);
@@ -104,7 +104,7 @@ struct CoarseLayer {
 
 TEST(FinetuneFormulasTest, AdaRoundBeatsRoundingToNearest) {
   CoarseLayer layer;
-  Options options;
+  config::FinetuneSettings options;
   options.batch_size = 32;
   const CoarseLayer::Errors errors = layer.train(options, true);
   EXPECT_LT(errors.after, 0.7 * errors.before);  // recorded: 0.345 to 0.202
@@ -114,8 +114,8 @@ TEST(FinetuneFormulasTest, AdaRoundBeatsRoundingToNearest) {
 
 TEST(FinetuneFormulasTest, AdaQuantBeatsRoundingToNearest) {
   CoarseLayer layer;
-  Options options;
-  options.algorithm = Algorithm::kAdaQuant;
+  config::FinetuneSettings options;
+  options.algorithm = config::FinetuneAlgorithm::kAdaQuant;
   options.batch_size = 32;
   options.learning_rate = 1e-4;
   const CoarseLayer::Errors errors = layer.train(options, false);
@@ -126,7 +126,7 @@ TEST(FinetuneFormulasTest, TakesFloatInputsWhereItIsTold) {
   CoarseLayer layer;
   for (size_t i = 0; i < CoarseLayer::kSamples; ++i)
     EXPECT_TRUE(layer.data.add_float_input(ir::Tensor::zeros(ElementType::kFloat, {1, CoarseLayer::kDepth})).ok());
-  Options options;
+  config::FinetuneSettings options;
   options.iterations = 50;
   options.drop_ratio = 0;  // no input, no gradient: what is left is rounding to nearest
   options.reg_param = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // MatMulNBits: blocks against worked and recorded numbers, the pass against the recorded models.
-#include "qdq/write/matmul_nbits.h"
 
 #include <numeric>
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "exec/evaluation.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/tensor_pieces.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "exec/kernels/elementwise/activation_loops.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/support.h"
+#include "exec/op_families.h"
 #include "ir/domains.h"
 
 namespace quarkq::exec {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operators on the bits of integers: BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot.
 #include "exec/kernels/elementwise/elementwise.h"
-#include "exec/kernels/families.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

@@ -23,9 +23,15 @@ Result<Kernel> prepare_where(Prepare& p);
 Result<Kernel> prepare_cast(Prepare& p);
 Result<Kernel> prepare_cast_like(Prepare& p);
 
-/// y[i] = f(a[i], b[i]); a step of 0 repeats an operand.
+/// How many results a row has, and the steps of its operands: 0 repeats one, 1 walks it.
+struct BinaryRow {
+  int64_t count = 0, a_step = 1, b_step = 1;
+};
+
+/// y[i] = f(a[i], b[i])
 template <typename T, typename U, typename R, typename F>
-void binary_row(const T* a, const U* b, R* y, int64_t n, int64_t a_step, int64_t b_step, const F& f) {
+void binary_row(const T* a, const U* b, R* y, const BinaryRow& row, const F& f) {
+  const int64_t n = row.count, a_step = row.a_step, b_step = row.b_step;
   if (a_step == 1 && b_step == 1) {
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
@@ -48,7 +54,7 @@ void binary_run(const BroadcastPlan& plan, const T* a, const U* b, R* y, const F
   for_broadcast(plan, [&](const BroadcastBlock& block) {
     for (int64_t r = 0; r < block.rows; ++r) {
       binary_row(a + block.at[0] + r * plan.steps[0].row, b + block.at[1] + r * plan.steps[1].row,
-                 y + block.out + r * block.columns, block.columns, plan.steps[0].column, plan.steps[1].column, f);
+                 y + block.out + r * block.columns, {block.columns, plan.steps[0].column, plan.steps[1].column}, f);
     }
   });
 }

@@ -8,7 +8,8 @@ namespace quarkq::exec::QQ_ISA {
 namespace {
 
 template <typename F>
-void row(const float* a, const float* b, float* y, int64_t n, const BinaryBlock& block, F f) {
+void row(const float* a, const float* b, float* y, const BinaryBlock& block, F f) {
+  const int64_t n = block.columns;
   if (block.a_steps.column == 1 && block.b_steps.column == 1) {
 #pragma omp simd
     for (int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
@@ -33,8 +34,7 @@ void row(const float* a, const float* b, float* y, int64_t n, const BinaryBlock&
 template <typename F>
 void rows(const BinaryBlock& block, F f) {
   for (int64_t r = 0; r < block.rows; ++r) {
-    row(block.a + r * block.a_steps.row, block.b + r * block.b_steps.row, block.y + r * block.columns, block.columns,
-        block, f);
+    row(block.a + r * block.a_steps.row, block.b + r * block.b_steps.row, block.y + r * block.columns, block, f);
   }
 }
 
@@ -80,7 +80,8 @@ void power_loop(float exponent, const float* x, float* y, int64_t n) {
 }
 
 template <typename T>
-void select_row(const uint8_t* condition, const T* a, const T* b, T* y, int64_t n, SelectSteps steps) {
+void select_row(const uint8_t* condition, const T* a, const T* b, T* y, const SelectedRow& steps) {
+  const int64_t n = steps.count;
   if (steps.condition == 0) {
     const T* const from = *condition != 0 ? a : b;
     const int64_t step = *condition != 0 ? steps.a : steps.b;
@@ -106,7 +107,7 @@ void select_row(const uint8_t* condition, const T* a, const T* b, T* y, int64_t 
   }
 }
 
-#define QQ_SELECT(T) template void select_row(const uint8_t*, const T*, const T*, T*, int64_t, SelectSteps);
+#define QQ_SELECT(T) template void select_row(const uint8_t*, const T*, const T*, T*, const SelectedRow&);
 QQ_SELECT(uint8_t)
 QQ_SELECT(uint16_t)
 QQ_SELECT(uint32_t)

@@ -53,8 +53,8 @@ Kernel where_kernel(const BroadcastPlan& plan) {
         const Unit* a = run.in<Unit>(1) + block.at[1] + r * plan.steps[1].row;
         const Unit* b = run.in<Unit>(2) + block.at[2] + r * plan.steps[2].row;
         QQ_DISPATCH(exec, select_row<Unit>)
-        (condition, a, b, run.out<Unit>(0) + block.out + r * block.columns, block.columns,
-         SelectSteps{plan.steps[0].column, plan.steps[1].column, plan.steps[2].column});
+        (condition, a, b, run.out<Unit>(0) + block.out + r * block.columns,
+         SelectedRow{block.columns, plan.steps[0].column, plan.steps[1].column, plan.steps[2].column});
       }
     });
     return Status();

@@ -20,9 +20,9 @@ struct BinaryBlock {
   RowSteps a_steps, b_steps;
 };
 
-/// Steps of the operands of a selection: 0 repeats one, 1 walks it.
-struct SelectSteps {
-  int64_t condition, a, b;
+/// How many results a selection has, and the steps of its operands: 0 repeats one, 1 walks it.
+struct SelectedRow {
+  int64_t count, condition, a, b;
 };
 
 QQ_DECLARE_ISA(
@@ -32,6 +32,6 @@ QQ_DECLARE_ISA(
     void power_loop(float exponent, const float* x, float* y, int64_t n);
     /// y[i] = condition[i] != 0 ? a[i] : b[i]. T: unsigned integers of 8 to 64 bits.
     template <typename T>
-    void select_row(const uint8_t* condition, const T* a, const T* b, T* y, int64_t n, SelectSteps steps);)
+    void select_row(const uint8_t* condition, const T* a, const T* b, T* y, const SelectedRow& steps);)
 
 }  // namespace quarkq::exec

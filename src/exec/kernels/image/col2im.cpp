@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Col2Im: adds the columns of unfolded blocks back into images of any number of dimensions. Also the row list of the
 // image family.
-#include "exec/kernels/families.h"
 #include "exec/kernels/image/image_ops.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {
@@ -14,14 +14,22 @@ struct FoldAxis {
 
 constexpr int64_t kLongest = int64_t{1} << 31;
 
-/// Entry `i` of an optional attribute with `count` entries.
-Status read_entry(const Prepare& p, std::string_view attribute, size_t i, size_t count, int64_t low, int64_t& value) {
-  const auto* values = p.node().get<std::vector<int64_t>>(attribute);
+/// An optional attribute with `count` entries of at least `lowest`.
+struct FoldAttribute {
+  const char* name;
+  size_t count;
+  int64_t lowest;
+};
+
+Status read_entry(const Prepare& p, const FoldAttribute& list, size_t i, int64_t& value) {
+  const auto* values = p.node().get<std::vector<int64_t>>(list.name);
   if (values == nullptr) return Status();
-  if (values->size() != count) return p.corrupt(attribute, " has ", values->size(), " entries, must be ", count);
+  if (values->size() != list.count) {
+    return p.corrupt(list.name, " has ", values->size(), " entries, must be ", list.count);
+  }
   value = (*values)[i];
-  if (value >= low && value <= kLongest) return Status();
-  return p.corrupt(attribute, " has an entry ", value, ", allowed: ", low, " to ", kLongest);
+  if (value >= list.lowest && value <= kLongest) return Status();
+  return p.corrupt(list.name, " has an entry ", value, ", allowed: ", list.lowest, " to ", kLongest);
 }
 
 Result<std::vector<FoldAxis>> read_axes(const Prepare& p, const std::vector<int64_t>& image,
@@ -40,10 +48,11 @@ Result<std::vector<FoldAxis>> read_axes(const Prepare& p, const std::vector<int6
                        kLongest, "]");
     }
     int64_t pad_end = 0;
-    QQ_RETURN_IF_ERROR(read_entry(p, "strides", i, rank, 1, axis.stride));
-    QQ_RETURN_IF_ERROR(read_entry(p, "dilations", i, rank, 1, axis.dilation));
-    QQ_RETURN_IF_ERROR(read_entry(p, "pads", i, 2 * rank, 0, axis.pad));
-    QQ_RETURN_IF_ERROR(read_entry(p, "pads", i + rank, 2 * rank, 0, pad_end));
+    const FoldAttribute pads{"pads", 2 * rank, 0};
+    QQ_RETURN_IF_ERROR(read_entry(p, {"strides", rank, 1}, i, axis.stride));
+    QQ_RETURN_IF_ERROR(read_entry(p, {"dilations", rank, 1}, i, axis.dilation));
+    QQ_RETURN_IF_ERROR(read_entry(p, pads, i, axis.pad));
+    QQ_RETURN_IF_ERROR(read_entry(p, pads, i + rank, pad_end));
     const int64_t room = axis.image + axis.pad + pad_end - ((axis.block - 1) * axis.dilation + 1);
     if (room < 0) return p.corrupt("a block of ", axis.block, " does not fit an axis of ", axis.image);
     axis.blocks = room / axis.stride + 1;
@@ -51,26 +60,33 @@ Result<std::vector<FoldAxis>> read_axes(const Prepare& p, const std::vector<int6
   return axes;
 }
 
-/// Adds the columns of one place in the blocks, from axis `d` on. `from` moves on by the number of columns.
+/// What is read and written while one image is folded.
+struct Folding {
+  const float* from;  ///< the next column
+  float* image;
+};
+
+/// Adds the columns of one place in the blocks, from axis `d` on. `folding.from` moves on by the number of columns.
 void add_columns(const std::vector<FoldAxis>& axes, const std::vector<int64_t>& place, size_t d, int64_t offset,
-                 const float*& from, float* image) {
+                 Folding& folding) {
   if (d == axes.size()) {
-    if (offset >= 0) image[offset] += *from;
-    ++from;
+    if (offset >= 0) folding.image[offset] += *folding.from;
+    ++folding.from;
     return;
   }
   const FoldAxis& a = axes[d];
   for (int64_t i = 0; i < a.blocks; ++i) {
     const int64_t at = i * a.stride - a.pad + place[d] * a.dilation;
     const bool inside = offset >= 0 && at >= 0 && at < a.image;
-    add_columns(axes, place, d + 1, inside ? offset * a.image + at : -1, from, image);
+    add_columns(axes, place, d + 1, inside ? offset * a.image + at : -1, folding);
   }
 }
 
 void fold_image(const std::vector<FoldAxis>& axes, int64_t places, const float* columns, float* image) {
   std::vector<int64_t> place(axes.size());
+  Folding folding{columns, image};
   for (int64_t i = 0; i < places; ++i) {
-    add_columns(axes, place, 0, 0, columns, image);
+    add_columns(axes, place, 0, 0, folding);
     for (size_t d = axes.size(); d-- > 0;) {
       if (++place[d] < axes[d].block) break;
       place[d] = 0;

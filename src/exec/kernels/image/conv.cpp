@@ -2,9 +2,9 @@
 // Conv and ConvTranspose on channels-last images through oneDNN. Rank 3 to 5. 16-bit floats are computed in float32 and
 // rounded once; doubles have their own loops.
 #include "exec/kernels/image/conv.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/shared/window.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {
@@ -85,8 +85,8 @@ Result<Kernel> prepare_floats(Prepare& p, const ConvProblem& problem, const std:
   Kernel kernel = [convolution, has_bias, added,
                    pointers = std::vector<const float*>(added.size())](const Run& run) mutable {
     for (size_t i = 0; i < added.size(); ++i) pointers[i] = run.in<float>(added[i]);
-    convolution->run(run.in<float>(0), run.in<float>(1), has_bias ? run.in<float>(2) : nullptr, pointers,
-                     run.out<float>(0), run.scratch);
+    convolution->run({run.in<float>(0), run.in<float>(1), has_bias ? run.in<float>(2) : nullptr, pointers,
+                      run.out<float>(0), run.scratch});
     return Status();
   };
   return bridged(p, std::move(kernel), convolution->scratch_bytes(), weights.is_defined() ? uint32_t{1} << 1 : 0);

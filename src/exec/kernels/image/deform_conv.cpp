@@ -23,8 +23,14 @@ struct DeformConv {
   int64_t row() const { return taps() * channels(); }
 };
 
-/// Adds the four neighbours of (y, x) that lie in the image.
-void add_sample(const DeformConv& d, float y, float x, float factor, int64_t base, RowTaps& taps) {
+/// A place in the image, and what is taken of its value.
+struct SamplePoint {
+  float y = 0, x = 0, factor = 1;
+};
+
+/// Adds the four neighbours of the point that lie in the image.
+void add_sample(const DeformConv& d, const SamplePoint& point, int64_t base, RowTaps& taps) {
+  const float y = point.y, x = point.x;
   const int64_t height = d.source[1], width = d.source[2];
   if (!(y > -1.0f && x > -1.0f && y < static_cast<float>(height) && x < static_cast<float>(width))) return;
   const float top = std::floor(y), left = std::floor(x), below = y - top, right = x - left;
@@ -33,7 +39,7 @@ void add_sample(const DeformConv& d, float y, float x, float factor, int64_t bas
   for (int64_t i = 0; i < 2; ++i) {
     for (int64_t k = 0; k < 2; ++k) {
       if (row + i < 0 || row + i >= height || column + k < 0 || column + k >= width) continue;
-      taps.add(base + ((row + i) * width + column + k) * d.channels(), rows[i] * columns[k] * factor);
+      taps.add(base + ((row + i) * width + column + k) * d.channels(), rows[i] * columns[k] * point.factor);
     }
   }
 }
@@ -53,20 +59,25 @@ void add_position(const DeformConv& d, const Run& run, int64_t image, int64_t po
       const int64_t entry = (image * d.offset_groups + g) * d.taps() + tap;
       const float* offset = run.in<float>(2) + 2 * entry * count + position;
       const float factor = d.has_mask ? run.in<float>(4)[entry * count + position] : 1.0f;
-      add_sample(d, top + down + offset[0], left + across + offset[count], factor, base + g * per_group, taps);
+      add_sample(d, {top + down + offset[0], left + across + offset[count], factor}, base + g * per_group, taps);
       taps.end_row();
     }
   }
 }
 
-/// Samples the rows of positions [first, first + count) of an image.
-void sample_rows(const DeformConv& d, const Run& run, int64_t image, int64_t first, int64_t count, float* rows) {
+/// Output positions [first, first + count) of an image.
+struct Chunk {
+  int64_t image = 0, first = 0, count = 0;
+};
+
+/// Samples the rows of some positions.
+void sample_rows(const DeformConv& d, const Run& run, const Chunk& chunk, float* rows) {
   const int64_t per_group = d.channels() / d.offset_groups;
-  for_rows(count, d.taps() * (4 * d.channels() + 32 * d.offset_groups), [&](int64_t begin, int64_t end) {
+  for_rows(chunk.count, d.taps() * (4 * d.channels() + 32 * d.offset_groups), [&](int64_t begin, int64_t end) {
     RowTaps taps;
     for (int64_t i = begin; i < end; ++i) {
       taps.clear();
-      add_position(d, run, image, first + i, taps);
+      add_position(d, run, chunk.image, chunk.first + i, taps);
       QQ_DISPATCH(exec, weighted_rows)
       (taps.sums(per_group, per_group), run.in<float>(0), rows + i * d.row(), d.taps() * d.offset_groups);
     }
@@ -158,10 +169,13 @@ Result<Kernel> prepare_deform_conv(Prepare& p) {
         for (int64_t image = 0; image < d.source[0]; ++image) {
           for (int64_t first = 0; first < d.positions(); first += chunk) {
             const int64_t count = std::min(chunk, d.positions() - first);
-            sample_rows(d, run, image, first, count, rows);
+            sample_rows(d, run, {image, first, count}, rows);
             (count == chunk ? whole : last)
-                ->run(rows, run.in<float>(1), d.has_bias ? run.in<float>(3) : nullptr, {},
-                      run.out<float>(0) + (image * d.positions() + first) * d.made, run.scratch);
+                ->run({.source = rows,
+                       .weights = run.in<float>(1),
+                       .bias = d.has_bias ? run.in<float>(3) : nullptr,
+                       .result = run.out<float>(0) + (image * d.positions() + first) * d.made,
+                       .scratch = run.scratch});
           }
         }
         return Status();

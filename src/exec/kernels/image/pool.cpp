@@ -6,9 +6,9 @@
 
 #include <limits>
 
-#include "exec/kernels/families.h"
 #include "exec/kernels/image/pool_loops.h"
 #include "exec/kernels/shared/float_bridge.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {
@@ -41,28 +41,28 @@ int64_t element_index(const PoolPlan& plan, int64_t image, int64_t channel, int6
 
 /// What lies under one output position.
 struct PoolWindow {
-  const int64_t* offsets = nullptr;
-  int64_t count = 0;
+  int64_t image = 0;  ///< its number
+  ScatteredRows rows;
   double factor = 1;
 };
 
 /// All channels of one output position that has taps.
 template <typename T>
 void pool_position(const PoolPlan& plan, const T* image, const PoolWindow& w, T* y) {
-  if (plan.kind == PoolKind::kMax) return QQ_DISPATCH(exec, max_rows<T>)(image, w.offsets, w.count, plan.channels, y);
+  if (plan.kind == PoolKind::kMax) return QQ_DISPATCH(exec, max_rows<T>)(image, w.rows, y);
   if constexpr (std::is_floating_point_v<T>) {
     if (plan.kind == PoolKind::kAverage) {
       const T factor = static_cast<T>(w.factor);
-      return QQ_DISPATCH(exec, average_rows<T>)(image, w.offsets, w.count, plan.channels, factor, y);
+      return QQ_DISPATCH(exec, average_rows<T>)(image, w.rows, factor, y);
     }
-    QQ_DISPATCH(exec, norm_rows<T>)(image, w.offsets, w.count, plan.channels, static_cast<T>(plan.power), y);
+    QQ_DISPATCH(exec, norm_rows<T>)(image, w.rows, static_cast<T>(plan.power), y);
   }
 }
 
 template <typename T>
-void place_maxima(const PoolPlan& plan, const T* image, const PoolWindow& w, int64_t number, T* y, int64_t* indices) {
-  QQ_DISPATCH(exec, max_rows_placed<T>)(image, w.offsets, w.count, plan.channels, y, indices);
-  for (int64_t c = 0; c < plan.channels; ++c) indices[c] = element_index(plan, number, c, indices[c]);
+void place_maxima(const PoolPlan& plan, const T* image, const PoolWindow& w, T* y, int64_t* indices) {
+  QQ_DISPATCH(exec, max_rows_placed<T>)(image, w.rows, y, indices);
+  for (int64_t c = 0; c < plan.channels; ++c) indices[c] = element_index(plan, w.image, c, indices[c]);
 }
 
 template <typename T>
@@ -77,13 +77,14 @@ Kernel pool_kernel(const PoolPlan& plan) {
         T* y = run.out<T>(0) + i * channels;
         int64_t* indices = wants_output(run, 1) ? run.out<int64_t>(1) + i * channels : nullptr;
         const int64_t first = taps.begin[position];
-        const PoolWindow window = {taps.offsets.data() + first, taps.begin[position + 1] - first,
+        const PoolWindow window = {i / plan.positions,
+                                   {taps.offsets.data() + first, taps.begin[position + 1] - first, channels},
                                    taps.factor[position]};
-        if (window.count == 0) {  // a window wholly in the padding
+        if (window.rows.count == 0) {  // a window wholly in the padding
           std::fill_n(y, channels, plan.kind == PoolKind::kMax ? std::numeric_limits<T>::lowest() : T(0));
           if (indices != nullptr) std::fill_n(indices, channels, int64_t{-1});
         } else if (indices != nullptr) {
-          place_maxima(plan, image, window, i / plan.positions, y, indices);
+          place_maxima(plan, image, window, y, indices);
         } else {
           pool_position(plan, image, window, y);
         }

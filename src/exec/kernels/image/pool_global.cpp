@@ -9,22 +9,24 @@ namespace {
 
 enum class GlobalKind { kMax, kAverage, kNorm };
 
-/// `x` points at the first of `rows` rows of `stride` elements, of which `width` channels are joined.
+/// Joins the rows, of which `x` is the first.
 template <typename T>
-void join_rows(GlobalKind kind, double power, const T* x, int64_t rows, int64_t stride, int64_t width, T* y) {
+void join_rows(GlobalKind kind, double power, const T* x, const StridedRows& all, T* y) {
+  const int64_t width = all.channels;
   if (kind == GlobalKind::kNorm) {
     const T exponent = static_cast<T>(power);
     std::fill_n(y, width, T(0));
-    QQ_DISPATCH(exec, add_powers<T>)(x, rows, stride, width, exponent, y);
+    QQ_DISPATCH(exec, add_powers<T>)(x, all, exponent, y);
     for (int64_t c = 0; c < width; ++c) {
       y[c] = power == 2 ? std::sqrt(y[c]) : power == 1 ? y[c] : std::pow(y[c], T(1) / exponent);
     }
     return;
   }
   std::copy_n(x, width, y);
-  if (kind == GlobalKind::kMax) return QQ_DISPATCH(exec, max_into<T>)(x + stride, rows - 1, stride, width, y);
-  QQ_DISPATCH(exec, add_rows<T>)(x + stride, rows - 1, stride, width, y);
-  for (int64_t c = 0; c < width; ++c) y[c] /= static_cast<T>(rows);
+  const StridedRows others{all.rows - 1, all.stride, width};
+  if (kind == GlobalKind::kMax) return QQ_DISPATCH(exec, max_into<T>)(x + all.stride, others, y);
+  QQ_DISPATCH(exec, add_rows<T>)(x + all.stride, others, y);
+  for (int64_t c = 0; c < width; ++c) y[c] /= static_cast<T>(all.rows);
 }
 
 template <typename T>
@@ -35,8 +37,9 @@ Kernel global_kernel(GlobalKind kind, double power, int64_t images, int64_t rows
     for_pieces(images * tasks, 1, images * rows * channels > kParallelElements, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i % tasks * kChannelsPerTask;
-        join_rows(kind, power, run.in<T>(0) + i / tasks * rows * channels + first, rows, channels,
-                  std::min(kChannelsPerTask, channels - first), run.out<T>(0) + i / tasks * channels + first);
+        join_rows(kind, power, run.in<T>(0) + i / tasks * rows * channels + first,
+                  {rows, channels, std::min(kChannelsPerTask, channels - first)},
+                  run.out<T>(0) + i / tasks * channels + first);
       }
     });
     return Status();

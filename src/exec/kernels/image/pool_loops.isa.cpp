@@ -48,7 +48,9 @@ void join_block(const T* source, const int64_t* offsets, int64_t count, T* out, 
 
 /// out[c] = f(... f(row 0[c], row 1[c]) ..., last row[c])
 template <typename T, typename F>
-void join_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T* out, F f) {
+void join_rows(const T* source, const ScatteredRows& rows, T* out, F f) {
+  const int64_t* offsets = rows.offsets;
+  const int64_t count = rows.count, channels = rows.channels;
   constexpr int64_t kWidth = kVectorBytes / static_cast<int64_t>(sizeof(T));
   int64_t c = 0;
   for (; c + 4 * kWidth <= channels; c += 4 * kWidth) join_block<4>(source + c, offsets, count, out + c, f);
@@ -64,13 +66,14 @@ void join_rows(const T* source, const int64_t* offsets, int64_t count, int64_t c
 }  // namespace
 
 template <typename T>
-void max_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T* out) {
-  join_rows(source, offsets, count, channels, out, [](auto most, auto row) { return row > most ? row : most; });
+void max_rows(const T* source, const ScatteredRows& rows, T* out) {
+  join_rows(source, rows, out, [](auto most, auto row) { return row > most ? row : most; });
 }
 
 template <typename T>
-void max_rows_placed(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T* out,
-                     int64_t* places) {
+void max_rows_placed(const T* source, const ScatteredRows& rows, T* out, int64_t* places) {
+  const int64_t* offsets = rows.offsets;
+  const int64_t count = rows.count, channels = rows.channels;
   for (int64_t c = 0; c < channels; ++c) {
     out[c] = source[offsets[0] + c];
     places[c] = offsets[0] / channels;
@@ -86,54 +89,58 @@ void max_rows_placed(const T* source, const int64_t* offsets, int64_t count, int
 }
 
 template <typename T>
-void average_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T factor, T* out) {
-  join_rows(source, offsets, count, channels, out, [](auto sum, auto row) { return sum + row; });
+void average_rows(const T* source, const ScatteredRows& rows, T factor, T* out) {
+  const int64_t channels = rows.channels;
+  join_rows(source, rows, out, [](auto sum, auto row) { return sum + row; });
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) out[c] *= factor;
 }
 
 template <typename T>
-void norm_rows(const T* source, const int64_t* offsets, int64_t count, int64_t channels, T power, T* out) {
+void norm_rows(const T* source, const ScatteredRows& rows, T power, T* out) {
+  const int64_t channels = rows.channels;
   for (int64_t c = 0; c < channels; ++c) out[c] = T(0);
-  for (int64_t i = 0; i < count; ++i) add_power_row(source + offsets[i], channels, power, out);
+  for (int64_t i = 0; i < rows.count; ++i) add_power_row(source + rows.offsets[i], channels, power, out);
   for (int64_t c = 0; c < channels; ++c) {
     out[c] = power == T(2) ? std::sqrt(out[c]) : power == T(1) ? out[c] : std::pow(out[c], T(1) / power);
   }
 }
 
 template <typename T>
-void add_rows(const T* source, int64_t rows, int64_t stride, int64_t channels, T* sum) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* row = source + r * stride;
+void add_rows(const T* source, const StridedRows& rows, T* sum) {
+  const int64_t channels = rows.channels;
+  for (int64_t r = 0; r < rows.rows; ++r) {
+    const T* row = source + r * rows.stride;
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) sum[c] += row[c];
   }
 }
 
 template <typename T>
-void add_powers(const T* source, int64_t rows, int64_t stride, int64_t channels, T power, T* sum) {
-  for (int64_t r = 0; r < rows; ++r) add_power_row(source + r * stride, channels, power, sum);
+void add_powers(const T* source, const StridedRows& rows, T power, T* sum) {
+  for (int64_t r = 0; r < rows.rows; ++r) add_power_row(source + r * rows.stride, rows.channels, power, sum);
 }
 
 template <typename T>
-void max_into(const T* source, int64_t rows, int64_t stride, int64_t channels, T* most) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* row = source + r * stride;
+void max_into(const T* source, const StridedRows& rows, T* most) {
+  const int64_t channels = rows.channels;
+  for (int64_t r = 0; r < rows.rows; ++r) {
+    const T* row = source + r * rows.stride;
 #pragma omp simd
     for (int64_t c = 0; c < channels; ++c) most[c] = row[c] > most[c] ? row[c] : most[c];
   }
 }
 
-#define QQ_MAX_LOOPS(T)                                                   \
-  template void max_rows(const T*, const int64_t*, int64_t, int64_t, T*); \
-  template void max_rows_placed(const T*, const int64_t*, int64_t, int64_t, T*, int64_t*);
-#define QQ_REAL_LOOPS(T)                                                         \
-  QQ_MAX_LOOPS(T)                                                                \
-  template void average_rows(const T*, const int64_t*, int64_t, int64_t, T, T*); \
-  template void norm_rows(const T*, const int64_t*, int64_t, int64_t, T, T*);    \
-  template void add_rows(const T*, int64_t, int64_t, int64_t, T*);               \
-  template void add_powers(const T*, int64_t, int64_t, int64_t, T, T*);          \
-  template void max_into(const T*, int64_t, int64_t, int64_t, T*);
+#define QQ_MAX_LOOPS(T)                                       \
+  template void max_rows(const T*, const ScatteredRows&, T*); \
+  template void max_rows_placed(const T*, const ScatteredRows&, T*, int64_t*);
+#define QQ_REAL_LOOPS(T)                                             \
+  QQ_MAX_LOOPS(T)                                                    \
+  template void average_rows(const T*, const ScatteredRows&, T, T*); \
+  template void norm_rows(const T*, const ScatteredRows&, T, T*);    \
+  template void add_rows(const T*, const StridedRows&, T*);          \
+  template void add_powers(const T*, const StridedRows&, T, T*);     \
+  template void max_into(const T*, const StridedRows&, T*);
 QQ_REAL_LOOPS(float)
 QQ_REAL_LOOPS(double)
 QQ_MAX_LOOPS(int8_t)

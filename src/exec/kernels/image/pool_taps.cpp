@@ -58,8 +58,16 @@ Spans collect_spans(const ir::Shape& spatial, const Window& w) {
   return spans;
 }
 
-void append_taps(const Spans& s, const Span& a, const Span& b, const Span& c, int64_t channels,
-                 std::vector<int64_t>& offsets) {
+/// What one output position sees along each dimension.
+struct WindowSpans {
+  Span a, b, c;
+
+  int64_t inside() const { return a.inside * b.inside * c.inside; }
+  int64_t padded() const { return a.padded * b.padded * c.padded; }
+};
+
+void append_taps(const Spans& s, const WindowSpans& window, int64_t channels, std::vector<int64_t>& offsets) {
+  const Span &a = window.a, &b = window.b, &c = window.c;
   for (int64_t i = 0; i < a.inside; ++i) {
     for (int64_t j = 0; j < b.inside; ++j) {
       const int64_t row = ((a.first + i * s.step[0]) * s.size[1] + b.first + j * s.step[1]) * s.size[2];
@@ -90,9 +98,10 @@ Result<std::shared_ptr<const PoolTaps>> collect_taps(const Prepare& p, const ir:
     for (const Span& b : spans.of[1]) {
       for (const Span& c : spans.of[2]) {
         taps->begin.push_back(static_cast<int64_t>(taps->offsets.size()));
-        append_taps(spans, a, b, c, channels, taps->offsets);
-        const int64_t inside = a.inside * b.inside * c.inside, padded = a.padded * b.padded * c.padded;
-        taps->factor.push_back(1.0 / static_cast<double>(std::max<int64_t>(count_pad ? padded : inside, 1)));
+        const WindowSpans window{a, b, c};
+        append_taps(spans, window, channels, taps->offsets);
+        const int64_t divisor = count_pad ? window.padded() : window.inside();
+        taps->factor.push_back(1.0 / static_cast<double>(std::max<int64_t>(divisor, 1)));
       }
     }
   }

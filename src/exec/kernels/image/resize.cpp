@@ -2,10 +2,10 @@
 // Resize and Upsample: reads what each opset says about sizes and scales, then copies by index tables (nearest) or
 // interpolates (resize_interpolate.cpp), in any memory layout.
 #include "base/index.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/image/resize_prepare.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/shared/index_copy.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

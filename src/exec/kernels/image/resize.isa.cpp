@@ -59,8 +59,9 @@ void combine_units(const float* x, const TapList& taps, float* y, int64_t count,
   }
 }
 
-void combine_squares(const float* rows, int64_t stride, const TapList& vertical, const TapList& horizontal, float* y,
-                     int64_t count, int64_t inner) {
+void combine_squares(const float* rows, const BilinearRow& row, float* y) {
+  const TapList &vertical = row.vertical, &horizontal = row.horizontal;
+  const int64_t stride = row.stride, count = row.count, inner = row.inner;
   const float* top = rows + vertical.index[0] * stride;
   const float* bottom = rows + vertical.index[1] * stride;
   const float v0 = vertical.weight[0], v1 = vertical.weight[1];

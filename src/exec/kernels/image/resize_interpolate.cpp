@@ -44,7 +44,7 @@ void run_row(const Pass& pass, const float* image, int64_t row, float* y, float 
   }
   if (!pass.vertical.identity && pass.vertical.width == 2 && pass.horizontal.width == 2) {
     QQ_DISPATCH(exec, combine_squares)
-    (image, length, list_at(pass.vertical, row), list_at(pass.horizontal, 0), y, out_columns, pass.inner);
+    (image, {list_at(pass.vertical, row), list_at(pass.horizontal, 0), length, out_columns, pass.inner}, y);
     fill_outside(pass.horizontal, outside, y, pass.inner);
     return;
   }

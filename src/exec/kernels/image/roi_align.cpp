@@ -56,15 +56,20 @@ bool between(float place, int64_t length, Between& b) {
   return true;
 }
 
-void add_bin(const RoiAlign& r, const Region& region, int64_t ph, int64_t pw, int64_t base, RowTaps& taps) {
+/// A place in the pooled region.
+struct Bin {
+  int64_t row = 0, column = 0;
+};
+
+void add_bin(const RoiAlign& r, const Region& region, const Bin& bin, int64_t base, RowTaps& taps) {
   taps.expect(4 * region.rows * region.columns);
   for (int64_t iy = 0; iy < region.rows; ++iy) {
-    const float y = region.top + static_cast<float>(ph) * region.bin_height +
+    const float y = region.top + static_cast<float>(bin.row) * region.bin_height +
                     (static_cast<float>(iy) + 0.5f) * region.bin_height / static_cast<float>(region.rows);
     Between v;
     const bool row_counts = between(y, r.height, v);
     for (int64_t ix = 0; ix < region.columns; ++ix) {
-      const float x = region.left + static_cast<float>(pw) * region.bin_width +
+      const float x = region.left + static_cast<float>(bin.column) * region.bin_width +
                       (static_cast<float>(ix) + 0.5f) * region.bin_width / static_cast<float>(region.columns);
       Between h;
       if (!row_counts || !between(x, r.width, h)) {
@@ -92,7 +97,7 @@ void align_region(const RoiAlign& r, const Run& run, int64_t roi, RowTaps& taps)
   for (int64_t ph = 0; ph < r.out_height; ++ph) {
     for (int64_t pw = 0; pw < r.out_width; ++pw) {
       taps.clear();
-      add_bin(r, region, ph, pw, base, taps);
+      add_bin(r, region, {ph, pw}, base, taps);
       RowSums sums = taps.sums(r.channels, r.channels);
       float* y = run.out<float>(0) + ((roi * r.out_height + ph) * r.out_width + pw) * r.channels;
       if (r.largest) {

@@ -13,7 +13,7 @@ Status BatchProduct::prepare_float() {
 void BatchProduct::run(const float* a, const float* b, float* c, std::byte* scratch) const {
   if (convolution == nullptr) return run_plain(a, b, c);
   for (int64_t i = 0; i < batch; ++i) {
-    convolution->run(a + i * m * k, b + i * k * n, nullptr, {}, c + i * m * n, scratch);
+    convolution->run({a + i * m * k, b + i * k * n, nullptr, {}, c + i * m * n, scratch});
   }
 }
 

@@ -4,10 +4,10 @@
 #include "exec/kernels/matrix/einsum.h"
 
 #include "base/index.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/matrix/batch_product.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/shared/strided_copy.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

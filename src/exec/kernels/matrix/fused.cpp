@@ -2,11 +2,11 @@
 // Operators of com.microsoft that optimizers make out of several: BiasGelu, FastGelu, FusedMatMul. Those of one input
 // are in activation.cpp, SkipLayerNormalization is in norm_rows.cpp.
 #include "exec/kernels/elementwise/activation_loops.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/matrix/batch_product.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/shared/matmul_shapes.h"
 #include "exec/kernels/shared/strided_copy.h"
+#include "exec/op_families.h"
 #include "ir/domains.h"
 
 namespace quarkq::exec {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Linear algebra beyond products: Det.
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/support.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

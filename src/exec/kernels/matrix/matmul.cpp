@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "exec/backend_onednn.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/shared/matmul_shapes.h"
+#include "exec/op_families.h"
 #include "exec/transpose.h"
 
 namespace quarkq::exec {
@@ -39,7 +39,7 @@ Result<Kernel> prepare_shared_matrix(Prepare& p, MatrixProduct product, int64_t 
   QQ_TRY(std::shared_ptr<Convolution> convolution,
          make_product(p, product, /*has_bias=*/false, known ? weights.data<float>().data() : nullptr));
   Kernel kernel = [convolution](const Run& run) {
-    convolution->run(run.in<float>(0), run.in<float>(1), nullptr, {}, run.out<float>(0), run.scratch);
+    convolution->run({run.in<float>(0), run.in<float>(1), nullptr, {}, run.out<float>(0), run.scratch});
     return Status();
   };
   return bridged(p, std::move(kernel), convolution->scratch_bytes(), known ? uint32_t{1} << 1 : 0);
@@ -68,8 +68,12 @@ Result<Kernel> prepare_matmul(Prepare& p) {
   QQ_TRY(std::shared_ptr<Convolution> convolution, make_product(p, one, /*has_bias=*/false, nullptr));
   Kernel kernel = [convolution, one](const Run& run) {
     for (size_t i = 0; i < one.a_offsets.size(); ++i) {
-      convolution->run(run.in<float>(0) + one.a_offsets[i], run.in<float>(1) + one.b_offsets[i], nullptr, {},
-                       run.out<float>(0) + static_cast<int64_t>(i) * one.m * one.n, run.scratch);
+      convolution->run({run.in<float>(0) + one.a_offsets[i],
+                        run.in<float>(1) + one.b_offsets[i],
+                        nullptr,
+                        {},
+                        run.out<float>(0) + static_cast<int64_t>(i) * one.m * one.n,
+                        run.scratch});
     }
     return Status();
   };
@@ -137,11 +141,11 @@ Result<Kernel> prepare_float_gemm(Prepare& p, const GemmPlan& g) {
   Kernel kernel = [=](const Run& run) {
     const float* a = run.in<float>(0);
     if (transpose_a) {
-      transpose_matrices(run.inputs[0], run.scratch + own, 1, g.product.k, g.product.m, sizeof(float));
+      transpose_matrices(run.inputs[0], run.scratch + own, {1, g.product.k, g.product.m, sizeof(float)});
       a = reinterpret_cast<const float*>(run.scratch + own);
     }
     float* y = run.out<float>(0);
-    convolution->run(a, run.in<float>(1), bias_inside ? run.in<float>(2) : nullptr, {}, y, run.scratch);
+    convolution->run({a, run.in<float>(1), bias_inside ? run.in<float>(2) : nullptr, {}, y, run.scratch});
     if (bias_inside || (!g.has_c && g.alpha == 1.0f)) return Status();
     add_addend(g, g.has_c ? run.in<float>(2) : nullptr, y);
     return Status();

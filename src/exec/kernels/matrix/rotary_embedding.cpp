@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // RotaryEmbedding: rotates pairs of each head by angles that depend on the position.
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

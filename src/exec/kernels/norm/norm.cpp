@@ -2,7 +2,7 @@
 // Normalizations; norm_group.cpp has more of them. All compute in float32 with sums that continue in double; other real
 // types are converted around them.
 #include "exec/kernels/norm/norm.h"
-#include "exec/kernels/families.h"
+#include "exec/op_families.h"
 #include "ir/domains.h"
 
 namespace quarkq::exec {
@@ -59,7 +59,7 @@ void softmax(const AxisView& v, const float* x, float* y, bool log) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % blocks * kNormColumns, offset = i / blocks * v.count * v.inner + first;
       QQ_DISPATCH(exec, softmax_columns)
-      (x + offset, y + offset, v.count, v.inner, std::min(kNormColumns, v.inner - first), log);
+      ({x + offset, v.count, v.inner, std::min(kNormColumns, v.inner - first)}, y + offset, log);
     }
   });
 }
@@ -103,7 +103,7 @@ void instance_norm_last(int64_t pixels, int64_t channels, const Run& run, int64_
     Moments moments[kNormColumns];
     for (int64_t block = begin; block < end; ++block) {
       const int64_t first = block * kNormColumns, columns = std::min(kNormColumns, channels - first);
-      QQ_DISPATCH(exec, column_moments)(x + first, pixels, channels, columns, epsilon, moments);
+      QQ_DISPATCH(exec, column_moments)({x + first, pixels, channels, columns}, epsilon, moments);
       for (int64_t c = 0; c < columns; ++c) {
         a[first + c] = moments[c].inverse * run.in<float>(1)[first + c];
         b[first + c] = run.in<float>(2)[first + c] - moments[c].mean * a[first + c];

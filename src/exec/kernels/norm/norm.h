@@ -22,7 +22,8 @@ Result<Kernel> prepare_skip_layer_norm(Prepare& p);
 inline void affine_channels(const AxisView& v, const float* x, float* y, const float* a, const float* b) {
   if (v.inner == 1) {
     for_rows(v.outer, v.count, [&](int64_t begin, int64_t end) {
-      QQ_DISPATCH(exec, affine_columns)(x + begin * v.count, y + begin * v.count, end - begin, v.count, a, b);
+      QQ_DISPATCH(exec, affine_columns)
+      ({x + begin * v.count, end - begin, v.count, v.count}, y + begin * v.count, a, b);
     });
     return;
   }

@@ -37,10 +37,12 @@ void affine_row(const float* x, float* y, int64_t n, float a, float b) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * a + b;
 }
 
-void affine_columns(const float* x, float* y, int64_t rows, int64_t columns, const float* a, const float* b) {
-  for (int64_t r = 0; r < rows; ++r, x += columns, y += columns) {
+void affine_columns(const ColumnRows& x, float* y, const float* a, const float* b) {
+  const float* from = x.data;
+  const int64_t columns = x.columns;
+  for (int64_t r = 0; r < x.rows; ++r, from += x.stride, y += x.stride) {
 #pragma omp simd
-    for (int64_t c = 0; c < columns; ++c) y[c] = x[c] * a[c] + b[c];
+    for (int64_t c = 0; c < columns; ++c) y[c] = from[c] * a[c] + b[c];
   }
 }
 
@@ -51,13 +53,13 @@ Moments row_moments(const float* x, int64_t n, float epsilon) {
   return make_moments(mean, squares, n, epsilon);
 }
 
-void column_moments(const float* x, int64_t rows, int64_t stride, int64_t columns, float epsilon, Moments* moments) {
+void column_moments(const ColumnRows& x, float epsilon, Moments* moments) {
+  const int64_t rows = x.rows, columns = x.columns;
   double sums[kNormColumns], squares[kNormColumns];
   float centers[kNormColumns];
-  simd::column_sums(x, rows, stride, columns, sums, [](float v, int64_t) { return v; });
+  simd::column_sums(x, sums, [](float v, int64_t) { return v; });
   for (int64_t c = 0; c < columns; ++c) centers[c] = static_cast<float>(sums[c] / static_cast<double>(rows));
-  simd::column_sums(x, rows, stride, columns, squares,
-                    [&centers](float v, int64_t c) { return (v - centers[c]) * (v - centers[c]); });
+  simd::column_sums(x, squares, [&centers](float v, int64_t c) { return (v - centers[c]) * (v - centers[c]); });
   for (int64_t c = 0; c < columns; ++c) {
     moments[c] = make_moments(sums[c] / static_cast<double>(rows), squares[c], rows, epsilon);
   }
@@ -87,10 +89,9 @@ float rms_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm) {
   return inverse;
 }
 
-void column_totals(const float* x, int64_t rows, int64_t stride, int64_t columns, const float* centers, double* sums) {
-  if (centers == nullptr) return simd::column_sums(x, rows, stride, columns, sums, [](float v, int64_t) { return v; });
-  simd::column_sums(x, rows, stride, columns, sums,
-                    [centers](float v, int64_t c) { return (v - centers[c]) * (v - centers[c]); });
+void column_totals(const ColumnRows& x, const float* centers, double* sums) {
+  if (centers == nullptr) return simd::column_sums(x, sums, [](float v, int64_t) { return v; });
+  simd::column_sums(x, sums, [centers](float v, int64_t c) { return (v - centers[c]) * (v - centers[c]); });
 }
 
 void local_response_loop(const LocalResponse& lrn, const float* x, float* y, int64_t n) {
@@ -121,19 +122,20 @@ void softmax_row(const float* x, float* y, int64_t n, bool log) {
   for (int64_t i = 0; i < n; ++i) y[i] = y[i] * factor;
 }
 
-void softmax_columns(const float* x, float* y, int64_t rows, int64_t stride, int64_t columns, bool log) {
+void softmax_columns(const ColumnRows& x, float* y, bool log) {
+  const float* data = x.data;
+  const int64_t rows = x.rows, stride = x.stride, columns = x.columns;
   float largest[kNormColumns], shift[kNormColumns];
   double sums[kNormColumns];
-  for (int64_t c = 0; c < columns; ++c) largest[c] = x[c];
+  for (int64_t c = 0; c < columns; ++c) largest[c] = data[c];
   for (int64_t r = 1; r < rows; ++r) {
 #pragma omp simd
-    for (int64_t c = 0; c < columns; ++c) largest[c] = simd::larger(largest[c], x[r * stride + c]);
+    for (int64_t c = 0; c < columns; ++c) largest[c] = simd::larger(largest[c], data[r * stride + c]);
   }
-  simd::column_sums(x, rows, stride, columns, sums,
-                    [&largest](float v, int64_t c) { return simd::exp(v - largest[c]); });
+  simd::column_sums(x, sums, [&largest](float v, int64_t c) { return simd::exp(v - largest[c]); });
   for (int64_t c = 0; c < columns; ++c) shift[c] = static_cast<float>(log ? std::log(sums[c]) : sums[c]);
   for (int64_t r = 0; r < rows; ++r) {
-    const float* from = x + r * stride;
+    const float* from = data + r * stride;
     float* to = y + r * stride;
     if (log) {
 #pragma omp simd

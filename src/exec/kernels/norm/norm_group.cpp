@@ -15,11 +15,16 @@ struct GroupNorm {
   int64_t width() const { return channels / groups; }
 };
 
-/// The affine map y = x * a + b of one channel, given the moments of its group.
-void fold_scale(const GroupNorm& g, const Run& run, int64_t channel, const Moments& m, float& a, float& b) {
+/// y = x * a + b
+struct AffineMap {
+  float a = 0, b = 0;
+};
+
+/// The map of one channel, given the moments of its group.
+AffineMap fold_scale(const GroupNorm& g, const Run& run, int64_t channel, const Moments& m) {
   const int64_t entry = g.per_channel ? channel : channel / g.width();
-  a = m.inverse * run.in<float>(1)[entry];
-  b = run.in<float>(2)[entry] - m.mean * a;
+  const float a = m.inverse * run.in<float>(1)[entry];
+  return {a, run.in<float>(2)[entry] - m.mean * a};
 }
 
 void group_norm_plain(const GroupNorm& g, const Run& run) {
@@ -29,9 +34,9 @@ void group_norm_plain(const GroupNorm& g, const Run& run) {
       const float* x = run.in<float>(0) + i * row;
       const Moments m = QQ_DISPATCH(exec, row_moments)(x, row, g.epsilon);
       for (int64_t k = 0; k < g.width(); ++k) {
-        float a = 0, b = 0;
-        fold_scale(g, run, i % g.groups * g.width() + k, m, a, b);
-        QQ_DISPATCH(exec, affine_row)(x + k * g.pixels, run.out<float>(0) + i * row + k * g.pixels, g.pixels, a, b);
+        const AffineMap map = fold_scale(g, run, i % g.groups * g.width() + k, m);
+        QQ_DISPATCH(exec, affine_row)
+        (x + k * g.pixels, run.out<float>(0) + i * row + k * g.pixels, g.pixels, map.a, map.b);
       }
     }
   });
@@ -44,7 +49,7 @@ void channel_totals(const GroupNorm& g, const float* x, const float* centers, do
     for (int64_t first = begin * kNormColumns; first < std::min(end * kNormColumns, g.channels);
          first += kNormColumns) {
       QQ_DISPATCH(exec, column_totals)
-      (x + first, g.pixels, g.channels, std::min(kNormColumns, g.channels - first),
+      ({x + first, g.pixels, g.channels, std::min(kNormColumns, g.channels - first)},
        centers == nullptr ? nullptr : centers + first, sums + first);
     }
   });
@@ -69,7 +74,9 @@ void group_norm_last(const GroupNorm& g, const Run& run, int64_t image) {
     const double variance = group_mean(g, sums, group);
     const auto inverse = static_cast<float>(1.0 / std::sqrt(variance + static_cast<double>(g.epsilon)));
     for (int64_t c = group * g.width(); c < (group + 1) * g.width(); ++c) {
-      fold_scale(g, run, c, Moments{a[c], inverse}, a[c], b[c]);
+      const AffineMap map = fold_scale(g, run, c, Moments{a[c], inverse});
+      a[c] = map.a;
+      b[c] = map.b;
     }
   }
   affine_channels({g.pixels, g.channels, 1}, run.in<float>(0) + offset, run.out<float>(0) + offset, a, b);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/isa.h"
+#include "exec/kernels/shared/column_rows.h"
 
 namespace quarkq::exec {
 
@@ -31,25 +32,24 @@ struct LocalResponse {
 QQ_DECLARE_ISA(
     /// y = x * a + b.
     void affine_row(const float* x, float* y, int64_t n, float a, float b);
-    /// y[r, c] = x[r, c] * a[c] + b[c].
-    void affine_columns(const float* x, float* y, int64_t rows, int64_t columns, const float* a, const float* b);
+    /// y[r, c] = x[r, c] * a[c] + b[c]; the rows of y lie as those of x.
+    void affine_columns(const ColumnRows& x, float* y, const float* a, const float* b);
     /// Biased variance of x[0..n).
     Moments row_moments(const float* x, int64_t n, float epsilon);
-    /// The same for each of `columns` <= kNormColumns columns, rows `stride` apart.
-    void column_moments(const float* x, int64_t rows, int64_t stride, int64_t columns, float epsilon, Moments* moments);
+    /// The same for each of at most kNormColumns columns.
+    void column_moments(const ColumnRows& x, float epsilon, Moments* moments);
     /// y = (x - mean) * inverse * scale + bias.
     Moments layer_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm);
     /// y = x / sqrt(mean of x^2 + epsilon) * scale, without a bias. Gives 1 / sqrt(...).
     float rms_norm_row(const float* x, float* y, int64_t n, const RowNorm& norm);
-    /// sums[c] = sum over rows of x[r, c], or of (x[r, c] - centers[c])^2 when there are centers, for `columns` <=
-    /// kNormColumns columns, rows `stride` apart.
-    void column_totals(const float* x, int64_t rows, int64_t stride, int64_t columns, const float* centers,
-                       double* sums);
+    /// sums[c] = sum over rows of x[r, c], or of (x[r, c] - centers[c])^2 when there are centers, for at most
+    /// kNormColumns columns.
+    void column_totals(const ColumnRows& x, const float* centers, double* sums);
     /// Local response normalization of x; y holds the sums of squares before and the results after.
     void local_response_loop(const LocalResponse& lrn, const float* x, float* y, int64_t n);
     /// Softmax of x[0..n), or its logarithm. y is not x.
     void softmax_row(const float* x, float* y, int64_t n, bool log);
-    /// The same down each of `columns` <= kNormColumns columns, rows `stride` apart.
-    void softmax_columns(const float* x, float* y, int64_t rows, int64_t stride, int64_t columns, bool log);)
+    /// The same down each of at most kNormColumns columns; the rows of y lie as those of x.
+    void softmax_columns(const ColumnRows& x, float* y, bool log);)
 
 }  // namespace quarkq::exec

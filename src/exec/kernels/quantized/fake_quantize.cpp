@@ -24,12 +24,12 @@ std::optional<PairParams> read_pair_params(const ir::Tensor* scale, const ir::Te
 
 Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t count) {
   const numeric::IntegerRange limits = numeric::integer_range(params.type, numeric::RangeKind::kFull);
-  const auto low = static_cast<int32_t>(limits.min), high = static_cast<int32_t>(limits.max);
+  const numeric::LinearParams linear{params.scale, params.zero_point, limits,
+                                     saturate ? numeric::Overflow::kSaturate : numeric::Overflow::kLowest};
   return [=](const Run& run) {
-    const auto fake = saturate ? QQ_DISPATCH(numeric, fake_quantize_saturate) : QQ_DISPATCH(numeric, fake_quantize);
     for_elements(count, [&](int64_t begin, int64_t end) {
-      fake(run.in<float>(0) + begin, run.out<float>(0) + begin, end - begin, params.scale, params.zero_point, low,
-           high);
+      QQ_DISPATCH(numeric, fake_quantize)
+      (run.in<float>(0) + begin, run.out<float>(0) + begin, end - begin, linear);
     });
     return Status();
   };

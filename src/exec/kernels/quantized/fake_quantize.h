@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Quantizing and dequantizing in one step: what a Q node and its DQ give, bit for bit (spec 02 D.1, D.2).
+// FakeQuantize: both halves of a pair as one operator. What the compiler needs of it is in exec/quantize_pair.h.
 #pragma once
 
-#include <optional>
-
-#include "exec/op_def.h"
+#include "exec/quantize_pair.h"
 
 namespace quarkq::exec {
-
-/// Scale and zero point of a per-tensor Q or DQ node with integer codes of at most 16 bits.
-struct PairParams {
-  float scale = 0;
-  int32_t zero_point = 0;
-  ElementType type = ElementType::kUndefined;
-  bool operator==(const PairParams&) const = default;
-};
-
-/// Nothing when they are of other types, or more than one.
-std::optional<PairParams> read_pair_params(const ir::Tensor* scale, const ir::Tensor* zero_point);
-
-/// float32 to float32. `saturate`: values out of range take the nearest end; false: the lowest, as com.amd.quark does.
-Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t count);
 
 /// FakeQuantize (plan/lowering/lower.h).
 Result<Kernel> prepare_fake_quantize(Prepare& p);

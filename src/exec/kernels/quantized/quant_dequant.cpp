@@ -3,11 +3,11 @@
 // com.amd.quark (spec 02 D.1, D.2). Integers go through numeric/linear_quant.h; "quantized" floats are float arithmetic
 // whose result is rounded when it is stored. Other types are converted around the kernels (quant_bridge.h).
 #include "exec/kernels/quantized/quant_dequant.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/quantized/fake_quantize.h"
 #include "exec/kernels/quantized/quant_arrays.h"
 #include "exec/kernels/quantized/quant_bridge.h"
 #include "exec/kernels/quantized/quant_params.h"
+#include "exec/op_families.h"
 #include "ir/domains.h"
 #include "plan/lowering/lower.h"
 

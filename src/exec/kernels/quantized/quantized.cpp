@@ -3,7 +3,7 @@
 // com.amd.quark (spec 02 D) that are no QuantizeLinear. QuantizeLinear and its kin are the quant_dequant family.
 #include "exec/kernels/quantized/quantized.h"
 
-#include "exec/kernels/families.h"
+#include "exec/op_families.h"
 #include "ir/domains.h"
 
 namespace quarkq::exec {

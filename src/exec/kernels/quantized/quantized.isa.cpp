@@ -22,9 +22,9 @@ int32_t dot(const int16_t* x, const int16_t* w, int64_t n) {
   return sum;
 }
 
-/// Four rows of x times two rows of w, each `depth` apart: 8 products for 6 elements read. `sums` of a row are
-/// `stride` apart.
-void dot_rows(const int16_t* x, const int16_t* w, int64_t depth, int64_t n, int32_t* sums, int64_t stride) {
+/// Four rows of x times two rows of w, `n` elements of each: 8 products for 6 elements read.
+void dot_rows(const int16_t* x, const int16_t* w, const IntegerProduct& product, int64_t n, int32_t* sums) {
+  const int64_t depth = product.depth, stride = product.columns;
   const int16_t *x1 = x + depth, *x2 = x1 + depth, *x3 = x2 + depth, *v = w + depth;
   int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
   for (int64_t k = 0; k < n; ++k) {
@@ -62,13 +62,14 @@ void requantize(const int32_t* sums, Q* y, int64_t n, const Requantization& r) {
 
 }  // namespace
 
-void integer_products(const int16_t* x, int64_t rows, const int16_t* w, int64_t depth, int64_t columns, int32_t* sums) {
+void integer_products(const int16_t* x, const int16_t* w, const IntegerProduct& product, int32_t* sums) {
+  const int64_t rows = product.rows, depth = product.depth, columns = product.columns;
   std::fill_n(sums, rows * columns, 0);
   for (int64_t begin = 0; begin < depth; begin += kDepthBlock) {
     const int64_t n = std::min(kDepthBlock, depth - begin);
     int64_t c = 0;
     for (; rows == kProductRows && c + 2 <= columns; c += 2) {
-      dot_rows(x + begin, w + c * depth + begin, depth, n, sums + c, columns);
+      dot_rows(x + begin, w + c * depth + begin, product, n, sums + c);
     }
     for (; c < columns; ++c) {
       const int16_t* column = w + c * depth + begin;

@@ -83,7 +83,7 @@ Result<Kernel> prepare_bfp(Prepare& p) {
   settings.compiler_exponents = p.node().int_or("use_compiler_version_cpu_kernel", 0) != 0;
   if (prime) QQ_RETURN_IF_ERROR(read_sub_blocks(p, split, settings));
   return block_kernel(p, split, [split, settings](const float* x, float* y, int64_t begin, int64_t end) {
-    numeric::convert_bfp(x, y, split, begin, end, settings);
+    numeric::convert_bfp(x, y, split, {begin, end}, settings);
   });
 }
 
@@ -96,7 +96,7 @@ Result<Kernel> prepare_mx(Prepare& p) {
     return p.corrupt("element_dtype is '", element, "', allowed: ", numeric::mx_element_names());
   }
   return block_kernel(p, split, [split, settings](const float* x, float* y, int64_t begin, int64_t end) {
-    numeric::convert_mx(x, y, split, begin, end, settings);
+    numeric::convert_mx(x, y, split, {begin, end}, settings);
   });
 }
 

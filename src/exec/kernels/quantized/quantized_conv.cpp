@@ -119,16 +119,22 @@ struct TileBuffers {
   std::vector<int32_t> sums;
 };
 
-void run_tile(const ByteConv& c, const int16_t* x, const int16_t* filters, const ProductResult& result,
-              const Tile& tile, TileBuffers& buffers) {
+/// Both without their zero points.
+struct ConvOperands {
+  const int16_t* x = nullptr;
+  const int16_t* filters = nullptr;
+};
+
+void run_tile(const ByteConv& c, const ConvOperands& operands, const ProductResult& result, const Tile& tile,
+              TileBuffers& buffers) {
   const int64_t depth = c.depth(), made = c.group_made(), pixels = product(c.window.output);
-  const int16_t* image = x + tile.image * product(c.spatial) * c.channels;
+  const int16_t* image = operands.x + tile.image * product(c.spatial) * c.channels;
   for (int64_t group = 0; group < c.groups; ++group) {
     for (int64_t r = 0; r < tile.rows; ++r) {
       gather_patch_row(c, image, tile.first + r, group, buffers.rows.data() + r * depth);
     }
     QQ_DISPATCH(exec, integer_products)
-    (buffers.rows.data(), tile.rows, filters + group * made * depth, depth, made, buffers.sums.data());
+    (buffers.rows.data(), operands.filters + group * made * depth, {tile.rows, depth, made}, buffers.sums.data());
     ProductResult part = result;
     part.data += group * made * (bits(result.type) / 8);
     if (part.bias != nullptr) part.bias += group * made;
@@ -139,14 +145,14 @@ void run_tile(const ByteConv& c, const int16_t* x, const int16_t* filters, const
   }
 }
 
-void run_conv(const ByteConv& c, const int16_t* x, const int16_t* filters, const ProductResult& result) {
+void run_conv(const ByteConv& c, const ConvOperands& operands, const ProductResult& result) {
   const int64_t pixels = product(c.window.output), tiles = (pixels + kProductRows - 1) / kProductRows;
   for_rows(c.images * tiles, c.depth() * c.group_made() * c.groups + 1, [&](int64_t begin, int64_t end) {
     TileBuffers buffers{std::vector<int16_t>(static_cast<size_t>(kProductRows * c.depth())),
                         std::vector<int32_t>(static_cast<size_t>(kProductRows * c.group_made()))};
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % tiles * kProductRows;
-      run_tile(c, x, filters, result, {i / tiles, first, std::min(kProductRows, pixels - first)}, buffers);
+      run_tile(c, operands, result, {i / tiles, first, std::min(kProductRows, pixels - first)}, buffers);
     }
   });
 }
@@ -181,7 +187,7 @@ Result<Kernel> conv_kernel(Prepare& p, const ByteConv& c, ElementType type, cons
       result.type = type;
       result.data = run.outputs[0];
       result.stride = c.made;
-      run_conv(c, x, filters->data(), result);
+      run_conv(c, {x, filters->data()}, result);
     });
     return Status();
   });

@@ -17,11 +17,15 @@ struct Requantization {
   int32_t zero_point = 0;
 };
 
+/// [rows, depth] times the transposed of [columns, depth].
+struct IntegerProduct {
+  int64_t rows = 0, depth = 0, columns = 0;
+};
+
 QQ_DECLARE_ISA(
     /// sums[r * columns + c] = sum over k < depth of x[r * depth + k] * w[c * depth + k], wrapping at 32 bits.
     /// Elements lie within [-255, 255]; rows <= kProductRows.
-    void integer_products(const int16_t* x, int64_t rows, const int16_t* w, int64_t depth, int64_t columns,
-                          int32_t* sums);
+    void integer_products(const int16_t* x, const int16_t* w, const IntegerProduct& product, int32_t* sums);
 
     void widen_i8(const int8_t* x, int16_t* y, int64_t n, int32_t zero_point);
     void widen_u8(const uint8_t* x, int16_t* y, int64_t n, int32_t zero_point);

@@ -131,7 +131,7 @@ Kernel nbits_kernel(const NBits& n, std::shared_ptr<Convolution> convolution, si
     const std::byte* zeros = has_input(run, kZeroPoints) ? run.inputs[kZeroPoints] : nullptr;
     if (!known) dequantize(wide, {run.inputs[kCodes], run.inputs[kScales], zeros}, weights);
     const float* bias = has_input(run, kColumnBias) ? run.in<float>(kColumnBias) : nullptr;
-    convolution->run(run.in<float>(kSource), weights, bias, {}, run.out<float>(0), run.scratch);
+    convolution->run({run.in<float>(kSource), weights, bias, {}, run.out<float>(0), run.scratch});
     return Status();
   };
 }

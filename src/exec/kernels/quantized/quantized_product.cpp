@@ -101,7 +101,8 @@ void run_product(const ProductOperands& o, const ProductResult& result) {
     std::vector<int32_t> sums(static_cast<size_t>(kProductRows * o.columns));
     for (int64_t tile = begin; tile < end; ++tile) {
       const int64_t first = tile * kProductRows, rows = std::min(kProductRows, o.rows - first);
-      QQ_DISPATCH(exec, integer_products)(o.left + first * o.depth, rows, o.right, o.depth, o.columns, sums.data());
+      QQ_DISPATCH(exec, integer_products)
+      (o.left + first * o.depth, o.right, {rows, o.depth, o.columns}, sums.data());
       for (int64_t r = 0; r < rows; ++r) result.store(sums.data() + r * o.columns, first + r, o.columns);
     }
   });

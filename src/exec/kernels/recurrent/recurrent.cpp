@@ -3,7 +3,7 @@
 // step. Our own loops, because oneDNN's recurrent primitives give other bits for other numbers of threads.
 #include "exec/kernels/recurrent/recurrent.h"
 
-#include "exec/kernels/families.h"
+#include "exec/op_families.h"
 #include "ir/domains.h"
 
 namespace quarkq::exec {

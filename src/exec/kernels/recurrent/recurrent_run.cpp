@@ -96,18 +96,23 @@ void multiply_inputs(const RecurrentRun& r) {
   });
 }
 
-/// gates [first, first + count) = a * R + base, where `a` is a part of the state.
-void multiply_state(const RecurrentRun& r, int64_t d, const StepRows& s, StatePart a, int64_t first, int64_t count) {
+/// Gates [first, first + count).
+struct GateRange {
+  int64_t first = 0, count = 1;
+};
+
+/// gates = a * R + base, where `a` is a part of the state.
+void multiply_state(const RecurrentRun& r, int64_t d, const StepRows& s, StatePart a, const GateRange& gates) {
   const RecurrentPlan& plan = r.plan;
-  const int64_t column = first * plan.width, stride = plan.scratch.row_size;
+  const int64_t column = gates.first * plan.width, stride = plan.scratch.row_size;
   multiply_threaded({s.state + a * plan.width, r.parameters(d, plan.packing.recurrent_weights) + column * plan.hidden,
                      s.base + column, s.state + kStateGates * plan.width + column, stride, s.base_stride, stride,
-                     s.rows, plan.hidden, count * plan.width / kPanelColumns});
+                     s.rows, plan.hidden, gates.count * plan.width / kPanelColumns});
 }
 
 void step_rnn(const RecurrentRun& r, int64_t d, const StepRows& s) {
   const int64_t width = r.plan.width;
-  multiply_state(r, d, s, kStateH, 0, 1);
+  multiply_state(r, d, s, kStateH, {0, 1});
   for (int64_t i = 0; i < s.rows; ++i) {
     float* state = s.state + i * r.plan.scratch.row_size;
     QQ_DISPATCH(exec, rnn_row)(r.plan.math[static_cast<size_t>(d)], state + kStateGates * width, state);
@@ -116,7 +121,7 @@ void step_rnn(const RecurrentRun& r, int64_t d, const StepRows& s) {
 
 void step_lstm(const RecurrentRun& r, int64_t d, const StepRows& s) {
   const int64_t width = r.plan.width;
-  multiply_state(r, d, s, kStateH, 0, 4);
+  multiply_state(r, d, s, kStateH, {0, 4});
   const float* peephole = r.plan.has_peephole ? r.parameters(d, r.plan.packing.peephole) : nullptr;
   for (int64_t i = 0; i < s.rows; ++i) {
     float* state = s.state + i * r.plan.scratch.row_size;
@@ -130,7 +135,7 @@ void step_gru(const RecurrentRun& r, int64_t d, const StepRows& s) {
   const CellMath& math = plan.math[static_cast<size_t>(d)];
   const int64_t width = plan.width, stride = plan.scratch.row_size;
   const auto part = [&](int64_t row, StatePart p) { return s.state + row * stride + p * width; };
-  multiply_state(r, d, s, kStateH, 0, 2);
+  multiply_state(r, d, s, kStateH, {0, 2});
   for (int64_t i = 0; i < s.rows; ++i) {
     QQ_DISPATCH(exec, gru_reset_row)(math, part(i, kStateGates), part(i, kStateH), part(i, kStateReset));
   }
@@ -139,7 +144,7 @@ void step_gru(const RecurrentRun& r, int64_t d, const StepRows& s) {
                        r.parameters(d, plan.packing.recurrent_bias), part(0, kStateRecurrent), stride, 0, stride,
                        s.rows, plan.hidden, width / kPanelColumns});
   } else {
-    multiply_state(r, d, s, kStateReset, 2, 1);
+    multiply_state(r, d, s, kStateReset, {2, 1});
   }
   for (int64_t i = 0; i < s.rows; ++i) {
     float* gates = part(i, kStateGates);

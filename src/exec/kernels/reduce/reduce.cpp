@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "base/index.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/reduce/reduce_loops.h"
 #include "exec/kernels/reduce/reduce_plan.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {
@@ -121,7 +121,7 @@ void reduce_rows(Reduce op, const ReducePlan& plan, const float* x, float* y) {
 void reduce_column_blocks(Reduce op, const ReducePlan& plan, const float* x, float* y) {
   for_column_blocks(plan.view, [&](int64_t from, int64_t to, int64_t columns) {
     double totals[kReduceColumns];
-    QQ_DISPATCH(exec, reduce_columns)(op, x + from, plan.view.count, plan.view.inner, columns, totals);
+    QQ_DISPATCH(exec, reduce_columns)(op, {x + from, plan.view.count, plan.view.inner, columns}, totals);
     for (int64_t c = 0; c < columns; ++c) y[to + c] = static_cast<float>(finish(op, totals[c], plan.view.count));
   });
 }

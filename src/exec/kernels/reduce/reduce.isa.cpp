@@ -13,11 +13,12 @@ namespace {
 static_assert(kReduceColumns == simd::kColumnBlock);
 
 template <typename F>
-void fold_columns(const float* x, int64_t rows, int64_t stride, int64_t columns, double* totals, F f) {
+void fold_columns(const ColumnRows& x, double* totals, F f) {
+  const int64_t columns = x.columns;
   float folded[kReduceColumns];
-  for (int64_t c = 0; c < columns; ++c) folded[c] = x[c];
-  for (int64_t r = 1; r < rows; ++r) {
-    const float* row = x + r * stride;
+  for (int64_t c = 0; c < columns; ++c) folded[c] = x.data[c];
+  for (int64_t r = 1; r < x.rows; ++r) {
+    const float* row = x.data + r * x.stride;
 #pragma omp simd
     for (int64_t c = 0; c < columns; ++c) folded[c] = f(folded[c], row[c]);
   }
@@ -40,12 +41,12 @@ double log_sum_exp(const float* x, int64_t n) {
   return static_cast<double>(largest) + std::log(sum);
 }
 
-void log_sum_exp_columns(const float* x, int64_t rows, int64_t stride, int64_t columns, double* totals) {
+void log_sum_exp_columns(const ColumnRows& x, double* totals) {
+  const int64_t columns = x.columns;
   float largest[kReduceColumns];
-  fold_columns(x, rows, stride, columns, totals, simd::Larger());
+  fold_columns(x, totals, simd::Larger());
   for (int64_t c = 0; c < columns; ++c) largest[c] = static_cast<float>(totals[c]);
-  simd::column_sums(x, rows, stride, columns, totals,
-                    [&largest](float v, int64_t c) { return simd::exp(v - largest[c]); });
+  simd::column_sums(x, totals, [&largest](float v, int64_t c) { return simd::exp(v - largest[c]); });
   for (int64_t c = 0; c < columns; ++c) {
     const auto out = static_cast<double>(largest[c]);
     totals[c] = std::isfinite(largest[c]) ? out + std::log(totals[c]) : out;
@@ -75,12 +76,13 @@ int64_t find_element(const float* x, int64_t n, bool last, Test is) {
 }
 
 template <typename Better>
-void best_of_columns(const float* x, int64_t rows, int64_t stride, int64_t columns, int64_t* places, Better better) {
+void best_of_columns(const ColumnRows& x, int64_t* places, Better better) {
+  const int64_t columns = x.columns;
   float best[kReduceColumns];
   int32_t place[kReduceColumns] = {};
-  std::copy_n(x, columns, best);
-  for (int64_t r = 1; r < rows; ++r) {
-    const float* row = x + r * stride;
+  std::copy_n(x.data, columns, best);
+  for (int64_t r = 1; r < x.rows; ++r) {
+    const float* row = x.data + r * x.stride;
     const auto number = static_cast<int32_t>(r);
 #pragma omp simd
     for (int64_t c = 0; c < columns; ++c) {
@@ -101,9 +103,8 @@ int64_t extreme_of_row(Extreme extreme, const float* x, int64_t n) {
   return find_element(x, n, extreme.last, [best](float v) { return v == best; });
 }
 
-void extreme_of_columns(Extreme extreme, const float* x, int64_t rows, int64_t stride, int64_t columns,
-                        int64_t* places) {
-  const auto run = [=](auto better) { best_of_columns(x, rows, stride, columns, places, better); };
+void extreme_of_columns(Extreme extreme, const ColumnRows& x, int64_t* places) {
+  const auto run = [&](auto better) { best_of_columns(x, places, better); };
   if (extreme.largest && extreme.last) return run([](float v, float old) { return v >= old; });
   if (extreme.largest) return run([](float v, float old) { return v > old; });
   if (extreme.last) return run([](float v, float old) { return v <= old; });
@@ -122,17 +123,15 @@ double reduce_row(Reduce op, const float* x, int64_t n) {
   }
 }
 
-void reduce_columns(Reduce op, const float* x, int64_t rows, int64_t stride, int64_t columns, double* totals) {
+void reduce_columns(Reduce op, const ColumnRows& x, double* totals) {
   switch (op) {
-    case Reduce::kMax: return fold_columns(x, rows, stride, columns, totals, simd::Larger());
-    case Reduce::kMin: return fold_columns(x, rows, stride, columns, totals, simd::Smaller());
-    case Reduce::kLogSumExp: return log_sum_exp_columns(x, rows, stride, columns, totals);
-    case Reduce::kL1:
-      return simd::column_sums(x, rows, stride, columns, totals, [](float v, int64_t) { return std::fabs(v); });
+    case Reduce::kMax: return fold_columns(x, totals, simd::Larger());
+    case Reduce::kMin: return fold_columns(x, totals, simd::Smaller());
+    case Reduce::kLogSumExp: return log_sum_exp_columns(x, totals);
+    case Reduce::kL1: return simd::column_sums(x, totals, [](float v, int64_t) { return std::fabs(v); });
     case Reduce::kL2:
-    case Reduce::kSumSquare:
-      return simd::column_sums(x, rows, stride, columns, totals, [](float v, int64_t) { return v * v; });
-    default: return simd::column_sums(x, rows, stride, columns, totals, [](float v, int64_t) { return v; });
+    case Reduce::kSumSquare: return simd::column_sums(x, totals, [](float v, int64_t) { return v * v; });
+    default: return simd::column_sums(x, totals, [](float v, int64_t) { return v; });
   }
 }
 

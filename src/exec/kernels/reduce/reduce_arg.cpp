@@ -35,7 +35,7 @@ void arg_floats(const ReducePlan& plan, Extreme extreme, const float* x, int64_t
     return;
   }
   for_column_blocks(v, [&](int64_t from, int64_t to, int64_t columns) {
-    QQ_DISPATCH(exec, extreme_of_columns)(extreme, x + from, v.count, v.inner, columns, y + to);
+    QQ_DISPATCH(exec, extreme_of_columns)(extreme, {x + from, v.count, v.inner, columns}, y + to);
   });
 }
 

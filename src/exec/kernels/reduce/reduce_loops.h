@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/isa.h"
+#include "exec/kernels/shared/column_rows.h"
 
 namespace quarkq::exec {
 
@@ -21,12 +22,11 @@ QQ_DECLARE_ISA(
     /// Sum (kSum, kMean, kLogSum), sum of squares (kSumSquare, kL2), sum of sizes (kL1), logarithm of the sum of
     /// exponentials, or extreme of x[0..n), n > 0.
     double reduce_row(Reduce op, const float* x, int64_t n);
-    /// The same down each of `columns` <= kReduceColumns columns; rows lie `stride` apart.
-    void reduce_columns(Reduce op, const float* x, int64_t rows, int64_t stride, int64_t columns, double* totals);
+    /// The same down each of at most kReduceColumns columns.
+    void reduce_columns(Reduce op, const ColumnRows& x, double* totals);
     /// Index of the extreme of x[0..n), n > 0. NaN counts as the extreme, and then the first one wins.
     int64_t extreme_of_row(Extreme extreme, const float* x, int64_t n);
-    /// The same down each of `columns` <= kReduceColumns columns; rows < 2^31 lie `stride` apart.
-    void extreme_of_columns(Extreme extreme, const float* x, int64_t rows, int64_t stride, int64_t columns,
-                            int64_t* places);)
+    /// The same down each of at most kReduceColumns columns of less than 2^31 rows.
+    void extreme_of_columns(Extreme extreme, const ColumnRows& x, int64_t* places);)
 
 }  // namespace quarkq::exec

@@ -3,7 +3,7 @@
 #include "exec/kernels/shape/gather_scatter.h"
 
 #include "base/index.h"
-#include "exec/kernels/families.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

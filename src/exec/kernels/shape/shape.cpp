@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operators that look at or change shapes. Those here move no element: they write small integers or are aliases.
-#include "exec/kernels/families.h"
 #include "exec/kernels/shape/shape_prepare.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

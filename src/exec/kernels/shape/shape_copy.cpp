@@ -69,8 +69,8 @@ void transpose_block(const CopyPlan& plan, size_t across, RowPosition at, int64_
   const auto size = static_cast<int64_t>(sizeof(Unit));
   if (size == 4 && row_from == 4 && column_to == 4 && column_from % 4 == 0 && row_to % 4 == 0 && column_from > 0) {
     QQ_DISPATCH(exec, transpose_4)
-    (reinterpret_cast<const uint32_t*>(at.from + begin * column_from), column_from / 4,
-     reinterpret_cast<uint32_t*>(at.to + begin * column_to), row_to / 4, end - begin, rows);
+    (reinterpret_cast<const uint32_t*>(at.from + begin * column_from),
+     reinterpret_cast<uint32_t*>(at.to + begin * column_to), {column_from / 4, row_to / 4, end - begin, rows});
     return;
   }
   for (int64_t c0 = begin; c0 < end; c0 += kTile) {

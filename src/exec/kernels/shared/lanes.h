@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "exec/kernels/shared/column_rows.h"
 #include "exec/kernels/shared/simd_vector.h"
 
 namespace quarkq::exec::simd {
@@ -62,15 +63,16 @@ float lane_fold(const float* x, int64_t n, F f) {
   return join(f(f(folded[0], folded[1]), f(folded[2], folded[3])), f);
 }
 
-/// totals[c] = sum over rows of f(x[r * stride + c], c) for c < columns <= kColumnBlock.
+/// totals[c] = sum over rows of f(x(r, c), c) for c < columns <= kColumnBlock.
 template <typename F>
-void column_sums(const float* x, int64_t rows, int64_t stride, int64_t columns, double* totals, F f) {
+void column_sums(const ColumnRows& x, double* totals, F f) {
+  const int64_t rows = x.rows, columns = x.columns;
   for (int64_t c = 0; c < columns; ++c) totals[c] = 0;
   for (int64_t begin = 0; begin < rows; begin += kRowBlock) {
     const int64_t end = std::min(rows, begin + kRowBlock);
     float sums[kColumnBlock] = {};
     for (int64_t r = begin; r < end; ++r) {
-      const float* row = x + r * stride;
+      const float* row = x.data + r * x.stride;
 #pragma omp simd
       for (int64_t c = 0; c < columns; ++c) sums[c] += f(row[c], c);
     }

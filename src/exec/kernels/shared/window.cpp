@@ -11,16 +11,24 @@ constexpr int64_t kMaxExtent = 1 << 16;
 constexpr int64_t kMaxTaps = 1 << 24;    // of one window
 constexpr int64_t kMaxOutput = 1 << 30;  // of one spatial dimension
 
-Status read_list(const Prepare& p, std::string_view attribute, size_t count, int64_t fallback, int64_t lowest,
-                 std::vector<int64_t>& out) {
-  out = p.node().ints_or(attribute, std::vector<int64_t>(count, fallback));
-  if (out.size() != count) return p.corrupt(attribute, " has ", out.size(), " entries, ", count, " are needed");
+/// An attribute with one entry for each spatial dimension, or two.
+struct ListAttribute {
+  const char* name;
+  size_t count;
+  int64_t fallback, lowest;
+};
+
+Result<std::vector<int64_t>> read_list(const Prepare& p, const ListAttribute& list) {
+  std::vector<int64_t> out = p.node().ints_or(list.name, std::vector<int64_t>(list.count, list.fallback));
+  if (out.size() != list.count) {
+    return p.corrupt(list.name, " has ", out.size(), " entries, ", list.count, " are needed");
+  }
   for (const int64_t value : out) {
-    if (value < lowest || value > kMaxExtent) {
-      return p.corrupt(attribute, " is ", shape_text(out), ", entries must be in [", lowest, ",", kMaxExtent, "]");
+    if (value < list.lowest || value > kMaxExtent) {
+      return p.corrupt(list.name, " is ", shape_text(out), ", entries must be in [", list.lowest, ",", kMaxExtent, "]");
     }
   }
-  return Status();
+  return out;
 }
 
 /// Kernel, strides, dilations and explicit pads: what both directions share.
@@ -35,10 +43,9 @@ Status read_common(const Prepare& p, const std::vector<int64_t>& kernel, Window&
     }
     taps *= size;
   }
-  QQ_RETURN_IF_ERROR(read_list(p, "strides", rank, 1, 1, w.strides));
-  QQ_RETURN_IF_ERROR(read_list(p, "dilations", rank, 1, 1, w.dilations));
-  std::vector<int64_t> pads;
-  QQ_RETURN_IF_ERROR(read_list(p, "pads", 2 * rank, 0, -kMaxExtent, pads));
+  QQ_TRY(w.strides, read_list(p, {"strides", rank, 1, 1}));
+  QQ_TRY(w.dilations, read_list(p, {"dilations", rank, 1, 1}));
+  QQ_TRY(const std::vector<int64_t> pads, read_list(p, {"pads", 2 * rank, 0, -kMaxExtent}));
   w.pads_begin.assign(pads.begin(), pads.begin() + static_cast<int64_t>(rank));
   w.pads_end.assign(pads.begin() + static_cast<int64_t>(rank), pads.end());
   return Status();
@@ -96,8 +103,7 @@ Result<Window> read_transposed_window(const Prepare& p, const ir::Shape& spatial
     return p.corrupt("kernel ", shape_text(kernel), " does not fit ", spatial.size(), " spatial dimensions");
   }
   QQ_RETURN_IF_ERROR(read_common(p, kernel, w));
-  std::vector<int64_t> extra;
-  QQ_RETURN_IF_ERROR(read_list(p, "output_padding", spatial.size(), 0, 0, extra));
+  QQ_TRY(const std::vector<int64_t> extra, read_list(p, {"output_padding", spatial.size(), 0, 0}));
   std::vector<int64_t> wanted = p.node().ints_or("output_shape", {});
   if (wanted.size() == spatial.size() + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
   if (!wanted.empty() && wanted.size() != spatial.size()) {

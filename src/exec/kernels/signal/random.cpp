@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "base/random.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/support.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {

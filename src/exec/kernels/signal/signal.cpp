@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "base/index.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "exec/kernels/signal/fourier.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {
@@ -27,10 +27,20 @@ struct TransformRows {
   bool inverse = false;
 };
 
-/// `from` and `to` give the first input and output value of a row; `window` (may be null) scales the input.
+/// What is transformed; `window` (may be null) scales the input.
+template <typename T>
+struct TransformData {
+  const T* x = nullptr;
+  T* y = nullptr;
+  const T* window = nullptr;
+};
+
+/// `from` and `to` give the first input and output value of a row.
 template <typename T, typename From, typename To>
-void transform_rows(const Fourier& fourier, const TransformRows& t, const T* x, T* y, const T* window, const From& from,
+void transform_rows(const Fourier& fourier, const TransformRows& t, const TransformData<T>& data, const From& from,
                     const To& to) {
+  const T *x = data.x, *window = data.window;
+  T* const y = data.y;
   for_rows(t.rows, 64 * fourier.length(), [&](int64_t begin, int64_t end) {
     std::vector<Value> row(as_index(fourier.length())), work(fourier.work());
     for (int64_t r = begin; r < end; ++r) {
@@ -113,9 +123,8 @@ Result<Kernel> prepare_dft(Prepare& p) {
   visit_real(x.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     kernel = [t, inner, fourier = std::make_shared<const Fourier>(*length)](const Run& run) {
-      const T* none = nullptr;
       transform_rows(
-          *fourier, t, run.in<T>(0), run.out<T>(0), none,
+          *fourier, t, TransformData<T>{run.in<T>(0), run.out<T>(0), nullptr},
           [&](int64_t r) { return r / inner * t.available * inner + r % inner; },
           [&](int64_t r) { return r / inner * t.bins * inner + r % inner; });
       return Status();
@@ -164,7 +173,7 @@ Result<Kernel> prepare_stft(Prepare& p) {
     kernel = [t, frames, samples, hop = *step, fourier = std::make_shared<const Fourier>(*length)](const Run& run) {
       const T* window = has_input(run, 2) ? run.in<T>(2) : nullptr;
       transform_rows(
-          *fourier, t, run.in<T>(0), run.out<T>(0), window,
+          *fourier, t, TransformData<T>{run.in<T>(0), run.out<T>(0), window},
           [&](int64_t r) { return r / frames * samples + r % frames * hop; }, [&](int64_t r) { return r * t.bins; });
       return Status();
     };

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "base/index.h"
-#include "exec/kernels/families.h"
 #include "exec/kernels/shared/support.h"
+#include "exec/op_families.h"
 
 namespace quarkq::exec {
 namespace {
@@ -33,18 +33,21 @@ void add_gram(Vectorizer& v, const int64_t* items, int64_t length, int64_t outpu
   v.tree[branch].output = output;
 }
 
-/// Counts the n-grams of one row whose items lie `distance` apart, of at least `shortest` items.
+/// N-grams of a row of `length` items that lie `distance` apart, of at least `shortest` items.
+struct GramWalk {
+  int64_t length = 0, distance = 1, shortest = 1;
+};
+
 template <typename T>
-void count_grams(const Vectorizer& v, const T* row, int64_t length, int64_t distance, int64_t shortest,
-                 std::vector<int64_t>& counts) {
-  for (int64_t start = 0; start < length; ++start) {
+void count_grams(const Vectorizer& v, const T* row, const GramWalk& walk, std::vector<int64_t>& counts) {
+  for (int64_t start = 0; start < walk.length; ++start) {
     size_t branch = 0;
     int64_t place = start;
-    for (int64_t size = 1; size <= v.longest && place < length; ++size, place += distance) {
+    for (int64_t size = 1; size <= v.longest && place < walk.length; ++size, place += walk.distance) {
       const auto found = v.tree[branch].next.find(static_cast<int64_t>(row[place]));
       if (found == v.tree[branch].next.end()) break;
       branch = found->second;
-      if (size >= shortest && v.tree[branch].output >= 0) ++counts[as_index(v.tree[branch].output)];
+      if (size >= walk.shortest && v.tree[branch].output >= 0) ++counts[as_index(v.tree[branch].output)];
     }
   }
 }
@@ -60,7 +63,7 @@ Kernel vectorizer_kernel(Vectorizer v, int64_t rows, int64_t length) {
         // Single items do not depend on the distance and are counted once.
         const int64_t shortest = distance == 1 ? v.shortest : std::max<int64_t>(v.shortest, 2);
         if (shortest > v.longest) break;
-        count_grams(v, run.in<T>(0) + r * length, length, distance, shortest, counts);
+        count_grams(v, run.in<T>(0) + r * length, {length, distance, shortest}, counts);
       }
       for (int64_t c = 0; c < v.width; ++c) {
         const auto count =

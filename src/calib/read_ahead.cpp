@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "calib/reader/read_ahead.h"
+#include "calib/read_ahead.h"
 
 #include <algorithm>
 #include <exception>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "calib/quark/bin_counts.h"
+#include "calib/bin_counts.h"
 
 #include <utility>
 

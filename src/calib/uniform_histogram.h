@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "base/error.h"
-#include "calib/quark/bin_counts.h"
+#include "calib/bin_counts.h"
 #include "numeric/half.h"
 
 namespace quarkq::calib {

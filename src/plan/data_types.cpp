@@ -1,22 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "plan/flavors.h"
-
-#include "base/check.h"
+#include "plan/data_types.h"
 
 namespace quarkq::plan {
 namespace {
-
-using config::Quantizer;
-
-constexpr Flavor kFlavors[] = {
-    // quantizer, registry, domains, narrow, per-channel bias, folds, folds need option, output exclusion by name, 16
-    // bits
-    {Quantizer::kCpu, Registry::kCpu, DomainPolicy::kStandard, true, true, true, false, true, true},
-    {Quantizer::kExtended, Registry::kNpuCnn, DomainPolicy::kContrib, true, true, true, true, true, true},
-    {Quantizer::kNpuCnn, Registry::kNpuCnn, DomainPolicy::kAlwaysStandard, true, false, true, false, true, false},
-    {Quantizer::kNpuTransformer, Registry::kNpuTransformer, DomainPolicy::kStandard, false, true, true, false, false,
-     true},
-};
 
 struct TypeRow {
   config::DataType type;
@@ -38,14 +24,6 @@ constexpr TypeRow kTypes[] = {
 
 }  // namespace
 
-const Flavor& flavor_of(Quantizer quantizer) {
-  for (const Flavor& flavor : kFlavors) {
-    if (flavor.quantizer == quantizer) return flavor;
-  }
-  QQ_CHECK(false && "a quantizer that writes Q/DQ");
-  return kFlavors[0];
-}
-
 ElementType element_type(config::DataType type) {
   for (const TypeRow& row : kTypes) {
     if (row.type == type) return row.element;
@@ -65,14 +43,6 @@ numeric::ScaleKind weight_scale_kind(const config::Settings& settings) {
   // MinMSE searches among powers of two, so its weights keep them even when UsePowerOf2Scale is off (spec 02 C.4).
   const bool kept = settings.use_power_of2_scale || settings.calibrate_method == config::CalibrateMethod::kMinMSE;
   return pow2 && kept ? numeric::ScaleKind::kPowerOfTwo : numeric::ScaleKind::kFloat;
-}
-
-bool takes_channel_scales(const config::Settings& settings) {
-  return weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
-}
-
-bool takes_16_bit_activations(const config::Settings& settings) {
-  return flavor_of(settings.quantizer).runs_16_bits && activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
 
 }  // namespace quarkq::plan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "calib/quark/uniform_histogram.h"
+#include "calib/uniform_histogram.h"
 
 #include <algorithm>
 #include <cmath>

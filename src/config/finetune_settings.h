@@ -4,20 +4,25 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/settings.h"
 
-namespace quarkq::planning::finetune {
+namespace quarkq::config {
 
-enum class Algorithm : uint8_t { kAdaRound, kAdaQuant };
+enum class FinetuneAlgorithm : uint8_t { kAdaRound, kAdaQuant };
+
+/// A key of an option that was given, but has no effect here.
+struct KeyWithoutEffect {
+  const char* key;
+  const char* why;
+};
 
 /// Defaults of an option dictionary without the key.
-struct Options {
-  Algorithm algorithm = Algorithm::kAdaRound;
+struct FinetuneSettings {
+  FinetuneAlgorithm algorithm = FinetuneAlgorithm::kAdaRound;
   uint32_t seed = 1705472343;
   int64_t data_size = 0;  ///< samples used at most; 0: all
   int64_t batch_size = 1;
@@ -42,17 +47,12 @@ struct Options {
   bool largest_only = false;            ///< of all layers only the one that takes most memory
   bool keeps_on_disk = false;           ///< no sample's values stay in memory
   std::string cache_dir;                ///< folder of what does not fit into memory; empty: the system's
-};
 
-/// Options on which no byte of the result depends.
-struct IdleOption {
-  const char* key;
-  const char* by_default;  ///< YAML
-  const char* why;         ///< it has no effect; null: it says where values are kept, which has one
+  std::vector<KeyWithoutEffect> without_effect;
+  std::string deciding;  ///< the given keys on which the result depends, as one line of YAML
 };
-std::span<const IdleOption> idle_options();
 
 /// Fails on unknown keys and wrong values; the message names the key.
-Result<Options> read_options(const config::Settings& settings);
+Result<FinetuneSettings> read_finetune_settings(const Settings& settings);
 
-}  // namespace quarkq::planning::finetune
+}  // namespace quarkq::config

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "calib/reader/check_finite.h"
+#include "calib/check_finite.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: MIT
 // TensorQuantOverrides: what may stand there, and what it becomes (spec 01 D.6).
-#include "plan/overrides.h"
+#include "config/tensor_overrides.h"
 
 #include <gtest/gtest.h>
 
 #include "config/load.h"
 
-namespace quarkq::plan {
+namespace quarkq::config {
 namespace {
 
 Result<TensorOverride> read(const std::string& yaml) {
-  const Result<config::Node> node = config::parse_text(yaml, "test");
+  const Result<Node> node = parse_text("{t: " + yaml + "}", "test");
   EXPECT_TRUE(node.ok()) << node.status().message();
-  return read_override(node.value(), "TensorQuantOverrides.t");
+  Settings settings;
+  settings.tensor_quant_overrides.node = node.value();
+  QQ_TRY(const std::vector<NamedOverride> overrides, read_tensor_overrides(settings));
+  EXPECT_EQ(overrides[0].tensor, "t");
+  return overrides[0].made;
 }
 
 TEST(OverridesTest, ReadsTypeSymmetryAndRange) {
   const Result<TensorOverride> read_one =
       read("[{quant_type: ExtendedQuantType.QInt16, symmetric: false, rmin: -1.0, rmax: [2.0]}]");
   ASSERT_TRUE(read_one.ok()) << read_one.status().message();
-  EXPECT_EQ(read_one.value().type, config::DataType::kInt16);
+  EXPECT_EQ(read_one.value().type, DataType::kInt16);
   EXPECT_EQ(read_one.value().symmetric, false);
   EXPECT_EQ(read_one.value().values[0].min, -1.0f);
   EXPECT_EQ(read_one.value().values[0].max, 2.0f);
@@ -45,5 +49,21 @@ TEST(OverridesTest, RefusesWhatContradicts) {
   }
 }
 
+TEST(OverridesTest, TypesAreThoseThatCanBeRead) {
+  Settings settings;
+  settings.tensor_quant_overrides.node =
+      parse_text("{a: [{quant_type: QuantType.QInt8}], b: [{quant_type: none}], c: [{axis: 1}]}", "test").value();
+  settings.mixed_precision_tensor.node = parse_text("{QuantType.QUInt8: [d, e], QuantType.QInt8: 5}", "test").value();
+  EXPECT_EQ(types_of_tensors(settings).size(), 1u);
+  settings.specific_tensor_precision = true;
+  const std::vector<TensorType> types = types_of_tensors(settings);
+  ASSERT_EQ(types.size(), 3u);
+  EXPECT_EQ(types[1].tensor, "e");
+  EXPECT_EQ(types[1].type, DataType::kUInt8);
+  EXPECT_EQ(types[2].tensor, "a");
+  EXPECT_TRUE(has_tensor_override(settings, "c"));
+  EXPECT_FALSE(has_tensor_override(settings, "d"));
+}
+
 }  // namespace
-}  // namespace quarkq::plan
+}  // namespace quarkq::config

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "config/matmul_nbits_settings.h"
+
+#include <algorithm>
+#include <array>
+
+#include "config/option_map.h"
+
+namespace quarkq::config {
+namespace {
+
+constexpr std::array<int64_t, 5> kBlockSizes = {16, 32, 64, 128, 256};
+
+struct AlgorithmName {
+  const char* text;
+  NBitsAlgorithm value;
+};
+constexpr AlgorithmName kAlgorithms[] = {
+    {"DEFAULT", NBitsAlgorithm::kDefault}, {"HQQ", NBitsAlgorithm::kHqq}, {"GPTQ", NBitsAlgorithm::kGptq}};
+
+}  // namespace
+
+Status check_nbits_block(const char* option, int64_t size) {
+  if (std::find(kBlockSizes.begin(), kBlockSizes.end(), size) != kBlockSizes.end()) return Status();
+  return invalid_argument(option, ": ", size, " is no block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
+}
+
+Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings) {
+  const OptionMap map(settings.matmul_nbits_params.node, "MatMulNBitsParams");
+  QQ_RETURN_IF_ERROR(map.check_keys({"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel"}));
+  MatMulNBitsSettings options;
+  int64_t bits = kMatMulNBitsBits;
+  std::string algorithm = kAlgorithms[0].text;
+  QQ_RETURN_IF_ERROR(map.take_given("Algorithm", algorithm));
+  QQ_RETURN_IF_ERROR(map.take_given("GroupSize", options.group_size));
+  QQ_RETURN_IF_ERROR(map.take_given("Symmetric", options.symmetric));
+  QQ_RETURN_IF_ERROR(map.take_given("Bits", bits));
+  QQ_RETURN_IF_ERROR(map.take_given("AccuracyLevel", options.accuracy_level));
+  const auto* const found = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
+                                         [&](const AlgorithmName& row) { return algorithm == row.text; });
+  if (found == std::end(kAlgorithms))
+    return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm, "', allowed are DEFAULT, HQQ and GPTQ");
+  options.algorithm = found->value;
+  // The reference writes 4 bits whatever it is told, and the number into the node, which then reads them wrongly.
+  if (bits != kMatMulNBitsBits) return unsupported("MatMulNBitsParams.Bits: ", bits, "; only 4 are supported");
+  QQ_RETURN_IF_ERROR(check_nbits_block("MatMulNBitsParams.GroupSize", options.group_size));
+  return options;
+}
+
+}  // namespace quarkq::config

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// AutoMixprecision (spec 04 F.1): which nodes may compute in which other formats, and how that is judged.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace quarkq::config {
+
+enum class MixedMetric : uint8_t { kL2, kKl, kCosine, kSqnr, kPsnr };
+enum class MixedGoal : uint8_t { kSpeed, kQuality };
+
+struct MixedSettings {
+  std::vector<LayerSpec> target_layers;  ///< what the tensors of a promoted node become
+  std::vector<std::string> target_ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+  std::vector<std::string> include, exclude;
+  int64_t data_size = 0;     ///< samples; 0: all
+  int64_t output_index = 0;  ///< the output that is compared; out of range: all
+  MixedMetric metric = MixedMetric::kL2;
+  std::optional<double> threshold = 0.0;  ///< nothing: only look; 0: promote everything
+  MixedGoal goal = MixedGoal::kSpeed;
+  bool dual_pairs = false, skip_shared_inputs = false, unshares = false;
+};
+
+/// Nothing when no format is named. Fails on wrong values, and on keys that are known but not built.
+Result<std::optional<MixedSettings>> read_mixed_settings(const Settings& settings);
+
+}  // namespace quarkq::config

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Settings of single tensors (spec 01 D.5 to D.7, spec 02 A.10): TensorQuantOverrides, MixedPrecisionTensor, and what
+// layer configs turn into.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/settings.h"
+#include "numeric/range_to_params.h"
+
+namespace quarkq::config {
+
+/// What one entry of the list says: of the whole tensor, or of one channel.
+struct OverrideValues {
+  std::optional<numeric::QuantParams> params;  ///< scale and zero point, given together
+  std::optional<float> min, max;               ///< instead of the tensor's own ends
+};
+
+struct TensorOverride {
+  std::optional<DataType> type;
+  std::optional<int64_t> axis;  ///< constants: per channel along it
+  std::optional<bool> symmetric, reduce_range;
+  std::vector<OverrideValues> values;  ///< one, or one per channel; empty: none given
+
+  bool is_per_channel() const { return axis.has_value() || values.size() > 1; }
+};
+
+struct NamedOverride {
+  std::string tensor;
+  TensorOverride made;
+};
+
+/// TensorQuantOverrides, in the order of the file. An error names the tensor and the key.
+Result<std::vector<NamedOverride>> read_tensor_overrides(const Settings& settings);
+/// Whether TensorQuantOverrides says something of the tensor.
+bool has_tensor_override(const Settings& settings, const std::string& tensor);
+/// Of the keys alone, which are looked at before a model is.
+Status check_override_keys(const Settings& settings);
+
+/// MixedPrecisionTensor, the deprecated {type: [tensor, ...]}; only types are set. Empty unless
+/// specific_tensor_precision is on.
+Result<std::vector<NamedOverride>> read_mixed_precision_tensor(const Settings& settings);
+
+/// A tensor and the type that one of the two options gives it.
+struct TensorType {
+  std::string tensor;
+  DataType type;
+};
+/// As far as they can be read: what cannot is refused where overrides are read.
+std::vector<TensorType> types_of_tensors(const Settings& settings);
+
+/// Of a layer config only the type and the symmetry count (spec 01 D.5).
+TensorOverride override_of(const TensorSpec& spec);
+
+}  // namespace quarkq::config

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Quantizing and dequantizing in one step: what a Q node and its DQ give, bit for bit (spec 02 D.1, D.2). The compiler
+// makes such steps; the kernel is one of kernels/quantized.
+#pragma once
+
+#include <optional>
+
+#include "exec/op_def.h"
+
+namespace quarkq::exec {
+
+/// Scale and zero point of a per-tensor Q or DQ node with integer codes of at most 16 bits.
+struct PairParams {
+  float scale = 0;
+  int32_t zero_point = 0;
+  ElementType type = ElementType::kUndefined;
+  bool operator==(const PairParams&) const = default;
+};
+
+/// Nothing when they are of other types, or more than one.
+std::optional<PairParams> read_pair_params(const ir::Tensor* scale, const ir::Tensor* zero_point);
+
+/// float32 to float32. `saturate`: values out of range take the nearest end; false: the lowest, as com.amd.quark does.
+Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t count);
+
+}  // namespace quarkq::exec

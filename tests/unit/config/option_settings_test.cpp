@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Options that are maps of an algorithm's own parameters: what may stand there, and what it becomes.
+#include <gtest/gtest.h>
+
+#include "config/block_attributes.h"
+#include "config/finetune_settings.h"
+#include "config/gptq_settings.h"
+#include "config/load.h"
+#include "config/matmul_nbits_settings.h"
+#include "config/mixed_settings.h"
+#include "config/op_type_settings.h"
+#include "config/random_data_settings.h"
+#include "config/simplify_settings.h"
+
+namespace quarkq::config {
+namespace {
+
+Node yaml(const std::string& text) { return parse_text(text, "test").value(); }
+
+template <typename T>
+std::string refusal(const Result<T>& result) {
+  return result.ok() ? "taken" : result.status().message();
+}
+
+TEST(OptionSettingsTest, FinetuneHasDefaultsOfItsAlgorithm) {
+  Settings settings;
+  EXPECT_EQ(read_finetune_settings(settings).value().learning_rate, 0.1);
+  settings.fast_finetune.node = yaml("{OptimAlgorithm: AdaQuant, BetaRange: [], MemoryBudgetMB: 2, DataSize: null}");
+  const FinetuneSettings made = read_finetune_settings(settings).value();
+  EXPECT_EQ(made.algorithm, FinetuneAlgorithm::kAdaQuant);
+  EXPECT_EQ(made.learning_rate, 1e-5);
+  EXPECT_EQ(made.beta_start, 20);
+  EXPECT_EQ(made.memory_budget, 2000000);
+}
+
+TEST(OptionSettingsTest, FinetuneTellsIdleKeysFromDecidingOnes) {
+  Settings settings;
+  settings.fast_finetune.node = yaml("{NumWorkers: 4, CacheDir: cache, UseGDS: false, EarlyStop: true}");
+  const FinetuneSettings made = read_finetune_settings(settings).value();
+  ASSERT_EQ(made.without_effect.size(), 1u);
+  EXPECT_STREQ(made.without_effect[0].key, "NumWorkers");
+  EXPECT_EQ(made.deciding, "{EarlyStop: true}");
+}
+
+TEST(OptionSettingsTest, FinetuneRefuses) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{OptimAlgorithm: sgd}", "FastFinetune.OptimAlgorithm: \"sgd\", allowed are adaround and adaquant"},
+      {"{NumIterations: 0}", "FastFinetune.NumIterations: 0, at least 1 is needed"},
+      {"{LRAdjust: [1]}", "FastFinetune.LRAdjust: 1 numbers, two are needed"},
+      {"{WarmStart: 2}", "FastFinetune.WarmStart: 2, allowed is 0 to 1"},
+      {"{MemOptLevel: 3}", "FastFinetune.MemOptLevel: 3, allowed are 0, 1 and 2"},
+      {"{EarlyStopp: true}", "FastFinetune.EarlyStopp: unknown key, did you mean EarlyStop?"},
+  };
+  for (const auto& [given, message] : cases) {
+    Settings settings;
+    settings.fast_finetune.node = yaml(given);
+    EXPECT_NE(refusal(read_finetune_settings(settings)).find(message), std::string::npos)
+        << refusal(read_finetune_settings(settings));
+  }
+}
+
+TEST(OptionSettingsTest, GptqAndMatMulNBits) {
+  Settings settings;
+  settings.gptq_params.node = yaml("{Bits: 4, ActOrder: true}");
+  EXPECT_TRUE(read_gptq_settings(settings).value().by_importance);
+  settings.gptq_params.node = yaml("{GroupSize: 0}");
+  EXPECT_EQ(refusal(read_gptq_settings(settings)), "GPTQParams.GroupSize: 0, allowed are -1 and numbers above 0");
+  settings.matmul_nbits_params.node = yaml("{Algorithm: HQQ, GroupSize: 32}");
+  EXPECT_EQ(read_matmul_nbits_settings(settings).value().algorithm, NBitsAlgorithm::kHqq);
+  settings.matmul_nbits_params.node = yaml("{GroupSize: 33}");
+  EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
+            "MatMulNBitsParams.GroupSize: 33 is no block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
+  settings.matmul_nbits_params.node = yaml("{Bits: 8}");
+  EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)), "MatMulNBitsParams.Bits: 8; only 4 are supported");
+  settings.matmul_nbits_params.node = yaml("{Bits: null}");
+  EXPECT_NE(refusal(read_matmul_nbits_settings(settings)).find("MatMulNBitsParams.Bits: found nothing"),
+            std::string::npos);
+}
+
+TEST(OptionSettingsTest, MixedPrecisionNeedsATarget) {
+  Settings settings;
+  settings.auto_mixprecision.node = yaml("{DataSize: many}");
+  EXPECT_FALSE(read_mixed_settings(settings).value().has_value());
+  settings.auto_mixprecision.node = yaml("{TargetLayerConfig: {weight: Int16Spec}, MetricThreshold: null}");
+  const std::optional<MixedSettings> made = read_mixed_settings(settings).value();
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(made->target_layers.size(), 1u);
+  EXPECT_FALSE(made->threshold.has_value());
+  settings.auto_mixprecision.node = yaml("{TargetLayerConfig: [], MetricDefault: l3}");
+  EXPECT_EQ(refusal(read_mixed_settings(settings)),
+            "AutoMixprecision.MetricDefault: found l3, allowed is l2 or kl or cosine or sqnr or psnr");
+  settings.auto_mixprecision.node = yaml("{TargetLayerConfig: [], SubgraphJson: a}");
+  EXPECT_EQ(refusal(read_mixed_settings(settings)), "AutoMixprecision.SubgraphJson: known, not supported yet");
+}
+
+TEST(OptionSettingsTest, BlockAttributesAreWholeNumbersAndTexts) {
+  Settings settings;
+  settings.bfp_attributes.node = yaml("{bit_width: 13, bfp_method: to_bfp, on: true}");
+  const std::vector<BlockAttribute> made = read_block_attributes(DataType::kBfp, settings).value();
+  ASSERT_EQ(made.size(), 3u);
+  EXPECT_EQ(std::get<int64_t>(made[2].value), 1);
+  EXPECT_TRUE(read_block_attributes(DataType::kMx, settings).value().empty());
+  settings.mx_attributes.node = yaml("{axis: 1.5}");
+  EXPECT_EQ(refusal(read_block_attributes(DataType::kMx, settings)),
+            "MXAttributes.axis: found 1.5, allowed is a whole number or a text");
+}
+
+TEST(OptionSettingsTest, OptionsOfOpTypes) {
+  Settings settings;
+  settings.remove_qdq_mul_add = true;
+  settings.remove_qdq_between_ops.node = yaml("[[Conv, Relu]]");
+  EXPECT_EQ(read_pairs_to_remove(settings).value()[1].lower, "Relu");
+  settings.remove_qdq_between_ops.node = yaml("[[Conv]]");
+  EXPECT_NE(refusal(read_pairs_to_remove(settings)).find("RemoveQDQBetweenOps: each item is a pair of op types"),
+            std::string::npos);
+  settings.qdq_op_type_per_channel_support_to_axis.node = yaml("{MatMul: 1, Gemm: x}");
+  EXPECT_EQ(channel_axis_of(settings, "MatMul"), 1);
+  EXPECT_FALSE(channel_axis_of(settings, "Gemm").has_value());
+}
+
+TEST(OptionSettingsTest, RandomDataByInput) {
+  Settings settings;
+  settings.random_data_reader_input_shape.node = yaml("{x: [1, 3]}");
+  settings.random_data_reader_input_data_range = MapValue{yaml("{x: [0, 2.5]}")};
+  const RandomDataSettings made = read_random_data_settings(settings).value();
+  EXPECT_EQ(made.shapes.at("x"), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(made.ranges.at("x").second, 2.5);
+  settings.random_data_reader_input_data_range = MapValue{yaml("{x: [0]}")};
+  EXPECT_EQ(refusal(read_random_data_settings(settings)), "RandomDataReaderInputDataRange: x needs [low, high]");
+  settings.random_data_reader_input_shape.node = yaml("{x: [a]}");
+  EXPECT_EQ(refusal(read_random_data_settings(settings)),
+            "RandomDataReaderInputShape: \"a\" found, a number is needed");
+}
+
+TEST(OptionSettingsTest, SimplifierTakesWhatItKnows) {
+  Settings settings;
+  settings.simplify_model_options.node = yaml("{skip_optimizations: [shape, 5], size_threshold: x, other: 1}");
+  const SimplifySettings made = read_simplify_settings(settings);
+  EXPECT_FALSE(made.runs("shape"));
+  EXPECT_TRUE(made.runs("5"));
+  EXPECT_FALSE(made.size_threshold.has_value());
+}
+
+}  // namespace
+}  // namespace quarkq::config
