@@ -35,10 +35,12 @@ double program_bytes(const ir::Graph& graph) {
   return bytes;
 }
 
-/// Turns what the executor announces into float32 values for the sink.
-class Ear : public exec::TapSink {
+}  // namespace
+
+/// Turns what the executor announces into float32 values for the sink. Of external linkage, as SampleRun::Worker is.
+class TapAdapter : public exec::TapSink {
  public:
-  Ear(const ir::Graph& graph, ValueOrder order, SampleSink& sink) : graph_(graph), order_(order), sink_(sink) {}
+  TapAdapter(const ir::Graph& graph, ValueOrder order, SampleSink& sink) : graph_(graph), order_(order), sink_(sink) {}
 
   void begin(uint64_t sample) { sample_ = sample; }
 
@@ -79,6 +81,8 @@ class Ear : public exec::TapSink {
   uint64_t sample_ = 0;
   std::vector<float> values_;
 };
+
+namespace {
 
 SampleRunOptions with_samples(SampleRunOptions options, size_t count) {
   if (!options.samples.empty()) return options;
@@ -153,7 +157,7 @@ class SampleRun::Feed {
 class SampleRun::Worker {
  public:
   Worker(exec::Session& session, const ir::Graph& graph, const SampleRunOptions& options, SampleSink& sink)
-      : session_(session), inputs_(input_specs(graph)), options_(options), ear_(graph, options.order, sink) {}
+      : session_(session), inputs_(input_specs(graph)), options_(options), adapter_(graph, options.order, sink) {}
 
   /// Runs one sample of the feed; false when there was none.
   bool run_one(Feed& feed) {
@@ -171,14 +175,14 @@ class SampleRun::Worker {
  private:
   Status run(size_t number, const Sample& sample) {
     if (!options_.allow_non_finite) QQ_RETURN_IF_ERROR(check_finite(sample, inputs_));
-    ear_.begin(number);
-    return session_.run(sample.inputs, &ear_).status().context(cat("calibration sample ", sample.name));
+    adapter_.begin(number);
+    return session_.run(sample.inputs, &adapter_).status().context(cat("calibration sample ", sample.name));
   }
 
   exec::Session& session_;
   std::vector<InputSpec> inputs_;
   const SampleRunOptions& options_;
-  Ear ear_;
+  TapAdapter adapter_;
 };
 
 SampleRun::SampleRun(const ir::Model& model, const DataReader& reader, SampleRunOptions options)

@@ -98,9 +98,9 @@ Result<std::shared_ptr<const PoolTaps>> collect_taps(const Prepare& p, const ir:
     for (const Span& b : spans.of[1]) {
       for (const Span& c : spans.of[2]) {
         taps->begin.push_back(static_cast<int64_t>(taps->offsets.size()));
-        const WindowSpans window{a, b, c};
-        append_taps(spans, window, channels, taps->offsets);
-        const int64_t divisor = count_pad ? window.padded() : window.inside();
+        const WindowSpans covered{a, b, c};
+        append_taps(spans, covered, channels, taps->offsets);
+        const int64_t divisor = count_pad ? covered.padded() : covered.inside();
         taps->factor.push_back(1.0 / static_cast<double>(std::max<int64_t>(divisor, 1)));
       }
     }
