@@ -71,6 +71,7 @@ suite e2e "$python" tests/e2e/harness.py
 suite reference env PYTHON="$python" bash tests/reference/run_all.sh --check
 suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes
 suite install bash tests/install/run.sh build/release
+suite python env -u PYTHONPATH "$python" tests/python/run.py --make
 
 if [ -n "$long" ]; then
   # The whole tree takes too long for every run (scripts/tidy.py --all): what the last commit changed.

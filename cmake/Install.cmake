@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 include(CMakePackageConfigHelpers)
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # packing needs no tests; scripts build what they pack
 install(TARGETS quarkq RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS quarkq_shared EXPORT quarkqTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/quarkq DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -9,6 +10,23 @@ configure_package_config_file(cmake/quarkqConfig.cmake.in ${PROJECT_BINARY_DIR}/
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/quarkqConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/quarkqConfig.cmake ${PROJECT_BINARY_DIR}/quarkqConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/quarkq)
+
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/quarkq RENAME copyright)
+install(FILES CHANGELOG.md README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/quarkq)
+
+# What the wheel holds beside python/quarkq (pyproject.toml); no part of `cmake --install`.
+install(FILES $<TARGET_FILE:quarkq_shared> DESTINATION quarkq/lib RENAME libquarkq.so COMPONENT python EXCLUDE_FROM_ALL)
+install(PROGRAMS $<TARGET_FILE:quarkq> DESTINATION quarkq/bin COMPONENT python EXCLUDE_FROM_ALL)
+if(TARGET quarkq_ort_ops_shared)
+  install(FILES $<TARGET_FILE:quarkq_ort_ops_shared> DESTINATION quarkq/lib COMPONENT python EXCLUDE_FROM_ALL)
+endif()
+
+# The licences of the libraries that auditwheel copies into the wheel.
+foreach(package libdnnl2 libdnnl3 libprotobuf32 libprotobuf32t64 libyaml-cpp0.7 libyaml-cpp0.8 ocl-icd-libopencl1 libgomp1)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright DESTINATION quarkq/licenses RENAME ${package}.txt COMPONENT python EXCLUDE_FROM_ALL)
+  endif()
+endforeach()
 
 # Completion scripts and the manual page: the program writes them itself.
 if(NOT QUARKQ_SANITIZE)

@@ -2,6 +2,9 @@
 # quarkq::onnx: the onnx C++ library, static, built by third_party/onnx/build.sh (or a system ONNX >= 1.16).
 # The package's own CMake files neither find Protobuf nor name their include folder, and Debian's libonnx-dev 1.12 would
 # win in /usr/include, so the target is made here with its include folder first, and what headers and library say is tried.
+if(SKBUILD AND NOT EXISTS ${QUARKQ_ONNX_ROOT}/lib)  # pip builds a source archive: nobody has run the script
+  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/third_party/onnx/build.sh ${QUARKQ_ONNX_ROOT} COMMAND_ERROR_IS_FATAL ANY)
+endif()
 find_library(QUARKQ_ONNX_LIB onnx PATHS ${QUARKQ_ONNX_ROOT}/lib NO_DEFAULT_PATH)
 find_library(QUARKQ_ONNX_PROTO_LIB onnx_proto PATHS ${QUARKQ_ONNX_ROOT}/lib NO_DEFAULT_PATH)
 add_library(quarkq_onnx INTERFACE)

@@ -9,8 +9,8 @@ HEAD = """# Option reference
 
 Made by `scripts/option_reference.py` from `quarkq list options`; do not edit by hand. Any of these may stand in a settings file
 (those of the category Field under `quant_config`, the others under `extra_options`) and in `--set NAME=VALUE`. Names and defaults
-are those of the reference; a preset or another option may set another default, and `quarkq config show FILE --model MODEL` says what
-holds and why.
+are those of the reference; a preset or another option may set another default, and `quarkq config show FILE` says what holds
+and why.
 """
 MARKS = {"built": "", "no effect": "accepted without effect: ", "not supported yet": "not supported yet: "}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// analyze(): which layers cost the outputs most when they are quantized, and the settings that leave those out.
+// analyze(): which layers degrade the outputs most when they are quantized, and settings that exclude those.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,25 @@
 namespace quarkq {
 
 enum class AnalyzeMode {
-  kOneQuantized,  ///< each layer alone is quantized: what it costs by itself
-  kOneFloat,      ///< each layer alone stays float: what leaving it out would gain
+  kOneQuantized,  ///< each layer alone is quantized: the error it causes by itself
+  kOneFloat,      ///< each layer alone stays float: the gain of excluding it
 };
 
 struct AnalyzeRequest {
-  std::string model_path;                  ///< when `model_bytes` are given: what messages call the model
+  std::string model_path;                  ///< when `model_bytes` are given: name of the model in messages
   std::optional<std::string> model_bytes;  ///< as in QuantizeRequest
+  bool requantize = false;                 ///< as in QuantizeRequest
   SampleSource sample_source;              ///< samples from memory, instead of a folder
   std::string config;                      ///< as of quantize()
   std::vector<std::string> settings;       ///< "key=value", stronger than `config`
   std::string calib_folder;
   AnalyzeMode mode = AnalyzeMode::kOneQuantized;
-  size_t samples = 4;         ///< the first so many calibration samples are compared; at least 1
-  double min_cosine = 0;      ///< leave_out is looked for until the outputs are this much like the float ones
-  size_t most_left_out = 10;  ///< and at most so many layers
-  int threads = 0;            ///< 0: the cores that are free
+  size_t samples = 4;                             ///< the first so many calibration samples are compared; at least 1
+  double min_cosine = 0;                          ///< layers are added to leave_out until the outputs reach this cosine
+  size_t most_left_out = 10;                      ///< and at most so many layers
+  int threads = 0;                                ///< 0: the cores that are free
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
+  FailureSink on_failure;                         ///< may be empty
 };
 
 struct LayerEffect {
@@ -44,10 +46,10 @@ struct AnalyzeReport {
   std::string model_path, preset;
   AnalyzeMode mode = AnalyzeMode::kOneQuantized;
   size_t samples = 0;
-  Agreement nothing_quantized;  ///< what the rewrites of the float model for the hardware alone cost
+  Agreement nothing_quantized;  ///< the effect of the hardware rewrites of the float model alone
   Agreement all_quantized;
   std::vector<LayerEffect> layers;     ///< the most harmful first
-  std::vector<std::string> leave_out;  ///< names of loaded nodes: the most harmful layers, as far as they were needed
+  std::vector<std::string> leave_out;  ///< names of loaded nodes: the most harmful layers, as many as were needed
   Agreement left_out;                  ///< with those float and everything else quantized
   std::vector<Finding> findings;
   double seconds = 0;
@@ -59,7 +61,7 @@ QUARKQ_EXPORT Result<AnalyzeReport> analyze(const AnalyzeRequest& request);
 /// The report as JSON, keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const AnalyzeReport& report);
 
-/// A settings file that does to leave_out what is wanted: keeps those nodes float ("exclude"), or computes them with
+/// A settings file for leave_out: it keeps those nodes in float ("exclude"), or computes them with
 /// another data type ("Int16": input and weight). `request`: what was analyzed.
 QUARKQ_EXPORT Result<std::string> settings_file(const AnalyzeRequest& request, const AnalyzeReport& report,
                                                 const std::string& data_type);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // calibrate(): statistics of a model's tensors into a file, over all samples or a shard of them; merge_statistics():
-// shards into one. quantize() takes the result instead of samples.
+// shards into one. quantize() accepts the result instead of samples.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@ namespace quarkq {
 
 /// Sample number n of the data belongs to shard n mod count.
 struct Shard {
-  uint64_t index = 0;  ///< taken modulo count, so that counting from 0 and from 1 both cover everything
+  uint64_t index = 0;  ///< taken modulo count, so that indices from 0 or from 1 both cover all samples
   uint64_t count = 1;  ///< > 0
 };
 
 struct CalibrateRequest {
-  std::string model_path;                  ///< when `model_bytes` are given: what messages call the model
+  std::string model_path;                  ///< when `model_bytes` are given: name of the model in messages
   std::optional<std::string> model_bytes;  ///< as in QuantizeRequest
+  bool requantize = false;                 ///< as in QuantizeRequest
   SampleSource sample_source;              ///< samples from memory, instead of a folder
   std::string output_path;
   std::string config;                 ///< as in QuantizeRequest
@@ -30,6 +31,7 @@ struct CalibrateRequest {
   Shard shard;
   int threads = 0;                                ///< 0: the cores that are free
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
+  FailureSink on_failure;                         ///< may be empty
 };
 
 struct CalibrateReport {
@@ -43,7 +45,7 @@ struct CalibrateReport {
   double seconds = 0;
 };
 
-/// Writes the file whole or not at all. kBadData when the shard has no sample.
+/// The file is complete or absent. kBadData when the shard has no sample.
 QUARKQ_EXPORT Result<CalibrateReport> calibrate(const CalibrateRequest& request);
 
 struct MergeRequest {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// check(): does a written model keep the limits of an NPU?
+// check(): does a written model respect the limits of an NPU?
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace quarkq {
 
-/// One limit that does not hold. docs/check.md describes the rules.
+/// One violated limit. docs/check.md describes the rules.
 struct LimitViolation {
   std::string rule;     ///< "adjust_shift_cut", ..., or "power_of_two"
   std::string node;     ///< "node conv_12 (Conv)"; empty when it is about a tensor alone
@@ -26,13 +26,17 @@ struct LimitViolation {
 struct CheckReport {
   std::string model_path, target;
   size_t nodes = 0;              ///< without Q/DQ
-  size_t quantized_tensors = 0;  ///< that the limits were looked up for
+  size_t quantized_tensors = 0;  ///< whose limits were checked
   std::vector<LimitViolation> violations;
 };
 
-/// Reads the quantized model at `path` and looks at every limit of `target` ("xint8"). Fails as loading does, and with
+/// Reads the quantized model at `path` and checks every limit of `target` ("xint8"). Fails as loading does, and with
 /// kInvalidArgument for another target or a model without quantized tensors. Violations are no failure.
 QUARKQ_EXPORT Result<CheckReport> check(const std::string& path, const std::string& target = "xint8");
+
+/// The same for a serialized model; messages call it `name`.
+QUARKQ_EXPORT Result<CheckReport> check_bytes(const std::string& model, const std::string& name,
+                                              const std::string& target = "xint8");
 
 /// The report as JSON, keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const CheckReport& report);

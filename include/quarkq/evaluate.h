@@ -15,8 +15,8 @@
 
 namespace quarkq {
 
-/// Metrics of one pair of arrays (spec 03 D.3). By default every sum is a double; with `compat` the reference's
-/// definitions hold where they differ, and values are rounded to float32 as the reference's are.
+/// Metrics of one pair of arrays (ref:evaluation#metrics). By default every sum is a double; with `compat` the
+/// reference's definitions hold where they differ, and values are rounded to float32 as the reference's are.
 struct PairMetrics {
   std::string file;   ///< path below both folders; of models the sample, as "<output>/<sample>" for several outputs
   double cosine = 0;  ///< of the flattened arrays. Norms of zero: both 1, one 0; compat: NaN
@@ -32,22 +32,22 @@ struct PairMetrics {
   double max_abs = 0;  ///< largest difference of two values
 };
 
-/// How far accuracy is measured.
+/// What accuracy is measured on.
 struct AccuracyRequest {
   std::string labels_path;  ///< .npy of integers, or text: "label" or "name,label" a line; empty: not measured
   std::vector<int> top;     ///< empty: 1, and 5 when there are more than 5 classes
   std::string output;       ///< whose results are scores, when there are several outputs; empty: all of them
 };
 
-/// A label is hit within the first k when fewer than k classes score higher. Of equal scores the first class is higher;
-/// an array with a NaN hits nothing.
+/// A label is within the top k when fewer than k classes score higher. Of equal scores the first class is higher;
+/// an array with a NaN is never a hit.
 struct TopHits {
   int k = 1;
   size_t baseline = 0, quantized = 0;  ///< hits
 };
 
 struct Accuracy {
-  size_t decisions = 0;  ///< labels that were looked at
+  size_t decisions = 0;  ///< labels that were compared
   size_t classes = 0;
   std::vector<TopHits> top;
   size_t agreements = 0;  ///< decisions in which both have the same highest class
@@ -72,8 +72,11 @@ struct EvaluateRequest {
 
 struct EvaluateModelsRequest {
   std::string float_path, quantized_path;
-  std::string data_folder;  ///< samples, as quantize() and run_model() read them
-  std::string config;       ///< what `quantized_path` was made with: preprocessing, rewrites before layers
+  std::optional<std::string> float_bytes = {}, quantized_bytes = {};  ///< serialized models, instead of the files
+  std::string data_folder;          ///< samples, as quantize() and run_model() read them
+  SampleSource sample_source = {};  ///< samples from memory, instead of a folder
+  std::string preprocess;           ///< the name of a recipe for images, stronger than `config`; empty: what that says
+  std::string config;               ///< what `quantized_path` was made with: preprocessing, rewrites before layers
   std::vector<std::string> settings = {};  ///< "key=value", stronger than `config`
   size_t limit = 0;                        ///< first so many samples; 0: all
   bool layers = false;                     ///< compare the tensors inside, too
@@ -93,9 +96,9 @@ struct EvaluateReport {
 };
 
 /// Pairs each .npy, .png, .jpg and .jpeg file below the baseline folder, at any depth, with the one of the same path
-/// below the quantized folder; what only that has is counted in a finding. Two arrays a thread are in memory at a time.
-/// Fails with kBadData when there is nothing to compare, or naming every file that is missing, unreadable, empty or of
-/// another shape.
+/// below the quantized folder; files that only that one has are counted in a finding. Two arrays a thread are in memory
+/// at a time. Fails with kBadData when there is nothing to compare, or naming every file that is missing, unreadable,
+/// empty or of another shape.
 QUARKQ_EXPORT Result<EvaluateReport> evaluate(const EvaluateRequest& request);
 
 /// Runs both models over the samples. Fails as loading and running do, with kBadData when outputs have other shapes.
@@ -105,7 +108,7 @@ QUARKQ_EXPORT Result<EvaluateReport> evaluate_models(const EvaluateModelsRequest
 QUARKQ_EXPORT std::string to_json(const EvaluateReport& report);
 /// A header and a row per pair (RFC 4180 quoting, LF line ends). NaN and infinities print as "nan" and "inf".
 QUARKQ_EXPORT std::string pairs_csv(const EvaluateReport& report);
-/// The same of the layers.
+/// The same for the layers.
 QUARKQ_EXPORT std::string layers_csv(const EvaluateReport& report);
 
 }  // namespace quarkq

@@ -18,7 +18,7 @@ struct ExplainRequest {
   std::string name;                   ///< of a tensor or a node, of the model as loaded or after preprocessing
 };
 
-/// One decision: the rule that made it ("op-set", "marker", "absorb-annotated", ...) and what it says.
+/// One decision: the rule that made it ("op-set", "marker", "absorb-annotated", ...) and its reason.
 struct ExplainStep {
   std::string rule, text;
 };
@@ -26,17 +26,17 @@ struct ExplainStep {
 struct ExplainedTensor {
   std::string name;                ///< after preprocessing
   std::string outcome;             ///< "activation INT8", "weight INT8", ..., "absorbed", "float"
-  std::vector<ExplainStep> steps;  ///< in the order they were made; empty: no rule concerns it
+  std::vector<ExplainStep> steps;  ///< in the order they were made; empty: no rule applies to it
 };
 
 struct ExplainReport {
   std::string model_path, name;
   std::vector<ExplainedTensor> tensors;  ///< the tensor, or those that the node reads and writes
-  /// How the name was found: "" as it is, else what became of the node in preprocessing.
+  /// How the name was found: "" unchanged, else what preprocessing made of the node.
   std::string note;
 };
 
-/// Plans the model without samples (what calibration and tuning decide is not known then) and reports what was decided
+/// Plans the model without samples (so without the decisions of calibration and tuning) and reports the decisions
 /// about one tensor, or about the tensors of one node. kInvalidArgument: no tensor or node has the name.
 QUARKQ_EXPORT Result<ExplainReport> explain(const ExplainRequest& request);
 

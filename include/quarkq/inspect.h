@@ -30,7 +30,7 @@ struct QuantizedGroup {
   int min_position = 0, max_position = 0;  ///< those scales are 2^-position; meaningful when power_of_two > 0
 };
 
-/// Types of what a kind of node reads, as the reference's table has them (spec 03 E.2): type -> nodes.
+/// Types of what a kind of node reads, as the reference's table has them (ref:evaluation#tables): type -> nodes.
 struct OperatorTypes {
   std::string op;
   std::map<std::string, int> activation, weights, bias;
@@ -39,6 +39,15 @@ struct OperatorTypes {
 /// The same of one node; empty where nothing is quantized.
 struct NodeTypes {
   std::string node, op, activation, weights, bias;
+};
+
+/// One node as the file has it. Names of unnamed nodes are empty.
+struct InspectNode {
+  std::string name, op;              ///< other domains as "domain::Op"
+  std::vector<InspectValue> inputs;  ///< stored tensors included
+  std::vector<InspectValue> outputs;
+  uint64_t parameters = 0;  ///< elements of its stored inputs
+  double macs = 0;          ///< multiply-accumulates of one sample; 0 also for operators that have none
 };
 
 /// One quantized tensor and its parameters. Several Q/DQ pairs count once, as their first.
@@ -52,19 +61,20 @@ struct QuantizedTensor {
 /// position when `scale` is 2^-position.
 QUARKQ_EXPORT std::optional<int> position_of(double scale);
 
-/// What beside the summary is wanted.
+/// What to report beside the summary.
 struct InspectOptions {
-  bool nodes = false;   ///< types node by node
+  bool nodes = false;   ///< names, shapes and types node by node
   bool scales = false;  ///< parameters tensor by tensor
 };
 
 struct InspectReport {
   std::string path;
-  uint64_t file_bytes = 0;  ///< of the model file, without external data
+  uint64_t file_bytes = 0;      ///< of the model file
+  uint64_t external_bytes = 0;  ///< of the files beside it that hold weights
   int64_t ir_version = 0;
   std::vector<std::pair<std::string, int64_t>> opsets;  ///< "ai.onnx" first, then the domains by name
   std::string producer_name, producer_version;
-  std::vector<InspectValue> inputs, outputs;  ///< in the model's order; initializers are no inputs
+  std::vector<InspectValue> inputs, outputs;  ///< in the model's order, without initializers
   size_t nodes = 0;
   std::map<std::string, int> ops;  ///< operators of the main graph; other domains as "domain::Op"
   size_t nested_nodes = 0;         ///< nodes inside If, Loop and Scan bodies, not among `nodes`
@@ -75,12 +85,18 @@ struct InspectReport {
   std::map<std::string, int> qdq_domains;  ///< domain ("ai.onnx" for the standard one) -> quantizing nodes in it
   std::vector<OperatorTypes> op_types;     ///< operators of such nodes, in first-seen order
   std::vector<NodeTypes> node_types;       ///< nodes whose first or second input is quantized; on request
+  std::vector<InspectNode> node_list;      ///< every node of the main graph, in the order of the file; on request
+  double macs = 0;                         ///< of all nodes, for one sample; unknown dimensions count as 1
   std::vector<QuantizedTensor> tensors;    ///< in the order of their Q or DQ nodes; on request
   InspectOptions options;                  ///< what was requested
 };
 
 /// Reads the model at `path`; nothing is run. Fails as loading does: kInvalidArgument, kCorruptModel, kUnsupported.
 QUARKQ_EXPORT Result<InspectReport> inspect(const std::string& path, const InspectOptions& options = {});
+
+/// The same for a serialized model; messages call it `name`.
+QUARKQ_EXPORT Result<InspectReport> inspect_bytes(const std::string& model, const std::string& name,
+                                                  const InspectOptions& options = {});
 
 /// The report as JSON, keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const InspectReport& report);

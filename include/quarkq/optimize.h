@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// optimize(): only what quantize() does to the float model before it is quantized.
+// optimize(): only the rewrites of the float model that quantize() makes before calibration.
 #pragma once
 
 #include <functional>
@@ -23,15 +23,15 @@ struct OptimizeRequest {
 
 struct OptimizeReport {
   std::string model_path, output_path;
-  std::vector<PassTime> passes;  ///< those that ran and were kept, in order
+  std::vector<PassTime> passes;  ///< the passes that ran and were kept, in order
   size_t nodes_before = 0, nodes_after = 0;
   uint64_t bytes = 0;  ///< of the output
-  std::string dump;    ///< the model behind dump_after, as text
+  std::string dump;    ///< the model after dump_after, as text
   std::vector<Finding> findings;
   double seconds = 0;
 };
 
-/// Writes the output whole or not at all.
+/// The output is complete or absent.
 QUARKQ_EXPORT Result<OptimizeReport> optimize(const OptimizeRequest& request);
 
 /// The report as JSON, keys in a fixed order.

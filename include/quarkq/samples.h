@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Samples from the caller's memory instead of a folder.
+// Tensors that pass between the caller's memory and the library: samples instead of a folder, results instead of files.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,10 @@
 
 namespace quarkq {
 
-/// One input of one sample. The caller's memory is copied before the callback is called again.
+/// One tensor of one sample: an input that the caller gives, or an output that it gets. The memory of an input is
+/// copied before the callback is called again; that of an output is valid during the call.
 struct SampleTensor {
-  std::string name;           ///< of the model input; may be empty when the model has one input
+  std::string name;           ///< of the model's input or output; may be empty when the model has one input
   std::string type;           ///< ONNX name: "FLOAT", "UINT8", "INT64", ...
   std::vector<int64_t> dims;  ///< in ONNX order; a missing batch dimension is added
   const void* data = nullptr;
@@ -29,5 +30,10 @@ struct SampleSource {
 
   explicit operator bool() const { return static_cast<bool>(read); }
 };
+
+/// A figure of the caller's own, higher is better: how good `found`, the outputs of the quantized model on sample
+/// number `sample`, are beside `expected`, those of the float model.
+using Metric = std::function<Result<double>(size_t sample, const std::vector<SampleTensor>& expected,
+                                            const std::vector<SampleTensor>& found)>;
 
 }  // namespace quarkq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Status and Result<T>: how every quarkq function reports what went wrong. No exception crosses a public function.
+// Status and Result<T>: how every quarkq function reports errors. No exception crosses a public function.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace quarkq {
 
-/// What kind of thing went wrong. Each code maps to one exit code of the command line (exit_code()).
+/// The kind of an error. Each code maps to one exit code of the command line (exit_code()).
 enum class Code {
   kOk,
   kInvalidArgument,  ///< wrong usage or setting: exit 2

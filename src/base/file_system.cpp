@@ -43,30 +43,6 @@ void forget_unfinished(const std::string& name) {
 
 std::string system_reason() { return std::strerror(errno); }
 
-/// "img10" after "img9": runs of digits compare by value, everything else byte by byte.
-bool natural_less(const std::string& a, const std::string& b) {
-  size_t i = 0, j = 0;
-  auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  while (i < a.size() && j < b.size()) {
-    if (!digit(a[i]) || !digit(b[j])) {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i, ++j;
-      continue;
-    }
-    while (i < a.size() && a[i] == '0') ++i;
-    while (j < b.size() && b[j] == '0') ++j;
-    size_t end_a = i, end_b = j;
-    while (end_a < a.size() && digit(a[end_a])) ++end_a;
-    while (end_b < b.size() && digit(b[end_b])) ++end_b;
-    if (end_a - i != end_b - j) return end_a - i < end_b - j;
-    const int order = a.compare(i, end_a - i, b, j, end_b - j);
-    if (order != 0) return order < 0;
-    i = end_a, j = end_b;
-  }
-  if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
-  return a < b;
-}
-
 template <typename Keep>
 Result<std::vector<std::string>> list_entries(const std::string& folder, Keep keep) {
   std::error_code error;
@@ -209,6 +185,30 @@ void remove_unfinished_files() {
   for (int i = 0; i < kMaxUnfinished; ++i) {
     if (unfinished_used[i].load()) ::unlink(unfinished_names[i].data());
   }
+}
+
+// Runs of digits compare by value, everything else byte by byte.
+bool natural_less(const std::string& a, const std::string& b) {
+  size_t i = 0, j = 0;
+  auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  while (i < a.size() && j < b.size()) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    while (i < a.size() && a[i] == '0') ++i;
+    while (j < b.size() && b[j] == '0') ++j;
+    size_t end_a = i, end_b = j;
+    while (end_a < a.size() && digit(a[end_a])) ++end_a;
+    while (end_b < b.size() && digit(b[end_b])) ++end_b;
+    if (end_a - i != end_b - j) return end_a - i < end_b - j;
+    const int order = a.compare(i, end_a - i, b, j, end_b - j);
+    if (order != 0) return order < 0;
+    i = end_a, j = end_b;
+  }
+  if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
+  return a < b;
 }
 
 Result<std::vector<std::string>> list_files(const std::string& folder, const std::string& suffix) {

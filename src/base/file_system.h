@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files: whole reads, read-only mappings, and writes that appear whole or not at all.
+// Files: whole reads, read-only mappings, and writes that are complete or absent.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ class AtomicFile {
 /// Fails when `output` is one of `inputs` under whatever path: inputs are never overwritten.
 Status check_not_input(const std::string& output, const std::vector<std::string>& inputs);
 
-/// Writes `text` whole or not at all.
+/// Writes `text`; the file is complete or absent.
 Status write_file(const std::string& target, const std::string& text);
 
 /// Removes the temporaries of all AtomicFiles alive. Async-signal-safe: for signal handlers.
@@ -71,6 +71,9 @@ void remove_unfinished_files();
 Result<std::vector<std::string>> list_files(const std::string& folder, const std::string& suffix);
 /// Folders directly in `folder`, sorted like list_files().
 Result<std::vector<std::string>> list_folders(const std::string& folder);
+
+/// The order of list_files(): "img10" after "img9".
+bool natural_less(const std::string& a, const std::string& b);
 
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Content hashes (XXH3, 128 bits): they tell files and models apart, they protect against nothing.
+// Content hashes (XXH3, 128 bits): they identify files and models and are no protection against tampering.
 #pragma once
 
 #include <cstddef>

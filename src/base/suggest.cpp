@@ -29,7 +29,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
-  size_t best_distance = name.size() / 3 + 2;  // more edits than a third of the name is another word
+  size_t best_distance = name.size() / 3 + 2;  // names that differ by more than a third are unrelated
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {

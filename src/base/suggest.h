@@ -8,7 +8,7 @@
 
 namespace quarkq {
 
-/// The candidate with the smallest edit distance to `name` (case ignored), or "" when none is near enough to be meant.
+/// The candidate with the smallest edit distance to `name` (case ignored), or "" when none is close enough.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 /// ", did you mean X?" for the nearest candidate, or "".

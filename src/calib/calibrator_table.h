@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// THE table of calibration methods: what each remembers, and how its range comes out of that.
+// THE table of calibration methods: the statistics that each keeps, and the range it computes from them.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,23 @@
 
 namespace quarkq::calib {
 
-/// One method. A default row has `finish` and reads ValueStatistics; a compat row has `observe` and hears the samples
-/// one by one.
+/// One method. A default row has `finish` and reads ValueStatistics; a compat row has `observe` and observes the
+/// samples one by one.
 struct Calibrator {
   config::CalibrateMethod method;
   const char* name;
   bool needs_bins;
   Result<numeric::Range> (*finish)(const ValueStatistics&, const MethodOptions&);
   Result<std::unique_ptr<RangeObserver>> (*observe)(const MethodOptions&);
-  config::CalibrateMethod fallback;  ///< compat: what every tensor takes when one fails (spec 03 A.9); itself: nothing
+  config::CalibrateMethod
+      fallback;  ///< compat: what every tensor takes when one fails (ref:calibration#fallbacks); itself: nothing
   const char* summary;
 
   bool is_compat() const { return observe != nullptr; }
 };
 
 const std::vector<Calibrator>& calibrators();
-/// The row of `method`; null for methods that are no activation's.
+/// The row of `method`; null for methods that do not apply to activations.
 const Calibrator* find_calibrator(config::CalibrateMethod method, bool compat);
 
 // One function per method file.

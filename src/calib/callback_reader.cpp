@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Samples that the caller hands over in memory. What arrives is checked as a file would be: names, types, sizes.
+// Samples that the caller provides in memory, checked like a file: names, types, sizes.
 #include "calib/callback_reader.h"
 
 #include <cstring>

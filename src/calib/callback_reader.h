@@ -10,7 +10,7 @@
 
 namespace quarkq::calib {
 
-/// Reads through the caller's function, one call at a time. kBadData when what it hands over does not fit the inputs.
+/// Reads through the caller's function, one call at a time. kBadData when the data does not fit the inputs.
 Result<std::unique_ptr<DataReader>> make_callback_reader(std::vector<InputSpec> inputs, SampleSource source);
 
 }  // namespace quarkq::calib

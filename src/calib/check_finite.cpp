@@ -7,7 +7,7 @@
 namespace quarkq::calib {
 namespace {
 
-constexpr int64_t kBlock = 4096;  ///< values looked at before a branch
+constexpr int64_t kBlock = 4096;  ///< values checked before a branch
 
 /// Index of the first value whose exponent bits are all set, or `count`. Blocks first, without a branch: vectorizable.
 template <typename Bits>
@@ -65,7 +65,7 @@ Status check_finite(const Sample& sample, const std::vector<InputSpec>& inputs) 
     return bad_data(i < sample.files.size() ? sample.files[i] : cat("sample ", sample.name), ": input ",
                     i < inputs.size() ? inputs[i].name : cat(i), " has ",
                     is_nan_at(tensor, index) ? "a NaN" : "an infinity", " at ", position_text(index, tensor.dims()),
-                    ", finite values are allowed; calibration.allow_non_finite: true lets all through");
+                    ", only finite values are allowed; calibration.allow_non_finite: true accepts all");
   }
   return Status();
 }

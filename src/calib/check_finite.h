@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NaN and infinities in sample files: a broken recording more often than not, so they are an error unless allowed.
+// NaN and infinities in sample files: usually a broken recording, so they are an error unless allowed.
 #pragma once
 
 #include "calib/data_reader.h"

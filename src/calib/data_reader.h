@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Where samples come from. A reader hands out one sample at a time, so memory does not grow with their number.
+// Sources of samples. A reader returns one sample at a time, so memory does not grow with their number.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 
 namespace quarkq::calib {
 
-/// What a model input takes: unknown dimensions are -1.
+/// Type and shape of a model input; unknown dimensions are -1.
 struct InputSpec {
   std::string name;
   ElementType type = ElementType::kFloat;
@@ -42,24 +43,25 @@ class DataReader {
 using config::RawFormat;
 
 struct DataOptions {
-  std::string folder;                    ///< samples by the rules of design section 2
+  std::string folder;                    ///< samples as docs/calibration-data.md describes
   std::string list_file;                 ///< instead: a text file that names each sample's files, a sample per line
   size_t limit = 0;                      ///< > 0: only the first that many samples
   std::string kind;                      ///< "npy", "npz", "pb", "raw" or "image"; empty: what the folder holds
   std::map<std::string, RawFormat> raw;  ///< by input name; "" holds for every other input
-  config::Preprocess preprocess;         ///< of images
+  std::optional<config::Preprocess> preprocess;  ///< of images; absent: only inputs of integers take images
 };
 
 /// Opens the samples that `options` names. Fails with kBadData when they do not fit the inputs.
 Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::vector<InputSpec> inputs);
 
-/// One random sample per spec 03 C.4: NumPy's MT19937, seeded with 42 for each input. `ranges` and `shapes` may be
-/// empty.
+/// One random sample per ref:samples#random-samples: NumPy's MT19937, seeded with 42 for each input. `ranges` and
+/// `shapes` may be empty.
 using RandomDataOptions = config::RandomDataSettings;
 Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> inputs, const RandomDataOptions& options);
 
-/// `tensor` made fit for `spec` by the rules of spec 03 C.3: a flat array is reshaped, a missing batch dimension added,
-/// a float or integer dtype converted to the input's of the same kind. `file` is named in errors.
+/// `tensor` made fit for `spec` by the rules of ref:samples#folders-of-arrays: a flat array is reshaped, a missing
+/// batch dimension added, a float or integer dtype converted to the input's of the same kind. `file` is named in
+/// errors.
 Result<ir::Tensor> fit_to_input(ir::Tensor tensor, const InputSpec& spec, const std::string& file);
 
 }  // namespace quarkq::calib

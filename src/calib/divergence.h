@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The candidates of Entropy (spec 03 A.5): how far the counts of a range are from their quantized form.
+// The candidates of Entropy (ref:calibration#entropy): how far the counts of a range are from their quantized form.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ ir::Tensor floats_of(const std::vector<double>& values, ElementType type, const 
   return out;
 }
 
-/// Integers as floats must stay the same numbers: one that a narrow float would round is an error of the file.
+/// Integers must be exact as floats: one that a narrow float would round is an error in the file.
 Result<ir::Tensor> cast_to_float(const ir::Tensor& tensor, ElementType type, const std::string& file) {
   QQ_TRY(const std::vector<double> values, ir::to_double(tensor));
   ir::Tensor out = floats_of(values, type, tensor.dims());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A tensor's histogram as a CSV file (SaveTensorHistFig): for plots, and to see why a range came out as it did.
+// A tensor's histogram as a CSV file (SaveTensorHistFig): for plots, and to explain a range.
 #pragma once
 
 #include <string>

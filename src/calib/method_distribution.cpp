@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Distribution (spec 03 A.6): the range is the largest magnitude on both sides. What the reference computes beside it
-// (mean and deviation, Scenario) is read by none of its quantizers.
+// Distribution (ref:calibration#distribution): the range is the largest magnitude on both sides. What the reference
+// computes beside it (mean and deviation, Scenario) is not used by its quantizers.
 #include <algorithm>
 #include <cmath>
 

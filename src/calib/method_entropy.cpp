@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Entropy (spec 03 A.5) from the fixed bins: of the ranges about zero the one whose histogram loses least when it is
-// quantized to NumQuantizedBins levels. With as many bins as levels, the default, that is the whole range (ADR 0006).
+// Entropy (ref:calibration#entropy) from the fixed bins: of the ranges about zero the one whose histogram loses least
+// when it is quantized to NumQuantizedBins levels. With as many bins as levels, the default, that is the whole range
+// (ADR 0006).
 #include <algorithm>
 #include <cmath>
 #include <limits>

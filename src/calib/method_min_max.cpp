@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MinMax and NonOverflow (spec 03 A.2).
+// MinMax and NonOverflow (ref:calibration#min-and-max).
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The settings that calibration methods read (spec 03 A.1), each with the reference's default.
+// The settings that calibration methods read (ref:calibration#method-options), each with the reference's default.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Percentile (spec 03 A.3, A.4) and LayerWisePercentile (A.7) from the fixed bins.
+// Percentile (ref:calibration#percentiles) and LayerWisePercentile (ref:calibration#layerwise-percentile) from the
+// fixed bins.
 #include "calib/calibrator_table.h"
 #include "calib/grid_error.h"
 #include "calib/quantiles.h"
@@ -12,7 +13,8 @@ Status check_percent(double percent, const char* option) {
   return invalid_argument(option, ": found ", percent, ", allowed is 0 to 100");
 }
 
-/// Candidates are scored on the activation's full range without symmetry, whatever its own settings say (A.7).
+/// Candidates are scored on the activation's full range without symmetry, whatever its own settings say
+/// (ref:calibration#layerwise-percentile).
 Result<double> candidate_error(const std::vector<WeightedValue>& values, numeric::Range range,
                                const MethodOptions& options) {
   numeric::QuantSpec spec;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MinMSE among power-of-two scales (spec 03 A.8), from the bins instead of the reference's histogram.
+// MinMSE among power-of-two scales (ref:calibration#power-of-two-minmse), from the bins instead of the reference's
+// histogram.
 #include <array>
 #include <cmath>
 

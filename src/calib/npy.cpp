@@ -150,6 +150,15 @@ Result<ir::Tensor> parse_npy(const std::byte* data, size_t bytes, const std::str
   return tensor;
 }
 
+Result<ir::Tensor> adopt_npy(const std::shared_ptr<const void>& owner, std::span<const std::byte> bytes,
+                             const std::string& name) {
+  QQ_TRY(const NpyHeader header, read_npy_header(bytes.data(), bytes.size(), name));
+  const bool is_aligned = header.data_start % std::max(1, bits(header.type) / 8) == 0;
+  if (header.swapped || header.fortran || !is_aligned || bytes.size() != header.total_bytes)
+    return parse_npy(bytes.data(), bytes.size(), name);
+  return ir::Tensor::adopt(header.type, header.dims, owner, bytes.data() + header.data_start);
+}
+
 Result<ir::Tensor> read_npy(const std::string& path) {
   Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
   if (!file.ok()) return bad_data(file.status().message());

@@ -37,8 +37,8 @@ struct Carries {
 
 QQ_DECLARE_ISA(Extremes find_extremes(const float* values, int64_t count);
                /// The same, and each value is added to its bin in `table`, which has kBinCount entries. They are small
-               /// so that the tables of many tensors stay in cache. Zeros are frequent behind a Relu, and in one bin
-               /// each increment would wait for the one before it: they go to bins of infinities, which nobody reads.
+               /// so that the tables of many tensors stay in cache. Zeros are frequent after a Relu, and in one bin
+               /// each increment would wait for the one before it: they go to bins of infinities, which nothing reads.
                /// REQUIRES: count <= kMaxCounted, no carries yet.
                Extremes count_bins(const float* values, int64_t count, uint16_t* table, Carries& carries);)
 

@@ -14,7 +14,7 @@ constexpr int64_t kBlock = 1024;
 
 uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 
-/// The slow way, for values among which are NaN or infinities.
+/// The slow path, for values that include NaN or infinities.
 Extremes find_finite_extremes(const float* values, int64_t count) {
   Extremes found;
   found.min = std::numeric_limits<float>::max();
@@ -77,7 +77,7 @@ Extremes count_bins(const float* values, int64_t count, uint16_t* table, Carries
   for (int64_t begin = 0; begin < count; begin += kBlock) {
     const int64_t part = count - begin < kBlock ? count - begin : kBlock;
     add(find<true>(values + begin, part, bins), all);
-#pragma GCC unroll 16  // 0.25 instead of 0.34 ns a value: one increment a cycle is what the machine can do
+#pragma GCC unroll 16  // 0.25 instead of 0.34 ns a value: one increment per cycle is the limit of the machine
     for (int64_t i = 0; i < part; ++i) {
       if (++table[bins[i]] == 0) [[unlikely]]
         *carried++ = bins[i];

@@ -6,7 +6,7 @@
 namespace quarkq::calib {
 namespace {
 
-/// One method's observers. The first failure ends the group: it hears no more and has no ranges.
+/// One method's observers. The first failure ends the group: it observes nothing more and has no ranges.
 class Group : public SampleSink {
  public:
   Group(const ir::Graph& graph, const std::vector<ir::ValueId>& tensors, const Calibrator& calibrator,
@@ -21,7 +21,7 @@ class Group : public SampleSink {
     }
   }
 
-  Status hear(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
+  Status observe(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
     if (failure_.ok()) failure_ = observers_.at(tensor)->add(values).context(name(tensor));
     return Status();
   }
@@ -57,9 +57,9 @@ class Group : public SampleSink {
 class Both : public SampleSink {
  public:
   Both(Group& a, Group& b) : a_(a), b_(b) {}
-  Status hear(ir::ValueId tensor, uint64_t sample, std::span<const float> values) override {
-    QQ_RETURN_IF_ERROR(a_.hear(tensor, sample, values));
-    return b_.hear(tensor, sample, values);
+  Status observe(ir::ValueId tensor, uint64_t sample, std::span<const float> values) override {
+    QQ_RETURN_IF_ERROR(a_.observe(tensor, sample, values));
+    return b_.observe(tensor, sample, values);
   }
 
  private:
@@ -84,8 +84,8 @@ Result<Ranges> observe_ranges(SampleRun& run, const ir::Graph& graph, const std:
   while (asked.wants_another_pass()) QQ_RETURN_IF_ERROR(run.pass(asked));
   Result<Ranges> ranges = asked.finish();
   if (ranges.ok()) return ranges;
-  diagnostics.warn("calibration-fallback", calibrator.name,
-                   cat("failed as in the reference (", ranges.status().message(), "), all tensors take ", other.name));
+  diagnostics.add("calibration-fallback", calibrator.name,
+                  cat("failed as in the reference (", ranges.status().message(), "); all tensors use ", other.name));
   return instead.finish();
 }
 

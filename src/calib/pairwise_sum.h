@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// NumPy's float32 sum: blocks of at most 128 terms with eight accumulators, halves above (spec 03 0.5).
+// NumPy's float32 sum: blocks of at most 128 terms with eight accumulators, halves above
+// (ref:calibration#numpy-primitives).
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@ float magnitude_quantile(const ValueStatistics& statistics, double percent);
 /// or the largest one. REQUIRES: 0 <= fraction <= 1.
 float value_quantile(const ValueStatistics& statistics, double fraction);
 
-/// The range that keeps `percent` % of the values (spec 03 A.3, A.4): symmetric ones by magnitude, others with half of
-/// the rest cut at either end; never beyond the observed extremes.
+/// The range that keeps `percent` % of the values (ref:calibration#percentiles): symmetric ones by magnitude, others
+/// with half of the rest cut at either end; never beyond the observed extremes.
 numeric::Range percentile_range(const ValueStatistics& statistics, double percent, bool symmetric);
 
 }  // namespace quarkq::calib

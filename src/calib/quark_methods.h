@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The reference's calibration methods, bit for bit (spec 03 A): the compat rows of calibrator_table.cpp.
+// The reference's calibration methods, bit for bit (ref:calibration): the compat rows of calibrator_table.cpp.
 #pragma once
 
 #include <memory>
@@ -11,17 +11,17 @@ namespace quarkq::calib {
 
 using ObserverMaker = Result<std::unique_ptr<RangeObserver>>(const MethodOptions&);
 
-/// MinMax and NonOverflow (A.2).
+/// MinMax and NonOverflow (ref:calibration#min-and-max).
 ObserverMaker make_min_max_quark;
-/// A.3 when symmetric, else A.4.
+/// Percentile (ref:calibration#percentiles).
 ObserverMaker make_percentile_quark;
-/// A.5.
+/// Entropy (ref:calibration#entropy).
 ObserverMaker make_entropy_quark;
-/// A.6.
+/// Distribution (ref:calibration#distribution).
 ObserverMaker make_distribution_quark;
-/// A.7, on histograms or on the raw values.
+/// LayerWisePercentile (ref:calibration#layerwise-percentile), on histograms or on the raw values.
 ObserverMaker make_layerwise_percentile_quark;
-/// A.8, all modes.
+/// MinMSE (ref:calibration#power-of-two-minmse), all modes.
 ObserverMaker make_minmse_quark;
 
 }  // namespace quarkq::calib

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranges in a JSON file that the reference reads and writes too (SaveAndRestore, spec 03 B.6).
+// Ranges in a JSON file that the reference reads and writes too (SaveAndRestore, ref:calibration#range-files).
 #pragma once
 
 #include <map>

@@ -17,7 +17,7 @@ class RangeObserver {
   /// reference fails; the tensor then takes the fallback method.
   virtual Status add(std::span<const float> values) = 0;
 
-  /// Asked once after every pass over the samples: true to hear them all once more, in the same order.
+  /// Asked once after every pass over the samples: true to observe them all once more, in the same order.
   virtual bool wants_another_pass() { return false; }
 
   /// REQUIRES: wants_another_pass() said false.

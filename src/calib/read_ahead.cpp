@@ -57,7 +57,7 @@ void ReadAhead::work() {
     has_sample_.notify_one();
   }
   lock.unlock();
-  has_room_.notify_all();  // the others may be waiting for room that nobody will make any more
+  has_room_.notify_all();  // the others may be waiting for room that will not be made any more
 }
 
 Result<Sample> ReadAhead::read(size_t index) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random samples, number for number those of the reference (spec 03 C.4).
+// Random samples, number for number those of the reference (ref:samples#random-samples).
 #include "base/random.h"
 #include "base/suggest.h"
 #include "calib/data_reader.h"
@@ -9,7 +9,7 @@
 namespace quarkq::calib {
 namespace {
 
-constexpr uint32_t kSeed = 42;  // from spec 03 C.4
+constexpr uint32_t kSeed = 42;  // from ref:samples#random-samples
 
 class OneSample : public DataReader {
  public:
@@ -21,7 +21,7 @@ class OneSample : public DataReader {
   Sample sample_;
 };
 
-/// Sizes for unknown dimensions: images get 3 x 32 x 32, matrices 16 columns (spec 03 C.4).
+/// Sizes for unknown dimensions: images get 3 x 32 x 32, matrices 16 columns (ref:samples#random-samples).
 int64_t default_dim(size_t axis, size_t rank) {
   if (axis == 1) return rank == 2 ? 16 : rank == 4 ? 3 : 1;
   if (axis == 2 || axis == 3) return rank == 4 ? 32 : 1;
@@ -88,7 +88,7 @@ Status fill(ir::Tensor& tensor, const InputSpec& input, const std::pair<double, 
   if (range == nullptr) return Status();  // doubles below 1, cast: all zero
   if (!is_integer_range(*range)) {
     return invalid_argument("RandomDataReaderInputDataRange: [", range->first, ",", range->second, "] of input ",
-                            input.name, " is no range of less than 2^32 integers");
+                            input.name, " is not a range of fewer than 2^32 integers");
   }
   const auto first = static_cast<int64_t>(range->first), last = static_cast<int64_t>(range->second);
   switch (bits(tensor.type())) {

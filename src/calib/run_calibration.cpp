@@ -10,7 +10,7 @@ class Collector : public SampleSink {
     for (const ir::ValueId tensor : tensors) statistics_.emplace(tensor, ValueStatistics(options.with_bins));
   }
 
-  Status hear(ir::ValueId tensor, uint64_t sample, std::span<const float> values) override {
+  Status observe(ir::ValueId tensor, uint64_t sample, std::span<const float> values) override {
     ValueStatistics& statistics = statistics_.at(tensor);
     const auto count = static_cast<int64_t>(values.size());
     if (!options_.votes) {
@@ -76,9 +76,9 @@ void report_non_finite(const std::string& tensor, const ValueStatistics& statist
     const auto name = sample_names.find(record.sample);
     first = name == sample_names.end() ? cat("number ", record.sample) : name->second;
   }
-  diagnostics.warn("non-finite", tensor,
-                   cat(all, " of ", all + statistics.count(), " values are NaN or infinite (first in sample ", first,
-                       samples > 1 ? cat(", ", samples, " samples in all") : "", "), they are left out of the range"));
+  diagnostics.add("non-finite", tensor,
+                  cat(all, " of ", all + statistics.count(), " values are NaN or infinite (first in sample ", first,
+                      samples > 1 ? cat(", ", samples, " samples in all") : "", "); they are excluded from its range"));
 }
 
 Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistics, const Calibrator& calibrator,
@@ -96,9 +96,9 @@ Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistic
     Result<numeric::Range>& range = found[i];
     if (!range.ok() && range.status().code() == Code::kInvalidArgument) return range.status();  // a setting, not data
     if (!range.ok()) {
-      diagnostics.warn(
+      diagnostics.add(
           "calibration-fallback", graph.value(tensor).name,
-          cat(calibrator.name, " failed (", range.status().message(), "), its smallest and largest value hold"));
+          cat(calibrator.name, " failed (", range.status().message(), "); its smallest and largest value are used"));
       range = seen.extremes();
     }
     ranges[tensor] = range.value();

@@ -31,7 +31,8 @@ void report_non_finite(const std::string& tensor, const ValueStatistics& statist
 Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistics, const Calibrator& calibrator,
                              const MethodOptions& options, Diagnostics& diagnostics);
 
-/// A compat method, with its options and those of the method that all tensors take when one fails (spec 03 A.9).
+/// A compat method, with its options and those of the method that all tensors take when one fails
+/// (ref:calibration#fallbacks).
 struct CompatMethod {
   const Calibrator& calibrator;
   MethodOptions options, fallback;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "calib/check_finite.h"
+#include "calib/program_count.h"
 #include "calib/read_ahead.h"
 #include "exec/layout_convert.h"
 #include "numeric/half.h"
@@ -19,21 +20,7 @@ namespace quarkq::calib {
 namespace {
 
 constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
-constexpr size_t kLeastSamplesEach = 8;    // fewer are run before another program is compiled
-constexpr double kExtraBytes = 512 << 20;  // that further programs may take
-
-/// What a program may take at most: all values of the graph side by side. Unknown dimensions count as 1.
-double program_bytes(const ir::Graph& graph) {
-  double bytes = 1;
-  for (size_t i = 0; i < graph.value_count(); ++i) {
-    const ir::ValueType& type = graph.value({static_cast<int32_t>(i)}).type;
-    if (!type.has_shape) continue;
-    double count = 1;
-    for (const int64_t dim : type.shape()) count *= dim < 0 ? 1.0 : static_cast<double>(dim);
-    bytes += count * sizeof(float);
-  }
-  return bytes;
-}
+constexpr size_t kLeastSamplesEach = 8;  // fewer are run before another program is compiled
 
 }  // namespace
 
@@ -49,7 +36,7 @@ class TapAdapter : public exec::TapSink {
     const bool moves = order_ == ValueOrder::kOnnx && view.layout != exec::Layout::kPlain;
     const bool is_half = graph_.value(value).type.element == ElementType::kFloat16;
     if (view.type == ElementType::kFloat && !moves && !is_half) {
-      return sink_.hear(value, sample_, {reinterpret_cast<const float*>(view.data), count});
+      return sink_.observe(value, sample_, {reinterpret_cast<const float*>(view.data), count});
     }
     if (view.type == ElementType::kFloat) {
       values_.resize(count);
@@ -62,11 +49,11 @@ class TapAdapter : public exec::TapSink {
     if (is_half && view.type == ElementType::kFloat) {  // computed in float32 (ADR 0005), but read as float16
       for (float& x : values_) x = float_from_float16(float16_from_float(x));
     }
-    if (!moves) return sink_.hear(value, sample_, values_);
+    if (!moves) return sink_.observe(value, sample_, values_);
     ir::Tensor stored = ir::Tensor::allocate(ElementType::kFloat, *view.stored_dims);
     std::memcpy(stored.mutable_raw(), values_.data(), count * sizeof(float));
     const ir::Tensor ordered = exec::in_onnx_order(stored, view.layout);
-    return sink_.hear(value, sample_, ordered.data<float>());
+    return sink_.observe(value, sample_, ordered.data<float>());
   }
 
  private:
@@ -99,7 +86,7 @@ exec::SessionOptions tapping(const std::vector<ir::ValueId>& tensors) {
 
 }  // namespace
 
-/// Hands out the samples one by one, to several threads.
+/// Distributes the samples one by one to several threads.
 class SampleRun::Feed {
  public:
   Feed(const DataReader& reader, const SampleRunOptions& options)
@@ -128,7 +115,8 @@ class SampleRun::Feed {
     }
   }
 
-  /// Of several failures the one of the lowest sample counts. All before it were handed out, so it is always the same.
+  /// Of several failures that of the lowest sample is reported. All samples before it were started, so it is always the
+  /// same.
   void fail(size_t number, Status status) {
     const std::lock_guard lock(mutex_);
     fail_locked(number, std::move(status));
@@ -153,7 +141,7 @@ class SampleRun::Feed {
   std::map<uint64_t, std::string> names_;
 };
 
-/// A session and the sink that hears it.
+/// A session and the sink that observes it.
 class SampleRun::Worker {
  public:
   Worker(exec::Session& session, const ir::Graph& graph, const SampleRunOptions& options, SampleSink& sink)
@@ -191,9 +179,7 @@ SampleRun::SampleRun(const ir::Model& model, const DataReader& reader, SampleRun
 SampleRun::~SampleRun() = default;
 
 size_t SampleRun::worthwhile_sinks() const {
-  const auto threads = static_cast<size_t>(omp_get_max_threads());
-  const auto affordable = 1 + static_cast<size_t>(kExtraBytes / program_bytes(model_.graph));
-  return std::max(size_t{1}, std::min({threads, options_.samples.size() / kLeastSamplesEach, affordable}));
+  return worthwhile_programs(model_.graph, options_.samples.size(), kLeastSamplesEach);
 }
 
 Status SampleRun::pass(SampleSink& sink) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a model over samples and lets sinks hear the tapped tensors of each.
+// Runs a model over samples and passes the tapped tensors of each to sinks.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace quarkq::calib {
 
-/// What hears the tapped tensors.
+/// Receives the tapped tensors.
 class SampleSink {
  public:
   virtual ~SampleSink() = default;
   /// Sample number `sample` holds these values in `tensor`: float32 ones (a float16 tensor's are rounded to float16).
-  virtual Status hear(ir::ValueId tensor, uint64_t sample, std::span<const float> values) = 0;
+  virtual Status observe(ir::ValueId tensor, uint64_t sample, std::span<const float> values) = 0;
 };
 
 /// In which order a sink is given a tensor's values.
@@ -30,7 +30,7 @@ enum class ValueOrder : uint8_t {
 };
 
 struct SampleRunOptions {
-  std::vector<ir::ValueId> tensors;  ///< float values to hear
+  std::vector<ir::ValueId> tensors;  ///< float values to observe
   std::vector<size_t> samples;       ///< numbers of the samples to run, ascending; empty: all
   ValueOrder order = ValueOrder::kAny;
   bool allow_non_finite = false;  ///< NaN and infinities in the inputs
@@ -47,13 +47,13 @@ class SampleRun {
 
   /// The samples that were run: number -> name.
   const std::map<uint64_t, std::string>& sample_names() const { return names_; }
-  /// How many samples are worth running at once: each on a part of the threads, which costs no waiting inside
+  /// How many samples to run at once: each on a part of the threads, which avoids waiting inside
   /// operators, but a program with its weights for each.
   size_t worthwhile_sinks() const;
 
   /// One pass over all samples, in order. Fails with kBadData when one cannot be read or run, or there is none.
   Status pass(SampleSink& sink);
-  /// One pass in which several samples run at once. Each sample is heard by one of the sinks, whichever is free.
+  /// One pass in which several samples run at once. Each sample is observed by one of the sinks, whichever is free.
   Status pass(const std::vector<SampleSink*>& sinks);
 
  private:
@@ -63,7 +63,7 @@ class SampleRun {
   const ir::Model& model_;
   const DataReader& reader_;
   SampleRunOptions options_;
-  std::unique_ptr<exec::Session> session_;  ///< of passes in order, kept from pass to pass
+  std::unique_ptr<exec::Session> session_;  ///< of in-order passes, reused from pass to pass
   std::map<uint64_t, std::string> names_;
 };
 

@@ -16,7 +16,7 @@ Status save_statistics(const std::string& path, const StatisticsSet& set);
 
 /// Fails with kBadData naming the file when it is damaged, of another format, or no statistics at all.
 Result<StatisticsSet> load_statistics(const std::string& path);
-/// The same from memory; `name` is what messages call it.
+/// The same from memory; `name` is its name in messages.
 Result<StatisticsSet> parse_statistics(const std::byte* data, size_t bytes, const std::string& name);
 
 }  // namespace quarkq::calib

@@ -44,7 +44,7 @@ std::string run_difference(const StatisticsOrigin& theirs, const StatisticsOrigi
     return setting.empty() ? hash_difference("made from another form of the model", theirs.graph, ours.graph) : setting;
   }
   if (!allow_other_isa && theirs.isa != ours.isa) {
-    return cat("made with instruction set ", isa_text(theirs), ", here is ", isa_text(ours),
+    return cat("made with instruction set ", isa_text(theirs), ", this run uses ", isa_text(ours),
                "; float results differ in the last bits");
   }
   return "";
@@ -59,7 +59,7 @@ std::string part_difference(const StatisticsOrigin& theirs, const StatisticsOrig
   }
   if (std::string difference = run_difference(theirs, ours, allow_other_isa); !difference.empty()) return difference;
   if (theirs.samples != ours.samples) {
-    return cat("made from data of ", theirs.samples, " samples, here are ", ours.samples);
+    return cat("made from data of ", theirs.samples, " samples, the other parts of ", ours.samples);
   }
   return setting_difference(theirs, ours);
 }

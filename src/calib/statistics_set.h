@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// StatisticsSet: what calibration saw of a model's tensors, with where it comes from, so that parts made by several
-// machines can be merged and a foreign one is refused.
+// StatisticsSet: the statistics of a model's tensors with their origin, so that parts made by several machines can be
+// merged and unrelated ones are refused.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace quarkq::calib {
 struct StatisticsOrigin {
   std::string version;     ///< of quarkq
   std::string model;       ///< hash of the model's file and weights
-  std::string graph;       ///< hash of the float graph that ran: the model after the passes that the settings ask for
+  std::string graph;       ///< hash of the float graph that ran: the model after the passes that the settings enable
   std::string preprocess;  ///< the block "preprocess:" in one line
   std::map<std::string, std::string> settings;  ///< those that can change the graph or what is observed
   std::set<std::string> isa;                    ///< instruction sets whose float results are in here

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// NumPy's histogram primitives (spec 03 0.5): equally spaced edges, and counting between edges by formula or by
-// comparison. Edges are computed when asked for, so that a histogram of many bins costs no memory for them.
+// NumPy's histogram primitives (ref:calibration#numpy-primitives): equally spaced edges, and counting between edges by
+// formula or by comparison. Edges are computed when asked for, so that a histogram of many bins costs no memory for
+// them.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,8 @@ struct UniformEdges {
   }
 };
 
-/// U(first, last, bins) of spec 03 0.5. An empty range is widened by one half to both sides. Fails when an end is not
-/// finite or the bins are too narrow for Real.
+/// U(first, last, bins) of ref:calibration#numpy-primitives. An empty range is widened by one half to both sides. Fails
+/// when an end is not finite or the bins are too narrow for Real.
 template <typename Real>
 Result<UniformEdges<Real>> make_uniform_edges(Real first, Real last, int64_t bins, bool half = false);
 

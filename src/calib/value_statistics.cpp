@@ -43,7 +43,8 @@ void ValueStatistics::add(const float* values, int64_t count, uint64_t sample) {
   Extremes all;
   for (const Extremes& part : found) all = merge_extremes(all, part);
   SampleRecord record{sample, static_cast<uint64_t>(all.finite), static_cast<uint64_t>(all.not_finite), {}};
-  if (all.finite > 0) record.range = {all.min + 0.0f, all.max + 0.0f};  // -0 becomes 0: which zero came first is chance
+  if (all.finite > 0)
+    record.range = {all.min + 0.0f, all.max + 0.0f};  // -0 becomes 0: which zero comes first depends on timing
   const auto place = std::upper_bound(records_.begin(), records_.end(), sample,
                                       [](uint64_t number, const SampleRecord& other) { return number < other.sample; });
   records_.insert(place, record);

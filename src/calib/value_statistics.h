@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ValueStatistics: what calibration remembers of one tensor. Extremes per sample, and integer counts in fixed bins
-// (sign, exponent, 9 leading mantissa bits: neighbouring bin edges differ by at most 0.2 %). No float is ever summed
-// over samples, so order, batching, threads and shards cannot change it (ADR 0006).
+// ValueStatistics: the statistics that calibration keeps of one tensor. Extremes per sample, and integer counts in
+// fixed bins (sign, exponent, 9 leading mantissa bits: neighbouring bin edges differ by at most 0.2 %). No float is
+// ever summed over samples, so order, batching, threads and shards cannot change it (ADR 0006).
 #pragma once
 
 #include <cstdint>

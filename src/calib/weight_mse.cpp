@@ -16,7 +16,7 @@ namespace {
 using numeric::QuantParams;
 using numeric::Range;
 
-/// NumPy's percentile with linear interpolation (spec 03 0.5). REQUIRES: sorted, not empty.
+/// NumPy's percentile with linear interpolation (ref:calibration#numpy-primitives). REQUIRES: sorted, not empty.
 float percentile(const std::vector<float>& sorted, double percent) {
   const double place = static_cast<double>(sorted.size() - 1) * (percent / 100);
   const auto below = static_cast<size_t>(place);

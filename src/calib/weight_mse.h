@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Float scales of weights with the smallest squared error (ExtendedCalibrationMethod.MinMSE, spec 03 A.8b).
+// Float scales of weights with the smallest squared error (ExtendedCalibrationMethod.MinMSE,
+// ref:scales#weights-by-squared-error).
 #pragma once
 
 #include <span>

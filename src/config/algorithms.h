@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The algorithms that algo_config may list, and where each of their parameters goes in extra_options (spec 01 C.13).
+// The algorithms that algo_config may list, and the key of extra_options for each of their parameters
+// (ref:settings#algorithms).
 #pragma once
 
 #include <string>

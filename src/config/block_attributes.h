@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// BFPAttributes and MXAttributes (spec 01 C.6): attributes of the nodes of block formats.
+// BFPAttributes and MXAttributes (ref:settings#block-attributes): attributes of the nodes of block formats.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct BlockAttribute {
   std::variant<int64_t, std::string> value;
 };
 
-/// What the settings say of `type`, in the order of the file. Fails for a value that no attribute can hold.
-/// REQUIRES: is_block(type).
+/// The attributes that the settings give for `type`, in the order of the file. Fails for a value that no attribute can
+/// hold. REQUIRES: is_block(type).
 Result<std::vector<BlockAttribute>> read_block_attributes(DataType type, const Settings& settings);
 
 }  // namespace quarkq::config

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Node to C++ value and back, one Convert<T> per type that fields.def names. read<T>() is the way in: its message names
-// the setting, what was found and what is allowed. No value is bent to fit: "true" is no bool and 1.5 no integer.
+// the setting, what was found and what is allowed. Values are not converted: the text "true" is not a bool, and 1.5 is
+// not an integer.
 #pragma once
 
 #include <cmath>

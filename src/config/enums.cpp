@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Name tables of the enums (spec 01 A.1, A.2, A.4) and the one parser that reads them all.
+// Name tables of the enums (ref:settings#data-types, ref:settings#tensor-specs, ref:settings#quantizers) and the one
+// parser that reads them all.
 #include "config/enums.h"
 
 #include <algorithm>

@@ -52,7 +52,7 @@ enum class ScaleType { kFloat32, kPowerOf2, kInt16 };
 enum class CalibMethod { kMinMax, kMinMSE, kPercentile, kEntropy, kLayerwisePercentile, kDistribution };
 enum class QuantGranularity { kTensor, kChannel, kGroup };
 
-/// Which class of the reference quantizes: the rows of spec 01 A.4, and the two flows with their own entry.
+/// Class of the reference that quantizes: the rows of ref:settings#quantizers, and the two flows with their own entry.
 enum class Quantizer { kCpu, kExtended, kNpuCnn, kNpuTransformer, kDynamic, kMatMulNBits, kQOperator };
 std::string quantizer_name(Quantizer quantizer);
 

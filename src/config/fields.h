@@ -12,7 +12,7 @@
 
 namespace quarkq::config {
 
-/// The headings C.1 to C.11 of spec 01, and kField for the keys of quant_config.
+/// The groups of ref:settings#options, and kField for the keys of quant_config.
 enum class Category {
   kField,
   kPreprocessing,

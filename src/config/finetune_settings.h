@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FastFinetune (spec 04 D.1): what AdaRound and AdaQuant are told.
+// FastFinetune (ref:tuning#finetuning-options): settings of AdaRound and AdaQuant.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct FinetuneSettings {
   std::optional<std::pair<double, double>> lr_adjust;  ///< above this error, that learning rate
   std::vector<std::string> target_ops = {"Conv", "ConvTranspose", "InstanceNormalization", "LayerNormalization",
                                          "Gemm", "MatMul"};
-  bool selective_update = false;  ///< a layer is kept only when the outputs of the model come closer, too
+  bool selective_update = false;  ///< a layer is kept only when the outputs of the model improve, too
   bool update_bias = true;        ///< AdaQuant
   bool output_qdq = false;
   double drop_ratio = 1.0;  ///< share of the inputs taken from the quantized model
@@ -43,10 +43,10 @@ struct FinetuneSettings {
   std::optional<int64_t> output_index;  ///< the output that selective_update measures; nothing: all
   bool parallel = false;                ///< inputs come from the model without the layers finetuned before
   int64_t memory_budget = 0;            ///< bytes that the process may take; 0: a quarter of the machine's memory
-  std::string reference_path;           ///< another model that says what layers should give; empty: the float model
-  bool largest_only = false;            ///< of all layers only the one that takes most memory
-  bool keeps_on_disk = false;           ///< no sample's values stay in memory
-  std::string cache_dir;                ///< folder of what does not fit into memory; empty: the system's
+  std::string reference_path;  ///< another model that gives the target outputs of layers; empty: the float model
+  bool largest_only = false;   ///< of all layers only the one that takes most memory
+  bool keeps_on_disk = false;  ///< no sample's values stay in memory
+  std::string cache_dir;       ///< folder of what does not fit into memory; empty: the system's
 
   std::vector<KeyWithoutEffect> without_effect;
   std::string deciding;  ///< the given keys on which the result depends, as one line of YAML

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stored weights of 4 bits need: said of the type of all weights and of those of single tensors.
+// Requirements of stored 4-bit weights, for the type of all weights and for those of single tensors.
 #pragma once
 
 #include <cstdint>

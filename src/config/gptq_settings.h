@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GPTQParams (spec 04 E.3): how GPTQ rounds.
+// GPTQParams (ref:tuning#gptq): settings of GPTQ.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace quarkq::config {
 
 struct GptqSettings {
-  int64_t block_size = 128;    ///< rows whose errors are passed on at once to the rows behind them
+  int64_t block_size = 128;    ///< rows whose errors are passed on at once to the rows after them
   int64_t group_size = -1;     ///< rows with scales of their own; -1: all
   double damping = 0.01;       ///< of the mean diagonal
   bool by_importance = false;  ///< rows with large inputs first
@@ -18,7 +18,7 @@ struct GptqSettings {
   bool symmetric = true;
 };
 
-/// Fails on unknown keys, and when a value makes no sense.
+/// Fails on unknown keys and invalid values.
 Result<GptqSettings> read_gptq_settings(const Settings& settings);
 
 }  // namespace quarkq::config

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads and writes layer_config.h's structs. The table of spec classes is spec 01 A.1; a tensor spec is a class name,
-// or a map whose missing fields come from the class of its data type.
+// Reads and writes layer_config.h's structs. The table of spec classes is ref:settings#data-types; a tensor spec is a
+// class name, or a map whose missing fields come from the class of its data type.
 #include "config/layer_config.h"
 
 #include "base/suggest.h"

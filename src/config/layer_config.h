@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The typed form of global_config, specific_layer_config, layer_type_config, exclude and algo_config (spec 01 A.2,
-// C.13, D).
+// The typed form of global_config, specific_layer_config, layer_type_config, exclude and algo_config
+// (ref:settings#tensor-specs, ref:settings#algorithms, ref:settings#layer-settings).
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace quarkq::config {
 
 /// How one tensor is quantized. Fields that the file leaves out come from the spec class of the data type.
 struct TensorSpec {
-  std::string data_type;  ///< a name of spec 01 A.1: "Int8", "MXFP8E4M3"
+  std::string data_type;  ///< a name of ref:settings#data-types: "Int8", "MXFP8E4M3"
   DataType type = DataType::kInt8;
   bool symmetric = true;
   ScaleType scale_type = ScaleType::kFloat32;
@@ -27,7 +27,8 @@ struct LayerSpec {
   std::optional<TensorSpec> input_tensors, weight, bias, output_tensors;
 };
 
-/// Which nodes: one name, all names that a pattern finds, or what lies between starts and ends (spec 01 D.3, D.4).
+/// Which nodes: one name, all names that a pattern finds, or the nodes between starts and ends
+/// (ref:settings#node-selectors, ref:settings#subgraphs).
 struct Selector {
   enum class Kind { kName, kPattern, kSubgraph };
   Kind kind = Kind::kName;
@@ -48,7 +49,7 @@ struct Algorithm {
   Node params{Node::Map{}};
 };
 
-/// A row of the table of spec classes (spec 01 A.1).
+/// A row of the table of spec classes (ref:settings#data-types).
 struct SpecClass {
   const char* name;       ///< "XInt8Spec"
   const char* data_type;  ///< "Int8"

@@ -138,7 +138,7 @@ bool is_binary(const std::string& text) {
 }
 
 /// The library queues every token of a flow list on one line before it reports the first, at 230 bytes each. A value
-/// takes at most three of these characters, so more of them than this cannot end well.
+/// takes at most three of these characters, so more of them than this would exhaust memory.
 bool has_too_many_values(const std::string& text) {
   size_t count = 0;
   for (const char c : text) count += c == '[' || c == ']' || c == '{' || c == '}' || c == ',' ? 1 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// YAML or JSON text to Node: the only door for settings from outside. Its .cpp is the only file that sees the YAML
+// YAML or JSON text to Node: the only way in for settings. Its .cpp is the only file that sees the YAML
 // library. Hostile input ends in an error, never in a crash or an exhausted memory: size, depth and the number of nodes
 // are limited.
 #pragma once

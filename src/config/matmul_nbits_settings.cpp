@@ -22,7 +22,8 @@ constexpr AlgorithmName kAlgorithms[] = {
 
 Status check_nbits_block(const char* option, int64_t size) {
   if (std::find(kBlockSizes.begin(), kBlockSizes.end(), size) != kBlockSizes.end()) return Status();
-  return invalid_argument(option, ": ", size, " is no block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
+  return invalid_argument(option, ": ", size,
+                          " is not a block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
 }
 
 Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings) {
@@ -41,7 +42,7 @@ Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings)
   if (found == std::end(kAlgorithms))
     return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm, "', allowed are DEFAULT, HQQ and GPTQ");
   options.algorithm = found->value;
-  // The reference writes 4 bits whatever it is told, and the number into the node, which then reads them wrongly.
+  // The reference always writes 4 bits, but the configured number into the node, which then reads them wrongly.
   if (bits != kMatMulNBitsBits) return unsupported("MatMulNBitsParams.Bits: ", bits, "; only 4 are supported");
   QQ_RETURN_IF_ERROR(check_nbits_block("MatMulNBitsParams.GroupSize", options.group_size));
   return options;

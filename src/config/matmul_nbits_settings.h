@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MatMulNBitsParams (spec 04 E.4): how matrices are stored in 4 bits.
+// MatMulNBitsParams (ref:writing#matmulnbits): how matrices are stored in 4 bits.
 #pragma once
 
 #include <cstdint>

@@ -65,13 +65,13 @@ const char* home_of(const std::string& name) {
   return field != nullptr && !field->is_option() ? "quant_config" : "extra_options";
 }
 
-/// A setting one level too high is the most frequent slip in a file.
+/// A setting one level too high is the most frequent mistake in a file.
 Status check_top_level(const Node& values) {
   const std::vector<std::string> top = top_level_keys();
   for (const Node::Entry& entry : values.entries()) {
     if (std::find(top.begin(), top.end(), entry.key) != top.end()) continue;
     if (const char* home = home_of(entry.key))
-      return invalid_argument(entry.key_mark.prefix(), entry.key, ": stands at the top, its place is below ", home);
+      return invalid_argument(entry.key_mark.prefix(), entry.key, ": found at the top level, it belongs below ", home);
   }
   return check_keys(values, "", top);
 }
@@ -91,6 +91,14 @@ Result<std::vector<std::string>> full_path(const std::string& key) {
   return invalid_argument("--set ", key, ": unknown setting", did_you_mean(path.front(), known));
 }
 
+/// The name of a recipe replaces what the layers below say of images, as its map {recipe: name}.
+void lay_recipe(const Node::Entry& entry, Origin origin, Merged& merged) {
+  const Node block(Node::Map{{"recipe", entry.value, entry.key_mark}});
+  merged.values = merged.values.with(entry.key, block.at(entry.value.mark()), entry.key_mark);
+  std::erase_if(merged.origins, [](const auto& one) { return one.first.starts_with("preprocess."); });
+  merged.origins[entry.key + ".recipe"] = origin;
+}
+
 }  // namespace
 
 Status lay_over(const Layer& layer, Merged& merged) {
@@ -101,8 +109,13 @@ Status lay_over(const Layer& layer, Merged& merged) {
     const std::string where = entry.value.mark().prefix() + entry.key;
     if (is_block_name(entry.key) && entry.value.is_map()) {
       lay_block(entry, layer.origin, merged);
+    } else if (entry.key == "preprocess" && entry.value.is_text()) {
+      lay_recipe(entry, layer.origin, merged);
     } else if (is_block_name(entry.key)) {
-      if (!entry.value.is_null()) return wrong_kind(entry.value, "a map").context(where);
+      if (!entry.value.is_null()) {
+        return wrong_kind(entry.value, entry.key == "preprocess" ? "the name of a recipe or a map" : "a map")
+            .context(where);
+      }
     } else if (entry.value.is_null()) {
       merged.values = merged.values.without(entry.key);
       merged.origins.erase(entry.key);

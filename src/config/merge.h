@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Laying one source of settings over another (spec 01 I.2), on value trees.
+// Laying one source of settings over another (ref:settings#settings-file), on value trees.
 #pragma once
 
 #include <map>

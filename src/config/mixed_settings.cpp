@@ -42,7 +42,7 @@ Status refuse_unbuilt(const OptionMap& map) {
   return Status();
 }
 
-/// Null asks for no threshold, which is not the default.
+/// Null means no threshold, which is not the default.
 Status take_threshold(const Node& node, std::optional<double>& member) {
   const Node* threshold = node.find("MetricThreshold");
   if (threshold == nullptr) return Status();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// AutoMixprecision (spec 04 F.1): which nodes may compute in which other formats, and how that is judged.
+// AutoMixprecision (ref:mixed-precision#options): which nodes may compute in which other formats, and how that is
+// judged.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct MixedSettings {
   int64_t data_size = 0;     ///< samples; 0: all
   int64_t output_index = 0;  ///< the output that is compared; out of range: all
   MixedMetric metric = MixedMetric::kL2;
-  std::optional<double> threshold = 0.0;  ///< nothing: only look; 0: promote everything
+  std::optional<double> threshold = 0.0;  ///< nothing: analyze only; 0: promote everything
   MixedGoal goal = MixedGoal::kSpeed;
   bool dual_pairs = false, skip_shared_inputs = false, unshares = false;
 };

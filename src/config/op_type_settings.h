@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options that are said of operator types: RemoveQDQBetweenOps with RemoveQDQMulAdd, QDQOpTypePerChannelSupportToAxis.
+// Options by operator type: RemoveQDQBetweenOps with RemoveQDQMulAdd, QDQOpTypePerChannelSupportToAxis.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 
 #include "base/suggest.h"
 #include "config/convert.h"
+#include "config/preprocess_recipes.h"
 
 namespace quarkq::config {
 namespace {
@@ -152,6 +153,13 @@ Result<Resize> read_resize(const Node& node, size_t channels) {
   return resize;
 }
 
+Result<double> read_fraction(const Node& node) {
+  const std::string path = "preprocess.crop_fraction";
+  QQ_TRY(const double fraction, read_number(node, path));
+  if (fraction > 0.01 && fraction <= 1) return fraction;  // the resized image has a bounded size
+  return invalid_argument(where(node, path), ": found ", fraction, ", allowed is above 0.01, to 1");
+}
+
 Status read_values(const Node& node, size_t channels, Preprocess& block) {
   if (const Node* scale = given(node, "scale")) {
     QQ_TRY(block.scale, read_number(*scale, "preprocess.scale"));
@@ -173,11 +181,14 @@ size_t channels_of(ColorOrder color) {
   return color == ColorOrder::kRgba || color == ColorOrder::kBgra ? 4 : 3;
 }
 
-Result<Preprocess> read_preprocess(const Node& node) {
+Result<Preprocess> read_recipe(const std::string& name) { return read_preprocess(Node(name)); }
+
+Result<Preprocess> read_preprocess(const Node& asked) {
   Preprocess block;
-  if (node.is_null()) return block;
-  QQ_RETURN_IF_ERROR(
-      check_keys(node, "preprocess", {"color", "resize", "crop", "scale", "mean", "std", "layout", "batch"}));
+  if (asked.is_null()) return block;
+  QQ_TRY(const Node node, expand_recipe(asked));
+  QQ_RETURN_IF_ERROR(check_keys(
+      node, "preprocess", {"color", "resize", "crop", "crop_fraction", "scale", "mean", "std", "layout", "batch"}));
   if (const Node* color = given(node, "color")) {
     QQ_TRY(block.color, read_name(*color, "preprocess.color", kColors));
   }
@@ -187,6 +198,12 @@ Result<Preprocess> read_preprocess(const Node& node) {
   }
   if (const Node* crop = given(node, "crop")) {
     QQ_TRY(block.crop, read_size(*crop, "preprocess.crop"));
+  }
+  if (const Node* fraction = given(node, "crop_fraction")) {
+    QQ_TRY(block.crop_fraction, read_fraction(*fraction));
+    if (!block.resize) {
+      return invalid_argument(where(*fraction, "preprocess.crop_fraction"), ": needs preprocess.resize");
+    }
   }
   QQ_RETURN_IF_ERROR(read_values(node, channels, block));
   if (const Node* layout = given(node, "layout")) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@ enum class ColorOrder { kRgb, kBgr, kGray, kRgba, kBgra };
 enum class ResizeMode {
   kStretch,      ///< to exactly height x width
   kKeepRatio,    ///< as large as fits into height x width
-  kShorterSide,  ///< so that the shorter side has `height` pixels
+  kShorterSide,  ///< as small as covers height x width; of a square: the shorter side has `height` pixels
   kLetterbox,    ///< kKeepRatio, then centred on a canvas of height x width filled with `fill`
 };
 enum class Interpolation { kNearest, kBilinear, kBicubic };
@@ -34,16 +35,23 @@ struct Preprocess {
   ColorOrder color = ColorOrder::kRgb;
   std::optional<Resize> resize;                     ///< absent: the image must have the right size already
   std::optional<std::pair<int64_t, int64_t>> crop;  ///< height, width: cut from the centre after resizing
-  double scale = 1.0;                               ///< pixel values 0 to 255 are multiplied by this first
+  /// (0, 1]: share of the resized sides that is cut out. A resize without a size then aims at the size of the cut, or
+  /// that of the model's input, divided by this; and what is cut has that size.
+  std::optional<double> crop_fraction;
+  double scale = 1.0;             ///< pixel values 0 to 255 are multiplied by this first
   std::vector<double> mean, std;  ///< then (x - mean) / std, one value or one per channel in `color` order; empty: none
-  std::optional<ImageLayout> layout;  ///< absent: told by the model's input
+  std::optional<ImageLayout> layout;  ///< absent: determined by the model's input
   int64_t batch = 1;                  ///< images in one sample
 };
 
 /// Values per pixel: 1, 3 or 4.
 size_t channels_of(ColorOrder color);
 
-/// The typed block. `node`: a map or null (all defaults). Fails with kInvalidArgument naming key, found and allowed.
+/// The typed block. `node`: a map, the name of a recipe (preprocess_recipes.h) or null (all defaults). Fails with
+/// kInvalidArgument naming key, found and allowed.
 Result<Preprocess> read_preprocess(const Node& node);
+
+/// The block of the recipe `name`. kInvalidArgument names the known ones.
+Result<Preprocess> read_recipe(const std::string& name);
 
 }  // namespace quarkq::config

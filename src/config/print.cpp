@@ -68,6 +68,9 @@ Node tool_node(const ToolBlock& block) {
   add(node, "compat", block.compat);
   add(node, "guards", block.guards);
   add(node, "on_collapse", block.on_collapse);
+  add(node, "rounding", block.rounding);
+  add(node, "equalize_clipped", block.equalize_clipped);
+  add(node, "range_headroom", block.range_headroom);
   add(node, "min_cosine", block.min_cosine);
   add(node, "verify_samples", block.verify_samples);
   return node;
@@ -76,10 +79,12 @@ Node tool_node(const ToolBlock& block) {
 Node findings_node(const Diagnostics& diagnostics) {
   Node::List items;
   for (const Diagnostic& one : diagnostics.all()) {
+    const DiagnosticInfo* row = find_diagnostic(one.id);
     items.emplace_back(Node::Map{{"severity", Node(severity_name(one.severity)), {}},
                                  {"id", Node(one.id), {}},
                                  {"subject", Node(one.subject), {}},
-                                 {"text", Node(one.text), {}}});
+                                 {"text", Node(one.text), {}},
+                                 {"remedy", Node(std::string(row == nullptr ? "" : row->remedy)), {}}});
   }
   return Node(std::move(items));
 }

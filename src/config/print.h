@@ -11,7 +11,7 @@
 
 namespace quarkq::config {
 
-/// A settings file that asks for the same: quant_config and extra_options (a preset is written out), and the other
+/// A settings file with the same settings: quant_config and extra_options (a preset is written out), and the other
 /// blocks that are set. parse_text() and read_config() of it give an equal QuantConfig, origins apart.
 std::string to_yaml(const QuantConfig& config);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QuantConfig: what was asked, by preset, file and command line together. Absent stays absent: resolve.h says what then
-// holds. Only load_config() and read_config() make one; nothing changes it afterwards.
+// QuantConfig: the request, from preset, file and command line together. Absent values stay absent; resolve.h decides
+// them. Only load_config() and read_config() make one; nothing changes it afterwards.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,15 @@ struct ToolBlock {
   std::optional<std::string> compat;       ///< quark-0.13
   std::optional<bool> guards;              ///< on or off; absent: on, except in compat mode (docs/guards.md)
   std::optional<std::string> on_collapse;  ///< rescue (the default), warn or fail
+  std::optional<std::string> rounding;     ///< nearest (the default), compensated_weights, compensated (docs/guards.md)
+  std::optional<bool> equalize_clipped;    ///< equalize layers with a Clip between them (docs/guards.md)
+  std::optional<double> range_headroom;    ///< factor on measured ranges of activations (docs/guards.md)
   std::optional<double> min_cosine;        ///< an output whose cosine with the float one is below has collapsed
   std::optional<int64_t> verify_samples;   ///< that the result is compared with the float model on
 };
 
 struct QuantConfig {
-  /// kFields: preset and quant_config rule ("LEGACY" in the specs). kLayers: global_config rules ("QCONFIG").
+  /// kFields: preset and quant_config rule (rows LEGACY of fields.def). kLayers: global_config rules .
   enum class Mode { kFields, kLayers };
 
   /// Keys of quant_config that were set.
@@ -89,8 +92,9 @@ struct Layer {
   Origin origin;
 };
 
-/// The layers, weakest first, laid over each other by the rules of spec 01 I.2 and read. A layer may name a preset; its
-/// body is then put below all of them. Errors name the place, the key, what was found and what is allowed.
+/// The layers, weakest first, laid over each other by the rules of ref:settings#settings-file and read. A layer may
+/// name a preset; its body is then put below all of them. Errors name the place, the key, what was found and what is
+/// allowed.
 Result<QuantConfig> read_config(std::vector<Layer> layers);
 
 /// `file_or_preset`: a file if it exists, else a preset with or without ".yaml"; empty: neither. `sets`: "key=value"

@@ -15,7 +15,7 @@ enum class Quirk {
 
 struct QuirkInfo {
   const char* id;       ///< as in quirks.def: "FoldGemmBeta"
-  const char* section;  ///< of the specs
+  const char* section;  ///< of docs/reference: "scales#limits"
   bool by_default;
   bool in_compat;
   const char* summary;

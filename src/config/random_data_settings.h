@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// RandomDataReaderInputShape and RandomDataReaderInputDataRange (spec 01 C.4): what random samples look like.
+// RandomDataReaderInputShape and RandomDataReaderInputDataRange (ref:samples#random-samples): what random samples look
+// like.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ constexpr const char kBlock[] = "calibration.raw";
 constexpr int64_t kMaxDim = int64_t{1} << 40;
 constexpr size_t kMaxRank = 64;
 
-/// NumPy's names, which are what writers of such files think in.
+/// NumPy's names, which writers of such files use.
 constexpr struct {
   const char* name;
   ElementType type;
@@ -67,7 +67,7 @@ Result<std::map<std::string, RawFormat>> read_raw_formats(const Node& node) {
   std::map<std::string, RawFormat> formats;
   if (node.is_null()) return formats;
   if (!node.is_map()) return wrong_kind(node, "a map").context(node.mark().prefix() + kBlock);
-  // An input named "dtype" is told from the key by its value, which is a map.
+  // An input named "dtype" is distinguished from the key by its value, which is a map.
   const bool is_one = std::any_of(node.entries().begin(), node.entries().end(),
                                   [](const Node::Entry& entry) { return !entry.value.is_map(); });
   if (is_one) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The block "calibration.raw": what is in raw binary sample files, which do not say it themselves.
+// The block "calibration.raw": type and shape of raw binary sample files, which have no header.
 #pragma once
 
 #include <cstdint>

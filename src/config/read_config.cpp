@@ -19,13 +19,13 @@ namespace {
 
 using Mode = QuantConfig::Mode;
 
-/// Notes a deprecated spelling, and the two old formats that also decide both types (spec 01 A.4).
+/// Notes a deprecated spelling, and the two old formats that also decide both types (ref:settings#quantizers).
 template <typename E>
 void note_deprecated(const Node& node, const std::string& key, QuantConfig& config) {
   const Result<EnumName<E>> row = node.is_text() ? parse_enum<E>(node.as_text()) : Status(Code::kInternal, "");
   if (!row.ok() || !row.value().is_deprecated) return;
-  config.findings.notice("deprecated-name", key,
-                         cat("found ", row.value().text, ", taken as ", enum_text(row.value().value)));
+  config.findings.add("deprecated-name", key,
+                      cat("found ", row.value().text, ", taken as ", enum_text(row.value().value)));
   const std::string text = row.value().text;
   const bool is_bfp = text == "VitisQuantFormat.BFPFixNeuron";
   if (!is_bfp && text != "VitisQuantFormat.MXFixNeuron") return;
@@ -49,7 +49,7 @@ Status read_unknown_option(const Node::Entry& entry, QuantConfig& config) {
   if (!config.tool.allow_unknown_options.value_or(false)) {
     return invalid_argument(entry.key_mark.prefix(), "extra_options.", entry.key, ": unknown option", hint);
   }
-  config.findings.warn("option-unknown", entry.key, "unknown option, has no effect" + hint);
+  config.findings.add("option-unknown", entry.key, "unknown option, has no effect" + hint);
   config.unknown_options.emplace_back(entry.key, entry.value);
   return {};
 }
@@ -196,8 +196,8 @@ Status put_preset_below(std::vector<Layer>& layers) {
   return {};
 }
 
-/// preset and quant_config select one mode, global_config the other; a file needs exactly one of them (spec 01 B.6,
-/// I.2).
+/// preset and quant_config select one mode, global_config the other; a file needs exactly one of them
+/// (ref:settings#settings-file).
 Status choose_mode(const Node& values, QuantConfig& config) {
   const Node* global = values.find("global_config");
   const bool has_fields = values.find("preset") != nullptr || values.find("quant_config") != nullptr;

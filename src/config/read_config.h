@@ -7,7 +7,7 @@
 
 namespace quarkq::config {
 
-/// Every key allowed at the top of a settings file (spec 01 I.2, and "preprocess").
+/// Every key allowed at the top of a settings file (ref:settings#settings-file, and "preprocess").
 std::vector<std::string> top_level_keys();
 
 }  // namespace quarkq::config

@@ -20,9 +20,10 @@ Status read_switch(const Node& node, const std::string& path, std::optional<bool
 }  // namespace
 
 Status read_tool(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(check_keys(node, "quarkq",
-                                {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat",
-                                 "guards", "on_collapse", "min_cosine", "verify_samples"}));
+  QQ_RETURN_IF_ERROR(
+      check_keys(node, "quarkq",
+                 {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards",
+                  "on_collapse", "rounding", "equalize_clipped", "range_headroom", "min_cosine", "verify_samples"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
@@ -31,11 +32,17 @@ Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "allow_unknown_options", block.allow_unknown_options));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "compat", block.compat));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "on_collapse", block.on_collapse));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "rounding", block.rounding));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "equalize_clipped", block.equalize_clipped));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "range_headroom", block.range_headroom));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "min_cosine", block.min_cosine));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "verify_samples", block.verify_samples));
   if (const Node* guards = node.find("guards")) QQ_RETURN_IF_ERROR(read_switch(*guards, "quarkq.guards", block.guards));
   if (block.min_cosine && (*block.min_cosine < -1 || *block.min_cosine > 1)) {
     return invalid_argument("quarkq.min_cosine: found ", *block.min_cosine, ", allowed is -1 to 1");
+  }
+  if (block.range_headroom && !(*block.range_headroom >= 1 && *block.range_headroom <= 16)) {
+    return invalid_argument("quarkq.range_headroom: found ", *block.range_headroom, ", allowed is 1 (none) to 16");
   }
   if (block.verify_samples && *block.verify_samples < 1) {
     return invalid_argument("quarkq.verify_samples: found ", *block.verify_samples, ", allowed is 1 or more");
@@ -45,6 +52,8 @@ Status read_tool(const Node& node, QuantConfig& config) {
   }
   QQ_RETURN_IF_ERROR(check_one_of(block.exclude_tracking, "quarkq.exclude_tracking", {"strict", "quark"}));
   QQ_RETURN_IF_ERROR(check_one_of(block.on_collapse, "quarkq.on_collapse", {"rescue", "warn", "fail"}));
+  QQ_RETURN_IF_ERROR(
+      check_one_of(block.rounding, "quarkq.rounding", {"nearest", "compensated_weights", "compensated"}));
   return check_one_of(block.compat, "quarkq.compat", {"quark-0.13"});
 }
 

@@ -9,13 +9,13 @@ namespace quarkq::config {
 namespace {
 
 /// Keys such as OptimizeModel set their field, unless quant_config itself sets it at least as strongly. Beside preset
-/// and quant_config the reference ignores them (spec 01 C-004).
+/// and quant_config the reference ignores them (ref:settings#quant-config-fields).
 Status take_field_keys(Resolving& r) {
   for (const auto& [name, value] : r.config.field_keys) {
     const std::string field = find_field_key(name)->field;
     const bool is_ignored = r.config.mode == QuantConfig::Mode::kFields && !r.settings.quirk(Quirk::kTakeFieldKeys);
     if (is_ignored) {
-      r.diagnostics.warn("option-no-effect", name, cat("has no effect beside quant_config, set quant_config.", field));
+      r.diagnostics.add("option-no-effect", name, cat("has no effect beside quant_config, set quant_config.", field));
       continue;
     }
     const Origin origin = r.config.origin_of(name);
@@ -71,8 +71,7 @@ Status take_fields_and_options(Resolving& r) {
 
 Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Diagnostics& diagnostics) {
   for (const Diagnostic& finding : config.findings.all()) {
-    if (finding.severity == Severity::kWarning) diagnostics.warn(finding.id, finding.subject, finding.text);
-    if (finding.severity == Severity::kNotice) diagnostics.notice(finding.id, finding.subject, finding.text);
+    diagnostics.add(finding);
   }
   Resolving r{config, facts, diagnostics, {}};
   r.settings.mode = config.mode;

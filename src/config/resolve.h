@@ -11,10 +11,11 @@
 
 namespace quarkq::config {
 
-/// What the settings need to know of the model.
+/// The facts about the model that settings depend on.
 struct ModelFacts {
   int opset = 17;
-  bool all_float16 = false;  ///< inputs, outputs and initializers hold float16 and no float32 (spec 01 E.1 step 13)
+  bool all_float16 =
+      false;  ///< inputs, outputs and initializers hold float16 and no float32 (ref:settings#float16-models)
   std::vector<std::string> op_types;
 };
 
@@ -23,7 +24,7 @@ struct ModelFacts {
 /// built, "option-no-effect"; warnings: "setting-forced".
 Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Diagnostics& diagnostics);
 
-/// The row of spec 01 A.4 that fits.
+/// The row of ref:settings#quantizers that fits.
 Quantizer choose_quantizer(const Settings& settings);
 
 }  // namespace quarkq::config

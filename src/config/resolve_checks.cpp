@@ -10,7 +10,8 @@
 namespace quarkq::config {
 namespace {
 
-/// Known, but not built: a setting with a value, as printed. `named` is what the message names instead, or null.
+/// Known, but not supported yet: a setting with a value, as printed. `named` is what the message names instead, or
+/// null.
 constexpr struct {
   const char* setting;
   const char* value;
@@ -51,7 +52,7 @@ Status check_field(Resolving& r, const Field& field) {
   const Node value = field.value(s);
   if (field.support == Support::kBuilt || is_off_value(field, value)) return {};
   if (field.support == Support::kInert) {
-    if (is_users(origin)) r.diagnostics.notice("option-no-effect", field.name, field.doc);
+    if (is_users(origin)) r.diagnostics.add("option-inert", field.name, field.doc);
     return {};
   }
   if (is_users(origin))
@@ -59,12 +60,12 @@ Status check_field(Resolving& r, const Field& field) {
   const bool is_absent = std::string_view(field.off) == "absent" && origin == Origin::kDefault;
   const bool is_in_scope = (field.scope & scope::bit(s.quantizer)) != 0;
   if (is_absent || !is_in_scope || has_no_effect(s, field.name)) return {};
-  r.diagnostics.notice("option-left-out", field.name,
-                       cat(to_flow(value), " by ", origin_name(origin), " is left out: known, not supported yet"));
+  r.diagnostics.add("option-left-out", field.name,
+                    cat(to_flow(value), " by ", origin_name(origin), " is left out: known, not supported yet"));
   return {};
 }
 
-/// Types wider than 16 bits and half types need the extended format (spec 01 E.1 step 10).
+/// Types wider than 16 bits and half types need the extended format (ref:settings#wide-types).
 Status check_wide_bits(const Settings& s) {
   if (s.quant_format != QuantFormat::kQdq) return {};
   for (const char* name : {"activation_type", "weight_type"}) {
@@ -78,7 +79,8 @@ Status check_wide_bits(const Settings& s) {
 
 bool is_nibble(DataType type) { return type == DataType::kInt4 || type == DataType::kUInt4; }
 
-/// 4 bits are for stored weights behind a DequantizeLinear. The reference fails on all of them (spec 01 A.1).
+/// 4 bits are for stored weights that a DequantizeLinear reads. The reference fails on all of them
+/// (ref:settings#data-types).
 Status check_nibbles(const Settings& s) {
   if (is_nibble(s.activation_type)) {
     return invalid_argument("activation_type: found ", enum_text(s.activation_type),
@@ -91,7 +93,7 @@ Status check_nibbles(const Settings& s) {
                           why);
 }
 
-/// What the XINT8 quantizer asks for (spec 01 A.4). Symmetries count only when they were given.
+/// Requirements of the XINT8 quantizer (ref:settings#quantizers). Symmetries count only when they were given.
 Status check_npu_cnn(const Settings& s) {
   if (!s.traits().is_cnn_overlay) return {};
   const struct {
@@ -113,11 +115,11 @@ Status check_npu_cnn(const Settings& s) {
   return {};
 }
 
-/// Methods that fit only one side (spec 01 A.3).
+/// Methods that fit only one side (ref:settings#calibration-methods-of-specs).
 Status check_methods(const Settings& s) {
   if (s.calibrate_method == CalibrateMethod::kWeightMinMSE || s.calibrate_method == CalibrateMethod::kInt16MinMax) {
     return invalid_argument("calibrate_method: found ", enum_text(s.calibrate_method),
-                            ", which is none for activations");
+                            ", which does not apply to activations");
   }
   const OptMethod& weight = s.weight_calibrate_method;
   if (!weight || *weight == CalibrateMethod::kMinMax || *weight == CalibrateMethod::kWeightMinMSE) return {};
@@ -125,7 +127,7 @@ Status check_methods(const Settings& s) {
                           ", allowed are CalibrationMethod.MinMax and ExtendedCalibrationMethod.MinMSE");
 }
 
-/// Numbers that a wrong value would carry far.
+/// Numbers whose wrong values would cause late failures.
 Status check_number_ranges(const Settings& s) {
   if (s.calib_data_size && *s.calib_data_size < 0) {
     return invalid_argument("CalibDataSize: found ", *s.calib_data_size, ", allowed is 0 (all) or more");
@@ -140,7 +142,7 @@ Status check_number_ranges(const Settings& s) {
   return {};
 }
 
-/// Texts that stand for one of a few choices. The reference takes others for one of them, or fails later.
+/// Texts with a few allowed values. The reference interprets others as one of them, or fails later.
 constexpr struct {
   const char* option;
   std::string (*value)(const Settings&);

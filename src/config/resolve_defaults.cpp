@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the settings become once they are seen together: the quantizer (spec 01 A.4), the defaults that "depends" stands
-// for in fields.def (kDependent below; spec 01 A.6, B.3, C), and the changes that another setting or the model forces
-// (spec 01 E.1).
+// Settings that depend on each other: the quantizer (ref:settings#quantizers), the defaults that
+// "depends" stands for in fields.def (kDependent below; ref:settings#symmetry, ref:settings#presets,
+// ref:settings#options), and the changes that another setting or the model forces (ref:settings).
 #include <array>
 
 #include "base/check.h"
@@ -12,7 +12,7 @@ namespace {
 
 bool has_block_type(const Settings& s) { return is_block(s.weight_type) || is_block(s.activation_type); }
 
-/// Spec 01 C.4: what the calibration defaults are, by method. -1: the method has no such setting.
+/// Defaults of calibration by method (ref:calibration#method-options). -1: the method has no such setting.
 struct MethodDefaults {
   CalibrateMethod method;
   bool range_symmetric;
@@ -44,7 +44,7 @@ Node num_bins(const Settings& s) {
 /// option.
 Node add_pair_to_weight(const Settings& s) { return Node(is_half(s.weight_type) || is_block(s.weight_type)); }
 
-/// The four substitutes that the reference injects for its hardware flows (spec 01 E.1 step 26).
+/// The four substitutes that the reference injects for its hardware flows (ref:settings#presets).
 Node injects_converts(const Settings& s) {
   const bool is_extended = s.quant_format == QuantFormat::kExtendedQdq && !s.bf16_qdq_to_cast && !s.enable_vaiml_bf16;
   return Node(s.enable_npu_cnn || s.enable_npu_transformer || is_extended);
@@ -112,11 +112,11 @@ constexpr struct {
 bool is_set(const Settings& s, const std::string& name) { return s.origins.contains(name); }
 
 void force_with_warning(Resolving& r, const std::string& name, const Node& value, const std::string& why) {
-  r.diagnostics.warn("setting-forced", name, cat("is ", to_flow(value), ": ", why));
+  r.diagnostics.add("setting-forced", name, cat("is ", to_flow(value), ": ", why));
   force(r, name, value);
 }
 
-/// One row of spec 01 A.4. kAny: the flag does not matter; rows are tried from the top.
+/// One row of ref:settings#quantizers. kAny: the flag does not matter; rows are tried from the top.
 enum class Flag { kAny, kNpuCnn, kNpuTransformer };
 constexpr struct {
   bool is_float;
@@ -139,7 +139,7 @@ bool holds(Flag flag, const Settings& s) {
   return flag == Flag::kAny || s.enable_npu_transformer;
 }
 
-/// A float16 model is quantized as it is, and not optimized (spec 01 E.1 step 13).
+/// A float16 model is quantized as it is, and not optimized (ref:settings#float16-models).
 void force_fp16(Resolving& r) {
   Settings& s = r.settings;
   if (r.facts.all_float16 && !s.convert_fp16_to_fp32 && !s.quantize_fp16) {
@@ -150,7 +150,7 @@ void force_fp16(Resolving& r) {
   }
 }
 
-/// Dynamic quantization takes the model as it is (spec 01 E.2).
+/// Dynamic quantization takes the model as it is (ref:writing#dynamic-quantization).
 void leave_model_alone(Resolving& r) {
   force(r, "SkipPreprocess", Node(true));
   for (const char* name : {"include_cle", "include_sq", "include_rotation"}) {
@@ -178,14 +178,14 @@ Status force_before_quantizer(Resolving& r) {
   if (s.include_fast_ft && !s.include_auto_mp) {
     const Node value(is_half(s.weight_type));
     if (is_set(s, "AddQDQPairToWeight") && Node(s.add_qdq_pair_to_weight) != value) {
-      r.diagnostics.warn("setting-forced", "AddQDQPairToWeight",
-                         cat("is ", to_flow(value), ": include_fast_ft is true"));
+      r.diagnostics.add("setting-forced", "AddQDQPairToWeight",
+                        cat("is ", to_flow(value), ": include_fast_ft is true"));
     }
     force(r, "AddQDQPairToWeight", value);
   }
   if (!s.save_and_restore && s.tensors_range_file) {
     QQ_RETURN_IF_ERROR(set_value(s, "SaveAndRestore", Node(*s.tensors_range_file), s.origin_of("TensorsRangeFile")));
-    r.diagnostics.notice("deprecated-name", "TensorsRangeFile", "is called SaveAndRestore now");
+    r.diagnostics.add("deprecated-name", "TensorsRangeFile", "is called SaveAndRestore now");
   }
   s.asked_quant_format = s.quant_format;
   const bool has_overrides =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// global_config and algo_config said in terms of fields and options. Source: spec 01 A.3, A.7, C.13, D.2.
+// global_config and algo_config translated to fields and options. Source: ref:settings.
 #include <algorithm>
 
 #include "config/algorithms.h"
@@ -8,8 +8,15 @@
 namespace quarkq::config {
 namespace {
 
-/// Activation method by method and scale of the global input_tensors (spec 01 A.3).
-Result<CalibrateMethod> activation_method(const TensorSpec& spec) {
+/// Power-of-two scales are asked for with a method of float scales, such as Percentile, the default.
+bool is_mismatch(const TensorSpec& spec) {
+  return spec.scale_type == ScaleType::kPowerOf2 && spec.calibration_method != CalibMethod::kMinMSE &&
+         spec.calibration_method != CalibMethod::kMinMax;
+}
+
+/// Activation method by method and scale of the global input_tensors (ref:settings#calibration-methods-of-specs).
+Result<CalibrateMethod> activation_method(const TensorSpec& spec, bool guards) {
+  if (guards && is_mismatch(spec)) return CalibrateMethod::kMinMSE;  // the others give scales that are no power of two
   switch (spec.calibration_method) {
     case CalibMethod::kMinMSE: return CalibrateMethod::kMinMSE;
     case CalibMethod::kPercentile: return CalibrateMethod::kPercentile;
@@ -27,7 +34,8 @@ Result<CalibrateMethod> activation_method(const TensorSpec& spec) {
 
 bool is_8_bit(DataType type) { return type == DataType::kInt8 || type == DataType::kUInt8; }
 
-/// Spec 01 A.7: attributes that a data type name stands for. BFP16 stands for the operator's own defaults.
+/// Attributes implied by the name of a data type (ref:settings#block-attributes). BFP16 implies the operator's
+/// defaults.
 constexpr struct {
   const char* data_type;
   const char* option;
@@ -65,28 +73,33 @@ Status map_block_attributes(Resolving& r, const TensorSpec& input, const TensorS
   return {};
 }
 
-/// Warnings of spec 01 A.3 about methods that do not fit the scale.
-void warn_about_methods(Resolving& r, const TensorSpec& spec, const std::string& role) {
+/// Warnings of ref:settings#calibration-methods-of-specs about methods that do not fit the scale.
+Status check_tensor_spec(Resolving& r, const TensorSpec& spec, const std::string& role) {
   const bool is_mse = spec.calibration_method == CalibMethod::kMinMSE;
-  const bool is_pow2 = spec.scale_type == ScaleType::kPowerOf2;
   const std::string subject = "global_config." + role;
   if (spec.scale_type == ScaleType::kFloat32 && is_mse && role == "input_tensors") {
-    r.diagnostics.warn("method-changed", subject, "MinMSE with float scales is taken as the power-of-two MinMSE");
+    r.diagnostics.add("method-changed", subject, "MinMSE with float scales is taken as the power-of-two MinMSE");
   }
-  if (is_pow2 && !is_mse && spec.calibration_method != CalibMethod::kMinMax) {
-    r.diagnostics.warn("method-mismatch", subject, "power-of-two scales go with MinMSE or MinMax");
+  if (is_mismatch(spec)) {
+    r.diagnostics.add("method-mismatch", subject,
+                      cat("power-of-two scales go with MinMSE or MinMax",
+                          r.settings.guards() ? "; MinMSE is taken" : ", and these will be float scales"));
   }
-  if (spec.quant_granularity == QuantGranularity::kGroup) {
-    r.diagnostics.warn("setting-no-effect", subject + ".quant_granularity", "Group is taken as Tensor");
+  if (spec.quant_granularity != QuantGranularity::kGroup) return Status();
+  if (r.settings.guards()) {
+    return invalid_argument(subject, ".quant_granularity: found Group, allowed are Tensor and Channel; matrices in ",
+                            "groups are what the preset MATMUL_NBITS writes");
   }
+  r.diagnostics.add("setting-no-effect", subject + ".quant_granularity", "Group is taken as Tensor");
+  return Status();
 }
 
 /// Weights have a method of their own only with float scales.
 Status map_weight_method(Resolving& r, const TensorSpec& weight, Origin origin) {
   if (weight.scale_type != ScaleType::kFloat32) {
     if (r.config.options.weight_calibrate_method) {
-      r.diagnostics.warn("option-no-effect", "WeightCalibrateMethod",
-                         "weights without float scales follow the activations");
+      r.diagnostics.add("option-no-effect", "WeightCalibrateMethod",
+                        "weights without float scales follow the activations");
     }
     return {};
   }
@@ -124,9 +137,9 @@ Status map_global_config(Resolving& r) {
   const TensorSpec& input = *r.config.global_config->input_tensors;
   const TensorSpec& weight = *r.config.global_config->weight;
   const Origin origin = r.config.origin_of("global_config");
-  warn_about_methods(r, input, "input_tensors");
-  warn_about_methods(r, weight, "weight");
-  QQ_TRY(const CalibrateMethod method, activation_method(input));
+  QQ_RETURN_IF_ERROR(check_tensor_spec(r, input, "input_tensors"));
+  QQ_RETURN_IF_ERROR(check_tensor_spec(r, weight, "weight"));
+  QQ_TRY(const CalibrateMethod method, activation_method(input, r.settings.guards()));
   const bool is_standard = is_8_bit(input.type) && is_8_bit(weight.type);
   const bool is_pow2 = input.scale_type == ScaleType::kPowerOf2 && weight.scale_type == ScaleType::kPowerOf2;
   const std::pair<const char*, Node> values[] = {
@@ -150,8 +163,8 @@ Status merge_algorithms(Resolving& r) {
     const AlgorithmInfo& info = *find_algorithm(algorithm.name);
     const bool is_fine_tuning = std::string_view(info.option) == "FastFinetune";
     if (is_fine_tuning && fine_tuning != nullptr) {
-      r.diagnostics.warn("setting-no-effect", "algo_config",
-                         cat(algorithm.name, " is left out, ", fine_tuning->name, " was listed first"));
+      r.diagnostics.add("setting-no-effect", "algo_config",
+                        cat(algorithm.name, " is left out, ", fine_tuning->name, " was listed first"));
       continue;
     }
     if (is_fine_tuning) fine_tuning = &algorithm;
@@ -164,7 +177,8 @@ Status merge_algorithms(Resolving& r) {
 Status take_layers(Resolving& r) {
   Settings& s = r.settings;
   const QuantConfig& config = r.config;
-  if (config.mode == QuantConfig::Mode::kLayers) {  // both symmetries come from global_config alone (spec 01 C-076)
+  if (config.mode ==
+      QuantConfig::Mode::kLayers) {  // both symmetries come from global_config alone (ref:settings#symmetry)
     s.activation_symmetric = config.global_config->input_tensors->symmetric;
     s.weight_symmetric = config.global_config->weight->symmetric;
     s.origins["ActivationSymmetric"] = s.origins["WeightSymmetric"] = config.origin_of("global_config");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// QuantizationPreference (spec 01 C.12): one word that changes other settings.
+// QuantizationPreference (ref:settings#preference): one word that changes several settings.
 #include <algorithm>
 #include <string_view>
 #include <thread>
@@ -61,8 +61,8 @@ Node value_for(const char* text) {
 
 void report(Resolving& r, const std::string& name, const Node& before, const Node& after) {
   if (to_flow(before) == to_flow(after)) return;
-  r.diagnostics.warn("setting-forced", name,
-                     cat("is ", to_flow(after), ": QuantizationPreference is ", *r.settings.quantization_preference));
+  r.diagnostics.add("setting-forced", name,
+                    cat("is ", to_flow(after), ": QuantizationPreference is ", *r.settings.quantization_preference));
 }
 
 }  // namespace

@@ -19,15 +19,15 @@ struct Resolving {
 void take_defaults(Resolving& r);
 Status take_fields_and_options(Resolving& r);
 
-// resolve_layers.cpp: global_config and algo_config in terms of fields and options (spec 01 A.3, A.7, C.13, D.2).
+// resolve_layers.cpp: global_config and algo_config in terms of fields and options (ref:settings).
 Status map_global_config(Resolving& r);
 Status merge_algorithms(Resolving& r);
 Status take_layers(Resolving& r);
 
-// resolve_preference.cpp: what QuantizationPreference changes (C.12; E.1 step 11).
+// resolve_preference.cpp: what QuantizationPreference changes (ref:settings#preference).
 Status apply_preference(Resolving& r);
 
-// resolve_defaults.cpp: quantizer, forced changes (E.1 steps 11 to 14, 25b, 26) and defaults that depend on others.
+// resolve_defaults.cpp: quantizer, forced changes and defaults that depend on others (ref:settings).
 Status force_before_quantizer(Resolving& r);
 void fill_dependent_defaults(Resolving& r);
 Status force_after_defaults(Resolving& r);

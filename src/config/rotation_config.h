@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file that RConfigPath names (spec 04 E.2): which layers QuaRot rotates, by the names of their nodes.
+// The file that RConfigPath names (ref:equalization#quarot): which layers QuaRot rotates, by the names of their nodes.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Settings: what holds in one run, each value decided. resolve() makes it; nothing changes it afterwards.
+// Settings: the values that apply in one run. resolve() makes it; nothing changes it afterwards.
 #pragma once
 
 #include <map>
@@ -24,8 +24,7 @@ struct Settings {
   QuantConfig::Mode mode = QuantConfig::Mode::kFields;
   std::string preset;  ///< empty: none
   Quantizer quantizer = Quantizer::kCpu;
-  /// quant_format before overrides turned it into the extended one. The default op set depends on this one (01 E.1 step
-  /// 24).
+  /// quant_format before overrides turned it into the extended one. The default op set depends on this one.
   QuantFormat asked_quant_format = QuantFormat::kQdq;
   /// nodes_to_exclude, subgraphs_to_exclude and exclude together, in this order.
   std::vector<Selector> exclude_selectors;
@@ -41,7 +40,7 @@ struct Settings {
 
   const QuantizerTraits& traits() const { return traits_of(quantizer); }
 
-  // What takes place in this run, for the rows of passes.def and whoever asks the same.
+  // Which steps this run has, for the rows of passes.def and other code.
 
   bool always() const { return true; }
   /// The result is a graph with Q and DQ (or block format) nodes.
@@ -57,20 +56,24 @@ struct Settings {
     return prepares_plainly() && fold_batch_norm && (!optimize_model || quirk(Quirk::kFuseBatchNormFirst));
   }
   bool replaces_clip6() const { return include_cle && replace_clip6_relu; }
+  bool unit_variances() const { return quirk(Quirk::kUnitVariances); }
   bool folds_gemm_beta() const { return quirk(Quirk::kFoldGemmBeta); }
   bool resets_gemm_beta() const { return !folds_gemm_beta(); }
   bool plans_dual_pairs() const { return traits().has_dual_pairs && enable_dual_quant_node_pairs; }
   bool widens_weight_scales() const { return traits().widens_weight_scales && adjust_weight_scale_for_int32_bias; }
-  /// Operators and parameters are adjusted for the NPU after calibration (spec 05 A.0).
+  /// Operators and parameters are adjusted for the NPU after calibration (ref:npu#which-rules-run).
   bool meets_npu_limits() const { return traits().simulates_dpu; }
   bool simulates_dpu() const { return meets_npu_limits() && simulate_dpu; }
   bool refines_positions() const { return traits().is_cnn_overlay && npu_limitation_check; }
   bool aligns_scales() const { return traits().aligns_scales && npu_limitation_check; }
   bool removes_pairs() const { return remove_qdq_mul_add || !remove_qdq_between_ops.node.items().empty(); }
   bool widens_to_fp32_scales() const { return use_fp32_scale && quantize_fp16; }
+  /// Codes of weights and biases are chosen by the error of their layers on samples.
+  bool compensates_rounding() const { return inserts_qdq() && tool.rounding.value_or("nearest") != "nearest"; }
+  bool equalizes_clipped() const { return inserts_qdq() && tool.equalize_clipped.value_or(false); }
   /// Mixed precision or fine-tuning works on the plan.
   bool tunes() const { return inserts_qdq() && (include_auto_mp || include_fast_ft); }
-  /// Guards repair what calibration alone would ruin (docs/guards.md); what the reference does, it does.
+  /// Guards repair what calibration alone would ruin (docs/guards.md); like the reference.
   bool guards() const { return !compat && tool.guards.value_or(true); }
   bool quirk(Quirk id) const { return quirk_value(id, compat); }
   Origin origin_of(const std::string& name) const {

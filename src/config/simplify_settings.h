@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SimplifyModelOptions (spec 01 C.1), as far as they are known here.
+// SimplifyModelOptions (ref:rewrites#simplifier), as far as they are known here.
 #pragma once
 
 #include <cstdint>

@@ -31,14 +31,15 @@ Result<OverrideValues> read_override_values(const Node& map, const std::string& 
   }
   if (!scale) return values;
   if (map.find("symmetric") != nullptr || map.find("reduce_range") != nullptr || values.min) {
-    return invalid_argument(path, ": scale and zero_point leave nothing to symmetric, reduce_range, rmin or rmax");
+    return invalid_argument(path,
+                            ": scale and zero_point cannot be combined with symmetric, reduce_range, rmin or rmax");
   }
   if (!(*scale > 0)) return invalid_argument(path, ".scale: found ", *scale, ", allowed is more than 0");
   values.params = numeric::QuantParams{*scale, static_cast<int32_t>(*zero_point)};
   return values;
 }
 
-/// A range that ends before it begins quantizes nothing.
+/// A range whose end is below its start is invalid.
 Status check_override_range(const OverrideValues& values, const std::string& path) {
   if (values.min && *values.min > *values.max) {
     return invalid_argument(path, ": found rmin ", *values.min, " above rmax ", *values.max);
@@ -46,7 +47,7 @@ Status check_override_range(const OverrideValues& values, const std::string& pat
   return {};
 }
 
-/// The list of maps behind one tensor's name; `path` names it in messages.
+/// The list of maps of one tensor; `path` names it in messages.
 Result<TensorOverride> read_override(const Node& list, const std::string& path) {
   TensorOverride made;
   if (!list.is_list() || list.items().empty()) return wrong_kind(list, "a list of maps").context(path);

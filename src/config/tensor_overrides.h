@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Settings of single tensors (spec 01 D.5 to D.7, spec 02 A.10): TensorQuantOverrides, MixedPrecisionTensor, and what
-// layer configs turn into.
+// Settings of single tensors (ref:settings#layer-settings, ref:settings#precedence, ref:settings#tensor-overrides):
+// TensorQuantOverrides, MixedPrecisionTensor, and what layer configs turn into.
 #pragma once
 
 #include <optional>
@@ -37,7 +37,7 @@ struct NamedOverride {
 Result<std::vector<NamedOverride>> read_tensor_overrides(const Settings& settings);
 /// Whether TensorQuantOverrides says something of the tensor.
 bool has_tensor_override(const Settings& settings, const std::string& tensor);
-/// Of the keys alone, which are looked at before a model is.
+/// Checks the keys alone, before a model is loaded.
 Status check_override_keys(const Settings& settings);
 
 /// MixedPrecisionTensor, the deprecated {type: [tensor, ...]}; only types are set. Empty unless
@@ -52,7 +52,7 @@ struct TensorType {
 /// As far as they can be read: what cannot is refused where overrides are read.
 std::vector<TensorType> types_of_tensors(const Settings& settings);
 
-/// Of a layer config only the type and the symmetry count (spec 01 D.5).
+/// Of a layer config only the type and the symmetry count (ref:settings#layer-settings).
 TensorOverride override_of(const TensorSpec& spec);
 
 }  // namespace quarkq::config

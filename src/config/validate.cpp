@@ -9,9 +9,9 @@
 namespace quarkq::config {
 namespace {
 
-constexpr const char* kNoEffect = "option-no-effect";
-constexpr const char* kOnlyCompat = "quarkq keeps no activations; it counts with --compat only";
-constexpr const char* kConflict = "setting-conflict";
+constexpr DiagnosticId kNoEffect = "option-no-effect";
+constexpr const char* kOnlyCompat = "quarkq stores no activations; takes effect with --compat only";
+constexpr DiagnosticId kConflict = "setting-conflict";
 
 bool is_pow2(const Settings& s) { return family(s.calibrate_method) == Family::kPow2; }
 bool averages(const Settings& s) {
@@ -26,7 +26,7 @@ bool counts(Origin origin, Asked asked) {
 /// When `setting` was asked for and `applies`, it is a finding.
 constexpr struct {
   const char* setting;
-  const char* id;
+  DiagnosticId id;
   bool (*applies)(const Settings&);
   const char* text;
 } kRules[] = {
@@ -35,7 +35,7 @@ constexpr struct {
     {"ReplaceClip6Relu", kNoEffect, [](const Settings& s) { return s.replace_clip6_relu && !s.include_cle; },
      "needs include_cle"},
     {"CalibMovingAverage", kNoEffect, [](const Settings& s) { return s.calib_moving_average && !averages(s); },
-     "goes with the methods MinMax and NonOverflow"},
+     "applies to the methods MinMax and NonOverflow only"},
     {"CalibMovingAverageConstant", kNoEffect, [](const Settings& s) { return !s.calib_moving_average; },
      "needs CalibMovingAverage true"},
     {"RandomDataReaderInputShape", kNoEffect, [](const Settings& s) { return !s.use_random_data; },
@@ -49,12 +49,12 @@ constexpr struct {
     {"Int32Bias", kNoEffect, [](const Settings& s) { return s.int32_bias && !s.quantize_bias; },
      "QuantizeBias is false"},
     {"UsePowerOf2Scale", kNoEffect, [](const Settings& s) { return !is_pow2(s); },
-     "goes with the methods PowerOfTwoMethod.*"},
+     "applies to the methods PowerOfTwoMethod.* only"},
     {"MinMSEModePof2Scale", kNoEffect, [](const Settings& s) { return s.calibrate_method != CalibrateMethod::kMinMSE; },
-     "goes with the method PowerOfTwoMethod.MinMSE"},
+     "applies to the method PowerOfTwoMethod.MinMSE only"},
     {"NumBins", kNoEffect,
      [](const Settings& s) { return !s.compat && s.calibrate_method != CalibrateMethod::kEntropy; },
-     "statistics have fixed bins; the reference's are those of --compat"},
+     "statistics have fixed bins; takes effect with --compat only"},
     {"LWPUseHistogram", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"CalibOptimizeMem", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"CalibWorkerNum", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
@@ -69,10 +69,10 @@ constexpr struct {
     {"NodesToExcludeOutputQuantization", kNoEffect, [](const Settings& s) { return s.weights_only; },
      "WeightsOnly is true: no output is quantized"},
     {"UseRandomData", kConflict, [](const Settings& s) { return s.use_random_data && s.calibration.dir.has_value(); },
-     "calibration.dir is given and holds"},
+     "calibration.dir is given and takes precedence"},
     {"extra_op_types_to_quantize", kNoEffect,
      [](const Settings& s) { return s.quantize_all_op_types && !s.extra_op_types_to_quantize.empty(); },
-     "QuantizeAllOpTypes is true: all op types are in"},
+     "QuantizeAllOpTypes is true, which includes all op types"},
 };
 
 std::string quantizers_of(unsigned bits) {
@@ -90,9 +90,9 @@ void check_scopes(const Settings& settings, Asked asked, Diagnostics& diagnostic
     const bool is_read = (field.scope & scope::bit(settings.quantizer)) != 0;
     if (is_read || !counts(settings.origin_of(field.name), asked) || is_off_value(field, field.value(settings)))
       continue;
-    diagnostics.warn(kNoEffect, field.name,
-                     cat("has an effect with the quantizers ", quantizers_of(field.scope), " only; this is ",
-                         quantizer_name(settings.quantizer)));
+    diagnostics.add(kNoEffect, field.name,
+                    cat("has an effect with the quantizers ", quantizers_of(field.scope), " only; this is ",
+                        quantizer_name(settings.quantizer)));
   }
 }
 
@@ -101,10 +101,10 @@ void check_selectors(const Settings& settings, Diagnostics& diagnostics) {
   for (const Selector& selector : settings.exclude_selectors) {
     const bool is_pattern = selector.kind == Selector::Kind::kPattern;
     if (is_pattern && selector.text.find(".*") == std::string::npos) {
-      diagnostics.warn(kNoEffect, selector.text, "is dropped: a pattern needs .* in it");
+      diagnostics.add(kNoEffect, selector.text, "is ignored: a pattern needs .* in it");
     }
     if (std::find(wanted.begin(), wanted.end(), selector.text) != wanted.end()) {
-      diagnostics.warn(kConflict, selector.text, "is in nodes_to_quantize and excluded: excluded holds");
+      diagnostics.add(kConflict, selector.text, "listed in nodes_to_quantize and exclude; exclusion takes precedence");
     }
   }
 }
@@ -114,7 +114,7 @@ void check_selectors(const Settings& settings, Diagnostics& diagnostics) {
 void validate(const Settings& settings, Asked asked, Diagnostics& diagnostics) {
   for (const auto& rule : kRules) {
     if (!counts(settings.origin_of(rule.setting), asked) || !rule.applies(settings)) continue;
-    diagnostics.warn(rule.id, rule.setting, rule.text);
+    diagnostics.add(rule.id, rule.setting, rule.text);
   }
   check_scopes(settings, asked, diagnostics);
   check_selectors(settings, diagnostics);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Findings about settings that hold, but may not do what was meant: no effect here, or two that pull apart. For `config
-// check` and for warnings before a run. What makes a run impossible is resolve()'s business, not this one's.
+// Findings about settings that are valid, but may not do what was intended: no effect here, or two that conflict. For
+// `config check` and for warnings before a run. Settings that make a run impossible are refused by resolve().
 #pragma once
 
 #include "base/diagnostics.h"
@@ -8,7 +8,7 @@
 
 namespace quarkq::config {
 
-/// Whose values are looked at: a preset's, too, or only those that the user wrote.
+/// Whose values are checked: a preset's, too, or only those that the user wrote.
 enum class Asked { kAtAll, kByUser };
 
 /// Adds one warning per finding: "option-no-effect" or "setting-conflict", with the setting as subject. Values that

@@ -17,7 +17,7 @@ namespace {
 
 using namespace onednn;
 
-/// Memory that somebody else owns and that run() points at.
+/// Memory owned by others that run() refers to.
 dnnl::memory placeholder(const Desc& desc) { return {desc, engine(), DNNL_MEMORY_NONE}; }
 
 /// Weights as the caller has them, in oneDNN's dimensions: [G, O/G, I/G, kernel...] or without G for one group.
@@ -82,7 +82,7 @@ dnnl::primitive_attr attributes(const ConvProblem& p, const Desc& result) {
   return attr;
 }
 
-/// Which layouts a primitive computes in: ours, or those it likes best.
+/// Layouts that a primitive computes in: ours, or those it prefers.
 enum class Layouts { kChannelsLast, kFree };
 
 /// The first form from this one on that is not blocked, if there is one.
@@ -288,7 +288,7 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvProblem& proble
                                             : OneDnnConvolution::build<dnnl::convolution_forward>(
                                                   problem, dnnl::algorithm::convolution_direct, weights);
     if (made == nullptr)
-      return unsupported("oneDNN has no fast form for this convolution with what is fused behind it");
+      return unsupported("oneDNN has no fast form of this convolution with the operations fused after it");
     return made;
   } catch (const dnnl::error& failure) {
     return unsupported("oneDNN cannot make this convolution: ", failure.what());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The oneDNN seam: convolutions (and products as 1x1 convolutions) on channels-last buffers. Nothing else in quarkq
-// sees oneDNN, whose interface differs between 2.x and 3.x. Forms chosen are bitwise stable over threads (design: ADR
-// 0001).
+// sees oneDNN, whose interface differs between 2.x and 3.x. The chosen forms are bitwise stable over threads (design:
+// ADR 0001).
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,8 @@ struct CompileRequest {
   std::vector<Constant> constants;  ///< values known beside the graph's own initializers
   std::vector<ir::ValueId> opaque;  ///< values that are there but are no tensors
   std::vector<ir::ValueId> fetches;
-  std::vector<ir::ValueId> taps;  ///< values the sink wants to hear; they are never fused away
-  int64_t max_memory = 0;         ///< bytes of intermediate values and results; 0: what the machine has
+  std::vector<ir::ValueId> taps;  ///< values the sink observes; they are never fused away
+  int64_t max_memory = 0;         ///< bytes of intermediate values and results; 0: the memory of the machine
 };
 
 /// A node that needs whole values: data that decides a shape, nested graphs, sequences. All its inputs are known when
@@ -47,7 +47,7 @@ struct Compiled {
   std::vector<ir::ValueId> fetched;  ///< what the program's results are: the fetches it reaches, then what others read
   std::vector<Constant> constants;   ///< folded values that deferred or later nodes read
   std::vector<Deferred> deferred;    ///< to be run next, in this order
-  std::vector<ir::ValueId> reads;    ///< values that the nodes behind the deferred ones read
+  std::vector<ir::ValueId> reads;    ///< values that the nodes after the deferred ones read
   std::vector<ir::ValueId> unheard;  ///< taps of values that come later
 };
 

@@ -13,7 +13,7 @@ Result<const ir::Tensor*> Evaluation::tensor(size_t i) const {
 
 Result<const std::vector<ir::Tensor>*> Evaluation::sequence(size_t i) const {
   if (!has(i)) return corrupt("input ", i, " is missing");
-  if (!in(i).is_sequence()) return cannot("input ", i, " is no sequence");
+  if (!in(i).is_sequence()) return cannot("input ", i, " is not a sequence");
   return &in(i).sequence;
 }
 

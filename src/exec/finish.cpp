@@ -21,8 +21,8 @@ void Compiler::plan_slots(std::vector<int>& root, std::vector<int>& last) {
     }
   }
   for (const Tap& tap : program_.taps_) {
-    // One step longer: a value whose tap is heard late (a reshaped one) must not be overwritten in place by that very
-    // step.
+    // One step longer: a value whose tap is observed late (a reshaped one) must not be overwritten in place by that
+    // very step.
     last[static_cast<size_t>(tap.slot)] = std::max(last[static_cast<size_t>(tap.slot)], tap.after_step + 1);
   }
   for (const int slot : program_.fetch_slots_) {

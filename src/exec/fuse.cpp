@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which operators behind a convolution or product are computed inside it: clamps, leaky clamps and residual sums whose
-// input nobody else reads, taps or fetches. Fusing changes no bits (measured: ADR 0001).
+// Which operators after a convolution or product are computed inside it: clamps, leaky clamps and residual sums whose
+// input nothing else reads, taps or fetches. Fusing changes no bits (measured: ADR 0001).
 #include <algorithm>
 #include <limits>
 

@@ -101,7 +101,7 @@ class Promotion {
   }
 
  private:
-  /// Stored codes and zero points become values of their own, which nobody promotes.
+  /// Stored codes and zero points become values of their own, which are not promoted.
   void keep_codes(ir::NodeId id) {
     for (const size_t i : code_inputs(graph_.node(id))) {
       const ir::ValueId code = graph_.node(id).input(i);

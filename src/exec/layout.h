@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a tensor lies in memory while a program runs. ONNX order is the rule; images between convolutions lie
+// How a tensor is laid out in memory while a program runs. ONNX order is the rule; images between convolutions lie
 // channels-last, which is what oneDNN picks for them, needs no padding, and lets every elementwise loop run unchanged
 // (ADR 0001).
 #pragma once

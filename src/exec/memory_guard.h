@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Refusing to start what cannot fit into memory: models come from anywhere, and a shape is quickly written.
+// Refuses runs that cannot fit into memory: models are untrusted, and a shape can claim any size.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace quarkq::exec {
 
-/// Bytes a run may take: `max_memory`, or what the machine has when that is 0.
+/// Bytes that a run may use: `max_memory`, or the memory of the machine when that is 0.
 int64_t allowed_memory(int64_t max_memory);
 
 /// Fails when the outputs and the temporary memory that `prepare` declares need more than `allowed` bytes. The message

@@ -27,7 +27,7 @@ void NestedGraphs::add(const ir::Node& node, const std::string& attribute, const
     const std::string& name = graph.value(inner).name;
     const auto capture = std::find_if(node.captures.begin(), node.captures.end(),
                                       [&](const ir::Capture& candidate) { return candidate.name == name; });
-    if (capture == node.captures.end()) continue;  // compile() says which node misses it
+    if (capture == node.captures.end()) continue;  // compile() names the node that lacks it
     const auto known = std::find_if(constants.begin(), constants.end(),
                                     [&](const Constant& constant) { return constant.value == capture->outer; });
     if (known != constants.end()) {

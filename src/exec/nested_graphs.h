@@ -32,7 +32,7 @@ class NestedGraphs {
   struct Entry {
     std::string attribute;
     const ir::Graph* graph = nullptr;
-    std::vector<ir::ValueId> captured;  ///< values of the enclosing graph fed behind the inputs
+    std::vector<ir::ValueId> captured;  ///< values of the enclosing graph fed after the inputs
     std::unique_ptr<Session> session;
   };
   void add(const ir::Node& node, const std::string& attribute, const ir::Graph& graph,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contract between the executor and its operators. An operator is one OpDef row: `prepare` looks at types, shapes
+// The contract between the executor and its operators. An operator is one OpDef row: `prepare` reads types, shapes
 // and constants, checks everything that can be checked, decides, and returns the kernel; the kernel only computes. A
 // kernel fails only on what no earlier step could know (an index out of range in the data).
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace quarkq::exec {
 
-/// What is known of one input or output while a node is prepared. `dims` is in memory order of `layout`.
+/// An input or output as known while a node is prepared. `dims` is in memory order of `layout`.
 struct Spec {
   ElementType type = ElementType::kUndefined;
   ir::Shape dims;
@@ -45,17 +45,17 @@ struct Run {
 /// Computes the outputs of one node. Called many times, never twice at once.
 using Kernel = std::function<Status(const Run&)>;
 
-/// What a memory layout means to an operator.
+/// How an operator handles memory layouts.
 enum class LayoutRule : uint8_t {
-  kPlain,      ///< wants all inputs in ONNX order (the executor converts)
+  kPlain,      ///< needs all inputs in ONNX order (the executor converts)
   kFollow,     ///< computes in the memory order of input 0: inputs of its rank arrive in its layout, all others plain;
                ///< outputs keep the layout; axes go through Prepare::axis()
   kBroadcast,  ///< elementwise over several inputs: when one lies channels-last, all arrive so, dims padded in front
                ///< with ones to the full rank first; outputs keep the layout
-  kImage,      ///< wants input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
+  kImage,      ///< needs input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
 };
 
-/// An operator fused behind the one being prepared, in order. Only operators with a `post` row of the fusion table
+/// An operator fused after the one being prepared, in order. Only operators with a `post` row of the fusion table
 /// occur.
 struct PostOp {
   enum class Kind : uint8_t { kClip, kLeakyRelu, kAdd } kind = Kind::kClip;
@@ -90,7 +90,7 @@ class Prepare {
   void out(size_t i, ElementType type, ir::Shape dims, std::optional<Layout> layout = {});
   /// Declares that output `i` is input `from` under the dims given: no copy, no kernel call. Plain layout only.
   void alias(size_t i, size_t from, ir::Shape dims);
-  /// Lets the executor use the memory of input `from` for output `i` when nobody reads it afterwards (elementwise
+  /// Lets the executor use the memory of input `from` for output `i` when nothing reads it afterwards (elementwise
   /// kernels).
   void in_place(size_t i, size_t from) { outputs_[i].in_place = static_cast<int>(from); }
   /// Temporary memory of one call, 64-byte aligned. Shared by all nodes of a program.
@@ -113,10 +113,11 @@ class Prepare {
   }
   /// Fails when input `i` is absent or not one of `types`.
   Status require_input(size_t i, std::initializer_list<ElementType> types = {}) const;
-  /// Elements of input `i` as integers when they are known now; nothing when only a run can tell (return defer() then).
+  /// Elements of input `i` as integers when they are known now; nothing when they depend on the data (return defer()
+  /// then).
   Result<std::optional<std::vector<int64_t>>> known_ints(size_t i) const;
 
-  /// What prepare returns when an output shape depends on data: it is called again, while running, with every input's
+  /// The result of prepare when an output shape depends on data: it is called again, while running, with every input's
   /// `constant` set.
   static Kernel defer() { return nullptr; }
 
@@ -158,14 +159,14 @@ class Evaluation;  // exec/evaluation.h
 struct OpDef {
   std::string_view name;
   std::string_view domain;  ///< "" for ai.onnx
-  int since;                ///< first opset this row is right for; the row with the largest `since` <= opset wins
+  int since;                ///< first opset that this row applies to; the row with the largest `since` <= opset wins
   LayoutRule rule;
   Result<Kernel> (*prepare)(Prepare&);
   bool shapes_only = false;  ///< reads the shapes of its inputs, never their data: known while compiling
   Status (*evaluate)(Evaluation&) = nullptr;
 };
 
-/// Fails when `node` has more or fewer inputs or outputs than its operator takes; `label` is what messages call it.
+/// Fails when `node` has more or fewer inputs or outputs than its operator takes; `label` is its name in messages.
 /// Operators without a schema pass: their rows check.
 Status check_arity(const ir::Node& node, int64_t opset, const std::string& label);
 

@@ -17,7 +17,7 @@ Status Program::announce(const Tap& tap, TapSink& sink) const {
   return sink.on_value(tap.value, view);
 }
 
-/// Somebody may still hold the results of the last run: then this run writes into new memory.
+/// When the results of the last run are still in use, this run writes into new memory.
 void Program::take_result_memory() {
   for (size_t i = 0; i < result_slots_.size(); ++i) {
     if (result_slots_[i].empty()) continue;

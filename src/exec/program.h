@@ -14,7 +14,7 @@
 
 namespace quarkq::exec {
 
-/// A value as it lies in memory right after it was computed. Valid during the call only.
+/// A value in its memory layout right after it was computed. Valid during the call only.
 struct TensorView {
   ElementType type = ElementType::kUndefined;
   const ir::Shape* stored_dims = nullptr;  ///< in memory order of `layout`
@@ -30,14 +30,14 @@ class TapSink {
   virtual Status on_value(ir::ValueId value, const TensorView& view) = 0;
 };
 
-/// One kernel call. Slots index the buffer table of the program; -1 is an absent input or an output nobody reads.
+/// One kernel call. Slots index the buffer table of the program; -1 is an absent input or an output nothing reads.
 struct Step {
   Kernel kernel;
   std::vector<int> inputs, outputs;
   std::string label;
 };
 
-/// What the sink hears after step `after_step` (-1: before the first one).
+/// What the sink observes after step `after_step` (-1: before the first one).
 struct Tap {
   ir::ValueId value;
   int slot = -1;
@@ -48,7 +48,7 @@ struct Tap {
 class Program {
  public:
   /// Computes the fetches. `inputs` in the order of the feeds given to compile(), of exactly those types and shapes,
-  /// in ONNX order. `sink` hears the taps; null to hear nothing.
+  /// in ONNX order. `sink` observes the taps; null to observe nothing.
   Status run(std::span<const ir::Tensor> inputs, TapSink* sink = nullptr);
 
   /// Results of the last run, in fetch order and ONNX layout. They are overwritten by the next run unless copied.
@@ -56,7 +56,7 @@ class Program {
   /// Bytes of the arena that intermediate values share.
   size_t arena_bytes() const { return arena_bytes_; }
   size_t step_count() const { return steps_.size(); }
-  /// One line per step: what runs, for tests.
+  /// One line per step, for tests.
   std::string text() const;
 
  private:
@@ -71,7 +71,7 @@ class Program {
   std::vector<Spec> feeds_;
   std::vector<std::string> feed_names_;
   std::vector<int> fetch_slots_;
-  std::vector<std::vector<int>> result_slots_;  ///< by fetch: the slots that lie in its result, none when it is copied
+  std::vector<std::vector<int>> result_slots_;  ///< by fetch: the slots stored in its result, none when it is copied
   std::vector<ir::Tensor> results_;
   std::vector<ir::Tensor> owned_;  ///< constants made while compiling
   std::shared_ptr<std::byte> arena_;

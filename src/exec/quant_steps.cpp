@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A Q node whose codes only its DQ reads, both with the same constant parameters, becomes one step: the codes are never
-// stored. Bit for bit what the two nodes give (spec 02 D.1, D.2).
+// stored. Bit for bit the result of the two nodes (ref:operators#quantize, ref:operators#dequantize).
 #include "exec/compiler.h"
 #include "exec/quantize_pair.h"
 #include "ir/qdq_nodes.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Quantizing and dequantizing in one step: what a Q node and its DQ give, bit for bit (spec 02 D.1, D.2). The compiler
-// makes such steps; the kernel is one of kernels/quantized.
+// Quantizing and dequantizing in one step: bit for bit the result of a Q node and its DQ (ref:operators#quantize,
+// ref:operators#dequantize). The compiler makes such steps; the kernel is one of kernels/quantized.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,7 @@
 namespace quarkq::exec {
 namespace {
 
-constexpr size_t kMaxStages = 8;  // packed weights are the cost of one; more shapes than this recompile
+constexpr size_t kMaxStages = 8;  // each holds packed weights; more shapes than this recompile
 
 bool contains(const std::vector<ir::ValueId>& values, ir::ValueId value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Stage>> Session::make_stage(const StagePlan& plan) {
   return stage;
 }
 
-/// What is left after the stage's program and its deferred nodes.
+/// The rest after the stage's program and its deferred nodes.
 void Session::plan_next(const StagePlan& plan, Stage& stage) const {
   const Compiled& compiled = stage.compiled;
   std::vector<ir::ValueId> made = compiled.fetched;
@@ -124,7 +124,7 @@ void Session::plan_next(const StagePlan& plan, Stage& stage) const {
 }
 
 Status Session::run_program(const StagePlan& plan, Stage& stage, TapSink* sink) {
-  inputs_.resize(plan.feeds.size());  // assigned to, not made anew: their dims keep their memory
+  inputs_.resize(plan.feeds.size());  // assigned to, not made again: their dims keep their memory
   size_t count = 0;
   for (const ir::ValueId feed : plan.feeds) {
     if (value(feed).is_tensor()) inputs_[count++] = value(feed).tensor;
@@ -137,7 +137,7 @@ Status Session::check_count(size_t given) const {
   return given == wanted ? Status() : bad_data("the model takes ", wanted, " inputs, ", given, " were given");
 }
 
-/// The first stage's program, for feeds that lie in values_. Results handed out by the last run are let go.
+/// The first stage's program, for feeds that lie in values_. Results returned by the last run are released.
 Result<Stage*> Session::run_first(TapSink* sink) {
   operands_.clear();
   tensors_.clear();
@@ -160,7 +160,7 @@ Status Session::run_rest(Stage& first, TapSink* sink) {
   }
 }
 
-/// Results of programs are written anew by the next run, which copies them first when somebody still holds them.
+/// Results of programs are overwritten by the next run, which copies them first when they are still in use.
 void Session::forget_values() {
   for (ir::Operand& operand : values_) operand = {};
   inputs_.clear();

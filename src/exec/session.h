@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Session: a graph ready to run for whatever inputs come. It is compiled when a set of input shapes is first seen;
-// where shapes depend on data, control flow or sequences stand in the way, it is compiled in stages (ADR 0004).
+// Session: a graph ready to run for any input shapes. It is compiled when a set of input shapes is first seen;
+// where shapes depend on data, or at control flow and sequences, it is compiled in stages (ADR 0004).
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace quarkq::exec {
 
-/// Bounds that hold for a session and the sessions of the graphs in it.
+/// Bounds for a session and the sessions of the graphs in it.
 struct RunLimits {
-  int64_t memory = 0;      ///< bytes of intermediate values and results; 0: what the machine has
+  int64_t memory = 0;      ///< bytes of intermediate values and results; 0: the memory of the machine
   int64_t loop_trips = 0;  ///< iterations of one Loop; 0: no bound
 };
 
 struct SessionOptions {
   std::vector<ir::ValueId> fetches;  ///< empty, and no taps: the graph's outputs
-  std::vector<ir::ValueId> taps;     ///< values that a sink hears; sequences are never heard
+  std::vector<ir::ValueId> taps;     ///< values that a sink observes; never sequences
   RunLimits limits = {};
-  std::vector<ir::ValueId> feeds = {};   ///< what a run is given; empty: the graph's inputs without initializer
+  std::vector<ir::ValueId> feeds = {};   ///< inputs of a run; empty: the graph's inputs without initializer
   std::vector<Constant> constants = {};  ///< values known beside the graph's own initializers
 };
 

@@ -7,10 +7,10 @@
 
 namespace quarkq::exec {
 
-/// What a Session runs in the place of the written model: the float model with a FakeQuantize where the plan has a
-/// pair, and stored constants as what they stand for. Outputs are those of the written model bit for bit (before phase
-/// legalize). Nodes and values keep their ids; a node's input is the value after its stages, so
-/// `result.graph.node(id).input(i)` is what the node computes with. Weights are shared, nothing is computed yet.
+/// The model that a Session runs in place of the written one: the float model with a FakeQuantize where the plan has a
+/// pair, and stored constants as the values they stand for. Outputs are those of the written model bit for bit (before
+/// phase legalize). Nodes and values keep their ids; a node's input is the value after its stages, so
+/// `result.graph.node(id).input(i)` is the value that the node reads. Weights are shared, nothing is computed yet.
 Result<ir::Model> simulate(const ir::Model& model, const plan::QuantPlan& plan);
 
 }  // namespace quarkq::exec

@@ -11,15 +11,15 @@
 
 namespace quarkq::exec {
 
-/// What a stage starts from, whatever the shapes.
+/// What a stage starts from, independent of shapes.
 struct StagePlan {
   std::vector<ir::ValueId> feeds;
   std::vector<ir::ValueId> fetches;  ///< graph results that no earlier stage made
-  std::vector<ir::ValueId> taps;     ///< taps not heard yet
+  std::vector<ir::ValueId> taps;     ///< taps not observed yet
   std::vector<Constant> constants;
 };
 
-/// Kind, type and shape of a feed: what a stage was compiled for.
+/// Kind, type and shape of a feed that a stage was compiled for.
 struct FeedShape {
   ir::Operand::Kind kind = ir::Operand::Kind::kNone;
   ElementType type = ElementType::kUndefined;

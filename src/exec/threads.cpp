@@ -4,13 +4,17 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
+#include "base/cpu_quota.h"
 #include "base/stopwatch.h"
+#include "base/strings.h"
 
 namespace quarkq::exec {
 namespace {
 
-constexpr double kProbeSeconds = 0.012;   // three time slices of the scheduler: a busy core shows in one of them
+constexpr double kProbeSeconds = 0.012;   // three time slices of the scheduler, one of which reveals a busy core
 constexpr double kStallSeconds = 0.0002;  // an empty region takes 0.000002 s on free cores
 constexpr double kStalledShare = 0.1;
 
@@ -27,19 +31,30 @@ double stalled_share(int threads) {
   return stalled / whole.seconds();
 }
 
+/// A quota of half a processor more is worth another thread; below that it would mostly wait.
+int granted_threads(int cores) {
+  const std::optional<double> quota = cpu_quota();
+  if (!quota || *quota >= cores) return cores;
+  return std::max(1, static_cast<int>(std::lround(*quota)));
+}
+
 }  // namespace
 
-void set_threads(int threads) {
+ThreadChoice set_threads(int threads) {
   if (threads > 0) {
     omp_set_num_threads(threads);
-    return;
+    return {threads, ""};
   }
-  static const int all = omp_get_max_threads();
-  int free_threads = all;
-  // The first region makes the threads, which is no sign of a busy machine.
-  if (all > 1) stalled_share(all);
+  static const int cores = omp_get_max_threads();  // of the cpuset
+  static const int granted = granted_threads(cores);
+  int free_threads = granted;
+  // The first region makes the threads, which does not indicate a busy machine.
+  if (granted > 1) stalled_share(granted);
   while (free_threads > 1 && stalled_share(free_threads) > kStalledShare) free_threads = (free_threads + 1) / 2;
   omp_set_num_threads(free_threads);
+  if (free_threads < granted) return {free_threads, cat("of ", granted, " cores the others are busy")};
+  if (granted < cores) return {granted, cat("of ", cores, " cores, which the container's quota grants")};
+  return {granted, ""};
 }
 
 }  // namespace quarkq::exec

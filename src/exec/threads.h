@@ -2,10 +2,19 @@
 // How many threads kernels use. Results do not depend on it.
 #pragma once
 
+#include <string>
+
 namespace quarkq::exec {
 
-/// Kernels use `threads` threads from now on. 0 takes as many cores as are free at this moment: a thread that shares
-/// its core with another process holds up every parallel region (ADR 0003), so taking fewer is faster.
-void set_threads(int threads);
+/// How many threads were taken, and why not one for each core: "" when there is one, or when a number was asked for.
+struct ThreadChoice {
+  int threads = 1;
+  std::string why;
+};
+
+/// Kernels use `threads` threads from now on. 0 uses as many as cores are free now: no more than a
+/// container grants (cgroup quota, cpuset), and fewer where a thread would share its core with another process and
+/// delay every parallel region (ADR 0003).
+ThreadChoice set_threads(int threads);
 
 }  // namespace quarkq::exec

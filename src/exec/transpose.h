@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Batched matrix transposition: the one data movement behind a change of layout.
+// Batched matrix transposition: the data movement of every change of layout.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attributes of a node, typed on import. Kinds that quarkq never looks into are carried as serialized AttributeProto.
+// Attributes of a node, typed on import. Kinds that quarkq never reads are carried as serialized AttributeProto.
 #pragma once
 
 #include <cstdint>

@@ -13,14 +13,14 @@
 
 namespace quarkq::ir {
 
-/// Dimensions that a tensor has at most: what numpy takes. Axes beyond are refused even where the rank is not known.
+/// Largest number of dimensions of a tensor: that of NumPy. Axes beyond are refused even where the rank is not known.
 inline constexpr int64_t kMaxRank = 64;
 /// The largest stride, kernel size, group and the like. The product of two of them and a sum of those fit into int64.
 inline constexpr int64_t kMaxCount = (int64_t{1} << 31) - 1;
-/// Elements that a tensor has at most: element_count() of ir/shape.h refuses more.
+/// Largest number of elements of a tensor: element_count() of ir/shape.h refuses more.
 inline constexpr int64_t kMostElements = int64_t{1} << 48;
 
-/// normalize_axis() of ir/shape.h for each, in the order given; fails when one is outside or comes twice.
+/// normalize_axis() of ir/shape.h for each, in the order given; fails when one is out of range or repeated.
 Result<std::vector<int64_t>> normalize_axes(std::span<const int64_t> axes, int64_t rank);
 
 /// Does the list hold each of 0 to its length - 1 once?

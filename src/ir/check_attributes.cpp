@@ -17,7 +17,7 @@ using Ints = std::vector<int64_t>;
 
 constexpr int64_t kAlways = std::numeric_limits<int64_t>::max();
 
-/// What an attribute of this name may be, whatever the operator and the rank.
+/// Allowed values of an attribute of this name, for every operator and rank.
 struct Limit {
   std::string_view attribute;
   int64_t low, high;
@@ -60,7 +60,7 @@ struct AxisRule {
   std::string_view op;
   std::string_view attribute = "axis";
   size_t input = 0;            ///< 0: an attribute in all opsets
-  int64_t flat_until = 0;      ///< opset from which on the axis behind the last one is no longer allowed
+  int64_t flat_until = 0;      ///< opset from which on the axis after the last one is no longer allowed
   bool counts_itself = false;  ///< the output's dimensions are meant, of which each axis adds one
   bool is_unique = false;      ///< none may come twice
 };
@@ -194,7 +194,7 @@ class Checker {
     const auto [axes, text] = axes_of(node, rule);
     const auto rank = rank_of(graph_, node.input(0));
     const int64_t added = rule.counts_itself ? static_cast<int64_t>(axes.size()) : 0;
-    if (rank && *rank + added == 0) return Status();  // operators differ in what they do with scalars
+    if (rank && *rank + added == 0) return Status();  // operators differ in their treatment of scalars
     const int64_t known = rank ? *rank + added : kMaxRank;
     const int64_t last = opset_ < rule.flat_until ? known : known - 1;
     for (const int64_t axis : axes) {

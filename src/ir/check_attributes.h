@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attributes and stored lists that name dimensions or count something, against what a tensor can have.
+// Checks attributes and stored lists that name dimensions or count something against the limits of a tensor.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@ namespace quarkq::ir {
 
 /// Fails on the first node, in nested graphs too, with an axis, a permutation or a count that no tensor can have, or
 /// that the rank of its input (where that is known) does not have. Of operators of ai.onnx, com.microsoft and
-/// com.amd.quark; others are not looked at. The message names node, attribute, what was found and what is allowed.
-/// What passes may still contradict a rank that is found out later: ir/axes.h is for those who then index with it.
+/// com.amd.quark; others are not checked. The message names node, attribute, what was found and what is allowed.
+/// What passes may still contradict a rank that is known later; code that then indexes with it uses ir/axes.h.
 Status check_attributes(const Graph& graph, const std::map<std::string, int64_t>& opsets);
 
 }  // namespace quarkq::ir

@@ -9,7 +9,7 @@
 
 namespace quarkq::ir {
 
-/// What a new node is made of. Outputs must be values without a producer.
+/// The parts of a new node. Outputs must be values without a producer.
 struct NodeSpec {
   std::string op;
   std::string domain;
@@ -62,10 +62,10 @@ class GraphEdit {
 
   /// REQUIRES: a permutation of order().
   void set_order(std::vector<NodeId> order);
-  /// Removes nodes none of whose outputs is read, then initializers nobody reads, until nothing changes. Returns nodes
+  /// Removes nodes none of whose outputs is read, then initializers nothing reads, until nothing changes. Returns nodes
   /// removed.
   size_t remove_dead();
-  /// Removes initializers that nobody reads (those among the graph inputs too).
+  /// Removes initializers that nothing reads (those among the graph inputs too).
   size_t remove_unused_initializers();
 
  private:

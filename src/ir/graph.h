@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Graph: nodes and values with def-use chains in both directions. It is read through this header and changed through
 // ir/edit.h, so that links always agree. Copying copies structure, never weights (ir::Tensor shares buffers).
-// Node order is data: marks, sweeps and creation order depend on it (spec 02 B.1); only ir/topo.h reorders.
+// Node order is data: marks, sweeps and creation order depend on it (ref:writing#node-order); only ir/topo.h reorders.
 #pragma once
 
 #include <cstdint>
@@ -70,14 +70,14 @@ class Graph {
 
   /// The node that makes `value`, or null.
   const Node* producer(ValueId value) const;
-  /// The constant behind `value`: its initializer, or what its Constant node holds (value, value_float(s),
+  /// The constant that `value` holds: its initializer, or what its Constant node holds (value, value_float(s),
   /// value_int(s)).
   const Tensor* constant(ValueId value) const;
   /// Reads of `value`: uses plus one for a graph output.
   size_t use_count(ValueId value) const;
   /// The only node input reading `value`, or nothing when there are more readers, captures, or it is a graph output.
   std::optional<Use> sole_use(ValueId value) const;
-  /// "node NAME (Op)": how messages call a node.
+  /// "node NAME (Op)": name of a node in messages.
   std::string label(NodeId id) const;
 
   std::string name;
@@ -93,7 +93,7 @@ class Graph {
   std::unordered_map<std::string, ValueId> by_name_;
 };
 
-/// A model: the main graph and what the file says around it.
+/// A model: the main graph and the rest of the file.
 struct Model {
   Graph graph;
   int64_t ir_version = 8;

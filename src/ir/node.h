@@ -25,10 +25,10 @@ struct Node {
   std::string domain;            ///< "" for ai.onnx
   std::string name;              ///< may be empty or shared, as models have it
   std::vector<ValueId> inputs;   ///< an invalid id is an absent optional input
-  std::vector<ValueId> outputs;  ///< an invalid id is an output nobody asked for
+  std::vector<ValueId> outputs;  ///< an invalid id is an output that is not requested
   std::vector<Attribute> attributes;
   std::vector<Capture> captures;
-  std::vector<NodeId> origins;  ///< nodes of the model as loaded that this one stands for
+  std::vector<NodeId> origins;  ///< nodes of the model as loaded that this one replaces
   std::string overload;         ///< of a model-local function
   std::string extra;            ///< serialized rest of the NodeProto (doc_string, metadata, unknown fields)
 
@@ -52,8 +52,8 @@ struct Node {
   /// Id of input / output `i`, invalid when absent.
   ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : ValueId{}; }
   ValueId output(size_t i) const { return i < outputs.size() ? outputs[i] : ValueId{}; }
-  /// "node NAME (Op)" or "node <first output> (Op)": how messages call it. `output_name` is used when the name is
-  /// empty.
+  /// "node NAME (Op)" or "node <first output> (Op)": label of the node in messages. `output_name` is used when the name
+  /// is empty.
   std::string label(std::string_view output_name = {}) const;
 };
 

@@ -86,7 +86,7 @@ class GraphPatch::Application {
     edit_.add_node(std::move(spec), has_place ? patch_.removed_.front() : NodeId{});
   }
 
-  /// Values that nobody may read or make any more when the patch is applied.
+  /// Values that must have neither readers nor a producer when the patch is applied.
   void note_orphans() {
     for (const NodeId id : patch_.removed_) {
       const Node& node = graph_.node(id);

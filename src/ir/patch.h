@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GraphPatch: a proposed change. A rule looks at a graph and returns one; only the rewrite driver applies it.
+// GraphPatch: a proposed change. A rule reads a graph and returns one; only the rewrite driver applies it.
 #pragma once
 
 #include <string>
@@ -40,7 +40,7 @@ class GraphPatch {
   /// Inputs up to `index` that the node does not have are added, absent.
   void set_input(NodeId node, size_t index, PatchValue value) { inputs_.push_back({node, index, value}); }
   /// `node` writes `value`, which nothing writes any more once the removed nodes are gone. What it wrote before goes
-  /// when nobody reads it.
+  /// when nothing reads it.
   void set_output(NodeId node, size_t index, ValueId value) { outputs_.push_back({node, index, value}); }
   void set_attribute(NodeId node, std::string name, AttributeValue value) {
     attributes_.push_back({node, std::move(name), std::move(value)});

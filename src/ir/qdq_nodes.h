@@ -24,7 +24,7 @@ inline bool is_extended_dq(const ir::Node& node) {
 inline bool is_q(const ir::Node& node) { return is_standard_q(node) || is_extended_q(node); }
 inline bool is_dq(const ir::Node& node) { return is_standard_dq(node) || is_extended_dq(node); }
 
-/// The node behind input `i`, or null.
+/// The node that makes input `i`, or null.
 inline const ir::Node* source_of(const ir::Graph& graph, const ir::Node& node, size_t i) {
   return node.input(i).valid() ? graph.producer(node.input(i)) : nullptr;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operators that quantize, by name: THE table for whoever reads a quantized model. By name alone, because ai.onnx,
+// The operators that quantize, by name: THE table for readers of quantized models. By name alone, because ai.onnx,
 // com.microsoft and the custom domains use the same names for the same things.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a graph keeps no index of: graphs inside of its nodes, nodes by name, ranks. Each call looks anew.
+// What a graph keeps no index of: graphs inside of its nodes, nodes by name, ranks. Each call searches again.
 #pragma once
 
 #include <optional>

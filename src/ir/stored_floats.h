@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stored weights that passes rewrite: which ones may be, and how the float32 result goes back into the model's type.
+// Stored weights that passes rewrite: which ones may be, and how the float32 result is stored in the model's type.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace quarkq::ir {
 
-/// The float32 or float16 initializer behind `value` unless a graph input of its name can override it; else null.
+/// The float32 or float16 initializer that is `value`, unless a graph input of its name can override it; else null.
 /// float_values() reads it.
 const ir::Tensor* stored_floats(const ir::Graph& graph, ir::ValueId value);
 

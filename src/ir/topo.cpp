@@ -63,7 +63,7 @@ std::vector<std::vector<NodeId>> consumers_in_list_order(const Graph& graph) {
   return consumers;
 }
 
-/// Spec 02 B.1. The result lacks nodes that wait for values from outside of the graph.
+/// ref:writing#node-order. The result lacks nodes that wait for values from outside of the graph.
 std::vector<NodeId> reference_order(const Graph& graph) {
   const auto consumers = consumers_in_list_order(graph);
   std::vector<int64_t> missing(graph.node_count(), 0);

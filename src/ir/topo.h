@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Node orders. The order of a graph is data (spec 02 B.1), so only sort_topologically() changes it.
+// Node orders. The order of a graph is data (ref:writing#node-order), so only sort_topologically() changes it.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace quarkq::ir {
 /// O(n) for a valid list, else O(n log n).
 Result<std::vector<NodeId>> execution_order(const Graph& graph);
 
-/// Brings the graph's list into the order of spec 02 B.1 "Node order", which knows nothing of captures. Where that is
+/// Brings the graph's list into the order of ref:writing#node-order, which knows nothing of captures. Where that is
 /// no valid order, the list gets execution_order() instead and the answer is false. Fails on a cycle; the list
 /// stays then.
 Result<bool> sort_topologically(Graph& graph);

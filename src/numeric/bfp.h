@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Block floating point (spec 02 D.4): the values of a block share one exponent ("to_bfp", BFP16), or an exponent and
-// one small shift per sub-block ("to_bfp_prime": MX4, MX6, MX9). Values go in and come back as float32, bit for bit as
-// the reference's operator gives them.
+// Block floating point (ref:operators#block-floating-point): the values of a block share one exponent ("to_bfp",
+// BFP16), or an exponent and one small shift per sub-block ("to_bfp_prime": MX4, MX6, MX9). Input and output
+// are float32, bit for bit as the reference's operator gives them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ void convert_bfp_block(std::span<float> values, const BfpSettings& settings);
 /// Some blocks of split.count(), with vectors (block_loops.h); y may be x.
 void convert_bfp(const float* x, float* y, const BlockSplit& split, BlockRange blocks, const BfpSettings& settings);
 
-/// `x` rounded to bfloat16 as the block formats do it (spec 02 D.3): half to even on the bits, NaN not looked at.
+/// `x` rounded to bfloat16 as the block formats do it (ref:operators#bfloat16-rounding): half to even on the bits, NaN
+/// not looked at.
 inline float bfloat16_rounded(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   return std::bit_cast<float>((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000);

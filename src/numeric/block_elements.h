@@ -25,7 +25,7 @@ inline float power_of_two(int exponent) {  // -126..127
 }
 
 /// x * 2^exponent, exponent -149..149, rounded once: the first factor differs from 1 only where the exponent is no
-/// normal number's, and what it loses then is far too small to come back.
+/// normal number's, and what it loses then is far too small to matter.
 inline float scaled(float x, int exponent) {
   const int normal = std::clamp(exponent, -126, 127);
   return x * power_of_two(exponent - normal) * power_of_two(normal);

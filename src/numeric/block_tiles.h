@@ -90,7 +90,7 @@ void copy_gathered(const BlockSplit& split, BlockRange blocks, int64_t stride, c
   });
 }
 
-/// Copied together, with zeros behind short blocks and in columns that fill the last vector.
+/// Copied together, with zeros after short blocks and in columns that fill the last vector.
 template <typename Format>
 void convert_gathered(const float* x, float* y, const BlockWork& work, int64_t part, const Format format) {
   const BlockSplit& split = work.split;

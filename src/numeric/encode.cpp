@@ -16,7 +16,7 @@ void for_each_of_channel(const ChannelSplit& split, int64_t channel, Visit visit
   }
 }
 
-/// One value on the grid, before it is stored: float32 arithmetic as the reference's (spec 02 C.6).
+/// One value on the grid, before it is stored: float32 arithmetic as the reference's (ref:scales#stored-weights).
 float to_step(float value, const QuantParams& params, IntegerRange limits) {
   const float step = std::nearbyint(value / params.scale) + static_cast<float>(params.zero_point);
   if (!(step >= static_cast<float>(limits.min))) return static_cast<float>(limits.min);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights to stored integers (spec 02 C.6), per tensor or per channel.
+// Weights to stored integers (ref:scales#stored-weights), per tensor or per channel.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ChannelSplit {
 ChannelSplit split_channels(const std::vector<int64_t>& dims, const QuantSpec& spec);
 
 /// Parameters of each channel from its smallest and largest value; with `search` the power-of-two scale with the
-/// smallest squared error among five around that (spec 02 C.4). Clipping is to `limits`.
+/// smallest squared error among five around that (ref:scales#power-of-two-scales). Clipping is to `limits`.
 Result<std::vector<QuantParams>> weight_params(std::span<const float> values, const ChannelSplit& split,
                                                const QuantSpec& spec, IntegerRange limits, bool search);
 

@@ -8,7 +8,7 @@
 namespace quarkq::numeric {
 namespace {
 
-constexpr double kFloor = 1e-10;  // stands for an error or a peak of zero (spec 03 D.3)
+constexpr double kFloor = 1e-10;  // stands for an error or a peak of zero (ref:evaluation#metrics)
 
 /// NaN when one of them is.
 double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }

@@ -11,7 +11,7 @@ namespace quarkq::numeric {
 
 /// What every distance below follows from. REQUIRES: same size.
 PairSums pair_sums(std::span<const double> a, std::span<const double> b);
-/// Adds the sums of further values: `all` then is what pair_sums() of the arrays one behind the other would give, up to
+/// Adds the sums of further values: `all` then is what pair_sums() of the arrays one after the other would give, up to
 /// rounding.
 void add(const PairSums& more, PairSums& all);
 
@@ -26,7 +26,7 @@ double l2_distance(const PairSums& sums);
 
 /// Which value of the baseline counts as the loudest signal of psnr_db().
 enum class Peak { kMagnitude, kSigned };
-/// 20 log10(peak) - 10 log10(mean squared error), both at least 1e-10 (spec 03 D.3). REQUIRES: count >= 1.
+/// 20 log10(peak) - 10 log10(mean squared error), both at least 1e-10 (ref:evaluation#metrics). REQUIRES: count >= 1.
 double psnr_db(const PairSums& sums, size_t count, Peak peak);
 
 }  // namespace quarkq::numeric

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sums behind every distance of two arrays, in one pass.
+// The sums that every distance of two arrays is computed from, in one pass.
 #pragma once
 
 #include <cstdint>

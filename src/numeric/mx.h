@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// OCP microscaling (spec 02 D.5): the values of a block are small floats or 8-bit integers times one power of two.
-// Values go in and come back as float32, bit for bit as the reference's operator gives them.
+// OCP microscaling (ref:operators#microscaling): the values of a block are small floats or 8-bit integers times one
+// power of two. Input and output are float32, bit for bit as the reference's operator gives them.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What "quantized" means for one tensor: format, symmetry, scale kind; and the parameters that come out.
+// What "quantized" means for one tensor: format, symmetry, scale kind; and the resulting parameters.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct IntegerRange {
   bool operator==(const IntegerRange&) const = default;
 };
 
-/// Which limits of an integer type hold (spec 02 C.2). kReduced wins over kSymmetric.
+/// Which limits of an integer type hold (ref:scales#limits). kReduced wins over kSymmetric.
 enum class RangeKind { kFull, kSymmetric, kReduced };
 /// REQUIRES: an integer type of at most 32 bits.
 IntegerRange integer_range(ElementType type, RangeKind kind);
 
-/// How a scale may look (spec 02 C.3 to C.5).
+/// How a scale may look (ref:scales#float-scales, ref:scales#int16-scales).
 enum class ScaleKind { kFloat, kPowerOfTwo, kInt16 };
 
 struct QuantSpec {

@@ -11,7 +11,7 @@
 namespace quarkq::numeric {
 namespace {
 
-/// Limits per type (spec 02 C.2): full, symmetric, reduced.
+/// Limits per type (ref:scales#limits): full, symmetric, reduced.
 struct Limits {
   ElementType type;
   IntegerRange full, symmetric, reduced;
@@ -32,14 +32,15 @@ float as_scale(const QuantSpec& spec, float value) {
   return spec.half_scale ? float_from_float16(float16_from_float(value)) : value;
 }
 
-/// Symmetric UINT8 has its zero at 128; half-even rounding of 127.5 may land on either side (spec 02 C.3). UINT4 alike.
+/// Symmetric UINT8 has its zero at 128; half-even rounding of 127.5 may land on either side (ref:scales#float-scales).
+/// UINT4 alike.
 int32_t centered(const QuantSpec& spec, int32_t zero_point) {
   if (!spec.symmetric) return zero_point;
   if (spec.type == ElementType::kUInt4 && zero_point == 7) return 8;
   return spec.type == ElementType::kUInt8 && zero_point == 127 ? 128 : zero_point;
 }
 
-/// C.4: the zero point that goes with a rounded scale. Equal to `zero_point` except when the range's lower end moves.
+/// The zero point for a rounded scale. Equal to `zero_point` except when the range's lower end moves.
 int32_t zero_point_for_scale(const IntegerRange& limits, int32_t zero_point, float scale) {
   const float steps = static_cast<float>(limits.min) - static_cast<float>(zero_point);
   const float low = std::min(steps * scale, 0.0f);
@@ -47,7 +48,7 @@ int32_t zero_point_for_scale(const IntegerRange& limits, int32_t zero_point, flo
       std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / static_cast<double>(scale)));
 }
 
-/// The number that the largest magnitude is scaled to (spec 02 C.2).
+/// The number that the largest magnitude is scaled to (ref:scales#limits).
 struct FloatLimit {
   ElementType type;
   float limit;
@@ -59,7 +60,7 @@ constexpr FloatLimit kFloatLimits[] = {
     {ElementType::kFloat8E5M2, 57344.0f},
 };
 
-/// C.8: floating element types are symmetric.
+/// Floating element types are symmetric.
 QuantParams float_params(const QuantSpec& spec, Range range) {
   if (!spec.needs_range()) return {};
   const float magnitude = std::max(std::abs(range.min), std::abs(range.max));
@@ -127,7 +128,8 @@ Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
   if (step < static_cast<double>(tiny)) return QuantParams{1.0f, 0};
   const double zero_point = std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / step);
   if (zero_point > static_cast<double>(std::numeric_limits<int32_t>::max())) {
-    return unsupported("zero point ", zero_point, ": found with ", name(spec.type), ", allowed is up to 2^31 - 1");
+    return unsupported("zero point ", zero_point, ": found with ", name(spec.type),
+                       ", allowed is up to 2^31 - 1; take Int32, or a type of 16 bits");
   }
   QuantParams params;
   params.scale = static_cast<float>(step);

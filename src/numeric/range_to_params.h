@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a range of real values to scale and zero point: the formulas of spec 02 C.3 to C.5 (spec 03 section 0.2).
+// From a range of real values to scale and zero point: the formulas of ref:scales.
 // XINT8's power-of-two rounding is power_of_two_position().
 #pragma once
 
@@ -15,18 +15,18 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// p such that 2^-p is the power of two nearest to `scale` in log space, ties to even (spec 02 C.4). Both directions
-/// occur, so a range may overflow its grid by up to sqrt(2). REQUIRES: scale > 0.
+/// p such that 2^-p is the power of two nearest to `scale` in log space, ties to even (ref:scales#power-of-two-scales).
+/// Both directions occur, so a range may overflow its grid by up to sqrt(2). REQUIRES: scale > 0.
 int power_of_two_position(float scale);
 /// 2^-position.
 float scale_of_position(int position);
 
 /// M / 2^N nearest to `scale` with 0 <= N <= 16 and M in 16 bits; the smallest N wins ties; 2^-14 when nothing fits
-/// (C.5).
+/// (ref:scales#int16-scales).
 float int16_scale(float scale);
 
 /// Scale and zero point of `spec` for `range`. A range without width gives scale 1, zero point 0.
-/// Fails when the range holds a NaN. Infinite ends count as half the largest float (spec 02 C.3).
+/// Fails when the range holds a NaN. Infinite ends count as half the largest float (ref:scales#float-scales).
 Result<QuantParams> params_for_range(const QuantSpec& spec, Range range);
 
 /// The range that `params` can represent within the limits of `spec`.

@@ -11,8 +11,8 @@ namespace quarkq::numeric {
 
 /// What becomes of values that no integer can hold.
 enum class Overflow {
-  kLowest,  ///< NaN, both infinities and quotients >= 2^63 become range.min: an x86 float -> int64 conversion (spec 02
-            ///< D.1)
+  kLowest,    ///< NaN, both infinities and quotients >= 2^63 become range.min: an x86 float -> int64 conversion
+              ///< (ref:operators#quantize)
   kSaturate,  ///< NaN becomes range.min, +Inf range.max, -Inf range.min: what ONNX Runtime's QuantizeLinear does
 };
 

@@ -17,7 +17,7 @@ bool is_small_float(ElementType type);
 /// Stored two elements to a byte.
 inline bool is_nibble(ElementType type) { return bits(type) == 4; }
 
-/// Where a value between two powers of two goes; for FLOAT8E8M0 only.
+/// Which way a value between two powers of two is rounded; for FLOAT8E8M0 only.
 enum class PowerRounding { kUp, kDown, kNearest };
 /// "up", "down" or "nearest".
 std::optional<PowerRounding> power_rounding_from_name(std::string_view name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Says what a file is that is no ONNX model. Private to src/onnx_io.
+// Identifies a file that is not an ONNX model. Private to src/onnx_io.
 #pragma once
 
 #include <string>

@@ -47,6 +47,12 @@ ExternalFiles::ExternalFiles(const std::string& model_path) : has_folder_(!model
   folder_ = folder.empty() ? fs::path(".").string() : folder.string();
 }
 
+uint64_t ExternalFiles::bytes() const {
+  uint64_t all = 0;
+  for (const auto& [location, file] : files_) all += file.ok() ? file.value()->size() : 0;
+  return all;
+}
+
 Result<ExternalFiles::File> ExternalFiles::open(const std::string& location) const {
   QQ_RETURN_IF_ERROR(check_location(location));
   std::error_code error;

@@ -31,6 +31,9 @@ class ExternalFiles {
   /// REQUIRES: element_count(dims) succeeds.
   Result<ir::Tensor> read(const ExternalRef& ref, ElementType type, ir::Shape dims);
 
+  /// Of all files that were read.
+  uint64_t bytes() const;
+
  private:
   using File = std::shared_ptr<const MappedFile>;
   Result<File> open(const std::string& location) const;

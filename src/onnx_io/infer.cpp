@@ -60,11 +60,11 @@ Status infer_types(ir::Model& model, Diagnostics& diagnostics) {
     skeleton.proto.mutable_graph()->clear_value_info();
     const std::string first = status.message();
     status = library_infer(skeleton.proto, /*strict=*/false);
-    if (status.ok()) diagnostics.notice("shape-inference", model.path, cat("stored types were ignored: ", first));
+    if (status.ok()) diagnostics.add("shape-inference", model.path, cat("stored types were ignored: ", first));
   }
   type_large_constants(skeleton, model.graph);
   if (!status.ok()) {
-    diagnostics.notice("shape-inference", model.path, cat("shapes stay partly unknown: ", status.message()));
+    diagnostics.add("shape-inference", model.path, cat("some shapes are not known: ", status.message()));
     return Status();
   }
   onnx::GraphProto& graph = *skeleton.proto.mutable_graph();

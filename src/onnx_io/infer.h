@@ -7,8 +7,8 @@
 
 namespace quarkq::onnx_io {
 
-/// Fills in what the library can tell about the main graph's values from operators, types and small constants. What the
-/// model says itself is kept where the two differ. A failure of the library is no error: it becomes the notice
+/// Fills in what the library can infer about the main graph's values from operators, types and small constants. What
+/// the model says itself is kept where the two differ. A failure of the library is no error: it becomes the notice
 /// "shape-inference", and types stay as they were.
 Status infer_types(ir::Model& model, Diagnostics& diagnostics);
 

@@ -44,7 +44,7 @@ Result<ir::Model> load_from(std::string_view bytes, const std::string& path, Ext
 
 }  // namespace
 
-Result<ir::Model> load(const std::string& path) {
+Result<ir::Model> load(const std::string& path, uint64_t* external_bytes) {
   QQ_RETURN_IF_ERROR(check_path(path));
   const auto file = MappedFile::open(path);
   if (!file.ok()) return invalid_argument(file.status().message());
@@ -52,6 +52,7 @@ Result<ir::Model> load(const std::string& path) {
   ExternalFiles external(path);
   QQ_TRY(ir::Model model, load_from({reinterpret_cast<const char*>(mapped.data()), mapped.size()}, path, external));
   model.path = path;
+  if (external_bytes != nullptr) *external_bytes = external.bytes();
   return model;
 }
 

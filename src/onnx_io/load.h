@@ -12,7 +12,8 @@ namespace quarkq::onnx_io {
 
 /// Loads `path`. IR versions up to 13 and ai.onnx opsets up to 24 are taken; external data is mapped, not read.
 /// kInvalidArgument: no such file; kCorruptModel: not a sound model; kUnsupported: newer or larger than quarkq handles.
-Result<ir::Model> load(const std::string& path);
+/// `external_bytes`, when given, receives the size of the files beside the model that it reads.
+Result<ir::Model> load(const std::string& path, uint64_t* external_bytes = nullptr);
 
 /// The same for a model in memory, which cannot have external data. `path_for_messages` only appears in messages.
 Result<ir::Model> load_bytes(std::string_view bytes, const std::string& path_for_messages);

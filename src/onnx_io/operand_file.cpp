@@ -26,7 +26,7 @@ Result<ir::Operand> operand_of(onnx::TensorProto& proto) {
 
 Result<ir::Operand> operand_of(onnx::SequenceProto& proto) {
   if (proto.elem_type() != onnx::SequenceProto::TENSOR && proto.elem_type() != onnx::SequenceProto::UNDEFINED) {
-    return unsupported("a sequence of something else than tensors");
+    return unsupported("a sequence of values other than tensors");
   }
   std::vector<ir::Tensor> elements;
   for (onnx::TensorProto& element : *proto.mutable_tensor_values()) {
@@ -41,7 +41,7 @@ Result<ir::Operand> operand_of(onnx::OptionalProto& proto) {
     case onnx::OptionalProto::UNDEFINED: return ir::Operand();
     case onnx::OptionalProto::TENSOR: return operand_of(*proto.mutable_tensor_value());
     case onnx::OptionalProto::SEQUENCE: return operand_of(*proto.mutable_sequence_value());
-    default: return unsupported("an optional of something else than a tensor or a sequence of tensors");
+    default: return unsupported("an optional of a value other than a tensor or a sequence of tensors");
   }
 }
 
@@ -65,8 +65,13 @@ Result<ir::Operand> load_typed(std::string_view bytes, const ir::ValueType& type
 Result<ir::Operand> load_operand(const std::string& path, const ir::ValueType& type) {
   const auto file = MappedFile::open(path);
   if (!file.ok()) return invalid_argument(file.status().message());
-  if (file.value()->size() > static_cast<size_t>(INT_MAX)) return unsupported(path, ": more than ", INT_MAX, " bytes");
-  return load_typed({reinterpret_cast<const char*>(file.value()->data()), file.value()->size()}, type).context(path);
+  return parse_operand({file.value()->data(), file.value()->size()}, path, type);
+}
+
+Result<ir::Operand> parse_operand(std::span<const std::byte> bytes, const std::string& name,
+                                  const ir::ValueType& type) {
+  if (bytes.size() > static_cast<size_t>(INT_MAX)) return unsupported(name, ": more than ", INT_MAX, " bytes");
+  return load_typed({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, type).context(name);
 }
 
 }  // namespace quarkq::onnx_io

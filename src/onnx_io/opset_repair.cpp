@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kCoordinateModes = 11;  // Resize got coordinate_transformation_mode, roi and sizes
 constexpr int64_t kAbsentInputs = 13;     // roi and scales became optional
 
-/// Takes input `index` away from `node`, and its maker with it when nobody else reads that.
+/// Takes input `index` away from `node`, and its maker with it when nothing else reads that.
 void drop_input(ir::GraphEdit& edit, const ir::Graph& graph, ir::NodeId node, size_t index) {
   const ir::ValueId value = graph.node(node).input(index);
   if (!value.valid()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing ir::Model as ONNX files that appear whole or not at all. Same model, same bytes.
+// Writing ir::Model as ONNX files that are complete or absent. Same model, same bytes.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct SaveReport {
   uint64_t data_bytes = 0;     ///< size of the data file
 };
 
-/// Writes `model` to `path`. Weights are streamed from their buffers. On failure neither file exists anew nor changed.
+/// Writes `model` to `path`. Weights are streamed from their buffers. On failure no file is created or changed.
 /// Refuses (kInvalidArgument) to write over the file that the model was loaded from.
 Result<SaveReport> save(const ir::Model& model, const std::string& path, const SaveOptions& options = {});
 

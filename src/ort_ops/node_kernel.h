@@ -17,7 +17,7 @@ namespace quarkq::ort_ops {
 class NodeKernel {
  public:
   /// Reads name and attributes. `threads`: what one call uses. Where the model states all shapes, the node is prepared
-  /// at once, so that what is wrong with it is said when the session is made.
+  /// at once, so that its faults are reported when the session is made.
   static Result<std::unique_ptr<NodeKernel>> make(const OrtApi& api, const Operator& op, const Variant& variant,
                                                   int threads, const OrtKernelInfo& info);
 

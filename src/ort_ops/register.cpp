@@ -110,7 +110,7 @@ std::unique_ptr<CustomOp> make_custom_op(const OrtApi& api, const Operator& op, 
   return made;
 }
 
-/// How a session asks for more threads. One is the default: ONNX Runtime's own threads wait busily between operators,
+/// The session setting for more threads. One is the default: ONNX Runtime's own threads wait busily between operators,
 /// and a second team of threads on their cores makes both slow.
 constexpr const char* kThreadsEntry = "quarkq.threads";
 constexpr int kMostThreads = 1024;

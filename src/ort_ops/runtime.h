@@ -21,7 +21,7 @@ OrtStatus* to_ort(const OrtApi& api, const Status& status);
 /// Their error as ours; releases it.
 Status from_ort(const OrtApi& api, OrtStatus* status);
 
-/// What `body`, which returns a Status, comes to: no exception gets out.
+/// The result of `body`, which returns a Status; no exception escapes.
 template <typename Body>
 OrtStatus* guarded(const OrtApi& api, const Body& body) {
   try {

@@ -60,7 +60,7 @@ Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settin
   const calib::Calibrator* calibrator = calib::find_calibrator(settings.calibrate_method, settings.compat);
   if (calibrator != nullptr) return calibrator;
   return invalid_argument("calibrate_method: found ", config::enum_text(settings.calibrate_method),
-                          ", which is no method for activations");
+                          ", which is not a method for activations");
 }
 
 }  // namespace quarkq::pass

@@ -18,7 +18,7 @@ calib::CollectOptions collect_options(const config::Settings& settings);
 calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
                                            const Progress& progress);
 
-/// The row that `settings` asks for.
+/// The row that `settings` names.
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings);
 
 }  // namespace quarkq::pass

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a pass sees, by the kind of its phase. The type says what the pass may change: a float pass the model, a
+// What a pass may access, by the kind of its phase. The type says what the pass may change: a float pass the model, a
 // planning pass the selection and the plan over a model that stays as it is, a restructuring pass model and plan
 // together, a Q/DQ pass the lowered model. pipeline/run_state.h owns what these refer to.
 #pragma once
@@ -52,7 +52,7 @@ struct FloatContext {
   plan::Selection& selection;
   Diagnostics& diagnostics;
   const calib::DataReader* data = nullptr;
-  /// Receives the inputs whose samples are transposed (0, 2, 3, 1) from then on; null: nobody asks.
+  /// Receives the inputs whose samples are transposed (0, 2, 3, 1) from then on; null: not needed.
   std::vector<std::string>* channels_last_inputs = nullptr;
   Progress progress = {};
 
@@ -60,7 +60,7 @@ struct FloatContext {
   const ir::Graph& graph() const { return model.graph; }
 };
 
-/// What phase tune is given beside the plan, and what it reports.
+/// Inputs of phase tune beside the plan, and its results.
 struct Tuning {
   std::string state_folder = {};            ///< keeps the layers that are done; empty: none
   std::vector<FinetunedLayer> layers = {};  ///< what the fine-tuning did

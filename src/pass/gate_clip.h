@@ -6,7 +6,7 @@
 
 namespace quarkq::pass {
 
-/// True for a Clip behind the addition of a constant, or whose result, scaled by constants, multiplies another tensor:
+/// True for a Clip after the addition of a constant, or whose result, scaled by constants, multiplies another tensor:
 /// x * clip(x + 3, 0, 6) / 6. Without its upper limit such a gate grows with x instead of ending at 1. Q/DQ nodes are
 /// looked through.
 bool is_gate(const ir::Graph& graph, const ir::Node& clip);

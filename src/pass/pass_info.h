@@ -33,7 +33,7 @@ const char* name(Phase phase);
 /// Whether the outputs of the float model stay what they are, rounding aside.
 enum class Effect : uint8_t { kKeeps, kChanges };
 
-/// What a pass is called with decides what it may change.
+/// The context of a pass determines what it may change.
 using PassFunction = std::variant<Result<Changed> (*)(SelectContext&), Result<Changed> (*)(FloatContext&),
                                   Result<Changed> (*)(PlanContext&), Result<Changed> (*)(RestructureContext&),
                                   Result<Changed> (*)(QdqContext&)>;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What each fusion and conversion of spec 04 A.7 and A.9 ends with, also when it changed nothing: later passes depend
-// on the order this leaves.
+// What passes end with. tidy_up: each fusion and conversion of ref:rewrites#fusions, ref:rewrites#hardware-conversions,
+// also when it changed nothing, because later passes depend on the order this leaves.
 #pragma once
 
 #include "pass/context.h"
 
 namespace quarkq::pass {
 
-/// Removes initializers that nobody reads and sorts the nodes. kYes when that or the caller changed something.
+/// Types of all values as the onnx library tells them. kYes when one of them is new.
+Result<Changed> infer_types_again(ir::Model& model, Diagnostics& diagnostics);
+
+/// Removes initializers that nothing reads and sorts the nodes. kYes when that or the caller changed something.
 Result<Changed> tidy_up(ir::Graph& graph, Changed so_far);
 
 }  // namespace quarkq::pass

@@ -2,11 +2,13 @@
 #include "quarkq/analyze.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/stopwatch.h"
 #include "exec/threads.h"
 #include "pipeline/facts.h"
+#include "pipeline/forecast.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/plan_model.h"
 
@@ -17,7 +19,7 @@ using pipeline::Nodes;
 
 constexpr pass::Phase kPlanned = pass::Phase::kRestructure;  // the phase that trials begin with
 
-/// Everything that trials share: the calibrated plan, and the float model that results are compared with.
+/// State shared by all trials: the calibrated plan, and the float model that results are compared with.
 class Analyzer {
  public:
   Analyzer(const AnalyzeRequest& request, pipeline::Job& job, Diagnostics& diagnostics)
@@ -29,9 +31,14 @@ class Analyzer {
     std::vector<PassTime> times;
     loaded_ = state_.model.graph;
     if (request_.progress) {
-      options.phase = [&](const std::string& name) { return request_.progress({name, 0, 0}); };
-      state_.progress = [&](size_t done, size_t total) { return request_.progress({"calibrate", done, total}); };
+      options.phase = [&](const std::string& name) {
+        return request_.progress(pipeline::progress_of(name, 0, 0, state_.settings));
+      };
     }
+    state_.progress = [&](size_t done, size_t total) {
+      clock_.saw(done);
+      return !request_.progress || request_.progress(pipeline::progress_of("calibrate", done, total, state_.settings));
+    };
     QQ_TRY(original_, pipeline::plan_model(source_, state_, kPlanned, times, options));
     state_.progress = nullptr;
     samples_ = std::min(std::max<size_t>(request_.samples, 1), source_.samples.get()->size());
@@ -40,24 +47,41 @@ class Analyzer {
     return Status();
   }
 
+  /// Instead of run(): what the plan is, and how long run() would take. REQUIRES: prepare() returned ok.
+  Status forecast(Forecast& forecast) const {
+    constexpr size_t kTrials = 3;
+    pipeline::describe_plan(state_, loaded_, state_.calibrated->graph, forecast);
+    const Stopwatch watch;
+    const std::vector<size_t> tried = pipeline::spread_samples(candidates_.size(), kTrials);
+    for (const size_t i : tried) QQ_RETURN_IF_ERROR(trial(nodes_of(candidates_[i])).status());
+    const double each = watch.seconds() / static_cast<double>(std::max<size_t>(tried.size(), 1));
+    constexpr size_t kNothingAndAll = 2;
+    forecast.seconds = each * static_cast<double>(candidates_.size() + kNothingAndAll - tried.size()) +
+                       clock_.seconds_per_sample() * static_cast<double>(forecast.samples - forecast.tried_samples);
+    if (request_.min_cosine > -1)
+      forecast.not_included.push_back(cat("the search for --min-cos, up to ", request_.most_left_out, " trials of ",
+                                          std::round(1000 * each) / 1000, " s"));
+    return Status();
+  }
+
   Status run(AnalyzeReport& report) {
     report.samples = samples_;
     QQ_TRY(report.nothing_quantized, trial({}));
     if (report.nothing_quantized.cosine < pipeline::kRewrittenCosine) {
-      state_.diagnostics.warn(
-          "rewritten-float", request_.model_path,
-          cat("before anything is quantized, the conversions for the hardware alone bring the outputs down to cosine ",
-              report.nothing_quantized.cosine,
-              "; look at the passes of the phases adapt and restructure (quarkq list passes) and their options"));
+      state_.diagnostics.add("rewritten-float", request_.model_path,
+                             cat("the hardware conversions alone, before quantization, reduce the outputs to cosine ",
+                                 report.nothing_quantized.cosine));
     }
     QQ_TRY(report.all_quantized, trial(Nodes(candidates_.begin(), candidates_.end())));
     std::vector<Tried> tried;
     for (const ir::NodeId id : candidates_) {
       if (!reports(tried.size())) return interrupted();
       QQ_TRY(const Agreement found, trial(nodes_of(id)));
-      tried.push_back({id, {state_.graph().label(id), loaded_names(id), found}});
+      tried.push_back({id,
+                       {pipeline::loaded_label(loaded_, state_.graph(), id),
+                        pipeline::loaded_names(loaded_, state_.graph().node(id)), found}});
     }
-    // The worst first: alone quantized the lowest agreement, alone float the highest.
+    // The worst first: lowest agreement when quantized alone, highest when kept in float alone.
     const bool gains = request_.mode == AnalyzeMode::kOneFloat;
     std::stable_sort(tried.begin(), tried.end(), [&](const Tried& a, const Tried& b) {
       const double x = a.effect.outputs.sqnr_db, y = b.effect.outputs.sqnr_db;
@@ -74,7 +98,7 @@ class Analyzer {
   };
 
   bool reports(size_t done) const {
-    return !request_.progress || request_.progress({"analyze", done, candidates_.size()});
+    return !request_.progress || request_.progress({"analyze", done, candidates_.size(), "layers"});
   }
   static Status interrupted() { return Status(Code::kInterrupted, "interrupted"); }
 
@@ -90,15 +114,7 @@ class Analyzer {
     return pipeline::PartPlans(state_, expected_).quantize_only(quantized);
   }
 
-  std::vector<std::string> loaded_names(ir::NodeId id) const {
-    std::vector<std::string> names;
-    for (const ir::NodeId origin : state_.model.graph.node(id).origins) {
-      if (!loaded_.node(origin).name.empty()) names.push_back(loaded_.node(origin).name);
-    }
-    return names;
-  }
-
-  /// The most harmful layers one after the other, until the outputs are as they shall be.
+  /// The most harmful layers one after the other, until the outputs reach the required cosine.
   Status leave_out(const std::vector<Tried>& worst, AnalyzeReport& report) {
     report.left_out = report.all_quantized;
     Nodes quantized(candidates_.begin(), candidates_.end());
@@ -109,7 +125,8 @@ class Analyzer {
       if (!reports(candidates_.size())) return interrupted();
       const std::vector<std::string>& names = effect.names;
       if (names.empty()) {
-        state_.diagnostics.warn("unnamed-node", effect.node, "has no name to be left out by; it stays quantized");
+        state_.diagnostics.add("unnamed-node", effect.node,
+                               "has no name, so that settings cannot exclude it; it stays quantized");
         continue;
       }
       quantized.erase(id);
@@ -127,39 +144,83 @@ class Analyzer {
   pipeline::ExpectedOutputs expected_;
   size_t samples_ = 0;
   std::vector<ir::NodeId> candidates_;
+  pipeline::SampleClock clock_;
 };
 
-}  // namespace
+/// What analyze() and its forecast begin with.
+struct Opened {
+  pipeline::Job job;
+  pipeline::Source source;
+};
 
-Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
-  const Stopwatch watch;
-  exec::set_threads(request.threads);
-  Diagnostics diagnostics;
-  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+Result<Opened> open(const AnalyzeRequest& request, const pipeline::ModelFile& file, size_t most_samples,
+                    Diagnostics& diagnostics) {
   QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
-                            "), so layers cannot be told apart; take a preset that does");
+                            "), so layers cannot be compared; choose a preset that does");
   }
-  QQ_TRY(pipeline::Source source, pipeline::open_source({file, request.sample_source, request.calib_folder}, job));
+  pipeline::SourceRequest asked{file, request.sample_source, request.calib_folder};
+  asked.most_samples = most_samples;
+  QQ_TRY(pipeline::Source source, pipeline::open_source(asked, job, diagnostics));
   if (job.settings.tunes()) {
-    diagnostics.warn("trials-are-plain", request.model_path,
-                     "mixed precision and finetuning are left out of the trials; the figures are those without them");
+    diagnostics.add("trials-are-plain", request.model_path,
+                    "trials are run without mixed precision and fine-tuning, and so are these figures");
   }
   if (source.samples.opened == nullptr) {
     return invalid_argument("analyze: needs samples to compare outputs on, give --calib DIR");
   }
+  return Opened{std::move(job), std::move(source)};
+}
+
+Result<AnalyzeReport> analyze(const AnalyzeRequest& request, Diagnostics& diagnostics) {
+  const Stopwatch watch;
+  exec::set_threads(request.threads);
+  const pipeline::ModelFile file = pipeline::ModelFile::of(request);
+  QQ_TRY(Opened opened, open(request, file, /*most_samples=*/0, diagnostics));
   AnalyzeReport report;
   report.model_path = request.model_path;
-  report.preset = job.settings.preset;
+  report.preset = opened.job.settings.preset;
   report.mode = request.mode;
-  Analyzer analyzer(request, job, diagnostics);
-  QQ_RETURN_IF_ERROR(analyzer.prepare(std::move(source)).context(request.model_path));
+  Analyzer analyzer(request, opened.job, diagnostics);
+  QQ_RETURN_IF_ERROR(analyzer.prepare(std::move(opened.source)).context(request.model_path));
   QQ_RETURN_IF_ERROR(analyzer.run(report).context(request.model_path));
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();
   return report;
+}
+
+}  // namespace
+
+Result<AnalyzeReport> analyze(const AnalyzeRequest& request) {
+  Diagnostics diagnostics;
+  Result<AnalyzeReport> report = analyze(request, diagnostics);
+  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(diagnostics));
+  return report;
+}
+
+Result<Forecast> forecast(const AnalyzeRequest& request) {
+  const Stopwatch watch;
+  exec::set_threads(request.threads);
+  Diagnostics diagnostics;
+  const pipeline::ModelFile file = pipeline::ModelFile::of(request);
+  QQ_TRY(Opened opened, open(request, file, pipeline::kTriedSamples, diagnostics));
+  Forecast forecast;
+  forecast.model_path = request.model_path;
+  forecast.preset = opened.job.settings.preset;
+  forecast.quantizer = config::quantizer_name(opened.job.settings.quantizer);
+  forecast.model_bytes = opened.job.bytes;
+  forecast.samples = opened.source.available;
+  forecast.tried_samples = opened.source.size();
+  Analyzer analyzer(request, opened.job, diagnostics);
+  QQ_RETURN_IF_ERROR(analyzer.prepare(std::move(opened.source)).context(request.model_path));
+  QQ_RETURN_IF_ERROR(analyzer.forecast(forecast).context(request.model_path));
+  forecast.findings = pipeline::findings_of(diagnostics);
+  forecast.memory_bytes = pipeline::peak_memory();
+  forecast.tried_seconds = watch.seconds();
+  forecast.seconds += forecast.tried_seconds;
+  return forecast;
 }
 
 }  // namespace quarkq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What analyze() found, as JSON and as a settings file.
+// The result of analyze(), as JSON and as a settings file.
 #include <string_view>
 
 #include "config/print.h"
@@ -10,16 +10,13 @@
 
 namespace quarkq {
 
+using pipeline::agreement_json;
 using pipeline::Json;
 using pipeline::number;
 
 namespace {
 
-Json agreement_json(const Agreement& agreement) {
-  return {{"cosine", number(agreement.cosine)}, {"sqnr_db", pipeline::decibels(agreement.sqnr_db)}};
-}
-
-/// In a file a name that begins with ^ reads as a pattern, so it becomes one that finds just it.
+/// In a file a name that begins with ^ reads as a pattern, so it becomes a pattern that matches only it.
 config::Selector selector_of(const std::string& name) {
   if (!name.starts_with('^')) return {config::Selector::Kind::kName, name, {}, {}};
   std::string pattern = "^";
@@ -27,7 +24,7 @@ config::Selector selector_of(const std::string& name) {
     if (std::string_view("^$\\.*+?()[]{}|/").find(c) != std::string_view::npos) pattern += '\\';
     pattern += c;
   }
-  return {config::Selector::Kind::kPattern, pattern + "(.*){0}$", {}, {}};  // a pattern has to have .* in it
+  return {config::Selector::Kind::kPattern, pattern + "(.*){0}$", {}, {}};  // a pattern must contain .*
 }
 
 Result<config::TensorSpec> spec_of(const std::string& data_type) {
@@ -79,8 +76,12 @@ Result<std::string> settings_file(const AnalyzeRequest& request, const AnalyzeRe
     if (!layers.empty()) asked.specific_layer_config.push_back({wider, layers, {}});
     does = "compute in " + data_type;
   }
-  return cat("# ", report.leave_out.size(), " node(s) ", does, ": those that cost the outputs of ", report.model_path,
-             " most (quarkq analyze).\n", config::to_yaml(asked));
+  const size_t count = report.leave_out.size();
+  const std::string what =
+      count == 0 ? cat("the outputs of ", report.model_path, " are close enough with every layer quantized")
+                 : cat(count, count == 1 ? " node " : " nodes ", does, ": those that degrade the outputs of ",
+                       report.model_path, " most");
+  return cat("# ", what, " (quarkq analyze).\n", config::to_yaml(asked));
 }
 
 }  // namespace quarkq

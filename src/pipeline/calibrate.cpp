@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "quarkq/calibrate.h"
 
+#include <cmath>
+
 #include "base/stopwatch.h"
 #include "calib/run_calibration.h"
 #include "calib/statistics_file.h"
 #include "exec/threads.h"
 #include "pass/calibration_options.h"
+#include "pipeline/compare.h"
 #include "pipeline/facts.h"
 #include "pipeline/float_phases.h"
+#include "pipeline/forecast.h"
 #include "pipeline/job.h"
+#include "pipeline/plausible_inputs.h"
+#include "pipeline/preflight.h"
 #include "planning/calibrate/measured_tensors.h"
 
 namespace quarkq {
@@ -17,7 +23,7 @@ namespace {
 Status check_mergeable(const config::Settings& settings) {
   if (settings.compat) {
     return invalid_argument(
-        "--compat: the reference's histograms depend on the order of the samples, there are no statistics of parts; "
+        "--compat: the reference's histograms depend on the order of the samples, so they cannot be built in parts; "
         "calibrate in one run of quarkq quantize, or without --compat");
   }
   return pass::asked_calibrator(settings).status();
@@ -61,44 +67,132 @@ Result<CalibrateReport> write_set(const calib::StatisticsSet& set, const std::st
   return report;
 }
 
-}  // namespace
+/// What calibrate() and its forecast begin with.
+struct Prepared {
+  pipeline::Job job;
+  pipeline::Samples samples;
+  std::vector<size_t> numbers;  ///< of the shard's samples
+};
 
-Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
-  const Stopwatch watch;
-  exec::set_threads(request.threads);
-  Diagnostics diagnostics;
-  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelFile& file, Diagnostics& diagnostics) {
   QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
   if (samples.opened == nullptr) return bad_data("calibration samples are needed: give --calib DIR");
-  const std::vector<size_t> numbers = shard_samples(request.shard, samples.opened->size());
+  auto observed =
+      std::make_unique<calib::ObservedReader>(std::move(samples.opened), calib::input_specs(job.model.graph));
+  if (!pipeline::is_random_data(request.sample_source, request.calib_folder, job.settings))
+    pipeline::check_plausible(job.model, *observed, diagnostics);
+  samples.opened = std::move(observed);
+  std::vector<size_t> numbers = shard_samples(request.shard, samples.opened->size());
   if (numbers.empty()) {
-    return bad_data("shard ", request.shard.index, "/", request.shard.count, ": has no sample, the data have ",
-                    samples.opened->size());
+    return bad_data("shard ", request.shard.index, "/", request.shard.count,
+                    ": has no sample, the number of samples is ", samples.opened->size());
   }
+  return Prepared{std::move(job), std::move(samples), std::move(numbers)};
+}
+
+/// The statistics of the samples `numbers`, with where they come from. `seen` receives the samples that are done.
+Result<calib::StatisticsSet> run_calibrate(const CalibrateRequest& request, const pipeline::ModelFile& file,
+                                           Prepared& prepared, pipeline::RunState& state,
+                                           const std::function<void(size_t)>& seen) {
   constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;
-  pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  if (request.progress) {
-    state.progress = [&](size_t done, size_t total) { return request.progress({pass::name(kCalibrate), done, total}); };
-  }
+  state.progress = [&](size_t done, size_t total) {
+    seen(done);
+    return !request.progress || request.progress({pass::name(kCalibrate), done, total});
+  };
   std::vector<PassTime> times;
-  Result<ir::Model> original = pipeline::run_float_phases(state, samples, kCalibrate, times, {});
+  Result<ir::Model> original = pipeline::run_float_phases(state, prepared.samples, kCalibrate, times, {});
   if (!original.ok()) return std::move(original).status().context(request.model_path);
-  QQ_TRY(calib::StatisticsSet set, collect_statistics(state, numbers));
-  QQ_TRY(set.origin,
-         pipeline::statistics_origin(file, original.value(), job.model, job.settings, samples.opened->size()));
+  QQ_TRY(calib::StatisticsSet set, collect_statistics(state, prepared.numbers));
+  QQ_TRY(set.origin, pipeline::statistics_origin(file, original.value(), state.model, state.settings,
+                                                 prepared.samples.opened->size()));
+  return set;
+}
+
+/// Bytes of the statistics of `samples`: they grow by a power of the number of samples, which those of half of the
+/// samples tried show.
+uint64_t forecast_bytes(size_t half_bytes, size_t bytes, double samples_over_tried) {
+  const double power = std::log2(static_cast<double>(bytes) / static_cast<double>(half_bytes));
+  return static_cast<uint64_t>(static_cast<double>(bytes) * std::pow(samples_over_tried, power));
+}
+
+/// Those of every second sample.
+std::vector<size_t> half_of(const std::vector<size_t>& numbers) {
+  std::vector<size_t> half;
+  for (size_t i = 0; i < numbers.size(); i += 2) half.push_back(numbers[i]);
+  return half;
+}
+
+Result<CalibrateReport> calibrate(const CalibrateRequest& request, Diagnostics& diagnostics) {
+  const Stopwatch watch;
+  exec::set_threads(request.threads);
+  const pipeline::ModelFile file = pipeline::ModelFile::of(request);
+  QQ_TRY(Prepared prepared, prepare(request, file, diagnostics));
+  pipeline::RunState state{.model = prepared.job.model, .settings = prepared.job.settings, .diagnostics = diagnostics};
+  QQ_TRY(const calib::StatisticsSet set, run_calibrate(request, file, prepared, state, [](size_t) {}));
   QQ_TRY(CalibrateReport report, write_set(set, request.output_path));
   report.findings = pipeline::findings_of(diagnostics);
   report.seconds = watch.seconds();
   return report;
 }
 
+}  // namespace
+
+Result<CalibrateReport> calibrate(const CalibrateRequest& request) {
+  Diagnostics diagnostics;
+  Result<CalibrateReport> report = calibrate(request, diagnostics);
+  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(diagnostics));
+  return report;
+}
+
+Result<Forecast> forecast(const CalibrateRequest& request) {
+  const Stopwatch watch;
+  exec::set_threads(request.threads);
+  Diagnostics diagnostics;
+  QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, request.output_path));
+  const pipeline::ModelFile file = pipeline::ModelFile::of(request);
+  QQ_TRY(Prepared prepared, prepare(request, file, diagnostics));
+  Forecast forecast;
+  forecast.model_path = request.model_path;
+  forecast.output_path = request.output_path;
+  forecast.preset = prepared.job.settings.preset;
+  forecast.quantizer = config::quantizer_name(prepared.job.settings.quantizer);
+  forecast.model_bytes = prepared.job.bytes;
+  forecast.samples = prepared.numbers.size();
+  std::vector<size_t> tried;
+  for (const size_t i : pipeline::spread_samples(forecast.samples, pipeline::kTriedSamples))
+    tried.push_back(prepared.numbers[i]);
+  prepared.numbers = std::move(tried);
+  forecast.tried_samples = prepared.numbers.size();
+  const ir::Graph loaded = prepared.job.model.graph;
+  pipeline::RunState state{.model = prepared.job.model, .settings = prepared.job.settings, .diagnostics = diagnostics};
+  pipeline::SampleClock clock;
+  QQ_TRY(const calib::StatisticsSet set,
+         run_calibrate(request, file, prepared, state, [&](size_t done) { clock.saw(done); }));
+  pipeline::describe_plan(state, loaded, state.graph(), forecast);
+  const double other_samples = static_cast<double>(forecast.samples - forecast.tried_samples);
+  forecast.seconds = watch.seconds() + clock.seconds_per_sample() * other_samples;
+  forecast.output_bytes = calib::encode_statistics(set).size();
+  if (other_samples > 0) {
+    state.progress = nullptr;
+    QQ_TRY(calib::StatisticsSet half, collect_statistics(state, half_of(prepared.numbers)));
+    half.origin = set.origin;
+    forecast.output_bytes =
+        forecast_bytes(calib::encode_statistics(half).size(), forecast.output_bytes,
+                       static_cast<double>(forecast.samples) / static_cast<double>(forecast.tried_samples));
+  }
+  forecast.findings = pipeline::findings_of(diagnostics);
+  forecast.memory_bytes = pipeline::peak_memory();
+  forecast.tried_seconds = watch.seconds();
+  return forecast;
+}
+
 Result<CalibrateReport> merge_statistics(const MergeRequest& request) {
   const Stopwatch watch;
-  if (request.parts.empty()) return invalid_argument("merge: found no parts, one is needed at least");
+  if (request.parts.empty()) return invalid_argument("merge: found no parts, at least one is needed");
   QQ_TRY(calib::StatisticsSet all, calib::load_statistics(request.parts[0]));
   for (size_t i = 1; i < request.parts.size(); ++i) {
     QQ_TRY(calib::StatisticsSet part, calib::load_statistics(request.parts[i]));

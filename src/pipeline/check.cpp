@@ -6,8 +6,8 @@
 #include "base/suggest.h"
 #include "config/load.h"
 #include "config/resolve.h"
-#include "onnx_io/load.h"
 #include "pipeline/check_limits.h"
+#include "pipeline/job.h"
 #include "planning/constrain/npu_limits.h"
 #include "qdq/import/lift.h"
 #include "quarkq/version.h"
@@ -56,14 +56,25 @@ Result<CheckReport> pipeline::check_limits(const ir::Model& model, const std::st
   return report;
 }
 
-Result<CheckReport> check(const std::string& path, const std::string& target) {
+namespace {
+
+Result<CheckReport> check_file(const pipeline::ModelFile& file, const std::string& target) {
   QQ_RETURN_IF_ERROR(settings_of(target).status());
-  QQ_TRY(const ir::Model model, onnx_io::load(path));
-  QQ_TRY(CheckReport report, pipeline::check_limits(model, path, target));
+  QQ_TRY(const ir::Model model, pipeline::load_model(file));
+  QQ_TRY(CheckReport report, pipeline::check_limits(model, file.path, target));
   if (report.quantized_tensors == 0) {
-    return invalid_argument(path, ": has no quantized tensors to check; give a model that quarkq quantize wrote");
+    return invalid_argument(file.path, ": has no quantized tensors to check; give a model that quarkq quantize wrote");
   }
   return report;
+}
+
+}  // namespace
+
+Result<CheckReport> check(const std::string& path, const std::string& target) { return check_file(path, target); }
+
+Result<CheckReport> check_bytes(const std::string& model, const std::string& name, const std::string& target) {
+  const std::optional<std::string> bytes = model;
+  return check_file({name, bytes}, target);
 }
 
 pipeline::Json pipeline::limits_json(const CheckReport& report) {

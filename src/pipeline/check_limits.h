@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The limits of an NPU, looked up in a model in memory: for `check`, and for the report of a quantize run.
+// Checks the limits of an NPU on a model in memory: for `check`, and for the report of a quantize run.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace quarkq::pipeline {
 
-/// As check(), but a model without quantized tensors is none of its business. `path` is what messages name.
+/// As check(), but accepts a model without quantized tensors. `path` is the name in messages.
 Result<CheckReport> check_limits(const ir::Model& model, const std::string& path, const std::string& target);
 
 Json limits_json(const CheckReport& report);

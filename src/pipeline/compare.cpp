@@ -3,16 +3,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
-#include "exec/session.h"
 #include "numeric/metrics.h"
 #include "pipeline/pass_runner.h"
+#include "pipeline/sample_runner.h"
 
 namespace quarkq::pipeline {
 namespace {
 
 constexpr size_t kMostBytes = size_t{512} << 20;  // of float outputs that wait for the quantized ones
+
+constexpr double kNearZero = 0.01;  // of the usual magnitude: a step or two of 8 bits
+
+/// Outputs of these operators have an absolute meaning: near 0 is "no".
+bool is_probability(const ir::Graph& graph, ir::ValueId output) {
+  const ir::Node* producer = graph.producer(output);
+  return producer != nullptr && (producer->is("Sigmoid") || producer->is("HardSigmoid"));
+}
+
+double largest_magnitude(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+/// Both are below `limit` everywhere: what is left is rounding.
+bool is_near_zero(const std::vector<double>& expected, const std::vector<double>& found, double limit) {
+  const auto is_small = [&](double value) { return std::abs(value) < limit; };
+  return std::ranges::all_of(expected, is_small) && std::ranges::all_of(found, is_small);
+}
 
 /// One output over the samples.
 class Agreement {
@@ -27,7 +50,7 @@ class Agreement {
   }
   bool has_samples() const { return samples_ > 0; }
   OutputAgreement named(const std::string& output) const {
-    return {output, sum_ / static_cast<double>(samples_), numeric::sqnr_db(all_), least_, worst_sample_};
+    return {output, sum_ / static_cast<double>(samples_), numeric::sqnr_db(all_), least_, worst_sample_, false};
   }
 
  private:
@@ -36,6 +59,11 @@ class Agreement {
   std::string worst_sample_;
   numeric::PairSums all_;
 };
+
+numeric::PairSums sums_of(const MinorChannels& channels, const std::vector<double>& exact,
+                          const std::vector<double>& found, const ir::Shape& dims) {
+  return numeric::pair_sums(channels.of(exact, dims), channels.of(found, dims));
+}
 
 }  // namespace
 
@@ -54,38 +82,97 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const 
 }
 
 Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const calib::DataReader& data,
-                                              std::vector<size_t> numbers) {
-  ExpectedOutputs expected;
+                                              std::vector<size_t> numbers, const ExpectedOutputs* known) {
   ir::Model model = reference;  // shares the weights
   Diagnostics ignored;
-  QQ_RETURN_IF_ERROR(prepare_for_run(model, ignored));
-  exec::Session session(model, {});
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    QQ_TRY(calib::Sample sample, data.read(numbers[i]));
-    QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(sample.inputs));
-    QQ_RETURN_IF_ERROR(expected.add(numbers[i], std::move(sample), reference.graph, *results));
-    if (i > 0 || expected.bytes() * numbers.size() <= kMostBytes) continue;
+  const bool is_known = known != nullptr && std::ranges::all_of(numbers, [&](size_t n) { return known->has(n); });
+  if (!is_known) QQ_RETURN_IF_ERROR(prepare_for_run(model, ignored));
+  SampleRunner runner(model, numbers.size());
+  std::vector<calib::Sample> samples(numbers.size());
+  std::vector<std::vector<ir::Tensor>> results(numbers.size());
+  const auto run = [&](exec::Session& session, size_t i) -> Status {
+    if (known != nullptr && known->has(numbers[i])) return Status();
+    QQ_TRY(samples[i], data.read(numbers[i]));
+    QQ_TRY(const std::vector<ir::Tensor>* const found, session.run(samples[i].inputs));
+    results[i] = *found;  // the next run takes new memory for what is shared
+    return Status();
+  };
+  ExpectedOutputs expected;
+  const auto keep = [&](size_t i) -> Status {
+    if (known != nullptr && expected.take(*known, numbers[i])) return Status();
+    const std::vector<ir::Tensor> found = std::move(results[i]);
+    return expected.add(numbers[i], std::move(samples[i]), reference.graph, found);
+  };
+  if (numbers.empty()) return expected;
+  QQ_RETURN_IF_ERROR(runner.run(0, 1, run));  // shows how much memory all would take
+  QQ_RETURN_IF_ERROR(keep(0));
+  if (expected.bytes() * numbers.size() > kMostBytes) {
     const size_t allowed = std::max<size_t>(1, kMostBytes / expected.bytes());
     std::vector<size_t> fewer;
     for (const size_t k : spread_samples(numbers.size(), allowed)) fewer.push_back(numbers[k]);
     numbers = std::move(fewer);
   }
+  QQ_RETURN_IF_ERROR(runner.run(1, numbers.size(), run));
+  for (size_t i = 1; i < numbers.size(); ++i) QQ_RETURN_IF_ERROR(keep(i));
+  expected.find_minor();
   return expected;
+}
+
+bool ExpectedOutputs::has(size_t number) const { return std::ranges::find(numbers_, number) != numbers_.end(); }
+
+ExpectedOutputs ExpectedOutputs::part(const std::vector<size_t>& places) const {
+  ExpectedOutputs some;
+  for (const size_t place : places) some.take(*this, numbers_[place]);
+  some.find_minor();
+  return some;
+}
+
+void ExpectedOutputs::find_minor() {
+  for (Output& output : outputs_) {
+    const bool same = std::ranges::all_of(output.dims, [&](const ir::Shape& dims) { return dims == output.dims[0]; });
+    if (same && !output.dims.empty()) output.minor = find_minor_channels(output.values, output.dims[0]);
+  }
+}
+
+bool ExpectedOutputs::take(const ExpectedOutputs& known, size_t number) {
+  const auto found = std::ranges::find(known.numbers_, number);
+  if (found == known.numbers_.end()) return false;
+  const auto place = static_cast<size_t>(found - known.numbers_.begin());
+  for (size_t i = 0; i < known.outputs_.size(); ++i) {
+    const Output& from = known.outputs_[i];
+    if (samples_.empty()) outputs_.push_back({from.name, from.index, from.least_magnitude, {}, {}, {}});
+    outputs_[i].dims.push_back(from.dims[place]);
+    outputs_[i].largest.push_back(from.largest[place]);
+    outputs_[i].values.push_back(from.values[place]);
+  }
+  numbers_.push_back(number);
+  samples_.push_back(known.samples_[place]);
+  return true;
 }
 
 Status ExpectedOutputs::add(size_t number, calib::Sample sample, const ir::Graph& graph,
                             const std::vector<ir::Tensor>& results) {
   for (size_t i = 0; samples_.empty() && i < results.size(); ++i) {
-    if (is_floating(results[i].type())) outputs_.push_back({graph.value(graph.outputs()[i]).name, i, {}, {}});
+    const ir::ValueId output = graph.outputs()[i];
+    const double least = is_probability(graph, output) ? 1 : 0;
+    if (is_floating(results[i].type())) outputs_.push_back({graph.value(output).name, i, least, {}, {}, {}});
   }
   for (Output& output : outputs_) {
     output.dims.push_back(results[output.index].dims());
     QQ_TRY(std::vector<double> values, ir::to_double(results[output.index]));
+    output.largest.push_back(largest_magnitude(values));
     output.values.push_back(std::move(values));
   }
   numbers_.push_back(number);
   samples_.push_back(std::move(sample));
   return Status();
+}
+
+double ExpectedOutputs::usual_magnitude(const Output& output) const {
+  std::vector<double> largest = output.largest;
+  const auto middle = largest.begin() + static_cast<std::ptrdiff_t>(largest.size() / 2);
+  std::nth_element(largest.begin(), middle, largest.end());
+  return std::max(output.least_magnitude, *middle);
 }
 
 /// Of the outputs kept so far.
@@ -102,32 +189,75 @@ size_t ExpectedOutputs::number_of(const std::string& sample) const {
   return found == samples_.end() ? 0 : numbers_[static_cast<size_t>(found - samples_.begin())];
 }
 
-Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& quantized,
-                                                              Diagnostics& diagnostics) const {
+/// One output of one sample against the expected one.
+struct ExpectedOutputs::Compared {
+  bool fits = true;
+  ir::Shape dims;
+  bool is_empty = false;  ///< both are almost zero
+  numeric::PairSums sums, minor;
+  std::vector<double> values;  ///< where somebody wants to see them
+};
+
+Result<ExpectedOutputs::Compared> ExpectedOutputs::compare_one(size_t sample, size_t index, const ir::Tensor& found,
+                                                               double magnitude) const {
+  const Output& output = outputs_[index];
+  Compared one;
+  one.dims = found.dims();
+  one.fits = found.dims() == output.dims[sample];
+  if (!one.fits) return one;
+  QQ_TRY(one.values, ir::to_double(found));
+  one.is_empty = is_near_zero(output.values[sample], one.values, kNearZero * magnitude);
+  one.sums = numeric::pair_sums(output.values[sample], one.values);
+  if (output.minor) one.minor = sums_of(*output.minor, output.values[sample], one.values, found.dims());
+  return one;
+}
+
+Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& quantized, Diagnostics& diagnostics,
+                                                              const SampleResultSink& seen) const {
   ir::Model model = quantized;  // shares the weights
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(prepare_for_run(model, ignored));
-  exec::Session session(model, {});
-  std::vector<Agreement> agreements(outputs_.size());
+  std::vector<double> magnitudes;
+  for (const Output& output : outputs_) magnitudes.push_back(samples_.empty() ? 0 : usual_magnitude(output));
+  std::vector<std::vector<Compared>> all(samples_.size());
+  QQ_RETURN_IF_ERROR(SampleRunner(model, samples_.size())
+                         .run(0, samples_.size(), [&](exec::Session& session, size_t sample) -> Status {
+                           QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(samples_[sample].inputs));
+                           for (size_t i = 0; i < outputs_.size(); ++i) {
+                             QQ_TRY(Compared one, compare_one(sample, i, (*results)[outputs_[i].index], magnitudes[i]));
+                             if (!seen) one.values.clear();
+                             all[sample].push_back(std::move(one));
+                           }
+                           return Status();
+                         }));
+  std::vector<Agreement> agreements(outputs_.size()), near_zero(outputs_.size());
+  std::vector<numeric::PairSums> minor_sums(outputs_.size());
   std::vector<bool> fits(outputs_.size(), true);
   for (size_t sample = 0; sample < samples_.size(); ++sample) {
-    QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(samples_[sample].inputs));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const Output& output = outputs_[i];
-      const ir::Tensor& found = (*results)[output.index];
-      if (found.dims() == output.dims[sample]) {
-        QQ_TRY(const std::vector<double> values, ir::to_double(found));
-        agreements[i].add_sample(samples_[sample].name, numeric::pair_sums(output.values[sample], values));
+      const Compared& one = all[sample][i];
+      if (one.fits) {
+        (one.is_empty ? near_zero[i] : agreements[i]).add_sample(samples_[sample].name, one.sums);
+        if (output.minor) numeric::add(one.minor, minor_sums[i]);
+        if (seen)
+          seen({samples_[sample].name, output.name, one.dims, output.values[sample], one.values,
+                numeric::cosine(one.sums)});
       } else if (fits[i]) {
         fits[i] = false;
-        diagnostics.warn("shape-changed", output.name,
-                         cat("float ", shape_text(output.dims[sample]), ", quantized ", shape_text(found.dims())));
+        diagnostics.add("shape-changed", output.name,
+                        cat("float ", shape_text(output.dims[sample]), ", quantized ", shape_text(one.dims)));
       }
     }
   }
   std::vector<OutputAgreement> found;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (agreements[i].has_samples()) found.push_back(agreements[i].named(outputs_[i].name));
+    const Agreement& agreement = agreements[i].has_samples() ? agreements[i] : near_zero[i];
+    if (!agreement.has_samples()) continue;
+    found.push_back(agreement.named(outputs_[i].name));
+    found.back().near_zero = !agreements[i].has_samples();
+    if (outputs_[i].minor)
+      found.back().minor = quarkq::Agreement{numeric::cosine(minor_sums[i]), numeric::sqnr_db(minor_sums[i])};
   }
   return found;
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/compare_tensors.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <thread>
 
+#include "calib/program_count.h"
 #include "calib/sample_run.h"
 #include "ir/topo.h"
 #include "numeric/metrics.h"
@@ -17,15 +22,15 @@ namespace quarkq::pipeline {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kSaturated = 1 << 10;  // a value so far above all that the quantized tensor holds is a sentinel
+constexpr double kSaturated = 1 << 10;  // a value this far above all values of the quantized tensor is a sentinel
 constexpr double kMostSentinels = 0.1;  // of a tensor's values, where they are no mask
 constexpr double kLeastMask = 1e4;      // models mask with -1e4, -65504, -1e9, -3.4e38
 constexpr double kCollapsedDb = 10, kDropDb = 10;
 
-/// Keeps an even part of what it hears, in sample order.
+/// Keeps an even part of what it observes, in sample order.
 class Keeper : public calib::SampleSink {
  public:
-  Status hear(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
+  Status observe(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
     const std::vector<float> part = thinned(values);
     std::vector<float>& kept = values_[tensor];
     kept.insert(kept.end(), part.begin(), part.end());
@@ -50,6 +55,33 @@ Status listen(const ir::Model& model, const calib::DataReader& data, const std::
   return calib::SampleRun(model, data, std::move(options)).pass(keeper);
 }
 
+/// What one of two models is listened to for.
+struct Listening {
+  const ir::Model& model;
+  const std::vector<ir::ValueId>& tensors;
+  Keeper& keeper;
+};
+
+/// Both at once, where there is memory for two programs.
+Status listen_to_both(const Listening& a, const Listening& b, const calib::DataReader& data,
+                      const std::vector<size_t>& samples) {
+  const int threads = omp_get_max_threads();
+  if (calib::worthwhile_programs(b.model.graph, 2, 1) < 2) {
+    QQ_RETURN_IF_ERROR(listen(a.model, data, a.tensors, samples, a.keeper));
+    return listen(b.model, data, b.tensors, samples, b.keeper);
+  }
+  Status found;
+  std::thread other([&] {
+    omp_set_num_threads(threads / 2);
+    found = listen(b.model, data, b.tensors, samples, b.keeper);
+  });
+  omp_set_num_threads(threads - threads / 2);
+  const Status own = listen(a.model, data, a.tensors, samples, a.keeper);
+  other.join();
+  omp_set_num_threads(threads);
+  return own.ok() ? found : own;
+}
+
 bool is_heard(const ir::Graph& graph, ir::ValueId id) {
   if (!id.valid() || graph.value(id).is_initializer()) return false;
   const ElementType type = graph.value(id).type.element;
@@ -60,7 +92,7 @@ bool is_heard(const ir::Graph& graph, ir::ValueId id) {
 struct Pair {
   ir::ValueId reference;
   ir::ValueId written;  ///< as its producer writes it
-  ir::ValueId read;     ///< as its readers read it: behind the pair, when there is one
+  ir::ValueId read;     ///< as its readers read it: after the pair, when there is one
 };
 
 Pair find_pair(const ir::Graph& prepared, const ir::Graph& quantized, ir::ValueId value) {
@@ -73,8 +105,8 @@ Pair find_pair(const ir::Graph& prepared, const ir::Graph& quantized, ir::ValueI
     if (before.valid()) pair.written = before;
     return pair;
   }
-  for (const std::string& behind : {names.dequantize_output, plan::QdqNames(name, "_1").dequantize_output}) {
-    if (!pair.read.valid()) pair.read = quantized.find(behind);
+  for (const std::string& after : {names.dequantize_output, plan::QdqNames(name, "_1").dequantize_output}) {
+    if (!pair.read.valid()) pair.read = quantized.find(after);
   }
   if (!pair.read.valid() || !is_heard(quantized, pair.read)) pair.read = pair.written;
   return pair;
@@ -84,9 +116,9 @@ struct Likeness {
   double sqnr_db = -kInfinity, cosine = 0;
 };
 
-/// From this magnitude on values are sentinels (an attention mask's -3.4e38), which saturate on purpose and are left
-/// out. `most`: what the quantized tensor holds. Infinite when too many values lie above for that, and they are not
-/// alike and large as those of a causal mask: then the tensor itself is lost.
+/// From this magnitude on values are sentinels (an attention mask's -3.4e38), which saturate intentionally and are left
+/// out. `most`: largest magnitude of the quantized tensor. Infinite when too many values lie above for that, and they
+/// are not alike and large as those of a causal mask: then the tensor itself is lost.
 double first_sentinel(const std::vector<float>& reference, double most) {
   if (most == 0) return kInfinity;
   size_t finite = 0, above = 0;
@@ -129,6 +161,19 @@ Likeness likeness(const std::vector<float>& reference, const std::vector<float>&
   return {std::isnan(ratio) ? -kInfinity : ratio, numeric::cosine(sums)};
 }
 
+/// The least signal that the readers of a tensor write; -infinity where one of them is not known, or nothing reads it.
+double least_after(const ir::Graph& graph, ir::ValueId value, const std::vector<std::optional<double>>& found) {
+  double least = kInfinity;
+  for (const ir::Use& use : graph.value(value).uses) {
+    for (const ir::ValueId output : graph.node(use.node).outputs) {
+      if (!output.valid() || graph.value(output).uses.empty()) continue;
+      const std::optional<double>& known = found[static_cast<size_t>(output.index)];
+      least = std::min(least, known.value_or(-kInfinity));
+    }
+  }
+  return graph.value(value).is_output || least == kInfinity ? -kInfinity : least;
+}
+
 }  // namespace
 
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
@@ -153,10 +198,11 @@ Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, 
     }
   }
   Keeper floats, codes;
-  QQ_RETURN_IF_ERROR(listen(reference, data, heard_in_reference, samples, floats));
-  QQ_RETURN_IF_ERROR(listen(other, data, heard_in_other, samples, codes));
+  QQ_RETURN_IF_ERROR(
+      listen_to_both({reference, heard_in_reference, floats}, {other, heard_in_other, codes}, data, samples));
   std::vector<TensorAgreement> tensors;
-  std::vector<double> found(reference.graph.value_count(), kInfinity);
+  std::vector<std::optional<double>> found(reference.graph.value_count());
+  std::vector<ir::ValueId> values;
   for (const Pair& pair : pairs) {
     const auto *expected = floats.find(pair.reference), *written = codes.find(pair.written),
                *read = codes.find(pair.read);
@@ -169,18 +215,26 @@ Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, 
     tensor.written_db = pair.read == pair.written ? tensor.sqnr_db : likeness(*expected, *written).sqnr_db;
     tensor.inputs_db = kInfinity;
     for (const ir::ValueId input : node.inputs) {
-      if (input.valid()) tensor.inputs_db = std::min(tensor.inputs_db, found[static_cast<size_t>(input.index)]);
+      if (input.valid())
+        tensor.inputs_db = std::min(tensor.inputs_db, found[static_cast<size_t>(input.index)].value_or(kInfinity));
     }
     found[static_cast<size_t>(pair.reference.index)] = tensor.sqnr_db;
     tensors.push_back(std::move(tensor));
+    values.push_back(pair.reference);
   }
+  for (size_t i = 0; i < tensors.size(); ++i)
+    tensors[i].is_masked = least_after(reference.graph, values[i], found) - tensors[i].sqnr_db >= kDropDb;
+  return tensors;
+}
+
+std::vector<TensorAgreement> noisiest_first(std::vector<TensorAgreement> tensors) {
+  std::ranges::stable_sort(tensors, {}, &TensorAgreement::sqnr_db);
   return tensors;
 }
 
 std::vector<TensorAgreement> worst_tensors(const std::vector<TensorAgreement>& tensors, size_t count) {
-  std::vector<TensorAgreement> worst = tensors;
-  std::stable_sort(worst.begin(), worst.end(),
-                   [](const TensorAgreement& a, const TensorAgreement& b) { return a.sqnr_db < b.sqnr_db; });
+  std::vector<TensorAgreement> worst = noisiest_first(tensors);
+  std::erase_if(worst, [](const TensorAgreement& tensor) { return tensor.is_masked; });
   worst.resize(std::min(count, worst.size()));
   return worst;
 }
@@ -189,16 +243,17 @@ std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& ten
   std::vector<TensorAgreement> causes;
   for (const TensorAgreement& tensor : tensors) {
     if (causes.size() == count) break;
-    if (tensor.sqnr_db < kCollapsedDb && tensor.inputs_db - tensor.sqnr_db >= kDropDb) causes.push_back(tensor);
+    if (!tensor.is_masked && tensor.sqnr_db < kCollapsedDb && tensor.inputs_db - tensor.sqnr_db >= kDropDb)
+      causes.push_back(tensor);
   }
   return causes;
 }
 
 std::string describe(const TensorAgreement& tensor) {
   const bool by_range = tensor.written_db - tensor.sqnr_db >= kDropDb / 2;
-  return cat(tensor.name, " of ", tensor.node, ": ", numeric::decibels_text(tensor.sqnr_db), " behind ",
-             numeric::decibels_text(tensor.inputs_db),
-             by_range ? ", by its own range" : ", by the operator or its weights");
+  return cat(tensor.name, " of ", tensor.node, ": from ", numeric::decibels_text(tensor.inputs_db), " to ",
+             numeric::decibels_text(tensor.sqnr_db),
+             by_range ? ", due to its quantization range" : ", due to the operator or its weights");
 }
 
 }  // namespace quarkq::pipeline

@@ -16,13 +16,16 @@ namespace quarkq::pipeline {
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
                                                      const calib::DataReader& data, const std::vector<size_t>& samples);
 
-/// The `count` noisiest ones, the noisiest first.
+/// All of them, the noisiest first.
+std::vector<TensorAgreement> noisiest_first(std::vector<TensorAgreement> tensors);
+
+/// The `count` noisiest ones whose noise affects their readers (not is_masked), the noisiest first.
 std::vector<TensorAgreement> worst_tensors(const std::vector<TensorAgreement>& tensors, size_t count);
 
-/// The first tensors (in node order) that lost much of what their inputs still had.
+/// The first tensors (in node order) with much less signal than their inputs.
 std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& tensors, size_t count);
 
-/// "conv5 (node 17 (Conv)): 3.1 dB behind 25.0 dB, by the operator or its weights".
+/// "conv5 of node 17 (Conv): from 25.0 dB to 3.1 dB, due to the operator or its weights".
 std::string describe(const TensorAgreement& tensor);
 
 }  // namespace quarkq::pipeline

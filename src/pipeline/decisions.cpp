@@ -28,7 +28,7 @@ bool is_in(const ir::Graph& graph, ir::ValueId value) {
   return static_cast<size_t>(value.index) < graph.value_count() && graph.is_alive(value);
 }
 
-/// Nodes that phase restructure made are in no graph of before.
+/// Nodes that phase restructure made are not in earlier graphs.
 bool is_known(const ir::Graph& graph, const plan::Decision& decision) {
   const bool has_node = !decision.node.valid() || static_cast<size_t>(decision.node.index) < graph.node_count();
   return is_in(graph, decision.value) && has_node && (!decision.other.valid() || is_in(graph, decision.other));

@@ -10,7 +10,7 @@
 
 namespace quarkq::pipeline {
 
-/// What was decided about `value`, each thing once. `graph`: one whose ids are those of the plan.
+/// The decisions about `value`, each once. `graph`: one whose ids are those of the plan.
 ExplainedTensor explain_value(const ir::Graph& graph, const plan::QuantPlan& plan, ir::ValueId value);
 
 /// About every tensor that the plan decided about and `graph` has, in the order of ids.

@@ -12,6 +12,7 @@
 #include "ir/stored_floats.h"
 #include "pipeline/check_limits.h"
 #include "pipeline/facts.h"
+#include "pipeline/pictures.h"
 #include "pipeline/tensor_json.h"
 #include "pipeline/thinned.h"
 
@@ -38,11 +39,38 @@ void count_values(std::span<const float> values, TensorProfile& profile) {
   }
 }
 
+/// What a format with one scale makes of values: how many lie outside of its range, and which integers they take.
+void count_codes(std::span<const float> values, const plan::QuantPlan& plan, const plan::Stage& stage,
+                 TensorProfile& profile) {
+  if (!is_integer(stage.spec.type) || bits(stage.spec.type) > 16 || !stage.params.valid()) return;
+  const plan::ParamList& params = plan.params[stage.params];
+  if (params.size() != 1 || values.empty()) return;
+  const numeric::IntegerRange full = numeric::integer_range(stage.spec.type, numeric::RangeKind::kFull);
+  std::vector<bool> taken(static_cast<size_t>(full.max - full.min + 1));
+  size_t clipped = 0;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    const double code = std::nearbyint(static_cast<double>(value) / static_cast<double>(params[0].scale)) +
+                        static_cast<double>(params[0].zero_point);
+    const auto least = static_cast<double>(full.min), most = static_cast<double>(full.max);
+    if (code < least || code > most) ++clipped;
+    taken[static_cast<size_t>(std::clamp(code, least, most) - least)] = true;
+  }
+  profile.clipped = static_cast<double>(clipped) / static_cast<double>(values.size());
+  if (values.size() < taken.size()) return;  // too few values to take all integers
+  profile.unused = static_cast<double>(std::ranges::count(taken, false)) / static_cast<double>(taken.size());
+}
+
 /// Profiles of activations, from an even part of each tensor's values.
 class Profiler : public calib::SampleSink {
  public:
-  Status hear(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
-    count_values(thinned(values), profiles_[tensor]);
+  explicit Profiler(const plan::QuantPlan& plan) : plan_(plan) {}
+
+  Status observe(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
+    const std::vector<float> part = thinned(values);
+    TensorProfile& profile = profiles_[tensor];
+    count_values(part, profile);
+    if (const plan::QuantSlot* slot = plan_.find(tensor)) count_codes(part, plan_, slot->stage, profile);
     return Status();
   }
   void take(ir::ValueId tensor, TensorProfile& profile) const {
@@ -51,13 +79,16 @@ class Profiler : public calib::SampleSink {
     profile.least = found->second.least;
     profile.most = found->second.most;
     profile.counts = found->second.counts;
+    profile.clipped = found->second.clipped;
+    profile.unused = found->second.unused;
   }
 
  private:
+  const plan::QuantPlan& plan_;
   std::map<ir::ValueId, TensorProfile> profiles_;
 };
 
-/// False for what came behind calibration.
+/// False for what came after calibration.
 bool is_known_value(const ir::Graph& graph, ir::ValueId id) {
   return static_cast<size_t>(id.index) < graph.value_count() && graph.is_alive(id);
 }
@@ -103,7 +134,7 @@ std::vector<SettingValue> settings_of(const config::Settings& settings) {
 
 Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, const ir::Model& calibrated,
                                                    const calib::DataReader* data) {
-  Profiler profiler;
+  Profiler profiler(plan);
   if (data != nullptr) QQ_RETURN_IF_ERROR(listen_to_values(calibrated, plan, *data, profiler));
   std::vector<TensorProfile> profiles;
   for (const plan::QuantSlot& slot : plan.slots()) {
@@ -115,7 +146,9 @@ Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, 
     set_range(plan, slot.stage, profile);
     if (const ir::Tensor* stored = ir::stored_floats(calibrated.graph, slot.value)) {
       QQ_TRY(const std::vector<double> exact, ir::to_double(*stored));
-      count_values(std::vector<float>(exact.begin(), exact.end()), profile);
+      const std::vector<float> values(exact.begin(), exact.end());
+      count_values(values, profile);
+      count_codes(values, plan, slot.stage, profile);
     }
     profiler.take(slot.value, profile);
     profiles.push_back(std::move(profile));
@@ -129,7 +162,7 @@ void add_details(const RunState& state, const ir::Model& calibrated, const calib
                  QuantizeReport& report) {
   ReportDetails& details = *report.details;
   const auto leave_out = [&](const char* what, const Status& why) {
-    state.diagnostics.warn("details-left-out", "", cat(what, " are not in the report: ", why.message()));
+    state.diagnostics.add("details-left-out", "", cat(what, " are not in the report: ", why.message()));
   };
   details.settings = settings_of(state.settings);
   Result<std::vector<TensorProfile>> profiles = profile_tensors(state.plan, calibrated, data);
@@ -157,9 +190,13 @@ Json details_json(const ReportDetails& details) {
     row["high"] = number_or_null(profile.high);
     row["channels"] = profile.channels;
     row["counts"] = profile.counts;
+    row["clipped"] = number_or_null(profile.clipped);
+    row["unused"] = number_or_null(profile.unused);
     json["profiles"].push_back(std::move(row));
   }
   json["decisions"] = explained_json(details.decisions);
+  json["samples"] = samples_json(details.samples);
+  json["pictures"] = pictures_json(details.pictures);
   json["limits"] = details.limits ? limits_json(*details.limits) : Json(nullptr);
   return json;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a person wants to look at behind a quantize run: settings, values and ranges of every tensor, limits of the NPU.
+// Details of a quantize run for the HTML report: settings, values and ranges of every tensor, limits of the NPU.
 #pragma once
 
 #include "pipeline/json.h"
@@ -10,7 +10,7 @@ namespace quarkq::pipeline {
 
 /// Fills in report.details but for the tensors, which verification knows: settings, limits of the NPU, values and
 /// ranges of what the plan quantizes. `calibrated`: the float model as it was calibrated; it runs on the first sample.
-/// Without `data` activations have no counts. What cannot be found out is a finding ("details-left-out").
+/// Without `data` activations have no counts. Parts that cannot be determined give a finding ("details-left-out").
 void add_details(const RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
                  QuantizeReport& report);
 

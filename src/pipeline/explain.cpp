@@ -13,7 +13,7 @@
 namespace quarkq {
 namespace {
 
-/// Tensors that a name stands for in the planned graph, and what there is to say about that.
+/// Tensors that a name refers to in the planned graph, and a note on how it was resolved.
 struct Found {
   std::vector<ir::ValueId> values;
   std::string note;
@@ -75,7 +75,7 @@ Result<ExplainReport> explain(const ExplainRequest& request) {
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
-                            "), so there is no plan to explain; take a preset that does");
+                            "), so there is no plan to explain; choose a preset that does");
   }
   const ir::Graph loaded = job.model.graph;
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};

@@ -7,6 +7,7 @@
 
 #include "ir/quantizing_ops.h"
 #include "ir/search.h"
+#include "pass/pass_info.h"
 #include "plan/block_name.h"
 
 namespace quarkq::pipeline {
@@ -67,22 +68,77 @@ void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report) {
   }
 }
 
-std::vector<Finding> findings_of(const Diagnostics& diagnostics) {
+Finding finding(DiagnosticId id, std::string subject, std::string text) {
+  return {id.row().severity == Severity::kWarning, std::string(id.row().id), std::move(subject), std::move(text)};
+}
+
+std::vector<Finding> findings_of(const Diagnostics& diagnostics, const LoadedLabels& labels) {
   std::vector<Finding> findings;
   for (const Diagnostic& finding : diagnostics.all()) {
-    findings.push_back({finding.severity == Severity::kWarning, finding.id, finding.subject, finding.text});
+    findings.push_back({finding.severity == Severity::kWarning, finding.id, labels.translated(finding.subject),
+                        labels.translated(finding.text)});
   }
   return findings;
 }
 
-size_t count_quantized(const RunState& state, const ir::Graph& calibrated) {
-  std::set<ir::NodeId> loaded;
+void count_nodes(const RunState& state, const ir::Graph& loaded, const ir::Graph& calibrated, QuantizeReport& report) {
+  std::set<ir::NodeId> quantized;
   for (const ir::NodeId id : calibrated.order()) {
     const ir::Node& node = calibrated.node(id);
     if (state.settings.inserts_qdq() ? state.selection.selects(node) : !state.graph().is_alive(id))
-      loaded.insert(node.origins.begin(), node.origins.end());
+      quantized.insert(node.origins.begin(), node.origins.end());
   }
-  return loaded.size();
+  for (const ir::NodeId id : loaded.order()) {
+    if (loaded.node(id).is("Constant")) continue;
+    OperatorCount& row = report.operators[full_op_name(loaded.node(id))];
+    ++row.total;
+    ++report.nodes_total;
+    if (!quantized.contains(id)) continue;
+    ++row.quantized;
+    ++report.nodes_quantized;
+  }
+}
+
+std::string loaded_label(const ir::Graph& loaded, const ir::Graph& graph, ir::NodeId id) {
+  const ir::Node& node = graph.node(id);
+  for (const ir::NodeId origin : node.origins) {
+    if (loaded.node(origin).op == node.op) return loaded.label(origin);
+  }
+  return node.origins.empty() ? graph.label(id) : loaded.label(node.origins.front());
+}
+
+void LoadedLabels::add(const ir::Graph& loaded, const ir::Graph& graph) {
+  for (const ir::NodeId id : graph.order()) {
+    std::string label = graph.label(id), as_loaded = loaded_label(loaded, graph, id);
+    if (label != as_loaded) labels_.emplace(std::move(label), std::move(as_loaded));
+  }
+}
+
+std::string LoadedLabels::translated(const std::string& text) const {
+  std::string result = text;
+  for (size_t at = labels_.empty() ? std::string::npos : result.find("node "); at != std::string::npos;
+       at = result.find("node ", at + 1)) {
+    for (size_t end = result.find(')', at); end != std::string::npos; end = result.find(')', end + 1)) {
+      const auto found = labels_.find(result.substr(at, end + 1 - at));
+      if (found == labels_.end()) continue;
+      result.replace(at, end + 1 - at, found->second);
+      break;
+    }
+  }
+  return result;
+}
+
+Progress progress_of(const std::string& phase, size_t done, size_t total, const config::Settings& settings) {
+  constexpr auto kLast = static_cast<size_t>(pass::Phase::kLegalize);
+  Progress progress{phase, done, total};
+  for (size_t i = 0; i <= kLast; ++i) {
+    if (phase == pass::name(static_cast<pass::Phase>(i))) progress.number = i + 1;
+  }
+  if (phase == "verify") progress.number = kLast + 2;
+  if (progress.number > 0) progress.count = kLast + 2;
+  if (phase == "rescue") progress.unit = "trials";
+  if (phase == pass::name(pass::Phase::kTune) && settings.include_fast_ft) progress.unit = "layers";
+  return progress;
 }
 
 uint64_t file_size(const std::string& path) {

@@ -24,13 +24,29 @@ const char* role_name(plan::Role role);
 std::string stage_name(const plan::Stage& stage);
 /// Fills tensors_by_type.
 void count_tensors(const plan::QuantPlan& plan, QuantizeReport& report);
-/// Findings in the form of reports.
-std::vector<Finding> findings_of(const Diagnostics& diagnostics);
-/// Nodes of the model as loaded that are quantized: they stand behind a selected node of `calibrated`, the float model
-/// before Q/DQ nodes came, or behind one that an emitter replaced.
-size_t count_quantized(const RunState& state, const ir::Graph& calibrated);
+/// "node conv1 (Conv)" of the model as loaded: the node of the same operator that `id` stands for, else the first one;
+/// a node that stands for none keeps its own label.
+std::string loaded_label(const ir::Graph& loaded, const ir::Graph& graph, ir::NodeId id);
+/// Replaces labels of the nodes of `graph` in findings by those of the model as loaded.
+class LoadedLabels {
+ public:
+  void add(const ir::Graph& loaded, const ir::Graph& graph);
+  std::string translated(const std::string& text) const;
+
+ private:
+  std::map<std::string, std::string> labels_;
+};
+/// A finding in the form of reports.
+Finding finding(DiagnosticId id, std::string subject, std::string text);
+/// All of them.
+std::vector<Finding> findings_of(const Diagnostics& diagnostics, const LoadedLabels& labels = {});
+/// Fills in nodes_quantized, nodes_total and operators: nodes of `loaded`. Quantized are those that a selected node of
+/// `calibrated`, the float model before Q/DQ nodes came, stands for, or one that an emitter replaced.
+void count_nodes(const RunState& state, const ir::Graph& loaded, const ir::Graph& calibrated, QuantizeReport& report);
+/// How far a phase of quantize() is: its place among all, and what it counts. "verify" is the last one; work
+/// between two phases has no number.
+Progress progress_of(const std::string& phase, size_t done, size_t total, const config::Settings& settings);
 /// Bytes of a file, 0 when it cannot be asked.
 uint64_t file_size(const std::string& path);
-/// RandomDataReaderInputShape and ...DataRange in typed form.
 
 }  // namespace quarkq::pipeline

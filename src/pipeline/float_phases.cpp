@@ -12,15 +12,15 @@ namespace {
 constexpr pass::Phase kFirstGuarded = pass::Phase::kPrepare;  // after select and convert
 
 /// A guard on the outputs of the converted model, on the first sample. Nothing without samples, in compat mode (whose
-/// defects stay), and when the executor cannot run the model, which is said.
+/// defects stay), and when the executor cannot run the model, which is reported.
 std::optional<OutputGuard> make_guard(const RunState& state, const calib::DataReader* samples) {
   if (samples == nullptr || state.settings.compat) return std::nullopt;
   Result<calib::Sample> sample = samples->read(0);
-  if (!sample.ok()) return std::nullopt;  // calibration will say why
+  if (!sample.ok()) return std::nullopt;  // calibration reports the reason
   Result<OutputGuard> guard = OutputGuard::make(state.model, std::move(sample).value());
   if (guard.ok()) return std::move(guard).value();
-  state.diagnostics.notice("not-verified", "",
-                           "rewrites of the float model are not checked: " + guard.status().message());
+  state.diagnostics.add("rewrites-not-checked", "",
+                        "rewrites of the float model are not checked: " + guard.status().message());
   return std::nullopt;
 }
 
@@ -34,6 +34,7 @@ std::unique_ptr<calib::DataReader> fitted(const calib::DataReader* reader, const
 }  // namespace
 
 void fit(Samples& samples, const ir::Model& converted, const RunState& state) {
+  if (samples.fitted != nullptr) samples.retired.push_back(std::move(samples.fitted));
   samples.fitted = fitted(samples.opened.get(), converted, state);
 }
 

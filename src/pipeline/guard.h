@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// OutputGuard: does a float model still compute what it did? Asked after each phase that rewrites it, on one sample.
+// OutputGuard: checks that a float model computes the same outputs as before, after each phase that rewrites it, on one
+// sample.
 #pragma once
 
 #include <optional>
@@ -13,20 +14,21 @@ namespace quarkq::pipeline {
 
 class OutputGuard {
  public:
-  /// Runs `model` on `sample`; its outputs are what later ones are compared with. Fails when the executor cannot run
+  /// Runs `model` on `sample`; later outputs are compared with its outputs. Fails when the executor cannot run
   /// it.
   static Result<OutputGuard> make(const ir::Model& model, calib::Sample sample);
 
   /// How far the outputs of `model` are from the first ones: the largest difference of an output relative to its
   /// largest magnitude; infinity when shapes or types changed, or when it cannot be run.
   double distance(const ir::Model& model) const;
-  /// Up to here a distance is rounding: sums in another order. float16 outputs are coarser.
+  /// Distances up to this are due to rounding: sums in another order. float16 outputs are coarser, and it grows with
+  /// the depth of the model.
   double tolerance() const { return tolerance_; }
-  /// From now on the outputs of `model` count: after a pass that is meant to change them.
+  /// Takes the outputs of `model` as the new baseline, after a pass that is meant to change them.
   void accept(const ir::Model& model);
 
  private:
-  OutputGuard(calib::Sample sample, std::vector<ir::Tensor> outputs);
+  OutputGuard(calib::Sample sample, std::vector<ir::Tensor> outputs, double tolerance_factor);
 
   calib::Sample sample_;
   std::vector<ir::Tensor> outputs_;

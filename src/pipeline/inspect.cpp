@@ -2,14 +2,17 @@
 #include "quarkq/inspect.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ir/dump.h"
 #include "ir/quantizing_ops.h"
 #include "ir/search.h"
-#include "onnx_io/load.h"
+#include "onnx_io/infer.h"
 #include "pipeline/facts.h"
 #include "pipeline/inspect_quantized.h"
 #include "pipeline/inspect_types.h"
+#include "pipeline/job.h"
+#include "pipeline/macs.h"
 
 namespace quarkq {
 namespace {
@@ -34,6 +37,28 @@ void count_parameters(const ir::Graph& graph, InspectReport& report) {
   }
 }
 
+std::vector<ir::ValueId> given(const std::vector<ir::ValueId>& values) {
+  std::vector<ir::ValueId> given;
+  std::ranges::copy_if(values, std::back_inserter(given), [](ir::ValueId id) { return id.valid(); });
+  return given;
+}
+
+std::vector<InspectNode> list_nodes(const ir::Graph& graph) {
+  std::vector<InspectNode> rows;
+  for (const ir::NodeId id : graph.order()) {
+    const ir::Node& node = graph.node(id);
+    InspectNode row{node.name, node.domain.empty() ? node.op : node.domain + "::" + node.op, {}, {}, 0, 0};
+    row.inputs = describe_model(graph, given(node.inputs));
+    row.outputs = describe_model(graph, given(node.outputs));
+    row.macs = pipeline::macs_of(graph, node);
+    for (const ir::ValueId input : given(node.inputs)) {
+      if (const ir::Tensor* stored = graph.constant(input)) row.parameters += static_cast<uint64_t>(stored->size());
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 /// Bodies of If, Loop and Scan, at any depth. Nesting is bounded by the loader.
 void count_nested(const ir::Graph& graph, InspectReport& report) {
   for (const ir::NodeId id : graph.order()) {
@@ -45,13 +70,11 @@ void count_nested(const ir::Graph& graph, InspectReport& report) {
   }
 }
 
-}  // namespace
-
-Result<InspectReport> inspect(const std::string& path, const InspectOptions& options) {
-  QQ_TRY(const ir::Model model, onnx_io::load(path));
+Result<InspectReport> inspect_file(const pipeline::ModelFile& file, const InspectOptions& options) {
   InspectReport report;
-  report.path = path;
-  report.file_bytes = pipeline::file_size(path);
+  QQ_TRY(ir::Model model, pipeline::load_model(file, &report.external_bytes));
+  report.path = file.path;
+  report.file_bytes = file.is_in_memory() ? (*file.bytes)->size() : pipeline::file_size(file.path);
   report.ir_version = model.ir_version;
   for (const auto& [domain, version] : model.opsets) report.opsets.emplace_back(domain_name(domain), version);
   report.producer_name = model.producer_name;
@@ -62,6 +85,10 @@ Result<InspectReport> inspect(const std::string& path, const InspectOptions& opt
   report.ops = pipeline::count_ops(model.graph);
   count_parameters(model.graph, report);
   count_nested(model.graph, report);
+  Diagnostics ignored;
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
+  for (const ir::NodeId id : model.graph.order()) report.macs += pipeline::macs_of(model.graph, model.graph.node(id));
+  if (options.nodes) report.node_list = list_nodes(model.graph);
   report.options = options;
   report.tensors = pipeline::list_quantized(model.graph);
   report.quantized = pipeline::group_quantized(report.tensors);
@@ -74,6 +101,17 @@ Result<InspectReport> inspect(const std::string& path, const InspectOptions& opt
     if (ir::quantizing_part(&node) != ir::QuantizingPart::kNone) ++report.qdq_domains[domain_name(node.domain)];
   }
   return report;
+}
+
+}  // namespace
+
+Result<InspectReport> inspect(const std::string& path, const InspectOptions& options) {
+  return inspect_file(path, options);
+}
+
+Result<InspectReport> inspect_bytes(const std::string& model, const std::string& name, const InspectOptions& options) {
+  const std::optional<std::string> bytes = model;
+  return inspect_file({name, bytes}, options);
 }
 
 }  // namespace quarkq

@@ -48,6 +48,19 @@ Json types_json(const std::vector<NodeTypes>& nodes) {
   return list;
 }
 
+Json nodes_json(const std::vector<InspectNode>& nodes) {
+  Json list = Json::array();
+  for (const InspectNode& node : nodes) {
+    list.push_back({{"name", node.name},
+                    {"op", node.op},
+                    {"inputs", values_json(node.inputs)},
+                    {"outputs", values_json(node.outputs)},
+                    {"parameters", node.parameters},
+                    {"macs", number(node.macs)}});
+  }
+  return list;
+}
+
 Json tensors_json(const std::vector<QuantizedTensor>& tensors) {
   Json list = Json::array();
   for (const QuantizedTensor& tensor : tensors) {
@@ -76,6 +89,7 @@ std::string to_json(const InspectReport& report) {
   json["quarkq"] = version();
   json["model"] = report.path;
   json["file_bytes"] = report.file_bytes;
+  json["external_bytes"] = report.external_bytes;
   json["ir_version"] = report.ir_version;
   json["opsets"] = Json::object();
   for (const auto& [domain, opset] : report.opsets) json["opsets"][domain] = opset;
@@ -87,12 +101,14 @@ std::string to_json(const InspectReport& report) {
   json["ops"] = report.ops;
   json["parameters"] = {
       {"tensors", report.parameter_tensors}, {"elements", report.parameters}, {"bytes", report.parameter_bytes}};
+  json["macs"] = number(report.macs);
   json["is_quantized"] = !report.qdq_domains.empty();
   json["quantized"] = Json::array();
   for (const QuantizedGroup& group : report.quantized) json["quantized"].push_back(group_json(group));
   json["qdq_domains"] = report.qdq_domains;
   json["op_types"] = types_json(report.op_types);
   if (report.options.nodes) json["node_types"] = types_json(report.node_types);
+  if (report.options.nodes) json["node_list"] = nodes_json(report.node_list);
   if (report.options.scales) json["tensors"] = tensors_json(report.tensors);
   return pipeline::text(json);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which tensors of a written model are quantized, read from its nodes alone: whoever wrote it.
+// Quantized tensors of a written model, determined from its nodes alone, whichever program wrote it.
 #pragma once
 
 #include <vector>

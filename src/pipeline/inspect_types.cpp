@@ -19,7 +19,7 @@ bool has_weights(const ir::Node& node) {
   return std::any_of(std::begin(kWithWeights), std::end(kWithWeights), [&](const char* op) { return node.op == op; });
 }
 
-/// The type that the node before input `index` leaves in it; empty when that is no quantizing node.
+/// The type that the node before input `index` leaves in it; empty when that is not a quantizing node.
 std::string type_before(const ir::Graph& graph, const ir::Node& node, size_t index) {
   const ir::ValueId value = node.input(index);
   const ir::Node* before = value.valid() ? graph.producer(value) : nullptr;

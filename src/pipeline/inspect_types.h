@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which types nodes read: the reference's tables of a quantized model (spec 03 E.2).
+// Which types nodes read: the reference's tables of a quantized model (ref:evaluation#tables).
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 namespace quarkq::pipeline {
 
 /// Nodes of the main graph whose first or second input comes from a quantizing node, in node order. The second and
-/// third input are told for operators that have weights and biases there, whether they are stored or computed.
+/// third input are given for operators that have weights and biases there, whether they are stored or computed.
 std::vector<NodeTypes> node_types(const ir::Graph& graph);
 
 /// The same counted by operator, in first-seen order.

@@ -16,6 +16,7 @@
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
 #include "pipeline/facts.h"
+#include "qdq/import/strip.h"
 #include "quarkq/version.h"
 
 namespace quarkq::pipeline {
@@ -29,7 +30,7 @@ void add_weights(const ir::Graph& graph, ContentHash& hash) {
   }
 }
 
-/// Settings that say where things lie, or how fast, change no statistics.
+/// Settings of places and speed do not change statistics.
 bool matters(const std::string& name) {
   constexpr const char* kPlaces[] = {"calibration", "evaluation", "preprocess",     "quarkq",
                                      "tmp_dir",     "TmpDir",     "SaveAndRestore", "TensorsRangeFile"};
@@ -47,40 +48,63 @@ Status add_file(const ModelFile& file, ContentHash& hash) {
   return Status();
 }
 
+/// 0: no limit.
+size_t sample_limit(const config::Settings& settings) {
+  return static_cast<size_t>(std::max<int64_t>(0, settings.calib_data_size.value_or(0)));
+}
+
+/// Of settings as they were asked for, or as they were resolved.
+template <typename AnySettings>
+Result<calib::DataOptions> options_of(const AnySettings& settings) {
+  calib::DataOptions options;
+  options.kind = settings.calibration.reader.value_or("");
+  QQ_TRY(options.raw, config::read_raw_formats(settings.calibration.raw));
+  if (!settings.preprocess.is_null()) {
+    QQ_TRY(options.preprocess, config::read_preprocess(settings.preprocess));
+  }
+  return options;
+}
+
 }  // namespace
+
+Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes) {
+  return file.is_in_memory() ? onnx_io::load_bytes(**file.bytes, file.path) : onnx_io::load(file.path, external_bytes);
+}
 
 Result<Job> open_job(const ModelFile& file, const std::string& config, const std::vector<std::string>& sets,
                      Diagnostics& diagnostics) {
   const std::string& model_path = file.path;
   QQ_TRY(const config::QuantConfig asked, config::load_config(config, sets));
-  QQ_TRY(ir::Model model,
-         file.is_in_memory() ? onnx_io::load_bytes(**file.bytes, model_path) : onnx_io::load(model_path));
+  uint64_t external_bytes = 0;
+  QQ_TRY(ir::Model model, load_model(file, &external_bytes));
   QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(model_path));
+  if (file.requantizes) {
+    QQ_TRY(model, qdq::strip(model).context(model_path));
+  }
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
-  return Job{std::move(model), std::move(settings)};
+  const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + external_bytes;
+  return Job{std::move(model), std::move(settings), bytes, file.requantizes};
 }
 
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {
   std::vector<std::string> found;
   for (const auto& [op, count] : count_quantizing_ops(job.model.graph)) found.push_back(cat(count, " ", op));
   if (found.empty()) return Status();
-  const std::string text = cat("is quantized already, it holds ", join(found, ", "),
-                               "; give the float model that it was made from (quantizing it anew is not possible yet)");
+  const char* what = job.is_requantized ? "cannot be made float again by --requantize, what is left are "
+                                        : "is quantized already, it holds ";
+  const std::string text = cat(what, join(found, ", "), "; give the float model that it was made from",
+                               job.is_requantized ? "" : ", or remove its Q/DQ and quantize anew with --requantize");
   if (job.settings.quirk(config::Quirk::kRefuseQuantized)) return unsupported(model_path, ": ", text);
-  diagnostics.warn("already-quantized", model_path, text);
+  diagnostics.add("already-quantized", model_path, text);
   return Status();
 }
 
-Result<calib::DataOptions> data_options(const config::Settings& settings) {
-  calib::DataOptions options;
-  options.kind = settings.calibration.reader.value_or("");
-  QQ_TRY(options.raw, config::read_raw_formats(settings.calibration.raw));
-  QQ_TRY(options.preprocess, config::read_preprocess(settings.preprocess));
-  return options;
-}
+Result<calib::DataOptions> data_options(const config::QuantConfig& asked) { return options_of(asked); }
+
+Result<calib::DataOptions> data_options(const config::Settings& settings) { return options_of(settings); }
 
 Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folder, const config::Settings& settings,
                                                         const ir::Graph& graph) {
@@ -88,8 +112,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
   QQ_TRY(calib::DataOptions options, data_options(settings));
   options.folder = !folder.empty() ? folder : block.dir.value_or("");
   options.list_file = options.folder.empty() ? block.list.value_or("") : "";
-  options.limit =
-      settings.calib_data_size && *settings.calib_data_size > 0 ? static_cast<size_t>(*settings.calib_data_size) : 0;
+  options.limit = sample_limit(settings);
   if (!options.folder.empty() || !options.list_file.empty()) {
     return calib::open_data(options, calib::input_specs(graph));
   }
@@ -101,8 +124,25 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
 Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const std::string& folder,
                                                         const Job& job) {
   if (!source) return open_samples(folder, job.settings, job.model.graph);
-  if (!folder.empty()) return invalid_argument("samples: found both a folder and a source in memory, give one of them");
-  return calib::make_callback_reader(calib::input_specs(job.model.graph), source);
+  calib::DataOptions options;
+  options.folder = folder;
+  options.limit = sample_limit(job.settings);
+  return open_samples(source, options, job.model.graph);
+}
+
+Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const calib::DataOptions& options,
+                                                        const ir::Graph& graph) {
+  if (!source) return calib::open_data(options, calib::input_specs(graph));
+  if (!options.folder.empty())
+    return invalid_argument("samples: found both a folder and a source in memory, give one of them");
+  SampleSource limited = source;
+  if (options.limit > 0) limited.count = std::min(limited.count, options.limit);
+  return calib::make_callback_reader(calib::input_specs(graph), std::move(limited));
+}
+
+bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings) {
+  const config::CalibrationBlock& block = settings.calibration;
+  return !source && folder.empty() && !block.dir && !block.list && settings.use_random_data;
 }
 
 Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const ir::Model& original,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What quantize() and calibrate() begin with: settings and model, read, checked and resolved, and the samples.
+// The first steps of quantize() and calibrate(): settings and model, read, checked and resolved, and the samples.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,33 @@
 
 namespace quarkq::pipeline {
 
-/// A model to read: the file `path`, or `bytes` when there are some; `path` then is what messages call it.
+/// A model to read: the file `path`, or `bytes` when there are some; `path` then is its name in messages.
 struct ModelFile {
   std::string path;
   const std::optional<std::string>* bytes = nullptr;
+  bool requantizes = false;  ///< its Q/DQ are removed when it is read (qdq/import/strip.h)
 
   ModelFile(std::string file = "") : path(std::move(file)) {}  // NOLINT(google-explicit-constructor)
   ModelFile(std::string file, const std::optional<std::string>& given) : path(std::move(file)), bytes(&given) {}
+  /// As QuantizeRequest and the like name it.
+  template <typename Request>
+  static ModelFile of(const Request& request) {
+    ModelFile file(request.model_path);
+    file.bytes = &request.model_bytes;
+    if constexpr (requires { request.requantize; }) file.requantizes = request.requantize;
+    return file;
+  }
   bool is_in_memory() const { return bytes != nullptr && bytes->has_value(); }
 };
+
+/// `external_bytes`: of the files beside it that hold weights; may be null.
+Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes = nullptr);
 
 struct Job {
   ir::Model model;
   config::Settings settings;
+  uint64_t bytes = 0;           ///< of the model, its external data included
+  bool is_requantized = false;  ///< its Q/DQ were removed
 };
 
 /// Findings of the settings come first in `diagnostics`.
@@ -39,7 +53,8 @@ Result<Job> open_job(const ModelFile& model, const std::string& config, const st
 /// (kUnsupported). In compat mode that is a warning.
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics);
 
-/// What the settings say of samples: their kind, formats and preprocessing. Which samples is the caller's.
+/// Settings of samples: kind, formats and preprocessing. The caller says which samples.
+Result<calib::DataOptions> data_options(const config::QuantConfig& asked);
 Result<calib::DataOptions> data_options(const config::Settings& settings);
 
 /// Samples: `folder` (of the command line), else what the settings name, else random data when asked for. Null when the
@@ -49,6 +64,13 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
 /// The same, or those of the caller's memory when `source` has some.
 Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const std::string& folder,
                                                         const Job& job);
+
+/// The first `options.limit` samples of the caller's memory when `source` has some, else what `options` name.
+Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const calib::DataOptions& options,
+                                                        const ir::Graph& graph);
+
+/// Whether open_samples() makes random data.
+bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings);
 
 /// Where statistics of this run come from. `graph`: the float graph that is calibrated; `samples`: of the whole data.
 Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const ir::Model& original,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the JSON reports share: keys in the order they are set, numbers that JSON can hold, text whatever the names
+// Helpers of the JSON reports: keys in the order they are set, numbers that JSON can hold, text whatever the names
 // hold.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -29,14 +30,20 @@ inline std::string text(const Json& json) {
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
 }
 
-/// What every report says of findings.
+inline Json agreement_json(const Agreement& agreement) {
+  return {{"cosine", number(agreement.cosine)}, {"sqnr_db", decibels(agreement.sqnr_db)}};
+}
+
+/// Findings in the form of reports.
 inline Json findings_json(const std::vector<Finding>& findings) {
   Json all = Json::array();
   for (const Finding& finding : findings) {
+    const DiagnosticInfo* row = find_diagnostic(finding.id);
     all.push_back({{"severity", finding.is_warning ? "warning" : "notice"},
                    {"id", finding.id},
                    {"subject", finding.subject},
-                   {"text", finding.text}});
+                   {"text", finding.text},
+                   {"remedy", row == nullptr ? "" : std::string(row->remedy)}});
   }
   return all;
 }

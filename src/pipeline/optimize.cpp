@@ -28,7 +28,7 @@ Status check_names(const std::vector<std::string>& names, const std::string& opt
   }
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return invalid_argument(option, ": found ", name, ", which is no pass on the float model",
+    return invalid_argument(option, ": found ", name, ", which is not a pass on the float model",
                             did_you_mean(name, known), " (quarkq list passes)");
   }
   return Status();
@@ -57,7 +57,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   pipeline::RunnerOptions options;
   options.only = {request.only.begin(), request.only.end()};
   options.skip = {request.skip.begin(), request.skip.end()};
-  if (!options.only.empty()) options.only.insert("select-nodes");  // who is selected decides what is rewritten
+  if (!options.only.empty()) options.only.insert("select-nodes");  // rewrites depend on the selection
   options.after = [&](const pass::PassInfo& pass, const ir::Model& model) {
     if (request.dump_after == pass.name) report.dump = ir::dump(model);
   };

@@ -14,12 +14,25 @@ Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs) {
   if (outputs.empty()) return unsupported("no floating-point output of the same shape to compare");
   Agreement worst{1, std::numeric_limits<double>::infinity()};
   for (const OutputAgreement& output : outputs) {
+    if (output.near_zero) continue;  // its cosine is meaningless
     const double cosine = std::isnan(output.cosine) ? -1 : output.cosine;
     const double sqnr = std::isnan(output.sqnr_db) ? -std::numeric_limits<double>::infinity() : output.sqnr_db;
     worst.cosine = std::min(worst.cosine, cosine);
     worst.sqnr_db = std::min(worst.sqnr_db, sqnr);
+    if (output.minor) {
+      worst.cosine = std::min(worst.cosine, output.minor->cosine);
+      worst.sqnr_db = std::min(worst.sqnr_db, output.minor->sqnr_db);
+    }
   }
   return worst;
+}
+
+std::vector<std::string> loaded_names(const ir::Graph& loaded, const ir::Node& node) {
+  std::vector<std::string> names;
+  for (const ir::NodeId origin : node.origins) {
+    if (!loaded.node(origin).name.empty()) names.push_back(loaded.node(origin).name);
+  }
+  return names;
 }
 
 Result<Agreement> run_plan(const RunState& state, const ExpectedOutputs& expected) {
@@ -68,7 +81,7 @@ Result<Agreement> PartPlans::quantize_only(const Nodes& quantized) const {
   leave(quantized, trial.plan);
   std::vector<PassTime> times;
   RunnerOptions options;
-  options.skip = {"mix-precision", "finetune-weights"};
+  options.skip = {"compensate-rounding", "mix-precision", "finetune-weights"};
   const PhaseRange planning{.from = pass::Phase::kRestructure, .until = pass::Phase::kWrite};
   QQ_RETURN_IF_ERROR(run_passes(trial, planning, times, options));
   return run_plan(trial, expected_);

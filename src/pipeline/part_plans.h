@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // PartPlans: the calibrated plan with only some nodes quantized, run without writing it. analyze() and the rescue of a
-// collapsed result ask it what single nodes cost.
+// collapsed result use it to measure the error of single nodes.
 #pragma once
 
 #include <set>
+#include <string>
 #include <vector>
 
 #include "pipeline/compare.h"
@@ -17,6 +18,9 @@ using Nodes = std::set<ir::NodeId>;
 /// The worst output; what is not a number is the worst. kUnsupported without an output to compare.
 Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs);
 
+/// Names that settings take: of the loaded nodes that `node` stands for, those that have one.
+std::vector<std::string> loaded_names(const ir::Graph& loaded, const ir::Node& node);
+
 class PartPlans {
  public:
   /// `planned`: as phase calibrate left it. Both must outlive this.
@@ -26,7 +30,7 @@ class PartPlans {
   std::vector<ir::NodeId> candidates() const;
 
   /// The outputs when only `quantized` are: tensors that none of them reads or writes stay float. What follows from
-  /// calibration (folded activations, positions) is found anew for what is left of the plan. Mixed precision and
+  /// calibration (folded activations, positions) is determined again for what is left of the plan. Mixed precision and
   /// fine-tuning are left out.
   Result<Agreement> quantize_only(const Nodes& quantized) const;
 

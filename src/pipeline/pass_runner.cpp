@@ -120,7 +120,7 @@ class Runner {
   }
 
   /// Phase mark as a whole and the measuring pass, on the selection as it now is. What phase mark reported the first
-  /// time stands: the nodes that are left float now are named by whoever asked.
+  /// time stands: the pass that requested it names the nodes that are now left in float.
   Status plan_again() {
     state_.replan = false;
     const Diagnostics said = state_.diagnostics;
@@ -132,7 +132,7 @@ class Runner {
     return Status();
   }
 
-  /// One pass; undone when it fails, or when it moves the outputs without being meant to.
+  /// One pass; undone when it fails, or when it changes the outputs unintentionally.
   Status run_guarded(const PassInfo& pass) {
     const Snapshot before = snapshot_of(state_);
     const size_t known = times_.size();
@@ -145,13 +145,13 @@ class Runner {
     } else if (times_.back().changed) {
       const double distance = options_.guard->distance(state_.model);
       if (distance > options_.guard->tolerance()) {
-        why = cat("it moved the float outputs by ", distance, " of their largest magnitude, allowed is ",
+        why = cat("it changed the float outputs by ", distance, " of their largest magnitude; the limit is ",
                   options_.guard->tolerance());
       }
     }
     if (!why.empty()) {
       restore(state_, before);
-      state_.diagnostics.warn("pass-rolled-back", pass.name, "undone: " + why);
+      state_.diagnostics.add("pass-rolled-back", pass.name, "undone, because " + why);
       times_.resize(known);
     }
     if (options_.after) options_.after(pass, state_.model);

@@ -32,12 +32,12 @@ struct RunnerOptions {
 
 /// Runs the enabled passes of passes.def in order and appends what each took.
 /// When a phase that rewrites the float model moved its outputs beyond the guard's tolerance, the phase runs again pass
-/// by pass, and the guilty pass is left out with a warning ("pass-rolled-back"); what it reported is rolled back, too.
-/// When a pass of phase calibrate asks for another plan, all passes of phase mark run again, then calibration, which
-/// measures only what it has not measured yet.
+/// by pass, and the pass responsible is undone with a warning ("pass-rolled-back"); what it reported is rolled back,
+/// too. When a pass of phase calibrate asks for another plan, all passes of phase mark run again, then calibration,
+/// which measures only what it has not measured yet.
 Status run_passes(RunState& state, PhaseRange range, std::vector<PassTime>& times, const RunnerOptions& options);
 
-/// One pass, called with what its kind may touch.
+/// One pass, called with the context of its kind.
 Result<Changed> run_pass(RunState& state, const pass::PassFunction& function);
 
 /// Did a pass of this phase change something?

@@ -51,13 +51,6 @@ const std::vector<pass::PassInfo>& all_passes() {
   static const std::vector<pass::PassInfo> passes = {
 #include "pass/passes.def"
   };
-#undef QQ_SELECT_PASS
-#undef QQ_FLOAT_PASS
-#undef QQ_PREPROCESS_PASS
-#undef QQ_PLAN_PASS
-#undef QQ_RESTRUCTURE_PASS
-#undef QQ_QDQ_PASS
-#undef QQ_RESULT_PASS
 #undef QQ_ROW
   return passes;
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/plan_model.h"
 
+#include "calib/callback_reader.h"
+#include "calib/some_samples.h"
 #include "calib/statistics_file.h"
+#include "pipeline/compare.h"
+#include "pipeline/plausible_inputs.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -14,17 +18,55 @@ Status check_statistics(const ModelFile& model, const ir::Model& original, const
   return difference.empty() ? Status() : bad_data("statistics: ", difference);
 }
 
+/// Samples of --eval, all of the folder. Null when it was not given.
+Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& request, const Job& job) {
+  const std::string& folder = request.eval_folder;
+  if (request.eval_samples) {
+    if (!folder.empty())
+      return invalid_argument("--eval: found both a folder and a source in memory, give one of them");
+    return calib::make_callback_reader(calib::input_specs(job.model.graph), request.eval_samples);
+  }
+  if (folder.empty()) return std::unique_ptr<calib::DataReader>();
+  QQ_TRY(calib::DataOptions options, data_options(job.settings));
+  options.folder = folder;
+  return calib::open_data(options, calib::input_specs(job.model.graph));
+}
+
 }  // namespace
+
+SourceRequest source_request(const QuantizeRequest& request, const ModelFile& file) {
+  return {file,
+          request.sample_source,
+          request.calib_folder,
+          request.statistics_path,
+          request.eval_folder,
+          request.eval_source};
+}
 
 size_t Source::size() const {
   if (statistics) return statistics->samples.size();
   return samples.opened ? samples.opened->size() : 0;
 }
 
-Result<Source> open_source(const SourceRequest& request, const Job& job) {
+Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnostics& diagnostics) {
   const config::CalibrationBlock& block = job.settings.calibration;
-  Source source{request.model, {}, {}, {}};
+  Source source;
+  source.model = request.model;
   QQ_TRY(source.samples.opened, open_samples(request.samples, request.calib_folder, job));
+  QQ_TRY(source.evaluation.opened, open_evaluation(request, job));
+  if (source.samples.opened != nullptr) {
+    source.available = source.samples.opened->size();
+    if (request.most_samples > 0 && source.available > request.most_samples) {
+      source.samples.opened = std::make_unique<calib::SomeSamples>(
+          std::move(source.samples.opened), spread_samples(source.available, request.most_samples));
+    }
+    auto observed =
+        std::make_unique<calib::ObservedReader>(std::move(source.samples.opened), calib::input_specs(job.model.graph));
+    source.observed = observed.get();
+    source.samples.opened = std::move(observed);
+    source.is_random = is_random_data(request.samples, request.calib_folder, job.settings);
+    if (!source.is_random) check_plausible(job.model, *source.observed, diagnostics);
+  }
   const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
   if (file.empty()) return source;
   if (job.settings.compat) return invalid_argument(file, ": --compat calibrates from samples, not from statistics");

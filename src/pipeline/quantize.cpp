@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "quarkq/quantize.h"
 
-#include <omp.h>
-
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -10,36 +9,27 @@
 #include "base/file_system.h"
 #include "base/isa.h"
 #include "base/stopwatch.h"
+#include "calib/callback_reader.h"
+#include "calib/spread_samples.h"
+#include "config/tensor_overrides.h"
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
+#include "pipeline/custom_metric.h"
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
+#include "pipeline/float_remedies.h"
+#include "pipeline/part_plans.h"
 #include "pipeline/plan_model.h"
+#include "pipeline/plausible_inputs.h"
+#include "pipeline/preflight.h"
 #include "pipeline/rescue.h"
+#include "pipeline/verdict.h"
 #include "pipeline/verify.h"
-#include "plan/data_types.h"
 #include "planning/tune/saved_layers.h"
 
 namespace quarkq {
 namespace {
-
-/// Below this users call a result broken; 16 bits are taken for their accuracy. quarkq.min_cosine is stronger.
-double collapsed_cosine(const config::Settings& settings) {
-  constexpr double kCollapsed = 0.9, kCollapsedWide = 0.98;
-  return settings.tool.min_cosine.value_or(bits(plan::element_type(settings.activation_type)) == 16 ? kCollapsedWide
-                                                                                                    : kCollapsed);
-}
-
-Status check_output(const std::string& input, const std::string& output) {
-  QQ_RETURN_IF_ERROR(check_not_input(output, {input}));
-  std::error_code error;
-  const auto folder = std::filesystem::path(output).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
-    return io_error(output, ": cannot write here, no such folder");
-  }
-  return Status();
-}
 
 /// Into the file, or into the report.
 Status save_result(const ir::Model& model, const config::Settings& settings, bool in_memory, QuantizeReport& report) {
@@ -67,23 +57,28 @@ struct Run {
   pipeline::Source& source;
   pipeline::RunState& state;
   QuantizeReport& report;
-  ir::Graph loaded = {};         ///< whose node names settings take
+  const ir::Model& loaded;       ///< whose node names settings take
   Diagnostics before_plan = {};  ///< what was found before phase mark: a second plan finds the rest again
   std::string phase = {};
+  bool is_poor = false;  ///< the result, as it was verified first
 
   pipeline::RunnerOptions options() {
     pipeline::RunnerOptions options;
     options.phase = [this](const std::string& name) {
       phase = name;
       if (name == pass::name(pass::Phase::kMark)) before_plan = state.diagnostics;
-      return !request.progress || request.progress({name, 0, 0});
+      return reports(0, 0);
     };
     return options;
   }
 
+  /// False: the user interrupted.
+  bool reports(size_t done, size_t total) const {
+    return !request.progress || request.progress(pipeline::progress_of(phase, done, total, state.settings));
+  }
+
   pass::Progress progress() {
-    if (!request.progress) return nullptr;
-    return [this](size_t done, size_t total) { return request.progress({phase, done, total}); };
+    return [this](size_t done, size_t total) { return reports(done, total); };
   }
 };
 
@@ -98,98 +93,186 @@ Result<ir::Model> run_pipeline(Run& run) {
   return original;
 }
 
-/// Samples of --eval, all of the folder. Null when it was not given.
-Result<std::unique_ptr<calib::DataReader>> open_evaluation(const QuantizeRequest& request, const pipeline::Job& job) {
-  if (request.eval_folder.empty()) return std::unique_ptr<calib::DataReader>();
-  QQ_TRY(calib::DataOptions options, pipeline::data_options(job.settings));
-  options.folder = request.eval_folder;
-  return calib::open_data(options, calib::input_specs(job.model.graph));
-}
-
-/// What the result is judged on: the samples of --eval when there are some, else those of the calibration.
-Result<pipeline::Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
-                                           const pipeline::Source& source) {
-  pipeline::Judgement judgement;
-  judgement.data = source.evaluation.opened != nullptr ? source.evaluation.get() : source.samples.get();
-  judgement.collapse = collapsed_cosine(settings);
-  if (settings.tool.verify_samples) judgement.samples = static_cast<size_t>(*settings.tool.verify_samples);
-  QQ_TRY(judgement.required, pipeline::required_cosine(request.requirements));
-  return judgement;
-}
-
 Status check_written(const Run& run) {
-  return onnx_io::check_model(run.state.model)
-      .context(run.report.model_path + ": the quantized model did not pass its check");
+  constexpr size_t kShown = 300;  // the checker repeats itself node by node
+  Status status = onnx_io::check_model(run.state.model);
+  if (status.ok()) return status;
+  const std::string found = status.message().substr(0, kShown);
+  return Status(status.code(),
+                cat(run.report.model_path, ": these settings give a model that ONNX does not allow at opset ",
+                    run.state.model.opset(), " (", found, status.message().size() > kShown ? " ..." : "",
+                    "); choose other types, raise the opset with --set ConvertOpsetVersion=21, or report this"));
 }
 
-/// Phase mark and all after it once more, on the float model as it was calibrated, with the remedies.
-Status plan_again(Run& run, config::Settings& settings, const pipeline::Rescued& rescued) {
-  run.state.diagnostics = run.before_plan;
-  run.state.model = *run.state.calibrated;
-  run.state.plan = {};
-  pipeline::apply(rescued.remedies, run.state.graph(), settings, run.state.selection);
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, {.from = pass::Phase::kMark}, run.report.phases, run.options()));
+/// The plan that the rescue found is written in place of the first one.
+Status write_again(Run& run, config::Settings& settings, const pipeline::Rescued& rescued) {
+  run.state.model = rescued.planned->model;
+  run.state.plan = rescued.planned->plan;
+  run.state.selection = rescued.planned->selection;
+  run.state.diagnostics = rescued.planned->diagnostics;
+  pipeline::apply(rescued.remedies, run.state.calibrated->graph, settings, run.state.selection);
+  QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, {.from = pass::Phase::kWrite}, run.report.phases, run.options()));
   run.report.rescue = rescued.report;
-  run.state.diagnostics.notice("rescued", "", pipeline::rescue_text(rescued.report));
+  run.state.diagnostics.add("rescued", "", pipeline::rescue_text(rescued.report));
   return check_written(run);
 }
 
-/// A collapsed result is planned again with what its target takes at the least cost, when that helps. True: it was.
-Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& original) {
-  constexpr size_t kSamples = 4, kFewSamples = 2;  // the result itself is judged on more
+/// What brings the outputs closer: other rounding first, then another float model, then other formats.
+Result<std::optional<pipeline::Rescued>> find_rescue(Run& run, config::Settings& settings,
+                                                     pipeline::RescueInputs inputs) {
+  QQ_TRY(std::optional<pipeline::Rescued> rounded, pipeline::find_rounding(inputs));
+  if (!run.is_poor || (rounded && pipeline::is_enough(rounded->report.after))) return rounded;
+  const pipeline::FloatRun again{run.loaded, run.source, settings, inputs.expected, run.report.phases};
+  Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
+  // What a remedy gives may show with compensated weights only.
+  const auto keeps = [&](const Agreement& after) {
+    pipeline::RescueInputs with = inputs;
+    with.before = after;
+    const Result<std::optional<pipeline::Rescued>> found = pipeline::find_rounding(with);
+    const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : after;
+    const bool is_best = pipeline::is_better(reached, best);
+    if (is_best) best = reached;
+    return is_best || pipeline::is_better(after, now);
+  };
+  for (const pipeline::FloatRemedy& remedy : pipeline::float_remedies()) {
+    const Diagnostics before_plan = run.before_plan;
+    QQ_TRY(const std::optional<Agreement> after, pipeline::try_remedy(remedy, run.state, again, keeps, run.options()));
+    if (!after) {
+      run.before_plan = before_plan;
+      continue;
+    }
+    inputs.applied.push_back(&remedy);
+    now = *after;
+  }
+  if (!inputs.applied.empty()) {
+    run.phase = "rescue";
+    QQ_TRY(rounded, pipeline::find_rounding(inputs));
+    if (rounded && pipeline::is_enough(rounded->report.after)) return rounded;
+  }
+  return pipeline::find_formats(inputs, rounded);
+}
+
+/// The first two of at most four places that lie evenly among them: nodes are ranked by these samples.
+std::vector<size_t> every_second(size_t places) {
+  if (places < 2) return std::vector<size_t>(places, 0);
+  return {0, places / 2};
+}
+
+/// Plans a poor result again with the least costly remedies of its target. True: a remedy was applied.
+/// `known`: outputs of `original` on samples of the calibration; may be null.
+Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& original,
+                    const pipeline::ExpectedOutputs* known) {
+  constexpr size_t kSamples = 4;  // the result itself is judged on more
   const calib::DataReader* data = run.source.samples.get();
   if (data == nullptr) return false;
   const Stopwatch watch;
-  const auto outputs_of = [&](size_t samples) {
-    return pipeline::ExpectedOutputs::make(original, *data, pipeline::spread_samples(data->size(), samples));
-  };
-  QQ_TRY(const pipeline::ExpectedOutputs expected, outputs_of(kSamples));
-  QQ_TRY(const pipeline::ExpectedOutputs few, outputs_of(kFewSamples));
+  const calib::SpreadSamples judges(*data, kSamples, calib::SpreadSamples::Part::kEven);
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < judges.size(); ++i) numbers.push_back(judges.number(i));
+  QQ_TRY(const pipeline::ExpectedOutputs expected,
+         pipeline::ExpectedOutputs::make(original, *data, std::move(numbers), known));
+  const pipeline::ExpectedOutputs few = expected.part(every_second(expected.sample_count()));
+  QQ_TRY(const std::vector<OutputAgreement> outputs, expected.compare(run.state.model, run.state.diagnostics));
+  QQ_TRY(const Agreement before, pipeline::worst_agreement(outputs));
   run.phase = "rescue";
   QQ_TRY(const std::optional<pipeline::Rescued> rescued,
-         pipeline::find_rescue({run.state, run.loaded, expected, few, run.progress()}));
+         find_rescue(run, settings,
+                     {run.state, run.loaded.graph, expected, few, before, run.before_plan, {}, run.progress()}));
   run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
   if (!rescued) return false;
-  QQ_RETURN_IF_ERROR(plan_again(run, settings, *rescued));
+  QQ_RETURN_IF_ERROR(write_again(run, settings, *rescued));
   return true;
 }
 
-/// The written model against what it came from, and against the checker.
-Status verify(Run& run, config::Settings& settings, const pipeline::FloatModels& floats) {
+/// Compares the written model with the float model, and runs the checker.
+Status verify(Run& run, config::Settings& settings, pipeline::FloatModels& floats) {
   const Stopwatch watch;
+  run.phase = "verify";
+  if (!run.reports(0, 0)) return Status(Code::kInterrupted, "interrupted");
   QQ_RETURN_IF_ERROR(check_written(run));
   pipeline::fit(run.source.evaluation, floats.original, run.state);
-  QQ_TRY(const pipeline::Judgement judgement, make_judgement(run.request, settings, run.source));
+  QQ_TRY(const pipeline::Judgement judgement, pipeline::make_judgement(run.request, settings, run.source.judged()));
   const std::string on_collapse = settings.tool.on_collapse.value_or("rescue");
   const bool may_rescue = on_collapse == "rescue" && pipeline::may_rescue(settings);
-  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, run.state.model, judgement, run.state.diagnostics, run.report));
+  const pipeline::Expected expected = pipeline::expected_outputs(floats, judgement);
+  const pipeline::VerifyResults results{run.state.diagnostics, run.report};
+  QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));
   run.report.phases.push_back({"verify", watch.seconds(), false});
-  if (may_rescue && pipeline::is_poor(judgement, run.report)) {
-    QQ_TRY(const bool is_rescued, rescue(run, settings, floats.original));
-    if (is_rescued)
-      QQ_RETURN_IF_ERROR(
-          pipeline::verify_result(floats, run.state.model, judgement, run.state.diagnostics, run.report));
+  run.is_poor = pipeline::is_poor(judgement, run.report);
+  if (may_rescue && pipeline::may_gain(judgement, run.report)) {
+    const bool is_same_data = judgement.data == run.source.samples.get();
+    QQ_TRY(const bool is_rescued,
+           rescue(run, settings, floats.original, is_same_data && expected.ok() ? &expected.value() : nullptr));
+    if (is_rescued) {
+      floats.calibrated = *run.state.calibrated;
+      QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));
+    }
   }
   if (run.report.compared_samples > 0) run.report.compared_folder = run.request.eval_folder;
+  run.report.verdict = pipeline::judge(run.report, run.request, settings, judgement.collapse);
   if (on_collapse == "fail") QQ_RETURN_IF_ERROR(pipeline::check_not_collapsed(judgement, run.report));
-  return pipeline::check_required(judgement, run.report);
+  QQ_RETURN_IF_ERROR(pipeline::check_required(judgement, run.report));
+  return pipeline::judge_by_metric(run.request, floats.original, run.state.model, judgement, run.report);
 }
 
-Status check_request(const QuantizeRequest& request) {
-  QQ_TRY(const std::optional<double> required, pipeline::required_cosine(request.requirements));
-  if (request.verify) return Status();
-  if (required) return invalid_argument("--require: is measured by what --no-verify switches off");
-  if (!request.eval_folder.empty()) return invalid_argument("--eval: is read by what --no-verify switches off");
-  return Status();
-}
-
-void describe(const pipeline::Job& job, const QuantizeRequest& request, QuantizeReport& report) {
+void describe(const pipeline::Job& job, QuantizeReport& report) {
   report.preset = job.settings.preset;
   report.quantizer = config::quantizer_name(job.settings.quantizer);
   report.input_opset = job.model.opset();
   report.float_ops = pipeline::count_ops(job.model.graph);
-  report.model_bytes = request.model_bytes ? request.model_bytes->size() : pipeline::file_size(request.model_path);
-  report.nodes_total = job.model.graph.order().size();
+  report.model_bytes = job.bytes;
+}
+
+/// Settings of single tensors that are not written: inside a fused pair, or of nodes that stay float.
+Status report_unused_overrides(const pipeline::RunState& state, const ir::Graph& calibrated) {
+  QQ_TRY(const std::vector<config::NamedOverride> overrides, config::read_tensor_overrides(state.settings));
+  for (const config::NamedOverride& own : overrides) {
+    const ir::ValueId value = calibrated.find(own.tensor);
+    if (!value.valid()) continue;  // of a node, or of the restructured graph
+    const plan::QuantSlot* slot = state.plan.find(value);
+    if (slot != nullptr && slot->state != plan::SlotState::kAbsorbed) continue;
+    state.diagnostics.add("override-no-effect", own.tensor,
+                          slot == nullptr ? "is not quantized" : "is inside a fused pair of nodes and is not written");
+  }
+  return Status();
+}
+
+/// A float16 model of which a part stays in float16.
+void report_float16(const pipeline::RunState& state, const config::ModelFacts& facts, const QuantizeReport& report) {
+  const bool is_asked = state.settings.quantize_fp16 && !state.settings.convert_fp16_to_fp32;
+  if (!facts.all_float16 || !is_asked || report.nodes_quantized == report.nodes_total) return;
+  state.diagnostics.add("float16-partly", report.model_path,
+                        cat(report.nodes_quantized, " of ", report.nodes_total, " nodes are quantized"));
+}
+
+/// What is left of an interrupted run, for the message.
+Status interrupted(const std::string& state_folder) {
+  if (!is_folder(state_folder)) return Status(Code::kInterrupted, "interrupted");
+  return Status(Code::kInterrupted, cat("finished layers are in ", state_folder, "; the same command resumes there"));
+}
+
+void use_loaded_names(const pipeline::LoadedLabels& labels, QuantizeReport& report) {
+  const auto translate = [&](std::string& text) { text = labels.translated(text); };
+  for (TensorAgreement& tensor : report.worst_tensors) translate(tensor.node);
+  for (TensorAgreement& tensor : report.causes) translate(tensor.node);
+  for (TunedLayer& layer : report.tuned_layers) translate(layer.node);
+  if (!report.details) return;
+  for (TensorAgreement& tensor : report.details->tensors) translate(tensor.node);
+}
+
+void report_tuning(const pass::Tuning& tuning, QuantizeReport& report) {
+  for (const pass::FinetunedLayer& layer : tuning.layers)
+    report.tuned_layers.push_back(
+        {layer.node, layer.algorithm, layer.error_before, layer.error_after, layer.kept, layer.resumed, layer.seconds});
+  if (const auto& outputs = tuning.outputs)
+    report.tuned_outputs = {outputs->samples, outputs->cosine_before, outputs->cosine_after};
+}
+
+void report_samples(const pipeline::Source& source, QuantizeReport& report) {
+  if (source.observed == nullptr) return;
+  const std::vector<calib::InputSummary> inputs = source.observed->summary();
+  report.inputs = pipeline::input_reports(inputs);
+  report.sample_cautions = pipeline::sample_cautions(inputs, report.samples, source.is_random);
 }
 
 }  // namespace
@@ -199,52 +282,70 @@ std::string default_output_path(const std::string& model_path) {
   return (path.parent_path() / (path.stem().string() + "_quantized.onnx")).string();
 }
 
-Result<QuantizeReport> quantize(const QuantizeRequest& request) {
+namespace {
+
+Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& diagnostics) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
+  const exec::ThreadChoice choice = exec::set_threads(request.threads);
   QuantizeReport report;
   report.model_path = request.model_path;
   report.output_path = request.output_path.empty() ? default_output_path(request.model_path) : request.output_path;
   report.isa = isa_name(isa());
-  report.threads = omp_get_max_threads();
-  Diagnostics diagnostics;
-  if (!request.in_memory) QQ_RETURN_IF_ERROR(check_output(request.model_path, report.output_path));
-  QQ_RETURN_IF_ERROR(check_request(request));
-  const pipeline::ModelFile file(request.model_path, request.model_bytes);
+  report.threads = choice.threads;
+  report.threads_why = choice.why;
+  if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, report.output_path));
+  QQ_RETURN_IF_ERROR(pipeline::check_request(request));
+  const pipeline::ModelFile file = pipeline::ModelFile::of(request);
   QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
-  describe(job, request, report);
+  describe(job, report);
   const ir::Model loaded = job.model;  // shares the weights
-  QQ_TRY(pipeline::Source source,
-         pipeline::open_source({file, request.sample_source, request.calib_folder, request.statistics_path}, job));
-  QQ_TRY(source.evaluation.opened, open_evaluation(request, job));
+  QQ_TRY(pipeline::Source source, pipeline::open_source(pipeline::source_request(request, file), job, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_samples(source, job));
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   if (request.resume && !request.in_memory) state.tuning.state_folder = report.output_path + ".finetune";
   report.samples = source.size();
-  Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded.graph};
+  Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded};
   Result<ir::Model> original = run_pipeline(run);
+  if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning.state_folder);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
-  const pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
+  pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
   report.nothing_to_quantize = !pipeline::has_changed(report.phases, pass::Phase::kWrite);
   if (report.nothing_to_quantize) {
-    diagnostics.warn("nothing-to-quantize", request.model_path,
-                     "no selected node has a float tensor, the float model was copied");
+    diagnostics.add("nothing-to-quantize", request.model_path,
+                    "no selected node has a float tensor; the float model was copied");
     job.model = loaded;
   }
   if (request.details) report.details.emplace();
-  if (request.verify && !report.nothing_to_quantize) QQ_RETURN_IF_ERROR(verify(run, job.settings, floats));
+  pipeline::LoadedLabels labels;
+  labels.add(loaded.graph, floats.calibrated.graph);
+  if (request.verify && !report.nothing_to_quantize) {
+    const Status status = verify(run, job.settings, floats);
+    if (!status.ok()) return Status(status.code(), labels.translated(status.message()));
+  }
   pipeline::count_tensors(state.plan, report);
-  report.nodes_quantized = pipeline::count_quantized(state, floats.calibrated.graph);
+  pipeline::count_nodes(state, loaded.graph, floats.calibrated.graph, report);
+  report.calibrated_tensors = state.measured.size();
+  QQ_RETURN_IF_ERROR(report_unused_overrides(state, floats.calibrated.graph));
+  report_float16(state, pipeline::model_facts(loaded), report);
   if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
-  for (const pass::FinetunedLayer& layer : state.tuning.layers)
-    report.tuned_layers.push_back(
-        {layer.node, layer.algorithm, layer.error_before, layer.error_after, layer.kept, layer.resumed, layer.seconds});
-  if (const auto& outputs = state.tuning.outputs)
-    report.tuned_outputs = {outputs->samples, outputs->cosine_before, outputs->cosine_after};
+  report_tuning(state.tuning, report);
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedLayers(state.tuning.state_folder).remove(state.tuning.layers.size());
-  report.findings = pipeline::findings_of(diagnostics);
+  report_samples(source, report);
+  labels.add(loaded.graph, job.model.graph);
+  report.findings = pipeline::findings_of(diagnostics, labels);
+  use_loaded_names(labels, report);
   report.seconds = watch.seconds();
+  return report;
+}
+
+}  // namespace
+
+Result<QuantizeReport> quantize(const QuantizeRequest& request) {
+  Diagnostics diagnostics;
+  Result<QuantizeReport> report = quantize(request, diagnostics);
+  if (!report.ok() && request.on_failure) request.on_failure(pipeline::findings_of(diagnostics));
   return report;
 }
 

@@ -10,6 +10,7 @@
 
 namespace quarkq {
 
+using pipeline::agreement_json;
 using pipeline::findings_json;
 using pipeline::Json;
 using pipeline::number;
@@ -29,13 +30,27 @@ Json phases_json(const std::vector<PassTime>& phases) {
   return all;
 }
 
+Json input_json(const InputReport& input) {
+  return {{"name", input.name}, {"type", input.type}, {"shape", input.shape}, {"samples", input.samples},
+          {"min", input.least}, {"max", input.most},  {"mean", input.mean},   {"std", input.deviation}};
+}
+
+Json output_agreement_json(const OutputAgreement& output) {
+  return {{"name", output.name},
+          {"cosine", number(output.cosine)},
+          {"sqnr_db", pipeline::decibels(output.sqnr_db)},
+          {"min_cosine", number(output.min_cosine)},
+          {"worst_sample", output.worst_sample},
+          {"near_zero", output.near_zero},
+          {"minor", output.minor ? agreement_json(*output.minor) : Json(nullptr)}};
+}
+
 Json rescue_json(const RescueReport& rescue) {
-  const auto agreement = [](const Agreement& outputs) {
-    return Json{{"cosine", number(outputs.cosine)}, {"sqnr_db", pipeline::decibels(outputs.sqnr_db)}};
-  };
-  return {{"before", agreement(rescue.before)},
-          {"after", agreement(rescue.after)},
+  return {{"before", agreement_json(rescue.before)},
+          {"after", agreement_json(rescue.after)},
           {"samples", rescue.samples},
+          {"float_changes", rescue.float_changes},
+          {"rounding", rescue.rounding},
           {"channel_scales", rescue.channel_scales},
           {"tensors_in_16_bits", rescue.tensors_in_16_bits},
           {"float_nodes", rescue.float_nodes},
@@ -83,9 +98,17 @@ std::string to_json(const QuantizeReport& report) {
   json["quantizer"] = report.quantizer;
   json["isa"] = report.isa;
   json["threads"] = report.threads;
+  json["threads_why"] = report.threads_why;
   json["samples"] = report.samples;
+  json["inputs"] = Json::array();
+  for (const InputReport& input : report.inputs) json["inputs"].push_back(input_json(input));
+  json["sample_cautions"] = report.sample_cautions;
   json["opset"] = {{"input", report.input_opset}, {"output", report.output_opset}};
   json["nodes"] = {{"total", report.nodes_total}, {"selected", report.nodes_quantized}};
+  json["operators"] = Json::object();
+  for (const auto& [op, count] : report.operators)
+    json["operators"][op] = {{"total", count.total}, {"quantized", count.quantized}};
+  json["calibrated_tensors"] = report.calibrated_tensors;
   json["tensors"] = report.tensors_by_type;
   json["ops"] = {{"float", report.float_ops}, {"quantized", report.quantized_ops}};
   json["bytes"] = {
@@ -93,13 +116,11 @@ std::string to_json(const QuantizeReport& report) {
   json["nothing_to_quantize"] = report.nothing_to_quantize;
   json["rescue"] = report.rescue ? rescue_json(*report.rescue) : Json(nullptr);
   json["outputs"] = Json::array();
-  for (const OutputAgreement& output : report.outputs) {
-    json["outputs"].push_back({{"name", output.name},
-                               {"cosine", number(output.cosine)},
-                               {"sqnr_db", pipeline::decibels(output.sqnr_db)},
-                               {"min_cosine", number(output.min_cosine)},
-                               {"worst_sample", output.worst_sample}});
-  }
+  for (const OutputAgreement& output : report.outputs) json["outputs"].push_back(output_agreement_json(output));
+  json["metric"] = report.metric ? number(*report.metric) : Json(nullptr);
+  json["verdict"] = nullptr;
+  if (const auto& verdict = report.verdict)
+    json["verdict"] = {{"grade", grade_name(verdict->grade)}, {"why", verdict->why}, {"next", verdict->next}};
   json["tuned_layers"] = Json::array();
   for (const TunedLayer& layer : report.tuned_layers) {
     json["tuned_layers"].push_back({{"node", layer.node},

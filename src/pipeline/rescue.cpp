@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "base/stopwatch.h"
@@ -21,8 +22,12 @@ using pass::Phase;
 
 /// The outputs are as good as a rescue aims at.
 constexpr double kGoodCosine = 0.99;
+/// Better than this is not worth another format.
+constexpr double kEnoughCosine = 0.97;
 /// A remedy must leave at most this part of the noise, else it is not worth another format.
 constexpr double kWorthwhile = 0.8;
+/// The same for rounding, which learns from few samples: small gains on others need not last.
+constexpr double kWorthRounding = 0.5;
 /// Float layers run elsewhere: more multiply-accumulates than this are no longer a quantized model.
 constexpr double kMostFloatMacs = 0.2;
 
@@ -35,7 +40,7 @@ bool writes_contrib_pairs(const config::Settings& settings) {
   return config::traits_of(settings.quantizer).domains == config::DomainPolicy::kContrib;
 }
 
-/// Power-of-two targets take one weight scale per tensor (spec 06 A.1).
+/// Power-of-two targets take one weight scale per tensor (ref:npu#targets).
 bool takes_channel_scales(const config::Settings& settings) {
   return plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
@@ -46,6 +51,11 @@ bool takes_16_bit_activations(const config::Settings& settings) {
 }
 
 double noise_of(const Agreement& agreement) { return std::pow(10, -agreement.sqnr_db / 10); }
+
+/// `a` has at most this part of the noise of `b`, and points no worse: outputs of zeros have less noise than poor ones.
+bool leaves_noise(const Agreement& a, const Agreement& b, double part) {
+  return a.cosine >= b.cosine && noise_of(a) <= part * noise_of(b);
+}
 
 /// On one line; JSON is what a value of --set may be. Names come from model files and may not be UTF-8.
 std::string flow_text(const Json& json) {
@@ -76,15 +86,16 @@ std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Sele
 struct Attempt {
   ir::Model model;
   config::Settings settings;
-  Diagnostics ignored;
+  Diagnostics diagnostics;
   RunState state;
 
-  Attempt(const RunState& from, const Remedies& remedies)
+  Attempt(const RunState& from, const Diagnostics& before, const Remedies& remedies)
       : model(*from.calibrated),
         settings(from.settings),
+        diagnostics(before),
         state{.model = model,
               .settings = settings,
-              .diagnostics = ignored,
+              .diagnostics = diagnostics,
               .selection = from.selection,
               .source = from.source,
               .channels_last_inputs = from.channels_last_inputs,
@@ -102,41 +113,76 @@ class Rescuer {
  public:
   explicit Rescuer(const RescueInputs& inputs) : in_(inputs), graph_(inputs.state.calibrated->graph) {}
 
-  Result<std::optional<Rescued>> run() {
-    const Stopwatch watch;
-    QQ_TRY(before_, outputs_with({}));
-    after_ = before_;
+  /// With biases, then without: rare values that matter may lose by what the mean of all gains.
+  Result<std::optional<Rescued>> find_rounding() {
+    after_ = in_.before;
+    if (in_.state.settings.tool.rounding) return std::optional<Rescued>();  // as the settings say
+    for (const char* rounding : {"compensated", "compensated_weights"}) {
+      const Remedies remedies{.rounding = rounding, .in_16_bits = {}, .left_float = {}};
+      QQ_TRY(const Agreement found, outputs_with(remedies));
+      if (leaves_noise(found, after_, kWorthRounding)) accept(remedies, found);
+      if (is_enough(found)) break;
+    }
+    if (best_.empty()) return std::optional<Rescued>();
+    return rescued();
+  }
+
+  /// Remedies are looked for with weights that are rounded to nearest, which takes less time.
+  Result<std::optional<Rescued>> find_formats(const std::optional<Rescued>& rounded) {
+    after_ = in_.before;
+    if (!in_.applied.empty()) {  // else the plan of the run itself is the plain one
+      QQ_TRY(const Agreement plain, outputs_with({}));
+      accept({}, plain);
+    }
     QQ_RETURN_IF_ERROR(try_channel_scales());
     base_ = best_;
     if (!is_good(after_)) QQ_RETURN_IF_ERROR(spare_nodes());
-    if (best_.empty()) return std::optional<Rescued>();
-    Rescued found{best_, report()};
-    found.report.seconds = watch.seconds();
-    return std::optional<Rescued>(std::move(found));
+    if (rounded) QQ_RETURN_IF_ERROR(add_rounding(rounded->remedies.rounding));
+    if (rounded && !is_better(after_, rounded->report.after)) return rounded;
+    if (!is_better(after_, in_.before)) return std::optional<Rescued>();
+    return rescued();
   }
 
  private:
   static bool is_good(const Agreement& outputs) { return outputs.cosine >= kGoodCosine; }
-  static bool is_better(const Agreement& a, const Agreement& b) { return noise_of(a) <= kWorthwhile * noise_of(b); }
+
+  std::optional<Rescued> rescued() {
+    Rescued found{best_, report(), {}};
+    found.report.seconds = watch_.seconds();
+    found.planned =
+        std::make_shared<Planned>(Planned{std::move(best_attempt_->model), best_attempt_->state.selection,
+                                          std::move(best_attempt_->state.plan), std::move(best_attempt_->diagnostics)});
+    return found;
+  }
+
+  Status add_rounding(const std::string& rounding) {
+    Remedies remedies = best_;
+    remedies.rounding = rounding;
+    QQ_TRY(const Agreement found, outputs_with(remedies));
+    if (leaves_noise(found, after_, 1)) accept(remedies, found);
+    return Status();
+  }
 
   Result<Agreement> outputs_with(const Remedies& remedies) {
     if (in_.progress && !in_.progress(++trials_, 0)) return Status(Code::kInterrupted, "interrupted");
-    Attempt attempt(in_.state, remedies);
-    QQ_RETURN_IF_ERROR(attempt.plan(Phase::kWrite));
-    return run_plan(attempt.state, in_.expected);
+    last_attempt_ = std::make_unique<Attempt>(in_.state, in_.before_plan, remedies);
+    const Status planned = last_attempt_->plan(Phase::kWrite);
+    Result<Agreement> found = planned.ok() ? run_plan(last_attempt_->state, in_.expected) : planned;
+    if (found.ok() || found.status().code() == Code::kInterrupted) return found;
+    return Agreement{-1, -std::numeric_limits<double>::infinity()};  // a remedy that this model cannot take
   }
 
   Status try_channel_scales() {
     const bool is_written = in_.state.model.opset() >= kOpsetOfAxes || writes_contrib_pairs(in_.state.settings);
     if (!takes_channel_scales(in_.state.settings) || in_.state.settings.per_channel || !is_written) return Status();
-    const Remedies remedies{.channel_scales = true, .in_16_bits = {}, .left_float = {}};
+    const Remedies remedies{.rounding = {}, .channel_scales = true, .in_16_bits = {}, .left_float = {}};
     QQ_TRY(const Agreement found, outputs_with(remedies));
     if (is_better(found, after_)) accept(remedies, found);
     return Status();
   }
 
   Result<std::vector<ir::NodeId>> ranked_nodes() {
-    Attempt planned(in_.state, base_);
+    Attempt planned(in_.state, in_.before_plan, base_);
     QQ_RETURN_IF_ERROR(planned.plan(Phase::kRestructure));
     const PartPlans parts(planned.state, in_.few);
     const PartNoise noise = [&](const std::vector<ir::NodeId>& nodes) -> Result<double> {
@@ -174,6 +220,7 @@ class Rescuer {
 
   /// Twice as many nodes each time, until the outputs are good; then as few as keep them so.
   Status spare_nodes() {
+    if (bits(plan::element_type(in_.state.settings.activation_type)) > 8) return Status();  // nothing is wider
     const bool in_float = !takes_16_bit_activations(in_.state.settings);
     if (in_float && in_.state.model.opset() < kOpsetOfFloatLayers) return Status();
     QQ_TRY(const std::vector<ir::NodeId> all, ranked_nodes());
@@ -196,18 +243,19 @@ class Rescuer {
     return Status();
   }
 
+  /// The last attempt.
   void accept(const Remedies& remedies, const Agreement& outputs) {
     best_ = remedies;
     after_ = outputs;
+    best_attempt_ = std::move(last_attempt_);
   }
 
   /// Names that settings take, of the nodes as loaded.
   std::vector<std::string> names_of(const std::set<ir::NodeId>& nodes) const {
     std::vector<std::string> names;
     for (const ir::NodeId id : nodes) {
-      for (const ir::NodeId origin : graph_.node(id).origins) {
-        const std::string& name = in_.loaded.node(origin).name;
-        if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      for (std::string& name : loaded_names(in_.loaded, graph_.node(id))) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
       }
     }
     return names;
@@ -215,16 +263,22 @@ class Rescuer {
 
   RescueReport report() const {
     RescueReport report;
-    report.before = before_;
+    report.before = in_.before;
+    for (const FloatRemedy* remedy : in_.applied) report.float_changes.push_back(remedy->setting);
+    report.rounding = best_.rounding;
     report.after = after_;
     report.samples = in_.expected.sample_count();
     report.channel_scales = best_.channel_scales;
     report.float_nodes = names_of(best_.left_float);
-    report.unnamed_float_nodes = static_cast<size_t>(std::count_if(
-        best_.left_float.begin(), best_.left_float.end(), [&](ir::NodeId id) { return names_of({id}).empty(); }));
+    report.unnamed_float_nodes =
+        static_cast<size_t>(std::count_if(best_.left_float.begin(), best_.left_float.end(), [&](ir::NodeId id) {
+          return loaded_names(in_.loaded, graph_.node(id)).empty();
+        }));
     report.float_macs = mac_share(graph_, best_.left_float);
     for (const ir::ValueId value : widened_tensors(best_, in_.state.selection, graph_))
       report.tensors_in_16_bits.push_back(graph_.value(value).name);
+    report.settings = report.float_changes;
+    if (!best_.rounding.empty()) report.settings.push_back("quarkq.rounding=" + best_.rounding);
     if (best_.channel_scales) report.settings.push_back("per_channel=true");
     if (!report.float_nodes.empty()) report.settings.push_back("nodes_to_exclude=" + excluded_text(report.float_nodes));
     if (!report.tensors_in_16_bits.empty())
@@ -249,21 +303,25 @@ class Rescuer {
 
   const RescueInputs& in_;
   const ir::Graph& graph_;
-  Agreement before_, after_;
+  Agreement after_;
   Remedies base_;  ///< what counts for all tensors
   Remedies best_;  ///< with single nodes; what `after_` was measured with
+  std::unique_ptr<Attempt> last_attempt_, best_attempt_;
   size_t trials_ = 0;
+  Stopwatch watch_;
 };
 
 }  // namespace
 
 bool may_rescue(const config::Settings& settings) {
+  const ElementType weights = plan::element_type(settings.weight_type);
+  const ElementType activations = plan::element_type(settings.activation_type);
   return settings.guards() && settings.inserts_qdq() && !settings.tunes() && !settings.use_gptq &&
-         !settings.bias_correction && bits(plan::element_type(settings.activation_type)) == 8 &&
-         bits(plan::element_type(settings.weight_type)) == 8;
+         !settings.bias_correction && is_integer(weights) && bits(weights) <= 8 && is_integer(activations);
 }
 
 void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& settings, plan::Selection& selection) {
+  if (!remedies.rounding.empty()) settings.tool.rounding = remedies.rounding;
   if (remedies.channel_scales) settings.per_channel = true;
   for (const ir::ValueId value : widened_tensors(remedies, selection, graph))
     selection.overrides[value].type = wide_type(settings);
@@ -273,10 +331,16 @@ void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& s
 std::string rescue_text(const RescueReport& report) {
   const auto same_by_settings = [](const RescueReport& found) -> std::string {
     if (found.unnamed_float_nodes > 0)
-      return cat("Settings cannot say the same: ", found.unnamed_float_nodes, " of the float nodes have no name");
+      return cat("Settings cannot express the same: ", found.unnamed_float_nodes, " of the float nodes have no name");
     return cat("The same by settings: --set '", join(found.settings, "' --set '"), "'");
   };
   std::vector<std::string> changes;
+  for (const FloatRemedy& remedy : float_remedies()) {
+    if (std::find(report.float_changes.begin(), report.float_changes.end(), remedy.setting) !=
+        report.float_changes.end())
+      changes.emplace_back(remedy.text);
+  }
+  if (!report.rounding.empty()) changes.emplace_back("weights are rounded to minimize the error of their layers");
   if (report.channel_scales) changes.push_back("weights have a scale per channel");
   if (!report.tensors_in_16_bits.empty())
     changes.push_back(cat(report.tensors_in_16_bits.size(), " activations have 16 bits"));
@@ -289,6 +353,14 @@ std::string rescue_text(const RescueReport& report) {
              "; --on-collapse warn leaves the plain result");
 }
 
-Result<std::optional<Rescued>> find_rescue(const RescueInputs& inputs) { return Rescuer(inputs).run(); }
+Result<std::optional<Rescued>> find_rounding(const RescueInputs& inputs) { return Rescuer(inputs).find_rounding(); }
+
+Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const std::optional<Rescued>& rounded) {
+  return Rescuer(inputs).find_formats(rounded);
+}
+
+bool is_enough(const Agreement& outputs) { return outputs.cosine >= kEnoughCosine; }
+
+bool is_better(const Agreement& a, const Agreement& b) { return leaves_noise(a, b, kWorthwhile); }
 
 }  // namespace quarkq::pipeline

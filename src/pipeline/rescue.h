@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: MIT
 // The rescue of a result whose outputs collapsed: the cheapest changes that the preset's target takes are tried on
 // calibration samples, from a scale per weight channel to single tensors in 16 bits or single nodes in float
-// (docs/guards.md). What was measured in calibration is used again; no pass reads the samples anew.
+// (docs/guards.md). Ranges that calibration measured are used again; only the guard of sentinel
+// ranges reads the samples in each attempt, where it has tensors to check.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "pipeline/compare.h"
+#include "pipeline/float_remedies.h"
 #include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
 
-/// What is done differently in the second attempt.
+/// The changes of the second attempt.
 struct Remedies {
+  std::string rounding;             ///< of weights: a value of quarkq.rounding; empty: as it was
   bool channel_scales = false;      ///< a scale per channel of weights
   std::set<ir::NodeId> in_16_bits;  ///< the activations that these nodes read and write
   std::set<ir::NodeId> left_float;
-  bool empty() const { return !channel_scales && in_16_bits.empty() && left_float.empty(); }
+  bool empty() const { return rounding.empty() && !channel_scales && in_16_bits.empty() && left_float.empty(); }
 };
 
 struct RescueInputs {
@@ -26,20 +30,41 @@ struct RescueInputs {
   const ir::Graph& loaded;                                  ///< whose node names settings take
   const ExpectedOutputs& expected;                          ///< on calibration samples: plans are judged on these
   const ExpectedOutputs& few;                               ///< on fewer of them: nodes are ranked by these
+  Agreement before;                                         ///< of the plain result with `expected`
+  const Diagnostics& before_plan;                           ///< what was found before phase mark
+  std::vector<const FloatRemedy*> applied;                  ///< remedies of the float model that the state has
   std::function<bool(size_t done, size_t total)> progress;  ///< false interrupts; may be empty
+};
+
+/// The plan with the remedies, ready to be written.
+struct Planned {
+  ir::Model model;
+  plan::Selection selection;
+  plan::QuantPlan plan;
+  Diagnostics diagnostics;
 };
 
 struct Rescued {
   Remedies remedies;
   RescueReport report;
+  std::shared_ptr<const Planned> planned;
 };
 
 /// May this run be rescued at all? Not in compat mode, with guards off, without Q/DQ, or with mixed precision or
 /// fine-tuning, which have their own acceptance.
 bool may_rescue(const config::Settings& settings);
 
-/// Nothing when no remedy brings the outputs clearly closer to the float ones.
-Result<std::optional<Rescued>> find_rescue(const RescueInputs& inputs);
+/// Formats stay: weights are only rounded in another way. Nothing when that does not bring the outputs clearly closer
+/// to the float ones.
+Result<std::optional<Rescued>> find_rounding(const RescueInputs& inputs);
+
+/// The same with other formats. `rounded`: what find_rounding() found for the same plan, if anything.
+Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const std::optional<Rescued>& rounded);
+
+/// The outputs are good enough to leave formats as they are.
+bool is_enough(const Agreement& outputs);
+/// `a` has clearly less noise than `b`.
+bool is_better(const Agreement& a, const Agreement& b);
 
 /// "cosine 0.07 becomes 0.98 on 4 calibration samples: weights with a scale per channel; ...".
 std::string rescue_text(const RescueReport& report);

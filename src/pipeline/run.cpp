@@ -7,9 +7,12 @@
 #include "base/stopwatch.h"
 #include "calib/data_reader.h"
 #include "calib/npy.h"
+#include "config/read_config.h"
 #include "exec/session.h"
 #include "exec/threads.h"
-#include "onnx_io/load.h"
+#include "pipeline/custom_metric.h"
+#include "pipeline/job.h"
+#include "pipeline/json.h"
 #include "pipeline/pass_runner.h"
 
 namespace quarkq {
@@ -35,23 +38,33 @@ Status write_results(const RunRequest& request, const std::vector<std::string>& 
   for (size_t i = 0; i < results.size(); ++i) {
     std::string folder = request.output_folder;
     if (results.size() > 1) folder += "/" + folder_name(names[i]);
-    QQ_RETURN_IF_ERROR(make_folder(folder));
-    QQ_RETURN_IF_ERROR(calib::write_npy(folder + "/" + sample + ".npy", results[i]));
+    const std::string path = folder + "/" + sample + ".npy";  // the name of a sample may hold that of its class
+    QQ_RETURN_IF_ERROR(make_folder(std::filesystem::path(path).parent_path().string()));
+    QQ_RETURN_IF_ERROR(calib::write_npy(path, results[i]));
   }
   return Status();
+}
+
+/// How samples are read, as the settings say it; of the rest of them nothing counts here.
+Result<calib::DataOptions> sample_options(const RunRequest& request) {
+  if (request.config.empty() && request.settings.empty()) return calib::DataOptions();
+  std::vector<std::string> sets = request.settings;
+  if (request.config.empty()) sets.insert(sets.begin(), "quant_config={}");  // a file needs one, images do not
+  QQ_TRY(const config::QuantConfig asked, config::load_config(request.config, sets));
+  return pipeline::data_options(asked);
 }
 
 }  // namespace
 
 Result<RunReport> run_model(const RunRequest& request) {
   exec::set_threads(request.threads);
-  QQ_TRY(ir::Model model, onnx_io::load(request.model_path));
+  QQ_TRY(ir::Model model, pipeline::load_model({request.model_path, request.model_bytes}));
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.model_path));
-  calib::DataOptions data;
+  QQ_TRY(calib::DataOptions data, sample_options(request));
   data.folder = request.input_folder;
   data.limit = request.limit;
-  QQ_TRY(const auto reader, calib::open_data(data, calib::input_specs(model.graph)));
+  QQ_TRY(const auto reader, pipeline::open_samples(request.sample_source, data, model.graph));
   exec::Session session(model, {{}, {}, {.memory = request.max_memory}});
   RunReport report;
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);
@@ -65,13 +78,29 @@ Result<RunReport> run_model(const RunRequest& request) {
       results = ran.value();
       report.milliseconds.push_back(watch.seconds() * 1e3);
     }
-    QQ_RETURN_IF_ERROR(write_results(request, report.outputs, sample.name, *results));
+    if (request.on_result) {
+      QQ_TRY(const std::vector<SampleTensor> views, pipeline::views_of(model.graph, *results));
+      QQ_RETURN_IF_ERROR(request.on_result(sample.name, views));
+    } else {
+      QQ_RETURN_IF_ERROR(write_results(request, report.outputs, sample.name, *results));
+    }
     ++report.samples;
     if (request.progress && !request.progress({"run", i + 1, reader->size()}))
       return Status(Code::kInterrupted, "interrupted");
   }
   report.arena_bytes = session.arena_bytes();
   return report;
+}
+
+std::string to_json(const RunReport& report) {
+  std::vector<double> times = report.milliseconds;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  pipeline::Json json;
+  json["samples"] = report.samples;
+  json["median_ms"] = times.empty() ? 0 : *middle;
+  json["arena_bytes"] = report.arena_bytes;
+  return pipeline::text(json);
 }
 
 }  // namespace quarkq

@@ -15,7 +15,8 @@ inline Json tensors_json(const std::vector<TensorAgreement>& tensors) {
                    {"node", tensor.node},
                    {"sqnr_db", decibels(tensor.sqnr_db)},
                    {"written_db", decibels(tensor.written_db)},
-                   {"inputs_db", decibels(tensor.inputs_db)}});
+                   {"inputs_db", decibels(tensor.inputs_db)},
+                   {"masked", tensor.is_masked}});
   }
   return all;
 }

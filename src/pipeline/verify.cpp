@@ -7,13 +7,22 @@
 
 #include "pipeline/compare.h"
 #include "pipeline/compare_tensors.h"
+#include "pipeline/pictures.h"
+#include "plan/data_types.h"
 
 namespace quarkq::pipeline {
 namespace {
 
 constexpr size_t kWorst = 10, kCauses = 3;
 
-/// What the rewrites of the float model leave of the outputs; empty when they cannot be compared.
+/// Below this users call a result broken; 16 bits are taken for their accuracy. quarkq.min_cosine is stronger.
+double collapsed_cosine(const config::Settings& settings) {
+  constexpr double kCollapsed = 0.9, kCollapsedWide = 0.98;
+  return settings.tool.min_cosine.value_or(bits(plan::element_type(settings.activation_type)) == 16 ? kCollapsedWide
+                                                                                                    : kCollapsed);
+}
+
+/// The agreement of the outputs after the rewrites of the float model; empty when they cannot be compared.
 std::vector<OutputAgreement> rewritten_outputs(const ExpectedOutputs& expected, const ir::Model& calibrated) {
   Diagnostics ignored;
   Result<std::vector<OutputAgreement>> found = expected.compare(calibrated, ignored);
@@ -25,7 +34,7 @@ std::vector<OutputAgreement> rewritten_outputs(const ExpectedOutputs& expected, 
 std::string rewrites_text(const std::vector<OutputAgreement>& rewritten, const std::string& output) {
   for (const OutputAgreement& found : rewritten) {
     if (found.name == output && found.cosine < kRewrittenCosine)
-      return cat("; the conversions for the hardware alone, before anything is quantized, give ", found.cosine);
+      return cat("; the hardware conversions alone, before quantization, give ", found.cosine);
   }
   return "";
 }
@@ -34,9 +43,9 @@ Status not_verified(const std::string& why, bool is_required, bool is_warning, D
   const std::string text = "not compared with the float model: " + why;
   if (is_required) return quality_gate("--require: ", text);
   if (is_warning) {
-    diagnostics.warn("not-verified", "", text);
+    diagnostics.add("not-verified", "", text);
   } else {
-    diagnostics.notice("not-verified", "", text);
+    diagnostics.add("not-compared", "", text);
   }
   return Status();
 }
@@ -45,9 +54,10 @@ std::string causes_text(const QuantizeReport& report) {
   const std::vector<TensorAgreement>& named =
       !report.causes.empty() || report.worst_tensors.empty() ? report.causes : worst_tensors(report.worst_tensors, 1);
   std::vector<std::string> texts;
+  texts.reserve(named.size());
   for (const TensorAgreement& tensor : named) texts.push_back(describe(tensor));
   if (texts.empty()) return "no tensor inside could be compared";
-  return (report.causes.empty() ? "it is lost little by little, most at " : "the signal drops at ") + join(texts, "; ");
+  return (report.causes.empty() ? "SQNR degrades gradually; largest loss at " : "SQNR drops at ") + join(texts, "; ");
 }
 
 /// "cosine 0.42 at worst (sample 007), 0.97 on average, with the float output on 8 samples".
@@ -62,12 +72,12 @@ std::string agreement_text(const OutputAgreement& output, size_t samples) {
 std::string telling_sample(const Judgement& judgement, const QuantizeReport& report) {
   const double limit = std::max(judgement.collapse, judgement.required.value_or(judgement.collapse));
   for (const OutputAgreement& output : report.outputs) {
-    if (!(output.min_cosine >= limit)) return output.worst_sample;
+    if (!output.near_zero && !(output.min_cosine >= limit)) return output.worst_sample;
   }
   return "";
 }
 
-/// Fills in what is said of the tensors inside, on this sample. It is left out where they cannot be compared.
+/// Fills in the findings about inner tensors on this sample, unless they cannot be compared.
 void look_inside(const FloatModels& floats, const ir::Model& quantized, const calib::DataReader& data, size_t sample,
                  QuantizeReport& report) {
   const Result<std::vector<TensorAgreement>> tensors = compare_tensors(floats.calibrated, quantized, data, {sample});
@@ -78,8 +88,9 @@ void look_inside(const FloatModels& floats, const ir::Model& quantized, const ca
 }
 
 Status check_outputs(double least, const char* asked, const QuantizeReport& report) {
+  const bool is_judged = std::ranges::any_of(report.outputs, [](const auto& output) { return !output.near_zero; });
   for (const OutputAgreement& output : report.outputs) {
-    if (output.min_cosine >= least) continue;
+    if (output.min_cosine >= least || (output.near_zero && is_judged)) continue;
     return quality_gate("output ", output.name, ": ", agreement_text(output, report.compared_samples), ", ", asked,
                         least, "; ", causes_text(report));
   }
@@ -92,6 +103,7 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
   constexpr std::string_view kCosine = "cos>=";
   std::optional<double> most;
   for (const std::string& text : requirements) {
+    if (text.starts_with("metric>=")) continue;
     double value = 0;
     const char *begin = text.data() + std::min(kCosine.size(), text.size()), *end = text.data() + text.size();
     const auto [stopped, error] = std::from_chars(begin, end, value);
@@ -103,17 +115,36 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
   return most;
 }
 
-Status verify_result(const FloatModels& floats, const ir::Model& quantized, const Judgement& judgement,
-                     Diagnostics& diagnostics, QuantizeReport& report) {
+Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
+                                 const calib::DataReader* data) {
+  Judgement judgement;
+  judgement.data = data;
+  judgement.collapse = collapsed_cosine(settings);
+  if (settings.tool.verify_samples) judgement.samples = static_cast<size_t>(*settings.tool.verify_samples);
+  QQ_TRY(judgement.required, required_cosine(request.requirements));
+  return judgement;
+}
+
+Expected expected_outputs(const FloatModels& floats, const Judgement& judgement) {
+  if (judgement.data == nullptr) return bad_data("no samples were given (--calib DIR, --eval DIR)");
+  return ExpectedOutputs::make(floats.original, *judgement.data,
+                               spread_samples(judgement.data->size(), judgement.samples));
+}
+
+Status verify_result(const FloatModels& floats, const Expected& expected, const ir::Model& quantized,
+                     const Judgement& judgement, VerifyResults results) {
+  auto& [diagnostics, report] = results;
   const std::optional<double>& required = judgement.required;
-  if (judgement.data == nullptr) {
-    return not_verified("no samples were given (--calib DIR, --eval DIR)", required.has_value(), /*is_warning=*/false,
-                        diagnostics);
+  if (judgement.data == nullptr)
+    return not_verified(expected.status().message(), required.has_value(), /*is_warning=*/false, diagnostics);
+  SampleResultSink seen;
+  if (report.details) {
+    report.details->samples.clear();
+    report.details->pictures.clear();
+    seen = [&](const SampleResult& result) { add_sample(result, *report.details); };
   }
-  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(
-      floats.original, *judgement.data, spread_samples(judgement.data->size(), judgement.samples));
   Result<std::vector<OutputAgreement>> outputs =
-      expected.ok() ? expected.value().compare(quantized, diagnostics) : expected.status();
+      expected.ok() ? expected.value().compare(quantized, diagnostics, seen) : expected.status();
   if (!outputs.ok() && outputs.status().code() != Code::kUnsupported) return outputs.status();
   if (!outputs.ok()) {
     return not_verified(outputs.status().message(), required.has_value(), /*is_warning=*/true, diagnostics);
@@ -125,11 +156,14 @@ Status verify_result(const FloatModels& floats, const ir::Model& quantized, cons
   std::optional<std::vector<OutputAgreement>> rewritten;  // computed when an output needs it
   for (const OutputAgreement& output : report.outputs) {
     const std::string found = agreement_text(output, report.compared_samples);
-    if (!(output.min_cosine >= judgement.collapse)) {
+    if (output.near_zero) {
+      diagnostics.add("output-near-zero", output.name,
+                      cat("the float output is almost zero on all ", report.compared_samples, " samples compared"));
+    } else if (!(output.min_cosine >= judgement.collapse)) {
       if (!rewritten) rewritten = rewritten_outputs(expected.value(), floats.calibrated);
-      diagnostics.warn("output-collapsed", output.name,
-                       cat(found, ", below ", judgement.collapse, "; ", causes_text(report),
-                           rewrites_text(*rewritten, output.name)));
+      diagnostics.add("output-collapsed", output.name,
+                      cat(found, ", below ", judgement.collapse, "; ", causes_text(report),
+                          rewrites_text(*rewritten, output.name)));
     }
   }
   return Status();
@@ -140,13 +174,25 @@ Status check_required(const Judgement& judgement, const QuantizeReport& report) 
 }
 
 Status check_not_collapsed(const Judgement& judgement, const QuantizeReport& report) {
-  return check_outputs(judgement.collapse, "on_collapse: fail asks for ", report);
+  return check_outputs(judgement.collapse, "on_collapse: fail requires ", report);
 }
 
 bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
   constexpr double kPoorMean = 0.97;
   return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
-    return !(output.min_cosine >= judgement.collapse) || !(output.cosine >= std::max(kPoorMean, judgement.collapse));
+    if (output.near_zero) return false;
+    return !(output.min_cosine >= judgement.collapse) || !(output.cosine >= std::max(kPoorMean, judgement.collapse)) ||
+           (output.minor && !(output.minor->cosine >= kPoorMean));
+  });
+}
+
+bool may_gain(const Judgement& judgement, const QuantizeReport& report) {
+  constexpr double kGoodMean = 0.99, kGoodWorst = 0.97;
+  return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
+    if (output.near_zero) return false;
+    return !(output.min_cosine >= std::max(kGoodWorst, judgement.collapse)) ||
+           !(output.cosine >= std::max(kGoodMean, judgement.collapse)) ||
+           (output.minor && !(output.minor->cosine >= kGoodWorst));
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Block formats (BFP, MX): one node does what Q and DQ do, and its attributes say how (spec 02 B.5).
+// Block formats (BFP, MX): one node does what Q and DQ do, and its attributes say how (ref:writing#block-axes).
 #pragma once
 
 #include <string>

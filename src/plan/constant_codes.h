@@ -24,12 +24,13 @@ numeric::IntegerRange stored_limits(const config::Settings& settings, const Quan
 ir::Tensor encode_constant(std::span<const float> values, const ir::Shape& dims, const numeric::QuantSpec& spec,
                            const ParamList& params, numeric::IntegerRange limits);
 
-/// value / scale + zero point in `type`, a float16, bfloat16 or float8 type, rounded to nearest even (spec 02 C.6).
+/// value / scale + zero point in `type`, a float16, bfloat16 or float8 type, rounded to nearest even
+/// (ref:scales#stored-weights).
 ir::Tensor store_scaled_floats(std::span<const float> values, const numeric::ChannelSplit& split,
                                const std::vector<numeric::QuantParams>& params, ElementType type,
                                const ir::Shape& dims);
 
-/// Values that bfloat16 can hold as normal numbers, or nothing when all are such already (spec 02 C.6).
+/// Values that bfloat16 can hold as normal numbers, or nothing when all are such already (ref:scales#stored-weights).
 std::optional<std::vector<float>> clipped_to_bfloat16(std::span<const float> values);
 
 }  // namespace quarkq::plan

@@ -40,7 +40,8 @@ numeric::ScaleKind activation_scale_kind(const config::Settings& settings) {
 numeric::ScaleKind weight_scale_kind(const config::Settings& settings) {
   if (settings.int16_scale) return numeric::ScaleKind::kInt16;
   const bool pow2 = config::family(settings.calibrate_method) == config::Family::kPow2;
-  // MinMSE searches among powers of two, so its weights keep them even when UsePowerOf2Scale is off (spec 02 C.4).
+  // MinMSE searches among powers of two, so its weights keep them even when UsePowerOf2Scale is off
+  // (ref:scales#power-of-two-scales).
   const bool kept = settings.use_power_of2_scale || settings.calibrate_method == config::CalibrateMethod::kMinMSE;
   return pow2 && kept ? numeric::ScaleKind::kPowerOfTwo : numeric::ScaleKind::kFloat;
 }

@@ -7,10 +7,11 @@
 
 namespace quarkq::plan {
 
-/// The element type behind a data type of the settings; undefined for block formats.
+/// The element type of a data type of the settings; undefined for block formats.
 ElementType element_type(config::DataType type);
 
-/// Kind of scale that the calibration method leads to, for activations and for weights (C.4: UsePowerOf2Scale).
+/// Kind of scale that the calibration method leads to, for activations and for weights
+/// (ref:scales#power-of-two-scales).
 numeric::ScaleKind activation_scale_kind(const config::Settings& settings);
 numeric::ScaleKind weight_scale_kind(const config::Settings& settings);
 

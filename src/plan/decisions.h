@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decisions: what was decided about each tensor, by whom, in order. They answer why a tensor is float, or quantized as
-// it is (quarkq inspect --why, the report).
+// Decisions: what was decided about each tensor, by which rule, in order. They answer why a tensor is float, or
+// quantized as it is (quarkq inspect --why, the report).
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,11 @@ enum class DecisionKind : uint8_t {
   kPromoted,
 };
 
-/// A plain record: text is made when somebody asks.
+/// A plain record; its text is made on request.
 struct Decision {
   ir::ValueId value;
   DecisionKind kind = DecisionKind::kMarkedActivation;
-  ir::NodeId node = {};    ///< whose rule or place decided; invalid: none
+  ir::NodeId node = {};    ///< the node whose rule or position decided; invalid: none
   ir::ValueId other = {};  ///< the value whose parameters are shared; invalid: none
 };
 

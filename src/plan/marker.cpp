@@ -46,8 +46,8 @@ QuantSlot& Marker::place(ir::ValueId value, Role role, Stage stage) {
   slot.provider = {};
   const ir::Value& found = graph_.value(value);
   const ElementType element = found.is_initializer() ? found.constant->type() : found.type.element;
-  // Guard: scales that UseFP32Scale widens later need not be rounded to float16, whose least normal number 16-bit
-  // activations and int32 biases go below; the reference takes 1 there.
+  // Guard: scales that UseFP32Scale converts later are not rounded to float16, whose smallest normal number 16-bit
+  // activations and int32 biases would fall below; the reference uses 1 there.
   const bool widened = settings_.guards() && settings_.quantize_fp16 && settings_.use_fp32_scale;
   stage.spec.half_scale = element == ElementType::kFloat16 && !widened;
   slot.stage = std::move(stage);
@@ -86,14 +86,15 @@ std::optional<int64_t> Marker::channel_axis(ir::ValueId value, int64_t axis, con
   const Result<int64_t> normalized = ir::normalize_axis(axis, rank);
   if (!normalized.ok()) {
     if (rank > 1) {
-      diagnostics_.warn("per-channel-axis", name,
-                        cat("axis ", axis, " is outside of rank ", rank, ", quantized per tensor"));
+      diagnostics_.add("per-channel-axis", name,
+                       cat("axis ", axis, " is outside of rank ", rank, "; it is quantized per tensor"));
     }
     return {};
   }
   const Stage stage = formats_.constant(value, rank);
   if (stage.kind == StageKind::kBlock || !stage.spec.needs_range()) {
-    diagnostics_.warn("per-channel-float", name, "a float or block format has no scales of channels, per tensor");
+    diagnostics_.add("per-channel-float", name,
+                     "per-channel scales do not apply to float or block formats; using per-tensor");
     return {};
   }
   return normalized.value();
@@ -111,11 +112,12 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
   }
   if (const QuantSlot* earlier = plan_.find(value);
       earlier != nullptr && earlier->stage.spec.per_channel && earlier->stage.spec.axis != *along) {
-    diagnostics_.notice("per-channel-axis", graph_.value(value).name,
-                        "is shared by nodes that want different channel axes, the last one holds");
+    diagnostics_.add("per-channel-axis-shared", graph_.value(value).name,
+                     "is read by nodes that require different channel axes; the last reader decides");
   }
   Stage stage = formats_.constant(value, graph_.value(value).constant->rank());
-  // Spec 02 A.5: the reference takes INT8 for per-channel weights whenever activations are UINT8. It has no 4 bits.
+  // ref:marking#channels: the reference takes INT8 for per-channel weights whenever activations are UINT8. It has no 4
+  // bits.
   if (settings_.activation_type == config::DataType::kUInt8 && bits(stage.spec.type) != 4) {
     stage.spec.type = ElementType::kInt8;
   }
@@ -127,7 +129,7 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
 
 namespace {
 
-/// 4 bits are for weights: of a bias they would leave nothing.
+/// 4 bits are for weights: they are too few for a bias.
 void widen_nibbles(QuantSlot* slot) {
   if (slot == nullptr) return;
   ElementType& type = slot->stage.spec.type;
@@ -144,8 +146,8 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
     return;
   }
   if (!is_initializer(bias) || !is_quantizable(bias)) {
-    diagnostics_.warn("bias-not-constant", graph_.value(bias).name,
-                      cat("is the bias of ", graph_.label(node.id), " but no float constant, stays float"));
+    diagnostics_.add("bias-not-constant", graph_.value(bias).name,
+                     cat("is the bias of ", graph_.label(node.id), ", but not a float constant; it stays float"));
     decide(bias, DecisionKind::kBiasNotConstant);
     return;
   }
@@ -154,8 +156,8 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
     return;
   }
   if (const QuantSlot* earlier = plan_.find(bias); earlier != nullptr && earlier->role == Role::kBias) {
-    diagnostics_.warn("bias-shared", graph_.value(bias).name,
-                      cat("is the bias of several nodes, ", graph_.label(node.id), " shares the scale of the first"));
+    diagnostics_.add("bias-shared", graph_.value(bias).name,
+                     cat("is the bias of several nodes, ", graph_.label(node.id), " shares the scale of the first"));
     return;
   }
   if (!settings_.int32_bias) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Marker: what a rule of the op table may do. It registers tensors for quantization with the precedence of spec 02 A.2:
-// a plain mark never overwrites, "same parameters as" and per-channel marks always do, the first position is kept.
+// Marker: the operations available to a rule of the op table. It registers tensors for quantization with the precedence
+// of ref:marking#quantizable-tensors: a plain mark never overwrites, "same parameters as" and per-channel marks always
+// do, the first position is kept.
 #pragma once
 
 #include <cstdint>
@@ -34,24 +35,25 @@ class Marker {
   void begin(const ir::Node& node) { node_ = node.id; }
 
   bool is_marked(ir::ValueId value) const { return plan_.has(value); }
-  /// Float tensors whose type is known, and float initializers (spec 02 A.2).
+  /// Float tensors whose type is known, and float initializers (ref:marking#quantizable-tensors).
   bool is_quantizable(ir::ValueId value) const { return value.valid() && !refusal(value); }
   bool is_initializer(ir::ValueId value) const { return value.valid() && graph_.value(value).is_initializer(); }
   /// False when the node's op type is in OpTypesToExcludeOutputQuantization.
   bool marks_outputs(const ir::Node& node) const;
 
-  /// Marks an activation; an initializer gets the weight type (spec 02 A.2). Nothing happens for other tensors.
+  /// Marks an activation; an initializer gets the weight type (ref:marking#quantizable-tensors). Nothing happens for
+  /// other tensors.
   void activation(ir::ValueId value);
   /// Marks `value` to get the parameters of `provider`.
   void same_as(ir::ValueId value, ir::ValueId provider);
   /// Marks a weight: per channel along `axis` when the settings say so and the value allows it, else per tensor.
   void weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option = false);
   void weight_per_tensor(ir::ValueId value);
-  /// Marks the bias of `node` by the rules of spec 02 A.4.
+  /// Marks the bias of `node` by the rules of ref:marking#biases.
   void bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir::ValueId weight, float beta);
   void outputs(const ir::Node& node);
-  /// Leaves a Relu or Clip to the range of its output, when activations have a zero point and nothing else reads its
-  /// input (spec 02 A.3). False: it stays.
+  /// Folds a Relu or Clip into the range of its output, when activations have a zero point and nothing else reads its
+  /// input (ref:marking#op-rules). False: it stays.
   bool fold_into_producer(const ir::Node& node);
 
  private:
@@ -63,7 +65,7 @@ class Marker {
     plan_.decisions.push_back({value, kind, node_, other});
   }
   QuantSlot& place(ir::ValueId value, Role role, Stage stage);
-  /// The axis that a constant is quantized along, if it is per channel (spec 02 A.5).
+  /// The axis that a constant is quantized along, if it is per channel (ref:marking#channels).
   std::optional<int64_t> channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option);
 
   const ir::Graph& graph_;

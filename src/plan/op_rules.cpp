@@ -99,7 +99,7 @@ void prelu(Marker& m, const ir::Node& node) {
   m.weight(node.input(1), 0, node);
 }
 
-/// Only the form that the NPU computes: alpha 1/6, beta 1/2 (spec 02 A.3).
+/// Only the form that the NPU computes: alpha 1/6, beta 1/2 (ref:marking#op-rules).
 void hard_sigmoid(Marker& m, const ir::Node& node) {
   const auto* alpha = node.get<float>("alpha");
   if (alpha == nullptr || std::abs(*alpha - 1.0f / 6.0f) >= 1e-6f) return;
@@ -168,7 +168,7 @@ OpRule rule_for(const std::string& op, config::Registry registry) {
   return generic;
 }
 
-/// Spec 02 F.1: what has an operator on integers. Gemm counts as the MatMul that it becomes.
+/// Operators with a form on integers (ref:writing#dynamic-quantization). Gemm counts as the MatMul that it becomes.
 constexpr const char* kDynamicOps[] = {
     "Conv", "MatMul", "Attention", "LSTM", "Gather", "Transpose", "EmbedLayerNormalization"};
 

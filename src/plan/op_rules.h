@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// THE table operator x registry -> rule: which tensors of a node are marked (spec 02 A.3). An operator without a row
-// gets the generic rule: all inputs, all outputs.
+// THE table operator x registry -> rule: which tensors of a node are marked (ref:marking#op-rules). An operator without
+// a row gets the generic rule: all inputs, all outputs.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace quarkq::plan {
 
-/// Marks what `node` wants quantized.
+/// Marks the tensors of `node` that are to be quantized.
 using OpRule = void (*)(Marker&, const ir::Node&);
 
 struct OpRuleRow {
@@ -24,8 +24,8 @@ struct OpRuleRow {
 const std::vector<OpRuleRow>& op_rules();
 OpRule rule_for(const std::string& op, config::Registry registry);
 
-/// Default op set of the settings (spec 02 A.0), with the user's lists applied. `model_ops` are those of the model as
-/// loaded.
+/// Default op set of the settings (ref:marking#op-sets), with the user's lists applied. `model_ops` are those of the
+/// model as loaded.
 std::set<std::string, std::less<>> op_set(const config::Settings& settings, const std::vector<std::string>& model_ops);
 
 }  // namespace quarkq::plan

@@ -20,7 +20,8 @@ bool is_common_type(ElementType type) {
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
-/// Mixed precision leaves bytes to the standard operators (spec 04 F.4), and 4 bits are theirs since opset 21.
+/// Mixed precision leaves bytes to the standard operators (ref:mixed-precision#promotion), and 4 bits are theirs since
+/// opset 21.
 const char* domain_of(const Stage& stage) {
   const int width = bits(stage.spec.type);
   return width == 4 || (stage.is_mixed && width == 8) ? "" : ir::kMicrosoftDomain;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which operators do the quantizing in the file (spec 02 B.3). A small value that the plan carries, so that whoever
-// writes or simulates the plan takes the same operators: they differ in how out-of-range values overflow.
+// The quantizing operators of the written file (ref:writing#domains). A small value that the plan carries, so that
+// writing and simulating the plan use the same operators: they differ in how out-of-range values overflow.
 #pragma once
 
 #include <string>

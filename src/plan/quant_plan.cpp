@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "plan/quant_plan.h"
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace quarkq::plan {
@@ -13,6 +15,13 @@ QuantSlot& QuantPlan::add(ir::ValueId value) {
   slots_.push_back({});
   slots_.back().value = value;
   return slots_.back();
+}
+
+ParamId QuantPlan::own_params(const QuantSlot& slot) {
+  const bool is_shared = std::any_of(slots_.begin(), slots_.end(), [&](const QuantSlot& other) {
+    return other.value != slot.value && other.stage.params == slot.stage.params;
+  });
+  return is_shared || !slot.stage.params.valid() ? params.add() : slot.stage.params;
 }
 
 void QuantPlan::remove(ir::ValueId value) {

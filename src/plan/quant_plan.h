@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QuantPlan: who is quantized and how, as a side table over one graph. A plan is a plain value: copy it, change it,
-// drop it. Q/DQ nodes exist only in files and after the insert phase.
+// QuantPlan: which tensors are quantized and how, as a side table over one graph. A plan is a plain value: copy it,
+// change it, drop it. Q/DQ nodes exist only in files and after the insert phase.
 #pragma once
 
 #include <map>
@@ -11,36 +11,37 @@
 #include "ir/graph.h"
 #include "numeric/range_to_params.h"
 #include "plan/decisions.h"
-#include "plan/qdq_operators.h"
 #include "plan/param_pool.h"
+#include "plan/qdq_operators.h"
 #include "plan/stage.h"
 
 namespace quarkq::plan {
 
 /// What the stored integers of a constant are clipped to.
 enum class ClipPolicy : uint8_t {
-  kByTarget,  ///< the target's limits (spec 02 C.6): stored_limits()
-  kFullType,  ///< the whole type: parameters that the user gave (spec 02 A.10), mixed precision (spec 04 F.4)
+  kByTarget,  ///< the target's limits (ref:scales#stored-weights): stored_limits()
+  kFullType,  ///< the whole type: parameters that the user gave (ref:settings#tensor-overrides), mixed precision
+              ///< (ref:mixed-precision#promotion)
 };
 
 enum class Role { kActivation, kWeight, kBias };
 
-/// Where a slot is on its way. kAbsorbed: its neighbour's Q/DQ does the work (the value between a Conv and its Relu).
+/// State of a slot. kAbsorbed: the Q/DQ of its neighbour serves it (the value between a Conv and its Relu).
 enum class SlotState { kPlanned, kAbsorbed, kCalibrated };
 
-/// Where the scale of an int32 bias comes from: scale(input) * scale(weight) * beta (spec 02 A.4).
+/// Where the scale of an int32 bias comes from: scale(input) * scale(weight) * beta (ref:marking#biases).
 struct BiasSource {
   ir::NodeId node;
   ir::ValueId input, weight;
   float beta = 1.0f;
 };
 
-/// A second stage between the stage of `value` and one node that computes in another format (spec 02 A.9): before input
-/// `index` of `node`, or behind its output `index`.
+/// A second stage between the stage of `value` and one node that computes in another format
+/// (ref:marking#second-stages): before input `index` of `node`, or after its output `index`.
 struct ExtraStage {
   ir::NodeId node;
   int32_t index = 0;
-  bool is_behind = false;
+  bool is_after = false;
   ir::ValueId value;
   Stage stage;  ///< its parameters are made from the range of `value` when it is written
 };
@@ -52,7 +53,7 @@ struct QuantSlot {
   SlotState state = SlotState::kPlanned;
   ir::ValueId provider;  ///< valid: marked "same parameters as" that value
   Stage stage;
-  std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (spec 02 C.1)
+  std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (ref:scales#range-sources)
   bool always_measured = false;         ///< even when its own stage needs no range: another format may
   std::optional<BiasSource> bias;       ///< kBias only
   ClipPolicy clip = ClipPolicy::kByTarget;
@@ -73,6 +74,8 @@ class QuantPlan {
 
   /// The slot of `value`, made at the end of the order when there is none.
   QuantSlot& add(ir::ValueId value);
+  /// The place for new parameters of `slot` alone: its id when it is the only one with it, else a new one.
+  ParamId own_params(const QuantSlot& slot);
   /// Forgets the slot; the others keep their order.
   void remove(ir::ValueId value);
 
@@ -87,7 +90,7 @@ class QuantPlan {
     return dedicated_pairs && dedicated_uses[static_cast<size_t>(value.index)].size() >= 2;
   }
 
-  /// Slots in marking order, which is the creation order of nodes and initializers (spec 02 A.6).
+  /// Slots in marking order, which is the creation order of nodes and initializers (ref:writing#pairs).
   const std::vector<QuantSlot>& slots() const { return slots_; }
   std::vector<QuantSlot>& slots() { return slots_; }
 

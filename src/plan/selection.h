@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Selection: which nodes may be quantized, and which tensors differently. Made on the model as the user knows it,
-// before anything is renamed.
+// Selection: which nodes may be quantized, and which tensors have settings of their own. Made on the model as the user
+// knows it, before anything is renamed.
 #pragma once
 
 #include <functional>
@@ -52,14 +52,14 @@ struct Selection {
   std::vector<std::pair<std::string, config::TensorOverride>> named_overrides;
   TensorOverrides overrides;  ///< on the tensors that are quantized; made in the phase assign
 
-  /// Nothing when the node's operator is in the op set, it is included, and it is not excluded (spec 02 A.1); else what
-  /// keeps it from being quantized.
+  /// Nothing when the node's operator is in the op set, it is included, and it is not excluded
+  /// (ref:marking#visited-nodes); else what keeps it from being quantized.
   std::optional<DecisionKind> refusal(const ir::Node& node) const;
   bool selects(const ir::Node& node) const { return !refusal(node); }
 };
 
-/// Calls `visit` for each tensor of `node` that `spec` says something about (spec 01 D.5): the leading inputs that are
-/// no constants, the first constant as weight, the input behind it as bias, the outputs.
+/// Calls `visit` for each tensor of `node` that `spec` says something about (ref:settings#layer-settings): the leading
+/// inputs that are no constants, the first constant as weight, the input after it as bias, the outputs.
 void for_each_tensor(const ir::Graph& graph, const ir::Node& node, const config::LayerSpec& spec,
                      const std::function<void(ir::ValueId, const config::TensorSpec&)>& visit);
 

@@ -11,7 +11,7 @@
 
 namespace quarkq::plan {
 
-/// What a stage becomes in the file: a Q node with its DQ, a stored constant with its DQ, or one node of a block
+/// The written form of a stage: a Q node with its DQ, a stored constant with its DQ, or one node of a block
 /// format.
 enum class StageKind { kPair, kStored, kBlock };
 

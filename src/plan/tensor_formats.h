@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorFormats: what a tensor becomes once it is marked: the types of the settings, or those of its override.
+// TensorFormats: the format of a marked tensor: the types of the settings, or those of its override.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ const config::TensorOverride* find_override(const TensorOverrides& overrides, ir
 
 class TensorFormats {
  public:
-  /// Fails when BFPAttributes or MXAttributes hold what no attribute can be. Both arguments must outlive the result.
+  /// Fails when BFPAttributes or MXAttributes hold invalid attribute values. Both arguments must outlive the result.
   static Result<TensorFormats> make(const config::Settings& settings, const TensorOverrides& overrides);
 
   /// Stage without parameters of an activation, and of a constant of rank `rank`, quantized per tensor.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far quantized outputs are from float ones (spec 04 F.2). Lower is better.
+// How far quantized outputs are from float ones (ref:mixed-precision#metrics). Lower is better.
 #pragma once
 
 #include <span>

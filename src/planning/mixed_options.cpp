@@ -6,7 +6,7 @@
 namespace quarkq::planning {
 namespace {
 
-/// What the names of block formats stand for here (spec 04 F.4).
+/// Meaning of the names of block formats here (ref:mixed-precision#promotion).
 struct BlockRow {
   const char* data_type;
   std::vector<config::BlockAttribute> attributes;

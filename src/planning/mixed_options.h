@@ -10,7 +10,7 @@
 
 namespace quarkq::planning {
 
-/// What a tensor becomes: a stage without parameters.
+/// The new format of a tensor: a stage without parameters.
 struct MixedFormat {
   plan::Stage stage;
   bool symmetric = true;

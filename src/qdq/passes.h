@@ -15,12 +15,5 @@ namespace quarkq::qdq {
 #define QQ_QDQ_PASS(phase, function, effect, when, summary) Result<Changed> function(pass::QdqContext& context);
 #define QQ_RESULT_PASS(phase, function, effect, when, summary) Result<Changed> function(pass::QdqContext& context);
 #include "pass/passes.def"
-#undef QQ_SELECT_PASS
-#undef QQ_FLOAT_PASS
-#undef QQ_PREPROCESS_PASS
-#undef QQ_PLAN_PASS
-#undef QQ_RESTRUCTURE_PASS
-#undef QQ_QDQ_PASS
-#undef QQ_RESULT_PASS
 
 }  // namespace quarkq::qdq

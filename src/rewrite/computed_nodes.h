@@ -17,7 +17,7 @@ inline bool is_random(const ir::Node& node) {
   return std::find(std::begin(kRandomOps), std::end(kRandomOps), node.op) != std::end(kRandomOps);
 }
 
-/// What draws numbers and what quantizes, which somebody put there.
+/// Random and quantizing operators, which are intentional.
 inline bool stays_computed(const ir::Node& node) {
   const ir::QuantizingPart part = ir::quantizing_part(&node);
   return is_random(node) || part == ir::QuantizingPart::kQuantize || part == ir::QuantizingPart::kDequantize;

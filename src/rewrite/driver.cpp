@@ -52,7 +52,7 @@ Result<Changed> run_rule(pass::FloatContext& context, const char* pass, const Ru
   policy.end_sweep = [](ir::Graph& graph) { ir::GraphEdit(graph).remove_dead(); };
   QQ_TRY(const Outcome outcome, apply_rules(context.graph(), {&rule, 1}, policy).context(cat("pass ", pass)));
   if (!outcome.settled) {
-    context.diagnostics.notice("pass-not-settled", pass, cat("still found something after ", kMaxSweeps, " sweeps"));
+    context.diagnostics.add("pass-not-settled", pass, cat("did not converge after ", kMaxSweeps, " iterations"));
   }
   return outcome.changed ? Changed::kYes : Changed::kNo;
 }

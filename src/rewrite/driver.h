@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The driver of rewrite rules: rules look at nodes and propose patches, the driver walks the graph and applies them. In
-// which order, how often and what happens in between is a policy; what reproduces another tool's order is one, too.
+// The driver of rewrite rules: rules read nodes and propose patches, the driver walks the graph and applies them.
+// Order, repetition and the work in between are a policy; reproducing another tool's order is one, too.
 // docs/adr/0008-one-driver.md
 #pragma once
 
@@ -28,7 +28,7 @@ struct Policy {
   std::function<std::vector<ir::NodeId>(const ir::Graph&)> order = nullptr;
   /// Nodes that the rules do not see in this sweep. Null: none.
   std::function<bool(const ir::Node&)> skips = nullptr;
-  /// Hears of each applied patch; nodes from number `first_made` on are new.
+  /// Called for each applied patch; nodes from number `first_made` on are new.
   std::function<void(size_t first_made)> applied = nullptr;
   /// Cleaning-up after a sweep that changed something. Null: none.
   std::function<void(ir::Graph&)> end_sweep = nullptr;
@@ -41,11 +41,11 @@ struct Outcome {
 
 Result<Outcome> apply_rules(ir::Graph& graph, std::span<const Rule> rules, const Policy& policy);
 
-/// Sweeps in list order until nothing changes, at most 10 times; a diagnostic says so when that did not do. Removes
-/// what became dead.
+/// Sweeps in list order until nothing changes, at most 10 times; a diagnostic reports it when that was not enough.
+/// Removes what became dead.
 Result<Changed> run_rule(pass::FloatContext& context, const char* pass, const Rule& rule);
 
-/// One sweep in list order. What became dead is left to the caller.
+/// One sweep in list order. Removing dead nodes is left to the caller.
 Result<Changed> run_once(ir::Graph& graph, const Rule& rule);
 
 }  // namespace quarkq::rewrite

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The one fold of a factor and an offset per channel (BatchNormalization, Mul, Add) into the weights and bias of the
-// layer that makes the channels. What the passes compute differently is a named arithmetic.
+// layer that makes the channels. Differences between the passes are named arithmetics.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@
 
 namespace quarkq::rewrite {
 
-/// Order and precision of what becomes the bias: its bits depend on it. A weight is its product, rounded once, in each.
+/// Order and precision of the computation of the bias, on which its bits depend. A weight is its product, rounded once,
+/// in each.
 enum class FoldArithmetic : uint8_t {
   kFloat,      ///< float32: factor * bias + (beta - mean * factor); a missing bias adds nothing. The quantizer, ORT
   kMeanFirst,  ///< float32: (bias - mean) * factor + beta; a missing bias is 0. onnxslim
@@ -46,7 +47,7 @@ std::optional<ChannelAffine> read_batch_norm(const ir::Graph& graph, const ir::N
 
 /// `weight` with every element multiplied by the factor of its channel, in its own type.
 ir::Tensor fold_into_weight(const ir::Tensor& weight, const ChannelView& view, const ChannelAffine& affine);
-/// What becomes of a bias with one element per channel; null: there was none.
+/// The new bias, with one element per channel; null: there was none.
 std::vector<float> fold_into_bias(const ir::Tensor* bias, const ChannelAffine& affine);
 
 /// Output channels of a layer with stored weight and bias that LayerFolds takes; nothing otherwise.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the fusions of spec 04 A.7 have in common: looking back along operands, and putting one node in place of many.
+// Helpers of the fusions of ref:rewrites#fusions: matching operands backwards, and putting one node in place
+// of many.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ class MatchedGroup {
 
   /// The node of this type that makes `value`, now a member; null when there is none.
   const ir::Node* producer(ir::ValueId value, const char* op);
-  /// True when nobody outside reads what the members make, the root's output aside.
+  /// True when nothing outside reads what the members make, the root's output aside.
   bool is_closed() const;
   /// All members, the root first.
   const std::vector<ir::NodeId>& members() const { return members_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operators that a spelled-out Gelu is made of (spec 04 A.7.4).
+// The operators that a spelled-out Gelu is made of (ref:rewrites#gelu).
 #pragma once
 
 #include <cstdint>

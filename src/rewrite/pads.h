@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one reader of a constant Pad around an image, and of what becomes of it in the Conv that reads it (spec 04 A.4,
-// FusionPadConv; A.6.1).
+// The one reader of a constant Pad around an image, and of what becomes of it in the Conv that reads it
+// (ref:rewrites#simplifier, ref:rewrites#basic-optimizer).
 #pragma once
 
 #include <cstdint>

@@ -16,12 +16,5 @@ namespace quarkq::rewrite {
 #define QQ_QDQ_PASS(phase, function, effect, when, summary)
 #define QQ_RESULT_PASS(phase, function, effect, when, summary)
 #include "pass/passes.def"
-#undef QQ_SELECT_PASS
-#undef QQ_FLOAT_PASS
-#undef QQ_PREPROCESS_PASS
-#undef QQ_PLAN_PASS
-#undef QQ_RESTRUCTURE_PASS
-#undef QQ_QDQ_PASS
-#undef QQ_RESULT_PASS
 
 }  // namespace quarkq::rewrite

@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,9 +27,11 @@ TRAINED = os.path.join(SHARED, "trained")
 RESULTS = os.path.join(ROOT, "tests", "accuracy", "results.json")
 sys.path.insert(0, os.path.join(TRAINED, "_lib"))
 
-# Which number of score.py counts, and how many points one unit of it is.
+# Which number of score.py (of score_labelled.py for shared models) counts, and how many points one unit of it is.
 MEASURES = {"vit_tiny_224": ("top1", 1), "mobilenet_v1_075_224": ("top1", 1), "yolov5n_640": ("mAP", 100), "ppocrv4_rec": ("exact", 1),
             "ppocrv4_det": ("hmean", 1)}
+SHARED_MEASURES = {"efficientnet_lite0_224": ("top1", 100), "squeezenet1_1": ("top1", 100), "vit_digits": ("top1", 100),
+                   "mobilenetv3_digits": ("top1", 100), "grid_detector": ("f1", 100)}
 PRESETS = ["a8w8", "xint8"]
 
 
@@ -67,10 +70,27 @@ SAMPLES = {"vit_tiny_224": lambda: photos(248, "bicubic"), "mobilenet_v1_075_224
            "ppocrv4_rec": text_lines, "ppocrv4_det": text_scenes}
 
 
+def model_of(network):
+    if network in SHARED_MEASURES:
+        return os.path.join(SHARED, "models", network + ".onnx")
+    return os.path.join(TRAINED, network, network + ".onnx")
+
+
+def write_samples(network, folder):
+    if network in SHARED_MEASURES:
+        shutil.copytree(os.path.join(SHARED, "golden", "inputs", network, "calib"), folder)
+        return
+    os.mkdir(folder)
+    for number, sample in enumerate(SAMPLES[network]()):
+        np.save(os.path.join(folder, f"{number:04d}.npy"), sample)
+
+
 def score(network, model):
-    script = os.path.join(TRAINED, network, "score.py")
-    result = subprocess.run([sys.executable, script, model], capture_output=True, text=True, check=True)
-    key, points = MEASURES[network]
+    script = [os.path.join(TRAINED, network, "score.py")]
+    if network in SHARED_MEASURES:
+        script = [os.path.join(SHARED, "tools", "score_labelled.py"), network]
+    result = subprocess.run([sys.executable, *script, model], capture_output=True, text=True, check=True)
+    key, points = {**MEASURES, **SHARED_MEASURES}[network]
     return round(json.loads(result.stdout.strip().splitlines()[-1])[key] * points, 2)
 
 
@@ -78,14 +98,14 @@ def quantize(network, preset, calib, folder, *more):
     """Score, seconds, cosine and what the rescue did."""
     output, report = os.path.join(folder, "q.onnx"), os.path.join(folder, "r.json")
     program = os.environ.get("QUARKQ", os.path.join(ROOT, "build", "release", "quarkq"))
-    model = os.path.join(TRAINED, network, network + ".onnx")
+    model = model_of(network)
     start = time.monotonic()
     subprocess.run([program, "quantize", model, "--config", preset, "--calib", calib, "-o", output, "--report", report, "--quiet", *more], check=True)
     seconds = time.monotonic() - start
     with open(report, encoding="utf-8") as file:
         found = json.load(file)
     rescue = found["rescue"]
-    said = rescue and {"per_channel": rescue["channel_scales"], "in_16_bits": len(rescue["tensors_in_16_bits"]),
+    said = rescue and {"settings": [one for one in rescue["settings"] if len(one) < 60], "per_channel": rescue["channel_scales"], "in_16_bits": len(rescue["tensors_in_16_bits"]),
                        "float_nodes": len(rescue["float_nodes"]) + rescue["unnamed_float_nodes"], "float_macs": round(rescue["float_macs"], 3)}
     return {"score": score(network, output), "seconds": round(seconds, 2), "cosine": round(min(one["cosine"] for one in found["outputs"]), 4),
             "rescue": said}
@@ -94,10 +114,8 @@ def quantize(network, preset, calib, folder, *more):
 def measure(network, presets):
     with tempfile.TemporaryDirectory() as folder:
         calib = os.path.join(folder, "calib")
-        os.mkdir(calib)
-        for number, sample in enumerate(SAMPLES[network]()):
-            np.save(os.path.join(calib, f"{number:04d}.npy"), sample)
-        found = {"float": score(network, os.path.join(TRAINED, network, network + ".onnx"))}
+        write_samples(network, calib)
+        found = {"float": score(network, model_of(network))}
         for preset in presets:
             found[preset] = {"plain": quantize(network, preset, calib, folder, "--on-collapse", "warn"),
                              "default": quantize(network, preset, calib, folder)}
@@ -111,7 +129,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--slack", type=float, default=1.5)
-    parser.add_argument("--networks", nargs="+", default=list(MEASURES))
+    parser.add_argument("--networks", nargs="+", default=[*MEASURES, *SHARED_MEASURES])
     parser.add_argument("--presets", nargs="+", default=PRESETS)
     options = parser.parse_args()
     if not os.path.isdir(TRAINED):

@@ -6,11 +6,15 @@ A test is a function marked with @test(); it fails by raising, and skips by rais
 each case, which the function gets as its argument. The program under test is $QUARKQ, by default build/release/quarkq.
 """
 import argparse
+import fcntl
 import importlib
 import os
+import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -78,6 +82,29 @@ def quarkq(*arguments, **options):
         raise Failure(f"`quarkq {' '.join(map(str, arguments))}` ended with {result.returncode}, expected 0: "
                       f"{result.stderr.strip().splitlines()[-3:]}")
     return result
+
+
+def on_terminal(command, columns=80, environment=None, whole=False, cwd=None):
+    """(exit code, what it writes) of a command whose stderr, and stdout when `whole`, is a terminal that wide. Without stdout the rest
+    is thrown away."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    variables = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}  # as many CI systems set it
+    process = subprocess.Popen([*map(str, command)], stdin=subprocess.DEVNULL, stdout=theirs if whole else subprocess.DEVNULL, stderr=theirs, cwd=cwd,
+                               env={**variables, "TERM": "xterm", **(environment or {})})
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # Linux says EIO at the end
+            break
+        if not part:
+            break
+        text += part
+    process.wait()
+    os.close(ours)
+    return process.returncode, text.decode(errors="replace").replace("\r\n", "\n")
 
 
 def quantize(model, output, calib, config, *more):

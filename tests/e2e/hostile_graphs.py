@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Small graphs whose attributes and stored operands are replaced by numbers that no tensor has.
 
-A seed is a chain of nodes. It comes in four forms: its input as it is; behind a Reshape whose shape is computed from a known
-one; behind one whose dimensions, or whose rank, nobody can know before the model runs. draw_model() joins a few seeds and changes a few numbers;
+A seed is a chain of nodes. It comes in four forms: its input as it is; after a Reshape whose shape is computed from a known
+one; after one whose dimensions, or whose rank, nobody can know before the model runs. draw_model() joins a few seeds and changes a few numbers;
 hostile_graphs.py [--runs N] [--seed S] [--keep FOLDER] tries that many and says what went wrong.
 """
 import argparse
@@ -125,7 +125,7 @@ def front(form, shape):
 
 
 def build(seed, form, more=()):
-    """The model of a seed in one of the FORMS, with the chains of `more` seeds behind its own."""
+    """The model of a seed in one of the FORMS, with the chains of `more` seeds after its own."""
     shape, opset, chain = SEEDS[seed]
     chain = [*chain, *(step for other in more for step in SEEDS[other][2])]
     nodes, dims = front(form, shape)

@@ -74,7 +74,7 @@ def integer_conv():
 
 
 def contrib(op, inputs, **attributes):
-    """One operator of com.microsoft behind a Relu."""
+    """One operator of com.microsoft after a Relu."""
     model = make_model([helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Relu", ["r"], ["y"])], [("x", [1, 8])],
                        [("y", [1, 8])])
     model.graph.node[1].CopyFrom(helper.make_node(op, ["r"] + inputs, ["y"], domain="com.microsoft", **attributes))
@@ -117,7 +117,7 @@ def models_of_others_are_refused(case):
 
 @test(cases=["xint8", "a8w8"])
 def compat_mode_warns(preset):
-    """The reference logs an error and goes on; what is written must be a valid model all the same."""
+    """The reference logs an error and continues; what is written must be a valid model all the same."""
     with temp_folder() as folder:
         model, once, twice, report = (os.path.join(folder, name) for name in ("m.onnx", "once.onnx", "twice.onnx", "r.json"))
         calib = save_samples(os.path.join(folder, "calib"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""quarkq analyze: the layer that is to blame is found, and the settings it writes mend the model."""
+"""quarkq analyze: the layer that is to blame is found, and the settings it writes repair the model."""
 import json
 import os
 
@@ -16,7 +16,7 @@ def bad_layer_model(path):
     weights = [random.normal(0, 0.3, (8, 8, 1, 1)).astype(np.float32) for _ in range(3)]
     weights[1][:, 0] *= 1e-4
     weights[1][0, 0] = 300
-    weights[2][:, 0] = 0  # the loud channel goes nowhere
+    weights[2][:, 0] = 0  # the large channel has no reader
     weights[0][0] = 1e-6
     nodes = []
     for i, name in enumerate(("first", "second", "third")):
@@ -39,7 +39,7 @@ def prepared(folder):
 
 
 def analyze(model, calib, *more, config="a8w8"):
-    # Without equalization, which would mend the model by itself.
+    # Without equalization, which would repair the model by itself.
     return json.loads(quarkq("analyze", model, "--config", config, "--calib", calib, "--set", "include_cle=false", "--json", *more).stdout)
 
 
@@ -68,10 +68,10 @@ def the_settings_file_mends_the_model(data_type):
         report = analyze(model, calib, "--min-cos", "0.99", "--write", settings, *(["--type", data_type] if data_type else []))
         expect_equal(report["leave_out"], ["second"], "left out")
         expect(report["left_out"]["cosine"] >= 0.99 > report["all_quantized"]["cosine"], f"cosines {report['left_out']}, {report['all_quantized']}")
-        mended = json.loads(quarkq("quantize", model, "--config", settings, "--calib", calib, "-o", out, "--json").stdout)
+        repaired = json.loads(quarkq("quantize", model, "--config", settings, "--calib", calib, "-o", out, "--json").stdout)
         types = {node.input[2].rsplit("_", 2)[0]: node for node in onnx.load(out).graph.node if node.op_type == "QuantizeLinear"}
-    expect(mended["outputs"][0]["cosine"] >= 0.99, f"with the file: {mended['outputs']}")
-    expect(("activation INT16" in mended["tensors"]) == bool(data_type), f"tensors {mended['tensors']}")
+    expect(repaired["outputs"][0]["cosine"] >= 0.99, f"with the file: {repaired['outputs']}")
+    expect(("activation INT16" in repaired["tensors"]) == bool(data_type), f"tensors {repaired['tensors']}")
     expect(types, "no Q/DQ nodes")
 
 
@@ -147,8 +147,8 @@ def names_that_look_like_patterns():
         onnx.save(proto, model)
         settings = os.path.join(folder, "careful.yaml")
         analyze(model, calib, "--min-cos", "0.99", "--write", settings)
-        mended = json.loads(quarkq("quantize", model, "--config", settings, "--calib", calib, "-o", os.path.join(folder, "out.onnx"), "--json").stdout)
-    expect(mended["outputs"][0]["cosine"] >= 0.99, f"with the file: {mended['outputs']}")
+        repaired = json.loads(quarkq("quantize", model, "--config", settings, "--calib", calib, "-o", os.path.join(folder, "out.onnx"), "--json").stdout)
+    expect(repaired["outputs"][0]["cosine"] >= 0.99, f"with the file: {repaired['outputs']}")
 
 
 BAD = [

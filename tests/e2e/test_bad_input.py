@@ -228,7 +228,7 @@ CASES = [
         lambda p: p.quantize(config=p.spoil("bad.yaml", b"quant_config:\n  activation_typ: QuantType.QInt8\n"))),
     Bad("threads below zero", USAGE, ["--threads"], lambda p: p.quantize("--threads", "-3")),
     Bad("no samples to verify on", USAGE, ["quarkq.verify_samples"], lambda p: p.quantize("--set", "quarkq.verify_samples=0")),
-    Bad("--eval that nobody reads", USAGE, ["--eval", "--no-verify"], lambda p: p.quantize("--eval", p.calib, "--no-verify")),
+    Bad("--eval that nothing reads", USAGE, ["--eval", "--no-verify"], lambda p: p.quantize("--eval", p.calib, "--no-verify")),
     Bad("output equals input", USAGE, ["model.onnx"], lambda p: p.quantize(output=p.model)),
     # calibration and input data
     Bad("no calibration folder", DATA, ["nothing"], lambda p: p.quantize(calib=p.path("nothing"))),

@@ -2,7 +2,9 @@
 """Calibration data in every form: the same values give the same quantized bytes, and bad files are refused by name."""
 import io
 import os
+import shutil
 import struct
+import tarfile
 import zipfile
 import zlib
 
@@ -116,6 +118,7 @@ def as_fortran_npy(place, samples):
 def as_images(place, samples):
     for i, sample in enumerate(samples):
         place.write(f"data/{i:04d}.png", png(sample[0].transpose(1, 2, 0)))
+    return "preprocess: raw\n"
 
 
 def as_own_folder(place, samples):
@@ -135,11 +138,38 @@ def as_list(place, samples):
     np.savez(place.path("lists", "files", "d.npz"), x=samples[2])
     place.write("lists/files/e.png", png(samples[3][0].transpose(1, 2, 0)))
     lines = ["# every kind of file", "", "files/a.npy", 'x="files/b c.pb"  # a comment', "  files/d.npz", "'files/e.png'"]
-    return f"calibration: {{list: {place.write('lists/list.txt', chr(10).join(lines))}}}\n"
+    return f"calibration: {{list: {place.write('lists/list.txt', chr(10).join(lines))}}}\npreprocess: raw\n"
+
+
+def as_folders_of_classes(place, samples):
+    for i, sample in enumerate(samples):
+        place.write(f"data/class{9 + i // 2}/{i % 2}.npy", sample)
+
+
+def as_one_array(place, samples):
+    return f"calibration: {{dir: {place.write('all.npy', np.concatenate(samples))}}}\n"
+
+
+def as_one_archive_of_arrays(place, samples):
+    np.savez_compressed(place.path("all.npz"), x=np.concatenate(samples))
+    return f"calibration: {{dir: {place.path('all.npz')}}}\n"
+
+
+def as_tar(kind):
+    def write(place, samples):
+        as_folders_of_classes(place, samples)
+        name = {"w": "all.tar", "w:gz": "all.tar.gz"}[kind]
+        with tarfile.open(place.path(name), kind) as archive:
+            archive.add(place.path("data"), "photos")
+        shutil.rmtree(place.path("data"))
+        return f"calibration: {{dir: {place.path(name)}}}\n"
+    write.__name__ = "as_tar" if kind == "w" else "as_packed_tar"
+    return write
 
 
 WRITERS = [as_npz, as_npz_of_any_name, as_pb, as_test_data_sets, as_raw, as_raw_bytes, as_uint8_npy, as_fortran_npy, as_images,
-           as_own_folder, as_one_of_several_kinds, as_list]
+           as_own_folder, as_one_of_several_kinds, as_list, as_folders_of_classes, as_one_array, as_one_archive_of_arrays,
+           as_tar("w"), as_tar("w:gz")]
 
 
 @test(cases=[(writer.__name__, writer) for writer in WRITERS])
@@ -250,8 +280,14 @@ def mixed(place):
     return "", ["--calib", place.path("data")]
 
 
-def no_folder_of_input(place):
+def two_kinds_of_classes(place):
     place.write("data/images/a.npy", arrays(1)[0])
+    place.write("data/masks/b.bin", arrays(1)[0].tobytes())
+    return "", ["--calib", place.path("data")]
+
+
+def empty_classes(place):
+    place.write("data/images/a.txt", "no sample")
     return "", ["--calib", place.path("data")]
 
 
@@ -276,11 +312,13 @@ BOMB = (b"\x93NUMPY\1\0\x76\0" + b"{'descr': '<f4', 'fortran_order': False, 'sha
 PIXELS = np.zeros((8, 8, 3), np.uint8)
 NAN = np.where(np.arange(192).reshape(SHAPE) == 70, np.nan, 1.0).astype(np.float32)
 
+BLOCK = "preprocess: {scale: 1}\n"
 CASES = [
     ("empty folder", ["data", ".npy", ".jpg"], empty),
     ("link to nowhere", ["data", "no samples"], broken_symlink),
     ("only other files", ["data", "no samples"], in_folder("labels.txt", "1 2 3")),
-    ("wrong name of a folder", ["input x", "images"], no_folder_of_input),
+    ("two kinds in folders of classes", ["images/a.npy", "masks/b.bin", "calibration.reader"], two_kinds_of_classes),
+    ("empty folders of classes", ["data", "input x", "images"], empty_classes),
     ("mixed kinds", ["a.npy", "b.bin", "calibration.reader"], mixed),
     ("npy: wrong shape", ["0001.npy", "9,9", "8,8"], in_folder("0001.npy", np.zeros((1, 3, 9, 9), np.float32))),
     ("npy: integers that a float would round", ["0001.npy", "16777217"], in_folder("0001.npy", np.full(SHAPE, 16777217))),
@@ -315,17 +353,22 @@ CASES = [
      in_folder("a.data", bytes(768), "calibration: {raw: {x: {dtype: uint8, shape: [1, 3, 8, 8]}}}\n")),
     ("raw: declared shape does not fit", ["a.raw", "[1,1,192,1]"],
      in_folder("a.raw", bytes(768), "calibration: {raw: {dtype: float32, shape: [1, 192, 1]}}\n")),
-    ("image: text", ["a.jpg"], in_folder("a.jpg", "this is no image")),
-    ("image: truncated", ["a.png"], in_folder("a.png", png(PIXELS)[:-40])),
-    ("image: bomb", ["a.png"], in_folder("a.png", png(PIXELS, claimed=(30000, 30000)))),
-    ("image: wrong size", ["a.png", "8"], in_folder("a.png", png(np.zeros((9, 7, 3), np.uint8)))),
+    ("image: no recipe", ["a.png", "--preprocess", "imagenet", "yolo-letterbox", "raw"], in_folder("a.png", png(PIXELS))),
+    ("image: text", ["a.jpg"], in_folder("a.jpg", "this is no image", BLOCK)),
+    ("image: truncated", ["a.png"], in_folder("a.png", png(PIXELS)[:-40], BLOCK)),
+    ("image: bomb", ["a.png"], in_folder("a.png", png(PIXELS, claimed=(30000, 30000)), BLOCK)),
+    ("image: wrong size", ["a.png", "8"], in_folder("a.png", png(np.zeros((9, 7, 3), np.uint8)), BLOCK)),
     ("image: fewer than a batch", ["data", "preprocess.batch"],
      in_folder("a.png", png(PIXELS), "preprocess: {batch: 2}\n")),
+    ("tar: text", ["all.tar", "truncated"], lambda place: (f"calibration: {{dir: {place.write('all.tar', 'text')}}}\n", [])),
+    ("tgz: text", ["all.tgz", "gzip"], lambda place: (f"calibration: {{dir: {place.write('all.tgz', 'text')}}}\n", [])),
+    ("one file of another kind", ["a.txt", "not a sample file"],
+     lambda place: (f"calibration: {{dir: {place.write('a.txt', 'text')}}}\n", [])),
     ("list: not there", ["nothing.txt"], lambda place: (f"calibration: {{list: {place.path('nothing.txt')}}}\n", [])),
     ("list: empty", ["list.txt", "no samples"], with_list("# nothing\n")),
     ("list: missing file", ["list.txt:2", "data/9.npy", "no such file"], with_list("data/0.npy\ndata/9.npy\n")),
     ("list: unknown input", ["list.txt:1", "y=data/0.npy"], with_list("y=data/0.npy\n")),
-    ("list: no sample file", ["list.txt:1", "config.yaml"], with_list("config.yaml\n")),
+    ("list: not a sample file", ["list.txt:1", "config.yaml"], with_list("config.yaml\n")),
     ("list: quote without end", ["list.txt:1", "quote"], with_list("'data/0.npy\n")),
     ("list: bytes", ["list.txt:1"], with_list("\x00\x01\x02")),
 ]

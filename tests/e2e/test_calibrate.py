@@ -197,7 +197,7 @@ def other_instruction_sets_are_refused_unless_asked():
                 raise Skip(f"no {isa} here: {result.stderr.strip()}")
         result = run("merge", *parts, "-o", os.path.join(folder, "m"))
         expect_equal(result.returncode, 4, "exit code")
-        expect("instruction set avx2, here is sse41" in result.stderr, result.stderr)
+        expect("instruction set avx2, this run uses sse41" in result.stderr, result.stderr)
         quarkq("merge", *parts, "--allow-other-isa", "-o", os.path.join(folder, "m"))
         quarkq("quantize", model_path(), "--config", "A8W8", "--stats", os.path.join(folder, "m"), "-o", os.path.join(folder, "q.onnx"),
                "--set", "calibration.allow_other_isa=true")
@@ -211,7 +211,7 @@ def one_file_serves_every_method():
         for method in METHODS:
             direct, stored = os.path.join(folder, "direct.onnx"), os.path.join(folder, "stored.onnx")
             quantize(direct, "--set", f"calibrate_method={method}", preset="S8S8_AAWS")
-            quantize(stored, "--set", f"calibrate_method={method}", "--stats", stats, preset="S8S8_AAWS", calib=False)
+            quantize(stored, "--set", f"calibrate_method={method}", "--stats", stats, preset="S8S8_AAWS")  # samples: for the rescue alone
             expect(bytes_of(direct) == bytes_of(stored), f"{method}: from the file another model came out")
 
 
@@ -296,6 +296,7 @@ def a_folder_of_samples_in_another_order_gives_the_same_model():
             shutil.copy(os.path.join(samples(), name), os.path.join(renamed, f"{index:03}.npy"))
         for method in METHODS:
             a, b = os.path.join(folder, "a.onnx"), os.path.join(folder, "b.onnx")
-            quantize(a, "--set", f"calibrate_method={method}", preset="S8S8_AAWS")
-            quarkq("quantize", model_path(), "--config", "S8S8_AAWS", "--calib", renamed, "-o", b, "--quiet", "--set", f"calibrate_method={method}")
+            options = "--set", f"calibrate_method={method}", "--on-collapse", "warn"  # a rescue runs some samples only
+            quantize(a, *options, preset="S8S8_AAWS")
+            quarkq("quantize", model_path(), "--config", "S8S8_AAWS", "--calib", renamed, "-o", b, "--quiet", *options)
             expect(bytes_of(a) == bytes_of(b), f"{method} depends on the order of the samples")

@@ -15,7 +15,7 @@ import harness
 from harness import expect, expect_equal, quarkq, run, temp_folder, test
 from reference import conv_model, make_model, save_samples, weights
 
-VERBS = ["quantize", "calibrate", "merge", "optimize", "run", "evaluate", "inspect", "check", "analyze", "report", "list", "config", "completion", "man"]
+VERBS = ["quantize", "calibrate", "merge", "optimize", "run", "evaluate", "inspect", "check", "analyze", "report", "list", "config", "completion", "man", "help"]
 
 
 def small(folder):
@@ -73,12 +73,12 @@ def unknown_verb_gets_a_suggestion(case):
     expect(re.search(rf"{wrong}.*\b{right}\b", result.stderr), f"no suggestion of {right} in {result.stderr!r}")
 
 
-@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks"])
+@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks", "diagnostics"])
 def listing(what):
     text = quarkq("list", what).stdout
     rows = json.loads(quarkq("list", what, "--json").stdout)
     expect(rows, f"quarkq list {what} --json is empty")
-    expect_equal(len(text.splitlines()), len(rows), "lines of the text against rows of the JSON")
+    expect_equal(len(text.splitlines()), len(rows) + 1, "lines of the text, its header included, against rows of the JSON")
     expect(all("name" in row for row in rows), "a row has no name")
 
 
@@ -95,7 +95,7 @@ def settings_lines(text):
 
 @test(cases=["xint8", "XINT8.yaml", "a8w8"])
 def config_show_round_trip(preset):
-    """What `config show` prints is a settings file that asks for the same."""
+    """The output of `config show` is a settings file with the same settings."""
     shown = quarkq("config", "show", preset).stdout
     with temp_folder() as folder:
         path = os.path.join(folder, "again.yaml")
@@ -110,7 +110,7 @@ def config_show_round_trip(preset):
 
 @test(cases=["xint8", "a8w8"])
 def config_check_accepts(preset):
-    quarkq("config", "check", preset)
+    expect_equal(quarkq("config", "check", preset).stdout, "ok\n", "what it says of a preset of its own")
     expect(isinstance(json.loads(quarkq("config", "check", preset, "--json").stdout)["findings"], list), "no list of findings")
 
 
@@ -193,7 +193,8 @@ def config_check_looks_at_the_model():
         settings = os.path.join(folder, "settings.yaml")
         with open(settings, "w") as file:
             file.write("preset: XINT8\nexclude: [no_such_node]\n")
-        expect("no_such_node" in quarkq("config", "check", settings, "--model", model).stdout, "a name that is no node is not named")
+        refused = run("config", "check", settings, "--model", model)
+        expect_equal((refused.returncode, "no_such_node" in refused.stderr), (2, True), f"a name that is no node: {refused.stderr!r}")
         expect_equal(quarkq("config", "check", settings).stdout, "ok\n", "without a model")
         expect_equal(run("config", "check", settings, "--model", os.path.join(folder, "nowhere.onnx")).returncode, 2, "exit code without the model")
 
@@ -227,7 +228,7 @@ def interrupts_at_any_moment(verb):
             process.send_signal(signal.SIGINT)
             code = process.wait(timeout=60)
             left = sorted(set(os.listdir(folder)) - set(before))
-            # Before main() runs there is nobody to catch the signal: it then ends the process itself.
+            # Before main() runs nothing catches the signal: it then ends the process itself.
             expect(code in (0, 130, -signal.SIGINT), f"exit code {code}")
             expect_equal(left, [os.path.basename(out)] if code == 0 else [], f"files left with exit code {code}")
             stopped += code != 0

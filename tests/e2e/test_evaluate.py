@@ -231,7 +231,7 @@ def layers_of_a_rewritten_model_need_its_config():
             quarkq("evaluate", "--float", MODEL, model, "--data", CALIB, "--limit", 4, "--layers", "--json", out, *more)
             least.append(min(layer["sqnr_db"] for layer in read_json(out)["layers"]))
     expect(least[1] > 25, f"worst tensor {least[1]} dB with the config that the model was made with")
-    expect(least[0] < 10, f"worst tensor {least[0]} dB without: there is nothing that the config could mend")
+    expect(least[0] < 10, f"worst tensor {least[0]} dB without: there is nothing that the config could fix")
     return f"{least[0]:.1f} dB without, {least[1]:.1f} dB with the config"
 
 
@@ -411,7 +411,7 @@ def neutral(text):
 
 @test(cases=["float", "xint8", "a8w8", "bfp16"])
 def inspect_golden(case):
-    """Text and JSON of the example as the goldens have them; QUARKQ_REBASE=1 writes them anew."""
+    """Text and JSON of the example as the goldens have them; QUARKQ_REBASE=1 rewrites them."""
     with temp_folder() as folder:
         name = f"digits_{case}.onnx"
         if case == "float":

@@ -12,7 +12,7 @@ RELATIVE_TOLERANCE = 1e-4  # of the largest output value (issue 4)
 
 
 # The samples of this model hold no text: all its outputs are below 3e-8, and there ONNX Runtime's Sigmoid is off by as much
-# (it gives 0 or 2^-25). What can be compared is what goes into that Sigmoid.
+# (it gives 0 or 2^-25). What can be compared is the input of that Sigmoid.
 COMPARED_BEFORE_LAST_NODE = ["ppocrv3_det"]
 
 

@@ -16,7 +16,7 @@ def read(name):
 
 
 def run_in_example(script):
-    """Runs a shell script in a copy of the example, with quarkq on the path."""
+    """What a shell script prints in a copy of the example, with quarkq on the path."""
     with temp_folder() as folder:
         shutil.copytree(os.path.join(ROOT, "examples", "digits"), folder, dirs_exist_ok=True)
         tools = os.path.join(folder, ".bin")
@@ -25,6 +25,7 @@ def run_in_example(script):
         environment = {**os.environ, "PATH": tools + os.pathsep + os.environ["PATH"]}
         result = subprocess.run(["bash", "-euc", script], cwd=folder, env=environment, capture_output=True, text=True)
         expect_equal(result.returncode, 0, f"exit code of\n{script}\n{result.stdout[-500:]}{result.stderr[-1500:]}\n")
+        return result.stdout
 
 
 def dedented(lines):
@@ -40,7 +41,7 @@ def fenced_blocks(text):
 
 
 def indented_blocks(text, start):
-    """The lines that are indented deeper than a line matching `start`, behind it."""
+    """The lines after a line that matches `start` that are indented deeper than it."""
     blocks, lines = [], text.splitlines()
     for at, line in enumerate(lines):
         if not re.search(start, line):
@@ -66,6 +67,23 @@ def every_command_runs(page):
     blocks = fenced_blocks(read(page))
     run_in_example("\n".join(blocks))
     return f"{sum(block.count('quarkq ') for block in blocks)} commands"
+
+
+def masked(line):
+    """The line without what differs from run to run and from machine to machine: figures, threads, instruction set, widths of columns."""
+    line = re.sub(r"\b\d+ threads?( \([^)]*\))?", "# threads", line)
+    return re.sub(r"\s+", " ", re.sub(r"\d+(?:\.\d+)?|\b(?:sse|avx)\w*", "#", line)).strip()
+
+
+@test()
+def terminal_capture_of_the_readme():
+    """What README.md shows is what the program prints now."""
+    with open(os.path.join(ROOT, "README.md")) as file:
+        shown = re.search(r"```console\n(.*?)```", file.read(), re.S).group(1).splitlines()
+    commands = [line[2:] for line in shown if line.startswith("$ ")]
+    printed = run_in_example("\n".join(commands)).splitlines()
+    expect_equal([masked(line) for line in printed], [masked(line) for line in shown if not line.startswith("$ ")], "lines of the capture")
+    return f"{len(printed)} lines"
 
 
 @test(cases=sorted(RECIPES))

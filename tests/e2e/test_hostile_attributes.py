@@ -72,7 +72,7 @@ def refuses_by_name(case):
 
 
 def unknown_rank(*chain, stored=(), front="Reshape"):
-    """A chain behind a Reshape by an input, so that no rank is ever known before the model runs; or behind another operator."""
+    """A chain after a Reshape by an input, so that no rank is ever known before the model runs; or after another operator."""
     nodes = [helper.make_node(front, ["input", "shape"] if front == "Reshape" else ["input"], ["x"], name="front"), *chain, helper.make_node("Reshape", ["last", "flat"], ["y"])]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("input", TensorProto.FLOAT, [2, 3, 4]),
                                            helper.make_tensor_value_info("shape", TensorProto.INT64, ["n"])],

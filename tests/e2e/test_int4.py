@@ -27,7 +27,7 @@ def sets(kind, symmetric, channel):
 
 
 def stored(model):
-    """{weight: (type, codes, float values)} of what stands behind a DequantizeLinear with constant inputs."""
+    """{weight: (type, codes, float values)} of what DequantizeLinear nodes with constant inputs read."""
     constants = {one.name: one for one in model.graph.initializer}
     found = {}
     for node in model.graph.node:
@@ -50,8 +50,9 @@ def int4_weights(case):
     element, low, high = TYPES[kind]
     with temp_folder() as folder:
         model, fine, results = (os.path.join(folder, one) for one in ("q4.onnx", "q8.onnx", "results"))
-        quantize(path, model, calib, PRESET, *sets(kind, symmetric, channel))
-        quantize(path, fine, calib, PRESET, *sets("QInt8", True, channel))
+        nearest = "--on-collapse", "warn", "--set", "quarkq.range_headroom=1"  # a rescue rounds otherwise; ranges are no subject here
+        quantize(path, model, calib, PRESET, *sets(kind, symmetric, channel), *nearest)
+        quantize(path, fine, calib, PRESET, *sets("QInt8", True, channel), *nearest)
         check_model(model)
         proto = onnx.load(model)
         expect(proto.opset_import[0].version >= 21 and proto.ir_version >= 10,
@@ -171,9 +172,10 @@ def names_that_store_no_int4_raise_no_opset():
     path, calib, _ = MODELS["digits"]()
     with temp_folder() as folder:
         model = os.path.join(folder, "q.onnx")
-        for sets in (["MixedPrecisionTensor={QuantType.QInt4: [fc_w]}"], ["TensorQuantOverrides={nowhere: [{quant_type: QuantType.QInt4}]}"]):
-            quantize(path, model, calib, PRESET, *(part for one in sets for part in ("--set", one)))
-            expect_equal(onnx.load(model).opset_import[0].version, onnx.load(path).opset_import[0].version, f"opset with {sets}")
+        for more in (["--set", "MixedPrecisionTensor={QuantType.QInt4: [fc_w]}"],
+                     ["--set", "TensorQuantOverrides={nowhere: [{quant_type: QuantType.QInt4}]}", "--compat", "quark-0.13"]):  # else an error
+            quantize(path, model, calib, PRESET, *more)
+            expect_equal(onnx.load(model).opset_import[0].version, onnx.load(path).opset_import[0].version, f"opset with {more}")
         result = run("quantize", path, "--config", PRESET, "--calib", calib, "-o", model, "--set", "weight_type=QuantType.QInt4")
         expect("4-bit weights need opset 21" in result.stderr, f"the notice does not say why: {result.stderr.strip()}")
 

@@ -44,10 +44,10 @@ def external_data_is_written(place):
                    if one.data_location == TensorProto.EXTERNAL]
         files = sorted(os.listdir(folder))
         if place == "inside":
-            expect(not located, f"{len(located)} tensors lie outside")
+            expect(not located, f"{len(located)} tensors are outside")
             expect_equal(files, ["out.onnx"], "files written")
         else:
-            expect(located, "no tensor lies outside")
+            expect(located, "no tensor is outside")
             names = {one["location"] for one in located}
             expect_equal(sorted(names | {"out.onnx"}), files, "files written and files named")
             expect(all("/" not in name for name in names), f"a location with a folder in {names}")

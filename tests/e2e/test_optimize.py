@@ -82,7 +82,7 @@ def passes_can_be_chosen():
         expect("Conv(" in dump, dump[:200])
 
 
-@test(cases=[("pass", ["--pass", "fuse-batch-nrm"], 2, "did you mean fuse-batch-norm?"), ("later", ["--pass", "emit-qdq"], 2, "no pass on the float model"),
+@test(cases=[("pass", ["--pass", "fuse-batch-nrm"], 2, "did you mean fuse-batch-norm?"), ("later", ["--pass", "emit-qdq"], 2, "not a pass on the float model"),
              ("folder", ["--calib", "/no/such/folder"], 4, "no such folder")])
 def bad_arguments_are_refused(case):
     _, options, code, message = case

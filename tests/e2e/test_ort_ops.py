@@ -194,7 +194,7 @@ PAIRS = {"ExtendedQuantizeLinear": [helper.make_node("ExtendedQuantizeLinear", [
 
 @test(cases=[(f"{what}, {op}", dims, op) for what, dims in DYNAMIC for op in PAIRS])
 def dynamic_shapes_load_and_run(case):
-    """Operators whose shape inference needs dims (MatMul, Concat, Expand) stand behind ours."""
+    """Operators whose shape inference needs dims (MatMul, Concat, Expand) stand after ours."""
     _, dims, op = case
     constants = [numpy_helper.from_array(np.float32(1), "s"), helper.make_tensor("z", TensorProto.BFLOAT16, [], [0]),
                  numpy_helper.from_array(np.random.default_rng(6).standard_normal((4, 5)).astype(np.float32), "w")]

@@ -178,7 +178,7 @@ def same_results_for_any_threads(case):
 
 @test(cases=CASES)
 def has_the_reference_names(case):
-    """Spec 02 B.1: nodes T_QuantizeLinear and T_DequantizeLinear, tensors T_scale, T_zero_point, T_quantized."""
+    """ref:writing#names: nodes T_QuantizeLinear and T_DequantizeLinear, tensors T_scale, T_zero_point, T_quantized."""
     _, name, preset = case
     graph = onnx.load(quantized(name, preset)).graph
     initializers = {one.name for one in graph.initializer}

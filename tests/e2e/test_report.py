@@ -81,11 +81,12 @@ def names_cannot_inject_markup():
         onnx.save(model, path)
         _, page = report_of(folder, path)
     expect("<script" not in page, "a name became markup")
+    expect("Verdict: " in page and "Next: " in page, "no verdict")
     expect("&lt;script&gt;" in page, "the name is not shown")
 
 
 BAD = [
-    ("missing", None, 1, "nowhere.json"),
+    ("missing", None, 2, "nowhere.json"),
     ("empty", b"", 4, "run.json"),
     ("no JSON", b"{", 4, "run.json"),
     ("another JSON", b"[1, 2]", 4, "run.json"),
@@ -120,7 +121,7 @@ def folded_activations_are_shown_as_they_were_calibrated():
 
 @test()
 def unknown_operators_do_not_stop_the_report():
-    """An operator that nobody knows: the model is written with a warning, with and without --report."""
+    """An unknown operator: the model is written with a warning, with and without --report."""
     with temp_folder() as folder:
         nodes = [helper.make_node("Conv", ["x", "w"], ["y"], name="conv"), helper.make_node("Strange", ["y"], ["z"], domain="somewhere", name="strange")]
         values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2, 4, 4]) for name in ("x", "z")]
@@ -159,6 +160,155 @@ def the_report_is_never_overwritten():
         result = run("report", path)
         expect_equal(result.returncode, 2, "exit code")
         expect("never overwritten" in result.stderr, result.stderr)
+
+
+def section_of(page, title):
+    found = re.search(rf"<h2>{re.escape(title)}</h2>(.*?)</section>", page, re.S)
+    expect(found, f"no section {title!r}")
+    return found[1]
+
+
+@test()
+def verdict_is_on_top():
+    with temp_folder() as folder:
+        found, page = report_of(folder)
+    place = page.index("Verdict: " + found["verdict"]["grade"])
+    expect(place < page.index('class="tiles"') and "<section" not in page[:place], "something stands above the verdict")
+    expect(page.index("Next: ") < page.index('class="tiles"'), "the next step is not on top")
+
+
+@test()
+def operators_before_and_after():
+    with temp_folder() as folder:
+        found, page = report_of(folder)
+    rows = re.findall(r"<tr><td>(.*?)</td><td>(\d+)</td><td>(\d+)</td><td>(\d+)</td></tr>", section_of(page, "Operators"))
+    for op, total, quantized, written in rows:
+        count = found["operators"].get(op, {"total": 0, "quantized": 0})
+        expect_equal((int(total), int(quantized), int(written)), (count["total"], count["quantized"], found["ops"]["quantized"].get(op, 0)), op)
+    expect_equal({row[0] for row in rows}, set(found["operators"]) | set(found["ops"]["quantized"]), "operators")
+
+
+@test()
+def noise_has_bars_where_it_is_bad():
+    """The worst layers have the longest bars, also below 0 dB."""
+    with temp_folder() as folder:
+        model = onnx.load(os.path.join(EXAMPLE, "digits.onnx"))
+        # A channel of normalized values that is 10000 times larger, of which the next layer takes a 10000th: the same function, and one
+        # range leaves nothing of the other channels.
+        norm = next(node for node in model.graph.node if node.op_type == "BatchNormalization")
+        convs = [node for node in model.graph.node if node.op_type == "Conv"]
+        for tensor in model.graph.initializer:
+            values = numpy_helper.to_array(tensor).copy()
+            if tensor.name in norm.input[1:3]:
+                values[0] *= 1e4
+            elif tensor.name == convs[1].input[1]:
+                values[:, 0] *= 1e-4
+            tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+        path = os.path.join(folder, "bad.onnx")
+        onnx.save(model, path)
+        found, page = report_of(folder, path, preset="xint8", more=["--on-collapse", "warn", "--set", "include_cle=false"])
+    noise = {tensor["name"]: tensor["sqnr_db"] for tensor in found["details"]["tensors"]}
+    bad = {name for name, db in noise.items() if db is not None and db < 10}
+    expect(bad, f"no tensor is bad: {noise}")
+    rows = re.findall(r'<div class="row"><span class="name"[^>]*>(.*?)</span>.*?<rect class="(good|fair|bad)" width="([\d.]+)"', section_of(page, "Noise by tensor"))
+    for name, kind, width in rows:
+        wanted = 0 if noise[name] is None else max(0, min(100, 100 * (1 - noise[name] / 60)))
+        expect(abs(float(width) - wanted) < 0.1, f"{name}: bar of {width}, expected {wanted}")
+        expect_equal(kind == "bad", name in bad, f"colour of {name}")
+    depth = section_of(page, "Noise by depth")
+    names = re.findall(r"<title>(.*?): ", depth)
+    expect_equal(names, [tensor["name"] for tensor in found["details"]["tensors"]], "columns from the inputs to the outputs")
+
+
+@test()
+def clipping_and_unused_integers():
+    with temp_folder() as folder:
+        found, page = report_of(folder, preset="a8w8", more=["--set", "calibrate_method=CalibrationMethod.Percentile", "--set", "Percentile=90"])
+    shares = {profile["name"]: profile for profile in found["details"]["profiles"] if profile["clipped"] is not None}
+    clipped = [name for name, profile in shares.items() if profile["role"] == "activation" and profile["clipped"] > 0.02]
+    expect(clipped, f"the 90th percentile clips nothing: {shares}")
+    for profile in shares.values():
+        expect(0 <= profile["clipped"] <= 1 and (profile["unused"] is None or 0 <= profile["unused"] < 1), f"{profile}")
+    text = section_of(page, "Clipping and unused integers")
+    for name in clipped[:3]:
+        expect(name in text, f"{name} is not in the table")
+
+
+@test()
+def every_sample_is_shown():
+    with temp_folder() as folder:
+        found, page = report_of(folder)
+    samples = found["details"]["samples"]
+    expect_equal(len(samples), found["compared"]["samples"] * len(found["outputs"]), "results")
+    worst = min(samples, key=lambda one: one["cosine"])
+    expect_equal(worst["sample"], found["outputs"][0]["worst_sample"], "worst sample")
+    expect(abs(np.mean([one["cosine"] for one in samples]) - found["outputs"][0]["cosine"]) < 1e-9, "mean of the samples")
+    text = section_of(page, "Outputs by sample")
+    expect(all(f">{one['sample']}</span>" in text for one in samples), "a sample is missing")
+
+
+@test(cases=["1", "3"])
+def images_are_side_by_side(channels):
+    """A model that brightens images: the page draws both outputs, without loading anything."""
+    count = int(channels)
+    ramp = np.linspace(0, 1, 32, dtype=np.float32)
+    with temp_folder() as folder:
+        nodes = [helper.make_node("Conv", ["x", "w"], ["y"], name="conv", pads=[1, 1, 1, 1])]
+        values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, count, 32, 32]) for name in ("x", "y")]
+        weight = np.zeros((count, count, 3, 3), np.float32)
+        weight[range(count), range(count), 1, 1] = 1
+        graph = helper.make_graph(nodes, "net", values[:1], values[1:], [numpy_helper.from_array(weight, "w")])
+        model, calib = os.path.join(folder, "net.onnx"), os.path.join(folder, "calib")
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        os.mkdir(calib)
+        for i in range(4):
+            image = np.stack([np.roll(np.tile(ramp, (32, 1)), 8 * c + i, axis=1) for c in range(count)])
+            np.save(os.path.join(calib, f"{i}.npy"), image[None])
+        found, page = report_of(folder, model, calib, "a8w8")
+    pictures = found["details"]["pictures"]
+    expect_equal([(one["width"], one["height"], one["channels"]) for one in pictures], [(32, 32, count)] * 3, "pictures")
+    first = np.frombuffer(bytes.fromhex(pictures[0]["float"]), np.uint8).reshape(32, 32, count)
+    expect(np.abs(first[:, :, 0].astype(int) - 255 * ramp).max() <= 1, "the picture is not the float output")
+    other = np.frombuffer(bytes.fromhex(pictures[0]["quantized"]), np.uint8).reshape(32, 32, count)
+    expect(0 < np.abs(first.astype(int) - other).max() <= 8, "the quantized picture is not that of 8 bits")
+    text = section_of(page, "Output images")
+    expect_equal((text.count("<svg"), text.count("float: y"), text.count("quantized: y")), (6, 3, 3), "drawn pictures")
+    colours = set(re.findall(r'fill="(rgb\([\d,]+\))"', text))
+    expect(len(colours) > 10, f"colours {colours}")
+
+
+@test()
+def findings_are_folded_by_their_kind():
+    with temp_folder() as folder:
+        found, _ = report_of(folder)
+        one = {"severity": "notice", "id": "cle-skipped", "subject": "node a", "text": "was not equalized", "remedy": ""}
+        found["findings"] = [dict(one, subject=f"node {i}") for i in range(40)] + [dict(one, id="ir-version", subject="model")]
+        path = os.path.join(folder, "many.json")
+        with open(path, "w") as file:
+            json.dump(found, file)
+        quarkq("report", path)
+        with open(os.path.join(folder, "many.html")) as file:
+            text = section_of(file.read(), "Findings")
+    shown = re.sub(r"<details>.*?</details>", "", text, flags=re.S)
+    expect_equal(shown.count('class="finding '), 2, "findings that are not folded")
+    expect("39 more of cle-skipped" in text, text[:500])
+
+
+@test()
+def reports_of_before_are_still_drawn():
+    """Keys that an older program did not write may be missing."""
+    with temp_folder() as folder:
+        found, _ = report_of(folder)
+        for key in ("samples", "pictures"):
+            found["details"].pop(key)
+        for profile in found["details"]["profiles"]:
+            profile.pop("clipped"), profile.pop("unused")
+        for key in ("operators", "inputs", "verdict"):
+            found.pop(key)
+        path = os.path.join(folder, "old.json")
+        with open(path, "w") as file:
+            json.dump(found, file)
+        quarkq("report", path)
 
 
 # The browser.

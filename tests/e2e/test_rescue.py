@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rescue: a result that collapsed is planned again with what its target takes, as little as possible, and says so."""
+"""The rescue: a result that collapsed is planned again with the least remedies of its target, and reports them."""
 import json
 import os
 
@@ -47,6 +47,32 @@ def massive_activation():
                             initializer("w1", last)])
 
 
+def clipped_channels():
+    """Layers with Clip(0, 6) between them whose channels have very unequal ranges, as folded BatchNormalization leaves them. No channel reaches 6."""
+    random = np.random.default_rng(4)
+    ranges = np.logspace(-3, 0, CHANNELS)[random.permutation(CHANNELS)]
+    weights = [random.normal(size=(CHANNELS, CHANNELS, 1, 1)) * ranges[:, None, None, None] / 8,
+               random.normal(size=(CHANNELS, 1, 3, 3)) / 8 / ranges[:, None, None, None] * ranges[::-1, None, None, None],
+               random.normal(size=(CHANNELS, CHANNELS, 1, 1)) / ranges[::-1][None, :, None, None]]
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["a"], "expand", group=1), helper.make_node("Clip", ["a", "low", "high"], ["b"], "clip0"),
+             helper.make_node("Conv", ["b", "w1"], ["c"], "depthwise", group=CHANNELS, pads=[1, 1, 1, 1]),
+             helper.make_node("Clip", ["c", "low", "high"], ["d"], "clip1"), helper.make_node("Conv", ["d", "w2"], ["y"], "project", group=1)]
+    return model_of(nodes, [initializer(f"w{i}", values) for i, values in enumerate(weights)] + [initializer("low", 0), initializer("high", 6)])
+
+
+def errors_that_add_up():
+    """Products over many inputs of one sign whose weights are less than half a step, because an input that is always 0 has a large one."""
+    random = np.random.default_rng(5)
+    width = 64
+    first, bias = random.normal(size=(width, CHANNELS, 1, 1)), np.zeros(width)
+    bias[0] = -40
+    second = random.uniform(-0.004, 0.012, size=(CHANNELS, width, 3, 3))
+    second[:, 0] = 4
+    nodes = [helper.make_node("Conv", ["x", "w0", "b0"], ["a"], "first"), helper.make_node("Sigmoid", ["a"], ["b"], "sigmoid"),
+             helper.make_node("Conv", ["b", "w1"], ["y"], "second", pads=[1, 1, 1, 1])]
+    return model_of(nodes, [initializer("w0", first), initializer("b0", bias), initializer("w1", second)])
+
+
 def samples(folder):
     random = np.random.default_rng(3)
     os.makedirs(folder)
@@ -83,7 +109,8 @@ def ids(report):
 
 
 CASES = [("weights in A8W8", unequal_weights, "a8w8", "channel_scales"), ("activations in A8W8", massive_activation, "a8w8", "tensors_in_16_bits"),
-         ("activations in XINT8", massive_activation, "xint8", "float_nodes")]
+         ("activations in XINT8", massive_activation, "xint8", "float_nodes"), ("channels before a Clip", clipped_channels, "xint8", "float_changes"),
+         ("rounding in A8W8", errors_that_add_up, "a8w8", "rounding")]
 
 
 @test(cases=CASES)
@@ -126,6 +153,32 @@ def rescue_is_left_out(how):
         _, report = Bench(folder, unequal_weights()).quantize("a8w8", "q.onnx", *more)
         expect(report["rescue"] is None, f"rescued: {report['rescue']}")
         expect("output-collapsed" in ids(report), "the collapse is not said")
+
+
+@test(cases=["quarkq.rounding=nearest", "quarkq.equalize_clipped=false"])
+def what_settings_name_is_left_as_it_is(setting):
+    """The rescue looks for something else."""
+    model = errors_that_add_up if "rounding" in setting else clipped_channels
+    with temp_folder() as folder:
+        _, report = Bench(folder, model()).quantize("a8w8", "q.onnx", "--set", setting)
+        rescue = report["rescue"] or {"rounding": "", "float_changes": []}
+        expect(rescue["rounding"] == "" or "rounding" not in setting, f"the rescue is {rescue}")
+        expect("quarkq.equalize_clipped=true" not in rescue["float_changes"] or "equalize" not in setting, f"the rescue is {rescue}")
+
+
+@test()
+def scores_beside_boxes_are_judged_by_themselves():
+    """An output of large values hides from a cosine what becomes of the small ones beside them."""
+    random = np.random.default_rng(6)
+    large, small = random.uniform(100, 500, size=(4, CHANNELS, 1, 1)), random.normal(size=(4, CHANNELS, 1, 1)) * 0.01
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], "head")]
+    with temp_folder() as folder:
+        bench = Bench(folder, model_of(nodes, [initializer("w", np.concatenate([large, small]))]))
+        _, report = bench.quantize("a8w8", "q.onnx", "--on-collapse", "warn")
+        output = report["outputs"][0]
+        expect(output["cosine"] > 0.99, f"cosine {output['cosine']}")
+        expect(output["minor"]["cosine"] < 0.9, f"of the small channels {output['minor']}")
+        expect(report["verdict"]["grade"] == "poor", f"the verdict is {report['verdict']}")
 
 
 @test()

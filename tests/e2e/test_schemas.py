@@ -123,6 +123,13 @@ def analyze():
     check("analyze", quarkq("analyze", MODEL, "--config", "a8w8", "--calib", CALIB, "--json").stdout)
 
 
+@test(cases=["quantize", "calibrate", "analyze"])
+def forecast(verb):
+    with temp_folder() as folder:
+        more = [] if verb == "analyze" else ["-o", os.path.join(folder, "nothing.bin")]
+        check("forecast", quarkq(verb, MODEL, "--config", "xint8", "--calib", CALIB, "--dry-run", "--json", *more).stdout)
+
+
 @test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks"])
 def listing(what):
     check("list", quarkq("list", what, "--json").stdout)

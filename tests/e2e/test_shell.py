@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Habits of a shell: completion scripts, the manual page, colours, levels of messages, progress."""
 import os
-import pty
 import shutil
 import subprocess
 
-from harness import QUARKQ, ROOT, Skip, expect, expect_equal, quarkq, run, temp_folder, test
+from harness import QUARKQ, ROOT, Skip, expect, expect_equal, on_terminal, quarkq, run, temp_folder, test
 from test_cli import VERBS
 
 EXAMPLE = os.path.join(ROOT, "examples", "digits")
@@ -15,6 +14,11 @@ WORDS = [  # what is typed, what is offered among others, what is not
     ("quarkq quantize --config xint8_ada", "xint8_adaround", "a8w8"),
     ("quarkq quantize --isa a", "avx2", "sse41"),
     ("quarkq list qu", "quirks", "presets"),
+    ("quarkq help qu", "quantize", "run"),
+    ("quarkq quantize --set per_ch", "per_channel", "Percentile"),
+    ("quarkq optimize --pass fuse-ba", "fuse-batch-norm", "fuse-gelu"),
+    ("quarkq quantize --config XINT8_ADA", "XINT8_ADAROUND", "xint8_adaround"),
+    ("quarkq check --target x", "xint8", "a8w8"),
     ("quarkq config sh", "show", "check"),
 ]
 
@@ -86,23 +90,7 @@ def manual_page():
 
 
 def stderr_on_terminal(arguments, environment):
-    """What the program writes to stderr when that is a terminal."""
-    ours, theirs = pty.openpty()
-    plain = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}  # as many CI systems set it
-    process = subprocess.Popen([QUARKQ, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, env={**plain, "TERM": "xterm", **environment})
-    os.close(theirs)
-    text = b""
-    while True:
-        try:
-            part = os.read(ours, 4096)
-        except OSError:  # Linux says EIO at the end
-            break
-        if not part:
-            break
-        text += part
-    process.wait()
-    os.close(ours)
-    return text.decode()
+    return on_terminal([QUARKQ, *arguments], environment=environment)[1]
 
 
 @test(cases=[("colours", {}, True), ("NO_COLOR", {"NO_COLOR": "1"}, False), ("empty NO_COLOR", {"NO_COLOR": ""}, True), ("dumb", {"TERM": "dumb"}, False)])
@@ -130,8 +118,8 @@ def a_bar_only_on_a_terminal():
 @test(cases=["error", "warning", "notice", "info"])
 def log_level(level):
     with temp_folder() as folder:
-        # A name that is no node is a warning, phases are of level info.
-        result = quantize(folder, "--set", "exclude=[nowhere]", "--log-level", level)
+        # An option that has no effect is a warning, phases are of level info.
+        result = quantize(folder, "--set", "ReplaceClip6Relu=true", "--set", "include_cle=false", "--log-level", level)
     expect_equal(result.returncode, 0, "exit code")
     found = ("quarkq: calibrate" in result.stderr, "quarkq: warning:" in result.stderr)
     expect_equal(found, (level == "info", level != "error"), f"phases and warnings in {result.stderr!r}")

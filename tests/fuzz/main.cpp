@@ -2,7 +2,7 @@
 // The fuzz targets without a fuzzer: quarkq_fuzz_replay TARGET SECONDS SEED [FILE-OR-FOLDER...]
 // Runs every seed as it is; then, until the time is over, spoiled ones. Seeds are the target's own and the files (of
 // folders: the .onnx files below them). The bytes that are about to run are kept in the file named by
-// QUARKQ_FUZZ_LAST, so that a crash can be looked at. Prints how many ran. --list prints the targets.
+// QUARKQ_FUZZ_LAST, so that a crash can be examined. Prints how many ran. --list prints the targets.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

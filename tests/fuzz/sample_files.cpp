@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "fuzz/sample_files.h"
 
+#include <atomic>
 #include <random>
 
 #include "calib/check_finite.h"
 #include "calib/npy.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
+#include "calib/reader/tar_file.h"
 #include "fuzz/memory_file.h"
 #include "unit/calib/file_bytes.h"
 
@@ -34,10 +36,10 @@ void use(Result<ir::Tensor> tensor, const calib::InputSpec& input) {
 }
 
 void read_as(const char* kind, const uint8_t* data, size_t size, const calib::DataOptions& options = {}) {
-  const MemoryFile file(data, size);
+  const calib::FileBytes bytes{nullptr, reinterpret_cast<const std::byte*>(data), size};
   for (const calib::FileFormat& format : calib::file_formats()) {
     if (std::string_view(format.kind) != kind) continue;
-    for (const calib::InputSpec& input : inputs()) use(format.read({file.path(), input, options, true}), input);
+    for (const calib::InputSpec& input : inputs()) use(format.read({"fuzz", bytes, input, options, true}), input);
   }
 }
 
@@ -59,9 +61,10 @@ void run_operand(const uint8_t* data, size_t size) { read_as("pb", data, size); 
 void run_image(const uint8_t* data, size_t size) {
   read_as("image", data, size);
   calib::DataOptions options;
-  options.preprocess.resize.emplace().mode = config::ResizeMode::kLetterbox;
-  options.preprocess.resize->height = options.preprocess.resize->width = 6;
-  options.preprocess.crop = {4, 4};
+  config::Preprocess& preprocess = options.preprocess.emplace();
+  preprocess.resize.emplace().mode = config::ResizeMode::kLetterbox;
+  preprocess.resize->height = preprocess.resize->width = 6;
+  preprocess.crop = {4, 4};
   read_as("image", data, size, options);
 }
 
@@ -71,6 +74,25 @@ void run_list(const uint8_t* data, size_t size) {
   options.list_file = file.path();
   (void)calib::read_list_file(options, inputs()).ok();
   (void)calib::read_list_file(options, {inputs()[0]}).ok();
+}
+
+void run_tar(const uint8_t* data, size_t size) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(data);
+  const auto members = calib::read_tar(bytes, size, "fuzz");
+  if (!members.ok()) return;
+  uint64_t sum = 0;
+  for (const auto& [path, member] : members.value()) {
+    for (size_t i = 0; i < member.bytes; ++i) sum += std::to_integer<uint64_t>(bytes[member.start + i]);
+  }
+  static std::atomic<uint64_t> seen;  // so that the bytes are read
+  seen.store(sum, std::memory_order_relaxed);
+}
+
+std::vector<std::string> tar_seeds() {
+  const std::string array = npy_seeds()[0];
+  return {test::tar_bytes({{"./calib/a.npy", array}, {"calib/b.npy", array}}),
+          test::tar_bytes({{std::string(180, 'd') + "/a.npy", array}}),
+          test::tar_member("././@LongLink", "some/long/path.npy", 'L') + test::tar_bytes({{"short", "x"}})};
 }
 
 std::vector<std::string> npy_seeds() {

@@ -13,6 +13,7 @@ const std::vector<Target>& targets() {
       {"npz", run_npz, mutate_bytes, npz_seeds},
       {"pb", run_operand, mutate_bytes, operand_seeds},
       {"list", run_list, mutate_bytes, list_seeds},
+      {"tar", run_tar, mutate_bytes, tar_seeds},
       {"image", run_image, mutate_bytes, image_seeds},
       {"statistics", run_statistics, mutate_bytes, statistics_seeds},
       {"saved-layer", run_saved_layer, mutate_bytes, saved_layer_seeds},

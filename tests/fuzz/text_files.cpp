@@ -45,7 +45,7 @@ std::vector<std::string> report_seeds() {
   ReportDetails& details = report.details.emplace();
   details.settings = {{"weight_type", "QuantType.QInt8", "preset"}};
   details.tensors = report.worst_tensors;
-  details.profiles = {{"x", "activation", "INT8", -1, 1, -0.5, 0.5, 1, {0, 3, 1, 7}}};
+  details.profiles = {{"x", "activation", "INT8", -1, 1, -0.5, 0.5, 1, {0, 3, 1, 7}, 0.25, 0.5}};
   details.limits.emplace();
   details.limits->target = "xint8";
   details.limits->violations = {{"power_of_two", "", "x", "scale", 0.3, false, 0, 0, "quantize"},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Inside a layer, too, includes point one way: the folders of these layers stand on floors, and a folder includes only what stands
-below it, or itself. What layers may include of each other is said by layers.py."""
+below it, or itself. layers.py checks what layers may include of each other."""
 import sys
 
 import layers
@@ -20,7 +20,8 @@ FLOORS = {
     "rewrite": [["rewrite"], ["rewrite/convert"], ["rewrite/clean", "rewrite/simplify", "rewrite/optimize"], ["rewrite/fuse"],
                 ["rewrite/equalize"], ["rewrite/hardware"]],
     "planning": [["planning"], ["planning/select"], ["planning/mark"], ["planning/calibrate"], ["planning/restructure"],
-                 ["planning/constrain"], ["planning/tune"]],
+                 ["planning/constrain"], ["planning/tune"],
+                 ["planning/round"]],
     "qdq": [["qdq"], ["qdq/write"], ["qdq/legalize"], ["qdq/import"]],
     "pipeline": [["pipeline"], ["pipeline/evaluate", "pipeline/html"]],
 }

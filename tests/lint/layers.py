@@ -17,12 +17,13 @@ PACKAGES = {
     r"onnxruntime_": r"src/ort_ops/",
     r"(Eigen/|unsupported/Eigen/)": r"src/pass/",
     r"stb_": r"src/calib/",
-    r"nlohmann/": r"(src/(calib|pipeline)|tests)/",
+    r"nlohmann/": r"(src/(calib|pipeline|c_api)|tests)/",
     r"zlib\.h": r"src/calib/",
     r"xxhash\.h": r"src/base/",
     r"CLI/": r"tools/quarkq/",
     r"(gtest|gmock)/": r"tests/",
     r"omp\.h": r"(src/(base|exec|ort_ops|calib|planning|pipeline)|tests)/",
+    r"std(def|int)\.h": r"include/quarkq/c_api\.h$",
     r"(immintrin|x86intrin|xmmintrin|emmintrin|smmintrin|cpuid)\.h": r"src/",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Measures of the whole tree: trees of settings that are read outside config, quantizers asked for by name, and lines of tests for
 each line of source."""
+import math
 import re
 import sys
 
@@ -13,7 +14,7 @@ QUANTIZER_NAME = re.compile(r"\bQuantizer::k\w+")
 # The table of traits, the choice of the quantizer, and the bits in which fields.def says who reads an option.
 KNOW_QUANTIZERS = ("src/config/quantizer_traits.cpp", "src/config/resolve_defaults.cpp", "src/config/fields.h",
                    "src/config/validate.cpp", "src/config/settings.h")
-LEAST_TEST_RATIO = 0.48  # on the way to 0.8; raise it when the tests have grown
+TEST_RATIO = 0.8  # lines of tests for a line of source; ratchet.txt has the hundredths that are still missing
 
 
 def check_config_nodes(root):
@@ -48,9 +49,11 @@ def test_ratio(root):
     return count_lines(root, "tests") / source if source else 0.0
 
 
-def check_test_ratio(root, least=LEAST_TEST_RATIO):
+def check_test_ratio(root):
+    """One finding for each hundredth that is missing."""
     ratio = test_ratio(root)
-    return [] if ratio >= least else [f"tests:1: {ratio:.3f} lines of tests for a line of source, at least {least}"]
+    missing = max(0, math.ceil(100 * (TEST_RATIO - ratio) - 1e-9))
+    return [f"tests:1: {ratio:.3f} lines of tests for a line of source, {TEST_RATIO} are wanted"] * missing
 
 
 def main():
@@ -60,10 +63,10 @@ def main():
                             [("src/plan/b.cpp:1", {"src/plan/b.cpp": "if (q == Quantizer::kCpu) f();\n"})])
     ok &= sources.report("quantizer_names", check_quantizer_names(sources.ROOT))
     ok &= ratchet.report("config_nodes", check_config_nodes(sources.ROOT))
-    ok &= sources.self_test("test_ratio", check_test_ratio, {"src/a.cpp": "a\n" * 10, "tests/a.cpp": "a\n" * 5},
+    ok &= sources.self_test("test_ratio", check_test_ratio, {"src/a.cpp": "a\n" * 10, "tests/a.cpp": "a\n" * 8},
                             [("tests:1", {"src/b.cpp": "a\n"})])
-    ok &= sources.report("test_ratio", check_test_ratio(sources.ROOT))
-    print(f"    {test_ratio(sources.ROOT):.3f} lines of tests for a line of source, at least {LEAST_TEST_RATIO}")
+    ok &= ratchet.report("test_ratio", check_test_ratio(sources.ROOT))
+    print(f"    {test_ratio(sources.ROOT):.3f} lines of tests for a line of source, {TEST_RATIO} are wanted")
     return ok
 
 

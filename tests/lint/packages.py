@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the build asks for is used: every package that CMake finds and every package and layer that a layer names is included."""
+"""Everything that the build requires is used: every package that CMake finds and every package and layer that a layer names is included."""
 import re
 import sys
 

@@ -5,6 +5,7 @@
 --tighten: also lowers the numbers of ratchet.txt to what is left now."""
 import sys
 
+import citations
 import comments
 import folders
 import functions
@@ -14,9 +15,10 @@ import measures
 import packages
 import ratchet
 import sizes
+import units
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, measures)]
+    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, citations, measures, units)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)

@@ -4,7 +4,7 @@ import os
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SKIPPED_FOLDERS = {"build", ".git", ".cache", ".venv", "__pycache__"}
+SKIPPED_FOLDERS = {"build", "dist", ".git", ".cache", ".venv", "__pycache__"}
 CODE_SUFFIXES = (".cpp", ".h", ".def")
 
 

@@ -13,7 +13,7 @@ OWN = os.path.join(HERE, "own")
 class GoldenCase:
     """`model` and `case` name it; `config` is a quarkq configuration; `expected` is the recording.
 
-    A small model (golden/ops, own/) lies beside its recordings, which hold nodes and stored tensors, too."""
+    A small model (golden/ops, own/) is stored beside its recordings, which hold nodes and stored tensors, too."""
 
     def __init__(self, path):
         with open(path) as file:

@@ -4,7 +4,7 @@
 # sets small and networks are in ../shared/golden and skipped when that is not there.
 #   tests/reference/run_all.sh            prints matched/total per model and case, and the sums
 #   tests/reference/run_all.sh --check    one "ok"/"FAIL" line per set; fails when a case is worse than in agreement_*.txt
-#   tests/reference/run_all.sh --record   writes agreement_*.txt and modes.md anew
+#   tests/reference/run_all.sh --record   rewrites agreement_*.txt and modes.md
 #   tests/reference/run_all.sh --modes    one line per network and preset: the default mode is as good as compat mode
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

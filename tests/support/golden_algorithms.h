@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "support/shared_records.h"
 
 namespace quarkq::test {
 
@@ -27,8 +28,7 @@ inline const nlohmann::json& golden_algorithms() {
   return file;
 }
 
-#define QQ_SKIP_WITHOUT_ALGORITHMS() \
-  if (::quarkq::test::golden_algorithms().is_null()) GTEST_SKIP() << "no shared folder with algorithms.json"
+#define QQ_SKIP_WITHOUT_ALGORITHMS() QQ_NEED_RECORD(!::quarkq::test::golden_algorithms().is_null())
 
 /// The numbers of nested lists, row by row.
 inline std::vector<float> flat(const nlohmann::json& list) {

@@ -29,7 +29,7 @@ inline nlohmann::json golden_op_case(const std::string& model, const std::string
   return record;
 }
 
-/// The float tensor behind a tensor of the quantized model.
+/// The float tensor that a tensor of the quantized model stands for.
 inline std::string float_name(std::string name) {
   for (const std::string suffix : {"_DequantizeLinear_Output", "_QuantizeLinear_Input"}) {
     if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Quantized models as golden/ops records them, as graphs: to run a pass on what the reference had before it, and to
-// compare with what it had behind it. Stored values that are not recorded are made up.
+// compare with what it had after it. Stored values that are not recorded are made up.
 #pragma once
 
 #include <string>

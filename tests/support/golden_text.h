@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text files below tests/golden that a test compares with; `quarkq_tests --rebase` writes them anew.
+// Text files below tests/golden that a test compares with; `quarkq_tests --rebase` rewrites them.
 #pragma once
 
 #include <string>

@@ -56,7 +56,7 @@ std::string plan_text(const pipeline::RunState& context) {
   }
   for (const ir::NodeId id : context.plan.folded) out += cat("to fold: ", graph.label(id), "\n");
   for (const plan::ExtraStage& extra : context.plan.extras)
-    out += cat("extra stage ", extra.is_behind ? "after" : "before", " ", graph.label(extra.node), " ", extra.index,
+    out += cat("extra stage ", extra.is_after ? "after" : "before", " ", graph.label(extra.node), " ", extra.index,
                ": ", std::string(name(extra.stage.spec.type)), "\n");
   for (const ir::Use& read : context.plan.raw_reads)
     out += cat("read without its pair: ", graph.label(read.node), " ", read.input, "\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One table row a pass, five proofs: it fires; it leaves alone what each of its guards excludes; once more changes
 // nothing; the graph verifies; the outputs stay, or the plan reads as expected. What it makes is kept as text in
-// tests/golden/passes/<pass>/<name>.txt (quarkq_tests --rebase writes that anew). The suite is in pass_case.cpp.
+// tests/golden/passes/<pass>/<name>.txt (quarkq_tests --rebase rewrites it). The suite is in pass_case.cpp.
 #pragma once
 
 #include <ostream>
@@ -42,7 +42,7 @@ struct PassCase {
   PassStart start = PassStart::kAsWritten;
   PassOutputs outputs = PassOutputs::kStay;
   double tolerance = 1e-5;  ///< of kStay, relative
-  bool once = false;        ///< the pipeline runs it once, and a second time would do more
+  bool once = false;        ///< a second time does more, and the row says beside it why that is right
   bool always = false;      ///< it fires on every model: there is nothing for a guard to exclude
 };
 

@@ -17,7 +17,7 @@ struct OpCall {
   std::vector<ir::Attribute> attributes = {};
   size_t outputs = 1;
   exec::Layout layout = exec::Layout::kPlain;
-  /// Inputs that prepare may not look at before it has returned Prepare::defer() once.
+  /// Inputs that prepare may not read before it has returned Prepare::defer() once.
   bool unknown_inputs = false;
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/isa.h"
+#include "forecast_text.h"
 #include "progress.h"
 #include "quarkq/calibrate.h"
 #include "verb.h"
@@ -16,13 +17,13 @@ namespace {
 struct CalibrateArgs {
   CalibrateRequest request;
   ComputeOptions compute;
-  std::string shard;
-  bool json = false, quiet = false;
+  std::string shard, json;
+  bool dry_run = false;
 };
 
 struct MergeArgs {
   MergeRequest request;
-  bool json = false, quiet = false;
+  std::string json;
 };
 
 bool read_number(std::string_view text, uint64_t& number) {
@@ -81,32 +82,33 @@ Result<Shard> read_shard(const std::string& text) {
       ", but neither SLURM_ARRAY_TASK_ID with SLURM_ARRAY_TASK_COUNT nor JOB_COMPLETION_INDEX is set");
 }
 
-void print_report(const CalibrateReport& report, bool json, bool quiet) {
-  if (json) {
-    std::printf("%s", to_json(report).c_str());
-    return;
-  }
-  if (quiet) return;
+Status print_report(const CalibrateReport& report, const std::string& json, TextOutput& json_file) {
   print_findings(report.findings);
+  if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
+  if (!prints_text(json)) return Status();
   std::printf("%zu tensors, %llu of %llu samples, %llu values\nwritten    %s (%s) in %.2f s\n", report.tensors,
               static_cast<unsigned long long>(report.samples), static_cast<unsigned long long>(report.total_samples),
               static_cast<unsigned long long>(report.values), report.output_path.c_str(),
               bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
+  return Status();
 }
 
 Status run_calibrate(CalibrateArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   QQ_TRY(args.request.shard, read_shard(args.shard));
   args.request.threads = args.compute.threads;
-  QQ_TRY(const CalibrateReport report, run_with_bar(args.quiet || args.json, args.request, calibrate));
-  print_report(report, args.json, args.quiet);
-  return Status();
+  QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
+  if (args.dry_run) return run_dry(args.request, args.json);
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_TRY(const CalibrateReport report, run_with_bar(args.request, calibrate));
+  return print_report(report, args.json, json_file);
 }
 
 Status run_merge(MergeArgs& args) {
+  QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, args.request.parts));
   QQ_TRY(const CalibrateReport report, merge_statistics(args.request));
-  print_report(report, args.json, args.quiet);
-  return Status();
+  return print_report(report, args.json, json_file);
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ Status run_merge(MergeArgs& args) {
 Run setup_calibrate(CLI::App& app) {
   auto args = std::make_shared<CalibrateArgs>();
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
-  app.add_option("--config", args->request.config, "Settings file, or a preset: the one that quantize will get")
+  app.add_option("-c,--config", args->request.config, "Settings file, or a preset: the one that quantize will get")
       ->required();
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("-o,--output", args->request.output_path, "The statistics file")->required();
@@ -123,8 +125,10 @@ Run setup_calibrate(CLI::App& app) {
       "i/N: only samples i, i+N, ...; auto/N: i from JOB_COMPLETION_INDEX or Slurm (default: Slurm's array)");
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
-  app.add_flag("--json", args->json, "Print the result as JSON, and nothing else, to stdout");
-  app.add_flag("--quiet", args->quiet, "Print errors only");
+  add_preprocess_option(app, args->request.settings);
+  add_requantize_option(app, args->request.requantize);
+  add_dry_run_option(app, args->dry_run);
+  add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_calibrate(*args); };
 }
@@ -134,8 +138,7 @@ Run setup_merge(CLI::App& app) {
   app.add_option("PARTS", args->request.parts, "Statistics files of all shards")->required();
   app.add_option("-o,--output", args->request.output_path, "The merged statistics file")->required();
   app.add_flag("--allow-other-isa", args->request.allow_other_isa, "Merge parts made with different instruction sets");
-  app.add_flag("--json", args->json, "Print the result as JSON, and nothing else, to stdout");
-  app.add_flag("--quiet", args->quiet, "Print errors only");
+  add_json_option(app, args->json);
   return [args] { return run_merge(*args); };
 }
 

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/file_system.h"
 #include "quarkq/check.h"
 #include "verb.h"
 
@@ -11,7 +10,7 @@ namespace quarkq::tool {
 namespace {
 
 struct CheckArgs {
-  std::string model_path, target = "xint8", json_path;
+  std::string model_path, target = "xint8", json;
 };
 
 std::string allowed_text(const LimitViolation& violation) {
@@ -33,9 +32,10 @@ void print_text(const CheckReport& report) {
 }
 
 Status run_check(const CheckArgs& args) {
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path}));
   QQ_TRY(const CheckReport report, check(args.model_path, args.target));
-  if (!args.json_path.empty()) QQ_RETURN_IF_ERROR(write_file(args.json_path, to_json(report)));
-  print_text(report);
+  if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
+  if (args.json != kStdout) print_text(report);
   if (report.violations.empty()) return Status();
   return Status(Code::kNpuLimit,
                 cat(args.model_path, ": ", report.violations.size(),
@@ -48,7 +48,7 @@ Run setup_check(CLI::App& app) {
   auto args = std::make_shared<CheckArgs>();
   app.add_option("MODEL", args->model_path, "Quantized ONNX model")->required();
   app.add_option("--target", args->target, "Whose limits: xint8")->capture_default_str();
-  app.add_option("--json", args->json_path, "Write the report here, as JSON");
+  add_json_option(app, args->json);
   return [args] { return run_check(*args); };
 }
 

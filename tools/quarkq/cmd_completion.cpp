@@ -77,7 +77,7 @@ std::string zsh_argument(const CommandOption& option) {
   for (const std::string& name : option.names) {
     const std::string takes = !option.takes_value ? "" : name.starts_with("--") ? "=" : "+";
     arguments.push_back(
-        quoted("*" + name + takes + "[" + summary + "]" + (option.takes_value ? ":value:" + action : "")));
+        quoted(cat("*", name, takes, "[", summary, "]", option.takes_value ? cat(":value:", action) : std::string())));
   }
   return join(arguments, " ");
 }

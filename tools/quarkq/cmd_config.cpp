@@ -19,12 +19,11 @@ namespace quarkq::tool {
 namespace {
 
 struct ConfigArgs {
-  std::string source, model;
+  std::string source, model, json;
   std::vector<std::string> sets;
-  bool json = false;
 };
 
-/// What `config check --model` looks at beside the settings: which names mean no node of the model.
+/// What `config check --model` checks beside the settings: names that match no node of the model.
 Status check_names(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics) {
   pipeline::RunState state{.model = model, .settings = settings, .diagnostics = diagnostics};
   std::vector<PassTime> times;
@@ -52,8 +51,9 @@ Status run_show(const ConfigArgs& args) {
   Diagnostics diagnostics;
   const Result<config::Settings> settings = config::resolve(asked, config::ModelFacts{}, diagnostics);
   if (!settings.ok() && settings.status().code() != Code::kUnsupported) return settings.status();
-  args.json ? print(config::to_json(asked, settings, diagnostics)) : show_text(asked, settings, diagnostics);
-  return {};
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.source}));
+  if (args.json != kStdout) show_text(asked, settings, diagnostics);
+  return json_file.is_open() ? json_file.write(config::to_json(asked, settings, diagnostics)) : Status();
 }
 
 Status run_config_check(const ConfigArgs& args) {
@@ -65,15 +65,14 @@ Status run_config_check(const ConfigArgs& args) {
   }
   const config::ModelFacts facts = model ? pipeline::model_facts(*model) : config::ModelFacts{};
   QQ_TRY(const config::Settings settings, config::resolve(asked, facts, diagnostics));
-  config::validate(settings, config::Asked::kAtAll, diagnostics);
+  config::validate(settings, config::Asked::kByUser, diagnostics);
   if (model) QQ_RETURN_IF_ERROR(check_names(*model, settings, diagnostics));
-  if (args.json) {
-    print(config::to_json(diagnostics));
-    return {};
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.source, args.model}));
+  if (args.json != kStdout) {
+    for (const Diagnostic& one : diagnostics.all()) print(line_of(one) + "\n");
+    if (diagnostics.all().empty()) print("ok\n");
   }
-  for (const Diagnostic& one : diagnostics.all()) print(line_of(one) + "\n");
-  if (diagnostics.all().empty()) print("ok\n");
-  return {};
+  return json_file.is_open() ? json_file.write(config::to_json(diagnostics)) : Status();
 }
 
 }  // namespace
@@ -88,7 +87,7 @@ Run setup_config(CLI::App& app) {
   check->add_option("--model", args->model, "check against this model");
   for (CLI::App* verb : {show, check}) {
     verb->add_option("--set", args->sets, "key=value, may be given several times")->allow_extra_args(false);
-    verb->add_flag("--json", args->json, "one JSON object on stdout");
+    add_json_option(*verb, args->json);
   }
   return [args, show] { return show->parsed() ? run_show(*args) : run_config_check(*args); };
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// quarkq evaluate: the eight lines of spec 03 D.4, then what else was asked for, then the required values. Output,
-// names and order of the eight lines are a contract: scripts of the reference's users read them.
+// quarkq evaluate: the eight lines of ref:evaluation#output, then what else was asked for, then the required values.
+// Output, names and order of the eight lines are a contract: scripts of the reference's users read them.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -25,7 +26,7 @@ struct EvaluateArgs {
   std::vector<std::string> places;
   ComputeOptions compute;
   std::optional<double> min_cosine, max_l2, min_psnr, min_ssim, min_top1;
-  std::string json_path, csv_path, layers_csv_path, compat;
+  std::string json, csv_path, layers_csv_path, compat;
   bool details = false, worst_first = false;
 
   bool has_models() const { return !models.float_path.empty(); }
@@ -45,6 +46,13 @@ std::string decimal(double value) {
   return result;
 }
 
+/// To six significant digits: JSON and CSV have all of them.
+double rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return std::strtod(text, nullptr);
+}
+
 void print_aggregates(const EvaluateReport& report) {
   const std::pair<const char*, double> lines[] = {
       {"Mean cos similarity", report.mean_cosine},
@@ -56,7 +64,7 @@ void print_aggregates(const EvaluateReport& report) {
       {"Mean ssim", report.mean_ssim},
       {"Min ssim", report.min_ssim},
   };
-  for (const auto& [name, value] : lines) std::printf("%s: %s\n", name, decimal(value).c_str());
+  for (const auto& [name, value] : lines) std::printf("%s: %s\n", name, decimal(rounded(value)).c_str());
 }
 
 std::string magnitude(double value) {
@@ -76,8 +84,6 @@ void print_accuracy(const Accuracy& accuracy) {
   }
   std::printf("Top-1 agreement: %s\n", share(accuracy.agreements).c_str());
 }
-
-constexpr auto kRight = Table::Align::kRight;
 
 void print_outputs(const EvaluateReport& report) {
   std::printf("\n");
@@ -163,7 +169,7 @@ Status assign_places(EvaluateArgs& args) {
         "evaluate: two folders are needed, --baseline_results_folder and --quantized_results_folder, or two models, "
         "--float and --quantized, with --data");
   }
-  if (next != args.places.size()) return invalid_argument("evaluate: ", args.places[next], " is one place too many");
+  if (next != args.places.size()) return invalid_argument("evaluate: ", args.places[next], " is one argument too many");
   if (!args.has_models() && file_exists(baseline) && baseline.ends_with(".onnx")) {
     return invalid_argument("evaluate: ", baseline,
                             " is a model; models are given as --float A.onnx --quantized B.onnx "
@@ -183,9 +189,10 @@ Status check_options(EvaluateArgs& args) {
   if (args.has_models() && models.data_folder.empty()) return invalid_argument("evaluate: --float needs --data DIR");
   if (args.has_models() && args.folders.compat) return invalid_argument("--compat: compares folders, not models");
   const bool asks_models = !models.data_folder.empty() || models.layers || models.limit > 0 || !models.config.empty() ||
-                           !models.settings.empty();
+                           !models.settings.empty() || !models.preprocess.empty();
   if (!args.has_models() && asks_models) {
-    return invalid_argument("evaluate: --data, --limit, --layers, --config and --set need models, --float A.onnx");
+    return invalid_argument(
+        "evaluate: --data, --limit, --layers, --config, --preprocess and --set need models, --float A.onnx");
   }
   AccuracyRequest& accuracy = models.accuracy;
   if (accuracy.labels_path.empty() && (args.min_top1 || !accuracy.top.empty() || !accuracy.output.empty())) {
@@ -199,19 +206,27 @@ Status check_options(EvaluateArgs& args) {
 Status open_outputs(const EvaluateArgs& args, EvaluateFiles& outputs) {
   const std::vector<std::string> inputs = {args.models.float_path, args.models.quantized_path, args.models.config,
                                            args.models.accuracy.labels_path};
-  for (const std::string& path : {args.json_path, args.csv_path, args.layers_csv_path}) {
-    if (!path.empty()) QQ_RETURN_IF_ERROR(check_not_input(path, inputs));
+  for (const std::string& path : {args.json, args.csv_path, args.layers_csv_path}) {
+    if (!path.empty() && path != kStdout) QQ_RETURN_IF_ERROR(check_not_input(path, inputs));
   }
-  QQ_RETURN_IF_ERROR(outputs.open(args.json_path, to_json));
+  QQ_RETURN_IF_ERROR(outputs.open(args.json, to_json));
   QQ_RETURN_IF_ERROR(outputs.open(args.csv_path, pairs_csv));
   return outputs.open(args.layers_csv_path, layers_csv);
 }
 
 Result<EvaluateReport> compare(EvaluateArgs& args) {
-  ProgressBar bar(/*quiet=*/false);
+  ProgressBar bar;
   args.folders.threads = args.models.threads = args.compute.threads;
   args.folders.progress = args.models.progress = [&](const Progress& progress) { return bar.update(progress); };
   return args.has_models() ? evaluate_models(args.models) : evaluate(args.folders);
+}
+
+void print_comparison(const EvaluateArgs& args, const EvaluateReport& report) {
+  print_aggregates(report);
+  if (report.accuracy) print_accuracy(*report.accuracy);
+  if (args.has_models()) print_outputs(report);
+  if (args.models.layers) print_layers(report);
+  if (args.details || args.worst_first) print_pairs(args, report.pairs);
 }
 
 Status run_evaluate(EvaluateArgs& args) {
@@ -223,11 +238,8 @@ Status run_evaluate(EvaluateArgs& args) {
   QQ_TRY(const EvaluateReport report, compare(args));
   QQ_RETURN_IF_ERROR(outputs.write(report));
   print_findings(report.findings);
-  print_aggregates(report);
-  if (report.accuracy) print_accuracy(*report.accuracy);
-  if (args.has_models()) print_outputs(report);
-  if (args.models.layers) print_layers(report);
-  if (args.details || args.worst_first) print_pairs(args, report.pairs);
+  const bool has_text = args.json != kStdout && args.csv_path != kStdout && args.layers_csv_path != kStdout;
+  if (has_text) print_comparison(args, report);
   std::fflush(stdout);
   return check_required(args, report);
 }
@@ -246,11 +258,12 @@ void add_models(CLI::App& app, EvaluateArgs& args) {
   app.add_option("--float", models.float_path, "Compare models instead: the float one; --quantized is the other");
   app.add_option("--data", models.data_folder, "Samples for both models");
   app.add_option("--limit", models.limit, "Only the first N samples");
-  app.add_option("--config", models.config,
+  app.add_option("-c,--config", models.config,
                  "Preset or file that the model was quantized with: preprocessing, rewrites before --layers");
   app.add_option("--set", models.settings, "Override one setting of --config: key=value (repeatable)")
       ->allow_extra_args(false);
-  app.add_flag("--layers", models.layers, "Compare the tensors inside, too; the worst is on top");
+  app.add_option("--preprocess", models.preprocess, "How photos become what the models take (quarkq list recipes)");
+  app.add_flag("--layers", models.layers, "Also compare inner tensors, the worst first");
   app.add_option("--layers-csv", args.layers_csv_path, "Write the table of --layers here, as CSV");
 }
 
@@ -262,7 +275,7 @@ Run setup_evaluate(CLI::App& app) {
                  "Results of the float model: .npy, .png, .jpg files, at any depth");
   app.add_option("--quantized_results_folder,--quantized", args->folders.quantized_folder,
                  "Results of the quantized model, same names; with --float the quantized model");
-  app.add_option("PLACES", args->places, "The two without flags: baseline, then quantized")->expected(0, 2);
+  app.add_option("PLACES", args->places, "Baseline and quantized, without flags")->expected(0, 2);
   add_models(app, *args);
   AccuracyRequest& accuracy = args->models.accuracy;
   app.add_option("--labels", accuracy.labels_path,
@@ -272,11 +285,11 @@ Run setup_evaluate(CLI::App& app) {
       ->check(CLI::Range(1, 1000000));
   app.add_option("--labels-output", accuracy.output, "The output that holds the scores, when there are several");
   add_gates(app, *args);
-  app.add_option("--json", args->json_path, "Write everything here, as JSON");
+  add_json_option(app, args->json);
   app.add_option("--csv", args->csv_path, "Write one row per pair here, as CSV");
   app.add_option("--compat", args->compat, "The definitions of a release of the reference: quark-0.13");
-  app.add_flag("--details", args->details, "Print a table of the pairs behind the eight lines");
-  app.add_flag("--worst-first", args->worst_first, "The same, the smallest cosine on top");
+  app.add_flag("--details", args->details, "Print a table with a row for each pair");
+  app.add_flag("--worst-first", args->worst_first, "The same, the smallest cosine first");
   add_compute_options(app, args->compute);
   return [args] { return run_evaluate(*args); };
 }

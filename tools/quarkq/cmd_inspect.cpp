@@ -17,8 +17,8 @@ struct InspectArgs {
   InspectOptions options;
   std::string why;     ///< tensor or node to explain; empty: none
   std::string config;  ///< for `why`
+  std::string json;
   std::vector<std::string> sets;
-  bool json = false;
 };
 
 void print_table_line(const std::string& label, const std::string& text) {
@@ -57,8 +57,12 @@ void print_quantized(const InspectReport& report) {
 }
 
 void print_inspection(const InspectReport& report) {
-  print_table_line(
-      "model", cat(report.path, ", ", bytes_text(static_cast<double>(report.file_bytes)), ", IR ", report.ir_version));
+  print_table_line("model",
+                   cat(report.path, ", ", bytes_text(static_cast<double>(report.file_bytes)),
+                       report.external_bytes == 0
+                           ? ""
+                           : cat(" and ", bytes_text(static_cast<double>(report.external_bytes)), " of external data"),
+                       ", IR ", report.ir_version));
   std::vector<std::string> opsets, ops;
   for (const auto& [domain, version] : report.opsets) opsets.push_back(cat(domain, " ", version));
   for (const auto& [op, count] : report.ops) ops.push_back(cat(count, " x ", op));
@@ -73,17 +77,37 @@ void print_inspection(const InspectReport& report) {
   print_table_line("operators", ops.empty() ? "none" : join(ops, ", "));
   print_table_line("parameters", cat(report.parameters, " in ", report.parameter_tensors, " tensors, ",
                                      bytes_text(static_cast<double>(report.parameter_bytes))));
+  print_table_line("MACs", report.macs > 0 ? significant(report.macs) + " a sample" : "none");
   print_quantized(report);
+}
+
+std::string types_text(const std::vector<InspectValue>& values) {
+  std::vector<std::string> types;
+  types.reserve(values.size());
+  for (const InspectValue& value : values) types.push_back(value.type);
+  return join(types, " ");
+}
+
+void print_nodes(const std::vector<InspectNode>& nodes) {
+  std::printf("\n");
+  Table table({{"Node"}, {"Operator"}, {"Inputs"}, {"Outputs"}, {"Parameters", kRight}, {"MACs", kRight}});
+  for (const InspectNode& node : nodes) {
+    const std::string name = node.name.empty() && !node.outputs.empty() ? node.outputs.front().name : node.name;
+    table.add({name, node.op, types_text(node.inputs), types_text(node.outputs),
+               node.parameters == 0 ? "" : cat(node.parameters), node.macs > 0 ? significant(node.macs) : ""});
+  }
+  table.print();
 }
 
 /// "INT8(3) UINT8(1)".
 std::string counted(const std::map<std::string, int>& types) {
   std::vector<std::string> cells;
+  cells.reserve(types.size());
   for (const auto& [type, count] : types) cells.push_back(cat(type, "(", count, ")"));
   return join(cells, " ");
 }
 
-/// The columns of the reference's table (spec 03 E.2).
+/// The columns of the reference's table (ref:evaluation#tables).
 void print_op_types(const std::vector<OperatorTypes>& operators) {
   std::printf("\n");
   Table table({{"Op Type"}, {"Activation"}, {"Weights"}, {"Bias"}}, " | ");
@@ -126,7 +150,8 @@ void print_tensors(const std::vector<QuantizedTensor>& tensors) {
 void print_all(const InspectReport& report) {
   print_inspection(report);
   if (!report.op_types.empty()) print_op_types(report.op_types);
-  if (report.options.nodes) print_node_types(report.node_types);
+  if (report.options.nodes) print_nodes(report.node_list);
+  if (!report.node_types.empty()) print_node_types(report.node_types);
   if (report.options.scales) print_tensors(report.tensors);
 }
 
@@ -135,19 +160,16 @@ void print_explained(const ExplainReport& report) {
   for (const ExplainedTensor& tensor : report.tensors) {
     std::printf("%s: %s\n", tensor.name.c_str(), tensor.outcome.c_str());
     for (const ExplainStep& step : tensor.steps) std::printf("  %-20s %s\n", step.rule.c_str(), step.text.c_str());
-    if (tensor.steps.empty()) std::printf("  %-20s no rule concerns it\n", "selection");
+    if (tensor.steps.empty()) std::printf("  %-20s no rule applies to it\n", "selection");
   }
 }
 
 Status run_why(const InspectArgs& args) {
   if (args.config.empty()) return invalid_argument("--why: needs --config, because settings decide what is quantized");
   QQ_TRY(const ExplainReport report, explain({args.model_path, args.config, args.sets, args.why}));
-  if (args.json) {
-    std::fputs(to_json(report).c_str(), stdout);
-  } else {
-    print_explained(report);
-  }
-  return Status();
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path, args.config}));
+  if (args.json != kStdout) print_explained(report);
+  return json_file.is_open() ? json_file.write(to_json(report)) : Status();
 }
 
 Status run_inspect(const InspectArgs& args) {
@@ -155,12 +177,9 @@ Status run_inspect(const InspectArgs& args) {
   if (!args.config.empty() || !args.sets.empty())
     return invalid_argument("--config, --set: apply to --why only; inspect shows the model as it is");
   QQ_TRY(const InspectReport report, inspect(args.model_path, args.options));
-  if (args.json) {
-    std::fputs(to_json(report).c_str(), stdout);
-  } else {
-    print_all(report);
-  }
-  return Status();
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path}));
+  if (args.json != kStdout) print_all(report);
+  return json_file.is_open() ? json_file.write(to_json(report)) : Status();
 }
 
 }  // namespace
@@ -168,15 +187,16 @@ Status run_inspect(const InspectArgs& args) {
 Run setup_inspect(CLI::App& app) {
   auto args = std::make_shared<InspectArgs>();
   app.add_option("MODEL", args->model_path, "Float or quantized ONNX model")->required();
-  app.add_flag("--nodes", args->options.nodes, "Also the types that each node reads");
+  app.add_flag("--nodes", args->options.nodes,
+               "Also every node: name, operator, shapes, parameters, MACs, and the types that quantized ones read");
   app.add_flag("--scales", args->options.scales, "Also scale, zero point and position of each quantized tensor");
   app.add_option("--why", args->why, "Why this tensor, or those of this node, are quantized as they are or stay float")
       ->type_name("NAME");
-  app.add_option("--config", args->config, "With --why: preset, or settings file")->type_name("FILE|PRESET");
+  app.add_option("-c,--config", args->config, "With --why: preset, or settings file")->type_name("FILE|PRESET");
   app.add_option("--set", args->sets, "With --why: a setting, stronger than the file; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_flag("--json", args->json, "Print the report as JSON to stdout");
+  add_json_option(app, args->json);
   return [args] { return run_inspect(*args); };
 }
 

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "base/suggest.h"
 #include "calib/calibrator_table.h"
 #include "config/fields.h"
+#include "config/preprocess_recipes.h"
 #include "config/preset.h"
 #include "config/print.h"
 #include "config/quirks.h"
@@ -18,6 +20,7 @@
 #include "pipeline/pass_table.h"
 #include "plan/lowering/lower.h"
 #include "plan/op_rules.h"
+#include "table.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -30,6 +33,13 @@ std::vector<Row> list_presets() {
   std::vector<Row> rows;
   for (const config::PresetInfo& preset : config::presets())
     rows.push_back({{"name", preset.name}, {"target", preset.target}, {"summary", preset.summary}});
+  return rows;
+}
+
+std::vector<Row> list_recipes() {
+  std::vector<Row> rows;
+  for (const config::PreprocessRecipe& recipe : config::preprocess_recipes())
+    rows.push_back({{"name", recipe.name}, {"summary", recipe.summary}, {"block", recipe.block}});
   return rows;
 }
 
@@ -69,12 +79,12 @@ std::vector<Row> list_quirks() {
 }
 
 std::vector<Row> list_passes() {
-  static const char* const kActsOn[] = {"selection", "graph", "plan", "graph, plan", "qdq"};  // by kind of function
+  static const char* const acts_on[] = {"selection", "graph", "plan", "graph, plan", "qdq"};  // by kind of function
   std::vector<Row> rows;
   for (const pass::PassInfo& pass : pipeline::all_passes()) {
     rows.push_back({{"name", pass.name},
                     {"phase", pass::name(pass.phase)},
-                    {"acts_on", kActsOn[pass.run.index()]},
+                    {"acts_on", acts_on[pass.run.index()]},
                     {"summary", pass.summary}});
   }
   return rows;
@@ -140,6 +150,18 @@ std::vector<Row> list_calibrators() {
   return rows;
 }
 
+std::vector<Row> list_diagnostics() {
+  std::vector<Row> rows;
+  rows.reserve(kDiagnostics.size());
+  for (const DiagnosticInfo& row : kDiagnostics) {
+    rows.push_back({{"name", std::string(row.id)},
+                    {"severity", config::severity_name(row.severity)},
+                    {"meaning", std::string(row.meaning)},
+                    {"remedy", std::string(row.remedy)}});
+  }
+  return rows;
+}
+
 /// THE table of listings.
 constexpr struct Listing {
   const char* name;
@@ -147,39 +169,38 @@ constexpr struct Listing {
   std::vector<Row> (*rows)();
 } kListings[] = {
     {"presets", "named settings for --config", list_presets},
+    {"recipes", "named preprocessing of photos for --preprocess", list_recipes},
     {"options", "keys of quant_config and extra_options", list_options},
     {"passes", "steps of a quantize run, in order", list_passes},
     {"ops", "operators: opsets with a kernel, default op sets, what is quantized", list_ops},
     {"formats", "integer types and their limits", list_formats},
     {"calibrators", "calibration methods", list_calibrators},
     {"quirks", "differences of --compat quark-0.13", list_quirks},
+    {"diagnostics", "warnings and notices: ids, what they mean, what to do", list_diagnostics},
 };
 
-std::string as_text(const std::vector<Row>& rows) {
-  std::vector<size_t> widths;
+void print_rows(const std::vector<Row>& rows) {
+  if (rows.empty()) return;
+  std::vector<Table::Column> columns;
+  for (const auto& [title, text] : rows.front()) columns.push_back({title});
+  Table table(std::move(columns));
   for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()), 0);
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].second.size());
+    std::vector<std::string> cells;
+    for (const auto& [title, text] : row) cells.push_back(text);
+    table.add(std::move(cells));
   }
-  std::string text;
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      text += row[i].second;
-      if (i + 1 < row.size()) text.append(widths[i] + 2 - row[i].second.size(), ' ');
-    }
-    text += '\n';
-  }
-  return text;
+  table.print();
 }
 
-Status run_list(const std::string& name, bool json) {
+Status run_list(const std::string& name, const std::string& json) {
   std::vector<std::string> names;
   for (const Listing& listing : kListings) {
     names.emplace_back(listing.name);
     if (listing.name != name) continue;
     const std::vector<Row> rows = listing.rows();
-    std::fputs((json ? config::to_json(rows) : as_text(rows)).c_str(), stdout);
-    return {};
+    QQ_TRY(TextOutput json_file, TextOutput::open(json));
+    if (json != kStdout) print_rows(rows);
+    return json_file.is_open() ? json_file.write(config::to_json(rows)) : Status();
   }
   return invalid_argument("list: found ", name, ", allowed are ", join(names, ", "), did_you_mean(name, names));
 }
@@ -189,13 +210,13 @@ Status run_list(const std::string& name, bool json) {
 Run setup_list(CLI::App& app) {
   struct Args {
     std::string name;
-    bool json = false;
+    std::string json;
   };
   auto args = std::make_shared<Args>();
   std::string names;
   for (const Listing& listing : kListings) names += cat(names.empty() ? "" : "; ", listing.name, ": ", listing.summary);
   app.add_option("what", args->name, names)->required();
-  app.add_flag("--json", args->json, "a JSON array on stdout");
+  add_json_option(app, args->json);
   return [args] { return run_list(args->name, args->json); };
 }
 

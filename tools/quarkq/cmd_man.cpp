@@ -34,9 +34,9 @@ constexpr struct {
 } kExitCodes[] = {
     {"0", "done; also when there was nothing to quantize, and the float model was copied"},
     {"1", "internal error, or the machine refused a file operation"},
-    {"2", "wrong usage or setting"},
+    {"2", "wrong usage or setting; a model, settings file or report that is not there"},
     {"3", "model refused: malformed or not supported"},
-    {"4", "calibration or result data bad"},
+    {"4", "calibration or result data bad, or not there"},
     {"5", "a required quality was missed"},
     {"6", "an NPU limit is violated"},
     {"7", "a memory or size limit was hit"},
@@ -44,13 +44,14 @@ constexpr struct {
 };
 
 std::string man_page(const std::vector<Command>& commands) {
-  std::string page = cat(".TH QUARKQ 1 \"\" \"quarkq ", version(),
-                         "\" \"User Commands\"\n.SH NAME\nquarkq \\- quantizer of ONNX models for "
-                         "AMD NPU tool chains and ONNX Runtime\n.SH SYNOPSIS\n.B quarkq\n\\fIVERB\\fR "
-                         "[\\fIOPTION\\fR]...\n.SH DESCRIPTION\n"
-                         "Turns a float ONNX model into a quantized one, and tells how good it is. Settings come from "
-                         "a preset, a YAML or JSON "
-                         "file, and\n.BR \\-\\-set ,\neach stronger than the one before.\n.SH VERBS\n");
+  std::string page =
+      cat(".TH QUARKQ 1 \"\" \"quarkq ", version(),
+          "\" \"User Commands\"\n.SH NAME\nquarkq \\- quantizer of ONNX models for "
+          "AMD NPU tool chains and ONNX Runtime\n.SH SYNOPSIS\n.B quarkq\n\\fIVERB\\fR "
+          "[\\fIOPTION\\fR]...\n.SH DESCRIPTION\n"
+          "Turns a float ONNX model into a quantized one, and reports how close it is. Settings come from "
+          "a preset, a YAML or JSON "
+          "file, and\n.BR \\-\\-set ,\neach stronger than the one before.\n.SH VERBS\n");
   for (const Command& command : commands) {
     page += cat(".SS quarkq ", command.name, "\n", roff(command.summary), "\n");
     for (const CommandOption& option : command.options) page += option_text(option);

@@ -5,6 +5,7 @@
 
 #include "base/isa.h"
 #include "quarkq/optimize.h"
+#include "table.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -13,15 +14,16 @@ namespace {
 struct OptimizeArgs {
   OptimizeRequest request;
   ComputeOptions compute;
-  bool json = false, quiet = false;
+  std::string json;
 };
 
 void print_passes(const OptimizeReport& report) {
-  std::printf("%-40s %8s %8s %9s\n", "pass", "before", "after", "seconds");
+  Table table({{"Pass"}, {"before", kRight}, {"after", kRight}, {"seconds", kRight}});
   for (const PassTime& pass : report.passes) {
-    if (!pass.changed) continue;
-    std::printf("%-40s %8zu %8zu %9.4f\n", pass.name.c_str(), pass.nodes_before, pass.nodes_after, pass.seconds);
+    if (pass.changed || is_verbose())
+      table.add({pass.name, cat(pass.nodes_before), cat(pass.nodes_after), fixed(pass.seconds, 4)});
   }
+  table.print();
   std::printf("written    %s (%zu of %zu nodes, %s) in %.2f s\n", report.output_path.c_str(), report.nodes_after,
               report.nodes_before, bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
 }
@@ -30,14 +32,13 @@ Status run_optimize(OptimizeArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
   if (args.request.config.empty()) args.request.settings.insert(args.request.settings.begin(), "quant_config={}");
+  QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
   QQ_TRY(const OptimizeReport report, optimize(args.request));
-  if (!args.quiet) print_findings(report.findings);
-  if (args.json) {
-    std::fputs(to_json(report).c_str(), stdout);
-    return Status();
-  }
-  std::fputs(report.dump.c_str(), stdout);
-  if (!args.quiet) print_passes(report);
+  print_findings(report.findings);
+  if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
+  if (args.json != kStdout) std::fputs(report.dump.c_str(), stdout);
+  if (prints_text(args.json)) print_passes(report);
   return Status();
 }
 
@@ -48,16 +49,16 @@ Run setup_optimize(CLI::App& app) {
   OptimizeRequest& request = args->request;
   app.add_option("MODEL", request.model_path, "Float ONNX model")->required();
   app.add_option("-o,--output", request.output_path, "The optimized float model")->required();
-  app.add_option("--config", request.config, "Settings file, or a preset (default: the settings' defaults)");
+  app.add_option("-c,--config", request.config, "Settings file, or a preset (default: the settings' defaults)");
   app.add_option("--calib", request.calib_folder, "Samples; the first checks that outputs stay (default: random data)");
   app.add_option("--pass", request.only, "Only this pass; may be repeated (quarkq list passes)")
       ->allow_extra_args(false);
   app.add_option("--skip", request.skip, "Not this pass; may be repeated")->allow_extra_args(false);
-  app.add_option("--dump-after", request.dump_after, "Print the model as text behind this pass");
+  app.add_option("--dump-after", request.dump_after, "Print the model as text after this pass");
   app.add_option("--set", request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
-  app.add_flag("--json", args->json, "Print the result as JSON, and nothing else, to stdout");
-  app.add_flag("--quiet", args->quiet, "Print errors only");
+  add_preprocess_option(app, request.settings);
+  add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_optimize(*args); };
 }

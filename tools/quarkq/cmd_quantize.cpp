@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // quarkq quantize: arguments to a QuantizeRequest, its report to a summary table or JSON.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <optional>
 
-#include "base/file_system.h"
 #include "base/isa.h"
+#include "forecast_text.h"
 #include "progress.h"
 #include "quarkq/quantize.h"
 #include "table.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -17,55 +18,155 @@ namespace {
 struct QuantizeArgs {
   QuantizeRequest request;
   ComputeOptions compute;
-  std::string report_path, compat, on_collapse;
-  bool json = false, quiet = false, no_verify = false, no_resume = false;
+  std::string report_path, compat, on_collapse, json;
+  size_t verify_samples = 0;  ///< 0: the settings'
+  bool no_verify = false, no_resume = false, dry_run = false;
 };
+
+std::string share_text(uint64_t part, uint64_t whole) {
+  return whole == 0 ? "-" : fixed(100 * static_cast<double>(part) / static_cast<double>(whole), 0) + " %";
+}
 
 std::string counts_text(const std::map<std::string, int>& counts) {
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [name, count] : counts) parts.push_back(cat(count, " x ", name));
-  return parts.empty() ? "none" : join(parts, ", ");
+  return join(parts, ", ");
 }
 
-/// "output     y: cosine 0.991234 (worst 0.978901), SQNR 21.4 dB against float (8 samples)"
-void print_output(const OutputAgreement& output, size_t samples) {
-  const std::string worst = samples > 1 ? cat(" (worst ", fixed(output.min_cosine, 6), ")") : "";
-  std::printf("output     %s: cosine %s%s, SQNR %s dB against float (%zu sample%s)\n", output.name.c_str(),
-              fixed(output.cosine, 6).c_str(), worst.c_str(), fixed(output.sqnr_db, 1).c_str(), samples,
-              samples == 1 ? "" : "s");
+std::string cosine_text(double value) { return fixed(value, value > 0.9999 && value < 1 ? 6 : 4); }
+
+void print_agreement(const QuantizeReport& report) {
+  if (report.outputs.empty()) return;
+  std::printf("\nagainst the float model on %zu sample%s:\n", report.compared_samples,
+              report.compared_samples == 1 ? "" : "s");
+  Table table({{"Output"}, {"mean cos", kRight}, {"worst cos", kRight}, {"SQNR dB", kRight}, {"Worst sample"}});
+  for (const OutputAgreement& output : report.outputs) {
+    table.add({output.name, cosine_text(output.cosine), cosine_text(output.min_cosine), fixed(output.sqnr_db, 1),
+               output.near_zero ? "all almost zero, not judged" : output.worst_sample});
+    if (const auto& minor = output.minor)
+      table.add({"  small channels", cosine_text(minor->cosine), "", fixed(minor->sqnr_db, 1), ""});
+  }
+  table.print_fitting();
+}
+
+void print_noisiest(const QuantizeReport& report) {
+  constexpr size_t kShown = 5;
+  if (report.worst_tensors.empty()) return;
+  std::printf("\n");
+  Table table({{"Noisiest tensors"}, {"SQNR dB", kRight}, {"inputs dB", kRight}, {"Node"}});
+  for (size_t i = 0; i < std::min(kShown, report.worst_tensors.size()); ++i) {
+    const TensorAgreement& tensor = report.worst_tensors[i];
+    table.add({tensor.name, fixed(tensor.sqnr_db, 1), fixed(tensor.inputs_db, 1), tensor.node});
+  }
+  table.print_fitting();
+}
+
+/// Operators of the model as loaded: how many there are, how many of them are quantized, and what was written.
+void print_operators(const QuantizeReport& report) {
+  std::map<std::string, OperatorCount> rows = report.operators;
+  for (const auto& [op, count] : report.quantized_ops) rows.try_emplace(op);
+  std::printf("\n");
+  Table table({{"Operator"}, {"loaded", kRight}, {"quantized", kRight}, {"written", kRight}});
+  for (const auto& [op, count] : rows) {
+    const auto written = report.quantized_ops.find(op);
+    table.add(
+        {op, cat(count.total), cat(count.quantized), cat(written == report.quantized_ops.end() ? 0 : written->second)});
+  }
+  table.print_fitting();
+}
+
+void print_tuning(const QuantizeReport& report) {
+  if (report.tuned_layers.empty()) return;
+  const auto kept = std::ranges::count_if(report.tuned_layers, &TunedLayer::kept);
+  std::string line = cat("tuned      ", report.tuned_layers.size(), " layers, ", kept, " kept");
+  if (const auto& outputs = report.tuned_outputs) {
+    line += cat("; mean cosine ", cosine_text(outputs->cosine_before), " -> ", cosine_text(outputs->cosine_after),
+                " on ", outputs->samples, " samples not trained with");
+  }
+  print_line(line);
+  if (!is_verbose()) return;
+  Table table({{"Tuned layer"}, {"error before", kRight}, {"error after", kRight}, {"kept"}});
+  for (const TunedLayer& layer : report.tuned_layers)
+    table.add({layer.node, significant(layer.error_before), significant(layer.error_after), layer.kept ? "yes" : "no"});
+  table.print_fitting();
+}
+
+void print_phases(const QuantizeReport& report) {
+  if (!is_verbose()) return;
+  std::printf("\n");
+  Table table({{"Pass"}, {"seconds", kRight}, {"changed"}});
+  for (const PassTime& pass : report.phases) table.add({pass.name, fixed(pass.seconds, 3), pass.changed ? "yes" : ""});
+  table.print_fitting();
+}
+
+void print_verdict(const QuantizeReport& report) {
+  if (const auto& verdict = report.verdict) {
+    print_line(cat("verdict    ", grade_name(verdict->grade), ": ", verdict->why));
+    std::printf("next       %s\n", verdict->next.c_str());  // a command in one piece can be pasted
+  } else if (!report.outputs.empty()) {
+    print_line("verdict    none: the float outputs are almost zero on these samples; give others with --eval DIR");
+  }
 }
 
 /// "rescued    cosine 0.070 -> 0.981 (4 samples): per-channel weights, 34 activations in 16 bits; 3.2 s"
 void print_rescue(const RescueReport& rescue) {
   std::vector<std::string> changes;
+  changes = rescue.float_changes;
+  if (!rescue.rounding.empty()) changes.push_back("compensated rounding of weights");
   if (rescue.channel_scales) changes.push_back("per-channel weights");
   if (!rescue.tensors_in_16_bits.empty())
     changes.push_back(cat(rescue.tensors_in_16_bits.size(), " activations in 16 bits"));
   if (!rescue.float_nodes.empty())
     changes.push_back(
         cat(rescue.float_nodes.size(), " float nodes (", fixed(100 * rescue.float_macs, 1), " % of MACs)"));
-  std::printf("rescued    cosine %s -> %s (%zu samples): %s; %.2f s\n", fixed(rescue.before.cosine, 6).c_str(),
-              fixed(rescue.after.cosine, 6).c_str(), rescue.samples, join(changes, ", ").c_str(), rescue.seconds);
+  print_line(cat("rescued    cosine ", fixed(rescue.before.cosine, 6), " -> ", fixed(rescue.after.cosine, 6), " (",
+                 rescue.samples, " samples): ", join(changes, ", "), "; ", fixed(rescue.seconds, 2), " s"));
+}
+
+std::string short_numbers(const std::vector<double>& values) {
+  std::vector<std::string> texts;
+  char text[32];
+  for (const double value : values) {
+    std::snprintf(text, sizeof text, "%.4g", value);
+    texts.emplace_back(text);
+  }
+  return join(texts, " ");
+}
+
+/// "input      x FLOAT[1,3,224,224]: min -2.118, max 2.64, mean 0.03 0.1 0.2, std 1 1 1 (128 samples)"
+void print_input(const InputReport& input) {
+  std::vector<std::string> dims;
+  for (const int64_t dim : input.shape) dims.push_back(dim < 0 ? "?" : cat(dim));
+  print_line(cat("input      ", input.name, " ", input.type, "[", join(dims, ","), "]: min ",
+                 short_numbers({input.least}), ", max ", short_numbers({input.most}), ", mean ",
+                 short_numbers(input.mean), ", std ", short_numbers(input.deviation), " (", input.samples,
+                 input.samples == 1 ? " sample)" : " samples)"));
 }
 
 void print_summary(const QuantizeReport& report) {
-  std::printf("model      %s (opset %ld, %zu nodes, %s)\n", report.model_path.c_str(),
-              static_cast<long>(report.input_opset), report.nodes_total,
-              bytes_text(static_cast<double>(report.model_bytes)).c_str());
-  std::printf("settings   %s, %s, %zu samples, %d threads, %s\n",
-              report.preset.empty() ? "file" : report.preset.c_str(), report.quantizer.c_str(), report.samples,
-              report.threads, report.isa.c_str());
-  std::printf("quantized  %zu of %zu nodes; tensors: %s\n", report.nodes_quantized, report.nodes_total,
-              counts_text(report.tensors_by_type).c_str());
-  for (const OutputAgreement& output : report.outputs) print_output(output, report.compared_samples);
+  if (!report.sample_cautions.empty()) print_line("caution    " + join(report.sample_cautions, "; "));
+  print_line(cat("model      ", report.model_path, " (opset ", report.input_opset, ", ", report.nodes_total, " nodes, ",
+                 bytes_text(static_cast<double>(report.model_bytes)), ")"));
+  const std::string why = report.threads_why.empty() ? "" : cat(" (", report.threads_why, ")");
+  print_line(cat("settings   ", report.preset.empty() ? "file" : report.preset, ", ", report.quantizer, ", ",
+                 report.threads, report.threads == 1 ? " thread" : " threads", why, ", ", report.isa));
+  print_line(cat("calibrated ", report.calibrated_tensors, " activations on ", report.samples, " samples"));
+  for (const InputReport& input : report.inputs) print_input(input);
+  print_line(cat("quantized  ", report.nodes_quantized, " of ", report.nodes_total, " nodes",
+                 report.tensors_by_type.empty() ? "" : "; tensors: " + counts_text(report.tensors_by_type)));
   if (report.rescue) print_rescue(*report.rescue);
-  for (const TensorAgreement& tensor : report.worst_tensors) {
-    std::printf("noisiest   %s: SQNR %s dB (%s)\n", tensor.name.c_str(), fixed(tensor.sqnr_db, 1).c_str(),
-                tensor.node.c_str());
-  }
-  std::printf("written    %s (opset %ld, %s%s) in %.2f s\n", report.output_path.c_str(),
-              static_cast<long>(report.output_opset), bytes_text(static_cast<double>(report.output_bytes)).c_str(),
-              report.external_data ? ", weights in a file beside it" : "", report.seconds);
+  print_tuning(report);
+  print_operators(report);
+  print_agreement(report);
+  print_noisiest(report);
+  print_phases(report);
+  std::printf("\n");
+  print_line(cat("written    ", report.output_path, " (opset ", report.output_opset, ", ",
+                 bytes_text(static_cast<double>(report.output_bytes)), ", ",
+                 share_text(report.output_bytes, report.model_bytes), " of the float model",
+                 report.external_data ? ", weights in a file beside it" : "", ") in ", fixed(report.seconds, 2), " s"));
+  print_verdict(report);
 }
 
 Status run_quantize(QuantizeArgs& args) {
@@ -76,21 +177,17 @@ Status run_quantize(QuantizeArgs& args) {
   args.request.details = !args.report_path.empty();
   if (!args.compat.empty()) args.request.settings.push_back("quarkq.compat=" + args.compat);
   if (!args.on_collapse.empty()) args.request.settings.push_back("quarkq.on_collapse=" + args.on_collapse);
-  QQ_RETURN_IF_ERROR(check_not_input(args.report_path, {args.request.model_path, args.request.config}));
-  std::optional<AtomicFile> report_file;  // made first: a report that cannot be written must not cost a whole run
-  if (!args.report_path.empty()) {
-    QQ_TRY(AtomicFile made, AtomicFile::create(args.report_path));
-    report_file.emplace(std::move(made));
-  }
-  QQ_TRY(const QuantizeReport report, run_with_bar(args.quiet || args.json, args.request, quantize));
-  if (report_file) {
-    const std::string text = to_json(report);
-    QQ_RETURN_IF_ERROR(report_file->write(text.data(), text.size()));
-    QQ_RETURN_IF_ERROR(report_file->commit());
-  }
-  if (!args.quiet) print_findings(report.findings, "--report FILE.json has them all");
-  if (args.json) std::fputs(to_json(report).c_str(), stdout);
-  if (!args.json && !args.quiet) print_summary(report);
+  if (args.verify_samples > 0) args.request.settings.push_back(cat("quarkq.verify_samples=", args.verify_samples));
+  QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
+  if (args.dry_run) return run_dry(args.request, args.json);
+  const std::vector<std::string> inputs = {args.request.model_path, args.request.config};
+  QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path, inputs));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, inputs));
+  QQ_TRY(const QuantizeReport report, run_with_bar(args.request, quantize));
+  if (report_file.is_open()) QQ_RETURN_IF_ERROR(report_file.write(to_json(report)));
+  if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
+  print_findings(report.findings, "--report FILE.json has them all");
+  if (prints_text(args.json) && args.report_path != kStdout) print_summary(report);
   return Status();
 }
 
@@ -99,7 +196,7 @@ Status run_quantize(QuantizeArgs& args) {
 Run setup_quantize(CLI::App& app) {
   auto args = std::make_shared<QuantizeArgs>();
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
-  app.add_option("--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets)")
+  app.add_option("-c,--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets)")
       ->required();
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--stats", args->request.statistics_path,
@@ -107,22 +204,28 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("-o,--output", args->request.output_path, "Result (default: <stem>_quantized.onnx beside the model)");
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
-  app.add_option("--report", args->report_path, "Write the report here, as JSON");
+  add_preprocess_option(app, args->request.settings);
+  add_requantize_option(app, args->request.requantize);
+  CLI::Option* report = app.add_option("--report", args->report_path, "Write the report here, as JSON");
+  add_dry_run_option(app, args->dry_run)->excludes(report);
   app.add_option("--compat", args->compat, "Reproduce a release of the reference, defects included: quark-0.13");
   app.add_option("--require", args->request.requirements,
-                 "cos>=X: fail (exit code 5) and write nothing when an output is less like the float one on any sample "
+                 "cos>=X: write nothing and fail (exit code 5) when the cosine of an output is below X on any sample "
                  "it is compared on")
       ->allow_extra_args(false);
   app.add_option("--eval", args->request.eval_folder,
                  "Samples to compare the result with the float model on (default: 8 of those of --calib)");
-  app.add_option("--on-collapse", args->on_collapse,
-                 "When outputs are unlike the float ones: rescue (the default: wider formats where they help most), "
-                 "warn, or fail (exit code 5)")
+  app.add_option("--verify", args->verify_samples,
+                 "Samples, spread over the folder, that the result is compared on (default: 8)")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option(
+         "--on-collapse", args->on_collapse,
+         "When outputs differ strongly from the float ones: rescue (the default: wider formats where they help most), "
+         "warn, or fail (exit code 5)")
       ->check(CLI::IsMember({"rescue", "warn", "fail"}));
   app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");
-  app.add_flag("--no-resume", args->no_resume, "AdaRound, AdaQuant: begin anew instead of going on after a kill");
-  app.add_flag("--json", args->json, "Print the report as JSON, and nothing else, to stdout");
-  app.add_flag("--quiet", args->quiet, "Print errors only");
+  app.add_flag("--no-resume", args->no_resume, "AdaRound, AdaQuant: restart fine-tuning instead of resuming");
+  add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_quantize(*args); };
 }

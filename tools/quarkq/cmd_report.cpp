@@ -17,9 +17,11 @@ struct ReportArgs {
 
 Status run_report(ReportArgs& args) {
   if (args.output_path.empty()) args.output_path = std::filesystem::path(args.report_path).replace_extension(".html");
-  QQ_RETURN_IF_ERROR(check_not_input(args.output_path, {args.report_path}));
+  if (!file_exists(args.report_path)) return invalid_argument(args.report_path, ": no such file");
+  QQ_TRY(TextOutput output, TextOutput::open(args.output_path, {args.report_path}));
   QQ_TRY(const std::string page, html_report(args.report_path));
-  QQ_RETURN_IF_ERROR(write_file(args.output_path, page));
+  QQ_RETURN_IF_ERROR(output.write(page));
+  if (args.output_path == kStdout || is_quiet()) return Status();
   std::printf("written    %s (%s)\n", args.output_path.c_str(), bytes_text(static_cast<double>(page.size())).c_str());
   return Status();
 }

@@ -7,6 +7,8 @@
 #include "base/isa.h"
 #include "progress.h"
 #include "quarkq/run.h"
+#include "table.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -15,7 +17,7 @@ namespace {
 struct RunArgs {
   RunRequest request;
   ComputeOptions compute;
-  bool json = false, quiet = false;
+  std::string json;
 };
 
 double median(std::vector<double> values) {
@@ -27,14 +29,13 @@ double median(std::vector<double> values) {
 Status run_run(RunArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
-  QQ_TRY(const RunReport report, run_with_bar(args.quiet || args.json, args.request, run_model));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_TRY(const RunReport report, run_with_bar(args.request, run_model));
   const double milliseconds = median(report.milliseconds);
-  if (args.json) {
-    std::printf("{\"samples\": %zu, \"median_ms\": %.6f, \"arena_bytes\": %zu}\n", report.samples, milliseconds,
-                report.arena_bytes);
-  } else if (!args.quiet) {
-    std::printf("%zu samples, %zu outputs, median %.3f ms a sample, %s for intermediate values\n", report.samples,
-                report.outputs.size(), milliseconds, bytes_text(static_cast<double>(report.arena_bytes)).c_str());
+  if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
+  if (prints_text(args.json)) {
+    print_line(cat(report.samples, " samples, ", report.outputs.size(), " outputs, median ", fixed(milliseconds, 3),
+                   " ms a sample, ", bytes_text(static_cast<double>(report.arena_bytes)), " for intermediate values"));
   }
   return Status();
 }
@@ -44,15 +45,18 @@ Status run_run(RunArgs& args) {
 Run setup_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
   app.add_option("MODEL", args->request.model_path, "Float or quantized ONNX model")->required();
-  app.add_option("--inputs", args->request.input_folder, "Samples: DIR/*.npy, or DIR/<input>/*.npy")->required();
+  app.add_option("--inputs", args->request.input_folder, "Samples, photos too (docs/calibration-data.md)")->required();
+  app.add_option("--config", args->request.config, "Settings file that says how samples are read");
+  app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
+      ->allow_extra_args(false);
+  add_preprocess_option(app, args->request.settings);
   app.add_option("--outputs", args->request.output_folder, "Results: DIR/<sample>.npy, or DIR/<output>/<sample>.npy")
       ->required();
   app.add_option("--limit", args->request.limit, "Only the first N samples");
   app.add_option("--repeat", args->request.repeat, "Run each sample N times, for timing")->check(CLI::Range(1, 100000));
-  app.add_option("--max-memory", args->request.max_memory, "Refuse when intermediate values need more bytes than this")
+  app.add_option("--max-memory", args->request.max_memory, "Fail when intermediate values need more bytes than this")
       ->transform(CLI::AsSizeValue(false));
-  app.add_flag("--json", args->json, "Print the result as JSON to stdout");
-  app.add_flag("--quiet", args->quiet, "Print errors only");
+  add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_run(*args); };
 }

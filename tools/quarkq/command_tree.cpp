@@ -5,20 +5,53 @@
 #include <cctype>
 #include <string_view>
 
+#include "config/fields.h"
+#include "config/preprocess_recipes.h"
 #include "config/preset.h"
 #include "messages.h"
+#include "pipeline/pass_table.h"
 
 namespace quarkq::tool {
 namespace {
 
+/// In both cases, as both are understood.
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const config::PresetInfo& preset : config::presets()) {
     names.emplace_back(preset.name);
     for (char& letter : names.back()) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    names.emplace_back(preset.name);
   }
   return names;
 }
+
+/// What may stand before the = of --set.
+std::vector<std::string> setting_names() {
+  std::vector<std::string> names;
+  for (const config::Field& field : config::all_fields()) names.emplace_back(field.name);
+  return names;
+}
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const pass::PassInfo& pass : pipeline::all_passes()) names.emplace_back(pass.name);
+  return names;
+}
+
+std::vector<std::string> recipe_names() {
+  std::vector<std::string> names;
+  for (const config::PreprocessRecipe& recipe : config::preprocess_recipes()) names.emplace_back(recipe.name);
+  return names;
+}
+
+/// Values that a table of the program has.
+constexpr struct {
+  std::string_view option;
+  std::vector<std::string> (*values)();
+} kTables[] = {
+    {"--config", preset_names}, {"--preprocess", recipe_names}, {"--set", setting_names},
+    {"--pass", pass_names},     {"--skip", pass_names},         {"--dump-after", pass_names},
+};
 
 /// Values of options and positionals that come from a fixed set; a row without verb holds for all of them.
 constexpr struct {
@@ -26,12 +59,16 @@ constexpr struct {
 } kValues[] = {
     {"", "--isa", "sse41 avx2 avx512 native"},
     {"", "--compat", "quark-0.13"},
-    {"list", "what", "presets options passes ops formats calibrators quirks"},
+    {"", "--target", "xint8"},
+    {"", "--on-collapse", "rescue warn fail"},
+    {"list", "what", "presets recipes options passes ops formats calibrators quirks diagnostics"},
     {"completion", "SHELL", "bash zsh fish"},
 };
 
 std::vector<std::string> values_of(const std::string& verb, const std::string& option) {
-  if (option == "--config") return preset_names();
+  for (const auto& table : kTables) {
+    if (table.option == option) return table.values();
+  }
   if (option == "--log-level") return kLogLevelNames;
   for (const auto& row : kValues) {
     if (row.option == option && (row.verb.empty() || row.verb == verb))
@@ -69,6 +106,8 @@ void add_options(const CLI::App& part, Command& command) {
 
 std::vector<Command> command_tree(const CLI::App& app) {
   std::vector<Command> commands;
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : parts_of(app)) verbs.push_back(verb->get_name());
   for (const CLI::App* verb : parts_of(app)) {
     Command command{verb->get_name(), verb->get_description(), {}};
     const std::vector<const CLI::App*> actions = parts_of(*verb);
@@ -80,6 +119,9 @@ std::vector<Command> command_tree(const CLI::App& app) {
     add_options(*verb, command);
     for (const CLI::App* part : actions) add_options(*part, command);
     add_options(app, command);
+    for (CommandOption& option : command.options) {
+      if (command.name == "help" && option.is_positional()) option.values = verbs;
+    }
     commands.push_back(std::move(command));
   }
   return commands;

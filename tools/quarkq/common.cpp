@@ -7,6 +7,8 @@
 #include <cstdlib>
 
 #include "base/file_system.h"
+#include "config/preprocess.h"
+#include "config/preprocess_recipes.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -24,16 +26,35 @@ void on_interrupt(int) {
 }  // namespace
 
 void add_compute_options(CLI::App& app, ComputeOptions& options) {
-  app.add_option("--threads", options.threads, "Threads; 0 (the default) takes the cores that are free")
+  app.add_option("--threads", options.threads,
+                 "Threads; auto (the default, also 0) takes the cores that are free, no more than a container grants")
+      ->type_name("N|auto")
+      ->transform([](const std::string& text) { return text == "auto" ? std::string("0") : text; })
       ->check(CLI::Range(0, 1024));
   app.add_option("--isa", options.isa, "Instruction set: sse41, avx2, avx512 or native");
+}
+
+void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings) {
+  app.add_option_function<std::string>(
+      "--preprocess",
+      [&settings](const std::string& name) {
+        const Result<config::Preprocess> block = config::read_recipe(name);
+        if (!block.ok()) throw CLI::ValidationError("--preprocess", block.status().message());
+        settings.insert(settings.begin(), "preprocess=" + name);  // --set changes single keys of it
+      },
+      cat("How photos become what the model takes: ", config::recipe_names(), " (quarkq list recipes)"));
+}
+
+void add_requantize_option(CLI::App& app, bool& requantize) {
+  app.add_flag("--requantize", requantize,
+               "A quantized model: remove its Q/DQ nodes and block formats, and quantize what remains anew");
 }
 
 void bound_spinning(char** argv) {
   constexpr const char kSpins[] = "1000";  // 0.02 to 0.05 ms: longer than the gaps between most kernels (ADR 0003)
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   ::setenv("GOMP_SPINCOUNT", kSpins, /*overwrite=*/1);
-  ::execv("/proc/self/exe", argv);  // comes back only when it failed; then the default stays in force
+  ::execv("/proc/self/exe", argv);  // returns only on failure; then the default stays in force
 }
 
 void catch_interrupts() {

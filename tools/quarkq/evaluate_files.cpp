@@ -2,7 +2,10 @@
 #include "evaluate_files.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
+
+#include "output.h"
 
 namespace quarkq::tool {
 namespace {
@@ -18,6 +21,11 @@ bool is_same_place(const std::string& a, const std::string& b) {
 
 Status EvaluateFiles::open(const std::string& path, Text text) {
   if (path.empty()) return Status();
+  if (path == kStdout) {
+    if (printed_ != nullptr) return invalid_argument("evaluate: found - for two outputs, allowed is one");
+    printed_ = text;
+    return Status();
+  }
   const auto is_open = [&](const File& other) { return is_same_place(path, other.file.target()); };
   if (std::any_of(files_.begin(), files_.end(), is_open)) {
     return invalid_argument("evaluate: found ", path, " for two outputs, each needs a file of its own");
@@ -33,6 +41,7 @@ Status EvaluateFiles::write(const EvaluateReport& report) {
     QQ_RETURN_IF_ERROR(one.file.write(text.data(), text.size()));
   }
   for (File& one : files_) QQ_RETURN_IF_ERROR(one.file.commit());
+  if (printed_ != nullptr) std::fputs(printed_(report).c_str(), stdout);
   return Status();
 }
 

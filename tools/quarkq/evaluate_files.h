@@ -15,7 +15,8 @@ class EvaluateFiles {
  public:
   using Text = std::string (*)(const EvaluateReport&);
 
-  /// Nothing when `path` is empty. Fails with kInvalidArgument when it is open already, kIo when it cannot be written.
+  /// Nothing when `path` is empty; "-" is stdout. Fails with kInvalidArgument when it is open already, kIo when it
+  /// cannot be written.
   Status open(const std::string& path, Text text);
   /// Writes all files, then puts them in their places.
   Status write(const EvaluateReport& report);
@@ -26,6 +27,7 @@ class EvaluateFiles {
     Text text;
   };
   std::vector<File> files_;
+  Text printed_ = nullptr;  ///< what goes to stdout, place "-"
 };
 
 }  // namespace quarkq::tool

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // quarkq: the verb table and nothing else. Each verb is one cmd_<verb>.cpp.
+#include <algorithm>
 #include <cstdio>
-#include <iostream>
+#include <string>
 #include <vector>
 
 #include "base/suggest.h"
 #include "quarkq/version.h"
+#include "terminal.h"
+#include "usage.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -19,64 +22,119 @@ constexpr Verb kVerbs[] = {
     {"run", "run a float or quantized model over a folder of samples", setup_run, true},
     {"evaluate", "compare two folders of results, or two models", setup_evaluate, true},
     {"inspect", "show what a model is, and what is quantized and how", setup_inspect, false},
-    {"check", "look up the limits of an NPU in a quantized model", setup_check, false},
-    {"analyze", "find the layers that cost the outputs most", setup_analyze, true},
+    {"check", "check a quantized model against the limits of an NPU", setup_check, false},
+    {"analyze", "find the layers that degrade the outputs most", setup_analyze, true},
     {"report", "turn the JSON report of a quantize run into an HTML page", setup_report, false},
-    {"list", "list presets, options, passes, ops, formats, calibrators, quirks", setup_list, false},
+    {"list", "list presets, recipes, options, passes, ops, formats, calibrators, quirks, diagnostics", setup_list,
+     false},
     {"config", "show the settings of a preset or file, or check a file", setup_config, false},
     {"completion", "print the completion script of a shell", setup_completion, false},
     {"man", "print the manual page", setup_man, false},
+    {"help", "show the options of a verb", setup_help, false},
 };
 
 int fail(const Status& status) {
   if (status.code() == Code::kInterrupted) {
-    std::fprintf(stderr, "quarkq: interrupted, nothing was written\n");
+    const bool has_more = status.message() != "interrupted";
+    std::fprintf(stderr, "quarkq: interrupted, no output was written%s%s\n", has_more ? "; " : "",
+                 has_more ? status.message().c_str() : "");
   } else {
     print_error("error", status.message());
   }
   return exit_code(status.code());
 }
 
+using Words = std::vector<std::string>;
+
+/// The place of the verb among the words: options of the whole program may stand before it. Their number: none.
+size_t verb_place(const Words& words) {
+  size_t at = 0;
+  while (at < words.size() && words[at].starts_with("-")) at += words[at] == "--log-level" ? 2 : 1;
+  return std::min(at, words.size());
+}
+
 /// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected. Runs before
-/// anything else because a verb that computes may have to start the program anew.
-Status check_verb(int argc, char** argv) {
-  int at = 1;
-  if (argc > 2 && std::string(argv[1]) == "--log-level") at = 3;  // the only option that may stand before the verb
-  if (argc <= at || argv[at][0] == '-') return Status();
+/// anything else because a verb that computes may have to restart the program.
+Status check_verb(const Words& words, char** argv) {
+  const size_t at = verb_place(words);
+  if (at == words.size()) return Status();
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) {
-    if (std::string(argv[at]) == verb.name) {
+    if (words[at] == verb.name) {
       if (verb.computes) bound_spinning(argv);
       return Status();
     }
     names.emplace_back(verb.name);
   }
-  return invalid_argument(argv[at], ": unknown verb", did_you_mean(argv[at], names), " (known: ", join(names, ", "),
+  return invalid_argument(words[at], ": unknown verb", did_you_mean(words[at], names), " (known: ", join(names, ", "),
                           ")");
 }
 
-int main_function(int argc, char** argv) {
-  if (Status status = check_verb(argc, argv); !status.ok()) return fail(status);
-  CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
-  app.set_version_flag("--version", cat("quarkq ", version(), "\n", build_information()));
-  app.fallthrough();  // so that what belongs to every verb may stand behind it
+/// --json takes a value only as --json=FILE, so that it swallows no word; alone it means stdout. "--json -" and, in
+/// evaluate and check, "--json FILE" are older forms: there the next word is the value when it does not begin with a
+/// dash.
+Words join_json(const Words& words) {
+  const size_t at = verb_place(words);
+  const bool takes_file = at < words.size() && (words[at] == "evaluate" || words[at] == "check");
+  Words joined;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const bool has_value = words[i] == "--json" && i + 1 < words.size() &&
+                           (words[i + 1] == "-" || (takes_file && !words[i + 1].starts_with("-")));
+    joined.push_back(words[i]);
+    if (words[i] == "--json") joined.back() += "=" + (has_value ? words[i + 1] : std::string(kStdout));
+    if (has_value) ++i;
+  }
+  return joined;
+}
+
+void add_program_options(CLI::App& app) {
+  app.set_version_flag("-V,--version", cat("quarkq ", version(), "\n", build_information()));
+  app.fallthrough();  // so that what belongs to every verb may follow it
   app.add_option_function<std::string>(
          "--log-level", [](const std::string& name) { set_log_level(name); },
-         "What goes to stderr: error, warning, notice or info (the default)")
+         "What is written to stderr: error, warning, notice or info (the default)")
       ->check(CLI::IsMember(kLogLevelNames));
+  app.add_flag_callback("-q,--quiet", set_quiet, "Print errors only, and results of verbs that only print");
+  app.add_flag_callback("-v,--verbose", set_verbose, "Print every finding, and the time of every phase");
+}
+
+/// What CLI11 could not read, in our words, and how the verb is used.
+int refuse(const CLI::App& app, const Words& words, const CLI::ParseError& error) {
+  const CLI::App& part = part_of(app, words);
+  const Status unknown = check_options_known(part, words);
+  fail(unknown.ok() ? invalid_argument(error.what()) : unknown);
+  const bool is_verb = &part != &app;
+  std::fprintf(stderr, "%s\nquarkq help%s%s lists the options\n", usage_line(part).c_str(), is_verb ? " " : "",
+               is_verb ? part_of(app, {words[verb_place(words)]}).get_name().c_str() : "");
+  return exit_code(Code::kInvalidArgument);
+}
+
+int main_function(int argc, char** argv) {
+  const Words words = join_json(Words(argv + 1, argv + argc));
+  if (Status status = check_verb(words, argv); !status.ok()) return fail(status);
+  CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
+  add_program_options(app);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(42);
+  const size_t columns = columns_of(stdout);
+  app.get_formatter()->column_width(help_column(columns));
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Verb& verb : kVerbs) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
     runs.emplace_back(sub, verb.setup(*sub));
   }
+  if (words.empty()) {
+    std::fputs(app.help().c_str(), stderr);
+    return fail(invalid_argument("no verb was given, allowed is one of those above"));
+  }
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& asked) {  // --help, --version
+    app.parse(Words(words.rbegin(), words.rend()));  // CLI11 takes them from the back
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(wrapped_help(app.help(), columns).c_str(), stdout);
+    return 0;
+  } catch (const CLI::Success& asked) {  // --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return fail(invalid_argument(error.what(), "; see quarkq --help"));
+    return refuse(app, words, error);
   }
   catch_interrupts();
   for (const auto& [sub, run] : runs) {

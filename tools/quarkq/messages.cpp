@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "base/strings.h"
@@ -14,10 +15,10 @@
 namespace quarkq::tool {
 namespace {
 
-constexpr size_t kShown = 5;  // findings of one id: more would push the summary off the screen
 constexpr const char *kRed = "\033[1;31m", *kYellow = "\033[33m", *kPlain = "\033[0m";
 
 LogLevel log_level = LogLevel::kInfo;
+bool quiet = false, verbose = false;
 
 /// https://no-color.org: any value but the empty one switches colours off.
 bool has_colour() {
@@ -46,31 +47,39 @@ void set_log_level(const std::string& name) {
 
 bool is_logged(LogLevel level) { return level <= log_level; }
 
-void print_error(const char* kind, const std::string& text) { print_line(kRed, kind, "", text); }
-
-void print_diagnostics(const Diagnostics& diagnostics) {
-  for (const Diagnostic& finding : diagnostics.all())
-    print_finding(finding.severity == Severity::kWarning, finding.subject, finding.text);
+void set_quiet() {
+  quiet = true;
+  log_level = LogLevel::kError;
 }
+bool is_quiet() { return quiet; }
+void set_verbose() { verbose = true; }
+bool is_verbose() { return verbose; }
+
+void print_error(const char* kind, const std::string& text) { print_line(kRed, kind, "", text); }
 
 void print_findings(const std::vector<Finding>& findings, const char* hint) {
   constexpr const char kLeftOut[] = "option-left-out";
   std::vector<std::string> left_out;
-  std::map<std::pair<bool, std::string>, size_t> count;  // by severity and id
+  std::map<std::string, size_t> counts;
+  for (const Finding& finding : findings) ++counts[finding.id];
+  std::set<std::string> shown;
   for (const Finding& finding : findings) {
     if (finding.id == kLeftOut) {
       left_out.push_back(finding.subject);
-    } else if (++count[{finding.is_warning, finding.id}] <= kShown) {
-      print_finding(finding.is_warning, finding.subject, finding.text);
+      continue;
     }
-  }
-  for (const auto& [kind, found] : count) {
-    if (found <= kShown) continue;
-    print_finding(kind.first, kind.second, cat(found - kShown, " more like these", *hint == 0 ? "" : "; ", hint));
+    const bool is_first = shown.insert(finding.id).second;
+    if (!is_first && !verbose) continue;
+    std::string text = finding.text;
+    const size_t more = verbose ? 0 : counts[finding.id] - 1;
+    if (more > 0) text += cat("; and ", more, more == 1 ? " more" : " others", " like this (", hint, ")");
+    const DiagnosticInfo* row = find_diagnostic(finding.id);
+    const bool has_remedy = is_first && finding.is_warning && row != nullptr && !row->remedy.empty();
+    if (has_remedy) text += cat("; ", row->remedy);
+    print_finding(finding.is_warning, finding.subject, cat(text, " [", finding.id, "]"));
   }
   if (left_out.empty()) return;
-  print_finding(false, "",
-                cat("implied by preset or defaults, known, not supported yet, left out: ", join(left_out, ", ")));
+  print_finding(false, "", cat("implied by preset or defaults, but not supported yet: ", join(left_out, ", ")));
 }
 
 }  // namespace quarkq::tool

@@ -4,15 +4,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
+#include "table.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
 namespace {
-constexpr double kRedrawSeconds = 0.1;
-constexpr int kBarWidth = 24;
+
+constexpr double kRedrawSeconds = 0.1, kLogSeconds = 10;
+constexpr double kFirstRateSeconds = 0.5;  // a rate before that is noise
+constexpr size_t kLeastBar = 8, kMostBar = 24, kUsualWidth = 80;
 
 /// Memory of this process that is resident, in bytes; 0 when the system does not say.
 double resident_bytes() {
@@ -22,10 +28,56 @@ double resident_bytes() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
+std::string duration(double seconds) {
+  const auto whole = std::lround(seconds);
+  if (whole < 60) return cat(whole, " s");
+  if (whole < 3600) return cat(whole / 60, " min ", whole % 60, " s");
+  return cat(whole / 3600, " h ", whole % 3600 / 60, " min");
+}
+
+/// "12.3 samples/s", or "4.1 s per layer" where that is more telling.
+std::string rate_text(double rate, const std::string& unit) {
+  if (rate >= 1) return cat(fixed(rate, rate < 100 ? 1 : 0), " ", unit, "/s");
+  return cat(fixed(1 / rate, 1), " s per ", unit.ends_with('s') ? unit.substr(0, unit.size() - 1) : unit);
+}
+
+/// "calibrate (7 of 13)".
+std::string phase_text(const Progress& progress) {
+  return progress.count == 0 ? progress.phase : cat(progress.phase, " (", progress.number, " of ", progress.count, ")");
+}
+
+std::string bar_text(const Progress& progress, size_t width) {
+  const size_t filled = std::min(width, width * progress.done / progress.total);
+  return cat(" [", std::string(filled, '='), std::string(width - filled, ' '), "]");
+}
+
 }  // namespace
 
-ProgressBar::ProgressBar(bool quiet)
-    : quiet_(quiet || !is_logged(LogLevel::kInfo)), terminal_(::isatty(STDERR_FILENO) == 1) {}
+std::string progress_line(const Progress& progress, double seconds, double memory, size_t width) {
+  std::string line = phase_text(progress);
+  const bool counts = progress.total > 0 || progress.done > 0;
+  if (counts) {
+    line += cat(" ", progress.done);
+    if (progress.total > 0) line += cat("/", progress.total);
+    line += " " + progress.unit;
+  }
+  const auto append = [&](const std::string& part) {
+    if (line.size() + part.size() <= width) line += part;
+  };
+  if (counts && progress.done > 0 && seconds >= kFirstRateSeconds) {
+    const double rate = static_cast<double>(progress.done) / seconds;
+    if (progress.total > progress.done)
+      append(cat(", ", duration(static_cast<double>(progress.total - progress.done) / rate), " left"));
+    append(", " + rate_text(rate, progress.unit));
+  }
+  if (progress.total > 0 && line.size() + kLeastBar + 3 <= width)
+    append(bar_text(progress, std::min(kMostBar, width - line.size() - 3)));
+  if (memory > 0) append(", " + bytes_text(memory));
+  return line.substr(0, width);
+}
+
+ProgressBar::ProgressBar(bool hidden)
+    : hidden_(hidden || is_quiet() || !is_logged(LogLevel::kInfo)), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressBar::~ProgressBar() { clear(); }
 
@@ -36,34 +88,32 @@ void ProgressBar::clear() {
 
 bool ProgressBar::update(const Progress& progress) {
   if (is_interrupted()) return false;
-  if (quiet_) return true;
-  if (progress.phase != phase_) {
+  if (hidden_) return true;
+  const bool is_new = progress.phase != phase_;
+  if (is_new) {
     phase_ = progress.phase;
     watch_.restart();
-    last_draw_ = -1;
-    if (!terminal_) std::fprintf(stderr, "quarkq: %s\n", phase_.c_str());
+    last_ = 0;
+    if (!terminal_) std::fprintf(stderr, "quarkq: %s\n", phase_text(progress).c_str());
   }
-  if (!terminal_) return true;
-  const double seconds = watch_.seconds();
-  const bool finished = progress.total > 0 && progress.done == progress.total;
-  if (last_draw_ < 0 || seconds - last_draw_ >= kRedrawSeconds || finished) draw(progress, seconds);
+  const double since = watch_.seconds() - last_;
+  const bool is_last = progress.total > 0 && progress.done == progress.total;
+  if (terminal_ && (is_new || is_last || since >= kRedrawSeconds)) draw(progress);
+  if (!terminal_ && since >= kLogSeconds) log(progress);
   return true;
 }
 
-void ProgressBar::draw(const Progress& progress, double seconds) {
-  last_draw_ = seconds;
+void ProgressBar::log(const Progress& progress) {
+  last_ = watch_.seconds();
+  std::fprintf(stderr, "quarkq: %s\n", progress_line(progress, last_, 0, kUsualWidth).c_str());
+}
+
+void ProgressBar::draw(const Progress& progress) {
+  last_ = watch_.seconds();
   drawn_ = true;
-  if (progress.total == 0) {
-    std::fprintf(stderr, "\r\033[K%s", progress.phase.c_str());
-  } else {
-    const int filled = static_cast<int>(kBarWidth * progress.done / progress.total);
-    const double rate = seconds > 0 ? static_cast<double>(progress.done) / seconds : 0;
-    const double left = rate > 0 ? static_cast<double>(progress.total - progress.done) / rate : 0;
-    std::fprintf(stderr, "\r\033[K%-10s [%s%s] %zu/%zu  %.1f samples/s  %.0f s left  %s", progress.phase.c_str(),
-                 std::string(static_cast<size_t>(filled), '=').c_str(),
-                 std::string(static_cast<size_t>(kBarWidth - filled), ' ').c_str(), progress.done, progress.total, rate,
-                 left, bytes_text(resident_bytes()).c_str());
-  }
+  // The last column stays free: a character there makes some terminals begin a new line.
+  const std::string line = progress_line(progress, last_, resident_bytes(), columns_of(stderr) - 1);
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Progress on stderr: a bar with rate and time left on a terminal, one plain line per phase in a pipe.
+// Progress on stderr: on a terminal one line that is drawn again and fits its width; in a pipe a line per phase, and
+// one every 10 seconds.
 #pragma once
 
 #include <functional>
@@ -12,25 +13,29 @@ namespace quarkq::tool {
 
 class ProgressBar {
  public:
-  /// Nothing is shown with `quiet`.
-  explicit ProgressBar(bool quiet);
+  /// Nothing is shown with -q, nor when `hidden`.
+  explicit ProgressBar(bool hidden = false);
   ~ProgressBar();
   /// Shows `progress`; returns false when the user interrupted.
   bool update(const Progress& progress);
 
  private:
-  void draw(const Progress& progress, double seconds);
+  void draw(const Progress& progress);
+  void log(const Progress& progress);
   void clear();
-  bool quiet_, terminal_, drawn_ = false;
+  bool hidden_, terminal_, drawn_ = false;
   std::string phase_;
   Stopwatch watch_;
-  double last_draw_ = -1;
+  double last_ = 0;  ///< seconds of the phase at which something was shown
 };
+
+/// One line of at most `width` characters: what matters most is kept. `seconds` of the phase, `memory` in bytes.
+std::string progress_line(const Progress& progress, double seconds, double memory, size_t width);
 
 /// work(request) under a bar that is gone when this returns.
 template <typename Request, typename Work>
-auto run_with_bar(bool quiet, Request& request, Work work) {
-  ProgressBar bar(quiet);
+auto run_with_bar(Request& request, Work work) {
+  ProgressBar bar;
   request.progress = [&](const Progress& progress) { return bar.update(progress); };
   auto result = work(request);
   request.progress = nullptr;

@@ -6,13 +6,23 @@
 #include <cmath>
 #include <cstdio>
 
+#include "terminal.h"
+
 namespace quarkq::tool {
 namespace {
 
-/// Characters, not bytes: names may be UTF-8.
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+constexpr size_t kLeastCell = 12;
+
+/// "...end": the end of a name tells more than its beginning.
+std::string shortened(const std::string& cell, size_t width) {
+  constexpr const char kLeftOut[] = "...";
+  std::string text = cell;
+  while (width_of(text) + 3 > width) {
+    size_t next = 1;
+    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xC0) == 0x80) ++next;
+    text.erase(0, next);
+  }
+  return kLeftOut + text;
 }
 
 }  // namespace
@@ -26,11 +36,35 @@ Table::Table(std::vector<Column> columns, std::string separator)
 
 void Table::add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
 
-void Table::print() const {
+void Table::print_fitting() {
+  const size_t columns = columns_of(stdout);
+  while (columns > 0) {
+    const std::vector<size_t> widths = widths_of_columns();
+    size_t total = separator_.size() * (widths.size() - 1), widest = widths.size();
+    for (size_t i = 0; i < widths.size(); ++i) {
+      total += widths[i];
+      const bool may_shrink = columns_[i].align == Align::kLeft && widths[i] > kLeastCell;
+      if (may_shrink && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (total <= columns || widest == widths.size()) break;
+    const size_t width = std::max(kLeastCell, widths[widest] - std::min(widths[widest], total - columns));
+    for (auto& row : rows_) {
+      if (width_of(row[widest]) > width) row[widest] = shortened(row[widest], width);
+    }
+  }
+  print();
+}
+
+std::vector<size_t> Table::widths_of_columns() const {
   std::vector<size_t> widths(columns_.size());
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
+  return widths;
+}
+
+void Table::print() const {
+  const std::vector<size_t> widths = widths_of_columns();
   for (const auto& row : rows_) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
@@ -46,6 +80,12 @@ void Table::print() const {
 std::string shortest(double value) {
   char text[64];
   return {text, std::to_chars(text, text + sizeof text, static_cast<float>(value)).ptr};
+}
+
+std::string significant(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
 }
 
 std::string fixed(double value, int decimals) {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "messages.h"
+#include "output.h"
 
 namespace quarkq::tool {
 
@@ -36,6 +37,7 @@ Run setup_list(CLI::App& app);
 Run setup_config(CLI::App& app);
 Run setup_completion(CLI::App& app);
 Run setup_man(CLI::App& app);
+Run setup_help(CLI::App& app);
 
 /// --threads and --isa, which every verb that computes has.
 struct ComputeOptions {
@@ -44,9 +46,16 @@ struct ComputeOptions {
 };
 void add_compute_options(CLI::App& app, ComputeOptions& options);
 
+/// --preprocess NAME, a recipe for images: becomes the first of `settings`, so that --set changes single keys of it.
+/// REQUIRES: --set, which fills `settings`, is declared before; options take effect in the order of their declarations.
+void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
+
+/// --requantize.
+void add_requantize_option(CLI::App& app, bool& requantize);
+
 /// OpenMP's threads spin for milliseconds when they wait. With another process on one of the cores that turns every
 /// parallel region into a wait for the scheduler (seen: 1 ms became 100 ms). The bound is read when the library is
-/// loaded, so the program starts itself anew with it, once, unless the user set one.
+/// loaded, so the program restarts itself with it, once, unless the user set one.
 void bound_spinning(char** argv);
 
 /// Turns Ctrl-C into a flag; a second one ends the program at once, leaving no partial file.

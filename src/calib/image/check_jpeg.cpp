@@ -19,7 +19,7 @@ int at(Bytes bytes, size_t i) { return std::to_integer<int>(bytes[i]); }
 /// Markers that stand alone: restarts, TEM, and a byte 0xFF of coded data, written as FF 00.
 bool has_no_length(int marker) { return marker == 0 || marker == 1 || (marker >= 0xD0 && marker <= kStartOfImage); }
 
-/// The marker at or after `position`, which then points behind it; -1 at the end of the file.
+/// The marker at or after `position`, which then points after it; -1 at the end of the file.
 int next_marker(Bytes file, size_t& position) {
   while (position < file.size() && at(file, position) != 0xFF) ++position;
   while (position < file.size() && at(file, position) == 0xFF) ++position;

@@ -7,7 +7,7 @@
 namespace quarkq::calib {
 
 /// Null when the segments of a JPEG file fit into each other up to its end mark and its Huffman tables are possible;
-/// else what is wrong. The decoder would take a file without its end for whole, and write past a table that claims more
+/// else what is wrong. The decoder would accept a truncated file, and write past a table that claims more
 /// than 256 symbols.
 const char* find_jpeg_damage(const std::byte* data, size_t bytes);
 

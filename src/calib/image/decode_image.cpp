@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The seam to stb_image. A file's claims are checked before the library decodes it, and the library's memory is capped
-// by what the claimed size can need, so a small file cannot take the machine.
+// The seam to stb_image. A file's claims are checked before the library decodes it, and the library's memory is limited
+// to what the claimed size can need, so that a small file cannot exhaust the machine.
 #include "calib/image/decode_image.h"
 
 #include <cstdlib>
@@ -61,14 +61,14 @@ bool starts_with(const std::byte* data, size_t bytes, std::string_view magic) {
   return bytes >= magic.size() && std::memcmp(data, magic.data(), magic.size()) == 0;
 }
 
-/// The decoder's reason, where its own words would mislead.
+/// The decoder's reason, reworded where it would mislead.
 Status undecodable(const std::string& name, std::string_view why) {
   if (why == "outofmem") why = "more data than its header claims";
   if (why == "unknown image type") why = "its header is damaged, claims too many pixels, or is of a kind not supported";
   return bad_data(name, ": cannot be decoded: ", why);
 }
 
-/// Refuses what is no image, and JPEG files that the decoder would not survive or would take for whole.
+/// Refuses files that are not images, and JPEG files that would crash the decoder or that it would wrongly accept.
 Status check_format(const std::byte* data, size_t bytes, const std::string& name) {
   if (bytes > kMaxFileBytes) {
     return bad_data(name, ": ", bytes_text(static_cast<double>(bytes)), ", allowed for an image file are ",
@@ -100,7 +100,7 @@ Result<Claim> read_claim(const std::byte* data, size_t bytes, const std::string&
   return claim;
 }
 
-/// The largest block that a file of this size and claim can make the decoder ask for: 16-bit RGBA, or coefficients in
+/// The largest block that a file of this size and claim can make the decoder allocate: 16-bit RGBA, or coefficients in
 /// blocks of up to 32 x 32 pixels, or compressed data in a buffer that grows by doubling.
 size_t limit_for(const Claim& claim, size_t bytes) {
   const size_t area = (static_cast<size_t>(claim.width) + 64) * (static_cast<size_t>(claim.height) + 64);

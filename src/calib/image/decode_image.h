@@ -17,14 +17,14 @@ struct Image {
   std::vector<uint8_t> pixels;
 };
 
-constexpr int64_t kMaxPixels = int64_t{1}
-                               << 28;  ///< of any image on the way, so that a small file needs no huge memory
+constexpr int64_t kMaxPixels =
+    int64_t{1} << 28;  ///< of any intermediate image, so that a small file does not need huge amounts of memory
 
 /// The image in a file with this many channels: 1 is grey (ITU-R 601-2), 3 is RGB, 4 is RGBA with alpha 255 where the
 /// file has none. 16-bit values lose their low byte; orientation marks (EXIF) have no effect. kBadData names the file:
 /// another format, damaged, truncated, or too large.
 Result<Image> decode_image(const std::string& path, int64_t channels);
-/// The same from memory; `name` is what messages call it.
+/// The same from memory; `name` is its name in messages.
 Result<Image> parse_image(const std::byte* data, size_t bytes, const std::string& name, int64_t channels);
 
 }  // namespace quarkq::calib

@@ -21,7 +21,7 @@ void copy_part(const Image& from, ImageSize from_corner, Image& to, ImageSize to
   }
 }
 
-/// A canvas of `size` in the colour `fill` (file order), with `image` in its middle; an odd pixel goes to the bottom
+/// A canvas of `size` in the colour `fill` (file order), with `image` in its middle; an odd pixel is at the bottom
 /// or the right.
 Image on_canvas(const Image& image, const ImageSize& size, const std::vector<uint8_t>& fill) {
   Image canvas{size.height, size.width, image.channels, {}};
@@ -47,12 +47,17 @@ int64_t scaled(int64_t pixels, double scale, int64_t most) {
 ImageSize resized_size(const Image& image, ResizeMode mode, const ImageSize& target) {
   const int64_t h = image.height, w = image.width;
   if (mode == ResizeMode::kStretch) return target;
+  const double down = static_cast<double>(target.height) / static_cast<double>(h);
+  const double across = static_cast<double>(target.width) / static_cast<double>(w);
+  if (mode == ResizeMode::kShorterSide && target.height != target.width) {
+    return down > across ? ImageSize{target.height, std::max(target.width, longer_side(target.height, w, h))}
+                         : ImageSize{std::max(target.height, longer_side(target.width, h, w)), target.width};
+  }
   if (mode == ResizeMode::kShorterSide) {
     const int64_t side = target.height;
     return w <= h ? ImageSize{longer_side(side, h, w), side} : ImageSize{side, longer_side(side, w, h)};
   }
-  const double scale = std::min(static_cast<double>(target.height) / static_cast<double>(h),
-                                static_cast<double>(target.width) / static_cast<double>(w));
+  const double scale = std::min(down, across);
   return {scaled(h, scale, target.height), scaled(w, scale, target.width)};
 }
 
@@ -63,7 +68,7 @@ Result<Image> resize_into(const Image& image, const config::Resize& resize, cons
   const int64_t canvas = is_letterbox ? target.height * target.width : 0;
   if (!can_resize(image, size.height, size.width) || canvas > kMaxPixels) {
     return bad_data(file, ": resizing ", image.height, "x", image.width, " to ", size.height, "x", size.width,
-                    " pixels (height x width) passes the limit of ", kMaxPixels, " pixels");
+                    " pixels (height x width) exceeds the limit of ", kMaxPixels, " pixels");
   }
   Image resized = resize_image(image, size.height, size.width, {resize.interpolation, resize.antialias});
   if (!is_letterbox) return resized;

@@ -19,7 +19,7 @@ using config::ImageLayout;
 using config::Preprocess;
 
 constexpr int64_t kLevels = 256;
-constexpr float kIntegral = 1.0f / 1024;  ///< how near to an integer a value for an integer input must be
+constexpr float kIntegral = 1.0f / 1024;  ///< largest distance from an integer of a value for an integer input
 
 bool can_be_channels(int64_t dim) { return dim == 1 || dim == 3 || dim == 4; }
 
@@ -39,15 +39,33 @@ ImageSize input_size(const InputSpec& input, ImageLayout layout) {
   return {input.dims[axis], input.dims[axis + 1]};
 }
 
-/// What `resize` aims at: its own size, or the input's.
-Result<ImageSize> target_size(const config::Resize& resize, const ImageSize& wanted, const InputSpec& input) {
+/// What is cut out after resizing; unknown sides when nothing is.
+ImageSize crop_size(const Preprocess& preprocess, const ImageSize& wanted) {
+  if (preprocess.crop) return {preprocess.crop->first, preprocess.crop->second};
+  return preprocess.crop_fraction ? wanted : ImageSize{};
+}
+
+/// A side of the image that `side` is cut out of, rounded to the nearest pixel.
+int64_t before_crop(int64_t side, double fraction) { return std::llround(static_cast<double>(side) / fraction); }
+
+/// The target size of `resize`: its own, or the input's.
+Result<ImageSize> target_size(const Preprocess& preprocess, const ImageSize& wanted, const InputSpec& input) {
+  const config::Resize& resize = *preprocess.resize;
   if (resize.height && resize.width) return ImageSize{*resize.height, *resize.width};
+  const ImageSize cut = crop_size(preprocess, wanted);
+  if (preprocess.crop_fraction && cut.height >= 1 && cut.width >= 1) {
+    return ImageSize{before_crop(cut.height, *preprocess.crop_fraction),
+                     before_crop(cut.width, *preprocess.crop_fraction)};
+  }
   if (wanted.height < 1 || wanted.width < 1) {
-    return invalid_argument("preprocess.resize.size: not given, and input ", input.name, " has no fixed image size");
+    return invalid_argument(preprocess.crop_fraction ? "preprocess.crop" : "preprocess.resize.size",
+                            ": not given, and input ", input.name, " has no fixed image size; a recipe takes it as in ",
+                            preprocess.crop_fraction ? "preprocess: {recipe: imagenet, crop: 224}"
+                                                     : "preprocess: {recipe: yolo-letterbox, resize: {size: 640}}");
   }
   if (resize.mode == config::ResizeMode::kShorterSide && wanted.height != wanted.width) {
     return invalid_argument("preprocess.resize.size: shorter_side needs it, because input ", input.name, " takes ",
-                            wanted.height, "x", wanted.width, ", which is no square");
+                            wanted.height, "x", wanted.width, ", which is not square");
   }
   return wanted;
 }
@@ -151,11 +169,11 @@ config::Resize in_file_order(config::Resize resize, ColorOrder color) {
 Result<Image> frame(Image image, const Preprocess& preprocess, const ImageSize& wanted, const InputSpec& input,
                     const std::string& file) {
   if (preprocess.resize) {
-    QQ_TRY(const ImageSize target, target_size(*preprocess.resize, wanted, input));
+    QQ_TRY(const ImageSize target, target_size(preprocess, wanted, input));
     QQ_TRY(image, resize_into(image, in_file_order(*preprocess.resize, preprocess.color), target, file));
   }
-  if (preprocess.crop) {
-    QQ_TRY(image, crop_center(image, {preprocess.crop->first, preprocess.crop->second}, file));
+  if (const ImageSize cut = crop_size(preprocess, wanted); cut.height >= 1) {
+    QQ_TRY(image, crop_center(image, cut, file));
   }
   QQ_RETURN_IF_ERROR(check_size(image, preprocess, wanted, file));
   return image;
@@ -163,14 +181,15 @@ Result<Image> frame(Image image, const Preprocess& preprocess, const ImageSize& 
 
 }  // namespace
 
-Result<ir::Tensor> read_image(const std::string& path, const Preprocess& preprocess, const InputSpec& input) {
+Result<ir::Tensor> read_image(const ImageFile& file, const Preprocess& preprocess, const InputSpec& input) {
   const ImageLayout layout = choose_layout(preprocess, input);
-  QQ_TRY(const ir::Tensor levels, input_levels(preprocess, input, path));
-  QQ_TRY(Image image, decode_image(path, static_cast<int64_t>(channels_of(preprocess.color))));
-  QQ_TRY(image, frame(std::move(image), preprocess, input_size(input, layout), input, path));
+  QQ_TRY(const ir::Tensor levels, input_levels(preprocess, input, file.name));
+  const auto channels = static_cast<int64_t>(channels_of(preprocess.color));
+  QQ_TRY(Image image, parse_image(file.data, file.bytes, file.name, channels));
+  QQ_TRY(image, frame(std::move(image), preprocess, input_size(input, layout), input, file.name));
   InputSpec one = input;
   if (preprocess.batch != 1 && !one.dims.empty()) one.dims[0] = -1;  // the caller stacks
-  return fit_to_input(make_tensor(image, levels, preprocess.color, layout), one, path);
+  return fit_to_input(make_tensor(image, levels, preprocess.color, layout), one, file.name);
 }
 
 }  // namespace quarkq::calib

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Resizing 8-bit images, as two libraries do it that models were trained with.
+// Resizing 8-bit images like the two libraries that most models were trained with.
 #pragma once
 
 #include "calib/image/decode_image.h"
@@ -7,7 +7,7 @@
 
 namespace quarkq::calib {
 
-/// How pixels between pixels are found. With `antialias` the result equals Pillow's Image.resize bit for bit (up to
+/// Interpolation between pixels. With `antialias` the result equals Pillow's Image.resize bit for bit (up to
 /// version 12; bicubic with a = -0.5; RGBA is weighted by alpha). Without it, it is that of OpenCV (a = -0.75) within
 /// one step.
 struct Resampling {

@@ -78,7 +78,7 @@ std::vector<int64_t> nearest_pixels(int64_t in, int64_t out, bool antialias) {
   std::vector<int64_t> pixels(static_cast<size_t>(out));
   const double scale = static_cast<double>(in) / static_cast<double>(out);
   const double step = 1.0 / (static_cast<double>(out) / static_cast<double>(in));  // OpenCV's scale, rounded twice
-  double center = 0.5 * scale;  // Pillow adds up the steps, and so gets another pixel now and then
+  double center = 0.5 * scale;  // Pillow adds up the steps, and so sometimes gets another pixel
   for (int64_t i = 0; i < out; ++i, center += scale) {
     const double place = antialias ? center : static_cast<double>(i) * step;
     pixels[static_cast<size_t>(i)] = std::min(in - 1, static_cast<int64_t>(place));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Distribution as the reference has it (spec 03 A.6): the ends of histogram B. Its mean and deviation, the only things
-// that the scenario changes, never reach a range.
+// Distribution as the reference has it (ref:calibration#distribution): the ends of histogram B. Its mean and deviation,
+// the only things that the scenario changes, never reach a range.
 #include "calib/quark/value_histogram.h"
 #include "calib/quark_methods.h"
 

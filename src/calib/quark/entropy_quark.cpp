@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Entropy as the reference has it (spec 03 A.5): of the ranges about the middle of histogram B the one whose counts
-// lose least by quantization. CalibTensorRangeSymmetric has no effect.
+// Entropy as the reference has it (ref:calibration#entropy): of the ranges about the middle of histogram B the one
+// whose counts lose least by quantization. CalibTensorRangeSymmetric has no effect.
 #include <algorithm>
 #include <optional>
 
@@ -11,7 +11,7 @@
 namespace quarkq::calib {
 namespace {
 
-/// The work grows with the square of the bins; here it is minutes.
+/// The work grows with the square of the bins; at this limit it takes minutes.
 constexpr int64_t kMostGrownBins = int64_t{1} << 17;
 
 class EntropyQuark final : public RangeObserver {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Histogram A of spec 03 A.3: magnitudes. Kept with its flaws: values below the first sample's least magnitude are
-// dropped, and so is an outlier that the rounded step of the appended edges falls short of.
+// Histogram A of ref:calibration#histogram-of-magnitudes: magnitudes. Its flaws are kept: values below the first
+// sample's least magnitude are dropped, and so is an outlier that the rounded step of the appended edges falls short
+// of.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Histogram C of spec 03 A.8, for MinMSE: between the extremes, in double; it grows by whole bins on the side exceeded.
+// Histogram C of ref:calibration#power-of-two-minmse, for MinMSE: between the extremes, in double; it grows by whole
+// bins on the side exceeded.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Histogram B of spec 03 A.4: signed values between -T and T; it grows by whole bins on both sides.
+// Histogram B of ref:calibration#histogram-of-signed-values: signed values between -T and T; it grows by whole bins on
+// both sides.
 #include <cmath>
 #include <optional>
 

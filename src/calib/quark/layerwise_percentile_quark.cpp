@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// LayerWisePercentile as the reference has it (spec 03 A.7): of several percentiles the one whose quantization errs
-// least, on the bins of a histogram or, in a second pass, on the values themselves.
+// LayerWisePercentile as the reference has it (ref:calibration#layerwise-percentile): of several percentiles the one
+// whose quantization errs least, on the bins of a histogram or, in a second pass, on the values themselves.
 #include <algorithm>
 #include <cmath>
 #include <optional>

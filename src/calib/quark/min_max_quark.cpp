@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MinMax and NonOverflow as the reference has them (spec 03 A.2): the reductions of ONNX Runtime, then of NumPy.
+// MinMax and NonOverflow as the reference has them (ref:calibration#min-and-max): the reductions of ONNX Runtime, then
+// of NumPy.
 #include <algorithm>
 #include <cmath>
 #include <limits>

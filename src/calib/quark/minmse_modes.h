@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The modes of MinMSE, a file each (spec 03 A.8); make_minmse_quark() chooses.
+// The modes of MinMSE, a file each (ref:calibration#power-of-two-minmse); make_minmse_quark() chooses.
 #pragma once
 
 #include "calib/quark_methods.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MinMSE's mode "Percentile" (spec 03 A.8): the candidate scales of the values that a percentile keeps. The reference
-// sorts all samples at once; here they are heard four times.
+// MinMSE's mode "Percentile" (ref:calibration#power-of-two-minmse): the candidate scales of the values that a
+// percentile keeps. The reference sorts all samples at once; here they are observed four times.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MinMSE for activations as the reference has it (spec 03 A.8): the choice of the mode, and mode "All" on a histogram.
+// MinMSE for activations as the reference has it (ref:calibration#power-of-two-minmse): the choice of the mode, and
+// mode "All" on a histogram.
 #include "calib/quark/histogram_pow2.h"
 #include "calib/quark/minmse_modes.h"
 #include "calib/quark/scoring_params.h"

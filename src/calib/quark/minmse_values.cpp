@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MinMSE on the values themselves (spec 03 A.8): mode "All" without bins, and "MostCommon". The reference keeps all
-// samples, by default rounded to float16; here they are heard twice.
+// MinMSE on the values themselves (ref:calibration#power-of-two-minmse): mode "All" without bins, and "MostCommon". The
+// reference keeps all samples, by default rounded to float16; here they are observed twice.
 #include <algorithm>
 #include <map>
 

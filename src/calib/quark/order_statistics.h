@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// OrderStatistics: exact percentiles of numbers that are heard twice instead of being kept. The first pass counts the
-// upper halves of order-preserving keys, the second the lower halves of the few keys wanted.
+// OrderStatistics: exact percentiles of numbers that are observed twice instead of being kept. The first pass counts
+// the upper halves of order-preserving keys, the second the lower halves of the few keys wanted.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class OrderStatistics {
     const auto found = lower_.find(key >> 16);
     if (found != lower_.end()) found->second.add(key & 0xFFFF);
   }
-  /// NumPy's percentile number `index` with linear interpolation in float32 (spec 03 0.5).
+  /// NumPy's percentile number `index` with linear interpolation in float32 (ref:calibration#numpy-primitives).
   float percentile(size_t index) const;
 
  private:

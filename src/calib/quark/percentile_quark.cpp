@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Percentile as the reference has it: spec 03 A.3 when symmetric, else A.4.
+// Percentile as the reference has it: ref:calibration#histogram-of-magnitudes when symmetric, else
+// ref:calibration#histogram-of-signed-values.
 #include "calib/quark/value_histogram.h"
 #include "calib/quark_methods.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the reference does to a fetched tensor before a histogram or MinMSE sees it (spec 03 0.6), and its caching of
-// samples as float16.
+// What the reference does to a fetched tensor before a histogram or MinMSE sees it (ref:calibration#non-finite-values),
+// and its caching of samples as float16.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scale and zero point that a candidate range is scored with, and MinMSE's candidate scales (spec 03 A.7, A.8).
+// Scale and zero point that a candidate range is scored with, and MinMSE's candidate scales
+// (ref:calibration#layerwise-percentile, ref:calibration#power-of-two-minmse).
 #pragma once
 
 #include <array>
@@ -9,8 +10,8 @@
 
 namespace quarkq::calib {
 
-/// params_for_range(), with the steps of a float16 range taken in float16 (spec 03 0.2): the width is rounded to it and
-/// scales below its smallest normal number become 1.
+/// params_for_range(), with the steps of a float16 range taken in float16 (ref:scales#float-scales): the width is
+/// rounded to it and scales below its smallest normal number become 1.
 Result<numeric::QuantParams> scoring_params(const numeric::QuantSpec& spec, numeric::Range range, bool is_half);
 
 /// The spec that MinMSE searches powers of two for: full or symmetric limits of an 8, 16 or 32 bit integer, else of

@@ -10,7 +10,7 @@ namespace {
 /// below it.
 float edge_reaching(const ValueHistogram& histogram, double fraction) {
   const auto total = static_cast<double>(histogram.counts().total());
-  // The running sum of bin 0 reaches 0; without counts it is NaN, which NumPy sorts behind every number.
+  // The running sum of bin 0 reaches 0; without counts it is NaN, which NumPy sorts after every number.
   int64_t found = total == 0 || fraction <= 0 ? 0 : histogram.bins();
   double sum = 0;
   histogram.counts().visit([&](int64_t bin, int64_t count) {

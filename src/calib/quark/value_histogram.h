@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ValueHistogram: what the percentile methods, Entropy and Distribution remember of a tensor; histograms A and B of
-// spec 03. Both grow when a later sample exceeds the first one.
+// ValueHistogram: what the percentile methods, Entropy and Distribution remember of a tensor; histograms A and
+// B (ref:calibration#histogram-of-magnitudes, ref:calibration#histogram-of-signed-values). Both grow when a later
+// sample exceeds the first one.
 #pragma once
 
 #include <memory>
@@ -34,15 +35,15 @@ class ValueHistogram {
   bool has_sample_ = false;
 };
 
-/// Histogram A: of magnitudes, from the least magnitude of the first sample on (A.3).
+/// Histogram A: of magnitudes, from the least magnitude of the first sample on.
 std::unique_ptr<ValueHistogram> make_histogram_abs(int64_t bins, bool is_half);
-/// Histogram B: of signed values, symmetric about zero (A.4).
+/// Histogram B: of signed values, symmetric about zero.
 std::unique_ptr<ValueHistogram> make_histogram_signed(int64_t bins, bool is_half);
 /// A when the range is symmetric, else B; 2048 bins unless the options say otherwise.
 std::unique_ptr<ValueHistogram> make_percentile_histogram(const MethodOptions& options);
 
-/// The range that leaves out what `percentile` leaves out, within the values seen (A.3, A.4). Its ends are left edges
-/// of bins. REQUIRES: a sample was added.
+/// The range that leaves out what `percentile` leaves out, within the values seen (ref:calibration#percentiles). Its
+/// ends are left edges of bins. REQUIRES: a sample was added.
 numeric::Range percentile_range(const ValueHistogram& histogram, bool symmetric, double percentile);
 /// `range` cut to the values that the histogram has seen.
 numeric::Range within_seen(const ValueHistogram& histogram, numeric::Range range);

@@ -27,7 +27,7 @@ bool has_suffix(std::string_view file_name, const FileFormat& format) {
 }  // namespace
 
 const std::vector<FileFormat>& file_formats() {
-  // .npy is case-sensitive as in the reference (spec 03 C.3).
+  // .npy is case-sensitive as in the reference (ref:samples#folders-of-arrays).
   static const std::vector<FileFormat> table = {
       {"npy", {".npy"}, false, false, read_npy_file},
       {"npz", {".npz"}, true, true, read_npz_file},
@@ -69,16 +69,19 @@ std::string file_spelling(std::string input) {
   return input;
 }
 
-Result<ir::Tensor> read_npy_file(const FileRequest& request) { return read_npy(request.path); }
+Result<ir::Tensor> read_npy_file(const FileRequest& request) {
+  return parse_npy(request.bytes.data, request.bytes.size, request.path);
+}
 
 Result<ir::Tensor> read_image_file(const FileRequest& request) {
-  return read_image(request.path, request.options.preprocess, request.input);
+  const ImageFile file{request.path, request.bytes.data, request.bytes.size};
+  return read_image(file, request.options.preprocess.value_or(config::Preprocess()), request.input);
 }
 
 Result<ir::Tensor> read_operand_file(const FileRequest& request) {
   ir::ValueType type;
   type.element = request.input.type;
-  Result<ir::Operand> operand = onnx_io::load_operand(request.path, type);
+  Result<ir::Operand> operand = onnx_io::parse_operand({request.bytes.data, request.bytes.size}, request.path, type);
   if (!operand.ok()) return bad_data(operand.status().message());
   return std::move(operand).value().tensor;
 }

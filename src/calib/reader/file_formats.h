@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "calib/data_reader.h"
+#include "calib/reader/file_tree.h"
 
 namespace quarkq::calib {
 
 /// One input's file.
 struct FileRequest {
-  std::string path;
+  std::string path;  ///< its name in messages
+  FileBytes bytes;
   const InputSpec& input;
   const DataOptions& options;
   bool is_only_input = true;  ///< of the model

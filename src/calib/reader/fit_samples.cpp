@@ -41,7 +41,7 @@ class FittedSamples : public DataReader {
 }  // namespace
 
 std::unique_ptr<DataReader> fit_samples(const DataReader& reader, std::vector<InputSpec> inputs,
-                                        std::set<std::string> channels_last) {
+                                        const std::set<std::string>& channels_last) {
   return std::make_unique<FittedSamples>(reader, std::move(inputs), channels_last);
 }
 

@@ -11,9 +11,9 @@
 namespace quarkq::calib {
 
 /// Samples of `reader` with the inputs named in `channels_last` transposed (0, 2, 3, 1) where they have rank 4, and all
-/// of them in the element types of `inputs`, which are those of the converted model. Shapes are not looked at.
+/// of them in the element types of `inputs`, which are those of the converted model. Shapes are not checked.
 /// REQUIRES: `reader` outlives the result.
 std::unique_ptr<DataReader> fit_samples(const DataReader& reader, std::vector<InputSpec> inputs,
-                                        std::set<std::string> channels_last);
+                                        const std::set<std::string>& channels_last);
 
 }  // namespace quarkq::calib

@@ -10,8 +10,8 @@ constexpr uInt kStep = uInt{1} << 30;  // zlib counts in 32 bits
 
 }  // namespace
 
-Inflater::Inflater(const std::byte* packed, uint64_t bytes) : from_(packed), left_(bytes) {
-  state_ = inflateInit2(&stream_, -MAX_WBITS);
+Inflater::Inflater(const std::byte* packed, uint64_t bytes, Form form) : from_(packed), left_(bytes) {
+  state_ = inflateInit2(&stream_, form == Form::kRaw ? -MAX_WBITS : MAX_WBITS + 16);
 }
 
 size_t Inflater::fill(std::byte* to, size_t capacity) {

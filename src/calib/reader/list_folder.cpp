@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The layouts of a sample folder (design section 2): files of one kind, a folder per input, ONNX test data.
+// The layouts of a sample folder: files of one kind, a folder per input or per class, ONNX test
+// data.
+#include <algorithm>
 #include <map>
 #include <optional>
 
-#include "base/file_system.h"
 #include "base/suggest.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
@@ -16,8 +17,8 @@ using Names = std::vector<std::string>;
 constexpr const char kSetPrefix[] = "test_data_set_";
 
 /// Sample files directly in `folder`, of one kind.
-Result<Names> list_samples(const std::string& folder, const std::string& kind) {
-  QQ_TRY(const Names all, list_files(folder, ""));
+Result<Names> list_samples(const FileTree& tree, const std::string& folder, const std::string& kind) {
+  QQ_TRY(const Names all, tree.files(folder));
   Names samples;
   const FileFormat* first = nullptr;
   for (const std::string& name : all) {
@@ -45,7 +46,7 @@ std::vector<SampleFiles> samples_of(const std::string& folder, const Names& file
   std::vector<SampleFiles> samples;
   for (const std::string& file : files) {
     const std::string stem = stem_of(file);
-    samples.push_back({uses[stem] > 1 ? file : stem, std::vector<Names>(inputs, {folder + "/" + file})});
+    samples.push_back({uses[stem] > 1 ? file : stem, std::vector<Names>(inputs, {cat(folder, "/", file)})});
   }
   return samples;
 }
@@ -55,31 +56,32 @@ std::vector<SampleFiles> samples_of(const std::string& folder, const Names& file
 std::string set_file(const std::string& folder, size_t input) { return cat(folder, "/input_", input, ".pb"); }
 
 /// For a one-input model a folder with input_0.pb alone may hold samples that happen to be named so.
-bool is_test_data_set(const std::string& folder, size_t inputs) {
-  return file_exists(set_file(folder, 0)) && (inputs > 1 || file_exists(folder + "/output_0.pb"));
+bool is_test_data_set(const FileTree& tree, const std::string& folder, size_t inputs) {
+  return tree.has_file(set_file(folder, 0)) && (inputs > 1 || tree.has_file(folder + "/output_0.pb"));
 }
 
-Result<SampleFiles> test_data_set(const std::string& folder, const std::string& name,
+Result<SampleFiles> test_data_set(const FileTree& tree, const std::string& folder, const std::string& name,
                                   const std::vector<InputSpec>& inputs) {
   SampleFiles sample{name, {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!file_exists(set_file(folder, i))) {
+    if (!tree.has_file(set_file(folder, i))) {
       return bad_data(folder, ": has no input_", i, ".pb, which input ", inputs[i].name, " needs");
     }
     sample.paths.push_back({set_file(folder, i)});
   }
-  if (file_exists(set_file(folder, inputs.size()))) {
+  if (tree.has_file(set_file(folder, inputs.size()))) {
     return bad_data(folder, ": has input_", inputs.size(), ".pb, the model has ", inputs.size(), " inputs");
   }
   return sample;
 }
 
-Result<std::vector<SampleFiles>> test_data_sets(const std::string& folder, const std::vector<InputSpec>& inputs) {
-  QQ_TRY(const Names folders, list_folders(folder));
+Result<std::vector<SampleFiles>> test_data_sets(const FileTree& tree, const std::string& folder,
+                                                const std::vector<InputSpec>& inputs) {
+  QQ_TRY(const Names folders, tree.folders(folder));
   std::vector<SampleFiles> samples;
   for (const std::string& name : folders) {
     if (!name.starts_with(kSetPrefix)) continue;
-    QQ_TRY(SampleFiles sample, test_data_set(folder + "/" + name, name, inputs));
+    QQ_TRY(SampleFiles sample, test_data_set(tree, cat(folder, "/", name), name, inputs));
     samples.push_back(std::move(sample));
   }
   return samples;
@@ -87,17 +89,20 @@ Result<std::vector<SampleFiles>> test_data_sets(const std::string& folder, const
 
 // A folder per input, samples paired by file name.
 
-std::optional<std::string> folder_of(const std::string& folder, const InputSpec& input) {
+std::optional<std::string> folder_of(const FileTree& tree, const std::string& folder, const InputSpec& input) {
   for (const std::string& name : {input.name, file_spelling(input.name)}) {
-    if (is_folder(folder + "/" + name)) return folder + "/" + name;
+    std::string path = cat(folder, "/", name);
+    if (tree.has_folder(path)) return path;
   }
   return std::nullopt;
 }
 
-Status no_folder(const std::string& folder, const InputSpec& input, const std::string& kind, bool is_only_input) {
-  QQ_TRY(const Names folders, list_folders(folder));
-  if (is_only_input && folders.empty()) return bad_data(no_samples(folder, kind));
-  return bad_data(is_only_input ? no_samples(folder, kind) + ", and there is" : folder + ":", " no folder for input ",
+Status no_folder(const FileTree& tree, const DataOptions& options, const InputSpec& input, bool is_only_input) {
+  const std::string& folder = options.folder;
+  QQ_TRY(const Names folders, tree.folders(folder));
+  const std::string none = no_samples(folder, options.kind);
+  if (is_only_input && folders.empty()) return bad_data(none);
+  return bad_data(is_only_input ? none + ", nor in its folders, and there is" : folder + ":", " no folder for input ",
                   input.name, did_you_mean(input.name, folders),
                   " (found: ", folders.empty() ? "no folders" : join(folders, ", "), ")");
 }
@@ -106,7 +111,7 @@ Status no_folder(const std::string& folder, const InputSpec& input, const std::s
 Result<std::map<std::string, std::string>> by_stem(const std::string& folder, const Names& files) {
   std::map<std::string, std::string> paths;
   for (const std::string& file : files) {
-    const auto [place, is_new] = paths.emplace(stem_of(file), folder + "/" + file);
+    const auto [place, is_new] = paths.emplace(stem_of(file), cat(folder, "/", file));
     if (!is_new) {
       return bad_data(folder, ": holds ", stem_of(place->second), " twice, ", place->second, " and ", file,
                       "; files are paired by their names without suffix");
@@ -115,14 +120,15 @@ Result<std::map<std::string, std::string>> by_stem(const std::string& folder, co
   return paths;
 }
 
-Result<std::vector<SampleFiles>> paired_samples(const std::string& folder, const std::string& kind,
+Result<std::vector<SampleFiles>> paired_samples(const FileTree& tree, const DataOptions& options,
                                                 const std::vector<InputSpec>& inputs) {
+  const std::string& kind = options.kind;
   std::vector<SampleFiles> samples;
   std::string first;
   for (const InputSpec& input : inputs) {
-    const std::optional<std::string> own = folder_of(folder, input);
-    if (!own) return no_folder(folder, input, kind, inputs.size() == 1);
-    QQ_TRY(const Names files, list_samples(*own, kind));
+    const std::optional<std::string> own = folder_of(tree, options.folder, input);
+    if (!own) return no_folder(tree, options, input, inputs.size() == 1);
+    QQ_TRY(const Names files, list_samples(tree, *own, kind));
     if (files.empty()) return bad_data(no_samples(*own, kind));
     if (inputs.size() == 1) return samples_of(*own, files, 1);
     QQ_TRY(auto paths, by_stem(*own, files));
@@ -141,26 +147,73 @@ Result<std::vector<SampleFiles>> paired_samples(const std::string& folder, const
   return samples;
 }
 
+// A folder per class, for a model with one input.
+
+/// Samples of all folders in `folder`, named <folder>/<sample>; all of one kind.
+Result<std::vector<SampleFiles>> class_samples(const FileTree& tree, const std::string& folder,
+                                               const std::string& kind) {
+  QQ_TRY(const Names classes, tree.folders(folder));
+  std::vector<SampleFiles> samples;
+  std::string first;
+  for (const std::string& name : classes) {
+    if (name.starts_with('.')) continue;
+    QQ_TRY(const Names files, list_samples(tree, cat(folder, "/", name), kind));
+    if (files.empty()) continue;
+    const std::string path = cat(folder, "/", name, "/", files[0]);
+    if (first.empty()) first = path;
+    if (format_of(path, kind) != format_of(first, kind)) {
+      return bad_data(folder, ": holds ", first, " and ", path,
+                      ", allowed are files of one kind; calibration.reader chooses");
+    }
+    for (SampleFiles& sample : samples_of(cat(folder, "/", name), files, 1)) {
+      sample.name = cat(name, "/", sample.name);
+      samples.push_back(std::move(sample));
+    }
+  }
+  return samples;
+}
+
+/// An archive often holds one folder with everything in it.
+Result<std::string> without_shell(const FileTree& tree, std::string folder, const std::vector<InputSpec>& inputs) {
+  while (true) {
+    QQ_TRY(const Names files, tree.files(folder));
+    QQ_TRY(const Names folders, tree.folders(folder));
+    const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const InputSpec& input) {
+      return folder_of(tree, folder, input).has_value();
+    });
+    if (!files.empty() || folders.size() != 1 || is_input || folders[0].starts_with(kSetPrefix)) return folder;
+    folder += "/" + folders[0];
+  }
+}
+
 }  // namespace
 
-Result<std::vector<SampleFiles>> list_folder(const DataOptions& options, const std::vector<InputSpec>& inputs) {
+Result<std::vector<SampleFiles>> list_folder(const FileTree& tree, DataOptions options,
+                                             const std::vector<InputSpec>& inputs) {
+  if (!tree.has_folder(options.folder)) return bad_data(options.folder, ": no such folder or file");
+  if (is_tar_name(options.folder)) {
+    QQ_TRY(options.folder, without_shell(tree, options.folder, inputs));
+  }
   const std::string& folder = options.folder;
-  if (!is_folder(folder)) return bad_data(folder, ": no such folder");
   const bool may_be_set = options.kind.empty() || options.kind == "pb";
-  if (may_be_set && is_test_data_set(folder, inputs.size())) {
-    QQ_TRY(SampleFiles sample, test_data_set(folder, "test_data_set", inputs));
+  if (may_be_set && is_test_data_set(tree, folder, inputs.size())) {
+    QQ_TRY(SampleFiles sample, test_data_set(tree, folder, "test_data_set", inputs));
     return std::vector<SampleFiles>{std::move(sample)};
   }
   const bool is_only_input = inputs.size() == 1;
   if (is_only_input || options.kind.empty() || options.kind == "npz") {  // files with all inputs
-    QQ_TRY(const Names files, list_samples(folder, is_only_input ? options.kind : "npz"));
+    QQ_TRY(const Names files, list_samples(tree, folder, is_only_input ? options.kind : "npz"));
     if (!files.empty()) return samples_of(folder, files, inputs.size());
   }
   if (may_be_set) {
-    QQ_TRY(std::vector<SampleFiles> sets, test_data_sets(folder, inputs));
+    QQ_TRY(std::vector<SampleFiles> sets, test_data_sets(tree, folder, inputs));
     if (!sets.empty()) return sets;
   }
-  return paired_samples(folder, options.kind, inputs);
+  if (is_only_input && !folder_of(tree, folder, inputs[0])) {
+    QQ_TRY(std::vector<SampleFiles> samples, class_samples(tree, folder, options.kind));
+    if (!samples.empty()) return samples;
+  }
+  return paired_samples(tree, options, inputs);
 }
 
 }  // namespace quarkq::calib

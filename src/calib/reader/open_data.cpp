@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/file_system.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
 
@@ -15,7 +16,7 @@ Result<ir::Tensor> stack(const std::vector<ir::Tensor>& tensors, const std::vect
   for (size_t i = 1; i < tensors.size(); ++i) {
     const ir::Shape& other = tensors[i].dims();
     if (dims.empty() || other.size() != dims.size() || !std::equal(other.begin() + 1, other.end(), dims.begin() + 1)) {
-      return bad_data(paths[i], ": shape ", shape_text(other), " does not go into one batch with ",
+      return bad_data(paths[i], ": shape ", shape_text(other), " cannot be stacked into one batch with ",
                       shape_text(tensors[0].dims()), " of ", paths[0]);
     }
     dims[0] += other[0];
@@ -33,8 +34,12 @@ Result<ir::Tensor> stack(const std::vector<ir::Tensor>& tensors, const std::vect
 
 class FileReader : public DataReader {
  public:
-  FileReader(DataOptions options, std::vector<InputSpec> inputs, std::vector<SampleFiles> samples)
-      : options_(std::move(options)), inputs_(std::move(inputs)), samples_(std::move(samples)) {}
+  FileReader(std::shared_ptr<const FileTree> tree, DataOptions options, std::vector<InputSpec> inputs,
+             std::vector<SampleFiles> samples)
+      : tree_(std::move(tree)),
+        options_(std::move(options)),
+        inputs_(std::move(inputs)),
+        samples_(std::move(samples)) {}
 
   size_t size() const override { return samples_.size(); }
 
@@ -67,10 +72,12 @@ class FileReader : public DataReader {
   Result<ir::Tensor> read_file(const std::string& path, const InputSpec& input) const {
     const FileFormat* format = format_of(path, options_.kind);
     QQ_CHECK(format != nullptr);
-    QQ_TRY(ir::Tensor tensor, format->read({path, input, options_, inputs_.size() == 1}));
+    QQ_TRY(FileBytes bytes, tree_->open(path));
+    QQ_TRY(ir::Tensor tensor, format->read({path, std::move(bytes), input, options_, inputs_.size() == 1}));
     return fit_to_input(std::move(tensor), input, path);
   }
 
+  std::shared_ptr<const FileTree> tree_;
   DataOptions options_;
   std::vector<InputSpec> inputs_;
   std::vector<SampleFiles> samples_;
@@ -87,10 +94,19 @@ Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::v
   if (inputs.empty()) {
     return bad_data(has_list ? options.list_file : options.folder, ": the model has no inputs to feed");
   }
-  QQ_TRY(std::vector<SampleFiles> singles, has_list ? read_list_file(options, inputs) : list_folder(options, inputs));
+  std::shared_ptr<const FileTree> tree = disk_tree();
+  const bool is_file = file_exists(options.folder);
+  if (is_file && is_tar_name(options.folder)) {
+    QQ_TRY(tree, open_tar(options.folder));
+  } else if (is_file) {
+    return open_single_file(options, std::move(inputs));
+  }
+  QQ_TRY(std::vector<SampleFiles> singles,
+         has_list ? read_list_file(options, inputs) : list_folder(*tree, options, inputs));
+  QQ_RETURN_IF_ERROR(check_images(singles, options, inputs));
   QQ_TRY(std::vector<SampleFiles> samples, stack_images(std::move(singles), options, inputs));
   if (options.limit > 0 && samples.size() > options.limit) samples.resize(options.limit);
-  return std::unique_ptr<DataReader>(new FileReader(options, std::move(inputs), std::move(samples)));
+  return std::unique_ptr<DataReader>(new FileReader(std::move(tree), options, std::move(inputs), std::move(samples)));
 }
 
 }  // namespace quarkq::calib

@@ -92,10 +92,11 @@ class LineReader {
   Result<std::string> checked_path(const std::string& text, bool is_whole_sample) const {
     const std::string path = (std::filesystem::path(options_.list_file).parent_path() / text).string();
     const FileFormat* format = format_of(path, options_.kind);
-    if (format == nullptr) return bad_data(text, ": no sample file, allowed are ", suffixes_text(options_.kind));
+    if (format == nullptr) return bad_data(text, ": not a sample file, allowed are ", suffixes_text(options_.kind));
     if (!file_exists(path)) return bad_data(path, ": no such file");
     if (is_whole_sample && inputs_.size() > 1 && !format->has_all_inputs) {
-      return bad_data(text, ": one file for ", inputs_.size(), " inputs, that must be .npz; else <input>=<file> each");
+      return bad_data(text, ": one file for ", inputs_.size(),
+                      " inputs must be .npz; else give <input>=<file> for each");
     }
     return path;
   }

@@ -38,7 +38,7 @@ Result<const ZipEntry*> find_entry(const ZipFile& zip, const FileRequest& reques
 }  // namespace
 
 Result<ir::Tensor> read_npz_file(const FileRequest& request) {
-  QQ_TRY(const ZipFile zip, ZipFile::open(request.path));
+  QQ_TRY(const ZipFile zip, ZipFile::parse(request.bytes.data, request.bytes.size, request.path));
   QQ_TRY(const ZipEntry* entry, find_entry(zip, request));
   const std::string name = cat(request.path, ": entry ", entry->name);
   // The header says how much there should be, before the rest is unpacked.

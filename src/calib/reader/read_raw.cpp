@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstring>
 
-#include "base/file_system.h"
 #include "calib/reader/file_formats.h"
 
 namespace quarkq::calib {
@@ -21,7 +20,7 @@ Result<RawFormat> format_for(const FileRequest& request) {
   if (!request.input.has_shape || !ir::element_count(request.input.dims).ok()) {
     return bad_data(request.path, ": raw values need a shape, input ", request.input.name, " has ",
                     request.input.has_shape ? shape_text(request.input.dims) : "none",
-                    "; say it in calibration.raw: {dtype: float32, shape: [...]}");
+                    "; set it in calibration.raw: {dtype: float32, shape: [...]}");
   }
   return RawFormat{request.input.type, request.input.dims};
 }
@@ -35,15 +34,13 @@ Result<ir::Tensor> read_raw_file(const FileRequest& request) {
   if (bits(format.type) == 0) {
     return bad_data(request.path, ": raw values of type ", name(format.type), ", numbers are allowed");
   }
-  const Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(request.path);
-  if (!file.ok()) return bad_data(file.status().message());
   const auto needed = static_cast<size_t>(storage_bytes(format.type, count.value()));
-  if (file.value()->size() != needed) {
-    return bad_data(request.path, ": ", file.value()->size(), " bytes, ", name(format.type), shape_text(format.dims),
+  if (request.bytes.size != needed) {
+    return bad_data(request.path, ": ", request.bytes.size, " bytes, ", name(format.type), shape_text(format.dims),
                     " of input ", request.input.name, " needs ", needed);
   }
   ir::Tensor tensor = ir::Tensor::allocate(format.type, format.dims);
-  if (needed > 0) std::memcpy(tensor.mutable_raw(), file.value()->data(), needed);
+  if (needed > 0) std::memcpy(tensor.mutable_raw(), request.bytes.data, needed);
   return tensor;
 }
 

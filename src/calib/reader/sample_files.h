@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calib/data_reader.h"
+#include "calib/reader/file_tree.h"
 
 namespace quarkq::calib {
 
@@ -15,12 +16,21 @@ struct SampleFiles {
   std::vector<std::vector<std::string>> paths;
 };
 
-/// The samples of options.folder in natural order of their names. Fails with kBadData when there are none, when kinds
-/// are mixed, or when an input has none.
-Result<std::vector<SampleFiles>> list_folder(const DataOptions& options, const std::vector<InputSpec>& inputs);
+/// The samples of options.folder in natural order of their names; those of a folder per class are named
+/// <class>/<sample>. Fails with kBadData when there are none, when kinds are mixed, or when an input has none.
+Result<std::vector<SampleFiles>> list_folder(const FileTree& tree, DataOptions options,
+                                             const std::vector<InputSpec>& inputs);
+
+/// One file as a data set: an array whose first axis counts the samples when it has the rank of the input and more
+/// rows than the input's batch, an archive (.npz) of such arrays, or one sample of any other kind.
+Result<std::unique_ptr<DataReader>> open_single_file(const DataOptions& options, std::vector<InputSpec> inputs);
 
 /// The samples that options.list_file names, in its order. Every file is there. Errors name the line.
 Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, const std::vector<InputSpec>& inputs);
+
+/// Refuses images (kBadData) for an input of floats when nothing says how pixels become its values.
+Status check_images(const std::vector<SampleFiles>& samples, const DataOptions& options,
+                    const std::vector<InputSpec>& inputs);
 
 /// Groups of preprocess.batch samples, when there are images among their files. What is left over becomes a smaller
 /// sample, or is left out when the model's batch dimension is fixed.

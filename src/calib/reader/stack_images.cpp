@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Several images as one sample: preprocess.batch.
+// Images among the samples: whether they can be read, and several of them as one sample (preprocess.batch).
 #include <algorithm>
 
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
+#include "config/preprocess_recipes.h"
 
 namespace quarkq::calib {
 namespace {
@@ -13,16 +14,35 @@ bool is_image(const std::string& path, const std::string& kind) {
   return format != nullptr && std::string_view(format->kind) == "image";
 }
 
-}  // namespace
-
-Result<std::vector<SampleFiles>> stack_images(std::vector<SampleFiles> singles, const DataOptions& options,
-                                              const std::vector<InputSpec>& inputs) {
-  const auto batch = static_cast<size_t>(std::max<int64_t>(options.preprocess.batch, 1));
-  const bool has_images = std::any_of(singles.begin(), singles.end(), [&](const SampleFiles& sample) {
+bool has_images(const std::vector<SampleFiles>& samples, const DataOptions& options) {
+  return std::any_of(samples.begin(), samples.end(), [&](const SampleFiles& sample) {
     return std::any_of(sample.paths.begin(), sample.paths.end(),
                        [&](const auto& paths) { return is_image(paths[0], options.kind); });
   });
-  if (batch == 1 || !has_images) return singles;
+}
+
+}  // namespace
+
+Status check_images(const std::vector<SampleFiles>& samples, const DataOptions& options,
+                    const std::vector<InputSpec>& inputs) {
+  if (options.preprocess) return {};
+  for (const SampleFiles& sample : samples) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const std::string& path = sample.paths[i][0];
+      if (is_integer(inputs[i].type) || !is_image(path, options.kind)) continue;
+      return bad_data(path, ": an image, and the settings do not say how its pixels become input ", inputs[i].name,
+                      " (", name(inputs[i].type), "); give --preprocess with the recipe of the model's training (",
+                      config::recipe_names(), "; raw is the pixels 0..255 as they are), or a block preprocess: in the ",
+                      "settings");
+    }
+  }
+  return {};
+}
+
+Result<std::vector<SampleFiles>> stack_images(std::vector<SampleFiles> singles, const DataOptions& options,
+                                              const std::vector<InputSpec>& inputs) {
+  const auto batch = static_cast<size_t>(options.preprocess ? std::max<int64_t>(options.preprocess->batch, 1) : 1);
+  if (batch == 1 || !has_images(singles, options)) return singles;
   const bool is_fixed = std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) {
     return input.has_shape && !input.dims.empty() && input.dims[0] >= 0;
   });

@@ -149,14 +149,6 @@ Result<size_t> unpack(const ZipEntry& entry, const std::byte* from, std::byte* t
 
 }  // namespace
 
-Result<ZipFile> ZipFile::open(const std::string& path) {
-  Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
-  if (!file.ok()) return bad_data(file.status().message());
-  QQ_TRY(ZipFile zip, parse(file.value()->data(), file.value()->size(), path));
-  zip.file_ = file.value();
-  return zip;
-}
-
 Result<ZipFile> ZipFile::parse(const std::byte* data, size_t bytes, const std::string& name) {
   ZipFile zip(data, bytes, name);
   QQ_RETURN_IF_ERROR(zip.read_directory());
@@ -184,7 +176,7 @@ Status ZipFile::read_directory() {
     reader.skip(comment_bytes);
     if (!is_whole || reader.failed()) return bad_data(name_, ": damaged zip archive, entry ", i, " is cut off");
     if (entry.name.empty() || has_control_character(entry.name) || !names.insert(entry.name).second) {
-      return bad_data(name_, ": damaged zip archive, the name of entry ", i, " is empty, taken or no text");
+      return bad_data(name_, ": damaged zip archive, the name of entry ", i, " is empty, repeated or not text");
     }
     if (entry.name.back() == '/') continue;  // a folder
     QQ_RETURN_IF_ERROR(place_entry(entry, offset, flags, method));

@@ -6,11 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/file_system.h"
+#include "base/error.h"
 
 namespace quarkq::calib {
 
@@ -22,11 +21,10 @@ struct ZipEntry {
   size_t start = 0;  ///< of the packed data in the file; packed_bytes of them are there
 };
 
-/// kBadData for everything wrong; messages name the file, and the entry where there is one.
+/// kBadData for any fault; messages name the file, and the entry where there is one.
 class ZipFile {
  public:
-  static Result<ZipFile> open(const std::string& path);
-  /// The archive in memory, which stays valid as long as the object is used; `name` is what messages call it.
+  /// The archive in memory, which stays valid as long as the object is used; `name` is its name in messages.
   static Result<ZipFile> parse(const std::byte* data, size_t bytes, const std::string& name);
 
   /// Files only, in the order of the directory; names are unique and hold no control characters.
@@ -42,7 +40,6 @@ class ZipFile {
   Status place_entry(ZipEntry& entry, uint64_t offset, uint16_t flags, uint16_t method) const;
   std::string called(const ZipEntry& entry) const { return cat(name_, ": entry ", entry.name); }
 
-  std::shared_ptr<const MappedFile> file_;  ///< null when parse() made it
   const std::byte* data_;
   size_t bytes_;
   std::string name_;

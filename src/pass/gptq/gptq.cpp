@@ -159,7 +159,7 @@ class Solver {
       const Eigen::Index group = i / group_size_;
       if (options_.group_size > 0 && i % group_size_ == 0) {
         const Eigen::Index last = std::min(i + group_size_, depth_);
-        // Rows behind the block have not heard of this block's errors yet.
+        // The errors of this block have not been propagated to the rows after it yet.
         if (options_.propagate && last > end) tell({begin, i}, {end, last}, errors, upper);
         find_grids(group, i, last);
         if (options_.propagate && last > end) weight_.middleRows(end, last - end) = saved_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GPTQ (spec 04 E.3): rounds a weight row by row, and lets the rows not yet rounded make up for each error on typical
-// inputs. Pure functions on matrices.
+// GPTQ (ref:tuning#gptq): rounds a weight row by row, and lets the rows not yet rounded make up for each error on
+// typical inputs. Pure functions on matrices.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ int64_t depth_of(const ir::Model& model, const GptqTarget& target) {
   return model.graph.value(target.weight).constant->dims()[0];
 }
 
-Status hear(const ir::Tensor& inputs, int64_t depth, const std::string& name, Hessian& hessian) {
+Status observe(const ir::Tensor& inputs, int64_t depth, const std::string& name, Hessian& hessian) {
   if (inputs.rank() < 1 || inputs.dims().back() != depth)
     return internal_error("GPTQ: '", name, "' does not fit its matrix");
   QQ_TRY(const std::vector<float> values, ir::float_values(inputs));
@@ -41,7 +41,7 @@ Status run_some(const GptqSamples& samples, const ir::Model& model, std::span<co
       for (size_t t = 0; t < targets.size(); ++t) {
         for (const ir::ValueId input : targets[t].inputs)
           QQ_RETURN_IF_ERROR(
-              hear((*values)[next++], depth_of(model, targets[t]), model.graph.value(input).name, hessians[t]));
+              observe((*values)[next++], depth_of(model, targets[t]), model.graph.value(input).name, hessians[t]));
       }
       if (samples.progress && !samples.progress(i + 1, samples.count)) return Status(Code::kInterrupted, "interrupted");
     }
@@ -67,7 +67,7 @@ Dense<float> dense_of(const ir::Tensor& matrix) {
 }
 
 GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data, Progress progress) {
-  const size_t count = settings.quirk(config::Quirk::kHearAllGptqSamples) ? data.size() : 1;
+  const size_t count = settings.quirk(config::Quirk::kUseAllGptqSamples) ? data.size() : 1;
   return {data, count, std::move(progress)};
 }
 

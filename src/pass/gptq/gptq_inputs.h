@@ -44,7 +44,7 @@ struct GptqSamples {
   size_t count = 0;  ///< the first ones
   Progress progress = {};
 };
-/// All samples; the reference stops after one (quirk HearAllGptqSamples).
+/// All samples; the reference stops after one (quirk UseAllGptqSamples).
 GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data, Progress progress);
 
 using UseHessian = std::function<Status(const GptqTarget&, const Dense<double>&)>;

@@ -88,7 +88,7 @@ Status AccuracyCount::add(const Accuracy& one, const std::string& name) {
     return Status();
   }
   if (one.classes != counted_.classes) {
-    return bad_data(name, ": holds scores of ", one.classes, " classes, the results before of ", counted_.classes,
+    return bad_data(name, ": holds scores of ", one.classes, " classes, earlier results of ", counted_.classes,
                     "; --labels-output chooses one of several outputs");
   }
   counted_.decisions += one.decisions;

@@ -14,13 +14,13 @@
 
 namespace quarkq::pipeline {
 
-/// Labels and what was hit so far. Counts are integers, so their order does not matter.
+/// Labels and hits so far. Counts are integers, so their order does not matter.
 class AccuracyCount {
  public:
   /// `is_scored`: by result, in order. `is_part`: see Labels::share_out().
   static Result<AccuracyCount> open(const AccuracyRequest& request, const std::vector<bool>& is_scored, bool is_part);
 
-  /// What result number `result` hits; nothing when it is not scored. Safe to call from several threads.
+  /// The hits of result number `result`; nothing when it is not scored. Safe to call from several threads.
   Result<std::optional<Accuracy>> score(size_t result, const std::string& name, const ArrayPair& arrays) const;
   /// Fails with kBadData when the classes are not those of the results before.
   Status add(const Accuracy& one, const std::string& name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two arrays: every metric of evaluate(), and the sums to go on with.
+// Two arrays: every metric of evaluate(), and sums for aggregates.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ std::string cell(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// Quoted where a comma, a quote or a line end asks for it.
+/// Quoted where it holds a comma, a quote or a line end.
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

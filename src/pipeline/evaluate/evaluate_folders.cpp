@@ -8,6 +8,7 @@
 #include "pipeline/evaluate/accuracy.h"
 #include "pipeline/evaluate/problem_list.h"
 #include "pipeline/evaluate/result_pairs.h"
+#include "pipeline/facts.h"
 
 namespace quarkq {
 namespace {
@@ -50,7 +51,7 @@ class FolderComparison {
 #pragma omp critical(quarkq_evaluate_progress)
     {
       done_ += pairs;
-      if (!request_.progress({"evaluate", done_, pairs_.size()})) is_stopped_ = true;
+      if (!request_.progress({"evaluate", done_, pairs_.size(), "pairs"})) is_stopped_ = true;
     }
   }
 
@@ -97,14 +98,14 @@ class FolderComparison {
   size_t done_ = 0;
 };
 
-/// The good outcomes in order. What the reference only mentions and leaves out is a finding; all else fails.
+/// The successful pairs in order. Pairs that the reference only reports and skips give a finding; other errors fail.
 Status collect(FolderComparison& comparison, AccuracyCount* accuracy, EvaluateReport& report) {
   pipeline::ProblemList problems;
   Code code = Code::kOk;
   for (size_t i = 0; i < comparison.pairs().size(); ++i) {
     Outcome& outcome = comparison.outcomes()[i];
     if (outcome.is_left_out) {
-      report.findings.push_back({true, "left-out", comparison.pairs()[i].name, outcome.status.message()});
+      report.findings.push_back(pipeline::finding("left-out", comparison.pairs()[i].name, outcome.status.message()));
       continue;
     }
     if (outcome.status.ok() && outcome.accuracy) {
@@ -125,9 +126,9 @@ Status collect(FolderComparison& comparison, AccuracyCount* accuracy, EvaluateRe
 
 void note_extra(const std::vector<std::string>& extra, const std::string& folder, EvaluateReport& report) {
   if (extra.empty()) return;
-  report.findings.push_back({true, "extra-results", folder,
-                             cat(extra.size(), extra.size() == 1 ? " file is" : " files are",
-                                 " not in the baseline folder and ignored, the first is ", extra[0])});
+  report.findings.push_back(pipeline::finding("extra-results", folder,
+                                              cat(extra.size(), extra.size() == 1 ? " file is" : " files are",
+                                                  " not in the baseline folder and ignored, the first is ", extra[0])));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using pipeline::ModelPair;
 constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
 constexpr size_t kLayerSamples = 4;  // that are kept of each tensor, in parts
 
-/// Runs the samples and gathers what the outputs say.
+/// Runs the samples and accumulates the metrics of the outputs.
 class ModelComparison {
  public:
   ModelComparison(const EvaluateModelsRequest& request, const ModelPair& models, AccuracyCount* accuracy,
@@ -147,7 +147,7 @@ Result<EvaluateReport> evaluate_models(const EvaluateModelsRequest& request) {
   if (accuracy) report.accuracy = accuracy->counted();
   if (request.layers) {
     QQ_TRY(const std::vector<TensorAgreement> layers, pipeline::compare_layers(models, kLayerSamples));
-    report.layers = pipeline::worst_tensors(layers, layers.size());
+    report.layers = pipeline::noisiest_first(layers);
   }
   report.findings = pipeline::findings_of(diagnostics);
   return report;

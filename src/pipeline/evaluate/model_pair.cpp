@@ -7,7 +7,6 @@
 
 #include "calib/reader/fit_samples.h"
 #include "onnx_io/infer.h"
-#include "onnx_io/load.h"
 #include "pipeline/compare_tensors.h"
 #include "pipeline/float_phases.h"
 #include "pipeline/job.h"
@@ -15,10 +14,10 @@
 namespace quarkq::pipeline {
 namespace {
 
-constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;  // the phase behind those that rewrite the float model
+constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;  // the phase after those that rewrite the float model
 
-Result<ir::Model> load_typed(const std::string& path, Diagnostics& diagnostics) {
-  QQ_TRY(ir::Model model, onnx_io::load(path));
+Result<ir::Model> load_typed(const ModelFile& file, Diagnostics& diagnostics) {
+  QQ_TRY(ir::Model model, load_model(file));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   return model;
 }
@@ -83,25 +82,34 @@ Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std
   return model;
 }
 
+Result<std::unique_ptr<calib::DataReader>> open_pair_samples(const EvaluateModelsRequest& request,
+                                                             const config::Settings& settings, const ir::Graph& graph) {
+  QQ_TRY(calib::DataOptions options, data_options(settings));
+  if (!request.preprocess.empty()) {
+    QQ_TRY(options.preprocess, config::read_recipe(request.preprocess));
+  }
+  options.folder = request.data_folder;
+  options.limit = request.limit;
+  return open_samples(request.sample_source, options, graph);
+}
+
 }  // namespace
 
 Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics) {
   ModelPair models;
   std::optional<Job> job;
   config::Settings settings;
+  const ModelFile float_file(request.float_path, request.float_bytes);
   if (!request.config.empty() || !request.settings.empty()) {
-    QQ_TRY(job, open_job(request.float_path, request.config, request.settings, diagnostics));
+    QQ_TRY(job, open_job(float_file, request.config, request.settings, diagnostics));
     models.float_model = job->model;  // shares the weights
     settings = job->settings;
   } else {
-    QQ_TRY(models.float_model, load_typed(request.float_path, diagnostics));
+    QQ_TRY(models.float_model, load_typed(float_file, diagnostics));
   }
-  QQ_TRY(models.quantized_model, load_typed(request.quantized_path, diagnostics));
+  QQ_TRY(models.quantized_model, load_typed({request.quantized_path, request.quantized_bytes}, diagnostics));
   QQ_TRY(models.outputs, pair_outputs(request, models.float_model.graph, models.quantized_model.graph));
-  QQ_TRY(calib::DataOptions options, data_options(settings));
-  options.folder = request.data_folder;
-  options.limit = request.limit;
-  QQ_TRY(models.samples, calib::open_data(options, calib::input_specs(models.float_model.graph)));
+  QQ_TRY(models.samples, open_pair_samples(request, settings, models.float_model.graph));
   QQ_RETURN_IF_ERROR(fit(request, models));
   if (request.layers && job) {
     QQ_TRY(models.rewritten, rewrite(std::move(job->model), settings, models.samples, diagnostics));

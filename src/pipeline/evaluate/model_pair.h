@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A float model and what was made of it, ready to run over the same samples.
+// A float model and its quantized model, ready to run over the same samples.
 #pragma once
 
 #include <memory>

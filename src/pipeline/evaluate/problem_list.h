@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is wrong with some of many files, as one message.
+// The problems of several files as one message.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ constexpr size_t kMaxDepth = 16;  // bounds the recursion
 
 /// "npy" or "image"; empty for what holds no result.
 std::string kind_of(const std::string& name) {
-  if (name.starts_with('.')) return "";  // what some systems leave beside a file
+  if (name.starts_with('.')) return "";  // hidden files that some systems create
   const calib::FileFormat* format = calib::format_of(name, "");
   const std::string kind = format == nullptr ? "" : format->kind;
   return kind == "npy" || kind == kImage ? kind : "";
@@ -38,7 +38,7 @@ bool is_same_folder(const std::string& a, const std::string& b) {
 /// The results below one of the two folders.
 class Walk {
  public:
-  /// `other` is the second folder: when it lies in `root` it is none of its results.
+  /// `other` is the second folder: when it is inside `root`, its files are not results of `root`.
   Walk(const std::string& root, const std::string& other) : root_(root), other_(other) {
     std::error_code error;
     auto folder = std::filesystem::canonical(root, error);
@@ -55,7 +55,7 @@ class Walk {
     const auto is_this = [&](const std::string& one) { return is_same_folder(folder, one); };
     if (!inner.empty() && is_this(other_)) return Status();
     if (std::any_of(above_.begin(), above_.end(), is_this)) return Status();  // a link that leads back
-    if (above_.size() - first_ > kMaxDepth) return bad_data(folder, ": lies more than ", kMaxDepth, " folders deep");
+    if (above_.size() - first_ > kMaxDepth) return bad_data(folder, ": is more than ", kMaxDepth, " folders deep");
     QQ_TRY(const std::vector<std::string> files, list_files(folder, ""));
     for (const std::string& file : files) {
       if (!kind_of(file).empty()) names_.push_back(join_path(inner, file));

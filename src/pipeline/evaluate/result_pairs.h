@@ -23,7 +23,7 @@ struct ResultPairs {
   std::vector<std::string> extra;  ///< files that only the quantized folder has
 };
 
-/// The results below the baseline folder and their partners. One of the folders may lie in the other, links may lead
+/// The results below the baseline folder and their partners. One of the folders may be inside the other, links may lead
 /// back. `only_top`: files in the folder itself, where there are any (the reference looks no deeper). Fails with
 /// kBadData when a folder is missing or the baseline has no results.
 Result<ResultPairs> find_result_pairs(const std::string& baseline_folder, const std::string& quantized_folder,

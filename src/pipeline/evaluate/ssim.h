@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Structural similarity of two arrays seen as images (spec 03 D.3).
+// Structural similarity of two arrays seen as images (ref:evaluation#metrics).
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,8 @@ struct RowPair {
 };
 
 QQ_DECLARE_ISA(
-    /// The moments of the windows along a row. `products` is scratch for 3 * (width + 10) values; moment m goes to
-    /// out[m * width ...].
+    /// The moments of the windows along a row. `products` is scratch for 3 * (width + 10) values; moment m is written
+    /// to out[m * width ...].
     void blur_across(const RowPair& row, const double* weights, double* products, double* out);
     /// out[i] = the sum over the 11 rows of their values i, weighted.
     void blur_down(const double* const* rows, int64_t count, const double* weights, double* out);

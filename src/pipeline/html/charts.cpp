@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
+#include "base/strings.h"
 #include "pipeline/html/markup.h"
 
 namespace quarkq::pipeline::html {
@@ -88,6 +90,63 @@ std::string histogram(const Json& profile) {
                  element("svg", {{"viewBox", box}, {"role", "img"}, {"aria-label", name + ": " + caption}}, picture) +
                      element("figcaption", {}, element("b", {}, escaped(name)) + " " + escaped(caption))) +
          "\n";
+}
+
+std::string column_chart(const std::vector<BarRow>& rows) {
+  if (rows.empty()) return "";
+  constexpr double kChartWidth = 1000, kChartHeight = 140;
+  const double step = kChartWidth / static_cast<double>(rows.size());
+  std::string columns;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const double height = std::max(1.0, kChartHeight * std::clamp(rows[i].share, 0.0, 1.0));
+    columns += element("rect",
+                       {{"class", rows[i].kind},
+                        {"x", short_number(step * static_cast<double>(i))},
+                        {"y", short_number(kChartHeight - height)},
+                        {"width", short_number(std::max(0.8 * step, 0.5))},
+                        {"height", short_number(height)}},
+                       text_element("title", rows[i].name + ": " + rows[i].figure));
+  }
+  const std::string box = "0 0 " + short_number(kChartWidth) + " " + short_number(kChartHeight);
+  return element("svg", {{"viewBox", box}, {"class", "columns"}, {"role", "img"}, {"aria-label", "noise by depth"}},
+                 columns);
+}
+
+std::string picture(const Json& entry, const char* which) {
+  const size_t width = entry.at("width").get<size_t>(), height = entry.at("height").get<size_t>();
+  const size_t channels = entry.at("channels").get<size_t>();
+  const std::string text = entry.at(which).get<std::string>();
+  constexpr size_t kMostSide = 4096;
+  if (width > kMostSide || height > kMostSide || channels > 3 || text.size() != 2 * width * height * channels)
+    return "";
+  const auto level = [&](size_t place) {  // a byte, as one of six or 36 levels: 216 colours, or 36 greys
+    const auto digit = [&](char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; };
+    const int byte = std::clamp(16 * digit(text[2 * place]) + digit(text[2 * place + 1]), 0, 255);
+    const int levels = channels == 1 ? 35 : 5;
+    return (byte * levels + 127) / 255 * 255 / levels;
+  };
+  std::map<std::string, std::string> paths;  // by colour
+  for (size_t y = 0; y < height; ++y) {
+    for (size_t x = 0, end = 0; x < width; x = end) {
+      const auto colour_at = [&](size_t column) {
+        const size_t place = (y * width + column) * channels;
+        const int red = level(place), green = channels == 3 ? level(place + 1) : red;
+        return cat("rgb(", red, ",", green, ",", channels == 3 ? level(place + 2) : red, ")");
+      };
+      const std::string colour = colour_at(x);
+      for (end = x + 1; end < width && colour_at(end) == colour;) ++end;
+      paths[colour] += cat("M", x, " ", y, "h", end - x, "v1h-", end - x, "z");
+    }
+  }
+  std::string drawn;
+  for (const auto& [colour, path] : paths) drawn += element("path", {{"fill", colour}, {"d", path}}, "");
+  return element("svg",
+                 {{"viewBox", cat("0 0 ", width, " ", height)},
+                  {"class", "picture"},
+                  {"role", "img"},
+                  {"shape-rendering", "crispEdges"},
+                  {"aria-label", which}},
+                 drawn);
 }
 
 std::string folded(const std::vector<std::string>& parts, size_t shown, const char* wrapper, const char* what) {

@@ -20,7 +20,14 @@ std::string bar_chart(const std::vector<BarRow>& rows);
 /// Counts of a tensor's values with the ends of its quantized range; one entry of details.profiles.
 std::string histogram(const Json& profile);
 
-/// The first `shown` parts, and the rest behind a fold that says how many they are.
+/// A bar per entry from left to right; the rows' names show when pointed at.
+std::string column_chart(const std::vector<BarRow>& rows);
+
+/// An image of a report's entry of details.pictures: `which` is "float" or "quantized". In a few colours, as paths,
+/// because the page loads nothing.
+std::string picture(const Json& entry, const char* which);
+
+/// The first `shown` parts, and the rest in a fold that says how many there are.
 std::string folded(const std::vector<std::string>& parts, size_t shown, const char* wrapper, const char* what);
 
 }  // namespace quarkq::pipeline::html

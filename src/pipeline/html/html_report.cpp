@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
 #include "base/error.h"
 #include "base/file_system.h"
-#include "numeric/metrics.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
+#include "pipeline/html/quality.h"
 #include "pipeline/html/style.h"
 
 namespace quarkq {
@@ -18,24 +17,25 @@ namespace {
 using namespace pipeline::html;
 using pipeline::Json;
 
-constexpr double kMostDb = 60;  // of a full bar
-
 std::string text_of(const Json& entry, const char* key) { return entry.at(key).get<std::string>(); }
 
-/// As it stands there; a type error for anything but a number.
+/// The number as stored; a type error for other values.
 std::string count_of(const Json& entry) {
   const auto number = entry.get<double>();
   return entry.is_number_integer() ? std::to_string(entry.get<int64_t>()) : short_number(number);
 }
 
-/// Null stands for no noise at all.
-double db_of(const Json& entry, const char* key) {
-  const Json& value = entry.at(key);
-  return value.is_null() ? std::numeric_limits<double>::infinity() : value.get<double>();
-}
-
 std::string tile(const std::string& title, const std::string& figure, const char* kind = "") {
   return element("div", {{"class", std::string("tile ") + kind}}, escaped(title) + element("b", {}, escaped(figure)));
+}
+
+/// The grade, why, and what to try next; nothing in reports that have none.
+std::string verdict(const Json& run) {
+  if (!run.contains("verdict") || !run.at("verdict").is_object()) return "";
+  const Json& found = run.at("verdict");
+  return element("p", {{"class", "verdict"}},
+                 element("b", {}, escaped("Verdict: " + text_of(found, "grade"))) +
+                     escaped(": " + text_of(found, "why") + ". Next: " + text_of(found, "next")));
 }
 
 std::string header(const Json& run) {
@@ -55,48 +55,65 @@ std::string header(const Json& run) {
   tiles += tile("samples", count_of(run.at("samples")));
   tiles += tile("seconds", short_number(run.at("seconds").get<double>()));
   const std::string file = std::filesystem::path(text_of(run, "model")).filename();
-  return text_element("h1", file) +
+  return text_element("h1", file) + "\n" + verdict(run) +
          element("p", {{"class", "note"}},
                  escaped(text_of(run, "model") + ", written to " + text_of(run, "output") + " by quarkq " +
                          text_of(run, "quarkq") + ", " + text_of(run, "quantizer") + ", " + text_of(run, "isa"))) +
          element("div", {{"class", "tiles"}}, tiles) + "\n";
 }
 
-std::string findings(const Json& run) {
-  std::vector<std::string> parts;
-  for (const bool warnings : {true, false}) {
-    for (const Json& finding : run.at("findings")) {
-      const std::string severity = text_of(finding, "severity");
-      if ((severity == "warning") != warnings) continue;
-      const std::string subject = text_of(finding, "subject");
-      parts.push_back(element("div", {{"class", "finding " + severity}},
-                              element("b", {}, escaped(severity + (subject.empty() ? "" : " " + subject))) + " " +
-                                  escaped(text_of(finding, "text"))) +
-                      "\n");
-    }
-  }
-  return section("Findings", "", folded(parts, 12, "findings", "more"));
+/// The remedy, as the end of a sentence; empty in older reports.
+std::string remedy_of(const Json& finding) {
+  const std::string remedy = finding.contains("remedy") ? text_of(finding, "remedy") : "";
+  return remedy.empty() ? "" : "; " + remedy;
 }
 
-std::string errors(const Json& details) {
-  std::vector<const Json*> tensors;
-  for (const Json& tensor : details.at("tensors")) tensors.push_back(&tensor);
-  std::stable_sort(tensors.begin(), tensors.end(),
-                   [](const Json* a, const Json* b) { return db_of(*a, "sqnr_db") < db_of(*b, "sqnr_db"); });
-  std::vector<BarRow> rows;
-  for (const Json* tensor : tensors) {
-    const double found = db_of(*tensor, "sqnr_db");
-    rows.push_back({text_of(*tensor, "name"),
-                    text_of(*tensor, "node") + ", inputs " + numeric::decibels_text(db_of(*tensor, "inputs_db")),
-                    numeric::decibels_text(found), found / kMostDb,
-                    found < 10   ? "bad"
-                    : found < 20 ? "fair"
-                                 : "good"});
+std::string numbers_of(const Json& list) {
+  std::vector<std::string> texts;
+  for (const Json& one : list) texts.push_back(short_number(one.get<double>()));
+  return join(texts, " ");
+}
+
+/// Statistics of the samples; absent in older reports.
+std::string inputs(const Json& run) {
+  if (!run.contains("inputs") || run.at("inputs").empty()) return "";
+  std::vector<std::vector<std::string>> rows = {{"input", "shape", "samples", "min", "max", "mean", "std"}};
+  for (const Json& input : run.at("inputs")) {
+    rows.push_back({text_of(input, "name"), text_of(input, "type") + input.at("shape").dump(),
+                    count_of(input.at("samples")), short_number(input.at("min").get<double>()),
+                    short_number(input.at("max").get<double>()), numbers_of(input.at("mean")),
+                    numbers_of(input.at("std"))});
   }
-  return section("Noise by tensor",
-                 "Signal to quantization noise against the float model on the first sample, the noisiest first. A full "
-                 "bar is 60 dB.",
-                 bar_chart(rows));
+  std::string cautions;
+  for (const Json& caution : run.at("sample_cautions"))
+    cautions += element("div", {{"class", "finding warning"}}, escaped(caution.get<std::string>())) + "\n";
+  return section("Samples", "Statistics of the model's inputs over the samples; per channel for images.",
+                 cautions + table(rows));
+}
+
+std::string finding_text(const Json& finding) {
+  const std::string severity = text_of(finding, "severity"), subject = text_of(finding, "subject");
+  return element("div", {{"class", "finding " + severity}},
+                 element("b", {}, escaped(severity + (subject.empty() ? "" : " " + subject))) + " " +
+                     escaped(text_of(finding, "text") + remedy_of(finding))) +
+         "\n";
+}
+
+/// Warnings before notices; those of one id are folded under the first of them.
+std::string findings(const Json& run) {
+  std::string content;
+  for (const char* severity : {"warning", "notice"}) {
+    std::vector<std::pair<std::string, std::vector<std::string>>> kinds;
+    for (const Json& finding : run.at("findings")) {
+      if (text_of(finding, "severity") != severity) continue;
+      const std::string id = text_of(finding, "id");
+      auto kind = std::ranges::find(kinds, id, [](const auto& entry) { return entry.first; });
+      if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {id, {}});
+      kind->second.push_back(finding_text(finding));
+    }
+    for (const auto& [id, parts] : kinds) content += folded(parts, 1, "findings", ("more of " + id).c_str());
+  }
+  return section("Findings", "", content);
 }
 
 std::string timeline(const Json& run) {
@@ -177,8 +194,11 @@ std::string tuned_layers(const Json& run) {
 
 std::string page(const Json& run) {
   const bool has_details = run.contains("details");
-  std::string body = header(run) + findings(run);
-  if (has_details) body += errors(run.at("details")) + limits(run.at("details"));
+  std::string body = header(run) + inputs(run) + findings(run) + operators(run);
+  if (has_details) {
+    const Json& details = run.at("details");
+    body += samples(details) + pictures(details) + noise(details) + ranges(details) + limits(details);
+  }
   body += tuned_layers(run) + timeline(run);
   if (has_details) body += histograms(run.at("details")) + settings(run.at("details"));
   return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
@@ -195,13 +215,13 @@ Result<std::string> html_report(const std::string& path) {
   if (file->size() > kMostBytes) return bad_data(path, ": has ", file->size(), " bytes, allowed are ", kMostBytes);
   try {
     const auto is_shallow = [](int depth, Json::parse_event_t, Json&) {
-      constexpr int kMostDepth = 64;  // reports have 6; what reads deeper ones would run out of stack
+      constexpr int kMostDepth = 64;  // reports have 6 levels; deeper ones would exhaust the stack
       return depth <= kMostDepth;
     };
     const char* begin = reinterpret_cast<const char*>(file->data());
     return page(Json::parse(begin, begin + file->size(), is_shallow));
   } catch (const Json::exception& error) {
-    return bad_data(path, ": is no report of quarkq quantize --report (", error.what(), ")");
+    return bad_data(path, ": is not a report of quarkq quantize --report (", error.what(), ")");
   }
 }
 

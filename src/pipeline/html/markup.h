@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text of HTML and SVG. Everything that comes from a file goes through escaped().
+// Text of HTML and SVG. Everything that comes from a file passes through escaped().
 #pragma once
 
 #include <string>

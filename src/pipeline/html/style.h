@@ -16,6 +16,7 @@ h1 { font-size: 1.5rem; margin: 8px 0 4px; }
 h2 { font-size: 1.1rem; margin: 0 0 8px; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; margin: 14px 0; }
 .note, figcaption { color: var(--soft); font-size: .87rem; margin: 0 0 8px; }
+.verdict { font-size: 1.05rem; margin: 4px 0 8px; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); gap: 10px; margin: 14px 0; }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; }
 .tile b { display: block; font-size: 1.25rem; }
@@ -28,6 +29,8 @@ svg { display: block; width: 100%; }
 svg.bar { height: 12px; }
 .track { fill: var(--track); } .fill { fill: var(--fill); } .good { fill: var(--good); } .fair { fill: var(--fair); } .bad { fill: var(--bad); }
 .edge { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 4 3; }
+svg.columns { height: 140px; } svg.picture { border: 1px solid var(--line); }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 10px; margin-bottom: 14px; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 14px; }
 figure { margin: 0; } figure svg { background: var(--track); border-radius: 4px; } figcaption { margin-top: 4px; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }

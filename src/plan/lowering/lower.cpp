@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pairs of activations and stored constants in marking order, then tensors that share a scale, then int32 biases, then
-// second stages (spec 02 A.6); then the node order of spec 02 B.1; then the pairs that are not wanted are removed.
+// second stages (ref:writing#pairs); then the node order of ref:writing#node-order; then the pairs that are not wanted
+// are removed.
 #include "plan/lowering/lower.h"
 
 #include "ir/topo.h"

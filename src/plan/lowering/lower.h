@@ -21,9 +21,9 @@ inline constexpr const char kFakeQuantize[] = "FakeQuantize", kSimulationDomain[
 inline constexpr const char kQuantizeOp[] = "quantize_op", kQuantizeDomain[] = "quantize_domain";
 inline constexpr const char kDequantizeOp[] = "dequantize_op", kDequantizeDomain[] = "dequantize_domain";
 
-/// `graph` with the stages of `plan` (spec 02 A.6, B.1). Ids of `graph` keep their meaning: a value stays what its node
-/// makes, and its readers read a new value after the stage. Nodes are in the order of spec 02 B.1.
-/// Fails on a cycle, and when a second stage needs a range that nobody measured.
+/// `graph` with the stages of `plan` (ref:writing#pairs, ref:writing#node-order). Ids of `graph` keep their meaning: a
+/// value stays what its node makes, and its readers read a new value after the stage. Nodes are in the order of
+/// ref:writing#node-order. Fails on a cycle, and when a second stage needs a range that was not measured.
 Result<ir::Graph> lower(const ir::Graph& graph, const QuantPlan& plan, QdqForm form);
 
 /// The nodes of `graph` in the order that they will have among the nodes of the written model.

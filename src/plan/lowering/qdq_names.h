@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every name that insertion writes (spec 02 B.1): users' scripts look for them.
+// Every name that insertion writes (ref:writing#names); users' scripts depend on them.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct QdqNames {
         dequantize_output(t + "_DequantizeLinear_Output" + suffix),
         quantize_input(t + "_QuantizeLinear_Input") {}
   std::string quantize_node, dequantize_node, quantize_output, dequantize_output;
-  std::string quantize_input;  ///< what a graph output's producer writes from then on
+  std::string quantize_input;  ///< output of the producer of a graph output
 };
 
 inline std::string scale_name(const std::string& t) { return t + "_scale"; }

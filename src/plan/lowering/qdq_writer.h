@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QdqWriter: slots of the plan become nodes and initializers, in the reference's order (spec 02 A.6). lower.cpp drives
-// it.
+// QdqWriter: slots of the plan become nodes and initializers, in the reference's order (ref:writing#pairs). lower.cpp
+// drives it.
 #pragma once
 
 #include <map>
@@ -63,7 +63,7 @@ class QdqWriter {
                         ir::ValueId output, const QuantSlot& slot);
 
   Result<Parameters> extra_parameters(const ExtraStage& extra);
-  /// What its reader gets behind a new stage on `input`; `target` names the node in front of which it stands.
+  /// What its reader gets after a new stage on `input`; `target` names the node in front of which it stands.
   Result<ir::ValueId> write_extra(const ExtraStage& extra, ir::ValueId input, const std::string& target);
   /// Readers in nested graphs go on reading the float value.
   void move_node_uses(ir::ValueId from, ir::ValueId to);

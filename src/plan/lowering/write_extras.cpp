@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The second stages of the plan (spec 02 A.9): a node reads and writes one format, whatever its neighbours do.
+// The second stages of the plan (ref:marking#second-stages): a node reads and writes one format, whatever its
+// neighbours do.
 #include "ir/quantizing_ops.h"
 #include "numeric/half.h"
 #include "plan/constant_codes.h"
@@ -74,7 +75,7 @@ Status QdqWriter::write_extras() {
     if (!graph_.is_alive(extra.node)) continue;
     const ir::Node& node = graph_.node(extra.node);
     const auto index = static_cast<size_t>(extra.index);
-    if (!extra.is_behind) {
+    if (!extra.is_after) {
       const ir::ValueId input = node.inputs[index];
       QQ_TRY(const ir::ValueId output, write_extra(extra, input, node.name));
       edit_.set_input(extra.node, index, output);

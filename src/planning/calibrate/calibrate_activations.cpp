@@ -4,6 +4,7 @@
 #include "calib/histogram_file.h"
 #include "calib/range_file.h"
 #include "pass/calibration_options.h"
+#include "planning/calibrate/headroom.h"
 #include "planning/calibrate/measured_tensors.h"
 #include "planning/passes.h"
 
@@ -37,6 +38,20 @@ Result<calib::Statistics> stored_statistics(const pass::PlanContext& context, co
   return statistics;
 }
 
+/// After few samples.
+void give_headroom(pass::PlanContext& context, const calib::Statistics& statistics, calib::Ranges& ranges) {
+  size_t widened = 0;
+  for (auto& [tensor, range] : ranges) {
+    const numeric::Range measured = range;
+    range = expected_range(context, tensor, statistics.at(tensor), measured);
+    widened += range == measured ? 0 : 1;
+  }
+  if (widened == 0) return;
+  context.diagnostics.add("guard-few-samples", "",
+                          cat("the ranges of ", widened, " of ", ranges.size(),
+                              " activations are wider than what the samples showed, as more samples would show more"));
+}
+
 /// Ranges by a default method.
 Result<calib::Ranges> finished_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors,
                                       calib::SampleRun* run) {
@@ -54,6 +69,7 @@ Result<calib::Ranges> finished_ranges(pass::PlanContext& context, const std::vec
   QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
   QQ_TRY(calib::Ranges ranges, calib::finish_ranges(graph, statistics, *calibrator,
                                                     pass::method_options(context.settings), context.diagnostics));
+  give_headroom(context, statistics, ranges);
   if (!context.settings.save_tensor_hist_fig) return ranges;
   for (const auto& [tensor, seen] : statistics) {
     QQ_RETURN_IF_ERROR(calib::save_histogram(kHistogramFolder, graph.value(tensor).name, seen, ranges.at(tensor)));
@@ -131,7 +147,8 @@ Result<Changed> calibrate_activations(pass::PlanContext& context) {
       return bad_data(*context.settings.save_and_restore, ": has no range of tensor ",
                       context.graph().value(sources.source[index]).name);
     }
-    slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f} : found->second;
+    slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f}
+                                      : with_headroom(context, sources.source[index], slot->stage.spec, found->second);
     const config::OverrideValues* given = given_values(context, *slot);
     if (given != nullptr && given->min) slot->range = numeric::Range{*given->min, *given->max};
     Result<numeric::QuantParams> params = numeric::params_for_range(slot->stage.spec, *slot->range);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// int32 biases (spec 02 A.4): scale = scale(input) * scale(weight) * beta in float32, values rounded half to even in
-// double.
+// int32 biases (ref:marking#biases): scale = scale(input) * scale(weight) * beta in float32, values rounded half to
+// even in double.
 #include <algorithm>
 #include <cmath>
 

@@ -35,7 +35,8 @@ Result<std::vector<numeric::QuantParams>> mse_params(const std::vector<float>& v
   return params;
 }
 
-/// WeightCalibrateMethod MinMSE replaces whatever the method of the activations would do (spec 01 C-056).
+/// WeightCalibrateMethod MinMSE replaces whatever the method of the activations would do
+/// (ref:scales#weights-by-squared-error).
 Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& settings,
                                                       const std::vector<float>& values,
                                                       const numeric::ChannelSplit& split,
@@ -48,7 +49,7 @@ Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& se
   return numeric::weight_params(values, split, spec, limits, search);
 }
 
-/// The parameters that the user gave (spec 02 A.10), one of each channel, or nothing.
+/// The parameters that the user gave (ref:settings#tensor-overrides), one of each channel, or nothing.
 std::optional<std::vector<numeric::QuantParams>> given_params(const config::TensorOverride* own, int64_t channels) {
   if (own == nullptr || own->values.empty() || !own->values[0].params) return {};
   std::vector<numeric::QuantParams> params;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Guard: a Concat gives all its inputs one scale. Where one input gets fewer than 16 steps of it (a detector's scores
-// beside boxes in pixels) and nothing behind but the model's outputs reads the result, that Concat and the tail behind
-// it stay float, so that each input has its own scale. In front of a layer, and where guards are off, it is only said.
+// beside boxes in pixels) and only the model's outputs depend on the result, that Concat and the tail after
+// it stay float, so that each input has its own scale. Before a layer, and with guards off, it is only reported.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -16,11 +16,11 @@ namespace {
 
 using plan::QuantSlot;
 
-constexpr double kLeastSteps = 16;  // 4 bits: fewer and an ordering by score is gone
-/// Behind these a float input is no use: they compute in integers, and their weights fit what they are given.
+constexpr double kLeastSteps = 16;  // 4 bits: with fewer the order of scores is lost
+/// A float input does not help these: they compute in integers, and their weights fit what they are given.
 constexpr std::string_view kLayers[] = {"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN"};
 
-/// What one input has of the scale that it shares.
+/// The share of one input in the common scale.
 struct FarInput {
   ir::ValueId value;
   double width = 0, steps = 0;
@@ -31,7 +31,7 @@ bool has_integer_scale(const plan::QuantPlan& plan, const QuantSlot* slot) {
          !plan.params[slot->stage.params].empty();
 }
 
-/// The range of what is in the tensor: its own or its provider's, or a constant's values. Zero when it is not known.
+/// The range of the tensor's values: its own or its provider's, or a constant's values. Zero when it is not known.
 double width_of(const pass::PlanContext& context, ir::ValueId value) {
   const ir::Value& found = context.model.graph.value(value);
   if (found.is_initializer()) {
@@ -59,7 +59,7 @@ std::optional<FarInput> worst_input(const pass::PlanContext& context, const ir::
   return worst;
 }
 
-/// The node and everything behind it; nothing when a layer is among it.
+/// The node and all nodes after it; nothing when one of them is a layer.
 std::optional<std::set<ir::NodeId>> tail_of(const ir::Graph& graph, ir::NodeId first) {
   std::set<ir::NodeId> tail;
   std::vector<ir::NodeId> waiting = {first};
@@ -87,16 +87,17 @@ Result<Changed> guard_far_ranges(pass::PlanContext& context) {
     if (!node.is("Concat") || !context.selection.selects(node) || left_float.contains(id)) continue;
     const std::optional<FarInput> far = worst_input(context, node);
     if (!far) continue;
-    const std::string found = cat("one scale for all inputs of ", graph.label(id), " leaves ", far->steps, " steps to ",
-                                  graph.value(far->value).name, ", whose values are ", far->width, " apart");
+    const std::string found =
+        cat("all inputs of ", graph.label(id), " share one scale, which leaves ", std::round(10 * far->steps) / 10,
+            " quantization steps for ", graph.value(far->value).name, ", whose values span ", far->width);
     const auto tail = tail_of(graph, id);
     if (!tail || !context.settings.guards()) {
-      context.diagnostics.notice("far-ranges", graph.value(node.output(0)).name, found);
+      context.diagnostics.add("far-ranges", graph.value(node.output(0)).name, found);
       continue;
     }
     left_float.insert(tail->begin(), tail->end());
-    context.diagnostics.notice("guard-far-ranges", graph.value(node.output(0)).name,
-                               cat(found, "; it and the ", tail->size() - 1, " nodes behind it stay float"));
+    context.diagnostics.add("guard-far-ranges", graph.value(node.output(0)).name,
+                            cat(found, "; it and the ", tail->size() - 1, " nodes after it stay float"));
   }
   if (left_float.empty()) return Changed::kNo;
   context.selection.left_float.insert(left_float.begin(), left_float.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Guard: where a mask's sentinels share a tensor with scores, one scale for both leaves nothing of the scores. Tensors
-// that only Softmax looks at take the range of their real values, and the sentinels saturate below it.
+// Guard: where a mask's sentinels share a tensor with scores, one scale for both leaves no codes for the scores.
+// Tensors that only Softmax reads get the range of their real values, and the sentinels saturate below it.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -31,7 +31,7 @@ class SentinelGuard {
     find_constants();
     QQ_RETURN_IF_ERROR(find_activations());
     if (found_.empty()) return Changed::kNo;
-    // Readers first: how low a tensor must reach depends on what is made of it.
+    // Readers first: how low a tensor must reach depends on its readers.
     for (auto id = graph_.order().rbegin(); id != graph_.order().rend(); ++id) {
       for (const ir::ValueId output : graph_.node(*id).outputs) QQ_RETURN_IF_ERROR(repair(output));
     }
@@ -58,7 +58,7 @@ class SentinelGuard {
     }
   }
 
-  /// A second look, with bins, at the few tensors whose range a sentinel may have stretched.
+  /// A second measurement, with bins, of the few tensors whose range a sentinel may have stretched.
   Status find_activations() {
     constexpr float kSuspicious = -100;
     const bool has_mask = !found_.empty();
@@ -98,14 +98,14 @@ class SentinelGuard {
     return range.ok() ? range : real.extremes();
   }
 
-  /// Where the sentinels of this tensor must saturate so that they do so behind its readers.
+  /// Where the sentinels of this tensor must saturate so that they do so after its readers.
   float floor_for_readers(const QuantSlot& slot, numeric::Range real) const {
     float lowest = real.min;
     for (const ir::Use& use : graph_.value(slot.value).uses) {
       const ir::Node& reader = graph_.node(use.node);
       const FeedKind kind = feed_kind(reader, use.input);
-      const QuantSlot* behind = kind == FeedKind::kSoftmax ? nullptr : context_.plan.find(reader.output(0));
-      const auto repaired = behind == nullptr ? repaired_.end() : repaired_.find(behind->value);
+      const QuantSlot* after = kind == FeedKind::kSoftmax ? nullptr : context_.plan.find(reader.output(0));
+      const auto repaired = after == nullptr ? repaired_.end() : repaired_.find(after->value);
       const float width = repaired == repaired_.end() ? margin(slot) : repaired->second.max - repaired->second.min;
       const float own =
           kind == FeedKind::kMoves && repaired != repaired_.end() ? repaired->second.min : real.min - width;
@@ -129,10 +129,10 @@ class SentinelGuard {
       QQ_TRY(const numeric::QuantParams params, numeric::params_for_range(slot.stage.spec, range));
       context_.plan.params.set(slot.stage.params, {params});
     }
-    context_.diagnostics.notice(
+    context_.diagnostics.add(
         "guard-sentinel-range", graph_.value(value).name,
-        cat("holds a mask's sentinels beside real values and feeds Softmax only; it takes the range ", range.min,
-            " to ", range.max, " and the sentinels saturate"));
+        cat("holds real values and the sentinels of a mask, and is read by Softmax only; its range is ", range.min,
+            " to ", range.max, ", and the sentinels saturate"));
     return Status();
   }
 

@@ -8,7 +8,8 @@
 namespace quarkq::planning {
 namespace {
 
-/// The first value upwards of `node`, through its inputs in order, that no passthrough node makes (spec 03 B.4).
+/// The first value upwards of `node`, through its inputs in order, that no passthrough node makes
+/// (ref:calibration#passthrough).
 ir::ValueId passthrough_source(const ir::Graph& graph, const ir::Node& node, const std::vector<std::string>& types) {
   const ir::Node* current = &node;
   while (current->input(0).valid()) {
@@ -21,7 +22,7 @@ ir::ValueId passthrough_source(const ir::Graph& graph, const ir::Node& node, con
   return {};
 }
 
-/// CalibPassthroughOpTypes: what comes out of these operators has the range of what goes in.
+/// CalibPassthroughOpTypes: the outputs of these operators have the range of their inputs.
 void pass_ranges_through(const pass::PlanContext& context, RangeSources& sources) {
   const std::vector<std::string>& types = context.settings.calib_passthrough_op_types;
   if (types.empty()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which measured tensor each tensor's range is read from (spec 02 C.1).
+// Which measured tensor each tensor's range is read from (ref:scales#range-sources).
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ struct RangeSources {
   std::vector<bool> unit;           ///< by value id: the range is [0, 1] (the output of a Softmax)
 };
 
-/// Walks the nodes in order: a quantized Relu or Clip alone on its input hands its output's range to it, a quantized
-/// Softmax has [0, 1] behind it.
+/// Walks the nodes in order: a quantized Relu or Clip that alone reads its input passes its output's range to it, a
+/// quantized Softmax has [0, 1] after it.
 RangeSources find_range_sources(const pass::PlanContext& context);
 
 }  // namespace quarkq::planning

@@ -2,7 +2,7 @@
 // The rule. A value is a sentinel when it lies at or below -32 times the largest magnitude of all values above it
 // (taken as 4 at least), with nothing in between. Then it is at least 31 * 4 = 124 below every real value, and
 // exp(-124) is smaller than the smallest float32 (exp(-103.3) = 2^-149): beside any real value Softmax gives it exactly
-// zero. Real scores never leave such a hole: their bins are dense. Masks in use: -10000 (BERT), -1e9, -65504, -3.4e38,
+// zero. Real scores have no such gap: their bins are dense. Masks in use: -10000 (BERT), -1e9, -65504, -3.4e38,
 // -inf.
 #include "planning/calibrate/sentinels.h"
 

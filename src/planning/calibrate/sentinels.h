@@ -8,7 +8,7 @@
 
 namespace quarkq::planning {
 
-/// What was seen without its sentinels; nothing when there is none. Infinities count as sentinels, too.
+/// The statistics without sentinels; nothing when there are none. Infinities count as sentinels, too.
 /// REQUIRES: seen.with_bins().
 std::optional<calib::ValueStatistics> without_sentinels(const calib::ValueStatistics& seen);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors that nothing but Softmax ever looks at, directly or through operators that add, choose or move values.
+// Tensors that only Softmax reads, directly or through operators that add, choose or move values.
 #pragma once
 
 #include <cstdint>

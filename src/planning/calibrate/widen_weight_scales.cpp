@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// AdjustWeightScaleForInt32Bias (spec 02 A.4): a bias is stored in steps of input scale * weight scale; where int32
-// cannot count that far, the weight gets a larger scale and is encoded again.
+// AdjustWeightScaleForInt32Bias (ref:marking#biases): a bias is stored in steps of input scale * weight scale; where
+// int32 cannot hold it, the weight gets a larger scale and is encoded again.
 #include <algorithm>
 #include <cmath>
 

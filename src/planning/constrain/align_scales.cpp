@@ -9,7 +9,7 @@
 namespace quarkq::planning {
 namespace {
 
-/// Where the parameters of a node's tensors come from.
+/// The source of the parameters of a node's tensors.
 enum class From { kInput, kOutput };
 
 struct AlignRule {
@@ -31,7 +31,7 @@ const std::vector<AlignRule>& align_rules() {
   return kRules;
 }
 
-/// A scale per tensor in front of and behind the node: constants and values without a pair have none.
+/// A scale per tensor in front of and after the node: constants and values without a pair have none.
 plan::QuantSlot* pair_of(pass::PlanContext& context, ir::ValueId value) {
   plan::QuantSlot* slot = context.plan.find(value);
   const bool has_pair = slot != nullptr && slot->state != plan::SlotState::kAbsorbed &&
@@ -39,7 +39,7 @@ plan::QuantSlot* pair_of(pass::PlanContext& context, ir::ValueId value) {
   return has_pair ? slot : nullptr;
 }
 
-/// Whoever shares the parameters follows, in type as well.
+/// Tensors that share the parameters follow, in type as well.
 void copy_parameters(pass::PlanContext& context, const plan::Stage& from, const plan::Stage& to) {
   const plan::ParamId target = to.params;
   context.plan.params.set(target, plan::ParamList(context.plan.params[from.params]));
@@ -59,9 +59,9 @@ void align_node(pass::PlanContext& context, const ir::Node& node, From from, std
     const plan::QuantSlot* slot = pair_of(context, value);
     if (slot == nullptr || context.plan.params[slot->stage.params] == context.plan.params[source.params]) continue;
     const plan::ParamId target = slot->stage.params;
-    context.diagnostics.notice("scale-aligned", context.graph().label(node.id),
-                               cat("tensor ", context.graph().value(value).name, " gets the scale of ",
-                                   context.graph().value(reference).name));
+    context.diagnostics.add("scale-aligned", context.graph().label(node.id),
+                            cat("tensor ", context.graph().value(value).name, " gets the scale of ",
+                                context.graph().value(reference).name));
     copy_parameters(context, source, slot->stage);
     changed.insert(target);
     again = true;
@@ -101,7 +101,7 @@ Result<Changed> align_scales(pass::PlanContext& context) {
   };
   QQ_TRY(const Alignment alignment, align(context, adjust_biases));
   if (!alignment.is_settled) {
-    context.diagnostics.warn(
+    context.diagnostics.add(
         "scales-not-settled", "MaxLoopNum",
         cat("scales still changed in round ", alignment.loops, ", the last that MaxLoopNum allows"));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The steps of align_scales (spec 05 A.3), for the pass and for tests.
+// The steps of align_scales (ref:npu#alignment), for the pass and for tests.
 #pragma once
 
 #include <set>

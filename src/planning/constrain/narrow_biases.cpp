@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Int16Bias (spec 02 A.4): int32 biases become int16. Their scales stay, so large biases saturate. Before tuning, which
-// then corrects and learns what will be stored; phase legalize raises the opset that int16 needs.
+// Int16Bias (ref:marking#biases): int32 biases become int16. Their scales stay, so large biases saturate. Before
+// tuning, which then works on the values that will be stored; phase legalize raises the opset that int16 needs.
 #include <algorithm>
 
 #include "ir/topo.h"
@@ -46,16 +46,16 @@ Result<Changed> narrow_biases(pass::PlanContext& context) {
   if (biases.empty()) return Changed::kNo;
   if (context.model.opset() < kOpsetWithInt16) {
     if (const Status raised = can_be_raised(context.model); !raised.ok()) {
-      context.diagnostics.warn("bias-not-narrowed", "Int16Bias",
-                               cat("biases stay int32, the opset cannot be raised: ", raised.message()));
+      context.diagnostics.add("bias-not-narrowed", "Int16Bias",
+                              cat("biases stay int32, the opset cannot be raised: ", raised.message()));
       return Changed::kNo;
     }
   }
   for (plan::QuantSlot* slot : biases) {
     const int64_t count = slot->codes->size();
     if (const size_t saturated = narrow(*slot); saturated > 0)
-      context.diagnostics.warn("bias-saturated", context.graph().value(slot->value).name,
-                               cat(saturated, " of ", count, " values do not fit int16"));
+      context.diagnostics.add("bias-saturated", context.graph().value(slot->value).name,
+                              cat(saturated, " of ", count, " values do not fit int16"));
   }
   return Changed::kYes;
 }

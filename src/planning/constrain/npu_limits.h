@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The limits of an NPU target as a list of what violates them (spec 05 A.2). Nothing is changed.
+// The limits of an NPU target as a list of what violates them (ref:npu#position-rules). Nothing is changed.
 #pragma once
 
 #include <optional>

@@ -37,7 +37,8 @@ void adjust_shift_read(Sweep& sweep, const ir::Node& node) {
   const auto inputs = sweep.positions().all_inputs(node);
   if (!inputs || inputs->empty()) return;
   const auto lowest = std::min_element(inputs->begin(), inputs->end(), by_position);
-  const auto highest = std::max_element(inputs->begin(), inputs->end(), by_position);  // the first of equals
+  const auto highest =
+      std::max_element(inputs->begin(), inputs->end(), by_position);  // the first one when several are equal
   const Limit limit{"shift_read", highest->at - lowest->at, 0, 7};
   if (!limit.holds()) sweep.move(*highest, lowest->at + limit.high, limit);
 }

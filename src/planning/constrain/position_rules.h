@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// THE table of limits that the NPU sets to fixed-point positions (spec 05 A.2). One sweep of a rule moves what violates
-// it; a sweep that only looks lists what it would move, which is how `quarkq check` finds violations.
+// THE table of limits that the NPU sets to fixed-point positions (ref:npu#position-rules). One sweep of a rule moves
+// what violates it; a sweep that only looks lists what it would move, which is how `quarkq check` finds violations.
 #pragma once
 
 #include <string_view>
@@ -57,7 +57,7 @@ struct PositionRule {
   bool config::Settings::*is_enabled;
   std::vector<std::string_view> ops;
   void (*apply)(Sweep& sweep, const ir::Node& node);
-  const char* remedy;  ///< what a user can do about a violation
+  const char* remedy;  ///< remedy of a violation
 };
 
 /// In the order in which the reference applies them.

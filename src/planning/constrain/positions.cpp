@@ -7,7 +7,7 @@
 namespace quarkq::planning {
 namespace {
 
-constexpr int kLargestPosition = 127;  ///< what the reference reads a scale back as at most
+constexpr int kLargestPosition = 127;  ///< largest position that the reference reads back from a scale
 
 bool averages(const ir::Node& node) { return node.op == "AveragePool" || node.op == "GlobalAveragePool"; }
 
@@ -81,7 +81,7 @@ std::optional<Position> Positions::read_position(const ir::Node& node, size_t i)
 std::optional<Position> Positions::input(const ir::Node& node, size_t i) const {
   if (const auto found = read_position(node, i)) return found;
   if (i != 0 || !averages(node)) return {};
-  // One scan along the list: a producer counts only behind the one that was found before it.
+  // One scan along the list: a producer counts only after the one that was found before it.
   int64_t last = -1;
   const ir::Node* walk = &node;
   while (walk->input(0).valid()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Fixed-point positions of a plan: scale = 2^-position. Finds them around a node as the reference does in the written
-// model, Q/DQ by name, one scan along the node list (spec 05 A.2).
+// model, Q/DQ by name, one scan along the node list (ref:npu#positions).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Positions {
   std::optional<Position> input(const ir::Node& node, size_t i = 0) const;
   /// Of all inputs, or nothing when one has none.
   std::optional<std::vector<Position>> all_inputs(const ir::Node& node) const;
-  /// Of the Q behind output 0, looking through activations and the DPU's rescaling.
+  /// Of the Q after output 0, looking through activations and the DPU's rescaling.
   std::optional<Position> output(const ir::Node& node) const;
 
   /// Input `i` of the node reads a value as it is made, not its DQ.

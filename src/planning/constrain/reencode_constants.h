@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stored integers follow when parameters move after they were made.
+// Stored integers are updated when their parameters change.
 #pragma once
 
 #include <set>

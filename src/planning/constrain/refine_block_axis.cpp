@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks run along the axis that a product sums over (spec 02 B.5, spec 05 A.6).
+// Blocks run along the axis that a product sums over (ref:writing#block-axes).
 #include <optional>
 
 #include "planning/passes.h"
@@ -42,8 +42,8 @@ class AxisRefiner {
     if (slot == nullptr || slot->state == plan::SlotState::kAbsorbed || !slot->stage.block) return false;
     auto& earlier = refined_[static_cast<size_t>(value.index)];
     if (earlier && *earlier != axis) {
-      context_.diagnostics.warn("block-axis", context_.graph().value(value).name,
-                                cat("is read along axis ", *earlier, " and axis ", axis, ", the last one holds"));
+      context_.diagnostics.add("block-axis", context_.graph().value(value).name,
+                               cat("is read along axis ", *earlier, " and axis ", axis, "; the last reader decides"));
     }
     earlier = axis;
     slot->stage.block->set_axis(axis);

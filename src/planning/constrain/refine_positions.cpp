@@ -10,19 +10,23 @@ namespace {
 /// The reference leaves stored integers when their scale moves, which multiplies the weight by a power of two.
 bool keeps_codes(const config::Settings& settings) { return !settings.quirk(config::Quirk::kReencodeMovedConstants); }
 
+std::string allowed(const PositionMove& move) {
+  return move.low == move.high ? cat(move.low) : cat(move.low, " to ", move.high);
+}
+
 void report(pass::PlanContext& context, const Refinement& refinement) {
   for (const PositionMove& move : refinement.moves) {
     const bool is_stored = context.graph().value(move.position.value).is_initializer();
     const std::string tensor = context.graph().value(move.position.value).name;
-    context.diagnostics.notice(
+    context.diagnostics.add(
         "position-changed", is_stored ? tensor : context.graph().label(move.node),
-        cat(is_stored ? "" : cat("tensor ", tensor, ": "), "position ", move.position.at, " becomes ", move.to, ": ",
-            move.measure, " is ", move.found, ", allowed ", move.low, " to ", move.high));
+        cat(is_stored ? "" : cat("tensor ", tensor, ": "), "scale 2^", -move.position.at, " becomes 2^", -move.to,
+            " (the NPU needs ", move.measure, " ", allowed(move), ", found ", move.found, ")"));
   }
   if (!refinement.is_settled) {
-    context.diagnostics.warn("positions-not-settled", "MaxLoopNum",
-                             cat("positions still moved in round ", refinement.loops,
-                                 ", the last that MaxLoopNum allows; ", "limits may be violated, see quarkq check"));
+    context.diagnostics.add("positions-not-settled", "MaxLoopNum",
+                            cat("positions still moved in round ", refinement.loops,
+                                ", the last that MaxLoopNum allows; ", "limits may be violated, see quarkq check"));
   }
 }
 

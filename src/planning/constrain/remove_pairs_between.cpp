@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// RemoveQDQMulAdd and RemoveQDQBetweenOps (spec 02 A.8): no pair where one kind of operator alone reads another's
-// result. Decided on the plan: the read becomes a raw one, and its pair is not written.
+// RemoveQDQMulAdd and RemoveQDQBetweenOps (ref:writing#post-processing): no pair where one kind of operator alone reads
+// another's result. Decided on the plan: the read becomes a raw one, and its pair is not written.
 #include <algorithm>
 
 #include "config/op_type_settings.h"
@@ -40,7 +40,7 @@ class PairRemover {
     if (slot == nullptr || slot->state == plan::SlotState::kAbsorbed) return false;
     if (slot->stage.kind != plan::StageKind::kPair || !plan_.operators.is_standard(slot->stage)) return false;
     const bool has_second = std::any_of(plan_.extras.begin(), plan_.extras.end(), [&](const plan::ExtraStage& extra) {
-      return extra.value == value && (extra.is_behind || (extra.node == read.node && extra.index == read.input));
+      return extra.value == value && (extra.is_after || (extra.node == read.node && extra.index == read.input));
     });
     if (has_second) return false;
     return plan_.has_dedicated_pairs(value) ? reads_once(read.node, value) : graph_.sole_use(value).has_value();

@@ -65,8 +65,8 @@ Result<bool> rescale_bias_codes(pass::PlanContext& context) {
     if (!all_differ(wanted, *bias)) continue;
     plan::QuantSlot& slot = context.plan.slot(node.input(2));
     if (!slot.codes || slot.codes->type() != ElementType::kInt32) {
-      context.diagnostics.warn("bias-not-rescaled", context.graph().label(id),
-                               "its bias is not int32, so its scale stays other than the product");
+      context.diagnostics.add("bias-not-rescaled", context.graph().label(id),
+                              "its bias is not int32, so its scale is not the product of input and weight scale");
       continue;
     }
     slot.codes = truncated(*slot.codes, *bias, wanted);

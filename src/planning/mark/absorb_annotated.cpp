@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values between a Conv-like producer and the activation behind it get no Q/DQ of their own: NPUs compute both at once
-// (spec 02 A.8). The slots stay in the plan, absorbed.
+// Values between a Conv-like producer and the activation after it get no Q/DQ of their own: NPUs compute both at once
+// (ref:marking#fused-activations). The slots stay in the plan, absorbed.
 #include "planning/mark/annotated.h"
 #include "planning/passes.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which activations NPUs compute together with the operator in front of them (spec 02 A.8).
+// Which activations NPUs compute together with the operator in front of them (ref:marking#fused-activations).
 #pragma once
 
 #include <set>
@@ -12,7 +12,7 @@ namespace quarkq::planning {
 
 using OpTypes = std::set<std::string, std::less<>>;
 
-/// Operators behind which such an activation needs no pair of its own.
+/// Operators after which such an activation needs no pair of its own.
 OpTypes annotated_producers(const config::Settings& settings);
 /// The activations themselves; a Clip only when is_npu_clip().
 OpTypes removable_activations(const config::Settings& settings);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where two formats meet at a node, and the stages that make all its activations pass through one of them (spec 02 A.9,
-// spec 04 F.6).
+// Where two formats meet at a node, and the stages that make all its activations pass through one of them
+// (ref:marking#second-stages, ref:mixed-precision#format-boundaries).
 #pragma once
 
 #include <functional>

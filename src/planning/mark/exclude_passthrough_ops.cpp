@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // CalibPassthroughOpTypes are not quantized either: the reference takes them off the list that both steps read
-// (spec 03 B.4).
+// (ref:calibration#passthrough).
 #include "planning/passes.h"
 
 namespace quarkq::planning {

@@ -15,7 +15,7 @@ using plan::StageKind;
 struct Place {
   QuantSlot* slot;
   int32_t index;
-  bool is_behind;
+  bool is_after;
 };
 
 /// Block formats have numbers and texts only.
@@ -66,10 +66,10 @@ class Finder {
  private:
   std::vector<Place> places_of(const ir::Node& node) const {
     std::vector<Place> places;
-    for (const bool is_behind : {false, true}) {
-      const auto& values = is_behind ? node.outputs : node.inputs;
+    for (const bool is_after : {false, true}) {
+      const auto& values = is_after ? node.outputs : node.inputs;
       for (size_t i = 0; i < values.size(); ++i) {
-        if (QuantSlot* slot = stage_at(values[i])) places.push_back({slot, static_cast<int32_t>(i), is_behind});
+        if (QuantSlot* slot = stage_at(values[i])) places.push_back({slot, static_cast<int32_t>(i), is_after});
       }
     }
     return places;
@@ -84,7 +84,7 @@ class Finder {
   }
 
   void add(const ir::Node& node, const Place& place, const Stage& stage) {
-    ExtraStage extra{node.id, place.index, place.is_behind, place.slot->value, stage};
+    ExtraStage extra{node.id, place.index, place.is_after, place.slot->value, stage};
     extra.stage.params = {};
     extra.stage.spec.symmetric = is_symmetric(stage.spec.type);
     extra.stage.spec.reduce_range = context_.settings.reduce_range;
@@ -93,7 +93,7 @@ class Finder {
     if (stage.spec.needs_range()) place.slot->always_measured = true;
   }
 
-  /// The settings' word, else every type with a sign (spec 02 A.9).
+  /// As the settings say, else every signed type (ref:marking#second-stages).
   bool is_symmetric(ElementType type) const {
     const bool is_said = context_.settings.origins.contains("ActivationSymmetric");
     return is_said ? context_.settings.activation_symmetric : has_sign(type);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Settings of single tensors, from all their sources, weakest first (spec 01 D.5, D.7).
+// Settings of single tensors, from all their sources, weakest first (ref:settings#layer-settings,
+// ref:settings#precedence).
 #include <algorithm>
 #include <map>
 
@@ -7,6 +8,7 @@
 #include "config/tensor_overrides.h"
 #include "plan/data_types.h"
 #include "planning/passes.h"
+#include "planning/select/node_names.h"
 
 namespace quarkq::planning {
 namespace {
@@ -20,24 +22,30 @@ class Collector {
     }
   }
 
-  void take(const std::string& name, config::TensorOverride made) {
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end()) {
-      context_.diagnostics.warn("override-unknown", name,
-                                "has settings of its own, but is no tensor of the model after preprocessing");
-      return;
+  /// The tensor of this name, or the first output of the node of this name; invalid: none. In compat mode tensors only.
+  ir::ValueId tensor_meant(const std::string& name) const {
+    if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+    const std::vector<ir::NodeId> nodes = nodes_meant(graph_, name, context_.settings);
+    return nodes.empty() || context_.settings.compat ? ir::ValueId() : graph_.node(nodes.front()).output(0);
+  }
+
+  Status take(const std::string& name, config::TensorOverride made) {
+    const ir::ValueId meant = tensor_meant(name);
+    if (!meant.valid()) {
+      return unknown_name(graph_, name, "settings of single tensors", context_.settings, context_.diagnostics);
     }
-    context_.selection.overrides[found->second] = std::move(made);
+    context_.selection.overrides[meant] = std::move(made);
+    return Status();
   }
 
   Status take_mixed_precision() {
     QQ_TRY(const std::vector<config::NamedOverride> overrides, config::read_mixed_precision_tensor(context_.settings));
-    for (const config::NamedOverride& own : overrides) take(own.tensor, own.made);
+    for (const config::NamedOverride& own : overrides) QQ_RETURN_IF_ERROR(take(own.tensor, own.made));
     return Status();
   }
 
-  void take_layers() {
-    for (const auto& [name, made] : context_.selection.named_overrides) take(name, made);
+  Status take_layers() {
+    for (const auto& [name, made] : context_.selection.named_overrides) QQ_RETURN_IF_ERROR(take(name, made));
     for (const ir::NodeId id : graph_.order()) {
       for (const plan::LayerChoice& layer : context_.selection.layers) {
         if (!layer.nodes.contains(graph_.node(id))) continue;
@@ -47,11 +55,12 @@ class Collector {
                               });
       }
     }
+    return Status();
   }
 
   Status take_tensors() {
     QQ_TRY(const std::vector<config::NamedOverride> overrides, config::read_tensor_overrides(context_.settings));
-    for (const config::NamedOverride& own : overrides) take(own.tensor, own.made);
+    for (const config::NamedOverride& own : overrides) QQ_RETURN_IF_ERROR(take(own.tensor, own.made));
     return Status();
   }
 
@@ -76,7 +85,7 @@ class Collector {
   std::map<std::string, ir::ValueId, std::less<>> by_name_;
 };
 
-/// 4 bits are for stored weights (config/resolve_checks.cpp says so of the types of all tensors).
+/// 4 bits are for stored weights (config/resolve_checks.cpp checks the types of all tensors).
 Status check_nibbles(const pass::PlanContext& context) {
   const char* why = config::refusal_of_4_bits(context.settings);
   for (const auto& [value, made] : context.selection.overrides) {
@@ -101,7 +110,7 @@ Status check_nibbles(const pass::PlanContext& context) {
 Result<Changed> find_overrides(pass::PlanContext& context) {
   Collector collector(context);
   QQ_RETURN_IF_ERROR(collector.take_mixed_precision());
-  collector.take_layers();
+  QQ_RETURN_IF_ERROR(collector.take_layers());
   QQ_RETURN_IF_ERROR(collector.take_tensors());
   collector.align_element_wise();
   QQ_RETURN_IF_ERROR(check_nibbles(context));

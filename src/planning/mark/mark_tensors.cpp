@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Walks the nodes in order and lets the rule of each selected operator mark its tensors (spec 02 A.1 to A.3).
+// Walks the nodes in order and lets the rule of each selected operator mark its tensors (ref:marking#visited-nodes,
+// ref:marking#op-rules).
 #include "plan/op_rules.h"
 #include "planning/passes.h"
 

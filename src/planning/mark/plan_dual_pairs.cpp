@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// EnableDualQuantNodePairs (spec 02 A.9): a node that settings of its own touch sees one format on all its activations.
+// EnableDualQuantNodePairs (ref:marking#second-stages): a node that settings of its own touch sees one format on all
+// its activations.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +12,7 @@ namespace quarkq::planning {
 namespace {
 
 /// The nodes that layer configs choose, those named, and, beside layer configs, the readers of tensors that the user
-/// gave settings (spec 01 D.5).
+/// gave settings (ref:settings#layer-settings).
 std::set<ir::NodeId> special_nodes(const pass::PlanContext& context) {
   const ir::Graph& graph = context.model.graph;
   const config::Settings& settings = context.settings;
@@ -39,6 +40,7 @@ Result<Changed> plan_dual_pairs(pass::PlanContext& context) {
   rules.is_special = [&](ir::ValueId value) { return context.selection.overrides.contains(value); };
   rules.is_special_node = [&](const ir::Node& node) { return nodes.empty() || nodes.contains(node.id); };
   rules.counts_absorbed = true;
+  context.plan.extras.clear();
   find_extra_stages(context, rules);
   return context.plan.extras.empty() ? Changed::kNo : Changed::kYes;
 }

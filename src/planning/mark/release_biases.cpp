@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: MIT
 // The scale of an int32 bias is the product of its node's scales; where one is missing the bias stays float. (The
-// reference gives up there.)
+// reference gives up there.) It also stays float where the input has more than 16 bits: int32 cannot count to a bias in
+// products of such steps, and to widen the weight's scale would leave nothing of the weights. Weights of 32 bits alone
+// have bits to spare for that; ONNX Runtime quantizes a float bias beside them by itself, and overflows.
 #include "planning/passes.h"
 
 namespace quarkq::planning {
+namespace {
+
+bool is_too_fine(const pass::PlanContext& context, ir::ValueId value) {
+  constexpr int kMostBits = 16;
+  const ElementType type = context.plan.slot(value).stage.spec.type;
+  return context.settings.guards() && is_integer(type) && bits(type) > kMostBits;
+}
+
+}  // namespace
 
 Result<Changed> release_biases(pass::PlanContext& context) {
   std::vector<ir::ValueId> released;
   for (const plan::QuantSlot& slot : context.plan.slots()) {
     if (slot.role != plan::Role::kBias) continue;
-    if (context.plan.has(slot.bias->input) && context.plan.has(slot.bias->weight)) continue;
-    const ir::ValueId missing = context.plan.has(slot.bias->input) ? slot.bias->weight : slot.bias->input;
-    context.diagnostics.warn("bias-without-scale", context.graph().value(slot.value).name,
-                             cat("is the bias of ", context.graph().label(slot.bias->node), ", whose ",
-                                 context.graph().value(missing).name, " is not quantized; the bias stays float"));
+    const bool has_scales = context.plan.has(slot.bias->input) && context.plan.has(slot.bias->weight);
+    if (has_scales && !is_too_fine(context, slot.bias->input)) continue;
     context.plan.decisions.push_back({slot.value, plan::DecisionKind::kBiasWithoutScale, slot.bias->node});
     released.push_back(slot.value);
+    if (has_scales) continue;
+    const ir::ValueId missing = context.plan.has(slot.bias->input) ? slot.bias->weight : slot.bias->input;
+    context.diagnostics.add("bias-without-scale", context.graph().value(slot.value).name,
+                            cat("is the bias of ", context.graph().label(slot.bias->node), ", whose ",
+                                context.graph().value(missing).name, " is not quantized; the bias stays float"));
   }
   for (const ir::ValueId value : released) context.plan.remove(value);
   return released.empty() ? Changed::kNo : Changed::kYes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every slot gets its parameter id; slots marked "same as" get the one of their provider, through chains (spec 02 A.6).
-// Settings of its own on either side end the sharing.
+// Every slot gets its parameter id; slots marked "same as" get the one of their provider, through chains
+// (ref:marking#shared-parameters). Settings of its own on either side end the sharing. Slots that have an id keep it.
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -8,7 +8,10 @@ namespace quarkq::planning {
 Result<Changed> resolve_sharing(pass::PlanContext& context) {
   plan::QuantPlan& plan = context.plan;
   const plan::TensorOverrides& overrides = context.selection.overrides;
+  Changed changed = Changed::kNo;
   for (plan::QuantSlot& slot : plan.slots()) {
+    if (slot.stage.params.valid()) continue;
+    changed = Changed::kYes;
     const bool alone = overrides.contains(slot.value) || overrides.contains(slot.provider);
     if (!slot.provider.valid() || alone) slot.stage.params = plan.params.add();
   }
@@ -34,7 +37,7 @@ Result<Changed> resolve_sharing(pass::PlanContext& context) {
     return internal_error("tensor ", context.graph().value(slot.value).name, " shares the scale of ",
                           context.graph().value(slot.provider).name, ", which is never quantized");
   }
-  return Changed::kYes;
+  return changed;
 }
 
 }  // namespace quarkq::planning

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fixed-point numbers that the DPU computes with (spec 05 B).
+// The fixed-point numbers that the DPU computes with (ref:npu#pools).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace quarkq::planning {
 
-/// What the mean of k x k values comes out multiplied by: the DPU multiplies by m / 2^n instead of dividing by k^2.
+/// The factor that the mean of k x k values is multiplied by: the DPU multiplies by m / 2^n instead of dividing by k^2.
 double average_pool_factor(int64_t kernel);
 /// The same for a mean over `count` values, without the hand-made numbers of average_pool_factor(). REQUIRES: count >
 /// 0.

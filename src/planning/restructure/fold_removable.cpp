@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Relu and Clip nodes that marking left to the quantized range of their output: the node before writes that output.
-// Methods with symmetric ranges leave no clamp there; then the node stays (quirk FoldWhereRangesClamp), without a pair
+// Symmetric ranges do not clamp there; then the node stays (quirk FoldWhereRangesClamp), without a pair
 // before it.
 #include <limits>
 
@@ -11,7 +11,7 @@
 namespace quarkq::planning {
 namespace {
 
-/// Does the range of the output cut off what the node would, to within a step? Limits that are computed are not known.
+/// Whether the range of the output clamps as the node does, to within a step. Limits that are computed are not known.
 bool range_clamps(const pass::RestructureContext& context, const ir::Node& node) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const plan::QuantSlot* slot = context.plan.find(node.output(0));
@@ -37,8 +37,8 @@ Result<Changed> fold_removable(pass::RestructureContext& context) {
   for (const ir::NodeId id : context.plan.folded) {
     if (!context.graph().is_alive(id)) continue;  // it was folded before
     if (!always && !range_clamps(context, context.graph().node(id))) {
-      context.diagnostics.notice("not-folded", context.graph().label(id),
-                                 "stays, because the range of its output does not clamp as it does");
+      context.diagnostics.add("not-folded", context.graph().label(id),
+                              "not folded: the quantized range of its output does not reproduce the clamp");
       continue;
     }
     const ir::ValueId input = context.graph().node(id).input(0), output = context.graph().node(id).output(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compat mode only: the reference takes beta into the scale of a Gemm's bias and then forgets it (spec 02 A.4, quirk
-// FoldGemmBeta).
+// Compat mode only: the reference takes beta into the scale of a Gemm's bias and then forgets it (ref:marking#biases,
+// quirk FoldGemmBeta).
 #include "ir/edit.h"
 #include "planning/passes.h"
 

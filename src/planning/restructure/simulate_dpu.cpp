@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the conversions in the reference's order (spec 05 B), each over the nodes in list order.
+// Runs the conversions in the reference's order (ref:npu#dpu-simulation), each over the nodes in list order.
 #include <algorithm>
 #include <string_view>
 

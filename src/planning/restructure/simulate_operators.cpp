@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The conversions that need few nodes (spec 05 B.1 to B.5, B.7, B.8).
+// The conversions that take few nodes (ref:npu#dpu-simulation, ref:npu#pools).
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ constexpr float kSigmoidSlope = 1.0f / 6;
 
 /// The reference rounds an alpha that is written only, not the default 0.01.
 bool rounds_default_alpha(const Simulation& simulation) { return !simulation.is_compat(); }
-/// The reference rounds the bounds of a Clip in place, whoever else reads them.
+/// The reference rounds the bounds of a Clip in place, whatever else reads them.
 bool edits_shared_bounds(const Simulation& simulation) { return simulation.is_compat(); }
 
 /// Length of the square side that the pool averages over; 0 when there is none.
@@ -138,7 +138,7 @@ void convert_clip(Simulation& simulation, ir::NodeId id) {
   constexpr size_t kMin = 1, kMax = 2;
   const bool has_min = round_bound(simulation, id, kMin), has_max = round_bound(simulation, id, kMax);
   if (!has_min && !has_max) {
-    simulation.leave(simulation.graph().node(id), "no bound of it is a stored scalar");
+    simulation.leave(simulation.graph().node(id), "neither of its bounds is a stored scalar");
     return;
   }
   add_bound(simulation, id, kMin, "_dpu_min", -128.0f);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Softmax as the DPU computes it (spec 05 B.6): exp as 2^k times a polynomial in bfloat16, without subtracting the
+// Softmax as the DPU computes it (ref:npu#softmax): exp as 2^k times a polynomial in bfloat16, without subtracting the
 // maximum. The nodes are a table; their names are those of the reference.
+#include <algorithm>
 #include <numeric>
 
 #include "numeric/half.h"
@@ -16,7 +17,7 @@ constexpr int kNone = -1, kX = -2;
 
 struct Step {
   const char* op;
-  const char* name;  ///< behind the Softmax's own name
+  const char* name;  ///< after the Softmax's own name
   Kind kind;
   int a = kNone, b = kNone;  ///< rows of the inputs
   float constant = 0;
@@ -87,7 +88,11 @@ class SoftmaxWriter {
     if (!output.valid()) {
       ir::ValueType type = shape_;
       type.element = element;
-      if (inputs.empty()) type.dims.clear();
+      const bool is_scalar = std::ranges::all_of(inputs, [&](ir::ValueId input) {  // constants, and Casts of them
+        const ir::ValueType& given = simulation_.graph().value(input).type;
+        return given.has_shape && given.dims.empty();
+      });
+      if (is_scalar) type.dims.clear();
       output = simulation_.edit().add_value(name_ + suffix + "_output", type);
     }
     if (kind == Kind::kToBf16 || kind == Kind::kToFloat) {

@@ -26,12 +26,12 @@ ir::Tensor scalar(float value, ElementType type) {
   return half;
 }
 
-/// The reference looks shapes up by the name behind a standard DQ, and only among inner values (spec 05 B.4).
+/// The reference looks shapes up through a standard DQ, and only among inner values (ref:npu#pools).
 bool finds_shape(const pass::RestructureContext& context, ir::ValueId value) {
   if (context.settings.quirk(config::Quirk::kSimulateAnyShape)) return true;
   const ir::Value& found = context.model.graph.value(value);
   if (found.is_input || found.is_output) return false;
-  return context.settings.traits().has_shapes_behind_pairs || !has_pair(context.plan, value);
+  return context.settings.traits().finds_shapes_through_pairs || !has_pair(context.plan, value);
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::optional<std::vector<int64_t>> Simulation::sizes(ir::ValueId value) const {
 }
 
 void Simulation::leave(const ir::Node& node, const std::string& why) {
-  context_.diagnostics.warn("dpu-conversion-left-out", graph().label(node.id), why + ", stays as it is");
+  context_.diagnostics.add("dpu-conversion-left-out", graph().label(node.id), why + "; it is kept as it is");
 }
 
 }  // namespace quarkq::planning

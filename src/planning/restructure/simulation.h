@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the conversions of simulate_dpu share: each gets a node of its operator and rewrites it, or leaves it with a
+// Helpers of the conversions of simulate_dpu: each gets a node of its operator and rewrites it, or leaves it with a
 // warning.
 #pragma once
 
@@ -22,7 +22,7 @@ class Simulation {
   int64_t opset() const { return context_.model.opset(); }
   bool is_compat() const { return !context_.settings.quirk(config::Quirk::kSimulateByDefinition); }
 
-  /// A Mul by `factor` behind the node's first output takes over that value's id, and with it its slot.
+  /// A Mul by `factor` after the node's first output takes over that value's id, and with it its slot.
   void rescale(ir::NodeId id, float factor);
   /// Puts an existing node where the reference would append its successor: at the end of the list.
   void move_to_end(ir::NodeId id);
@@ -30,7 +30,7 @@ class Simulation {
   void hand_over_read(ir::ValueId value, ir::NodeId from, ir::NodeId to);
   /// Sizes of the value, -1 where unknown; nothing when its rank is not known.
   std::optional<std::vector<int64_t>> sizes(ir::ValueId value) const;
-  /// What the value is called in front of its pair in the written model.
+  /// The name of the value before its pair in the written model.
   std::string written_name(ir::ValueId value) const;
   void leave(const ir::Node& node, const std::string& why);
 

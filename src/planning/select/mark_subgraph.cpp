@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The walk from the ends of a subgraph back to its starts (spec 01 D.4).
+// The walk from the ends of a subgraph back to its starts (ref:settings#subgraphs).
 #include <algorithm>
 #include <set>
 

@@ -18,7 +18,8 @@ std::vector<std::string> op_types_of(const ir::Graph& graph) {
   return types;
 }
 
-/// Readers of a scalar infinity stay float (spec 01 E.1 step 23): one range with it leaves nothing of the other values.
+/// Readers of a scalar infinity stay float (ref:settings#infinite-constants): one range for it would leave no codes for
+/// the other values.
 void exclude_infinite_scalars(const ir::Graph& graph, plan::NodeMarks& excluded) {
   for (const ir::ValueId id : graph.initializers()) {
     const ir::Tensor& tensor = *graph.value(id).constant;
@@ -38,7 +39,7 @@ void exclude_by_type(pass::SelectContext& context) {
   }
 }
 
-/// The layer configs, types first: what comes later wins (spec 01 D.5).
+/// The layer configs, types first: what comes later wins (ref:settings#layer-settings).
 Status choose_layers(pass::SelectContext& context, bool by_name) {
   const ir::Graph& graph = context.graph();
   for (const auto* rules : {&context.settings.layer_types, &context.settings.specific_layers}) {
@@ -81,7 +82,7 @@ Result<Changed> select_nodes(pass::SelectContext& context) {
   selection.op_types = plan::op_set(context.settings, op_types_of(graph));
   selection.excluded = selection.included = selection.layered = plan::NodeMarks(graph, by_name);
   QQ_RETURN_IF_ERROR(mark_nodes(context, context.settings.exclude_selectors, "exclude", selection.excluded));
-  exclude_outside_range(context, selection.excluded);
+  QQ_RETURN_IF_ERROR(exclude_outside_range(context, selection.excluded));
   exclude_by_type(context);
   exclude_infinite_scalars(graph, selection.excluded);
   std::vector<config::Selector> included;

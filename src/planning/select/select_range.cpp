@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
-// input_nodes and output_nodes: what lies before and behind them in node order stays float (spec 01 E.1 step 21). By
-// position, not by reachability, as the reference does.
+// input_nodes and output_nodes: nodes before and after them in node order stay float
+// (ref:settings#input-and-output-nodes). By position, not by reachability, as the reference does.
 #include <algorithm>
 
+#include "planning/select/node_names.h"
 #include "planning/select/selectors.h"
 
 namespace quarkq::planning {
 namespace {
 
-/// The nodes that `name` means: a node, the readers of a graph input, or the producer of a graph output.
-std::vector<ir::NodeId> named_nodes(const ir::Graph& graph, const std::string& name) {
-  for (const ir::NodeId id : graph.order()) {
-    if (graph.node(id).name == name) return {id};
-  }
-  std::vector<ir::NodeId> nodes;
+/// A graph output means its producer in compat mode, too, and a graph input its readers.
+std::vector<ir::NodeId> named_nodes(const pass::SelectContext& context, const std::string& name) {
+  const ir::Graph& graph = context.graph();
+  std::vector<ir::NodeId> nodes = nodes_meant(graph, name, context.settings);
+  const bool is_named = !nodes.empty() && graph.node(nodes.front()).name == name;
+  if (is_named) return {nodes.front()};
+  if (!nodes.empty()) return nodes;
   const ir::ValueId value = graph.find(name);
   if (!value.valid()) return nodes;
   if (graph.value(value).is_input) {
@@ -25,16 +27,14 @@ std::vector<ir::NodeId> named_nodes(const ir::Graph& graph, const std::string& n
 }
 
 /// Positions in node order of all that `names` mean.
-std::vector<size_t> positions_of(pass::SelectContext& context, const std::vector<std::string>& names,
-                                 const char* setting) {
+Result<std::vector<size_t>> positions_of(pass::SelectContext& context, const std::vector<std::string>& names,
+                                         const char* setting) {
   const auto& order = context.graph().order();
   std::vector<size_t> positions;
   for (const std::string& name : names) {
-    const std::vector<ir::NodeId> found = named_nodes(context.graph(), name);
-    if (found.empty()) {
-      context.diagnostics.warn("node-unknown", name,
-                               cat(setting, ": no node, graph input or graph output has this name"));
-    }
+    const std::vector<ir::NodeId> found = named_nodes(context, name);
+    if (found.empty())
+      QQ_RETURN_IF_ERROR(unknown_name(context.graph(), name, setting, context.settings, context.diagnostics));
     for (const ir::NodeId id : found) {
       positions.push_back(static_cast<size_t>(std::find(order.begin(), order.end(), id) - order.begin()));
     }
@@ -44,18 +44,19 @@ std::vector<size_t> positions_of(pass::SelectContext& context, const std::vector
 
 }  // namespace
 
-void exclude_outside_range(pass::SelectContext& context, plan::NodeMarks& excluded) {
-  const std::vector<size_t> first = positions_of(context, context.settings.input_nodes, "input_nodes");
-  const std::vector<size_t> last = positions_of(context, context.settings.output_nodes, "output_nodes");
+Status exclude_outside_range(pass::SelectContext& context, plan::NodeMarks& excluded) {
+  QQ_TRY(const std::vector<size_t> first, positions_of(context, context.settings.input_nodes, "input_nodes"));
+  QQ_TRY(const std::vector<size_t> last, positions_of(context, context.settings.output_nodes, "output_nodes"));
   const auto& order = context.graph().order();
   const auto contains = [](const std::vector<size_t>& list, size_t position) {
     return std::find(list.begin(), list.end(), position) != list.end();
   };
   for (size_t i = 0; i < order.size(); ++i) {
     const bool before = !first.empty() && i < *std::max_element(first.begin(), first.end()) && !contains(first, i);
-    const bool behind = !last.empty() && i > *std::min_element(last.begin(), last.end()) && !contains(last, i);
-    if (before || behind) excluded.add(context.graph().node(order[i]));
+    const bool after = !last.empty() && i > *std::min_element(last.begin(), last.end()) && !contains(last, i);
+    if (before || after) excluded.add(context.graph().node(order[i]));
   }
+  return Status();
 }
 
 }  // namespace quarkq::planning

@@ -3,6 +3,8 @@
 
 #include <regex>
 
+#include "planning/select/node_names.h"
+
 namespace quarkq::planning {
 namespace {
 
@@ -42,16 +44,16 @@ Status mark_nodes(pass::SelectContext& context, const std::vector<Selector>& sel
     if (selector.kind == Selector::Kind::kSubgraph) {
       QQ_RETURN_IF_ERROR(mark_subgraph(graph, selector, what, complete, marks));
     } else if (selector.kind == Selector::Kind::kPattern && selector.text.find(".*") == std::string::npos) {
-      context.diagnostics.warn(
-          "pattern-ignored", selector.text,
-          what + ": a pattern needs .* in it (^Conv_2.* for names that begin with Conv_2), left out");
+      context.diagnostics.add("pattern-ignored", selector.text, what + ": ignored, a pattern needs .* in it");
     } else if (selector.kind == Selector::Kind::kPattern) {
       QQ_TRY(const size_t found, mark_pattern(graph, selector, what, marks));
       ++patterns;
       matched += found;
-    } else if (add_matching(graph, marks, [&](const std::string& name) { return name == selector.text; }) == 0) {
-      context.diagnostics.warn("node-unknown", selector.text,
-                               what + ": no node has this name, the entry has no effect");
+    } else {
+      const std::vector<ir::NodeId> meant = nodes_meant(graph, selector.text, context.settings);
+      for (const ir::NodeId id : meant) marks.add(graph.node(id));
+      if (meant.empty())
+        QQ_RETURN_IF_ERROR(unknown_name(graph, selector.text, what, context.settings, context.diagnostics));
     }
   }
   if (patterns > 0 && matched == 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From the names, patterns and subgraphs of the settings to nodes (spec 01 D.3, D.4).
+// From the names, patterns and subgraphs of the settings to nodes (ref:settings#node-selectors,
+// ref:settings#subgraphs).
 #pragma once
 
 #include <string>
@@ -9,9 +10,9 @@
 
 namespace quarkq::planning {
 
-/// Adds the nodes that `selectors` find to `marks`. `what` names the setting in messages. A name that no node has is a
-/// warning; fails when there are patterns and no node matches any, when a pattern is malformed, and when a subgraph has
-/// an unknown end or is open: reaches an input of the graph without passing a start.
+/// Adds the nodes that `selectors` find to `marks`. `what` names the setting in messages. Fails when nothing has a name
+/// (in compat mode a warning), when there are patterns and no node matches any, when a pattern is malformed, and when a
+/// subgraph has an unknown end or is open: reaches an input of the graph without passing a start.
 Status mark_nodes(pass::SelectContext& context, const std::vector<config::Selector>& selectors, const std::string& what,
                   plan::NodeMarks& marks);
 
@@ -20,7 +21,7 @@ Status mark_nodes(pass::SelectContext& context, const std::vector<config::Select
 Status mark_subgraph(const ir::Graph& graph, const config::Selector& selector, const std::string& what, bool complete,
                      plan::NodeMarks& marks);
 
-/// input_nodes and output_nodes: adds what lies before the first ones and behind the last ones.
-void exclude_outside_range(pass::SelectContext& context, plan::NodeMarks& excluded);
+/// input_nodes and output_nodes: adds the nodes before the first ones and after the last ones. Fails as above.
+Status exclude_outside_range(pass::SelectContext& context, plan::NodeMarks& excluded);
 
 }  // namespace quarkq::planning

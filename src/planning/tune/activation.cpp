@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Activations behind a layer and their derivatives. Elementwise, so threads do not matter.
+// Activations after a layer and their derivatives. Elementwise, so threads do not matter.
 #include <cmath>
 #include <numbers>
 

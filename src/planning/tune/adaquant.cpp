@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// AdaQuant (spec 04 D.6): weights and biases themselves are learned; gradients go straight through the rounding.
+// AdaQuant (ref:tuning#adaquant): weights and biases themselves are learned; gradients go straight through the
+// rounding.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// AdaRound (spec 04 D.6): weights stay, what is learned is which way each is rounded.
+// AdaRound (ref:tuning#adaround): weights stay, what is learned is which way each is rounded.
 #include <algorithm>
 #include <cmath>
 

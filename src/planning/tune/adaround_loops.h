@@ -18,7 +18,7 @@ struct AdaRoundArrays {
   float low = 0, high = 0;  ///< limits of the stored integers
 };
 
-/// What a step needs beside the gradient.
+/// The inputs of a step beside the gradient.
 struct AdaRoundStep {
   bool is_warm_up = true;
   float beta = 2, reg_param = 0;

@@ -118,7 +118,7 @@ Result<std::vector<BiasLayer>> bias_layers(const pass::PlanContext& context, con
     if (reason.empty()) {
       layers.push_back(std::move(layer));
     } else {
-      context.diagnostics.notice("bias-not-corrected", layer.label, reason);
+      context.diagnostics.add("bias-skipped", layer.label, reason);
     }
   }
   return layers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What bias correction compares (spec 04 C): a layer of the planned model, the same layer in float, and how its bias is
-// stored.
+// What bias correction compares (ref:tuning#bias-correction): a layer of the planned model, the same layer in float,
+// and how its bias is stored.
 #pragma once
 
 #include <string>

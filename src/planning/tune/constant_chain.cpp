@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "exec/compile.h"
+#include "ir/edit.h"
 
 namespace quarkq::planning::finetune {
 
@@ -39,6 +40,12 @@ Result<ir::Tensor> ConstantChain::run(const ir::Tensor& start) const {
     tensor = std::move(made[0]);
   }
   return tensor;
+}
+
+Status store_constant(ir::Model& model, ir::ValueId read, const ir::Tensor& tensor) {
+  QQ_TRY(const ConstantChain chain, ConstantChain::to(model, read));
+  ir::GraphEdit(model.graph).set_constant(chain.stored(), tensor);
+  return Status();
 }
 
 }  // namespace quarkq::planning::finetune

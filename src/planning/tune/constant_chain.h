@@ -26,4 +26,7 @@ class ConstantChain {
   std::vector<ir::NodeId> nodes_;  ///< in order
 };
 
+/// Changes what is stored for `read`, which a layer reads through a chain.
+Status store_constant(ir::Model& model, ir::ValueId read, const ir::Tensor& tensor);
+
 }  // namespace quarkq::planning::finetune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Bias correction (spec 04 C): each layer's bias takes up the mean difference between the float layer and the quantized
-// one on what the quantized model feeds it. All layers are measured first, then all biases change. Samples stream.
+// Bias correction (ref:tuning#bias-correction): each layer's bias takes up the mean difference between the float layer
+// and the quantized one on what the quantized model feeds it. All layers are measured first, then all biases change.
+// Samples stream.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -87,7 +88,7 @@ class Measurement {
     MeanError& error = errors_[layer];
     if (!error.reason.empty()) return Status();
     if (!is_float(start) || !is_float(end)) {
-      error.reason = "its values are no floats";
+      error.reason = "its values are not floats";
       return Status();
     }
     QQ_TRY(const std::vector<ir::Tensor>* const exact,
@@ -103,7 +104,7 @@ class Measurement {
   std::unique_ptr<exec::Session> whole_;
 };
 
-/// `bias` plus the correction; a large one is shrunk (spec 04 C step 6).
+/// `bias` plus the correction; a large one is shrunk (ref:tuning#bias-correction).
 std::vector<double> corrected(const std::vector<double>& bias, const std::vector<double>& error) {
   double largest_bias = 0, largest_error = 0;
   for (const double value : bias) largest_bias = std::max(largest_bias, std::abs(value));
@@ -195,7 +196,7 @@ class BiasWriter {
 
 Result<Changed> correct_bias(pass::PlanContext& context) {
   if (context.source.data == nullptr || context.source.data->size() == 0) {
-    context.diagnostics.warn("bias-not-corrected", "BiasCorrection", "it needs the calibration samples");
+    context.diagnostics.add("bias-correction-left-out", "BiasCorrection", "it needs the calibration samples");
     return Changed::kNo;
   }
   QQ_TRY(const ir::Model simulated, exec::simulate(context.model, context.plan));
@@ -209,7 +210,7 @@ Result<Changed> correct_bias(pass::PlanContext& context) {
     if (reason.empty()) {
       changed = Changed::kYes;
     } else {
-      context.diagnostics.warn("bias-not-corrected", layers[i].label, reason);
+      context.diagnostics.add("bias-not-corrected", layers[i].label, reason);
     }
   }
   return changed;

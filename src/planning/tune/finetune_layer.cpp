@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One layer of the finetuning: its data, its variables, the verdict, its codes in plan and quantized model.
 #include "ir/dump.h"
-#include "ir/edit.h"
 #include "ir/stored_floats.h"
 #include "plan/constant_codes.h"
 #include "planning/tune/finetuner.h"
@@ -9,10 +8,6 @@
 
 namespace quarkq::planning::finetune {
 namespace {
-
-bool is_stored_integer(const plan::QuantSlot& slot) {
-  return slot.stage.kind == plan::StageKind::kStored && is_integer(slot.stage.spec.type) && slot.codes;
-}
 
 int64_t channels_of(const Layer& layer, const ir::Node& node, const ir::Shape& weights) {
   switch (layer.kind) {
@@ -43,23 +38,6 @@ Status Finetuner::collect(LayerData& data, bool is_done) {
   return float_walk_->advance(is_done ? LayerWalk::Sink() : add_target);
 }
 
-std::optional<Grid> Finetuner::grid_of(ir::ValueId value) const {
-  const plan::QuantSlot* slot = context_.plan.find(value);
-  if (slot == nullptr || !is_stored_integer(*slot)) return {};
-  const plan::Stage& stage = slot->stage;
-  Grid grid;
-  grid.params = context_.plan.params[stage.params];
-  grid.limits = plan::stored_limits(context_.settings, *slot);
-  const ir::Tensor& codes = *slot->codes;
-  grid.split = numeric::split_channels(codes.dims(), stage.spec);
-  if (grid.params.size() > 1 && static_cast<int64_t>(grid.params.size()) != grid.split.channels)
-    grid.split = {1, codes.size(), 1};  // a bias has the scales of its layer
-  if (grid.params.empty() ||
-      (grid.params.size() > 1 && static_cast<int64_t>(grid.params.size()) != grid.split.channels))
-    return {};
-  return grid;
-}
-
 std::optional<OutputGrid> Finetuner::output_grid(const Layer& layer) const {
   const plan::QuantSlot* slot = context_.plan.find(layer.end);
   if (!options_.output_qdq || slot == nullptr || slot->state == plan::SlotState::kAbsorbed) return {};
@@ -73,7 +51,7 @@ std::optional<OutputGrid> Finetuner::output_grid(const Layer& layer) const {
 Result<std::unique_ptr<Variables>> Finetuner::make_variables(const Layer& layer, const ConstantChain& weight,
                                                              const std::vector<float>& bias, double rate) const {
   const ir::Tensor& exact = *ir::stored_floats(exact_.graph, layer.exact.weight);
-  const std::optional<Grid> grid = grid_of(layer.weight);
+  const std::optional<Grid> grid = stored_grid(context_.plan, context_.settings, layer.weight);
   if (options_.algorithm == config::FinetuneAlgorithm::kAdaRound) {
     if (!grid) return unsupported("AdaRound is for weights that are stored as integers");
     return make_adaround(floats_of(exact), *grid, options_, rate);
@@ -93,7 +71,7 @@ Result<std::unique_ptr<Variables>> Finetuner::make_variables(const Layer& layer,
     };
   }
   if (options_.update_bias && layer.bias.valid() && ir::stored_floats(exact_.graph, layer.exact.bias) != nullptr) {
-    start.bias_grid = grid_of(layer.bias);
+    start.bias_grid = stored_grid(context_.plan, context_.settings, layer.bias);
     if (start.bias_grid) start.bias = floats_of(*ir::stored_floats(exact_.graph, layer.exact.bias));
     if (start.bias.size() != bias.size()) start.bias.clear();
   }
@@ -162,16 +140,11 @@ bool Finetuner::fits(const Layer& layer, const SavedLayer& done) const {
 
 Status Finetuner::put_into(ir::Model& model, const Layer& layer, const SavedLayer& done) {
   const ir::Node& node = model.graph.node(layer.node);
-  ir::GraphEdit edit(model.graph);
-  QQ_TRY(const ConstantChain chain, ConstantChain::to(model, node.input(1)));
-  edit.set_constant(chain.stored(), done.weight);
-  if (!done.bias.is_defined()) return Status();
-  QQ_TRY(const ConstantChain bias_chain, ConstantChain::to(model, node.input(2)));
-  edit.set_constant(bias_chain.stored(), done.bias);
-  return Status();
+  QQ_RETURN_IF_ERROR(store_constant(model, node.input(1), done.weight));
+  return done.bias.is_defined() ? store_constant(model, node.input(2), done.bias) : Status();
 }
 
-/// SelectiveUpdate: the whole model must come closer, too.
+/// SelectiveUpdate: the whole model must improve, too.
 Status Finetuner::select(const Layer& layer, SavedLayer& done) {
   if (!options_.selective_update) return Status();
   ir::Model candidate = quantized_;  // shares the weights

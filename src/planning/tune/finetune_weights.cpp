@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FastFinetune: AdaRound and AdaQuant (spec 04 D). Codes in the plan change, the graph stays.
+// FastFinetune: AdaRound and AdaQuant (ref:tuning). Codes in the plan change, the graph stays.
 #include "base/strings.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
@@ -30,11 +30,11 @@ Result<ir::Model> load_reference(const std::string& path, const ir::Model& origi
 Result<Changed> finetune_weights(pass::PlanContext& context) {
   QQ_TRY(config::FinetuneSettings options, config::read_finetune_settings(context.settings));
   if (context.source.data == nullptr || context.source.data->size() == 0) {
-    context.diagnostics.warn("finetune-left-out", "FastFinetune", "it needs the calibration samples");
+    context.diagnostics.add("finetune-left-out", "FastFinetune", "it needs the calibration samples");
     return Changed::kNo;
   }
   for (const config::KeyWithoutEffect& given : options.without_effect)
-    context.diagnostics.notice("setting-no-effect", cat("FastFinetune.", given.key), given.why);
+    context.diagnostics.add("option-inert", cat("FastFinetune.", given.key), given.why);
   const ir::Model original = context.float_model != nullptr ? *context.float_model : context.model;
   ir::Model reference;
   const bool has_reference = !options.reference_path.empty();

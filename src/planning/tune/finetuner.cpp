@@ -8,7 +8,6 @@
 #include "base/strings.h"
 #include "exec/simulate.h"
 #include "ir/dump.h"
-#include "plan/lowering/lower.h"
 #include "planning/tune/model_distance.h"
 
 namespace quarkq::planning::finetune {
@@ -44,16 +43,6 @@ Status Finetuner::make_quantized() {
 }
 
 /// The walk needs an order in which no layer reads a later one's result.
-Status Finetuner::sort_layers() {
-  QQ_TRY(const std::vector<ir::NodeId> order, plan::written_order(context_.graph(), context_.plan));
-  std::vector<size_t> place(context_.graph().node_count());
-  for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i].index)] = i;
-  std::stable_sort(layers_.begin(), layers_.end(), [&](const Layer& a, const Layer& b) {
-    return place[static_cast<size_t>(a.node.index)] < place[static_cast<size_t>(b.node.index)];
-  });
-  return Status();
-}
-
 /// By the sizes of what it reads, gives and holds. Without shapes only the weights tell.
 void Finetuner::keep_largest_layer() {
   const auto size = [&](ir::ValueId value) {
@@ -107,7 +96,7 @@ Result<bool> Finetuner::run() {
   layers_ = find_layers(context_, original_.graph, options_);
   if (&exact_ != &original_) refer_to(exact_.graph, original_.graph, context_.diagnostics, layers_);
   if (layers_.empty()) return false;
-  QQ_RETURN_IF_ERROR(sort_layers());
+  QQ_RETURN_IF_ERROR(sort_as_written(context_, layers_));
   if (options_.largest_only) keep_largest_layer();
   QQ_RETURN_IF_ERROR(start_walks());
   if (options_.selective_update) {
@@ -121,13 +110,13 @@ Result<bool> Finetuner::run() {
   reports(layers_.size());
   if (before) QQ_RETURN_IF_ERROR(judge_model(*before));
   if (memory_.is_too_small())
-    context_.diagnostics.warn("finetune-memory", "FastFinetune.MemoryBudgetMB",
-                              cat(bytes_text(static_cast<double>(memory_.bytes())),
-                                  " is less than one layer takes; nothing but that was kept in memory"));
+    context_.diagnostics.add("finetune-memory", "FastFinetune.MemoryBudgetMB",
+                             cat(bytes_text(static_cast<double>(memory_.bytes())),
+                                 " is below the working set of one layer; activations were kept on disk"));
   return changed_;
 }
 
-/// Nothing where nothing is held out, and where a part behind the layers cannot be computed.
+/// Nothing where nothing is held out, and where a part after the layers cannot be computed.
 Result<std::optional<double>> Finetuner::held_out_cosine() const {
   if (!context_.settings.quirk(config::Quirk::kJudgeTunedLayers)) return std::optional<double>();
   Result<std::optional<double>> found =
@@ -144,7 +133,7 @@ Status Finetuner::judge_model(double before) {
   const size_t samples = partition(samples_, true).judging.size();
   context_.tuning->outputs = {samples, before, *after};
   if (1 - *after <= kWorse * (1 - before)) return Status();
-  context_.diagnostics.warn(
+  context_.diagnostics.add(
       "finetune-no-gain", "FastFinetune",
       cat("layers came closer to the float ones, the outputs did not: cosine ", before, " before, ", *after,
           " after, on ", samples, samples == 1 ? " sample" : " samples", " not trained with; give more samples (now ",
@@ -175,7 +164,7 @@ Status Finetuner::do_layer(size_t index) {
   }
   if (!status.ok() && status.code() != Code::kUnsupported) return status;
   if (!done) {
-    context_.diagnostics.warn("not-finetuned", layer.label, status.message());
+    context_.diagnostics.add("finetune-failed", layer.label, status.message());
     return Status();
   }
   context_.tuning->layers.push_back({layer.label, name_of(options_.algorithm), done->error_before, done->error_after,

@@ -28,7 +28,6 @@ class Finetuner {
 
  private:
   Status make_quantized();
-  Status sort_layers();
   void keep_largest_layer();
   Status start_walks();
   std::string run_key() const;
@@ -37,7 +36,6 @@ class Finetuner {
   Result<SavedLayer> train(size_t index, const LayerData& data);
   Result<std::unique_ptr<Variables>> make_variables(const Layer& layer, const ConstantChain& weight,
                                                     const std::vector<float>& bias, double rate) const;
-  std::optional<Grid> grid_of(ir::ValueId value) const;
   std::optional<OutputGrid> output_grid(const Layer& layer) const;
   bool fits(const Layer& layer, const SavedLayer& done) const;
   static Status put_into(ir::Model& model, const Layer& layer, const SavedLayer& done);

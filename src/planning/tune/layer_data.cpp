@@ -22,7 +22,7 @@ LayerData::~LayerData() {
 Result<ir::Tensor> LayerData::stored(const ir::Tensor& tensor) const {
   ir::Tensor floats = tensor;
   if (tensor.type() != ElementType::kFloat) {
-    if (tensor.type() != ElementType::kFloat16) return unsupported("its values are no floats");
+    if (tensor.type() != ElementType::kFloat16) return unsupported("its values are not floats");
     QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
     floats = ir::Tensor::from<float>(tensor.dims(), values);
   }

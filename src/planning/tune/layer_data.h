@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one layer learns from: its inputs in the quantized model and the float results, by sample, as the block wants
-// them.
+// The training data of one layer: its inputs in the quantized model and the float results, by sample, as the block
+// wants them.
 #pragma once
 
 #include <vector>

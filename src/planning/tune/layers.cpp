@@ -6,13 +6,14 @@
 
 #include "ir/domains.h"
 #include "ir/stored_floats.h"
+#include "plan/lowering/lower.h"
 
 namespace quarkq::planning::finetune {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// A limit of a Clip: an input from opset 11 on, an attribute before. False: it is no constant.
+/// A limit of a Clip: an input from opset 11 on, an attribute before. False: it is not constant.
 bool read_limit(const ir::Graph& graph, const ir::Node& node, size_t input, const char* attribute, float& limit) {
   limit = node.float_or(attribute, limit);
   if (!node.input(input).valid()) return true;
@@ -88,7 +89,7 @@ class Finder {
     if (graph_.value(layer.start).is_initializer()) return "it has no input";
     if (!graph_.producer(layer.start) && !plan_.has(layer.start)) return "its input is not quantized";
     if (!graph_.sole_use(layer.weight)) return "its weights are shared";
-    if (ir::stored_floats(original_, layer.weight) == nullptr) return "its weights are no floats";
+    if (ir::stored_floats(original_, layer.weight) == nullptr) return "its weights are not floats";
     if (graph_.value(layer.weight).constant->dims() != original_.value(layer.weight).constant->dims())
       return "its weights changed their shape";
     if (std::string reason = read_attributes(node, layer); !reason.empty()) return reason;
@@ -112,7 +113,7 @@ class Finder {
   std::string read_attributes(const ir::Node& node, Layer& layer) const {
     const ir::Shape& weights = original_.value(layer.weight).constant->dims();
     if (layer.kind == Layer::Kind::kProduct) {
-      if (weights.size() != 2) return "its weights are no matrix";
+      if (weights.size() != 2) return "its weights are not a matrix";
       if (node.op == "MatMul") return "";
       if (node.int_or("transA", 0) != 0) return "its input is transposed";
       layer.transposed = node.int_or("transB", 0) != 0;
@@ -121,7 +122,7 @@ class Finder {
       return "";
     }
     if (layer.is_norm()) {
-      if (weights.size() != 1) return "its scales are no vector";
+      if (weights.size() != 1) return "its scales are not a vector";
       return node.op == "LayerNormalization" && node.int_or("axis", -1) != -1 ? "its axis is not the last one" : "";
     }
     if (weights.size() < 3 || weights.size() > 5) return "its weights have a rank that is not supported";
@@ -132,7 +133,7 @@ class Finder {
     return "";
   }
 
-  /// Ends behind an activation that alone reads the result, whether the plan's graph has it or left it to the range.
+  /// Ends after an activation that alone reads the result, whether the plan's graph has it or left it to the range.
   std::string find_end(const ir::Node& node, Layer& layer) const {
     layer.end = node.output(0);
     const plan::QuantSlot* slot = plan_.find(layer.end);
@@ -159,10 +160,10 @@ class Finder {
     const ir::Node* last = original_.producer(layer.end);
     if (last == nullptr) return "the float model does not compute its result";
     const bool has_activation = layer.activation.kind != Activation::Kind::kNone;
-    if (last->id == layer.node) return has_activation ? "the float model has other operators behind it" : "";
-    if (last->input(0) != float_node.output(0)) return "the float model has other operators behind it";
+    if (last->id == layer.node) return has_activation ? "the float model has other operators after it" : "";
+    if (last->input(0) != float_node.output(0)) return "the float model has other operators after it";
     if (has_activation || read_activation(original_, *last, layer.activation)) return "";
-    return "the float model has other operators behind it";
+    return "the float model has other operators after it";
   }
 
   const ir::Graph& graph_;
@@ -185,10 +186,20 @@ std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph
     if (reason.empty()) {
       layers.push_back(std::move(layer));
     } else {
-      context.diagnostics.notice("not-finetuned", layer.label, reason);
+      context.diagnostics.add("not-finetuned", layer.label, reason);
     }
   }
   return layers;
+}
+
+Status sort_as_written(const pass::PlanContext& context, std::vector<Layer>& layers) {
+  QQ_TRY(const std::vector<ir::NodeId> order, plan::written_order(context.graph(), context.plan));
+  std::vector<size_t> place(context.graph().node_count());
+  for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i].index)] = i;
+  std::stable_sort(layers.begin(), layers.end(), [&](const Layer& a, const Layer& b) {
+    return place[static_cast<size_t>(a.node.index)] < place[static_cast<size_t>(b.node.index)];
+  });
+  return Status();
 }
 
 }  // namespace quarkq::planning::finetune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cutting out what is finetuned (spec 04 D.2, D.3): a layer with constant weights, the activation behind it, and where
-// its input and its result lie in the plan's graph and in the float model. Both graphs share their ids.
+// Cutting out what is finetuned (ref:tuning#trained-layers): a layer with constant weights, the activation behind it,
+// and where its input and its result are in the plan's graph and in the float model. Both graphs share their ids.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,11 @@ struct Layer {
   bool is_channels_last() const { return kind != Kind::kProduct && kind != Kind::kLayerNorm; }
 };
 
-/// The layers in node order. What looks like one but cannot be finetuned is a notice ("not-finetuned").
+/// The layers in node order. Candidates that cannot be fine-tuned give a notice ("not-finetuned").
 std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph& original,
                                const config::FinetuneSettings& options);
+/// Sorts layers as they are written: none reads a later one's result.
+Status sort_as_written(const pass::PlanContext& context, std::vector<Layer>& layers);
 /// Moves `exact` of each layer to the nodes of the same names in another model (RefModelPath). Layers without such a
 /// node go, with a notice.
 void refer_to(const ir::Graph& reference, const ir::Graph& original, Diagnostics& diagnostics,

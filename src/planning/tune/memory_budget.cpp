@@ -13,7 +13,7 @@ namespace quarkq::planning::finetune {
 namespace {
 
 constexpr int64_t kShareOfMachine = 4;
-/// What running and training a block takes, in sizes of what it reads and gives for one sample (measured: 8).
+/// The memory for running and training a block, in sizes of its inputs and outputs for one sample (measured: 8).
 constexpr int64_t kWorkPerSample = 12;
 constexpr int64_t kShareOfHoles = 8;  // of the budget, lost between blocks of memory (measured: 1/12)
 

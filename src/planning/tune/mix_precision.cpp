@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Automatic mixed precision (spec 04 F): nodes are tried in other formats one by one, ranked by how close the outputs
-// stay to the float model's, and promoted in that order as far as the threshold allows.
+// Automatic mixed precision (ref:mixed-precision): nodes are tried in other formats one by one, ranked by how close the
+// outputs stay to the float model's, and promoted in that order as far as the threshold allows.
 #include <algorithm>
 #include <cmath>
 
@@ -42,8 +42,8 @@ class Mixer {
     }
     if (!options_.threshold) return Changed::kNo;
     QQ_TRY(const size_t promoted, promote(candidates));
-    context_.diagnostics.notice("mixed-precision", "",
-                                cat("promoted ", promoted, " of ", candidates.size(), " candidate nodes"));
+    context_.diagnostics.add("mixed-precision", "",
+                             cat("promoted ", promoted, " of ", candidates.size(), " candidate nodes"));
     return promoted > 0 ? Changed::kYes : Changed::kNo;
   }
 
@@ -64,7 +64,7 @@ class Mixer {
     return candidates;
   }
 
-  /// The reference runs one sample more than it is told.
+  /// The reference runs one sample more than configured.
   Status open_samples() {
     if (context_.source.data == nullptr || context_.source.data->size() == 0) {
       return invalid_argument("AutoMixprecision: needs samples (--calib DIR) to compare with the float model");
@@ -120,9 +120,9 @@ class Mixer {
     const bool is_speed = options_.goal == config::MixedGoal::kSpeed;
     const bool is_useless = is_speed ? score > *options_.threshold : score <= *options_.threshold;
     if (is_useless) {
-      context_.diagnostics.warn("mixed-precision", "",
-                                cat("the score ", score, is_speed ? " already exceeds" : " already meets",
-                                    " the threshold ", *options_.threshold, ", nothing is promoted"));
+      context_.diagnostics.add("nothing-promoted", "",
+                               cat("the score ", score, is_speed ? " already exceeds" : " already meets",
+                                   " the threshold ", *options_.threshold, ", nothing is promoted"));
     }
     return !is_useless;
   }
@@ -203,8 +203,8 @@ class Mixer {
 Result<Changed> mix_precision(pass::PlanContext& context) {
   QQ_TRY(const std::optional<MixedOptions> options, mixed_options(context.settings));
   if (!options) {
-    context.diagnostics.warn("mixed-precision", "AutoMixprecision",
-                             "names no TargetLayerConfig, so nothing is promoted");
+    context.diagnostics.add("nothing-promoted", "AutoMixprecision",
+                            "names no TargetLayerConfig, so nothing is promoted");
     return Changed::kNo;
   }
   return Mixer(context, *options).run();

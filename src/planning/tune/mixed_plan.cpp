@@ -52,12 +52,13 @@ Status MixedPlan::promote_value(ir::ValueId value, const std::optional<MixedForm
                                                         : promote_activation(*slot, *format);
 }
 
-/// A block format needs no parameters, so nobody shares any with it.
+/// A block format needs no parameters, so none are shared with it.
 void MixedPlan::make_block(QuantSlot& slot, const MixedFormat& format) {
   const ir::Value& value = context_.graph().value(slot.value);
   plan::Stage stage = format.stage;
   if (value.is_initializer()) stage.block = plan::for_constant(*stage.block, value.constant->rank());
-  stage.params = context_.plan.params.add({numeric::QuantParams{}});
+  stage.params = context_.plan.own_params(slot);
+  context_.plan.params.set(stage.params, {numeric::QuantParams{}});
   slot.provider = {};
   slot.codes.reset();
   slot.stage = std::move(stage);
@@ -80,7 +81,7 @@ Status MixedPlan::promote_activation(QuantSlot& slot, const MixedFormat& format)
   QQ_TRY(const numeric::QuantParams params,
          numeric::params_for_range(stage.spec, source->range.value_or(numeric::Range{})));
   if (options_.unshares || slot.stage.kind == StageKind::kBlock) {
-    stage.params = context_.plan.params.add();
+    stage.params = context_.plan.own_params(slot);
     slot.provider = {};
     slot.stage = stage;
   } else {
@@ -114,7 +115,7 @@ Status MixedPlan::promote_constant(QuantSlot& slot, const MixedFormat& format) {
   plan::Stage stage = format.stage;
   stage.kind = settings.add_qdq_pair_to_weight ? StageKind::kPair : StageKind::kStored;
   stage.spec.symmetric = settings.origins.contains("WeightSymmetric") ? settings.weight_symmetric : format.symmetric;
-  stage.params = context_.plan.params.add();
+  stage.params = context_.plan.own_params(slot);
   const numeric::ChannelSplit split = numeric::split_channels(dims, stage.spec);
   numeric::IntegerRange limits;
   slot.clip = plan::ClipPolicy::kFullType;

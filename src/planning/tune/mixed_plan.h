@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Promotion (spec 04 F.4): one node computes in other formats from now on. Works on the plan, so a trial is a copy.
+// Promotion (ref:mixed-precision#promotion): one node computes in other formats from now on. Works on the plan, so a
+// trial is a copy.
 #pragma once
 
 #include <set>
@@ -28,7 +29,7 @@ class MixedPlan {
   Status promote_activation(plan::QuantSlot& slot, const MixedFormat& format);
   Status promote_constant(plan::QuantSlot& slot, const MixedFormat& format);
   void make_block(plan::QuantSlot& slot, const MixedFormat& format);
-  /// The reference goes on from what it stored.
+  /// The reference continues from the stored values.
   bool encodes_from_floats() const { return context_.settings.quirk(config::Quirk::kMixFromFloatValues); }
   Result<std::vector<float>> values_of(const plan::QuantSlot& slot) const;
   Status rescale_bias(const ir::Node& node);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How far the outputs of the quantized model are from the float ones: SelectiveUpdate (spec 04 D.9), and what the
-// finetuning did to the model as a whole.
+// How far the outputs of the quantized model are from the float ones: SelectiveUpdate (ref:tuning#acceptance), and what
+// the finetuning did to the model as a whole.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// UseGPTQ (spec 04 E.3): new codes for the stored matrices of MatMul, always uint8 with a scale per column.
+// UseGPTQ (ref:tuning#gptq): new codes for the stored matrices of MatMul, always uint8 with a scale per column.
 #include <vector>
 
 #include "ir/stored_floats.h"
@@ -44,17 +44,18 @@ void write_back(pass::PlanContext& context, plan::QuantSlot& slot, const pass::G
   for (size_t c = 0; c < params.size(); ++c)
     params[c] = {static_cast<float>(result.scale.data[c]), static_cast<int32_t>(result.zero.data[c])};
   stage.spec.type = ElementType::kUInt8;
-  stage.omits_axis = per_column && !stage.spec.per_channel;  // as the reference writes it
+  stage.omits_axis = per_column && (stage.omits_axis || !stage.spec.per_channel);  // as the reference writes it
   stage.spec.per_channel = per_column;
   stage.spec.axis = per_column ? 1 : 0;
-  stage.params = context.plan.params.add(std::move(params));  // whoever shared the old ones keeps them
+  stage.params = context.plan.own_params(slot);  // tensors that shared the old ones keep them
+  context.plan.params.set(stage.params, std::move(params));
 }
 
 }  // namespace
 
 Result<Changed> quantize_weights_gptq(pass::PlanContext& context) {
   if (context.source.data == nullptr || context.source.data->size() == 0) {
-    context.diagnostics.warn("gptq-left-out", "UseGPTQ", "it needs the calibration samples");
+    context.diagnostics.add("gptq-left-out", "UseGPTQ", "it needs the calibration samples");
     return Changed::kNo;
   }
   QQ_TRY(pass::GptqOptions options, pass::gptq_options(context.settings, kBits));
@@ -65,7 +66,7 @@ Result<Changed> quantize_weights_gptq(pass::PlanContext& context) {
     const plan::QuantSlot* slot = stored_matrix(context, node.input(1));
     if (slot == nullptr) return false;
     if (!options.per_channel || takes_scale_per_column(context, slot->stage)) return true;
-    context.diagnostics.warn("gptq-left-out", original.value(node.input(1)).name, "a scale per column needs opset 13");
+    context.diagnostics.add("gptq-left-out", original.value(node.input(1)).name, "a scale per column needs opset 13");
     return false;
   };
   const std::vector<pass::GptqTarget> targets = pass::gptq_targets(original, takes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// RefModelPath (spec 04 D.1, D.2): what layers should give comes from another model, which may be quantized itself.
+// RefModelPath (ref:tuning#finetuning-options): what layers should give comes from another model, which may be
+// quantized itself.
 #include <map>
 
 #include "ir/qdq_nodes.h"
@@ -23,7 +24,7 @@ ir::ValueId unquantized(const ir::Graph& graph, ir::ValueId value) {
   return value;
 }
 
-/// The end behind the activation that the layer has; the node's result when there is none. Nothing: it is another one.
+/// The end after the activation of the layer; the node's result when there is none. Nothing: it is another one.
 std::optional<ir::ValueId> end_of(const ir::Graph& graph, const ir::Node& node, const std::string& activation) {
   if (activation.empty()) return node.output(0);
   const std::optional<ir::Use> use = graph.sole_use(node.output(0));
@@ -43,7 +44,7 @@ std::string refer(const ir::Graph& reference, const ir::Node& node, const ir::Gr
   const bool is_bare = layer.exact.end == own.output(0);
   const std::optional<ir::ValueId> end =
       end_of(reference, node, is_bare ? std::string() : original.producer(layer.exact.end)->op);
-  if (!end) return "the reference model has another activation behind it";
+  if (!end) return "the reference model has another activation after it";
   layer.exact = {unquantized(reference, node.input(0)), *end, node.input(1), node.input(2)};
   return "";
 }
@@ -60,7 +61,7 @@ void refer_to(const ir::Graph& reference, const ir::Graph& original, Diagnostics
     const auto found = nodes.find(reference_name_of(original, original.node(layer.node)));
     const std::string reason = found == nodes.end() ? "the reference model has no node of this name"
                                                     : refer(reference, *found->second, original, layer);
-    if (!reason.empty()) diagnostics.notice("not-finetuned", layer.label, reason);
+    if (!reason.empty()) diagnostics.add("not-finetuned", layer.label, reason);
     return !reason.empty();
   });
 }

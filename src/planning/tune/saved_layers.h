@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layers that are done, kept in a folder beside the output, so that a run that was killed goes on where it stopped.
+// Layers that are done, kept in a folder beside the output, so that a killed run can be resumed.
 #pragma once
 
 #include <optional>

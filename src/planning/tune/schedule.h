@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The formulas of AdaRound (spec 04 D.6) for one weight, and its schedule.
+// The formulas of AdaRound (ref:tuning#adaround) for one weight, and its schedule.
 #pragma once
 
 #include <cmath>

@@ -12,7 +12,7 @@
 namespace quarkq::planning::finetune {
 namespace {
 
-/// Unlinked at once, so that it goes with the process.
+/// Unlinked at once, so that it is removed with the process.
 Result<int> open_temporary(const std::string& given) {
   std::error_code error;
   const std::filesystem::path system = std::filesystem::temp_directory_path(error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors in memory up to a limit, the rest in a temporary file that nobody else sees.
+// Tensors in memory up to a limit, the rest in a temporary file private to the process.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class TensorStore {
   Result<ir::Tensor> get(int number) const;
   void drop(int number);
 
-  /// Bytes that may be in memory; none by itself. What is beyond goes to the file at once.
+  /// Bytes that may be in memory; none by itself. The rest is written to the file at once.
   Status set_limit(int64_t bytes);
 
   int64_t bytes_in_memory() const { return in_memory_; }

@@ -30,7 +30,7 @@ void draw(NumpyRandom& random, std::vector<size_t>& all, size_t count) {
   }
 }
 
-/// Stops a training whose windows no longer get better (spec 04 D.7).
+/// Stops a training whose windows no longer improve (ref:tuning#early-stop).
 class EarlyStop {
  public:
   explicit EarlyStop(const config::FinetuneSettings& options)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The training of one layer (spec 04 D.5 to D.7).
+// The training of one layer (ref:tuning#training-data).
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace quarkq::planning::finetune {
 
-/// The quantizer behind the block, when it takes part: one scale and zero point.
+/// The quantizer after the block, when it is included: one scale and zero point.
 struct OutputGrid {
   numeric::QuantParams params;
   numeric::IntegerRange limits;
 };
 
-/// What stays as it is while a layer is trained.
+/// Constants of the training of a layer.
 struct Trainee {
   const Layer& layer;
   const ir::Node& node;

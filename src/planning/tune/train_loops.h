@@ -13,7 +13,7 @@ constexpr int64_t kResultChunk = 16384;
 
 /// One entry per result.
 struct LossArrays {
-  const float *result, *quantized;  ///< of the block; the same without a quantizer behind it
+  const float *result, *quantized;  ///< of the block; the same without a quantizer after it
   const float* target;
   float* gradient;          ///< of the loss at `result`
   float factor = 1;         ///< of quantized - target

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is learned of a layer, and how it becomes the weights that the block computes with.
+// The variables of a layer, and the weights that the block computes with.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,9 @@
 
 #include "config/finetune_settings.h"
 #include "ir/tensor.h"
-#include "numeric/encode.h"
+#include "planning/tune/grid.h"
 
 namespace quarkq::planning::finetune {
-
-/// The integer grid of a constant.
-struct Grid {
-  numeric::ChannelSplit split;
-  std::vector<numeric::QuantParams> params;  ///< by channel
-  numeric::IntegerRange limits;
-
-  const numeric::QuantParams& of(size_t i) const {
-    const int64_t channel = static_cast<int64_t>(i) / split.inner % split.channels;
-    return params[params.size() == 1 ? 0 : static_cast<size_t>(channel)];
-  }
-};
 
 /// Values as a quantizer of any kind gives them back.
 using Quantizer = std::function<Status(const std::vector<float>& values, std::vector<float>& quantized)>;
@@ -41,7 +29,7 @@ class Variables {
   /// Integers to store; empty: what final() gives is stored as it is.
   virtual std::vector<int32_t> weight_codes() const = 0;
   virtual std::vector<int32_t> bias_codes() const { return {}; }
-  /// What is stored of a weight that is no integer.
+  /// The stored form of a weight that is not an integer.
   virtual const std::vector<float>& weight_values() const = 0;
   virtual bool learns_bias() const { return false; }
 };

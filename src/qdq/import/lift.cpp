@@ -18,7 +18,7 @@ bool is_power_of_two(float scale) {
   return scale > 0 && std::frexp(scale, &exponent) == 0.5f;
 }
 
-/// What a Q or DQ node says about its tensor.
+/// The information of a Q or DQ node about its tensor.
 struct Reading {
   numeric::QuantSpec spec;
   plan::ParamList params;
@@ -83,7 +83,7 @@ class Lifter {
     return found->second;
   }
 
-  /// The only DQ behind a Q, with the same parameters and nothing else reading the integers.
+  /// The only DQ after a Q, with the same parameters and nothing else reading the integers.
   const ir::Node* partner(const ir::Node& q, const Reading& reading) const {
     if (!q.output(0).valid()) return nullptr;
     const auto use = graph().sole_use(q.output(0));

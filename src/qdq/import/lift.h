@@ -13,8 +13,8 @@ struct LiftedModel {
 
 /// Q/DQ pairs of integers and stored integers with their DQ become slots; tensors whose nodes read the same scale and
 /// zero point share one ParamId. Stored integers come back as floats, dequantized, with their codes in the slot.
-/// What it does not know stays a node: block formats, floating types, scales that are computed, a Q or DQ alone, values
-/// that are read both with and without their pair.
+/// What it cannot interpret stays a node: block formats, floating types, scales that are computed, a Q or DQ alone,
+/// values that are read both with and without their pair.
 Result<LiftedModel> lift(const ir::Model& written);
 
 }  // namespace quarkq::qdq

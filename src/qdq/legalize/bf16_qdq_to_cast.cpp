@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BF16QDQToCast (spec 02 A.8): extended bfloat16 Q and DQ nodes as Cast, with a Mul where they have a scale.
+// BF16QDQToCast (ref:writing#post-processing): extended bfloat16 Q and DQ nodes as Cast, with a Mul where they have a
+// scale.
 #include <algorithm>
 
 #include "ir/edit.h"
@@ -55,7 +56,7 @@ void replace(ir::Graph& graph, const ir::Node& node, const ir::Tensor& scale) {
   const auto cast_from = [&](ir::ValueId from, ElementType to) {
     return ir::NodeSpec{"Cast", "", "", {from}, {}, {{"to", static_cast<int64_t>(to), {}, {}}}, node.origins};
   };
-  // The new nodes write the old output once the old node lets it go.
+  // The new nodes write the old output once the old node no longer does.
   const ir::ValueId freed = edit.add_value("");
   edit.set_output(node.id, 0, freed);
   ir::ValueId from = node.input(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BF16WithClip (spec 02 A.8): bfloat16 rounds what lies beyond its largest number to infinity, so activations are
-// clipped before.
+// BF16WithClip (ref:writing#post-processing): bfloat16 rounds what lies beyond its largest number to infinity, so
+// activations are clipped before.
 #include <map>
 
 #include "ir/arguments.h"

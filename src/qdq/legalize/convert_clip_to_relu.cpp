@@ -10,7 +10,7 @@
 namespace quarkq::qdq {
 namespace {
 
-/// The lower limit: an attribute, a constant, or a constant behind Identity.
+/// The lower limit: an attribute, a constant, or a constant read through Identity.
 std::optional<double> lower_limit(const ir::Graph& graph, const ir::Node& clip) {
   constexpr double kNone = -std::numeric_limits<double>::infinity();
   const ir::Node* source = clip.input(1).valid() ? graph.producer(clip.input(1)) : nullptr;
@@ -36,7 +36,7 @@ Result<Changed> convert_clip_to_relu(pass::QdqContext& context) {
     edit.set_output(relu, 0, clip.output(0));
     changed = Changed::kYes;
   }
-  if (changed == Changed::kYes) edit.remove_dead();  // limits that nobody else reads
+  if (changed == Changed::kYes) edit.remove_dead();  // limits that no other node reads
   return changed;
 }
 

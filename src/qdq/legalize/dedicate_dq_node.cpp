@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DedicateDQNode (spec 04 A.7.9, 05 A.8): the second and later readers of an activation get a copy of its DQ node.
+// DedicateDQNode (ref:writing#dedicated-dq-nodes): the second and later readers of an activation get a copy of its DQ
+// node.
 #include <algorithm>
 
 #include "ir/edit.h"
@@ -54,7 +55,7 @@ size_t dedicate(ir::Graph& graph, const ir::Node& dq, const std::vector<size_t>&
   const size_t first = readers.original_is_taken ? 0 : 1;
   for (size_t i = first; i < readers.nodes.size(); ++i) {
     const std::string suffix = cat("_", i + (readers.original_is_taken ? 1 : 0));
-    // A stored tensor's Q goes along, so that a compiler can fold each pair by itself.
+    // The Q of a stored tensor is copied as well, so that a compiler can fold each pair by itself.
     const bool is_stored = graph.value(q.input(0)).is_initializer();
     const ir::ValueId codes = is_stored ? copy_node(graph, q, q.input(0), suffix) : dq.input(0);
     const ir::ValueId copy = copy_node(graph, dq, codes, suffix);
@@ -78,7 +79,7 @@ Result<Changed> dedicate_dq_node(pass::QdqContext& context) {
     const ir::Node* q = ir::is_dq(dq) ? ir::source_of(graph, dq, 0) : nullptr;
     if (q != nullptr && ir::is_q(*q)) copies += dedicate(graph, dq, place);
   }
-  if (copies > 0) context.diagnostics.notice("dq-dedicated", "", cat(copies, " DQ nodes added, one per reader"));
+  if (copies > 0) context.diagnostics.add("dq-dedicated", "", cat(copies, " DQ nodes added, one per reader"));
   return pass::tidy_up(context.graph(), copies > 0 ? Changed::kYes : Changed::kNo);
 }
 

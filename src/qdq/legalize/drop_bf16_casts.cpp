@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// EnableVaimlBF16 (spec 02 A.8): VAIML computes in bfloat16 by itself, so the Casts there and back only stand in its
-// way. Those on graph inputs stay; stored tensors keep the rounded values.
+// EnableVaimlBF16 (ref:writing#post-processing): VAIML computes in bfloat16 by itself, so the Casts there and back only
+// hinder it. Those on graph inputs stay; stored tensors keep the rounded values.
 #include "ir/edit.h"
 #include "ir/qdq_nodes.h"
 #include "numeric/half.h"
@@ -20,7 +20,7 @@ ir::Tensor rounded(const ir::Tensor& stored) {
   return result;
 }
 
-/// Takes the Cast `back` from bfloat16 out. False when it has to stay.
+/// Removes the Cast `back` from bfloat16. False when it has to stay.
 bool drop(ir::Graph& graph, const ir::Node& back) {
   const ir::Node* there = ir::source_of(graph, back, 0);
   if (there == nullptr || !casts_to(*there, ElementType::kBFloat16)) return false;

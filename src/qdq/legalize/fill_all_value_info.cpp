@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// FillAllValueInfo (spec 05 A.7): one sample is run, and each tensor's type and shape is written down as seen.
+// FillAllValueInfo (ref:writing#post-processing): one sample is run, and each tensor's type and shape is written down
+// as seen.
 #include <optional>
 
 #include "exec/session.h"
@@ -54,7 +55,7 @@ Changed write_type(pass::QdqContext& context, ir::ValueId id, Seen seen) {
   if (value.type.element == ElementType::kFloat16 && seen.element == ElementType::kFloat)
     seen.element = ElementType::kFloat16;
   if (contradicts(value.type, seen))
-    context.diagnostics.warn("value-info-fixed", value.name, "the stored type is not what a sample shows");
+    context.diagnostics.add("value-info-fixed", value.name, "the stored type is not the one found with a sample");
   ir::ValueType type;
   type.element = seen.element;
   type.has_shape = true;
@@ -71,7 +72,7 @@ Changed write_type(pass::QdqContext& context, ir::ValueId id, Seen seen) {
 
 Result<Changed> fill_all_value_info(pass::QdqContext& context) {
   const auto left_out = [&](const std::string& why) {
-    context.diagnostics.warn("value-info-not-filled", "FillAllValueInfo", why);
+    context.diagnostics.add("value-info-not-filled", "FillAllValueInfo", why);
     return Changed::kNo;
   };
   if (context.data == nullptr || context.data->size() == 0) return left_out("there is no sample to run");

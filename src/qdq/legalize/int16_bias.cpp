@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Int16Bias (spec 02 A.4): the opset that int16 biases need, and int16 codes for stored int32 biases that the plan did
-// not narrow (imported models). Their scales stay, so large biases saturate.
+// Int16Bias (ref:marking#biases): the opset that int16 biases need, and int16 codes for stored int32 biases that the
+// plan did not narrow (imported models). Their scales stay, so large biases saturate.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -75,8 +75,8 @@ Result<Changed> int16_bias(pass::QdqContext& context) {
     // Origins stay, and with them what was selected.
     Result<ir::Model> raised = onnx_io::convert_opset(context.model, kOpsetWithInt16);
     if (!raised.ok()) {
-      context.diagnostics.warn("bias-not-narrowed", "Int16Bias",
-                               cat("biases stay int32, the opset cannot be raised: ", raised.status().message()));
+      context.diagnostics.add("bias-not-narrowed", "Int16Bias",
+                              cat("biases stay int32, the opset cannot be raised: ", raised.status().message()));
       return Changed::kNo;
     }
     raised.value().path = context.model.path;
@@ -93,8 +93,8 @@ Result<Changed> int16_bias(pass::QdqContext& context) {
       const std::string name = context.graph().value(stored).name;
       Narrowed narrowed = narrow(*context.graph().value(stored).constant);
       if (narrowed.saturated > 0)
-        context.diagnostics.warn("bias-saturated", name,
-                                 cat(narrowed.saturated, " of ", narrowed.tensor.size(), " values do not fit int16"));
+        context.diagnostics.add("bias-saturated", name,
+                                cat(narrowed.saturated, " of ", narrowed.tensor.size(), " values do not fit int16"));
       if (is_read_by_them_only(context.graph(), stored, dequantizers)) {
         edit.set_constant(stored, std::move(narrowed.tensor));
       } else {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The producer, names that are unique, and the types of all values that nodes make: whoever reads the model needs them
+// The producer, names that are unique, and the types of all values that nodes make: readers of the model need them
 // where shape inference stops, at the operators of com.amd.quark.
 #include <string_view>
 
 #include "ir/edit.h"
 #include "ir/unique_names.h"
-#include "onnx_io/infer.h"
+#include "pass/tidy_up.h"
 #include "qdq/passes.h"
 #include "quarkq/version.h"
 
@@ -16,8 +16,9 @@ namespace {
 /// The onnx library invents such names; in a file they could meet others of another meaning.
 constexpr std::string_view kInvented = "unk__";
 
-/// What the file then says about inner values.
-void store_known_types(ir::Graph& graph) {
+/// The value_info written for inner values.
+Changed store_known_types(ir::Graph& graph) {
+  Changed changed = Changed::kNo;
   ir::GraphEdit edit(graph);
   for (const ir::NodeId id : graph.order()) {
     for (const ir::ValueId output : graph.node(id).outputs) {
@@ -25,22 +26,27 @@ void store_known_types(ir::Graph& graph) {
       ir::Value& value = edit.mutable_value(output);
       if (value.has_info || value.is_output || !value.type.is_tensor() || !value.type.has_shape) continue;
       value.has_info = true;
+      changed = Changed::kYes;
       for (ir::Dim& dim : value.type.dims) {
         if (dim.symbol.starts_with(kInvented)) dim.symbol.clear();
       }
     }
   }
+  return changed;
 }
 
 }  // namespace
 
 Result<Changed> stamp_model(pass::QdqContext& context) {
-  context.model.producer_name = "quarkq";
-  context.model.producer_version = version();
-  ir::make_names_unique(context.graph());
-  QQ_RETURN_IF_ERROR(onnx_io::infer_types(context.model, context.diagnostics));
-  store_known_types(context.graph());
-  return Changed::kYes;
+  ir::Model& model = context.model;
+  const bool is_stamped = model.producer_name == "quarkq" && model.producer_version == version();
+  model.producer_name = "quarkq";
+  model.producer_version = version();
+  const size_t renamed = ir::make_names_unique(model.graph);
+  QQ_TRY(const Changed retyped, pass::infer_types_again(model, context.diagnostics));
+  const Changed told = store_known_types(model.graph);
+  const bool is_same = is_stamped && renamed == 0 && retyped == Changed::kNo && told == Changed::kNo;
+  return is_same ? Changed::kNo : Changed::kYes;
 }
 
 }  // namespace quarkq::qdq

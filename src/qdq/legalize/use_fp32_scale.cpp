@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// UseFP32Scale (spec 05 C.1): a quantized float16 model computes in float32, for runtimes without float16 scales. Graph
-// inputs and outputs stay float16; so do nodes that are not quantized because they were excluded.
+// UseFP32Scale (ref:writing#float16-scales): a quantized float16 model computes in float32, for runtimes without
+// float16 scales. Graph inputs and outputs stay float16; so do nodes that are not quantized because they were excluded.
 #include <algorithm>
 #include <map>
 
@@ -44,13 +44,13 @@ class Widening {
   bool is_half_type(ir::ValueId id) const {
     return id.valid() && graph_.value(id).type.element == ElementType::kFloat16;
   }
-  /// A Cast that only serves graph outputs and nodes that go on in float16: it is what this pass makes.
+  /// A Cast that only serves graph outputs and nodes that stay in float16: it is what this pass makes.
   bool only_narrows(const ir::Node& node) const {
     if (!node.is("Cast") || !is_half_type(node.output(0)) || is_half_type(node.input(0))) return false;
     const std::vector<ir::Use>& uses = graph_.value(node.output(0)).uses;
     return std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) { return stays(use.node); });
   }
-  /// Excluded nodes, and those with nested graphs, whose insides are not looked into.
+  /// Excluded nodes, and those with nested graphs, whose bodies are not converted.
   bool stays_half(const ir::Node& node) const {
     if (ir::is_q(node) || ir::is_dq(node)) return false;
     for (const ir::Attribute& attribute : node.attributes) {
@@ -187,7 +187,7 @@ class Widening {
   pass::QdqContext& context_;
   const ir::Graph& graph_;
   ir::GraphEdit edit_;
-  std::vector<bool> stays_;    ///< by node: goes on computing in float16
+  std::vector<bool> stays_;    ///< by node: continues to compute in float16
   std::vector<bool> half_;     ///< by value: float16
   std::vector<bool> widened_;  ///< by value: was float16, is float32
   std::map<ir::ValueId, int> casts_;

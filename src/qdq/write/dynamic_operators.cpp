@@ -28,7 +28,7 @@ StoredFormat weight_format(const config::Settings& settings) {
   return format;
 }
 
-/// `spec` takes the place and the outputs of `node`, which goes. The last node of a replacement.
+/// `spec` takes the place and the outputs of `node`, which is removed. The last node of a replacement.
 void take_over(DynamicWriter& writer, ir::NodeId id, ir::NodeSpec spec, const std::vector<ir::ValueId>& outputs) {
   spec.origins = writer.graph().node(id).origins;
   const ir::NodeId made = writer.add_node(std::move(spec));

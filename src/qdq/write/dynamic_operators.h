@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How single operators become operators on integers (spec 02 F.1).
+// How single operators become operators on integers (ref:writing#dynamic-quantization).
 #pragma once
 
 #include "qdq/write/dynamic_writer.h"

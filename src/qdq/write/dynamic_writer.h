@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DynamicWriter: operators on integers in place of float ones, with scales that are found while the model runs (spec 02
-// F.1). A value may exist as float, as integers, or as both.
+// DynamicWriter: operators on integers in place of float ones, with scales that are found while the model runs
+// (ref:writing#dynamic-quantization). A value may exist as float, as integers, or as both.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Quantized {
   ir::ValueId codes, scale, zero_point;
 };
 
-/// How a stored value becomes integers.
+/// How a stored value is quantized.
 struct StoredFormat {
   ElementType type = ElementType::kUInt8;
   bool symmetric = false, reduce_range = false;
@@ -41,7 +41,7 @@ class DynamicWriter {
   /// The integers of an initializer. REQUIRES: float32, not quantized with another format before.
   Result<Quantized> store(ir::ValueId value, const StoredFormat& format);
   const Quantized* find(ir::ValueId value) const;
-  /// `value` is nothing but these integers from now on: its producer is gone. Readers get it by make_float().
+  /// `value` exists as these integers only from now on: its producer is removed. Readers get it by make_float().
   void replace(ir::ValueId value, const Quantized& quantized) { quantized_[value] = quantized; }
   /// Gives a value without a producer one that computes it from its integers.
   void make_float(ir::ValueId value);

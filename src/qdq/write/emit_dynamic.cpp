@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dynamic quantization (spec 02 F.1): weights become integers now, activations while the model runs. Nothing is
-// calibrated.
+// Dynamic quantization (ref:writing#dynamic-quantization): weights become integers now, activations while the model
+// runs. Nothing is calibrated.
 #include <algorithm>
 
 #include "ir/qdq_nodes.h"
@@ -21,7 +21,7 @@ bool is_taken(const pass::QdqContext& context, const ir::Node& node) {
          !context.selection.excluded.contains(node);
 }
 
-/// What is a value again for readers that take floats.
+/// Dequantized values for readers that take floats.
 void make_inputs_float(DynamicWriter& writer, ir::NodeId id) {
   const ir::Node node = writer.graph().node(id);
   for (const ir::ValueId input : node.inputs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// UseMatMulNBits (spec 04 E.4): matrices in 4 bits instead of Q/DQ nodes.
+// UseMatMulNBits (ref:writing#matmulnbits): matrices in 4 bits instead of Q/DQ nodes.
 #include "config/matmul_nbits_settings.h"
 #include "ir/edit.h"
 #include "ir/qdq_nodes.h"
@@ -114,7 +114,7 @@ Packed round_plainly(const ir::Tensor& weight, const config::MatMulNBitsSettings
   return packed;
 }
 
-/// How codes of GPTQ are stored: as they are, or in compat mode rounded again to blocks whose size may be one that no
+/// How codes of GPTQ are stored: unchanged, or in compat mode rounded again to blocks whose size may be one that no
 /// runtime takes.
 Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq,
                  const config::MatMulNBitsSettings& options, bool compat) {

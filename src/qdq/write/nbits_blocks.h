@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// 4-bit weights in blocks along the depth of a matrix, as com.microsoft MatMulNBits takes them (spec 02 E). Pure
-// functions on arrays: a weight is [depth, columns], row-major.
+// 4-bit weights in blocks along the depth of a matrix, as com.microsoft MatMulNBits takes them
+// (ref:writing#matmulnbits). Pure functions on arrays: a weight is [depth, columns], row-major.
 #pragma once
 
 #include <cstdint>

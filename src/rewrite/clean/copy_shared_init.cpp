@@ -35,7 +35,7 @@ bool is_small_integer(config::DataType type) {
   return type == kInt8 || type == kUInt8 || type == kInt16 || type == kUInt16;
 }
 
-/// Methods that ONNX Runtime has itself; the reference asks for these.
+/// Methods that ONNX Runtime has itself; the reference requires these.
 bool is_runtime_method(config::CalibrateMethod method) {
   using enum config::CalibrateMethod;
   return method == kMinMax || method == kEntropy || method == kPercentile || method == kDistribution;

@@ -80,7 +80,7 @@ Result<Changed> fix_shapes(pass::FloatContext& context) {
   values.insert(values.end(), graph.outputs().begin(), graph.outputs().end());
   const std::string reason = reason_against(graph, values, shapes);
   if (!reason.empty()) {
-    context.diagnostics.warn("shapes-not-fixed", "FixShapes", cat(reason, ", shapes stay as they are"));
+    context.diagnostics.add("shapes-not-fixed", "FixShapes", cat(reason, ", shapes stay as they are"));
     return Changed::kNo;
   }
   ir::GraphEdit edit(graph);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Evaluates nodes whose inputs are all known, with the executor's own kernels; the results become initializers named
-// like the node's outputs (spec 04 A.4).
+// like the node's outputs (ref:rewrites#simplifier).
 #include "exec/compile.h"
 #include "rewrite/computed_nodes.h"
 #include "rewrite/driver.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Initializers listed among the graph's inputs leave that list (spec 01 C-099): what is fed from outside cannot be
-// stored.
+// Initializers listed among the graph's inputs leave that list (ref:rewrites#initializers): what is fed from outside
+// cannot be stored.
 #include "ir/edit.h"
 #include "rewrite/passes.h"
 
@@ -16,7 +16,7 @@ Result<Changed> remove_input_initializers(pass::FloatContext& context) {
     changed = true;
   }
   if (changed && context.model.ir_version < kFirstIrWithFreeInitializers) {
-    context.diagnostics.notice(
+    context.diagnostics.add(
         "ir-version", "",
         cat("IR version ", context.model.ir_version, " becomes ", kIrWritten, ": initializers are no longer inputs"));
     context.model.ir_version = kIrWritten;

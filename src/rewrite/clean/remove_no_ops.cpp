@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Identity, and Dropout whose mask nobody reads: both pass their input on at inference time.
+// Identity, and Dropout whose mask nothing reads: both pass their input on at inference time.
 #include "rewrite/driver.h"
 #include "rewrite/passes.h"
 
@@ -18,22 +18,22 @@ bool passes_input_on(const ir::Graph& graph, const ir::Node& node) {
 
 Result<Changed> remove_no_ops(pass::FloatContext& context) {
   return run_rule(context, "remove-no-ops",
-                 [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
-                   if (!passes_input_on(graph, node) || !node.input(0).valid()) return std::optional<ir::GraphPatch>();
-                   const ir::Value& input = graph.value(node.input(0));
-                   const bool is_output = graph.value(node.output(0)).is_output;
-                   // An output must keep a producer of its own, so only an inner value may take an output's place.
-                   if (is_output && (!input.producer.valid() || input.is_output))
-                     return std::optional<ir::GraphPatch>();
-                   ir::GraphPatch patch;
-                   patch.replace(node.output(0), node.input(0));
-                   patch.remove(node.id);
-                   // Scripts know the tensor by the name it had behind the node (spec 04 A.4), unless the outside knows
-                   // the other one.
-                   if (input.producer.valid() && !input.is_input && !input.is_output)
-                     patch.rename(node.input(0), graph.value(node.output(0)).name);
-                   return std::optional<ir::GraphPatch>(std::move(patch));
-                 });
+                  [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
+                    if (!passes_input_on(graph, node) || !node.input(0).valid()) return std::optional<ir::GraphPatch>();
+                    const ir::Value& input = graph.value(node.input(0));
+                    const bool is_output = graph.value(node.output(0)).is_output;
+                    // An output must keep a producer of its own, so only an inner value may take an output's place.
+                    if (is_output && (!input.producer.valid() || input.is_output))
+                      return std::optional<ir::GraphPatch>();
+                    ir::GraphPatch patch;
+                    patch.replace(node.output(0), node.input(0));
+                    patch.remove(node.id);
+                    // Scripts know the tensor by the name it had after the node (ref:rewrites#simplifier), unless the
+                    // outside knows the other one.
+                    if (input.producer.valid() && !input.is_input && !input.is_output)
+                      patch.rename(node.input(0), graph.value(node.output(0)).name);
+                    return std::optional<ir::GraphPatch>(std::move(patch));
+                  });
 }
 
 }  // namespace quarkq::rewrite

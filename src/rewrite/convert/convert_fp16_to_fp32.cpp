@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// float16 is exact in float32, so only what was rounded between nodes changes. The work is done on a copy, which takes
+// float16 is exact in float32, so only intermediate rounding changes. The work is done on a copy, which takes
 // the model's place when it is consistent.
 #include <algorithm>
 
@@ -91,7 +91,7 @@ class Widening {
       for (ir::Tensor& tensor : *tensors) widen(tensor);
     }
     if (const auto* opaque = std::get_if<ir::OpaqueAttribute>(&attribute.value); opaque && may_name_half(opaque->bytes))
-      reason_ = cat("attribute '", attribute.name, "' holds float16 in a form that is not looked into");
+      reason_ = cat("attribute '", attribute.name, "' holds float16 in a form that cannot be converted");
     auto* number = std::get_if<int64_t>(&attribute.value);
     const bool is_type = std::any_of(std::begin(kTypeAttributes), std::end(kTypeAttributes),
                                      [&](const char* name) { return attribute.name == name; });
@@ -141,7 +141,7 @@ Result<Changed> convert_fp16_to_fp32(pass::FloatContext& context) {
     if (Status status = onnx_io::check_model(wide); !status.ok()) reason = status.message();
   }
   if (!reason.empty()) {
-    context.diagnostics.warn("float16-not-converted", "ConvertFP16ToFP32", cat(reason, "; the model stays in float16"));
+    context.diagnostics.add("float16-not-converted", "ConvertFP16ToFP32", cat(reason, "; the model stays in float16"));
     return Changed::kNo;
   }
   context.model = std::move(wide);

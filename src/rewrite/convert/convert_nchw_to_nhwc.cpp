@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Spec 04 A.3. Nodes inside keep their channels-first shapes; only the boundary moves.
+// Nodes inside keep their channels-first shapes; only the boundary moves.
 #include <set>
 
 #include "ir/edit.h"
@@ -78,17 +78,18 @@ class Boundary {
   void check_sizes(const ir::Value& input) {
     const int64_t channels = input.type.dims[1].size, height = input.type.dims[2].size, width = input.type.dims[3].size;
     if (height > channels && width > channels) return;
-    context_.diagnostics.warn("channels-not-first", input.name,
-                              cat("[", channels, ", ", height, ", ", width,
-                                  "] is taken for [C, H, W], although an image has more rows and columns than that"));
+    context_.diagnostics.add(
+        "channels-not-first", input.name,
+        cat("[", channels, ", ", height, ", ", width,
+            "] is interpreted as [C, H, W], although an image has more rows and columns than channels"));
   }
 
   void convert_input(ir::ValueId id) {
     const ir::Value& input = graph_.value(id);
     if (!is_rank_4(input.type) || !input.type.dims[1].known() || !input.type.dims[2].known() ||
         !input.type.dims[3].known()) {
-      context_.diagnostics.warn("input-not-channels-last", input.name,
-                                "stays as it is: not of rank 4 with known channels, height and width");
+      context_.diagnostics.add("input-not-channels-last", input.name,
+                               "stays as it is: not of rank 4 with known channels, height and width");
       return;
     }
     if (is_converted_input(input)) return;
@@ -137,7 +138,7 @@ class Boundary {
     return quantize != nullptr && ir::is_standard_q(*quantize) && quantize->int_or("block_size", 0) == 0;
   }
 
-  /// The pair before the Transpose once more, behind it.
+  /// The pair before the Transpose once more, after it.
   void add_pair(const ir::Node& dequantize, const std::string& name, ir::ValueId from, ir::ValueId to) {
     const plan::QdqNames names(name);
     const ir::ValueId codes = edit_.add_value(names.quantize_output);

@@ -11,14 +11,14 @@ Result<Changed> convert_opset_version(pass::FloatContext& context) {
   if (!target || *target == found) return Changed::kNo;
   Result<ir::Model> converted = onnx_io::convert_opset(context.model, *target);
   if (!converted.ok()) {
-    context.diagnostics.warn("opset-not-converted", "ConvertOpsetVersion",
-                             cat(converted.status().message(), "; the model stays at opset ", found));
+    context.diagnostics.add("opset-not-converted", "ConvertOpsetVersion",
+                            cat(converted.status().message(), "; the model stays at opset ", found));
     return Changed::kNo;
   }
-  // Node ids are new ones, but every node carries the loaded nodes it stands for, which the selection goes by.
+  // Node ids are new ones, but every node carries the loaded nodes it stands for, which the selection uses.
   context.model = std::move(converted).value();
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(context.model, context.diagnostics));
-  context.diagnostics.notice("opset-converted", "", cat("opset ", found, " becomes ", *target));
+  context.diagnostics.add("opset-converted", "", cat("opset ", found, " becomes ", *target));
   return Changed::kYes;
 }
 

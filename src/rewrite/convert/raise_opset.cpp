@@ -61,8 +61,8 @@ Result<Changed> raise_opset(pass::FloatContext& context) {
   raised.path = context.model.path;
   context.model = std::move(raised);
   const std::string why = is_for_4_bits ? cat("4-bit weights need opset ", needed, ", raised from ", found)
-                                        : cat("opset ", found, " has no Q/DQ operators as needed, raised to ", needed);
-  context.diagnostics.notice("opset-raised", "", why);
+                                        : cat("opset ", found, " lacks the Q/DQ operators needed, raised to ", needed);
+  context.diagnostics.add("opset-raised", "", why);
   return Changed::kYes;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much of a bias counts when a layer's range is taken (spec 04 B.6).
+// The share of a bias in a layer's range (ref:equalization#bias-column).
 #include <algorithm>
 #include <cmath>
 
@@ -46,7 +46,7 @@ float largest_magnitude(std::span<const float> values) {
   return largest;
 }
 
-/// What the bias is divided by, from its own range, its ratio to the weights, and the middle of all such ratios.
+/// The divisor of the bias, from its own range, its ratio to the weights, and the middle of all such ratios.
 float shrink_of(float bias_range, float weight_range, const std::vector<float>& ratios) {
   double sum = 0;
   for (const float ratio : ratios) sum += ratio;

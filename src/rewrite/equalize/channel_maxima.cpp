@@ -16,12 +16,12 @@ class MaximaSink : public calib::SampleSink {
     for (const auto& [tensor, channels] : tensors) maxima_[tensor].resize(static_cast<size_t>(channels), 0.0f);
   }
 
-  Status hear(ir::ValueId tensor, uint64_t /*sample*/, std::span<const float> values) override {
+  Status observe(ir::ValueId tensor, uint64_t /*sample*/, std::span<const float> values) override {
     std::vector<float>& maxima = maxima_.at(tensor);
     const size_t channels = maxima.size();
     if (values.size() % channels != 0) {
       return corrupt_model("tensor ", graph_.value(tensor).name, ": its last axis is not of size ", channels,
-                           " as the weights behind it say");
+                           " as the weights of its reader require");
     }
     for (size_t row = 0; row < values.size(); row += channels) {
       for (size_t k = 0; k < channels; ++k) {
@@ -50,12 +50,12 @@ Result<ChannelMaxima> channel_maxima(const pass::FloatContext& context, const st
   calib::SampleRunOptions options = pass::sample_run_options(context.settings, taps, context.progress);
   options.order = calib::ValueOrder::kOnnx;
   calib::SampleRun run(context.model, *context.data, std::move(options));
-  std::vector<MaximaSink> heard(run.worthwhile_sinks(), MaximaSink(context.model.graph, tensors));
+  std::vector<MaximaSink> observed(run.worthwhile_sinks(), MaximaSink(context.model.graph, tensors));
   std::vector<calib::SampleSink*> sinks;
-  for (MaximaSink& sink : heard) sinks.push_back(&sink);
+  for (MaximaSink& sink : observed) sinks.push_back(&sink);
   QQ_RETURN_IF_ERROR(run.pass(sinks));
-  ChannelMaxima merged = heard[0].maxima();
-  for (const MaximaSink& sink : heard) {
+  ChannelMaxima merged = observed[0].maxima();
+  for (const MaximaSink& sink : observed) {
     for (const auto& [tensor, maxima] : sink.maxima()) {
       std::vector<float>& all = merged.at(tensor);
       for (size_t k = 0; k < all.size(); ++k) all[k] = std::max(all[k], maxima[k]);

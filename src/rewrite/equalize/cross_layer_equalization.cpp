@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cross-layer equalization (spec 04 B): finds the chains, then sweeps over them until the number of sweeps asked for is
-// done or a sweep hardly changes anything.
+// Cross-layer equalization (ref:equalization): finds the chains, then sweeps over them until the number of sweeps asked
+// for is reached or a sweep changes almost nothing.
 #include <cmath>
 #include <map>
 
@@ -33,8 +33,8 @@ std::vector<LayerChain> usable_chains(pass::FloatContext& context) {
     if (first_time) {
       const std::string reason = unsafe_reason(graph, chain, shared_biases);
       if (!reason.empty()) {
-        context.diagnostics.notice("cle-skipped", graph.label(chain.front()),
-                                   cat("not equalized with ", graph.label(chain.back()), ": ", reason));
+        context.diagnostics.add("cle-skipped", graph.label(chain.front()),
+                                cat("not equalized with ", graph.label(chain.back()), ": ", reason));
       }
       known->second = reason.empty() && !(leaves_missing_group_alone(context.settings) && misses_group(graph, chain));
     }

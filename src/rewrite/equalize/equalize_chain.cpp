@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scales one pair or triple of layers (spec 04 B.5, B.7).
+// Scales one pair or triple of layers (ref:equalization#pair-scales, ref:equalization#triple-scales).
 #include <algorithm>
 #include <cmath>
 

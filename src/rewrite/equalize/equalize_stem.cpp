@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stem equalization (spec 04 B.10): the channels of the first Conv are scaled up to a like range, and the
-// BatchNormalizations that read them, as DenseNets have many, take it back: (s x - s mean) gamma / s.
+// Stem equalization (ref:equalization#stem): the channels of the first Conv are scaled up to a like range, and the
+// BatchNormalizations that read them, as DenseNets have many, compensate it: (s x - s mean) gamma / s.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -42,7 +42,7 @@ bool is_zero_pad(const Graph& graph, const Node& node) {
   return node.is("Pad") && node.string_or("mode", "constant") == "constant" && pad_reason(graph, node, 1, 4).empty();
 }
 
-/// Where the stem's channels are behind a Concat along the channels; false when a size before them is unknown.
+/// Where the stem's channels are after a Concat along the channels; false when a size before them is unknown.
 bool follow_concat(const Graph& graph, const Node& concat, const Place& from, std::vector<Place>& next) {
   if (!concat.is("Concat") || concat.int_or("axis", 0) != 1) return false;
   int64_t offset = from.second;
@@ -68,7 +68,7 @@ bool is_adjustable(const Graph& graph, const Node& norm, int64_t channels_end) {
   return true;
 }
 
-/// What reads the channels of the stem: the BatchNormalizations, and the values that are looked at next.
+/// What reads the channels of the stem: the BatchNormalizations, and the values that are followed next.
 struct Readers {
   std::vector<NormAt> norms;
   std::vector<Place> next;
@@ -88,7 +88,7 @@ bool follow(const Graph& graph, const Node& reader, const Place& from, int64_t c
   return true;
 }
 
-/// All BatchNormalizations behind the stem, or none when something else reads its channels.
+/// All BatchNormalizations after the stem, or none when something else reads its channels.
 std::vector<NormAt> find_norms(const Graph& graph, const Node& conv, int64_t channels) {
   Readers found;
   std::vector<Place> queue = {{conv.output(0), 0}};

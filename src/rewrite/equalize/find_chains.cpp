@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The walks that find pairs and triples, and the reference's order of them (spec 04 B.2 to B.4).
+// The walks that find pairs and triples, and the reference's order of them (ref:equalization#pairs,
+// ref:equalization#order-of-patterns).
 #include <algorithm>
 
 #include "rewrite/equalize/patterns.h"
@@ -24,15 +25,22 @@ bool is_supported(const Graph& graph, const Node& layer) {
   return weights != nullptr && weights->rank() >= 2 && weights->dims()[0] == group && weights->dims()[1] == 1;
 }
 
+/// The layer that reads `node`'s result, after operators that pass a scale on; null when there is none to equalize.
+const Node* next_layer(const Graph& graph, const plan::Selection& selection, const Node& node) {
+  const Node* next = only_consumer(graph, node);
+  while (next != nullptr && passes_scale(*next)) next = only_consumer(graph, *next);
+  const bool is_found = next != nullptr && is_layer(*next) && selection.selects(*next) && is_supported(graph, *next);
+  return is_found ? next : nullptr;
+}
+
 void find_pairs(const Graph& graph, const plan::Selection& selection, std::vector<LayerChain>& chains) {
   for (const ir::NodeId id : graph.order()) {
     const Node& head = graph.node(id);
     if (!is_layer(head) || !selection.selects(head)) continue;
-    const Node* tail = only_consumer(graph, head);
-    while (tail != nullptr && passes_scale(*tail)) tail = only_consumer(graph, *tail);
-    if (tail == nullptr || !is_layer(*tail) || !selection.selects(*tail) || !is_supported(graph, *tail)) continue;
-    // The reference forgets a head it cannot scale when the tail says its group: such a pair takes its place in the
-    // order, where the first and last count, and is left alone later.
+    const Node* tail = next_layer(graph, selection, head);
+    if (tail == nullptr) continue;
+    // The reference forgets a head that it cannot scale when the tail has the attribute group: such a pair takes its
+    // place in the order, where the first and last count, and is left alone later.
     const bool tail_says_group = tail->is("Conv") && tail->find("group") != nullptr;
     if (is_supported(graph, head) || tail_says_group) chains.push_back({id, tail->id});
   }
@@ -87,13 +95,25 @@ std::vector<LayerChain> find_chains(const Graph& graph, const plan::Selection& s
   return chains;
 }
 
+std::vector<LayerChain> find_clipped_pairs(const Graph& graph, const plan::Selection& selection) {
+  std::vector<LayerChain> pairs;
+  for (const ir::NodeId id : graph.order()) {
+    const Node& head = graph.node(id);
+    if (!is_layer(head) || !selection.selects(head) || !is_supported(graph, head)) continue;
+    const Node* clip = only_consumer(graph, head);
+    if (clip == nullptr || !clip->is("Clip")) continue;
+    if (const Node* tail = next_layer(graph, selection, *clip)) pairs.push_back({id, tail->id});
+  }
+  return pairs;
+}
+
 std::vector<LayerChain> order_chains(const Graph& graph, const std::vector<LayerChain>& chains) {
   std::vector<std::vector<size_t>> by_head(graph.node_count());
   for (size_t i = 0; i < chains.size(); ++i) by_head[static_cast<size_t>(chains[i][0].index)].push_back(i);
   std::vector<LayerChain> ordered;
   for (const ir::NodeId id : graph.order()) {
     for (const size_t i : by_head[static_cast<size_t>(id.index)]) {
-      // Not a slip: the first chain goes in here and once more below, as in the reference.
+      // Intended: the first chain is added here and once more below, as in the reference.
       if (ordered.empty()) ordered.push_back(chains[i]);
       const bool at_end = ordered.back().size() > chains[i].size();
       ordered.insert(at_end ? ordered.end() : ordered.end() - 1, chains[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rotations made of Hadamard matrices (spec 04 E.2), applied without ever being written out as a whole.
+// Rotations made of Hadamard matrices (ref:equalization#quarot), applied without ever being written out as a whole.
 #pragma once
 
 #include <cstdint>

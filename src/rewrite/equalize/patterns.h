@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which layers are equalized together, in which order, and which of these the reference takes although it must not
-// (spec 04 B.2 to B.4).
+// Which layers are equalized together, in which order, and which of these the reference scales although it must not
+// (ref:equalization#pairs, ref:equalization#order-of-patterns).
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,13 @@ namespace quarkq::rewrite {
 /// Two layers (head, tail) or three Convs (plain, depthwise, plain), in the order data flows.
 using LayerChain = std::vector<ir::NodeId>;
 
-/// Pairs, then triples, as the walks of B.2 and B.3 find them.
+/// Pairs, then triples, as the walks of ref:equalization#pairs and ref:equalization#triples find them.
 std::vector<LayerChain> find_chains(const ir::Graph& graph, const plan::Selection& selection);
 
-/// The order of application (B.4): the first chain comes twice.
+/// Pairs with a Clip right after the head.
+std::vector<LayerChain> find_clipped_pairs(const ir::Graph& graph, const plan::Selection& selection);
+
+/// The order of application (ref:equalization#order-of-patterns): the first chain comes twice.
 std::vector<LayerChain> order_chains(const ir::Graph& graph, const std::vector<LayerChain>& chains);
 
 /// Why scaling this chain would change the function or is not possible; empty when it is safe. `shared_biases`: biases

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Clip(0, 6) becomes Relu of the same name, input and output (spec 04 B.9): equalization steps through Relu only, and
-// the range of the scaled values makes the limit 6 meaningless.
+// Clip(0, 6) becomes Relu of the same name, input and output (ref:equalization#clip-to-relu): equalization steps
+// through Relu only, and the range of the scaled values makes the limit 6 meaningless.
 #include <cmath>
 
 #include "ir/arguments.h"
@@ -41,11 +41,11 @@ Result<Changed> replace_clip6_relu(pass::FloatContext& context) {
   };
   QQ_TRY(const Changed changed, run_once(context.graph(), rule));
   if (kept > 0) {
-    context.diagnostics.notice("guard-hard-swish", first_kept,
-                               cat("and ", kept - 1, " others end a hard-swish or hard-sigmoid; they stay Clips"));
+    context.diagnostics.add("guard-hard-swish", first_kept,
+                            cat("and ", kept - 1, " others end a hard-swish or hard-sigmoid; they are kept"));
   }
   if (changed == Changed::kNo) return changed;
-  ir::GraphEdit(context.graph()).remove_dead();  // the limits, where nobody else reads them
+  ir::GraphEdit(context.graph()).remove_dead();  // the limits, where nothing else reads them
   QQ_RETURN_IF_ERROR(ir::sort_topologically(context.graph()).status());
   return changed;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QuaRot's R1 (Ashkboos et al. 2024; spec 04 E.2): W R in front of an activation and R^T W behind it cancel. A norm
-// between the two commutes with R once its own weight is in the layers behind it.
+// QuaRot's R1 (Ashkboos et al. 2024; ref:equalization#quarot): W R in front of an activation and R^T W after it
+// cancel. A norm between the two commutes with R once its own weight is in the layers after it.
 #include <algorithm>
 #include <cmath>
 
@@ -40,7 +40,8 @@ class Rotator {
   Result<ir::ValueId> own_floats(ir::NodeId id, size_t index) {
     const ir::ValueId shared = graph_.node(id).input(index);
     const ir::Tensor* stored = ir::stored_floats(graph_, shared);
-    if (stored == nullptr) return invalid_argument(graph_.label(id), ": input ", index, " is no stored float tensor");
+    if (stored == nullptr)
+      return invalid_argument(graph_.label(id), ": input ", index, " is not a stored float tensor");
     if (graph_.use_count(shared) == 1) return shared;
     const ir::ValueId copy = edit_.add_initializer(graph_.value(shared).name + "_rotated", ir::Tensor(*stored));
     edit_.set_input(id, index, copy);
@@ -149,7 +150,7 @@ class Rotator {
     return find_input(norm, "bias", is_standard ? std::optional<size_t>(2) : std::nullopt);
   }
 
-  /// Weight and bias of the norm go into the layers behind it.
+  /// Weight and bias of the norm go into the layers after it.
   Status absorb_norm(const RotationPair& pair) {
     const std::optional<size_t> weight_at = weight_input(pair.norm), bias_at = bias_input(pair.norm);
     if (!weight_at) return invalid_argument(graph_.label(pair.norm), ": it has no stored weight");
@@ -253,13 +254,13 @@ Result<Changed> rotate_weights(pass::FloatContext& context) {
   QQ_TRY(const std::vector<RotationPair> pairs, read_rotation_pairs(*settings.r_config_path, context.graph()));
   if (pairs.empty()) return Changed::kNo;
   QQ_TRY(const Rotation rotation, Rotation::make(settings.r_matrix_dim, settings.use_random_had));
-  ir::Graph rotated = context.graph();  // whole or not at all
+  ir::Graph rotated = context.graph();  // changed completely or not at all
   Rotator rotator(rotated, rotation);
   for (const RotationPair& pair : pairs) {
     QQ_RETURN_IF_ERROR(rotator.rotate(pair).context(pair.label));
     if (pair.norm.valid() && rotated.node(pair.norm).is("LayerNormalization")) {
-      context.diagnostics.warn("rotation-not-exact", rotated.node(pair.norm).name,
-                               "the mean that LayerNormalization takes off does not rotate with its input");
+      context.diagnostics.add("rotation-not-exact", rotated.node(pair.norm).name,
+                              "the mean that LayerNormalization subtracts does not rotate with its input");
     }
   }
   context.graph() = std::move(rotated);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which layers QuaRot rotates together: the file that RConfigPath names (spec 04 E.2).
+// Which layers QuaRot rotates together: the file that RConfigPath names (ref:equalization#quarot).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of one equalization step (spec 04 B.5 to B.7): float32, rounded after every operation as written
-// there.
+// Arithmetic of one equalization step (ref:equalization#pair-scales, ref:equalization#triple-scales): float32,
+// rounded after every operation as written there.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 namespace quarkq::rewrite {
 
 /// The bias of a head as one more column of its weights: divided by the one number per layer that keeps it from
-/// outweighing them (B.6). One entry per channel.
+/// outweighing them (ref:equalization#bias-column). One entry per channel.
 std::vector<float> bias_column(std::span<const float> weights, const ChannelView& view, std::span<const float> bias);
 
 /// Rescales the two or three layers of a chain. REQUIRES: unsafe_reason() found nothing.

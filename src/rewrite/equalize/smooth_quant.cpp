@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SmoothQuant (Xiao et al. 2022; spec 04 E.1): X W = (X / s) (s W) with a factor s for each channel of X.
+// SmoothQuant (Xiao et al. 2022; ref:equalization#smoothquant): X W = (X / s) (s W) with a factor s for each channel of
+// X.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -27,8 +28,8 @@ std::vector<ir::NodeId> find_targets(pass::FloatContext& context) {
     const ir::Tensor* weight = ir::stored_floats(graph, node.input(1));
     if (weight == nullptr) continue;
     if (weight->rank() != 2 || weight->size() == 0) {
-      context.diagnostics.notice("smooth-quant-skipped", node.name,
-                                 cat("the weight has rank ", weight->rank(), ", smoothing is for matrices"));
+      context.diagnostics.add("smooth-quant-skipped", node.name,
+                              cat("the weight has rank ", weight->rank(), ", smoothing is for matrices"));
       continue;
     }
     targets.push_back(id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the reference does not look at before it scales a chain: everything here would change the function or fail.
+// Checks that the reference does not make before it scales a chain: each case would change the function or fail.
 #include "ir/arguments.h"
 #include "ir/axes.h"
 #include "ir/stored_floats.h"
@@ -85,7 +85,7 @@ std::string path_reason(const Graph& graph, const Node& head, const Node& tail) 
 std::string pad_reason(const Graph& graph, const Node& pad, int64_t channel_axis, int64_t rank) {
   const bool copies = pad.string_or("mode", "constant") != "constant";  // of values, which scale along
   if (!copies && ir::number_of(graph, pad, 2, "value", 0.0) != 0.0)
-    return cat(graph.label(pad.id), " pads with something else than zero");
+    return cat(graph.label(pad.id), " pads with a value other than zero");
   const auto amounts = ir::integers_of(graph, pad, 1, "pads");
   const auto axes = ir::integers_of(graph, pad, 3, "axes");
   if (!amounts || !axes) return cat(graph.label(pad.id), " has computed pads");

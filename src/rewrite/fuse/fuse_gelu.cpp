@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (spec 04 A.7.4).
+// x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (ref:rewrites#gelu).
 #include <cmath>
 
 #include "ir/domains.h"
@@ -16,7 +16,7 @@ using ir::ValueId;
 
 constexpr double kTolerance = 0.001;
 
-/// The reference makes the operator of com.microsoft, although it asks for the opset of the standard one.
+/// The reference makes the operator of com.microsoft, although it requires the opset of the standard one.
 bool makes_contrib_gelu(const config::Settings& settings) { return !settings.quirk(config::Quirk::kStandardGelu); }
 
 bool is_about(std::optional<double> value, double wanted) { return value && std::abs(*value - wanted) <= kTolerance; }

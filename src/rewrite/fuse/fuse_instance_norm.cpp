@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// X * M + (bias - mean * M) with M = weight / sqrt(variance + epsilon) becomes InstanceNormalization (spec 04 A.7.1).
+// X * M + (bias - mean * M) with M = weight / sqrt(variance + epsilon) becomes InstanceNormalization
+// (ref:rewrites#instance-normalization).
 #include "ir/stored_floats.h"
 #include "pass/tidy_up.h"
 #include "rewrite/driver.h"
@@ -57,7 +58,7 @@ std::optional<InstanceNorm> match_instance_norm(const Graph& graph, MatchedGroup
   return found;
 }
 
-/// The initializer as [C]: itself when nobody else reads it, else a copy.
+/// The initializer as [C]: itself when nothing else reads it, else a copy.
 ir::PatchValue flattened(const Graph& graph, ValueId value, ir::GraphPatch& patch) {
   const ir::Tensor flat = graph.constant(value)->reshaped({graph.constant(value)->size()});
   if (graph.use_count(value) > 1) return patch.initializer(graph.value(value).name, flat);

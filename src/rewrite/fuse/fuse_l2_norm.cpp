@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// x / sqrt(max(sum of x^2, epsilon)) becomes LpNormalization with p = 2 (spec 04 A.7.2); differs for tiny norms only.
+// x / sqrt(max(sum of x^2, epsilon)) becomes LpNormalization with p = 2 (ref:rewrites#l2-normalization); differs for
+// tiny norms only.
 #include "ir/arguments.h"
 #include "pass/tidy_up.h"
 #include "rewrite/driver.h"

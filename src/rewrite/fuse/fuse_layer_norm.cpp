@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// (X - mean) / sqrt(variance + epsilon) * weight + bias over the last axis becomes LayerNormalization (spec 04 A.7.3).
+// (X - mean) / sqrt(variance + epsilon) * weight + bias over the last axis becomes LayerNormalization
+// (ref:rewrites#layer-normalization).
 #include "ir/arguments.h"
 #include "ir/stored_floats.h"
 #include "rewrite/driver.h"

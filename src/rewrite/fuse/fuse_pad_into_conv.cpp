@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A zero Pad of the spatial dimensions goes into the pads of the Conv that alone reads it (spec 04 A.4, FusionPadConv).
+// Folds a zero Pad of the spatial dimensions into the pads of the Conv that is its only reader
+// (ref:rewrites#simplifier, FusionPadConv).
 #include "rewrite/driver.h"
 #include "rewrite/pads.h"
 #include "rewrite/passes.h"

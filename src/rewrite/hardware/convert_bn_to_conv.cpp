@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A BatchNormalization of images that no fold took becomes a depthwise Conv 1x1.
+// A BatchNormalization of images that was not folded becomes a depthwise 1x1 Conv.
 #include "ir/stored_floats.h"
 #include "pass/tidy_up.h"
 #include "rewrite/driver.h"
@@ -40,8 +40,8 @@ Result<Changed> convert_bn_to_conv(pass::FloatContext& context) {
     if (!norm.is("BatchNormalization") || !context.selection.selects(norm)) return std::optional<ir::GraphPatch>();
     const std::optional<ChannelAffine> affine = read_batch_norm(graph, norm, context.settings);
     if (affine && has_inner_shape(graph.value(norm.input(0)), 4)) return std::optional(conv_for(graph, norm, *affine));
-    context.diagnostics.warn("bn-not-converted", graph.label(norm.id),
-                             "its parameters are not stored or its input is no inner image, it stays as it is");
+    context.diagnostics.add("bn-not-converted", graph.label(norm.id),
+                            "its parameters are not stored, or its input is not an inner image; it is kept");
     return std::optional<ir::GraphPatch>();
   };
   QQ_TRY(const Changed changed, run_once(context.graph(), rule));

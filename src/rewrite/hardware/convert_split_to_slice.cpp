@@ -9,7 +9,7 @@
 namespace quarkq::rewrite {
 namespace {
 
-/// The reference gives up at the first Split that does not write its sizes, and leaves all behind it, too.
+/// The reference gives up at the first Split that does not write its sizes, and leaves all after it, too.
 bool stops_at_unwritten_sizes(const config::Settings& settings) {
   return !settings.quirk(config::Quirk::kSliceUnwrittenSplits);
 }
@@ -86,9 +86,9 @@ Result<Changed> convert_split_to_slice(pass::FloatContext& context) {
     const bool fits = sizes && sizes->size() == split.outputs.size() && are_lengths(*sizes);
     if (!stopped && fits && context.model.opset() >= kSliceWithInputs)
       return std::optional(slices_for(graph, split, *sizes));
-    context.diagnostics.warn("split-kept", graph.label(split.id),
-                             stopped ? "its sizes are not stored, it and all behind it stay Split"
-                                     : "its sizes are not known or the opset has no Slice with inputs, it stays Split");
+    context.diagnostics.add("split-kept", graph.label(split.id),
+                            stopped ? "its sizes are not stored; it and all Splits after it are kept"
+                                    : "its sizes are not known, or the opset has no Slice with inputs; it is kept");
     return std::optional<ir::GraphPatch>();
   };
   QQ_TRY(const Changed changed, run_once(context.graph(), rule));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// beta of Gemm goes into its constant bias, so that the scale of an int32 bias is the plain product (spec 02 A.4,
-// QUIRK).
+// Folds beta of Gemm into its constant bias, so that the scale of an int32 bias is the plain product
+// (ref:marking#biases, QUIRK).
 #include "rewrite/driver.h"
 #include "rewrite/passes.h"
 

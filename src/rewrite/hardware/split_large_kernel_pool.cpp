@@ -28,7 +28,7 @@ bool is_large(const ir::Graph& graph, const ir::Node& pool) {
   return values.ok() && values.value() > kLargestPool;
 }
 
-/// The value behind a new AveragePool of `kernel` on `input`, for the origins of `pool`. It goes to the end of the
+/// The value after a new AveragePool of `kernel` on `input`, for the origins of `pool`. It is appended to the
 /// list, which pass::tidy_up() sorts: its place among the readers of `input` decides the final order.
 ir::ValueId add_pool(ir::GraphEdit& edit, const ir::Value& input, const std::vector<int64_t>& kernel,
                      const ir::Node& pool) {
@@ -64,8 +64,8 @@ Result<Changed> split_large_kernel_pool(pass::FloatContext& context) {
     const std::vector<int64_t> kernel = {first_factor(height), first_factor(width)};
     const int64_t first = kernel[0] * kernel[1], rest = height * width / first;
     if (first > kLargestPool || rest > kLargestPool) {
-      context.diagnostics.warn("pool-not-split", graph.label(id),
-                               cat(height, "x", width, " has no two factors of at most ", kLargestPool, " values"));
+      context.diagnostics.add("pool-not-split", graph.label(id),
+                              cat(height, "x", width, " has no two factors of at most ", kLargestPool, " values"));
       continue;
     }
     if (!pooled.contains(input.id)) pooled[input.id] = add_pool(edit, input, kernel, pool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What comes behind a Conv and works per channel goes into its weight and bias (spec 04 A.6.1, "further rewrites").
+// Folds operators that follow a Conv and work per channel into its weight and bias (ref:rewrites#basic-optimizer).
 #include <algorithm>
 
 #include "ir/stored_floats.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pad goes into the padding of what reads it (spec 04 A.6.1).
+// Folds Pad into the padding of its reader (ref:rewrites#basic-optimizer).
 #include <algorithm>
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one spelling of Gelu that ONNX Runtime's basic level knows becomes the standard operator (spec 04 A.7.4).
+// The one spelling of Gelu that ONNX Runtime's basic level knows becomes the standard operator (ref:rewrites#gelu).
 #include "rewrite/gelu_group.h"
 #include "rewrite/optimize/steps.h"
 

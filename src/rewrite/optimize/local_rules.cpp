@@ -29,7 +29,7 @@ Proposal bypass_no_op(Workspace& work, const ir::Node& node) {
     patch.replace(output, input);
     return std::optional(std::move(patch));
   }
-  // The maker of the input writes the graph output itself, unless somebody else wants the input. A Cast stays there.
+  // The maker of the input writes the graph output itself, unless the input has another reader. A Cast stays there.
   const ir::Node* maker = work.graph().producer(input);
   if (maker == nullptr || node.is("Cast") || work.only_consumer(input) != node.id)
     return std::optional<ir::GraphPatch>();

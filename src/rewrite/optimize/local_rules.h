@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules that look at one node and its only reader.
+// Rules for one node and its only reader.
 #pragma once
 
 #include "rewrite/optimize/workspace.h"
@@ -12,7 +12,7 @@ Proposal bypass_no_op(Workspace& work, const ir::Node& node);
 Proposal fold_relu_into_clip(Workspace& work, const ir::Node& node);
 /// Pad in front of a Conv or a pool becomes its padding.
 Proposal fold_pad(Workspace& work, const ir::Node& node);
-/// BatchNormalization, Mul and Add behind a Conv go into its weight and bias.
+/// Folds BatchNormalization, Mul and Add after a Conv into its weight and bias.
 Proposal fold_into_conv(Workspace& work, const ir::Node& node);
 
 }  // namespace quarkq::rewrite::basic

@@ -195,7 +195,7 @@ bool push_gather(const Move& move) {
   const int64_t axis = axis_of(move, 0);
   if (axis < 0 || !move.reader().input(1).valid()) return false;
   const ir::ValueType& indices = move.work.graph().value(move.reader().inputs[1]).type;
-  if (!indices.has_shape || !indices.dims.empty()) return false;  // only where the dimension goes
+  if (!indices.has_shape || !indices.dims.empty()) return false;  // only where the dimension is removed
   const int64_t new_axis = move.forth[as_index(axis)];
   transpose_input(move, 0);
   move.work.set_attribute(move.node, "axis", new_axis);
@@ -215,7 +215,7 @@ bool push_shape(const Move& move) {
   if (node.find("end") != nullptr) move.work.set_attribute(move.node, "end", move.rank());
   const ir::ValueId dims = move.work.add_shape_constant({move.forth.begin() + start, move.forth.begin() + end});
   const ir::ValueType inner{ElementType::kInt64, true, {{move.rank(), {}}}, {}};
-  const ir::NodeId gather = move.work.add_behind(move.node, 0, "Gather", {{"axis", int64_t{0}, {}, {}}}, inner);
+  const ir::NodeId gather = move.work.add_after(move.node, 0, "Gather", {{"axis", int64_t{0}, {}, {}}}, inner);
   move.work.append_input(gather, dims);
   return true;
 }

@@ -109,7 +109,7 @@ void put_before_others(const Move& move, ir::ValueId value, const std::string& o
   for (const ir::Use& use : uses) work.set_input(use.node, static_cast<size_t>(use.input), undone);
 }
 
-/// The constant itself is permuted, when nobody outside of the nodes reads it. False otherwise.
+/// The constant itself is permuted, when nothing outside of the nodes reads it. False otherwise.
 bool transpose_constant(const Move& move, ir::ValueId value) {
   const ir::Tensor* tensor = move.work.constant(value);
   if (tensor == nullptr || !move.work.consumers(value).complete) return false;
@@ -204,7 +204,7 @@ void transpose_output(const Move& move, size_t index, const Permutation& permuta
   const ir::ValueId output = move.reader().output(index);
   if (!output.valid() || is_identity(permutation)) return;
   const ir::ValueType inner = permuted(move.work.graph().value(output).type, inverse(permutation));
-  move.work.add_behind(move.node, index, "Transpose", {{"perm", permutation, {}, {}}}, inner);
+  move.work.add_after(move.node, index, "Transpose", {{"perm", permutation, {}, {}}}, inner);
 }
 
 void transpose_outputs(const Move& move, const Permutation& permutation) {

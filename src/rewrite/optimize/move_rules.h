@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a Transpose moves through an operator (spec 04 A.6.2): which inputs it may come in by, what becomes of the node.
+// How a Transpose moves through an operator (ref:rewrites#transposes): which inputs it may come in by, what becomes of
+// the node.
 #pragma once
 
 #include <string>
@@ -29,13 +30,13 @@ struct MoveRule {
   const char* op;
   Reads reads;
   Order order;                ///< of the dimensions of its outputs, compared with the input's
-  bool to_outputs;            ///< the Transpose comes out behind the node
+  bool to_outputs;            ///< the Transpose is placed after the node
   bool (*push)(const Move&);  ///< false: it cannot, and nothing changed
 };
 
 /// Null when a Transpose cannot move through `node`.
 const MoveRule* move_rule(const ir::Node& node);
-/// Does a Transpose come out of the node with the permutation that it went in with?
+/// True when a Transpose leaves the node with the permutation of its input.
 bool keeps_order(const MoveRule& rule, const ir::Node& node);
 /// Indices of the inputs that `rule` lets a Transpose through.
 std::vector<size_t> movable_inputs(const MoveRule& rule, const ir::Node& node);
@@ -47,7 +48,7 @@ bool fits_inputs(const MoveRule& rule, const Move& move);
 
 /// Puts `move.back` on an input of the node: constants are permuted, Transposes merged or reused, else a new one made.
 void transpose_input(const Move& move, size_t index);
-/// Puts a Transpose by `permutation` behind an output; none for the identity.
+/// Puts a Transpose by `permutation` after an output; none for the identity.
 void transpose_output(const Move& move, size_t index, const Permutation& permutation);
 void transpose_outputs(const Move& move, const Permutation& permutation);
 /// The input gets leading dimensions of 1 up to `move.rank()`. REQUIRES: its rank is known and not above.
@@ -71,7 +72,7 @@ bool push_shape(const Move& move);
 bool push_reshape(const Move& move);  // move_reshape.cpp
 
 /// The node becomes a Transpose of what `move.transpose` reads, by `permutation`; a node for which that is the identity
-/// goes.
+/// is removed.
 bool become_transpose(const Move& move, const Permutation& permutation);
 
 }  // namespace quarkq::rewrite::basic

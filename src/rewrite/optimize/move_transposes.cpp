@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Transposes move towards the outputs where that makes them fewer or smaller, and vanish where two meet (spec 04
-// A.6.2). This file decides; move_rules.h says how.
+// Transposes move towards the outputs where that makes them fewer or smaller, and vanish where two meet
+// (ref:rewrites#transposes). This file decides; move_rules.h says how.
 #include <map>
 #include <set>
 
@@ -44,7 +44,7 @@ class TransposeMover {
     return static_cast<size_t>(value.index) < leading_.size() && leading_[static_cast<size_t>(value.index)];
   }
 
-  /// Is a Transpose behind `value` on its way to another one? Where paths part, only one that it cancels with counts.
+  /// Is a Transpose after `value` on its way to another one? Where paths part, only one that it cancels with counts.
   bool gains(ir::ValueId value, const Permutation& back) const {
     if (!value.valid() || !leads(value)) return false;
     if (work_.only_consumer(value).valid()) return true;
@@ -131,7 +131,7 @@ class TransposeMover {
   std::map<ir::ValueId, std::set<Permutation>> cancelling_;  ///< Transposes that a value comes to unpermuted
 };
 
-/// Whoever reads the output of `node` reads `source` instead; `node` goes.
+/// Readers of the output of `node` read `source` instead; `node` is removed.
 void bypass(Workspace& work, ir::NodeId node, ir::ValueId source) {
   const ir::ValueId output = work.node(node).outputs[0];
   if (work.consumers(output).complete) {

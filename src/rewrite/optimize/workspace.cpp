@@ -120,8 +120,8 @@ ir::ValueId Workspace::add_node(const std::string& op, std::vector<ir::ValueId> 
   return output;
 }
 
-ir::NodeId Workspace::add_behind(ir::NodeId maker, size_t index, const std::string& op,
-                                 std::vector<ir::Attribute> attributes, ir::ValueType type) {
+ir::NodeId Workspace::add_after(ir::NodeId maker, size_t index, const std::string& op,
+                                std::vector<ir::Attribute> attributes, ir::ValueType type) {
   const ir::ValueId value = node(maker).outputs[index];
   const std::string name = new_node_name(op);
   const ir::ValueId inner = edit_.add_value(new_tensor_name(node(maker).name), std::move(type));

@@ -52,12 +52,12 @@ class Workspace {
                        ir::NodeId origin, ir::ValueType type);
   /// Puts a node (see add_node), which stands for what `node` stands for, between output `index` of `node` and that
   /// value: the new node writes the value now, and `node` a new one of `type` named like `node`.
-  ir::NodeId add_behind(ir::NodeId node, size_t index, const std::string& op, std::vector<ir::Attribute> attributes,
-                        ir::ValueType type);
+  ir::NodeId add_after(ir::NodeId node, size_t index, const std::string& op, std::vector<ir::Attribute> attributes,
+                       ir::ValueType type);
   /// A node named `wanted` that takes the outputs of `maker` over.
   ir::NodeId add_named(const std::string& wanted, const std::string& op, std::vector<ir::ValueId> inputs,
                        ir::NodeId maker);
-  /// A node without a name that writes `output`, whoever wrote it before.
+  /// A node without a name that writes `output`, whichever node wrote it before.
   void add_unnamed(const std::string& op, std::vector<ir::ValueId> inputs, std::vector<ir::Attribute> attributes,
                    ir::NodeId origin, ir::ValueId output);
   ir::ValueId add_value(const std::string& name, ir::ValueType type) { return edit_.add_value(name, std::move(type)); }
@@ -75,15 +75,15 @@ class Workspace {
   void add_origins(ir::NodeId heir, ir::NodeId node);
   /// `writer` (whose output `index` then has no name of its own) writes `value` instead; both keep their other links.
   void take_output(ir::NodeId writer, size_t index, ir::ValueId value);
-  /// The outputs of the node become initializers with these values; the node goes.
+  /// The outputs of the node become initializers with these values; the node is removed.
   void become_constants(ir::NodeId node, const std::vector<ir::Tensor>& results);
   void remove_unused_initializers() { edit_.remove_unused_initializers(); }
-  /// Removes the node and those of its outputs that nobody reads.
+  /// Removes the node and those of its outputs that nothing reads.
   void remove_node(ir::NodeId node);
-  /// Removes `node` if nobody reads its outputs, and then the same for what it read.
+  /// Removes `node` if nothing reads its outputs, and then the same for what it read.
   void remove_unread(ir::NodeId node);
 
-  /// The constant behind a value that no caller can override, else null.
+  /// The constant that a value holds and no caller can override, else null.
   const ir::Tensor* constant(ir::ValueId value) const;
   bool is_graph_output(ir::ValueId value) const { return value.valid() && graph().value(value).is_output; }
   /// Reads of `value` by nodes, once per node, by number. `complete` is false when it is read in other ways, too.

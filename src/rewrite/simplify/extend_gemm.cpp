@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gemm -> Reshape -> Mul or Add of a constant: the constant goes into the weights and bias of the Gemm.
+// Gemm -> Reshape -> Mul or Add of a constant: the constant is folded into the weights and bias of the Gemm.
 #include "rewrite/fold_affine.h"
 #include "rewrite/simplify/patterns.h"
 

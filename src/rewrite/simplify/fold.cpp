@@ -39,7 +39,7 @@ std::vector<ir::Tensor> evaluate(const Scope& scope, const ir::Node& node) {
   }
   if (transposes_embedding(scope.graph, node)) return {};
   Result<std::vector<ir::Tensor>> results = exec::evaluate_node(scope.graph, scope.opsets, node.id, inputs);
-  if (!results.ok()) return {};  // a wrong node is reported by whoever runs the model
+  if (!results.ok()) return {};  // an invalid node is reported when the model runs
   return std::move(results).value();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What follows a Conv or ConvTranspose goes into its weights and bias: the constants agree bit for bit with the
+// Folds what follows a Conv or ConvTranspose into its weights and bias: the constants agree bit for bit with the
 // reference's.
 #include "rewrite/fold_affine.h"
 #include "rewrite/simplify/patterns.h"
@@ -17,7 +17,7 @@ struct ConvParts {
   ChannelView view;  ///< of the weights
 };
 
-std::optional<ConvParts> conv_behind(const Sweep& sweep, ir::ValueId value) {
+std::optional<ConvParts> conv_that_makes(const Sweep& sweep, ir::ValueId value) {
   ConvParts conv;
   conv.node = sweep.sole_producer(value, "Conv");
   if (conv.node == nullptr) conv.node = sweep.sole_producer(value, "ConvTranspose");
@@ -35,7 +35,7 @@ std::optional<ConvParts> conv_behind(const Sweep& sweep, ir::ValueId value) {
   return conv;
 }
 
-/// The Conv called like its old output, writing what the node behind it wrote.
+/// The Conv called like its old output, writing what the node after it wrote.
 Rewrite rewritten(const Sweep& sweep, const ConvParts& conv, const ir::Node& last, std::optional<Tensor> weights,
                   std::optional<std::vector<float>> bias) {
   Rewrite rewrite;
@@ -66,7 +66,7 @@ std::optional<std::vector<double>> per_channel_operand(const Sweep& sweep, const
 }  // namespace
 
 std::optional<Rewrite> fuse_conv_add(const Sweep& sweep, const ir::Node& add) {
-  const std::optional<ConvParts> conv = conv_behind(sweep, add.input(0));
+  const std::optional<ConvParts> conv = conv_that_makes(sweep, add.input(0));
   if (!conv) return std::nullopt;
   const auto addends = per_channel_operand(sweep, *conv, add.input(1));
   if (!addends) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<Rewrite> fuse_conv_add(const Sweep& sweep, const ir::Node& add) {
 }
 
 std::optional<Rewrite> fuse_conv_mul(const Sweep& sweep, const ir::Node& mul) {
-  const std::optional<ConvParts> conv = conv_behind(sweep, mul.input(0));
+  const std::optional<ConvParts> conv = conv_that_makes(sweep, mul.input(0));
   if (!conv) return std::nullopt;
   const auto factors = per_channel_operand(sweep, *conv, mul.input(1));
   if (!factors) return std::nullopt;
@@ -86,7 +86,7 @@ std::optional<Rewrite> fuse_conv_mul(const Sweep& sweep, const ir::Node& mul) {
 }
 
 std::optional<Rewrite> fuse_conv_batch_norm(const Sweep& sweep, const ir::Node& norm) {
-  const std::optional<ConvParts> conv = conv_behind(sweep, norm.input(0));
+  const std::optional<ConvParts> conv = conv_that_makes(sweep, norm.input(0));
   if (!conv || norm.outputs.size() != 1 || norm.int_or("training_mode", 0) != 0) return std::nullopt;
   NormTensors params;
   for (size_t i = 0; i < params.size(); ++i) {

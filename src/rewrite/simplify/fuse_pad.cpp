@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A zero Pad of the spatial dimensions goes into the pads of the Conv that alone reads it.
+// Folds a zero Pad of the spatial dimensions into the pads of the Conv that is its only reader.
 #include "rewrite/pads.h"
 #include "rewrite/simplify/patterns.h"
 

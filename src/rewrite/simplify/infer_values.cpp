@@ -173,7 +173,7 @@ bool store_numbers(Scope& scope, const TrackedValue& value, ir::NodeId id) {
   return true;
 }
 
-/// One walk over the nodes: what got better on the way goes on to the readers. True when a type got better.
+/// One walk over the nodes: what improved is propagated to the readers. True when a type got better.
 Result<bool> follow_values(const ir::Model& model, Scope& scope) {
   TrackedValues tracked(scope);
   std::vector<bool> better(scope.graph.value_count(), false);
@@ -201,8 +201,8 @@ Result<bool> follow_values(const ir::Model& model, Scope& scope) {
   return any;
 }
 
-/// Takes the symbols of computed values out, so that inference names their dimensions anew: those it invented when less
-/// was known ("unk__7") would hide that two dimensions are the same.
+/// Takes the symbols of computed values out, so that inference names their dimensions again: those it invented when
+/// less was known ("unk__7") would hide that two dimensions are the same.
 std::vector<ir::ValueType> forget_symbols(ir::Graph& graph) {
   std::vector<ir::ValueType> before(graph.value_count());
   for (const ir::NodeId id : graph.order()) {

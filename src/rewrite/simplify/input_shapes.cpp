@@ -14,7 +14,7 @@ Result<std::vector<ir::Dim>> read_dims(const std::string& entry, const std::stri
     int64_t size = -1;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), size);
     if (error != std::errc() || end != part.data() + part.size() || size < 0)
-      return invalid_argument("input_shapes '", entry, "': '", part, "' is no dimension");
+      return invalid_argument("input_shapes '", entry, "': '", part, "' is not a dimension");
     dims.push_back({size, {}});
   }
   return dims;

@@ -7,7 +7,7 @@
 namespace quarkq::rewrite::simplify {
 namespace {
 
-/// The Concat along the same axis behind `input` when all its readers are such Concats.
+/// The Concat along the same axis that makes `input` when all its readers are such Concats.
 const ir::Node* inner_concat(const Sweep& sweep, const ir::Node& outer, ir::ValueId input) {
   const ir::Node* inner = sweep.producer(input, "Concat");
   if (inner == nullptr || sweep.graph.value(input).is_output) return nullptr;

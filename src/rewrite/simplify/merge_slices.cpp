@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Slices behind one another along different axes become one.
+// Consecutive Slices along different axes become one.
 #include <algorithm>
 
 #include "ir/axes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chains of operators that only look at a tensor differently: Reshape, Unsqueeze, and a reduction whose dimensions come
+// Chains of operators that only view a tensor differently: Reshape, Unsqueeze, and a reduction whose dimensions come
 // back.
 #include <algorithm>
 
@@ -20,7 +20,7 @@ std::optional<std::vector<int64_t>> from_front(const std::vector<int64_t>& axes,
 
 }  // namespace
 
-/// Reshape -> Reshape: the second alone, unless a 0 in its shape asks for a dimension of the first.
+/// Reshape -> Reshape: the second alone, unless a 0 in its shape refers to a dimension of the first.
 std::optional<Rewrite> merge_reshapes(const Sweep& sweep, const ir::Node& second) {
   const ir::Node* first = sweep.sole_producer(second.input(0), "Reshape");
   const auto shape = sweep.scope.integers(second.input(1));
@@ -37,7 +37,7 @@ std::optional<Rewrite> merge_reshapes(const Sweep& sweep, const ir::Node& second
   return rewrite;
 }
 
-/// Unsqueeze -> Unsqueeze: the first one's axes move up behind what the second inserts.
+/// Unsqueeze -> Unsqueeze: the first one's axes move up after what the second inserts.
 std::optional<Rewrite> merge_unsqueezes(const Sweep& sweep, const ir::Node& second) {
   const ir::Node* first = sweep.sole_producer(second.input(0), "Unsqueeze");
   if (first == nullptr) return std::nullopt;

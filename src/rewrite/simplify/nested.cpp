@@ -154,7 +154,7 @@ bool flatten_if(Scope& scope, ir::NodeId id, size_t position) {
   if (condition == nullptr || condition->type() != ElementType::kBool || condition->size() != 1) return false;
   const auto* held = node.get<ir::GraphPtr>(condition->data<uint8_t>()[0] != 0 ? "then_branch" : "else_branch");
   if (held == nullptr) return false;
-  const ir::GraphPtr branch = *held;  // the node that holds it goes
+  const ir::GraphPtr branch = *held;  // the node that holds it is removed
   Inlining(scope, id, *branch, cat("_subg_", position, "_", branch->name)).run();
   return true;
 }

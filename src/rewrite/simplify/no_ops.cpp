@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes that pass an input on unchanged. What survives is the name behind them: their producer writes that tensor.
+// Nodes that pass an input on unchanged. The name of their output survives: their producer writes that tensor.
 #include <algorithm>
 #include <limits>
 
@@ -82,10 +82,10 @@ bool is_neutral(const Scope& scope, const ir::Node& node, size_t side, double nu
   return is_filled_with(operand, number);
 }
 
-bool adds_zero_behind(const Scope& scope, const ir::Node& node) { return is_neutral(scope, node, 1, 0); }
-bool adds_zero_before(const Scope& scope, const ir::Node& node) { return is_neutral(scope, node, 0, 0); }
-bool scales_by_one_behind(const Scope& scope, const ir::Node& node) { return is_neutral(scope, node, 1, 1); }
-bool scales_by_one_before(const Scope& scope, const ir::Node& node) { return is_neutral(scope, node, 0, 1); }
+bool adds_zero_second(const Scope& scope, const ir::Node& node) { return is_neutral(scope, node, 1, 0); }
+bool adds_zero_first(const Scope& scope, const ir::Node& node) { return is_neutral(scope, node, 0, 0); }
+bool scales_by_one_second(const Scope& scope, const ir::Node& node) { return is_neutral(scope, node, 1, 1); }
+bool scales_by_one_first(const Scope& scope, const ir::Node& node) { return is_neutral(scope, node, 0, 1); }
 
 struct NoOpRow {
   std::string_view op;
@@ -97,9 +97,9 @@ constexpr NoOpRow kNoOps[] = {
     {"Identity", 0, always},          {"Dropout", 0, drops_nothing},        {"Pad", 0, pads_nothing},
     {"Cast", 0, keeps_type},          {"Reshape", 0, reshapes_nothing},     {"Slice", 0, slices_nothing},
     {"Expand", 0, expands_nothing},   {"Transpose", 0, transposes_nothing}, {"Split", 0, splits_nothing},
-    {"Concat", 0, joins_nothing},     {"Mul", 0, scales_by_one_behind},     {"Mul", 1, scales_by_one_before},
-    {"Add", 0, adds_zero_behind},     {"Add", 1, adds_zero_before},         {"Sub", 0, adds_zero_behind},
-    {"Div", 0, scales_by_one_behind},
+    {"Concat", 0, joins_nothing},     {"Mul", 0, scales_by_one_second},     {"Mul", 1, scales_by_one_first},
+    {"Add", 0, adds_zero_second},     {"Add", 1, adds_zero_first},          {"Sub", 0, adds_zero_second},
+    {"Div", 0, scales_by_one_second},
 };
 
 /// Takes the node out. False when it must stay: both its ends are seen from outside.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fusion patterns: each looks at one node, its anchor, and proposes a rewrite. fuse_patterns.cpp holds the table
+// The fusion patterns: each reads one node, its anchor, and proposes a rewrite. fuse_patterns.cpp holds the table
 // and applies what they propose.
 #pragma once
 
@@ -31,7 +31,7 @@ class Sweep {
   /// The same when nothing but one node input reads `value`.
   const ir::Node* sole_producer(ir::ValueId value, std::string_view op) const;
 
-  /// The constant behind `value` when it holds float32; null otherwise.
+  /// The constant that `value` holds when it is float32; null otherwise.
   const ir::Tensor* float_constant(ir::ValueId value) const;
 
   void mark_new(ir::NodeId id);

@@ -23,7 +23,7 @@ struct Scope {
   std::map<ir::ValueId, ir::Tensor> outer = {};  ///< nested graphs: constants of the graphs around, by captured value
 
   int64_t opset() const;
-  /// The constant behind a value of this graph; null when it is not known or a caller may replace it.
+  /// The constant that a value of this graph holds; null when it is not known or a caller may replace it.
   const ir::Tensor* constant(ir::ValueId id) const;
   /// The same as integers; nothing for other types.
   std::optional<std::vector<int64_t>> integers(ir::ValueId id) const;

@@ -85,7 +85,7 @@ Status run_round(ir::Model& model, Scope& scope, Diagnostics& ignored) {
 
 Status run_rounds(ir::Model& model, const Options& options) {
   constexpr int kMaxRounds = 10;
-  Diagnostics ignored;  // the pipeline infers types again behind this pass, and reports then
+  Diagnostics ignored;  // the pipeline infers types again after this pass, and reports then
   freeze_initializers(model);
   QQ_RETURN_IF_ERROR(simplify::set_input_shapes(model, options));
   if (!options.input_shapes.empty()) QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
@@ -110,7 +110,7 @@ Result<Changed> simplify_model(pass::FloatContext& context) {
   const Status status = run_rounds(context.model, options);
   if (!status.ok()) {
     context.model = before;
-    context.diagnostics.notice("simplify-failed", before.path, cat("the model stays as it is: ", status.message()));
+    context.diagnostics.add("simplify-failed", before.path, cat("the model stays as it is: ", status.message()));
     return Changed::kNo;
   }
   const bool same = fingerprint(context.graph()) == first &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Simplification of the float model as the reference's tool does it (spec 04 A.4). Only simplify_model() is called from
-// outside this folder; the steps below are its parts, one file per topic, in the order in which a round runs them.
+// Simplification of the float model as the reference's tool does it (ref:rewrites#simplifier). Only simplify_model() is
+// called from outside this folder; the steps below are its parts, one file per topic, in the order in which a round
+// runs them.
 #pragma once
 
 #include "pass/context.h"

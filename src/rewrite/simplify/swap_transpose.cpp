@@ -111,7 +111,7 @@ std::optional<Swapped> swap(const Scope& scope, const ir::Node& view, const ir::
   return view.op == "Squeeze" ? swap_squeeze(scope, view, input, perm) : swap_unsqueeze(scope, view, input, perm);
 }
 
-const ir::Node* view_behind(const Sweep& sweep, ir::ValueId value) {
+const ir::Node* view_that_makes(const Sweep& sweep, ir::ValueId value) {
   constexpr int64_t kAxesAsInput = 13;
   const ir::Node* view = sweep.sole_producer(value, "Reshape");
   if (view != nullptr || sweep.scope.opset() < kAxesAsInput) return view;
@@ -122,7 +122,7 @@ const ir::Node* view_behind(const Sweep& sweep, ir::ValueId value) {
 }  // namespace
 
 std::optional<Rewrite> swap_transpose_and_view(const Sweep& sweep, const ir::Node& anchor) {
-  const ir::Node* view = view_behind(sweep, anchor.input(0));
+  const ir::Node* view = view_that_makes(sweep, anchor.input(0));
   const ir::Node* first = view == nullptr ? nullptr : sweep.sole_producer(view->input(0), "Transpose");
   if (first == nullptr) return std::nullopt;
   const auto input = sweep.scope.static_shape(first->input(0));

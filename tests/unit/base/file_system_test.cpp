@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files that appear whole or not at all, and folders in natural order.
+// Files that are complete or absent, and folders in natural order.
 #include "base/file_system.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A folder of its own for one test; it goes with the object.
+// A folder of its own for one test; it is removed with the object.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class TempFolder {
     std::filesystem::create_directories(path.parent_path());
     return path.string();
   }
-  /// Writes a file and gives its path.
+  /// Writes a file and returns its path.
   std::string write(const std::string& name, const std::string& content) const {
     const std::string path = *this / name;
     std::ofstream(path, std::ios::binary) << content;

@@ -83,9 +83,20 @@ TEST(NpyFolderTest, WrongFoldersAreExplained) {
   EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("x", {1})}), "no samples here, looked for .npy, .npz, .pb");
   EXPECT_MENTIONS(refusal(in_folder(folder.path()), {}), "no inputs");
   save(folder, "image/0.npy", floats({1}));
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("images", {1})}), "did you mean image?");
   EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("image", {1}), input("mask", {1})}),
                   "no folder for input mask");
+  EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("images", {1}), input("mask", {1})}), "did you mean image?");
+}
+
+TEST(NpyFolderTest, FoldersOfAModelWithOneInputAreClasses) {
+  const test::TempFolder folder;
+  save(folder, "cat/0.npy", floats({1}));
+  save(folder, "dog/0.npy", floats({1}));
+  const auto reader = open_data(in_folder(folder.path()), {input("images", {1})});
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  ASSERT_EQ(reader.value()->size(), 2u);
+  EXPECT_EQ(reader.value()->read(0).value().name, "cat/0");
+  EXPECT_EQ(reader.value()->read(1).value().name, "dog/0");
 }
 
 TEST(NpyFolderTest, UnfitFilesAreNamedWithFoundAndWanted) {

@@ -39,7 +39,7 @@ inline std::string number(uint64_t value, size_t bytes) {
   return out;
 }
 
-/// An entry as it is written, true or not.
+/// An entry as written, valid or not.
 struct ZipPart {
   std::string name, packed;
   uint16_t method = 0, flags = 0;
@@ -99,6 +99,46 @@ inline std::string zip_bytes(const std::vector<ZipPart>& parts, int claimed = -1
   const uint64_t count = claimed >= 0 ? static_cast<uint64_t>(claimed) : parts.size();
   return file + directory + "PK\5\6" + number(0, 4) + number(count, 2) + number(count, 2) +
          number(directory.size(), 4) + number(file.size(), 4) + number(comment.size(), 2) + comment;
+}
+
+/// One member of a tar archive: ustar header with the right checksum, data, padding. A path above 100 bytes is split at
+/// its first '/' into prefix and name.
+inline std::string tar_member(const std::string& path, const std::string& data, char type = '0') {
+  const size_t slash = path.size() > 100 ? path.find('/') : std::string::npos;
+  const std::string prefix = slash == std::string::npos ? "" : path.substr(0, slash);
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  std::string head(512, '\0');
+  head.replace(0, name.size(), name);
+  char octal[16];
+  std::snprintf(octal, sizeof octal, "%011zo", data.size());
+  head.replace(124, 11, octal);
+  head[156] = type;
+  head.replace(257, 8,
+               std::string("ustar\0"
+                           "00",
+                           8));
+  head.replace(345, prefix.size(), prefix);
+  unsigned sum = 8 * ' ';
+  for (const char c : head) sum += static_cast<uint8_t>(c);
+  std::snprintf(octal, sizeof octal, "%06o", sum);
+  head.replace(148, 8, std::string(octal, 6) + std::string("\0 ", 2));
+  return head + data + std::string((512 - data.size() % 512) % 512, '\0');
+}
+
+struct TarPart {
+  std::string path, data;
+};
+
+inline std::string tar_bytes(const std::vector<TarPart>& parts) {
+  std::string file;
+  for (const TarPart& part : parts) file += tar_member(part.path, part.data);
+  return file + std::string(1024, '\0');
+}
+
+/// The same bytes as a gzip file.
+inline std::string gzip_bytes(const std::string& data) {
+  return std::string("\x1F\x8B\x08\0\0\0\0\0\0\xFF", 10) + deflate_stream(data) + number(crc_of(data), 4) +
+         number(data.size(), 4);
 }
 
 inline std::string big_endian(uint32_t value) {

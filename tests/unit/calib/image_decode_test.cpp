@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Decoding: JPEG against Pillow's pixels, every kind of PNG, and files that lie.
+// Decoding: JPEG against Pillow's pixels, every kind of PNG, and files with false headers.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -88,7 +88,7 @@ std::string with_endless_table() {
 
 struct BadRow {
   const char* what;
-  std::string bytes, message;  ///< message: a part of what must be said
+  std::string bytes, message;  ///< message: a part of the expected message
 };
 
 std::vector<BadRow> bad_images() {

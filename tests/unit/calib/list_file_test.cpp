@@ -11,8 +11,8 @@ using test::npy_of;
 using test::TempFolder;
 using Values = std::vector<std::vector<float>>;
 
-const std::vector<InputSpec> kOne = {input("x", {1})};
-const std::vector<InputSpec> kTwo = {input("net/x:0", {1}), input("b", {1})};
+const std::vector<InputSpec> kOneInput = {input("x", {1})};
+const std::vector<InputSpec> kTwoInputs = {input("net/x:0", {1}), input("b", {1})};
 
 class ListFileTest : public ::testing::Test {
  protected:
@@ -40,17 +40,17 @@ class ListFileTest : public ::testing::Test {
 TEST_F(ListFileTest, OnePathPerLine) {
   const std::string text =
       "# a comment\n\n  data/2.npy   # the last first\r\n\"with space.npy\"\nt.pb\n" + folder_.path() + "/data/0.npy";
-  EXPECT_EQ(first_values(list(text), kOne), (Values{{2}, {7}, {5}, {0}}));
+  EXPECT_EQ(first_values(list(text), kOneInput), (Values{{2}, {7}, {5}, {0}}));
   DataOptions limited = list(text);
   limited.limit = 2;
-  EXPECT_EQ(first_values(limited, kOne), (Values{{2}, {7}}));
+  EXPECT_EQ(first_values(limited, kOneInput), (Values{{2}, {7}}));
 }
 
 TEST_F(ListFileTest, PairsForSeveralInputs) {
-  EXPECT_EQ(
-      first_values(list("b=data/1.npy net/x:0=data/0.npy\nnet_x_0='with space.npy' b=\"t.pb\"\nboth.npz\n"), kTwo),
-      (Values{{0, 1}, {7, 5}, {1, 2}}));
-  EXPECT_EQ(first_values(list("x=data/1.npy"), kOne), (Values{{1}}));
+  EXPECT_EQ(first_values(list("b=data/1.npy net/x:0=data/0.npy\nnet_x_0='with space.npy' b=\"t.pb\"\nboth.npz\n"),
+                         kTwoInputs),
+            (Values{{0, 1}, {7, 5}, {1, 2}}));
+  EXPECT_EQ(first_values(list("x=data/1.npy"), kOneInput), (Values{{1}}));
 }
 
 TEST_F(ListFileTest, BadLinesAreNamed) {
@@ -59,33 +59,33 @@ TEST_F(ListFileTest, BadLinesAreNamed) {
     const char *line, *message;
   } rows[] = {
       {"data/9.npy", "data/9.npy: no such file"},
-      {"notes.txt", "notes.txt: no sample file, allowed are .npy"},
+      {"notes.txt", "notes.txt: not a sample file, allowed are .npy"},
       {"data/0.npy data/1.npy", "found data/0.npy, needed is <input>=<file>"},
       {"y=data/0.npy", "y=data/0.npy"},
       {"x=data/0.npy x=data/1.npy", "two files for input x"},
       {"\"data/0.npy", "a quote \" without its end"},
       {"data\1", "control characters"},
-      {"data", "data: no sample file"},
-      {"x=", "no sample file"},
+      {"data", "data: not a sample file"},
+      {"x=", "not a sample file"},
   };
   for (const auto& row : rows) {
-    const std::string text = refused(cat("data/0.npy\n", row.line, "\n"), kOne);
+    const std::string text = refused(cat("data/0.npy\n", row.line, "\n"), kOneInput);
     EXPECT_MENTIONS(text, place) << row.line;
     EXPECT_MENTIONS(text, row.message) << row.line;
   }
-  EXPECT_MENTIONS(refused("both.npz\nb=t.pb\n", kTwo), place + "no file for input net/x:0");
-  EXPECT_MENTIONS(refused("both.npz\nt.pb\n", kTwo), place + "t.pb: one file for 2 inputs");
-  EXPECT_MENTIONS(refused("both.npz\nbb=t.pb b=t.pb\n", kTwo), "did you mean b?");
+  EXPECT_MENTIONS(refused("both.npz\nb=t.pb\n", kTwoInputs), place + "no file for input net/x:0");
+  EXPECT_MENTIONS(refused("both.npz\nt.pb\n", kTwoInputs), place + "t.pb: one file for 2 inputs");
+  EXPECT_MENTIONS(refused("both.npz\nbb=t.pb b=t.pb\n", kTwoInputs), "did you mean b?");
 }
 
 TEST_F(ListFileTest, ListsThatAreNone) {
-  EXPECT_MENTIONS(refused("\n# nothing\n", kOne), "list.txt: names no samples");
+  EXPECT_MENTIONS(refused("\n# nothing\n", kOneInput), "list.txt: names no samples");
   DataOptions options;
   options.list_file = folder_.path() + "/none.txt";
-  EXPECT_MENTIONS(test::refusal(options, kOne), "none.txt: no such file");
+  EXPECT_MENTIONS(test::refusal(options, kOneInput), "none.txt: no such file");
   options.folder = folder_.path();
-  EXPECT_EQ(open_data(options, kOne).status().code(), Code::kInvalidArgument);
-  EXPECT_MENTIONS(test::refusal(list("data/0.npy", "pb"), kOne), "data/0.npy: no sample file, allowed are .pb");
+  EXPECT_EQ(open_data(options, kOneInput).status().code(), Code::kInvalidArgument);
+  EXPECT_MENTIONS(test::refusal(list("data/0.npy", "pb"), kOneInput), "data/0.npy: not a sample file, allowed are .pb");
 }
 
 }  // namespace

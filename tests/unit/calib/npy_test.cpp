@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// .npy files: every dtype there and back, the forms NumPy writes, and files that lie.
+// .npy files: every dtype there and back, the forms NumPy writes, and files with false headers.
 #include "calib/npy.h"
 
 #include <bit>
@@ -121,12 +121,12 @@ TEST(NpyTest, AcceptsKeysInAnyOrderAndPythonTwoLongs) {
   EXPECT_EQ(tensor.value().dims(), (Shape{2, 1}));
 }
 
-struct BadRow {
+struct BadArray {
   const char* what;
-  std::string bytes, message;  ///< message: a part of what must be said
+  std::string bytes, message;  ///< message: a part of the expected message
 };
 
-std::vector<BadRow> bad_files() {
+std::vector<BadArray> bad_files() {
   const std::string four = raw<float>({1});
   std::string long_header = npy_bytes(header_of("<f4", "(1,)"), four, 2);
   std::string many_ones = "(";
@@ -169,7 +169,7 @@ std::vector<BadRow> bad_files() {
 }
 
 TEST(NpyTest, BadFilesAreNamedWithTheirCause) {
-  for (const BadRow& row : bad_files()) {
+  for (const BadArray& row : bad_files()) {
     const Result<Tensor> tensor = parse(row.bytes);
     ASSERT_FALSE(tensor.ok()) << row.what;
     EXPECT_EQ(tensor.status().code(), Code::kBadData) << row.what;

@@ -19,7 +19,7 @@ constexpr double kResolution = 1.0 / 512;  // of a bin, relative to the values i
 
 using Samples = std::vector<std::vector<float>>;
 
-/// Distributions as they occur behind layers: normal, after a Relu, with outliers, heavy tails, few distinct values.
+/// Distributions as they occur after layers: normal, after a Relu, with outliers, heavy tails, few distinct values.
 Samples random_samples(uint32_t seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;

@@ -88,7 +88,7 @@ TEST(QuarkHistogramTest, CountsByFormulaAndByComparisonAgree) {
   }
 }
 
-/// Spec 03 F.4: eight bins, four samples, the third of which appends ten.
+/// Eight bins, four samples, the third of which appends ten.
 TEST(QuarkHistogramTest, WorkedExampleOfGrowth) {
   const std::vector<float> values = generated(12345, 128);
   constexpr float kFactors[] = {1, 0.5f, 2, 1.25f};
@@ -195,7 +195,7 @@ TEST(QuarkHistogramTest, SanitizingKeepsInfinitiesBesideFiniteValues) {
   EXPECT_EQ(clean_sample({}).extremes, (numeric::Range{0, 0}));
 }
 
-/// Spec 03 0.2: float16 ranges whose scale is below 2^-14 get scale 1.
+/// ref:scales#float-scales: float16 ranges whose scale is below 2^-14 get scale 1.
 TEST(QuarkHistogramTest, NarrowFloat16RangesHaveScaleOne) {
   numeric::QuantSpec spec;
   spec.symmetric = false;

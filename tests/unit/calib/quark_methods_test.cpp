@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reference's calibration methods on worked examples of spec 03 F, and what they refuse. Needs no recorded file.
+// The reference's calibration methods on worked examples of ref:calibration#worked-examples, and what they refuse.
+// Needs no recorded file.
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -48,9 +48,10 @@ TEST(SampleFolderTest, ImagesAreReadAndStacked) {
   const TempFolder folder;
   for (int i = 0; i < 5; ++i)
     folder.write(cat("i", i, ".png"), test::png_bytes(2, 2, static_cast<uint8_t>(10 * i), 1, 2));
-  EXPECT_EQ(first_values(in_folder(folder.path()), {input("x", {1, 3, 2, 2})}), (Values{{0}, {10}, {20}, {30}, {40}}));
   DataOptions options = in_folder(folder.path());
-  options.preprocess.batch = 2;
+  options.preprocess.emplace();
+  EXPECT_EQ(first_values(options, {input("x", {1, 3, 2, 2})}), (Values{{0}, {10}, {20}, {30}, {40}}));
+  options.preprocess->batch = 2;
   EXPECT_EQ(first_values(options, {input("x", {2, 3, 2, 2})}), (Values{{0}, {20}}));  // the fifth is left out
   EXPECT_EQ(first_values(options, {input("x", {-1, 3, 2, 2})}), (Values{{0}, {20}, {40}}));
   EXPECT_EQ(sample_names(options, {input("x", {-1, 3, 2, 2})}), (std::vector<std::string>{"i0", "i2", "i4"}));
@@ -59,9 +60,9 @@ TEST(SampleFolderTest, ImagesAreReadAndStacked) {
   EXPECT_EQ(pair.dims(), (ir::Shape{2, 3, 2, 2}));
   EXPECT_EQ(pair.data<float>()[12], 30.0f);
   EXPECT_EQ(reader.value()->read(2).value().inputs[0].dims(), (ir::Shape{1, 3, 2, 2}));
-  options.preprocess.batch = 6;
+  options.preprocess->batch = 6;
   EXPECT_MENTIONS(refusal(options, {input("x", {6, 3, 2, 2})}), "holds 5 images, preprocess.batch: 6");
-  options.preprocess.batch = 2;
+  options.preprocess->batch = 2;
   EXPECT_MENTIONS(open_data(options, {input("x", {4, 3, 2, 2})}).value()->read(0).status().message(),
                   "i0.png: shape [2,3,2,2]");
 }
@@ -135,7 +136,7 @@ TEST(NpzTest, BadArraysNameFileAndEntry) {
       {"no archive", "PK?", "1.npz: not a zip archive"},
       {"no array at all", zip_bytes({}), "(found: none)"},
       {"no .npy in it", zip_bytes({stored("x.npy", "text of some length")}), "1.npz: entry x.npy: not a .npy file"},
-      {"header lies", zip_bytes({stored("x.npy", lying)}), "entry x.npy: 132 bytes, its header FLOAT[1000000] needs"},
+      {"false header", zip_bytes({stored("x.npy", lying)}), "entry x.npy: 132 bytes, its header FLOAT[1000000] needs"},
       {"objects", zip_bytes({stored("x.npy", test::npy_bytes(test::npy_header("|O", "(1,)"), "12345678"))}),
        "object array"},
       {"other shape", zip_bytes({stored("x.npy", test::npy_bytes(test::npy_header("<f4", "(2,)"), "12345678"))}),

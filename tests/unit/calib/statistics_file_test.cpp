@@ -105,9 +105,9 @@ TEST_F(StatisticsFileTest, ForeignPartsAreRefusedWithTheDifference) {
       {"preset: XINT8 there, A8W8 here", [](StatisticsSet& s) { s.origin.settings["preset"] = "XINT8"; }},
       {"include_cle: true there, not set here", [](StatisticsSet& s) { s.origin.settings["include_cle"] = "true"; }},
       {"another form of the model", [](StatisticsSet& s) { s.origin.graph = "cccc"; }},
-      {"data of 11 samples, here are 10", [](StatisticsSet& s) { s.origin.samples = 11; }},
+      {"data of 11 samples, the other parts of 10", [](StatisticsSet& s) { s.origin.samples = 11; }},
       {"made by quarkq 2", [](StatisticsSet& s) { s.origin.version = "2"; }},
-      {"instruction set avx512, here is avx2", [](StatisticsSet& s) { s.origin.isa = {"avx512"}; }},
+      {"instruction set avx512, this run uses avx2", [](StatisticsSet& s) { s.origin.isa = {"avx512"}; }},
       {"sample 1 (sample_1) is in another part already", [](StatisticsSet& s) { s.samples[1] = "sample_1"; }},
       {"holds 1 tensors, the other parts 2", [](StatisticsSet& s) { s.tensors.erase("conv_out"); }},
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Zip archives that are as they should be, and archives that lie.
+// Zip archives that are as they should be, and archives with false headers.
 #include "calib/reader/zip_file.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(ZipFileTest, SkipsFoldersAndFindsTheEndBeforeAComment) {
   EXPECT_EQ(zip.value().entries()[0].name, "folder/a");
 }
 
-struct BadRow {
+struct BadArchive {
   const char* what;
   std::string bytes, message;
 };
@@ -95,7 +95,7 @@ std::string with_end(size_t from_end, const std::string& by) {
   return bytes.replace(bytes.size() - from_end, by.size(), by);
 }
 
-std::vector<BadRow> bad_archives() {
+std::vector<BadArchive> bad_archives() {
   const std::string good = zip_bytes({stored("a.npy", "some data")});
   return {
       {"empty", "", "not a zip archive"},
@@ -120,14 +120,15 @@ std::vector<BadRow> bad_archives() {
        [&] {
          std::string bytes = good;
          const size_t directory = bytes.find("PK\1\2");
-         return bytes.replace(directory + 20, 4, number(0xFFFFFFFF, 4));  // packed size said to be in a missing field
+         return bytes.replace(directory + 20, 4,
+                              number(0xFFFFFFFF, 4));  // packed size claimed to be in a missing field
        }(),
        "the file ends before"},
   };
 }
 
 TEST(ZipFileTest, BadArchivesAreNamedWithTheirCause) {
-  for (const BadRow& row : bad_archives()) {
+  for (const BadArchive& row : bad_archives()) {
     const std::string message = refusal(row.bytes);
     EXPECT_TRUE(message.starts_with("t.npz: ")) << row.what << ": " << message;
     EXPECT_NE(message.find(row.message), std::string::npos) << row.what << ": " << message;

@@ -91,7 +91,7 @@ TEST(QuirksTest, CompatModeSwitchesThem) {
     EXPECT_EQ(plain.quirk(static_cast<Quirk>(i)), kQuirks[i].by_default);
     EXPECT_EQ(compat.quirk(static_cast<Quirk>(i)), kQuirks[i].in_compat);
   }
-  EXPECT_EQ(quirk_name(kQuirks[2]), "fold_gemm_beta");
+  EXPECT_EQ(quirk_name(kQuirks[static_cast<size_t>(Quirk::kFoldGemmBeta)]), "fold_gemm_beta");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(OptionSettingsTest, GptqAndMatMulNBits) {
   EXPECT_EQ(read_matmul_nbits_settings(settings).value().algorithm, NBitsAlgorithm::kHqq);
   settings.matmul_nbits_params.node = yaml("{GroupSize: 33}");
   EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
-            "MatMulNBitsParams.GroupSize: 33 is no block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
+            "MatMulNBitsParams.GroupSize: 33 is not a block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
   settings.matmul_nbits_params.node = yaml("{Bits: 8}");
   EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)), "MatMulNBitsParams.Bits: 8; only 4 are supported");
   settings.matmul_nbits_params.node = yaml("{Bits: null}");

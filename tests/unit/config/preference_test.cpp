@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// QuantizationPreference (spec 01 C.12), and what dynamic quantization leaves out.
+// QuantizationPreference (ref:settings#preference), and what dynamic quantization leaves out.
 #include "unit/config/config_support.h"
 
 namespace quarkq::config {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The 65 presets: against the goldens (spec 01 I.3), and what each resolves to.
+// The 65 presets: against the goldens (ref:settings#settings-file), and what each resolves to.
 #include "config/preset.h"
 
 #include <set>

@@ -9,7 +9,7 @@
 namespace quarkq::config {
 namespace {
 
-/// Spec 01 I.3, the example with everything in it.
+/// The example with everything in it.
 constexpr const char* kFullExample = R"yaml(
 input_model_path: model_fp32.onnx
 output_model_path: model_int8.onnx
@@ -101,9 +101,9 @@ TEST(QuantConfigTest, UnknownKeysNameTheNearestAndThePlace) {
             "t.yaml:2: quant_config.per_chanel: unknown key, did you mean per_channel?");
   EXPECT_TRUE(contains(error_of("presett: XINT8"), "did you mean preset?"));
   EXPECT_EQ(error_of("preset: XINT8\nInt32Bias: true\n"),
-            "t.yaml:2: Int32Bias: stands at the top, its place is below extra_options");
+            "t.yaml:2: Int32Bias: found at the top level, it belongs below extra_options");
   EXPECT_EQ(error_of("preset: XINT8\nper_channel: true\n"),
-            "t.yaml:2: per_channel: stands at the top, its place is below quant_config");
+            "t.yaml:2: per_channel: found at the top level, it belongs below quant_config");
   EXPECT_TRUE(contains(error_of("preset: XINT88"), "did you mean XINT8?"));
   EXPECT_TRUE(contains(error_of("preset: XINT8\nquarkq: {thread: 1}"), "did you mean threads?"));
   EXPECT_TRUE(contains(error_of("preset: XINT8\nalgo_config: [{name: cle, cle_step: 1}]"), "did you mean cle_steps?"));

@@ -90,7 +90,7 @@ TEST(ResolveTest, InertSettingsAreNoticed) {
                    "quant_config: {execution_providers: [X]}",
                    diagnostics)
           .ok());
-  const std::vector<std::string> inert = subjects(diagnostics, "option-no-effect");
+  const std::vector<std::string> inert = subjects(diagnostics, "option-inert");
   for (const char* name : {"CalibOptimizeDisk", "UseUnsignedReLU", "TmpDir", "execution_providers"})
     EXPECT_TRUE(has(inert, name));
 }

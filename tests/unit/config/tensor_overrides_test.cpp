@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorQuantOverrides: what may stand there, and what it becomes (spec 01 D.6).
+// TensorQuantOverrides: what may stand there, and what it becomes (ref:settings#tensor-overrides).
 #include "config/tensor_overrides.h"
 
 #include <gtest/gtest.h>

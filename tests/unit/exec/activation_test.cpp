@@ -206,7 +206,7 @@ TEST(ActivationTest, RejectsWhatItCannotTake) {
   expect_error({"Not"}, {floats({1}, {1})}, "allowed: BOOL");
   expect_error({"Gelu", "", 20, {attribute("approximate", std::string("x"))}}, {floats({1}, {1})}, "approximate");
   expect_error({"Clip", "", 13}, {floats({1}, {1}), ints({0})}, "limit 1");
-  expect_error({"Clip", "", 13}, {floats({1}, {1}), floats({2}, {0, 1})}, "no scalar");
+  expect_error({"Clip", "", 13}, {floats({1}, {1}), floats({2}, {0, 1})}, "is not a scalar");
   expect_error({"Dropout", "", 13}, {floats({1}, {1}), ir::Tensor(), bools({}, {1})}, "training_mode");
   expect_error({"Celu", "", 13, {attribute("alpha", 0.0f)}}, {floats({1}, {1})}, "alpha");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The operators of com.amd.quark around numeric/bfp.h and mx.h, and ExtendedInstanceNormalization (spec 02 D.4 to D.6).
+// The operators of com.amd.quark around numeric/bfp.h and mx.h, and ExtendedInstanceNormalization
+// (ref:operators#block-floating-point, ref:operators#instance-normalization).
 #include "numeric/bfp.h"
 #include "numeric/mx.h"
 #include "support/op_checks.h"

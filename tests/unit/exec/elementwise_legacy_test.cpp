@@ -30,9 +30,9 @@ TEST(ElementwiseLegacyTest, RejectsWhatDoesNotFit) {
   const ir::Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6}), three = floats({3}, {1, 2, 3});
   expect_error(old("Add"), {x, three}, "without broadcast");
   expect_error(old("Add", {kBroadcast, legacy_axis(0)}), {x, three}, "broadcast");
-  expect_error(old("Add", {kBroadcast, legacy_axis(2)}), {x, three}, "does not lie in");
-  expect_error(old("Add", {kBroadcast, legacy_axis(-3)}), {x, three}, "does not lie in");
-  expect_error(old("Add", {kBroadcast}), {three, x}, "does not lie in");
+  expect_error(old("Add", {kBroadcast, legacy_axis(2)}), {x, three}, "does not fit rank");
+  expect_error(old("Add", {kBroadcast, legacy_axis(-3)}), {x, three}, "does not fit rank");
+  expect_error(old("Add", {kBroadcast}), {three, x}, "does not fit rank");
   expect_error(old("PRelu"), {x, floats({2}, {1, 2})}, "broadcast");
 }
 

@@ -61,7 +61,7 @@ TEST(TensorScatterTest, WritesRowsIntoTheCache) {
   expect_error({"TensorScatter", "", 24}, {cache, update, ints({-1, 0})}, "write index -1");
   expect_error({"TensorScatter", "", 24}, {cache, update, ints({0})}, "must be [2]");
   expect_error({"TensorScatter", "", 24, {number("axis", 0)}}, {cache, update}, "axis is 0");
-  expect_error({"TensorScatter", "", 24}, {cache, random_floats({2, 4, 1})}, "does not lie inside");
+  expect_error({"TensorScatter", "", 24}, {cache, random_floats({2, 4, 1})}, "does not fit inside");
   expect_error({"TensorScatter", "", 24, {attribute("mode", std::string("x"))}}, {cache, update}, "mode is 'x'");
 }
 

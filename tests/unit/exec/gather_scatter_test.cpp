@@ -73,7 +73,7 @@ TEST(GatherScatterTest, RejectsWhatDoesNotFit) {
   expect_error({"Gather"}, {x, floats({1}, {0})}, "allowed: INT64, INT32");
   expect_error({"Gather", "", 13, {gather_axis(2)}}, {x, ints({0})}, "axis 2");
   expect_error({"Gather"}, {floats({}, {1}), ints({0})}, "axis 0");
-  expect_error({"GatherElements"}, {x, ints({1, 3}, {0, 0, 0})}, "do not lie inside");
+  expect_error({"GatherElements"}, {x, ints({1, 3}, {0, 0, 0})}, "do not fit inside");
   expect_error({"GatherElements"}, {x, ints({1, 1}, {7})}, "index 7");
   expect_error({"GatherND"}, {x, ints({1, 3}, {0, 0, 0})}, "do not index");
   expect_error({"GatherND"}, {x, ints({1, 2}, {0, 9})}, "index 9");

@@ -51,10 +51,10 @@ std::string error_of(const ir::Model& model, const std::vector<Tensor>& inputs) 
 class Listener : public TapSink {
  public:
   Status on_value(ir::ValueId value, const TensorView& view) override {
-    heard[value].push_back(view.count);
+    observed[value].push_back(view.count);
     return Status();
   }
-  std::map<ir::ValueId, std::vector<int64_t>> heard;
+  std::map<ir::ValueId, std::vector<int64_t>> observed;
 };
 
 constexpr const char kSelected[] = R"(
@@ -85,8 +85,8 @@ TEST(StagesTest, TapsOfEveryStageAreHeardOnce) {
   Session session(model, options);
   Listener listener;
   first_of(session, {floats({4}, {0, 3, 0, 5})}, &listener);
-  ASSERT_EQ(listener.heard.size(), 5u);
-  for (const auto& [value, counts] : listener.heard) {
+  ASSERT_EQ(listener.observed.size(), 5u);
+  for (const auto& [value, counts] : listener.observed) {
     EXPECT_EQ(counts, std::vector<int64_t>{value == model.graph.find("x") ? 4 : 2}) << value.index;
   }
 }
@@ -242,7 +242,7 @@ TEST(StagesTest, WrongGraphsAreErrorsThatNameTheNode) {
        "a (int64 n, float x) => (y) { y = Loop(n, , x) <body = b (int64 i, bool c, "
        "float v) => (v, c) {}> }",
        {Tensor::scalar(int64_t{1}), floats({}, {1})},
-       "no BOOL scalar"},
+       "not a BOOL scalar"},
       {"position outside",
        "a (float[1] x, int64 i) => (y) { s = SequenceConstruct(x) y = SequenceAt(s, i) }",
        {floats({1}, {1}), Tensor::scalar(int64_t{1})},

@@ -42,7 +42,7 @@ struct Case {
   std::string op, name;
   AttributeValue value;
   int rank;
-  std::string message;  ///< behind "node n (Op): "; empty: passes
+  std::string message;  ///< after "node n (Op): "; empty: passes
 };
 
 TEST(CheckAttributesTest, JudgesAttributes) {
@@ -67,7 +67,7 @@ TEST(CheckAttributesTest, JudgesAttributes) {
       {"Conv", "group", int64_t{0}, kUnknown, "attribute group is 0, allowed: 1 to 2147483647"},
       {"Conv", "strides", Ints{1, kMost}, 4, "attribute strides is [1,9223372036854775807], allowed: 1 to 2147483647"},
       {"Conv", "pads", Ints{-1, 0}, kUnknown, ""},
-      {"Softmax", "axis", Ints{0}, 3, ""},  // of another kind: whoever reads it takes the default
+      {"Softmax", "axis", Ints{0}, 3, ""},  // of another kind: readers take the default
   };
   for (const Case& c : cases) {
     const std::string wanted = c.message.empty() ? "" : cat("node n (", c.op, "): ", c.message);

@@ -9,7 +9,7 @@
 namespace quarkq::ir {
 namespace {
 
-/// y = Add(Relu(x), w); also z = Neg(Relu(x)), which nobody reads.
+/// y = Add(Relu(x), w); also z = Neg(Relu(x)), which nothing reads.
 class EditTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -100,7 +100,7 @@ TEST(TopoTest, NamesANodeOnTheCycle) {
 }
 
 TEST(TopoTest, FallsBackWhereCapturesNeedIt) {
-  // "user" has no inputs, so spec 02 B.1 puts it first, but it captures what "made" computes.
+  // "user" has no inputs, so ref:writing#node-order puts it first, but it captures what "made" computes.
   Graph graph = graph_of({"x"}, {}, {{"made", {"x"}}, {"user", {}}});
   GraphEdit(graph).set_captures(graph.order()[1], {{graph.find("made"), "made"}});
   EXPECT_FALSE(sort_topologically(graph).value());

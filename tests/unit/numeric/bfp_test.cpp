@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Block floating point against the worked examples of spec 02 D.4, bit for bit.
+// Block floating point against the worked examples of ref:operators#block-floating-point, bit for bit.
 #include "numeric/bfp.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Weights to integers: worked numbers of spec 02 C.6 and C.9, channels, clipping, the power-of-two search.
+// Weights to integers: worked numbers of ref:scales#stored-weights, ref:scales#worked-numbers, channels, clipping, the
+// power-of-two search.
 #include "numeric/encode.h"
 
 #include <cmath>

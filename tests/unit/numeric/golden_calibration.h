@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "support/shared_records.h"
+
 namespace quarkq::test {
 
 using Json = nlohmann::ordered_json;
@@ -26,18 +28,15 @@ inline const Json& golden_calibration() {
   return kGolden;
 }
 
-#define QQ_SKIP_WITHOUT_GOLDEN()                      \
-  if (::quarkq::test::golden_calibration().is_null()) \
-  GTEST_SKIP() << "no " QUARKQ_SHARED_DIR             \
-                  "/golden/"                          \
-                  "calibration.json"
+#define QQ_SKIP_WITHOUT_GOLDEN() QQ_NEED_RECORD(!::quarkq::test::golden_calibration().is_null())
 
 /// "0x3f800000" -> 1.0f
 inline float float_of_bits(const Json& hex) {
   return std::bit_cast<float>(static_cast<uint32_t>(std::stoul(hex.get<std::string>(), nullptr, 16)));
 }
 
-/// gen(seed, count) of spec 03 F: sums of twelve uniform numbers of a 32-bit generator, exact in float32.
+/// gen(seed, count) of ref:calibration#worked-examples: sums of twelve uniform numbers of a 32-bit generator, exact in
+/// float32.
 inline std::vector<float> generated(uint32_t seed, size_t count) {
   std::vector<float> values(count);
   uint32_t state = seed;

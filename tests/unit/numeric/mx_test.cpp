@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Microscaling against the worked examples of spec 02 D.5, bit for bit.
+// Microscaling against the worked examples of ref:operators#microscaling, bit for bit.
 #include "numeric/mx.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ranges to scales: worked numbers of spec 02 C.9, every recorded number of the reference, and the edges of the
-// formulas.
+// Ranges to scales: worked numbers of ref:scales#worked-numbers, every recorded number of the reference, and the edges
+// of the formulas.
 #include "numeric/range_to_params.h"
 
 #include <cmath>
@@ -206,7 +206,7 @@ TEST(RangeToParamsTest, AllRecordedScalesBitForBit) {
       }
     }
   }
-  EXPECT_EQ(compared, 5460u);  // spec 03 F
+  EXPECT_EQ(compared, 5460u);  // ref:calibration#worked-examples
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST_F(SaveTest, PutsLargeWeightsBesideTheModel) {
   const Result<SaveReport> report = save(model, at("m.onnx"), {.external_data = true});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(files(), (std::vector<std::string>{"m.onnx", "m.onnx.data"}));
-  // 1200 bytes at 0, 1200 at 1216 (64-aligned), 1.2 MB at 4096 (a page), 1024 behind it (64-aligned).
+  // 1200 bytes at 0, 1200 at 1216 (64-aligned), 1.2 MB at 4096 (a page), 1024 after it (64-aligned).
   EXPECT_EQ(report.value().data_bytes, (4096u + 1200000u + 63u) / 64u * 64u + 1024u);
   const Result<ir::Model> again = load(at("m.onnx"));
   ASSERT_TRUE(again.ok()) << again.status().message();

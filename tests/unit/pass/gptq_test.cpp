@@ -10,6 +10,7 @@
 #include "support/golden_algorithms.h"
 #include "support/golden_quantized.h"
 #include "support/legalize_samples.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -211,7 +212,7 @@ TEST(QuantizeWeightsGptqTest, WritesTheRecordedCodesInCompatMode) {
        {std::tuple("A8W8", "A8W8-UseGPTQ", false), {"S8S8_AAWS", "S8S8_AAWS-UseGPTQ_per_channel", true}}) {
     const nlohmann::json record = test::golden_op_case("nbits", name);
     Result<ir::Model> original = onnx_io::load(test::golden_ops_folder() + "nbits.onnx");
-    if (record.is_null() || !original.ok()) GTEST_SKIP() << "no shared folder with golden/ops";
+    QQ_NEED_RECORD(!record.is_null() && original.ok());
     Diagnostics ignored;
     ASSERT_TRUE(onnx_io::infer_types(original.value(), ignored).ok());
     config::Settings settings = test::settings_for(preset, {"UseGPTQ=true"});

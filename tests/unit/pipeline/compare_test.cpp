@@ -67,6 +67,17 @@ TEST(ExpectedOutputsTest, GivesMeanAndWorst) {
   EXPECT_EQ(two.worst_sample, "b");
 }
 
+TEST(ExpectedOutputsTest, SamplesNearZeroHaveNoDirection) {
+  const Arrays data({{1, -1}, {1, -1}, {0.001f, -0.009f}});
+  const OutputAgreement some = agreement("y = Relu (x)", data, {0, 1, 2});
+  EXPECT_NEAR(some.min_cosine, std::sqrt(0.5), 1e-12);  // not that of the third sample, 0.11
+  EXPECT_FALSE(some.near_zero);
+  const OutputAgreement outlier = agreement("y = Relu (x)", Arrays({{1, -1}, {3, -1}, {900, -900}}), {0, 1, 2});
+  EXPECT_NEAR(outlier.cosine, (2 * std::sqrt(0.5) + 3 / std::sqrt(10)) / 3, 1e-12);  // one large sample hides none
+  const OutputAgreement found = agreement("y = Relu (x)", Arrays({{1, -1}, {0.001f, 50}}), {0, 1});
+  EXPECT_EQ(found.worst_sample, "a");
+}
+
 TEST(ExpectedOutputsTest, WhatIsNoNumberIsTheWorst) {
   const Arrays data({{1, 1}, {-1, 1}, {1, 4}, {-1, 1}});
   const OutputAgreement found = agreement("y = Sqrt (x)", data, {0, 1, 2, 3});

@@ -184,13 +184,13 @@ TEST(EvaluateFoldersTest, CanBeInterrupted) {
   for (int i = 0; i < 40; ++i) files.pair<float>(std::to_string(i), {1}, {1}, {1});
   EvaluateRequest request{files.folder.path() + "/a", files.folder.path() + "/b"};
   request.threads = 1;
-  size_t heard = 0;
+  size_t observed = 0;
   request.progress = [&](const Progress& progress) {
-    ++heard;
+    ++observed;
     return progress.done < 20;
   };
   EXPECT_EQ(evaluate(request).status().code(), Code::kInterrupted);
-  EXPECT_EQ(heard, 2u);
+  EXPECT_EQ(observed, 2u);
 }
 
 TEST(EvaluateFoldersTest, CsvHasARowPerPair) {

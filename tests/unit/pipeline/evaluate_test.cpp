@@ -12,7 +12,7 @@ namespace {
 
 using test::ResultFiles;
 
-/// Relative 1e-5, as spec 03 D.4 asks.
+/// Relative 1e-5, as ref:evaluation#output asks.
 void expect_close(double found, const std::string& wanted, const std::string& what) {
   const double number = std::stod(wanted);
   if (std::isnan(number)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// inspect(): what it tells of float models, of pairs, stored constants and block formats, whoever wrote them.
+// inspect(): its report on float models, pairs, stored constants and block formats, whichever program wrote them.
 #include "quarkq/inspect.h"
 
 #include <cmath>

@@ -29,7 +29,7 @@ Result<Changed> scale_weights(pass::FloatContext& context, float factor) {
 bool always(const config::Settings&) { return true; }
 Result<Changed> round_a_little(pass::FloatContext& context) { return scale_weights(context, 1.0000005f); }
 Result<Changed> spoil(pass::FloatContext& context) {
-  context.diagnostics.notice("weights-scaled", "", "by 1.5");
+  context.diagnostics.add("cle-skipped", "", "by 1.5");
   return scale_weights(context, 1.5f);
 }
 Result<Changed> fail(pass::FloatContext&) { return internal_error("it cannot do this model"); }

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "pipeline/compare_tensors.h"
+#include "pipeline/verdict.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -33,13 +35,50 @@ TEST(TensorAgreementTest, TheNoisiestComeFirst) {
   EXPECT_EQ(worst[1].name, "a");
 }
 
+TEST(TensorAgreementTest, MaskedNoiseIsLeftOut) {
+  const std::vector<TensorAgreement> tensors = {{"masked", "n", 1, 1, 30, 0, true}, {"b", "n", 5, 5, 30}};
+  EXPECT_EQ(worst_tensors(tensors, 2).front().name, "b");
+  EXPECT_EQ(find_causes(tensors, 2).front().name, "b");
+  EXPECT_EQ(noisiest_first(tensors).front().name, "masked");
+}
+
+/// Grade and what to do of a run whose one output has these cosines.
+std::optional<Verdict> verdict_of(double mean, double worst, const char* preset = "A8W8", bool near_zero = false) {
+  QuantizeReport report;
+  report.samples = 100;
+  report.outputs = {{"y", mean, 20, worst, "a", near_zero}};
+  QuantizeRequest request;
+  request.model_path = "my model.onnx";
+  request.config = preset;
+  request.calib_folder = "calib";
+  config::Settings settings;
+  settings.preset = preset;
+  return judge(report, request, settings, /*collapse=*/0.9);
+}
+
+TEST(VerdictTest, GradesByMeanAndWorst) {
+  EXPECT_EQ(verdict_of(0.995, 0.985)->grade, Grade::kGood);
+  EXPECT_EQ(verdict_of(0.985, 0.985)->grade, Grade::kFair);
+  EXPECT_EQ(verdict_of(0.995, 0.95)->grade, Grade::kFair);
+  EXPECT_EQ(verdict_of(0.995, 0.8)->grade, Grade::kPoor);
+  EXPECT_EQ(verdict_of(0.94, 0.91)->grade, Grade::kPoor);
+  EXPECT_EQ(verdict_of(std::nan(""), std::nan(""))->grade, Grade::kPoor);
+  EXPECT_FALSE(verdict_of(0, 0, "A8W8", /*near_zero=*/true).has_value());
+}
+
+TEST(VerdictTest, NamesACommand) {
+  EXPECT_EQ(verdict_of(0.95, 0.92)->next, "quarkq quantize 'my model.onnx' --config A8W8_ADAQUANT --calib calib");
+  EXPECT_EQ(verdict_of(0.95, 0.92, "A8W8_ADAQUANT")->next,
+            "quarkq analyze 'my model.onnx' --config A8W8_ADAQUANT --calib calib --min-cos 0.98 --write better.yaml");
+}
+
 TEST(TensorAgreementTest, CausesAreDropsOnly) {
   const std::vector<TensorAgreement> tensors = {
-      {"fine", "n", 25, 25, kExact}, {"drop", "n", 4, 4, 25}, {"behind", "n", 3, 3, 4}, {"range", "n", 2, 30, 30}};
+      {"fine", "n", 25, 25, kExact}, {"drop", "n", 4, 4, 25}, {"after", "n", 3, 3, 4}, {"range", "n", 2, 30, 30}};
   const std::vector<TensorAgreement> causes = find_causes(tensors, 3);
   ASSERT_EQ(causes.size(), 2u);
-  EXPECT_EQ(describe(causes[0]), "drop of n: 4.0 dB behind 25.0 dB, by the operator or its weights");
-  EXPECT_EQ(describe(causes[1]), "range of n: 2.0 dB behind 30.0 dB, by its own range");
+  EXPECT_EQ(describe(causes[0]), "drop of n: from 25.0 dB to 4.0 dB, due to the operator or its weights");
+  EXPECT_EQ(describe(causes[1]), "range of n: from 30.0 dB to 2.0 dB, due to its quantization range");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Marker: what may be marked, and which of two marks on one tensor holds (spec 02 A.2, A.4, A.5).
+// Marker: what may be marked, and which of two marks on one tensor holds (ref:marking#quantizable-tensors,
+// ref:marking#biases, ref:marking#channels).
 #include "plan/marker.h"
 
 #include "plan/op_rules.h"

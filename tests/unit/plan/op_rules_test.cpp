@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of op rules: default op sets as spec 02 A.0 lists them, and which rule a registry gives.
+// The table of op rules: default op sets as ref:marking#op-sets lists them, and which rule a registry gives.
 #include "plan/op_rules.h"
 
 #include <gtest/gtest.h>

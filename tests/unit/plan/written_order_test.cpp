@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The order foretold is the order written, on shared models and where values are read in unusual ways.
+// The predicted order is the order written, on shared models and where values are read in unusual ways.
 #include "plan/lowering/lower.h"
 #include "support/npu_support.h"
 

@@ -155,7 +155,7 @@ TEST(FinetuneFormulasTest, StoreSpillsBeyondItsBudget) {
   EXPECT_EQ(store.bytes_on_disk(), 3200);
   for (size_t i = 0; i < numbers.size(); ++i)
     EXPECT_EQ(store.get(numbers[i]).value().data<float>()[99], static_cast<float>(i));
-  EXPECT_TRUE(store.set_limit(500).ok());  // what is in memory goes, too
+  EXPECT_TRUE(store.set_limit(500).ok());  // what is in memory is moved, too
   EXPECT_LE(store.bytes_in_memory(), 500);
   EXPECT_EQ(store.bytes_on_disk(), 3600);
   for (size_t i = 0; i < numbers.size(); ++i)

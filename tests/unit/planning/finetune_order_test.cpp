@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GPTQ and bias correction come before the finetuning, which then works on their result (spec 04 section 0).
+// GPTQ and bias correction come before the finetuning, which then works on their result (ref:rewrites#order-of-stages).
 #include <algorithm>
 
 #include "pipeline/pass_table.h"

@@ -65,7 +65,7 @@ TEST(SentinelGuardTest, ScoresKeepTheirStepsAndSentinelsSaturate) {
     EXPECT_LE(range.max, 4);
     const float mask_scale = made.bench.context.plan.params[made.slot("mask")->stage.params][0].scale;
     EXPECT_LT(mask_scale, 1);
-    EXPECT_LE(mask_scale * -128, range.min);  // a masked score saturates behind the addition, too
+    EXPECT_LE(mask_scale * -128, range.min);  // a masked score saturates after the addition, too
   }
 }
 
@@ -80,7 +80,7 @@ TEST(SentinelGuardTest, InAllIntegerFlows) {
 TEST(SentinelGuardTest, LeavesOthersAlone) {
   const Guarded small(attention("-40.0", kSoftmax));  // such a score counts
   EXPECT_EQ(small.findings("guard-sentinel-range"), 0);
-  const Guarded seen(attention(kLowest, "p = Softmax (m) y = Max (m, p)"));  // somebody else reads the values
+  const Guarded seen(attention(kLowest, "p = Softmax (m) y = Max (m, p)"));  // another node reads the values
   EXPECT_EQ(seen.findings("guard-sentinel-range"), 0);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where formats meet (spec 02 A.9), mixed precision (spec 04 F), and weight scales for int32 biases (spec 02 A.4).
+// Where formats meet (ref:marking#second-stages), mixed precision (ref:mixed-precision), and weight scales for int32
+// biases (ref:marking#biases).
 #include <set>
 
 #include "planning/mixed_metrics.h"

@@ -80,7 +80,7 @@ PassCase folded() {
           .outputs = PassOutputs::kChange};
 }
 
-/// The quirk FoldWhereRangesClamp is off in compat mode: the node goes whatever the range is.
+/// The quirk FoldWhereRangesClamp is off in compat mode: the node is removed whatever the range is.
 PassCase folded_always() {
   PassCase row = folded();
   row.name = "WhateverTheRangeInCompatMode";
@@ -94,7 +94,6 @@ PassCase stamped() {
   return {.pass = "stamp-model",
           .name = "Producer",
           .model = "g (float[2] x) => (float[2] y) { y = Relu (x) }",
-          .once = true,
           .always = true};
 }
 
@@ -122,11 +121,7 @@ PassCase absorbed() {
                       {"HasAnotherReader", "y = Relu (c)", "r = Relu (c) y = Add (r, c)"}});
 }
 
-PassCase shared() {
-  PassCase row = on_the_plan("resolve-sharing", "ConvAndRelu", {kNothing});
-  row.once = true;  // a second time gives the same parameters other ids
-  return row;
-}
+PassCase shared() { return on_the_plan("resolve-sharing", "ConvAndRelu", {kNothing}); }
 
 /// The range of x + x is the same on every machine.
 PassCase calibrated() {
@@ -143,12 +138,10 @@ PassCase int32_biases() {
 }
 
 PassCase dual_pairs() {
-  PassCase row = on_the_plan(
+  return on_the_plan(
       "plan-dual-pairs", "SixteenBitsAfterEight",
       {{"SameFormat", "", "", {"TensorQuantOverrides={y: [{quant_type: QuantType.QInt8}]}"}}},
       {"TensorQuantOverrides={y: [{quant_type: ExtendedQuantType.QInt16}]}", "EnableDualQuantNodePairs=true"});
-  row.once = true;  // on a plan of its own: a second time adds the same stages again
-  return row;
 }
 
 PassCase aligned() {
@@ -192,9 +185,20 @@ PassCase removed_pairs() {
   return row;
 }
 
+/// Inputs and weights of like signs: errors of rounding to nearest add up.
+PassCase compensated() {
+  PassCase row = on_the_plan(
+      "compensate-rounding", "Conv",
+      {kNothing, {"WeightsAreShared", "c = Conv (x, w, b)", "a = Conv (x, w, b) d = Conv (x, w) c = Add (a, d)"}},
+      {"quarkq.rounding=compensated"});
+  row.model = cat("g (float[1, 4, 10, 10] x) => (float[1, 3, 8, 8] y) <float[3, 4, 3, 3] w = ", numbers(108, 1),
+                  ", float[3] b = ", numbers(3, 2), "> { c = Conv (x, w, b) y = Relu (c) }");
+  return row;
+}
+
 PassCase corrected() {
   PassCase row = on_the_plan("correct-bias", "Conv", {kNothing}, {"BiasCorrection=true"});
-  row.once = true;  // it corrects what the correction left
+  row.once = true;  // an estimate from samples of the plan as it is: a second one corrects what the first left
   return row;
 }
 
@@ -203,7 +207,26 @@ PassCase gptq() {
                              {"UseGPTQ=true"});
   row.model =
       cat("g (float[8, 16] x) => (float[8, 12] y) <float[16, 12] w = ", numbers(192, 1), "> { y = MatMul (x, w) }");
-  row.once = true;  // the codes it starts from are other ones
+  return row;
+}
+
+/// Opset 13: standard DQ nodes take a scale per column.
+PassCase gptq_per_column() {
+  PassCase row = gptq();
+  row.name = "ScalePerColumn";
+  row.sets.emplace_back("GPTQParams.PerChannel=true");
+  return row;
+}
+
+/// Rounds some weight the other way than to the nearest.
+PassCase finetuned() {
+  PassCase row = on_the_plan("finetune-weights", "Conv",
+                             {kNothing, {"NoLayerOfTheAlgorithms", "c = Conv (x, w, b) y = Relu (c)", "y = Relu (x)"}});
+  row.model = cat("g (float[1, 3, 6, 6] x) => (float[1, 4, 4, 4] y) <float[4, 3, 3, 3] w = ", numbers(108, 1),
+                  ", float[4] b = ", numbers(4, 2), "> { c = Conv (x, w, b) y = Relu (c) }");
+  row.preset = "A16W8_ADAROUND";
+  row.sets = {"FastFinetune.NumIterations=100"};
+  row.once = true;  // training starts from the codes as they are: a second time goes on where the first stopped
   return row;
 }
 
@@ -231,7 +254,11 @@ PassCase settings_of_a_tensor() {
   return {.pass = "find-overrides",
           .name = "OneTensor",
           .model = "g (float[4] x) => (float[4] y) { a = Relu (x) y = Mul (a, a) }",
-          .guards = {{"NoSuchTensor", "a = Relu (x) y = Mul (a, a)", "b = Relu (x) y = Mul (b, b)"}},
+          // By default an error, in compat mode a warning.
+          .guards = {{"NoSuchTensor",
+                      "a = Relu (x) y = Mul (a, a)",
+                      "b = Relu (x) y = Mul (b, b)",
+                      {"quarkq.compat=quark-0.13"}}},
           .sets = {"TensorQuantOverrides={a: [{quant_type: QuantType.QInt16}]}"},
           .start = PassStart::kInOrder,
           .outputs = PassOutputs::kPlan};
@@ -298,7 +325,6 @@ PassCase mixed() {
        {"OnlyRanked", "", "", {"AutoMixprecision={MetricThreshold: null}"}}},
       {"include_auto_mp=true",
        "AutoMixprecision={TargetLayerConfig: {input_tensors: {spec: Int16Spec}, weight: {spec: Int16Spec}}}"});
-  row.once = true;  // a second time gives the same parameters other ids
   return row;
 }
 
@@ -329,8 +355,11 @@ const bool kPlanCases = add_pass_cases({mixed(),
                                         reset_beta(),
                                         narrow_biases(),
                                         removed_pairs(),
+                                        compensated(),
                                         corrected(),
-                                        gptq()});
+                                        gptq(),
+                                        gptq_per_column(),
+                                        finetuned()});
 
 }  // namespace
 }  // namespace quarkq::test

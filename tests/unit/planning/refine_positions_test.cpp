@@ -2,6 +2,7 @@
 // Position rules against the recorded graphs and the shared models, and what happens to stored integers.
 #include "planning/constrain/refine_positions.h"
 #include "support/npu_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -89,13 +90,13 @@ void expect_recorded(const std::string& name, const Json& record) {
 
 TEST(PositionRulesTest, MovesAsRecorded) {
   const Json golden = test::golden_json("npu.json");
-  if (golden.is_null()) GTEST_SKIP() << "no shared goldens";
+  QQ_NEED_RECORD(!golden.is_null());
   for (const char* part : {"positions", "positions_random"}) {
     for (const auto& [name, record] : golden[part].items()) expect_recorded(name, record);
   }
 }
 
-/// A Conv whose weight position is too large for the shift behind the product.
+/// A Conv whose weight position is too large for the shift after the product.
 struct ConvBench : PassBench {
   explicit ConvBench(bool is_compat = false, const std::vector<std::string>& sets = {})
       : PassBench(test::model_of("g (float[1, 1, 2, 2] x) => (float[1, 1, 2, 2] y) "
@@ -128,7 +129,7 @@ TEST(RefinePositionsTest, EncodesConstantsAgain) {
   const Diagnostic& found = bench.diagnostics.all()[0];
   EXPECT_EQ(found.id, "position-changed");
   EXPECT_EQ(found.subject, "w");
-  EXPECT_EQ(found.text, "position 14 becomes 9: shift_cut is 21, allowed 0 to 16");
+  EXPECT_EQ(found.text, "scale 2^-14 becomes 2^-9 (the NPU needs shift_cut 0 to 16, found 21)");
   EXPECT_FALSE(bench.run(refine_positions));
 }
 
@@ -165,7 +166,7 @@ class RefineSharedModelsTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RefineSharedModelsTest, AgreesWithTheReference) {
   const Json golden = test::golden_json(GetParam() + "/stages_XINT8.json");
-  if (golden.is_null()) GTEST_SKIP() << "no shared goldens";
+  QQ_NEED_RECORD(!golden.is_null());
   test::PlannedModel bench(GetParam(), test::compat_settings("XINT8"));
   const auto before = golden["positions_before"].get<std::map<std::string, int>>();
   const auto after = golden["positions_after"].get<std::map<std::string, int>>();

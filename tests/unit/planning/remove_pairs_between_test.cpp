@@ -11,7 +11,7 @@ using test::PassBench;
 
 constexpr const char kParameters[] = "float s = {0.02}, int8 z = {0}";
 
-/// x -> Mul -> Q -> DQ -> Add -> y, with `more` behind.
+/// x -> Mul -> Q -> DQ -> Add -> y, with `more` after.
 std::string between(const std::string& outputs, const std::string& more, const std::string& q_input = "m") {
   return cat("g (float[4] x) => (", outputs, ") <float[4] w = {1, 2, 3, 4}, ", kParameters, "> {\n m = Mul (x, w)\n",
              "n = Relu (x)\n q = QuantizeLinear (", q_input, ", s, z)\n d = DequantizeLinear (q, s, z)\n",

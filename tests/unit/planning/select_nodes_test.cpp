@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names, patterns, subgraphs and positions of the settings become marks (spec 01 D.3, D.4, E.1).
+// Names, patterns, subgraphs and positions of the settings become marks (ref:settings#node-selectors,
+// ref:settings#subgraphs, ref:settings#checks-of-the-model).
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {
@@ -28,11 +29,20 @@ TEST(SelectNodesTest, NamesAndPatterns) {
   EXPECT_EQ(excluded({}), "");
   EXPECT_EQ(excluded({"nodes_to_exclude=[b, d]"}), "b d");
   EXPECT_EQ(excluded({"nodes_to_exclude=[\"^[bc].*\"]"}), "b c");
-  EXPECT_EQ(excluded({"nodes_to_exclude=[nothing]"}), "");
+  EXPECT_NE(excluded({"nodes_to_exclude=[nothing]"}).find("no node or tensor"), std::string::npos);
+  EXPECT_EQ(excluded({"nodes_to_exclude=[nothing]", "quarkq.compat=quark-0.13"}), "");
   EXPECT_EQ(excluded({"nodes_to_exclude=[\"^b\", d]"}), "d");  // a pattern without .* is left out
   EXPECT_NE(excluded({"nodes_to_exclude=[\"^z.*\"]"}).find("no node matches"), std::string::npos);
   EXPECT_NE(excluded({"nodes_to_exclude=[\"^(.*\"]"}).find("malformed"), std::string::npos);
   EXPECT_EQ(excluded({"nodes_to_quantize=[a, e]"}), "b c d");
+}
+
+TEST(SelectNodesTest, TensorsAndLabelsMeanNodes) {
+  EXPECT_EQ(excluded({"nodes_to_exclude=[v]"}), "d");
+  EXPECT_EQ(excluded({"nodes_to_exclude=[x]"}), "a");  // an input: its readers
+  EXPECT_EQ(excluded({"nodes_to_exclude=[node c (Sigmoid)]"}), "c");
+  EXPECT_EQ(excluded({"nodes_to_exclude=[v]", "quarkq.compat=quark-0.13"}), "");
+  EXPECT_EQ(excluded({"input_nodes=[s]"}), "");  // the producer of s is the first node
 }
 
 TEST(SelectNodesTest, SubgraphsAreClosed) {

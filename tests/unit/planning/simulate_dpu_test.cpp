@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Each conversion to what the DPU computes: the recorded numbers and nodes, and where it keeps out.
+// Each conversion to what the DPU computes: the recorded numbers and nodes, and where it does not apply.
 #include <cmath>
 
 #include "planning/restructure/dpu_factors.h"
 #include "support/npu_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -32,7 +33,7 @@ struct DpuBench : PassBench {
 
 TEST(DpuFactorsTest, AreTheRecordedOnes) {
   const Json golden = test::golden_json("npu.json");
-  if (golden.is_null()) GTEST_SKIP() << "no shared goldens";
+  QQ_NEED_RECORD(!golden.is_null());
   for (const auto& [kernel, record] : golden["avgpool_factor"].items()) {
     EXPECT_EQ(static_cast<float>(average_pool_factor(std::stoll(kernel))), record["factor"].get<float>()) << kernel;
   }
@@ -170,7 +171,7 @@ void expect_nodes(const ir::Graph& graph, const Json& recorded) {
 
 TEST(SimulateDpuTest, SoftmaxIsThatOfTheReference) {
   const Json golden = test::golden_json("npu.json");
-  if (golden.is_null()) GTEST_SKIP() << "no shared goldens";
+  QQ_NEED_RECORD(!golden.is_null());
   for (const int opset : {11, 17}) {
     config::Settings settings = DpuBench::settings_with(kSwitches[5], false);
     PassBench bench(test::model_of("g (float[1, 4] x) => (float[1, 4] y) { y = Softmax <axis = 1> (x) }", opset),
@@ -184,7 +185,7 @@ TEST(SimulateDpuTest, SoftmaxIsThatOfTheReference) {
 
 TEST(SimulateDpuTest, SoftmaxComputesTheRecordedNumbers) {
   const Json golden = test::golden_json("npu.json");
-  if (golden.is_null()) GTEST_SKIP() << "no shared goldens";
+  QQ_NEED_RECORD(!golden.is_null());
   for (const Json& record : golden["softmax_numeric"]) {
     const auto x = record["x"][0].get<std::vector<float>>();
     const Json& y = record["y"][0];

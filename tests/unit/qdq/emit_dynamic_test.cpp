@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Dynamic quantization (spec 02 F.1): names and wiring, what stays float, and that the result computes the same.
+// Dynamic quantization (ref:writing#dynamic-quantization): names and wiring, what stays float, and that the result
+// computes the same.
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

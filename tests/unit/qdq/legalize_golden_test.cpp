@@ -5,6 +5,7 @@
 #include "pipeline/pass_table.h"
 #include "support/golden_quantized.h"
 #include "support/pass_support.h"
+#include "support/shared_records.h"
 #include "support/written_plan.h"
 
 namespace quarkq::pass_tests {
@@ -13,7 +14,7 @@ namespace {
 using test::PassBench;
 
 struct FinishCase {
-  const char *model, *before, *behind;
+  const char *model, *before, *after;
   std::vector<PassBench::Pass> passes;
   test::RecordedModel how = {};
 };
@@ -30,12 +31,11 @@ class FinishGoldenTest : public testing::TestWithParam<FinishCase> {};
 
 TEST_P(FinishGoldenTest, MakesTheRecordedNodes) {
   const FinishCase& c = GetParam();
-  const nlohmann::json before = test::golden_op_case(c.model, c.before),
-                       behind = test::golden_op_case(c.model, c.behind);
-  if (before.is_null() || behind.is_null()) GTEST_SKIP() << "no shared folder with golden/ops";
+  const nlohmann::json before = test::golden_op_case(c.model, c.before), after = test::golden_op_case(c.model, c.after);
+  QQ_NEED_RECORD(!before.is_null() && !after.is_null());
   PassBench bench(test::model_of_record(before, c.how), config::Settings());
   for (const PassBench::Pass& pass : c.passes) bench.run(pass);
-  EXPECT_EQ(test::nodes_in_order(bench.graph()), test::recorded_nodes(behind));
+  EXPECT_EQ(test::nodes_in_order(bench.graph()), test::recorded_nodes(after));
   const std::string once = ir::dump(bench.model);
   for (const PassBench::Pass& pass : c.passes) EXPECT_FALSE(bench.run(pass));
   EXPECT_EQ(ir::dump(bench.model), once);
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                                {use_fp32_scale},
                                {ElementType::kFloat16, 1}}),
     [](const auto& info) {
-      std::string name = cat(info.param.model, "_", info.param.behind);
+      std::string name = cat(info.param.model, "_", info.param.after);
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });
@@ -74,7 +74,7 @@ TEST_P(RemovePairsGoldenTest, MakesTheRecordedNodes) {
   const std::string preset = GetParam();
   const nlohmann::json before = test::golden_op_case("opt_cnn", preset),
                        after = test::golden_op_case("opt_cnn", preset + "-RemoveQDQBetweenOps");
-  if (before.is_null() || after.is_null()) GTEST_SKIP() << "no shared folder with golden/ops";
+  QQ_NEED_RECORD(!before.is_null() && !after.is_null());
   config::Settings settings;
   settings.remove_qdq_between_ops = pairs_of(after);
   PassBench bench(test::model_of_record(before), settings);
@@ -87,11 +87,11 @@ TEST_P(RemovePairsGoldenTest, MakesTheRecordedNodes) {
 INSTANTIATE_TEST_SUITE_P(Presets, RemovePairsGoldenTest, testing::Values("A8W8", "XINT8"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// Values behind Int16Bias are recorded; those before are the ones of the plain case.
+/// Values after Int16Bias are recorded; those before are the ones of the plain case.
 TEST(Int16BiasGoldenTest, SaturatesLikeTheReference) {
   const nlohmann::json before = test::golden_op_case("opt_cnn", "A16W8"),
-                       behind = test::golden_op_case("opt_cnn", "A16W8-Int16Bias");
-  if (before.is_null()) GTEST_SKIP() << "no shared folder with golden/ops";
+                       after = test::golden_op_case("opt_cnn", "A16W8-Int16Bias");
+  QQ_NEED_RECORD(!before.is_null());
   ir::Model model = test::model_of_record(before);
   ir::GraphEdit edit(model.graph);
   for (const auto& [name, stored] : before["stored"].items()) {
@@ -103,8 +103,8 @@ TEST(Int16BiasGoldenTest, SaturatesLikeTheReference) {
   EXPECT_TRUE(bench.run(int16_bias));
   for (const Diagnostic& found : bench.diagnostics.all()) EXPECT_EQ(found.id, "bias-saturated") << found.text;
   EXPECT_EQ(bench.model.opset(), 21);
-  EXPECT_EQ(test::nodes_in_order(bench.graph()), test::recorded_nodes(behind));
-  for (const auto& [name, stored] : behind["stored"].items()) {
+  EXPECT_EQ(test::nodes_in_order(bench.graph()), test::recorded_nodes(after));
+  for (const auto& [name, stored] : after["stored"].items()) {
     if (stored[0] != "INT16") continue;
     const ir::Tensor* codes = bench.graph().constant(bench.value(name));
     ASSERT_NE(codes, nullptr) << name;

@@ -8,6 +8,7 @@
 #include "support/golden_algorithms.h"
 #include "support/golden_quantized.h"
 #include "support/legalize_samples.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -99,7 +100,7 @@ TEST_P(NBitsGoldenTest, MakesTheRecordedModelInCompatMode) {
   const NBitsCase& c = GetParam();
   const nlohmann::json record = test::golden_op_case(c.model, c.name);
   Result<ir::Model> model = onnx_io::load(test::golden_ops_folder() + c.model + ".onnx");
-  if (record.is_null() || !model.ok()) GTEST_SKIP() << "no shared folder with golden/ops";
+  QQ_NEED_RECORD(!record.is_null() && model.ok());
   config::Settings settings;
   settings.compat = true;
   if (record.contains("extra_options"))

@@ -82,8 +82,7 @@ PassCase pairs() {
           .model = kConv + "{ c = Conv (x, w, b) y = Relu (c) }",
           .guards = {{"NothingIsQuantized", "", "", {"layer_type_config=[{op_types: [Conv, Relu], config: null}]"}}},
           .start = PassStart::kInOrder,
-          .tolerance = 0.05,
-          .once = true};
+          .tolerance = 0.05};
 }
 
 /// A float16 model after quantization, none of whose nodes is excluded.

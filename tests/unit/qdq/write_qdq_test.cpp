@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing the plan: names and wiring of spec 02 A.6 and B.1.
+// Writing the plan: names and wiring of ref:writing#pairs, ref:writing#names.
 #include <set>
 
 #include "support/pass_support.h"

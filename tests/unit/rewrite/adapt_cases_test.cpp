@@ -58,6 +58,20 @@ PassCase norm_to_conv() {
           .sets = {"QuantizeAllOpTypes=true"}};
 }
 
+PassCase unit_variance() {
+  return {.pass = "unit-variance",
+          .name = "Tokens",
+          .model = cat("g (float[1, 3, 5] x) => (float[N, C, T] y) <float[3] gamma = ", numbers(3, 1, 0.5, 2),
+                       ", float[3] beta = ", numbers(3, 2), ", float[3] mean = ", numbers(3, 3),
+                       ", float[3] var = {0.001, 2, 30}> "
+                       "{ y = BatchNormalization <epsilon = 0.00001> (x, gamma, beta, mean, var) }"),
+          .guards = {{"ScaleIsComputed", "y = BatchNormalization <epsilon = 0.00001> (x, gamma,",
+                      "k = Neg (gamma) y = BatchNormalization <epsilon = 0.00001> (x, k,"},
+                     {"EpsilonIsAsLarge", "epsilon = 0.00001", "epsilon = 0.75"},
+                     {"IsExcluded", "", "", {"layer_type_config=[{op_types: [BatchNormalization], config: null}]"}}},
+          .sets = {"QuantizeAllOpTypes=true"}};
+}
+
 PassCase gemm_beta() {
   return {.pass = "fold-gemm-beta",
           .name = "OneHalf",
@@ -74,8 +88,7 @@ PassCase node_order() {
           .model =
               "g (float[2] x) => (float[2] y) { a = Relu (x) c = Sigmoid (a) b = Neg (x) d = Tanh (b) e = Add (d, c) y "
               "= Relu (e) }",
-          .once = true,
-          .always = true};
+          .guards = {{"IsInOrder", "c = Sigmoid (a) b = Neg (x) d = Tanh (b) e = Add (d, c)", "e = Sigmoid (a)"}}};
 }
 
 PassCase clip6() {
@@ -116,11 +129,28 @@ PassCase layers() {
                  {"WeightIsComputed", "y = Conv <group = 1> (m, w1)", "k = Neg (w1) y = Conv <group = 1> (m, k)"},
                  {"BiasIsComputed", "c = Conv <group = 1> (x, w0, b0)", "k = Neg (b0) c = Conv <group = 1> (x, w0, k)"},
                  {"IsExcluded", "", "", {"layer_type_config=[{op_types: [Conv], config: null}]"}}},
-      .once = true};
+      .once = true};  // steps towards equal ranges: a second time takes more of them
 }
 
-const bool kAdaptCases = add_pass_cases({reduce_mean(), large_pool(), split_to_slice(), norm_to_conv(), gemm_beta(),
-                                         node_order(), clip6(), stem(), layers()});
+PassCase clipped() {
+  return {
+      .pass = "equalize-clipped-layers",
+      .name = "TwoConvs",
+      .model = cat("g (float[1, 3, 6, 6] x) => (float[N, M, H, W] y) <float[4, 3, 1, 1] w0 = ", numbers(12, 1, -3, 3),
+                   ", float[4] b0 = ", numbers(4, 2), ", float[2, 4, 1, 1] w1 = ", numbers(8, 3),
+                   ", float low = {0}, float high = {600}> "
+                   "{ c = Conv <group = 1> (x, w0, b0) m = Clip (c, low, high) y = Conv <group = 1> (m, w1) }"),
+      .guards = {{"EveryChannelIsClipped", "high = {600}", "high = {0.001}"},
+                 {"BelowZero", "low = {0}", "low = {-1}"},
+                 {"NoLimit", "Clip (c, low, high)", "Clip (c, low)"},
+                 {"HasAnotherReader", "float[N, M, H, W] y)", "float[N, M, H, W] y, float[1, 4, 6, 6] m)"},
+                 {"IsExcluded", "", "", {"layer_type_config=[{op_types: [Conv], config: null}]"}}},
+      .sets = {"quarkq.equalize_clipped=true"},
+      .start = PassStart::kInOrder};
+}
+
+const bool kAdaptCases = add_pass_cases({clipped(), reduce_mean(), large_pool(), split_to_slice(), norm_to_conv(),
+                                         unit_variance(), gemm_beta(), node_order(), clip6(), stem(), layers()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -117,7 +117,7 @@ TEST(ConvertSplitToSliceTest, EqualPartsExceptInCompatMode) {
   AdaptBench compat(body, 18, /*compat=*/true);
   compat.run(convert_split_to_slice);
   EXPECT_NE(compat.ops().find("Split"), std::string::npos);
-  EXPECT_EQ(compat.ops().find("Slice"), std::string::npos);  // the one behind it stays, too
+  EXPECT_EQ(compat.ops().find("Slice"), std::string::npos);  // the one after it stays, too
 }
 
 TEST(ConvertSplitToSliceTest, KeepsWhatItCannotSay) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The shared models behind the basic optimizer against the reference's records: nodes, names, wiring and order.
+// The shared models after the basic optimizer against the reference's records: nodes, names, wiring and order.
 #include "pipeline/pass_table.h"
 #include "rewrite/simplify/simplify.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 TEST(BasicGoldenTest, LeavesTheRecordedGraph) {
   // XINT8: the cases with copied biases differ from here on in what has nothing to do with this pass.
   const std::vector<std::string> models = test::models_with_stages("XINT8");
-  if (models.empty()) GTEST_SKIP() << "no stage records in " QUARKQ_SHARED_DIR "/golden";
+  QQ_NEED_RECORD(!models.empty());
   for (const std::string& model : models) {
     const std::vector<test::GoldenStage> stages = test::golden_stages(model, "XINT8");
     if (!test::has_stage(stages, "ort_basic")) continue;

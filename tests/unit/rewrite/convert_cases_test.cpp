@@ -72,7 +72,7 @@ PassCase smoothed() {
           .sets = {"include_sq=true"},
           .start = PassStart::kInOrder,
           .tolerance = 1e-4,
-          .once = true};
+          .once = true};  // it moves ranges from activations to weights as they are: a second time moves what is left
 }
 
 /// RConfigPath: which nodes come before and after the norms of the residual stream.
@@ -92,7 +92,7 @@ PassCase rotated() {
           .guards = {{"NoPairs", "", "", {pairs_in("no_rotated_pairs.json")}}},
           .sets = {"include_rotation=true", "RMatrixDim=4", pairs_in("rotated_pairs.json")},
           .tolerance = 1e-4,
-          .once = true};
+          .once = true};  // a second rotation of the same stream is another rotation
 }
 
 const bool kConvertCases = add_pass_cases({newer_opset(), wider_floats(), channels_last(), raised_for_channels(),

@@ -7,6 +7,7 @@
 #include "support/golden_ops.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -133,7 +134,7 @@ TEST(ConvertFp16ToFp32Test, ASequenceInsideIsTypedAgain) {
 
 TEST(ConvertFp16ToFp32Test, SharedModels) {
   Result<ir::Model> small = onnx_io::load(test::golden_ops_folder() + "half_precision.onnx");
-  if (!small.ok()) GTEST_SKIP() << "no shared folder with golden/ops";
+  QQ_NEED_RECORD(small.ok());
   PassBench bench(std::move(small).value());
   expect_converted(bench);
   EXPECT_EQ(bench.ops(), "Conv Relu Conv");

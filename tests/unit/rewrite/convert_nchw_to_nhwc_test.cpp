@@ -8,6 +8,7 @@
 #include "support/golden_ops.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -141,7 +142,7 @@ TEST(ConvertNchwToNhwcTest, AQuantizedOutputGetsItsPairBehindTheTranspose) {
 
 TEST(ConvertNchwToNhwcTest, LeavesTheNodesOfTheReference) {
   const nlohmann::json record = test::golden_op_case("global_avg_pool", "A8W8-nhwc");
-  if (record.is_null()) GTEST_SKIP() << "no shared folder with golden/ops";
+  QQ_NEED_RECORD(!record.is_null());
   Result<ir::Model> model = onnx_io::load(test::golden_ops_folder() + "global_avg_pool.onnx");
   ASSERT_TRUE(model.ok());
   PassBench bench(std::move(model).value());
@@ -152,7 +153,7 @@ TEST(ConvertNchwToNhwcTest, LeavesTheNodesOfTheReference) {
 
 TEST(ConvertNchwToNhwcTest, SharedModelsStayValid) {
   const std::vector<std::string> models = test::models_with_stages("A8W8");
-  if (models.empty()) GTEST_SKIP() << "no stage records in " QUARKQ_SHARED_DIR "/golden";
+  QQ_NEED_RECORD(!models.empty());
   for (const std::string& model : models) {
     SCOPED_TRACE(model);
     PassBench bench(test::shared_model(model));

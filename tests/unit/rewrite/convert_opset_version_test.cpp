@@ -6,6 +6,7 @@
 #include "rewrite/simplify/simplify.h"
 #include "support/golden_ops.h"
 #include "support/pass_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -88,7 +89,7 @@ TEST(ConvertOpsetVersionTest, LeavesTheNodesOfTheReference) {
   for (const OpsetCase& c : kCases) {
     SCOPED_TRACE(cat(c.model, " to ", c.target));
     const nlohmann::json record = test::golden_op_case(c.model, cat("A8W8-ConvertOpsetVersion_", c.target));
-    if (record.is_null()) GTEST_SKIP() << "no shared folder with golden/ops";
+    QQ_NEED_RECORD(!record.is_null());
     Result<ir::Model> model = onnx_io::load(test::golden_ops_folder() + c.model + ".onnx");
     ASSERT_TRUE(model.ok()) << model.status().message();
     PassBench bench(std::move(model).value(), to_opset(c.target));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Fusions, equalization and hardware conversions of the shared models against the recorded stages of the reference, in
-// compat mode, behind simplification and the basic optimizer.
+// compat mode, after simplification and the basic optimizer.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +8,7 @@
 #include "rewrite/simplify/simplify.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -55,7 +56,7 @@ bool has_captures(const ir::Graph& graph) {
 
 TEST_P(EqualizeSharedModelsTest, AgreesWithTheReference) {
   const std::vector<GoldenStage> stages = test::golden_stages(GetParam().model, GetParam().preset);
-  if (stages.empty()) GTEST_SKIP() << "no shared goldens";
+  QQ_NEED_RECORD(!stages.empty());
   // The float model of BF16 is that of A8W8, and so are its options here.
   config::Settings settings = test::settings_for(GetParam().preset == "BF16" ? "A8W8" : GetParam().preset);
   settings.compat = true;
@@ -64,13 +65,13 @@ TEST_P(EqualizeSharedModelsTest, AgreesWithTheReference) {
   bench.run(select_nodes);
   test::CompareStage what;
   what.tolerance = 1e-5;
-  what.constant_names = false;  // they change nothing (spec 04 A.6.3)
+  what.constant_names = false;  // they change nothing (ref:rewrites#basic-optimizer)
   for (const Step& step : kSteps) {
     if (!test::has_stage(stages, step.stage)) continue;
     if (test::stage_named(stages, step.stage).failed) break;
     bench.run(step.pass);
     // The record was taken before the sort that belongs to this step. With nested graphs the reference's order is no
-    // valid one (spec 02 B.1), ours is.
+    // valid one (ref:writing#node-order), ours is.
     what.order = step.pass != replace_clip6_relu && !has_captures(bench.graph());
     const std::vector<std::string> found =
         test::differences(bench.graph(), test::stage_named(stages, step.stage), what);
@@ -96,6 +97,7 @@ TEST_P(EqualizeByDefaultTest, KeepsTheFunction) {
   PassBench bench(test::shared_model(GetParam().model));
   bench.run(select_nodes);
   bench.run(remove_input_initializers);
+  // run_model() makes random floats only: a model with inputs of other types cannot be run here.
   if (!settle_inputs(bench.model)) GTEST_SKIP() << "inputs of other types";
   const std::vector<ir::Tensor> before = test::run_model(bench.model);
   for (const Step& step : kSteps) {

@@ -67,7 +67,7 @@ TEST(CrossLayerEqualizationTest, StopsAtOtherOperators) {
 }
 
 TEST(CrossLayerEqualizationTest, LeavesUnsafePairsAlone) {
-  expect_left_alone(pair_with("m = Pad (c, spatial, one)"), "something else than zero");
+  expect_left_alone(pair_with("m = Pad (c, spatial, one)"), "a value other than zero");
   expect_left_alone(pair_with("p = Pad (c, channel) m = Relu (p)", "float[N, M, H, W] y", "Conv <group = 1> (m, w5)",
                               "Conv <group = 1> (x, w0, b0)")
                         .replace(pair_with("").find("> { c ="), 0, ", float[2, 5, 1, 1] w5 = " + numbers(10, 5)),

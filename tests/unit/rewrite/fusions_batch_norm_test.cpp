@@ -12,7 +12,7 @@ using test::expect_idle;
 using test::numbers;
 using test::PassBench;
 
-/// BatchNormalization of 3 channels with parameters of its own behind `nodes`, which make h.
+/// BatchNormalization of 3 channels with parameters of its own after `nodes`, which make h.
 std::string normalized(const std::string& input, const std::string& output, const std::string& initializers,
                        const std::string& nodes, const std::string& attributes = "<epsilon = 0.001>") {
   return cat("g (", input, " x) => (", output, ") <float[3] ga = ", numbers(3, 1, 0.5, 2),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The reader of stage goldens against the models as loaded: the first stage must be what onnx_io::load makes of them.
 #include "support/golden_stages.h"
+#include "support/shared_records.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@ namespace {
 /// Constant nodes are compared by op and outputs only: load() turns their other attribute forms into tensors.
 TEST(GoldenStagesTest, TheFirstStageIsTheModelAsLoaded) {
   const std::vector<std::string> models = models_with_stages("A8W8");
-  if (models.empty()) GTEST_SKIP() << "no stage records in " QUARKQ_SHARED_DIR "/golden";
+  QQ_NEED_RECORD(!models.empty());
   for (const std::string& model : models) {
     const std::vector<GoldenStage> stages = golden_stages(model, "A8W8");
     ASSERT_EQ(stages[0].name, "input");
@@ -20,7 +21,7 @@ TEST(GoldenStagesTest, TheFirstStageIsTheModelAsLoaded) {
 }
 
 TEST(GoldenStagesTest, TellsDifferencesAndWhereTheyAre) {
-  if (models_with_stages("A8W8").empty()) GTEST_SKIP() << "no stage records in " QUARKQ_SHARED_DIR "/golden";
+  QQ_NEED_RECORD(!models_with_stages("A8W8").empty());
   GoldenStage stage = golden_stages("resnet8_cifar10", "A8W8")[0];
   const ir::Model model = shared_model("resnet8_cifar10");
   ASSERT_TRUE(differences(model.graph, stage).empty());

@@ -181,7 +181,7 @@ std::string norm_body(const std::string& rows, const std::string& layer) {
 
 const char* const kOnePair = R"({"R1_pairs": [{"prev_nodes": [], "norm_node": "n", "next_nodes": ["q"]}]})";
 
-/// Only what concerns the norm's weight and bias: the layer behind is rotated back by hand.
+/// Only what concerns the norm's weight and bias: the layer after is rotated back by hand.
 void expect_norm_absorbed(PassBench& bench, const std::string& ops) {
   const ir::Model before = bench.model;
   EXPECT_TRUE(bench.run(rotate_weights));

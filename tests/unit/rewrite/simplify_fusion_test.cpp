@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fusion patterns of simplify_model: each fires, keeps the function, and keeps out on each of its guards.
+// The fusion patterns of simplify_model: each fires, keeps the function, and does not fire for each of its guards.
 #include "support/simplify_support.h"
 
 namespace quarkq::pass_tests {
@@ -65,7 +65,7 @@ TEST(SimplifyFusionTest, LeavesOperandsThatAreNotPerChannel) {
   expect_idle(front, simplify_model);
 }
 
-/// A Conv behind a Pad with these inputs and attributes.
+/// A Conv after a Pad with these inputs and attributes.
 std::string pad_conv(const std::string& initializers, const std::string& pad, const std::string& attributes = "") {
   return cat("g (float[1, 2, 5, 5] x) => (float y) <", kConv, ", ", initializers, "> { p = ", pad, " c = Conv ",
              attributes, " (p, w) y = ReduceSum <keepdims = 0> (c) }");
@@ -128,7 +128,7 @@ TEST(SimplifyFusionTest, LeavesOtherMatMuls) {
       cat("g (float[5, 3] x, float[2] c) => (float[5, 2] y) <", kLinear, "> { a = MatMul (x, w) y = Add (a, c) }"));
 }
 
-/// A Gemm with these operands, a Reshape to [2, 3, 2], and an operator with constant k behind it.
+/// A Gemm with these operands, a Reshape to [2, 3, 2], and an operator with constant k after it.
 std::string gemm_chain(const std::string& gemm, const std::string& operand, const std::string& last,
                        const std::string& outputs = "float[2, 3, 2] y") {
   return cat("g (float[6, 3] x) => (", outputs, ") <", kLinear, ", float[2, 3] t = ", numbers(6, 3), ", ", operand,

@@ -3,6 +3,7 @@
 #include "rewrite/simplify/simplify.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -11,7 +12,7 @@ class SimplifyGoldenTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SimplifyGoldenTest, LeavesTheRecordedGraph) {
   const std::vector<std::string> models = test::models_with_stages(GetParam());
-  if (models.empty()) GTEST_SKIP() << "no stage records in " QUARKQ_SHARED_DIR "/golden";
+  QQ_NEED_RECORD(!models.empty());
   for (const std::string& model : models) {
     test::PassBench bench(test::shared_model(model));
     bench.run(simplify_model);
@@ -44,7 +45,7 @@ std::vector<ir::Tensor> sample_for(const ir::Model& model) {
 
 TEST(SimplifySharedModelsTest, KeepsTheFunctionAndChangesNothingTwice) {
   const std::vector<std::string> models = test::models_with_stages("A8W8");
-  if (models.empty()) GTEST_SKIP() << "no stage records in " QUARKQ_SHARED_DIR "/golden";
+  QQ_NEED_RECORD(!models.empty());
   for (const std::string& name : models) {
     SCOPED_TRACE(name);
     test::PassBench bench(test::shared_model(name));

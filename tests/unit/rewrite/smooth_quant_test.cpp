@@ -6,6 +6,7 @@
 #include "support/golden_algorithms.h"
 #include "support/golden_ops.h"
 #include "support/pass_support.h"
+#include "support/shared_records.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -123,7 +124,7 @@ TEST(SmoothQuantTest, AsksForSamples) {
 
 TEST(SmoothQuantTest, LeavesTheNodesOfTheReference) {
   const nlohmann::json record = test::golden_op_case("nbits", "A8W8-SmoothQuant");
-  if (record.is_null()) GTEST_SKIP() << "no shared folder with golden/ops";
+  QQ_NEED_RECORD(!record.is_null());
   Result<ir::Model> model = onnx_io::load(test::golden_ops_folder() + "nbits.onnx");
   ASSERT_TRUE(model.ok());
   PassBench bench(std::move(model).value());

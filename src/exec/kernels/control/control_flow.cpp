@@ -57,7 +57,7 @@ Status iterate(Evaluation& e, LoopState& state) {
   QQ_TRY(std::vector<ir::Operand> results, e.run_graph("body", state.inputs));
   const size_t carried = state.inputs.size() - 2;
   if (!results[0].is_tensor() || results[0].tensor.type() != ElementType::kBool || results[0].tensor.size() != 1) {
-    return e.corrupt("the body's first output is no BOOL scalar");
+    return e.corrupt("the body's first output is not a BOOL scalar");
   }
   for (size_t i = 0; i <= carried; ++i) state.inputs[1 + i] = std::move(results[i]);
   return collect(e, results, 1 + carried, state.rows);
@@ -83,7 +83,8 @@ Status run_loop(Evaluation& e) {
   for (size_t i = 0; i < carried; ++i) state.inputs.push_back(e.has(2 + i) ? e.in(2 + i) : ir::Operand());
   state.rows.resize(body->outputs().size() - carried - 1);
   for (int64_t trip = 0; trip < trips && goes_on; ++trip) {
-    if (trip == e.max_trips()) return resource_error("goes on after ", trip, " iterations, allowed are no more");
+    if (trip == e.max_trips())
+      return resource_error("exceeds the limit after ", trip, " iterations, allowed are no more");
     state.inputs[0] = ir::Tensor::scalar(trip);
     QQ_RETURN_IF_ERROR(iterate(e, state));
     goes_on = state.inputs[1].tensor.data<uint8_t>()[0] != 0;

@@ -199,7 +199,7 @@ Result<Kernel> prepare_clip(Prepare& p) {
   for (size_t i = 1; i < 3; ++i) {
     if (!p.has(i)) continue;
     if (p.in(i).type != x.type) return p.corrupt("limit ", i, " is ", name(p.in(i).type), ", input 0 ", name(x.type));
-    if (product(p.in(i).dims) != 1) return p.corrupt("limit ", i, " is no scalar");
+    if (product(p.in(i).dims) != 1) return p.corrupt("limit ", i, " is not a scalar");
   }
   const int64_t n = product(x.dims);
   Kernel kernel;

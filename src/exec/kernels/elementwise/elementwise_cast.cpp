@@ -56,7 +56,7 @@ Result<Kernel> prepare_cast(Prepare& p) {
   const auto* to = p.node().get<int64_t>("to");
   if (to == nullptr) return p.corrupt("attribute to is missing");
   const auto type = *to < 0 || *to > 1000 ? std::nullopt : element_type_from_wire(static_cast<int32_t>(*to));
-  if (!type) return p.corrupt("attribute to is ", *to, ", which is no element type");
+  if (!type) return p.corrupt("attribute to is ", *to, ", which is not an element type");
   return cast_to(p, *type);
 }
 

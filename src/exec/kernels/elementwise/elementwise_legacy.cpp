@@ -21,7 +21,7 @@ Result<ir::Shape> aligned_right_dims(const Prepare& p) {
     if (axis < 0 && axis >= -rank) axis += rank;
   }
   if (axis < 0 || axis > rank - own) {
-    return p.corrupt("input 1 of rank ", own, " at axis ", axis, " does not lie in a rank of ", rank);
+    return p.corrupt("input 1 of rank ", own, " at axis ", axis, " does not fit rank ", rank);
   }
   right.resize(static_cast<size_t>(rank - axis), 1);
   return right;

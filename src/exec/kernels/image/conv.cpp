@@ -56,12 +56,12 @@ Status read_sizes(const Prepare& p, ConvProblem& problem) {
   return check_dims(p, problem.result);
 }
 
-/// Takes what is fused behind the node; fails when that would change the result. `added`: inputs of residual sums.
+/// Takes what is fused after the node; fails when that would change the result. `added`: inputs of residual sums.
 Status read_post_ops(const Prepare& p, ConvProblem& problem, std::vector<size_t>& added) {
   problem.post_ops.assign(p.post_ops().begin(), p.post_ops().end());
   const ElementType type = p.in(0).type;
   for (const PostOp& post : problem.post_ops) {
-    if (type == ElementType::kDouble) return p.cannot("nothing is fused behind a convolution of doubles");
+    if (type == ElementType::kDouble) return p.cannot("no operation can be fused after a convolution of doubles");
     if (type != ElementType::kFloat && post.kind != PostOp::Kind::kClip) {
       return p.cannot("the result is rounded to ", name(type), " before what follows");  // a clip commutes with that
     }

@@ -62,7 +62,7 @@ Result<Kernel> prepare_max_unpool(Prepare& p) {
     for (int64_t i = 0; i < from; ++i) {
       const int64_t index = run.in<int64_t>(1)[i];
       if (index < 0 || index >= to)
-        return bad_data("index ", index, " lies outside the ", to, " elements of the output");
+        return bad_data("index ", index, " is outside of the ", to, " elements of the output");
       std::memcpy(run.outputs[0] + index * size, run.inputs[0] + i * size, static_cast<size_t>(size));
     }
     return Status();

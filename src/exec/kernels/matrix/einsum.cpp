@@ -77,7 +77,7 @@ class Planner {
     return ir::element_count(dims).context(p_.label());
   }
 
-  /// Labels that inputs behind `i` or the output still need.
+  /// Labels that inputs after `i` or the output still need.
   Labels wanted_after(size_t i) const {
     Labels labels = equation_.output;
     for (size_t k = i + 1; k < equation_.terms.size(); ++k) {
@@ -149,17 +149,17 @@ class Planner {
 
   /// The operand summed over all labels that are not in `kept`.
   Result<Operand> summed(const Operand& operand, const Labels& kept) {
-    Labels stays, goes;
-    for (const int label : operand.labels) (has_letter(kept, label) ? stays : goes).push_back(label);
-    if (goes.empty()) return operand;
+    Labels stays, summed;
+    for (const int label : operand.labels) (has_letter(kept, label) ? stays : summed).push_back(label);
+    if (summed.empty()) return operand;
     Labels order = stays;
-    order.insert(order.end(), goes.begin(), goes.end());
+    order.insert(order.end(), summed.begin(), summed.end());
     QQ_TRY(const Operand from, arranged(operand, order));
     Action action;
     action.kind = Action::Kind::kSum;
     action.from = from.buffer;
     QQ_TRY(action.rows, count(stays));
-    QQ_TRY(action.columns, count(goes));
+    QQ_TRY(action.columns, count(summed));
     action.to = new_buffer(action.rows);
     const int buffer = action.to;
     plan_.actions.push_back(std::move(action));

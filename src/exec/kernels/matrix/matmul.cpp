@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // MatMul and Gemm as 1x1 convolutions over [1, K, M, 1] channels-last, whose memory is exactly the row-major matrix
-// [M, K]: as fast as oneDNN's own product, and bitwise stable over threads, which that is not (design section 7).
+// [M, K]: as fast as oneDNN's own product, and bitwise stable over threads, which that is not.
 // 16-bit floats are computed in float32 and rounded once; doubles and integers have their own loops.
 #include "exec/kernels/matrix/matmul.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // QuantizeLinear and DequantizeLinear of ai.onnx (opsets 10 to 25) and com.microsoft, and the Extended forms of
-// com.amd.quark (spec 02 D.1, D.2). Integers go through numeric/linear_quant.h; "quantized" floats are float arithmetic
-// whose result is rounded when it is stored. Other types are converted around the kernels (quant_bridge.h).
+// com.amd.quark (ref:operators#quantize, ref:operators#dequantize). Integers go through numeric/linear_quant.h;
+// "quantized" floats are float arithmetic whose result is rounded when it is stored. Other types are converted around
+// the kernels (quant_bridge.h).
 #include "exec/kernels/quantized/quant_dequant.h"
 #include "exec/kernels/quantized/fake_quantize.h"
 #include "exec/kernels/quantized/quant_arrays.h"
@@ -144,7 +145,7 @@ Result<ElementType> type_attribute(const Prepare& p, std::string_view attribute,
   const int64_t wire = p.node().int_or(attribute, 0);
   if (wire == 0) return fallback;
   const auto type = wire < 0 || wire > 1000 ? std::nullopt : element_type_from_wire(static_cast<int32_t>(wire));
-  if (!type) return p.corrupt(attribute, " is ", wire, ", which is no element type");
+  if (!type) return p.corrupt(attribute, " is ", wire, ", which is not an element type");
   return *type;
 }
 

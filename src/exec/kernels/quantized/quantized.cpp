@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The list of operators on quantized values: integer products and convolutions, and the quantizing operators of
-// com.amd.quark (spec 02 D) that are no QuantizeLinear. QuantizeLinear and its kin are the quant_dequant family.
+// com.amd.quark (ref:operators) that are no QuantizeLinear. QuantizeLinear and its kin are the quant_dequant family.
 #include "exec/kernels/quantized/quantized.h"
 
 #include "exec/op_families.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// BFPQuantizeDequantize and MXQuantizeDequantize (spec 02 D.4, D.5): checks and threads around numeric/bfp.h and mx.h.
+// BFPQuantizeDequantize and MXQuantizeDequantize (ref:operators#block-floating-point, ref:operators#microscaling):
+// checks and threads around numeric/bfp.h and mx.h.
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/shared/float_bridge.h"
 #include "numeric/bfp.h"
@@ -24,7 +25,7 @@ BlockRounding read_rounding(const Prepare& p) {
   return mode == 1 ? BlockRounding::kHalfUp : mode == 2 ? BlockRounding::kHalfEven : BlockRounding::kHalfAway;
 }
 
-/// Blocks along the axis, which vectors do not look at. A block longer than the axis differs from one that ends with
+/// Blocks along the axis, which are not vectorized. A block longer than the axis differs from one that ends with
 /// it only in zeros, which change nothing; a block size from a file must not decide how much memory is taken.
 Result<BlockSplit> read_split(const Prepare& p, int64_t default_block) {
   const Spec& x = p.in(0);

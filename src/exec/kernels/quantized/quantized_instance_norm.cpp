@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExtendedInstanceNormalization (spec 02 D.6): instance normalization as bfloat16 hardware computes it. Sums run
-// sequentially, so that the bits are the reference's.
+// ExtendedInstanceNormalization (ref:operators#instance-normalization): instance normalization as bfloat16 hardware
+// computes it. Sums run sequentially, so that the bits are the reference's.
 #include <bit>
 
 #include "exec/kernels/quantized/quantized.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// com.microsoft MatMulNBits (spec 02 E): a product with weights of 4 or 8 bits in blocks along K. The weights become
-// float32 once when they are constant; the product is the one of floats.
+// com.microsoft MatMulNBits (ref:writing#matmulnbits): a product with weights of 4 or 8 bits in blocks along K. The
+// weights become float32 once when they are constant; the product is the one of floats.
 #include "exec/backend_onednn.h"
 #include "exec/kernels/elementwise/cast_elements.h"
 #include "exec/kernels/quantized/quantized.h"
@@ -120,8 +120,8 @@ StoredWeights constant_weights(const Prepare& p) {
   return {raw(kCodes), raw(kScales), raw(kZeroPoints)};
 }
 
-/// The product behind bridged(), where all reals are float32. Weights that only come with a call are dequantized into
-/// scratch memory behind oneDNN's own.
+/// The product inside bridged(), where all reals are float32. Weights that only come with a call are dequantized into
+/// scratch memory after oneDNN's own.
 Kernel nbits_kernel(const NBits& n, std::shared_ptr<Convolution> convolution, size_t own_bytes, bool known) {
   NBits wide = n;
   wide.scale_type = ElementType::kFloat;

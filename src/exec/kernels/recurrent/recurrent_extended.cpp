@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExtendedLSTM of com.amd.quark: a bidirectional LSTM in 16-bit integers, bit for bit (spec 02 D.7). Stored codes are
-// UINT16; all arithmetic is on codes - 32768.
+// ExtendedLSTM of com.amd.quark: a bidirectional LSTM in 16-bit integers, bit for bit (ref:operators#lstm). Stored
+// codes are UINT16; all arithmetic is on codes - 32768.
 #include <bit>
 #include <cmath>
 

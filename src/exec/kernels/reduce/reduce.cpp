@@ -14,7 +14,7 @@ namespace {
 /// Finds [outer, count, inner] when reduced dimensions are neighbours in memory and outputs keep the memory order.
 void find_simple_form(ReducePlan& plan, const ir::Shape& dims, const std::vector<bool>& mask) {
   if (!std::is_sorted(plan.kept_strides.rbegin(), plan.kept_strides.rend())) return;
-  int part = 0;  // 0 before, 1 inside, 2 behind the reduced dimensions
+  int part = 0;  // 0 before, 1 inside, 2 after the reduced dimensions
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 1) continue;
     if (mask[i] == (part != 1)) ++part;  // a change between kept and reduced

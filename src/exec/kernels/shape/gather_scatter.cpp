@@ -125,7 +125,7 @@ Result<ElementWalk> element_walk(const Prepare& p) {
   QQ_TRY(const int64_t axis, p.axis(p.node().int_or("axis", 0), p.in(0).rank()));
   bool fits = data.size() == indices.size();
   for (size_t i = 0; fits && i < data.size(); ++i) fits = i == as_index(axis) || indices[i] <= data[i];
-  if (!fits) return p.corrupt("indices ", shape_text(indices), " do not lie inside of ", shape_text(data));
+  if (!fits) return p.corrupt("indices ", shape_text(indices), " do not fit inside ", shape_text(data));
   return ElementWalk{indices, row_major_strides(data), as_index(axis)};
 }
 

@@ -52,7 +52,7 @@ Status check_update(const Prepare& p, int64_t axis) {
     fits = d == as_index(axis) ? update[d] <= cache[d] : update[d] == cache[d];
   }
   if (fits) return Status();
-  return p.corrupt("update ", shape_text(update), " does not lie inside of ", shape_text(cache), " along axis ", axis);
+  return p.corrupt("update ", shape_text(update), " does not fit inside ", shape_text(cache), " along axis ", axis);
 }
 
 }  // namespace

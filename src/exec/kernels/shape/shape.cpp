@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators that look at or change shapes. Those here move no element: they write small integers or are aliases.
+// Operators that read or change shapes. Those here move no element: they write small integers or are aliases.
 #include "exec/kernels/shape/shape_prepare.h"
 #include "exec/op_families.h"
 

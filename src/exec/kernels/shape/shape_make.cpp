@@ -75,7 +75,7 @@ Result<Kernel> prepare_range(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0, types));
   for (size_t i = 0; i < 3; ++i) {
     QQ_RETURN_IF_ERROR(p.require_input(i, {p.in(0).type}));
-    if (product(p.in(i).dims) != 1) return p.corrupt("input ", i, " is no scalar");
+    if (product(p.in(i).dims) != 1) return p.corrupt("input ", i, " is not a scalar");
     if (p.constant(i) == nullptr) return Prepare::defer();
   }
   switch (p.in(0).type) {
@@ -94,7 +94,7 @@ Result<Kernel> prepare_eye_like(Prepare& p) {
   const int64_t k = std::clamp(p.node().int_or("k", 0), -rows, columns);
   const int64_t wire = p.node().int_or("dtype", static_cast<int64_t>(p.in(0).type));
   const auto type = wire < 0 || wire > 1000 ? std::nullopt : element_type_from_wire(static_cast<int32_t>(wire));
-  if (!type) return p.corrupt("dtype is ", wire, ", which is no element type");
+  if (!type) return p.corrupt("dtype is ", wire, ", which is not an element type");
   Kernel kernel;
   visit_number_or_bool(*type, [&](auto tag) {
     using T = typename decltype(tag)::type;

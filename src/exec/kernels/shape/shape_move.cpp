@@ -17,7 +17,7 @@ Result<std::vector<int64_t>> transpose_order(const Prepare& p) {
   for (int64_t i = rank; i-- > 0;) order.push_back(i);
   order = p.node().ints_or("perm", order);
   if (!ir::check_permutation(order, rank).ok())
-    return p.corrupt("perm ", shape_text(order), " is no permutation of ", rank, " dimensions");
+    return p.corrupt("perm ", shape_text(order), " is not a permutation of ", rank, " dimensions");
   return order;
 }
 

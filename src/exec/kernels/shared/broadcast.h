@@ -36,7 +36,7 @@ BroadcastPlan plan_broadcast(const ir::Shape& out, const std::vector<ir::Shape>&
 /// Dims that all inputs [first, last) broadcast to, in memory order.
 Result<ir::Shape> broadcast_inputs(const Prepare& p, size_t first, size_t last);
 
-/// for_broadcast() with the body behind a plain function, so that the walk is compiled once and not per element type.
+/// for_broadcast() with the body in a plain function, so that the walk is compiled once and not per element type.
 void walk_broadcast(const BroadcastPlan& plan, const void* body, void (*call)(const void*, const BroadcastBlock&));
 
 /// Calls body(const BroadcastBlock&) until all outputs are covered; on several threads when there are many.

@@ -17,7 +17,7 @@ inline Vector load(const float* x) { return _mm512_loadu_ps(x); }
 inline void store(float* x, Vector v) { _mm512_storeu_ps(x, v); }
 inline Vector broadcast(float x) { return _mm512_set1_ps(x); }
 inline Vector multiply_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
-/// The first n elements, 0 <= n <= kVectorFloats; zeros behind them.
+/// The first n elements, 0 <= n <= kVectorFloats; zeros after them.
 inline Vector load_first(const float* x, int64_t n) {
   return _mm512_maskz_loadu_ps(static_cast<__mmask16>((uint32_t{1} << n) - 1), x);
 }

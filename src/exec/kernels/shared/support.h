@@ -160,7 +160,7 @@ inline Result<int64_t> element_bytes(const Prepare& p, ElementType type) {
   return static_cast<int64_t>(width / 8);
 }
 
-/// Fails when what has these dims could not exist: a dim is negative, or no machine holds that many elements of so many
+/// Fails when a tensor of these dims cannot exist: a dim is negative, or there are too many elements of so many
 /// bits.
 inline Status check_dims(const Prepare& p, const ir::Shape& dims, int element_bits = 4) {
   QQ_TRY(const int64_t count, Result<int64_t>(ir::element_count(dims)).context(p.label()));

@@ -12,7 +12,7 @@ namespace quarkq::exec {
 struct Window {
   std::vector<int64_t> kernel, strides, dilations, pads_begin, pads_end;
   std::vector<int64_t> declared_end;  ///< pads_end before ceil_mode; read_window() only
-  ir::Shape output;                   ///< spatial sizes that come out
+  ir::Shape output;                   ///< spatial sizes of the output
 };
 
 /// Reads kernel_shape (or takes `kernel`), strides, dilations, pads, auto_pad and ceil_mode of `p` for an input of

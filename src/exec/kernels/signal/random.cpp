@@ -17,7 +17,7 @@ uint32_t seed_of(const ir::Node& node) { return std::bit_cast<uint32_t>(node.flo
 Result<ElementType> type_of(const Prepare& p, ElementType fallback) {
   const int64_t wire = p.node().int_or("dtype", static_cast<int64_t>(fallback));
   const auto type = wire < 0 || wire > 1000 ? std::nullopt : element_type_from_wire(static_cast<int32_t>(wire));
-  if (!type) return p.corrupt("dtype is ", wire, ", which is no element type");
+  if (!type) return p.corrupt("dtype is ", wire, ", which is not an element type");
   return *type;
 }
 

@@ -247,7 +247,7 @@ Result<Kernel> prepare_mel_weight_matrix(Prepare& p) {
   QQ_TRY(const MelBank bank, read_bank(p));
   const int64_t wire = p.node().int_or("output_datatype", 1);
   const auto type = wire < 0 || wire > 1000 ? std::nullopt : element_type_from_wire(static_cast<int32_t>(wire));
-  if (!type) return p.corrupt("output_datatype is ", wire, ", which is no element type");
+  if (!type) return p.corrupt("output_datatype is ", wire, ", which is not an element type");
   const ir::Shape dims = {bank.frequencies(), bank.bins};
   QQ_RETURN_IF_ERROR(check_dims(p, dims));
   std::vector<int64_t> lines = mel_lines(bank);

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""quarkq: float ONNX models to quantized ones, for AMD NPU tool chains and ONNX Runtime (docs/python.md)."""
+from __future__ import annotations
+
+from ._arrays import Arrays
+from ._errors import (
+    DataError,
+    Finding,
+    Interrupted,
+    ModelError,
+    NpuLimitError,
+    QualityGateError,
+    QuarkqError,
+    ResourceError,
+    UsageError,
+)
+from ._files import ort_ops_library, program
+from ._report import Progress, Report
+from ._verbs import analyze, calibrate, check, evaluate, inspect, merge, optimize, quantize, run, version
+
+__all__ = [
+    "Arrays", "DataError", "Finding", "Interrupted", "ModelError", "NpuLimitError", "Progress", "QualityGateError", "QuarkqError", "Report",
+    "ResourceError", "UsageError", "analyze", "calibrate", "check", "evaluate", "inspect", "merge", "optimize", "ort_ops_library",
+    "program", "quantize", "run", "version",
+]

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: MIT
+"""The verbs of the program as functions. What an argument means is what the option of the same name means (docs/python.md)."""
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union, overload
+
+if TYPE_CHECKING:  # the first call imports what it needs, so that `import quarkq` is quick
+    from ._arrays import Arrays
+    from ._call import Metric, OnProgress
+    from ._report import Report
+
+Path = Union[str, "os.PathLike[str]"]
+#: A file, a serialized model, or an onnx.ModelProto (whatever has SerializeToString).
+Model = Any
+#: A folder or a single file as the program takes it, or an iterable of arrays or of dicts of arrays by input name.
+Data = Any
+#: A preset, a settings file, or what such a file holds.
+Config = Union[Path, Mapping[str, Any]]
+#: "key=value" texts as `--set` takes them, or a mapping.
+Settings = Union[Mapping[str, Any], Sequence[str]]
+#: The name of a recipe for folders of photos, or a function for what the iterable gives.
+Preprocess = Union[str, Callable[[Any], Any]]
+
+
+class _Job:
+    """The request of one verb while it is put together."""
+
+    def __init__(self, verb: str, **request: Any) -> None:
+        from ._call import Call
+
+        self.request: Dict[str, Any] = request
+        self.call = Call(verb, self.request)
+        self._closers: List[Callable[[], None]] = []
+
+    def __enter__(self) -> _Job:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for close in reversed(self._closers):
+            close()
+
+    def take_model(self, model: Model, key: str = "model", member: str = "model") -> None:
+        name, content = _model(model)
+        self.request[key] = name
+        setattr(self.call, member, content)
+
+    def take_config(self, config: Optional[Config], settings: Optional[Settings], preprocess: Optional[Preprocess]) -> None:
+        lines = _settings(settings)
+        if isinstance(preprocess, str):
+            lines.insert(0, f"preprocess={preprocess}")
+        if isinstance(config, Mapping):
+            config = self._write_config(config)
+        self.request.update(config=os.fspath(config) if config is not None else None, settings=lines)
+
+    def _write_config(self, values: Mapping[str, Any]) -> str:
+        import json
+        import tempfile
+
+        folder = tempfile.TemporaryDirectory(prefix="quarkq-")
+        self._closers.append(folder.cleanup)
+        path = os.path.join(folder.name, "config.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(dict(values), file)
+        return path
+
+    def take_data(self, data: Data, key: str, member: str, preprocess: Optional[Preprocess]) -> None:
+        if data is None:
+            return
+        if isinstance(data, (str, os.PathLike)):
+            if callable(preprocess):
+                raise TypeError(f"preprocess: a function takes the samples of an iterable; {os.fspath(data)} is a folder, for which "
+                                "it is the name of a recipe (quarkq list recipes)")
+            self.request[key] = os.fspath(data)
+            return
+        from ._samples import open_source
+
+        source = open_source(data, preprocess if callable(preprocess) else None)
+        self._closers.append(source.close)
+        setattr(self.call, member, source)
+
+    def run(self) -> Report:
+        return self.call.run()
+
+
+def _model(model: Model) -> Tuple[str, Optional[bytes]]:
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model), None
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return "model in memory", bytes(model)
+    if hasattr(model, "SerializeToString"):
+        return "model in memory", bytes(model.SerializeToString())
+    raise TypeError(f"model: found {type(model).__name__}, allowed are a path, bytes and onnx.ModelProto")
+
+
+def _value(value: Any) -> str:
+    import json
+
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _settings(settings: Optional[Settings]) -> List[str]:
+    if settings is None:
+        return []
+    if isinstance(settings, str):
+        raise TypeError("settings: found a text, allowed are a mapping and a list of key=value texts")
+    if isinstance(settings, Mapping):
+        return [f"{key}={_value(value)}" for key, value in settings.items()]
+    return list(settings)
+
+
+def _output(output: Optional[Path]) -> Optional[str]:
+    return None if output is None else os.fspath(output)
+
+
+def version() -> str:
+    """Version of the library."""
+    from . import _library
+
+    return _library.version()
+
+
+def quantize(
+    model: Model, output: Optional[Path] = None, *, config: Config, data: Data = None, preprocess: Optional[Preprocess] = None,
+    settings: Optional[Settings] = None, stats: Optional[Path] = None, eval_data: Data = None, require: Sequence[str] = (),
+    metric: Optional[Metric] = None, progress: Optional[OnProgress] = None, threads: int = 0, verify: bool = True,
+    details: bool = False, resume: bool = True, compat: Optional[str] = None,
+) -> Report:
+    """Quantizes `model` into the file `output`; without one into `Report.model`.
+
+    metric: called as metric(sample number, float outputs, quantized outputs) for each sample that is compared, outputs as dicts of
+    arrays; higher is better. Its mean is `Report.metric`, and `require=["metric>=0.9"]` makes it a gate, as "cos>=0.99" does for
+    the cosine. progress: called with a Progress; returning False ends the call with Interrupted.
+    """
+    with _Job("quantize", output=_output(output), in_memory=output is None, require=list(require), threads=threads, verify=verify,
+              details=details, resume=resume, stats=_output(stats)) as job:
+        job.take_model(model)
+        job.take_config(config, settings, preprocess)
+        if compat is not None:
+            job.request["settings"].append(f"quarkq.compat={compat}")
+        job.take_data(data, "calib", "samples", preprocess)
+        job.take_data(eval_data, "eval", "evaluation", preprocess)
+        job.call.metric = metric
+        job.call.on_progress = progress
+        return job.run()
+
+
+def calibrate(
+    model: Model, output: Path, *, config: Config, data: Data, preprocess: Optional[Preprocess] = None,
+    settings: Optional[Settings] = None, shard: Tuple[int, int] = (0, 1), progress: Optional[OnProgress] = None, threads: int = 0,
+) -> Report:
+    """Writes the statistics of the samples; shard=(i, n) takes sample number k when k mod n is i."""
+    with _Job("calibrate", output=os.fspath(output), shard_index=shard[0], shard_count=shard[1], threads=threads) as job:
+        job.take_model(model)
+        job.take_config(config, settings, preprocess)
+        job.take_data(data, "calib", "samples", preprocess)
+        job.call.on_progress = progress
+        return job.run()
+
+
+def merge(parts: Iterable[Path], output: Path, *, allow_other_isa: bool = False) -> Report:
+    """Merges the statistics of shards into one file, for `quantize(stats=...)`."""
+    with _Job("merge", parts=[os.fspath(part) for part in parts], output=os.fspath(output), allow_other_isa=allow_other_isa) as job:
+        return job.run()
+
+
+def optimize(
+    model: Path, output: Path, *, config: Optional[Config] = None, data: Optional[Path] = None, settings: Optional[Settings] = None,
+    only: Sequence[str] = (), skip: Sequence[str] = (), threads: int = 0,
+) -> Report:
+    """Does only what quantize() does to the float model."""
+    with _Job("optimize", model=os.fspath(model), output=os.fspath(output), calib=_output(data), only=list(only), skip=list(skip),
+              threads=threads) as job:
+        job.take_config(config, settings, None)
+        return job.run()
+
+
+def analyze(
+    model: Model, *, config: Config, data: Data, preprocess: Optional[Preprocess] = None, settings: Optional[Settings] = None,
+    one_float: bool = False, samples: int = 4, min_cosine: float = 0, most_left_out: int = 10,
+    progress: Optional[OnProgress] = None, threads: int = 0,
+) -> Report:
+    """Finds the layers that cost the outputs most. one_float: each layer alone stays float, instead of each alone quantized."""
+    with _Job("analyze", one_float=one_float, samples=samples, min_cosine=min_cosine, most_left_out=most_left_out,
+              threads=threads) as job:
+        job.take_model(model)
+        job.take_config(config, settings, preprocess)
+        job.take_data(data, "calib", "samples", preprocess)
+        job.call.on_progress = progress
+        return job.run()
+
+
+def check(model: Model, target: str = "xint8") -> Report:
+    """Looks up the limits of an NPU in a quantized model; `Report["violations"]` lists those that do not hold."""
+    with _Job("check", target=target) as job:
+        job.take_model(model)
+        return job.run()
+
+
+def inspect(model: Model, *, nodes: bool = False, scales: bool = False) -> Report:
+    """What the model is, what is quantized and how."""
+    with _Job("inspect", nodes=nodes, scales=scales) as job:
+        job.take_model(model)
+        return job.run()
+
+
+def evaluate(
+    baseline: Model, quantized: Model, data: Data = None, *, labels: Optional[Path] = None, top: Sequence[int] = (),
+    scores: Optional[str] = None, preprocess: Optional[Preprocess] = None, config: Optional[Config] = None,
+    settings: Optional[Settings] = None, limit: int = 0, layers: bool = False, compat: bool = False,
+    progress: Optional[OnProgress] = None, threads: int = 0,
+) -> Report:
+    """Compares two models over samples; without `data` two folders of results. scores: the output that `labels` are about."""
+    shared = {"labels": _output(labels), "top": list(top), "output": scores, "threads": threads}
+    if data is None:
+        folders = {"baseline_results_folder": os.fspath(baseline), "quantized_results_folder": os.fspath(quantized)}
+        with _Job("evaluate", compat=compat, **folders, **shared) as job:
+            job.call.on_progress = progress
+            return job.run()
+    with _Job("evaluate", limit=limit, layers=layers, **shared) as job:
+        job.take_model(baseline, "float", "model")
+        job.take_model(quantized, "quantized", "quantized")
+        job.take_config(config, settings, None)
+        if isinstance(preprocess, str):
+            job.request["preprocess"] = preprocess
+        job.take_data(data, "data", "samples", preprocess)
+        job.call.on_progress = progress
+        return job.run()
+
+
+@overload
+def run(model: Model, data: Data, outputs: None = None, *, preprocess: Optional[Preprocess] = None, config: Optional[Config] = None,
+        settings: Optional[Settings] = None, limit: int = 0, progress: Optional[OnProgress] = None,
+        threads: int = 0) -> List[Arrays]: ...
+
+
+@overload
+def run(model: Model, data: Data, outputs: Union[Path, Callable[[str, Arrays], None]], *, preprocess: Optional[Preprocess] = None,
+        config: Optional[Config] = None, settings: Optional[Settings] = None, limit: int = 0,
+        progress: Optional[OnProgress] = None, threads: int = 0) -> Report: ...
+
+
+def run(
+    model: Model, data: Data, outputs: Union[None, Path, Callable[[str, Arrays], None]] = None, *,
+    preprocess: Optional[Preprocess] = None, config: Optional[Config] = None, settings: Optional[Settings] = None, limit: int = 0,
+    progress: Optional[OnProgress] = None, threads: int = 0,
+) -> Union[Report, List[Arrays]]:
+    """Runs a float or quantized model. outputs: a folder for .npy files, or a function that is called with the name of each sample
+    and its results; without it the results of all samples are returned, as dicts of arrays by output name."""
+    results: List[Arrays] = []
+    with _Job("run", limit=limit, threads=threads) as job:
+        job.take_model(model)
+        job.take_config(config, settings, preprocess)
+        job.take_data(data, "inputs", "samples", preprocess)
+        job.call.on_progress = progress
+        if outputs is None:
+            job.call.on_result = lambda _, arrays: results.append(arrays)
+        elif callable(outputs):
+            job.call.on_result = outputs
+        else:
+            job.request["outputs"] = os.fspath(outputs)
+        report = job.run()
+    return results if outputs is None else report

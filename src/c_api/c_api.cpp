@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// quarkq_call(): the table of verbs, each a list of the members that its request may have.
+#include "quarkq/c_api.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <string>
+
+#include "base/suggest.h"
+#include "c_api/callbacks.h"
+#include "c_api/request.h"
+#include "pipeline/json.h"
+#include "quarkq/analyze.h"
+#include "quarkq/calibrate.h"
+#include "quarkq/check.h"
+#include "quarkq/evaluate.h"
+#include "quarkq/inspect.h"
+#include "quarkq/optimize.h"
+#include "quarkq/quantize.h"
+#include "quarkq/run.h"
+#include "quarkq/version.h"
+
+struct quarkq_result {
+  quarkq::Status status;
+  std::string report, model;
+  std::string findings = "[]";
+};
+
+namespace quarkq {
+namespace {
+
+using c_api::Request;
+using Arguments = quarkq_call_arguments;
+
+std::string findings_text(const std::vector<Finding>& findings) {
+  return pipeline::text(pipeline::findings_json(findings));
+}
+
+/// What the verbs that take a float model, settings and samples have in common.
+template <typename T>
+void take_job(Request& json, const Arguments& arguments, quarkq_result& result, T& request) {
+  json.take("model", request.model_path).take("config", request.config).take("settings", request.settings);
+  json.take("calib", request.calib_folder).take("threads", request.threads);
+  request.model_bytes = c_api::bytes_of(arguments.model);
+  request.sample_source = c_api::source_of(arguments.samples);
+  request.progress = c_api::progress_of(arguments.callbacks);
+  request.on_failure = [&result](const std::vector<Finding>& found) { result.findings = findings_text(found); };
+}
+
+/// Runs the verb and keeps its report as JSON.
+template <typename Verb, typename T>
+Status finish(const Request& json, const T& request, Verb verb, quarkq_result& result) {
+  QQ_RETURN_IF_ERROR(json.finish());
+  QQ_TRY(const auto report, verb(request));
+  result.report = to_json(report);
+  return Status();
+}
+
+Status call_quantize(Request& json, const Arguments& arguments, quarkq_result& result) {
+  QuantizeRequest request;
+  take_job(json, arguments, result, request);
+  json.take("output", request.output_path).take("in_memory", request.in_memory).take("stats", request.statistics_path);
+  json.take("eval", request.eval_folder).take("require", request.requirements).take("verify", request.verify);
+  json.take("details", request.details).take("resume", request.resume);
+  request.eval_source = c_api::source_of(arguments.evaluation);
+  request.metric = c_api::metric_of(arguments.callbacks);
+  QQ_RETURN_IF_ERROR(json.finish());
+  QQ_TRY(QuantizeReport report, quantize(request));
+  result.report = to_json(report);
+  result.model = std::move(report.model);
+  return Status();
+}
+
+Status call_calibrate(Request& json, const Arguments& arguments, quarkq_result& result) {
+  CalibrateRequest request;
+  take_job(json, arguments, result, request);
+  json.take("output", request.output_path);
+  json.take("shard_index", request.shard.index).take("shard_count", request.shard.count);
+  if (request.shard.count == 0) return invalid_argument("calibrate: shard_count: found 0, allowed is 1 or more");
+  return finish(json, request, calibrate, result);
+}
+
+Status call_merge(Request& json, const Arguments&, quarkq_result& result) {
+  MergeRequest request;
+  json.take("parts", request.parts).take("output", request.output_path);
+  json.take("allow_other_isa", request.allow_other_isa);
+  return finish(json, request, merge_statistics, result);
+}
+
+Status call_optimize(Request& json, const Arguments&, quarkq_result& result) {
+  OptimizeRequest request;
+  json.take("model", request.model_path).take("output", request.output_path).take("config", request.config);
+  json.take("settings", request.settings).take("calib", request.calib_folder).take("threads", request.threads);
+  json.take("only", request.only).take("skip", request.skip);
+  return finish(json, request, optimize, result);
+}
+
+Status call_analyze(Request& json, const Arguments& arguments, quarkq_result& result) {
+  AnalyzeRequest request;
+  bool one_float = false;
+  take_job(json, arguments, result, request);
+  json.take("one_float", one_float).take("samples", request.samples).take("min_cosine", request.min_cosine);
+  json.take("most_left_out", request.most_left_out);
+  if (one_float) request.mode = AnalyzeMode::kOneFloat;
+  return finish(json, request, analyze, result);
+}
+
+Status call_run(Request& json, const Arguments& arguments, quarkq_result& result) {
+  RunRequest request;
+  json.take("model", request.model_path).take("inputs", request.input_folder).take("outputs", request.output_folder);
+  json.take("config", request.config).take("settings", request.settings).take("threads", request.threads);
+  json.take("limit", request.limit).take("max_memory", request.max_memory).take("repeat", request.repeat);
+  request.model_bytes = c_api::bytes_of(arguments.model);
+  request.sample_source = c_api::source_of(arguments.samples);
+  request.progress = c_api::progress_of(arguments.callbacks);
+  request.on_result = c_api::result_of(arguments.callbacks);
+  return finish(json, request, run_model, result);
+}
+
+void take_accuracy(Request& json, AccuracyRequest& accuracy) {
+  json.take("labels", accuracy.labels_path).take("top", accuracy.top).take("output", accuracy.output);
+}
+
+Status evaluate_folders(Request& json, const Arguments& arguments, quarkq_result& result) {
+  EvaluateRequest request;
+  json.take("baseline_results_folder", request.baseline_folder);
+  json.take("quantized_results_folder", request.quantized_folder);
+  json.take("compat", request.compat).take("threads", request.threads);
+  take_accuracy(json, request.accuracy);
+  request.progress = c_api::progress_of(arguments.callbacks);
+  return finish(json, request, evaluate, result);
+}
+
+Status call_evaluate(Request& json, const Arguments& arguments, quarkq_result& result) {
+  EvaluateModelsRequest request;
+  json.take("float", request.float_path);
+  if (request.float_path.empty()) return evaluate_folders(json, arguments, result);
+  json.take("quantized", request.quantized_path).take("data", request.data_folder);
+  json.take("preprocess", request.preprocess).take("config", request.config).take("settings", request.settings);
+  json.take("limit", request.limit).take("layers", request.layers).take("threads", request.threads);
+  take_accuracy(json, request.accuracy);
+  request.float_bytes = c_api::bytes_of(arguments.model);
+  request.quantized_bytes = c_api::bytes_of(arguments.quantized);
+  request.sample_source = c_api::source_of(arguments.samples);
+  request.progress = c_api::progress_of(arguments.callbacks);
+  return finish(json, request, evaluate_models, result);
+}
+
+Status call_inspect(Request& json, const Arguments& arguments, quarkq_result& result) {
+  std::string model;
+  InspectOptions options;
+  json.take("model", model).take("nodes", options.nodes).take("scales", options.scales);
+  const std::optional<std::string> bytes = c_api::bytes_of(arguments.model);
+  const auto verb = [&](const InspectOptions& asked) {
+    return bytes ? inspect_bytes(*bytes, model, asked) : inspect(model, asked);
+  };
+  return finish(json, options, verb, result);
+}
+
+Status call_check(Request& json, const Arguments& arguments, quarkq_result& result) {
+  std::string model, target = "xint8";
+  json.take("model", model).take("target", target);
+  const std::optional<std::string> bytes = c_api::bytes_of(arguments.model);
+  const auto verb = [&](const std::string& asked) {
+    return bytes ? check_bytes(*bytes, model, asked) : check(model, asked);
+  };
+  return finish(json, target, verb, result);
+}
+
+struct Verb {
+  const char* name;
+  Status (*call)(Request& json, const Arguments& arguments, quarkq_result& result);
+};
+constexpr Verb kVerbs[] = {{"quantize", call_quantize}, {"calibrate", call_calibrate}, {"merge", call_merge},
+                           {"optimize", call_optimize}, {"analyze", call_analyze},     {"run", call_run},
+                           {"evaluate", call_evaluate}, {"inspect", call_inspect},     {"check", call_check}};
+
+Status call(const Arguments* arguments, quarkq_result& result) {
+  if (arguments == nullptr || arguments->size != sizeof(Arguments) || arguments->verb == nullptr)
+    return invalid_argument("quarkq_call: the arguments are those of another version of quarkq");
+  const std::string name = arguments->verb;
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) {
+    names.emplace_back(verb.name);
+    if (name != verb.name) continue;
+    QQ_TRY(Request request, Request::parse(name, arguments->request));
+    return verb.call(request, *arguments, result);
+  }
+  return invalid_argument(name, ": unknown verb", did_you_mean(name, names), " (known: ", join(names, ", "), ")");
+}
+
+}  // namespace
+}  // namespace quarkq
+
+quarkq_result* quarkq_call(const quarkq_call_arguments* arguments) {
+  auto* result = new (std::nothrow) quarkq_result;
+  if (result == nullptr) return nullptr;
+  try {
+    result->status = quarkq::call(arguments, *result);
+  } catch (const std::bad_alloc&) {
+    result->status = quarkq::Status(quarkq::Code::kResource, "out of memory");
+  } catch (const std::exception& error) {
+    result->status = quarkq::Status(quarkq::Code::kInternal, error.what());
+  }
+  return result;
+}
+
+void quarkq_free(quarkq_result* result) { delete result; }
+
+int quarkq_exit_code(const quarkq_result* result) { return quarkq::exit_code(result->status.code()); }
+const char* quarkq_report(const quarkq_result* result) { return result->report.c_str(); }
+const char* quarkq_message(const quarkq_result* result) { return result->status.message().c_str(); }
+const char* quarkq_findings(const quarkq_result* result) { return result->findings.c_str(); }
+quarkq_bytes quarkq_model(const quarkq_result* result) { return {result->model.data(), result->model.size()}; }
+const char* quarkq_version(void) { return quarkq::version(); }

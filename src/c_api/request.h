@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The members of a JSON request, taken one by one; what was not taken is refused.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace quarkq::c_api {
+
+class Request {
+ public:
+  /// Fails with kInvalidArgument for anything but a JSON object.
+  static Result<Request> parse(const std::string& verb, const char* text);
+
+  /// Sets `member` when the request has `key`; a value of another type is remembered for finish().
+  template <typename T>
+  Request& take(const char* key, T& member) {
+    const auto found = json_.find(key);
+    if (found == json_.end()) return *this;
+    if (!found->is_null()) read(key, *found, member);
+    json_.erase(found);
+    return *this;
+  }
+
+  /// kInvalidArgument for a value of the wrong type, and for members that nobody took.
+  Status finish() const;
+
+ private:
+  using Json = nlohmann::json;
+
+  void read(const char* key, const Json& value, std::string& member);
+  void read(const char* key, const Json& value, bool& member);
+  void read(const char* key, const Json& value, int& member);
+  void read(const char* key, const Json& value, int64_t& member);
+  void read(const char* key, const Json& value, uint64_t& member);
+  void read(const char* key, const Json& value, double& member);
+  void read(const char* key, const Json& value, std::vector<std::string>& member);
+  void read(const char* key, const Json& value, std::vector<int>& member);
+  void expect(bool fits, const char* key, const Json& value, const char* allowed);
+
+  std::string verb_;
+  Json json_;
+  Status failure_;
+};
+
+}  // namespace quarkq::c_api

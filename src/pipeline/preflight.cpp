@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/preflight.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "pipeline/custom_metric.h"
+#include "pipeline/facts.h"
+#include "pipeline/verify.h"
+#include "plan/data_types.h"
+#include "plan/op_rules.h"
+
+namespace quarkq::pipeline {
+
+Status check_output(const std::string& input, const std::string& output) {
+  QQ_RETURN_IF_ERROR(check_not_input(output, {input}));
+  std::error_code error;
+  const auto folder = std::filesystem::path(output).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    return io_error(output, ": cannot write here, no such folder");
+  }
+  return AtomicFile::create(output).status();  // and removed again: a full or read-only folder shows now
+}
+
+Status check_samples(const Source& source, const Job& job) {
+  const config::Settings& settings = job.settings;
+  const bool has_ranges = source.size() > 0 || settings.save_and_restore || settings.tensors_range_file;
+  const bool selects_all = settings.exclude_selectors.empty() && settings.nodes_to_quantize.empty() &&
+                           settings.input_nodes.empty() && settings.output_nodes.empty();
+  const bool is_static =
+      settings.inserts_qdq() && !settings.weights_only && is_integer(plan::element_type(settings.activation_type));
+  if (has_ranges || !selects_all || !is_static) return Status();
+  std::vector<std::string> types;
+  for (const auto& [op, count] : count_ops(job.model.graph)) types.push_back(op);
+  const bool has_layers = std::ranges::find(types, "Conv") != types.end() && settings.exclude_op_types.empty() &&
+                          plan::op_set(settings, types).contains("Conv");
+  if (!has_layers) return Status();
+  return bad_data(job.model.path, ": calibration samples are needed: give --calib DIR, or set UseRandomData=true to ",
+                  "try without");
+}
+
+Status check_request(const QuantizeRequest& request) {
+  QQ_TRY(const std::optional<double> required, required_cosine(request.requirements));
+  QQ_TRY(const std::optional<double> metric, required_metric(request.requirements));
+  if (metric && !request.metric) return invalid_argument("--require metric>=X: needs a metric of the caller's own");
+  if (request.verify) return Status();
+  if (required || metric) return invalid_argument("--require: needs the comparison that --no-verify switches off");
+  if (!request.eval_folder.empty() || request.eval_source)
+    return invalid_argument("--eval: needs the comparison that --no-verify switches off");
+  return Status();
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/sample_runner.h"
+
+#include <omp.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "calib/program_count.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+constexpr size_t kLeastSamplesEach = 2;
+
+}  // namespace
+
+SampleRunner::SampleRunner(const ir::Model& model, size_t samples)
+    : sessions_(calib::worthwhile_programs(model.graph, samples, kLeastSamplesEach)) {
+  for (auto& session : sessions_) session = std::make_unique<exec::Session>(model, exec::SessionOptions{});
+}
+
+Status SampleRunner::run(size_t begin, size_t end, const Run& one) {
+  const int threads = omp_get_max_threads();
+  const int each = std::max(1, threads / static_cast<int>(sessions_.size()));
+  std::atomic<size_t> next{begin};
+  std::mutex mutex;
+  size_t failed = end;
+  Status failure;
+  // Threads are counted when a program is compiled, which is in the thread that runs it first.
+  const auto work = [&](exec::Session& session) {
+    omp_set_num_threads(each);
+    for (size_t i = next++; i < end; i = next++) {
+      Status status = one(session, i);
+      if (status.ok()) continue;
+      const std::lock_guard lock(mutex);
+      if (i < failed) {
+        failed = i;
+        failure = std::move(status);
+      }
+      next = end;
+    }
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < sessions_.size() && i < end - begin; ++i) others.emplace_back([&, i] { work(*sessions_[i]); });
+  work(*sessions_[0]);
+  for (std::thread& other : others) other.join();
+  omp_set_num_threads(threads);
+  return failure;
+}
+
+}  // namespace quarkq::pipeline

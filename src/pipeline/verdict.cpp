@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/verdict.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "base/strings.h"
+#include "config/preset.h"
+
+namespace quarkq {
+
+const char* grade_name(Grade grade) {
+  static constexpr const char* kNames[] = {"good", "fair", "poor"};
+  return kNames[static_cast<int>(grade)];
+}
+
+namespace pipeline {
+namespace {
+
+// The rule of docs/report.md. Cosines of 0.99 on average go with a loss of about a percent of top-1 on the networks of
+// docs/accuracy.md; below 0.95, or 0.9 on one sample, users see the difference.
+constexpr double kGoodMean = 0.99, kGoodWorst = 0.98, kFairMean = 0.95;
+constexpr size_t kUsualSamples = 32;  // fewer leave the ranges of activations to chance
+
+std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value > 0.9999 && value < 1 ? "%.6f" : "%.4f", value);
+  return text;
+}
+
+/// One argument of a command that can be pasted into a shell.
+std::string argument(const std::string& text) {
+  const bool is_plain = std::ranges::all_of(text, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("/._-+=:,@%").find(c) != std::string::npos;
+  });
+  if (is_plain && !text.empty()) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string command(const char* verb, const QuantizeRequest& request, const std::string& config) {
+  std::string text = cat("quarkq ", verb, " ", argument(request.model_path), " --config ", argument(config));
+  if (request.requantize) text += " --requantize";
+  if (!request.calib_folder.empty()) text += " --calib " + argument(request.calib_folder);
+  for (const std::string& setting : request.settings) {
+    const bool is_of_this_run =
+        setting.starts_with("quarkq.on_collapse") || setting.starts_with("quarkq.verify_samples");
+    if (!is_of_this_run) text += " --set " + argument(setting);
+  }
+  return text;
+}
+
+/// The preset of the same formats that also trains the weights; empty: there is none, or it was used already.
+std::string tuned_preset(const std::string& preset) {
+  const std::string wanted = preset + "_ADAQUANT";
+  const auto& all = config::presets();
+  const bool is_there = std::ranges::any_of(all, [&](const config::PresetInfo& one) { return one.name == wanted; });
+  return is_there ? wanted : "";
+}
+
+std::string next_step(const QuantizeReport& report, const QuantizeRequest& request, const config::Settings& settings,
+                      Grade grade) {
+  if (grade == Grade::kGood) {
+    if (settings.traits().is_cnn_overlay) return "quarkq check " + argument(report.output_path);
+    const std::string& data = request.calib_folder;
+    return cat("quarkq evaluate --float ", argument(request.model_path), " --quantized ", argument(report.output_path),
+               " --data ", data.empty() ? "DIR" : argument(data), " --labels FILE");
+  }
+  if (settings.use_random_data && request.calib_folder.empty()) return "calibrate with real samples: --calib DIR";
+  if (report.samples > 0 && report.samples < kUsualSamples)
+    return cat("calibrate with more samples (", report.samples, " now; 100 or more are usual)");
+  const std::string tuned = report.tuned_layers.empty() ? tuned_preset(settings.preset) : "";
+  if (report.causes.empty() && !tuned.empty()) return command("quantize", request, tuned);
+  return command("analyze", request, request.config) + " --min-cos 0.98 --write better.yaml";
+}
+
+}  // namespace
+
+std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
+                             const config::Settings& settings, double collapse) {
+  double worst = 1, mean = 1;
+  bool is_judged = false;
+  for (const OutputAgreement& output : report.outputs) {
+    if (output.near_zero) continue;
+    is_judged = true;
+    worst = output.min_cosine >= worst ? worst : output.min_cosine;  // NaN is worst
+    mean = output.cosine >= mean ? mean : output.cosine;
+    if (output.minor) mean = output.minor->cosine >= mean ? mean : output.minor->cosine;
+  }
+  if (!is_judged) return std::nullopt;
+  const double good_worst = std::max(kGoodWorst, collapse);
+  Verdict verdict;
+  const auto graded = [&](Grade grade, std::string why) {
+    verdict.grade = grade;
+    verdict.why = std::move(why);
+    verdict.next = next_step(report, request, settings, grade);
+    return verdict;
+  };
+  const auto below = [&](const char* what, double found, double limit) {
+    return cat(what, " cosine ", digits(found), ", below ", digits(limit));
+  };
+  if (!(worst >= collapse)) return graded(Grade::kPoor, below("worst", worst, collapse));
+  if (!(mean >= kFairMean)) return graded(Grade::kPoor, below("mean", mean, kFairMean));
+  if (!(mean >= kGoodMean)) return graded(Grade::kFair, below("mean", mean, kGoodMean));
+  if (!(worst >= good_worst)) return graded(Grade::kFair, below("worst", worst, good_worst));
+  return graded(Grade::kGood, cat("mean cosine ", digits(mean), ", worst ", digits(worst)));
+}
+
+}  // namespace pipeline
+}  // namespace quarkq

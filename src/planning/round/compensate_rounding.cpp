@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// Weights are rounded so that each layer's results stay close on calibration samples, and biases take up the mean error
+// that is left, layer after layer in the quantized model. Scales stay as they are.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "calib/spread_samples.h"
+#include "exec/session.h"
+#include "exec/simulate.h"
+#include "ir/stored_floats.h"
+#include "plan/constant_codes.h"
+#include "planning/passes.h"
+#include "planning/round/input_rows.h"
+#include "planning/round/nearest_plane.h"
+#include "planning/tune/constant_chain.h"
+#include "planning/tune/grid.h"
+#include "planning/tune/layer_walk.h"
+
+namespace quarkq::planning {
+namespace {
+
+using finetune::Grid;
+using finetune::Layer;
+
+constexpr size_t kSamples = 16;
+/// Rows of a layer's Gram matrix, by the inputs of an output: enough for the sums to be typical, and no more.
+int64_t rows_for(int64_t depth) { return std::max(4 * depth, std::clamp<int64_t>(32 * depth, 1024, 4096)); }
+/// The bias of a layer with fewer results in all samples stays: their mean error is not that of other samples.
+constexpr int64_t kFewestRows = 64;
+/// Beyond it a factor takes too long: the layer is rounded plainly.
+constexpr int64_t kGreatestDepth = 6144;
+constexpr int64_t kGramBytes = int64_t{1} << 30;  ///< held at once
+
+/// A layer with what is known of its inputs.
+struct RoundedLayer {
+  Layer layer;
+  InputRows rows;
+  Grid grid;
+  std::vector<float> weights = {};      ///< float, [groups][outputs][depth]
+  std::vector<Gram> grams = {};         ///< by group
+  int64_t row_count = 0;                ///< in each Gram matrix
+  std::vector<double> exact_mean = {};  ///< of the float layer's input rows, [groups][depth]
+  std::vector<int32_t> codes = {};      ///< as `weights`
+
+  int64_t gram_bytes() const {
+    return rows.groups() * rows.depth() * rows.depth() * static_cast<int64_t>(sizeof(float));
+  }
+};
+
+/// Where the stored weights have element `i` of [groups][outputs][depth].
+int64_t stored_index(const RoundedLayer& r, int64_t i) {
+  if (r.layer.kind != Layer::Kind::kProduct || r.layer.transposed) return i;
+  return i % r.rows.depth() * r.rows.outputs() + i / r.rows.depth();
+}
+
+/// Adds the mean of rows [groups][count][depth], over `samples` samples in all.
+void add_mean(const std::vector<float>& rows, const RoundedLayer& r, size_t samples, std::vector<double>& mean) {
+  const int64_t depth = r.rows.depth(), groups = r.rows.groups();
+  const int64_t count = static_cast<int64_t>(rows.size()) / std::max<int64_t>(1, groups * depth);
+  mean.resize(static_cast<size_t>(groups * depth));
+  for (int64_t g = 0; g < groups; ++g) {
+    double* sums = mean.data() + g * depth;
+    for (int64_t i = 0; i < count; ++i) {
+      const float* row = rows.data() + (g * count + i) * depth;
+      for (int64_t k = 0; k < depth; ++k)
+        sums[k] += static_cast<double>(row[k]) / static_cast<double>(count * static_cast<int64_t>(samples));
+    }
+  }
+}
+
+class Compensation {
+ public:
+  Compensation(pass::PlanContext& context, const ir::Model& original)
+      : context_(context),
+        original_(original),
+        samples_(*context.source.data, kSamples, calib::SpreadSamples::Part::kOdd) {}
+
+  Result<Changed> run() {
+    QQ_RETURN_IF_ERROR(find_layers());
+    for (size_t begin = 0; begin < layers_.size();) {
+      size_t end = begin;
+      for (int64_t bytes = 0; end < layers_.size(); ++end) {
+        bytes += layers_[end].gram_bytes();
+        if (end > begin && bytes > kGramBytes) break;
+      }
+      QQ_RETURN_IF_ERROR(round(std::span(layers_).subspan(begin, end - begin)));
+      begin = end;
+    }
+    if (layers_.empty()) return Changed::kNo;
+    for (const RoundedLayer& r : layers_) set_weights(r);
+    if (context_.settings.tool.rounding == "compensated") QQ_RETURN_IF_ERROR(correct_biases());
+    return changed_ ? Changed::kYes : Changed::kNo;
+  }
+
+ private:
+  Status find_layers() {
+    config::FinetuneSettings options;
+    options.target_ops = {"Conv", "Gemm", "MatMul"};
+    Diagnostics ignored;  // other layers are rounded to nearest
+    const pass::PlanContext quiet{context_.model, context_.settings, context_.selection, context_.plan, ignored};
+    std::vector<Layer> found = finetune::find_layers(quiet, original_.graph, options);
+    QQ_RETURN_IF_ERROR(finetune::sort_as_written(quiet, found));
+    for (Layer& layer : found) {
+      const ir::Tensor& weights = *ir::stored_floats(original_.graph, layer.exact.weight);
+      std::optional<Grid> grid = grid_of(layer.weight, weights);
+      Result<InputRows> rows = InputRows::make(layer, context_.graph().node(layer.node), weights.dims());
+      if (!grid || !rows.ok() || rows.value().depth() > kGreatestDepth || weights.size() == 0 || layer.alpha != 1)
+        continue;
+      layers_.push_back({std::move(layer), std::move(rows).value(), std::move(*grid)});
+    }
+    return Status();
+  }
+
+  /// `stored`: the values of a constant that stays float before its pair.
+  std::optional<Grid> grid_of(ir::ValueId constant, const ir::Tensor& stored) const {
+    std::optional<Grid> grid = finetune::stored_grid(context_.plan, context_.settings, constant);
+    return grid ? grid : finetune::pair_grid(context_.plan, stored, constant);
+  }
+
+  int64_t rows_per_sample(const RoundedLayer& r) const {
+    return std::max<int64_t>(1, rows_for(r.rows.depth()) / static_cast<int64_t>(samples_.size()));
+  }
+
+  Status interruption(size_t done) const {
+    if (!context_.progress || context_.progress(done, 2 * samples_.size())) return Status();
+    return Status(Code::kInterrupted, "interrupted");
+  }
+
+  /// Codes of the layers from their inputs in the float model.
+  Status round(std::span<RoundedLayer> layers) {
+    exec::SessionOptions options;
+    for (RoundedLayer& r : layers) {
+      options.fetches.push_back(r.layer.exact.start);
+      r.grams.assign(static_cast<size_t>(r.rows.groups()), Gram(r.rows.depth()));
+    }
+    exec::Session session(original_, std::move(options));
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      QQ_TRY(const calib::Sample sample, samples_.read(i));
+      QQ_TRY(const std::vector<ir::Tensor>* const values,
+             session.run(sample.inputs).context(cat("compensated rounding, sample ", sample.name)));
+      std::vector<Status> found(layers.size());
+#pragma omp parallel for schedule(dynamic)
+      for (size_t k = 0; k < layers.size(); ++k) found[k] = add_inputs((*values)[k], layers[k]);
+      for (const Status& status : found) QQ_RETURN_IF_ERROR(status);
+      QQ_RETURN_IF_ERROR(interruption(i));
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (size_t k = 0; k < layers.size(); ++k) solve(layers[k]);
+    return Status();
+  }
+
+  Status add_inputs(const ir::Tensor& input, RoundedLayer& r) const {
+    QQ_TRY(const std::vector<float> rows, r.rows.read(input, rows_per_sample(r), range_of(r.layer.start)));
+    const size_t part = rows.size() / static_cast<size_t>(r.rows.groups());
+    for (size_t g = 0; g < r.grams.size(); ++g)
+      r.grams[g].add(std::span(rows).subspan(g * part, part), static_cast<int64_t>(part) / r.rows.depth());
+    r.row_count += static_cast<int64_t>(part) / r.rows.depth();
+    add_mean(rows, r, samples_.size(), r.exact_mean);
+    return Status();
+  }
+
+  /// The range that the quantized model clips a layer's input to: losses of clipped values are not to be compensated by
+  /// weights.
+  ValueRange range_of(ir::ValueId input) const {
+    const plan::QuantSlot* slot = context_.plan.find(input);
+    if (slot == nullptr || !is_integer(slot->stage.spec.type)) return {};
+    const plan::ParamList& params = context_.plan.params[slot->stage.params];
+    if (params.size() != 1) return {};
+    const numeric::IntegerRange codes = numeric::integer_range(slot->stage.spec.type, numeric::RangeKind::kFull);
+    return {static_cast<float>(codes.min - params[0].zero_point) * params[0].scale,
+            static_cast<float>(codes.max - params[0].zero_point) * params[0].scale};
+  }
+
+  void solve(RoundedLayer& r) const {
+    const std::vector<float> stored =
+        ir::float_values(*ir::stored_floats(original_.graph, r.layer.exact.weight)).value();
+    r.weights.resize(stored.size());
+    for (size_t i = 0; i < stored.size(); ++i)
+      r.weights[i] = stored[static_cast<size_t>(stored_index(r, static_cast<int64_t>(i)))];
+    const auto depth = static_cast<size_t>(r.rows.depth()), outputs = static_cast<size_t>(r.rows.outputs());
+    std::vector<int32_t> codes;
+    for (size_t g = 0; g < r.grams.size(); ++g) {
+      RoundingProblem problem;
+      problem.weights = std::span(r.weights).subspan(g * outputs * depth, outputs * depth);
+      problem.limits = r.grid.limits;
+      for (size_t o = 0; o < outputs; ++o) {
+        const int64_t first = stored_index(r, static_cast<int64_t>((g * outputs + o) * depth));
+        problem.params.push_back(r.grid.of(static_cast<size_t>(first)));
+      }
+      const std::vector<int32_t> found = round_to_nearest_plane(problem, r.grams[g]);
+      codes.insert(codes.end(), found.begin(), found.end());
+    }
+    r.codes = std::move(codes);
+    r.grams.clear();
+  }
+
+  void set_weights(const RoundedLayer& r) {
+    std::vector<int32_t> stored(r.codes.size());
+    for (size_t i = 0; i < stored.size(); ++i)
+      stored[static_cast<size_t>(stored_index(r, static_cast<int64_t>(i)))] = r.codes[i];
+    set_codes(r.layer.weight, r.grid, stored);
+  }
+
+  /// What is stored for the constant from now on: its integers, or the floats that its pair makes these integers of.
+  const ir::Tensor& set_codes(ir::ValueId constant, const Grid& grid, const std::vector<int32_t>& codes) {
+    plan::QuantSlot& slot = context_.plan.slot(constant);
+    if (slot.codes) {
+      ir::Tensor stored = plan::store_codes(codes, slot.stage.spec.type, slot.codes->dims());
+      changed_ |= !stored.same_as(*slot.codes);
+      return slot.codes.emplace(std::move(stored));
+    }
+    std::vector<float> values(codes.size());
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const numeric::QuantParams& own = grid.of(i);
+      values[i] = static_cast<float>(codes[i] - own.zero_point) * own.scale;
+    }
+    changed_ = true;
+    const ir::Shape& dims = context_.graph().value(constant).constant->dims();
+    return context_.plan.replaced_constants[constant] = ir::store_floats(values, ElementType::kFloat, dims);
+  }
+
+  /// Each layer sees what the quantized layers before it, their biases corrected, feed it.
+  Status correct_biases() {
+    QQ_TRY(ir::Model quantized, exec::simulate(context_.model, context_.plan));
+    std::vector<RoundedLayer*> biased;
+    std::vector<std::vector<ir::ValueId>> starts;
+    for (RoundedLayer& r : layers_) {
+      const ir::ValueId bias = r.layer.exact.bias;
+      const ir::Tensor* exact = bias.valid() ? ir::stored_floats(original_.graph, bias) : nullptr;
+      const bool is_fixed = exact == nullptr || !grid_of(r.layer.bias, *exact);
+      if (r.layer.beta != 1 || r.row_count < kFewestRows || is_fixed) continue;
+      biased.push_back(&r);
+      starts.push_back({quantized.graph.node(r.layer.node).input(0)});
+    }
+    finetune::TensorStore store;
+    finetune::LayerWalk walk(quantized, samples_, samples_.size(), std::move(starts), store);
+    for (size_t k = 0; k < biased.size(); ++k) {
+      const RoundedLayer& r = *biased[k];
+      std::vector<double> mean;
+      const auto add = [&](size_t, const std::vector<ir::Tensor>& values) -> Status {
+        QQ_TRY(const std::vector<float> rows, r.rows.read(values[0], rows_per_sample(r), {}));
+        add_mean(rows, r, samples_.size(), mean);
+        return Status();
+      };
+      QQ_RETURN_IF_ERROR(walk.advance(add));
+      const ir::Tensor* stored = correct_bias_of(r, mean);
+      if (stored == nullptr) continue;
+      const ir::Node& node = quantized.graph.node(r.layer.node);
+      QQ_RETURN_IF_ERROR(finetune::store_constant(quantized, node.input(2), *stored));
+      QQ_RETURN_IF_ERROR(interruption(samples_.size() + k * samples_.size() / biased.size()));
+    }
+    return Status();
+  }
+
+  /// By what the mean result of the quantized layer lacks. `mean`: of its input rows. What is stored then; null: as it
+  /// was.
+  const ir::Tensor* correct_bias_of(const RoundedLayer& r, const std::vector<double>& mean) {
+    const ir::Tensor* exact = ir::stored_floats(original_.graph, r.layer.exact.bias);
+    const Grid grid = *grid_of(r.layer.bias, *exact);
+    const int64_t depth = r.rows.depth(), outputs = r.rows.outputs(), count = r.rows.groups() * outputs;
+    if (exact->size() != count || mean.size() != r.exact_mean.size()) return nullptr;
+    std::vector<float> bias = ir::float_values(*exact).value();
+    for (int64_t o = 0; o < count; ++o) {
+      const numeric::QuantParams& own = r.grid.of(static_cast<size_t>(stored_index(r, o * depth)));
+      const int64_t group = o / outputs * depth;
+      double lacks = 0;
+      for (int64_t k = 0; k < depth; ++k) {
+        const auto at = static_cast<size_t>(o * depth + k), input = static_cast<size_t>(group + k);
+        lacks += static_cast<double>(r.weights[at]) * r.exact_mean[input] -
+                 static_cast<double>(r.codes[at] - own.zero_point) * static_cast<double>(own.scale) * mean[input];
+      }
+      if (!std::isfinite(lacks)) return nullptr;
+      bias[static_cast<size_t>(o)] += static_cast<float>(lacks);
+    }
+    return &set_codes(r.layer.bias, grid, numeric::encode(bias, grid.split, grid.params, grid.limits));
+  }
+
+  pass::PlanContext& context_;
+  const ir::Model& original_;
+  calib::SpreadSamples samples_;  ///< not those that results are judged on
+  std::vector<RoundedLayer> layers_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+Result<Changed> compensate_rounding(pass::PlanContext& context) {
+  if (context.source.data == nullptr || context.source.data->size() == 0) {
+    context.diagnostics.add("rounding-not-compensated", "quarkq.rounding", "it needs the calibration samples");
+    return Changed::kNo;
+  }
+  return Compensation(context, context.float_model != nullptr ? *context.float_model : context.model).run();
+}
+
+}  // namespace quarkq::planning

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""docs/settings.md: each example is a file that the program takes, and every block has one."""
+import json
+import os
+import re
+
+from harness import ROOT, expect_equal, quarkq, run, temp_folder, test
+
+MODEL = os.path.join(ROOT, "examples", "digits", "digits.onnx")
+with open(os.path.join(ROOT, "docs", "settings.md")) as page:
+    EXAMPLES = [(f"{number}. {text.splitlines()[-1]}", text) for number, text in enumerate(re.findall(r"^```yaml\n(.*?)^```", page.read(), re.M | re.S), 1)]
+NOT_BUILT = {"evaluation"}  # EvalMetrics is refused
+
+
+def check(text):
+    with temp_folder() as folder:
+        path = os.path.join(folder, "settings.yaml")
+        with open(path, "w") as file:
+            file.write(text)
+        return run("config", "check", path, "--model", MODEL)
+
+
+def keys_allowed_in(block):
+    """What the program names when it finds an unknown key there; "" is the whole file."""
+    unknown = f"{block}: {{no_such_key: 1}}\n" if block else "no_such_key: 1\n"
+    return re.search(r"allowed are (.*)", check("preset: XINT8\n" + unknown).stderr).group(1).strip().split(", ")
+
+
+@test(cases=EXAMPLES)
+def example(case):
+    result = check(case[1])
+    expect_equal((result.returncode, result.stderr), (0, ""), f"exit code and complaints about\n{case[1]}")
+
+
+@test(cases=["top", "quarkq", "calibration"])
+def every_key_has_an_example(block):
+    allowed = keys_allowed_in("" if block == "top" else block)
+    missing = {key for key in allowed if not any(re.search(rf"\b{key}:", text) for _, text in EXAMPLES)}
+    expect_equal(missing - NOT_BUILT, set(), f"keys of {block} without an example")
+    return f"{len(allowed)} keys"
+
+
+@test()
+def every_option_that_is_a_map_has_an_example():
+    options = json.loads(quarkq("list", "options", "--json").stdout)
+    maps = [option["name"] for option in options if option["type"].startswith("map") and option["name"] != "MixedPrecisionTensor"]
+    missing = [name for name in maps if not any(f"{name}:" in text for _, text in EXAMPLES)]
+    expect_equal(missing, [], "maps without an example")
+    return f"{len(maps)} options"

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Each verb from Python: what goes in, what comes out, what is raised."""
+import os
+
+import numpy as np
+import onnx
+import onnxruntime
+import quarkq
+
+from harness import expect, expect_equal, temp_folder, test
+from samples import DIGITS, DIGITS_MODEL, conv_model, digits, noise, write_conv_model
+
+
+def raised(kind, function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+@test()
+def model_proto_gives_a_model_in_memory():
+    report = quarkq.quantize(onnx.load(DIGITS_MODEL), config="xint8", data=digits())
+    ops = {node.op_type for node in onnx.load_from_string(report.model).graph.node}
+    expect("QuantizeLinear" in ops, f"found only {ops}")
+    expect(report.grade in ("good", "fair", "poor"), f"grade {report.grade!r}")
+    expect_equal(report["preset"].lower(), "xint8", "preset of the report")
+
+
+@test()
+def metric_decides():
+    def metric(sample, expected, found):
+        seen.append((sample, {name: array.shape for name, array in expected.items()}))
+        return float(np.mean([np.argmax(expected[name]) == np.argmax(found[name]) for name in expected]))
+    seen = []
+    with temp_folder() as folder:
+        output = os.path.join(folder, "q.onnx")
+        report = quarkq.quantize(DIGITS_MODEL, output, config="a8w8", data=digits(), metric=metric, require=["metric>=0.5"])
+        expect(0.5 <= report.metric <= 1, f"metric {report.metric}")
+        expect_equal(len(seen), report["compared"]["samples"], "calls of the metric")
+        os.remove(output)
+        error = raised(quarkq.QualityGateError, quarkq.quantize, DIGITS_MODEL, output, config="a8w8", data=digits(),
+                       metric=lambda sample, expected, found: 0.25, require=["metric>=0.5"])
+        expect_equal(error.exit_code, 5, "exit code")
+        expect("metric: found 0.25" in error.message, error.message)
+        expect(not os.path.exists(output), "an output was written")
+
+
+@test()
+def failed_gate_carries_diagnostics():
+    error = raised(quarkq.QualityGateError, quarkq.quantize, DIGITS_MODEL, config="xint8", data=digits(), require=["cos>=0.9999999"],
+                   settings={"quarkq.on_collapse": "warn", "quarkq.min_cosine": 0.99999999})
+    expect("output-collapsed" in [finding.id for finding in error.diagnostics], f"diagnostics: {error.diagnostics}")
+
+
+@test(cases=[("preset", quarkq.UsageError, dict(config="xint9")), ("data", quarkq.DataError, dict(data=[np.zeros((2, 2), "float32")])),
+             ("model", quarkq.ModelError, dict(model=b"no model")), ("type", quarkq.DataError, dict(data=["text"])),
+             ("empty", quarkq.DataError, dict(data=iter([]))), ("metric without samples", quarkq.UsageError, dict(require=["metric>=1"]))])
+def errors_have_a_class_and_an_exit_code(case):
+    _, kind, changes = case
+    arguments = {"model": DIGITS_MODEL, "config": "a8w8", "data": digits(), **changes}
+    error = raised(kind, quarkq.quantize, **arguments)
+    expect_equal(type(error), kind, "class")
+    expect_equal(error.exit_code, kind.exit_code, "exit code")
+    expect(error.message, "no message")
+
+
+@test()
+def exceptions_of_callers_pass_through():
+    class Broken(Exception):
+        pass
+
+    def broken(*_):
+        raise Broken("on purpose")
+
+    class Samples(list):
+        def __getitem__(self, index):
+            return broken() if index == 3 else super().__getitem__(index)
+    for options in (dict(metric=broken), dict(progress=broken), dict(preprocess=broken), dict(data=Samples(digits()))):
+        raised(Broken, quarkq.quantize, DIGITS_MODEL, **{"config": "a8w8", "data": digits(), **options})
+
+
+@test()
+def progress_may_stop():
+    seen = []
+
+    def progress(now):
+        seen.append(now)
+        return len(seen) < 5
+    error = raised(quarkq.Interrupted, quarkq.quantize, DIGITS_MODEL, config="a8w8", data=digits(), progress=progress)
+    expect_equal((error.exit_code, len(seen)), (130, 5), "exit code and calls")
+    expect(all(isinstance(now.phase, str) and now.done >= 0 for now in seen), f"{seen}")
+
+
+@test()
+def preprocess_and_settings():
+    plain = quarkq.quantize(DIGITS_MODEL, config="a8w8", data=digits()).model
+    doubled = [sample * 2 for sample in digits()]
+    expect_equal(quarkq.quantize(DIGITS_MODEL, config="a8w8", data=doubled, preprocess=lambda sample: sample / 2).model == plain, True,
+                 "same model after preprocess")
+    config = {"preset": "A8W8", "extra_options": {"CalibDataSize": 2}}
+    first = quarkq.quantize(DIGITS_MODEL, config=config, data=digits())
+    expect_equal(first["samples"], 2, "samples with CalibDataSize")
+    again = quarkq.quantize(DIGITS_MODEL, config="a8w8", data=digits()[:2])
+    expect(first.model == again.model, "a dict and a preset differ")
+
+
+@test()
+def calibrate_merge_and_stats():
+    with temp_folder() as folder:
+        parts = [os.path.join(folder, f"{i}.stats") for i in range(2)]
+        for i, part in enumerate(parts):
+            quarkq.calibrate(DIGITS_MODEL, part, config="a8w8", data=digits(), shard=(i, 2))
+        merged = os.path.join(folder, "all.stats")
+        expect_equal(quarkq.merge(parts, merged)["samples"], len(digits()), "samples")
+        found = quarkq.quantize(DIGITS_MODEL, config="a8w8", stats=merged, verify=False).model
+        expect(found == quarkq.quantize(DIGITS_MODEL, config="a8w8", data=digits(), verify=False).model, "results differ")
+
+
+@test()
+def run_gives_the_results_of_the_program():
+    samples = digits()[:3]
+    results = quarkq.run(DIGITS_MODEL, samples)
+    session = onnxruntime.InferenceSession(DIGITS_MODEL, providers=["CPUExecutionProvider"])
+    for sample, outputs in zip(samples, results):
+        batch = sample if sample.ndim == len(session.get_inputs()[0].shape) else sample[None]
+        wanted = session.run(None, {session.get_inputs()[0].name: batch})
+        for array, name in zip(wanted, [output.name for output in session.get_outputs()]):
+            expect(np.allclose(array, outputs[name], atol=1e-4), f"{name} differs")
+    names = []
+    quarkq.run(DIGITS_MODEL, samples, lambda name, arrays: names.append(name))
+    expect_equal(len(names), 3, "calls of the function")
+    with temp_folder() as folder:
+        quarkq.run(DIGITS_MODEL, samples, folder)
+        expect_equal(len(os.listdir(folder)), 3, "files")
+
+
+@test()
+def evaluate_inspect_check_analyze_optimize():
+    with temp_folder() as folder:
+        output = os.path.join(folder, "q.onnx")
+        quarkq.quantize(DIGITS_MODEL, output, config="xint8", data=digits())
+        report = quarkq.evaluate(DIGITS_MODEL, output, digits())
+        expect(report["min_cosine"] > 0.9, f"min cosine {report['min_cosine']}")
+        with open(output, "rb") as file:
+            quantized = file.read()
+        expect_equal(quarkq.evaluate(onnx.load(DIGITS_MODEL), quantized, digits())["min_cosine"], report["min_cosine"], "from memory")
+        expect(quarkq.inspect(quantized)["is_quantized"], "not quantized")
+        expect_equal(quarkq.check(quantized)["violations"], [], "violations")
+        expect(quarkq.analyze(DIGITS_MODEL, config="xint8", data=digits(), samples=1)["layers"], "no layers")
+        quarkq.optimize(DIGITS_MODEL, os.path.join(folder, "o.onnx"), config="xint8", data=os.path.join(DIGITS, "calib"))
+
+
+@test()
+def ort_ops_run_in_onnx_runtime():
+    model = quarkq.quantize(DIGITS_MODEL, config="bfp16", data=digits()).model
+    options = onnxruntime.SessionOptions()
+    options.register_custom_ops_library(quarkq.ort_ops_library())
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    sample = digits()[0]
+    found = session.run(None, {name: sample if sample.ndim == len(session.get_inputs()[0].shape) else sample[None]})[0]
+    wanted = list(quarkq.run(model, [sample])[0].values())[0]
+    expect(np.allclose(found, wanted, rtol=1e-2, atol=1e-2 * np.abs(wanted).max()), "results differ")
+
+
+@test()
+def arrays_of_every_kind():
+    sample = noise(1, 16)[0]
+    with temp_folder() as folder:
+        model = write_conv_model(folder, side=16)
+        wanted = quarkq.run(model, [sample])[0]["y"]
+        for given in (np.asfortranarray(sample), sample.astype(">f4"), sample[:, :, ::1], sample[0], sample.tolist()):
+            found = quarkq.run(model, [{"x": np.asarray(given, np.float32) if isinstance(given, list) else given}])[0]["y"]
+            expect(np.array_equal(found, wanted), "results differ")
+
+
+@test()
+def structures_match_the_header():
+    """A structure of another size would make the library refuse the call."""
+    expect_equal(quarkq.inspect(conv_model(16).SerializeToString())["nodes"], 3, "nodes")
+    expect(quarkq.version().count(".") == 2, quarkq.version())

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// The C interface: what it refuses, and one whole call from memory. The Python tests (tests/python) use all of it.
+#include "quarkq/c_api.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quarkq {
+namespace {
+
+struct FreeResult {
+  void operator()(quarkq_result* result) const { quarkq_free(result); }
+};
+using CallResult = std::unique_ptr<quarkq_result, FreeResult>;
+
+quarkq_call_arguments arguments_of(const char* verb, const char* request) {
+  quarkq_call_arguments arguments{};
+  arguments.size = sizeof arguments;
+  arguments.verb = verb;
+  arguments.request = request;
+  return arguments;
+}
+
+CallResult call(const char* verb, const char* request) {
+  const quarkq_call_arguments arguments = arguments_of(verb, request);
+  return CallResult(quarkq_call(&arguments));
+}
+
+TEST(CApiTest, RefusesArgumentsOfAnotherLayout) {
+  EXPECT_EQ(quarkq_exit_code(CallResult(quarkq_call(nullptr)).get()), 2);
+  quarkq_call_arguments arguments = arguments_of("inspect", "{}");
+  arguments.size -= 8;
+  EXPECT_EQ(quarkq_exit_code(CallResult(quarkq_call(&arguments)).get()), 2);
+}
+
+TEST(CApiTest, RefusesRequestsThatItDoesNotKnow) {
+  struct Case {
+    const char *verb, *request, *said;
+  };
+  const Case cases[] = {
+      {"inspekt", "{}", "inspekt: unknown verb, did you mean inspect"},
+      {"inspect", "[1", "inspect: the request is no JSON object"},
+      {"inspect", nullptr, "inspect: the request is no JSON object"},
+      {"inspect", R"({"model": "a", "nodez": true})", "inspect: nodez is unknown in a request"},
+      {"inspect", R"({"model": 1})", "inspect: model: found 1, allowed is a text"},
+      {"inspect", R"({"nodes": 1})", "inspect: nodes: found 1, allowed is true or false"},
+      {"quantize", R"({"settings": "a=b"})", "quantize: settings: found \"a=b\", allowed is a list of texts"},
+      {"quantize", R"({"threads": 3000000000})",
+       "quantize: threads: found 3000000000, allowed is an integer of 32 bits"},
+      {"analyze", R"({"samples": -1})", "analyze: samples: found -1, allowed is an integer from 0 on"},
+      {"calibrate", R"({"shard_count": 0})", "calibrate: shard_count: found 0, allowed is 1 or more"},
+  };
+  for (const Case& one : cases) {
+    const CallResult result = call(one.verb, one.request);
+    EXPECT_EQ(quarkq_exit_code(result.get()), 2) << one.said;
+    EXPECT_TRUE(std::string(quarkq_message(result.get())).starts_with(one.said)) << quarkq_message(result.get());
+    EXPECT_STREQ(quarkq_report(result.get()), "");
+  }
+}
+
+TEST(CApiTest, NullMembersAreNotGiven) {
+  const CallResult result = call("inspect", R"({"model": "nowhere.onnx", "nodes": null})");
+  EXPECT_EQ(quarkq_exit_code(result.get()), 2);
+  EXPECT_TRUE(std::string(quarkq_message(result.get())).starts_with("nowhere.onnx")) << quarkq_message(result.get());
+}
+
+/// Zeros in the shape of the bundled classifier's input, and how often they were asked for.
+struct Zeros {
+  std::vector<float> values = std::vector<float>(64);
+  std::vector<int64_t> dims;
+  quarkq_tensor tensor{};
+  int reads = 0, last = 1 << 30;
+
+  static int read(void* context, size_t, const quarkq_tensor** tensors, size_t* count) {
+    auto& zeros = *static_cast<Zeros*>(context);
+    if (++zeros.reads > zeros.last) return 1;
+    zeros.tensor = {
+        "", "FLOAT", zeros.dims.data(), zeros.dims.size(), zeros.values.data(), zeros.values.size() * sizeof(float)};
+    *tensors = &zeros.tensor;
+    *count = 1;
+    return 0;
+  }
+};
+
+std::string digits_model() {
+  std::ifstream file(QUARKQ_SOURCE_DIR "/examples/digits/digits.onnx", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class CApiCallTest : public ::testing::Test {
+ protected:
+  CallResult quantize(const char* request) {
+    quarkq_call_arguments arguments = arguments_of("quantize", request);
+    arguments.model = {model_.data(), model_.size()};
+    arguments.samples = {4, Zeros::read, &zeros_};
+    arguments.callbacks.on_progress = [](void*, const quarkq_progress* progress) {
+      return static_cast<int>(std::string(progress->phase) != "write");
+    };
+    if (!interrupts_) arguments.callbacks.on_progress = nullptr;
+    return CallResult(quarkq_call(&arguments));
+  }
+
+  std::string model_ = digits_model();
+  Zeros zeros_{.dims = {1, 1, 8, 8}};
+  bool interrupts_ = false;
+};
+
+constexpr const char kRequest[] = R"({"model": "digits", "config": "a8w8", "in_memory": true, "threads": 1})";
+
+TEST_F(CApiCallTest, QuantizesFromMemoryIntoMemory) {
+  const CallResult result = quantize(kRequest);
+  ASSERT_EQ(quarkq_exit_code(result.get()), 0) << quarkq_message(result.get());
+  EXPECT_GT(quarkq_model(result.get()).size, 1000U);
+  EXPECT_GE(zeros_.reads, 4);
+  EXPECT_NE(std::string(quarkq_report(result.get())).find("\"preset\""), std::string::npos);
+}
+
+TEST_F(CApiCallTest, EndsWhenASampleFails) {
+  zeros_.last = 2;
+  const CallResult result = quantize(kRequest);
+  EXPECT_EQ(quarkq_exit_code(result.get()), 4) << quarkq_message(result.get());
+  EXPECT_EQ(quarkq_model(result.get()).size, 0U);
+}
+
+TEST_F(CApiCallTest, EndsWhenProgressSaysSo) {
+  interrupts_ = true;
+  EXPECT_EQ(quarkq_exit_code(quantize(kRequest).get()), 130);
+}
+
+}  // namespace
+}  // namespace quarkq

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// What --calib takes beside a folder of samples: folders of classes, one file, archives.
+#include <gtest/gtest.h>
+
+#include "calib/reader/tar_file.h"
+#include "unit/calib/sample_support.h"
+
+namespace quarkq::calib {
+namespace {
+
+using test::first_values;
+using test::in_folder;
+using test::npy_of;
+using test::refusal;
+using test::sample_names;
+using test::TempFolder;
+using Names = std::vector<std::string>;
+using Values = std::vector<std::vector<float>>;
+
+const std::vector<InputSpec> kX = {{"x", ElementType::kFloat, true, {1}}};
+const std::vector<InputSpec> kRows = {{"x", ElementType::kFloat, true, {1, 2}}};
+
+std::string rows_npy(int rows, const std::string& fortran = "False") {
+  std::vector<float> values;
+  for (int i = 0; i < 2 * rows; ++i) values.push_back(static_cast<float>(i));
+  return test::npy_bytes(test::npy_header("<f4", cat("(", rows, ", 2)"), fortran), test::raw_bytes<float>(values));
+}
+
+TEST(DataSetTest, FoldersOfClassesAreReadInTheirOrder) {
+  const TempFolder folder;
+  folder.write("class10/a.npy", npy_of(3));
+  folder.write("class9/b.npy", npy_of(2));
+  folder.write("class9/a.npy", npy_of(1));
+  folder.write("class9/notes.txt", "no sample");
+  folder.write("empty/notes.txt", "no sample");
+  folder.write(".cache/a.npy", npy_of(9));
+  EXPECT_EQ(sample_names(in_folder(folder.path()), kX), (Names{"class9/a", "class9/b", "class10/a"}));
+  EXPECT_EQ(first_values(in_folder(folder.path()), kX), (Values{{1}, {2}, {3}}));
+}
+
+TEST(DataSetTest, AFolderOfTheInputsNameIsNoClass) {
+  const TempFolder folder;
+  folder.write("x/a.npy", npy_of(1));
+  folder.write("other/b.npy", npy_of(2));
+  EXPECT_EQ(sample_names(in_folder(folder.path()), kX), Names{"a"});
+}
+
+TEST(DataSetTest, ClassesOfTwoKindsAreRefused) {
+  const TempFolder folder;
+  folder.write("one/a.npy", npy_of(1));
+  folder.write("two/b.pb", test::pb_of(2));
+  EXPECT_MENTIONS(refusal(in_folder(folder.path()), kX), "one/a.npy and ");
+  EXPECT_EQ(first_values(in_folder(folder.path(), "pb"), kX), Values{{2}});
+}
+
+TEST(DataSetTest, OneFileIsADataSet) {
+  const TempFolder folder;
+  EXPECT_EQ(sample_names(in_folder(folder.write("one.npy", npy_of(7))), kX), Names{"one"});
+  const std::string many = folder.write("many.npy", rows_npy(3));
+  EXPECT_EQ(sample_names(in_folder(many), kRows), (Names{"many_0", "many_1", "many_2"}));
+  EXPECT_EQ(first_values(in_folder(many), kRows), (Values{{0}, {2}, {4}}));
+  EXPECT_EQ(first_values(in_folder(many), {{"x", ElementType::kFloat, true, {-1, 2}}}), (Values{{0}, {2}, {4}}));
+  EXPECT_EQ(first_values(in_folder(many), {{"x", ElementType::kFloat, true, {3, 2}}}), Values{{0}});
+  const std::string turned = folder.write("turned.npy", rows_npy(3, "True"));
+  EXPECT_EQ(first_values(in_folder(turned), kRows), (Values{{0}, {1}, {2}}));
+  const std::string zip = folder.write("both.npz", test::zip_bytes({test::stored("x.npy", rows_npy(2))}));
+  EXPECT_EQ(first_values(in_folder(zip), kRows), (Values{{0}, {2}}));
+  DataOptions limited = in_folder(many);
+  limited.limit = 2;
+  EXPECT_EQ(first_values(limited, kRows), (Values{{0}, {2}}));
+}
+
+TEST(DataSetTest, OneFileThatDoesNotFitIsRefused) {
+  const TempFolder folder;
+  const std::string many = folder.write("many.npy", rows_npy(3));
+  EXPECT_MENTIONS(refusal(in_folder(many), {{"x", ElementType::kFloat, true, {2, 2}}}), "3 rows for input x");
+  EXPECT_MENTIONS(refusal(in_folder(many), {kRows[0], kX[0]}), "must be .npz");
+  EXPECT_MENTIONS(refusal(in_folder(folder.write("a.txt", "a.npy")), kX), "calibration.list");
+  EXPECT_MENTIONS(refusal(in_folder(folder / "none"), kX), "no such folder or file");
+  EXPECT_MENTIONS(refusal(in_folder(folder.write("b.npy", "text")), kX), "not a .npy file");
+  const std::string uneven = test::zip_bytes({test::stored("x.npy", rows_npy(2)), test::stored("y.npy", rows_npy(3))});
+  EXPECT_MENTIONS(
+      refusal(in_folder(folder.write("c.npz", uneven)), {kRows[0], {"y", ElementType::kFloat, true, {1, 2}}}),
+      "3 samples for input y, 2 for input x");
+}
+
+TEST(DataSetTest, ArchivesAreReadAsFolders) {
+  const TempFolder folder;
+  const std::string flat = test::tar_bytes({{"b.npy", npy_of(2)}, {"./a.npy", npy_of(1)}});
+  const std::string nested = test::tar_bytes({{"set/c2/a.npy", npy_of(3)}, {"set/c1/a.npy", npy_of(4)}});
+  const std::string inputs = test::tar_bytes({{"d/x/a.npy", npy_of(5)}, {"d/y/a.npy", npy_of(6)}});
+  EXPECT_EQ(first_values(in_folder(folder.write("flat.tar", flat)), kX), (Values{{1}, {2}}));
+  EXPECT_EQ(first_values(in_folder(folder.write("flat.tar.gz", test::gzip_bytes(flat))), kX), (Values{{1}, {2}}));
+  EXPECT_EQ(sample_names(in_folder(folder.write("nested.tgz", test::gzip_bytes(nested))), kX), (Names{"c1/a", "c2/a"}));
+  EXPECT_EQ(first_values(in_folder(folder.write("inputs.tar", inputs)), {kX[0], {"y", ElementType::kFloat, true, {1}}}),
+            (Values{{5, 6}}));
+}
+
+TEST(DataSetTest, BadArchivesAreRefused) {
+  const TempFolder folder;
+  const std::string good = test::tar_bytes({{"a.npy", npy_of(1)}}), packed = test::gzip_bytes(good);
+  std::string damaged = good;
+  damaged[0] = 'b';
+  const auto of = [&](const std::string& name, const std::string& bytes) {
+    return refusal(in_folder(folder.write(name, bytes)), kX);
+  };
+  EXPECT_MENTIONS(of("a.tar", "text"), "truncated tar archive");
+  EXPECT_MENTIONS(of("b.tar", damaged), "not a tar archive");
+  EXPECT_MENTIONS(of("c.tar", good.substr(0, 600)), "truncated tar archive, in a.npy");
+  EXPECT_MENTIONS(of("d.tar", test::tar_bytes({{"x/../../a.npy", npy_of(1)}})), "'x/../../a.npy'");
+  EXPECT_MENTIONS(of("e.tar", test::tar_bytes({{"/a.npy", npy_of(1)}})), "'/a.npy'");
+  EXPECT_MENTIONS(of("f.tar", test::tar_bytes({})), "no samples here");
+  EXPECT_MENTIONS(of("g.tgz", good), "damaged or truncated gzip archive");
+  EXPECT_MENTIONS(of("h.tgz", packed.substr(0, packed.size() - 20)), "damaged or truncated gzip archive");
+  EXPECT_MENTIONS(of("i.tgz", packed + packed), "several parts");
+}
+
+TEST(DataSetTest, LongPathsOfArchives) {
+  const std::string longest(180, 'p');
+  const std::string gnu = test::tar_member("././@LongLink", longest + "/a.npy", 'L') + test::tar_bytes({{"cut", "x"}});
+  const std::string pax =
+      test::tar_member("PaxHeader", "15 path=ab.npy\n20 ctime=123456.789\n", 'x') + test::tar_bytes({{"cut", "y"}});
+  const auto only_path = [](const std::string& bytes) {
+    const auto members = read_tar(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "t");
+    EXPECT_TRUE(members.ok()) << members.status().message();
+    return members.ok() && members.value().size() == 1 ? members.value().begin()->first : "";
+  };
+  EXPECT_EQ(only_path(gnu), longest + "/a.npy");
+  EXPECT_EQ(only_path(pax), "ab.npy");
+  EXPECT_EQ(only_path(test::tar_bytes({{longest.substr(0, 120) + "/a.npy", "x"}})), longest.substr(0, 120) + "/a.npy");
+  EXPECT_EQ(only_path(test::tar_member("link", "", '2') + test::tar_bytes({{"a", "x"}})), "a");
+}
+
+TEST(DataSetTest, ImagesForFloatsNeedARecipe) {
+  const TempFolder folder;
+  folder.write("c/a.png", test::png_bytes(2, 2, 1, 2, 3));
+  const std::vector<InputSpec> floats = {{"x", ElementType::kFloat, true, {1, 3, 2, 2}}};
+  const std::string message = refusal(in_folder(folder.path()), floats);
+  EXPECT_MENTIONS(message, "a.png: an image, and the settings do not say how its pixels become input x");
+  EXPECT_MENTIONS(message, "--preprocess");
+  EXPECT_MENTIONS(message, "yolo-letterbox");
+  EXPECT_MENTIONS(message, "raw");
+  EXPECT_TRUE(open_data(in_folder(folder.path()), {{"x", ElementType::kUInt8, true, {1, 3, 2, 2}}}).ok());
+  EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats), "the settings do not say how its pixels become");
+}
+
+}  // namespace
+}  // namespace quarkq::calib

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// What the fine-tuning keeps beside its plan: tensors in memory and on disk, and layers that are done in a folder.
+#include "planning/tune/tensor_store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "planning/tune/adam.h"
+#include "planning/tune/saved_layers.h"
+#include "planning/tune/schedule.h"
+#include "support/run_op.h"
+#include "unit/base/temp_folder.h"
+
+namespace quarkq::planning::finetune {
+namespace {
+
+ir::Tensor numbered(int64_t count, float first) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<float>(i);
+  return ir::Tensor::from<float>({count}, values);
+}
+
+TEST(TensorStoreTest, GivesBackWhatItKeepsAtAnyLimit) {
+  for (const int64_t limit : {int64_t{0}, int64_t{1}, int64_t{100}, int64_t{4000}, int64_t{1} << 40}) {
+    TensorStore store;
+    ASSERT_TRUE(store.set_limit(limit).ok());
+    std::map<int, ir::Tensor> kept;
+    std::mt19937 generator(7);
+    for (int step = 0; step < 300; ++step) {
+      if (!kept.empty() && generator() % 3 == 0) {
+        const auto victim = std::next(kept.begin(), static_cast<std::ptrdiff_t>(generator() % kept.size()));
+        store.drop(victim->first);
+        kept.erase(victim);
+        continue;
+      }
+      const ir::Tensor tensor = numbered(static_cast<int64_t>(generator() % 40), static_cast<float>(step));
+      const Result<int> number = store.keep(tensor);
+      ASSERT_TRUE(number.ok()) << number.status().message();
+      ASSERT_TRUE(kept.emplace(number.value(), tensor).second) << "a number that is in use was given out";
+      EXPECT_LE(store.bytes_in_memory(), limit);
+    }
+    for (const auto& [number, tensor] : kept) EXPECT_TRUE(store.get(number).value().same_as(tensor)) << limit;
+  }
+}
+
+TEST(TensorStoreTest, ALowerLimitMovesTensorsToTheFile) {
+  TensorStore store;
+  std::vector<int> numbers;
+  for (int i = 0; i < 10; ++i) numbers.push_back(store.keep(numbered(100, static_cast<float>(i))).value());
+  EXPECT_EQ(store.bytes_in_memory(), 4000);
+  EXPECT_EQ(store.bytes_on_disk(), 0);
+  ASSERT_TRUE(store.set_limit(1000).ok());
+  EXPECT_LE(store.bytes_in_memory(), 1000);
+  EXPECT_EQ(store.bytes_in_memory() + store.bytes_on_disk(), 4000);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_TRUE(store.get(numbers[static_cast<size_t>(i)]).value().same_as(numbered(100, static_cast<float>(i))));
+}
+
+TEST(TensorStoreTest, PlacesInTheFileAreUsedAgain) {
+  TensorStore store;
+  ASSERT_TRUE(store.set_limit(0).ok());
+  for (int round = 0; round < 50; ++round) store.drop(store.keep(numbered(64, static_cast<float>(round))).value());
+  EXPECT_EQ(store.bytes_on_disk(), 256);
+}
+
+TEST(TensorStoreTest, OtherTypesAndEmptyTensors) {
+  TensorStore store;
+  ASSERT_TRUE(store.set_limit(0).ok());
+  for (const ir::Tensor& tensor : {test::ints({2, 2}, {1, -2, 3, 4}), ir::Tensor::zeros(ElementType::kFloat, {0, 3}),
+                                   ir::Tensor::scalar(2.5f), test::bools({3}, {1, 0, 1})}) {
+    const ir::Tensor back = store.get(store.keep(tensor).value()).value();
+    EXPECT_EQ(back.type(), tensor.type());
+    EXPECT_TRUE(back.same_as(tensor));
+  }
+}
+
+TEST(TensorStoreTest, AFolderThatIsNotThereIsAnError) {
+  TensorStore store("/no/such/folder");
+  ASSERT_TRUE(store.set_limit(0).ok());
+  const Result<int> number = store.keep(numbered(4, 0));
+  ASSERT_FALSE(number.ok());
+  EXPECT_EQ(number.status().code(), Code::kIo);
+}
+
+SavedLayer sample_layer() {
+  return {true, 0.25, 0.125, 1.5, test::floats({2, 2}, {1, -2, 0.5f, 4}), test::ints({7, 8})};
+}
+
+void expect_same(const SavedLayer& found, const SavedLayer& wanted) {
+  EXPECT_EQ(found.kept, wanted.kept);
+  EXPECT_EQ(found.error_before, wanted.error_before);
+  EXPECT_EQ(found.error_after, wanted.error_after);
+  EXPECT_EQ(found.seconds, wanted.seconds);
+  EXPECT_EQ(found.weight.is_defined(), wanted.weight.is_defined());
+  EXPECT_EQ(found.bias.is_defined(), wanted.bias.is_defined());
+  EXPECT_TRUE(!wanted.weight.is_defined() || found.weight.same_as(wanted.weight));
+  EXPECT_TRUE(!wanted.bias.is_defined() || found.bias.same_as(wanted.bias));
+}
+
+TEST(TensorStoreTest, SavedLayersReadBack) {
+  SavedLayer plain = sample_layer(), without_bias = sample_layer(), empty;
+  without_bias.bias = {};
+  for (const SavedLayer& layer : {plain, without_bias, empty}) {
+    const auto back = parse_saved_layer(encode_saved_layer("key", layer), "key");
+    ASSERT_TRUE(back.has_value());
+    expect_same(*back, layer);
+    EXPECT_FALSE(parse_saved_layer(encode_saved_layer("key", layer), "other").has_value());
+    EXPECT_EQ(encode_saved_layer("key", layer), encode_saved_layer("key", layer));
+  }
+}
+
+TEST(TensorStoreTest, EveryDamageOfASavedLayerIsSeen) {
+  const std::string bytes = encode_saved_layer("key", sample_layer());
+  for (size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_FALSE(parse_saved_layer(std::string_view(bytes).substr(0, length), "key").has_value()) << length;
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (const int flip : {1, 0x80}) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(damaged[at] ^ flip);
+      EXPECT_FALSE(parse_saved_layer(damaged, "key").has_value()) << at;
+    }
+  }
+  EXPECT_FALSE(parse_saved_layer(bytes + "x", "key").has_value());
+}
+
+TEST(TensorStoreTest, LayersInAFolder) {
+  test::TempFolder folder;
+  const SavedLayers saved((folder / "state"));
+  EXPECT_TRUE(saved.is_on());
+  EXPECT_FALSE(saved.load(0, "key").has_value());
+  ASSERT_TRUE(saved.save(0, "key", sample_layer()).ok());
+  ASSERT_TRUE(saved.save(3, "key", sample_layer()).ok());
+  ASSERT_TRUE(saved.load(0, "key").has_value());
+  expect_same(*saved.load(3, "key"), sample_layer());
+  EXPECT_FALSE(saved.load(1, "key").has_value());
+  EXPECT_FALSE(saved.load(0, "another run").has_value());
+  saved.remove(4);
+  EXPECT_FALSE(std::filesystem::exists((folder / "state")));
+  EXPECT_FALSE(SavedLayers("").is_on());
+}
+
+TEST(TensorStoreTest, FoldersWithOtherFilesStay) {
+  test::TempFolder folder;
+  const SavedLayers saved((folder / "state"));
+  ASSERT_TRUE(saved.save(0, "key", sample_layer()).ok());
+  std::ofstream((folder / "state") + "/mine.txt") << "keep";
+  saved.remove(1);
+  EXPECT_TRUE(std::filesystem::exists((folder / "state") + "/mine.txt"));
+  EXPECT_FALSE(saved.load(0, "key").has_value());
+}
+
+/// Adam as published (Kingma and Ba, algorithm 1), in double.
+TEST(TensorStoreTest, AdamIsTheAlgorithm) {
+  const std::vector<std::vector<float>> gradients = {
+      {1, -2, 0, 0.5f}, {0.5f, -2, 0, -0.5f}, {-3, 1e-4f, 0, 0.5f}, {1, 1, 0, 1e4f}};
+  std::vector<float> variables = {0, 1, 2, -1};
+  std::vector<double> expected(variables.begin(), variables.end()), first(4, 0), second(4, 0);
+  Adam adam(4, 0.01);
+  for (size_t t = 1; t <= gradients.size(); ++t) {
+    adam.step(variables, gradients[t - 1]);
+    for (size_t i = 0; i < 4; ++i) {
+      const double g = gradients[t - 1][i], count = static_cast<double>(t);
+      first[i] = 0.9 * first[i] + 0.1 * g;
+      second[i] = 0.999 * second[i] + 0.001 * g * g;
+      const double m = first[i] / (1 - std::pow(0.9, count)), v = second[i] / (1 - std::pow(0.999, count));
+      expected[i] -= 0.01 * m / (std::sqrt(v) + 1e-8);
+      EXPECT_NEAR(variables[i], expected[i], 1e-5) << "step " << t << ", variable " << i;
+    }
+  }
+  EXPECT_EQ(variables[2], 2) << "no gradient, no step";
+}
+
+/// ref:tuning#adaround.
+TEST(TensorStoreTest, SchedulesOfTheRoundingCost) {
+  const BetaSchedule schedule{1000, 0.2, 20, 2};
+  EXPECT_TRUE(schedule.is_warm_up(0) && schedule.is_warm_up(199));
+  EXPECT_FALSE(schedule.is_warm_up(200));
+  EXPECT_NEAR(schedule.beta(200), 20, 1e-12);
+  EXPECT_NEAR(schedule.beta(600), 11, 1e-12);
+  EXPECT_NEAR(schedule.beta(1000), 2, 1e-12);
+  for (int64_t i = 201; i <= 1000; ++i) EXPECT_LT(schedule.beta(i), schedule.beta(i - 1));
+}
+
+TEST(TensorStoreTest, SharesStartAtTheirFraction) {
+  for (float fraction = 0; fraction < 1; fraction += 0.01f) {
+    const float alpha = alpha_of_fraction(fraction);
+    const float share = std::clamp((kZeta - kGamma) / (1 + std::exp(-alpha)) + kGamma, 0.0f, 1.0f);
+    EXPECT_NEAR(share, fraction, 1e-6f);
+    EXPECT_TRUE(std::abs(fraction - 0.5f) < 1e-4f || hard_share(alpha) == std::round(fraction)) << fraction;
+  }
+}
+
+}  // namespace
+}  // namespace quarkq::planning::finetune

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "usage.h"
+
+#include <cctype>
+
+#include "base/suggest.h"
+
+namespace quarkq::tool {
+namespace {
+
+/// "quarkq config show".
+std::string full_name(const CLI::App& part) {
+  return part.get_parent() == nullptr ? part.get_name() : full_name(*part.get_parent()) + " " + part.get_name();
+}
+
+/// The option that `argument` spells; empty when it is a value: a number may begin with a dash.
+std::string option_name(const std::string& argument) {
+  if (argument.size() < 2 || argument[0] != '-') return "";
+  if (argument.starts_with("--")) return argument.substr(0, argument.find('='));
+  return std::isalpha(static_cast<unsigned char>(argument[1])) != 0 ? argument.substr(0, 2) : "";
+}
+
+bool has_option(const CLI::App* part, const std::string& name) {
+  for (; part != nullptr; part = part->get_parent()) {
+    if (part->get_option_no_throw(name) != nullptr) return true;
+  }
+  return false;
+}
+
+std::string upper(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+std::vector<std::string> long_names(const CLI::App* part) {
+  std::vector<std::string> names;
+  for (; part != nullptr; part = part->get_parent()) {
+    for (const CLI::Option* option : part->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string usage_line(const CLI::App& part) {
+  std::string text = cat("usage: ", full_name(part), " [OPTION]...");
+  if (!part.get_subcommands([](const CLI::App*) { return true; }).empty()) text += " VERB";
+  for (const CLI::Option* option : part.get_options()) {
+    if (!option->get_positional() && option->get_required())
+      text += cat(" ", option->get_name(), " ", upper(option->get_lnames().front()));
+  }
+  for (const CLI::Option* option : part.get_options()) {
+    if (option->get_positional()) text += " " + option->get_name(/*positional=*/true);
+  }
+  return text;
+}
+
+const CLI::App& part_of(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* part = &app;
+  for (const std::string& word : arguments) {
+    if (word.empty() || word[0] == '-') continue;
+    const auto parts = part->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (!parts.empty()) part = parts.front();
+  }
+  return *part;
+}
+
+Status check_options_known(const CLI::App& part, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    const std::string name = option_name(argument);
+    if (name.empty() || has_option(&part, name)) continue;
+    return invalid_argument(name, ": unknown option of ", full_name(part), did_you_mean(name, long_names(&part)));
+  }
+  return Status();
+}
+
+}  // namespace quarkq::tool

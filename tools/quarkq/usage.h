@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What to say of a command line that cannot be read.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace quarkq::tool {
+
+/// "usage: quarkq quantize [OPTION]... --config CONFIG MODEL": required options and positionals.
+std::string usage_line(const CLI::App& part);
+
+/// The verb, or its action, that `arguments` (without the program's name) name; `app` when they name none.
+const CLI::App& part_of(const CLI::App& app, const std::vector<std::string>& arguments);
+
+/// kInvalidArgument for the first option that `part` and what it belongs to do not have, with the nearest one; ok when
+/// all are known. A misspelt option must not show as another one that is missing.
+Status check_options_known(const CLI::App& part, const std::vector<std::string>& arguments);
+
+}  // namespace quarkq::tool
