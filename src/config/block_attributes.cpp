@@ -17,7 +17,8 @@ Result<std::variant<int64_t, std::string>> attribute_value(const Node& node, con
 Result<std::vector<BlockAttribute>> read_block_attributes(DataType type, const Settings& settings) {
   const bool is_bfp = type == DataType::kBfp;
   std::vector<BlockAttribute> attributes;
-  for (const Node::Entry& entry : (is_bfp ? settings.bfp_attributes : settings.mx_attributes).node.entries()) {
+  for (const Node::Entry& entry :
+       (is_bfp ? settings.formats.bfp_attributes : settings.formats.mx_attributes).node.entries()) {
     QQ_TRY(auto value, attribute_value(entry.value, cat(is_bfp ? "BFPAttributes." : "MXAttributes.", entry.key)));
     attributes.push_back({entry.key, std::move(value)});
   }

@@ -9,45 +9,54 @@
 namespace quarkq::config {
 namespace {
 
-/// Reads, shows and assigns one member; the two pointers say which.
-template <typename Group, Group QuantConfig::*group, typename T, std::optional<T> Group::*asked_member,
-          T Settings::*held_member>
+/// A GROUP row: its category, and the member of Settings that holds its values.
+template <Category category, typename Values, Values Settings::*member>
+struct Group {
+  using Held = Values;
+  static constexpr Category kCategory = category;
+  static constexpr auto kMember = member;
+};
+
+/// Reads, shows and assigns one value; the pointers say which: in QuantConfig (group and member) and in Settings.
+template <typename T, auto asked_group, auto asked_member, auto group, auto member>
 struct Access {
   static Status read(const Node& node, const std::string& path, QuantConfig& config) {
     QQ_TRY(T value, config::read<T>(node, path));
-    (config.*group).*asked_member = std::move(value);
+    (config.*asked_group).*asked_member = std::move(value);
     return {};
   }
   static std::optional<Node> asked(const QuantConfig& config) {
-    const std::optional<T>& value = (config.*group).*asked_member;
+    const std::optional<T>& value = (config.*asked_group).*asked_member;
     if (!value) return std::nullopt;
     return Convert<T>::to(*value);
   }
   static Status assign(const Node& node, Settings& settings) {
     QQ_TRY(T value, Convert<T>::from(node));
-    settings.*held_member = std::move(value);
+    (settings.*group).*member = std::move(value);
     return {};
   }
-  static Node value(const Settings& settings) { return Convert<T>::to(settings.*held_member); }
+  static Node value(const Settings& settings) { return Convert<T>::to((settings.*group).*member); }
 };
 
-#define QQ_ACCESS(Group, group, Type, member) \
-  Access<QuantConfig::Group, &QuantConfig::group, Type, &QuantConfig::Group::member, &Settings::member>
-
+/// In the order of the file, those of quant_config first.
 std::vector<Field> make_fields() {
   std::vector<Field> fields;
-#define LEGACY(member, Type, by_default, support, off, doc)                                                        \
-  {                                                                                                                \
-    using A = QQ_ACCESS(Fields, fields, Type, member);                                                             \
-    fields.push_back({#member, Convert<Type>::type(), by_default, Category::kField, scope::kAny, Support::support, \
-                      off, doc, A::read, A::asked, A::assign, A::value});                                          \
+#define GROUP(category_, Type, member) { using G = Group<Category::category_, Settings::Type, &Settings::member>;
+#define END_GROUP(member) }
+#define LEGACY(member, Type, by_default, support, off, doc)                                                            \
+  {                                                                                                                    \
+    using A = Access<Type, &QuantConfig::fields, &QuantConfig::Fields::member, G::kMember, &G::Held::member>;          \
+    fields.push_back({#member, Convert<Type>::type(), by_default, Category::kField, scope::kAny, Support::support,     \
+                      off, doc, A::read, A::asked, A::assign, A::value});                                              \
   }
 #include "config/fields.def"
-#define OPTION(member, Key, Type, by_default, category, scope_, support, off, doc)                                  \
-  {                                                                                                                 \
-    using A = QQ_ACCESS(Options, options, Type, member);                                                            \
-    fields.push_back({#Key, Convert<Type>::type(), by_default, Category::category, scope::scope_, Support::support, \
-                      off, doc, A::read, A::asked, A::assign, A::value});                                           \
+#define GROUP(category_, Type, member) { using G = Group<Category::category_, Settings::Type, &Settings::member>;
+#define END_GROUP(member) }
+#define OPTION(member, Key, Type, by_default, scope_, support, off, doc)                                         \
+  {                                                                                                              \
+    using A = Access<Type, &QuantConfig::options, &QuantConfig::Options::member, G::kMember, &G::Held::member>;  \
+    fields.push_back({#Key, Convert<Type>::type(), by_default, G::kCategory, scope::scope_, Support::support,    \
+                      off, doc, A::read, A::asked, A::assign, A::value});                                        \
   }
 #include "config/fields.def"
   return fields;

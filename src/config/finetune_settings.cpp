@@ -130,7 +130,7 @@ std::string deciding_text(Node node) {
 }  // namespace
 
 Result<FinetuneSettings> read_finetune_settings(const Settings& settings) {
-  const Node& node = settings.fast_finetune.node;
+  const Node& node = settings.algorithms.fast_finetune.node;
   const OptionMap map(node, "FastFinetune");
   QQ_RETURN_IF_ERROR(map.check_keys(
       {"OptimAlgorithm", "OptimDevice",     "InferDevice",  "FixedSeed",         "DataSize",     "BatchSize",

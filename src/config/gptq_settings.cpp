@@ -6,7 +6,7 @@
 namespace quarkq::config {
 
 Result<GptqSettings> read_gptq_settings(const Settings& settings) {
-  const OptionMap map(settings.gptq_params.node, "GPTQParams");
+  const OptionMap map(settings.algorithms.gptq_params.node, "GPTQParams");
   QQ_RETURN_IF_ERROR(map.check_keys(
       {"Bits", "BlockSize", "GroupSize", "PercDamp", "ActOrder", "PerChannel", "MSE", "WeightSymmetric"}));
   GptqSettings options;

@@ -27,7 +27,7 @@ Status check_nbits_block(const char* option, int64_t size) {
 }
 
 Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings) {
-  const OptionMap map(settings.matmul_nbits_params.node, "MatMulNBitsParams");
+  const OptionMap map(settings.matmul_nbits.matmul_nbits_params.node, "MatMulNBitsParams");
   QQ_RETURN_IF_ERROR(map.check_keys({"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel"}));
   MatMulNBitsSettings options;
   int64_t bits = kMatMulNBitsBits;

@@ -55,7 +55,7 @@ Status take_threshold(const Node& node, std::optional<double>& member) {
 }  // namespace
 
 Result<std::optional<MixedSettings>> read_mixed_settings(const Settings& settings) {
-  const Node& node = settings.auto_mixprecision.node;
+  const Node& node = settings.algorithms.auto_mixprecision.node;
   const OptionMap map(node, "AutoMixprecision");
   const Node* target = map.find("TargetLayerConfig");
   if (target == nullptr) return std::optional<MixedSettings>();

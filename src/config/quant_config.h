@@ -54,7 +54,7 @@ struct QuantConfig {
   };
   /// Keys of extra_options that were set. An option that can be null holds two optionals: set at all, and not null.
   struct Options {
-#define OPTION(member, Key, Type, by_default, category, scope, support, off, doc) std::optional<Type> member;
+#define OPTION(member, Key, Type, by_default, scope, support, off, doc) std::optional<Type> member;
 #include "config/fields.def"
   };
 

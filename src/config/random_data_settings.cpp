@@ -19,12 +19,12 @@ Result<std::vector<double>> numbers_of(const Node& node, const std::string& opti
 
 Result<RandomDataSettings> read_random_data_settings(const Settings& settings) {
   RandomDataSettings options;
-  for (const Node::Entry& entry : settings.random_data_reader_input_shape.node.entries()) {
+  for (const Node::Entry& entry : settings.ranges.random_data_reader_input_shape.node.entries()) {
     QQ_TRY(const std::vector<double> dims, numbers_of(entry.value, "RandomDataReaderInputShape"));
     options.shapes[entry.key].assign(dims.begin(), dims.end());
   }
-  if (!settings.random_data_reader_input_data_range) return options;
-  for (const Node::Entry& entry : settings.random_data_reader_input_data_range->node.entries()) {
+  if (!settings.ranges.random_data_reader_input_data_range) return options;
+  for (const Node::Entry& entry : settings.ranges.random_data_reader_input_data_range->node.entries()) {
     QQ_TRY(const std::vector<double> range, numbers_of(entry.value, "RandomDataReaderInputDataRange"));
     if (range.size() != 2) return invalid_argument("RandomDataReaderInputDataRange: ", entry.key, " needs [low, high]");
     options.ranges[entry.key] = {range[0], range[1]};

@@ -28,13 +28,13 @@ constexpr struct {
 } kWithoutEffect[] = {
     {"SimulateDPU",
      [](const Settings& s) {
-       return !(s.convert_leaky_relu_to_dpu_version || s.convert_sigmoid_to_hard_sigmoid ||
-                s.convert_hard_sigmoid_to_dpu_version || s.convert_avg_pool_to_dpu_version ||
-                s.convert_reduce_mean_to_dpu_version || s.convert_softmax_to_dpu_version ||
-                s.convert_instance_norm_to_dpu_version || s.convert_clip_to_dpu_version);
+       return !(s.npu.convert_leaky_relu_to_dpu_version || s.npu.convert_sigmoid_to_hard_sigmoid ||
+                s.npu.convert_hard_sigmoid_to_dpu_version || s.npu.convert_avg_pool_to_dpu_version ||
+                s.npu.convert_reduce_mean_to_dpu_version || s.npu.convert_softmax_to_dpu_version ||
+                s.npu.convert_instance_norm_to_dpu_version || s.npu.convert_clip_to_dpu_version);
      }},
-    {"FoldRelu", [](const Settings& s) { return s.activation_symmetric; }},
-    {"AdjustBiasScale", [](const Settings& s) { return !s.int32_bias; }},
+    {"FoldRelu", [](const Settings& s) { return s.formats.activation_symmetric; }},
+    {"AdjustBiasScale", [](const Settings& s) { return !s.bias.int32_bias; }},
 };
 
 bool has_no_effect(const Settings& settings, const std::string& name) {
@@ -67,9 +67,9 @@ Status check_field(Resolving& r, const Field& field) {
 
 /// Types wider than 16 bits and half types need the extended format (ref:settings#wide-types).
 Status check_wide_bits(const Settings& s) {
-  if (s.quant_format != QuantFormat::kQdq) return {};
+  if (s.formats.quant_format != QuantFormat::kQdq) return {};
   for (const char* name : {"activation_type", "weight_type"}) {
-    const DataType type = name[0] == 'a' ? s.activation_type : s.weight_type;
+    const DataType type = name[0] == 'a' ? s.formats.activation_type : s.formats.weight_type;
     if (type != DataType::kInt32 && type != DataType::kUInt32 && !is_half(type)) continue;
     return invalid_argument(name, ": found ", enum_text(type), " with quant_format QuantFormat.QDQ, allowed is ",
                             "ExtendedQuantFormat.QDQ");
@@ -82,15 +82,15 @@ bool is_nibble(DataType type) { return type == DataType::kInt4 || type == DataTy
 /// 4 bits are for stored weights that a DequantizeLinear reads. The reference fails on all of them
 /// (ref:settings#data-types).
 Status check_nibbles(const Settings& s) {
-  if (is_nibble(s.activation_type)) {
-    return invalid_argument("activation_type: found ", enum_text(s.activation_type),
+  if (is_nibble(s.formats.activation_type)) {
+    return invalid_argument("activation_type: found ", enum_text(s.formats.activation_type),
                             ", 4-bit types are for weights only (weight_type); allowed are 8 bits and more");
   }
-  if (!is_nibble(s.weight_type) || s.packs_matrices()) return {};
+  if (!is_nibble(s.formats.weight_type) || s.packs_matrices()) return {};
   const char* why = refusal_of_4_bits(s);
   if (why == nullptr) return {};
-  return invalid_argument("weight_type: found ", enum_text(s.weight_type), origin_note(s, "weight_type"), " with ",
-                          why);
+  return invalid_argument("weight_type: found ", enum_text(s.formats.weight_type), origin_note(s, "weight_type"),
+                          " with ", why);
 }
 
 /// Requirements of the XINT8 quantizer (ref:settings#quantizers). Symmetries count only when they were given.
@@ -101,11 +101,11 @@ Status check_npu_cnn(const Settings& s) {
     bool is_refused;
     const char* allowed;
   } rules[] = {
-      {"per_channel", s.per_channel, "false"},
-      {"reduce_range", s.reduce_range, "false"},
-      {"weight_type", s.weight_type != DataType::kInt8, "QuantType.QInt8"},
-      {"WeightSymmetric", s.origins.contains("WeightSymmetric") && !s.weight_symmetric, "true"},
-      {"ActivationSymmetric", s.origins.contains("ActivationSymmetric") && !s.activation_symmetric, "true"},
+      {"per_channel", s.formats.per_channel, "false"},
+      {"reduce_range", s.formats.reduce_range, "false"},
+      {"weight_type", s.formats.weight_type != DataType::kInt8, "QuantType.QInt8"},
+      {"WeightSymmetric", s.origins.contains("WeightSymmetric") && !s.formats.weight_symmetric, "true"},
+      {"ActivationSymmetric", s.origins.contains("ActivationSymmetric") && !s.formats.activation_symmetric, "true"},
   };
   for (const auto& rule : rules) {
     if (!rule.is_refused) continue;
@@ -117,11 +117,12 @@ Status check_npu_cnn(const Settings& s) {
 
 /// Methods that fit only one side (ref:settings#calibration-methods-of-specs).
 Status check_methods(const Settings& s) {
-  if (s.calibrate_method == CalibrateMethod::kWeightMinMSE || s.calibrate_method == CalibrateMethod::kInt16MinMax) {
-    return invalid_argument("calibrate_method: found ", enum_text(s.calibrate_method),
+  if (s.ranges.calibrate_method == CalibrateMethod::kWeightMinMSE ||
+      s.ranges.calibrate_method == CalibrateMethod::kInt16MinMax) {
+    return invalid_argument("calibrate_method: found ", enum_text(s.ranges.calibrate_method),
                             ", which does not apply to activations");
   }
-  const OptMethod& weight = s.weight_calibrate_method;
+  const OptMethod& weight = s.ranges.weight_calibrate_method;
   if (!weight || *weight == CalibrateMethod::kMinMax || *weight == CalibrateMethod::kWeightMinMSE) return {};
   return invalid_argument("WeightCalibrateMethod: found ", enum_text(*weight),
                           ", allowed are CalibrationMethod.MinMax and ExtendedCalibrationMethod.MinMSE");
@@ -129,15 +130,15 @@ Status check_methods(const Settings& s) {
 
 /// Numbers whose wrong values would cause late failures.
 Status check_number_ranges(const Settings& s) {
-  if (s.calib_data_size && *s.calib_data_size < 0) {
-    return invalid_argument("CalibDataSize: found ", *s.calib_data_size, ", allowed is 0 (all) or more");
+  if (s.ranges.calib_data_size && *s.ranges.calib_data_size < 0) {
+    return invalid_argument("CalibDataSize: found ", *s.ranges.calib_data_size, ", allowed is 0 (all) or more");
   }
-  if (s.calib_moving_average_constant < 0 || s.calib_moving_average_constant > 1) {
-    return invalid_argument("CalibMovingAverageConstant: found ", s.calib_moving_average_constant,
+  if (s.ranges.calib_moving_average_constant < 0 || s.ranges.calib_moving_average_constant > 1) {
+    return invalid_argument("CalibMovingAverageConstant: found ", s.ranges.calib_moving_average_constant,
                             ", allowed is 0 to 1");
   }
-  if (s.percentile < 0 || s.percentile > 100) {
-    return invalid_argument("Percentile: found ", s.percentile, ", allowed is 0 to 100");
+  if (s.ranges.percentile < 0 || s.ranges.percentile > 100) {
+    return invalid_argument("Percentile: found ", s.ranges.percentile, ", allowed is 0 to 100");
   }
   return {};
 }
@@ -148,13 +149,13 @@ constexpr struct {
   std::string (*value)(const Settings&);
   std::initializer_list<const char*> allowed;
 } kChoices[] = {
-    {"LWPMetric", [](const Settings& s) { return s.lwp_metric; }, {"mae", "mse"}},
-    {"Scenario", [](const Settings& s) { return s.scenario; }, {"same", "p3"}},
+    {"LWPMetric", [](const Settings& s) { return s.ranges.lwp_metric; }, {"mae", "mse"}},
+    {"Scenario", [](const Settings& s) { return s.ranges.scenario; }, {"same", "p3"}},
     {"MinMSEModePof2Scale",
-     [](const Settings& s) { return s.min_mse_mode_pof2_scale; },
+     [](const Settings& s) { return s.ranges.min_mse_mode_pof2_scale; },
      {"All", "MostCommon", "Percentile"}},
     {"MinMSEModeFloatScale",
-     [](const Settings& s) { return s.min_mse_mode_float_scale.value_or("Percentile"); },
+     [](const Settings& s) { return s.ranges.min_mse_mode_float_scale.value_or("Percentile"); },
      {"Percentile", "HistCenter", "All"}},
 };
 
@@ -176,9 +177,9 @@ const char* refusal_of_4_bits(const Settings& s) {
     bool is_refused;
     const char* why;
   } rules[] = {
-      {s.enable_npu_cnn, "enable_npu_cnn true, whose weights have 8 bits"},
+      {s.npu.enable_npu_cnn, "enable_npu_cnn true, whose weights have 8 bits"},
       {s.emits_dynamic(), "use_dynamic_quant true, whose operators take 8 bits"},
-      {s.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
+      {s.algorithms.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
       {s.compat, "--compat quark-0.13: the reference cannot write them"},
   };
   const auto* found = std::ranges::find_if(rules, [](const auto& rule) { return rule.is_refused; });

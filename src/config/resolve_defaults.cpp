@@ -10,7 +10,9 @@
 namespace quarkq::config {
 namespace {
 
-bool has_block_type(const Settings& s) { return is_block(s.weight_type) || is_block(s.activation_type); }
+bool has_block_type(const Settings& s) {
+  return is_block(s.formats.weight_type) || is_block(s.formats.activation_type);
+}
 
 /// Defaults of calibration by method (ref:calibration#method-options). -1: the method has no such setting.
 struct MethodDefaults {
@@ -31,7 +33,7 @@ constexpr MethodDefaults kMethodDefaults[] = {
 
 const MethodDefaults& method_defaults(const Settings& s) {
   for (const MethodDefaults& row : kMethodDefaults)
-    if (row.method == s.calibrate_method) return row;
+    if (row.method == s.ranges.calibrate_method) return row;
   return kMethodDefaults[2];
 }
 
@@ -42,31 +44,37 @@ Node num_bins(const Settings& s) {
 
 /// Weights of floating types keep their value under a Q/DQ pair; fast fine-tuning takes the pair off block types'
 /// option.
-Node add_pair_to_weight(const Settings& s) { return Node(is_half(s.weight_type) || is_block(s.weight_type)); }
+Node add_pair_to_weight(const Settings& s) {
+  return Node(is_half(s.formats.weight_type) || is_block(s.formats.weight_type));
+}
 
 /// The four substitutes that the reference injects for its hardware flows (ref:settings#presets).
 Node injects_converts(const Settings& s) {
-  const bool is_extended = s.quant_format == QuantFormat::kExtendedQdq && !s.bf16_qdq_to_cast && !s.enable_vaiml_bf16;
-  return Node(s.enable_npu_cnn || s.enable_npu_transformer || is_extended);
+  const bool is_extended =
+      s.formats.quant_format == QuantFormat::kExtendedQdq && !s.blocks.bf16_qdq_to_cast && !s.blocks.enable_vaiml_bf16;
+  return Node(s.npu.enable_npu_cnn || s.npu.enable_npu_transformer || is_extended);
 }
 
 Node int32_bias(const Settings& s) {
   const Int32BiasDefault by_default = s.traits().int32_bias;
   if (by_default != Int32BiasDefault::kUnlessFloatWeights) return Node(by_default == Int32BiasDefault::kOn);
-  const bool is_float = is_half(s.weight_type) || is_block(s.weight_type) || s.weight_type == DataType::kFloat8E4M3Fn;
+  const bool is_float = is_half(s.formats.weight_type) || is_block(s.formats.weight_type) ||
+                        s.formats.weight_type == DataType::kFloat8E4M3Fn;
   return Node(!is_float);
 }
 
-Node activation_symmetric(const Settings& s) { return Node(is_half(s.activation_type) || is_block(s.activation_type)); }
-Node weight_symmetric(const Settings& s) { return Node(is_signed_or_float(s.weight_type)); }
+Node activation_symmetric(const Settings& s) {
+  return Node(is_half(s.formats.activation_type) || is_block(s.formats.activation_type));
+}
+Node weight_symmetric(const Settings& s) { return Node(is_signed_or_float(s.formats.weight_type)); }
 Node for_npu_cnn(const Settings& s) { return Node(s.traits().is_cnn_overlay); }
 Node method_symmetric(const Settings& s) { return Node(method_defaults(s).range_symmetric); }
 Node method_optimize_mem(const Settings& s) { return Node(method_defaults(s).optimize_mem); }
-Node as_optimize_model(const Settings& s) { return Node(s.optimize_model); }
-Node as_vaiml(const Settings& s) { return Node(s.enable_vaiml_bf16); }
-Node as_fp16(const Settings& s) { return Node(s.quantize_fp16); }
+Node as_optimize_model(const Settings& s) { return Node(s.preprocessing.optimize_model); }
+Node as_vaiml(const Settings& s) { return Node(s.blocks.enable_vaiml_bf16); }
+Node as_fp16(const Settings& s) { return Node(s.formats.quantize_fp16); }
 Node as_block_type(const Settings& s) { return Node(has_block_type(s)); }
-Node const_b_only(const Settings& s) { return Node(s.enable_npu_transformer || s.emits_dynamic()); }
+Node const_b_only(const Settings& s) { return Node(s.npu.enable_npu_transformer || s.emits_dynamic()); }
 Node never(const Settings&) { return Node(false); }
 
 /// One row per "depends" in fields.def. Rows are filled from the top, so that a row may read those above it.
@@ -135,17 +143,17 @@ constexpr struct {
 };
 
 bool holds(Flag flag, const Settings& s) {
-  if (flag == Flag::kNpuCnn) return s.enable_npu_cnn;
-  return flag == Flag::kAny || s.enable_npu_transformer;
+  if (flag == Flag::kNpuCnn) return s.npu.enable_npu_cnn;
+  return flag == Flag::kAny || s.npu.enable_npu_transformer;
 }
 
 /// A float16 model is quantized as it is, and not optimized (ref:settings#float16-models).
 void force_fp16(Resolving& r) {
   Settings& s = r.settings;
-  if (r.facts.all_float16 && !s.convert_fp16_to_fp32 && !s.quantize_fp16) {
+  if (r.facts.all_float16 && !s.preprocessing.convert_fp16_to_fp32 && !s.formats.quantize_fp16) {
     force_with_warning(r, "QuantizeFP16", Node(true), "all tensors of the model are float16");
   }
-  if (s.quantize_fp16 && s.optimize_model) {
+  if (s.formats.quantize_fp16 && s.preprocessing.optimize_model) {
     force_with_warning(r, "optimize_model", Node(false), "a float16 model is not optimized");
   }
 }
@@ -161,36 +169,39 @@ void leave_model_alone(Resolving& r) {
 }  // namespace
 
 Quantizer choose_quantizer(const Settings& s) {
-  if (s.use_dynamic_quant) return Quantizer::kDynamic;
-  if (s.use_matmul_nbits) return Quantizer::kMatMulNBits;
-  const Family kind = s.int16_scale && !s.enable_npu_cnn ? Family::kInt16 : family(s.calibrate_method);
+  if (s.formats.use_dynamic_quant) return Quantizer::kDynamic;
+  if (s.matmul_nbits.use_matmul_nbits) return Quantizer::kMatMulNBits;
+  const Family kind =
+      s.formats.int16_scale && !s.npu.enable_npu_cnn ? Family::kInt16 : family(s.ranges.calibrate_method);
   const bool is_float = kind == Family::kFloat || kind == Family::kLayerwise;
   for (const auto& row : kDispatch)
-    if (row.is_float == is_float && row.format == s.quant_format && holds(row.flag, s)) return row.quantizer;
+    if (row.is_float == is_float && row.format == s.formats.quant_format && holds(row.flag, s)) return row.quantizer;
   QQ_CHECK(false);
   return Quantizer::kCpu;
 }
 
 Status force_before_quantizer(Resolving& r) {
   Settings& s = r.settings;
-  if (s.crypto_mode && s.optimize_model) force_with_warning(r, "optimize_model", Node(false), "crypto_mode is true");
+  if (s.runtime.crypto_mode && s.preprocessing.optimize_model)
+    force_with_warning(r, "optimize_model", Node(false), "crypto_mode is true");
   force_fp16(r);
-  if (s.include_fast_ft && !s.include_auto_mp) {
-    const Node value(is_half(s.weight_type));
-    if (is_set(s, "AddQDQPairToWeight") && Node(s.add_qdq_pair_to_weight) != value) {
+  if (s.algorithms.include_fast_ft && !s.algorithms.include_auto_mp) {
+    const Node value(is_half(s.formats.weight_type));
+    if (is_set(s, "AddQDQPairToWeight") && Node(s.qdq.add_qdq_pair_to_weight) != value) {
       r.diagnostics.add("setting-forced", "AddQDQPairToWeight",
                         cat("is ", to_flow(value), ": include_fast_ft is true"));
     }
     force(r, "AddQDQPairToWeight", value);
   }
-  if (!s.save_and_restore && s.tensors_range_file) {
-    QQ_RETURN_IF_ERROR(set_value(s, "SaveAndRestore", Node(*s.tensors_range_file), s.origin_of("TensorsRangeFile")));
+  if (!s.ranges.save_and_restore && s.algorithms.tensors_range_file) {
+    QQ_RETURN_IF_ERROR(
+        set_value(s, "SaveAndRestore", Node(*s.algorithms.tensors_range_file), s.origin_of("TensorsRangeFile")));
     r.diagnostics.add("deprecated-name", "TensorsRangeFile", "is called SaveAndRestore now");
   }
-  s.asked_quant_format = s.quant_format;
+  s.asked_quant_format = s.formats.quant_format;
   const bool has_overrides =
-      !s.tensor_quant_overrides.node.entries().empty() || !s.specific_layers.empty() || !s.layer_types.empty();
-  if (has_overrides && s.quant_format == QuantFormat::kQdq) {
+      !s.ranges.tensor_quant_overrides.node.entries().empty() || !s.specific_layers.empty() || !s.layer_types.empty();
+  if (has_overrides && s.formats.quant_format == QuantFormat::kQdq) {
     force_with_warning(r, "quant_format", Node("ExtendedQuantFormat.QDQ"), "there are settings for single tensors");
   }
   return {};
@@ -206,11 +217,11 @@ void fill_dependent_defaults(Resolving& r) {
 
 Status force_after_defaults(Resolving& r) {
   Settings& s = r.settings;
-  if (has_block_type(s) && s.int32_bias) {
+  if (has_block_type(s) && s.bias.int32_bias) {
     force_with_warning(r, "Int32Bias", Node(false), "BFP and MX types have no int32 bias");
   }
-  if (s.int16_bias && !s.int32_bias) force_with_warning(r, "Int32Bias", Node(true), "Int16Bias is true");
-  if (s.int16_scale && s.enable_npu_cnn) {
+  if (s.bias.int16_bias && !s.bias.int32_bias) force_with_warning(r, "Int32Bias", Node(true), "Int16Bias is true");
+  if (s.formats.int16_scale && s.npu.enable_npu_cnn) {
     force_with_warning(r, "Int16Scale", Node(false), "enable_npu_cnn is true");
   }
   if (s.emits_dynamic()) leave_model_alone(r);

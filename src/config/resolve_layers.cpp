@@ -179,16 +179,17 @@ Status take_layers(Resolving& r) {
   const QuantConfig& config = r.config;
   if (config.mode ==
       QuantConfig::Mode::kLayers) {  // both symmetries come from global_config alone (ref:settings#symmetry)
-    s.activation_symmetric = config.global_config->input_tensors->symmetric;
-    s.weight_symmetric = config.global_config->weight->symmetric;
+    s.formats.activation_symmetric = config.global_config->input_tensors->symmetric;
+    s.formats.weight_symmetric = config.global_config->weight->symmetric;
     s.origins["ActivationSymmetric"] = s.origins["WeightSymmetric"] = config.origin_of("global_config");
-    if (config.global_config->weight->scale_type != ScaleType::kFloat32) s.weight_calibrate_method.reset();
+    if (config.global_config->weight->scale_type != ScaleType::kFloat32) s.ranges.weight_calibrate_method.reset();
   }
-  for (const std::string& name : s.nodes_to_exclude) {
+  for (const std::string& name : s.selection.nodes_to_exclude) {
     const auto kind = name.starts_with('^') ? Selector::Kind::kPattern : Selector::Kind::kName;
     s.exclude_selectors.push_back({kind, name, {}, {}});
   }
-  QQ_TRY(const std::vector<Selector> subgraphs, read_selectors(s.subgraphs_to_exclude.node, "subgraphs_to_exclude"));
+  QQ_TRY(const std::vector<Selector> subgraphs,
+         read_selectors(s.selection.subgraphs_to_exclude.node, "subgraphs_to_exclude"));
   s.exclude_selectors.insert(s.exclude_selectors.end(), subgraphs.begin(), subgraphs.end());
   s.exclude_selectors.insert(s.exclude_selectors.end(), config.exclude.begin(), config.exclude.end());
   s.specific_layers = config.specific_layer_config;

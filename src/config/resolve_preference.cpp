@@ -9,14 +9,14 @@
 namespace quarkq::config {
 namespace {
 
-bool is_pow2_mse(const Settings& s) { return s.calibrate_method == CalibrateMethod::kMinMSE; }
+bool is_pow2_mse(const Settings& s) { return s.ranges.calibrate_method == CalibrateMethod::kMinMSE; }
 bool always(const Settings&) { return true; }
 bool wants_bins(const Settings& s) {
-  return is_pow2_mse(s) && s.min_mse_mode_pof2_scale == "All" && s.num_bins.value_or(0) == 0;
+  return is_pow2_mse(s) && s.ranges.min_mse_mode_pof2_scale == "All" && s.ranges.num_bins.value_or(0) == 0;
 }
-bool by_layers(const Settings& s) { return s.calibrate_method == CalibrateMethod::kLayerWisePercentile; }
-bool keeps_samples(const Settings& s) { return !s.calib_optimize_mem; }
-bool has_workers(const Settings& s) { return s.calib_worker_num > 1 || !s.origins.contains("CalibWorkerNum"); }
+bool by_layers(const Settings& s) { return s.ranges.calibrate_method == CalibrateMethod::kLayerWisePercentile; }
+bool keeps_samples(const Settings& s) { return !s.ranges.calib_optimize_mem; }
+bool has_workers(const Settings& s) { return s.ranges.calib_worker_num > 1 || !s.origins.contains("CalibWorkerNum"); }
 
 constexpr const char kWorkers[] = "";  // as many as the machine has, at most 8
 
@@ -61,16 +61,17 @@ Node value_for(const char* text) {
 
 void report(Resolving& r, const std::string& name, const Node& before, const Node& after) {
   if (to_flow(before) == to_flow(after)) return;
-  r.diagnostics.add("setting-forced", name,
-                    cat("is ", to_flow(after), ": QuantizationPreference is ", *r.settings.quantization_preference));
+  r.diagnostics.add(
+      "setting-forced", name,
+      cat("is ", to_flow(after), ": QuantizationPreference is ", *r.settings.runtime.quantization_preference));
 }
 
 }  // namespace
 
 Status apply_preference(Resolving& r) {
   Settings& s = r.settings;
-  if (!s.quantization_preference) return {};
-  const std::string& asked = *s.quantization_preference;
+  if (!s.runtime.quantization_preference) return {};
+  const std::string& asked = *s.runtime.quantization_preference;
   if (asked != "accuracy" && asked != "speed" && asked != "resource_efficiency") {
     return invalid_argument("QuantizationPreference: found ", asked, ", allowed is accuracy, speed or ",
                             "resource_efficiency");
@@ -81,7 +82,7 @@ Status apply_preference(Resolving& r) {
     report(r, row.setting, value_of(s, row.setting), value);
     force(r, row.setting, value);
   }
-  if (!s.include_fast_ft) return {};
+  if (!s.algorithms.include_fast_ft) return {};
   Node params = value_of(s, "FastFinetune");
   for (const auto& row : kFinetune) {
     if (asked != row.preference) continue;

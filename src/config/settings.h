@@ -15,10 +15,11 @@
 namespace quarkq::config {
 
 struct Settings {
-  // One member per row of fields.def, fields first: per_channel, calibrate_method, ..., percentile, align_concat, ...
+  // One struct per group of fields.def, one member per row: formats.per_channel, ranges.percentile, npu.align_concat, ...
+#define GROUP(category, Type, member) struct Type {
+#define END_GROUP(member) } member;
 #define LEGACY(member, Type, by_default, support, off, doc) Type member{};
-#include "config/fields.def"
-#define OPTION(member, Key, Type, by_default, category, scope, support, off, doc) Type member{};
+#define OPTION(member, Key, Type, by_default, scope, support, off, doc) Type member{};
 #include "config/fields.def"
 
   QuantConfig::Mode mode = QuantConfig::Mode::kFields;
@@ -48,31 +49,32 @@ struct Settings {
   bool packs_matrices() const { return traits().form == ResultForm::kPackedMatrices; }
   bool emits_dynamic() const { return traits().form == ResultForm::kDynamicOperators; }
   /// Rewrites of the float model; rows of the kind QQ_PREPROCESS_PASS need it in any case.
-  bool preprocesses() const { return !skip_preprocess; }
+  bool preprocesses() const { return !preprocessing.skip_preprocess; }
   bool raises_opset() const { return quirk(Quirk::kRaiseOpsetForQdq); }
   /// Constant folding and no-op removal of our own, where the simplifier does not do it.
-  bool prepares_plainly() const { return !simplify_model; }
+  bool prepares_plainly() const { return !preprocessing.simplify_model; }
   bool fuses_batch_norm_first() const {
-    return prepares_plainly() && fold_batch_norm && (!optimize_model || quirk(Quirk::kFuseBatchNormFirst));
+    return prepares_plainly() && preprocessing.fold_batch_norm &&
+           (!preprocessing.optimize_model || quirk(Quirk::kFuseBatchNormFirst));
   }
-  bool replaces_clip6() const { return include_cle && replace_clip6_relu; }
+  bool replaces_clip6() const { return algorithms.include_cle && preprocessing.replace_clip6_relu; }
   bool unit_variances() const { return quirk(Quirk::kUnitVariances); }
   bool folds_gemm_beta() const { return quirk(Quirk::kFoldGemmBeta); }
   bool resets_gemm_beta() const { return !folds_gemm_beta(); }
-  bool plans_dual_pairs() const { return traits().has_dual_pairs && enable_dual_quant_node_pairs; }
-  bool widens_weight_scales() const { return traits().widens_weight_scales && adjust_weight_scale_for_int32_bias; }
+  bool plans_dual_pairs() const { return traits().has_dual_pairs && qdq.enable_dual_quant_node_pairs; }
+  bool widens_weight_scales() const { return traits().widens_weight_scales && bias.adjust_weight_scale_for_int32_bias; }
   /// Operators and parameters are adjusted for the NPU after calibration (ref:npu#which-rules-run).
   bool meets_npu_limits() const { return traits().simulates_dpu; }
-  bool simulates_dpu() const { return meets_npu_limits() && simulate_dpu; }
-  bool refines_positions() const { return traits().is_cnn_overlay && npu_limitation_check; }
-  bool aligns_scales() const { return traits().aligns_scales && npu_limitation_check; }
-  bool removes_pairs() const { return remove_qdq_mul_add || !remove_qdq_between_ops.node.items().empty(); }
-  bool widens_to_fp32_scales() const { return use_fp32_scale && quantize_fp16; }
+  bool simulates_dpu() const { return meets_npu_limits() && npu.simulate_dpu; }
+  bool refines_positions() const { return traits().is_cnn_overlay && npu.npu_limitation_check; }
+  bool aligns_scales() const { return traits().aligns_scales && npu.npu_limitation_check; }
+  bool removes_pairs() const { return qdq.remove_qdq_mul_add || !qdq.remove_qdq_between_ops.node.items().empty(); }
+  bool widens_to_fp32_scales() const { return formats.use_fp32_scale && formats.quantize_fp16; }
   /// Codes of weights and biases are chosen by the error of their layers on samples.
   bool compensates_rounding() const { return inserts_qdq() && tool.rounding.value_or("nearest") != "nearest"; }
   bool equalizes_clipped() const { return inserts_qdq() && tool.equalize_clipped.value_or(false); }
   /// Mixed precision or fine-tuning works on the plan.
-  bool tunes() const { return inserts_qdq() && (include_auto_mp || include_fast_ft); }
+  bool tunes() const { return inserts_qdq() && (algorithms.include_auto_mp || algorithms.include_fast_ft); }
   /// Guards repair what calibration alone would ruin (docs/guards.md); like the reference.
   bool guards() const { return !compat && tool.guards.value_or(true); }
   bool quirk(Quirk id) const { return quirk_value(id, compat); }

@@ -16,7 +16,7 @@ std::vector<std::string> texts_of(const Node* list) {
 }  // namespace
 
 SimplifySettings read_simplify_settings(const Settings& settings) {
-  const Node& node = settings.simplify_model_options.node;
+  const Node& node = settings.preprocessing.simplify_model_options.node;
   SimplifySettings options;
   for (std::string& step : texts_of(node.find("skip_optimizations"))) options.skipped_steps.insert(std::move(step));
   for (std::string& name : texts_of(node.find("skip_fusion_patterns")))

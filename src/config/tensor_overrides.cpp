@@ -78,7 +78,7 @@ std::string path_of(const Node::Entry& entry) { return "TensorQuantOverrides." +
 
 Result<std::vector<NamedOverride>> read_tensor_overrides(const Settings& settings) {
   std::vector<NamedOverride> overrides;
-  for (const Node::Entry& entry : settings.tensor_quant_overrides.node.entries()) {
+  for (const Node::Entry& entry : settings.ranges.tensor_quant_overrides.node.entries()) {
     QQ_TRY(TensorOverride made, read_override(entry.value, path_of(entry)));
     overrides.push_back({entry.key, std::move(made)});
   }
@@ -86,11 +86,11 @@ Result<std::vector<NamedOverride>> read_tensor_overrides(const Settings& setting
 }
 
 bool has_tensor_override(const Settings& settings, const std::string& tensor) {
-  return settings.tensor_quant_overrides.node.find(tensor) != nullptr;
+  return settings.ranges.tensor_quant_overrides.node.find(tensor) != nullptr;
 }
 
 Status check_override_keys(const Settings& settings) {
-  for (const Node::Entry& entry : settings.tensor_quant_overrides.node.entries()) {
+  for (const Node::Entry& entry : settings.ranges.tensor_quant_overrides.node.entries()) {
     const std::string path = path_of(entry);
     if (!entry.value.is_list()) return wrong_kind(entry.value, "a list of maps").context(path);
     for (const Node& item : entry.value.items()) {
@@ -104,8 +104,8 @@ Status check_override_keys(const Settings& settings) {
 
 Result<std::vector<NamedOverride>> read_mixed_precision_tensor(const Settings& settings) {
   std::vector<NamedOverride> overrides;
-  if (!settings.specific_tensor_precision) return overrides;
-  for (const Node::Entry& entry : settings.mixed_precision_tensor.node.entries()) {
+  if (!settings.algorithms.specific_tensor_precision) return overrides;
+  for (const Node::Entry& entry : settings.algorithms.mixed_precision_tensor.node.entries()) {
     const std::string path = "MixedPrecisionTensor." + entry.key;
     QQ_TRY(const DataType type, read<DataType>(Node(entry.key), path));
     QQ_TRY(const std::vector<std::string> names, read<std::vector<std::string>>(entry.value, path));
@@ -121,14 +121,15 @@ Result<std::vector<NamedOverride>> read_mixed_precision_tensor(const Settings& s
 std::vector<TensorType> types_of_tensors(const Settings& settings) {
   std::vector<TensorType> types;
   const Node none{Node::Map{}};
-  const Node& by_type = settings.specific_tensor_precision ? settings.mixed_precision_tensor.node : none;
+  const Node& by_type =
+      settings.algorithms.specific_tensor_precision ? settings.algorithms.mixed_precision_tensor.node : none;
   for (const Node::Entry& entry : by_type.entries()) {
     const Result<DataType> type = read<DataType>(Node(entry.key), "");
     const Result<std::vector<std::string>> names = read<std::vector<std::string>>(entry.value, "");
     if (!type.ok() || !names.ok()) continue;
     for (const std::string& name : names.value()) types.push_back({name, type.value()});
   }
-  for (const Node::Entry& entry : settings.tensor_quant_overrides.node.entries()) {
+  for (const Node::Entry& entry : settings.ranges.tensor_quant_overrides.node.entries()) {
     for (const Node& item : entry.value.items()) {
       const Node* given = item.find("quant_type");
       if (given == nullptr) continue;

@@ -13,11 +13,14 @@ constexpr DiagnosticId kNoEffect = "option-no-effect";
 constexpr const char* kOnlyCompat = "quarkq stores no activations; takes effect with --compat only";
 constexpr DiagnosticId kConflict = "setting-conflict";
 
-bool is_pow2(const Settings& s) { return family(s.calibrate_method) == Family::kPow2; }
+bool is_pow2(const Settings& s) { return family(s.ranges.calibrate_method) == Family::kPow2; }
 bool averages(const Settings& s) {
-  return s.calibrate_method == CalibrateMethod::kMinMax || s.calibrate_method == CalibrateMethod::kNonOverflow;
+  return s.ranges.calibrate_method == CalibrateMethod::kMinMax ||
+         s.ranges.calibrate_method == CalibrateMethod::kNonOverflow;
 }
-bool uses(const Settings& s, DataType type) { return s.activation_type == type || s.weight_type == type; }
+bool uses(const Settings& s, DataType type) {
+  return s.formats.activation_type == type || s.formats.weight_type == type;
+}
 
 bool counts(Origin origin, Asked asked) {
   return asked == Asked::kByUser ? is_users(origin) : origin != Origin::kDefault;
@@ -30,48 +33,55 @@ constexpr struct {
   bool (*applies)(const Settings&);
   const char* text;
 } kRules[] = {
-    {"FoldRelu", kNoEffect, [](const Settings& s) { return s.fold_relu && s.activation_symmetric; },
+    {"FoldRelu", kNoEffect,
+     [](const Settings& s) { return s.preprocessing.fold_relu && s.formats.activation_symmetric; },
      "folds nothing while ActivationSymmetric is true"},
-    {"ReplaceClip6Relu", kNoEffect, [](const Settings& s) { return s.replace_clip6_relu && !s.include_cle; },
+    {"ReplaceClip6Relu", kNoEffect,
+     [](const Settings& s) { return s.preprocessing.replace_clip6_relu && !s.algorithms.include_cle; },
      "needs include_cle"},
-    {"CalibMovingAverage", kNoEffect, [](const Settings& s) { return s.calib_moving_average && !averages(s); },
+    {"CalibMovingAverage", kNoEffect, [](const Settings& s) { return s.ranges.calib_moving_average && !averages(s); },
      "applies to the methods MinMax and NonOverflow only"},
-    {"CalibMovingAverageConstant", kNoEffect, [](const Settings& s) { return !s.calib_moving_average; },
+    {"CalibMovingAverageConstant", kNoEffect, [](const Settings& s) { return !s.ranges.calib_moving_average; },
      "needs CalibMovingAverage true"},
-    {"RandomDataReaderInputShape", kNoEffect, [](const Settings& s) { return !s.use_random_data; },
+    {"RandomDataReaderInputShape", kNoEffect, [](const Settings& s) { return !s.ranges.use_random_data; },
      "needs UseRandomData true"},
-    {"RandomDataReaderInputDataRange", kNoEffect, [](const Settings& s) { return !s.use_random_data; },
+    {"RandomDataReaderInputDataRange", kNoEffect, [](const Settings& s) { return !s.ranges.use_random_data; },
      "needs UseRandomData true"},
-    {"QDQOpTypePerChannelSupportToAxis", kNoEffect, [](const Settings& s) { return !s.per_channel; },
+    {"QDQOpTypePerChannelSupportToAxis", kNoEffect, [](const Settings& s) { return !s.formats.per_channel; },
      "needs per_channel true"},
     {"BFPAttributes", kNoEffect, [](const Settings& s) { return !uses(s, DataType::kBfp); }, "no type is QBFP"},
     {"MXAttributes", kNoEffect, [](const Settings& s) { return !uses(s, DataType::kMx); }, "no type is QMX"},
-    {"Int32Bias", kNoEffect, [](const Settings& s) { return s.int32_bias && !s.quantize_bias; },
+    {"Int32Bias", kNoEffect, [](const Settings& s) { return s.bias.int32_bias && !s.bias.quantize_bias; },
      "QuantizeBias is false"},
     {"UsePowerOf2Scale", kNoEffect, [](const Settings& s) { return !is_pow2(s); },
      "applies to the methods PowerOfTwoMethod.* only"},
-    {"MinMSEModePof2Scale", kNoEffect, [](const Settings& s) { return s.calibrate_method != CalibrateMethod::kMinMSE; },
+    {"MinMSEModePof2Scale", kNoEffect,
+     [](const Settings& s) { return s.ranges.calibrate_method != CalibrateMethod::kMinMSE; },
      "applies to the method PowerOfTwoMethod.MinMSE only"},
     {"NumBins", kNoEffect,
-     [](const Settings& s) { return !s.compat && s.calibrate_method != CalibrateMethod::kEntropy; },
+     [](const Settings& s) { return !s.compat && s.ranges.calibrate_method != CalibrateMethod::kEntropy; },
      "statistics have fixed bins; takes effect with --compat only"},
     {"LWPUseHistogram", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"CalibOptimizeMem", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"CalibWorkerNum", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
-    {"UseFP32Scale", kNoEffect, [](const Settings& s) { return s.use_fp32_scale && !s.quantize_fp16; },
+    {"UseFP32Scale", kNoEffect, [](const Settings& s) { return s.formats.use_fp32_scale && !s.formats.quantize_fp16; },
      "needs QuantizeFP16"},
-    {"enable_npu_cnn", kNoEffect, [](const Settings& s) { return s.enable_npu_cnn && !s.traits().is_cnn_overlay; },
+    {"enable_npu_cnn", kNoEffect, [](const Settings& s) { return s.npu.enable_npu_cnn && !s.traits().is_cnn_overlay; },
      "chooses no quantizer without a power-of-two method and QuantFormat.QDQ"},
     {"enable_npu_transformer", kConflict,
-     [](const Settings& s) { return s.enable_npu_transformer && s.enable_npu_cnn; }, "enable_npu_cnn is true too"},
-    {"OpTypesToExcludeOutputQuantization", kNoEffect, [](const Settings& s) { return s.weights_only; },
+     [](const Settings& s) { return s.npu.enable_npu_transformer && s.npu.enable_npu_cnn; },
+     "enable_npu_cnn is true too"},
+    {"OpTypesToExcludeOutputQuantization", kNoEffect, [](const Settings& s) { return s.selection.weights_only; },
      "WeightsOnly is true: no output is quantized"},
-    {"NodesToExcludeOutputQuantization", kNoEffect, [](const Settings& s) { return s.weights_only; },
+    {"NodesToExcludeOutputQuantization", kNoEffect, [](const Settings& s) { return s.selection.weights_only; },
      "WeightsOnly is true: no output is quantized"},
-    {"UseRandomData", kConflict, [](const Settings& s) { return s.use_random_data && s.calibration.dir.has_value(); },
+    {"UseRandomData", kConflict,
+     [](const Settings& s) { return s.ranges.use_random_data && s.calibration.dir.has_value(); },
      "calibration.dir is given and takes precedence"},
     {"extra_op_types_to_quantize", kNoEffect,
-     [](const Settings& s) { return s.quantize_all_op_types && !s.extra_op_types_to_quantize.empty(); },
+     [](const Settings& s) {
+       return s.selection.quantize_all_op_types && !s.selection.extra_op_types_to_quantize.empty();
+     },
      "QuantizeAllOpTypes is true, which includes all op types"},
 };
 
@@ -97,7 +107,7 @@ void check_scopes(const Settings& settings, Asked asked, Diagnostics& diagnostic
 }
 
 void check_selectors(const Settings& settings, Diagnostics& diagnostics) {
-  const std::vector<std::string>& wanted = settings.nodes_to_quantize;
+  const std::vector<std::string>& wanted = settings.selection.nodes_to_quantize;
   for (const Selector& selector : settings.exclude_selectors) {
     const bool is_pattern = selector.kind == Selector::Kind::kPattern;
     if (is_pattern && selector.text.find(".*") == std::string::npos) {

@@ -9,21 +9,21 @@ using config::CalibrateMethod;
 
 calib::MethodOptions method_options(const config::Settings& settings) {
   calib::MethodOptions options;
-  options.spec.type = plan::element_type(settings.activation_type);
-  options.spec.symmetric = settings.activation_symmetric;
+  options.spec.type = plan::element_type(settings.formats.activation_type);
+  options.spec.symmetric = settings.formats.activation_symmetric;
   options.spec.scale = plan::activation_scale_kind(settings);
-  options.symmetric_range = settings.calib_tensor_range_symmetric;
-  options.moving_average = settings.calib_moving_average;
-  options.percentile = settings.percentile;
-  options.num_bins = settings.num_bins;
-  options.num_quantized_bins = settings.num_quantized_bins;
-  options.scenario = settings.scenario;
-  options.lwp_metric = settings.lwp_metric;
-  options.percentile_candidates = settings.percentile_candidates;
-  options.lwp_use_histogram = settings.lwp_use_histogram;
-  options.minmse_mode = settings.min_mse_mode_pof2_scale;
-  options.optimize_mem = settings.calib_optimize_mem;
-  options.worker_num = settings.calib_worker_num;
+  options.symmetric_range = settings.ranges.calib_tensor_range_symmetric;
+  options.moving_average = settings.ranges.calib_moving_average;
+  options.percentile = settings.ranges.percentile;
+  options.num_bins = settings.ranges.num_bins;
+  options.num_quantized_bins = settings.ranges.num_quantized_bins;
+  options.scenario = settings.ranges.scenario;
+  options.lwp_metric = settings.ranges.lwp_metric;
+  options.percentile_candidates = settings.ranges.percentile_candidates;
+  options.lwp_use_histogram = settings.ranges.lwp_use_histogram;
+  options.minmse_mode = settings.ranges.min_mse_mode_pof2_scale;
+  options.optimize_mem = settings.ranges.calib_optimize_mem;
+  options.worker_num = settings.ranges.calib_worker_num;
   return options;
 }
 
@@ -37,10 +37,10 @@ calib::MethodOptions fallback_options(const config::Settings& settings, Calibrat
 
 calib::CollectOptions collect_options(const config::Settings& settings) {
   calib::CollectOptions options;
-  const calib::Calibrator* calibrator = calib::find_calibrator(settings.calibrate_method, /*compat=*/false);
-  options.with_bins = settings.save_tensor_hist_fig || (calibrator != nullptr && calibrator->needs_bins);
-  const bool votes =
-      settings.calibrate_method == CalibrateMethod::kMinMSE && settings.min_mse_mode_pof2_scale == "MostCommon";
+  const calib::Calibrator* calibrator = calib::find_calibrator(settings.ranges.calibrate_method, /*compat=*/false);
+  options.with_bins = settings.ranges.save_tensor_hist_fig || (calibrator != nullptr && calibrator->needs_bins);
+  const bool votes = settings.ranges.calibrate_method == CalibrateMethod::kMinMSE &&
+                     settings.ranges.min_mse_mode_pof2_scale == "MostCommon";
   if (votes) options.votes = method_options(settings);
   return options;
 }
@@ -57,9 +57,9 @@ calib::SampleRunOptions sample_run_options(const config::Settings& settings, con
 }
 
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings) {
-  const calib::Calibrator* calibrator = calib::find_calibrator(settings.calibrate_method, settings.compat);
+  const calib::Calibrator* calibrator = calib::find_calibrator(settings.ranges.calibrate_method, settings.compat);
   if (calibrator != nullptr) return calibrator;
-  return invalid_argument("calibrate_method: found ", config::enum_text(settings.calibrate_method),
+  return invalid_argument("calibrate_method: found ", config::enum_text(settings.ranges.calibrate_method),
                           ", which is not a method for activations");
 }
 

@@ -137,7 +137,7 @@ Progress progress_of(const std::string& phase, size_t done, size_t total, const 
   if (phase == "verify") progress.number = kLast + 2;
   if (progress.number > 0) progress.count = kLast + 2;
   if (phase == "rescue") progress.unit = "trials";
-  if (phase == pass::name(pass::Phase::kTune) && settings.include_fast_ft) progress.unit = "layers";
+  if (phase == pass::name(pass::Phase::kTune) && settings.algorithms.include_fast_ft) progress.unit = "layers";
   return progress;
 }
 

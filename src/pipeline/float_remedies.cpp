@@ -16,12 +16,12 @@ bool has_op(const ir::Graph& graph, const char* op) {
 
 /// Channels with scales of their own need no equalization. Values that settings name are kept.
 bool may_equalize(const RunState& state, const ir::Graph& /*loaded*/) {
-  return !state.settings.per_channel && !state.settings.tool.equalize_clipped &&
+  return !state.settings.formats.per_channel && !state.settings.tool.equalize_clipped &&
          !rewrite::find_clipped_pairs(state.calibrated->graph, state.selection).empty();
 }
 
 bool may_keep_sigmoid(const RunState& state, const ir::Graph& loaded) {
-  return state.settings.convert_sigmoid_to_hard_sigmoid &&
+  return state.settings.npu.convert_sigmoid_to_hard_sigmoid &&
          !config::is_users(state.settings.origin_of("ConvertSigmoidToHardSigmoid")) && has_op(loaded, "Sigmoid");
 }
 
@@ -59,11 +59,11 @@ Result<Agreement> plan_anew(RunState& state, const FloatRun& run, const RunnerOp
 const std::vector<FloatRemedy>& float_remedies() {
   static const std::vector<FloatRemedy> remedies = {
       {"ReplaceClip6Relu=false", "Clip(0, 6) stays as it is", may_keep_clip,
-       [](config::Settings& settings) { settings.replace_clip6_relu = false; }},
+       [](config::Settings& settings) { settings.preprocessing.replace_clip6_relu = false; }},
       {"quarkq.equalize_clipped=true", "layers with a Clip between them are equalized", may_equalize,
        [](config::Settings& settings) { settings.tool.equalize_clipped = true; }},
       {"ConvertSigmoidToHardSigmoid=false", "Sigmoid stays as it is", may_keep_sigmoid,
-       [](config::Settings& settings) { settings.convert_sigmoid_to_hard_sigmoid = false; }},
+       [](config::Settings& settings) { settings.npu.convert_sigmoid_to_hard_sigmoid = false; }},
   };
   return remedies;
 }

@@ -59,11 +59,12 @@ struct LongPass {
   bool (*is_on)(const config::Settings& settings);
 };
 constexpr LongPass kLongPasses[] = {
-    {"quantize-weights-gptq", "GPTQ", [](const config::Settings& s) { return s.use_gptq; }},
-    {"correct-bias", "bias correction", [](const config::Settings& s) { return s.bias_correction; }},
+    {"quantize-weights-gptq", "GPTQ", [](const config::Settings& s) { return s.algorithms.use_gptq; }},
+    {"correct-bias", "bias correction", [](const config::Settings& s) { return s.algorithms.bias_correction; }},
     {"mix-precision", "mixed precision, which also changes formats",
-     [](const config::Settings& s) { return s.include_auto_mp; }},
-    {"finetune-weights", "training of the layers", [](const config::Settings& s) { return s.include_fast_ft; }},
+     [](const config::Settings& s) { return s.algorithms.include_auto_mp; }},
+    {"finetune-weights", "training of the layers",
+     [](const config::Settings& s) { return s.algorithms.include_fast_ft; }},
 };
 
 /// Everything of quantize() but what is written.
@@ -99,7 +100,7 @@ class Trial {
     describe_plan(state_, loaded.graph, floats.calibrated.graph, forecast);
     if (!is_copy && request_.verify) QQ_RETURN_IF_ERROR(compare(floats, forecast));
     onnx_io::SaveOptions save;
-    save.external_data = job_.settings.use_external_data_format;
+    save.external_data = job_.settings.runtime.use_external_data_format;
     QQ_TRY(const onnx_io::SaveReport saved,
            onnx_io::plan_save(is_copy ? loaded : state_.model, forecast.output_path, save));
     forecast.output_bytes = saved.model_bytes + saved.data_bytes;
@@ -219,9 +220,7 @@ std::string to_json(const Forecast& forecast) {
   json["quantizer"] = forecast.quantizer;
   json["samples"] = {{"total", forecast.samples}, {"tried", forecast.tried_samples}};
   json["nodes"] = {{"total", forecast.nodes_total}, {"selected", forecast.nodes_quantized}};
-  json["operators"] = Json::object();
-  for (const auto& [op, count] : forecast.operators)
-    json["operators"][op] = {{"total", count.total}, {"quantized", count.quantized}};
+  json["operators"] = pipeline::operators_json(forecast.operators);
   json["tensors"] = forecast.tensors_by_type;
   json["float_parts"] = Json::array();
   for (const FloatPart& part : forecast.float_parts)

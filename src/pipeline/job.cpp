@@ -50,7 +50,7 @@ Status add_file(const ModelFile& file, ContentHash& hash) {
 
 /// 0: no limit.
 size_t sample_limit(const config::Settings& settings) {
-  return static_cast<size_t>(std::max<int64_t>(0, settings.calib_data_size.value_or(0)));
+  return static_cast<size_t>(std::max<int64_t>(0, settings.ranges.calib_data_size.value_or(0)));
 }
 
 /// Of settings as they were asked for, or as they were resolved.
@@ -116,7 +116,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
   if (!options.folder.empty() || !options.list_file.empty()) {
     return calib::open_data(options, calib::input_specs(graph));
   }
-  if (!settings.use_random_data) return std::unique_ptr<calib::DataReader>();
+  if (!settings.ranges.use_random_data) return std::unique_ptr<calib::DataReader>();
   QQ_TRY(const calib::RandomDataOptions random, config::read_random_data_settings(settings));
   return calib::make_random_reader(calib::input_specs(graph), random);
 }
@@ -142,7 +142,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
 
 bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings) {
   const config::CalibrationBlock& block = settings.calibration;
-  return !source && folder.empty() && !block.dir && !block.list && settings.use_random_data;
+  return !source && folder.empty() && !block.dir && !block.list && settings.ranges.use_random_data;
 }
 
 Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const ir::Model& original,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ inline std::string text(const Json& json) {
 
 inline Json agreement_json(const Agreement& agreement) {
   return {{"cosine", number(agreement.cosine)}, {"sqnr_db", decibels(agreement.sqnr_db)}};
+}
+
+/// Operators with the nodes there are and those that were quantized.
+inline Json operators_json(const std::map<std::string, OperatorCount>& operators) {
+  Json all = Json::object();
+  for (const auto& [op, count] : operators) all[op] = {{"total", count.total}, {"quantized", count.quantized}};
+  return all;
 }
 
 /// Findings in the form of reports.

@@ -25,11 +25,12 @@ Status check_output(const std::string& input, const std::string& output) {
 
 Status check_samples(const Source& source, const Job& job) {
   const config::Settings& settings = job.settings;
-  const bool has_ranges = source.size() > 0 || settings.save_and_restore || settings.tensors_range_file;
-  const bool selects_all = settings.exclude_selectors.empty() && settings.nodes_to_quantize.empty() &&
-                           settings.input_nodes.empty() && settings.output_nodes.empty();
-  const bool is_static =
-      settings.inserts_qdq() && !settings.weights_only && is_integer(plan::element_type(settings.activation_type));
+  const bool has_ranges =
+      source.size() > 0 || settings.ranges.save_and_restore || settings.algorithms.tensors_range_file;
+  const bool selects_all = settings.exclude_selectors.empty() && settings.selection.nodes_to_quantize.empty() &&
+                           settings.selection.input_nodes.empty() && settings.selection.output_nodes.empty();
+  const bool is_static = settings.inserts_qdq() && !settings.selection.weights_only &&
+                         is_integer(plan::element_type(settings.formats.activation_type));
   if (has_ranges || !selects_all || !is_static) return Status();
   std::vector<std::string> types;
   for (const auto& [op, count] : count_ops(job.model.graph)) types.push_back(op);

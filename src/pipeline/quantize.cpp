@@ -34,7 +34,7 @@ namespace {
 /// Into the file, or into the report.
 Status save_result(const ir::Model& model, const config::Settings& settings, bool in_memory, QuantizeReport& report) {
   onnx_io::SaveOptions options;
-  options.external_data = settings.use_external_data_format;
+  options.external_data = settings.runtime.use_external_data_format;
   if (in_memory) {
     QQ_TRY(const onnx_io::SaveReport planned, onnx_io::plan_save(model, report.output_path, options));
     if (planned.external_data)
@@ -239,7 +239,7 @@ Status report_unused_overrides(const pipeline::RunState& state, const ir::Graph&
 
 /// A float16 model of which a part stays in float16.
 void report_float16(const pipeline::RunState& state, const config::ModelFacts& facts, const QuantizeReport& report) {
-  const bool is_asked = state.settings.quantize_fp16 && !state.settings.convert_fp16_to_fp32;
+  const bool is_asked = state.settings.formats.quantize_fp16 && !state.settings.preprocessing.convert_fp16_to_fp32;
   if (!facts.all_float16 || !is_asked || report.nodes_quantized == report.nodes_total) return;
   state.diagnostics.add("float16-partly", report.model_path,
                         cat(report.nodes_quantized, " of ", report.nodes_total, " nodes are quantized"));

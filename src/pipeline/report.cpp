@@ -105,9 +105,7 @@ std::string to_json(const QuantizeReport& report) {
   json["sample_cautions"] = report.sample_cautions;
   json["opset"] = {{"input", report.input_opset}, {"output", report.output_opset}};
   json["nodes"] = {{"total", report.nodes_total}, {"selected", report.nodes_quantized}};
-  json["operators"] = Json::object();
-  for (const auto& [op, count] : report.operators)
-    json["operators"][op] = {{"total", count.total}, {"quantized", count.quantized}};
+  json["operators"] = pipeline::operators_json(report.operators);
   json["calibrated_tensors"] = report.calibrated_tensors;
   json["tensors"] = report.tensors_by_type;
   json["ops"] = {{"float", report.float_ops}, {"quantized", report.quantized_ops}};

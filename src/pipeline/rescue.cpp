@@ -63,7 +63,8 @@ std::string flow_text(const Json& json) {
 }
 
 config::DataType wide_type(const config::Settings& settings) {
-  return settings.activation_type == config::DataType::kUInt8 ? config::DataType::kUInt16 : config::DataType::kInt16;
+  return settings.formats.activation_type == config::DataType::kUInt8 ? config::DataType::kUInt16
+                                                                      : config::DataType::kInt16;
 }
 
 /// Activations that the nodes read and write, without those that have settings of their own.
@@ -174,7 +175,8 @@ class Rescuer {
 
   Status try_channel_scales() {
     const bool is_written = in_.state.model.opset() >= kOpsetOfAxes || writes_contrib_pairs(in_.state.settings);
-    if (!takes_channel_scales(in_.state.settings) || in_.state.settings.per_channel || !is_written) return Status();
+    if (!takes_channel_scales(in_.state.settings) || in_.state.settings.formats.per_channel || !is_written)
+      return Status();
     const Remedies remedies{.rounding = {}, .channel_scales = true, .in_16_bits = {}, .left_float = {}};
     QQ_TRY(const Agreement found, outputs_with(remedies));
     if (is_better(found, after_)) accept(remedies, found);
@@ -220,7 +222,7 @@ class Rescuer {
 
   /// Twice as many nodes each time, until the outputs are good; then as few as keep them so.
   Status spare_nodes() {
-    if (bits(plan::element_type(in_.state.settings.activation_type)) > 8) return Status();  // nothing is wider
+    if (bits(plan::element_type(in_.state.settings.formats.activation_type)) > 8) return Status();  // nothing is wider
     const bool in_float = !takes_16_bit_activations(in_.state.settings);
     if (in_float && in_.state.model.opset() < kOpsetOfFloatLayers) return Status();
     QQ_TRY(const std::vector<ir::NodeId> all, ranked_nodes());
@@ -288,7 +290,7 @@ class Rescuer {
 
   /// With those that the settings name already: the list replaces theirs.
   std::string excluded_text(const std::vector<std::string>& more) const {
-    std::vector<std::string> names = in_.state.settings.nodes_to_exclude;
+    std::vector<std::string> names = in_.state.settings.selection.nodes_to_exclude;
     names.insert(names.end(), more.begin(), more.end());
     return flow_text(names);
   }
@@ -314,15 +316,15 @@ class Rescuer {
 }  // namespace
 
 bool may_rescue(const config::Settings& settings) {
-  const ElementType weights = plan::element_type(settings.weight_type);
-  const ElementType activations = plan::element_type(settings.activation_type);
-  return settings.guards() && settings.inserts_qdq() && !settings.tunes() && !settings.use_gptq &&
-         !settings.bias_correction && is_integer(weights) && bits(weights) <= 8 && is_integer(activations);
+  const ElementType weights = plan::element_type(settings.formats.weight_type);
+  const ElementType activations = plan::element_type(settings.formats.activation_type);
+  return settings.guards() && settings.inserts_qdq() && !settings.tunes() && !settings.algorithms.use_gptq &&
+         !settings.algorithms.bias_correction && is_integer(weights) && bits(weights) <= 8 && is_integer(activations);
 }
 
 void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& settings, plan::Selection& selection) {
   if (!remedies.rounding.empty()) settings.tool.rounding = remedies.rounding;
-  if (remedies.channel_scales) settings.per_channel = true;
+  if (remedies.channel_scales) settings.formats.per_channel = true;
   for (const ir::ValueId value : widened_tensors(remedies, selection, graph))
     selection.overrides[value].type = wide_type(settings);
   selection.left_float.insert(remedies.left_float.begin(), remedies.left_float.end());

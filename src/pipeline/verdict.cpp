@@ -69,7 +69,8 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
     return cat("quarkq evaluate --float ", argument(request.model_path), " --quantized ", argument(report.output_path),
                " --data ", data.empty() ? "DIR" : argument(data), " --labels FILE");
   }
-  if (settings.use_random_data && request.calib_folder.empty()) return "calibrate with real samples: --calib DIR";
+  if (settings.ranges.use_random_data && request.calib_folder.empty())
+    return "calibrate with real samples: --calib DIR";
   if (report.samples > 0 && report.samples < kUsualSamples)
     return cat("calibrate with more samples (", report.samples, " now; 100 or more are usual)");
   const std::string tuned = report.tuned_layers.empty() ? tuned_preset(settings.preset) : "";

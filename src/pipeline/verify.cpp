@@ -18,8 +18,8 @@ constexpr size_t kWorst = 10, kCauses = 3;
 /// Below this users call a result broken; 16 bits are taken for their accuracy. quarkq.min_cosine is stronger.
 double collapsed_cosine(const config::Settings& settings) {
   constexpr double kCollapsed = 0.9, kCollapsedWide = 0.98;
-  return settings.tool.min_cosine.value_or(bits(plan::element_type(settings.activation_type)) == 16 ? kCollapsedWide
-                                                                                                    : kCollapsed);
+  return settings.tool.min_cosine.value_or(
+      bits(plan::element_type(settings.formats.activation_type)) == 16 ? kCollapsedWide : kCollapsed);
 }
 
 /// The agreement of the outputs after the rewrites of the float model; empty when they cannot be compared.

@@ -32,17 +32,18 @@ ElementType element_type(config::DataType type) {
 }
 
 numeric::ScaleKind activation_scale_kind(const config::Settings& settings) {
-  if (settings.int16_scale) return numeric::ScaleKind::kInt16;
-  if (config::family(settings.calibrate_method) != config::Family::kPow2) return numeric::ScaleKind::kFloat;
-  return settings.use_power_of2_scale ? numeric::ScaleKind::kPowerOfTwo : numeric::ScaleKind::kFloat;
+  if (settings.formats.int16_scale) return numeric::ScaleKind::kInt16;
+  if (config::family(settings.ranges.calibrate_method) != config::Family::kPow2) return numeric::ScaleKind::kFloat;
+  return settings.formats.use_power_of2_scale ? numeric::ScaleKind::kPowerOfTwo : numeric::ScaleKind::kFloat;
 }
 
 numeric::ScaleKind weight_scale_kind(const config::Settings& settings) {
-  if (settings.int16_scale) return numeric::ScaleKind::kInt16;
-  const bool pow2 = config::family(settings.calibrate_method) == config::Family::kPow2;
+  if (settings.formats.int16_scale) return numeric::ScaleKind::kInt16;
+  const bool pow2 = config::family(settings.ranges.calibrate_method) == config::Family::kPow2;
   // MinMSE searches among powers of two, so its weights keep them even when UsePowerOf2Scale is off
   // (ref:scales#power-of-two-scales).
-  const bool kept = settings.use_power_of2_scale || settings.calibrate_method == config::CalibrateMethod::kMinMSE;
+  const bool kept =
+      settings.formats.use_power_of2_scale || settings.ranges.calibrate_method == config::CalibrateMethod::kMinMSE;
   return pow2 && kept ? numeric::ScaleKind::kPowerOfTwo : numeric::ScaleKind::kFloat;
 }
 

@@ -25,7 +25,7 @@ std::optional<DecisionKind> Marker::refusal(ir::ValueId value) const {
   if (weights_only_) return DecisionKind::kWeightsOnly;
   const ir::Node* producer = graph_.producer(value);
   const bool is_excluded = producer != nullptr && settings_.traits().excludes_outputs_by_name &&
-                           contains(settings_.nodes_to_exclude_output_quantization, producer->name);
+                           contains(settings_.qdq.nodes_to_exclude_output_quantization, producer->name);
   return is_excluded ? std::optional(DecisionKind::kOutputExcluded) : std::nullopt;
 }
 
@@ -37,7 +37,7 @@ bool Marker::accepts(ir::ValueId value) {
 }
 
 bool Marker::marks_outputs(const ir::Node& node) const {
-  return !contains(settings_.op_types_to_exclude_output_quantization, node.op);
+  return !contains(settings_.qdq.op_types_to_exclude_output_quantization, node.op);
 }
 
 QuantSlot& Marker::place(ir::ValueId value, Role role, Stage stage) {
@@ -48,7 +48,7 @@ QuantSlot& Marker::place(ir::ValueId value, Role role, Stage stage) {
   const ElementType element = found.is_initializer() ? found.constant->type() : found.type.element;
   // Guard: scales that UseFP32Scale converts later are not rounded to float16, whose smallest normal number 16-bit
   // activations and int32 biases would fall below; the reference uses 1 there.
-  const bool widened = settings_.guards() && settings_.quantize_fp16 && settings_.use_fp32_scale;
+  const bool widened = settings_.guards() && settings_.formats.quantize_fp16 && settings_.formats.use_fp32_scale;
   stage.spec.half_scale = element == ElementType::kFloat16 && !widened;
   slot.stage = std::move(stage);
   return slot;
@@ -78,7 +78,7 @@ void Marker::weight_per_tensor(ir::ValueId value) {
 
 std::optional<int64_t> Marker::channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option) {
   const config::TensorOverride* own = formats_.override_of(value);
-  if (own != nullptr ? !own->is_per_channel() : !settings_.per_channel) return {};
+  if (own != nullptr ? !own->is_per_channel() : !settings_.formats.per_channel) return {};
   if (axis_option) axis = config::channel_axis_of(settings_, node.op).value_or(axis);
   if (own != nullptr && own->axis) axis = *own->axis;
   const std::string& name = graph_.value(value).name;
@@ -118,7 +118,7 @@ void Marker::weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool 
   Stage stage = formats_.constant(value, graph_.value(value).constant->rank());
   // ref:marking#channels: the reference takes INT8 for per-channel weights whenever activations are UINT8. It has no 4
   // bits.
-  if (settings_.activation_type == config::DataType::kUInt8 && bits(stage.spec.type) != 4) {
+  if (settings_.formats.activation_type == config::DataType::kUInt8 && bits(stage.spec.type) != 4) {
     stage.spec.type = ElementType::kInt8;
   }
   stage.spec.per_channel = true;
@@ -151,7 +151,7 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
     decide(bias, DecisionKind::kBiasNotConstant);
     return;
   }
-  if (!settings_.quantize_bias || (settings_.int32_bias && weights_only_)) {
+  if (!settings_.bias.quantize_bias || (settings_.bias.int32_bias && weights_only_)) {
     decide(bias, DecisionKind::kBiasOption);
     return;
   }
@@ -160,8 +160,8 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
                      cat("is the bias of several nodes, ", graph_.label(node.id), " shares the scale of the first"));
     return;
   }
-  if (!settings_.int32_bias) {
-    if (settings_.per_channel && settings_.traits().per_channel_bias) {
+  if (!settings_.bias.int32_bias) {
+    if (settings_.formats.per_channel && settings_.traits().per_channel_bias) {
       this->weight(bias, 0, node);
     } else {
       weight_per_tensor(bias);
@@ -177,9 +177,9 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
 }
 
 bool Marker::fold_into_producer(const ir::Node& node) {
-  if (settings_.activation_symmetric || settings_.qdq_keep_removable_activations) return false;
+  if (settings_.formats.activation_symmetric || settings_.qdq.qdq_keep_removable_activations) return false;
   const config::QuantizerTraits& traits = settings_.traits();
-  if (!traits.folds_removable || (traits.folds_need_option && !settings_.fold_relu)) return false;
+  if (!traits.folds_removable || (traits.folds_need_option && !settings_.preprocessing.fold_relu)) return false;
   const ir::ValueId input = node.input(0);
   const ir::Value& value = graph_.value(input);
   if (value.uses.size() != 1 || value.is_input || value.is_output || !value.producer.valid()) return false;

@@ -25,7 +25,7 @@ class Marker {
         formats_(formats),
         plan_(plan),
         diagnostics_(diagnostics),
-        weights_only_(settings.weights_only || settings.use_gptq) {}
+        weights_only_(settings.selection.weights_only || settings.algorithms.use_gptq) {}
 
   const ir::Graph& graph() const { return graph_; }
   const config::Settings& settings() const { return settings_; }

@@ -40,7 +40,7 @@ void removable(Marker& m, const ir::Node& node) {
 }
 
 void pass_through(Marker& m, const ir::Node& node) {
-  if (m.settings().force_quantize_no_input_check) m.activation(node.input(0));
+  if (m.settings().qdq.force_quantize_no_input_check) m.activation(node.input(0));
   if (m.is_marked(node.input(0)) && m.marks_outputs(node)) m.same_as(node.output(0), node.input(0));
 }
 
@@ -60,13 +60,13 @@ void split(Marker& m, const ir::Node& node) {
 
 void gather(Marker& m, const ir::Node& node) {
   const ir::ValueId data = node.input(0);
-  if (m.settings().force_quantize_no_input_check || (m.is_initializer(data) && m.is_quantizable(data)))
+  if (m.settings().qdq.force_quantize_no_input_check || (m.is_initializer(data) && m.is_quantizable(data)))
     m.activation(data);
   if (m.is_marked(data)) m.same_as(node.output(0), data);
 }
 
 void where(Marker& m, const ir::Node& node) {
-  if (m.settings().force_quantize_no_input_check) {
+  if (m.settings().qdq.force_quantize_no_input_check) {
     m.activation(node.input(1));
     m.activation(node.input(2));
     m.outputs(node);
@@ -83,14 +83,14 @@ void instance_norm(Marker& m, const ir::Node& node) {
 }
 
 void layer_norm(Marker& m, const ir::Node& node) {
-  if (m.settings().force_quantize_no_input_check) {
+  if (m.settings().qdq.force_quantize_no_input_check) {
     m.activation(node.input(0));
   } else if (!m.is_marked(node.input(0)) || !m.marks_outputs(node)) {
     return;
   }
   m.outputs(node);
   m.weight(node.input(1), 1, node, /*axis_option=*/true);
-  if (m.settings().quantize_bias) m.activation(node.input(2));
+  if (m.settings().bias.quantize_bias) m.activation(node.input(2));
 }
 
 void prelu(Marker& m, const ir::Node& node) {
@@ -173,18 +173,20 @@ constexpr const char* kDynamicOps[] = {
     "Conv", "MatMul", "Attention", "LSTM", "Gather", "Transpose", "EmbedLayerNormalization"};
 
 std::set<std::string, std::less<>> op_set(const config::Settings& settings, const std::vector<std::string>& model_ops) {
-  std::set<std::string, std::less<>> ops(settings.op_types_to_quantize.begin(), settings.op_types_to_quantize.end());
-  const bool wide = settings.enable_npu_cnn || settings.asked_quant_format == config::QuantFormat::kExtendedQdq;
+  std::set<std::string, std::less<>> ops(settings.selection.op_types_to_quantize.begin(),
+                                         settings.selection.op_types_to_quantize.end());
+  const bool wide = settings.npu.enable_npu_cnn || settings.asked_quant_format == config::QuantFormat::kExtendedQdq;
   if (ops.empty() && settings.traits().form == config::ResultForm::kDynamicOperators) {
     ops.insert(std::begin(kDynamicOps), std::end(kDynamicOps));
   } else if (ops.empty()) {
     for (const OpRuleRow& row : op_rules()) {
-      if (settings.enable_npu_transformer ? row.in_transformer_set : wide ? row.in_npu_set : row.in_cpu_set)
+      if (settings.npu.enable_npu_transformer ? row.in_transformer_set : wide ? row.in_npu_set : row.in_cpu_set)
         ops.insert(row.op);
     }
   }
-  ops.insert(settings.extra_op_types_to_quantize.begin(), settings.extra_op_types_to_quantize.end());
-  if (settings.quantize_all_op_types) ops.insert(model_ops.begin(), model_ops.end());
+  ops.insert(settings.selection.extra_op_types_to_quantize.begin(),
+             settings.selection.extra_op_types_to_quantize.end());
+  if (settings.selection.quantize_all_op_types) ops.insert(model_ops.begin(), model_ops.end());
   return ops;
 }
 

@@ -33,10 +33,11 @@ QdqOperators::QdqOperators(const config::Settings& settings, int64_t opset) {
   using config::DomainPolicy;
   const DomainPolicy policy = settings.traits().domains;
   by_type_ = policy == DomainPolicy::kContrib;
-  if (settings.use_qdq_contrib_ops) domain_ = ir::kMicrosoftDomain;
+  if (settings.formats.use_qdq_contrib_ops) domain_ = ir::kMicrosoftDomain;
   if (policy != DomainPolicy::kStandard) return;
-  const bool wide = is_wide(settings.activation_type) || is_wide(settings.weight_type);
-  const bool is_integer_type = !config::is_half(settings.activation_type) && !config::is_half(settings.weight_type);
+  const bool wide = is_wide(settings.formats.activation_type) || is_wide(settings.formats.weight_type);
+  const bool is_integer_type =
+      !config::is_half(settings.formats.activation_type) && !config::is_half(settings.formats.weight_type);
   if (wide && is_integer_type && opset < kFirstOpsetWith16Bits) domain_ = ir::kMicrosoftDomain;
   stored_domain_ = domain_;
 }

@@ -27,26 +27,26 @@ Stage TensorFormats::stage(config::DataType type, StageKind kind) const {
 
 Stage TensorFormats::activation(ir::ValueId value) const {
   const config::TensorOverride* own = override_of(value);
-  const config::DataType type = own != nullptr && own->type ? *own->type : settings_.activation_type;
+  const config::DataType type = own != nullptr && own->type ? *own->type : settings_.formats.activation_type;
   Stage made = stage(type, StageKind::kPair);
   const bool is_float = config::is_half(type) || config::is_block(type);
-  made.spec.symmetric = settings_.activation_symmetric || (own != nullptr && is_float);
+  made.spec.symmetric = settings_.formats.activation_symmetric || (own != nullptr && is_float);
   if (own != nullptr && own->symmetric) made.spec.symmetric = *own->symmetric;
   made.spec.reduce_range = own != nullptr && own->reduce_range.value_or(false);
   made.spec.scale = activation_scale_kind(settings_);
-  made.spec.scaled = settings_.activation_scaled && config::is_half(type);
+  made.spec.scaled = settings_.formats.activation_scaled && config::is_half(type);
   return made;
 }
 
 Stage TensorFormats::constant(ir::ValueId value, int64_t rank) const {
   const config::TensorOverride* own = override_of(value);
-  const config::DataType type = own != nullptr && own->type ? *own->type : settings_.weight_type;
-  Stage made = stage(type, settings_.add_qdq_pair_to_weight ? StageKind::kPair : StageKind::kStored);
+  const config::DataType type = own != nullptr && own->type ? *own->type : settings_.formats.weight_type;
+  Stage made = stage(type, settings_.qdq.add_qdq_pair_to_weight ? StageKind::kPair : StageKind::kStored);
   if (made.block) made.block = for_constant(*made.block, rank);
-  made.spec.symmetric = own != nullptr && own->symmetric ? *own->symmetric : settings_.weight_symmetric;
-  made.spec.reduce_range = own != nullptr && own->reduce_range ? *own->reduce_range : settings_.reduce_range;
+  made.spec.symmetric = own != nullptr && own->symmetric ? *own->symmetric : settings_.formats.weight_symmetric;
+  made.spec.reduce_range = own != nullptr && own->reduce_range ? *own->reduce_range : settings_.formats.reduce_range;
   made.spec.scale = weight_scale_kind(settings_);
-  made.spec.scaled = settings_.weight_scaled && config::is_half(type);
+  made.spec.scaled = settings_.formats.weight_scaled && config::is_half(type);
   return made;
 }
 

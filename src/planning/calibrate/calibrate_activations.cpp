@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kHistogramFolder = "tensor_hist";  // as the reference's, in the working directory
 
 Result<calib::Ranges> restored_ranges(const pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
-  const std::string& path = *context.settings.save_and_restore;
+  const std::string& path = *context.settings.ranges.save_and_restore;
   QQ_TRY(const calib::NamedRanges named, calib::load_ranges(path));
   calib::Ranges ranges;
   for (const ir::ValueId tensor : tensors) {
@@ -70,7 +70,7 @@ Result<calib::Ranges> finished_ranges(pass::PlanContext& context, const std::vec
   QQ_TRY(calib::Ranges ranges, calib::finish_ranges(graph, statistics, *calibrator,
                                                     pass::method_options(context.settings), context.diagnostics));
   give_headroom(context, statistics, ranges);
-  if (!context.settings.save_tensor_hist_fig) return ranges;
+  if (!context.settings.ranges.save_tensor_hist_fig) return ranges;
   for (const auto& [tensor, seen] : statistics) {
     QQ_RETURN_IF_ERROR(calib::save_histogram(kHistogramFolder, graph.value(tensor).name, seen, ranges.at(tensor)));
   }
@@ -107,13 +107,13 @@ Result<calib::Ranges> all_ranges(pass::PlanContext& context, const std::vector<i
 
 /// The ranges, before Relu, Clip and Softmax adjust them; kept in a file when SaveAndRestore names one.
 Result<calib::Ranges> find_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
-  const auto& file = context.settings.save_and_restore;
+  const auto& file = context.settings.ranges.save_and_restore;
   if (file && file_exists(*file)) return restored_ranges(context, tensors);
   QQ_TRY(calib::Ranges ranges, all_ranges(context, tensors));
   if (!file) return ranges;
   calib::NamedRanges named;
   for (const auto& [tensor, range] : ranges) named[context.model.graph.value(tensor).name] = range;
-  QQ_RETURN_IF_ERROR(calib::save_ranges(*file, named, context.settings.calibrate_method));
+  QQ_RETURN_IF_ERROR(calib::save_ranges(*file, named, context.settings.ranges.calibrate_method));
   return ranges;
 }
 
@@ -144,7 +144,7 @@ Result<Changed> calibrate_activations(pass::PlanContext& context) {
     const auto index = static_cast<size_t>(slot->value.index);
     const auto found = ranges.find(sources.source[index]);
     if (!sources.unit[index] && found == ranges.end()) {
-      return bad_data(*context.settings.save_and_restore, ": has no range of tensor ",
+      return bad_data(*context.settings.ranges.save_and_restore, ": has no range of tensor ",
                       context.graph().value(sources.source[index]).name);
     }
     slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f}

@@ -17,7 +17,7 @@ bool has_nan(const std::vector<float>& values) {
 }
 
 calib::WeightMseMode mse_mode(const config::Settings& settings) {
-  const std::string mode = settings.min_mse_mode_float_scale.value_or("Percentile");
+  const std::string mode = settings.ranges.min_mse_mode_float_scale.value_or("Percentile");
   if (mode == "HistCenter") return calib::WeightMseMode::kHistCenter;
   return mode == "All" ? calib::WeightMseMode::kAll : calib::WeightMseMode::kPercentile;
 }
@@ -42,10 +42,10 @@ Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& se
                                                       const numeric::ChannelSplit& split,
                                                       const numeric::QuantSpec& spec, numeric::IntegerRange limits) {
   using config::CalibrateMethod;
-  if (settings.weight_calibrate_method == CalibrateMethod::kWeightMinMSE) {
+  if (settings.ranges.weight_calibrate_method == CalibrateMethod::kWeightMinMSE) {
     return mse_params(values, split, spec, limits, mse_mode(settings));
   }
-  const bool search = settings.calibrate_method == CalibrateMethod::kMinMSE && !settings.int16_scale;
+  const bool search = settings.ranges.calibrate_method == CalibrateMethod::kMinMSE && !settings.formats.int16_scale;
   return numeric::weight_params(values, split, spec, limits, search);
 }
 
@@ -65,10 +65,10 @@ Status encode_float(pass::PlanContext& context, plan::QuantSlot& slot, const ir:
   plan::Stage& stage = slot.stage;
   QQ_TRY(std::vector<float> values, ir::float_values(tensor));
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), stage.spec);
-  const auto clipped =
-      context.settings.weight_type == config::DataType::kBFloat16 && context.settings.traits().clips_bfloat16_weights
-          ? plan::clipped_to_bfloat16(values)
-          : std::nullopt;
+  const auto clipped = context.settings.formats.weight_type == config::DataType::kBFloat16 &&
+                               context.settings.traits().clips_bfloat16_weights
+                           ? plan::clipped_to_bfloat16(values)
+                           : std::nullopt;
   if (clipped) values = *clipped;
   QQ_TRY(std::vector<numeric::QuantParams> params, numeric::weight_params(values, split, stage.spec, {}, false));
   if (stage.kind == plan::StageKind::kStored) {

@@ -54,7 +54,8 @@ bool has_few_samples(const pass::PlanContext& context) {
   const size_t samples = source.statistics != nullptr ? source.statistics->samples.size()
                          : source.data != nullptr     ? source.data->size()
                                                       : 0;
-  const bool takes_extremes = settings.calibrate_method == kMinMax || settings.calibrate_method == kPercentile;
+  const bool takes_extremes =
+      settings.ranges.calibrate_method == kMinMax || settings.ranges.calibrate_method == kPercentile;
   return settings.guards() && takes_extremes && samples > 0 && samples < kEnoughSamples;
 }
 
@@ -92,7 +93,7 @@ numeric::Range widened(const ir::Graph& graph, ir::ValueId value, numeric::Range
 numeric::Range expected_range(const pass::PlanContext& context, ir::ValueId value, const calib::ValueStatistics& seen,
                               numeric::Range range) {
   if (context.settings.tool.range_headroom || !has_few_samples(context)) return range;
-  if (bits(plan::element_type(context.settings.activation_type)) > 8 && seen.count() > 0)
+  if (bits(plan::element_type(context.settings.formats.activation_type)) > 8 && seen.count() > 0)
     return widened(context.graph(), value, range, kWideFactor, kWideFactor);
   std::vector<double> below, above;
   for (const calib::SampleRecord& record : seen.records()) {

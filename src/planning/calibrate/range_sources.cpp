@@ -24,7 +24,7 @@ ir::ValueId passthrough_source(const ir::Graph& graph, const ir::Node& node, con
 
 /// CalibPassthroughOpTypes: the outputs of these operators have the range of their inputs.
 void pass_ranges_through(const pass::PlanContext& context, RangeSources& sources) {
-  const std::vector<std::string>& types = context.settings.calib_passthrough_op_types;
+  const std::vector<std::string>& types = context.settings.ranges.calib_passthrough_op_types;
   if (types.empty()) return;
   const ir::Graph& graph = context.model.graph;
   const std::vector<ir::ValueId> calibrated = calibrated_tensors(context);

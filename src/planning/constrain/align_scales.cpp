@@ -13,7 +13,7 @@ namespace {
 enum class From { kInput, kOutput };
 
 struct AlignRule {
-  bool config::Settings::*is_enabled;
+  bool config::Settings::Npu::*is_enabled;
   std::vector<std::string_view> ops;
   From from;
 };
@@ -21,12 +21,12 @@ struct AlignRule {
 const std::vector<AlignRule>& align_rules() {
   using config::Settings;
   static const std::vector<AlignRule> kRules = {
-      {&Settings::align_concat, {"Concat"}, From::kOutput},
-      {&Settings::align_pool, {"MaxPool", "AveragePool", "GlobalAveragePool"}, From::kInput},
-      {&Settings::align_pad, {"Pad"}, From::kOutput},
-      {&Settings::align_slice, {"Slice"}, From::kInput},
-      {&Settings::align_transpose, {"Transpose"}, From::kOutput},
-      {&Settings::align_reshape, {"Reshape"}, From::kOutput},
+      {&Settings::Npu::align_concat, {"Concat"}, From::kOutput},
+      {&Settings::Npu::align_pool, {"MaxPool", "AveragePool", "GlobalAveragePool"}, From::kInput},
+      {&Settings::Npu::align_pad, {"Pad"}, From::kOutput},
+      {&Settings::Npu::align_slice, {"Slice"}, From::kInput},
+      {&Settings::Npu::align_transpose, {"Transpose"}, From::kOutput},
+      {&Settings::Npu::align_reshape, {"Reshape"}, From::kOutput},
   };
   return kRules;
 }
@@ -74,11 +74,11 @@ bool keeps_bias_codes(const config::Settings& settings) { return !settings.quirk
 
 Result<Alignment> align(pass::PlanContext& context, const std::function<Status()>& after_round) {
   Alignment result;
-  for (bool again = true; again && result.loops < context.settings.max_loop_num;) {
+  for (bool again = true; again && result.loops < context.settings.npu.max_loop_num;) {
     ++result.loops;
     again = false;
     for (const AlignRule& rule : align_rules()) {
-      if (!(context.settings.*rule.is_enabled)) continue;
+      if (!(context.settings.npu.*rule.is_enabled)) continue;
       for (const ir::NodeId id : context.graph().order()) {
         const ir::Node& node = context.graph().node(id);
         if (std::find(rule.ops.begin(), rule.ops.end(), node.op) == rule.ops.end()) continue;
@@ -94,7 +94,7 @@ Result<Alignment> align(pass::PlanContext& context, const std::function<Status()
 Result<Changed> align_scales(pass::PlanContext& context) {
   bool moved_bias = false;
   auto adjust_biases = [&]() -> Status {
-    if (!context.settings.adjust_bias_scale || !keeps_bias_codes(context.settings)) return Status();
+    if (!context.settings.bias.adjust_bias_scale || !keeps_bias_codes(context.settings)) return Status();
     QQ_TRY(const bool moved, rescale_bias_codes(context));
     moved_bias = moved_bias || moved;
     return Status();
@@ -105,7 +105,7 @@ Result<Changed> align_scales(pass::PlanContext& context) {
         "scales-not-settled", "MaxLoopNum",
         cat("scales still changed in round ", alignment.loops, ", the last that MaxLoopNum allows"));
   }
-  if (!alignment.changed.empty() && context.settings.adjust_bias_scale && !keeps_bias_codes(context.settings)) {
+  if (!alignment.changed.empty() && context.settings.bias.adjust_bias_scale && !keeps_bias_codes(context.settings)) {
     QQ_RETURN_IF_ERROR(encode_biases(context).status());
   }
   return alignment.changed.empty() && !moved_bias ? Changed::kNo : Changed::kYes;

@@ -54,7 +54,7 @@ class Sweep {
 
 struct PositionRule {
   const char* name;
-  bool config::Settings::*is_enabled;
+  bool config::Settings::Npu::*is_enabled;
   std::vector<std::string_view> ops;
   void (*apply)(Sweep& sweep, const ir::Node& node);
   const char* remedy;  ///< remedy of a violation

@@ -36,11 +36,11 @@ Refinement refine(const ir::Graph& graph, plan::QuantPlan& plan, const config::S
   Positions positions(graph, plan, settings);
   Sweep sweep(positions, Sweep::Mode::kMove);
   Refinement result;
-  for (bool again = true; again && result.loops < settings.max_loop_num;) {
+  for (bool again = true; again && result.loops < settings.npu.max_loop_num;) {
     ++result.loops;
     again = false;
     for (const PositionRule& rule : position_rules()) {
-      if (settings.*rule.is_enabled && sweep.run(rule, result.loops)) again = true;
+      if (settings.npu.*rule.is_enabled && sweep.run(rule, result.loops)) again = true;
     }
     result.is_settled = !again;
   }

@@ -11,7 +11,7 @@ namespace {
 /// A block format keeps its node inside a fused pair unless RemoveFusedQDQ asks.
 bool absorb(const config::Settings& settings, plan::QuantSlot* slot) {
   if (slot == nullptr || slot->role != plan::Role::kActivation) return false;
-  if (slot->stage.kind == plan::StageKind::kBlock && !settings.remove_fused_qdq) return false;
+  if (slot->stage.kind == plan::StageKind::kBlock && !settings.qdq.remove_fused_qdq) return false;
   slot->state = plan::SlotState::kAbsorbed;
   return true;
 }

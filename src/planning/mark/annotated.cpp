@@ -16,17 +16,17 @@ bool near(const ir::Tensor* tensor, double wanted) {
 
 OpTypes annotated_producers(const config::Settings& settings) {
   OpTypes types = {"Conv", "Add", "MaxPool", "AveragePool", "GlobalAveragePool", "MatMul", "Gemm", "ConvTranspose"};
-  if (settings.remove_qdq_instance_norm) types.insert("InstanceNormalization");
+  if (settings.qdq.remove_qdq_instance_norm) types.insert("InstanceNormalization");
   return types;
 }
 
 OpTypes removable_activations(const config::Settings& settings) {
   OpTypes types;
-  if (settings.remove_qdq_conv_clip) types.insert("Clip");
-  if (settings.remove_qdq_conv_relu) types.insert("Relu");
-  if (settings.remove_qdq_conv_leaky_relu) types.insert("LeakyRelu");
-  if (settings.remove_qdq_conv_prelu) types.insert("PRelu");
-  if (settings.remove_qdq_conv_gelu) types.insert("Gelu");
+  if (settings.qdq.remove_qdq_conv_clip) types.insert("Clip");
+  if (settings.qdq.remove_qdq_conv_relu) types.insert("Relu");
+  if (settings.qdq.remove_qdq_conv_leaky_relu) types.insert("LeakyRelu");
+  if (settings.qdq.remove_qdq_conv_prelu) types.insert("PRelu");
+  if (settings.qdq.remove_qdq_conv_gelu) types.insert("Gelu");
   return types;
 }
 

@@ -7,7 +7,7 @@ namespace quarkq::planning {
 
 Result<Changed> exclude_passthrough_ops(pass::PlanContext& context) {
   size_t left = 0;
-  for (const std::string& type : context.settings.calib_passthrough_op_types) {
+  for (const std::string& type : context.settings.ranges.calib_passthrough_op_types) {
     left += context.selection.op_types.erase(type);
   }
   return left == 0 ? Changed::kNo : Changed::kYes;

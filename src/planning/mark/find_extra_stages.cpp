@@ -87,7 +87,7 @@ class Finder {
     ExtraStage extra{node.id, place.index, place.is_after, place.slot->value, stage};
     extra.stage.params = {};
     extra.stage.spec.symmetric = is_symmetric(stage.spec.type);
-    extra.stage.spec.reduce_range = context_.settings.reduce_range;
+    extra.stage.spec.reduce_range = context_.settings.formats.reduce_range;
     context_.plan.extras.push_back(std::move(extra));
     if (place.slot->state == plan::SlotState::kAbsorbed) place.slot->state = plan::SlotState::kPlanned;
     if (stage.spec.needs_range()) place.slot->always_measured = true;
@@ -96,7 +96,7 @@ class Finder {
   /// As the settings say, else every signed type (ref:marking#second-stages).
   bool is_symmetric(ElementType type) const {
     const bool is_said = context_.settings.origins.contains("ActivationSymmetric");
-    return is_said ? context_.settings.activation_symmetric : has_sign(type);
+    return is_said ? context_.settings.formats.activation_symmetric : has_sign(type);
   }
 
   pass::PlanContext& context_;

@@ -67,14 +67,14 @@ class Collector {
   /// Constants beside activations get the activation type.
   void align_element_wise() {
     static const std::set<std::string, std::less<>> kTypes = {"Mul", "Add", "Sub", "Div", "Min", "Max"};
-    if (!context_.settings.align_eltwise_quant_type || !context_.settings.traits().aligns_elementwise ||
-        context_.settings.enable_npu_cnn || context_.settings.enable_npu_transformer) {
+    if (!context_.settings.runtime.align_eltwise_quant_type || !context_.settings.traits().aligns_elementwise ||
+        context_.settings.npu.enable_npu_cnn || context_.settings.npu.enable_npu_transformer) {
       return;
     }
     for (const ir::NodeId id : graph_.order()) {
       if (!kTypes.contains(graph_.node(id).op)) continue;
       for (const ir::ValueId input : graph_.node(id).inputs) {
-        if (input.valid()) context_.selection.overrides[input].type = context_.settings.activation_type;
+        if (input.valid()) context_.selection.overrides[input].type = context_.settings.formats.activation_type;
       }
     }
   }

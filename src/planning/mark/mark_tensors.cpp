@@ -23,7 +23,7 @@ Result<Changed> mark_tensors(pass::PlanContext& context) {
   const config::Registry registry = context.settings.traits().registry;
   context.plan = plan::QuantPlan(graph.value_count());
   context.plan.operators = plan::QdqOperators(context.settings, context.model.opset());
-  context.plan.dedicated_pairs = context.settings.dedicated_qdq_pair;
+  context.plan.dedicated_pairs = context.settings.qdq.dedicated_qdq_pair;
   context.plan.pair_per_input = context.settings.quirk(config::Quirk::kPairPerInput);
   context.plan.dedicated_uses.resize(graph.value_count());
   QQ_TRY(const plan::TensorFormats formats, plan::TensorFormats::make(context.settings, context.selection.overrides));

@@ -16,7 +16,7 @@ namespace {
 std::set<ir::NodeId> special_nodes(const pass::PlanContext& context) {
   const ir::Graph& graph = context.model.graph;
   const config::Settings& settings = context.settings;
-  const auto& names = settings.nodes_with_mixed_precision;
+  const auto& names = settings.algorithms.nodes_with_mixed_precision;
   std::set<ir::NodeId> nodes;
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);

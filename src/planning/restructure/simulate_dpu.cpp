@@ -10,7 +10,7 @@ namespace quarkq::planning {
 namespace {
 
 struct Conversion {
-  bool config::Settings::*is_enabled;
+  bool config::Settings::Npu::*is_enabled;
   std::vector<std::string_view> ops;
   bool needs_op_in_set;  ///< else only the lists of included and excluded nodes count
   Convert convert;
@@ -19,14 +19,17 @@ struct Conversion {
 const std::vector<Conversion>& conversions() {
   using config::Settings;
   static const std::vector<Conversion> kConversions = {
-      {&Settings::convert_leaky_relu_to_dpu_version, {"LeakyRelu"}, true, convert_leaky_relu},
-      {&Settings::convert_sigmoid_to_hard_sigmoid, {"Sigmoid"}, true, convert_sigmoid},
-      {&Settings::convert_hard_sigmoid_to_dpu_version, {"HardSigmoid"}, false, convert_hard_sigmoid},
-      {&Settings::convert_avg_pool_to_dpu_version, {"AveragePool", "GlobalAveragePool"}, true, convert_average_pool},
-      {&Settings::convert_reduce_mean_to_dpu_version, {"ReduceMean"}, true, convert_reduce_mean},
-      {&Settings::convert_softmax_to_dpu_version, {"Softmax"}, true, convert_softmax},
-      {&Settings::convert_instance_norm_to_dpu_version, {"InstanceNormalization"}, true, convert_instance_norm},
-      {&Settings::convert_clip_to_dpu_version, {"Clip"}, true, convert_clip},
+      {&Settings::Npu::convert_leaky_relu_to_dpu_version, {"LeakyRelu"}, true, convert_leaky_relu},
+      {&Settings::Npu::convert_sigmoid_to_hard_sigmoid, {"Sigmoid"}, true, convert_sigmoid},
+      {&Settings::Npu::convert_hard_sigmoid_to_dpu_version, {"HardSigmoid"}, false, convert_hard_sigmoid},
+      {&Settings::Npu::convert_avg_pool_to_dpu_version,
+       {"AveragePool", "GlobalAveragePool"},
+       true,
+       convert_average_pool},
+      {&Settings::Npu::convert_reduce_mean_to_dpu_version, {"ReduceMean"}, true, convert_reduce_mean},
+      {&Settings::Npu::convert_softmax_to_dpu_version, {"Softmax"}, true, convert_softmax},
+      {&Settings::Npu::convert_instance_norm_to_dpu_version, {"InstanceNormalization"}, true, convert_instance_norm},
+      {&Settings::Npu::convert_clip_to_dpu_version, {"Clip"}, true, convert_clip},
   };
   return kConversions;
 }
@@ -41,7 +44,7 @@ bool is_selected(const plan::Selection& selection, const ir::Node& node, const C
 Result<Changed> simulate_dpu(pass::RestructureContext& context) {
   Simulation simulation(context);
   for (const Conversion& conversion : conversions()) {
-    if (!(context.settings.*conversion.is_enabled)) continue;
+    if (!(context.settings.npu.*conversion.is_enabled)) continue;
     const std::vector<ir::NodeId> order = context.graph().order();
     for (const ir::NodeId id : order) {
       const ir::Node& node = context.graph().node(id);

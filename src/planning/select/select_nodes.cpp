@@ -33,7 +33,7 @@ void exclude_by_type(pass::SelectContext& context) {
   for (const ir::NodeId id : context.graph().order()) {
     const ir::Node& node = context.graph().node(id);
     const bool by_type = std::find(types.begin(), types.end(), node.op) != types.end();
-    const bool product_of_activations = context.settings.matmul_const_b_only && node.is("MatMul") &&
+    const bool product_of_activations = context.settings.selection.matmul_const_b_only && node.is("MatMul") &&
                                         !context.graph().value(node.input(1)).is_initializer();
     if (by_type || product_of_activations) context.selection.excluded.add(node);
   }
@@ -86,7 +86,7 @@ Result<Changed> select_nodes(pass::SelectContext& context) {
   exclude_by_type(context);
   exclude_infinite_scalars(graph, selection.excluded);
   std::vector<config::Selector> included;
-  for (const std::string& name : context.settings.nodes_to_quantize) {
+  for (const std::string& name : context.settings.selection.nodes_to_quantize) {
     included.push_back({config::Selector::Kind::kName, name, {}, {}});
   }
   QQ_RETURN_IF_ERROR(mark_nodes(context, included, "nodes_to_quantize", selection.included));

@@ -45,8 +45,9 @@ Result<std::vector<size_t>> positions_of(pass::SelectContext& context, const std
 }  // namespace
 
 Status exclude_outside_range(pass::SelectContext& context, plan::NodeMarks& excluded) {
-  QQ_TRY(const std::vector<size_t> first, positions_of(context, context.settings.input_nodes, "input_nodes"));
-  QQ_TRY(const std::vector<size_t> last, positions_of(context, context.settings.output_nodes, "output_nodes"));
+  QQ_TRY(const std::vector<size_t> first, positions_of(context, context.settings.selection.input_nodes, "input_nodes"));
+  QQ_TRY(const std::vector<size_t> last,
+         positions_of(context, context.settings.selection.output_nodes, "output_nodes"));
   const auto& order = context.graph().order();
   const auto contains = [](const std::vector<size_t>& list, size_t position) {
     return std::find(list.begin(), list.end(), position) != list.end();

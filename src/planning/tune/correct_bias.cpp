@@ -128,7 +128,7 @@ enum class Rewrite {
 Rewrite rewrite_for(const config::Settings& settings) {
   using Method = config::CalibrateMethod;
   if (settings.quirk(config::Quirk::kKeepBiasType)) return Rewrite::kStored;
-  switch (settings.calibrate_method) {
+  switch (settings.ranges.calibrate_method) {
     case Method::kNonOverflow:
     case Method::kMinMSE: return Rewrite::kStored;
     case Method::kMinMax:

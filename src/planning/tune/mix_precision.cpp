@@ -181,7 +181,7 @@ class Mixer {
   Result<size_t> finish(const MixedPlan& mixed, size_t promoted) {
     if (promoted > 0 && context_.settings.quirk(config::Quirk::kRefineMixedBlockAxes))
       QQ_RETURN_IF_ERROR(refine_block_axis(context_).status());
-    if (!options_.dual_pairs || context_.settings.enable_dual_quant_node_pairs) return promoted;
+    if (!options_.dual_pairs || context_.settings.qdq.enable_dual_quant_node_pairs) return promoted;
     DualPairRules rules;
     rules.is_special = [&](ir::ValueId value) {
       return mixed.tensors().contains(value) || context_.selection.overrides.contains(value);

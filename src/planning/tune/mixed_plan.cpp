@@ -70,7 +70,7 @@ Status MixedPlan::promote_activation(QuantSlot& slot, const MixedFormat& format)
   stage.kind = StageKind::kPair;
   stage.params = slot.stage.params;
   stage.spec.symmetric =
-      settings.origins.contains("ActivationSymmetric") ? settings.activation_symmetric : format.symmetric;
+      settings.origins.contains("ActivationSymmetric") ? settings.formats.activation_symmetric : format.symmetric;
   const QuantSlot* source = &slot;
   for (size_t i = 0; !source->range && source->provider.valid() && i < context_.plan.slots().size(); ++i) {
     source = &context_.plan.slot(source->provider);
@@ -113,8 +113,9 @@ Status MixedPlan::promote_constant(QuantSlot& slot, const MixedFormat& format) {
   const ir::Shape dims = context_.graph().value(slot.value).constant->dims();
   QQ_TRY(const std::vector<float> values, values_of(slot));
   plan::Stage stage = format.stage;
-  stage.kind = settings.add_qdq_pair_to_weight ? StageKind::kPair : StageKind::kStored;
-  stage.spec.symmetric = settings.origins.contains("WeightSymmetric") ? settings.weight_symmetric : format.symmetric;
+  stage.kind = settings.qdq.add_qdq_pair_to_weight ? StageKind::kPair : StageKind::kStored;
+  stage.spec.symmetric =
+      settings.origins.contains("WeightSymmetric") ? settings.formats.weight_symmetric : format.symmetric;
   stage.params = context_.plan.own_params(slot);
   const numeric::ChannelSplit split = numeric::split_channels(dims, stage.spec);
   numeric::IntegerRange limits;
@@ -160,7 +161,7 @@ Status MixedPlan::refresh_constraints() const {
                             .selection = context_.selection,
                             .plan = context_.plan,
                             .diagnostics = said_before};
-  if (context.settings.int16_bias) QQ_RETURN_IF_ERROR(narrow_biases(context).status());
+  if (context.settings.bias.int16_bias) QQ_RETURN_IF_ERROR(narrow_biases(context).status());
   context.plan.raw_reads.clear();
   return context.settings.removes_pairs() ? remove_pairs_between(context).status() : Status();
 }

@@ -22,9 +22,9 @@ const ir::Tensor* stored_float32(const DynamicWriter& writer, ir::ValueId value)
 
 StoredFormat weight_format(const config::Settings& settings) {
   StoredFormat format;
-  format.type = plan::element_type(settings.weight_type);
-  format.symmetric = settings.weight_symmetric;
-  format.reduce_range = settings.reduce_range;
+  format.type = plan::element_type(settings.formats.weight_type);
+  format.symmetric = settings.formats.weight_symmetric;
+  format.reduce_range = settings.formats.reduce_range;
   return format;
 }
 
@@ -70,14 +70,14 @@ ir::NodeSpec write_product(DynamicWriter& writer, const ir::Node& node, const ch
 Result<bool> matmul(DynamicWriter& writer, ir::NodeId id, const config::Settings& settings) {
   const ir::Node node = writer.graph().node(id);
   if (!is_float32(writer, node.input(0)) || !is_float32(writer, node.input(1))) return false;
-  QQ_TRY(const Quantized a, writer.quantize(node.input(0), settings.reduce_range));
+  QQ_TRY(const Quantized a, writer.quantize(node.input(0), settings.formats.reduce_range));
   Quantized b;
   if (const ir::Tensor* weight = stored_float32(writer, node.input(1)); weight != nullptr) {
     StoredFormat format = weight_format(settings);
-    if (settings.per_channel && weight->rank() > 0) format.axis = weight->rank() - 1;
+    if (settings.formats.per_channel && weight->rank() > 0) format.axis = weight->rank() - 1;
     QQ_TRY(b, writer.store(node.input(1), format));
   } else {
-    QQ_TRY(b, writer.quantize(node.input(1), settings.reduce_range));
+    QQ_TRY(b, writer.quantize(node.input(1), settings.formats.reduce_range));
   }
   take_over(writer, id, write_product(writer, node, "MatMulInteger", a, b), node.outputs);
   return true;
@@ -88,7 +88,7 @@ Result<bool> conv(DynamicWriter& writer, ir::NodeId id, const config::Settings& 
   const ir::Tensor* weight = stored_float32(writer, node.input(1));
   if (!is_float32(writer, node.input(0)) || weight == nullptr || weight->rank() < 3) return false;
   ir::Shape bias_dims(static_cast<size_t>(weight->rank()), 1);
-  QQ_TRY(const Quantized a, writer.quantize(node.input(0), settings.reduce_range));
+  QQ_TRY(const Quantized a, writer.quantize(node.input(0), settings.formats.reduce_range));
   QQ_TRY(const Quantized b, writer.store(node.input(1), weight_format(settings)));
   ir::NodeSpec product = write_product(writer, node, "ConvInteger", a, b);
   if (!node.input(2).valid()) {
@@ -114,7 +114,7 @@ Result<bool> conv(DynamicWriter& writer, ir::NodeId id, const config::Settings& 
 Result<bool> gather(DynamicWriter& writer, ir::NodeId id, const config::Settings& settings) {
   const ir::Node node = writer.graph().node(id);
   if (stored_float32(writer, node.input(0)) == nullptr) return false;
-  QQ_TRY(Quantized table, writer.quantize(node.input(0), settings.reduce_range));
+  QQ_TRY(Quantized table, writer.quantize(node.input(0), settings.formats.reduce_range));
   const ir::ValueId result = node.output(0);
   const ElementType type = writer.graph().value(table.codes).constant->type();
   const ir::ValueId codes =
@@ -146,7 +146,7 @@ Result<bool> lstm(DynamicWriter& writer, ir::NodeId id, const config::Settings& 
   const ir::Node node = writer.graph().node(id);
   const ir::Tensor *w = stored_float32(writer, node.input(1)), *r = stored_float32(writer, node.input(2));
   if (w == nullptr || r == nullptr || w->rank() != 3 || r->rank() != 3 || node.int_or("layout", 0) != 0) return false;
-  const StoredFormat format{ElementType::kInt8, true, settings.reduce_range, 0, true};
+  const StoredFormat format{ElementType::kInt8, true, settings.formats.reduce_range, 0, true};
   QQ_TRY(const Quantized input_weight, writer.store(node.input(1), format));
   QQ_TRY(const Quantized recurrent_weight, writer.store(node.input(2), format));
   ir::NodeSpec spec{"DynamicQuantizeLSTM", ir::kMicrosoftDomain, quant_name(node), {}, {}};
@@ -169,8 +169,8 @@ Result<bool> attention(DynamicWriter& writer, ir::NodeId id, const config::Setti
   const ir::Tensor* weight = stored_float32(writer, node.input(1));
   if (!is_float32(writer, node.input(0)) || weight == nullptr) return false;
   StoredFormat format = weight_format(settings);
-  if (settings.per_channel && weight->rank() > 0) format.axis = weight->rank() - 1;
-  QQ_TRY(const Quantized a, writer.quantize(node.input(0), settings.reduce_range));
+  if (settings.formats.per_channel && weight->rank() > 0) format.axis = weight->rank() - 1;
+  QQ_TRY(const Quantized a, writer.quantize(node.input(0), settings.formats.reduce_range));
   QQ_TRY(const Quantized b, writer.store(node.input(1), format));
   for (const size_t i : {2, 3, 4}) {
     if (node.input(i).valid()) writer.make_float(node.input(i));
@@ -191,7 +191,7 @@ Result<bool> embed(DynamicWriter& writer, ir::NodeId id, const config::Settings&
     if (stored_float32(writer, node.input(i)) == nullptr) return false;
   }
   for (size_t i = kFirst; i <= kLast; ++i) {
-    QQ_TRY(const Quantized one, writer.quantize(node.input(i), settings.reduce_range));
+    QQ_TRY(const Quantized one, writer.quantize(node.input(i), settings.formats.reduce_range));
     stored.push_back(one);
   }
   ir::NodeSpec spec{"QEmbedLayerNormalization", ir::kMicrosoftDomain, quant_name(node), {}, {}, node.attributes};

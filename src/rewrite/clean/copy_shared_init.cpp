@@ -44,17 +44,17 @@ bool is_runtime_method(config::CalibrateMethod method) {
 }  // namespace
 
 Result<Changed> copy_shared_init(pass::FloatContext& context) {
-  if (!context.settings.copy_shared_init) return Changed::kNo;
-  return copy_uses(context.graph(), *context.settings.copy_shared_init, -1);
+  if (!context.settings.runtime.copy_shared_init) return Changed::kNo;
+  return copy_uses(context.graph(), *context.settings.runtime.copy_shared_init, -1);
 }
 
 Result<Changed> copy_bias_init(pass::FloatContext& context) {
   constexpr int64_t kBias = 2;
   const config::Settings& settings = context.settings;
-  if (!settings.copy_bias_init || !is_small_integer(settings.weight_type) ||
-      !is_small_integer(settings.activation_type) || !is_runtime_method(settings.calibrate_method))
+  if (!settings.runtime.copy_bias_init || !is_small_integer(settings.formats.weight_type) ||
+      !is_small_integer(settings.formats.activation_type) || !is_runtime_method(settings.ranges.calibrate_method))
     return Changed::kNo;
-  return copy_uses(context.graph(), *settings.copy_bias_init, kBias);
+  return copy_uses(context.graph(), *settings.runtime.copy_bias_init, kBias);
 }
 
 }  // namespace quarkq::rewrite

@@ -73,8 +73,8 @@ std::string reason_against(const ir::Graph& graph, const std::vector<ir::ValueId
 }  // namespace
 
 Result<Changed> fix_shapes(pass::FloatContext& context) {
-  if (!context.settings.fix_shapes) return Changed::kNo;
-  QQ_TRY(const Shapes shapes, parse_shapes(*context.settings.fix_shapes));
+  if (!context.settings.runtime.fix_shapes) return Changed::kNo;
+  QQ_TRY(const Shapes shapes, parse_shapes(*context.settings.runtime.fix_shapes));
   ir::Graph& graph = context.graph();
   std::vector<ir::ValueId> values = graph.required_inputs();
   values.insert(values.end(), graph.outputs().begin(), graph.outputs().end());

@@ -6,7 +6,7 @@
 namespace quarkq::rewrite {
 
 Result<Changed> convert_opset_version(pass::FloatContext& context) {
-  const std::optional<int64_t> target = context.settings.convert_opset_version;
+  const std::optional<int64_t> target = context.settings.preprocessing.convert_opset_version;
   const int64_t found = context.model.opset();
   if (!target || *target == found) return Changed::kNo;
   Result<ir::Model> converted = onnx_io::convert_opset(context.model, *target);

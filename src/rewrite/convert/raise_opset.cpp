@@ -43,9 +43,9 @@ class OwnTypes {
 
 int64_t needed_opset(const pass::FloatContext& context) {
   const config::Settings& settings = context.settings;
-  if (settings.inserts_qdq() && (has_4_bits(settings.weight_type) || OwnTypes(context).store_4_bits()))
+  if (settings.inserts_qdq() && (has_4_bits(settings.formats.weight_type) || OwnTypes(context).store_4_bits()))
     return config::kOpsetWith4Bits;
-  return settings.per_channel || settings.bf16_qdq_to_cast ? 13 : 10;
+  return settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast ? 13 : 10;
 }
 
 }  // namespace

@@ -74,13 +74,13 @@ Result<Changed> cross_layer_equalization(pass::FloatContext& context) {
   constexpr double kStagnation = 1e-9;
   const config::Settings& settings = context.settings;
   const std::vector<LayerChain> chains = usable_chains(context);
-  if (chains.empty() || settings.cle_steps == 0) return Changed::kNo;
+  if (chains.empty() || settings.algorithms.cle_steps == 0) return Changed::kNo;
   WorkingWeights weights(context.graph());
   double measure = 10;
   int stagnant = 0;
-  for (int64_t step = 0; settings.cle_steps < 0 || step < settings.cle_steps; ++step) {
-    if (measure <= settings.cle_total_layer_diff_threshold || stagnant >= kPatience) break;
-    const bool may_stop_early = settings.cle_steps != step + 1;
+  for (int64_t step = 0; settings.algorithms.cle_steps < 0 || step < settings.algorithms.cle_steps; ++step) {
+    if (measure <= settings.algorithms.cle_total_layer_diff_threshold || stagnant >= kPatience) break;
+    const bool may_stop_early = settings.algorithms.cle_steps != step + 1;
     const Snapshot before = may_stop_early ? take_snapshot(context.graph(), chains, weights) : Snapshot{};
     for (const LayerChain& chain : chains) equalize_chain(context.graph(), chain, settings, weights);
     if (!may_stop_early) break;

@@ -17,10 +17,10 @@ const ir::Shape& weight_dims(const ir::Graph& graph, const ir::Node& layer) {
 /// s = sqrt(r_tail / r_head), 1 where a range is zero, the sum of ranges below the threshold, or s no number.
 Factors pair_factors(const Factors& head, const Factors& tail, const config::Settings& settings) {
   Factors factors(head.size(), 1.0f);
-  const auto threshold = static_cast<float>(settings.cle_weight_threshold);
+  const auto threshold = static_cast<float>(settings.algorithms.cle_weight_threshold);
   for (size_t i = 0; i < head.size(); ++i) {
     const float mean = std::sqrt(head[i] * tail[i]);
-    const bool too_small = settings.cle_scale_use_threshold && head[i] + tail[i] < threshold;
+    const bool too_small = settings.algorithms.cle_scale_use_threshold && head[i] + tail[i] < threshold;
     const float factor = tail[i] / mean;
     if (mean != 0.0f && !too_small && std::isfinite(factor) && factor != 0.0f) factors[i] = factor;
   }
@@ -34,7 +34,7 @@ void equalize_pair(const ir::Graph& graph, const LayerChain& pair, const config:
   const ChannelView written = *output_channels(head, weight_dims(graph, head));
   const ChannelView read = *input_channels(tail, weight_dims(graph, tail));
   Factors head_ranges = channel_ranges(weights.at(head_weight), written);
-  if (settings.cle_scale_append_bias && bias.valid()) {
+  if (settings.algorithms.cle_scale_append_bias && bias.valid()) {
     const Factors column = bias_column(weights.at(head_weight), written, weights.at(bias));
     for (size_t i = 0; i < column.size(); ++i) head_ranges[i] = std::max(head_ranges[i], std::abs(column[i]));
   }

@@ -250,10 +250,12 @@ class Rotator {
 
 Result<Changed> rotate_weights(pass::FloatContext& context) {
   const config::Settings& settings = context.settings;
-  if (!settings.r_config_path) return invalid_argument("RConfigPath: QuaRot needs the file that names its layers");
-  QQ_TRY(const std::vector<RotationPair> pairs, read_rotation_pairs(*settings.r_config_path, context.graph()));
+  if (!settings.algorithms.r_config_path)
+    return invalid_argument("RConfigPath: QuaRot needs the file that names its layers");
+  QQ_TRY(const std::vector<RotationPair> pairs,
+         read_rotation_pairs(*settings.algorithms.r_config_path, context.graph()));
   if (pairs.empty()) return Changed::kNo;
-  QQ_TRY(const Rotation rotation, Rotation::make(settings.r_matrix_dim, settings.use_random_had));
+  QQ_TRY(const Rotation rotation, Rotation::make(settings.algorithms.r_matrix_dim, settings.algorithms.use_random_had));
   ir::Graph rotated = context.graph();  // changed completely or not at all
   Rotator rotator(rotated, rotation);
   for (const RotationPair& pair : pairs) {

@@ -66,7 +66,7 @@ class Smoothing {
   explicit Smoothing(pass::FloatContext& context)
       : graph_(context.graph()),
         edit_(graph_),
-        alpha_(static_cast<float>(context.settings.smooth_alpha)),
+        alpha_(static_cast<float>(context.settings.algorithms.smooth_alpha)),
         as_quark_(!context.settings.quirk(config::Quirk::kClampSmoothScales)) {}
 
   Status smooth(ir::NodeId id, const std::vector<float>& maxima) {

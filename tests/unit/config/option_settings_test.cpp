@@ -25,7 +25,8 @@ std::string refusal(const Result<T>& result) {
 TEST(OptionSettingsTest, FinetuneHasDefaultsOfItsAlgorithm) {
   Settings settings;
   EXPECT_EQ(read_finetune_settings(settings).value().learning_rate, 0.1);
-  settings.fast_finetune.node = yaml("{OptimAlgorithm: AdaQuant, BetaRange: [], MemoryBudgetMB: 2, DataSize: null}");
+  settings.algorithms.fast_finetune.node =
+      yaml("{OptimAlgorithm: AdaQuant, BetaRange: [], MemoryBudgetMB: 2, DataSize: null}");
   const FinetuneSettings made = read_finetune_settings(settings).value();
   EXPECT_EQ(made.algorithm, FinetuneAlgorithm::kAdaQuant);
   EXPECT_EQ(made.learning_rate, 1e-5);
@@ -35,7 +36,7 @@ TEST(OptionSettingsTest, FinetuneHasDefaultsOfItsAlgorithm) {
 
 TEST(OptionSettingsTest, FinetuneTellsIdleKeysFromDecidingOnes) {
   Settings settings;
-  settings.fast_finetune.node = yaml("{NumWorkers: 4, CacheDir: cache, UseGDS: false, EarlyStop: true}");
+  settings.algorithms.fast_finetune.node = yaml("{NumWorkers: 4, CacheDir: cache, UseGDS: false, EarlyStop: true}");
   const FinetuneSettings made = read_finetune_settings(settings).value();
   ASSERT_EQ(made.without_effect.size(), 1u);
   EXPECT_STREQ(made.without_effect[0].key, "NumWorkers");
@@ -53,7 +54,7 @@ TEST(OptionSettingsTest, FinetuneRefuses) {
   };
   for (const auto& [given, message] : cases) {
     Settings settings;
-    settings.fast_finetune.node = yaml(given);
+    settings.algorithms.fast_finetune.node = yaml(given);
     EXPECT_NE(refusal(read_finetune_settings(settings)).find(message), std::string::npos)
         << refusal(read_finetune_settings(settings));
   }
@@ -61,80 +62,81 @@ TEST(OptionSettingsTest, FinetuneRefuses) {
 
 TEST(OptionSettingsTest, GptqAndMatMulNBits) {
   Settings settings;
-  settings.gptq_params.node = yaml("{Bits: 4, ActOrder: true}");
+  settings.algorithms.gptq_params.node = yaml("{Bits: 4, ActOrder: true}");
   EXPECT_TRUE(read_gptq_settings(settings).value().by_importance);
-  settings.gptq_params.node = yaml("{GroupSize: 0}");
+  settings.algorithms.gptq_params.node = yaml("{GroupSize: 0}");
   EXPECT_EQ(refusal(read_gptq_settings(settings)), "GPTQParams.GroupSize: 0, allowed are -1 and numbers above 0");
-  settings.matmul_nbits_params.node = yaml("{Algorithm: HQQ, GroupSize: 32}");
+  settings.matmul_nbits.matmul_nbits_params.node = yaml("{Algorithm: HQQ, GroupSize: 32}");
   EXPECT_EQ(read_matmul_nbits_settings(settings).value().algorithm, NBitsAlgorithm::kHqq);
-  settings.matmul_nbits_params.node = yaml("{GroupSize: 33}");
+  settings.matmul_nbits.matmul_nbits_params.node = yaml("{GroupSize: 33}");
   EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
             "MatMulNBitsParams.GroupSize: 33 is not a block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
-  settings.matmul_nbits_params.node = yaml("{Bits: 8}");
+  settings.matmul_nbits.matmul_nbits_params.node = yaml("{Bits: 8}");
   EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)), "MatMulNBitsParams.Bits: 8; only 4 are supported");
-  settings.matmul_nbits_params.node = yaml("{Bits: null}");
+  settings.matmul_nbits.matmul_nbits_params.node = yaml("{Bits: null}");
   EXPECT_NE(refusal(read_matmul_nbits_settings(settings)).find("MatMulNBitsParams.Bits: found nothing"),
             std::string::npos);
 }
 
 TEST(OptionSettingsTest, MixedPrecisionNeedsATarget) {
   Settings settings;
-  settings.auto_mixprecision.node = yaml("{DataSize: many}");
+  settings.algorithms.auto_mixprecision.node = yaml("{DataSize: many}");
   EXPECT_FALSE(read_mixed_settings(settings).value().has_value());
-  settings.auto_mixprecision.node = yaml("{TargetLayerConfig: {weight: Int16Spec}, MetricThreshold: null}");
+  settings.algorithms.auto_mixprecision.node = yaml("{TargetLayerConfig: {weight: Int16Spec}, MetricThreshold: null}");
   const std::optional<MixedSettings> made = read_mixed_settings(settings).value();
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(made->target_layers.size(), 1u);
   EXPECT_FALSE(made->threshold.has_value());
-  settings.auto_mixprecision.node = yaml("{TargetLayerConfig: [], MetricDefault: l3}");
+  settings.algorithms.auto_mixprecision.node = yaml("{TargetLayerConfig: [], MetricDefault: l3}");
   EXPECT_EQ(refusal(read_mixed_settings(settings)),
             "AutoMixprecision.MetricDefault: found l3, allowed is l2 or kl or cosine or sqnr or psnr");
-  settings.auto_mixprecision.node = yaml("{TargetLayerConfig: [], SubgraphJson: a}");
+  settings.algorithms.auto_mixprecision.node = yaml("{TargetLayerConfig: [], SubgraphJson: a}");
   EXPECT_EQ(refusal(read_mixed_settings(settings)), "AutoMixprecision.SubgraphJson: known, not supported yet");
 }
 
 TEST(OptionSettingsTest, BlockAttributesAreWholeNumbersAndTexts) {
   Settings settings;
-  settings.bfp_attributes.node = yaml("{bit_width: 13, bfp_method: to_bfp, on: true}");
+  settings.formats.bfp_attributes.node = yaml("{bit_width: 13, bfp_method: to_bfp, on: true}");
   const std::vector<BlockAttribute> made = read_block_attributes(DataType::kBfp, settings).value();
   ASSERT_EQ(made.size(), 3u);
   EXPECT_EQ(std::get<int64_t>(made[2].value), 1);
   EXPECT_TRUE(read_block_attributes(DataType::kMx, settings).value().empty());
-  settings.mx_attributes.node = yaml("{axis: 1.5}");
+  settings.formats.mx_attributes.node = yaml("{axis: 1.5}");
   EXPECT_EQ(refusal(read_block_attributes(DataType::kMx, settings)),
             "MXAttributes.axis: found 1.5, allowed is a whole number or a text");
 }
 
 TEST(OptionSettingsTest, OptionsOfOpTypes) {
   Settings settings;
-  settings.remove_qdq_mul_add = true;
-  settings.remove_qdq_between_ops.node = yaml("[[Conv, Relu]]");
+  settings.qdq.remove_qdq_mul_add = true;
+  settings.qdq.remove_qdq_between_ops.node = yaml("[[Conv, Relu]]");
   EXPECT_EQ(read_pairs_to_remove(settings).value()[1].lower, "Relu");
-  settings.remove_qdq_between_ops.node = yaml("[[Conv]]");
+  settings.qdq.remove_qdq_between_ops.node = yaml("[[Conv]]");
   EXPECT_NE(refusal(read_pairs_to_remove(settings)).find("RemoveQDQBetweenOps: each item is a pair of op types"),
             std::string::npos);
-  settings.qdq_op_type_per_channel_support_to_axis.node = yaml("{MatMul: 1, Gemm: x}");
+  settings.qdq.qdq_op_type_per_channel_support_to_axis.node = yaml("{MatMul: 1, Gemm: x}");
   EXPECT_EQ(channel_axis_of(settings, "MatMul"), 1);
   EXPECT_FALSE(channel_axis_of(settings, "Gemm").has_value());
 }
 
 TEST(OptionSettingsTest, RandomDataByInput) {
   Settings settings;
-  settings.random_data_reader_input_shape.node = yaml("{x: [1, 3]}");
-  settings.random_data_reader_input_data_range = MapValue{yaml("{x: [0, 2.5]}")};
+  settings.ranges.random_data_reader_input_shape.node = yaml("{x: [1, 3]}");
+  settings.ranges.random_data_reader_input_data_range = MapValue{yaml("{x: [0, 2.5]}")};
   const RandomDataSettings made = read_random_data_settings(settings).value();
   EXPECT_EQ(made.shapes.at("x"), (std::vector<int64_t>{1, 3}));
   EXPECT_EQ(made.ranges.at("x").second, 2.5);
-  settings.random_data_reader_input_data_range = MapValue{yaml("{x: [0]}")};
+  settings.ranges.random_data_reader_input_data_range = MapValue{yaml("{x: [0]}")};
   EXPECT_EQ(refusal(read_random_data_settings(settings)), "RandomDataReaderInputDataRange: x needs [low, high]");
-  settings.random_data_reader_input_shape.node = yaml("{x: [a]}");
+  settings.ranges.random_data_reader_input_shape.node = yaml("{x: [a]}");
   EXPECT_EQ(refusal(read_random_data_settings(settings)),
             "RandomDataReaderInputShape: \"a\" found, a number is needed");
 }
 
 TEST(OptionSettingsTest, SimplifierTakesWhatItKnows) {
   Settings settings;
-  settings.simplify_model_options.node = yaml("{skip_optimizations: [shape, 5], size_threshold: x, other: 1}");
+  settings.preprocessing.simplify_model_options.node =
+      yaml("{skip_optimizations: [shape, 5], size_threshold: x, other: 1}");
   const SimplifySettings made = read_simplify_settings(settings);
   EXPECT_FALSE(made.runs("shape"));
   EXPECT_TRUE(made.runs("5"));

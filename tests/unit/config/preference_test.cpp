@@ -38,8 +38,8 @@ TEST(PreferenceTest, OtherWordsAreRefused) {
 
 TEST(PreferenceTest, DynamicQuantizationTakesTheModelAsItIs) {
   const Settings settings = settings_of("preset: UINT8_DYNAMIC_QUANT");
-  EXPECT_TRUE(settings.skip_preprocess && settings.matmul_const_b_only);
-  EXPECT_FALSE(settings.include_cle || settings.inserts_qdq());
+  EXPECT_TRUE(settings.preprocessing.skip_preprocess && settings.selection.matmul_const_b_only);
+  EXPECT_FALSE(settings.algorithms.include_cle || settings.inserts_qdq());
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(QuantizerTraitsTest, EveryQuantizerHasARow) {
 
 TEST(QuantizerTraitsTest, SettingsAskTheRow) {
   Settings settings;
-  settings.npu_limitation_check = settings.adjust_weight_scale_for_int32_bias = true;
+  settings.npu.npu_limitation_check = settings.bias.adjust_weight_scale_for_int32_bias = true;
   const auto with = [&](Quantizer quantizer) -> const Settings& {
     settings.quantizer = quantizer;
     return settings;

@@ -30,16 +30,16 @@ TEST(ResolveTest, ChoosesTheQuantizerByTheTable) {
   };
   for (const auto& row : rows) {
     Settings settings;
-    settings.calibrate_method = row.method;
-    settings.quant_format = row.format;
-    settings.enable_npu_cnn = row.npu_cnn;
-    settings.enable_npu_transformer = row.npu_transformer;
+    settings.ranges.calibrate_method = row.method;
+    settings.formats.quant_format = row.format;
+    settings.npu.enable_npu_cnn = row.npu_cnn;
+    settings.npu.enable_npu_transformer = row.npu_transformer;
     EXPECT_EQ(choose_quantizer(settings), row.quantizer) << enum_text(row.method) << " " << enum_text(row.format);
   }
   Settings settings;
-  settings.use_matmul_nbits = true;
+  settings.matmul_nbits.use_matmul_nbits = true;
   EXPECT_EQ(choose_quantizer(settings), Quantizer::kMatMulNBits);
-  settings.use_dynamic_quant = true;
+  settings.formats.use_dynamic_quant = true;
   EXPECT_EQ(choose_quantizer(settings), Quantizer::kDynamic);
 }
 

@@ -13,7 +13,7 @@ Result<TensorOverride> read(const std::string& yaml) {
   const Result<Node> node = parse_text("{t: " + yaml + "}", "test");
   EXPECT_TRUE(node.ok()) << node.status().message();
   Settings settings;
-  settings.tensor_quant_overrides.node = node.value();
+  settings.ranges.tensor_quant_overrides.node = node.value();
   QQ_TRY(const std::vector<NamedOverride> overrides, read_tensor_overrides(settings));
   EXPECT_EQ(overrides[0].tensor, "t");
   return overrides[0].made;
@@ -51,11 +51,12 @@ TEST(OverridesTest, RefusesWhatContradicts) {
 
 TEST(OverridesTest, TypesAreThoseThatCanBeRead) {
   Settings settings;
-  settings.tensor_quant_overrides.node =
+  settings.ranges.tensor_quant_overrides.node =
       parse_text("{a: [{quant_type: QuantType.QInt8}], b: [{quant_type: none}], c: [{axis: 1}]}", "test").value();
-  settings.mixed_precision_tensor.node = parse_text("{QuantType.QUInt8: [d, e], QuantType.QInt8: 5}", "test").value();
+  settings.algorithms.mixed_precision_tensor.node =
+      parse_text("{QuantType.QUInt8: [d, e], QuantType.QInt8: 5}", "test").value();
   EXPECT_EQ(types_of_tensors(settings).size(), 1u);
-  settings.specific_tensor_precision = true;
+  settings.algorithms.specific_tensor_precision = true;
   const std::vector<TensorType> types = types_of_tensors(settings);
   ASSERT_EQ(types.size(), 3u);
   EXPECT_EQ(types[1].tensor, "e");

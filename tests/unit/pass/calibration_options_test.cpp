@@ -100,7 +100,7 @@ TEST(CalibrationOptionsTest, SamplesRunInTheOrderThatTheModeNeeds) {
 TEST(CalibrationOptionsTest, EveryMethodOfActivationsHasARowInBothModes) {
   for (const auto& name : config::enum_names<CalibrateMethod>()) {
     config::Settings settings;
-    settings.calibrate_method = name.value;
+    settings.ranges.calibrate_method = name.value;
     const bool is_activation = calib::find_calibrator(name.value, false) != nullptr;
     for (const bool compat : {false, true}) {
       settings.compat = compat;

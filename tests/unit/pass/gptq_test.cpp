@@ -217,7 +217,7 @@ TEST(QuantizeWeightsGptqTest, WritesTheRecordedCodesInCompatMode) {
     ASSERT_TRUE(onnx_io::infer_types(original.value(), ignored).ok());
     config::Settings settings = test::settings_for(preset, {"UseGPTQ=true"});
     settings.compat = true;
-    settings.gptq_params = {config::Node(config::Node::Map{}).with("PerChannel", config::Node(per_channel))};
+    settings.algorithms.gptq_params = {config::Node(config::Node::Map{}).with("PerChannel", config::Node(per_channel))};
     const test::RandomSamples samples(original.value().graph, 2);
     test::PassBench bench(std::move(original).value(), settings);
     bench.context.source.data = &samples;
@@ -245,7 +245,8 @@ TEST(QuantizeWeightsGptqTest, LeavesOtherModelsAlone) {
 
 TEST(QuantizeWeightsGptqTest, NamesAWrongParameter) {
   GptqBench gptq;
-  gptq.bench.settings.gptq_params = {config::Node(config::Node::Map{}).with("BlockSize", config::Node(int64_t{0}))};
+  gptq.bench.settings.algorithms.gptq_params = {
+      config::Node(config::Node::Map{}).with("BlockSize", config::Node(int64_t{0}))};
   const Result<Changed> changed = pipeline::run_pass(gptq.bench.context, quantize_weights_gptq);
   ASSERT_FALSE(changed.ok());
   EXPECT_NE(changed.status().message().find("BlockSize"), std::string::npos);

@@ -207,9 +207,9 @@ TEST(ConstantCodesTest, ScaleKindsFollowMethodAndOptions) {
                       {kMinMax, true, true, kInt16, kInt16}};
   for (const Row& row : rows) {
     config::Settings settings;
-    settings.calibrate_method = row.method;
-    settings.use_power_of2_scale = row.power;
-    settings.int16_scale = row.int16;
+    settings.ranges.calibrate_method = row.method;
+    settings.formats.use_power_of2_scale = row.power;
+    settings.formats.int16_scale = row.int16;
     EXPECT_EQ(activation_scale_kind(settings), row.activation) << config::enum_text(row.method);
     EXPECT_EQ(weight_scale_kind(settings), row.weight) << config::enum_text(row.method);
   }

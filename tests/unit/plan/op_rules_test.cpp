@@ -87,21 +87,21 @@ TEST(OpSetTest, FollowsTheSettings) {
   EXPECT_EQ(op_set(test::settings_for("A8W8"), {}).contains("Conv"), true);
   config::Settings settings;  // CPU, nothing asked
   EXPECT_EQ(op_set(settings, {"Cos"}), kCpuOps);
-  settings.enable_npu_cnn = true;
+  settings.npu.enable_npu_cnn = true;
   EXPECT_EQ(op_set(settings, {}).size(), 42u);
-  settings.enable_npu_cnn = false;
+  settings.npu.enable_npu_cnn = false;
   settings.asked_quant_format = config::QuantFormat::kExtendedQdq;
   EXPECT_EQ(op_set(settings, {}).size(), 42u);
-  settings.enable_npu_transformer = true;
+  settings.npu.enable_npu_transformer = true;
   EXPECT_EQ(op_set(settings, {}), (Ops{"Gemm", "MatMul"}));
 }
 
 TEST(OpSetTest, UsersListsReplaceAndAdd) {
   config::Settings settings;
-  settings.op_types_to_quantize = {"Conv"};
-  settings.extra_op_types_to_quantize = {"Cos"};
+  settings.selection.op_types_to_quantize = {"Conv"};
+  settings.selection.extra_op_types_to_quantize = {"Cos"};
   EXPECT_EQ(op_set(settings, {"Sin"}), (Ops{"Conv", "Cos"}));
-  settings.quantize_all_op_types = true;
+  settings.selection.quantize_all_op_types = true;
   EXPECT_EQ(op_set(settings, {"Sin"}), (Ops{"Conv", "Cos", "Sin"}));
 }
 

@@ -85,15 +85,15 @@ TEST(QuantPlanTest, TextHasOneLineASlot) {
 
 TEST(DataTypesTest, ScaleKindsFollowTheMethod) {
   config::Settings settings;
-  settings.use_power_of2_scale = true;
-  settings.calibrate_method = config::CalibrateMethod::kMinMax;
+  settings.formats.use_power_of2_scale = true;
+  settings.ranges.calibrate_method = config::CalibrateMethod::kMinMax;
   EXPECT_EQ(activation_scale_kind(settings), numeric::ScaleKind::kFloat);
-  settings.calibrate_method = config::CalibrateMethod::kMinMSE;
+  settings.ranges.calibrate_method = config::CalibrateMethod::kMinMSE;
   EXPECT_EQ(activation_scale_kind(settings), numeric::ScaleKind::kPowerOfTwo);
-  settings.use_power_of2_scale = false;
+  settings.formats.use_power_of2_scale = false;
   EXPECT_EQ(activation_scale_kind(settings), numeric::ScaleKind::kFloat);
   EXPECT_EQ(weight_scale_kind(settings), numeric::ScaleKind::kPowerOfTwo);  // MinMSE weights keep theirs
-  settings.calibrate_method = config::CalibrateMethod::kNonOverflow;
+  settings.ranges.calibrate_method = config::CalibrateMethod::kNonOverflow;
   EXPECT_EQ(weight_scale_kind(settings), numeric::ScaleKind::kFloat);
 }
 

@@ -131,7 +131,7 @@ TEST(AlignScalesTest, ByDefaultBiasesAreEncodedAgain) {
   EXPECT_EQ(bench.params("bias").scale, 0.125f);
   EXPECT_EQ(bias_codes(bench), (std::vector<int32_t>{80, -82}));
   AlignBench off(kConv, {"AlignConcat"});
-  off.settings.adjust_bias_scale = false;
+  off.settings.bias.adjust_bias_scale = false;
   set_bias(off);
   off.set("a", 0.3f);
   EXPECT_TRUE(off.run(align_scales));
@@ -149,8 +149,8 @@ TEST_P(AlignSharedModelsTest, AgreesWithTheReference) {
   for (const auto& [name, range] : golden["ranges"].items()) {
     ranges[name] = {range[0].get<float>(), range[1].get<float>()};
   }
-  ASSERT_TRUE(calib::save_ranges(file.string(), ranges, bench.settings.calibrate_method).ok());
-  bench.settings.save_and_restore = file.string();
+  ASSERT_TRUE(calib::save_ranges(file.string(), ranges, bench.settings.ranges.calibrate_method).ok());
+  bench.settings.ranges.save_and_restore = file.string();
   test::run_phases(bench, {"calibrate"});
   std::filesystem::remove(file);
   bench.run(order_as_written);

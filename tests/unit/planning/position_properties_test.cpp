@@ -87,7 +87,7 @@ TEST(PositionPropertiesTest, WhatIsSettledViolatesNothing) {
       SCOPED_TRACE(cat(model.name, " from seed ", seed));
       RandomPositions start(model.body, seed);
       const Refinement refinement = start.refine_now();
-      EXPECT_LE(refinement.loops, start.bench.settings.max_loop_num);
+      EXPECT_LE(refinement.loops, start.bench.settings.npu.max_loop_num);
       if (!refinement.is_settled) continue;
       ++settled;
       EXPECT_EQ(start.violations(), "");

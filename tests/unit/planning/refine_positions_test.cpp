@@ -80,7 +80,7 @@ Json trace_of(const Refinement& refinement, const RecordedGraph& graph, const Js
 void expect_recorded(const std::string& name, const Json& record) {
   RecordedGraph graph(record);
   config::Settings settings = test::settings_for("XINT8");
-  settings.max_loop_num = record["max_loop"];
+  settings.npu.max_loop_num = record["max_loop"];
   const Refinement refinement = refine(graph.model.graph, graph.plan, settings);
   EXPECT_EQ(refinement.loops, record["loops"].get<int>()) << name;
   EXPECT_EQ(Json(graph.positions(record["after"])), record["after"]) << name;

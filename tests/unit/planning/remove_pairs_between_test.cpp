@@ -20,7 +20,7 @@ std::string between(const std::string& outputs, const std::string& more, const s
 
 config::Settings mul_add() {
   config::Settings settings;
-  settings.remove_qdq_mul_add = true;
+  settings.qdq.remove_qdq_mul_add = true;
   return settings;
 }
 
@@ -60,7 +60,7 @@ TEST(RemovePairsBetweenTest, LooksAtTheOperators) {
 
 TEST(RemovePairsBetweenTest, RefusesWhatIsNoPair) {
   config::Settings settings;
-  settings.remove_qdq_between_ops = {config::Node(config::Node::List{config::Node("Conv")})};
+  settings.qdq.remove_qdq_between_ops = {config::Node(config::Node::List{config::Node("Conv")})};
   PassBench bench(test::model_of(between("float[4] y", "")), settings);
   const Result<Changed> changed = pipeline::run_pass(bench.context, remove_pairs_between);
   ASSERT_FALSE(changed.ok());

@@ -264,7 +264,7 @@ TEST(SimulateDpuTest, KeepsOutOfExcludedNodesAndOtherOps) {
 
 TEST(SimulateDpuTest, DedicatedPairsFollowTheSoftmax) {
   config::Settings settings = DpuBench::settings_with(kSwitches[5], false);
-  settings.dedicated_qdq_pair = true;
+  settings.qdq.dedicated_qdq_pair = true;
   PassBench bench(test::model_of("g (float[1, 4] x) => (float[1, 4] y, float[1, 4] z) "
                                  "{ y = Softmax (x) z = Neg (x) }"),
                   settings);

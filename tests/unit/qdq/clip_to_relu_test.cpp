@@ -46,7 +46,7 @@ const char* const kDynamic = "g (float[N, 3, H, W] x) => (float[N, 3, P, Q] y) {
 
 PassBench* fix_bench(const std::string& shapes) {
   config::Settings settings = test::settings_for("A8W8");
-  settings.fix_shapes = shapes;
+  settings.runtime.fix_shapes = shapes;
   return new PassBench(test::model_of(kDynamic), settings);
 }
 

@@ -76,7 +76,7 @@ TEST_P(RemovePairsGoldenTest, MakesTheRecordedNodes) {
                        after = test::golden_op_case("opt_cnn", preset + "-RemoveQDQBetweenOps");
   QQ_NEED_RECORD(!before.is_null() && !after.is_null());
   config::Settings settings;
-  settings.remove_qdq_between_ops = pairs_of(after);
+  settings.qdq.remove_qdq_between_ops = pairs_of(after);
   PassBench bench(test::model_of_record(before), settings);
   test::import_written(bench, preset);
   EXPECT_TRUE(bench.run(remove_pairs_between));

@@ -104,7 +104,7 @@ TEST_P(NBitsGoldenTest, MakesTheRecordedModelInCompatMode) {
   config::Settings settings;
   settings.compat = true;
   if (record.contains("extra_options"))
-    settings.matmul_nbits_params = map_of(record["extra_options"]["MatMulNBitsParams"]);
+    settings.matmul_nbits.matmul_nbits_params = map_of(record["extra_options"]["MatMulNBitsParams"]);
   calib::DataOptions options;
   options.folder = test::golden_ops_folder() + "inputs/" + c.inputs;
   const auto reader = calib::open_data(options, calib::input_specs(model.value().graph));
@@ -148,7 +148,7 @@ struct NBitsBench {
   }
   static config::Settings with(const nlohmann::json& params) {
     config::Settings settings;
-    settings.matmul_nbits_params = map_of(params);
+    settings.matmul_nbits.matmul_nbits_params = map_of(params);
     return settings;
   }
   double error() { return test::output_difference(original, bench.model, samples).square; }

@@ -14,7 +14,7 @@ using test::PassBench;
 
 config::Settings with_all_ops() {
   config::Settings settings = test::settings_for("A8W8");
-  settings.quantize_all_op_types = true;
+  settings.selection.quantize_all_op_types = true;
   return settings;
 }
 

@@ -15,7 +15,7 @@ using test::PassBench;
 
 config::Settings to_opset(std::optional<int64_t> version) {
   config::Settings settings = test::settings_for("A8W8");
-  settings.convert_opset_version = version;
+  settings.preprocessing.convert_opset_version = version;
   return settings;
 }
 
@@ -62,7 +62,7 @@ TEST(ConvertOpsetVersionTest, WarnsAndKeepsWhatCannotBeConverted) {
 TEST(ConvertOpsetVersionTest, ExcludedNodesStayExcluded) {
   config::Settings settings =
       test::settings_for("A8W8", {"nodes_to_exclude=[first]", "op_types_to_quantize=[ReduceMean, Softmax]"});
-  settings.convert_opset_version = 18;
+  settings.preprocessing.convert_opset_version = 18;
   PassBench bench(test::model_of(R"(g (float[1, 2, 3, 4] x) => (float[1, 2] y) {
         [first] a = ReduceMean <axes = [2, 3], keepdims = 0> (x)
         [second] y = Softmax <axis = 1> (a)

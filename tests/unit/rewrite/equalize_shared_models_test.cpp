@@ -60,7 +60,7 @@ TEST_P(EqualizeSharedModelsTest, AgreesWithTheReference) {
   // The float model of BF16 is that of A8W8, and so are its options here.
   config::Settings settings = test::settings_for(GetParam().preset == "BF16" ? "A8W8" : GetParam().preset);
   settings.compat = true;
-  settings.copy_bias_init = std::vector<std::string>{"Conv", "ConvTranspose", "Gemm"};
+  settings.runtime.copy_bias_init = std::vector<std::string>{"Conv", "ConvTranspose", "Gemm"};
   PassBench bench(test::shared_model(GetParam().model), settings);
   bench.run(select_nodes);
   test::CompareStage what;

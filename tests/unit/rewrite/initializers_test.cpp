@@ -21,8 +21,8 @@ const char* const kShared = R"(g (float[1, 2, 3, 3] x) => (float[1, 2, 3, 3] y)
 
 config::Settings settings_with(std::optional<std::vector<std::string>> shared, const std::string& preset = "A8W8") {
   config::Settings settings = test::settings_for(preset);
-  settings.copy_shared_init = std::move(shared);
-  settings.copy_bias_init = std::vector<std::string>{"Conv", "ConvTranspose", "Gemm"};
+  settings.runtime.copy_shared_init = std::move(shared);
+  settings.runtime.copy_bias_init = std::vector<std::string>{"Conv", "ConvTranspose", "Gemm"};
   return settings;
 }
 

@@ -123,9 +123,9 @@ class RotateWeightsTest : public testing::Test {
     const std::string path = folder_ / "pairs.json";
     std::ofstream(path) << text;
     config::Settings settings = test::settings_for("A8W8");
-    settings.r_config_path = path;
-    settings.r_matrix_dim = size;
-    settings.use_random_had = is_random;
+    settings.algorithms.r_config_path = path;
+    settings.algorithms.r_matrix_dim = size;
+    settings.algorithms.use_random_had = is_random;
     return settings;
   }
 

@@ -59,7 +59,7 @@ TEST(SmoothQuantTest, FactorsAreTheReferencesInCompatMode) {
   QQ_SKIP_WITHOUT_ALGORITHMS();
   const nlohmann::json& golden = golden_algorithms()["smoothquant"];
   config::Settings settings = test::settings_for("A8W8");
-  settings.smooth_alpha = golden["alpha"];
+  settings.algorithms.smooth_alpha = golden["alpha"];
   settings.compat = true;
   PassBench bench(test::model_of(golden_body()), settings);
   const Samples samples = golden_samples();
