@@ -30,13 +30,14 @@ struct Caller {
                                 std::to_string(given->total) + " " + given->unit);
     return of(context).code;
   }
-  static int metric(void* context, size_t sample, const quarkq_tensor* expected, const quarkq_tensor* found,
-                    size_t count, double* value) {
+  /// A lambda, whose parameters are the interface's.
+  static constexpr auto kMetric = [](void* context, size_t sample, const quarkq_tensor* expected,
+                                     const quarkq_tensor* found, size_t count, double* value) {
     of(context).heard.push_back(std::to_string(sample) + " " + expected[0].name + " " + found[0].name + " " +
                                 std::to_string(count));
     *value = of(context).score;
     return of(context).code;
-  }
+  };
   static int result(void* context, const char* sample, const quarkq_tensor* outputs, size_t count) {
     of(context).heard.push_back(std::string(sample) + " " + std::to_string(count));
     if (count > 0) of(context).heard.push_back(outputs[0].type);
@@ -112,7 +113,7 @@ TEST(CallbacksTest, MetricsSeePairsOfOutputs) {
   Caller caller;
   caller.score = 0.25;
   const Metric metric =
-      metric_of({.context = &caller, .on_progress = nullptr, .metric = Caller::metric, .on_result = nullptr});
+      metric_of({.context = &caller, .on_progress = nullptr, .metric = Caller::kMetric, .on_result = nullptr});
   const std::vector<SampleTensor> expected = {{"y", "FLOAT", {1}, nullptr, 0}},
                                   found = {{"z", "FLOAT", {1}, nullptr, 0}};
   EXPECT_EQ(metric(4, expected, found).value(), 0.25);

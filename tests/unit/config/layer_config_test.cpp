@@ -15,7 +15,7 @@
 namespace quarkq::config {
 namespace {
 
-Node yaml(const std::string& text) { return parse_text(text, "t.yaml").value(); }
+Node parsed(const std::string& text) { return parse_text(text, "t.yaml").value(); }
 
 template <typename T>
 std::string message(const Result<T>& result) {
@@ -45,7 +45,7 @@ TEST(TensorSpecTest, WrittenOutItReadsTheSame) {
     spec.symmetric = !spec.symmetric;
     spec.quant_granularity = QuantGranularity::kChannel;
     const Node written = to_node(spec);
-    const Result<TensorSpec> again = read_tensor_spec(yaml(to_yaml(written)), "p");
+    const Result<TensorSpec> again = read_tensor_spec(parsed(to_yaml(written)), "p");
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_EQ(to_node(again.value()), written) << row.name;
   }
@@ -66,7 +66,7 @@ TEST(TensorSpecTest, MembersOverrideTheClass) {
       {"{spec: UInt8Spec, symmetric: null}", DataType::kUInt8, false, ScaleType::kFloat32},
   };
   for (const Row& row : rows) {
-    const Result<TensorSpec> made = read_tensor_spec(yaml(row.given), "p");
+    const Result<TensorSpec> made = read_tensor_spec(parsed(row.given), "p");
     ASSERT_TRUE(made.ok()) << made.status().message();
     EXPECT_EQ(made.value().type, row.type) << row.given;
     EXPECT_EQ(made.value().symmetric, row.symmetric) << row.given;
@@ -87,14 +87,14 @@ TEST(TensorSpecTest, RefusalsNamePlaceFoundAndAllowed) {
       {"{spec: zzzzzzzzzzz}", "allowed are Int8Spec, XInt8Spec"},
   };
   for (const Refusal& row : rows) {
-    const Result<TensorSpec> made = read_tensor_spec(yaml(row.given), "p");
+    const Result<TensorSpec> made = read_tensor_spec(parsed(row.given), "p");
     EXPECT_NE(message(made).find(row.said), std::string::npos) << row.given << ": " << message(made);
   }
 }
 
 TEST(LayerSpecTest, GlobalOnesNeedInputsAndWeight) {
-  EXPECT_TRUE(read_layer_spec(yaml("{}"), "p", false).ok());
-  EXPECT_TRUE(read_layer_spec(yaml("{activation: Int8Spec, weight: Int8Spec}"), "p", true).value().input_tensors);
+  EXPECT_TRUE(read_layer_spec(parsed("{}"), "p", false).ok());
+  EXPECT_TRUE(read_layer_spec(parsed("{activation: Int8Spec, weight: Int8Spec}"), "p", true).value().input_tensors);
   const std::pair<Refusal, bool> rows[] = {
       {{"{weight: Int8Spec}", "p: needs input_tensors"}, true},
       {{"{input_tensors: Int8Spec}", "p: needs weight"}, true},
@@ -105,14 +105,14 @@ TEST(LayerSpecTest, GlobalOnesNeedInputsAndWeight) {
       {{"{bias: Int88}", "p.bias: found Int88"}, false},
   };
   for (const auto& [row, is_global] : rows) {
-    const Result<LayerSpec> made = read_layer_spec(yaml(row.given), "p", is_global);
+    const Result<LayerSpec> made = read_layer_spec(parsed(row.given), "p", is_global);
     EXPECT_NE(message(made).find(row.said), std::string::npos) << row.given << ": " << message(made);
   }
 }
 
 TEST(LayerRulesTest, BothFormsMeanTheSame) {
   const auto text = [](const std::string& given, const std::string& key) {
-    const Result<std::vector<LayerRule>> rules = read_layer_rules(yaml(given), "p", key);
+    const Result<std::vector<LayerRule>> rules = read_layer_rules(parsed(given), "p", key);
     EXPECT_TRUE(rules.ok()) << message(rules);
     std::string all;
     for (const LayerRule& rule : rules.value()) all += to_flow(to_node(rule)) + "\n";
@@ -130,14 +130,14 @@ TEST(LayerRulesTest, BothFormsMeanTheSame) {
       {"[{config: {}, layers: [a], op_types: [Conv]}]", "op_types"},
   };
   for (const Refusal& row : rows) {
-    const auto rules = read_layer_rules(yaml(row.given), "p", "layers");
+    const auto rules = read_layer_rules(parsed(row.given), "p", "layers");
     EXPECT_NE(message(rules).find(row.said), std::string::npos) << row.given << ": " << message(rules);
   }
 }
 
 TEST(SelectorsTest, KindsFollowTheForm) {
   const Result<std::vector<Selector>> made =
-      read_selectors(yaml("[conv1, ^conv.*, [[a, b], [c]], {starts: [d], ends: []}]"), "p");
+      read_selectors(parsed("[conv1, ^conv.*, [[a, b], [c]], {starts: [d], ends: []}]"), "p");
   ASSERT_TRUE(made.ok()) << message(made);
   using Kind = Selector::Kind;
   const std::vector<Kind> kinds = {Kind::kName, Kind::kPattern, Kind::kSubgraph, Kind::kSubgraph};
@@ -158,7 +158,7 @@ TEST(SelectorsTest, KindsFollowTheForm) {
                           {"[[a, [b]]]", "p[0].starts"},
                           {"conv1", "p: "}};
   for (const Refusal& row : rows) {
-    const auto refused = read_selectors(yaml(row.given), "p");
+    const auto refused = read_selectors(parsed(row.given), "p");
     EXPECT_NE(message(refused).find(row.said), std::string::npos) << row.given << ": " << message(refused);
   }
 }
@@ -178,7 +178,7 @@ TEST(AlgorithmsTest, TakeTheirOwnParametersOnly) {
                           {"[{name: [cle]}]", "p[0].name"},
                           {"[{name: cle, alpha: 1}]", "alpha"}};
   for (const Refusal& row : rows) {
-    const auto refused = read_algorithms(yaml(row.given), "p");
+    const auto refused = read_algorithms(parsed(row.given), "p");
     EXPECT_NE(message(refused).find(row.said), std::string::npos) << row.given << ": " << message(refused);
   }
 }

@@ -94,7 +94,7 @@ ir::Shape with_front(const Ints& front, const Ints& rest) {
   return joined;
 }
 
-std::string text(const WindowCase& window) {
+std::string window_text(const WindowCase& window) {
   return cat(window.auto_pad, " ", shape_text(window.spatial), " kernel ", shape_text(window.kernel), " strides ",
              shape_text(window.strides), " dilations ", shape_text(window.dilations), " pads ", shape_text(window.pads),
              window.ceil ? " ceil" : "");
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomWindowsTest, ::testing::Range(1u, 31u));
 TEST_P(RandomWindowsTest, ConvolutionIsItsDefinition) {
   const WindowCase window = draw_window(draws_, /*dilated=*/true);
   const int64_t group = draws_.integer(1, 3), in = draws_.integer(1, 3), out = draws_.integer(1, 3);
-  SCOPED_TRACE(cat(text(window), " group ", group));
+  SCOPED_TRACE(cat(window_text(window), " group ", group));
   const ir::Shape x_dims = with_front({draws_.integer(1, 2), group * in}, window.spatial);
   const ir::Shape w_dims = with_front({group * out, in}, window.kernel);
   const ir::Tensor x = draws_.tensor(x_dims), w = draws_.tensor(w_dims), b = draws_.tensor({group * out});
@@ -147,7 +147,7 @@ TEST_P(RandomWindowsTest, TransposedConvolutionIsItsDefinition) {
     made.push_back((window.spatial[d] - 1) * window.strides[d] + window.extent(d) + extra[d] - window.pads[d] -
                    window.pads[d + window.rank()]);
   }
-  SCOPED_TRACE(cat(text(window), " output_padding ", shape_text(extra), " group ", group));
+  SCOPED_TRACE(cat(window_text(window), " output_padding ", shape_text(extra), " group ", group));
   const ir::Shape x_dims = with_front({1, group * in}, window.spatial);
   const ir::Shape w_dims = with_front({group * in, out}, window.kernel);
   const ir::Shape dims = with_front({1, group * out}, made);
@@ -179,7 +179,7 @@ TEST_P(RandomWindowsTest, TransposedConvolutionIsItsDefinition) {
 TEST_P(RandomWindowsTest, MaxPoolIsItsDefinition) {
   WindowCase window = draw_window(draws_, /*dilated=*/true);
   window.ceil = window.auto_pad == "NOTSET" && draws_.coin();
-  SCOPED_TRACE(text(window));
+  SCOPED_TRACE(window_text(window));
   const ir::Shape x_dims = with_front({2, draws_.integer(1, 9)}, window.spatial);
   const ir::Tensor x = draws_.tensor(x_dims, -3, -1);  // padding is not a zero
   const std::vector<double> xs = values(x);
@@ -204,7 +204,7 @@ TEST_P(RandomWindowsTest, AveragePoolIsItsDefinition) {
   WindowCase window = draw_window(draws_, /*dilated=*/true);
   window.ceil = window.auto_pad == "NOTSET" && draws_.coin();
   const bool with_pad = draws_.coin();
-  SCOPED_TRACE(cat(text(window), with_pad ? " count_include_pad" : ""));
+  SCOPED_TRACE(cat(window_text(window), with_pad ? " count_include_pad" : ""));
   const ir::Shape x_dims = with_front({1, draws_.integer(1, 9)}, window.spatial);
   const ir::Tensor x = draws_.tensor(x_dims);
   const std::vector<double> xs = values(x);
