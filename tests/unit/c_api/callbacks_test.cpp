@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <tuple>
 
 namespace quarkq::c_api {
 namespace {
@@ -30,9 +31,8 @@ struct Caller {
                                 std::to_string(given->total) + " " + given->unit);
     return of(context).code;
   }
-  /// A lambda, whose parameters are the interface's.
-  static constexpr auto kMetric = [](void* context, size_t sample, const quarkq_tensor* expected,
-                                     const quarkq_tensor* found, size_t count, double* value) {
+  static constexpr auto kMetric = [](void* context, auto... rest) {
+    const auto [sample, expected, found, count, value] = std::tuple(rest...);
     of(context).heard.push_back(std::to_string(sample) + " " + expected[0].name + " " + found[0].name + " " +
                                 std::to_string(count));
     *value = of(context).score;

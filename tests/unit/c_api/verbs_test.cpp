@@ -16,7 +16,7 @@ struct Outcome {
   std::string message, report, findings;
 };
 
-Outcome call(const std::string& verb, const std::string& request, const std::string& model = "") {
+Outcome call_verb(const std::string& verb, const std::string& request, const std::string& model = "") {
   quarkq_call_arguments arguments{};
   arguments.size = sizeof arguments;
   arguments.verb = verb.c_str();
@@ -114,7 +114,7 @@ const std::vector<VerbRow>& verbs() {
 TEST(VerbsTest, EveryMemberHasItsType) {
   for (const VerbRow& row : verbs()) {
     for (const Member& member : row.members) {
-      const Outcome refused = call(row.verb, std::string("{\"") + member.name + "\": {\"a\": []}}");
+      const Outcome refused = call_verb(row.verb, std::string("{\"") + member.name + "\": {\"a\": []}}");
       EXPECT_EQ(refused.code, 2) << row.verb << " " << member.name;
       EXPECT_EQ(refused.message,
                 std::string(row.verb) + ": " + member.name + ": found {\"a\":[]}, allowed is " + member.allowed);
@@ -127,7 +127,7 @@ TEST(VerbsTest, EveryMemberHasItsType) {
 TEST(VerbsTest, OtherMembersAreUnknown) {
   for (const VerbRow& row : verbs()) {
     for (const char* name : {"modle", "Model", "", "model "}) {
-      const Outcome refused = call(row.verb, std::string("{\"") + name + "\": null}");
+      const Outcome refused = call_verb(row.verb, std::string("{\"") + name + "\": null}");
       EXPECT_EQ(refused.code, 2) << row.verb;
       EXPECT_EQ(refused.message, std::string(row.verb) + ": " + name + " is unknown in a request");
     }
@@ -137,14 +137,14 @@ TEST(VerbsTest, OtherMembersAreUnknown) {
 TEST(VerbsTest, NothingIsReadForARequestThatIsRefused) {
   for (const VerbRow& row : verbs()) {
     if (std::string(row.members[0].name) != "model") continue;
-    const Outcome refused = call(row.verb, R"({"model": "/nowhere/m.onnx", "no_such_member": 1})");
+    const Outcome refused = call_verb(row.verb, R"({"model": "/nowhere/m.onnx", "no_such_member": 1})");
     EXPECT_EQ(refused.message, std::string(row.verb) + ": no_such_member is unknown in a request");
   }
 }
 
 TEST(VerbsTest, AMissingModelIsNamed) {
   for (const char* verb : {"quantize", "calibrate", "analyze", "optimize", "run", "inspect", "check"}) {
-    const Outcome failed = call(verb, R"({"model": "/nowhere/m.onnx"})");
+    const Outcome failed = call_verb(verb, R"({"model": "/nowhere/m.onnx"})");
     EXPECT_NE(failed.code, 0) << verb;
     EXPECT_NE(failed.message, "") << verb;
     EXPECT_EQ(failed.report, "") << verb;
@@ -153,7 +153,7 @@ TEST(VerbsTest, AMissingModelIsNamed) {
 
 TEST(VerbsTest, BytesThatAreNoModelAreRefused) {
   for (const char* verb : {"inspect", "check"}) {
-    const Outcome failed = call(verb, R"({"model": "given name"})", "these are no bytes of a model");
+    const Outcome failed = call_verb(verb, R"({"model": "given name"})", "these are no bytes of a model");
     EXPECT_EQ(failed.code, 3) << verb << ": " << failed.message;
     EXPECT_EQ(failed.message.find("given name"), 0u) << failed.message;
   }
@@ -161,7 +161,7 @@ TEST(VerbsTest, BytesThatAreNoModelAreRefused) {
 
 TEST(VerbsTest, NamesAreExact) {
   for (const char* verb : {"", "Quantize", "quantize ", "help", "qu"}) {
-    const Outcome refused = call(verb, "{}");
+    const Outcome refused = call_verb(verb, "{}");
     EXPECT_EQ(refused.code, 2);
     EXPECT_EQ(refused.message.find(std::string(verb) + ": unknown verb"), 0u) << refused.message;
     EXPECT_NE(refused.message.find("(known: quantize, calibrate, merge, optimize, analyze, run, evaluate, inspect, "
