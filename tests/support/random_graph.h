@@ -28,12 +28,13 @@ class RandomGraph {
   /// False when the node does not run alone, which is a failure of the test itself.
   bool grow() {
     using Member = void (RandomGraph::*)();
-    static constexpr Member kMembers[] = {&RandomGraph::unary,  &RandomGraph::unary,          &RandomGraph::binary,
-                                          &RandomGraph::binary, &RandomGraph::variadic,       &RandomGraph::conv,
-                                          &RandomGraph::conv,   &RandomGraph::pool,           &RandomGraph::concat,
-                                          &RandomGraph::slice,  &RandomGraph::transpose,      &RandomGraph::reshape,
-                                          &RandomGraph::reduce, &RandomGraph::normalize,      &RandomGraph::pad,
-                                          &RandomGraph::no_op,  &RandomGraph::back_and_forth, &RandomGraph::gemm};
+    static constexpr Member kMembers[] = {
+        &RandomGraph::unary,          &RandomGraph::unary,     &RandomGraph::binary,    &RandomGraph::binary,
+        &RandomGraph::variadic,       &RandomGraph::conv,      &RandomGraph::conv,      &RandomGraph::pool,
+        &RandomGraph::concat,         &RandomGraph::slice,     &RandomGraph::transpose, &RandomGraph::reshape,
+        &RandomGraph::reduce,         &RandomGraph::normalize, &RandomGraph::pad,       &RandomGraph::no_op,
+        &RandomGraph::back_and_forth, &RandomGraph::gemm,      &RandomGraph::resize,    &RandomGraph::rearrange,
+        &RandomGraph::norm,           &RandomGraph::clip,      &RandomGraph::spread};
     (this->*kMembers[static_cast<size_t>(draws_.integer(0, std::size(kMembers) - 1))])();
     return failure_.empty();
   }
@@ -227,6 +228,49 @@ class RandomGraph {
       add("Add", {values_.back(), b});
     }
     add("Reshape", {values_.back(), constant(ints({0, 0, 1, 1}))});
+  }
+
+  void resize() {
+    static const std::vector<std::string> kModes = {"nearest", "linear"};
+    const ir::ValueId x = any();
+    if (dims(x).size() != 4) return;
+    const ir::ValueId scales = constant(floats({4}, {1, 1, draws_.coin() ? 2.0f : 1.0f, 2}));
+    add("Resize", {x, {}, scales},
+        {attribute("mode", draws_.one_of(kModes)),
+         attribute("coordinate_transformation_mode", std::string("asymmetric")),
+         attribute("nearest_mode", std::string("floor"))});
+  }
+  void rearrange() {
+    const ir::ValueId x = any();
+    const int64_t axis = draws_.integer(0, static_cast<int64_t>(dims(x).size()) - 1);
+    if (draws_.coin()) {
+      const ir::ValueId places = constant(draws_.indices({draws_.integer(1, 3)}, dims(x)[static_cast<size_t>(axis)]));
+      return add("Gather", {x, places}, {number("axis", axis)});
+    }
+    if (dims(x).size() != 4 || dims(x)[2] % 2 != 0 || dims(x)[3] % 2 != 0) return;
+    add("SpaceToDepth", {x}, {number("blocksize", 2)});
+    if (draws_.coin()) add("DepthToSpace", {values_.back()}, {number("blocksize", 2)});
+  }
+  void norm() {
+    const ir::ValueId x = any();
+    if (dims(x).size() < 3) return;
+    const bool is_layer = draws_.coin();
+    const int64_t size = is_layer ? dims(x).back() : dims(x)[1];
+    const ir::ValueId w = constant(draws_.tensor({size}, 0.5f, 1.5f)), b = constant(draws_.tensor({size}));
+    // A large epsilon: values that hardly vary would be blown up, roundings with them.
+    add(is_layer ? "LayerNormalization" : "InstanceNormalization", {x, w, b}, {attribute("epsilon", 0.1f)});
+  }
+  void clip() {
+    const ir::ValueId x = any();
+    const ir::ValueId low = constant(floats({}, {draws_.coin() ? 0.0f : -1.0f})), high = constant(floats({}, {6.0f}));
+    draws_.coin() ? add("Clip", {x, low, high}) : add("Clip", {x, low});
+  }
+  /// A transposed convolution, which makes images larger.
+  void spread() {
+    const ir::ValueId x = any();
+    if (dims(x).size() != 4) return;
+    const ir::ValueId w = constant(draws_.tensor({dims(x)[1], draws_.integer(1, 3), 2, 2}, -0.5f, 0.5f));
+    add("ConvTranspose", {x, w}, {attribute("strides", std::vector<int64_t>{2, 2})});
   }
 
   Draws draws_;

@@ -17,7 +17,7 @@ constexpr ElementType kStored[] = {ElementType::kFloat,        ElementType::kUIn
                                    ElementType::kFloat8E4M3Fn, ElementType::kFloat8E5M2, ElementType::kUInt4,
                                    ElementType::kInt4,         ElementType::kFloat4E2M1, ElementType::kFloat8E8M0};
 
-onnx::TensorProto proto_of(ElementType type, const std::vector<int64_t>& dims) {
+onnx::TensorProto stored_proto(ElementType type, const std::vector<int64_t>& dims) {
   onnx::TensorProto proto;
   proto.set_name("t");
   proto.set_data_type(static_cast<int32_t>(type));
@@ -37,7 +37,7 @@ TEST(TensorCountsTest, RawDataHasTheBytesOfItsShape) {
       const int64_t needed = storage_bytes(type, count);
       for (const int64_t given : {needed - 1, needed, needed + 1}) {
         if (given < 0) continue;
-        onnx::TensorProto proto = proto_of(type, {count});
+        onnx::TensorProto proto = stored_proto(type, {count});
         proto.set_raw_data(std::string(static_cast<size_t>(given), '\0'));
         const Status status = status_of(proto);
         EXPECT_EQ(status.ok(), given == needed) << given << ": " << status.message();
@@ -77,7 +77,7 @@ TEST(TensorCountsTest, TypedFieldsHaveTheEntriesOfTheirShape) {
       const int64_t needed = entries_of(type, count);
       for (const int64_t given : {needed - 1, needed, needed + 1}) {
         if (given < 0) continue;
-        onnx::TensorProto proto = proto_of(type, {count});
+        onnx::TensorProto proto = stored_proto(type, {count});
         add_entries(proto, type, given);
         EXPECT_EQ(status_of(proto).ok(), given == needed) << name(type) << " " << count << " of " << given;
       }
@@ -87,7 +87,7 @@ TEST(TensorCountsTest, TypedFieldsHaveTheEntriesOfTheirShape) {
 
 TEST(TensorCountsTest, DataInAnotherTypesFieldIsRefused) {
   for (const ElementType type : kStored) {
-    onnx::TensorProto proto = proto_of(type, {2});
+    onnx::TensorProto proto = stored_proto(type, {2});
     add_entries(proto, type == ElementType::kInt64 ? ElementType::kFloat : ElementType::kInt64, entries_of(type, 2));
     EXPECT_EQ(status_of(proto).code(), Code::kCorruptModel) << name(type);
   }
@@ -99,7 +99,7 @@ TEST(TensorCountsTest, ShapesThatCannotBeAreRefused) {
       {-1}, {0, -1}, {kMost}, {kMost, kMost}, {int64_t{1} << 32, int64_t{1} << 32}, {-kMost - 1}, {1, 1, kMost, 2}};
   for (const std::vector<int64_t>& dims : shapes) {
     for (const bool is_raw : {false, true}) {
-      onnx::TensorProto proto = proto_of(ElementType::kFloat, dims);
+      onnx::TensorProto proto = stored_proto(ElementType::kFloat, dims);
       if (is_raw) proto.set_raw_data(std::string(16, '\0'));
       EXPECT_EQ(status_of(proto).code(), Code::kCorruptModel) << shape_text(dims);
     }
@@ -113,7 +113,7 @@ TEST(TensorCountsTest, TypesThatAreNoneAreRefused) {
   };
   for (const Row& row : {Row{0, Code::kCorruptModel}, Row{-1, Code::kUnsupported}, Row{25, Code::kUnsupported},
                          Row{std::numeric_limits<int32_t>::max(), Code::kUnsupported}}) {
-    onnx::TensorProto proto = proto_of(ElementType::kFloat, {1});
+    onnx::TensorProto proto = stored_proto(ElementType::kFloat, {1});
     proto.set_data_type(row.type);
     EXPECT_EQ(status_of(proto).code(), row.code) << row.type;
   }
@@ -121,7 +121,7 @@ TEST(TensorCountsTest, TypesThatAreNoneAreRefused) {
 
 TEST(TensorCountsTest, ExternalDataNeedsAFolderAndSoundNumbers) {
   const auto external = [](const std::string& key, const std::string& value) {
-    onnx::TensorProto proto = proto_of(ElementType::kFloat, {1});
+    onnx::TensorProto proto = stored_proto(ElementType::kFloat, {1});
     proto.set_data_location(onnx::TensorProto::EXTERNAL);
     auto* entry = proto.add_external_data();
     entry->set_key(key);

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Presets, RandomRunsTest,
                                            RunCase{"A8W8", 0.98, {"DedicatedQDQPair=true", "include_cle=true"}}));
 
 TEST_P(RandomRunsTest, ResultsAreValidCloseAndReproducible) {
-  for (uint32_t seed = 500; seed < 504; ++seed) {
+  for (uint32_t seed = 500; seed < 502; ++seed) {
     SCOPED_TRACE(seed);
     const ir::Model model = drawn(seed);
     const test::RandomSamples samples(model.graph, 4);

@@ -43,7 +43,7 @@ class RandomPlansTest : public ::testing::TestWithParam<uint32_t> {
   ir::Model model_;
   std::unique_ptr<test::RandomSamples> samples_;
 };
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlansTest, ::testing::Range(200u, 208u));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlansTest, ::testing::Range(200u, 205u));
 
 TEST_P(RandomPlansTest, TheSimulationIsTheWrittenModel) {
   for (const char* preset : {"XINT8", "A8W8", "BFP16"}) {
