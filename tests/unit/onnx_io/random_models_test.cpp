@@ -6,6 +6,7 @@
 #include "onnx_io/infer.h"
 #include "onnx_io/opset_convert.h"
 #include "support/random_graph.h"
+#include "unit/base/temp_folder.h"
 #include "unit/onnx_io/io_test_support.h"
 
 namespace quarkq::onnx_io {
@@ -32,6 +33,20 @@ TEST_P(RandomModelsTest, WhatIsWrittenIsReadAgain) {
   const ir::DumpOptions kAll{.values = true, .rests = true};
   EXPECT_EQ(ir::dump(loaded.value(), kAll), ir::dump(model_, kAll));
   EXPECT_EQ(to_bytes(loaded.value()), bytes);
+}
+
+TEST_P(RandomModelsTest, WeightsBesideTheModelAreTheSame) {
+  const test::TempFolder folder;
+  for (const int64_t threshold : {int64_t{0}, int64_t{64}}) {
+    const std::string path = folder / cat("m", threshold, ".onnx");
+    const auto saved = save(model_, path, {.external_data = true, .external_threshold = threshold});
+    ASSERT_TRUE(saved.ok()) << saved.status().message();
+    uint64_t beside = 0;
+    const Result<ir::Model> loaded = load(path, &beside);
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_EQ(beside, saved.value().data_bytes);
+    EXPECT_EQ(ir::dump(loaded.value()), ir::dump(model_));
+  }
 }
 
 TEST_P(RandomModelsTest, InferredTypesAreThoseOfARun) {
