@@ -15,6 +15,12 @@ bool is_int(const nlohmann::json& value) {
   return value.get<int64_t>() >= -int64_t{kMostInt};
 }
 
+/// The parser keeps what is above the largest int64 as an unsigned number.
+bool is_int64(const nlohmann::json& value) {
+  if (!value.is_number_unsigned()) return value.is_number_integer();
+  return value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+}
+
 template <typename Fits>
 bool is_list(const nlohmann::json& value, Fits fits) {
   return value.is_array() && std::all_of(value.begin(), value.end(), fits);
@@ -59,8 +65,9 @@ void Request::read(const char* key, const Json& value, int& member) {
 }
 
 void Request::read(const char* key, const Json& value, int64_t& member) {
-  expect(value.is_number_integer(), key, value, "an integer");
-  if (value.is_number_integer()) member = value.get<int64_t>();
+  const bool fits = is_int64(value);
+  expect(fits, key, value, "an integer of 64 bits");
+  if (fits) member = value.get<int64_t>();
 }
 
 void Request::read(const char* key, const Json& value, uint64_t& member) {

@@ -45,7 +45,8 @@ Result<NamedRanges> load_ranges(const std::string& path) {
   NamedRanges ranges;
   for (const auto& [name, ends] : entries->items()) {
     numeric::Range range;
-    if (!ends.is_array() || ends.size() != 2 || !read_end(ends[0], range.min) || !read_end(ends[1], range.max)) {
+    if (!ends.is_array() || ends.size() != 2 || !read_end(ends[0], range.min) || !read_end(ends[1], range.max) ||
+        range.min > range.max) {
       return bad_data(path, ": tensors_range.", name, ": found ", ends.dump().substr(0, 40), ", needed is [low, high]");
     }
     ranges[name] = range;

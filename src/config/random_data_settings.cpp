@@ -15,13 +15,26 @@ Result<std::vector<double>> numbers_of(const Node& node, const std::string& opti
   return numbers;
 }
 
+Result<std::vector<int64_t>> integers_of(const Node::Entry& entry, const std::string& option) {
+  if (!entry.value.is_list()) {
+    return invalid_argument(option, ": ", entry.key, " needs a list of integers, ", describe(entry.value), " found");
+  }
+  std::vector<int64_t> integers;
+  for (const Node& item : entry.value.items()) {
+    if (item.kind() != Node::Kind::kInt) {
+      return invalid_argument(option, ": ", describe(item), " found, an integer is needed");
+    }
+    integers.push_back(item.as_int());
+  }
+  return integers;
+}
+
 }  // namespace
 
 Result<RandomDataSettings> read_random_data_settings(const Settings& settings) {
   RandomDataSettings options;
   for (const Node::Entry& entry : settings.ranges.random_data_reader_input_shape.node.entries()) {
-    QQ_TRY(const std::vector<double> dims, numbers_of(entry.value, "RandomDataReaderInputShape"));
-    options.shapes[entry.key].assign(dims.begin(), dims.end());
+    QQ_TRY(options.shapes[entry.key], integers_of(entry, "RandomDataReaderInputShape"));
   }
   if (!settings.ranges.random_data_reader_input_data_range) return options;
   for (const Node::Entry& entry : settings.ranges.random_data_reader_input_data_range->node.entries()) {

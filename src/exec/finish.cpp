@@ -30,6 +30,9 @@ void Compiler::plan_slots(std::vector<int>& root, std::vector<int>& last) {
   }
   for (const InPlace& pair : in_place_) {
     if (pair.input_slot < 0) continue;
+    // A node of more than two inputs computes step by step: Sum(x, y, x) reads x again after the first step.
+    const std::vector<int>& read = program_.steps_[static_cast<size_t>(pair.step)].inputs;
+    if (std::count(read.begin(), read.end(), pair.input_slot) > 1) continue;
     const auto from = static_cast<size_t>(root[static_cast<size_t>(pair.input_slot)]);
     const auto to = static_cast<size_t>(pair.output_slot);
     if (!slots_[from].in_arena() || slots_[from].bytes != slots_[to].bytes || last[from] != pair.step) continue;

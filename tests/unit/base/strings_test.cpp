@@ -33,6 +33,10 @@ TEST(StringsTest, BytesAreForPeople) {
   EXPECT_EQ(bytes_text(3.44e6), "3.4 MB");
   EXPECT_EQ(bytes_text(2e9), "2.0 GB");
   EXPECT_EQ(bytes_text(5e15), "5000.0 TB");
+  EXPECT_EQ(bytes_text(999), "999 B");
+  EXPECT_EQ(bytes_text(999949), "999.9 kB");
+  EXPECT_EQ(bytes_text(999950), "1.0 MB") << "what is rounded to 1000 has the next unit";
+  EXPECT_EQ(bytes_text(999999999), "1.0 GB");
 }
 
 TEST(SuggestTest, FindsTheNearestName) {

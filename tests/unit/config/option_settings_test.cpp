@@ -130,7 +130,24 @@ TEST(OptionSettingsTest, RandomDataByInput) {
   EXPECT_EQ(refusal(read_random_data_settings(settings)), "RandomDataReaderInputDataRange: x needs [low, high]");
   settings.ranges.random_data_reader_input_shape.node = yaml("{x: [a]}");
   EXPECT_EQ(refusal(read_random_data_settings(settings)),
-            "RandomDataReaderInputShape: \"a\" found, a number is needed");
+            "RandomDataReaderInputShape: \"a\" found, an integer is needed");
+}
+
+TEST(OptionSettingsTest, RandomShapesAreListsOfIntegers) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{x: [1, 2.5]}", "RandomDataReaderInputShape: 2.5 found, an integer is needed"},
+      {"{x: [1e300]}", "RandomDataReaderInputShape: 1e+300 found, an integer is needed"},
+      {"{x: [true]}", "RandomDataReaderInputShape: true found, an integer is needed"},
+      {"{x: 3}", "RandomDataReaderInputShape: x needs a list of integers, 3 found"},
+  };
+  for (const auto& [given, message] : cases) {
+    Settings settings;
+    settings.ranges.random_data_reader_input_shape.node = yaml(given);
+    EXPECT_EQ(refusal(read_random_data_settings(settings)), message) << given;
+  }
+  Settings settings;
+  settings.ranges.random_data_reader_input_shape.node = yaml("{x: [-1, 9007199254740993]}");
+  EXPECT_EQ(read_random_data_settings(settings).value().shapes.at("x"), (std::vector<int64_t>{-1, 9007199254740993}));
 }
 
 TEST(OptionSettingsTest, SimplifierTakesWhatItKnows) {

@@ -133,6 +133,21 @@ chain (float[1,8] x) => (float[8] z)
   EXPECT_EQ(recorder.counts[model.graph.find("x")], 1);
 }
 
+TEST(CompileTest, AnInputReadTwiceIsNotWrittenOver) {
+  struct Row {
+    const char* node;
+    float expected;  ///< of b = -1 and c = 2
+  };
+  for (const Row& row : {Row{"Sum(b, c, b)", 0}, Row{"Sum(b, c, c, b)", 2}, Row{"Mean(b, c, b)", 0},
+                         Row{"Min(b, c, b)", -1}, Row{"Add(b, b)", -2}, Row{"PRelu(b, b)", 1}}) {
+    const ir::Model model =
+        model_of(cat("g (float[8] x) => (float[8] y) { b = Neg(x) c = Add(x, x) y = ", row.node, " }"));
+    const std::vector<Tensor> found = run(model, {Tensor::from<float>({8}, std::vector<float>(8, 1.0f))});
+    ASSERT_EQ(found.size(), 1u);
+    for (const float value : found[0].data<float>()) EXPECT_EQ(value, row.expected) << row.node;
+  }
+}
+
 TEST(CompileTest, RunsShapesThatDependOnData) {
   const ir::Model model = model_of(R"(
 nonzero (float[6] x) => (float[n] y, int64[1,n] where)

@@ -7,10 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "exec/session.h"
-#include "ir/edit.h"
-#include "onnx_io/text.h"
-#include "support/op_checks.h"
+#include "support/run_node.h"
 
 namespace quarkq::exec {
 namespace {
@@ -29,27 +26,7 @@ struct ConvCase {
 /// One node in a model, weights as initializers or fed.
 Result<Tensor> run_node(const std::string& op, const std::vector<ir::Attribute>& attributes,
                         const std::vector<Tensor>& inputs, size_t constants_from) {
-  ir::Model model;
-  model.opsets[""] = 17;
-  ir::GraphEdit edit(model.graph);
-  std::vector<ir::ValueId> ids;
-  std::vector<Tensor> fed;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const ir::ValueId id = edit.add_value(cat("input_", i));
-    if (i >= constants_from) {
-      edit.set_constant(id, inputs[i]);
-    } else {
-      edit.add_graph_input(id);
-      fed.push_back(inputs[i]);
-    }
-    ids.push_back(id);
-  }
-  const ir::ValueId y = edit.add_value("y");
-  edit.add_node({op, "", "under_test", ids, {y}, attributes});
-  edit.add_graph_output(y);
-  Session session(model, {});
-  QQ_TRY(const std::vector<Tensor>* const results, session.run(fed));
-  return (*results)[0];
+  return test::run_node({op, attributes, constants_from}, inputs);
 }
 
 std::vector<double> naive_conv(const ConvCase& c, const Tensor& x, const Tensor& w, const Tensor* b,

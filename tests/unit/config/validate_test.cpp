@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Each rule about settings that have no effect or contradict each other: found where it applies, silent where the
+// setting counts, silent where nobody asked for it.
+#include "config/validate.h"
+
+#include "unit/config/config_support.h"
+
+namespace quarkq::config {
+namespace {
+
+struct RuleRow {
+  const char* setting;
+  const char* applies;  ///< extra_options with which it is a finding
+  const char* counts;   ///< and with which it is none
+  const char* id = "option-no-effect";
+};
+
+const RuleRow kRows[] = {
+    {"CalibMovingAverageConstant", "CalibMovingAverageConstant: 0.5",
+     "CalibMovingAverageConstant: 0.5, CalibMovingAverage: true"},
+    {"RandomDataReaderInputShape", "RandomDataReaderInputShape: {x: [1]}",
+     "RandomDataReaderInputShape: {x: [1]}, UseRandomData: true"},
+    {"RandomDataReaderInputDataRange", "RandomDataReaderInputDataRange: {x: [0, 1]}",
+     "RandomDataReaderInputDataRange: {x: [0, 1]}, UseRandomData: true"},
+    {"BFPAttributes", "BFPAttributes: {axis: 1}", ""},
+    {"MXAttributes", "MXAttributes: {axis: 1}", ""},
+    {"UsePowerOf2Scale", "UsePowerOf2Scale: true", ""},
+    {"LWPUseHistogram", "LWPUseHistogram: false", ""},
+    {"CalibOptimizeMem", "CalibOptimizeMem: true", ""},
+    {"CalibWorkerNum", "CalibWorkerNum: 4", ""},
+    {"NumBins", "NumBins: 100", ""},
+};
+
+std::vector<std::string> found(const std::string& options, const char* id, Asked asked = Asked::kAtAll) {
+  const Settings settings = settings_of(cat("preset: A8W8\nextra_options: {", options, "}"));
+  Diagnostics diagnostics;
+  validate(settings, asked, diagnostics);
+  return subjects(diagnostics, id);
+}
+
+TEST(ValidateRulesTest, SettingsWithoutEffectAreNamed) {
+  for (const RuleRow& row : kRows) {
+    EXPECT_TRUE(has(found(row.applies, row.id), row.setting)) << row.setting;
+    EXPECT_TRUE(has(found(row.applies, row.id, Asked::kByUser), row.setting)) << row.setting << ", in a file";
+    EXPECT_FALSE(has(found("", row.id), row.setting)) << row.setting << ", not asked for";
+    if (*row.counts == '\0') continue;
+    EXPECT_FALSE(has(found(row.counts, row.id), row.setting)) << row.setting << ", where it counts";
+  }
+}
+
+TEST(ValidateRulesTest, MethodsDecideWhichOfTheirOptionsCount) {
+  struct Row {
+    const char *method, *option, *name;
+    bool counts;
+  };
+  const Row rows[] = {
+      {"CalibrationMethod.MinMax", "CalibMovingAverage: true", "CalibMovingAverage", true},
+      {"CalibrationMethod.Percentile", "CalibMovingAverage: true", "CalibMovingAverage", false},
+      {"CalibrationMethod.Entropy", "CalibMovingAverage: true", "CalibMovingAverage", false},
+      {"CalibrationMethod.Entropy", "NumBins: 512", "NumBins", true},
+      {"CalibrationMethod.Percentile", "NumBins: 512", "NumBins", false},
+      {"PowerOfTwoMethod.MinMSE", "MinMSEModePof2Scale: MostCommon", "MinMSEModePof2Scale", true},
+      {"PowerOfTwoMethod.NonOverflow", "MinMSEModePof2Scale: MostCommon", "MinMSEModePof2Scale", false},
+  };
+  for (const Row& row : rows) {
+    Diagnostics diagnostics;
+    const Settings settings =
+        settings_of(cat("quant_config: {calibrate_method: ", row.method, "}\nextra_options: {", row.option, "}"));
+    validate(settings, Asked::kAtAll, diagnostics);
+    EXPECT_NE(has(subjects(diagnostics, "option-no-effect"), row.name), row.counts) << row.method << " " << row.option;
+  }
+}
+
+TEST(ValidateRulesTest, ClipsAreReplacedForEqualizationOnly) {
+  for (const bool equalizes : {false, true}) {
+    Diagnostics diagnostics;
+    validate(settings_of(cat("preset: A8W8\nquant_config: {include_cle: ", equalizes ? "true" : "false",
+                             "}\nextra_options: {ReplaceClip6Relu: true}")),
+             Asked::kAtAll, diagnostics);
+    EXPECT_NE(has(subjects(diagnostics, "option-no-effect"), "ReplaceClip6Relu"), equalizes);
+  }
+}
+
+TEST(ValidateRulesTest, SelectorsThatCannotMatchAreNamed) {
+  const auto check = [](const std::string& yaml, const char* id) {
+    Diagnostics diagnostics;
+    validate(settings_of(yaml), Asked::kAtAll, diagnostics);
+    return subjects(diagnostics, id);
+  };
+  EXPECT_TRUE(has(check("preset: A8W8\nexclude: [^conv]", "option-no-effect"), "^conv"));
+  EXPECT_FALSE(has(check("preset: A8W8\nexclude: [\"^conv.*\"]", "option-no-effect"), "^conv.*"));
+  EXPECT_FALSE(has(check("preset: A8W8\nexclude: [conv]", "option-no-effect"), "conv"));
+  const std::string both = "preset: A8W8\nquant_config: {nodes_to_quantize: [a, b]}\nexclude: [b, c]";
+  EXPECT_EQ(check(both, "setting-conflict"), std::vector<std::string>{"b"});
+}
+
+}  // namespace
+}  // namespace quarkq::config
