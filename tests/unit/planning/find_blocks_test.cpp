@@ -121,7 +121,7 @@ TEST(FindBlocksTest, TheFloatModelMustHaveTheEnd) {
   const Found found("a = Conv (x, wa) b = Conv (a, wb) s = Add (b, a) y = Conv (s, wc)");
   EXPECT_EQ(found.text(), "x-a: a; a-s: b; s-y: y");
   ir::Model other = test::model_of(
-      cat("g (float[1,4,5,5] x) => (float[] y) <float[4,4,1,1] wa = ", test::numbers(16, 1), "> { a = Conv (x, wa) }"));
+      cat("g (float[1,4,5,5] x) => (float[] y) <float[4,4,1,1] wa = ", test::numbers(16, 1), "> { y = Conv (x, wa) }"));
   const std::vector<Unit> units = find_blocks(found.layers, found.model.graph, other.graph);
   EXPECT_EQ(units.size(), 3u);
   for (const Unit& unit : units) EXPECT_EQ(unit.layers.size(), 1u);

@@ -46,13 +46,13 @@ TEST(FinetuneBlocksTest, BringsBlocksAndOutputsCloser) {
   for (const char* preset : {"A8W8_ADAROUND", "XINT8_ADAROUND", "A8W8_ADAQUANT", "A16W8_ADAROUND", "A8W8_BLOCK"}) {
     Finetuning tuning = tuning_of(preset);
     const std::string graph = ir::dump(tuning.bench.model);
-    tuning.run();
+    const bool changed = tuning.run();
     EXPECT_EQ(ir::dump(tuning.bench.model), graph) << preset;
     const auto& report = tuning.bench.context.tuning;
     EXPECT_EQ(report.layers.size(), 4u) << preset;
     EXPECT_NE(report.layers[1].node.find("(3 layers)"), std::string::npos) << report.layers[1].node;
     for (const FinetunedLayer& unit : report.layers)
-      EXPECT_EQ(unit.kept, unit.error_after < unit.error_before) << preset;
+      EXPECT_EQ(unit.kept, changed && unit.error_after < unit.error_before) << preset;
     ASSERT_TRUE(report.outputs) << preset;
     EXPECT_GE(report.outputs->cosine_after, report.outputs->cosine_before) << preset;
   }

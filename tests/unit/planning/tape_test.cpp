@@ -58,9 +58,9 @@ std::vector<TapeCase> tape_cases() {
       {"gate of the input", "1,3,5,4", "w0 float[3,3,1,1]",
        "p = GlobalAveragePool (x) s = Conv (p, w0) g = HardSigmoid (s) t = Mul (g, x) y = Add (t, g)"},
       {"FakeQuantize", "1,3,5,4", kTwo,
-       "c = Conv (x, w0, b0) q = PAIR (c, scale, zero) d = Conv (q, w1) y = PAIR (d, scale, zero)", 0},
-      {"Gelu", "2,5,10", kMatrices, "c = MatMul (x, w0) d = Add (c, b0) g = Gelu (d) e = MatMul (g, w1) y = Add (x, e)",
-       1, false},
+       "c = Conv (x, w0, b0) q = PAIR (c, fine, middle) d = Conv (q, w1) y = PAIR (d, fine, middle)", 0},
+      {"Gelu", "2,5,10", kMatrices,
+       "c = MatMul (x, w0) d = Add (c, b0) g = com.microsoft.Gelu (d) e = MatMul (g, w1) y = Add (x, e)", 1, false},
       {"Gemm", "3,10", kMatrices,
        "c = Gemm<alpha=0.5, beta=2.0> (x, w0, b0) r = Relu (c) y = Gemm<alpha=2.0, transB=1> (r, w0t)", 1, false},
   };
@@ -83,6 +83,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 ir::Model model_of(const TapeCase& c) {
   std::string parameters =
       "float low = {-0.4}, float high = {0.5}, float five = {5.0}, float scale = {0.01}, uint8 zero = {50}, "
+      "float fine = {0.00004}, uint16 middle = {12500}, "
       "float[6,1,1] perchannel = {1.0, -0.5, 2.0, 0.3, 0.7, -1.0}, float[10,14] w0t = " +
       test::numbers(140, 3);
   std::istringstream words(c.parameters);
