@@ -13,9 +13,10 @@ struct Draw {
   uint32_t seed = 0, limit = 0;
 };
 
-/// The limit by which a share in [0, 1] of the elements is drawn.
+/// The limit by which a share of the elements is drawn; none for shares below 0 and NaN, all from 1 on.
 inline uint32_t draw_limit(double share) {
-  return share >= 1 ? 0xffffffffu : static_cast<uint32_t>(share * 4294967296.0);
+  if (share >= 1) return 0xffffffffu;
+  return share > 0 ? static_cast<uint32_t>(share * 4294967296.0) : 0u;
 }
 
 /// Of the elements [begin, end).

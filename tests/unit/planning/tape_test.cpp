@@ -279,6 +279,9 @@ TEST(TapeTest, RefusesWhatItCannotCompute) {
 }
 
 TEST(TapeTest, DrawsTheirShare) {
+  EXPECT_EQ(draw_limit(-1), 0u);
+  EXPECT_EQ(draw_limit(std::nan("")), 0u);
+  EXPECT_EQ(draw_limit(2), draw_limit(1));
   for (const double share : {0.0, 0.25, 0.5, 1.0}) {
     std::vector<float> a(40000, 1.0f), b(40000, 0.0f), y(40000);
     QQ_DISPATCH(planning, mix)(a.data(), b.data(), y.data(), {123, draw_limit(share)}, {0, 40000});
