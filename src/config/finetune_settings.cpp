@@ -60,6 +60,18 @@ Status take_algorithm(const OptionMap& map, FinetuneSettings& options) {
   return Status();
 }
 
+Status take_unit(const OptionMap& map, FinetuneSettings& options) {
+  std::string name = "layer";
+  QQ_RETURN_IF_ERROR(map.take("Unit", name));
+  if (name != "layer" && name != "block")
+    return invalid_argument("FastFinetune.Unit: \"", name, "\", allowed are layer and block");
+  options.unit = name == "block" ? FinetuneUnit::kBlock : FinetuneUnit::kLayer;
+  if (options.unit == FinetuneUnit::kBlock && !options.reference_path.empty())
+    return invalid_argument(
+        "FastFinetune.Unit: blocks have no targets in another model, give layer or no RefModelPath");
+  return Status();
+}
+
 Status take_schedule(const OptionMap& map, FinetuneSettings& options) {
   QQ_RETURN_IF_ERROR(take_count(map, "NumIterations", options.iterations, 1));
   QQ_RETURN_IF_ERROR(map.take("LearningRate", options.learning_rate));
@@ -138,9 +150,9 @@ Result<FinetuneSettings> read_finetune_settings(const Settings& settings) {
        "TargetOpType",   "SelectiveUpdate", "UpdateBias",   "OutputQDQ",         "DropRatio",    "MemOptLevel",
        "CacheDir",       "TmpDir",          "LogPeriod",    "RefModelPath",      "DynamicBatch", "Parallel",
        "RegParam",       "BetaRange",       "WarmStart",    "SelectMaxMemLayer", "NumWorkers",   "PinMemory",
-       "UseGDS",         "MemoryBudgetMB"}));
+       "UseGDS",         "MemoryBudgetMB",  "Unit"}));
   FinetuneSettings options;
-  for (const auto take : {take_algorithm, take_schedule, take_samples, take_tuning_layers, take_memory})
+  for (const auto take : {take_algorithm, take_schedule, take_samples, take_tuning_layers, take_unit, take_memory})
     QQ_RETURN_IF_ERROR(take(map, options));
   options.without_effect = keys_without_effect(map);
   options.deciding = deciding_text(node);

@@ -13,6 +13,8 @@
 namespace quarkq::config {
 
 enum class FinetuneAlgorithm : uint8_t { kAdaRound, kAdaQuant };
+/// What is trained at once: a layer with its activation, or a block of layers (ADR 0011).
+enum class FinetuneUnit : uint8_t { kLayer, kBlock };
 
 /// A key of an option that was given, but has no effect here.
 struct KeyWithoutEffect {
@@ -23,6 +25,7 @@ struct KeyWithoutEffect {
 /// Defaults of an option dictionary without the key.
 struct FinetuneSettings {
   FinetuneAlgorithm algorithm = FinetuneAlgorithm::kAdaRound;
+  FinetuneUnit unit = FinetuneUnit::kLayer;
   uint32_t seed = 1705472343;
   int64_t data_size = 0;  ///< samples used at most; 0: all
   int64_t batch_size = 1;
@@ -36,7 +39,7 @@ struct FinetuneSettings {
   bool selective_update = false;  ///< a layer is kept only when the outputs of the model improve, too
   bool update_bias = true;        ///< AdaQuant
   bool output_qdq = false;
-  double drop_ratio = 1.0;  ///< share of the inputs taken from the quantized model
+  double drop_ratio = 1.0;  ///< share of the inputs taken from the quantized model; in blocks of all quantized values
   double reg_param = 0.01;
   double beta_start = 20, beta_end = 2;
   double warm_start = 0.2;

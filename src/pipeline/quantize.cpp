@@ -26,7 +26,7 @@
 #include "pipeline/rescue.h"
 #include "pipeline/verdict.h"
 #include "pipeline/verify.h"
-#include "planning/tune/saved_layers.h"
+#include "planning/tune/saved_units.h"
 
 namespace quarkq {
 namespace {
@@ -331,7 +331,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
   report_tuning(state.tuning, report);
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
-  planning::finetune::SavedLayers(state.tuning.state_folder).remove(state.tuning.layers.size());
+  planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);
   labels.add(loaded.graph, job.model.graph);
   report.findings = pipeline::findings_of(diagnostics, labels);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What AdaRound and AdaQuant gain and cost: presets with and without them, on other photos, against the float model.
+"""What AdaRound, AdaQuant and blocks gain and cost: presets with and without them, on other photos, against the float model.
 
     finetune_accuracy.py [--quarkq BIN] [--iterations N] [--presets NAME...] [--threads N] [--output FILE.json] [MODEL...]
 
@@ -25,7 +25,7 @@ from photos import make_samples
 
 LABELLED = "efficientnet_lite0_224"
 MODELS = [LABELLED, "mobilenetv1_025_vww_96", "nanodet_m_416", "mlsd_tiny_320"]
-PRESETS = ["A8W8", "A8W8_ADAROUND", "A8W8_ADAQUANT", "XINT8", "XINT8_ADAROUND", "XINT8_ADAQUANT"]
+PRESETS = ["A8W8", "A8W8_ADAROUND", "A8W8_ADAQUANT", "A8W8_BLOCK", "XINT8", "XINT8_ADAROUND", "XINT8_ADAQUANT", "XINT8_BLOCK"]
 CLASSIFIERS = [LABELLED, "mobilenetv1_025_vww_96"]
 MEASURED = {"mlsd_tiny_320": "Identity_2"}
 SCORE = os.path.join(SHARED, "tools", "score_labelled.py")
@@ -69,7 +69,7 @@ def measure(args, name, preset, folders, wanted, work):
     model, out, report = (os.path.join(*parts) for parts in ((SHARED, "models", name + ".onnx"), (work, "out.onnx"), (work, "report.json")))
     command = [args.quarkq, "quantize", model, "--config", preset, "--calib", folders[0], "-o", out, "--report", report, "--quiet",
                "--no-resume", "--threads", str(args.threads)]
-    if args.iterations and "_ADA" in preset:
+    if args.iterations and ("_ADA" in preset or "_BLOCK" in preset):
         command += ["--set", f"FastFinetune.NumIterations={args.iterations}"]
     subprocess.run(command, check=True)
     with open(report, encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Activations after a layer and their derivatives. Elementwise, so threads do not matter.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -34,14 +35,16 @@ float slope_at(const Activation& a, size_t i, int64_t channels) {
 
 }  // namespace
 
-void activate(const Activation& a, const std::vector<float>& x, int64_t channels, std::vector<float>& y) {
+void activate(const Activation& a, std::span<const float> x, int64_t channels, std::span<float> y) {
   const auto count = static_cast<int64_t>(x.size());
   switch (a.kind) {
-    case Kind::kNone: y = x; break;
+    case Kind::kNone: std::copy(x.begin(), x.end(), y.begin()); break;
     case Kind::kClip: for_each(count, [&](size_t i) { y[i] = clip(x[i], a.low, a.high); }); break;
     case Kind::kLeakyRelu:
       for_each(count, [&](size_t i) { y[i] = x[i] < 0 ? slope_at(a, i, channels) * x[i] : x[i]; });
       break;
+    case Kind::kHardSigmoid: for_each(count, [&](size_t i) { y[i] = clip(a.low * x[i] + a.high, 0, 1); }); break;
+    case Kind::kHardSwish: for_each(count, [&](size_t i) { y[i] = x[i] * clip(x[i] / 6 + 0.5f, 0, 1); }); break;
     case Kind::kTanh: for_each(count, [&](size_t i) { y[i] = std::tanh(x[i]); }); break;
     case Kind::kSigmoid: for_each(count, [&](size_t i) { y[i] = sigmoid(x[i]); }); break;
     case Kind::kGelu: for_each(count, [&](size_t i) { y[i] = x[i] * 0.5f * (1 + std::erf(x[i] * kRootHalf)); }); break;
@@ -49,13 +52,22 @@ void activate(const Activation& a, const std::vector<float>& x, int64_t channels
   }
 }
 
-void activation_gradient(const Activation& a, const std::vector<float>& x, int64_t channels, std::vector<float>& dy) {
+void activation_gradient(const Activation& a, std::span<const float> x, int64_t channels, std::span<float> dy) {
   const auto count = static_cast<int64_t>(x.size());
   switch (a.kind) {
     case Kind::kNone: break;
     case Kind::kClip: for_each(count, [&](size_t i) { dy[i] = x[i] > a.low && x[i] < a.high ? dy[i] : 0.0f; }); break;
     case Kind::kLeakyRelu:
       for_each(count, [&](size_t i) { dy[i] *= x[i] < 0 ? slope_at(a, i, channels) : 1.0f; });
+      break;
+    case Kind::kHardSigmoid:
+      for_each(count, [&](size_t i) {
+        const float line = a.low * x[i] + a.high;
+        dy[i] = line > 0 && line < 1 ? dy[i] * a.low : 0.0f;
+      });
+      break;
+    case Kind::kHardSwish:
+      for_each(count, [&](size_t i) { dy[i] *= x[i] <= -3 ? 0.0f : x[i] >= 3 ? 1.0f : x[i] / 3 + 0.5f; });
       break;
     case Kind::kTanh:
       for_each(count, [&](size_t i) {

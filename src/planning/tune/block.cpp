@@ -91,6 +91,14 @@ Result<std::unique_ptr<Block>> Block::make(const Layer& layer, const ir::Node& n
   return block;
 }
 
+ir::Shape Block::result() const {
+  if (layer_.is_norm()) return input_;
+  if (layer_.kind != Layer::Kind::kProduct) return problem_.result;
+  ir::Shape dims = input_;
+  dims.back() = channels_;
+  return dims;
+}
+
 void Block::apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
   if (layer_.kind == Layer::Kind::kInstanceNorm) {
     normalize_instances(x, {input_[0], result_size_ / (input_[0] * channels_), channels_}, epsilon_, normalized_);
@@ -100,13 +108,16 @@ void Block::apply_norm(const float* x, const std::vector<float>& weights, const 
   scale_channels(normalized_, weights, bias, before_);
 }
 
+/// With the factor of a Gemm.
+const float* Block::scaled(const std::vector<float>& weights) {
+  if (layer_.alpha == 1) return weights.data();
+  weights_ = weights;
+  for (float& value : weights_) value *= layer_.alpha;
+  return weights_.data();
+}
+
 void Block::apply_convolution(const float* x, const std::vector<float>& weights, const std::vector<float>* bias) {
-  const float* w = weights.data();
-  if (layer_.alpha != 1) {
-    weights_ = weights;
-    for (float& value : weights_) value *= layer_.alpha;
-    w = weights_.data();
-  }
+  const float* w = scaled(weights);
   const float* b = bias == nullptr ? nullptr : bias->data();
   if (bias != nullptr && layer_.beta != 1) {
     bias_ = *bias;
@@ -148,6 +159,29 @@ void Block::backward(const float* x, std::vector<float>& dy, std::vector<float>&
     add_linear_gradient(x, dy, weight_gradient);
   }
   if (bias_gradient != nullptr) add_channel_sums(dy, nullptr, layer_.beta, *bias_gradient);
+}
+
+/// The same weights, read the other way: outputs become inputs.
+exec::ConvProblem Block::adjoint() const {
+  const exec::ConvProblem& p = problem_;
+  if (layer_.kind == Layer::Kind::kProduct)
+    return exec::product_problem(p.result[2], p.result[1], p.source[1], p.weight_strides[0], p.weight_strides[1]);
+  exec::ConvProblem back = p;
+  std::swap(back.source, back.result);
+  back.transposed = !p.transposed;
+  back.has_bias = false;
+  return back;
+}
+
+Status Block::prepare_input_gradient() {
+  if (layer_.is_norm()) return unsupported("no gradient goes through a norm");
+  QQ_TRY(adjoint_, exec::Convolution::make(adjoint(), nullptr));
+  adjoint_scratch_.resize(adjoint_->scratch_bytes() + 64);
+  return Status();
+}
+
+void Block::input_gradient(const std::vector<float>& dy, const std::vector<float>& weights, float* dx) {
+  adjoint_->run({dy.data(), scaled(weights), nullptr, {}, dx, aligned(adjoint_scratch_)});
 }
 
 }  // namespace quarkq::planning::finetune

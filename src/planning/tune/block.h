@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "exec/backend_onednn_gradient.h"
@@ -19,6 +20,8 @@ class Block {
                                              const ir::Shape& input);
 
   const ir::Shape& input() const { return input_; }
+  /// In ONNX order.
+  ir::Shape result() const;
   int64_t result_size() const { return result_size_; }
   int64_t channels() const { return channels_; }
 
@@ -29,6 +32,12 @@ class Block {
   void backward(const float* x, std::vector<float>& dy, std::vector<float>& weight_gradient,
                 std::vector<float>* bias_gradient);
 
+  /// Makes input_gradient() possible, which not every caller needs. kUnsupported: oneDNN has no such primitive.
+  Status prepare_input_gradient();
+  /// After backward() with the same `dy`, which is now the gradient before the activation: fills the gradient at the
+  /// input. `weights`: of forward().
+  void input_gradient(const std::vector<float>& dy, const std::vector<float>& weights, float* dx);
+
  private:
   Block(const Layer& layer, const ir::Shape& input) : layer_(layer), input_(input) {}
   Status set_convolution(const ir::Node& node, const ir::Shape& weights);
@@ -37,6 +46,8 @@ class Block {
   Status make_convolution();
   void apply_norm(const float* x, const std::vector<float>& weights, const std::vector<float>* bias);
   void apply_convolution(const float* x, const std::vector<float>& weights, const std::vector<float>* bias);
+  exec::ConvProblem adjoint() const;
+  const float* scaled(const std::vector<float>& weights);
   void add_linear_gradient(const float* x, const std::vector<float>& dy, std::vector<float>& weight_gradient);
 
   const Layer& layer_;
@@ -44,13 +55,14 @@ class Block {
   exec::ConvProblem problem_;
   std::shared_ptr<exec::Convolution> convolution_;
   std::shared_ptr<exec::ConvolutionGradient> gradient_;
+  std::shared_ptr<exec::Convolution> adjoint_;  ///< from the gradient at the result to that at the input
   int64_t result_size_ = 0, channels_ = 0;
   float epsilon_ = 0;                   ///< of a norm
   std::vector<float> normalized_;       ///< input of a norm without its mean, over its deviation
   std::vector<float> before_, result_;  ///< of the activation
   std::vector<float> weights_, bias_;   ///< with the factors of a Gemm
   std::vector<float> fresh_;            ///< gradient of this call, as `problem_` has its weights
-  std::vector<std::byte> scratch_;
+  std::vector<std::byte> scratch_, adjoint_scratch_;
 };
 
 /// Channels last.
@@ -69,9 +81,8 @@ void add_channel_sums(const std::vector<float>& dy, const std::vector<float>* x,
                       std::vector<float>& sums);
 
 /// y = activation(x), element i in channel i % channels.
-void activate(const Activation& activation, const std::vector<float>& x, int64_t channels, std::vector<float>& y);
+void activate(const Activation& activation, std::span<const float> x, int64_t channels, std::span<float> y);
 /// dy becomes the gradient at `x`.
-void activation_gradient(const Activation& activation, const std::vector<float>& x, int64_t channels,
-                         std::vector<float>& dy);
+void activation_gradient(const Activation& activation, std::span<const float> x, int64_t channels, std::span<float> dy);
 
 }  // namespace quarkq::planning::finetune

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "exec/simulate.h"
 #include "ir/dump.h"
+#include "planning/tune/find_blocks.h"
 #include "planning/tune/model_distance.h"
 
 namespace quarkq::planning::finetune {
@@ -42,7 +43,6 @@ Status Finetuner::make_quantized() {
   return Status();
 }
 
-/// The walk needs an order in which no layer reads a later one's result.
 /// By the sizes of what it reads, gives and holds. Without shapes only the weights tell.
 void Finetuner::keep_largest_layer() {
   const auto size = [&](ir::ValueId value) {
@@ -59,16 +59,50 @@ void Finetuner::keep_largest_layer() {
   layers_ = {*largest};
 }
 
+/// The walk needs an order in which no unit reads a later one's result.
+Status Finetuner::make_units() {
+  QQ_RETURN_IF_ERROR(sort_as_written(context_, layers_));
+  if (options_.largest_only) keep_largest_layer();
+  if (options_.unit == config::FinetuneUnit::kBlock) {
+    QQ_TRY(units_, tried(find_blocks(layers_, quantized_.graph, original_.graph)));
+    return Status();
+  }
+  for (const Layer& layer : layers_) units_.push_back(unit_of(layer, quantized_.graph));
+  return Status();
+}
+
+/// Shapes may not fit an operator of a tape, or not be known before a run: the first sample tells. What cannot be a
+/// block becomes layers.
+Result<std::vector<Unit>> Finetuner::tried(std::vector<Unit> units) const {
+  exec::SessionOptions options;
+  for (const Unit& unit : units) options.fetches.push_back(unit.start);
+  exec::Session session(quantized_, std::move(options));
+  QQ_TRY(const calib::Sample sample, context_.source.data->read(0));
+  QQ_TRY(const std::vector<ir::Tensor>* const starts, session.run(sample.inputs));
+  std::vector<Unit> result;
+  for (size_t i = 0; i < units.size(); ++i) {
+    units[i].rounds_end = options_.output_qdq;
+    const Result<std::unique_ptr<Tape>> tape = Tape::make(units[i], quantized_, (*starts)[i].dims());
+    if (tape.ok()) {
+      units[i].inner_bytes = tape.value()->inner_bytes();
+      result.push_back(std::move(units[i]));
+      continue;
+    }
+    for (const Layer* layer : units[i].layers) result.push_back(unit_of(*layer, quantized_.graph));
+  }
+  return result;
+}
+
 Status Finetuner::start_walks() {
   std::vector<std::vector<ir::ValueId>> starts, exact;
-  for (const Layer& layer : layers_) {
-    starts.push_back({quantized_.graph.node(layer.node).input(0)});
-    exact.push_back({layer.exact.end});
-    if (options_.drop_ratio < 1) exact.back().push_back(layer.exact.start);
+  for (const Unit& unit : units_) {
+    starts.push_back({unit.start});
+    exact.push_back({unit.target});
+    if (options_.drop_ratio < 1) exact.back().push_back(unit.float_start);
   }
   quantized_walk_ = std::make_unique<LayerWalk>(quantized_, *context_.source.data, samples_, std::move(starts), store_);
   float_walk_ = std::make_unique<LayerWalk>(exact_, *context_.source.data, samples_, std::move(exact), store_);
-  QQ_RETURN_IF_ERROR(memory_.make_room(0, store_));
+  QQ_RETURN_IF_ERROR(memory_.make_room(0, 0, store_));
   key_.add(run_key());
   if (!saved_.is_on()) return Status();
   for (size_t i = 0; i < samples_; ++i) {
@@ -96,18 +130,17 @@ Result<bool> Finetuner::run() {
   layers_ = find_layers(context_, original_.graph, options_);
   if (&exact_ != &original_) refer_to(exact_.graph, original_.graph, context_.diagnostics, layers_);
   if (layers_.empty()) return false;
-  QQ_RETURN_IF_ERROR(sort_as_written(context_, layers_));
-  if (options_.largest_only) keep_largest_layer();
+  QQ_RETURN_IF_ERROR(make_units());
   QQ_RETURN_IF_ERROR(start_walks());
   if (options_.selective_update) {
     QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.source.data, samples_, options_));
   }
   QQ_TRY(const std::optional<double> before, held_out_cosine());
-  for (size_t i = 0; i < layers_.size(); ++i) {
+  for (size_t i = 0; i < units_.size(); ++i) {
     if (!reports(i)) return Status(Code::kInterrupted, "interrupted");
-    QQ_RETURN_IF_ERROR(do_layer(i));
+    QQ_RETURN_IF_ERROR(do_unit(i));
   }
-  reports(layers_.size());
+  reports(units_.size());
   if (before) QQ_RETURN_IF_ERROR(judge_model(*before));
   if (memory_.is_too_small())
     context_.diagnostics.add("finetune-memory", "FastFinetune.MemoryBudgetMB",
@@ -125,35 +158,48 @@ Result<std::optional<double>> Finetuner::held_out_cosine() const {
   return found;
 }
 
-/// Layers that each came closer can still give a model that did not: that is for the user to know.
+/// Layers that each came closer can still give a model that did not. Blocks are put back then; of layers, which the
+/// reference always keeps, the user is told.
 Status Finetuner::judge_model(double before) {
   if (options_.parallel) QQ_RETURN_IF_ERROR(make_quantized());  // its layers are in the plan only
   QQ_TRY(const std::optional<double> after, held_out_cosine());
   if (!after) return Status();
   const size_t samples = partition(samples_, true).judging.size();
-  context_.tuning->outputs = {samples, before, *after};
-  if (1 - *after <= kWorse * (1 - before)) return Status();
+  const bool is_undone = options_.unit == config::FinetuneUnit::kBlock && *after < before;
+  context_.tuning->outputs = {samples, before, is_undone ? before : *after};
+  if (is_undone) put_back();
+  if (!is_undone && 1 - *after <= kWorse * (1 - before)) return Status();
   context_.diagnostics.add(
       "finetune-no-gain", "FastFinetune",
-      cat("layers came closer to the float ones, the outputs did not: cosine ", before, " before, ", *after,
-          " after, on ", samples, samples == 1 ? " sample" : " samples", " not trained with; give more samples (now ",
-          samples_, "), or set FastFinetune.SelectiveUpdate=true, or take the preset without finetuning"));
+      cat(is_undone ? "blocks" : "layers", " came closer to the float ones, the outputs did not: cosine ", before,
+          " before, ", *after, " after, on ", samples, samples == 1 ? " sample" : " samples", " not trained with",
+          is_undone ? "; all weights were put back" : "", "; give more samples (now ", samples_,
+          is_undone ? ")" : "), or set FastFinetune.SelectiveUpdate=true, or take the preset without finetuning"));
   return Status();
 }
 
-Status Finetuner::do_layer(size_t index) {
+/// Constants of the plan as they were before.
+void Finetuner::put_back() {
+  for (auto change = before_.rbegin(); change != before_.rend(); ++change)
+    context_.plan.slot(change->first).codes = change->second;
+  before_.clear();
+  for (pass::FinetunedLayer& unit : context_.tuning->layers) unit.kept = false;
+  changed_ = false;
+}
+
+Status Finetuner::do_unit(size_t index) {
   const Stopwatch watch;
-  const Layer& layer = layers_[index];
-  key_.add(layer.label);
+  const Unit& unit = units_[index];
+  key_.add(unit.label);
   const std::string key = key_.text();
-  std::optional<SavedLayer> done = saved_.load(index, key);
-  if (done && !fits(layer, *done)) done.reset();
+  std::optional<SavedUnit> done = saved_.load(index, key);
+  if (done && !fits(unit, *done)) done.reset();
   const bool was_done = done.has_value();
-  LayerData data(layer, store_);
+  LayerData data(unit.channels_last, store_);
   memory_.give_back();
-  Status status = collect(data, was_done);
+  Status status = collect(unit, data, was_done);
   if (status.ok() && !done) {
-    Result<SavedLayer> trained = train(index, data);
+    Result<SavedUnit> trained = train(index, data);
     if (trained.ok()) {
       done = std::move(trained).value();
       done->seconds = watch.seconds();
@@ -164,13 +210,13 @@ Status Finetuner::do_layer(size_t index) {
   }
   if (!status.ok() && status.code() != Code::kUnsupported) return status;
   if (!done) {
-    context_.diagnostics.add("finetune-failed", layer.label, status.message());
+    context_.diagnostics.add("finetune-failed", unit.label, status.message());
     return Status();
   }
-  context_.tuning->layers.push_back({layer.label, name_of(options_.algorithm), done->error_before, done->error_after,
+  context_.tuning->layers.push_back({unit.label, name_of(options_.algorithm), done->error_before, done->error_after,
                                      done->kept, was_done, done->seconds});
   if (!done->kept) return Status();
-  QQ_RETURN_IF_ERROR(write_back(layer, *done));
+  QQ_RETURN_IF_ERROR(write_back(unit, *done));
   if (was_done && options_.selective_update) {
     QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.source.data, samples_, options_));
   }

@@ -26,7 +26,7 @@ Result<ir::Tensor> LayerData::stored(const ir::Tensor& tensor) const {
     QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
     floats = ir::Tensor::from<float>(tensor.dims(), values);
   }
-  return layer_.is_channels_last() ? exec::in_layout(floats, exec::Layout::kChannelsLast) : floats;
+  return channels_last_ ? exec::in_layout(floats, exec::Layout::kChannelsLast) : floats;
 }
 
 Status LayerData::add_input(const ir::Tensor& input) {

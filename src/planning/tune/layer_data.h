@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// The training data of one layer: its inputs in the quantized model and the float results, by sample, as the block
-// wants them.
+// The training data of one unit: its inputs in the quantized model and the float results, by sample, as its tape wants
+// them.
 #pragma once
 
 #include <vector>
 
-#include "planning/tune/block.h"
+#include "ir/tensor.h"
 #include "planning/tune/tensor_store.h"
 
 namespace quarkq::planning::finetune {
 
 class LayerData {
  public:
-  LayerData(const Layer& layer, TensorStore& store) : layer_(layer), store_(store) {}
+  LayerData(bool channels_last, TensorStore& store) : channels_last_(channels_last), store_(store) {}
   ~LayerData();
   LayerData(const LayerData&) = delete;
 
@@ -22,7 +22,7 @@ class LayerData {
   Status add_target(const ir::Tensor& target);
 
   struct Sample {
-    ir::Tensor input, float_input, target;  ///< float32, as a block has them
+    ir::Tensor input, float_input, target;  ///< float32, as the tape has them
     ir::Shape dims;                         ///< of the input, ONNX order
     int64_t positions = 0;                  ///< that the loss averages over: all axes but the second
   };
@@ -34,7 +34,7 @@ class LayerData {
  private:
   Result<ir::Tensor> stored(const ir::Tensor& tensor) const;
 
-  const Layer& layer_;
+  bool channels_last_;
   TensorStore& store_;
   std::vector<int> inputs_, float_inputs_, targets_;
   std::vector<ir::Shape> input_dims_, target_dims_;

@@ -38,7 +38,8 @@ bool read_slopes(const ir::Graph& graph, const ir::Node& node, std::vector<float
   return true;
 }
 
-/// Nothing fits: the block ends before the node.
+}  // namespace
+
 bool read_activation(const ir::Graph& graph, const ir::Node& node, Activation& result) {
   using Kind = Activation::Kind;
   if (!node.domain.empty() && !(node.op == "Gelu" && node.domain == ir::kMicrosoftDomain)) return false;
@@ -66,6 +67,8 @@ bool read_activation(const ir::Graph& graph, const ir::Node& node, Activation& r
   return result.kind != Kind::kNone;
 }
 
+namespace {
+
 class Finder {
  public:
   Finder(const pass::PlanContext& context, const ir::Graph& original, const config::FinetuneSettings& options)
@@ -92,6 +95,7 @@ class Finder {
     if (ir::stored_floats(original_, layer.weight) == nullptr) return "its weights are not floats";
     if (graph_.value(layer.weight).constant->dims() != original_.value(layer.weight).constant->dims())
       return "its weights changed their shape";
+    layer.weight_dims = original_.value(layer.weight).constant->dims();
     if (std::string reason = read_attributes(node, layer); !reason.empty()) return reason;
     return find_end(node, layer);
   }

@@ -13,8 +13,19 @@
 namespace quarkq::planning::finetune {
 
 struct Activation {
-  enum class Kind : uint8_t { kNone, kClip, kLeakyRelu, kTanh, kSigmoid, kGelu, kTanhGelu } kind = Kind::kNone;
-  float low = 0, high = 0;    ///< kClip
+  /// The last two occur inside blocks only: a layer ends before them.
+  enum class Kind : uint8_t {
+    kNone,
+    kClip,
+    kLeakyRelu,
+    kTanh,
+    kSigmoid,
+    kGelu,
+    kTanhGelu,
+    kHardSigmoid,
+    kHardSwish
+  } kind = Kind::kNone;
+  float low = 0, high = 0;    ///< kClip; kHardSigmoid: factor and offset
   std::vector<float> slopes;  ///< kLeakyRelu: one, or one per channel
 };
 
@@ -26,6 +37,7 @@ struct Layer {
   ir::ValueId end;     ///< of the block, with its activation
   ir::ValueId weight;  ///< has a slot with one stage
   ir::ValueId bias;    ///< invalid: none
+  ir::Shape weight_dims;
   /// The same in the reference model: what the float layer reads and gives, its stored floats.
   struct Exact {
     ir::ValueId start, end, weight, bias;
@@ -38,6 +50,9 @@ struct Layer {
   /// How a block has its values: images channels-last, all others in ONNX order.
   bool is_channels_last() const { return kind != Kind::kProduct && kind != Kind::kLayerNorm; }
 };
+
+/// False: the node is no activation that a layer ends with, or its limits or slopes are not constant.
+bool read_activation(const ir::Graph& graph, const ir::Node& node, Activation& result);
 
 /// The layers in node order. Candidates that cannot be fine-tuned give a notice ("not-finetuned").
 std::vector<Layer> find_layers(const pass::PlanContext& context, const ir::Graph& original,

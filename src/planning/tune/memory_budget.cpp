@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kShareOfMachine = 4;
 /// The memory for running and training a block, in sizes of its inputs and outputs for one sample (measured: 8).
 constexpr int64_t kWorkPerSample = 12;
+constexpr int64_t kWorkPerInner = 2;  // a tape's values and gradients, and what its operators keep
 constexpr int64_t kShareOfHoles = 8;  // of the budget, lost between blocks of memory (measured: 1/12)
 
 /// Of this process; 0 when the system does not say.
@@ -35,8 +36,8 @@ void MemoryBudget::give_back() const {
   if (resident_bytes() > budget_ / 2) malloc_trim(0);
 }
 
-Status MemoryBudget::make_room(int64_t sample_bytes, TensorStore& store) {
-  const int64_t work = kWorkPerSample * sample_bytes;
+Status MemoryBudget::make_room(int64_t sample_bytes, int64_t inner_bytes, TensorStore& store) {
+  const int64_t work = kWorkPerSample * sample_bytes + kWorkPerInner * inner_bytes;
   if (work_ > 0 && work <= work_) return Status();
   work_ = work;
   return store.set_limit(keeps_on_disk_ ? 0 : std::max<int64_t>(0, budget_ - budget_ / kShareOfHoles - taken_ - work_));

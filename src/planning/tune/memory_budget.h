@@ -12,9 +12,9 @@ class MemoryBudget {
   /// What the process has taken by now is counted to stay.
   explicit MemoryBudget(const config::FinetuneSettings& options);
 
-  /// Called before the values of a block with samples of this size are collected and trained with: the store leaves
-  /// room for that.
-  Status make_room(int64_t sample_bytes, TensorStore& store);
+  /// Called before the values of a unit with samples of this size are collected and trained with: the store leaves
+  /// room for that, and for what a tape holds beside.
+  Status make_room(int64_t sample_bytes, int64_t inner_bytes, TensorStore& store);
 
   /// Between two layers: memory that is free goes back to the system once the process has half of the budget. Before,
   /// the next layer takes it over, which spares the system to clear it again.

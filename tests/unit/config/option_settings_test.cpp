@@ -31,6 +31,9 @@ TEST(OptionSettingsTest, FinetuneHasDefaultsOfItsAlgorithm) {
   EXPECT_EQ(made.algorithm, FinetuneAlgorithm::kAdaQuant);
   EXPECT_EQ(made.learning_rate, 1e-5);
   EXPECT_EQ(made.beta_start, 20);
+  EXPECT_EQ(made.unit, FinetuneUnit::kLayer);
+  settings.fast_finetune.node = yaml("{Unit: block}");
+  EXPECT_EQ(read_finetune_settings(settings).value().unit, FinetuneUnit::kBlock);
   EXPECT_EQ(made.memory_budget, 2000000);
 }
 
@@ -48,6 +51,8 @@ TEST(OptionSettingsTest, FinetuneRefuses) {
       {"{OptimAlgorithm: sgd}", "FastFinetune.OptimAlgorithm: \"sgd\", allowed are adaround and adaquant"},
       {"{NumIterations: 0}", "FastFinetune.NumIterations: 0, at least 1 is needed"},
       {"{LRAdjust: [1]}", "FastFinetune.LRAdjust: 1 numbers, two are needed"},
+      {"{Unit: net}", "FastFinetune.Unit: \"net\", allowed are layer and block"},
+      {"{Unit: block, RefModelPath: a.onnx}", "FastFinetune.Unit: blocks have no targets in another model"},
       {"{WarmStart: 2}", "FastFinetune.WarmStart: 2, allowed is 0 to 1"},
       {"{MemOptLevel: 3}", "FastFinetune.MemOptLevel: 3, allowed are 0, 1 and 2"},
       {"{EarlyStopp: true}", "FastFinetune.EarlyStopp: unknown key, did you mean EarlyStop?"},

@@ -7,9 +7,9 @@
 #include <random>
 
 #include "base/hash.h"
-#include "planning/tune/saved_layers.h"
+#include "planning/tune/saved_units.h"
 #include "planning/tune/schedule.h"
-#include "planning/tune/train_layer.h"
+#include "planning/tune/train_unit.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"
 
@@ -42,7 +42,10 @@ TEST(FinetuneFormulasTest, AdaRoundStartsAtTheWeights) {
 struct CoarseLayer {
   static constexpr size_t kDepth = 32, kColumns = 16, kSamples = 256;
 
-  CoarseLayer() : data(layer, store) {
+  CoarseLayer()
+      : model(test::model_of(cat("g (float[1,32] x) => (float[1,16] y) <float[32,16] w = ", test::numbers(512, 1),
+                                 "> { y = MatMul (x, w) }"))),
+        data(/*channels_last=*/false, store) {
     omp_set_num_threads(1);  // so little work waits longer for its threads than it takes
     std::mt19937 generator(4);
     std::normal_distribution<float> normal;
@@ -51,7 +54,10 @@ struct CoarseLayer {
     for (auto* list : {&weights, &mixing})
       for (float& value : *list) value = normal(generator);
     layer.kind = Layer::Kind::kProduct;
-    layer.weight = {0};
+    layer.node = model.graph.order()[0];
+    layer.weight = model.graph.find("w");
+    layer.weight_dims = {kDepth, kColumns};
+    unit = unit_of(layer, model.graph);
     float largest = 0;
     for (const float value : weights) largest = std::max(largest, std::abs(value));
     grid = {{1, 1, static_cast<int64_t>(weights.size())}, {{largest / 7, 0}}, {-128, 127}};
@@ -73,29 +79,32 @@ struct CoarseLayer {
     double before = 0, after = 0;
   };
   Errors train(config::FinetuneSettings options, bool adaround) {
-    const Trainee trainee{layer, node, {kDepth, kColumns}, {}, {}, data};
-    LayerTrainer trainer(trainee, options);
+    std::vector<LayerValues> now(1);
+    now[0].weights.resize(weights.size());
+    const Trainee trainee{unit, model, now, {}, data};
+    UnitTrainer trainer(trainee, options);
     std::vector<size_t> all(kSamples);
     std::iota(all.begin(), all.end(), size_t{0});
     AdaQuantStart start;
     start.weights = weights;
     start.grid = grid;
     const auto nearest = make_adaquant(start, 1);
-    const auto variables = adaround ? make_adaround(weights, grid, options, options.learning_rate)
-                                    : make_adaquant(start, options.learning_rate);
+    UnitVariables variables;
+    variables.push_back(adaround ? make_adaround(weights, grid, options, options.learning_rate)
+                                 : make_adaquant(start, options.learning_rate));
     Errors errors;
-    std::vector<float> now(weights.size()), none;
-    EXPECT_TRUE(nearest->final(now, none).ok());
-    errors.before = trainer.error(now, none, all).value();
-    EXPECT_TRUE(trainer.train(*variables, all, 1, {}).ok());
-    EXPECT_TRUE(variables->final(now, none).ok());
-    errors.after = trainer.error(now, none, all).value();
+    EXPECT_TRUE(nearest->final(now[0].weights, now[0].bias).ok());
+    errors.before = trainer.error(now, all).value();
+    EXPECT_TRUE(trainer.train(variables, all, 1, {}).ok());
+    EXPECT_TRUE(variables[0]->final(now[0].weights, now[0].bias).ok());
+    errors.after = trainer.error(now, all).value();
     return errors;
   }
 
   int threads = omp_get_max_threads();
+  ir::Model model;
   Layer layer;
-  ir::Node node;
+  Unit unit;
   TensorStore store;
   LayerData data;
   std::vector<float> weights;
@@ -162,19 +171,19 @@ TEST(FinetuneFormulasTest, StoreSpillsBeyondItsBudget) {
     EXPECT_EQ(store.get(numbers[i]).value().data<float>()[99], static_cast<float>(i));
 }
 
-TEST(FinetuneFormulasTest, SavedLayersThatCannotBeAreNotRead) {
+TEST(FinetuneFormulasTest, SavedUnitsThatCannotBeAreNotRead) {
   const auto read = [](std::string bytes) {
     ContentHash hash;  // the right one, so that only what is inside decides
     hash.add(std::string_view(bytes));
-    return parse_saved_layer(hash.text() + bytes, "key");
+    return parse_saved_unit(hash.text() + bytes, "key");
   };
-  SavedLayer layer;
-  layer.kept = true;
-  layer.weight = ir::Tensor::from<int8_t>({2, 3}, std::vector<int8_t>{1, 2, 3, 4, 5, 6});
-  const std::string good = encode_saved_layer("key", layer).substr(32);
+  SavedUnit unit;
+  unit.kept = true;
+  unit.layers = {{ir::Tensor::from<int8_t>({2, 3}, std::vector<int8_t>{1, 2, 3, 4, 5, 6}), {}}};
+  const std::string good = encode_saved_unit("key", unit).substr(32);
   ASSERT_TRUE(read(good));
-  EXPECT_TRUE(read(good)->weight.same_as(layer.weight));
-  EXPECT_FALSE(parse_saved_layer(encode_saved_layer("other", layer), "key"));
+  EXPECT_TRUE(read(good)->layers[0].weight.same_as(unit.layers[0].weight));
+  EXPECT_FALSE(parse_saved_unit(encode_saved_unit("other", unit), "key"));
   const size_t type = good.find("key") + 3 + 1 + 3 * sizeof(double), rank = type + 4, dim = rank + 8;
   const auto with = [&](size_t at, auto value) {
     std::string bytes = good;

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "planning/tune/adam.h"
-#include "planning/tune/saved_layers.h"
+#include "planning/tune/saved_units.h"
 #include "planning/tune/schedule.h"
 #include "support/run_op.h"
 #include "unit/base/temp_folder.h"
@@ -85,50 +85,54 @@ TEST(TensorStoreTest, AFolderThatIsNotThereIsAnError) {
   EXPECT_EQ(number.status().code(), Code::kIo);
 }
 
-SavedLayer sample_layer() {
-  return {true, 0.25, 0.125, 1.5, test::floats({2, 2}, {1, -2, 0.5f, 4}), test::ints({7, 8})};
+SavedUnit sample_layer() {
+  return {true, 0.25, 0.125, 1.5, {{test::floats({2, 2}, {1, -2, 0.5f, 4}), test::ints({7, 8})}}};
 }
 
-void expect_same(const SavedLayer& found, const SavedLayer& wanted) {
+void expect_same(const SavedUnit& found, const SavedUnit& wanted) {
   EXPECT_EQ(found.kept, wanted.kept);
   EXPECT_EQ(found.error_before, wanted.error_before);
   EXPECT_EQ(found.error_after, wanted.error_after);
   EXPECT_EQ(found.seconds, wanted.seconds);
-  EXPECT_EQ(found.weight.is_defined(), wanted.weight.is_defined());
-  EXPECT_EQ(found.bias.is_defined(), wanted.bias.is_defined());
-  EXPECT_TRUE(!wanted.weight.is_defined() || found.weight.same_as(wanted.weight));
-  EXPECT_TRUE(!wanted.bias.is_defined() || found.bias.same_as(wanted.bias));
+  ASSERT_EQ(found.layers.size(), wanted.layers.size());
+  for (size_t i = 0; i < wanted.layers.size(); ++i) {
+    const LearnedConstants &one = found.layers[i], &other = wanted.layers[i];
+    EXPECT_TRUE(one.weight.same_as(other.weight));
+    EXPECT_EQ(one.bias.is_defined(), other.bias.is_defined());
+    EXPECT_TRUE(!other.bias.is_defined() || one.bias.same_as(other.bias));
+  }
 }
 
-TEST(TensorStoreTest, SavedLayersReadBack) {
-  SavedLayer plain = sample_layer(), without_bias = sample_layer(), empty;
-  without_bias.bias = {};
-  for (const SavedLayer& layer : {plain, without_bias, empty}) {
-    const auto back = parse_saved_layer(encode_saved_layer("key", layer), "key");
+TEST(TensorStoreTest, SavedUnitsReadBack) {
+  SavedUnit plain = sample_layer(), without_bias = sample_layer(), of_two = sample_layer(), empty;
+  without_bias.layers[0].bias = {};
+  of_two.layers.push_back({test::floats({3}, {1, 2, 3}), {}});
+  for (const SavedUnit& layer : {plain, without_bias, of_two, empty}) {
+    const auto back = parse_saved_unit(encode_saved_unit("key", layer), "key");
     ASSERT_TRUE(back.has_value());
     expect_same(*back, layer);
-    EXPECT_FALSE(parse_saved_layer(encode_saved_layer("key", layer), "other").has_value());
-    EXPECT_EQ(encode_saved_layer("key", layer), encode_saved_layer("key", layer));
+    EXPECT_FALSE(parse_saved_unit(encode_saved_unit("key", layer), "other").has_value());
+    EXPECT_EQ(encode_saved_unit("key", layer), encode_saved_unit("key", layer));
   }
 }
 
 TEST(TensorStoreTest, EveryDamageOfASavedLayerIsSeen) {
-  const std::string bytes = encode_saved_layer("key", sample_layer());
+  const std::string bytes = encode_saved_unit("key", sample_layer());
   for (size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_FALSE(parse_saved_layer(std::string_view(bytes).substr(0, length), "key").has_value()) << length;
+    EXPECT_FALSE(parse_saved_unit(std::string_view(bytes).substr(0, length), "key").has_value()) << length;
   for (size_t at = 0; at < bytes.size(); ++at) {
     for (const int flip : {1, 0x80}) {
       std::string damaged = bytes;
       damaged[at] = static_cast<char>(damaged[at] ^ flip);
-      EXPECT_FALSE(parse_saved_layer(damaged, "key").has_value()) << at;
+      EXPECT_FALSE(parse_saved_unit(damaged, "key").has_value()) << at;
     }
   }
-  EXPECT_FALSE(parse_saved_layer(bytes + "x", "key").has_value());
+  EXPECT_FALSE(parse_saved_unit(bytes + "x", "key").has_value());
 }
 
 TEST(TensorStoreTest, LayersInAFolder) {
   test::TempFolder folder;
-  const SavedLayers saved((folder / "state"));
+  const SavedUnits saved((folder / "state"));
   EXPECT_TRUE(saved.is_on());
   EXPECT_FALSE(saved.load(0, "key").has_value());
   ASSERT_TRUE(saved.save(0, "key", sample_layer()).ok());
@@ -139,12 +143,12 @@ TEST(TensorStoreTest, LayersInAFolder) {
   EXPECT_FALSE(saved.load(0, "another run").has_value());
   saved.remove(4);
   EXPECT_FALSE(std::filesystem::exists((folder / "state")));
-  EXPECT_FALSE(SavedLayers("").is_on());
+  EXPECT_FALSE(SavedUnits("").is_on());
 }
 
 TEST(TensorStoreTest, FoldersWithOtherFilesStay) {
   test::TempFolder folder;
-  const SavedLayers saved((folder / "state"));
+  const SavedUnits saved((folder / "state"));
   ASSERT_TRUE(saved.save(0, "key", sample_layer()).ok());
   std::ofstream((folder / "state") + "/mine.txt") << "keep";
   saved.remove(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The file: hash of the rest, key, numbers, tensors. The hash tells a whole file from a damaged one.
-#include "planning/tune/saved_layers.h"
+#include "planning/tune/saved_units.h"
 
 #include <cstring>
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kHashLength = 32;
 constexpr int64_t kMostDims = 16;
-constexpr std::string_view kFormat = "quarkq finetuned layer 1\n";
+constexpr std::string_view kFormat = "quarkq finetuned unit 2\n";
 
 template <typename T>
 void append(std::string& bytes, const T& value) {
@@ -55,6 +55,7 @@ class LayerReader {
     take_into(tensor.mutable_raw(), static_cast<size_t>(tensor.bytes()));
     return tensor;
   }
+  bool has_more() const { return ok_ && !rest_.empty(); }
   bool ok() const { return ok_ && rest_.empty(); }
 
  private:
@@ -76,50 +77,55 @@ std::string hash_of(std::string_view bytes) {
 
 }  // namespace
 
-std::string encode_saved_layer(const std::string& key, const SavedLayer& layer) {
+std::string encode_saved_unit(const std::string& key, const SavedUnit& unit) {
   std::string bytes(kFormat);
   bytes += key;
-  append(bytes, static_cast<uint8_t>(layer.kept));
-  append(bytes, layer.error_before);
-  append(bytes, layer.error_after);
-  append(bytes, layer.seconds);
-  append(bytes, layer.weight);
-  append(bytes, layer.bias);
+  append(bytes, static_cast<uint8_t>(unit.kept));
+  append(bytes, unit.error_before);
+  append(bytes, unit.error_after);
+  append(bytes, unit.seconds);
+  for (const LearnedConstants& layer : unit.layers) {
+    append(bytes, layer.weight);
+    append(bytes, layer.bias);
+  }
   return hash_of(bytes) + bytes;
 }
 
-std::optional<SavedLayer> parse_saved_layer(std::string_view bytes, const std::string& key) {
+std::optional<SavedUnit> parse_saved_unit(std::string_view bytes, const std::string& key) {
   if (bytes.size() < kHashLength || hash_of(bytes.substr(kHashLength)) != bytes.substr(0, kHashLength)) return {};
   bytes.remove_prefix(kHashLength);
   if (!bytes.starts_with(kFormat) || !bytes.substr(kFormat.size()).starts_with(key)) return {};
   LayerReader reader(bytes.substr(kFormat.size() + key.size()));
-  SavedLayer layer;
-  layer.kept = reader.take<uint8_t>() != 0;
-  layer.error_before = reader.take<double>();
-  layer.error_after = reader.take<double>();
-  layer.seconds = reader.take<double>();
-  layer.weight = reader.take_tensor();
-  layer.bias = reader.take_tensor();
+  SavedUnit unit;
+  unit.kept = reader.take<uint8_t>() != 0;
+  unit.error_before = reader.take<double>();
+  unit.error_after = reader.take<double>();
+  unit.seconds = reader.take<double>();
+  while (reader.has_more()) {
+    LearnedConstants& layer = unit.layers.emplace_back();
+    layer.weight = reader.take_tensor();
+    layer.bias = reader.take_tensor();
+  }
   if (!reader.ok()) return {};
-  return layer;
+  return unit;
 }
 
-std::optional<SavedLayer> SavedLayers::load(size_t index, const std::string& key) const {
+std::optional<SavedUnit> SavedUnits::load(size_t index, const std::string& key) const {
   if (folder_.empty() || !file_exists(path(index))) return {};
   const auto file = MappedFile::open(path(index));
   if (!file.ok()) return {};
-  return parse_saved_layer({reinterpret_cast<const char*>(file.value()->data()), file.value()->size()}, key);
+  return parse_saved_unit({reinterpret_cast<const char*>(file.value()->data()), file.value()->size()}, key);
 }
 
-Status SavedLayers::save(size_t index, const std::string& key, const SavedLayer& layer) const {
+Status SavedUnits::save(size_t index, const std::string& key, const SavedUnit& unit) const {
   if (folder_.empty()) return Status();
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return io_error(folder_, ": cannot make this folder, ", error.message());
-  return write_file(path(index), encode_saved_layer(key, layer));
+  return write_file(path(index), encode_saved_unit(key, unit));
 }
 
-void SavedLayers::remove(size_t count) const {
+void SavedUnits::remove(size_t count) const {
   if (folder_.empty()) return;
   std::error_code ignored;
   for (size_t i = 0; i < count; ++i) std::filesystem::remove(path(i), ignored);
