@@ -119,6 +119,11 @@ def check_limits():
 
 
 @test()
+def check_on_target():
+    check("check_target", quarkq("check", MODEL, "--target", "x2", "--json").stdout)
+
+
+@test()
 def analyze():
     check("analyze", quarkq("analyze", MODEL, "--config", "a8w8", "--calib", CALIB, "--json").stdout)
 
@@ -130,7 +135,7 @@ def forecast(verb):
         check("forecast", quarkq(verb, MODEL, "--config", "xint8", "--calib", CALIB, "--dry-run", "--json", *more).stdout)
 
 
-@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks"])
+@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks", "targets", "remedies"])
 def listing(what):
     check("list", quarkq("list", what, "--json").stdout)
 
@@ -151,6 +156,14 @@ def every_schema_is_tested():
         source = file.read()
     for name in os.listdir(os.path.join(ROOT, "docs", "schemas")):
         expect(f'check("{name.split(".")[0]}"' in source, f"no test of {name}")
+
+
+@test()
+def target_reference_is_current():
+    path = os.path.join(ROOT, "docs", "targets.md")
+    made = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "target_reference.py"), QUARKQ, path], capture_output=True, text=True, check=True).stdout
+    with open(path) as file:
+        expect_equal(file.read() == made, True, "docs/targets.md is what scripts/target_reference.py makes")
 
 
 @test()
