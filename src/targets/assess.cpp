@@ -77,13 +77,13 @@ std::string overall(const TargetReport& report, const Judgements& judged) {
 
 Result<TargetReport> assess(const ir::Model& model, const config::Target& target) {
   QQ_TRY(const QuantizedView view, view_of(model));
-  const Groups groups = group_operators(view);
   TargetReport report;
   report.target = target.name;
   report.title = target.title;
   report.label = target.label;
   report.model_type = type_of_model(view);
   const config::TypeRow* type = target.find_type(report.model_type);
+  const Groups groups = group_operators(view, type != nullptr && type->as_if_quantized);
   report.judged_as = type == nullptr ? "unknown" : type->column;
   Judgements judged = judge(view, groups, target, type);
   report.findings = std::move(judged.findings);

@@ -77,13 +77,14 @@ bool is_quantized(const QuantizedView& view, const std::vector<ir::NodeId>& memb
 
 }  // namespace
 
-Groups group_operators(const QuantizedView& view) {
+Groups group_operators(const QuantizedView& view, bool as_if_quantized) {
   const size_t nodes = view.kinds.size();
   Groups groups{std::vector<int>(nodes, -1), {}, std::vector<bool>(nodes, false), std::vector<bool>(nodes, false)};
   Joiner joiner(nodes);
   for (const ir::NodeId id : view.operators) {
     const ir::Node& node = view.node(id);
     groups.is_integer[static_cast<size_t>(id.index)] = computes_integers(view, node);
+    if (!view.has_pairs && !as_if_quantized) continue;
     for (const ir::ValueId input : node.inputs) {
       if (are_joined(view, node, input))
         joiner.join(static_cast<size_t>(view.graph().producer(input)->id.index), static_cast<size_t>(id.index));

@@ -23,7 +23,8 @@ struct Groups {
 };
 
 /// In a model with Q/DQ: chains of a few operators from DQ to Q (Conv and Relu, HardSigmoid and the Mul that rescales
-/// it). In a float model: an operator and the Relu or Clip that alone reads it, which a quantizer would join.
-Groups group_operators(const QuantizedView& view);
+/// it). In a float model judged as if quantized: an operator and the Relu or Clip that alone reads it, which a
+/// quantizer would join.
+Groups group_operators(const QuantizedView& view, bool as_if_quantized);
 
 }  // namespace quarkq::targets

@@ -12,7 +12,6 @@ namespace quarkq::targets {
 namespace {
 
 using Found = std::optional<std::string>;
-constexpr int64_t kSmallKernel = 3;
 
 /// Of input `i`; nothing is known of an absent one.
 ir::ValueType input_type(const QuantizedView& view, const ir::Node& node, size_t i) {
@@ -26,15 +25,10 @@ bool is_depthwise(const QuantizedView& view, const ir::Node& node) {
   return group > 1 && x.dims.size() > 1 && x.dims[1].size == group;
 }
 
-bool has_kernel(const QuantizedView& view, const ir::Node& node, int64_t size) {
-  const ir::ValueType w = input_type(view, node, 1);
-  return w.dims.size() == 4 && w.dims[2].size == size && w.dims[3].size == size;
-}
-
-/// Depthwise Convs of kernel 3 whose group has a node of type `op`: ref:targets#what-the-logs-of-x2-show
+/// Depthwise Convs whose group has a node of type `op`: ref:targets#what-the-logs-of-x2-show
 void find_depthwise_pairs(const RuleInput& input, Hits& hits, const char* op) {
   for_operators(input, hits, [&](const ir::Node& node) -> Found {
-    if (!is_depthwise(input.view, node) || !has_kernel(input.view, node, kSmallKernel)) return std::nullopt;
+    if (!is_depthwise(input.view, node)) return std::nullopt;
     const std::vector<ir::NodeId>& group = input.groups.group_of(node.id);
     const bool holds =
         std::any_of(group.begin(), group.end(), [&](ir::NodeId id) { return input.view.node(id).is(op); });

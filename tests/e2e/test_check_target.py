@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from harness import expect, expect_equal, quarkq, run, shared, temp_folder, test
 from reference import conv_model, save_samples
-from test_schemas import misfits
+from schema import misfits
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCHEMA = os.path.join(ROOT, "docs", "schemas", "check_target.schema.json")

@@ -108,15 +108,14 @@ def squeeze_excite(b, x, mid, inner, gate):
     return b.op("Mul", x, gate(y))
 
 
-V3 = [(3, 16, 16, 0, 0, 1), (3, 64, 24, 0, 0, 2), (3, 72, 24, 0, 0, 1), (5, 72, 40, 1, 0, 2), (5, 120, 40, 1, 0, 1), (5, 120, 40, 1, 0, 1), (3, 240, 80, 0, 1, 2),
-      (3, 200, 80, 0, 1, 1), (3, 184, 80, 0, 1, 1), (3, 184, 80, 0, 1, 1), (3, 480, 112, 1, 1, 1), (3, 672, 112, 1, 1, 1), (5, 672, 160, 1, 1, 2),
-      (5, 960, 160, 1, 1, 1), (5, 960, 160, 1, 1, 1)]
+V3_SMALL = [(3, 16, 16, 1, 0, 2), (3, 72, 24, 0, 0, 2), (3, 88, 24, 0, 0, 1), (5, 96, 40, 1, 1, 2), (5, 240, 40, 1, 1, 1), (5, 240, 40, 1, 1, 1),
+            (5, 120, 48, 1, 1, 1), (5, 144, 48, 1, 1, 1), (5, 288, 96, 1, 1, 2), (5, 576, 96, 1, 1, 1), (5, 576, 96, 1, 1, 1)]
 
 
 def mobilenet_v3(name):
     b = Builder(name)
     x = b.hard_swish(b.conv("x", 16, 3, 2))
-    for kernel, mid, out, has_se, is_hard, stride in V3:
+    for kernel, mid, out, has_se, is_hard, stride in V3_SMALL:
         act = b.hard_swish if is_hard else b.relu
         y = x if mid == b.channels[x] else act(b.conv(x, mid))
         y = act(b.conv(y, mid, kernel, stride, mid))
@@ -124,8 +123,8 @@ def mobilenet_v3(name):
             y = squeeze_excite(b, y, mid // 4, b.relu, b.hard_sigmoid)
         y = b.conv(y, out)
         x = b.op("Add", x, y) if stride == 1 and b.channels[x] == out else y
-    x = b.op("Flatten", b.gap(b.hard_swish(b.conv(x, 960))))
-    return b.model(b.gemm(b.hard_swish(b.gemm(x, 1280)), 10))
+    x = b.op("Flatten", b.gap(b.hard_swish(b.conv(x, 576))))
+    return b.model(b.gemm(b.hard_swish(b.gemm(x, 1024)), 10))
 
 
 def efficientnet(name, depth):
@@ -169,7 +168,7 @@ def densenet(name, layers):
     b = Builder(name)
 
     def norm_relu(x):
-        parts = [b.stored(np.full(b.channels[x], value, np.float32)) for value in (1, 0, 0, 1)]
+        parts = [b.stored(b.random.uniform(0.5, 1.5, b.channels[x]).astype(np.float32)) for _ in range(4)]
         return b.relu(b.op("BatchNormalization", x, *parts))
     x = b.max_pool(b.relu(b.conv("x", 64, 7, 2)))
     for stage, count in enumerate(layers):

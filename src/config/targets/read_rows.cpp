@@ -13,12 +13,13 @@ namespace {
 constexpr const char* kTypes[] = {"float", "xint8", "a8w8", "a16w8", "other"};
 
 Status read_type(const RowReader& row, Target& target) {
-  QQ_RETURN_IF_ERROR(row.check_keys({"type", "column", "verdict", "remedy"}));
+  QQ_RETURN_IF_ERROR(row.check_keys({"type", "column", "verdict", "as_if_quantized", "remedy"}));
   TypeRow type;
   std::string verdict;
   QQ_RETURN_IF_ERROR(row.take_text("type", type.type));
   QQ_RETURN_IF_ERROR(row.take_text("column", type.column));
   QQ_RETURN_IF_ERROR(row.take_text("verdict", verdict));
+  QQ_RETURN_IF_ERROR(row.map().take("as_if_quantized", type.as_if_quantized));
   QQ_RETURN_IF_ERROR(row.check_name("type", type.type, {std::begin(kTypes), std::end(kTypes)}));
   QQ_TRY(type.verdict, row.placement("verdict", verdict));
   QQ_RETURN_IF_ERROR(row.take_remedy(type.remedy));

@@ -43,7 +43,8 @@ const char* text_of(Effect effect);
 /// other.
 struct TypeRow {
   std::string type;
-  std::string column;  ///< of `operators` under which such a model is judged
+  std::string column;            ///< of `operators` under which such a model is judged
+  bool as_if_quantized = false;  ///< a float model that has to be quantized first
   Placement verdict = Placement::kUnknown;
   Evidence evidence;
   std::string remedy;

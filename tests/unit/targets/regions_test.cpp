@@ -12,7 +12,7 @@ namespace {
 /// The plan when every operator runs except those whose output has one of these names.
 RegionPlan planned(const ir::Model& model, const std::vector<std::string>& on_cpu, const config::Target& target = {}) {
   const QuantizedView view = view_of(model).value();
-  const Groups groups = group_operators(view);
+  const Groups groups = group_operators(view, /*as_if_quantized=*/true);
   std::vector<bool> runs(view.kinds.size(), false);
   for (const ir::NodeId id : view.operators) {
     const std::string& name = view.graph().value(view.node(id).output(0)).name;

@@ -16,7 +16,8 @@ struct Seen {
   QuantizedView view;
   Groups groups;
 
-  explicit Seen(ir::Model made) : model(std::move(made)), view(view_of(model).value()), groups(group_operators(view)) {}
+  explicit Seen(ir::Model made)
+      : model(std::move(made)), view(view_of(model).value()), groups(group_operators(view, /*as_if_quantized=*/true)) {}
   explicit Seen(const std::string& body) : Seen(test::target_model(body)) {}
   Seen(const Seen&) = delete;
 
