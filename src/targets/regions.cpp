@@ -54,21 +54,13 @@ bool has_anchor(const std::vector<std::string>& anchors, const std::string& op) 
   return anchors.empty() || std::find(anchors.begin(), anchors.end(), op) != anchors.end();
 }
 
-/// Leaves regions without an anchor to the CPU. True when there was one.
-bool drop_unanchored(const QuantizedView& view, const std::vector<std::string>& anchors, Placed& placed) {
-  std::vector<bool> anchored(view.kinds.size(), false);
+/// Leaves everything to the CPU when no placed operator is an anchor.
+void drop_unanchored(const QuantizedView& view, const std::vector<std::string>& anchors, Placed& placed) {
   for (const ir::NodeId id : view.operators) {
-    if (placed.runs[at(id)] && has_anchor(anchors, view.node(id).op))
-      anchored[static_cast<size_t>(placed.region[at(id)])] = true;
+    if (placed.runs[at(id)] && has_anchor(anchors, view.node(id).op)) return;
   }
-  bool dropped = false;
-  for (const ir::NodeId id : view.operators) {
-    if (!placed.runs[at(id)] || anchored[static_cast<size_t>(placed.region[at(id)])]) continue;
-    placed.runs[at(id)] = false;
-    placed.lacks_anchor[at(id)] = true;
-    dropped = true;
-  }
-  return dropped;
+  placed.lacks_anchor = placed.runs;
+  placed.runs.assign(placed.runs.size(), false);
 }
 
 std::vector<TargetRegion> describe(const QuantizedView& view, const Placed& placed, const PairCounts& pairs) {
@@ -184,11 +176,8 @@ RegionPlan plan_regions(const QuantizedView& view, const Groups& groups, std::ve
                         const config::Target& target) {
   RegionPlan plan{{std::move(runs), std::vector<bool>(view.kinds.size(), false), {}}, {}, {}};
   const PairCounts pairs = count_pairs(view);
+  drop_unanchored(view, target.cutting.anchors, plan.placed);
   plan.placed.region = connect(view, groups, plan.placed.runs);
-  // What is dropped raises the levels behind it, which may cut a region in two: each round drops at least one node.
-  constexpr int kMostRounds = 8;
-  for (int round = 0; round < kMostRounds && drop_unanchored(view, target.cutting.anchors, plan.placed); ++round)
-    plan.placed.region = connect(view, groups, plan.placed.runs);
   plan.regions = describe(view, plan.placed, pairs);
   apply_limits(target.cutting, plan.regions);
   plan.counts = count(view, plan, pairs, target.places_edges);

@@ -21,7 +21,7 @@ PairCounts count_pairs(const QuantizedView& view);
 /// What regions are made of, by node id.
 struct Placed {
   std::vector<bool> runs;
-  std::vector<bool> lacks_anchor;  ///< would run, but in a region that the compiler does not take
+  std::vector<bool> lacks_anchor;  ///< would run, but the compiler takes no model without an anchor
   std::vector<int> region;         ///< -1: none
 };
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Public image networks as ONNX graphs, with BatchNormalization folded where an exporter folds it, and random weights. Input 1 x 3 x 64 x 64:
-counts of nodes do not depend on the size."""
+"""Public image networks as ONNX graphs, with BatchNormalization folded where an exporter folds it, and random weights. Input 1 x 3 x 224 x 224,
+the size of the published ones: large global pools are split in two."""
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-SIZE = 64
+SIZE = 224
 
 
 class Builder:

@@ -30,6 +30,7 @@ PUBLISHED = {
 FITTED = ("mobilenet_v2", "mobilenet_v3", "efficientnet_b0", "efficientnet_b1", "shufflenet_v2_x0_5", "shufflenet_v2_x1_0", "squeezenet1_0", "squeezenet1_1")
 NOTES = {
     ("x2", "mobilenet_v2"): "the log has 18 pairs on the CPU, 17 of them are depthwise; which the other is is not known",
+    ("x1", "densenet121"): "the measured file came from another exporter; all of it is placed in both",
     ("x2", "densenet121"): "not explained; on X1 the same network is placed as a whole",
 }
 

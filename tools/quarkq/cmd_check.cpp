@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // quarkq check: the limits of an NPU, looked up in a quantized model; with a target, what of a model would run there.
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
+#include "base/suggest.h"
+#include "config/targets/target.h"
 #include "quarkq/check.h"
 #include "quarkq/check_target.h"
 #include "target_text.h"
@@ -63,7 +67,17 @@ Result<double> share_of(const std::string& text) {
   return value;
 }
 
+Status check_target_name(const std::string& name) {
+  std::vector<std::string> known = config::target_names();
+  known.emplace_back(kLimits);
+  std::error_code ignored;
+  if (std::find(known.begin(), known.end(), name) != known.end() || std::filesystem::exists(name, ignored)) return {};
+  return invalid_argument("--target: found ", name, ", allowed are a target file, ", join(known, ", "),
+                          did_you_mean(name, known));
+}
+
 Status check_on_target(CheckArgs args) {
+  QQ_RETURN_IF_ERROR(check_target_name(args.options.target));
   if (!args.min_npu.empty()) {
     QQ_TRY(args.options.min_npu, share_of(args.min_npu));
   }

@@ -225,16 +225,17 @@ Status run_list(const std::string& name, const std::string& target, const std::s
 
 Run setup_list(CLI::App& app) {
   struct Args {
-    std::string name, target, json;
+    std::vector<std::string> words;  ///< the listing, and the target that it is of
+    std::string json;
   };
   auto args = std::make_shared<Args>();
   std::string names;
-  for (const Listing& listing : kListings) names += cat(names.empty() ? "" : "; ", listing.name, ": ", listing.summary);
-  app.add_option("what", args->name, names)->required();
-  app.add_option("TARGET", args->target,
-                 "For target-ops, target-rules and target-options: name of a target, or a target file");
+  for (const Listing& listing : kListings) {
+    names += cat(names.empty() ? "" : "; ", listing.name, listing.is_of_target ? " TARGET" : "", ": ", listing.summary);
+  }
+  app.add_option("what", args->words, names)->required()->expected(1, 2);
   add_json_option(app, args->json);
-  return [args] { return run_list(args->name, args->target, args->json); };
+  return [args] { return run_list(args->words[0], args->words.size() > 1 ? args->words[1] : "", args->json); };
 }
 
 }  // namespace quarkq::tool

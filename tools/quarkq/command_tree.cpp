@@ -63,7 +63,6 @@ constexpr struct {
     {"--skip", pass_names},
     {"--dump-after", pass_names},
     {"--target", target_and_limit_names},
-    {"TARGET", config::target_names},
 };
 
 /// Values of options and positionals that come from a fixed set; a row without verb holds for all of them.
