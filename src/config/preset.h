@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The built-in presets: the files of configs/presets, embedded by cmake/EmbedPresets.cmake. A file's first comment line
+// The built-in presets: the files of configs/presets, embedded by cmake/EmbedFiles.cmake. A file's first comment line
 // after the license reads "# summary; target: what it is for".
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "ir/dump.h"
+#include "ir/macs.h"
 #include "ir/quantizing_ops.h"
 #include "ir/search.h"
 #include "onnx_io/infer.h"
@@ -12,7 +13,6 @@
 #include "pipeline/inspect_quantized.h"
 #include "pipeline/inspect_types.h"
 #include "pipeline/job.h"
-#include "pipeline/macs.h"
 
 namespace quarkq {
 namespace {
@@ -50,7 +50,7 @@ std::vector<InspectNode> list_nodes(const ir::Graph& graph) {
     InspectNode row{node.name, node.domain.empty() ? node.op : node.domain + "::" + node.op, {}, {}, 0, 0};
     row.inputs = describe_model(graph, given(node.inputs));
     row.outputs = describe_model(graph, given(node.outputs));
-    row.macs = pipeline::macs_of(graph, node);
+    row.macs = ir::macs_of(graph, node);
     for (const ir::ValueId input : given(node.inputs)) {
       if (const ir::Tensor* stored = graph.constant(input)) row.parameters += static_cast<uint64_t>(stored->size());
     }
@@ -87,7 +87,7 @@ Result<InspectReport> inspect_file(const pipeline::ModelFile& file, const Inspec
   count_nested(model.graph, report);
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
-  for (const ir::NodeId id : model.graph.order()) report.macs += pipeline::macs_of(model.graph, model.graph.node(id));
+  for (const ir::NodeId id : model.graph.order()) report.macs += ir::macs_of(model.graph, model.graph.node(id));
   if (options.nodes) report.node_list = list_nodes(model.graph);
   report.options = options;
   report.tensors = pipeline::list_quantized(model.graph);

@@ -8,8 +8,8 @@
 
 #include "base/stopwatch.h"
 #include "config/quantizer_traits.h"
+#include "ir/macs.h"
 #include "pipeline/json.h"
-#include "pipeline/macs.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/pass_runner.h"
 #include "pipeline/rescue_search.h"
@@ -211,7 +211,7 @@ class Rescuer {
     std::set<ir::NodeId> left_float;
     for (const ir::NodeId id : ranked) {
       left_float.insert(id);
-      if (mac_share(graph_, left_float) <= kMostFloatMacs) {
+      if (ir::mac_share(graph_, left_float) <= kMostFloatMacs) {
         found.push_back(id);
       } else {
         left_float.erase(id);
@@ -276,7 +276,7 @@ class Rescuer {
         static_cast<size_t>(std::count_if(best_.left_float.begin(), best_.left_float.end(), [&](ir::NodeId id) {
           return loaded_names(in_.loaded, graph_.node(id)).empty();
         }));
-    report.float_macs = mac_share(graph_, best_.left_float);
+    report.float_macs = ir::mac_share(graph_, best_.left_float);
     for (const ir::ValueId value : widened_tensors(best_, in_.state.selection, graph_))
       report.tensors_in_16_bits.push_back(graph_.value(value).name);
     report.settings = report.float_changes;

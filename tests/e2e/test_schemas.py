@@ -6,40 +6,10 @@ import subprocess
 import sys
 
 from harness import QUARKQ, ROOT, expect, expect_equal, quarkq, temp_folder, test
+from schema import misfits
 
 EXAMPLE = os.path.join(ROOT, "examples", "digits")
 MODEL, CALIB = os.path.join(EXAMPLE, "digits.onnx"), os.path.join(EXAMPLE, "calib")
-KINDS = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
-
-
-def is_kind(value, kind):
-    if kind in ("number", "integer"):
-        return isinstance(value, int if kind == "integer" else (int, float)) and not isinstance(value, bool)
-    return isinstance(value, KINDS[kind])
-
-
-def misfits(value, schema, where="$"):
-    """What in `value` breaks `schema`: the part of JSON Schema that docs/schemas uses."""
-    unknown = set(schema) - {"$schema", "title", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf"}
-    expect(not unknown, f"the schema has keywords that are not checked here: {unknown}")
-    if "anyOf" in schema:
-        tries = [misfits(value, option, where) for option in schema["anyOf"]]
-        return [] if [] in tries else tries[0]
-    if "enum" in schema and value not in schema["enum"]:
-        return [f"{where}: {value!r} is none of {schema['enum']}"]
-    kinds = schema.get("type")
-    if kinds and not any(is_kind(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
-        return [f"{where}: {value!r} is no {kinds}"]
-    if isinstance(value, list):
-        return [one for i, item in enumerate(value) for one in misfits(item, schema.get("items", {}), f"{where}[{i}]")]
-    if not isinstance(value, dict):
-        return []
-    found = [f"{where}: {key} is missing" for key in schema.get("required", []) if key not in value]
-    others = schema.get("additionalProperties", {})
-    for key, item in value.items():
-        inner = schema.get("properties", {}).get(key, others)
-        found += [f"{where}: {key} is not in the schema"] if inner is False else misfits(item, inner, f"{where}.{key}")
-    return found
 
 
 def check(name, text):
@@ -119,6 +89,11 @@ def check_limits():
 
 
 @test()
+def check_on_target():
+    check("check_target", quarkq("check", MODEL, "--target", "x2", "--json").stdout)
+
+
+@test()
 def analyze():
     check("analyze", quarkq("analyze", MODEL, "--config", "a8w8", "--calib", CALIB, "--json").stdout)
 
@@ -130,7 +105,7 @@ def forecast(verb):
         check("forecast", quarkq(verb, MODEL, "--config", "xint8", "--calib", CALIB, "--dry-run", "--json", *more).stdout)
 
 
-@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks"])
+@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks", "targets", "remedies"])
 def listing(what):
     check("list", quarkq("list", what, "--json").stdout)
 
@@ -151,6 +126,14 @@ def every_schema_is_tested():
         source = file.read()
     for name in os.listdir(os.path.join(ROOT, "docs", "schemas")):
         expect(f'check("{name.split(".")[0]}"' in source, f"no test of {name}")
+
+
+@test()
+def target_reference_is_current():
+    path = os.path.join(ROOT, "docs", "targets.md")
+    made = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "target_reference.py"), QUARKQ, path], capture_output=True, text=True, check=True).stdout
+    with open(path) as file:
+        expect_equal(file.read() == made, True, "docs/targets.md is what scripts/target_reference.py makes")
 
 
 @test()

@@ -19,6 +19,7 @@ WORDS = [  # what is typed, what is offered among others, what is not
     ("quarkq optimize --pass fuse-ba", "fuse-batch-norm", "fuse-gelu"),
     ("quarkq quantize --config XINT8_ADA", "XINT8_ADAROUND", "xint8_adaround"),
     ("quarkq check --target x", "xint8", "a8w8"),
+    ("quarkq check --target gen2-v", "gen2-vint8", "x2"),
     ("quarkq config sh", "show", "check"),
 ]
 

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: MIT
-// quarkq check: the limits of an NPU, looked up in a quantized model.
+// quarkq check: the limits of an NPU, looked up in a quantized model; with a target, what of a model would run there.
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
+#include "base/suggest.h"
+#include "config/targets/target.h"
 #include "quarkq/check.h"
+#include "quarkq/check_target.h"
+#include "target_text.h"
 #include "verb.h"
 
 namespace quarkq::tool {
 namespace {
 
+constexpr const char kLimits[] = "xint8";  ///< --target for the limits of positions
+
 struct CheckArgs {
-  std::string model_path, target = "xint8", json;
+  std::string model_path, json, html, min_npu;
+  TargetCheckOptions options{.target = kLimits};
 };
 
 std::string allowed_text(const LimitViolation& violation) {
@@ -31,9 +40,13 @@ void print_text(const CheckReport& report) {
   }
 }
 
-Status run_check(const CheckArgs& args) {
+Status check_limits(const CheckArgs& args) {
+  const bool has_more = !args.html.empty() || !args.min_npu.empty() || args.options.max_partitions >= 0;
+  if (has_more)
+    return invalid_argument(
+        "--report, --min-npu, --max-partitions: need --target with a name of `quarkq list targets`");
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path}));
-  QQ_TRY(const CheckReport report, check(args.model_path, args.target));
+  QQ_TRY(const CheckReport report, check(args.model_path, args.options.target));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   if (args.json != kStdout) print_text(report);
   if (report.violations.empty()) return Status();
@@ -42,14 +55,62 @@ Status run_check(const CheckArgs& args) {
                     report.violations.size() == 1 ? " limit" : " limits", " of ", report.target, " violated"));
 }
 
+/// "95%", "95" and "0.95" are the same share.
+Result<double> share_of(const std::string& text) {
+  const bool is_percent = text.ends_with('%');
+  const std::string number = is_percent ? text.substr(0, text.size() - 1) : text;
+  double value = -1;
+  const bool is_number = CLI::detail::lexical_cast(number, value);
+  if (is_number && (is_percent || value > 1)) value /= 100;
+  if (!is_number || !(value >= 0 && value <= 1))
+    return invalid_argument("--min-npu: found ", text, ", allowed is 0% to 100%, for example 95%");
+  return value;
+}
+
+Status check_target_name(const std::string& name) {
+  std::vector<std::string> known = config::target_names();
+  known.emplace_back(kLimits);
+  std::error_code ignored;
+  if (std::find(known.begin(), known.end(), name) != known.end() || std::filesystem::exists(name, ignored)) return {};
+  return invalid_argument("--target: found ", name, ", allowed are a target file, ", join(known, ", "),
+                          did_you_mean(name, known));
+}
+
+Status check_on_target(CheckArgs args) {
+  QQ_RETURN_IF_ERROR(check_target_name(args.options.target));
+  if (!args.min_npu.empty()) {
+    QQ_TRY(args.options.min_npu, share_of(args.min_npu));
+  }
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path, args.options.target}));
+  if (args.html == kStdout) return invalid_argument("--report: found -, allowed is a file");
+  QQ_TRY(TextOutput html_file, TextOutput::open(args.html, {args.model_path, args.options.target}));
+  QQ_TRY(const TargetReport report, check_target(args.model_path, args.options));
+  QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
+  QQ_RETURN_IF_ERROR(html_file.write(html_page(report)));
+  if (args.json != kStdout) print_target_report(report);
+  if (report.missed.empty()) return Status();
+  return Status(Code::kNpuLimit, cat(args.model_path, ": ", join(report.missed, "; ")));
+}
+
 }  // namespace
 
 Run setup_check(CLI::App& app) {
   auto args = std::make_shared<CheckArgs>();
-  app.add_option("MODEL", args->model_path, "Quantized ONNX model")->required();
-  app.add_option("--target", args->target, "Whose limits: xint8")->capture_default_str();
+  app.add_option("MODEL", args->model_path, "Quantized ONNX model; with a target other than xint8 also a float one")
+      ->required();
+  app.add_option(
+         "--target", args->options.target,
+         "xint8: limits of positions; else what would run there: a name of `quarkq list targets`, or a target file")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  app.add_option("--min-npu", args->min_npu,
+                 "Goal: share of the nodes on the NPU, for example 95%; exit code 6 below it")
+      ->type_name("SHARE");
+  app.add_option("--max-partitions", args->options.max_partitions, "Goal: most regions; exit code 6 above it")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--report", args->html, "Also an HTML page with the regions of the graph")->type_name("FILE.html");
   add_json_option(app, args->json);
-  return [args] { return run_check(*args); };
+  return [args] { return args->options.target == kLimits ? check_limits(*args) : check_on_target(*args); };
 }
 
 }  // namespace quarkq::tool

@@ -17,6 +17,7 @@
 #include "config/print.h"
 #include "config/quirks.h"
 #include "exec/op_def.h"
+#include "list_targets.h"
 #include "pipeline/pass_table.h"
 #include "plan/lowering/lower.h"
 #include "plan/op_rules.h"
@@ -162,21 +163,32 @@ std::vector<Row> list_diagnostics() {
   return rows;
 }
 
+template <std::vector<Row> (*Rows)()>
+Result<std::vector<Row>> plain(const std::string&) {
+  return Rows();
+}
+
 /// THE table of listings.
 constexpr struct Listing {
   const char* name;
   const char* summary;
-  std::vector<Row> (*rows)();
+  Result<std::vector<Row>> (*rows)(const std::string& of);
+  bool is_of_target = false;  ///< needs the name of a target
 } kListings[] = {
-    {"presets", "named settings for --config", list_presets},
-    {"recipes", "named preprocessing of photos for --preprocess", list_recipes},
-    {"options", "keys of quant_config and extra_options", list_options},
-    {"passes", "steps of a quantize run, in order", list_passes},
-    {"ops", "operators: opsets with a kernel, default op sets, what is quantized", list_ops},
-    {"formats", "integer types and their limits", list_formats},
-    {"calibrators", "calibration methods", list_calibrators},
-    {"quirks", "differences of --compat quark-0.13", list_quirks},
-    {"diagnostics", "warnings and notices: ids, what they mean, what to do", list_diagnostics},
+    {"presets", "named settings for --config", plain<list_presets>},
+    {"recipes", "named preprocessing of photos for --preprocess", plain<list_recipes>},
+    {"options", "keys of quant_config and extra_options", plain<list_options>},
+    {"passes", "steps of a quantize run, in order", plain<list_passes>},
+    {"ops", "operators: opsets with a kernel, default op sets, what is quantized", plain<list_ops>},
+    {"formats", "integer types and their limits", plain<list_formats>},
+    {"calibrators", "calibration methods", plain<list_calibrators>},
+    {"quirks", "differences of --compat quark-0.13", plain<list_quirks>},
+    {"diagnostics", "warnings and notices: ids, what they mean, what to do", plain<list_diagnostics>},
+    {"targets", "compilers for NPUs that quarkq check --target knows", list_targets},
+    {"target-ops", "what a target does with each operator and type", list_target_ops, true},
+    {"target-rules", "what a target does where a rule holds", list_target_rules, true},
+    {"target-options", "provider options of a target", list_target_options, true},
+    {"remedies", "what cures a finding of quarkq check --target, by id", list_remedies},
 };
 
 void print_rows(const std::vector<Row>& rows) {
@@ -192,12 +204,16 @@ void print_rows(const std::vector<Row>& rows) {
   table.print();
 }
 
-Status run_list(const std::string& name, const std::string& json) {
+Status run_list(const std::string& name, const std::string& target, const std::string& json) {
   std::vector<std::string> names;
   for (const Listing& listing : kListings) {
     names.emplace_back(listing.name);
     if (listing.name != name) continue;
-    const std::vector<Row> rows = listing.rows();
+    if (listing.is_of_target == target.empty()) {
+      return invalid_argument("list ", name, ": ", target.empty() ? "needs" : "takes no", " name of a target",
+                              target.empty() ? ", one of `quarkq list targets` or a target file" : "");
+    }
+    QQ_TRY(const std::vector<Row> rows, listing.rows(target));
     QQ_TRY(TextOutput json_file, TextOutput::open(json));
     if (json != kStdout) print_rows(rows);
     return json_file.is_open() ? json_file.write(config::to_json(rows)) : Status();
@@ -209,15 +225,17 @@ Status run_list(const std::string& name, const std::string& json) {
 
 Run setup_list(CLI::App& app) {
   struct Args {
-    std::string name;
+    std::vector<std::string> words;  ///< the listing, and the target that it is of
     std::string json;
   };
   auto args = std::make_shared<Args>();
   std::string names;
-  for (const Listing& listing : kListings) names += cat(names.empty() ? "" : "; ", listing.name, ": ", listing.summary);
-  app.add_option("what", args->name, names)->required();
+  for (const Listing& listing : kListings) {
+    names += cat(names.empty() ? "" : "; ", listing.name, listing.is_of_target ? " TARGET" : "", ": ", listing.summary);
+  }
+  app.add_option("what", args->words, names)->required()->expected(1, 2);
   add_json_option(app, args->json);
-  return [args] { return run_list(args->name, args->json); };
+  return [args] { return run_list(args->words[0], args->words.size() > 1 ? args->words[1] : "", args->json); };
 }
 
 }  // namespace quarkq::tool

@@ -8,6 +8,7 @@
 #include "config/fields.h"
 #include "config/preprocess_recipes.h"
 #include "config/preset.h"
+#include "config/targets/target.h"
 #include "messages.h"
 #include "pipeline/pass_table.h"
 
@@ -44,13 +45,24 @@ std::vector<std::string> recipe_names() {
   return names;
 }
 
+std::vector<std::string> target_and_limit_names() {
+  std::vector<std::string> names = config::target_names();
+  names.emplace_back("xint8");
+  return names;
+}
+
 /// Values that a table of the program has.
 constexpr struct {
   std::string_view option;
   std::vector<std::string> (*values)();
 } kTables[] = {
-    {"--config", preset_names}, {"--preprocess", recipe_names}, {"--set", setting_names},
-    {"--pass", pass_names},     {"--skip", pass_names},         {"--dump-after", pass_names},
+    {"--config", preset_names},
+    {"--preprocess", recipe_names},
+    {"--set", setting_names},
+    {"--pass", pass_names},
+    {"--skip", pass_names},
+    {"--dump-after", pass_names},
+    {"--target", target_and_limit_names},
 };
 
 /// Values of options and positionals that come from a fixed set; a row without verb holds for all of them.
@@ -59,9 +71,10 @@ constexpr struct {
 } kValues[] = {
     {"", "--isa", "sse41 avx2 avx512 native"},
     {"", "--compat", "quark-0.13"},
-    {"", "--target", "xint8"},
     {"", "--on-collapse", "rescue warn fail"},
-    {"list", "what", "presets recipes options passes ops formats calibrators quirks diagnostics"},
+    {"list", "what",
+     "presets recipes options passes ops formats calibrators quirks diagnostics targets target-ops target-rules "
+     "target-options remedies"},
     {"completion", "SHELL", "bash zsh fish"},
 };
 

@@ -32,7 +32,7 @@ TEST(OptionSettingsTest, FinetuneHasDefaultsOfItsAlgorithm) {
   EXPECT_EQ(made.learning_rate, 1e-5);
   EXPECT_EQ(made.beta_start, 20);
   EXPECT_EQ(made.unit, FinetuneUnit::kLayer);
-  settings.fast_finetune.node = yaml("{Unit: block}");
+  settings.algorithms.fast_finetune.node = yaml("{Unit: block}");
   EXPECT_EQ(read_finetune_settings(settings).value().unit, FinetuneUnit::kBlock);
   EXPECT_EQ(made.memory_budget, 2000000);
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/macs.h"
+#include "ir/macs.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::ir {
 namespace {
 
-double size_of(const ir::Dim& dim) { return dim.known() ? static_cast<double>(dim.size) : 1; }
+double size_of(const Dim& dim) { return dim.known() ? static_cast<double>(dim.size) : 1; }
 
-double elements_of(const ir::ValueType& type) {
+double elements_of(const ValueType& type) {
   double count = 1;
-  for (const ir::Dim& dim : type.dims) count *= size_of(dim);
+  for (const Dim& dim : type.dims) count *= size_of(dim);
   return count;
 }
 
 /// The dimension `back` places from the last one.
-double dim_from_back(const ir::ValueType& type, size_t back) {
+double dim_from_back(const ValueType& type, size_t back) {
   return back < type.dims.size() ? size_of(type.dims[type.dims.size() - 1 - back]) : 1;
 }
 
 }  // namespace
 
-double macs_of(const ir::Graph& graph, const ir::Node& node) {
+double macs_of(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || !node.input(0).valid() || !node.input(1).valid() || !node.output(0).valid()) return 0;
-  const ir::ValueType &x = graph.value(node.input(0)).type, &w = graph.value(node.input(1)).type;
-  const ir::ValueType& y = graph.value(node.output(0)).type;
+  const ValueType &x = graph.value(node.input(0)).type, &w = graph.value(node.input(1)).type;
+  const ValueType& y = graph.value(node.output(0)).type;
   // The first dimension of the weights: output channels of Conv, input channels of ConvTranspose.
   if (node.is("Conv") && !w.dims.empty()) return elements_of(y) * elements_of(w) / size_of(w.dims[0]);
   if (node.is("ConvTranspose") && !w.dims.empty()) return elements_of(x) * elements_of(w) / size_of(w.dims[0]);
@@ -31,9 +31,9 @@ double macs_of(const ir::Graph& graph, const ir::Node& node) {
   return 0;
 }
 
-double mac_share(const ir::Graph& graph, const std::set<ir::NodeId>& nodes) {
+double mac_share(const Graph& graph, const std::set<NodeId>& nodes) {
   double all = 0, chosen = 0;
-  for (const ir::NodeId id : graph.order()) {
+  for (const NodeId id : graph.order()) {
     const double macs = macs_of(graph, graph.node(id));
     all += macs;
     if (nodes.contains(id)) chosen += macs;
@@ -41,4 +41,4 @@ double mac_share(const ir::Graph& graph, const std::set<ir::NodeId>& nodes) {
   return all > 0 ? chosen / all : 0;
 }
 
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::ir

@@ -5,13 +5,13 @@
 
 #include "ir/graph.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::ir {
 
 /// Multiply-accumulates of Conv, ConvTranspose, Gemm and MatMul for one sample; 0 for other operators. A dimension that
 /// is not known counts as 1.
-double macs_of(const ir::Graph& graph, const ir::Node& node);
+double macs_of(const Graph& graph, const Node& node);
 
 /// The share of `nodes` in the multiply-accumulates of the graph, 0 to 1.
-double mac_share(const ir::Graph& graph, const std::set<ir::NodeId>& nodes);
+double mac_share(const Graph& graph, const std::set<NodeId>& nodes);
 
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::ir

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/macs.h"
+#include "ir/macs.h"
 
 #include <gtest/gtest.h>
 
 #include "support/pass_support.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::ir {
 namespace {
 
 struct MacsCase {
@@ -29,19 +29,19 @@ const MacsCase kMacsCases[] = {
 
 TEST(MacsTest, CountsByOperator) {
   for (const MacsCase& item : kMacsCases) {
-    const ir::Model model = test::model_of(item.text);
+    const Model model = test::model_of(item.text);
     EXPECT_EQ(macs_of(model.graph, model.graph.node(model.graph.order()[0])), item.macs) << item.name;
   }
 }
 
 TEST(MacsTest, ShareIsOfTheWholeGraph) {
-  const ir::Model model = test::model_of(
+  const Model model = test::model_of(
       "g (float[1, 2] x, float[2, 4] a, float[4, 4] b) => (float[1, 4] y) { h = Gemm(x, a) y = Gemm(h, b) }");
-  const std::vector<ir::NodeId>& order = model.graph.order();
+  const std::vector<NodeId>& order = model.graph.order();
   EXPECT_DOUBLE_EQ(mac_share(model.graph, {order[1]}), 16.0 / 24);  // 1x2 by 2x4, then 1x4 by 4x4
   EXPECT_EQ(mac_share(model.graph, {}), 0);
   EXPECT_EQ(mac_share(model.graph, {order[0], order[1]}), 1);
 }
 
 }  // namespace
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::ir

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The rows of a target's file: types, operators, options and the cutting of regions.
+#include <algorithm>
+
+#include "base/suggest.h"
+#include "config/option_map.h"
+#include "config/targets/row_reader.h"
+#include "config/targets/target_rows.h"
+
+namespace quarkq::config {
+namespace {
+
+constexpr const char* kTypes[] = {"float", "xint8", "a8w8", "a16w8", "other"};
+
+Status read_type(const RowReader& row, Target& target) {
+  QQ_RETURN_IF_ERROR(row.check_keys({"type", "column", "verdict", "as_if_quantized", "remedy"}));
+  TypeRow type;
+  std::string verdict;
+  QQ_RETURN_IF_ERROR(row.take_text("type", type.type));
+  QQ_RETURN_IF_ERROR(row.take_text("column", type.column));
+  QQ_RETURN_IF_ERROR(row.take_text("verdict", verdict));
+  QQ_RETURN_IF_ERROR(row.map().take("as_if_quantized", type.as_if_quantized));
+  QQ_RETURN_IF_ERROR(row.check_name("type", type.type, {std::begin(kTypes), std::end(kTypes)}));
+  QQ_TRY(type.verdict, row.placement("verdict", verdict));
+  QQ_RETURN_IF_ERROR(row.take_remedy(type.remedy));
+  QQ_TRY(type.evidence, row.evidence());
+  std::erase_if(target.types, [&](const TypeRow& other) { return other.type == type.type; });
+  target.types.push_back(std::move(type));
+  return Status();
+}
+
+Status read_operator(const RowReader& row, Target& target) {
+  QQ_RETURN_IF_ERROR(row.check_keys({"op", "runs", "falls_back", "blocks", "unknown", "remedy"}));
+  static constexpr const char* kVerdicts[] = {"runs", "falls_back", "blocks", "unknown"};  // in the order of Placement
+  std::string op;
+  OperatorRow read;
+  QQ_RETURN_IF_ERROR(row.take_text("op", op));
+  QQ_RETURN_IF_ERROR(row.take_remedy(read.remedy));
+  QQ_TRY(read.evidence, row.evidence());
+  size_t columns_read = 0;
+  for (size_t verdict = 0; verdict < std::size(kVerdicts); ++verdict) {
+    std::vector<std::string> columns;
+    QQ_RETURN_IF_ERROR(row.map().take(kVerdicts[verdict], columns));
+    read.verdict = static_cast<Placement>(verdict);
+    for (const std::string& column : columns) target.operators[{op, column}] = read;
+    columns_read += columns.size();
+  }
+  if (columns_read > 0) return Status();
+  return row.refusal("names no column, allowed are runs, falls_back, blocks and unknown, each a list of columns");
+}
+
+Status read_option(const RowReader& row, Target& target) {
+  QQ_RETURN_IF_ERROR(row.check_keys({"option", "value"}));
+  ProviderOption option;
+  QQ_RETURN_IF_ERROR(row.take_text("option", option.name));
+  QQ_RETURN_IF_ERROR(row.take_text("value", option.value));
+  QQ_TRY(option.evidence, row.evidence());
+  std::erase_if(target.options, [&](const ProviderOption& other) { return other.name == option.name; });
+  target.options.push_back(std::move(option));
+  return Status();
+}
+
+}  // namespace
+
+Status read_target_types(const Node& node, Target& target) { return for_each_row(node, "types", target, read_type); }
+
+Status read_target_operators(const Node& node, Target& target) {
+  return for_each_row(node, "operators", target, read_operator);
+}
+
+Status read_target_options(const Node& node, Target& target) {
+  return for_each_row(node, "options", target, read_option);
+}
+
+Status read_other_operators(const Node& node, Target& target) {
+  const RowReader row(node, "other_operators");
+  QQ_RETURN_IF_ERROR(row.check_keys({"verdict", "remedy"}));
+  std::string verdict;
+  QQ_RETURN_IF_ERROR(row.take_text("verdict", verdict));
+  QQ_TRY(target.other_operators.verdict, row.placement("verdict", verdict));
+  QQ_RETURN_IF_ERROR(row.take_remedy(target.other_operators.remedy));
+  QQ_TRY(target.other_operators.evidence, row.evidence());
+  return Status();
+}
+
+Status read_cutting(const Node& node, Target& target) {
+  const RowReader row(node, "cutting");
+  QQ_RETURN_IF_ERROR(row.check_keys({"anchors", "most_regions", "least_macs_percent"}));
+  Cutting cutting;
+  QQ_RETURN_IF_ERROR(row.map().take("anchors", cutting.anchors));
+  QQ_RETURN_IF_ERROR(row.map().take("most_regions", cutting.most_regions));
+  QQ_RETURN_IF_ERROR(row.map().take("least_macs_percent", cutting.least_macs_percent));
+  QQ_TRY(cutting.evidence, row.evidence());
+  if (cutting.most_regions < 0 || cutting.least_macs_percent < 0 || cutting.least_macs_percent > 100)
+    return row.refusal("most_regions is below 0, or least_macs_percent outside of 0 to 100");
+  target.cutting = std::move(cutting);
+  return Status();
+}
+
+}  // namespace quarkq::config

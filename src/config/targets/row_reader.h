@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// One row of a target's file: typed members, and the grade and source that every row has.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/option_map.h"
+#include "config/targets/target.h"
+
+namespace quarkq::config {
+
+class RowReader {
+ public:
+  /// `part` names the list in messages ("rules") and must outlive the reader, as must `node`.
+  RowReader(const Node& node, const char* part) : node_(node), map_(node, part), part_(part) {}
+
+  const OptionMap& map() const { return map_; }
+  /// These keys and those of the evidence are allowed.
+  Status check_keys(std::vector<std::string> allowed) const;
+  /// A text that must be there and not be empty.
+  Status take_text(const char* key, std::string& member) const;
+  /// "remedy", checked against remedies.def; the member stays when it is absent.
+  Status take_remedy(std::string& member) const;
+  Status check_name(const char* key, const std::string& name, const std::vector<std::string>& allowed) const;
+  Result<Placement> placement(const char* key, const std::string& name) const;
+  /// grade, source, note.
+  Result<Evidence> evidence() const;
+  /// kInvalidArgument with where the row stands.
+  Status refusal(const std::string& text) const;
+
+ private:
+  const Node& node_;
+  OptionMap map_;
+  const char* part_;
+};
+
+using ReadRow = Status (*)(const RowReader& row, Target& target);
+/// `read` for each item of the list `node`.
+Status for_each_row(const Node& node, const char* part, Target& target, ReadRow read);
+
+}  // namespace quarkq::config

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "target_text.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/strings.h"
+#include "table.h"
+
+namespace quarkq::tool {
+namespace {
+
+constexpr const char* kVerdictNames[] = {"runs", "falls back", "blocks everything", "unknown"};  // by NodeVerdict
+constexpr size_t kMostRegions = 12;  ///< printed; --json has them all
+
+std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
+
+std::string verdict_line(const TargetReport& report) {
+  const TargetCounts& counts = report.counts;
+  const std::string placed = cat(counts.npu, " of ", counts.total, " nodes on the ", report.label, ", ",
+                                 report.unblocked.regions, report.unblocked.regions == 1 ? " region" : " regions");
+  if (report.verdict == "blocked") {
+    return cat("blocked, nothing would run on the ", report.label, "; ", report.unblocked.npu, " of ",
+               report.unblocked.total, " nodes once the causes below are removed");
+  }
+  if (report.verdict == "runs-wrong") return cat("runs, with results that are known to be wrong: ", placed);
+  if (report.verdict == "unknown") {
+    return cat("unknown: at least ", placed, "; ", report.unknown_runs.npu, " nodes if what is unknown runs");
+  }
+  return cat(report.verdict == "runs" ? "runs: " : "runs partly: ", placed);
+}
+
+void print_reason(const TargetReason& reason) {
+  std::printf("    %s [%c, %s]\n", reason.text.c_str(), reason.grade, reason.source.c_str());
+  if (!reason.remedy_text.empty()) std::printf("    %s (%s)\n", reason.remedy_text.c_str(), reason.remedy.c_str());
+}
+
+void print_target_findings(const TargetReport& report) {
+  for (const TargetFinding& finding : report.findings) {
+    const std::string where = finding.nodes.empty() ? "" : cat(" at ", finding.nodes.front());
+    const std::string more = finding.count > 1 ? cat(", ", finding.count, " places") : "";
+    std::printf("%s: %s%s%s\n", finding.reason.effect.c_str(), finding.reason.rule.c_str(), where.c_str(),
+                more.c_str());
+    print_reason(finding.reason);
+  }
+}
+
+void print_regions(const TargetReport& report) {
+  if (report.regions.empty()) return;
+  std::printf("\nregions%s\n", report.is_blocked ? ", once nothing blocks the model" : "");
+  Table table({{"#", kRight}, {"Operators", kRight}, {"Nodes", kRight}, {"MACs", kRight}, {"From"}, {"To"}, {"Runs"}});
+  for (size_t i = 0; i < std::min(report.regions.size(), kMostRegions); ++i) {
+    const TargetRegion& region = report.regions[i];
+    table.add({cat(i), cat(region.operators), cat(region.nodes), percent(region.mac_share), region.first, region.last,
+               region.is_running ? "yes" : "no"});
+  }
+  table.print();
+  if (report.regions.size() > kMostRegions)
+    std::printf("and %zu more; --json has them all\n", report.regions.size() - kMostRegions);
+}
+
+void print_fallbacks(const TargetReport& report) {
+  if (report.fallbacks.empty()) return;
+  std::printf("\nnot on the %s\n", report.label.c_str());
+  for (const TargetFallback& one : report.fallbacks) {
+    std::printf("  %zu x %s %s: %s, first %s\n", one.count, one.op.c_str(),
+                kVerdictNames[static_cast<size_t>(one.verdict)], report.reasons[one.reason].rule.c_str(),
+                one.first.c_str());
+    print_reason(report.reasons[one.reason]);
+  }
+}
+
+}  // namespace
+
+void print_target_report(const TargetReport& report) {
+  std::printf("%s on %s: %s\n", report.model_path.c_str(), report.target.c_str(), verdict_line(report).c_str());
+  const TargetCounts& counts = report.counts;
+  std::printf("%s; model type %s, judged as %s; a prediction, nothing was compiled\n", report.title.c_str(),
+              report.model_type.c_str(), report.judged_as.c_str());
+  std::printf(
+      "CPU %zu, %s %zu, VITIS_EP_CPU %zu; subgraphs %zu, running %zu; %s of the multiply-accumulates on the %s\n",
+      counts.cpu, report.label.c_str(), counts.npu, counts.qdq_cpu, counts.regions, counts.regions_running,
+      percent(counts.mac_share).c_str(), report.label.c_str());
+  print_target_findings(report);
+  print_regions(report);
+  print_fallbacks(report);
+}
+
+}  // namespace quarkq::tool
