@@ -52,13 +52,13 @@ TEST(FieldsTest, EveryDependentDefaultHasItsRule) {
 
 TEST(FieldsTest, HoldsTheLegacyDefaults) {
   const Settings s = settings_of("quant_config: {}");
-  EXPECT_EQ(s.calibrate_method, CalibrateMethod::kMinMax);
-  EXPECT_EQ(s.quant_format, QuantFormat::kQdq);
-  EXPECT_EQ(s.activation_type, DataType::kInt8);
-  EXPECT_EQ(s.weight_type, DataType::kInt8);
-  EXPECT_EQ(s.execution_providers, std::vector<std::string>{"CPUExecutionProvider"});
-  EXPECT_TRUE(s.optimize_model && s.include_cle && s.print_summary && s.ignore_warnings);
-  EXPECT_FALSE(s.per_channel || s.reduce_range || s.use_external_data_format || s.include_fast_ft || s.enable_npu_cnn);
+  EXPECT_EQ(s.ranges.calibrate_method, CalibrateMethod::kMinMax);
+  EXPECT_EQ(s.formats.quant_format, QuantFormat::kQdq);
+  EXPECT_EQ(s.formats.activation_type, DataType::kInt8);
+  EXPECT_EQ(s.formats.weight_type, DataType::kInt8);
+  EXPECT_EQ(s.runtime.execution_providers, std::vector<std::string>{"CPUExecutionProvider"});
+  EXPECT_TRUE(s.preprocessing.optimize_model && s.algorithms.include_cle && s.evaluation.print_summary && s.evaluation.ignore_warnings);
+  EXPECT_FALSE(s.formats.per_channel || s.formats.reduce_range || s.runtime.use_external_data_format || s.algorithms.include_fast_ft || s.npu.enable_npu_cnn);
 }
 
 TEST(EnumsTest, ReadsTheSpellings) {

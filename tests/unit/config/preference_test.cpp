@@ -14,21 +14,21 @@ TEST(PreferenceTest, AccuracyTakesAllData) {
   const Result<Settings> settings =
       resolve_text(preference("XINT8", "accuracy", ", MinMSEModePof2Scale: MostCommon"), diagnostics);
   ASSERT_TRUE(settings.ok()) << settings.status().message();
-  EXPECT_EQ(settings.value().min_mse_mode_pof2_scale, "All");
+  EXPECT_EQ(settings.value().ranges.min_mse_mode_pof2_scale, "All");
   EXPECT_TRUE(has(subjects(diagnostics, "setting-forced"), "MinMSEModePof2Scale"));
-  EXPECT_EQ(settings_of(preference("A8W8", "accuracy", ", MinMSEModePof2Scale: MostCommon")).min_mse_mode_pof2_scale,
+  EXPECT_EQ(settings_of(preference("A8W8", "accuracy", ", MinMSEModePof2Scale: MostCommon")).ranges.min_mse_mode_pof2_scale,
             "MostCommon");
 }
 
 TEST(PreferenceTest, SpeedAndResourcesCountInBins) {
   for (const char* word : {"speed", "resource_efficiency"}) {
-    EXPECT_EQ(settings_of(preference("XINT8", word)).num_bins, 2048) << word;
-    EXPECT_EQ(settings_of(preference("XINT8", word, ", NumBins: 512")).num_bins, 512) << word;
+    EXPECT_EQ(settings_of(preference("XINT8", word)).ranges.num_bins, 2048) << word;
+    EXPECT_EQ(settings_of(preference("XINT8", word, ", NumBins: 512")).ranges.num_bins, 512) << word;
   }
-  EXPECT_FALSE(settings_of(preference("XINT8", "speed")).calib_optimize_mem);
-  EXPECT_TRUE(settings_of(preference("XINT8", "resource_efficiency")).calib_optimize_mem);
-  EXPECT_EQ(settings_of(preference("XINT8", "resource_efficiency", ", CalibWorkerNum: 4")).calib_worker_num, 1);
-  EXPECT_EQ(settings_of(preference("XINT8", "speed", ", CalibWorkerNum: 1")).calib_worker_num, 1);
+  EXPECT_FALSE(settings_of(preference("XINT8", "speed")).ranges.calib_optimize_mem);
+  EXPECT_TRUE(settings_of(preference("XINT8", "resource_efficiency")).ranges.calib_optimize_mem);
+  EXPECT_EQ(settings_of(preference("XINT8", "resource_efficiency", ", CalibWorkerNum: 4")).ranges.calib_worker_num, 1);
+  EXPECT_EQ(settings_of(preference("XINT8", "speed", ", CalibWorkerNum: 1")).ranges.calib_worker_num, 1);
 }
 
 TEST(PreferenceTest, OtherWordsAreRefused) {

@@ -45,21 +45,21 @@ TEST(ResolveTest, ChoosesTheQuantizerByTheTable) {
 
 TEST(ResolveTest, SymmetryDefaultsFollowTheTypes) {
   const Settings u8 = settings_of("quant_config: {activation_type: QUInt8, weight_type: QUInt8}");
-  EXPECT_FALSE(u8.activation_symmetric || u8.weight_symmetric);
+  EXPECT_FALSE(u8.formats.activation_symmetric || u8.formats.weight_symmetric);
   const Settings s8 = settings_of("quant_config: {}");
-  EXPECT_FALSE(s8.activation_symmetric);
-  EXPECT_TRUE(s8.weight_symmetric);
+  EXPECT_FALSE(s8.formats.activation_symmetric);
+  EXPECT_TRUE(s8.formats.weight_symmetric);
 }
 
 TEST(ResolveTest, CalibrationDefaultsFollowTheMethod) {
   const Settings pow2 = settings_of("quant_config: {calibrate_method: PowerOfTwoMethod.MinMSE}");
-  EXPECT_TRUE(pow2.calib_tensor_range_symmetric);
-  EXPECT_EQ(pow2.num_bins, OptInt(2048));
+  EXPECT_TRUE(pow2.ranges.calib_tensor_range_symmetric);
+  EXPECT_EQ(pow2.ranges.num_bins, OptInt(2048));
   const Settings min_max = settings_of("quant_config: {}");
-  EXPECT_FALSE(min_max.calib_tensor_range_symmetric);
-  EXPECT_FALSE(min_max.num_bins.has_value());
-  EXPECT_EQ(min_max.percentile, 99.999);
-  EXPECT_EQ(min_max.calib_moving_average_constant, 0.01);
+  EXPECT_FALSE(min_max.ranges.calib_tensor_range_symmetric);
+  EXPECT_FALSE(min_max.ranges.num_bins.has_value());
+  EXPECT_EQ(min_max.ranges.percentile, 99.999);
+  EXPECT_EQ(min_max.ranges.calib_moving_average_constant, 0.01);
 }
 
 TEST(ResolveTest, UsersCannotAskForWhatIsNotBuilt) {
@@ -103,7 +103,7 @@ TEST(ResolveTest, Xint8RestrictionsNameBothSettings) {
   EXPECT_TRUE(mentions(refusal_of("preset: XINT8\nextra_options: {WeightSymmetric: false}"), "WeightSymmetric"));
   EXPECT_TRUE(
       mentions(refusal_of("preset: XINT8\nextra_options: {ActivationSymmetric: false}"), "ActivationSymmetric"));
-  EXPECT_TRUE(settings_of("preset: XINT8\nextra_options: {ActivationSymmetric: null}").activation_symmetric);
+  EXPECT_TRUE(settings_of("preset: XINT8\nextra_options: {ActivationSymmetric: null}").formats.activation_symmetric);
 }
 
 TEST(ResolveTest, WideBitsNeedTheExtendedFormat) {
@@ -127,8 +127,8 @@ TEST(ResolveTest, AFloat16ModelIsQuantizedAsItIs) {
   facts.all_float16 = true;
   const Result<Settings> settings = resolve_text("preset: A8W8", diagnostics, facts);
   ASSERT_TRUE(settings.ok());
-  EXPECT_TRUE(settings.value().quantize_fp16 && settings.value().use_fp32_scale);
-  EXPECT_FALSE(settings.value().optimize_model || settings.value().fold_batch_norm);
+  EXPECT_TRUE(settings.value().formats.quantize_fp16 && settings.value().formats.use_fp32_scale);
+  EXPECT_FALSE(settings.value().preprocessing.optimize_model || settings.value().preprocessing.fold_batch_norm);
   EXPECT_EQ(settings.value().origin_of("QuantizeFP16"), Origin::kForced);
   EXPECT_TRUE(has(subjects(diagnostics, "setting-forced"), "QuantizeFP16"));
 }
@@ -138,44 +138,44 @@ TEST(ResolveTest, GlobalConfigGivesTheFields) {
       "global_config: {input_tensors: XInt8Spec, weight: XInt8Spec}\n"
       "extra_options: {ForceQuantizeNoInputCheck: true}");
   EXPECT_EQ(s.quantizer, Quantizer::kNpuCnn);
-  EXPECT_EQ(s.calibrate_method, CalibrateMethod::kMinMSE);
-  EXPECT_EQ(s.activation_type, DataType::kInt8);
-  EXPECT_TRUE(s.enable_npu_cnn && s.activation_symmetric && s.weight_symmetric);
-  EXPECT_FALSE(s.include_cle || s.per_channel);
+  EXPECT_EQ(s.ranges.calibrate_method, CalibrateMethod::kMinMSE);
+  EXPECT_EQ(s.formats.activation_type, DataType::kInt8);
+  EXPECT_TRUE(s.npu.enable_npu_cnn && s.formats.activation_symmetric && s.formats.weight_symmetric);
+  EXPECT_FALSE(s.algorithms.include_cle || s.formats.per_channel);
 }
 
 TEST(ResolveTest, GlobalConfigMapsMethodsFormatAndGranularity) {
   const Settings s = settings_of(
       "global_config:\n  input_tensors: {spec: Int16Spec, calibration_method: MinMax}\n"
       "  weight: {spec: UInt8Spec, calibration_method: MinMax, quant_granularity: Channel}\n");
-  EXPECT_EQ(s.calibrate_method, CalibrateMethod::kMinMax);
-  EXPECT_EQ(s.quant_format, QuantFormat::kExtendedQdq);
+  EXPECT_EQ(s.ranges.calibrate_method, CalibrateMethod::kMinMax);
+  EXPECT_EQ(s.formats.quant_format, QuantFormat::kExtendedQdq);
   EXPECT_EQ(s.quantizer, Quantizer::kExtended);
-  EXPECT_TRUE(s.per_channel && s.activation_symmetric);
-  EXPECT_FALSE(s.weight_symmetric);
-  EXPECT_EQ(s.weight_calibrate_method, OptMethod(CalibrateMethod::kMinMax));
+  EXPECT_TRUE(s.formats.per_channel && s.formats.activation_symmetric);
+  EXPECT_FALSE(s.formats.weight_symmetric);
+  EXPECT_EQ(s.ranges.weight_calibrate_method, OptMethod(CalibrateMethod::kMinMax));
   const Settings pow2 = settings_of(
       "global_config: {input_tensors: {spec: XInt8Spec, calibration_method: MinMax}, "
       "weight: XInt8Spec}\nextra_options: {EnableNPUCnn: false}");
-  EXPECT_EQ(pow2.calibrate_method, CalibrateMethod::kNonOverflow);
+  EXPECT_EQ(pow2.ranges.calibrate_method, CalibrateMethod::kNonOverflow);
   EXPECT_EQ(pow2.quantizer, Quantizer::kCpu);
-  EXPECT_FALSE(pow2.weight_calibrate_method.has_value());
-  EXPECT_EQ(settings_of("global_config: {input_tensors: Int8Spec, weight: Int8Spec}").calibrate_method,
+  EXPECT_FALSE(pow2.ranges.weight_calibrate_method.has_value());
+  EXPECT_EQ(settings_of("global_config: {input_tensors: Int8Spec, weight: Int8Spec}").ranges.calibrate_method,
             CalibrateMethod::kPercentile);
   EXPECT_TRUE(mentions(refusal_of("global_config: {input_tensors: MX4Spec, weight: MX6Spec}"), "MX6"));
 }
 
 TEST(ResolveTest, AlgorithmsSwitchTheirFlagOn) {
   const std::string base = "global_config: {input_tensors: XInt8Spec, weight: XInt8Spec}\nalgo_config: ";
-  EXPECT_TRUE(settings_of(base + "[{name: adaround}]").include_fast_ft);
-  EXPECT_TRUE(settings_of(base + "[{name: cle}]").include_cle);
-  EXPECT_TRUE(settings_of(base + "[{name: gptq}]").use_gptq);
+  EXPECT_TRUE(settings_of(base + "[{name: adaround}]").algorithms.include_fast_ft);
+  EXPECT_TRUE(settings_of(base + "[{name: cle}]").algorithms.include_cle);
+  EXPECT_TRUE(settings_of(base + "[{name: gptq}]").algorithms.use_gptq);
 }
 
 TEST(ResolveTest, FieldKeysSetTheirFieldExceptInCompatMode) {
   const std::string text = "preset: XINT8\nextra_options: {OptimizeModel: false}\n";
-  EXPECT_FALSE(settings_of(text).optimize_model);
-  EXPECT_TRUE(settings_of(text + "quarkq: {compat: quark-0.13}").optimize_model);
+  EXPECT_FALSE(settings_of(text).preprocessing.optimize_model);
+  EXPECT_TRUE(settings_of(text + "quarkq: {compat: quark-0.13}").preprocessing.optimize_model);
 }
 
 TEST(ResolveTest, ExcludesAreGathered) {
@@ -186,7 +186,7 @@ TEST(ResolveTest, ExcludesAreGathered) {
 }
 
 TEST(ResolveTest, RandomCalibrationIsUseRandomData) {
-  EXPECT_TRUE(settings_of("preset: XINT8\ncalibration: {random: true}").use_random_data);
+  EXPECT_TRUE(settings_of("preset: XINT8\ncalibration: {random: true}").ranges.use_random_data);
 }
 
 TEST(ValidateTest, FindsSettingsWithoutEffectAndConflicts) {

@@ -44,7 +44,7 @@ TEST(CalibrationOptionsTest, TypesAreThoseOfActivations) {
     const calib::MethodOptions options = options_with({}, row.preset);
     EXPECT_EQ(options.spec.type, row.type) << row.preset;
     EXPECT_EQ(options.spec.scale, row.scale) << row.preset;
-    EXPECT_EQ(options.spec.symmetric, test::settings_for(row.preset).activation_symmetric) << row.preset;
+    EXPECT_EQ(options.spec.symmetric, test::settings_for(row.preset).formats.activation_symmetric) << row.preset;
   }
 }
 

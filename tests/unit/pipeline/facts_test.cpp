@@ -113,7 +113,7 @@ TEST(ProgressTest, PhasesAreCountedInTheirOrder) {
   EXPECT_EQ(progress_of("load", 0, 0, settings).number, 0u) << "a phase of its own";
   EXPECT_EQ(progress_of("rescue", 0, 0, settings).unit, "trials");
   config::Settings tuned;
-  tuned.include_fast_ft = true;
+  tuned.algorithms.include_fast_ft = true;
   EXPECT_EQ(progress_of("tune", 0, 0, tuned).unit, "layers");
   EXPECT_EQ(progress_of("tune", 0, 0, settings).unit, "samples");
 }

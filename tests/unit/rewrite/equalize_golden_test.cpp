@@ -65,12 +65,12 @@ struct PairCase {
 };
 
 const PairCase kPairCases[] = {{"default", [](config::Settings&) {}},
-                               {"no_append_bias", [](config::Settings& s) { s.cle_scale_append_bias = false; }},
-                               {"no_threshold", [](config::Settings& s) { s.cle_scale_use_threshold = false; }},
-                               {"threshold_10", [](config::Settings& s) { s.cle_weight_threshold = 10; }},
-                               {"adaptive_-1", [](config::Settings& s) { s.cle_steps = -1; }},
-                               {"steps_0", [](config::Settings& s) { s.cle_steps = 0; }},
-                               {"steps_2", [](config::Settings& s) { s.cle_steps = 2; }}};
+                               {"no_append_bias", [](config::Settings& s) { s.algorithms.cle_scale_append_bias = false; }},
+                               {"no_threshold", [](config::Settings& s) { s.algorithms.cle_scale_use_threshold = false; }},
+                               {"threshold_10", [](config::Settings& s) { s.algorithms.cle_weight_threshold = 10; }},
+                               {"adaptive_-1", [](config::Settings& s) { s.algorithms.cle_steps = -1; }},
+                               {"steps_0", [](config::Settings& s) { s.algorithms.cle_steps = 0; }},
+                               {"steps_2", [](config::Settings& s) { s.algorithms.cle_steps = 2; }}};
 
 TEST(EqualizeGoldenTest, PairsUnderEveryOption) {
   QQ_SKIP_WITHOUT_ALGORITHMS();

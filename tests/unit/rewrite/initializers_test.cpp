@@ -61,11 +61,11 @@ TEST(CopyBiasInitTest, NeedsSmallIntegersAndAMethodWithFloatScales) {
   PassBench power_of_two(test::model_of(kShared), settings_with(std::nullopt, "XINT8"));
   expect_idle(power_of_two, copy_bias_init);
   config::Settings wide = settings_with(std::nullopt);
-  wide.activation_type = config::DataType::kBFloat16;
+  wide.formats.activation_type = config::DataType::kBFloat16;
   PassBench floats(test::model_of(kShared), wide);
   expect_idle(floats, copy_bias_init);
   config::Settings off = settings_with(std::nullopt);
-  off.copy_bias_init = std::nullopt;
+  off.runtime.copy_bias_init = std::nullopt;
   PassBench nothing(test::model_of(kShared), off);
   expect_idle(nothing, copy_bias_init);
 }
