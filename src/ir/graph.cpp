@@ -43,7 +43,9 @@ std::optional<Use> Graph::sole_use(ValueId id) const {
 std::string Graph::label(NodeId id) const {
   const Node& found = node(id);
   const ValueId output = found.output(0);
-  return found.label(output.valid() ? value(output).name : std::string());
+  // The verifier labels nodes of broken graphs, too.
+  const bool is_known = output.valid() && static_cast<size_t>(output.index) < value_count();
+  return found.label(is_known ? value(output).name : std::string());
 }
 
 int64_t Model::opset(const std::string& domain) const {
