@@ -9,10 +9,14 @@
 namespace quarkq::config {
 namespace {
 
+/// The type of a member of Settings, from the pointer to it.
+template <typename Values>
+Values held_by(Values Settings::*);
+
 /// A GROUP row: its category, and the member of Settings that holds its values.
-template <Category category, typename Values, Values Settings::*member>
-struct Group {
-  using Held = Values;
+template <Category category, auto member>
+struct GroupOf {
+  using Held = decltype(held_by(member));
   static constexpr Category kCategory = category;
   static constexpr auto kMember = member;
 };
@@ -41,7 +45,7 @@ struct Access {
 /// In the order of the file, those of quant_config first.
 std::vector<Field> make_fields() {
   std::vector<Field> fields;
-#define GROUP(category_, Type, member) { using G = Group<Category::category_, Settings::Type, &Settings::member>;
+#define GROUP(category, Type, member) { using G [[maybe_unused]] = GroupOf<Category::category, &Settings::member>;
 #define END_GROUP(member) }
 #define LEGACY(member, Type, by_default, support, off, doc)                                                            \
   {                                                                                                                    \
@@ -50,7 +54,7 @@ std::vector<Field> make_fields() {
                       off, doc, A::read, A::asked, A::assign, A::value});                                              \
   }
 #include "config/fields.def"
-#define GROUP(category_, Type, member) { using G = Group<Category::category_, Settings::Type, &Settings::member>;
+#define GROUP(category, Type, member) { using G [[maybe_unused]] = GroupOf<Category::category, &Settings::member>;
 #define END_GROUP(member) }
 #define OPTION(member, Key, Type, by_default, scope_, support, off, doc)                                         \
   {                                                                                                              \

@@ -15,9 +15,9 @@ bool is_wide(config::DataType type) { return bits(element_type(type)) == 16; }
 
 /// Types that QuantizeLinear and DequantizeLinear take, in com.microsoft or (4 bits) ai.onnx; all others are ours.
 bool is_common_type(ElementType type) {
-  constexpr ElementType kTypes[] = {ElementType::kInt4,  ElementType::kUInt4, ElementType::kInt8,
-                                    ElementType::kUInt8, ElementType::kInt16, ElementType::kUInt16};
-  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+  constexpr ElementType kCommon[] = {ElementType::kInt4,  ElementType::kUInt4, ElementType::kInt8,
+                                     ElementType::kUInt8, ElementType::kInt16, ElementType::kUInt16};
+  return std::find(std::begin(kCommon), std::end(kCommon), type) != std::end(kCommon);
 }
 
 /// Mixed precision leaves bytes to the standard operators (ref:mixed-precision#promotion), and 4 bits are theirs since

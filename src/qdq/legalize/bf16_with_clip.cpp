@@ -12,13 +12,13 @@
 namespace quarkq::qdq {
 namespace {
 
-constexpr float kLargest = 3.38953139e38f;  // the largest finite bfloat16
+constexpr float kLargestBfloat16 = 3.38953139e38f;  // the largest finite bfloat16
 
 bool is_clipped(const ir::Graph& graph, ir::ValueId value) {
   const ir::Node* clip = graph.producer(value);
   return clip != nullptr && clip->is("Clip") &&
-         ir::number_of(graph, *clip, 1, "min", 0) == -static_cast<double>(kLargest) &&
-         ir::number_of(graph, *clip, 2, "max", 0) == static_cast<double>(kLargest);
+         ir::number_of(graph, *clip, 1, "min", 0) == -static_cast<double>(kLargestBfloat16) &&
+         ir::number_of(graph, *clip, 2, "max", 0) == static_cast<double>(kLargestBfloat16);
 }
 
 }  // namespace
@@ -36,8 +36,8 @@ Result<Changed> bf16_with_clip(pass::QdqContext& context) {
     ir::ValueId& output = clipped[source];
     if (!output.valid()) {
       const std::string name = graph.value(source).name;
-      const ir::ValueId low = edit.add_initializer(name + "_clip_min", ir::Tensor::scalar(-kLargest));
-      const ir::ValueId high = edit.add_initializer(name + "_clip_max", ir::Tensor::scalar(kLargest));
+      const ir::ValueId low = edit.add_initializer(name + "_clip_min", ir::Tensor::scalar(-kLargestBfloat16));
+      const ir::ValueId high = edit.add_initializer(name + "_clip_max", ir::Tensor::scalar(kLargestBfloat16));
       output = edit.add_value(name + "_clip_output", graph.value(source).type);
       edit.add_node({"Clip", "", "", {source, low, high}, {output}}, id);
     }
