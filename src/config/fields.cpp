@@ -131,14 +131,14 @@ bool is_off_value(const Field& field, const Node& value) {
 }
 
 std::string category_name(Category category) {
-  static const char* const kNames[] = {"field",   "preprocessing", "selection", "qdq nodes",     "calibration",
+  static constexpr const char* kNames[] = {"field",   "preprocessing", "selection", "qdq nodes",     "calibration",
                                        "bias",    "scale",         "npu",       "bf16, bfp, mx", "matmul n-bits",
                                        "runtime", "evaluation",    "algorithms"};
   return kNames[static_cast<size_t>(category)];
 }
 
 std::string support_name(Support support) {
-  static const char* const kNames[] = {"built", "no effect", "not supported yet"};
+  static constexpr const char* kNames[] = {"built", "no effect", "not supported yet"};
   return kNames[static_cast<size_t>(support)];
 }
 
