@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quarkq/check.h"
+#include "quarkq/check_target.h"
 #include "quarkq/explain.h"
 #include "quarkq/export.h"
 #include "quarkq/samples.h"
@@ -217,6 +218,7 @@ struct QuantizeReport {
   std::vector<OutputAgreement> outputs;
   std::optional<double> metric;                ///< mean of the request's metric over the samples compared
   std::optional<Verdict> verdict;              ///< absent when outputs were not compared
+  std::optional<TargetReport> target;          ///< what of the result the target would run; absent without a target
   size_t compared_samples = 0;                 ///< that `outputs` are judged on; 0: they were not compared
   std::string compared_folder;                 ///< where those are; empty: among the calibration samples
   std::vector<TensorAgreement> worst_tensors;  ///< the noisiest ones, the noisiest first

@@ -39,6 +39,23 @@ Node Convert<std::vector<double>>::to(const std::vector<double>& value) {
   return Node(std::move(items));
 }
 
+Result<std::vector<int64_t>> Convert<std::vector<int64_t>>::from(const Node& node) {
+  if (!node.is_list()) return wrong_kind(node, "a list of whole numbers");
+  std::vector<int64_t> numbers;
+  for (const Node& item : node.items()) {
+    if (item.kind() != Node::Kind::kInt)
+      return invalid_argument("found ", describe(item), " in the list, allowed are whole numbers");
+    numbers.push_back(item.as_int());
+  }
+  return numbers;
+}
+
+Node Convert<std::vector<int64_t>>::to(const std::vector<int64_t>& value) {
+  Node::List items;
+  for (const int64_t number : value) items.emplace_back(number);
+  return Node(std::move(items));
+}
+
 Status check_keys(const Node& node, const std::string& path, const std::vector<std::string>& allowed) {
   if (!node.is_map()) return wrong_kind(node, "a map").context(node.mark().prefix() + path);
   for (const Node::Entry& entry : node.entries()) {

@@ -79,6 +79,13 @@ struct Convert<std::vector<std::string>> {
 };
 
 template <>
+struct Convert<std::vector<int64_t>> {
+  static std::string type() { return "list of whole numbers"; }
+  static Result<std::vector<int64_t>> from(const Node& node);
+  static Node to(const std::vector<int64_t>& value);
+};
+
+template <>
 struct Convert<std::vector<double>> {
   static std::string type() { return "list of numbers"; }
   static Result<std::vector<double>> from(const Node& node);

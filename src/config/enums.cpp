@@ -166,7 +166,7 @@ bool is_signed_or_float(DataType type) {
 }
 
 std::string origin_name(Origin origin) {
-  static const char* const kNames[] = {"default", "preset", "file", "command line", "forced"};
+  static const char* const kNames[] = {"default", "preset", "target", "file", "command line", "forced"};
   return kNames[static_cast<size_t>(origin)];
 }
 

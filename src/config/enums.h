@@ -53,11 +53,11 @@ enum class CalibMethod { kMinMax, kMinMSE, kPercentile, kEntropy, kLayerwisePerc
 enum class QuantGranularity { kTensor, kChannel, kGroup };
 
 /// Class of the reference that quantizes: the rows of ref:settings#quantizers, and the two flows with their own entry.
-enum class Quantizer { kCpu, kExtended, kNpuCnn, kNpuTransformer, kDynamic, kMatMulNBits, kQOperator };
+enum class Quantizer { kCpu, kExtended, kNpuCnn, kNpuTransformer, kDynamic, kMatMulNBits, kQOperator, kNone };
 std::string quantizer_name(Quantizer quantizer);
 
 /// Where a value comes from, from the weakest to the strongest. kForced: another setting or the model leaves no choice.
-enum class Origin { kDefault, kPreset, kFile, kCommandLine, kForced };
+enum class Origin { kDefault, kPreset, kTarget, kFile, kCommandLine, kForced };
 std::string origin_name(Origin origin);
 inline bool is_users(Origin origin) { return origin == Origin::kFile || origin == Origin::kCommandLine; }
 

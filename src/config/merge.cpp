@@ -17,11 +17,14 @@ bool contains(std::initializer_list<std::string_view> names, std::string_view na
 }
 
 bool is_block_name(std::string_view key) {
-  return contains({"quant_config", "extra_options", "calibration", "evaluation", "preprocess", "quarkq"}, key);
+  return contains({"quant_config", "extra_options", "calibration", "evaluation", "preprocess", "quarkq", "legalize"}, key);
 }
 
-bool is_merged_option(std::string_view key) {
-  return contains({"FastFinetune", "AutoMixprecision", "GPTQParams", "MatMulNBitsParams", "BFPAttributes",
+/// Maps whose entries are settings of their own.
+bool is_merged(std::string_view block, std::string_view key) {
+  if (block == "legalize") return key == "shapes";
+  return block == "extra_options" &&
+         contains({"FastFinetune", "AutoMixprecision", "GPTQParams", "MatMulNBitsParams", "BFPAttributes",
                    "MXAttributes", "TensorQuantOverrides"},
                   key);
 }
@@ -47,7 +50,7 @@ void lay_block(const Node::Entry& block, Origin origin, Merged& merged) {
   const Node* old = merged.values.find(block.key);
   Node result = old != nullptr && old->is_map() ? *old : Node(Node::Map{});
   for (const Node::Entry& entry : block.value.entries()) {
-    result = lay_entry(result, entry, block.key == "extra_options" && is_merged_option(entry.key));
+    result = lay_entry(result, entry, is_merged(block.key, entry.key));
     const std::string name = origin_key(block.key, entry.key);
     if (result.find(entry.key) == nullptr) {
       merged.origins.erase(name);

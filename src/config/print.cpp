@@ -68,11 +68,21 @@ Node tool_node(const ToolBlock& block) {
   add(node, "compat", block.compat);
   add(node, "guards", block.guards);
   add(node, "on_collapse", block.on_collapse);
+  add(node, "rescue", block.rescue);
   add(node, "rounding", block.rounding);
   add(node, "equalize_clipped", block.equalize_clipped);
   add(node, "range_headroom", block.range_headroom);
   add(node, "min_cosine", block.min_cosine);
   add(node, "verify_samples", block.verify_samples);
+  add(node, "float_result", block.float_result);
+  return node;
+}
+
+Node legalize_node(const LegalizeBlock& block) {
+  Node node(Node::Map{});
+#define LEGALIZE(member, Type, allowed, doc) add(node, #member, block.member);
+#include "config/legalize.def"
+  if (!block.shapes.is_null()) node = node.with("shapes", block.shapes);
   return node;
 }
 
@@ -109,6 +119,8 @@ Node to_node(const QuantConfig& config) {
   add_block(node, "calibration", calibration_node(config.calibration));
   if (config.evaluation_dir) node = node.with("evaluation", Node(Node::Map{{"dir", Node(*config.evaluation_dir), {}}}));
   add_block(node, "preprocess", config.preprocess);
+  add(node, "target", config.target);
+  add_block(node, "legalize", legalize_node(config.legalize));
   add_block(node, "quarkq", tool_node(config.tool));
   return node;
 }
@@ -119,6 +131,7 @@ std::vector<SettingLine> setting_lines(const Settings& settings) {
   std::vector<SettingLine> lines = {{"quantizer", Node(quantizer_name(settings.quantizer)), Origin::kForced}};
   for (const Field& field : all_fields())
     lines.push_back({field.name, field.value(settings), settings.origin_of(field.name)});
+  if (settings.target) lines.push_back({"target", Node(*settings.target), settings.origin_of("target")});
   const std::pair<const char*, Node> blocks[] = {
       {"exclude", list_node(settings.exclude_selectors)},
       {"exclude_op_types", Node::list_of(settings.exclude_op_types)},
@@ -126,6 +139,7 @@ std::vector<SettingLine> setting_lines(const Settings& settings) {
       {"layer_type_config", list_node(settings.layer_types)},
       {"calibration", calibration_node(settings.calibration)},
       {"preprocess", settings.preprocess},
+      {"legalize", legalize_node(settings.legalize)},
       {"quarkq", tool_node(settings.tool)},
   };
   for (const auto& [name, node] : blocks)

@@ -40,6 +40,7 @@ constexpr QuantizerTraits kTraits[] = {
     {.quantizer = Quantizer::kDynamic, .name = "dynamic", .form = ResultForm::kDynamicOperators},
     {.quantizer = Quantizer::kMatMulNBits, .name = "matmul-nbits", .form = ResultForm::kPackedMatrices},
     {.quantizer = Quantizer::kQOperator, .name = "qoperator", .form = ResultForm::kIntegerOperators},
+    {.quantizer = Quantizer::kNone, .name = "none", .form = ResultForm::kFloat},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ enum class ResultForm {
   kDynamicOperators,  ///< operators on integers whose activations are quantized while the model runs
   kPackedMatrices,    ///< matrices in 4 bits
   kIntegerOperators,  ///< the operator format, which is not built
+  kFloat,             ///< the float model, rewritten, for compilers that convert by themselves
 };
 /// Which column of the op rules table a quantizer reads (ref:settings#quantizers).
 enum class Registry { kCpu, kNpuCnn, kNpuTransformer };

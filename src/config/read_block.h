@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the readers of blocks share, and the block "quarkq:", which has a file of its own.
+// What the readers of blocks share, and the blocks "quarkq:" and "legalize:", which have files of their own.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +29,7 @@ inline Status check_one_of(const std::optional<std::string>& value, const std::s
 }
 
 Status read_tool(const Node& node, QuantConfig& config);
+Status read_legalize(const Node& node, QuantConfig& config);
 /// guards beside the blocks means quarkq.guards.
 Status read_guards(const Node& node, QuantConfig& config);
 

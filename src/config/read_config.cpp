@@ -13,6 +13,7 @@
 #include "config/preset.h"
 #include "config/raw_format.h"
 #include "config/read_block.h"
+#include "config/targets/target.h"
 
 namespace quarkq::config {
 namespace {
@@ -144,6 +145,11 @@ Status read_preset_name(const Node& node, QuantConfig& config) {
   return {};
 }
 
+Status read_target_name(const Node& node, QuantConfig& config) {
+  QQ_TRY(config.target, read<std::string>(node, "target"));
+  return {};
+}
+
 Status read_input_path(const Node& node, QuantConfig& config) {
   QQ_TRY(config.input_model_path, read<std::string>(node, "input_model_path"));
   return {};
@@ -166,6 +172,8 @@ constexpr struct {
 } kReaders[] = {
     {"quarkq", read_tool},
     {"guards", read_guards},
+    {"target", read_target_name},
+    {"legalize", read_legalize},
     {"preset", read_preset_name},
     {"input_model_path", read_input_path},
     {"output_model_path", read_output_path},
@@ -182,17 +190,48 @@ constexpr struct {
     {"preprocess", read_images},
 };
 
+/// The value of a top-level key in the strongest layer that has one; null when no layer has.
+const Node* strongest(const std::vector<Layer>& layers, const char* key) {
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    const Node* value = layer->values.find(key);
+    if (value != nullptr && !value->is_null()) return value;
+  }
+  return nullptr;
+}
+
+/// The target's preset; a target without one takes float models.
+Node form_of(const Target& target) {
+  if (!target.preset.empty()) return Node(Node::Map{{"preset", Node(target.preset), {}}});
+  const Node tool(Node::Map{{"float_result", Node(true), {}}});
+  return Node(Node::Map{{"quant_config", Node(Node::Map{}), {}}, {"quarkq", tool, {}}});
+}
+
+/// What the strongest layer's target sets, below all of them; its preset when no layer says what is quantized.
+Status put_target_below(std::vector<Layer>& layers) {
+  const Node* name = strongest(layers, "target");
+  if (name == nullptr) return {};
+  QQ_TRY(const std::string text, read<std::string>(*name, "target"));
+  QQ_TRY(const Target target, load_target(text));
+  std::vector<Layer> below;
+  const bool has_form = strongest(layers, "preset") != nullptr || strongest(layers, "quant_config") != nullptr ||
+                        strongest(layers, "global_config") != nullptr;
+  if (!has_form) below.push_back({form_of(target), Origin::kTarget});
+  for (const TargetSetting& row : target.settings) {
+    QQ_TRY(Node values, parse_set(cat(row.key, "=", to_flow(row.value))));
+    below.push_back({std::move(values), Origin::kTarget});
+  }
+  layers.insert(layers.begin(), below.begin(), below.end());
+  return {};
+}
+
 /// The strongest layer's preset, as the weakest layer.
 Status put_preset_below(std::vector<Layer>& layers) {
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    const Node* name = layer->values.find("preset");
-    if (name == nullptr || name->is_null()) continue;
-    QQ_TRY(const std::string text, read<std::string>(*name, "preset"));
-    QQ_TRY(const PresetInfo info, find_preset(text));
-    QQ_TRY(const Node body, preset_body(info));
-    layers.insert(layers.begin(), Layer{body, Origin::kPreset});
-    return {};
-  }
+  const Node* name = strongest(layers, "preset");
+  if (name == nullptr) return {};
+  QQ_TRY(const std::string text, read<std::string>(*name, "preset"));
+  QQ_TRY(const PresetInfo info, find_preset(text));
+  QQ_TRY(const Node body, preset_body(info));
+  layers.insert(layers.begin(), Layer{body, Origin::kPreset});
   return {};
 }
 
@@ -223,6 +262,7 @@ std::vector<std::string> top_level_keys() {
 }
 
 Result<QuantConfig> read_config(std::vector<Layer> layers) {
+  QQ_RETURN_IF_ERROR(put_target_below(layers));
   QQ_RETURN_IF_ERROR(put_preset_below(layers));
   Merged merged;
   for (const Layer& layer : layers) QQ_RETURN_IF_ERROR(lay_over(layer, merged));

@@ -23,7 +23,8 @@ Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(
       check_keys(node, "quarkq",
                  {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards",
-                  "on_collapse", "rounding", "equalize_clipped", "range_headroom", "min_cosine", "verify_samples"}));
+                  "on_collapse", "rescue", "rounding", "equalize_clipped", "range_headroom", "min_cosine", "verify_samples",
+                  "float_result"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
@@ -32,11 +33,15 @@ Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "allow_unknown_options", block.allow_unknown_options));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "compat", block.compat));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "on_collapse", block.on_collapse));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "rescue", block.rescue));
+  for (const std::string& name : block.rescue.value_or(std::vector<std::string>()))
+    QQ_RETURN_IF_ERROR(check_one_of(name, "quarkq.rescue", {"channel_scales", "16_bits", "float_nodes"}));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "rounding", block.rounding));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "equalize_clipped", block.equalize_clipped));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "range_headroom", block.range_headroom));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "min_cosine", block.min_cosine));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "verify_samples", block.verify_samples));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "float_result", block.float_result));
   if (const Node* guards = node.find("guards")) QQ_RETURN_IF_ERROR(read_switch(*guards, "quarkq.guards", block.guards));
   if (block.min_cosine && (*block.min_cosine < -1 || *block.min_cosine > 1)) {
     return invalid_argument("quarkq.min_cosine: found ", *block.min_cosine, ", allowed is -1 to 1");

@@ -77,6 +77,8 @@ Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Dia
   r.settings.mode = config.mode;
   r.settings.preset = config.preset;
   r.settings.tool = config.tool;
+  r.settings.legalize = config.legalize;
+  r.settings.target = config.target;
   r.settings.compat = config.is_compat();
   take_defaults(r);
   QQ_RETURN_IF_ERROR(map_global_config(r));

@@ -169,6 +169,7 @@ void leave_model_alone(Resolving& r) {
 }  // namespace
 
 Quantizer choose_quantizer(const Settings& s) {
+  if (s.tool.float_result.value_or(false)) return Quantizer::kNone;
   if (s.formats.use_dynamic_quant) return Quantizer::kDynamic;
   if (s.matmul_nbits.use_matmul_nbits) return Quantizer::kMatMulNBits;
   const Family kind =

@@ -2,6 +2,7 @@
 // Settings: the values that apply in one run. resolve() makes it; nothing changes it afterwards.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct Settings {
   CalibrationBlock calibration;
   std::optional<std::string> evaluation_dir;
   ToolBlock tool;
+  LegalizeBlock legalize;
+  std::optional<std::string> target;
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
   bool compat = false;
@@ -48,6 +51,7 @@ struct Settings {
   bool inserts_qdq() const { return traits().form == ResultForm::kQdq; }
   bool packs_matrices() const { return traits().form == ResultForm::kPackedMatrices; }
   bool emits_dynamic() const { return traits().form == ResultForm::kDynamicOperators; }
+  bool stays_float() const { return traits().form == ResultForm::kFloat; }
   /// Rewrites of the float model; rows of the kind QQ_PREPROCESS_PASS need it in any case.
   bool preprocesses() const { return !preprocessing.skip_preprocess; }
   bool raises_opset() const { return quirk(Quirk::kRaiseOpsetForQdq); }
@@ -73,8 +77,20 @@ struct Settings {
   /// Codes of weights and biases are chosen by the error of their layers on samples.
   bool compensates_rounding() const { return inserts_qdq() && tool.rounding.value_or("nearest") != "nearest"; }
   bool equalizes_clipped() const { return inserts_qdq() && tool.equalize_clipped.value_or(false); }
+  /// `format`: channel_scales, 16_bits or float_nodes.
+  bool may_rescue_with(const std::string& format) const {
+    return !tool.rescue || std::find(tool.rescue->begin(), tool.rescue->end(), format) != tool.rescue->end();
+  }
   /// Mixed precision or fine-tuning works on the plan.
   bool tunes() const { return inserts_qdq() && (algorithms.include_auto_mp || algorithms.include_fast_ft); }
+  // Rewrites for a target's compiler (legalize.def).
+  bool legalizes_opset() const { return legalize.opset.has_value() || legalize.most_opset.has_value(); }
+  bool limits_rank() const { return legalize.most_rank.has_value(); }
+  bool names_nodes() const { return legalize.node_names.value_or(false); }
+  bool replaces_prelu() const { return legalize.prelu_to_leaky_relu.value_or(false); }
+  bool writes_conv_attributes() const {
+    return legalize.explicit_conv_attributes.value_or(quirk(Quirk::kExplicitConvAttributes));
+  }
   /// Guards repair what calibration alone would ruin (docs/guards.md); like the reference.
   bool guards() const { return !compat && tool.guards.value_or(true); }
   bool quirk(Quirk id) const { return quirk_value(id, compat); }

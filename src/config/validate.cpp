@@ -87,7 +87,7 @@ constexpr struct {
 
 std::string quantizers_of(unsigned bits) {
   std::vector<std::string> names;
-  for (unsigned i = 0; i <= static_cast<unsigned>(Quantizer::kQOperator); ++i) {
+  for (unsigned i = 0; i <= static_cast<unsigned>(Quantizer::kNone); ++i) {
     const auto quantizer = static_cast<Quantizer>(i);
     if ((bits & scope::bit(quantizer)) != 0) names.push_back(quantizer_name(quantizer));
   }

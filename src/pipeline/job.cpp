@@ -16,6 +16,7 @@
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
 #include "pipeline/facts.h"
+#include "pipeline/pin_shapes.h"
 #include "qdq/import/strip.h"
 #include "quarkq/version.h"
 
@@ -85,6 +86,7 @@ Result<Job> open_job(const ModelFile& file, const std::string& config, const std
   QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
+  QQ_RETURN_IF_ERROR(pin_shapes(model, settings.legalize, diagnostics).context(model_path));
   const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + external_bytes;
   return Job{std::move(model), std::move(settings), bytes, file.requantizes};
 }

@@ -19,6 +19,7 @@
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
 #include "pipeline/float_remedies.h"
+#include "pipeline/judge_target.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/plan_model.h"
 #include "pipeline/plausible_inputs.h"
@@ -310,7 +311,8 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning.state_folder);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
   pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
-  report.nothing_to_quantize = !pipeline::has_changed(report.phases, pass::Phase::kWrite);
+  report.nothing_to_quantize =
+      !job.settings.stays_float() && !pipeline::has_changed(report.phases, pass::Phase::kWrite);
   if (report.nothing_to_quantize) {
     diagnostics.add("nothing-to-quantize", request.model_path,
                     "no selected node has a float tensor; the float model was copied");
@@ -330,6 +332,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   report_float16(state, pipeline::model_facts(loaded), report);
   if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
   report_tuning(state.tuning, report);
+  QQ_RETURN_IF_ERROR(pipeline::judge_target(job.model, job.settings, diagnostics, report));
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);

@@ -42,11 +42,12 @@ bool writes_contrib_pairs(const config::Settings& settings) {
 
 /// Power-of-two targets take one weight scale per tensor (ref:npu#targets).
 bool takes_channel_scales(const config::Settings& settings) {
-  return plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
+  return settings.may_rescue_with("channel_scales") &&
+         plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
 
 bool takes_16_bit_activations(const config::Settings& settings) {
-  return config::traits_of(settings.quantizer).runs_16_bits &&
+  return settings.may_rescue_with("16_bits") && config::traits_of(settings.quantizer).runs_16_bits &&
          plan::activation_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
 
@@ -224,7 +225,9 @@ class Rescuer {
   Status spare_nodes() {
     if (bits(plan::element_type(in_.state.settings.formats.activation_type)) > 8) return Status();  // nothing is wider
     const bool in_float = !takes_16_bit_activations(in_.state.settings);
-    if (in_float && in_.state.model.opset() < kOpsetOfFloatLayers) return Status();
+    const bool takes_float = in_.state.settings.may_rescue_with("float_nodes") &&
+                             in_.state.model.opset() >= kOpsetOfFloatLayers;
+    if (in_float && !takes_float) return Status();
     QQ_TRY(const std::vector<ir::NodeId> all, ranked_nodes());
     const std::vector<ir::NodeId> ranked = affordable(all);
     size_t enough = 0, too_few = 0;

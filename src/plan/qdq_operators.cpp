@@ -20,19 +20,14 @@ bool is_common_type(ElementType type) {
   return std::find(std::begin(kCommon), std::end(kCommon), type) != std::end(kCommon);
 }
 
-/// Mixed precision leaves bytes to the standard operators (ref:mixed-precision#promotion), and 4 bits are theirs since
-/// opset 21.
-const char* domain_of(const Stage& stage) {
-  const int width = bits(stage.spec.type);
-  return width == 4 || (stage.is_mixed && width == 8) ? "" : ir::kMicrosoftDomain;
-}
-
 }  // namespace
 
 QdqOperators::QdqOperators(const config::Settings& settings, int64_t opset) {
   using config::DomainPolicy;
   const DomainPolicy policy = settings.traits().domains;
   by_type_ = policy == DomainPolicy::kContrib;
+  prefers_standard_ = settings.legalize.qdq_in_ai_onnx.value_or(false);
+  has_16_bits_ = opset >= kFirstOpsetWith16Bits;
   if (settings.formats.use_qdq_contrib_ops) domain_ = ir::kMicrosoftDomain;
   if (policy != DomainPolicy::kStandard) return;
   const bool wide = is_wide(settings.formats.activation_type) || is_wide(settings.formats.weight_type);
@@ -42,19 +37,26 @@ QdqOperators::QdqOperators(const config::Settings& settings, int64_t opset) {
   stored_domain_ = domain_;
 }
 
+/// Mixed precision leaves bytes to the standard operators (ref:mixed-precision#promotion), and 4 bits are theirs since
+/// opset 21.
+std::string QdqOperators::domain_of(const Stage& stage) const {
+  const int width = bits(stage.spec.type);
+  if (prefers_standard_ && (width != 16 || has_16_bits_)) return "";
+  if (!by_type_ && !stage.is_mixed) return stage.kind == StageKind::kStored ? stored_domain_ : domain_;
+  return width == 4 || (stage.is_mixed && width == 8) ? "" : ir::kMicrosoftDomain;
+}
+
 OperatorName QdqOperators::quantize(const Stage& stage) const {
-  const ElementType type = stage.spec.type;
-  if (!by_type_ && !stage.is_mixed) return {"QuantizeLinear", domain_};
-  if (is_common_type(type)) return {"QuantizeLinear", domain_of(stage)};
+  const bool is_standard = (!by_type_ && !stage.is_mixed) || is_common_type(stage.spec.type);
+  if (is_standard) return {"QuantizeLinear", domain_of(stage)};
   return {"ExtendedQuantizeLinear", ir::kQuarkDomain};
 }
 
 OperatorName QdqOperators::dequantize(const Stage& stage, bool zero_at_zero) const {
   const ElementType type = stage.spec.type;
-  const bool is_stored = stage.kind == StageKind::kStored;
-  if (!by_type_ && !stage.is_mixed) return {"DequantizeLinear", is_stored ? stored_domain_ : domain_};
-  if (is_common_type(type) || (type == ElementType::kInt32 && zero_at_zero))
-    return {"DequantizeLinear", domain_of(stage)};
+  const bool is_standard = (!by_type_ && !stage.is_mixed) || is_common_type(type) ||
+                           (type == ElementType::kInt32 && zero_at_zero);
+  if (is_standard) return {"DequantizeLinear", domain_of(stage)};
   return {"ExtendedDequantizeLinear", ir::kQuarkDomain};
 }
 

@@ -28,9 +28,14 @@ class QdqOperators {
   bool is_standard(const Stage& stage) const;
 
  private:
+  /// Of ai.onnx where it has the type, when legalize.qdq_in_ai_onnx asks, and by quantizer otherwise.
+  std::string domain_of(const Stage& stage) const;
+
   bool by_type_ = false;  ///< the extended quantizer: com.microsoft for what it has, com.amd.quark for the rest
   std::string domain_;    ///< of all others, stored ones aside
   std::string stored_domain_;
+  bool prefers_standard_ = false;  ///< legalize.qdq_in_ai_onnx
+  bool has_16_bits_ = false;       ///< the opset's Q/DQ take 16 bits
 };
 
 }  // namespace quarkq::plan

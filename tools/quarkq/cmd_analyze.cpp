@@ -73,6 +73,7 @@ Status check_gate(const AnalyzeArgs& args, const AnalyzeReport& report) {
 }
 
 Status run_analyze(AnalyzeArgs& args) {
+  QQ_RETURN_IF_ERROR(check_has_config(args.request.config, args.request.settings));
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
   args.request.mode = args.one_float ? AnalyzeMode::kOneFloat : AnalyzeMode::kOneQuantized;
@@ -97,11 +98,12 @@ Status run_analyze(AnalyzeArgs& args) {
 Run setup_analyze(CLI::App& app) {
   auto args = std::make_shared<AnalyzeArgs>();
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
-  app.add_option("-c,--config", args->request.config, "Settings file, or a preset such as xint8")->required();
+  app.add_option("-c,--config", args->request.config, "Settings file, or a preset such as xint8");
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
+  add_target_options(app, args->request.settings);
   add_requantize_option(app, args->request.requantize);
   app.add_flag("--all-but-one", args->one_float, "Keep one layer float at a time, instead of quantizing one");
   app.add_option("--samples", args->request.samples, "Samples that outputs are compared on (default: 4)")

@@ -94,6 +94,7 @@ Status print_report(const CalibrateReport& report, const std::string& json, Text
 }
 
 Status run_calibrate(CalibrateArgs& args) {
+  QQ_RETURN_IF_ERROR(check_has_config(args.request.config, args.request.settings));
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   QQ_TRY(args.request.shard, read_shard(args.shard));
   args.request.threads = args.compute.threads;
@@ -116,8 +117,7 @@ Status run_merge(MergeArgs& args) {
 Run setup_calibrate(CLI::App& app) {
   auto args = std::make_shared<CalibrateArgs>();
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
-  app.add_option("-c,--config", args->request.config, "Settings file, or a preset: the one that quantize will get")
-      ->required();
+  app.add_option("-c,--config", args->request.config, "Settings file, or a preset: the one that quantize will get");
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("-o,--output", args->request.output_path, "The statistics file")->required();
   app.add_option(
@@ -126,6 +126,7 @@ Run setup_calibrate(CLI::App& app) {
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
+  add_target_options(app, args->request.settings);
   add_requantize_option(app, args->request.requantize);
   add_dry_run_option(app, args->dry_run);
   add_json_option(app, args->json);

@@ -31,7 +31,8 @@ void print_passes(const OptimizeReport& report) {
 Status run_optimize(OptimizeArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
-  if (args.request.config.empty()) args.request.settings.insert(args.request.settings.begin(), "quant_config={}");
+  if (!check_has_config(args.request.config, args.request.settings).ok())
+    args.request.settings.insert(args.request.settings.begin(), "quant_config={}");
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
   QQ_TRY(const OptimizeReport report, optimize(args.request));
@@ -58,6 +59,7 @@ Run setup_optimize(CLI::App& app) {
   app.add_option("--set", request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, request.settings);
+  add_target_options(app, request.settings);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_optimize(*args); };

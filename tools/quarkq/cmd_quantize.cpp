@@ -9,6 +9,7 @@
 #include "progress.h"
 #include "quarkq/quantize.h"
 #include "table.h"
+#include "target_text.h"
 #include "terminal.h"
 #include "verb.h"
 
@@ -22,6 +23,8 @@ struct QuantizeArgs {
   size_t verify_samples = 0;  ///< 0: the settings'
   bool no_verify = false, no_resume = false, dry_run = false;
 };
+
+constexpr size_t kShownFallbacks = 4;
 
 std::string share_text(uint64_t part, uint64_t whole) {
   return whole == 0 ? "-" : fixed(100 * static_cast<double>(part) / static_cast<double>(whole), 0) + " %";
@@ -144,6 +147,17 @@ void print_input(const InputReport& input) {
                  input.samples == 1 ? " sample)" : " samples)"));
 }
 
+/// "target     x2: runs partly: 53 of 55 nodes on the NPU, 2 regions; not there: 1 x Flatten, 1 x Softmax"
+void print_target(const TargetReport& target) {
+  std::string line = cat("target     ", target.target, ": ", target_verdict(target));
+  std::vector<std::string> rest;
+  for (const TargetFallback& one : target.fallbacks) rest.push_back(cat(one.count, " x ", one.op));
+  if (rest.size() > kShownFallbacks) rest.resize(kShownFallbacks, "");
+  if (!rest.empty()) line += cat("; not there: ", join(rest, ", "), target.fallbacks.size() > rest.size() ? ", ..." : "");
+  print_line(line);
+  std::printf("           quarkq check --target %s %s\n", target.target.c_str(), target.model_path.c_str());
+}
+
 void print_summary(const QuantizeReport& report) {
   if (!report.sample_cautions.empty()) print_line("caution    " + join(report.sample_cautions, "; "));
   print_line(cat("model      ", report.model_path, " (opset ", report.input_opset, ", ", report.nodes_total, " nodes, ",
@@ -166,10 +180,12 @@ void print_summary(const QuantizeReport& report) {
                  bytes_text(static_cast<double>(report.output_bytes)), ", ",
                  share_text(report.output_bytes, report.model_bytes), " of the float model",
                  report.external_data ? ", weights in a file beside it" : "", ") in ", fixed(report.seconds, 2), " s"));
+  if (report.target) print_target(*report.target);
   print_verdict(report);
 }
 
 Status run_quantize(QuantizeArgs& args) {
+  QQ_RETURN_IF_ERROR(check_has_config(args.request.config, args.request.settings));
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
   args.request.verify = !args.no_verify;
@@ -196,8 +212,7 @@ Status run_quantize(QuantizeArgs& args) {
 Run setup_quantize(CLI::App& app) {
   auto args = std::make_shared<QuantizeArgs>();
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
-  app.add_option("-c,--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets)")
-      ->required();
+  app.add_option("-c,--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets); default: the preset of --target");
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--stats", args->request.statistics_path,
                  "Statistics of quarkq calibrate or merge, instead of samples");
@@ -205,6 +220,7 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
+  add_target_options(app, args->request.settings);
   add_requantize_option(app, args->request.requantize);
   CLI::Option* report = app.add_option("--report", args->report_path, "Write the report here, as JSON");
   add_dry_run_option(app, args->dry_run)->excludes(report);

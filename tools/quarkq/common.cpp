@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -43,6 +44,56 @@ void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings) {
         settings.insert(settings.begin(), "preprocess=" + name);  // --set changes single keys of it
       },
       cat("How photos become what the model takes: ", config::recipe_names(), " (quarkq list recipes)"));
+}
+
+namespace {
+
+/// As a JSON text, which YAML reads, too.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+/// "x=1,3,224,224" to "legalize.shapes={"x": [1,3,224,224]}". The last '=' divides: names may hold one.
+std::string shape_setting(const std::string& text) {
+  const size_t divide = text.rfind('=');
+  const std::string dims = divide == std::string::npos ? "" : text.substr(divide + 1);
+  const bool is_list = !dims.empty() && dims.find_first_not_of("0123456789,") == std::string::npos;
+  if (divide == 0 || !is_list) throw CLI::ValidationError("--shape", cat("found ", text, ", allowed is INPUT=1,3,224,224"));
+  return cat("legalize.shapes={", quoted(text.substr(0, divide)), ": [", dims, "]}");
+}
+
+}  // namespace
+
+void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
+  app.add_option_function<std::string>(
+         "--target",
+         [&settings](const std::string& name) { settings.insert(settings.begin(), "target=" + quoted(name)); },
+         "Rewrite the model for this NPU compiler and say what would run there: a name of `quarkq list targets`, or a "
+         "target file")
+      ->type_name("NAME|FILE");
+  app.add_option_function<std::vector<std::string>>(
+         "--shape",
+         [&settings](const std::vector<std::string>& shapes) {
+           for (const std::string& shape : shapes) settings.insert(settings.begin(), shape_setting(shape));
+         },
+         "Fix the shape of an input; may be repeated")
+      ->type_name("INPUT=1,3,224,224")
+      ->allow_extra_args(false);
+}
+
+Status check_has_config(const std::string& config, const std::vector<std::string>& settings) {
+  const auto says_what = [](const std::string& set) {
+    return set.starts_with("target=") || set.starts_with("preset=") || set.starts_with("quant_config") ||
+           set.starts_with("global_config");
+  };
+  if (!config.empty() || std::any_of(settings.begin(), settings.end(), says_what)) return {};
+  return invalid_argument("--config is required: a preset such as xint8 (quarkq list presets) or a settings file; or "
+                          "give --target NAME (quarkq list targets), which has a preset");
 }
 
 void add_requantize_option(CLI::App& app, bool& requantize) {

@@ -15,7 +15,9 @@ constexpr size_t kMostRegions = 12;  ///< printed; --json has them all
 
 std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
 
-std::string verdict_line(const TargetReport& report) {
+}  // namespace
+
+std::string target_verdict(const TargetReport& report) {
   const TargetCounts& counts = report.counts;
   const std::string placed = cat(counts.npu, " of ", counts.total, " nodes on the ", report.label, ", ",
                                  report.unblocked.regions, report.unblocked.regions == 1 ? " region" : " regions");
@@ -29,6 +31,8 @@ std::string verdict_line(const TargetReport& report) {
   }
   return cat(report.verdict == "runs" ? "runs: " : "runs partly: ", placed);
 }
+
+namespace {
 
 void print_reason(const TargetReason& reason) {
   std::printf("    %s [%c, %s]\n", reason.text.c_str(), reason.grade, reason.source.c_str());
@@ -73,7 +77,7 @@ void print_fallbacks(const TargetReport& report) {
 }  // namespace
 
 void print_target_report(const TargetReport& report) {
-  std::printf("%s on %s: %s\n", report.model_path.c_str(), report.target.c_str(), verdict_line(report).c_str());
+  std::printf("%s on %s: %s\n", report.model_path.c_str(), report.target.c_str(), target_verdict(report).c_str());
   const TargetCounts& counts = report.counts;
   std::printf("%s; model type %s, judged as %s; a prediction, nothing was compiled\n", report.title.c_str(),
               report.model_type.c_str(), report.judged_as.c_str());

@@ -50,6 +50,12 @@ void add_compute_options(CLI::App& app, ComputeOptions& options);
 /// REQUIRES: --set, which fills `settings`, is declared before; options take effect in the order of their declarations.
 void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
 
+/// --target NAME|FILE and --shape INPUT=1,3,224,224 (repeatable), which become settings weaker than --set.
+void add_target_options(CLI::App& app, std::vector<std::string>& settings);
+
+/// An error unless a preset, a file or a target says what is wanted.
+Status check_has_config(const std::string& config, const std::vector<std::string>& settings);
+
 /// --requantize.
 void add_requantize_option(CLI::App& app, bool& requantize);
 

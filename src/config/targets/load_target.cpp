@@ -50,8 +50,9 @@ constexpr struct {
   const char* key;
   ReadPart read;
 } kParts[] = {
-    {"types", read_target_types},     {"operators", read_target_operators},      {"rules", read_target_rules},
-    {"options", read_target_options}, {"other_operators", read_other_operators}, {"cutting", read_cutting},
+    {"types", read_target_types},     {"operators", read_target_operators}, {"rules", read_target_rules},
+    {"options", read_target_options}, {"settings", read_target_settings},   {"other_operators", read_other_operators},
+    {"cutting", read_cutting},
 };
 
 Status check_format(const Node& body, const std::string& label) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "config/merge.h"
 #include "config/option_map.h"
 #include "config/targets/row_reader.h"
 #include "config/targets/target_rows.h"
@@ -60,6 +61,20 @@ Status read_option(const RowReader& row, Target& target) {
   return Status();
 }
 
+Status read_setting(const RowReader& row, Target& target) {
+  QQ_RETURN_IF_ERROR(row.check_keys({"set", "value"}));
+  TargetSetting setting;
+  QQ_RETURN_IF_ERROR(row.take_text("set", setting.key));
+  const Node* value = row.map().find("value");
+  if (value == nullptr) return row.refusal("value is missing");
+  setting.value = *value;
+  QQ_TRY(setting.evidence, row.evidence());
+  QQ_RETURN_IF_ERROR(parse_set(cat(setting.key, "=", to_flow(setting.value))).status());
+  std::erase_if(target.settings, [&](const TargetSetting& other) { return other.key == setting.key; });
+  target.settings.push_back(std::move(setting));
+  return Status();
+}
+
 }  // namespace
 
 Status read_target_types(const Node& node, Target& target) { return for_each_row(node, "types", target, read_type); }
@@ -70,6 +85,10 @@ Status read_target_operators(const Node& node, Target& target) {
 
 Status read_target_options(const Node& node, Target& target) {
   return for_each_row(node, "options", target, read_option);
+}
+
+Status read_target_settings(const Node& node, Target& target) {
+  return for_each_row(node, "settings", target, read_setting);
 }
 
 Status read_other_operators(const Node& node, Target& target) {

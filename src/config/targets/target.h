@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "config/node.h"
 
 namespace quarkq::config {
 
@@ -76,6 +77,13 @@ struct Cutting {
   Evidence evidence;
 };
 
+/// A setting of quarkq (ref:settings) for models that the target is to take.
+struct TargetSetting {
+  std::string key;  ///< as in --set: "legalize.opset", "Int32Bias"
+  Node value;
+  Evidence evidence;
+};
+
 struct ProviderOption {
   std::string name, value;
   Evidence evidence;
@@ -96,6 +104,7 @@ struct Target {
   std::vector<RuleRow> rules;
   Cutting cutting;
   std::vector<ProviderOption> options;
+  std::vector<TargetSetting> settings;
 
   /// The row, or `other_operators`.
   const OperatorRow& find_operator(const std::string& op, const std::string& column) const;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/pin_shapes.h"
+
+#include <algorithm>
+
+#include "base/suggest.h"
+#include "config/convert.h"
+#include "ir/edit.h"
+#include "onnx_io/infer.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+std::string text_of(const ir::ValueType& type) {
+  std::vector<std::string> dims;
+  for (const ir::Dim& dim : type.dims) {
+    dims.push_back(dim.known() ? cat(dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
+  }
+  return cat("[", join(dims, ","), "]");
+}
+
+/// `type` with the dimensions `wanted`.
+Result<ir::ValueType> with_shape(const ir::Value& input, const std::vector<int64_t>& wanted) {
+  ir::ValueType type = input.type;
+  const auto refusal = [&] {
+    return invalid_argument("--shape ", input.name, "=", join(wanted, ","), ": the model's input is ",
+                            text_of(input.type), "; a dimension that is a number cannot be changed");
+  };
+  if (type.has_shape && type.dims.size() != wanted.size()) return refusal();
+  type.has_shape = true;
+  type.dims.resize(wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (type.dims[i].known() && type.dims[i].size != wanted[i]) return refusal();
+    type.dims[i] = {wanted[i], {}};
+  }
+  return type;
+}
+
+/// The dimensions that legalize.batch makes of an input; the same when its first one is a number.
+ir::ValueType with_batch(ir::ValueType type, int64_t batch) {
+  if (type.has_shape && !type.dims.empty() && !type.dims[0].known()) type.dims[0] = {batch, {}};
+  return type;
+}
+
+Status check_names(const ir::Graph& graph, const config::Node& shapes) {
+  std::vector<std::string> names;
+  for (const ir::ValueId id : graph.required_inputs()) names.push_back(graph.value(id).name);
+  for (const auto& entry : shapes.entries()) {
+    if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
+    return invalid_argument("--shape ", entry.key, ": is no input of the model, allowed are ", join(names, ", "),
+                            did_you_mean(entry.key, names));
+  }
+  return Status();
+}
+
+/// Shapes that the file states for outputs and inner values say "N" where the inputs now have a number.
+void forget_symbols(ir::Graph& graph) {
+  ir::GraphEdit edit(graph);
+  for (const ir::NodeId id : graph.order()) {
+    for (const ir::ValueId output : graph.node(id).outputs) {
+      if (!output.valid()) continue;
+      for (ir::Dim& dim : edit.mutable_value(output).type.dims) dim.symbol.clear();
+    }
+  }
+}
+
+}  // namespace
+
+Status pin_shapes(ir::Model& model, const config::LegalizeBlock& legalize, Diagnostics& diagnostics) {
+  if (legalize.shapes.is_null() && !legalize.batch) return Status();
+  ir::Graph& graph = model.graph;
+  QQ_RETURN_IF_ERROR(check_names(graph, legalize.shapes));
+  ir::GraphEdit edit(graph);
+  bool is_changed = false;
+  for (const ir::ValueId id : graph.required_inputs()) {
+    const ir::Value& input = graph.value(id);
+    ir::ValueType type = input.type;
+    if (const config::Node* given = legalize.shapes.find(input.name)) {
+      QQ_TRY(const std::vector<int64_t> wanted, config::read<std::vector<int64_t>>(*given, "legalize.shapes"));
+      QQ_TRY(type, with_shape(input, wanted));
+    } else if (legalize.batch) {
+      type = with_batch(std::move(type), *legalize.batch);
+    }
+    if (text_of(type) == text_of(input.type)) continue;
+    diagnostics.add("shape-set", input.name, cat(text_of(input.type), " becomes ", text_of(type)));
+    edit.set_type(id, std::move(type));
+    is_changed = true;
+  }
+  if (!is_changed) return Status();
+  forget_symbols(graph);
+  return onnx_io::infer_types(model, diagnostics);
+}
+
+}  // namespace quarkq::pipeline
