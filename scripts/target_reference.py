@@ -58,6 +58,9 @@ def reference(quarkq):
         lines += [f"### {name}", "", f"{target['summary']}. Devices: {target['devices']}. Takes: {target['takes']}. Preset: {target['preset']}.", ""]
         lines += table(["effect", "where", "what was seen", "remedy", "evidence"], rules_of(listing(quarkq, "target-rules", name)))
         lines += table(["operators", "verdict", "note", "evidence"], operators_of(listing(quarkq, "target-ops", name)))
+        settings = listing(quarkq, "target-settings", name)
+        if settings:
+            lines += table(["quantize --target sets", "value", "note", "evidence"], [[f"`{row['name']}`", row["value"], row["note"], evidence(row)] for row in settings])
         options = listing(quarkq, "target-options", name)
         if options:
             lines += table(["provider option", "value", "note", "evidence"], [[f"`{row['name']}`", row["value"], row["note"], evidence(row)] for row in options])

@@ -113,6 +113,10 @@ struct TargetCheckOptions {
 /// an unknown target or a faulty target file. A missed goal is no failure.
 QUARKQ_EXPORT Result<TargetReport> check_target(const std::string& path, const TargetCheckOptions& options);
 
+/// The same for a serialized model with its weights inside; messages call it `name`.
+QUARKQ_EXPORT Result<TargetReport> check_target_bytes(const std::string& bytes, const std::string& name,
+                                                      const TargetCheckOptions& options);
+
 /// The report as JSON (docs/schemas/check_target.schema.json), keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const TargetReport& report);
 

@@ -19,6 +19,8 @@ Data = Any
 Config = Union[Path, Mapping[str, Any]]
 #: "key=value" texts as `--set` takes them, or a mapping.
 Settings = Union[Mapping[str, Any], Sequence[str]]
+#: Shapes of inputs by name.
+Shapes = Mapping[str, Sequence[int]]
 #: The name of a recipe for folders of photos, or a function for what the iterable gives.
 Preprocess = Union[str, Callable[[Any], Any]]
 
@@ -45,8 +47,13 @@ class _Job:
         self.request[key] = name
         setattr(self.call, member, content)
 
-    def take_config(self, config: Optional[Config], settings: Optional[Settings], preprocess: Optional[Preprocess]) -> None:
+    def take_config(self, config: Optional[Config], settings: Optional[Settings], preprocess: Optional[Preprocess],
+                    target: Optional[Path] = None, shapes: Optional[Shapes] = None) -> None:
         lines = _settings(settings)
+        if shapes:
+            lines.insert(0, f"legalize.shapes={_value({name: list(dims) for name, dims in shapes.items()})}")
+        if target is not None:
+            lines.insert(0, f"target={_value(os.fspath(target))}")
         if isinstance(preprocess, str):
             lines.insert(0, f"preprocess={preprocess}")
         if isinstance(config, Mapping):
@@ -121,13 +128,16 @@ def version() -> str:
 
 
 def quantize(
-    model: Model, output: Optional[Path] = None, *, config: Config, data: Data = None, preprocess: Optional[Preprocess] = None,
+    model: Model, output: Optional[Path] = None, *, config: Optional[Config] = None, data: Data = None, preprocess: Optional[Preprocess] = None,
     settings: Optional[Settings] = None, stats: Optional[Path] = None, eval_data: Data = None, require: Sequence[str] = (),
     metric: Optional[Metric] = None, progress: Optional[OnProgress] = None, threads: int = 0, verify: bool = True,
-    details: bool = False, resume: bool = True, compat: Optional[str] = None,
+    details: bool = False, resume: bool = True, compat: Optional[str] = None, target: Optional[Path] = None,
+    shapes: Optional[Shapes] = None,
 ) -> Report:
     """Quantizes `model` into the file `output`; without one into `Report.model`.
 
+    target: the NPU compiler that the model is rewritten for (docs/targets.md), with a preset of its own where `config` is absent.
+    shapes: of inputs with symbolic dimensions, by name.
     metric: called as metric(sample number, float outputs, quantized outputs) for each sample that is compared, outputs as dicts of
     arrays; higher is better. Its mean is `Report.metric`, and `require=["metric>=0.9"]` makes it a gate, as "cos>=0.99" does for
     the cosine. progress: called with a Progress; returning False ends the call with Interrupted.
@@ -135,7 +145,7 @@ def quantize(
     with _Job("quantize", output=_output(output), in_memory=output is None, require=list(require), threads=threads, verify=verify,
               details=details, resume=resume, stats=_output(stats)) as job:
         job.take_model(model)
-        job.take_config(config, settings, preprocess)
+        job.take_config(config, settings, preprocess, target, shapes)
         if compat is not None:
             job.request["settings"].append(f"quarkq.compat={compat}")
         job.take_data(data, "calib", "samples", preprocess)
@@ -146,13 +156,14 @@ def quantize(
 
 
 def calibrate(
-    model: Model, output: Path, *, config: Config, data: Data, preprocess: Optional[Preprocess] = None,
+    model: Model, output: Path, *, config: Optional[Config] = None, data: Data, preprocess: Optional[Preprocess] = None,
     settings: Optional[Settings] = None, shard: Tuple[int, int] = (0, 1), progress: Optional[OnProgress] = None, threads: int = 0,
+    target: Optional[Path] = None, shapes: Optional[Shapes] = None,
 ) -> Report:
     """Writes the statistics of the samples; shard=(i, n) takes sample number k when k mod n is i."""
     with _Job("calibrate", output=os.fspath(output), shard_index=shard[0], shard_count=shard[1], threads=threads) as job:
         job.take_model(model)
-        job.take_config(config, settings, preprocess)
+        job.take_config(config, settings, preprocess, target, shapes)
         job.take_data(data, "calib", "samples", preprocess)
         job.call.on_progress = progress
         return job.run()
@@ -167,32 +178,41 @@ def merge(parts: Iterable[Path], output: Path, *, allow_other_isa: bool = False)
 def optimize(
     model: Path, output: Path, *, config: Optional[Config] = None, data: Optional[Path] = None, settings: Optional[Settings] = None,
     only: Sequence[str] = (), skip: Sequence[str] = (), threads: int = 0,
+    target: Optional[Path] = None, shapes: Optional[Shapes] = None,
 ) -> Report:
     """Does only what quantize() does to the float model."""
     with _Job("optimize", model=os.fspath(model), output=os.fspath(output), calib=_output(data), only=list(only), skip=list(skip),
               threads=threads) as job:
-        job.take_config(config, settings, None)
+        job.take_config(config, settings, None, target, shapes)
         return job.run()
 
 
 def analyze(
-    model: Model, *, config: Config, data: Data, preprocess: Optional[Preprocess] = None, settings: Optional[Settings] = None,
+    model: Model, *, config: Optional[Config] = None, data: Data, preprocess: Optional[Preprocess] = None, settings: Optional[Settings] = None,
     one_float: bool = False, samples: int = 4, min_cosine: float = 0, most_left_out: int = 10,
     progress: Optional[OnProgress] = None, threads: int = 0,
+    target: Optional[Path] = None, shapes: Optional[Shapes] = None,
 ) -> Report:
     """Finds the layers that cost the outputs most. one_float: each layer alone stays float, instead of each alone quantized."""
     with _Job("analyze", one_float=one_float, samples=samples, min_cosine=min_cosine, most_left_out=most_left_out,
               threads=threads) as job:
         job.take_model(model)
-        job.take_config(config, settings, preprocess)
+        job.take_config(config, settings, preprocess, target, shapes)
         job.take_data(data, "calib", "samples", preprocess)
         job.call.on_progress = progress
         return job.run()
 
 
-def check(model: Model, target: str = "xint8") -> Report:
-    """Looks up the limits of an NPU in a quantized model; `Report["violations"]` lists those that do not hold."""
-    with _Job("check", target=target) as job:
+def check(model: Model, target: Path = "xint8", *, min_npu: float = 0, max_partitions: int = -1) -> Report:
+    """Looks up the limits of an NPU in a quantized model; `Report["violations"]` lists those that do not hold.
+
+    With the name or file of another target: what of a float or quantized model would run there. min_npu (0 to 1) and
+    max_partitions are goals; `Report["missed_goals"]` lists those that are missed.
+    """
+    goals: Dict[str, Any] = {}
+    if min_npu or max_partitions >= 0:
+        goals = {"min_npu": min_npu, "max_partitions": max_partitions}
+    with _Job("check", target=os.fspath(target), **goals) as job:
         job.take_model(model)
         return job.run()
 

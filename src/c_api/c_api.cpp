@@ -14,6 +14,7 @@
 #include "quarkq/analyze.h"
 #include "quarkq/calibrate.h"
 #include "quarkq/check.h"
+#include "quarkq/check_target.h"
 #include "quarkq/evaluate.h"
 #include "quarkq/inspect.h"
 #include "quarkq/optimize.h"
@@ -160,8 +161,17 @@ Status call_inspect(Request& json, const Arguments& arguments, quarkq_result& re
 
 Status call_check(Request& json, const Arguments& arguments, quarkq_result& result) {
   std::string model, target = "xint8";
+  TargetCheckOptions options;
   json.take("model", model).take("target", target);
+  json.take("min_npu", options.min_npu).take("max_partitions", options.max_partitions);
   const std::optional<std::string> bytes = c_api::bytes_of(arguments.model);
+  if (target != "xint8") {  // the limits of positions, which are no compiler's
+    options.target = target;
+    const auto judge = [&](const TargetCheckOptions& asked) {
+      return bytes ? check_target_bytes(*bytes, model, asked) : check_target(model, asked);
+    };
+    return finish(json, options, judge, result);
+  }
   const auto verb = [&](const std::string& asked) {
     return bytes ? check_bytes(*bytes, model, asked) : check(model, asked);
   };

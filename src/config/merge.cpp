@@ -17,16 +17,16 @@ bool contains(std::initializer_list<std::string_view> names, std::string_view na
 }
 
 bool is_block_name(std::string_view key) {
-  return contains({"quant_config", "extra_options", "calibration", "evaluation", "preprocess", "quarkq", "legalize"}, key);
+  return contains({"quant_config", "extra_options", "calibration", "evaluation", "preprocess", "quarkq", "legalize"},
+                  key);
 }
 
 /// Maps whose entries are settings of their own.
 bool is_merged(std::string_view block, std::string_view key) {
   if (block == "legalize") return key == "shapes";
-  return block == "extra_options" &&
-         contains({"FastFinetune", "AutoMixprecision", "GPTQParams", "MatMulNBitsParams", "BFPAttributes",
-                   "MXAttributes", "TensorQuantOverrides"},
-                  key);
+  return block == "extra_options" && contains({"FastFinetune", "AutoMixprecision", "GPTQParams", "MatMulNBitsParams",
+                                               "BFPAttributes", "MXAttributes", "TensorQuantOverrides"},
+                                              key);
 }
 
 /// `below` with `entry` laid over it; `by_inner_key`: maps on both sides are merged one level deeper.

@@ -82,7 +82,9 @@ Node legalize_node(const LegalizeBlock& block) {
   Node node(Node::Map{});
 #define LEGALIZE(member, Type, allowed, doc) add(node, #member, block.member);
 #include "config/legalize.def"
-  if (!block.shapes.is_null()) node = node.with("shapes", block.shapes);
+  Node shapes(Node::Map{});
+  for (const auto& [input, dims] : block.shapes) shapes = shapes.with(input, Convert<std::vector<int64_t>>::to(dims));
+  add_block(node, "shapes", shapes);
   return node;
 }
 

@@ -33,23 +33,23 @@ struct ToolBlock {
   std::optional<std::string> exclude_tracking;  ///< strict or quark
   std::optional<std::string> info_csv;
   std::optional<bool> allow_unknown_options;
-  std::optional<std::string> compat;       ///< quark-0.13
-  std::optional<bool> guards;              ///< on or off; absent: on, except in compat mode (docs/guards.md)
-  std::optional<std::string> on_collapse;  ///< rescue (the default), warn or fail
+  std::optional<std::string> compat;               ///< quark-0.13
+  std::optional<bool> guards;                      ///< on or off; absent: on, except in compat mode (docs/guards.md)
+  std::optional<std::string> on_collapse;          ///< rescue (the default), warn or fail
   std::optional<std::vector<std::string>> rescue;  ///< the formats that a rescue may change; absent: all
-  std::optional<std::string> rounding;     ///< nearest (the default), compensated_weights, compensated (docs/guards.md)
-  std::optional<bool> equalize_clipped;    ///< equalize layers with a Clip between them (docs/guards.md)
-  std::optional<double> range_headroom;    ///< factor on measured ranges of activations (docs/guards.md)
-  std::optional<double> min_cosine;        ///< an output whose cosine with the float one is below has collapsed
-  std::optional<int64_t> verify_samples;   ///< that the result is compared with the float model on
-  std::optional<bool> float_result;        ///< the result is the float model, rewritten; nothing is quantized
+  std::optional<std::string> rounding;    ///< nearest (the default), compensated_weights, compensated (docs/guards.md)
+  std::optional<bool> equalize_clipped;   ///< equalize layers with a Clip between them (docs/guards.md)
+  std::optional<double> range_headroom;   ///< factor on measured ranges of activations (docs/guards.md)
+  std::optional<double> min_cosine;       ///< an output whose cosine with the float one is below has collapsed
+  std::optional<int64_t> verify_samples;  ///< that the result is compared with the float model on
+  std::optional<bool> float_result;       ///< the result is the float model, rewritten; nothing is quantized
 };
 
 /// The block "legalize:" (legalize.def).
 struct LegalizeBlock {
 #define LEGALIZE(member, Type, allowed, doc) std::optional<Type> member;
 #include "config/legalize.def"
-  Node shapes;  ///< {<input>: [1, 3, 224, 224]}, checked; null when absent
+  std::map<std::string, std::vector<int64_t>> shapes;  ///< of inputs, by name; every dimension is 1 or more
 };
 
 struct QuantConfig {
@@ -82,7 +82,7 @@ struct QuantConfig {
   ToolBlock tool;
   LegalizeBlock legalize;
   std::optional<std::string> target;  ///< a name or file that load_target() takes
-  Node preprocess;  ///< checked; a map, or null when absent
+  Node preprocess;                    ///< checked; a map, or null when absent
   std::optional<std::string> input_model_path, output_model_path;
 
   /// Origin of every value set, by its name: "per_channel", "Percentile", "exclude", "quarkq.seed".

@@ -247,7 +247,7 @@ Status choose_mode(const Node& values, QuantConfig& config) {
   }
   if (global == nullptr && !has_fields) {
     return invalid_argument(values.mark().prefix(),
-                            "settings: found no preset, quant_config or global_config, one is needed");
+                            "settings: found no preset, quant_config, global_config or target, one is needed");
   }
   config.mode = global != nullptr ? Mode::kLayers : Mode::kFields;
   return {};

@@ -24,16 +24,17 @@ Status check_least(const std::optional<int64_t>& value, const char* name, int64_
   return invalid_argument("legalize.", name, ": found ", *value, ", allowed is ", least, " or more");
 }
 
-/// {<input>: [1, 3, 224, 224]}: every dimension is 1 or more.
-Status check_shapes(const Node& node) {
+/// {<input>: [1, 3, 224, 224]}
+Status read_shapes(const Node& node, std::map<std::string, std::vector<int64_t>>& shapes) {
   if (!node.is_map()) return wrong_kind(node, "a map from inputs to shapes").context("legalize.shapes");
   for (const Node::Entry& entry : node.entries()) {
     const std::string path = "legalize.shapes." + entry.key;
-    QQ_TRY(const std::vector<int64_t> dims, read<std::vector<int64_t>>(entry.value, path));
+    QQ_TRY(std::vector<int64_t> dims, read<std::vector<int64_t>>(entry.value, path));
     for (const int64_t dim : dims) {
       if (dim < 1)
         return invalid_argument(entry.value.mark().prefix(), path, ": found ", dim, ", allowed is 1 or more");
     }
+    shapes[entry.key] = std::move(dims);
   }
   return {};
 }
@@ -51,10 +52,7 @@ Status read_legalize(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(check_least(block.batch, "batch", 1));
   QQ_RETURN_IF_ERROR(check_least(block.most_rank, "most_rank", 3));
   const Node* shapes = node.find("shapes");
-  if (shapes == nullptr || shapes->is_null()) return {};
-  QQ_RETURN_IF_ERROR(check_shapes(*shapes));
-  block.shapes = *shapes;
-  return {};
+  return shapes == nullptr || shapes->is_null() ? Status() : read_shapes(*shapes, block.shapes);
 }
 
 }  // namespace quarkq::config

@@ -20,11 +20,10 @@ Status read_switch(const Node& node, const std::string& path, std::optional<bool
 }  // namespace
 
 Status read_tool(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(
-      check_keys(node, "quarkq",
-                 {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards",
-                  "on_collapse", "rescue", "rounding", "equalize_clipped", "range_headroom", "min_cosine", "verify_samples",
-                  "float_result"}));
+  QQ_RETURN_IF_ERROR(check_keys(
+      node, "quarkq",
+      {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards", "on_collapse",
+       "rescue", "rounding", "equalize_clipped", "range_headroom", "min_cosine", "verify_samples", "float_result"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));

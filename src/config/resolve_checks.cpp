@@ -170,6 +170,12 @@ Status check_choices(const Settings& s) {
   return {};
 }
 
+Status check_target(const Settings& s) {
+  if (!s.compat || !s.target) return {};
+  return invalid_argument("--compat ", *s.tool.compat, ": found beside target ", *s.target,
+                          "; the reference knows no targets, leave out one of the two");
+}
+
 }  // namespace
 
 const char* refusal_of_4_bits(const Settings& s) {
@@ -187,6 +193,7 @@ const char* refusal_of_4_bits(const Settings& s) {
 }
 
 Status check_restrictions(const Resolving& r) {
+  QQ_RETURN_IF_ERROR(check_target(r.settings));
   QQ_RETURN_IF_ERROR(check_methods(r.settings));
   QQ_RETURN_IF_ERROR(check_wide_bits(r.settings));
   QQ_RETURN_IF_ERROR(check_npu_cnn(r.settings));

@@ -16,9 +16,12 @@
 namespace quarkq::config {
 
 struct Settings {
-  // One struct per group of fields.def, one member per row: formats.per_channel, ranges.percentile, npu.align_concat, ...
+  // One struct per group of fields.def, one member per row: formats.per_channel, ranges.percentile, npu.align_concat,
+  // ...
 #define GROUP(category, Type, member) struct Type {
-#define END_GROUP(member) } member;
+#define END_GROUP(member) \
+  }                       \
+  member;
 #define LEGACY(member, Type, by_default, support, off, doc) Type member{};
 #define OPTION(member, Key, Type, by_default, scope, support, off, doc) Type member{};
 #include "config/fields.def"

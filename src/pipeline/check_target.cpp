@@ -32,17 +32,28 @@ void check_goals(const TargetCheckOptions& options, TargetReport& report) {
     report.missed.push_back(cat("nothing would run on the ", report.label));
 }
 
-}  // namespace
-
-Result<TargetReport> check_target(const std::string& path, const TargetCheckOptions& options) {
+Result<TargetReport> judge(const pipeline::ModelFile& file, const TargetCheckOptions& options) {
+  const std::string& path = file.path;
   QQ_TRY(const config::Target target, config::load_target(options.target));
-  QQ_TRY(ir::Model model, pipeline::load_model(path));
+  QQ_TRY(ir::Model model, pipeline::load_model(file));
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
   QQ_TRY(TargetReport report, targets::assess(model, target).context(path));
   report.model_path = path;
   check_goals(options, report);
   return report;
+}
+
+}  // namespace
+
+Result<TargetReport> check_target(const std::string& path, const TargetCheckOptions& options) {
+  return judge(path, options);
+}
+
+Result<TargetReport> check_target_bytes(const std::string& bytes, const std::string& name,
+                                        const TargetCheckOptions& options) {
+  const std::optional<std::string> given = bytes;
+  return judge({name, given}, options);
 }
 
 }  // namespace quarkq

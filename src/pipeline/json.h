@@ -35,6 +35,19 @@ inline Json agreement_json(const Agreement& agreement) {
   return {{"cosine", number(agreement.cosine)}, {"sqnr_db", decibels(agreement.sqnr_db)}};
 }
 
+/// What a target would make of a result, without its nodes.
+inline Json target_json(const TargetReport& target) {
+  const TargetCounts& counts = target.counts;
+  return {{"name", target.target},
+          {"verdict", target.verdict},
+          {"nodes", counts.total},
+          {"npu", counts.npu},
+          {"cpu", counts.cpu},
+          {"subgraphs", counts.regions},
+          {"npu_if_unknown_runs", target.unknown_runs.npu},
+          {"mac_share", number(counts.mac_share)}};
+}
+
 /// Operators with the nodes there are and those that were quantized.
 inline Json operators_json(const std::map<std::string, OperatorCount>& operators) {
   Json all = Json::object();

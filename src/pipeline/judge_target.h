@@ -2,16 +2,20 @@
 // What the target of a run would make of its result.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "base/diagnostics.h"
 #include "config/settings.h"
 #include "ir/graph.h"
-#include "quarkq/quantize.h"
+#include "quarkq/check_target.h"
 
 namespace quarkq::pipeline {
 
-/// Fills report.target, and reports what ends the compiler, keeps everything on the CPU or makes results wrong: such a
-/// model is written, but never without a word. Nothing without settings.target.
-Status judge_target(const ir::Model& result, const config::Settings& settings, Diagnostics& diagnostics,
-                    QuantizeReport& report);
+/// What settings.target would make of `result`, which is written to `path`; nothing without a target. What ends the
+/// compiler, keeps everything on the CPU or makes results wrong is reported: such a model is written, but never without
+/// a word.
+Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const std::string& path,
+                                                 const config::Settings& settings, Diagnostics& diagnostics);
 
 }  // namespace quarkq::pipeline

@@ -4,14 +4,13 @@
 #include <algorithm>
 
 #include "base/suggest.h"
-#include "config/convert.h"
 #include "ir/edit.h"
 #include "onnx_io/infer.h"
 
 namespace quarkq::pipeline {
 namespace {
 
-std::string text_of(const ir::ValueType& type) {
+std::string shape_text(const ir::ValueType& type) {
   std::vector<std::string> dims;
   for (const ir::Dim& dim : type.dims) {
     dims.push_back(dim.known() ? cat(dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
@@ -24,7 +23,7 @@ Result<ir::ValueType> with_shape(const ir::Value& input, const std::vector<int64
   ir::ValueType type = input.type;
   const auto refusal = [&] {
     return invalid_argument("--shape ", input.name, "=", join(wanted, ","), ": the model's input is ",
-                            text_of(input.type), "; a dimension that is a number cannot be changed");
+                            shape_text(input.type), "; a dimension that is a number cannot be changed");
   };
   if (type.has_shape && type.dims.size() != wanted.size()) return refusal();
   type.has_shape = true;
@@ -42,13 +41,13 @@ ir::ValueType with_batch(ir::ValueType type, int64_t batch) {
   return type;
 }
 
-Status check_names(const ir::Graph& graph, const config::Node& shapes) {
+Status check_names(const ir::Graph& graph, const config::LegalizeBlock& legalize) {
   std::vector<std::string> names;
   for (const ir::ValueId id : graph.required_inputs()) names.push_back(graph.value(id).name);
-  for (const auto& entry : shapes.entries()) {
-    if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
-    return invalid_argument("--shape ", entry.key, ": is no input of the model, allowed are ", join(names, ", "),
-                            did_you_mean(entry.key, names));
+  for (const auto& [name, dims] : legalize.shapes) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return invalid_argument("--shape ", name, ": is no input of the model, allowed are ", join(names, ", "),
+                            did_you_mean(name, names));
   }
   return Status();
 }
@@ -67,22 +66,21 @@ void forget_symbols(ir::Graph& graph) {
 }  // namespace
 
 Status pin_shapes(ir::Model& model, const config::LegalizeBlock& legalize, Diagnostics& diagnostics) {
-  if (legalize.shapes.is_null() && !legalize.batch) return Status();
+  if (legalize.shapes.empty() && !legalize.batch) return Status();
   ir::Graph& graph = model.graph;
-  QQ_RETURN_IF_ERROR(check_names(graph, legalize.shapes));
+  QQ_RETURN_IF_ERROR(check_names(graph, legalize));
   ir::GraphEdit edit(graph);
   bool is_changed = false;
   for (const ir::ValueId id : graph.required_inputs()) {
     const ir::Value& input = graph.value(id);
     ir::ValueType type = input.type;
-    if (const config::Node* given = legalize.shapes.find(input.name)) {
-      QQ_TRY(const std::vector<int64_t> wanted, config::read<std::vector<int64_t>>(*given, "legalize.shapes"));
-      QQ_TRY(type, with_shape(input, wanted));
+    if (const auto given = legalize.shapes.find(input.name); given != legalize.shapes.end()) {
+      QQ_TRY(type, with_shape(input, given->second));
     } else if (legalize.batch) {
       type = with_batch(std::move(type), *legalize.batch);
     }
-    if (text_of(type) == text_of(input.type)) continue;
-    diagnostics.add("shape-set", input.name, cat(text_of(input.type), " becomes ", text_of(type)));
+    if (shape_text(type) == shape_text(input.type)) continue;
+    diagnostics.add("shape-set", input.name, cat(shape_text(input.type), " becomes ", shape_text(type)));
     edit.set_type(id, std::move(type));
     is_changed = true;
   }

@@ -332,7 +332,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   report_float16(state, pipeline::model_facts(loaded), report);
   if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
   report_tuning(state.tuning, report);
-  QQ_RETURN_IF_ERROR(pipeline::judge_target(job.model, job.settings, diagnostics, report));
+  QQ_TRY(report.target, pipeline::judge_target(job.model, report.output_path, job.settings, diagnostics));
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);

@@ -45,18 +45,6 @@ Json output_agreement_json(const OutputAgreement& output) {
           {"minor", output.minor ? agreement_json(*output.minor) : Json(nullptr)}};
 }
 
-Json target_json(const TargetReport& target) {
-  const TargetCounts& counts = target.counts;
-  return {{"name", target.target},
-          {"verdict", target.verdict},
-          {"nodes", counts.total},
-          {"npu", counts.npu},
-          {"cpu", counts.cpu},
-          {"subgraphs", counts.regions},
-          {"npu_if_unknown_runs", target.unknown_runs.npu},
-          {"mac_share", pipeline::number(counts.mac_share)}};
-}
-
 Json rescue_json(const RescueReport& rescue) {
   return {{"before", agreement_json(rescue.before)},
           {"after", agreement_json(rescue.after)},
@@ -124,7 +112,7 @@ std::string to_json(const QuantizeReport& report) {
   json["bytes"] = {
       {"input", report.model_bytes}, {"output", report.output_bytes}, {"external_data", report.external_data}};
   json["nothing_to_quantize"] = report.nothing_to_quantize;
-  json["target"] = report.target ? target_json(*report.target) : Json(nullptr);
+  json["target"] = report.target ? pipeline::target_json(*report.target) : Json(nullptr);
   json["rescue"] = report.rescue ? rescue_json(*report.rescue) : Json(nullptr);
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) json["outputs"].push_back(output_agreement_json(output));

@@ -42,8 +42,7 @@ bool writes_contrib_pairs(const config::Settings& settings) {
 
 /// Power-of-two targets take one weight scale per tensor (ref:npu#targets).
 bool takes_channel_scales(const config::Settings& settings) {
-  return settings.may_rescue_with("channel_scales") &&
-         plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
+  return settings.may_rescue_with("channel_scales") && plan::weight_scale_kind(settings) == numeric::ScaleKind::kFloat;
 }
 
 bool takes_16_bit_activations(const config::Settings& settings) {
@@ -225,8 +224,8 @@ class Rescuer {
   Status spare_nodes() {
     if (bits(plan::element_type(in_.state.settings.formats.activation_type)) > 8) return Status();  // nothing is wider
     const bool in_float = !takes_16_bit_activations(in_.state.settings);
-    const bool takes_float = in_.state.settings.may_rescue_with("float_nodes") &&
-                             in_.state.model.opset() >= kOpsetOfFloatLayers;
+    const bool takes_float =
+        in_.state.settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers;
     if (in_float && !takes_float) return Status();
     QQ_TRY(const std::vector<ir::NodeId> all, ranked_nodes());
     const std::vector<ir::NodeId> ranked = affordable(all);

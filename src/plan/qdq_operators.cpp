@@ -27,6 +27,7 @@ QdqOperators::QdqOperators(const config::Settings& settings, int64_t opset) {
   const DomainPolicy policy = settings.traits().domains;
   by_type_ = policy == DomainPolicy::kContrib;
   prefers_standard_ = settings.legalize.qdq_in_ai_onnx.value_or(false);
+  keeps_valid_ = !settings.compat;
   has_16_bits_ = opset >= kFirstOpsetWith16Bits;
   if (settings.formats.use_qdq_contrib_ops) domain_ = ir::kMicrosoftDomain;
   if (policy != DomainPolicy::kStandard) return;
@@ -42,6 +43,7 @@ QdqOperators::QdqOperators(const config::Settings& settings, int64_t opset) {
 std::string QdqOperators::domain_of(const Stage& stage) const {
   const int width = bits(stage.spec.type);
   if (prefers_standard_ && (width != 16 || has_16_bits_)) return "";
+  if (keeps_valid_ && width == 16 && !has_16_bits_) return ir::kMicrosoftDomain;
   if (!by_type_ && !stage.is_mixed) return stage.kind == StageKind::kStored ? stored_domain_ : domain_;
   return width == 4 || (stage.is_mixed && width == 8) ? "" : ir::kMicrosoftDomain;
 }
@@ -54,8 +56,8 @@ OperatorName QdqOperators::quantize(const Stage& stage) const {
 
 OperatorName QdqOperators::dequantize(const Stage& stage, bool zero_at_zero) const {
   const ElementType type = stage.spec.type;
-  const bool is_standard = (!by_type_ && !stage.is_mixed) || is_common_type(type) ||
-                           (type == ElementType::kInt32 && zero_at_zero);
+  const bool is_standard =
+      (!by_type_ && !stage.is_mixed) || is_common_type(type) || (type == ElementType::kInt32 && zero_at_zero);
   if (is_standard) return {"DequantizeLinear", domain_of(stage)};
   return {"ExtendedDequantizeLinear", ir::kQuarkDomain};
 }

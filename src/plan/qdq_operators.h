@@ -35,7 +35,8 @@ class QdqOperators {
   std::string domain_;    ///< of all others, stored ones aside
   std::string stored_domain_;
   bool prefers_standard_ = false;  ///< legalize.qdq_in_ai_onnx
-  bool has_16_bits_ = false;       ///< the opset's Q/DQ take 16 bits
+  bool keeps_valid_ = false;  ///< single 16-bit tensors among others of 8 bits; the reference writes what ONNX refuses
+  bool has_16_bits_ = false;  ///< the opset's Q/DQ take 16 bits
 };
 
 }  // namespace quarkq::plan

@@ -51,6 +51,14 @@ def optimize():
 
 
 @test()
+def imported():
+    with temp_folder() as folder:
+        model, out = quantized(folder)[0], os.path.join(folder, "i.onnx")
+        check("import", quarkq("import", model, "-o", out, "--json").stdout)
+        check("import", quarkq("import", model, "-o", out, "--target", "x2", "--json").stdout)
+
+
+@test()
 def run_and_evaluate():
     with temp_folder() as folder:
         out, _ = quantized(folder)

@@ -29,6 +29,18 @@ def model_proto_gives_a_model_in_memory():
 
 
 @test()
+def a_target_has_a_preset_and_judges_the_result():
+    report = quarkq.quantize(onnx.load(DIGITS_MODEL), target="x2", data=digits())
+    expect_equal(report["preset"], "A8W8", "preset of x2")
+    expect_equal(report["target"]["name"], "x2", "target")
+    checked = quarkq.check(report.model, "x2", max_partitions=0)
+    expect_equal(checked["predicted"]["npu"], report["target"]["npu"], "nodes on the NPU")
+    expect(any("--max-partitions" in goal for goal in checked["missed_goals"]), f"missed goals {checked['missed_goals']}")
+    raised(quarkq.UsageError, quarkq.quantize, DIGITS_MODEL, data=digits())
+    raised(quarkq.UsageError, quarkq.quantize, DIGITS_MODEL, target="x2", data=digits(), shapes={"nothing": [1, 2]})
+
+
+@test()
 def metric_decides():
     def metric(sample, expected, found):
         seen.append((sample, {name: array.shape for name, array in expected.items()}))

@@ -188,6 +188,7 @@ constexpr struct Listing {
     {"target-ops", "what a target does with each operator and type", list_target_ops, true},
     {"target-rules", "what a target does where a rule holds", list_target_rules, true},
     {"target-options", "provider options of a target", list_target_options, true},
+    {"target-settings", "settings that --target gives quantize and optimize", list_target_settings, true},
     {"remedies", "what cures a finding of quarkq check --target, by id", list_remedies},
 };
 

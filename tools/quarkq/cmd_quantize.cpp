@@ -7,6 +7,7 @@
 #include "base/isa.h"
 #include "forecast_text.h"
 #include "progress.h"
+#include "quarkq/deploy.h"
 #include "quarkq/quantize.h"
 #include "table.h"
 #include "target_text.h"
@@ -21,6 +22,7 @@ struct QuantizeArgs {
   ComputeOptions compute;
   std::string report_path, compat, on_collapse, json;
   size_t verify_samples = 0;  ///< 0: the settings'
+  std::string deploy;
   bool no_verify = false, no_resume = false, dry_run = false;
 };
 
@@ -153,17 +155,19 @@ void print_target(const TargetReport& target) {
   std::vector<std::string> rest;
   for (const TargetFallback& one : target.fallbacks) rest.push_back(cat(one.count, " x ", one.op));
   if (rest.size() > kShownFallbacks) rest.resize(kShownFallbacks, "");
-  if (!rest.empty()) line += cat("; not there: ", join(rest, ", "), target.fallbacks.size() > rest.size() ? ", ..." : "");
+  if (!rest.empty())
+    line += cat("; not there: ", join(rest, ", "), target.fallbacks.size() > rest.size() ? ", ..." : "");
   print_line(line);
   std::printf("           quarkq check --target %s %s\n", target.target.c_str(), target.model_path.c_str());
 }
 
-void print_summary(const QuantizeReport& report) {
+void print_summary(const QuantizeReport& report, const std::vector<std::string>& deployed) {
   if (!report.sample_cautions.empty()) print_line("caution    " + join(report.sample_cautions, "; "));
   print_line(cat("model      ", report.model_path, " (opset ", report.input_opset, ", ", report.nodes_total, " nodes, ",
                  bytes_text(static_cast<double>(report.model_bytes)), ")"));
   const std::string why = report.threads_why.empty() ? "" : cat(" (", report.threads_why, ")");
-  print_line(cat("settings   ", report.preset.empty() ? "file" : report.preset, ", ", report.quantizer, ", ",
+  const std::string target = report.target ? " for " + report.target->target : "";
+  print_line(cat("settings   ", report.preset.empty() ? "file" : report.preset, target, ", ", report.quantizer, ", ",
                  report.threads, report.threads == 1 ? " thread" : " threads", why, ", ", report.isa));
   print_line(cat("calibrated ", report.calibrated_tensors, " activations on ", report.samples, " samples"));
   for (const InputReport& input : report.inputs) print_input(input);
@@ -181,6 +185,7 @@ void print_summary(const QuantizeReport& report) {
                  share_text(report.output_bytes, report.model_bytes), " of the float model",
                  report.external_data ? ", weights in a file beside it" : "", ") in ", fixed(report.seconds, 2), " s"));
   if (report.target) print_target(*report.target);
+  if (!deployed.empty()) print_line("deployment " + join(deployed, ", "));
   print_verdict(report);
 }
 
@@ -203,7 +208,11 @@ Status run_quantize(QuantizeArgs& args) {
   if (report_file.is_open()) QQ_RETURN_IF_ERROR(report_file.write(to_json(report)));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   print_findings(report.findings, "--report FILE.json has them all");
-  if (prints_text(args.json) && args.report_path != kStdout) print_summary(report);
+  std::vector<std::string> deployed;
+  if (!args.deploy.empty()) {
+    QQ_TRY(deployed, write_deployment(report.output_path, report.target->target, args.deploy));
+  }
+  if (prints_text(args.json) && args.report_path != kStdout) print_summary(report, deployed);
   return Status();
 }
 
@@ -212,7 +221,8 @@ Status run_quantize(QuantizeArgs& args) {
 Run setup_quantize(CLI::App& app) {
   auto args = std::make_shared<QuantizeArgs>();
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
-  app.add_option("-c,--config", args->request.config, "Settings file, or a preset such as xint8 (quarkq list presets); default: the preset of --target");
+  app.add_option("-c,--config", args->request.config,
+                 "Settings file, or a preset such as xint8 (quarkq list presets); default: the preset of --target");
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--stats", args->request.statistics_path,
                  "Statistics of quarkq calibrate or merge, instead of samples");
@@ -241,6 +251,10 @@ Run setup_quantize(CLI::App& app) {
       ->check(CLI::IsMember({"rescue", "warn", "fail"}));
   app.add_flag("--no-verify", args->no_verify, "Do not check the result and compare it with the float model");
   app.add_flag("--no-resume", args->no_resume, "AdaRound, AdaQuant: restart fine-tuning instead of resuming");
+  app.add_option("--deploy", args->deploy,
+                 "With --target: also write provider options, the compiler's configuration and a page about them here")
+      ->type_name("DIR")
+      ->needs(app.get_option("--target"));
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_quantize(*args); };

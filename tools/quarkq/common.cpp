@@ -49,7 +49,7 @@ void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings) {
 namespace {
 
 /// As a JSON text, which YAML reads, too.
-std::string quoted(const std::string& text) {
+std::string json_text(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -63,8 +63,9 @@ std::string shape_setting(const std::string& text) {
   const size_t divide = text.rfind('=');
   const std::string dims = divide == std::string::npos ? "" : text.substr(divide + 1);
   const bool is_list = !dims.empty() && dims.find_first_not_of("0123456789,") == std::string::npos;
-  if (divide == 0 || !is_list) throw CLI::ValidationError("--shape", cat("found ", text, ", allowed is INPUT=1,3,224,224"));
-  return cat("legalize.shapes={", quoted(text.substr(0, divide)), ": [", dims, "]}");
+  if (divide == 0 || !is_list)
+    throw CLI::ValidationError("--shape", cat("found ", text, ", allowed is INPUT=1,3,224,224"));
+  return cat("legalize.shapes={", json_text(text.substr(0, divide)), ": [", dims, "]}");
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ std::string shape_setting(const std::string& text) {
 void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
          "--target",
-         [&settings](const std::string& name) { settings.insert(settings.begin(), "target=" + quoted(name)); },
+         [&settings](const std::string& name) { settings.insert(settings.begin(), "target=" + json_text(name)); },
          "Rewrite the model for this NPU compiler and say what would run there: a name of `quarkq list targets`, or a "
          "target file")
       ->type_name("NAME|FILE");
@@ -92,8 +93,9 @@ Status check_has_config(const std::string& config, const std::vector<std::string
            set.starts_with("global_config");
   };
   if (!config.empty() || std::any_of(settings.begin(), settings.end(), says_what)) return {};
-  return invalid_argument("--config is required: a preset such as xint8 (quarkq list presets) or a settings file; or "
-                          "give --target NAME (quarkq list targets), which has a preset");
+  return invalid_argument(
+      "--config is required: a preset such as xint8 (quarkq list presets) or a settings file; or "
+      "give --target NAME (quarkq list targets), which has a preset");
 }
 
 void add_requantize_option(CLI::App& app, bool& requantize) {

@@ -78,6 +78,14 @@ Result<std::vector<Row>> list_target_options(const std::string& name) {
   return rows;
 }
 
+Result<std::vector<Row>> list_target_settings(const std::string& name) {
+  QQ_TRY(const config::Target target, config::load_target(name));
+  std::vector<Row> rows;
+  for (const config::TargetSetting& setting : target.settings)
+    rows.push_back(with_evidence({{"name", setting.key}, {"value", config::to_flow(setting.value)}}, setting.evidence));
+  return rows;
+}
+
 Result<std::vector<Row>> list_remedies(const std::string&) {
   std::vector<Row> rows;
   for (const config::RemedyInfo& remedy : config::target_remedies())

@@ -14,6 +14,7 @@ Result<std::vector<config::TextRow>> list_targets(const std::string& unused);
 Result<std::vector<config::TextRow>> list_target_ops(const std::string& name);
 Result<std::vector<config::TextRow>> list_target_rules(const std::string& name);
 Result<std::vector<config::TextRow>> list_target_options(const std::string& name);
+Result<std::vector<config::TextRow>> list_target_settings(const std::string& name);
 Result<std::vector<config::TextRow>> list_remedies(const std::string& unused);
 
 }  // namespace quarkq::tool

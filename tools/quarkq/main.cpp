@@ -18,6 +18,7 @@ constexpr Verb kVerbs[] = {
     {"quantize", "turn a float ONNX model into a quantized one", setup_quantize, true},
     {"calibrate", "write statistics of samples, or of a shard of them, to a file", setup_calibrate, true},
     {"merge", "merge the statistics of shards", setup_merge, false},
+    {"import", "write a quantized model of another tool for a target, with its own scales", setup_import, true},
     {"optimize", "only rewrite the float model, as quantize would", setup_optimize, true},
     {"run", "run a float or quantized model over a folder of samples", setup_run, true},
     {"evaluate", "compare two folders of results, or two models", setup_evaluate, true},

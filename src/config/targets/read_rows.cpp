@@ -51,10 +51,14 @@ Status read_operator(const RowReader& row, Target& target) {
 }
 
 Status read_option(const RowReader& row, Target& target) {
-  QQ_RETURN_IF_ERROR(row.check_keys({"option", "value"}));
+  QQ_RETURN_IF_ERROR(row.check_keys({"option", "value", "set"}));
   ProviderOption option;
   QQ_RETURN_IF_ERROR(row.take_text("option", option.name));
   QQ_RETURN_IF_ERROR(row.take_text("value", option.value));
+  if (const Node* set = row.map().find("set")) {
+    option.set_is_text = set->is_text();
+    option.set = option.set_is_text ? set->as_text() : to_flow(*set);
+  }
   QQ_TRY(option.evidence, row.evidence());
   std::erase_if(target.options, [&](const ProviderOption& other) { return other.name == option.name; });
   target.options.push_back(std::move(option));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,7 +86,10 @@ struct TargetSetting {
 };
 
 struct ProviderOption {
-  std::string name, value;
+  std::string name, value;  ///< value: for people
+  /// What deployment files say, as a text or as JSON; absent: nothing; "model-hash": a hash of the model's content.
+  std::optional<std::string> set;
+  bool set_is_text = true;
   Evidence evidence;
 };
 

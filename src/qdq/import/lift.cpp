@@ -13,6 +13,10 @@
 namespace quarkq::qdq {
 namespace {
 
+/// com.vai.quantize's names are those of older files for the same things.
+bool quantizes(const ir::Node& node) { return ir::is_q(node) || node.op == "VitisQuantizeLinear"; }
+bool dequantizes(const ir::Node& node) { return ir::is_dq(node) || node.op == "VitisDequantizeLinear"; }
+
 bool is_power_of_two(float scale) {
   int exponent = 0;
   return scale > 0 && std::frexp(scale, &exponent) == 0.5f;
@@ -36,10 +40,10 @@ class Lifter {
     const std::vector<ir::NodeId> order = graph().order();
     for (const ir::NodeId id : order) {
       if (!graph().is_alive(id)) continue;
-      if (ir::is_q(graph().node(id))) QQ_RETURN_IF_ERROR(lift_pairs_of(graph().node(id).input(0)));
+      if (quantizes(graph().node(id))) QQ_RETURN_IF_ERROR(lift_pairs_of(graph().node(id).input(0)));
     }
     for (const ir::NodeId id : order) {
-      if (graph().is_alive(id) && ir::is_dq(graph().node(id))) QQ_RETURN_IF_ERROR(lift_stored(id));
+      if (graph().is_alive(id) && dequantizes(graph().node(id))) QQ_RETURN_IF_ERROR(lift_stored(id));
     }
     for (plan::QuantSlot& slot : result_.plan.slots()) find_bias_source(slot);
     edit_.remove_unused_initializers();
@@ -57,7 +61,7 @@ class Lifter {
     Reading reading;
     std::vector<double> zeros(scales.value().size(), 0);
     const ir::Tensor* codes = node.input(0).valid() ? graph().constant(node.input(0)) : nullptr;
-    reading.spec.type = ir::is_dq(node) && codes != nullptr ? codes->type() : ElementType::kUInt8;
+    reading.spec.type = dequantizes(node) && codes != nullptr ? codes->type() : ElementType::kUInt8;
     if (node.input(2).valid()) {
       const ir::Tensor* zero_point = graph().constant(node.input(2));
       if (zero_point == nullptr || !is_integer(zero_point->type()) || zero_point->size() != scale->size()) return {};
@@ -87,7 +91,7 @@ class Lifter {
   const ir::Node* partner(const ir::Node& q, const Reading& reading) const {
     if (!q.output(0).valid()) return nullptr;
     const auto use = graph().sole_use(q.output(0));
-    if (!use || use->input != 0 || !ir::is_dq(graph().node(use->node))) return nullptr;
+    if (!use || use->input != 0 || !dequantizes(graph().node(use->node))) return nullptr;
     if (!graph().node(use->node).output(0).valid()) return nullptr;
     const std::optional<Reading> other = read(graph().node(use->node));
     const bool agrees = other && other->params == reading.params && other->spec.type == reading.spec.type;
@@ -104,7 +108,7 @@ class Lifter {
     for (const ir::Use& use : uses) {
       if (use.is_capture) continue;
       const ir::Node& q = graph().node(use.node);
-      if (use.input != 0 || !ir::is_q(q)) return false;
+      if (use.input != 0 || !quantizes(q)) return false;
       const std::optional<Reading> reading = read(q);
       if (!reading || partner(q, *reading) == nullptr || (first && first->params != reading->params)) return false;
       if (!first) first = reading;
