@@ -34,7 +34,7 @@ Result<Changed> legalize_opset(pass::FloatContext& context) {
   const config::LegalizeBlock& legalize = context.settings.legalize;
   if (context.settings.preprocessing.convert_opset_version) return Changed::kNo;
   if (legalize.opset) return convert(context, *legalize.opset, "legalize.opset");
-  if (context.model.opset() <= *legalize.most_opset) return Changed::kNo;
+  if (!legalize.most_opset || context.model.opset() <= *legalize.most_opset) return Changed::kNo;
   return convert(context, *legalize.most_opset, "legalize.most_opset");
 }
 

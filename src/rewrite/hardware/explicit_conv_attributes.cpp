@@ -63,11 +63,11 @@ std::vector<ir::Attribute> missing_attributes(const ir::Graph& graph, const ir::
   const Ints ones(kernel->size(), 1);
   const Window window{*kernel, conv.ints_or("strides", ones), conv.ints_or("dilations", ones)};
   if (window.strides.size() != ones.size() || window.dilations.size() != ones.size()) return {};
-  std::vector<ir::Attribute> all = {{"kernel_shape", window.kernel},
-                                    {"strides", window.strides},
-                                    {"dilations", window.dilations},
-                                    {"group", int64_t{1}}};
-  if (const std::optional<Ints> pads = pads_of(graph, conv, window)) all.push_back({"pads", *pads});
+  std::vector<ir::Attribute> all = {{"kernel_shape", window.kernel, {}, {}},
+                                    {"strides", window.strides, {}, {}},
+                                    {"dilations", window.dilations, {}, {}},
+                                    {"group", int64_t{1}, {}, {}}};
+  if (const std::optional<Ints> pads = pads_of(graph, conv, window)) all.push_back({"pads", *pads, {}, {}});
   std::erase_if(all, [&](const ir::Attribute& one) { return conv.find(one.name) != nullptr; });
   return all;
 }

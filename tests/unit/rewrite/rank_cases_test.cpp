@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// The five proofs of passes that rewrite a model for the compiler of a target (tests/support/pass_case.h).
+#include "support/pass_case.h"
+#include "support/pass_support.h"
+
+namespace quarkq::test {
+namespace {
+
+const char* const kRankFour = "legalize.most_rank=4";
+
+PassCase channel_shuffle() {
+  return {.pass = "merge-transposed-axes",
+          .name = "ChannelShuffle",
+          .model =
+              "g (float[1, 4, 3, 5] x) => (float[1, 4, 3, 5] y) <int64[5] a = {1, 2, 2, 3, 5}, int64[4] b = {1, "
+              "4, 3, 5}> "
+              "{ r = Reshape (x, a) t = Transpose <perm = [0, 2, 1, 3, 4]> (r) y = Reshape (t, b) }",
+          .guards = {{"InnerValueIsAnOutput", "(float[1, 4, 3, 5] y)", "(float[1, 4, 3, 5] y, float[A, B, C, D, E] t)"},
+                     {"InnerValueHasAnotherReader", "y = Reshape (t, b)",
+                      "s = Reshape (t, b) m = ReduceMax <keepdims = 0> (t) y = Add (s, m)"},
+                     {"RankIsLowEnough", "", "", {"legalize.most_rank=5"}},
+                     {"SizeIsUnknown", "float[1, 4, 3, 5] x", "float[N, 4, 3, 5] x"},
+                     {"EndsInNoView", "y = Reshape (t, b)", "q = Relu (t) y = Reshape (q, b)"},
+                     {"BeginsInNoView", "t = Transpose <perm = [0, 2, 1, 3, 4]> (r)",
+                      "q = Relu (r) t = Transpose <perm = [0, 2, 1, 3, 4]> (q)"}},
+          .sets = {kRankFour},
+          .tolerance = 0};
+}
+
+PassCase pixel_unshuffle() {
+  return {.pass = "merge-transposed-axes",
+          .name = "PixelUnshuffle",
+          .model =
+              "g (float[1, 4, 6, 10] x) => (float[1, 16, 3, 5] y) <int64[6] a = {1, 4, 3, 2, 5, 2}, int64[4] b = "
+              "{1, 16, 3, 5}> "
+              "{ r = Reshape (x, a) t = Transpose <perm = [0, 1, 3, 5, 2, 4]> (r) y = Reshape (t, b) }",
+          .guards = {{"RankIsLowEnough", "", "", {"legalize.most_rank=6"}}},
+          .sets = {kRankFour},
+          .tolerance = 0};
+}
+
+PassCase windows() {
+  return {.pass = "merge-transposed-axes",
+          .name = "WindowsInTwoTransposes",
+          .model =
+              "g (float[2, 8, 8, 3] x) => (float[8, 16, 3] y) <int64[6] a = {2, 2, 4, 2, 4, 3}, int64[3] b = {8, "
+              "16, 3}> "
+              "{ r = Reshape (x, a) s = Transpose <perm = [5, 0, 1, 3, 2, 4]> (r) "
+              "t = Transpose <perm = [1, 2, 3, 4, 5, 0]> (s) y = Reshape (t, b) }",
+          .guards = {{"ValueBetweenHasAnotherReader", "y = Reshape (t, b)",
+                      "v = Reshape (t, b) m = ReduceMax <keepdims = 0> (s) y = Add (v, m)"}},
+          .sets = {kRankFour},
+          .tolerance = 0};
+}
+
+PassCase scores() {
+  return {.pass = "einsum-to-matmul",
+          .name = "Scores",
+          .model =
+              "g (float[3, 3, 4, 5] q, float[3, 3, 6, 5] k) => (float[] y) { y = Einsum <equation = "
+              "\"bhid,bhjd->bhij\"> (q, k) }",
+          .guards = {{"HasAnEllipsis", "bhid,bhjd->bhij", "...id,...jd->...ij"},
+                     {"RepeatsALetter", "bhid,bhjd->bhij", "bbid,bbjd->bij"},
+                     {"SumsOverOneTerm", "bhid,bhjd->bhij", "bhid,bhjd->bhj"},
+                     {"StretchesAnAxis", "float[3, 3, 6, 5] k", "float[1, 3, 6, 5] k"},
+                     {"SizeIsUnknown", "float[3, 3, 4, 5] q", "float[N, 3, 4, 5] q"},
+                     {"HasThreeTerms", "equation = \"bhid,bhjd->bhij\"> (q, k)",
+                      "equation = \"bhid,bhjd,bhjd->bhij\"> (q, k, k)"}},
+          .sets = {kRankFour}};
+}
+
+PassCase stored_matrix() {
+  return {.pass = "einsum-to-matmul",
+          .name = "StoredMatrix",
+          .model = cat("g (float[2, 3, 4] x) => (float[] y) <float[5, 4] w = ", numbers(20, 1),
+                       "> { [product] y = Einsum <equation = \"abc,dc->abd\"> (x, w) }"),
+          .guards = {{"IsNoEinsum", "[product] y = Einsum <equation = \"abc,dc->abd\"> (x, w)", "y = Relu (x)"}},
+          .sets = {kRankFour}};
+}
+
+PassCase turned() {
+  return {.pass = "einsum-to-matmul",
+          .name = "OneTerm",
+          .model = "g (float[2, N, 4] x) => (float[] y) { y = Einsum <equation = \"abc -> cab\"> (x) }",
+          .guards = {{"SumsALetter", "abc -> cab", "abc -> ca"},
+                     {"TakesTheDiagonal", "x) => (float[] y) { y = Einsum <equation = \"abc -> cab\"> (x) }",
+                      "x, float[3, 3] z) => (float[] y) { y = Einsum <equation = \"aa -> a\"> (z) }"}},
+          .sets = {kRankFour},
+          .outputs = PassOutputs::kChange};  // not for static shapes alone: einsum_to_matmul_test.cpp has the values
+}
+
+PassCase one_slope() {
+  return {.pass = "prelu-to-leaky-relu",
+          .name = "EqualSlopes",
+          .model =
+              "g (float[1, 3, 2, 2] x) => (float[1, 3, 2, 2] y) <float[3, 1, 1] s = {0.25, 0.25, 0.25}> { [act] y "
+              "= PRelu (x, s) }",
+          .guards = {{"SlopeIsComputed", "[act] y = PRelu (x, s)", "k = Neg (s) y = PRelu (x, k)"},
+                     {"SlopeMayBeFed", "(float[1, 3, 2, 2] x)", "(float[1, 3, 2, 2] x, float[3, 1, 1] s)"}},
+          .sets = {"legalize.prelu_to_leaky_relu=true"},
+          .tolerance = 0};
+}
+
+PassCase slopes() {
+  return {.pass = "prelu-to-leaky-relu",
+          .name = "SlopeOfEachChannel",
+          .model =
+              "g (float[1, 3, 2, 2] x) => (float[1, 3, 2, 2] y) <float[3, 1, 1] s = {0.25, -0.5, 2}> { [act] y = "
+              "PRelu (x, s) }",
+          .guards = {{"SlopeIsComputed", "[act] y = PRelu (x, s)", "k = Neg (s) y = PRelu (x, k)"}},
+          .sets = {"legalize.prelu_to_leaky_relu=true"},
+          .tolerance = 0};
+}
+
+PassCase conv_attributes() {
+  return {.pass = "explicit-conv-attributes",
+          .name = "None",
+          .model = cat("g (float[1, 3, 6, 6] x) => (float[N, C, H, W] y) <float[2, 3, 3, 3] w = ", numbers(54, 1),
+                       ", int64[3] a = {0, 1, 2}> { y = Conv (x, w) }"),
+          .guards = {{"HasAllFive", "Conv (x, w)",
+                      "Conv <strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], kernel_shape = [3, 3], group = "
+                      "1> (x, w)"},
+                     {"KernelIsUnknown", "y = Conv (x, w)", "u = Unique (w) k = Unsqueeze (u, a) y = Conv (x, k)"},
+                     {"StridesAreOfAnotherRank", "Conv (x, w)", "Conv <strides = [1]> (x, w)"},
+                     {"IsNoConv", "y = Conv (x, w)", "y = Relu (x)"}},
+          .tolerance = 0};
+}
+
+PassCase same_pads() {
+  return {.pass = "explicit-conv-attributes",
+          .name = "SameUpper",
+          .model = cat("g (float[1, 3, 7, 6] x) => (float[N, C, H, W] y) <float[2, 3, 3, 3] w = ", numbers(54, 1),
+                       "> { y = Conv <auto_pad = \"SAME_UPPER\", strides = [2, 2]> (x, w) }"),
+          .guards = {{"IsNoConv", "Conv <auto_pad = \"SAME_UPPER\", strides = [2, 2]> (x, w)", "Relu (x)"}},
+          .tolerance = 0};
+}
+
+PassCase opset_of_target() {
+  return {.pass = "legalize-opset",
+          .name = "FromSeventeen",
+          .model = "g (float[1, 3, 4, 5] x) => (float[N, C, H, W] y) { y = ReduceMean <axes = [2, 3]> (x) }",
+          .guards = {{"IsThereAlready", "", "", {"legalize.opset=17"}},
+                     {"UserAsksForAnother", "", "", {"ConvertOpsetVersion=18"}}},
+          .sets = {"legalize.opset=18"}};
+}
+
+const bool kRankCases =
+    add_pass_cases({channel_shuffle(), pixel_unshuffle(), windows(), scores(), stored_matrix(), turned(), one_slope(),
+                    slopes(), conv_attributes(), same_pads(), opset_of_target()});
+
+}  // namespace
+}  // namespace quarkq::test
