@@ -3,6 +3,7 @@
 
 #include "base/stopwatch.h"
 #include "calib/data_reader.h"
+#include "config/targets/target.h"
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
@@ -89,6 +90,13 @@ std::optional<double> difference_of(const ir::Model& original, const ir::Model& 
   return distance;
 }
 
+/// Compilers that convert by themselves have no preset.
+Result<bool> target_converts(const config::Settings& settings) {
+  if (!settings.target) return false;
+  QQ_TRY(const config::Target target, config::load_target(*settings.target));
+  return target.preset.empty();
+}
+
 Status check_is_quantized(const ImportReport& report) {
   if (!report.before.empty()) return Status();
   return unsupported(report.model_path, ": is a float model, there is nothing to import; use quarkq quantize");
@@ -115,7 +123,8 @@ Result<ImportReport> import_model(const ImportRequest& request) {
   QQ_RETURN_IF_ERROR(check_is_quantized(report));
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
   QQ_RETURN_IF_ERROR(run_some(state, {.until = Phase::kPrepare}, {"legalize-opset"}));
-  const bool is_float = request.to_float || job.settings.tool.float_result.value_or(false);
+  QQ_TRY(const bool converts, target_converts(job.settings));
+  const bool is_float = request.to_float || converts;
   QQ_TRY(report.tensors, (is_float ? make_float(state) : write_anew(state)).context(request.model_path));
   QQ_RETURN_IF_ERROR(onnx_io::check_model(job.model).context("the imported model did not pass its check"));
   bool is_same = true;

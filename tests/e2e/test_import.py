@@ -11,7 +11,7 @@ from onnx import helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
 from harness import expect, expect_equal, quarkq, run, temp_folder, test
-from test_target import network, samples
+from target_network import network, samples
 
 logging.getLogger().setLevel(logging.ERROR)  # the tool recommends a step before, which these models do not need
 X = np.random.default_rng(3).random((1, 3, 8, 8), dtype=np.float32)

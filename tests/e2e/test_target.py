@@ -6,39 +6,15 @@ import os
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 from harness import expect, expect_equal, quarkq, run, temp_folder, test
-from reference import save_samples
+from target_network import network, samples
 
 INTEGER_TARGETS = ("x1", "x2", "winml", "gen2-vint8", "gen2-mixed")
 FLOAT_TARGETS = ("vaiml-bf16", "gen2-bf16", "gen2-fp16")
 CURED = ("conv-implicit-attributes", "names-not-unique", "symbolic-batch", "opset-above", "qdq-microsoft", "shared-dq", "not-sorted",
          "rank-above", "channel-shuffle", "prelu", "opset-other")
-
-
-def weight(name, *shape, seed=0):
-    return numpy_helper.from_array(np.random.default_rng(seed).uniform(-0.5, 0.5, shape).astype(np.float32), name)
-
-
-def network(folder, opset=13, batch="N", end="sum"):
-    """Two Convs with as few attributes as ONNX allows, a channel shuffle of rank 5, PRelu; nodes without names."""
-    ints = lambda name, *values: numpy_helper.from_array(np.array(values, np.int64), name)  # noqa: E731
-    weights = [weight("v", 8, 3, 3, 3, seed=1), weight("w", 8, 8, 3, 3, seed=2), weight("slopes", 8, 1, 1, seed=3),
-               ints("split", 1 if batch != "N" else -1, 2, 4, 8, 8), ints("join", 1 if batch != "N" else -1, 8, 8, 8)]
-    nodes = [helper.make_node("Conv", ["x", "v"], ["a"], auto_pad="SAME_UPPER"), helper.make_node("Relu", ["a"], ["b"]),
-             helper.make_node("Reshape", ["b", "split"], ["five"]), helper.make_node("Transpose", ["five"], ["turned"], perm=[0, 2, 1, 3, 4]),
-             helper.make_node("Reshape", ["turned", "join"], ["c"]), helper.make_node("Conv", ["c", "w"], ["d"], pads=[1, 1, 1, 1]),
-             helper.make_node("PRelu", ["d", "slopes"], ["e"]), helper.make_node("Add", ["e", "b"], ["sum"])]
-    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)  # noqa: E731
-    graph = helper.make_graph(nodes, "g", [value("x", [batch, 3, 8, 8])], [value(end, [batch, 8, 8, 8])], weights)
-    path = os.path.join(folder, "net.onnx")
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
-    return path
-
-
-def samples(folder, count=8):
-    return save_samples(os.path.join(folder, "calib"), count)
 
 
 def quantized(folder, target, *options, model=None):

@@ -16,22 +16,22 @@ struct ImportArgs {
   std::string json;
 };
 
-std::string counts_text(const std::map<std::string, int>& counts) {
+std::string ops_text(const std::map<std::string, int>& counts) {
   std::vector<std::string> parts;
   for (const auto& [op, count] : counts) parts.push_back(cat(count, " x ", op));
   return parts.empty() ? "none" : join(parts, ", ");
 }
 
-void print_summary(const ImportReport& report) {
+void print_import(const ImportReport& report) {
   std::printf("model      %s (%s, opset %lld)\n", report.model_path.c_str(),
               report.producer.empty() ? "no producer named" : report.producer.c_str(),
               static_cast<long long>(report.input_opset));
-  std::printf("found      %s\n", counts_text(report.before).c_str());
+  std::printf("found      %s\n", ops_text(report.before).c_str());
   std::printf("read       scales of %zu tensors\n", report.tensors);
   std::printf("written    %s (opset %lld, %s) in %.2f s\n", report.output_path.c_str(),
               static_cast<long long>(report.output_opset), bytes_text(static_cast<double>(report.bytes)).c_str(),
               report.seconds);
-  std::printf("holds      %s\n", counts_text(report.after).c_str());
+  std::printf("holds      %s\n", ops_text(report.after).c_str());
   if (report.difference)
     std::printf("outputs    largest difference %.3g of their range, on a random sample\n", *report.difference);
   if (report.target)
@@ -45,7 +45,7 @@ Status run_import(ImportArgs& args) {
   QQ_TRY(const ImportReport report, import_model(args.request));
   print_findings(report.findings);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
-  if (prints_text(args.json)) print_summary(report);
+  if (prints_text(args.json)) print_import(report);
   return Status();
 }
 
