@@ -95,6 +95,8 @@ Status take_samples(const OptionMap& map, FinetuneSettings& options) {
   QQ_RETURN_IF_ERROR(take_count(map, "BatchSize", options.batch_size, 1));
   QQ_RETURN_IF_ERROR(take_count(map, "NumBatches", options.num_batches, 1));
   QQ_RETURN_IF_ERROR(map.take("DropRatio", options.drop_ratio));
+  if (options.drop_ratio < 0 || options.drop_ratio > 1)
+    return invalid_argument("FastFinetune.DropRatio: ", options.drop_ratio, ", allowed is 0 to 1");
   return map.take("Parallel", options.parallel);
 }
 

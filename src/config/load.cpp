@@ -145,6 +145,15 @@ bool has_too_many_values(const std::string& text) {
   return count > 3 * kMaxNodes;
 }
 
+/// What to write for Python's tuples, when the line in which the parser stopped has one around lists.
+std::string tuple_hint(const std::string& text, int line) {
+  std::istringstream lines(text);
+  std::string found;
+  for (int i = 0; i <= line; ++i) std::getline(lines, found);
+  if (found.find("([") == std::string::npos) return {};
+  return "; tuples are written as lists, such as [[[starts], [ends]]] for [([starts], [ends])]";
+}
+
 }  // namespace
 
 Result<Node> parse_text(const std::string& text, const std::string& source_name) {
@@ -165,7 +174,8 @@ Result<Node> parse_text(const std::string& text, const std::string& source_name)
   } catch (const ParseStop& stop) {
     return invalid_argument(source_name, ":", stop.line, ": ", stop.what());
   } catch (const YAML::Exception& error) {
-    return invalid_argument(source_name, ":", error.mark.line + 1, ": not YAML: ", error.msg);
+    return invalid_argument(source_name, ":", error.mark.line + 1, ": not YAML: ", error.msg,
+                            tuple_hint(text, error.mark.line));
   } catch (const std::exception& error) {
     return invalid_argument(source_name, ": not YAML: ", error.what());
   }

@@ -13,7 +13,7 @@ namespace quarkq::numeric {
 PairSums pair_sums(std::span<const double> a, std::span<const double> b);
 /// Adds the sums of further values: `all` then is what pair_sums() of the arrays one after the other would give, up to
 /// rounding.
-void add(const PairSums& more, PairSums& all);
+void add(const PairSums& added, PairSums& all);
 
 /// dot(a, b) / (|a| |b|); 1 when both are zero, 0 when one is.
 double cosine(const PairSums& sums);

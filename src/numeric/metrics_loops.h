@@ -15,6 +15,9 @@ struct PairSums {
   double max_distance = 0;                 ///< largest |a - b|
   double max_a = 0;                        ///< largest a
   double max_magnitude_a = 0;              ///< largest |a|
+  /// The sums are those of values * 2^-exponent, because the squares of large doubles are infinite; the largest values
+  /// are as they are.
+  int exponent = 0;
 };
 
 QQ_DECLARE_ISA(

@@ -28,7 +28,10 @@ constexpr Limits kLimits[] = {
     {ElementType::kUInt32, {0, k2To32 - 1}, {0, k2To32 - 1}, {0, k2To31 - 1}},
 };
 
-float as_scale(const QuantSpec& spec, float value) {
+constexpr float kHalfLargest = 65504.0f, kHalfLeast = 0x1p-24f;  // float16 above 0
+
+/// A width in the tensor's type.
+float as_width(const QuantSpec& spec, float value) {
   return spec.half_scale ? float_from_float16(float16_from_float(value)) : value;
 }
 
@@ -54,7 +57,7 @@ struct FloatLimit {
   float limit;
 };
 constexpr FloatLimit kFloatLimits[] = {
-    {ElementType::kFloat16, 65504.0f},
+    {ElementType::kFloat16, kHalfLargest},
     {ElementType::kBFloat16, 2.0f},
     {ElementType::kFloat8E4M3Fn, 448.0f},
     {ElementType::kFloat8E5M2, 57344.0f},
@@ -110,6 +113,10 @@ float int16_scale(float scale) {
   return rounded < std::numeric_limits<float>::min() ? 0x1p-14f : rounded;
 }
 
+float half_scale(float scale) {
+  return std::clamp(float_from_float16(float16_from_float(scale)), kHalfLeast, kHalfLargest);
+}
+
 Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
   if (std::isnan(range.min) || std::isnan(range.max)) return bad_data("a range holds NaN");
   if (!is_integer(spec.type)) return float_params(spec, range);
@@ -121,8 +128,9 @@ Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
     low = -high;
   }
   const IntegerRange limits = spec.range();
-  // The subtraction is rounded to the tensor's type first.
-  const double width = static_cast<double>(as_scale(spec, high - low));
+  // The subtraction is rounded to the tensor's type first, unless only the steps of the range fit into it.
+  const float rounded = as_width(spec, high - low);
+  const double width = static_cast<double>(std::isinf(rounded) ? high - low : rounded);
   const double step = width / (static_cast<double>(limits.max) - static_cast<double>(limits.min));
   const float tiny = spec.half_scale ? 6.103515625e-05f : std::numeric_limits<float>::min();
   if (step < static_cast<double>(tiny)) return QuantParams{1.0f, 0};
@@ -139,7 +147,7 @@ Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
                                                         : int16_scale(params.scale);
     params.zero_point = zero_point_for_scale(limits, params.zero_point, params.scale);
   }
-  params.scale = as_scale(spec, params.scale);
+  if (spec.half_scale) params.scale = half_scale(params.scale);
   params.zero_point = centered(spec, params.zero_point);
   return params;
 }

@@ -25,6 +25,9 @@ float scale_of_position(int position);
 /// (ref:scales#int16-scales).
 float int16_scale(float scale);
 
+/// The float16 number nearest to `scale`, kept above 0 and finite: neither would leave a value.
+float half_scale(float scale);
+
 /// Scale and zero point of `spec` for `range`. A range without width gives scale 1, zero point 0.
 /// Fails when the range holds a NaN. Infinite ends count as half the largest float (ref:scales#float-scales).
 Result<QuantParams> params_for_range(const QuantSpec& spec, Range range);

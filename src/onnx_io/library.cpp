@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <string_view>
 
 #include "onnx_io/guarded_schemas.h"
 #include "onnx_io/onnx_headers.h"
@@ -25,6 +26,28 @@ std::string one_line(const char* text) {
   return line;
 }
 
+/// "gemm: " of "adapt_gemm_6_7", "" of other functions.
+std::string adapted_operator(std::string function) {
+  constexpr std::string_view kPrefix = "adapt_";
+  const size_t end = function.find_last_not_of("0123456789_");
+  if (!function.starts_with(kPrefix) || end + 1 == function.size()) return {};
+  return function.substr(kPrefix.size(), end + 1 - kPrefix.size()) + ": ";
+}
+
+/// An assertion of the library, "<file>:<line>: <function>: Assertion `<condition>` failed: <reason>", without its
+/// place in the library's sources and its condition. What is left is about the model: reason, and operator where it is
+/// known.
+std::string without_source(const std::string& message) {
+  constexpr std::string_view kAssertion = ": Assertion `", kFailed = "` failed";
+  const size_t begin = message.find(kAssertion), end = message.find(kFailed, begin);
+  if (begin == std::string::npos || end == std::string::npos) return message;
+  const size_t before = message.rfind(' ', begin);
+  const std::string function = message.substr(before + 1, begin - before - 1);
+  const size_t reason = end + kFailed.size() + 2;  // after ": "; without a reason there is a period
+  return adapted_operator(function) +
+         (reason < message.size() ? message.substr(reason) : "the onnx library refuses it and gives no reason");
+}
+
 /// Runs `call`; what it throws becomes the message of a Status.
 template <typename Call>
 Status guarded(Code code, Call call) {
@@ -33,7 +56,7 @@ Status guarded(Code code, Call call) {
     call();
     return Status();
   } catch (const std::exception& error) {
-    return Status(code, one_line(error.what()));
+    return Status(code, without_source(one_line(error.what())));
   } catch (...) {
     return Status(code, "the onnx library failed without a message");
   }

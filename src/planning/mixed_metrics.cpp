@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "numeric/metrics.h"
@@ -34,14 +35,16 @@ double kl(Values reference, Values quantized) {
 
 double cosine(Values reference, Values quantized) {
   const numeric::PairSums sums = numeric::pair_sums(reference, quantized);
-  const bool is_tiny = std::sqrt(sums.norm_a) < kTiny || std::sqrt(sums.norm_b) < kTiny;
+  const double least = std::ldexp(kTiny, -sums.exponent);
+  const bool is_tiny = std::sqrt(sums.norm_a) < least || std::sqrt(sums.norm_b) < least;
   return is_tiny ? 0.0 : 1.0 - numeric::cosine(sums);
 }
 
 double sqnr(Values reference, Values quantized) {
   const numeric::PairSums sums = numeric::pair_sums(reference, quantized);
   const auto count = static_cast<double>(reference.size());
-  return -10.0 * std::log10(std::max(sums.norm_a / count, kTiny) / std::max(sums.squared_distance / count, kTiny));
+  const double least = std::max(std::ldexp(kTiny, -2 * sums.exponent), std::numeric_limits<double>::min());
+  return -10.0 * std::log10(std::max(sums.norm_a / count, least) / std::max(sums.squared_distance / count, least));
 }
 
 double psnr(Values reference, Values quantized) {

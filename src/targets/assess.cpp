@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "ir/macs.h"
 #include "targets/judge.h"
 #include "targets/regions.h"
 
@@ -25,8 +24,15 @@ TargetReason no_anchor(const config::Target& target) {
   return {"no-anchor", "falls-back", evidence.grade, evidence.source, evidence.note, "", ""};
 }
 
-void list_nodes(const QuantizedView& view, Judgements& judged, const RegionPlan& plan, const config::Target& target,
+/// How the model is placed, and what one node costs.
+struct Placement {
+  NodeCosts costs;
+  RegionPlan plan;
+};
+
+void list_nodes(const QuantizedView& view, Judgements& judged, const Placement& placement, const config::Target& target,
                 TargetReport& report) {
+  const RegionPlan& plan = placement.plan;
   for (const ir::NodeId id : view.operators) {
     const auto index = static_cast<size_t>(id.index);
     const Judgement& one = judged.of[index];
@@ -36,7 +42,7 @@ void list_nodes(const QuantizedView& view, Judgements& judged, const RegionPlan&
                     plan.placed.runs[index],
                     plan.placed.region[index],
                     one.reason,
-                    ir::macs_of(view.graph(), view.node(id))};
+                    placement.costs.macs[index]};
     if (plan.placed.lacks_anchor[index] && !one.blocks) {
       node.verdict = NodeVerdict::kFallsBack;
       node.reason = judged.reasons.index_of(no_anchor(target));
@@ -93,12 +99,16 @@ Result<TargetReport> assess(const ir::Model& model, const config::Target& target
     runs[index] = judged.of[index].verdict == NodeVerdict::kRuns;
     may_run[index] = runs[index] || judged.of[index].verdict == NodeVerdict::kUnknown;
   }
-  RegionPlan plan = plan_regions(view, groups, std::move(runs), target);
+  const bool has_unknown = runs != may_run;
+  Placement placement{node_costs(view), {}};
+  RegionPlan& plan = placement.plan;
+  plan = plan_regions(view, groups, placement.costs, std::move(runs), target);
   report.unblocked = plan.counts;
-  report.unknown_runs = plan_regions(view, groups, std::move(may_run), target).counts;
+  report.unknown_runs =
+      has_unknown ? plan_regions(view, groups, placement.costs, std::move(may_run), target).counts : plan.counts;
   report.is_blocked = judged.is_blocked;
   report.counts = judged.is_blocked ? counts_when_blocked(plan.counts, view.operators.size()) : plan.counts;
-  list_nodes(view, judged, plan, target, report);
+  list_nodes(view, judged, placement, target, report);
   report.reasons = std::move(judged.reasons.rows);
   report.regions = std::move(plan.regions);
   fold_fallbacks(report);

@@ -63,11 +63,11 @@ void drop_unanchored(const QuantizedView& view, const std::vector<std::string>& 
   placed.runs.assign(placed.runs.size(), false);
 }
 
-std::vector<TargetRegion> describe(const QuantizedView& view, const Placed& placed, const PairCounts& pairs) {
+std::vector<TargetRegion> describe(const QuantizedView& view, const Placed& placed, const NodeCosts& costs) {
   std::vector<TargetRegion> regions;
   double all = 0;
   for (const ir::NodeId id : view.operators) {
-    const double macs = ir::macs_of(view.graph(), view.node(id));
+    const double macs = costs.macs[at(id)];
     all += macs;
     const int number = placed.region[at(id)];
     if (number < 0) continue;
@@ -77,7 +77,7 @@ std::vector<TargetRegion> describe(const QuantizedView& view, const Placed& plac
     }
     TargetRegion& region = regions[static_cast<size_t>(number)];
     ++region.operators;
-    region.nodes += 1 + pairs.of[at(id)];
+    region.nodes += 1 + costs.pairs.of[at(id)];
     region.mac_share += macs;
     region.last = name_of(view, id);
     ++region.ops[view.op_of(id)];
@@ -102,14 +102,15 @@ void apply_limits(const config::Cutting& cutting, std::vector<TargetRegion>& reg
   }
 }
 
-TargetCounts count(const QuantizedView& view, const RegionPlan& plan, const PairCounts& pairs, bool places_edges) {
+TargetCounts count(const QuantizedView& view, const RegionPlan& plan, const NodeCosts& costs, bool places_edges) {
+  const PairCounts& pairs = costs.pairs;
   TargetCounts counts;
   counts.regions = plan.regions.size();
   double all = 0, on_npu = 0;
   for (const ir::NodeId id : view.operators) {
     const int number = plan.placed.region[at(id)];
     const bool runs = number >= 0 && plan.regions[static_cast<size_t>(number)].is_running;
-    const double macs = ir::macs_of(view.graph(), view.node(id));
+    const double macs = costs.macs[at(id)];
     all += macs;
     on_npu += runs ? macs : 0;
     if (runs) {
@@ -172,15 +173,20 @@ PairCounts count_pairs(const QuantizedView& view) {
   return counts;
 }
 
-RegionPlan plan_regions(const QuantizedView& view, const Groups& groups, std::vector<bool> runs,
+NodeCosts node_costs(const QuantizedView& view) {
+  NodeCosts costs{std::vector<double>(view.kinds.size(), 0), count_pairs(view)};
+  for (const ir::NodeId id : view.operators) costs.macs[at(id)] = ir::macs_of(view.graph(), view.node(id));
+  return costs;
+}
+
+RegionPlan plan_regions(const QuantizedView& view, const Groups& groups, const NodeCosts& costs, std::vector<bool> runs,
                         const config::Target& target) {
   RegionPlan plan{{std::move(runs), std::vector<bool>(view.kinds.size(), false), {}}, {}, {}};
-  const PairCounts pairs = count_pairs(view);
   drop_unanchored(view, target.cutting.anchors, plan.placed);
   plan.placed.region = connect(view, groups, plan.placed.runs);
-  plan.regions = describe(view, plan.placed, pairs);
+  plan.regions = describe(view, plan.placed, costs);
   apply_limits(target.cutting, plan.regions);
-  plan.counts = count(view, plan, pairs, target.places_edges);
+  plan.counts = count(view, plan, costs, target.places_edges);
   return plan;
 }
 

@@ -18,6 +18,13 @@ struct PairCounts {
 };
 PairCounts count_pairs(const QuantizedView& view);
 
+/// What regions are measured by; the same for every placement.
+struct NodeCosts {
+  std::vector<double> macs;  ///< by node id, of operators
+  PairCounts pairs;
+};
+NodeCosts node_costs(const QuantizedView& view);
+
 /// What regions are made of, by node id.
 struct Placed {
   std::vector<bool> runs;
@@ -32,7 +39,7 @@ struct RegionPlan {
 };
 
 /// `runs`: by node id. Regions as ADR 0010 defines them: connected parts of nodes of one level.
-RegionPlan plan_regions(const QuantizedView& view, const Groups& groups, std::vector<bool> runs,
+RegionPlan plan_regions(const QuantizedView& view, const Groups& groups, const NodeCosts& costs, std::vector<bool> runs,
                         const config::Target& target);
 
 /// Name of the node, or of its first output.

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "ir/stored_floats.h"
-#include "numeric/half.h"
+#include "numeric/range_to_params.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"
 
@@ -35,7 +35,7 @@ Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
   const bool is_half = slot.stage.spec.half_scale;
   for (const numeric::QuantParams& own : weight) {
     const float product = input[0].scale * own.scale * slot.bias->beta;
-    scales.push_back({is_half ? float_from_float16(float16_from_float(product)) : product, 0});
+    scales.push_back({is_half ? numeric::half_scale(product) : product, 0});
   }
   std::vector<int32_t> codes(values.size());
   for (size_t i = 0; i < values.size(); ++i) {

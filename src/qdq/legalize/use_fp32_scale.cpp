@@ -63,11 +63,25 @@ class Widening {
   bool stays(ir::NodeId id) const { return stays_[static_cast<size_t>(id.index)]; }
   bool is_half(ir::ValueId id) const { return id.valid() && half_[static_cast<size_t>(id.index)]; }
 
+  /// float16 that is a format, not what is computed in: codes and their zero points.
+  std::vector<bool> find_codes() const {
+    std::vector<bool> codes(graph_.value_count(), false);
+    for (const ir::NodeId id : graph_.order()) {
+      const ir::Node& node = graph_.node(id);
+      const bool is_q = ir::is_q(node), is_dq = ir::is_dq(node);
+      if (!is_q && !is_dq) continue;
+      for (const ir::ValueId value : {is_q ? node.output(0) : node.input(0), node.input(2)})
+        if (value.valid()) codes[static_cast<size_t>(value.index)] = true;
+    }
+    return codes;
+  }
+
   void find_halves() {
+    const std::vector<bool> codes = find_codes();
     half_.assign(graph_.value_count(), false);
     for (size_t i = 0; i < half_.size(); ++i) {
       const ir::ValueId id{static_cast<int32_t>(i)};
-      half_[i] = graph_.is_alive(id) && is_half_type(id);
+      half_[i] = graph_.is_alive(id) && is_half_type(id) && !codes[i];
       const ir::Node* producer = half_[i] ? graph_.producer(id) : nullptr;
       const bool widens = producer != nullptr ? !stays(producer->id) : graph_.value(id).is_initializer();
       any_ = any_ || (half_[i] && widens);

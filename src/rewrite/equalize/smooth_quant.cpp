@@ -18,6 +18,17 @@ constexpr float kTiny = 1e-9f;  // keeps the reference from dividing by zero
 // Of a channel that was never seen to move, but may: its reciprocal must still be a number of the model's type.
 constexpr float kLeastScale = 1e-5f, kLeastHalfScale = 1e-4f;
 
+constexpr std::string_view kScaleSuffix = "_smooth_scale";  // of the names of stored factors
+
+/// Whether what the MatMul reads was smoothed for it: factors found again would be 1 but for those of dead channels,
+/// which would shrink their weights further each time.
+bool is_smoothed(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Node* source = graph.producer(node.input(0));
+  if (source == nullptr || !source->is("Mul") || graph.use_count(node.input(0)) != 1) return false;
+  const ir::ValueId factors = source->input(1);
+  return factors.valid() && graph.constant(factors) != nullptr && graph.value(factors).name.ends_with(kScaleSuffix);
+}
+
 /// MatMuls with a stored matrix of floats on the right, whose input can be observed.
 std::vector<ir::NodeId> find_targets(pass::FloatContext& context) {
   const ir::Graph& graph = context.graph();
@@ -30,6 +41,10 @@ std::vector<ir::NodeId> find_targets(pass::FloatContext& context) {
     if (weight->rank() != 2 || weight->size() == 0) {
       context.diagnostics.add("smooth-quant-skipped", node.name,
                               cat("the weight has rank ", weight->rank(), ", smoothing is for matrices"));
+      continue;
+    }
+    if (is_smoothed(graph, node)) {
+      context.diagnostics.add("smooth-quant-skipped", node.name, "its input was smoothed before");
       continue;
     }
     targets.push_back(id);
@@ -100,7 +115,7 @@ class Smoothing {
   /// At the end of the node list; sorting comes later.
   void insert_multiplication(ir::NodeId id, ir::ValueId input, ir::Tensor multiplier) {
     const std::string prefix = cat(graph_.value(input).name, "_", graph_.node(id).name);
-    const ir::ValueId constant = edit_.add_initializer(prefix + "_smooth_scale", std::move(multiplier));
+    const ir::ValueId constant = edit_.add_initializer(cat(prefix, kScaleSuffix), std::move(multiplier));
     const ir::ValueId smooth = edit_.add_value(prefix + "_smooth_output", graph_.value(input).type);
     const std::vector<ir::NodeId> origins = graph_.node(id).origins;
     edit_.add_node({"Mul", "", prefix + "_smooth_mul", {input, constant}, {smooth}, {}, origins});

@@ -136,5 +136,27 @@ TEST(FileSystemTest, TellsFilesFromFolders) {
   EXPECT_FALSE(is_folder(path));
 }
 
+/// Sorting needs an order: nothing comes before itself, of two names at most one is first, and it is transitive.
+TEST(ListFilesTest, TheOrderOfNamesIsAnOrder) {
+  // clang-format off
+  const std::vector<std::string> names = {
+      "", "a", "a0", "a00", "a1", "a01", "a9", "a10", "a010", "a10b", "a10c", "a2b3", "a2b10", "b", "1", "01", "1a",
+      "10", "9", "99999999999999999999", "100000000000000000000", "a b", "A1", "a-1", "a.1", "img2.x9", "img2.x10"};
+  // clang-format on
+  for (const std::string& a : names) {
+    EXPECT_FALSE(natural_less(a, a)) << a;
+    for (const std::string& b : names) {
+      EXPECT_FALSE(natural_less(a, b) && natural_less(b, a)) << a << " and " << b;
+      EXPECT_TRUE(a == b || natural_less(a, b) || natural_less(b, a)) << a << " and " << b << " differ";
+      for (const std::string& c : names) {
+        const bool is_between = natural_less(a, b) && natural_less(b, c);
+        EXPECT_TRUE(!is_between || natural_less(a, c)) << a << ", " << b << ", " << c;
+      }
+    }
+  }
+  EXPECT_TRUE(natural_less("img2.x9", "img2.x10"));
+  EXPECT_TRUE(natural_less("99999999999999999999", "100000000000000000000")) << "longer than any integer";
+}
+
 }  // namespace
 }  // namespace quarkq

@@ -71,5 +71,27 @@ TEST(StatusTest, ContextIsPutInFront) {
   EXPECT_EQ(Result<int>(3).context("here").value(), 3);
 }
 
+/// A name with one slip is still found, whatever the slip is.
+TEST(SuggestTest, OneSlipIsForgivenAnywhere) {
+  const std::vector<std::string> names = {"calibrate_method", "include_cle", "SmoothAlpha", "weights_only"};
+  for (const std::string& name : names) {
+    for (size_t at = 0; at < name.size(); ++at) {
+      std::string left_out = name, doubled = name, other = name;
+      left_out.erase(at, 1);
+      doubled.insert(at, 1, name[at]);
+      other[at] = '#';
+      for (const std::string& slip : {left_out, doubled, other}) EXPECT_EQ(nearest_name(slip, names), name) << slip;
+    }
+  }
+}
+
+TEST(SuggestTest, ShortNamesNeedMoreThanTheirLength) {
+  EXPECT_EQ(nearest_name("x", {"y"}), "y");
+  EXPECT_EQ(nearest_name("x", {"abc"}), "");
+  EXPECT_EQ(nearest_name("abc", {"xyz"}), "");
+  EXPECT_EQ(nearest_name("abcdefghi", {"abcdefzzzz"}), "abcdefzzzz");
+  EXPECT_EQ(nearest_name("abcdefghi", {"abcdzzzzz"}), "");
+}
+
 }  // namespace
 }  // namespace quarkq

@@ -32,6 +32,47 @@ TEST(FieldsTest, EveryOffValueHasItsType) {
   }
 }
 
+/// What a row gives out, it takes again: in a run that starts from the printed settings nothing changes.
+TEST(FieldsTest, EveryValueIsTakenBack) {
+  const Settings resolved = settings_of("quant_config: {}");
+  for (const Field& field : all_fields()) {
+    Settings again;
+    const Node value = field.value(resolved);
+    ASSERT_TRUE(field.assign(value, again).ok()) << field.name;
+    EXPECT_EQ(field.value(again), value) << field.name;
+  }
+}
+
+/// A value of another kind is refused with the name of the row and what was found.
+TEST(FieldsTest, OtherKindsAreRefusedByName) {
+  struct Kind {
+    const char *type, *wrong, *found;
+  };
+  const Kind kinds[] = {{"bool", "3.5", "3.5"},          {"bool", "[true]", "a list"},
+                        {"integer", "half", "half"},     {"integer", "1.5", "1.5"},
+                        {"integer", "{a: 1}", "a map"},  {"number", "much", "much"},
+                        {"number", ".inf", ".inf"},      {"number", "[1]", "a list"},
+                        {"text", "[a]", "a list"},       {"list of texts", "{a: 1}", "a map"},
+                        {"list of numbers", "[a]", "a"}, {"list", "{a: 1}", "a map"},
+                        {"map", "[a]", "a list"}};
+  std::set<std::string> tried;
+  for (const Field& field : all_fields()) {
+    if (!field.is_option()) continue;
+    const std::string type = field.type.substr(0, field.type.find(" or null"));
+    for (const Kind& kind : kinds) {
+      if (type != kind.type) continue;
+      tried.insert(type);
+      const Result<QuantConfig> read =
+          config_from(cat("quant_config: {}\nextra_options: {", field.name, ": ", kind.wrong, "}\n"));
+      ASSERT_FALSE(read.ok()) << field.name << " takes " << kind.wrong;
+      const std::string said = read.status().message();
+      EXPECT_NE(said.find(field.name), std::string::npos) << said;
+      EXPECT_NE(said.find(kind.found), std::string::npos) << said;
+    }
+  }
+  EXPECT_GE(tried.size(), 5u) << "the table has the types of the rows";
+}
+
 TEST(FieldsTest, NamesAreUnique) {
   std::set<std::string> names;
   for (const Field& field : all_fields()) EXPECT_TRUE(names.insert(field.name).second) << field.name;
@@ -57,8 +98,10 @@ TEST(FieldsTest, HoldsTheLegacyDefaults) {
   EXPECT_EQ(s.formats.activation_type, DataType::kInt8);
   EXPECT_EQ(s.formats.weight_type, DataType::kInt8);
   EXPECT_EQ(s.runtime.execution_providers, std::vector<std::string>{"CPUExecutionProvider"});
-  EXPECT_TRUE(s.preprocessing.optimize_model && s.algorithms.include_cle && s.evaluation.print_summary && s.evaluation.ignore_warnings);
-  EXPECT_FALSE(s.formats.per_channel || s.formats.reduce_range || s.runtime.use_external_data_format || s.algorithms.include_fast_ft || s.npu.enable_npu_cnn);
+  EXPECT_TRUE(s.preprocessing.optimize_model && s.algorithms.include_cle && s.evaluation.print_summary &&
+              s.evaluation.ignore_warnings);
+  EXPECT_FALSE(s.formats.per_channel || s.formats.reduce_range || s.runtime.use_external_data_format ||
+               s.algorithms.include_fast_ft || s.npu.enable_npu_cnn);
 }
 
 TEST(EnumsTest, ReadsTheSpellings) {

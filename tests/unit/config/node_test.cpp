@@ -126,6 +126,17 @@ TEST(SettingsLoadTest, RefusesWhatIsNotText) {
   node_error_of("a: *nowhere\n");
 }
 
+TEST(SettingsLoadTest, SaysHowTuplesAreWritten) {
+  for (const char* text : {"subgraphs_to_exclude: [(['a'], ['b'])]\n", "a: 1\nsubgraphs_to_exclude: [([a, c], [b])]\n",
+                           "exclude:\n  - x\n  - [(['a'], ['b']), c]\n"}) {
+    const std::string said = node_error_of(text);
+    EXPECT_NE(said.find("tuples are written as lists, such as [[[starts], [ends]]]"), std::string::npos)
+        << text << said;
+  }
+  EXPECT_EQ(node_error_of("a: [1, 2\n").find("tuples"), std::string::npos);
+  EXPECT_EQ(node_error_of("pattern: '^([ab]).*'\nb: [1, 2\n").find("tuples"), std::string::npos) << "another line";
+}
+
 TEST(SettingsLoadTest, NoGarbageCrashesIt) {
   const std::string alphabet = "{}[]:,-?&*!|>'\"%@`# \n\tab01.~<=";
   uint32_t state = 1;

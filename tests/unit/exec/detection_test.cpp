@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <tuple>
+
 #include "support/op_checks.h"
 
 namespace quarkq::test {
@@ -59,6 +61,32 @@ TEST(NonMaxSuppressionTest, RejectsWhatDoesNotFit) {
   expect_error(call, {boxes, scores, ints({1}), floats({1}, {NAN})}, "iou_threshold");
   expect_error({"NonMaxSuppression", "", 11, {attribute("center_point_box", int64_t{2})}}, {boxes, scores},
                "center_point_box is 2");
+}
+
+/// Regions of a constant image are constant, and regions of a ramp have the value of their middle.
+TEST(RoiAlignPropertyTest, ConstantsAndRampsKeepTheirValue) {
+  std::vector<float> ramp;
+  for (int y = 0; y < 12; ++y) {
+    for (int x = 0; x < 12; ++x) ramp.push_back(static_cast<float>(2 * x + y));
+  }
+  const ir::Tensor rois = floats({2, 4}, {2, 2, 6, 6, 3, 1, 9, 7}), batch = ints({2}, {0, 0});
+  for (const int64_t side : {1, 2, 4}) {
+    OpCall call = {"RoiAlign", "", 16, {number("output_height", side), number("output_width", side)}};
+    call.attributes.push_back(number("sampling_ratio", 2));
+    call.attributes.push_back(attribute("coordinate_transformation_mode", std::string("output_half_pixel")));
+    expect_op(call, {floats({1, 1, 12, 12}, std::vector<float>(144, 3)), rois, batch}, {2, 1, side, side},
+              std::vector<double>(static_cast<size_t>(2 * side * side), 3), 1e-5);
+    std::vector<double> expected;
+    for (const auto& [left, top, size] : {std::tuple(2.0, 2.0, 4.0), std::tuple(3.0, 1.0, 6.0)}) {
+      const double bin = size / static_cast<double>(side);
+      for (int64_t y = 0; y < side; ++y) {
+        for (int64_t x = 0; x < side; ++x)
+          expected.push_back(2 * (left + (static_cast<double>(x) + 0.5) * bin) + top +
+                             (static_cast<double>(y) + 0.5) * bin);
+      }
+    }
+    expect_op(call, {floats({1, 1, 12, 12}, ramp), rois, batch}, {2, 1, side, side}, expected, 1e-4);
+  }
 }
 
 }  // namespace

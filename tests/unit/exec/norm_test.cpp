@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "support/op_checks.h"
+#include "support/random_draws.h"
 
 namespace quarkq::test {
 namespace {
@@ -128,6 +129,92 @@ TEST(NormTest, LpNormalizationAndLrn) {
   expect_op({"LRN", "", 13, {attribute("size", int64_t{3}), attribute("alpha", 0.3f), attribute("bias", 2.0f)}}, {x},
             x.dims(), expected);
   expect_error({"LRN"}, {x}, "size is 0");
+}
+
+class RandomNormTest : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  ir::Tensor scaled(const ir::Tensor& x, float factor, float offset) {
+    std::vector<float> all;
+    for (const double value : values(x)) all.push_back(static_cast<float>(value) * factor + offset);
+    return floats(x.dims(), all);
+  }
+  Draws draws_{GetParam() + 60};
+};
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomNormTest, ::testing::Range(1u, 13u));
+
+/// What is normalized does not know the unit nor the origin of its input.
+TEST_P(RandomNormTest, UnitAndOriginDoNotMatter) {
+  const int64_t channels = draws_.integer(1, 5);
+  const ir::Tensor x = draws_.tensor({draws_.integer(1, 2), channels, draws_.integer(2, 6), draws_.integer(4, 9)});
+  const ir::Tensor scale = draws_.tensor({channels}), bias = draws_.tensor({channels});
+  const ir::Tensor row_scale = draws_.tensor({x.dims()[3]}), row_bias = draws_.tensor({x.dims()[3]});
+  struct Row {
+    OpCall call;
+    std::vector<ir::Tensor> inputs;
+  };
+  const ir::Attribute epsilon = attribute("epsilon", 0.0f);
+  const Row rows[] = {{{"InstanceNormalization", "", 6, {epsilon}}, {scale, bias}},
+                      {{"LayerNormalization", "", 17, {epsilon}}, {row_scale, row_bias}},
+                      {{"MeanVarianceNormalization", "", 13, {attribute("axes", std::vector<int64_t>{2, 3})}}, {}}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.call.op);
+    const auto run = [&](const ir::Tensor& input) {
+      std::vector<ir::Tensor> inputs = {input};
+      inputs.insert(inputs.end(), row.inputs.begin(), row.inputs.end());
+      const auto found = run_op(row.call, inputs);
+      EXPECT_TRUE(found.ok()) << found.status().message();
+      return found.ok() ? values(found.value()[0]) : std::vector<double>{};
+    };
+    const std::vector<double> once = run(x);
+    for (const auto& [factor, offset] : {std::pair(4.0f, 0.0f), std::pair(0.25f, 2.0f), std::pair(1.0f, -30.0f)}) {
+      const std::vector<double> again = run(scaled(x, factor, offset));
+      ASSERT_EQ(again.size(), once.size());
+      for (size_t i = 0; i < once.size(); ++i) ASSERT_NEAR(again[i], once[i], 2e-3) << factor << " " << offset;
+    }
+    const std::vector<double> turned = run(scaled(x, -1, 0));
+    const std::vector<double> zero = run(scaled(x, 1, 0));
+    EXPECT_EQ(zero, once) << "the same input gives the same bytes";
+    if (row.inputs.empty()) {
+      for (size_t i = 0; i < once.size(); ++i) ASSERT_NEAR(turned[i], -once[i], 1e-4);
+    }
+  }
+}
+
+TEST_P(RandomNormTest, NormalizedValuesHaveMeanZeroAndVarianceOne) {
+  const ir::Tensor x = draws_.tensor({draws_.integer(1, 3), draws_.integer(1, 4), draws_.integer(4, 40)}, -9, 5);
+  const int64_t length = x.dims()[2];
+  const ir::Tensor ones = floats({length}, std::vector<float>(static_cast<size_t>(length), 1));
+  const auto found = run_op({"LayerNormalization", "", 17, {number("axis", -1)}}, {x, ones});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  const std::vector<double> y = values(found.value()[0]);
+  for (size_t row = 0; row < y.size(); row += static_cast<size_t>(length)) {
+    double sum = 0, squares = 0;
+    for (size_t i = row; i < row + static_cast<size_t>(length); ++i) {
+      sum += y[i];
+      squares += y[i] * y[i];
+    }
+    EXPECT_NEAR(sum / static_cast<double>(length), 0, 1e-5);
+    EXPECT_NEAR(squares / static_cast<double>(length), 1, 1e-3);
+  }
+}
+
+/// Softmax is a distribution that keeps the order, and does not see an offset.
+TEST_P(RandomNormTest, SoftmaxIsADistribution) {
+  const ir::Tensor x = draws_.tensor({draws_.integer(1, 6), draws_.integer(1, 40)}, -20, 20);
+  const auto found = run_op({"Softmax", "", 13}, {x}), moved = run_op({"Softmax", "", 13}, {scaled(x, 1, 64)});
+  ASSERT_TRUE(found.ok() && moved.ok());
+  const std::vector<double> xs = values(x), y = values(found.value()[0]), z = values(moved.value()[0]);
+  const auto width = static_cast<size_t>(x.dims()[1]);
+  for (size_t row = 0; row < y.size(); row += width) {
+    double sum = 0;
+    for (size_t i = row; i < row + width; ++i) {
+      EXPECT_GE(y[i], 0);
+      EXPECT_NEAR(z[i], y[i], 1e-4);
+      EXPECT_TRUE(i == row || y[i] == y[i - 1] || (xs[i] >= xs[i - 1]) == (y[i] >= y[i - 1]));
+      sum += y[i];
+    }
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
 }
 
 }  // namespace

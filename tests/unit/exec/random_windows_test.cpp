@@ -3,6 +3,7 @@
 // ONNX: strides, dilations, uneven pads, groups, auto_pad, ceil_mode.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "support/random_draws.h"
@@ -226,6 +227,45 @@ TEST_P(RandomWindowsTest, AveragePoolIsItsDefinition) {
   ASSERT_TRUE(found.ok()) << found.status().message();
   ASSERT_EQ(found.value().dims(), dims);
   expect_near(found.value(), expected, 1e-5);
+}
+
+TEST_P(RandomWindowsTest, LpPoolIsItsDefinition) {
+  const WindowCase window = draw_window(draws_, /*dilated=*/true);
+  const int64_t power = draws_.integer(1, 3);
+  SCOPED_TRACE(cat(window_text(window), " p ", power));
+  const ir::Shape x_dims = with_front({1, draws_.integer(1, 9)}, window.spatial);
+  const ir::Tensor x = draws_.tensor(x_dims);
+  const std::vector<double> xs = values(x);
+  const ir::Shape dims = with_front({1, x_dims[1]}, window.output());
+  std::vector<double> expected;
+  for_each_index(dims, [&](const ir::Shape& at) {
+    double sum = 0;
+    window.each_tap({at.begin() + 2, at.end()}, [&](const ir::Shape&, const ir::Shape& place, bool inside, bool) {
+      if (inside) sum += std::pow(std::abs(xs[offset_of(x_dims, with_front({0, at[1]}, place))]), power);
+    });
+    expected.push_back(std::pow(sum, 1.0 / static_cast<double>(power)));
+  });
+  std::vector<ir::Attribute> attributes = window.attributes();
+  attributes.push_back(number("p", power));
+  const auto found = run_node({"LpPool", attributes, 1, 18}, {x});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  ASSERT_EQ(found.value().dims(), dims);
+  expect_near(found.value(), expected, 1e-4);
+}
+
+/// A global pool is the pool whose window is the image.
+TEST_P(RandomWindowsTest, GlobalPoolsAreThoseOfTheWholeImage) {
+  const Ints spatial = draws_.integers(static_cast<size_t>(draws_.integer(1, 3)), 1, 6);
+  const ir::Shape dims = with_front({draws_.integer(1, 3), draws_.integer(1, 70)}, spatial);
+  const ir::Tensor x = draws_.tensor(dims);
+  SCOPED_TRACE(shape_text(dims));
+  for (const std::string op : {"AveragePool", "MaxPool", "LpPool"}) {
+    const auto window = run_node({op, {attribute("kernel_shape", spatial)}, 1, 18}, {x});
+    const auto global = run_node({"Global" + op, {}, 1, 18}, {x});
+    ASSERT_TRUE(window.ok() && global.ok()) << window.status().message() << global.status().message();
+    EXPECT_EQ(global.value().dims(), window.value().dims());
+    expect_near(global.value(), values(window.value()), 1e-5);
+  }
 }
 
 }  // namespace

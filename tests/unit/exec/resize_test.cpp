@@ -224,5 +224,76 @@ TEST(ResizeTest, RejectsWhatMakesNoSense) {
                {x, none, floats({4}, {1, 1, 2, 2})}, "roi");
 }
 
+struct AnyResize {
+  const char *mode, *coordinates;
+  bool antialias, exclude;
+};
+
+class ResizePropertyTest : public ::testing::TestWithParam<AnyResize> {
+ protected:
+  OpCall call() const {
+    const AnyResize& row = GetParam();
+    OpCall made = {"Resize", "", 19, {resize_text("mode", row.mode)}};
+    made.attributes.push_back(resize_text("coordinate_transformation_mode", row.coordinates));
+    if (row.antialias) made.attributes.push_back(number("antialias", 1));
+    if (row.exclude) made.attributes.push_back(number("exclude_outside", 1));
+    return made;
+  }
+  std::string text() const { return cat(GetParam().mode, " ", GetParam().coordinates); }
+};
+INSTANTIATE_TEST_SUITE_P(
+    Modes, ResizePropertyTest,
+    ::testing::Values(AnyResize{"nearest", "asymmetric", false, false},
+                      AnyResize{"nearest", "half_pixel", false, false}, AnyResize{"linear", "half_pixel", false, false},
+                      AnyResize{"linear", "align_corners", false, false},
+                      AnyResize{"linear", "asymmetric", false, false}, AnyResize{"linear", "half_pixel", true, false},
+                      AnyResize{"linear", "pytorch_half_pixel", false, false},
+                      AnyResize{"cubic", "half_pixel", false, false}, AnyResize{"cubic", "half_pixel", false, true},
+                      AnyResize{"cubic", "align_corners", false, false}, AnyResize{"cubic", "half_pixel", true, false},
+                      AnyResize{"cubic", "half_pixel_symmetric", false, false}));
+
+/// The weights of every output sum to one.
+TEST_P(ResizePropertyTest, AConstantImageStaysConstant) {
+  for (const auto& [height, width] : {std::pair(1, 1), std::pair(3, 11), std::pair(16, 2), std::pair(7, 6)}) {
+    const ir::Tensor flat = floats({1, 2, 5, 6}, std::vector<float>(60, 2.5f));
+    const ir::Shape dims = {1, 2, height, width};
+    SCOPED_TRACE(text());
+    expect_op(call(), {flat, ir::Tensor(), ir::Tensor(), ints(dims)}, dims,
+              std::vector<double>(static_cast<size_t>(ir::checked_count(dims)), 2.5), 1e-5);
+  }
+}
+
+/// Each channel is resized by itself, and resizing is linear in the values.
+TEST_P(ResizePropertyTest, SumsAreResizedAsTheirParts) {
+  const ir::Tensor a = random_floats({1, 1, 5, 6}, -2, 2, 1), b = random_floats({1, 1, 5, 6}, -2, 2, 2);
+  std::vector<float> sum;
+  const std::vector<double> as = values(a), bs = values(b);
+  for (size_t i = 0; i < as.size(); ++i) sum.push_back(static_cast<float>(as[i] + bs[i]));
+  const auto resized = [&](const ir::Tensor& x) {
+    const auto found = run_op(call(), {x, ir::Tensor(), floats({4}, {1, 1, 1.7f, 0.6f})});
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    return found.ok() ? values(found.value()[0]) : std::vector<double>{};
+  };
+  const std::vector<double> ra = resized(a), rb = resized(b), rs = resized(floats({1, 1, 5, 6}, sum));
+  ASSERT_EQ(rs.size(), ra.size());
+  for (size_t i = 0; i < rs.size(); ++i) EXPECT_NEAR(rs[i], ra[i] + rb[i], 2e-5) << i;
+}
+
+/// A symmetric rule sees a mirrored image mirrored.
+TEST_P(ResizePropertyTest, AMirroredImageGivesAMirroredResult) {
+  if (text().starts_with("nearest") || text().ends_with("asymmetric")) return;  // those are not symmetric
+  const ir::Tensor x = random_floats({1, 1, 1, 9}, -2, 2, 3);
+  std::vector<double> xs = values(x);
+  const std::vector<float> mirrored(xs.rbegin(), xs.rend());
+  for (const int64_t width : {2, 4, 5, 14, 27}) {
+    const ir::Tensor sizes = ints({1, 1, 1, width});
+    const auto found = run_op(call(), {x, ir::Tensor(), ir::Tensor(), sizes});
+    const auto turned = run_op(call(), {floats({1, 1, 1, 9}, mirrored), ir::Tensor(), ir::Tensor(), sizes});
+    ASSERT_TRUE(found.ok() && turned.ok());
+    const std::vector<double> y = values(found.value()[0]), z = values(turned.value()[0]);
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], z[y.size() - 1 - i], 2e-5) << text() << " " << width;
+  }
+}
+
 }  // namespace
 }  // namespace quarkq::test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <numbers>
 
-#include "support/op_checks.h"
+#include "support/run_node.h"
 
 namespace quarkq::test {
 namespace {
@@ -103,6 +103,34 @@ TEST(MelWeightMatrixTest, Triangles) {
   expect_error({"MelWeightMatrix", "", 17}, {inputs[0], inputs[1], inputs[2], inputs[3], ir::Tensor::scalar(NAN)},
                "frequencies");
   expect_error({"MelWeightMatrix", "", 17, {number("output_datatype", 99)}}, inputs, "output_datatype is 99");
+}
+
+struct WindowRow {
+  const char* op;
+  double a0, a1, a2;  ///< of a0 - a1 cos(t) + a2 cos(2 t)
+};
+
+TEST(WindowFunctionsTest, AreSumsOfCosines) {
+  const WindowRow rows[] = {
+      {"HannWindow", 0.5, 0.5, 0}, {"HammingWindow", 25.0 / 46, 21.0 / 46, 0}, {"BlackmanWindow", 0.42, 0.5, 0.08}};
+  for (const WindowRow& row : rows) {
+    for (const int64_t size : {2, 3, 8, 25}) {
+      for (const int64_t periodic : {0, 1}) {
+        std::vector<double> expected;
+        const double period = static_cast<double>(periodic == 1 ? size : size - 1);
+        for (int64_t i = 0; i < size; ++i) {
+          const double t = 2 * M_PI * static_cast<double>(i) / period;
+          expected.push_back(row.a0 - row.a1 * std::cos(t) + row.a2 * std::cos(2 * t));
+        }
+        SCOPED_TRACE(cat(row.op, " of ", size, periodic == 1 ? ", periodic" : ""));
+        // Without a kernel of their own they run through the bodies that ONNX gives them.
+        const auto found = run_node({row.op, {number("periodic", periodic)}, 1, 17}, {ints({}, {size})});
+        ASSERT_TRUE(found.ok()) << found.status().message();
+        EXPECT_EQ(found.value().dims(), ir::Shape{size});
+        expect_near(found.value(), expected, 1e-6);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -85,6 +85,32 @@ TEST(MetricsTest, EqualArraysAreExactlyEqual) {
   }
 }
 
+/// Doubles whose squares are infinite: what does not depend on the unit is that of values a power of two smaller.
+TEST(MetricsTest, LargeDoublesHaveTheDistancesOfSmallOnes) {
+  const Doubles a = random_doubles(100, 6), b = random_doubles(100, 7);
+  const PairSums small = pair_sums(a, b);
+  for (const int exponent : {505, 512, 700, 1020}) {
+    SCOPED_TRACE(exponent);
+    Doubles large_a = a, large_b = b;
+    for (double& value : large_a) value = std::ldexp(value, exponent);
+    for (double& value : large_b) value = std::ldexp(value, exponent);
+    const PairSums large = pair_sums(large_a, large_b);
+    EXPECT_NEAR(cosine(large), cosine(small), 1e-12);
+    EXPECT_NEAR(sqnr_db(large), sqnr_db(small), 1e-9);
+    EXPECT_NEAR(std::ldexp(l2_distance(large), -exponent), l2_distance(small), 1e-12);
+    for (const Peak peak : {Peak::kMagnitude, Peak::kSigned})
+      EXPECT_NEAR(psnr_db(large, 100, peak), psnr_db(small, 100, peak), 1e-9);
+    EXPECT_EQ(large.max_a, std::ldexp(small.max_a, exponent));
+    EXPECT_EQ(cosine(pair_sums(large_a, large_a)), 1.0);
+    PairSums all = small;  // of small values and large ones: these decide
+    add(large, all);
+    EXPECT_NEAR(cosine(all), cosine(small), 1e-12);
+    all = large;
+    add(small, all);
+    EXPECT_NEAR(sqnr_db(all), sqnr_db(small), 1e-9);
+  }
+}
+
 TEST(MetricsTest, ZerosHaveADefinition) {
   const Doubles zero = {0, 0}, one = {1, 0}, minus = {-1, 0};
   EXPECT_EQ(cosine(pair_sums(zero, zero)), 1.0);

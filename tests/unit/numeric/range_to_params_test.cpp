@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "numeric/half.h"
 #include "unit/numeric/golden_calibration.h"
 
 namespace quarkq::numeric {
@@ -45,6 +46,31 @@ TEST(RangeToParamsTest, IntegerRangesAreThoseOfTheTable) {
     EXPECT_EQ(integer_range(row.type, RangeKind::kFull), row.full) << name(row.type);
     EXPECT_EQ(integer_range(row.type, RangeKind::kSymmetric), row.symmetric) << name(row.type);
     EXPECT_EQ(integer_range(row.type, RangeKind::kReduced), row.reduced) << name(row.type);
+  }
+}
+
+/// The width of such a range is no float16 number, its steps are.
+TEST(RangeToParamsTest, HalfScalesOfWideRangesAreFinite) {
+  struct Row {
+    Range range;
+    bool symmetric;
+    float scale;
+    int32_t zero_point;
+  };
+  const Row rows[] = {
+      {{-65504, 65504}, true, 515.5f, 0},    // 131008 / 254 = 515.78, float16 numbers lie 0.5 apart there
+      {{-65504, 65504}, false, 513.5f, 0},   // 131008 / 255 = 513.76
+      {{0, 65504}, false, 257.0f, -128},     // 256.88, the width is a float16 number
+      {{0, 1e9f}, false, 65504.0f, -128},    // beyond all float16 scales
+      {{-3e38f, 3e38f}, true, 65504.0f, 0},  // the sum of its ends is infinite
+  };
+  for (const Row& row : rows) {
+    QuantSpec spec = spec_of(ElementType::kInt8, row.symmetric);
+    spec.half_scale = true;
+    const QuantParams found = params(spec, row.range);
+    EXPECT_NEAR(found.scale, row.scale, 0.51f) << row.range.max;
+    EXPECT_EQ(found.scale, float_from_float16(float16_from_float(found.scale))) << "a float16 number";
+    EXPECT_NEAR(found.zero_point, row.zero_point, 1) << row.range.max;
   }
 }
 
@@ -207,6 +233,22 @@ TEST(RangeToParamsTest, AllRecordedScalesBitForBit) {
     }
   }
   EXPECT_EQ(compared, 5460u);  // ref:calibration#worked-examples
+}
+
+/// Of a bias it is a product of two scales, which may leave float16 at either end.
+TEST(RangeToParamsTest, HalfScalesAreNeverZeroNorInfinite) {
+  for (int exponent = -140; exponent <= 127; ++exponent) {
+    for (const float fraction : {1.0f, 1.2345678f, 1.9999f}) {
+      const float scale = std::ldexp(fraction, exponent), half = half_scale(scale);
+      EXPECT_EQ(half, float_from_float16(float16_from_float(half))) << scale;
+      EXPECT_TRUE(half > 0 && half <= 65504) << scale;
+      const bool is_normal = scale >= 0x1p-14f && scale < 65504;
+      EXPECT_NEAR(half / scale, 1, is_normal ? 0x1p-11f : kInfinity) << scale;
+      EXPECT_LE(half_scale(scale), half_scale(std::nextafter(scale, 1e38f))) << "it does not decrease";
+    }
+  }
+  EXPECT_EQ(half_scale(kInfinity), 65504);
+  EXPECT_EQ(half_scale(0), 0x1p-24f);
 }
 
 }  // namespace

@@ -150,6 +150,33 @@ TEST(OpsetConvertTest, ReturnsTheSameModelForTheSameOpset) {
   EXPECT_EQ(full_dump(converted(model, 9)), full_dump(model));
 }
 
+struct Refused {
+  const char* name;
+  int from, to;
+  const char *body, *said;
+};
+
+/// The library's assertions quote its sources: operator and reason stay, places and conditions do not.
+TEST(OpsetConvertTest, RefusalsAreAboutTheModel) {
+  const Refused rows[] = {
+      {"by an adapter", 8, 7,
+       "g (float[1,1,4,4] x) => (float[1,1,3,3] y, int64[1,1,3,3] i) { y, i = MaxPool <kernel_shape = [2, 2]> (x) }",
+       "maxpool: Opset version 7 of MaxPool cannot include Indices output"},
+      {"newer than the opset", 12, 11, "g (float[2,3] x) => (float[2,3] y) { y = Celu (x) }",
+       "No Previous Version of Celu exists"},
+      {"without an adapter", 13, 12, "g (float[2,3] x) => (float[2,3] y) { y = Relu (x) }", "for Relu"},
+  };
+  for (const Refused& row : rows) {
+    const ir::Model model = parsed(cat("<ir_version: 4, opset_import: [\"\" : ", row.from, "]> ", row.body));
+    const Result<ir::Model> result = convert_opset(model, row.to);
+    const std::string said = result.ok() ? "taken" : result.status().message();
+    EXPECT_NE(said.find(row.said), std::string::npos) << row.name << ": " << said;
+    for (const char* quoted : {".cc:", ".h:", "Assertion", "`", "adapt_"})
+      EXPECT_EQ(said.find(quoted), std::string::npos) << row.name << ": " << said;
+    EXPECT_TRUE(said.starts_with(cat("conversion from opset ", row.from, " to ", row.to, ": "))) << said;
+  }
+}
+
 TEST(OpsetConvertTest, RefusesWhatCannotBe) {
   const ir::Model model = parsed(upsample_model(9, "nearest"));
   EXPECT_EQ(convert_opset(model, 99).status().code(), Code::kUnsupported);

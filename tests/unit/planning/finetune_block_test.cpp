@@ -8,6 +8,7 @@
 #include <random>
 
 #include "exec/layout_convert.h"
+#include "support/finite_differences.h"
 #include "support/pass_support.h"
 
 namespace quarkq::planning::finetune {
@@ -160,22 +161,6 @@ TEST(FinetuneBlockTest, ComputesWhatTheModelDoes) {
   }
 }
 
-void expect_derivative(Bench& bench, std::vector<float>& variable, const std::vector<float>& gradient,
-                       const std::vector<float>& direction, const char* name) {
-  constexpr float kStep = 2.5e-4f;
-  const size_t stride = std::max<size_t>(1, variable.size() / 40);
-  for (size_t i = 0; i < variable.size(); i += stride) {
-    const float before = variable[i];
-    variable[i] = before + kStep;
-    const double above = bench.loss(direction);
-    variable[i] = before - kStep;
-    const double below = bench.loss(direction);
-    variable[i] = before;
-    const double expected = (above - below) / (2 * static_cast<double>(kStep));
-    EXPECT_NEAR(static_cast<double>(gradient[i]), expected, 0.02 * (1 + std::abs(expected))) << name << " " << i;
-  }
-}
-
 TEST(FinetuneBlockTest, GradientsAreFiniteDifferences) {
   for (const BlockCase& c : cases()) {
     Bench bench(c);
@@ -184,8 +169,9 @@ TEST(FinetuneBlockTest, GradientsAreFiniteDifferences) {
     std::vector<float> dw(bench.weights.size()), db(bench.bias.size()), dy = direction;
     bench.forward();
     bench.block->backward(bench.x.data<float>().data(), dy, dw, bench.bias.empty() ? nullptr : &db);
-    expect_derivative(bench, bench.weights, dw, direction, c.name);
-    expect_derivative(bench, bench.bias, db, direction, c.name);
+    const auto loss = [&] { return bench.loss(direction); };
+    test::expect_finite_differences({c.name, bench.weights, dw, 40}, loss);
+    test::expect_finite_differences({cat(c.name, ", bias"), bench.bias, db, 40}, loss);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "exec/layout_convert.h"
 #include "planning/tune/tape_loops.h"
+#include "support/finite_differences.h"
 #include "support/pass_support.h"
 
 namespace quarkq::planning::finetune {
@@ -187,22 +188,6 @@ TEST(TapeTest, ComputesWhatTheModelDoes) {
   }
 }
 
-void expect_tape_derivative(TapeBench& bench, std::vector<float>& variable, const std::vector<float>& gradient,
-                            const std::vector<float>& direction, const std::string& name) {
-  constexpr float kStep = 2.5e-4f;
-  const size_t stride = std::max<size_t>(1, variable.size() / 25);
-  for (size_t i = 0; i < variable.size(); i += stride) {
-    const float before = variable[i];
-    variable[i] = before + kStep;
-    const double above = bench.loss(direction);
-    variable[i] = before - kStep;
-    const double below = bench.loss(direction);
-    variable[i] = before;
-    const double expected = (above - below) / (2 * static_cast<double>(kStep));
-    EXPECT_NEAR(static_cast<double>(gradient[i]), expected, 0.02 * (1 + std::abs(expected))) << name << " " << i;
-  }
-}
-
 TEST(TapeTest, GradientsAreFiniteDifferences) {
   for (const TapeCase& c : tape_cases()) {
     TapeBench bench(c);
@@ -211,8 +196,9 @@ TEST(TapeTest, GradientsAreFiniteDifferences) {
     const Gradients found = bench.gradients(direction);
     for (size_t i = 0; i < bench.values.size(); ++i) {
       const std::string name = cat(c.name, ", layer ", i);
-      expect_tape_derivative(bench, bench.values[i].weights, found.layers[i].weights, direction, name);
-      expect_tape_derivative(bench, bench.values[i].bias, found.layers[i].bias, direction, name + ", bias");
+      const auto loss = [&] { return bench.loss(direction); };
+      test::expect_finite_differences({name, bench.values[i].weights, found.layers[i].weights}, loss);
+      test::expect_finite_differences({name + ", bias", bench.values[i].bias, found.layers[i].bias}, loss);
     }
   }
 }

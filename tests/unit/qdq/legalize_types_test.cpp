@@ -105,6 +105,27 @@ TEST(UseFp32ScaleTest, LeavesExcludedNodesInFloat16) {
   EXPECT_FALSE(bench.run(use_fp32_scale));
 }
 
+/// float16 codes are the format that was asked for; a float32 zero point would say that nothing is rounded.
+TEST(UseFp32ScaleTest, KeepsFloat16Codes) {
+  Result<ir::Model> parsed = onnx_io::parse_model_text(
+      "<ir_version: 9, opset_import: [\"\" : 19, \"com.amd.quark\" : 1]>\n"
+      "g (float16[1, 2] x) => (float16[1, 2] y) <float16[2, 2] w = {15360, 16384, 16896, 17408}, "
+      "float16 s = {14336}, float16 z = {0}, float16[2, 2] c = {15360, 16384, 16896, 17408}> {\n"
+      " q = com.amd.quark.ExtendedQuantizeLinear (x, s, z)\n d = com.amd.quark.ExtendedDequantizeLinear (q, s, z)\n"
+      " e = com.amd.quark.ExtendedDequantizeLinear (c, s, z)\n m = MatMul (d, w)\n y = MatMul (m, e)\n}");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  Diagnostics ignored;
+  ASSERT_TRUE(onnx_io::infer_types(parsed.value(), ignored).ok());
+  PassBench bench(std::move(parsed).value());
+  EXPECT_TRUE(bench.run(use_fp32_scale));
+  const auto type = [&](const char* name) { return bench.graph().value(bench.value(name)).type.element; };
+  for (const char* name : {"z", "q", "c", "x", "y"}) EXPECT_EQ(type(name), ElementType::kFloat16) << name;
+  for (const char* name : {"s", "d", "e", "w", "m"}) EXPECT_EQ(type(name), ElementType::kFloat) << name;
+  EXPECT_EQ(bench.graph().constant(bench.value("z"))->type(), ElementType::kFloat16);
+  EXPECT_EQ(bench.graph().constant(bench.value("c"))->type(), ElementType::kFloat16);
+  EXPECT_FALSE(bench.run(use_fp32_scale));
+}
+
 TEST(UseFp32ScaleTest, LeavesFloat32Alone) {
   PassBench bench("g (float[2] x) => (float[2] y) { y = Relu (x) }");
   expect_idle(bench, use_fp32_scale);

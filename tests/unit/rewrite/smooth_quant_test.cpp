@@ -76,6 +76,38 @@ TEST(SmoothQuantTest, DeadChannelsKeepTheirWeightsByDefault) {
   EXPECT_LT(bench.graph().constant(bench.value("x_m_smooth_scale"))->data<float>()[2], 1.1e5f);
 }
 
+TEST(SmoothQuantTest, LeavesItsOwnResultAlone) {
+  PassBench bench(cat(R"(g (float[2, 3, 4] x) => (float[2, 3, 3] y, float[2, 3, 3] z) <float[4, 3] v = )",
+                      test::numbers(12, 1), ", float[4, 3] w = ", test::numbers(12, 2),
+                      "> { [left] y = MatMul (x, v) [right] z = MatMul (x, w) }"));
+  std::vector<float> row(24);
+  for (size_t i = 0; i < row.size(); ++i) row[i] = i % 4 == 2 ? 0 : static_cast<float>(i);  // a dead channel
+  const Samples samples({ir::Tensor::from<float>({2, 3, 4}, row)});
+  expect_smoothed(bench, samples);
+  const std::string once = ir::dump(bench.graph());
+  const size_t said = bench.diagnostics.all().size();
+  EXPECT_FALSE(bench.run(smooth_quant));
+  EXPECT_EQ(ir::dump(bench.graph()), once);
+  ASSERT_EQ(bench.diagnostics.all().size(), said + 2);
+  EXPECT_EQ(bench.diagnostics.all()[said].subject, "left");
+  EXPECT_EQ(bench.diagnostics.all()[said].text, "its input was smoothed before");
+}
+
+/// A scale of the network itself is no reason to leave the product alone, nor is one that other nodes read, too.
+TEST(SmoothQuantTest, SmoothsAfterOtherProducts) {
+  for (const char* body : {"m = Mul (x, k) y = MatMul (m, w)", "m = Mul (x, x) y = MatMul (m, w)",
+                           "m = Add (x, k_smooth_scale) y = MatMul (m, w)"}) {
+    PassBench bench(cat("g (float[2, 4] x) => (float[2, 3] y) <float[4] k = {1, 2, 3, 4}, ",
+                        "float[4] k_smooth_scale = {1, 2, 3, 4}, float[4, 3] w = ", test::numbers(12, 1), "> { ", body,
+                        " }"));
+    expect_smoothed(bench, Samples({2, 4}));
+  }
+  PassBench shared(cat("g (float[2, 4] x) => (float[2, 3] y, float[2, 4] n) <float[4] k_smooth_scale = {1, 2, 3, 4}, ",
+                       "float[4, 3] w = ", test::numbers(12, 1),
+                       "> { m = Mul (x, k_smooth_scale) y = MatMul (m, w) n = Neg (m) }"));
+  expect_smoothed(shared, Samples({2, 4}));
+}
+
 TEST(SmoothQuantTest, EachMatMulHasItsOwnFactors) {
   PassBench bench(cat(R"(g (float[1, 5, 4] x) => (float[1, 5, 3] y, float[1, 5, 3] z) <float[4, 3] v = )",
                       test::numbers(12, 1), ", float[4, 3] w = ", test::numbers(12, 2), R"(> {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "support/target_models.h"
 
 namespace quarkq::targets {
@@ -18,7 +20,7 @@ RegionPlan planned(const ir::Model& model, const std::vector<std::string>& on_cp
     const std::string& name = view.graph().value(view.node(id).output(0)).name;
     runs[static_cast<size_t>(id.index)] = std::find(on_cpu.begin(), on_cpu.end(), name) == on_cpu.end();
   }
-  return plan_regions(view, groups, std::move(runs), target);
+  return plan_regions(view, groups, node_costs(view), std::move(runs), target);
 }
 
 constexpr const char kChain[] =
@@ -125,6 +127,67 @@ TEST(CountsTest, AnOperatorOnTheCpuTakesItsPairsAlong) {
   EXPECT_EQ(plan.counts.regions, 2u);
   EXPECT_EQ(plan.counts.cpu, 1u);
   EXPECT_EQ(plan.counts.qdq_cpu, 2u + 3);  // its DQ, the DQ of its weight, its Q
+}
+
+/// A random chain of joins: node i reads two of the nodes before it.
+std::string woven(uint32_t seed, size_t count) {
+  std::mt19937 generator(seed);
+  std::string nodes = "v0 = Relu(x)";
+  for (size_t i = 1; i < count; ++i) {
+    const size_t a = generator() % i, b = i - 1 - generator() % std::min<size_t>(i, 3);
+    nodes += cat(" v", i, " = Add(v", a, ", v", b, ")");
+  }
+  return cat("g (float[4] x) => (float[4] v", count - 1, ") { ", nodes, " }");
+}
+
+class RandomRegionsTest : public ::testing::TestWithParam<uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomRegionsTest, ::testing::Range(1u, 25u));
+
+/// No path leaves a region and comes back, every node that runs is in one, and the counts are those of the nodes.
+TEST_P(RandomRegionsTest, AreConvexAndComplete) {
+  constexpr size_t kNodes = 24;
+  const ir::Model model = test::model_of(woven(GetParam(), kNodes));
+  std::mt19937 generator(GetParam() + 77);
+  std::vector<std::string> on_cpu;
+  for (size_t i = 0; i < kNodes; ++i) {
+    if (generator() % 4 == 0) on_cpu.push_back(cat("v", i));
+  }
+  const RegionPlan plan = planned(model, on_cpu);
+  const QuantizedView view = view_of(model).value();
+  size_t in_regions = 0;
+  for (const TargetRegion& region : plan.regions) in_regions += region.operators;
+  EXPECT_EQ(in_regions, kNodes - on_cpu.size());
+  EXPECT_EQ(plan.counts.npu, kNodes - on_cpu.size());
+  EXPECT_EQ(plan.counts.cpu, on_cpu.size());
+  EXPECT_EQ(plan.counts.regions, plan.regions.size());
+  for (size_t number = 0; number < plan.regions.size(); ++number) {
+    const auto own = static_cast<int>(number);
+    std::vector<bool> outside(view.kinds.size(), false);  // reached from the region through a node outside of it
+    std::vector<bool> after(view.kinds.size(), false);    // reached from the region
+    for (const ir::NodeId id : view.operators) {
+      const auto index = static_cast<size_t>(id.index);
+      const bool is_own = plan.placed.region[index] == own;
+      for (const ir::NodeId source : view.sources_of(id)) {
+        const auto before = static_cast<size_t>(source.index);
+        outside[index] = outside[index] || outside[before];
+        after[index] = after[index] || after[before];
+      }
+      EXPECT_FALSE(is_own && outside[index]) << "region " << number << " is left and entered again";
+      if (!is_own && after[index]) outside[index] = true;
+      after[index] = after[index] || is_own;
+    }
+  }
+}
+
+TEST_P(RandomRegionsTest, OneMoreNodeOnTheCpuTakesItFromTheNpuOnly) {
+  const ir::Model model = test::model_of(woven(GetParam(), 16));
+  for (const std::string name : {"v3", "v8", "v15"}) {
+    const TargetCounts all = planned(model, {}).counts, without = planned(model, {name}).counts;
+    EXPECT_EQ(all.npu, 16u);
+    EXPECT_EQ(without.npu, 15u);
+    EXPECT_EQ(without.total, all.total);
+    EXPECT_LE(all.regions, without.regions) << "the whole is one region";
+  }
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct PoolTaps {
 Result<std::shared_ptr<const PoolTaps>> collect_taps(const Prepare& p, const ir::Shape& spatial, const Window& window,
                                                      int64_t channels, bool count_pad);
 
-/// An image for a pool: rank 3 to 5 with elements. Fills [N, C, spatial...].
+/// Images for a pool: rank 3 to 5, with elements where there is an image. Fills [N, C, spatial...].
 Status read_pool_image(const Prepare& p, ir::Shape& dims, ir::Shape& spatial);
 
 Result<Kernel> prepare_max_unpool(Prepare& p);  // pool_unpool.cpp

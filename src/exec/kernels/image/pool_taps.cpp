@@ -114,7 +114,9 @@ Status read_pool_image(const Prepare& p, ir::Shape& dims, ir::Shape& spatial) {
   if (dims.size() < 3 || dims.size() > 5) {
     return p.cannot("input is ", shape_text(dims), ", supported ranks are 3 to 5");
   }
-  if (ir::checked_count(dims) == 0) return p.cannot("an image without elements: input ", shape_text(dims));
+  // No images at all are a result without elements, as in ONNX Runtime.
+  if (product(dims, 1, static_cast<int64_t>(dims.size())) == 0)
+    return p.cannot("an image without elements: input ", shape_text(dims));
   spatial.assign(dims.begin() + 2, dims.end());
   return Status();
 }

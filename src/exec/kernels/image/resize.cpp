@@ -97,23 +97,26 @@ Status complete_request(const Prepare& p, Request& request) {
   if ((has_sizes ? request.sizes.size() : request.scales.size()) != count) {
     return p.corrupt(request.scales.size(), " scales and ", request.sizes.size(), " sizes for ", count, " axes");
   }
-  for (const int64_t axis : request.axes) {
-    if (dims[as_index(axis)] == 0) return p.cannot("resizes an empty axis of ", shape_text(dims));
-  }
-  for (const int64_t size : request.sizes) {
-    if (size < 1 || size > kLongestTable) return p.corrupt("size ", size, ", allowed: 1 to ", kLongestTable);
+  for (size_t i = 0; i < request.sizes.size(); ++i) {
+    const int64_t size = request.sizes[i], least = dims[as_index(request.axes[i])] == 0 ? 0 : 1;
+    if (size < least || size > least * kLongestTable)
+      return p.corrupt("size ", size, ", allowed: ", least, " to ", least * kLongestTable);
   }
   const std::string policy = p.node().string_or("keep_aspect_ratio_policy", "stretch");
   if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller") {
     return p.corrupt("keep_aspect_ratio_policy is '", policy, "', allowed: stretch, not_larger, not_smaller");
   }
+  const bool has_empty_axis =
+      std::any_of(request.axes.begin(), request.axes.end(), [&](int64_t axis) { return dims[as_index(axis)] == 0; });
+  if (has_sizes && policy != "stretch" && has_empty_axis)
+    return p.cannot("keeps the aspect ratio of an empty axis of ", shape_text(dims));
   if (has_sizes && policy != "stretch") {
     keep_aspect_ratio(policy, request, dims);
   } else if (has_sizes) {
     request.scales.clear();
     for (size_t i = 0; i < count; ++i) {
-      request.scales.push_back(static_cast<float>(request.sizes[i]) /
-                               static_cast<float>(dims[as_index(request.axes[i])]));
+      const int64_t length = dims[as_index(request.axes[i])];  // an empty axis stays one at any scale
+      request.scales.push_back(length == 0 ? 1 : static_cast<float>(request.sizes[i]) / static_cast<float>(length));
     }
   }
   for (size_t i = 0; i < count; ++i) {
@@ -122,7 +125,8 @@ Status complete_request(const Prepare& p, Request& request) {
       return p.corrupt("scale ", scale, " on a length of ", length, ", allowed: results of 1 to ", kLongestTable);
     }
     if (!has_sizes) request.sizes.push_back(static_cast<int64_t>(std::floor(length * scale)));
-    if (request.sizes[i] < 1) return p.corrupt("scale ", scale, " leaves nothing of a length of ", length);
+    if (request.sizes[i] < 1 && length > 0)
+      return p.corrupt("scale ", scale, " leaves nothing of a length of ", length);
   }
   return Status();
 }

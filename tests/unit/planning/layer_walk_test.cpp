@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Walks over the values of a model in stretches: each is what one run of the whole model gives, whatever is kept on
+// disk, and a constant that changes reaches the stretches after it only.
+#include "planning/tune/layer_walk.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "planning/tune/model_distance.h"
+#include "support/legalize_samples.h"
+#include "support/random_graph.h"
+
+namespace quarkq::planning::finetune {
+namespace {
+
+constexpr size_t kSamples = 3;
+
+class LayerWalkTest : public ::testing::TestWithParam<uint32_t> {
+ protected:
+  void SetUp() override {
+    for (int i = 0; i < 12; ++i) ASSERT_TRUE(graph_.grow()) << graph_.failure();
+    graph_.close();
+    model_ = graph_.model();
+    Diagnostics ignored;
+    ASSERT_TRUE(onnx_io::infer_types(model_, ignored).ok());
+    samples_ = std::make_unique<test::RandomSamples>(model_.graph, kSamples);
+    for (const ir::NodeId id : model_.graph.order()) {
+      for (const ir::ValueId output : model_.graph.node(id).outputs) {
+        if (output.valid()) values_.push_back(output);
+      }
+    }
+  }
+  /// The values in lists of `length`, in node order.
+  std::vector<std::vector<ir::ValueId>> lists(size_t length) const {
+    std::vector<std::vector<ir::ValueId>> made;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (i % length == 0) made.emplace_back();
+      made.back().push_back(values_[i]);
+    }
+    return made;
+  }
+  /// Value `id` of a sample, by a run of its own.
+  ir::Tensor alone(const ir::Model& model, ir::ValueId id, size_t sample) const {
+    exec::Session session(model, {{id}, {}});
+    const auto found = session.run(samples_->read(sample).value().inputs);
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    return found.ok() ? found.value()->front() : ir::Tensor();
+  }
+
+  test::RandomGraph graph_{GetParam()};
+  ir::Model model_;
+  std::unique_ptr<test::RandomSamples> samples_;
+  std::vector<ir::ValueId> values_;
+};
+INSTANTIATE_TEST_SUITE_P(Seeds, LayerWalkTest, ::testing::Range(500u, 508u));
+
+TEST_P(LayerWalkTest, GivesTheValuesOfWholeRuns) {
+  for (const size_t length : {1u, 3u, 100u}) {
+    for (const bool on_disk : {false, true}) {
+      SCOPED_TRACE(cat("lists of ", length, on_disk ? ", on disk" : ""));
+      TensorStore store;
+      ASSERT_TRUE(!on_disk || store.set_limit(0).ok());
+      const auto wanted = lists(length);
+      LayerWalk walk(model_, *samples_, kSamples, wanted, store);
+      for (const std::vector<ir::ValueId>& list : wanted) {
+        std::vector<size_t> order;
+        const Status done = walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
+          order.push_back(sample);
+          EXPECT_EQ(values.size(), list.size());
+          for (size_t i = 0; i < std::min(values.size(), list.size()); ++i)
+            EXPECT_TRUE(values[i].same_as(alone(model_, list[i], sample))) << model_.graph.value(list[i]).name;
+          return Status();
+        });
+        ASSERT_TRUE(done.ok()) << done.message();
+        EXPECT_EQ(order, (std::vector<size_t>{0, 1, 2}));
+      }
+      EXPECT_EQ(store.bytes_in_memory(), 0) << "nothing is kept once it is not needed";
+    }
+  }
+}
+
+/// Stretches that nobody listens to are run, too.
+TEST_P(LayerWalkTest, SkippedListsLeaveLaterOnesAlone) {
+  TensorStore store;
+  const auto wanted = lists(2);
+  LayerWalk walk(model_, *samples_, kSamples, wanted, store);
+  for (size_t i = 0; i + 1 < wanted.size(); ++i) ASSERT_TRUE(walk.advance(nullptr).ok());
+  size_t heard = 0;
+  ASSERT_TRUE(walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
+                    ++heard;
+                    EXPECT_TRUE(values.back().same_as(alone(model_, wanted.back().back(), sample)));
+                    return Status();
+                  })
+                  .ok());
+  EXPECT_EQ(heard, kSamples);
+}
+
+TEST_P(LayerWalkTest, AnErrorOfTheSinkEndsTheStretch) {
+  TensorStore store;
+  LayerWalk walk(model_, *samples_, kSamples, lists(100), store);
+  size_t heard = 0;
+  const Status done = walk.advance([&](size_t sample, const std::vector<ir::Tensor>&) {
+    ++heard;
+    return sample == 1 ? bad_data("enough") : Status();
+  });
+  EXPECT_EQ(done.code(), Code::kBadData);
+  EXPECT_NE(done.message().find("enough"), std::string::npos);
+  EXPECT_EQ(heard, 2u);
+}
+
+/// Fine-tuning changes a layer before the walk reaches it.
+TEST(LayerWalkConstantsTest, ChangesReachWhatComesAfterThem) {
+  ir::Model model = test::model_of(
+      "g (float[2] x) => (float[2] y) <float[2] a = {1, 2}, float[2] b = {3, 4}> { m = Mul (x, a) n = Mul (m, b) y = "
+      "Add (n, m) }");
+  const test::RandomSamples samples(model.graph, kSamples);
+  const auto value = [&](const char* name) { return model.graph.find(name); };
+  TensorStore store;
+  LayerWalk walk(model, samples, kSamples, {{value("m")}, {value("y")}}, store);
+  std::map<size_t, std::vector<double>> first;
+  ASSERT_TRUE(walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
+                    first[sample] = test::values(values[0]);
+                    return Status();
+                  })
+                  .ok());
+  ir::GraphEdit edit(model.graph);
+  edit.set_constant(value("a"), test::floats({2}, {100, 100}));  // its product is known already
+  edit.set_constant(value("b"), test::floats({2}, {-1, 9}));
+  ASSERT_TRUE(walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {
+                    const std::vector<double> found = test::values(values[0]);
+                    EXPECT_EQ(found[0], 0);
+                    EXPECT_FLOAT_EQ(static_cast<float>(found[1]), static_cast<float>(10 * first[sample][1]));
+                    return Status();
+                  })
+                  .ok());
+}
+
+TEST(ModelDistanceTest, IsTheMeanNormOfTheDifference) {
+  const std::string body = "g (float[4] x) => (float[4] y, float[4] z) <float[4] d = {";
+  const ir::Model exact = test::model_of(body + "0, 0, 0, 0}> { y = Add (x, d) z = Identity (x) }");
+  const ir::Model moved = test::model_of(body + "3, 0, 4, 0}> { y = Add (x, d) z = Identity (x) }");
+  const test::RandomSamples samples(exact.graph, kSamples);
+  const auto distance = [&](std::optional<int64_t> output) {
+    config::FinetuneSettings options;
+    options.output_index = output;
+    const Result<double> found = model_distance(exact, moved, samples, kSamples, options);
+    return found.ok() ? found.value() : -1;
+  };
+  EXPECT_NEAR(distance({}), 2.5, 1e-5);  // 5 of one output, 0 of the other
+  EXPECT_NEAR(distance(0), 5, 1e-5);
+  EXPECT_EQ(distance(1), 0);
+  EXPECT_EQ(distance(7), -1) << "there is no such output";
+  const size_t all[] = {0, 1, 2};
+  const Result<std::optional<double>> same = model_cosine(exact, exact, samples, all);
+  ASSERT_TRUE(same.ok() && same.value().has_value());
+  EXPECT_EQ(*same.value(), 1);
+  const Result<std::optional<double>> other = model_cosine(exact, moved, samples, all);
+  ASSERT_TRUE(other.ok() && other.value().has_value());
+  EXPECT_LT(*other.value(), 0.9999);
+  EXPECT_FALSE(model_cosine(exact, moved, samples, {}).value().has_value());
+}
+
+}  // namespace
+}  // namespace quarkq::planning::finetune
