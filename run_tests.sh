@@ -70,6 +70,7 @@ if [ -f tests/conformance/run.py ]; then suite conformance "$python" tests/confo
 suite e2e "$python" tests/e2e/harness.py
 suite reference env PYTHON="$python" bash tests/reference/run_all.sh --check
 suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes
+suite targets "$python" tests/targets/legalized.py --check --only "squeezenet|nanodet|resnet8|vit_digits"
 suite install bash tests/install/run.sh build/release
 suite python env -u PYTHONPATH "$python" tests/python/run.py --make
 
