@@ -74,17 +74,23 @@ Status read_role(const Node& node, const std::string& path, const char* key, std
   return {};
 }
 
+/// Entries of specific_layer_config have a second spelling, target_node_names and layer_config, in JSON files of the
+/// compiler's vendor (ref:settings#layer-settings).
 Result<LayerRule> read_layer_rule(const Node& node, const std::string& path, const std::string& list_key) {
   const bool is_pair = node.is_list() && node.items().size() == 2;
-  if (!is_pair) QQ_RETURN_IF_ERROR(check_keys(node, path, {"config", list_key}));
-  const Node* config = is_pair ? &node.items()[0] : node.find("config");
-  const Node* names = is_pair ? &node.items()[1] : node.find(list_key);
-  if (names == nullptr) return invalid_argument(node.mark().prefix(), path, ": needs ", list_key);
+  const bool is_by_type = list_key == "op_types";
+  const bool is_vendors =
+      !is_by_type && (node.find("layer_config") != nullptr || node.find("target_node_names") != nullptr);
+  const std::string config_key = is_vendors ? "layer_config" : "config";
+  const std::string names_key = is_vendors ? "target_node_names" : list_key;
+  if (!is_pair) QQ_RETURN_IF_ERROR(check_keys(node, path, {config_key, names_key}));
+  const Node* config = is_pair ? &node.items()[0] : node.find(config_key);
+  const Node* names = is_pair ? &node.items()[1] : node.find(names_key);
+  if (names == nullptr) return invalid_argument(node.mark().prefix(), path, ": needs ", names_key);
   LayerRule rule;
   if (config != nullptr && !config->is_null()) {
     QQ_TRY(rule.config, read_layer_spec(*config, path + ".config", /*is_global=*/false));
   }
-  const bool is_by_type = list_key == "op_types";
   if (!rule.config && !is_by_type) return invalid_argument(node.mark().prefix(), path, ": needs config");
   if (is_by_type) {
     QQ_TRY(rule.op_types, read<std::vector<std::string>>(*names, path + ".op_types"));
@@ -211,6 +217,19 @@ Result<std::vector<LayerRule>> read_layer_rules(const Node& node, const std::str
   return read_list<LayerRule>(node, path, [&](const Node& item, const std::string& item_path) {
     return read_layer_rule(item, item_path, list_key);
   });
+}
+
+Result<std::vector<Selector>> read_exclusions(const Node& node, const std::string& path) {
+  if (!node.is_map()) return read_selectors(node, path);
+  QQ_RETURN_IF_ERROR(check_keys(node, path, {"node_names", "subgraphs"}));
+  std::vector<Selector> all;
+  for (const char* key : {"node_names", "subgraphs"}) {
+    const Node* part = node.find(key);
+    if (part == nullptr) continue;
+    QQ_TRY(std::vector<Selector> selectors, read_selectors(*part, cat(path, ".", key)));
+    all.insert(all.end(), std::make_move_iterator(selectors.begin()), std::make_move_iterator(selectors.end()));
+  }
+  return all;
 }
 
 Result<std::vector<Selector>> read_selectors(const Node& node, const std::string& path) {

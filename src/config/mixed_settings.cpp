@@ -36,7 +36,7 @@ Status take_choice(const OptionMap& map, const char* key, const NamedValue<T> (&
 }
 
 Status refuse_unbuilt(const OptionMap& map) {
-  for (const char* key : {"SubgraphJson", "SensitivityCacheFile", "MetricDistanceFn", "MetricEvaluateFn"}) {
+  for (const char* key : {"SensitivityCacheFile", "MetricDistanceFn", "MetricEvaluateFn"}) {
     if (map.find(key) != nullptr) return unsupported(map.name_of(key), ": known, not supported yet");
   }
   return Status();
@@ -68,6 +68,7 @@ Result<std::optional<MixedSettings>> read_mixed_settings(const Settings& setting
   QQ_RETURN_IF_ERROR(map.take("TargetOpType", options.target_ops));
   QQ_RETURN_IF_ERROR(map.take("IncludeLayers", options.include));
   QQ_RETURN_IF_ERROR(map.take("ExcludeLayers", options.exclude));
+  QQ_RETURN_IF_ERROR(map.take("SubgraphJson", options.subgraph_file));
   QQ_RETURN_IF_ERROR(map.take("DataSize", options.data_size));
   QQ_RETURN_IF_ERROR(map.take("MetricOutputIndex", options.output_index));
   QQ_RETURN_IF_ERROR(map.take("DualQuantNodes", options.dual_pairs));

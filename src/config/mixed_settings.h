@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "config/subgraph_file.h"
 
 namespace quarkq::config {
 
@@ -19,8 +20,9 @@ struct MixedSettings {
   std::vector<LayerSpec> target_layers;  ///< what the tensors of a promoted node become
   std::vector<std::string> target_ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   std::vector<std::string> include, exclude;
-  int64_t data_size = 0;     ///< samples; 0: all
-  int64_t output_index = 0;  ///< the output that is compared; out of range: all
+  std::string subgraph_file;  ///< groups that are promoted together; empty: each node alone
+  int64_t data_size = 0;      ///< samples; 0: all
+  int64_t output_index = 0;   ///< the output that is compared; out of range: all
   MixedMetric metric = MixedMetric::kL2;
   std::optional<double> threshold = 0.0;  ///< nothing: analyze only; 0: promote everything
   MixedGoal goal = MixedGoal::kSpeed;

@@ -129,7 +129,7 @@ Status read_types(const Node& node, QuantConfig& config) {
 }
 
 Status read_exclude(const Node& node, QuantConfig& config) {
-  QQ_TRY(config.exclude, read_selectors(node, "exclude"));
+  QQ_TRY(config.exclude, read_exclusions(node, "exclude"));
   return {};
 }
 

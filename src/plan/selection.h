@@ -41,13 +41,20 @@ struct LayerChoice {
   NodeMarks nodes;
 };
 
+/// Nodes that mixed precision promotes together (SubgraphJson).
+struct PromotionGroup {
+  std::string name;
+  NodeMarks nodes;
+};
+
 struct Selection {
   std::set<std::string, std::less<>> op_types;
   NodeMarks included;  ///< empty: every node
   NodeMarks excluded;
   std::set<ir::NodeId> left_float;  ///< what a guard of the phase calibrate excluded, by id in the graph as it then is
   std::vector<LayerChoice> layers;
-  NodeMarks layered;  ///< the nodes of all layers
+  NodeMarks layered;                             ///< the nodes of all layers
+  std::vector<PromotionGroup> promotion_groups;  ///< a node is in one at most; none: each node alone
   /// In compat mode: what the layer configs mean, by the names of the model as loaded.
   std::vector<std::pair<std::string, config::TensorOverride>> named_overrides;
   TensorOverrides overrides;  ///< on the tensors that are quantized; made in the phase assign

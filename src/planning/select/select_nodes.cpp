@@ -94,6 +94,7 @@ Result<Changed> select_nodes(pass::SelectContext& context) {
     selection.excluded = selection.included = {};
   }
   QQ_RETURN_IF_ERROR(choose_layers(context, by_name));
+  QQ_RETURN_IF_ERROR(mark_groups(context, by_name));
   if (by_name) name_overrides(context);
   return Changed::kNo;
 }

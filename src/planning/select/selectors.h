@@ -21,6 +21,11 @@ Status mark_nodes(pass::SelectContext& context, const std::vector<config::Select
 Status mark_subgraph(const ir::Graph& graph, const config::Selector& selector, const std::string& what, bool complete,
                      plan::NodeMarks& marks);
 
+/// SubgraphJson of AutoMixprecision: fills selection.promotion_groups; the earlier group keeps a node of two. Names are
+/// those of the model as loaded, whatever the file says of `quantized`: nodes keep them through rewrites. Fails for a
+/// malformed file and for unknown names.
+Status mark_groups(pass::SelectContext& context, bool by_name);
+
 /// input_nodes and output_nodes: adds the nodes before the first ones and after the last ones. Fails as above.
 Status exclude_outside_range(pass::SelectContext& context, plan::NodeMarks& excluded);
 

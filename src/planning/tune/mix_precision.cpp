@@ -16,8 +16,9 @@ namespace {
 
 using Outputs = std::vector<std::vector<std::vector<double>>>;  // by sample, by output
 
+/// Nodes that are promoted together: one, or a group of SubgraphJson.
 struct Candidate {
-  ir::NodeId node;
+  std::vector<ir::NodeId> nodes;
   double score = 0;
   size_t config = 0;
 };
@@ -43,24 +44,38 @@ class Mixer {
     if (!options_.threshold) return Changed::kNo;
     QQ_TRY(const size_t promoted, promote(candidates));
     context_.diagnostics.add("mixed-precision", "",
-                             cat("promoted ", promoted, " of ", candidates.size(), " candidate nodes"));
+                             cat("promoted ", promoted, " of ", candidates.size(), " candidate ",
+                                 context_.selection.promotion_groups.empty() ? "nodes" : "groups"));
     return promoted > 0 ? Changed::kYes : Changed::kNo;
   }
 
  private:
-  std::vector<Candidate> find_candidates() const {
+  bool is_candidate(const ir::Node& node) const {
     const ir::Graph& graph = context_.model.graph;
-    std::vector<Candidate> candidates;
-    for (const ir::NodeId id : graph.order()) {
-      const ir::Node& node = graph.node(id);
-      const bool is_named = options_.include.empty() || contains(options_.include, node.name);
-      if (!contains(options_.target_ops, node.op) || !is_named || contains(options_.exclude, node.name)) continue;
-      const bool is_shared = node.input(0).valid() && graph.use_count(node.input(0)) > 1;
-      if (options_.skip_shared_inputs && is_shared) continue;
-      const bool is_quantized = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                            [&](ir::ValueId input) { return context_.plan.has(input); });
-      if (is_quantized) candidates.push_back({id});
+    const bool is_named = options_.include.empty() || contains(options_.include, node.name);
+    if (!contains(options_.target_ops, node.op) || !is_named || contains(options_.exclude, node.name)) return false;
+    const bool is_shared = node.input(0).valid() && graph.use_count(node.input(0)) > 1;
+    if (options_.skip_shared_inputs && is_shared) return false;
+    return std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ir::ValueId input) { return context_.plan.has(input); });
+  }
+
+  /// In the order of the groups; the nodes of no group are the last one.
+  std::vector<Candidate> find_candidates() const {
+    const auto& groups = context_.selection.promotion_groups;
+    std::vector<Candidate> candidates(groups.empty() ? 0 : groups.size() + 1);
+    for (const ir::NodeId id : context_.model.graph.order()) {
+      const ir::Node& node = context_.model.graph.node(id);
+      if (!is_candidate(node)) continue;
+      if (groups.empty()) {
+        candidates.push_back({{id}});
+        continue;
+      }
+      const auto group =
+          std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.nodes.contains(node); });
+      candidates[static_cast<size_t>(group - groups.begin())].nodes.push_back(id);
     }
+    std::erase_if(candidates, [](const Candidate& one) { return one.nodes.empty(); });
     return candidates;
   }
 
@@ -136,13 +151,18 @@ class Mixer {
             .diagnostics = context_.diagnostics};
   }
 
+  Status promote_all(const Candidate& candidate, size_t config, MixedPlan& mixed) const {
+    for (const ir::NodeId id : candidate.nodes) QQ_RETURN_IF_ERROR(mixed.promote(id, options_.configs[config]));
+    return Status();
+  }
+
   Status rank(std::vector<Candidate>& candidates) {
     for (Candidate& candidate : candidates) {
       for (size_t c = 0; c < options_.configs.size(); ++c) {
         plan::QuantPlan tried = context_.plan;
         pass::PlanContext trial = with_plan(tried);
         MixedPlan mixed(trial, options_);
-        QQ_RETURN_IF_ERROR(mixed.promote(candidate.node, options_.configs[c]));
+        QQ_RETURN_IF_ERROR(promote_all(candidate, c, mixed));
         QQ_RETURN_IF_ERROR(mixed.finish());
         QQ_TRY(const double score, score_of(tried));
         if (c > 0 && score >= candidate.score) continue;
@@ -161,7 +181,7 @@ class Mixer {
     for (const Candidate& candidate : candidates) {
       const plan::QuantPlan before = context_.plan;
       const MixedPlan mixed_before = mixed;
-      QQ_RETURN_IF_ERROR(mixed.promote(candidate.node, options_.configs[candidate.config]));
+      QQ_RETURN_IF_ERROR(promote_all(candidate, candidate.config, mixed));
       QQ_RETURN_IF_ERROR(mixed.finish());
       ++promoted;
       if (*options_.threshold == 0.0) continue;

@@ -66,6 +66,7 @@ class Widening {
   /// float16 that is a format, not what is computed in: codes and their zero points.
   std::vector<bool> find_codes() const {
     std::vector<bool> codes(graph_.value_count(), false);
+    if (!context_.settings.quirk(config::Quirk::kKeepHalfCodes)) return codes;
     for (const ir::NodeId id : graph_.order()) {
       const ir::Node& node = graph_.node(id);
       const bool is_q = ir::is_q(node), is_dq = ir::is_dq(node);

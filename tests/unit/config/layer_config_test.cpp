@@ -135,6 +135,39 @@ TEST(LayerRulesTest, BothFormsMeanTheSame) {
   }
 }
 
+/// The spelling of the JSON files that come with the compiler for Versal AI Edge Gen 2.
+TEST(LayerRulesTest, TheVendorsSpellingMeansTheSame) {
+  const auto flow = [](const char* given) {
+    const auto rules = read_layer_rules(parsed(given), "p", "layers");
+    return rules.ok() ? to_flow(to_node(rules.value()[0])) : message(rules);
+  };
+  EXPECT_EQ(flow("[{target_node_names: [a, ^b.*], layer_config: {weight: XInt8Spec}}]"),
+            flow("[{layers: [a, ^b.*], config: {weight: XInt8Spec}}]"));
+  const Refusal rows[] = {{"[{target_node_names: [a]}]", "p[0]: needs config"},
+                          {"[{layer_config: {weight: Int8Spec}}]", "p[0]: needs target_node_names"},
+                          {"[{target_node_names: [a], config: {weight: Int8Spec}}]", "config: unknown key"},
+                          {"[{target_node_names: 3, layer_config: {}}]", "p[0].layers"}};
+  for (const Refusal& row : rows) {
+    const auto refused = read_layer_rules(parsed(row.given), "p", "layers");
+    EXPECT_NE(message(refused).find(row.said), std::string::npos) << row.given << ": " << message(refused);
+  }
+}
+
+TEST(SelectorsTest, ExclusionsMayStandInAMap) {
+  const auto flow = [](const char* given) {
+    const auto selectors = read_exclusions(parsed(given), "exclude");
+    if (!selectors.ok()) return message(selectors);
+    std::string all;
+    for (const Selector& one : selectors.value()) all += to_flow(to_node(one)) + ";";
+    return all;
+  };
+  EXPECT_EQ(flow("{node_names: [conv1, ^head.*], subgraphs: [[[a], [b]]]}"), flow("[conv1, ^head.*, [[a], [b]]]"));
+  EXPECT_EQ(flow("{subgraphs: [[[a], [b]]]}"), flow("[[[a], [b]]]"));
+  EXPECT_EQ(flow("{}"), "");
+  EXPECT_NE(flow("{nodes: [a]}").find("unknown key"), std::string::npos) << flow("{nodes: [a]}");
+  EXPECT_NE(flow("{node_names: a}").find("exclude.node_names"), std::string::npos) << flow("{node_names: a}");
+}
+
 TEST(SelectorsTest, KindsFollowTheForm) {
   const Result<std::vector<Selector>> made =
       read_selectors(parsed("[conv1, ^conv.*, [[a, b], [c]], {starts: [d], ends: []}]"), "p");

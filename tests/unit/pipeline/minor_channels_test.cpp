@@ -8,10 +8,10 @@
 namespace quarkq::pipeline {
 namespace {
 
-using Samples = std::vector<std::vector<double>>;
+using SampleValues = std::vector<std::vector<double>>;
 
 /// Channel c of [1, places, channels] has the magnitude magnitudes[c].
-Samples detections(size_t places, const std::vector<double>& magnitudes) {
+SampleValues detections(size_t places, const std::vector<double>& magnitudes) {
   std::vector<double> values;
   for (size_t p = 0; p < places; ++p) {
     for (size_t c = 0; c < magnitudes.size(); ++c) values.push_back(magnitudes[c] * (p % 2 == 0 ? 1 : -0.5));
@@ -24,7 +24,7 @@ ir::Shape rows(size_t places, size_t channels) {
 }
 
 TEST(MinorChannelsTest, AreTheScoresBesideBoxes) {
-  const Samples samples = detections(40, {300, 280, 60, 50, 0.4, 0.02, 0.9});
+  const SampleValues samples = detections(40, {300, 280, 60, 50, 0.4, 0.02, 0.9});
   const auto found = find_minor_channels(samples, rows(40, 7));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->axis, 2);

@@ -3,6 +3,7 @@
 // biases (ref:marking#biases).
 #include <set>
 
+#include "../base/temp_folder.h"
 #include "planning/mixed_metrics.h"
 #include "planning/mixed_options.h"
 #include "support/legalize_samples.h"
@@ -124,6 +125,61 @@ TEST(MixPrecisionTest, TheThresholdStopsIt) {
   EXPECT_EQ(looked.type("x"), ElementType::kInt8);
 }
 
+struct GroupCase {
+  const char* name;
+  const char* file;
+  const char* more;            ///< of AutoMixprecision
+  std::set<std::string> wide;  ///< weights that are promoted
+};
+
+/// Two groups that one of the two Convs is in each, judged by a threshold that allows all or the better one.
+TEST(MixPrecisionTest, GroupsArePromotedTogether) {
+  const std::string one = R"({"name": "head", "start_nodes": ["a"], "end_nodes": ["r"], "description": "input part"})";
+  const std::string both = R"({"name": "all", "start_nodes": ["a"], "end_nodes": []})";
+  const GroupCase rows[] = {
+      {"the rest is a group", R"({"subgraphs": []})", "", {"w", "v"}},
+      {"only what is included", R"({"num_subgraphs": 1, "subgraphs": [)", ", IncludeLayers: [nothing]", {}},
+      {"analysis only", R"({"subgraphs": [)", ", MetricThreshold: null", {}},
+      {"all that the threshold allows",
+       R"({"quantized": false, "subgraphs": [)",
+       ", MetricThreshold: 1.0e9",
+       {"w", "v"}},
+  };
+  for (const GroupCase& row : rows) {
+    for (const std::string& group : {one, both}) {
+      const test::TempFolder folder;
+      std::string text = row.file;
+      if (text.ends_with('[')) text += group + "]}";
+      const std::string path = folder.write("parts.json", text);
+      Planned made("A8W8", {"include_auto_mp=true", kTo16 + row.more + ", SubgraphJson: '" + path + "'}"});
+      made.run_until("mix-precision");
+      for (const char* weight : {"w", "v"}) {
+        const ElementType wanted = row.wide.contains(weight) ? ElementType::kInt16 : ElementType::kInt8;
+        EXPECT_EQ(made.type(weight), wanted) << row.name << ": " << weight;
+      }
+    }
+  }
+}
+
+TEST(MixPrecisionTest, AGroupIsTriedAsAWhole) {
+  const test::TempFolder folder;
+  const auto message = [&](const std::string& groups) {
+    const std::string path = folder.write("parts.json", "{\"subgraphs\": [" + groups + "]}");
+    Planned made("A8W8", {"include_auto_mp=true", kTo16 + ", SubgraphJson: '" + path + "'}"});
+    made.run_until("mix-precision");
+    std::string found;
+    for (const Diagnostic& one : made.bench.diagnostics.all())
+      if (std::string(one.id) == "mixed-precision") found = one.text;
+    return found;
+  };
+  EXPECT_EQ(message(R"({"name": "all", "start_nodes": ["a"]})"), "promoted 1 of 1 candidate groups");
+  EXPECT_EQ(message(R"({"name": "first", "start_nodes": ["a"], "end_nodes": ["a"]})"),
+            "promoted 2 of 2 candidate groups");
+  // The second group loses the node that the first one has, and the rest is empty.
+  EXPECT_EQ(message(R"({"name": "p", "start_nodes": ["a"], "end_nodes": ["a"]}, {"name": "q", "start_nodes": ["a"]})"),
+            "promoted 2 of 2 candidate groups");
+}
+
 TEST(MixPrecisionTest, WrongWordsAreRefused) {
   const auto message = [](const std::string& rest) {
     const auto options = mixed_options(test::settings_for("A8W8", {"include_auto_mp=true", kTo16 + rest + "}"}));
@@ -132,7 +188,7 @@ TEST(MixPrecisionTest, WrongWordsAreRefused) {
   EXPECT_EQ(message(""), "");
   EXPECT_EQ(message(", MetricDefault: l3"),
             "AutoMixprecision.MetricDefault: found l3, allowed is l2 or kl or cosine or sqnr or psnr");
-  EXPECT_EQ(message(", SubgraphJson: parts.json"), "AutoMixprecision.SubgraphJson: known, not supported yet");
+  EXPECT_EQ(message(", MetricDistanceFn: f"), "AutoMixprecision.MetricDistanceFn: known, not supported yet");
 }
 
 TEST(MixedMetricTest, Values) {

@@ -116,7 +116,8 @@ TEST(UseFp32ScaleTest, KeepsFloat16Codes) {
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
   Diagnostics ignored;
   ASSERT_TRUE(onnx_io::infer_types(parsed.value(), ignored).ok());
-  PassBench bench(std::move(parsed).value());
+  const ir::Model model = parsed.value();
+  PassBench bench(model);
   EXPECT_TRUE(bench.run(use_fp32_scale));
   const auto type = [&](const char* name) { return bench.graph().value(bench.value(name)).type.element; };
   for (const char* name : {"z", "q", "c", "x", "y"}) EXPECT_EQ(type(name), ElementType::kFloat16) << name;
@@ -124,6 +125,9 @@ TEST(UseFp32ScaleTest, KeepsFloat16Codes) {
   EXPECT_EQ(bench.graph().constant(bench.value("z"))->type(), ElementType::kFloat16);
   EXPECT_EQ(bench.graph().constant(bench.value("c"))->type(), ElementType::kFloat16);
   EXPECT_FALSE(bench.run(use_fp32_scale));
+  PassBench compat(model, test::settings_for("FP16", {"quarkq.compat=quark-0.13"}));
+  EXPECT_TRUE(compat.run(use_fp32_scale));
+  EXPECT_EQ(compat.graph().constant(compat.value("z"))->type(), ElementType::kFloat);
 }
 
 TEST(UseFp32ScaleTest, LeavesFloat32Alone) {
