@@ -29,6 +29,7 @@ struct OptimizeReport {
   std::string dump;    ///< the model after dump_after, as text
   std::vector<Finding> findings;
   double seconds = 0;
+  std::string tail_path;  ///< of the model that decodes the outputs, with legalize.tail=cut; else empty
 };
 
 /// The output is complete or absent.

@@ -25,6 +25,7 @@ struct Progress {
   size_t total = 0;
   std::string unit = "samples";  ///< of `done` and `total`
   size_t number = 0, count = 0;  ///< this is phase `number` of `count`, from 1 on; 0: a single phase
+  std::string detail = {};       ///< with a folder of workers: what this one did last; else empty
 };
 
 struct Finding {
@@ -57,14 +58,15 @@ struct QuantizeRequest {
   bool details = false;  ///< fill in ReportDetails, which takes one more run of the float model
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
   FailureSink on_failure;                         ///< may be empty
-  bool resume =
-      true;  ///< fine-tuned layers are kept in "<output>.finetune/" until the output is written, to resume from
+  bool resume = true;          ///< from fine-tuned layers, kept in "<output>.finetune/" until the output is written
+  std::string workers_folder;  ///< shared by all processes that fine-tune this model together; empty: one does it all
 };
 
 /// Agreement with the float model: the worst output, over all samples compared.
 struct Agreement {
   double cosine = 0;
   double sqnr_db = 0;
+  double same_choices = 1;  ///< as in OutputAgreement; 1 where no output makes choices
 };
 
 /// Agreement of one output of the quantized model with the float one's, over several samples.
@@ -75,9 +77,10 @@ struct OutputAgreement {
   double min_cosine = 0;     ///< of the worst sample
   std::string worst_sample;  ///< its name
   bool near_zero = false;    ///< the float output is almost zero on all samples, so the cosine is meaningless
-  /// Of the channels of small magnitude alone, all samples as one array, where an output holds two magnitudes: scores
-  /// beside boxes in pixels.
+  /// Of the channels of small magnitude, all samples as one array; where outputs have two magnitudes (scores, boxes).
   std::optional<Agreement> minor = {};
+  /// Of a Softmax: share of the rows, of those in which the float model is sure, with the same class. Absent below 32.
+  std::optional<double> same_choices = {};
 };
 
 /// Agreement of one inner tensor, over a few calibration samples. In decibels; infinity is no noise at all.
@@ -97,7 +100,7 @@ struct TunedLayer {
   std::string algorithm;                     ///< "adaround", "adaquant"
   double error_before = 0, error_after = 0;  ///< mean squared error of the layer on held-out samples
   bool kept = false;                         ///< the new weights are in the result
-  bool resumed = false;                      ///< trained in a run before that was interrupted
+  bool resumed = false;                      ///< trained by another process: an interrupted run before, or a worker
   double seconds = 0;
 };
 
@@ -118,6 +121,8 @@ struct RescueReport {
   std::vector<std::string> float_nodes;         ///< by their names in the model as loaded
   size_t unnamed_float_nodes = 0;               ///< float nodes without a name, which settings cannot select
   double float_macs = 0;                        ///< their share of all multiply-accumulates, 0 to 1
+  double macs_in_16_bits = 0;                   ///< the share of the nodes that read or write these activations
+  size_t islands = 0;                           ///< connected parts that the changed nodes make
   std::vector<std::string> settings;  ///< "key=value", for `settings`: a run without rescue that gives the same model
   double seconds = 0;
 };
@@ -145,8 +150,7 @@ struct SampleAgreement {
   double cosine = 0;
 };
 
-/// An output that is an image, of both models, thinned out. Both are scaled so that `low` to `high` of the float one is
-/// 0 to 255.
+/// An image output of both models, thinned out, both scaled so that `low` to `high` of the float one is 0 to 255.
 struct OutputPicture {
   std::string sample, output;
   size_t width = 0, height = 0, channels = 0;  ///< 1 or 3
@@ -216,11 +220,13 @@ struct QuantizeReport {
   std::vector<InputReport> inputs;           ///< empty without samples
   std::vector<std::string> sample_cautions;  ///< why the samples do not suit calibration: random, few, constant
   std::vector<OutputAgreement> outputs;
-  std::optional<double> metric;                ///< mean of the request's metric over the samples compared
-  std::optional<Verdict> verdict;              ///< absent when outputs were not compared
-  std::optional<TargetReport> target;          ///< what of the result the target would run; absent without a target
-  size_t compared_samples = 0;                 ///< that `outputs` are judged on; 0: they were not compared
-  std::string compared_folder;                 ///< where those are; empty: among the calibration samples
+  std::optional<double> metric;        ///< mean of the request's metric over the samples compared
+  std::optional<Verdict> verdict;      ///< absent when outputs were not compared
+  std::optional<TargetReport> target;  ///< what it would run: the one asked for, else what the preset is for, if any
+  std::string tail_path;               ///< of the model that decodes the outputs, with legalize.tail=cut; else empty
+  bool target_is_default = false;      ///< nobody asked for that target
+  size_t compared_samples = 0;         ///< that `outputs` are judged on; 0: they were not compared
+  std::string compared_folder;         ///< where those are; empty: among the calibration samples
   std::vector<TensorAgreement> worst_tensors;  ///< the noisiest ones, the noisiest first
   std::vector<TensorAgreement> causes;         ///< where the signal drops, in node order
   std::vector<TunedLayer> tuned_layers;

@@ -132,18 +132,21 @@ def quantize(
     settings: Optional[Settings] = None, stats: Optional[Path] = None, eval_data: Data = None, require: Sequence[str] = (),
     metric: Optional[Metric] = None, progress: Optional[OnProgress] = None, threads: int = 0, verify: bool = True,
     details: bool = False, resume: bool = True, compat: Optional[str] = None, target: Optional[Path] = None,
-    shapes: Optional[Shapes] = None,
+    shapes: Optional[Shapes] = None, workers_folder: Optional[Path] = None,
 ) -> Report:
     """Quantizes `model` into the file `output`; without one into `Report.model`.
 
     target: the NPU compiler that the model is rewritten for (docs/targets.md), with a preset of its own where `config` is absent.
     shapes: of inputs with symbolic dimensions, by name.
+    workers_folder: shared by processes that fine-tune the layers together (docs/scaling.md).
     metric: called as metric(sample number, float outputs, quantized outputs) for each sample that is compared, outputs as dicts of
     arrays; higher is better. Its mean is `Report.metric`, and `require=["metric>=0.9"]` makes it a gate, as "cos>=0.99" does for
     the cosine. progress: called with a Progress; returning False ends the call with Interrupted.
     """
     with _Job("quantize", output=_output(output), in_memory=output is None, require=list(require), threads=threads, verify=verify,
               details=details, resume=resume, stats=_output(stats)) as job:
+        if workers_folder is not None:
+            job.request["workers_folder"] = os.fspath(workers_folder)
         job.take_model(model)
         job.take_config(config, settings, preprocess, target, shapes)
         if compat is not None:

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include "base/hash.h"
 
 namespace quarkq {
 namespace {
@@ -99,8 +102,23 @@ Result<std::string> read_text_file(const std::string& path, size_t limit) {
   return text;
 }
 
+const std::string& process_token() {
+  static const std::string token = [] {
+    std::array<char, 256> host{};
+    uint64_t number = 0;
+    if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    static_cast<void>(!::getrandom(&number, sizeof number, GRND_NONBLOCK));  // the host tells most apart, too
+    ContentHash hash;
+    hash.add(std::string_view(host.data()));
+    hash.add(&number, sizeof number);
+    constexpr size_t kDigits = 16;
+    return cat(::getpid(), "-", hash.text().substr(0, kDigits));
+  }();
+  return token;
+}
+
 Result<AtomicFile> AtomicFile::create(const std::string& target) {
-  const std::string temporary = cat(target, ".part", ::getpid());
+  const std::string temporary = cat(target, ".part-", process_token());
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return io_error(target, ": cannot write here, ", system_reason());
   remember_unfinished(temporary);

@@ -29,6 +29,10 @@ class MappedFile {
   size_t size_;
 };
 
+/// Names this process among all that may write to a shared folder: its number, which repeats on every machine and in
+/// every container, and 16 random digits. Fit for file names.
+const std::string& process_token();
+
 /// Content of a text file. Fails when it is larger than `limit` bytes.
 Result<std::string> read_text_file(const std::string& path, size_t limit = size_t{64} << 20);
 

@@ -64,6 +64,7 @@ Status call_quantize(Request& json, const Arguments& arguments, quarkq_result& r
   json.take("output", request.output_path).take("in_memory", request.in_memory).take("stats", request.statistics_path);
   json.take("eval", request.eval_folder).take("require", request.requirements).take("verify", request.verify);
   json.take("details", request.details).take("resume", request.resume);
+  json.take("workers_folder", request.workers_folder);
   request.eval_source = c_api::source_of(arguments.evaluation);
   request.metric = c_api::metric_of(arguments.callbacks);
   QQ_RETURN_IF_ERROR(json.finish());

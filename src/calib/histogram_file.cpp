@@ -18,14 +18,19 @@ std::string number(double value) {
 
 }  // namespace
 
-Status save_histogram(const std::string& folder, const std::string& name, const ValueStatistics& statistics,
-                      numeric::Range range) {
-  std::string file_name = name;
+std::string HistogramFolder::free_name(const std::string& tensor) {
+  std::string plain = tensor;
   std::replace_if(
-      file_name.begin(), file_name.end(), [](char c) { return c == '/' || c == '.' || c == ':'; }, '_');
+      plain.begin(), plain.end(), [](char c) { return c == '/' || c == '.' || c == ':'; }, '_');
+  std::string free = plain;
+  for (size_t number = 2; !taken_.insert(free).second; ++number) free = cat(plain, "_", number);
+  return free;
+}
+
+Status HistogramFolder::save(const std::string& name, const ValueStatistics& statistics, numeric::Range range) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return io_error(folder, ": cannot make this folder, ", error.message());
+  std::filesystem::create_directories(path_, error);
+  if (error) return io_error(path_, ": cannot make this folder, ", error.message());
   const numeric::Range extremes = statistics.extremes();
   std::string text = cat("# tensor: ", name, "\n# observed: ", number(extremes.min), " ", number(extremes.max),
                          "\n# range: ", number(range.min), " ", number(range.max), "\nlow,high,count\n");
@@ -33,7 +38,7 @@ Status save_histogram(const std::string& folder, const std::string& name, const 
     const double low = static_cast<double>(bin.value) - static_cast<double>(bin.width) / 2;
     text += cat(number(low), ",", number(low + static_cast<double>(bin.width)), ",", bin.count, "\n");
   }
-  return write_file(folder + "/" + file_name + ".csv", text);
+  return write_file(path_ + "/" + free_name(name) + ".csv", text);
 }
 
 }  // namespace quarkq::calib

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // MinMSE among power-of-two scales (ref:calibration#power-of-two-minmse), from the bins instead of the reference's
 // histogram.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -38,13 +39,16 @@ Result<numeric::QuantParams> search(const std::vector<WeightedValue>& values, nu
   return best;
 }
 
-/// Mode "Percentile": only the values inside the percentile's range count.
+/// Mode "Percentile": only the values inside the percentile's range count. The middle of an outermost bin may lie
+/// beyond every value in it.
 Result<numeric::QuantParams> search_kept(const ValueStatistics& statistics, const MethodOptions& options,
                                          const numeric::QuantSpec& spec) {
   const numeric::Range kept = percentile_range(statistics, options.percentile, options.symmetric_range);
   std::vector<WeightedValue> values;
+  const numeric::Range all = statistics.extremes();
   for (const WeightedValue& value : statistics.bins()) {
-    if (value.value >= kept.min && value.value <= kept.max) values.push_back(value);
+    const float inside = std::clamp(value.value, all.min, all.max);
+    if (inside >= kept.min && inside <= kept.max) values.push_back(value);
   }
   return search(values, kept, spec);
 }

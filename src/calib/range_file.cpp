@@ -2,6 +2,7 @@
 #include "calib/range_file.h"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file_system.h"
@@ -15,9 +16,9 @@ constexpr const char* kReferenceVersion = "0.13";  // what the reference expects
 
 bool read_end(const Json& value, float& end) {
   const Json& number = value.is_array() && value.size() == 1 ? value[0] : value;
-  if (!number.is_number()) return false;
+  if (!number.is_number() || !(std::abs(number.get<double>()) <= std::numeric_limits<float>::max())) return false;
   end = static_cast<float>(number.get<double>());
-  return !std::isnan(end);
+  return true;
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ Result<NamedRanges> load_ranges(const std::string& path) {
     numeric::Range range;
     if (!ends.is_array() || ends.size() != 2 || !read_end(ends[0], range.min) || !read_end(ends[1], range.max) ||
         range.min > range.max) {
-      return bad_data(path, ": tensors_range.", name, ": found ", ends.dump().substr(0, 40), ", needed is [low, high]");
+      return bad_data(path, ": tensors_range.", name, ": found ", ends.dump().substr(0, 40),
+                      ", needed is [low, high], both float32");
     }
     ranges[name] = range;
   }

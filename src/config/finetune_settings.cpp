@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/finetune_settings.h"
 
+#include <limits>
 #include <tuple>
 
 #include "config/option_map.h"
@@ -16,12 +17,13 @@ constexpr const char* kNoLoader = "samples are kept in memory or in one file, no
 struct IdleOption {
   const char* key;
   const char* by_default;  ///< YAML
-  const char* why;         ///< it has no effect; null: it says where values are kept, which has one
+  const char* why;         ///< it has no effect; null: it has one, but not on the result
 };
 constexpr IdleOption kIdle[] = {
     {"MemOptLevel", "1", nullptr},
     {"MemoryBudgetMB", "0", nullptr},
     {"CacheDir", "''", nullptr},
+    {"ClaimSeconds", "60", nullptr},
     {"OptimDevice", "cpu", kNoDevices},
     {"InferDevice", "cpu", kNoDevices},
     {"TmpDir", "''", "CacheDir names the folder of temporary files"},
@@ -90,6 +92,9 @@ Status take_schedule(const OptionMap& map, FinetuneSettings& options) {
 Status take_samples(const OptionMap& map, FinetuneSettings& options) {
   int64_t seed = options.seed;
   QQ_RETURN_IF_ERROR(map.take("FixedSeed", seed));
+  if (seed < 0 || seed > std::numeric_limits<uint32_t>::max())
+    return invalid_argument("FastFinetune.FixedSeed: ", seed, ", allowed is 0 to ",
+                            std::numeric_limits<uint32_t>::max());
   options.seed = static_cast<uint32_t>(seed);
   QQ_RETURN_IF_ERROR(take_count(map, "DataSize", options.data_size, 0));
   QQ_RETURN_IF_ERROR(take_count(map, "BatchSize", options.batch_size, 1));
@@ -100,10 +105,12 @@ Status take_samples(const OptionMap& map, FinetuneSettings& options) {
   return map.take("Parallel", options.parallel);
 }
 
+/// Where and how the work is done; the result does not depend on it.
 Status take_memory(const OptionMap& map, FinetuneSettings& options) {
   int64_t level = 1, megabytes = 0;
   QQ_RETURN_IF_ERROR(take_count(map, "MemOptLevel", level, 0));
   QQ_RETURN_IF_ERROR(take_count(map, "MemoryBudgetMB", megabytes, 0));
+  QQ_RETURN_IF_ERROR(take_count(map, "ClaimSeconds", options.claim_seconds, 1));
   if (level > 2) return invalid_argument("FastFinetune.MemOptLevel: ", level, ", allowed are 0, 1 and 2");
   if (megabytes > kMostMegabytes)
     return invalid_argument("FastFinetune.MemoryBudgetMB: ", megabytes, ", at most ", kMostMegabytes, " is allowed");
@@ -143,6 +150,19 @@ std::string deciding_text(Node node) {
 
 }  // namespace
 
+Status check_can_be_shared(const FinetuneSettings& options) {
+  if (!options.parallel)
+    return invalid_argument(
+        "--workers-folder: by these settings each layer is trained after those before it, so that workers could only "
+        "wait for each other; add --set FastFinetune.Parallel=true, by which each is trained on the model as quantized "
+        "before");
+  if (options.selective_update)
+    return invalid_argument(
+        "--workers-folder: FastFinetune.SelectiveUpdate=true judges each layer by the model with the layers before it, "
+        "so that they cannot be trained apart; leave it false");
+  return Status();
+}
+
 Result<FinetuneSettings> read_finetune_settings(const Settings& settings) {
   const Node& node = settings.algorithms.fast_finetune.node;
   const OptionMap map(node, "FastFinetune");
@@ -152,7 +172,7 @@ Result<FinetuneSettings> read_finetune_settings(const Settings& settings) {
        "TargetOpType",   "SelectiveUpdate", "UpdateBias",   "OutputQDQ",         "DropRatio",    "MemOptLevel",
        "CacheDir",       "TmpDir",          "LogPeriod",    "RefModelPath",      "DynamicBatch", "Parallel",
        "RegParam",       "BetaRange",       "WarmStart",    "SelectMaxMemLayer", "NumWorkers",   "PinMemory",
-       "UseGDS",         "MemoryBudgetMB",  "Unit"}));
+       "UseGDS",         "MemoryBudgetMB",  "Unit",         "ClaimSeconds"}));
   FinetuneSettings options;
   for (const auto take : {take_algorithm, take_schedule, take_samples, take_tuning_layers, take_unit, take_memory})
     QQ_RETURN_IF_ERROR(take(map, options));

@@ -45,6 +45,7 @@ struct FinetuneSettings {
   double warm_start = 0.2;
   std::optional<int64_t> output_index;  ///< the output that selective_update measures; nothing: all
   bool parallel = false;                ///< inputs come from the model without the layers finetuned before
+  int64_t claim_seconds = 60;           ///< a worker that gave no sign of life for so long has died (ADR 0013)
   int64_t memory_budget = 0;            ///< bytes that the process may take; 0: a quarter of the machine's memory
   std::string reference_path;  ///< another model that gives the target outputs of layers; empty: the float model
   bool largest_only = false;   ///< of all layers only the one that takes most memory
@@ -57,5 +58,8 @@ struct FinetuneSettings {
 
 /// Fails on unknown keys and wrong values; the message names the key.
 Result<FinetuneSettings> read_finetune_settings(const Settings& settings);
+
+/// Whether several processes can train the layers of one model: none may depend on what another one learned.
+Status check_can_be_shared(const FinetuneSettings& options);
 
 }  // namespace quarkq::config

@@ -17,13 +17,17 @@ std::string upper(std::string text) {
 }
 
 PresetInfo make_info(const EmbeddedPreset& file) {
-  PresetInfo info{upper(file.stem), "", "", file.text};
-  static const std::string kTarget = "; target: ";
+  PresetInfo info{upper(file.stem), "", "", "", file.text};
+  static const std::string kTarget = "; target: ", kCompiler = "; compiler: ";
   for (const std::string& line : split(file.text, '\n')) {
     const size_t at = line.find(kTarget);
     if (!line.starts_with("# ") || at == std::string::npos) continue;
     info.summary = line.substr(2, at - 2);
     info.target = line.substr(at + kTarget.size());
+    if (const size_t end = info.target.find(kCompiler); end != std::string::npos) {
+      info.compiler = info.target.substr(end + kCompiler.size());
+      info.target.resize(end);
+    }
     break;
   }
   return info;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The built-in presets: the files of configs/presets, embedded by cmake/EmbedFiles.cmake. A file's first comment line
-// after the license reads "# summary; target: what it is for".
+// after the license reads "# summary; target: what it is for", perhaps with "; compiler: name of a target file".
 #pragma once
 
 #include <string>
@@ -19,10 +19,11 @@ struct EmbeddedPreset {
 const std::vector<EmbeddedPreset>& embedded_presets();
 
 struct PresetInfo {
-  std::string name;     ///< "XINT8"
-  std::string summary;  ///< "uint8 activations, int8 weights, power-of-two MinMSE"
-  std::string target;   ///< "CNNs on AMD NPUs with the XINT8 overlay"
-  const char* text;     ///< the YAML
+  std::string name;      ///< "XINT8"
+  std::string summary;   ///< "uint8 activations, int8 weights, power-of-two MinMSE"
+  std::string target;    ///< "CNNs on AMD NPUs with the XINT8 overlay"
+  std::string compiler;  ///< of configs/targets: results are judged for it where no target is named; may be empty
+  const char* text;      ///< the YAML
 };
 
 /// All presets, sorted by name.

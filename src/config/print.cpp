@@ -69,6 +69,8 @@ Node tool_node(const ToolBlock& block) {
   add(node, "guards", block.guards);
   add(node, "on_collapse", block.on_collapse);
   add(node, "rescue", block.rescue);
+  add(node, "max_wide", block.max_wide);
+  add(node, "max_islands", block.max_islands);
   add(node, "rounding", block.rounding);
   add(node, "equalize_clipped", block.equalize_clipped);
   add(node, "range_headroom", block.range_headroom);
@@ -80,7 +82,7 @@ Node tool_node(const ToolBlock& block) {
 
 Node legalize_node(const LegalizeBlock& block) {
   Node node(Node::Map{});
-#define LEGALIZE(member, Type, allowed, doc) add(node, #member, block.member);
+#define LEGALIZE(member, Type, check, doc) add(node, #member, block.member);
 #include "config/legalize.def"
   Node shapes(Node::Map{});
   for (const auto& [input, dims] : block.shapes) shapes = shapes.with(input, Convert<std::vector<int64_t>>::to(dims));

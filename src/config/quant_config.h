@@ -37,6 +37,8 @@ struct ToolBlock {
   std::optional<bool> guards;                      ///< on or off; absent: on, except in compat mode (docs/guards.md)
   std::optional<std::string> on_collapse;          ///< rescue (the default), warn or fail
   std::optional<std::vector<std::string>> rescue;  ///< the formats that a rescue may change; absent: all
+  std::optional<double> max_wide;         ///< share of multiply-accumulates in wider formats than the preset's, 0 to 1
+  std::optional<int64_t> max_islands;     ///< connected parts in other formats than the preset's; 0: any number
   std::optional<std::string> rounding;    ///< nearest (the default), compensated_weights, compensated (docs/guards.md)
   std::optional<bool> equalize_clipped;   ///< equalize layers with a Clip between them (docs/guards.md)
   std::optional<double> range_headroom;   ///< factor on measured ranges of activations (docs/guards.md)
@@ -47,7 +49,7 @@ struct ToolBlock {
 
 /// The block "legalize:" (legalize.def).
 struct LegalizeBlock {
-#define LEGALIZE(member, Type, allowed, doc) std::optional<Type> member;
+#define LEGALIZE(member, Type, check, doc) std::optional<Type> member;
 #include "config/legalize.def"
   std::map<std::string, std::vector<int64_t>> shapes;  ///< of inputs, by name; every dimension is 1 or more
 };

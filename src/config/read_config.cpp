@@ -199,9 +199,9 @@ const Node* strongest(const std::vector<Layer>& layers, const char* key) {
   return nullptr;
 }
 
-/// The target's preset; a target without one takes float models.
+/// What is quantized when nobody says: the preset of the target, or nothing.
 Node form_of(const Target& target) {
-  if (!target.preset.empty()) return Node(Node::Map{{"preset", Node(target.preset), {}}});
+  if (!target.takes_float()) return Node(Node::Map{{"preset", Node(target.preset), {}}});
   const Node tool(Node::Map{{"float_result", Node(true), {}}});
   return Node(Node::Map{{"quant_config", Node(Node::Map{}), {}}, {"quarkq", tool, {}}});
 }

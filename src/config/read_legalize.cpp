@@ -5,24 +5,32 @@
 namespace quarkq::config {
 namespace {
 
+/// The checks of legalize.def.
+template <int64_t kLeast>
+Status at_least(const std::optional<int64_t>& value, const std::string& name) {
+  if (!value || *value >= kLeast) return {};
+  return invalid_argument(name, ": found ", *value, ", allowed is ", kLeast, " or more");
+}
+
+Status any(const std::optional<bool>&, const std::string&) { return {}; }
+
+Status keep_float_or_cut(const std::optional<std::string>& value, const std::string& name) {
+  return check_one_of(value, name, {"keep", "float", "cut"});
+}
+
 struct LegalizeKey {
   const char* name;
-  const char* allowed;
   Status (*read)(const Node& node, const std::string& name, LegalizeBlock& block);
 };
 
 constexpr LegalizeKey kKeys[] = {
-#define LEGALIZE(member, Type, allowed, doc)                                               \
-  {#member, allowed, [](const Node& node, const std::string& name, LegalizeBlock& block) { \
-     return read_key(node, "legalize", name, block.member);                                \
+#define LEGALIZE(member, Type, check, doc)                                        \
+  {#member, [](const Node& node, const std::string& name, LegalizeBlock& block) { \
+     QQ_RETURN_IF_ERROR(read_key(node, "legalize", name, block.member));          \
+     return check(block.member, "legalize." + name);                              \
    }},
 #include "config/legalize.def"
 };
-
-Status check_least(const std::optional<int64_t>& value, const char* name, int64_t least) {
-  if (!value || *value >= least) return {};
-  return invalid_argument("legalize.", name, ": found ", *value, ", allowed is ", least, " or more");
-}
 
 /// {<input>: [1, 3, 224, 224]}
 Status read_shapes(const Node& node, std::map<std::string, std::vector<int64_t>>& shapes) {
@@ -47,10 +55,6 @@ Status read_legalize(const Node& node, QuantConfig& config) {
   for (const LegalizeKey& key : kKeys) names.emplace_back(key.name);
   QQ_RETURN_IF_ERROR(check_keys(node, "legalize", names));
   for (const LegalizeKey& key : kKeys) QQ_RETURN_IF_ERROR(key.read(node, key.name, block));
-  QQ_RETURN_IF_ERROR(check_least(block.opset, "opset", 1));
-  QQ_RETURN_IF_ERROR(check_least(block.most_opset, "most_opset", 1));
-  QQ_RETURN_IF_ERROR(check_least(block.batch, "batch", 1));
-  QQ_RETURN_IF_ERROR(check_least(block.most_rank, "most_rank", 3));
   const Node* shapes = node.find("shapes");
   return shapes == nullptr || shapes->is_null() ? Status() : read_shapes(*shapes, block.shapes);
 }

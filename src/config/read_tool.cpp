@@ -20,10 +20,11 @@ Status read_switch(const Node& node, const std::string& path, std::optional<bool
 }  // namespace
 
 Status read_tool(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(check_keys(
-      node, "quarkq",
-      {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards", "on_collapse",
-       "rescue", "rounding", "equalize_clipped", "range_headroom", "min_cosine", "verify_samples", "float_result"}));
+  QQ_RETURN_IF_ERROR(
+      check_keys(node, "quarkq",
+                 {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards",
+                  "on_collapse", "rescue", "max_wide", "max_islands", "rounding", "equalize_clipped", "range_headroom",
+                  "min_cosine", "verify_samples", "float_result"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
@@ -35,6 +36,8 @@ Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "rescue", block.rescue));
   for (const std::string& name : block.rescue.value_or(std::vector<std::string>()))
     QQ_RETURN_IF_ERROR(check_one_of(name, "quarkq.rescue", {"channel_scales", "16_bits", "float_nodes"}));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "max_wide", block.max_wide));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "max_islands", block.max_islands));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "rounding", block.rounding));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "equalize_clipped", block.equalize_clipped));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "range_headroom", block.range_headroom));
@@ -47,6 +50,12 @@ Status read_tool(const Node& node, QuantConfig& config) {
   }
   if (block.range_headroom && !(*block.range_headroom >= 1 && *block.range_headroom <= 16)) {
     return invalid_argument("quarkq.range_headroom: found ", *block.range_headroom, ", allowed is 1 (none) to 16");
+  }
+  if (block.max_wide && !(*block.max_wide >= 0 && *block.max_wide <= 1)) {
+    return invalid_argument("quarkq.max_wide: found ", *block.max_wide, ", allowed is 0 (nothing) to 1 (everything)");
+  }
+  if (block.max_islands && *block.max_islands < 0) {
+    return invalid_argument("quarkq.max_islands: found ", *block.max_islands, ", allowed is 0 (any number) or more");
   }
   if (block.verify_samples && *block.verify_samples < 1) {
     return invalid_argument("quarkq.verify_samples: found ", *block.verify_samples, ", allowed is 1 or more");

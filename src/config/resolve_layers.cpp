@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // global_config and algo_config translated to fields and options. Source: ref:settings.
 #include <algorithm>
+#include <set>
 
 #include "config/algorithms.h"
 #include "config/resolve_steps.h"
@@ -58,19 +59,70 @@ constexpr struct {
     {"MXInt8", "MXAttributes", "{element_dtype: int8, axis: 1, block_size: 32, rounding_mode: 2}"},
 };
 
-/// Both sides must name the same block format: one set of attributes serves both.
+/// Two block formats must be the same: one set of attributes serves both. The reference knows none but equal ones
+/// (ref:settings#block-attributes) and gives one beside integers the operator's defaults, which are another format.
 Status map_block_attributes(Resolving& r, const TensorSpec& input, const TensorSpec& weight, Origin origin) {
   if (r.config.options.bfp_attributes || r.config.options.mx_attributes) return {};
   for (const auto& row : kBlockAttributes) {
     const bool input_has = input.data_type == row.data_type;
     const bool weight_has = weight.data_type == row.data_type;
-    if (input_has && weight_has) return set_value(r.settings, row.option, literal(row.attributes), origin);
-    if (input_has && is_block(weight.type)) {
-      return invalid_argument("global_config: found input_tensors ", input.data_type, " and weight ", weight.data_type,
-                              ", allowed are equal block formats, or ", row.option, " in extra_options");
-    }
+    if (!input_has && !weight_has) continue;
+    const bool is_alone = !is_block(input.type) || !is_block(weight.type);
+    if (is_alone && r.settings.compat) return {};
+    if (is_alone || input_has == weight_has) return set_value(r.settings, row.option, literal(row.attributes), origin);
+    return invalid_argument("global_config: found input_tensors ", input.data_type, " and weight ", weight.data_type,
+                            ", allowed are equal block formats, or ", row.option, " in extra_options");
   }
   return {};
+}
+
+const char* block_option(DataType type) { return type == DataType::kBfp ? "BFPAttributes" : "MXAttributes"; }
+
+/// Names of the block formats of this type that layers and the whole model ask for.
+std::set<std::string> block_names(const Resolving& r, DataType type) {
+  std::set<std::string> names;
+  const auto add = [&](const std::optional<TensorSpec>& spec) {
+    if (spec && spec->type == type) names.insert(spec->data_type);
+  };
+  for (const auto* rules : {&r.config.specific_layer_config, &r.config.layer_type_config}) {
+    for (const LayerRule& rule : *rules) {
+      if (!rule.config) continue;
+      for (const auto* part :
+           {&rule.config->input_tensors, &rule.config->weight, &rule.config->bias, &rule.config->output_tensors})
+        add(*part);
+    }
+  }
+  if (names.empty()) return names;
+  const Settings::Formats& formats = r.settings.formats;
+  if (r.config.mode == QuantConfig::Mode::kLayers) {
+    add(r.config.global_config->input_tensors);
+    add(r.config.global_config->weight);
+  } else if ((formats.activation_type == type || formats.weight_type == type) &&
+             value_of(r.settings, block_option(type)).entries().empty()) {
+    names.insert(type == DataType::kBfp ? "BFP16" : "MXInt8");  // the operators' defaults
+  }
+  return names;
+}
+
+/// Layers of block formats: one set of attributes serves all tensors of an operator. Attributes that nobody gave are
+/// those of the name; the reference leaves the operator's defaults, which are another format.
+Status map_layer_blocks(Resolving& r, DataType type) {
+  const char* const option = block_option(type);
+  const std::set<std::string> names = block_names(r, type);
+  if (names.empty() || r.settings.compat || is_users(r.config.origin_of(option))) return {};
+  const Node given = value_of(r.settings, option);
+  const auto* row =
+      std::ranges::find(kBlockAttributes, *names.begin(), [](const auto& one) { return std::string(one.data_type); });
+  const bool is_named = row != std::end(kBlockAttributes);
+  const Node* method = given.find("bfp_method");
+  const bool is_plain = method == nullptr || *method == Node("to_bfp");
+  const bool fits = is_named ? given.entries().empty() || given == literal(row->attributes) : is_plain;
+  if (names.size() > 1 || !fits) {
+    return invalid_argument("layer settings: found ", join(names, " and "), " with ", option, " ", to_flow(given),
+                            origin_note(r.settings, option), ", which serve all tensors; allowed is one ",
+                            "format, or ", option, " in extra_options");
+  }
+  return is_named ? set_value(r.settings, option, literal(row->attributes), Origin::kForced) : Status();
 }
 
 /// Warnings of ref:settings#calibration-methods-of-specs about methods that do not fit the scale.
@@ -197,6 +249,7 @@ Status take_layers(Resolving& r) {
     if (rule.config) s.layer_types.push_back(rule);
     if (!rule.config) s.exclude_op_types.insert(s.exclude_op_types.end(), rule.op_types.begin(), rule.op_types.end());
   }
+  for (const DataType type : {DataType::kBfp, DataType::kMx}) QQ_RETURN_IF_ERROR(map_layer_blocks(r, type));
   s.calibration = config.calibration;
   s.evaluation_dir = config.evaluation_dir;
   s.preprocess = config.preprocess;

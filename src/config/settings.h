@@ -91,6 +91,8 @@ struct Settings {
   bool limits_rank() const { return legalize.most_rank.has_value(); }
   bool names_nodes() const { return legalize.node_names.value_or(false); }
   bool replaces_prelu() const { return legalize.prelu_to_leaky_relu.value_or(false); }
+  bool keeps_tail_float() const { return legalize.tail == "float"; }
+  bool cuts_tail() const { return legalize.tail == "cut"; }
   bool writes_conv_attributes() const {
     return legalize.explicit_conv_attributes.value_or(quirk(Quirk::kExplicitConvAttributes));
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "config/tensor_overrides.h"
 
+#include <cmath>
+#include <limits>
+
 #include "config/read_block.h"
 
 namespace quarkq::config {
@@ -12,6 +15,9 @@ Status read_override_number(const Node& map, const std::string& path, const char
   if (found == nullptr || found->is_null()) return {};
   const Node& node = found->is_list() && found->items().size() == 1 ? found->items()[0] : *found;
   QQ_TRY(const double value, read<double>(node, path + "." + key));
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  if (std::abs(value) > kLargest)
+    return invalid_argument(path, ".", key, ": found ", value, ", allowed is a finite float32");
   member = static_cast<float>(value);
   return {};
 }
@@ -33,6 +39,12 @@ Result<OverrideValues> read_override_values(const Node& map, const std::string& 
   if (map.find("symmetric") != nullptr || map.find("reduce_range") != nullptr || values.min) {
     return invalid_argument(path,
                             ": scale and zero_point cannot be combined with symmetric, reduce_range, rmin or rmax");
+  }
+  // Those of all types with a zero point; a conversion of larger ones is not defined.
+  constexpr float kLeastZeroPoint = -32768, kLargestZeroPoint = 65535;
+  if (*zero_point != std::trunc(*zero_point) || *zero_point < kLeastZeroPoint || *zero_point > kLargestZeroPoint) {
+    return invalid_argument(path, ".zero_point: found ", *zero_point, ", allowed is a whole number from ",
+                            kLeastZeroPoint, " to ", kLargestZeroPoint);
   }
   if (!(*scale > 0)) return invalid_argument(path, ".scale: found ", *scale, ", allowed is more than 0");
   values.params = numeric::QuantParams{*scale, static_cast<int32_t>(*zero_point)};

@@ -64,16 +64,10 @@ void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm algorithm, float alpha,
 dnnl::primitive_attr attributes(const ConvProblem& p, const Desc& result) {
   dnnl::post_ops ops;
   for (const PostOp& post : p.post_ops) {
-    switch (post.kind) {
-      case PostOp::Kind::kClip:
-        if (post.low == 0.0f && post.high == std::numeric_limits<float>::infinity()) {
-          append_eltwise(ops, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-        } else {
-          append_eltwise(ops, dnnl::algorithm::eltwise_clip, post.low, post.high);
-        }
-        break;
-      case PostOp::Kind::kLeakyRelu: append_eltwise(ops, dnnl::algorithm::eltwise_relu, post.slope, 0.0f); break;
-      case PostOp::Kind::kAdd: ops.append_binary(dnnl::algorithm::binary_add, result); break;
+    if (const std::optional<Eltwise> own = eltwise_of(post)) {
+      append_eltwise(ops, own->algorithm, own->alpha, own->beta);
+    } else {
+      ops.append_binary(dnnl::algorithm::binary_add, result);
     }
   }
   dnnl::primitive_attr attr;
@@ -134,6 +128,7 @@ struct Choice {
 /// one thread. With post-ops only the first will do: the executor runs followers as well.
 template <typename Forward>
 Choice<Forward> choose(const ConvProblem& p, dnnl::algorithm algorithm) {
+  if (mixes_parameters(p.post_ops)) return {};
   const auto first = describe<Forward>(p, algorithm, Layouts::kChannelsLast);
   const std::string implementation = first.impl_info_str();
   if (!follows_threads(implementation) && !is_reference(implementation)) return {first, false};

@@ -5,7 +5,10 @@
 #include <omp.h>
 
 #include <dnnl.hpp>
+#include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "exec/backend_onednn.h"
 
@@ -42,6 +45,33 @@ inline bool is_blocked(const std::string& implementation) { return implementatio
 /// So do the sums of the gemm form, and by the number it runs with.
 inline bool follows_threads(const std::string& implementation) {
   return is_blocked(implementation) || implementation.find("gemm") != std::string::npos;
+}
+
+/// A follower that oneDNN computes element by element.
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha = 0, beta = 0;
+};
+
+/// Nothing for sums.
+inline std::optional<Eltwise> eltwise_of(const PostOp& post) {
+  if (post.kind == PostOp::Kind::kAdd) return std::nullopt;
+  if (post.kind == PostOp::Kind::kLeakyRelu) return Eltwise{dnnl::algorithm::eltwise_relu, post.slope};
+  if (post.low == 0.0f && post.high == std::numeric_limits<float>::infinity()) {
+    return Eltwise{dnnl::algorithm::eltwise_relu};
+  }
+  return Eltwise{dnnl::algorithm::eltwise_clip, post.low, post.high};
+}
+
+/// Two followers of one algorithm with other parameters: oneDNN 2.6 computes both with those of the first.
+inline bool mixes_parameters(const std::vector<PostOp>& followers) {
+  for (size_t i = 0; i < followers.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      const std::optional<Eltwise> a = eltwise_of(followers[k]), b = eltwise_of(followers[i]);
+      if (a && b && a->algorithm == b->algorithm && (a->alpha != b->alpha || a->beta != b->beta)) return true;
+    }
+  }
+  return false;
 }
 
 /// One thread as long as it lives.

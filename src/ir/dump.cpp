@@ -154,15 +154,19 @@ class Dumper {
 
 }  // namespace
 
+std::string dims_text(const std::vector<Dim>& dims) {
+  std::vector<std::string> texts;
+  for (const Dim& dim : dims) {
+    texts.push_back(dim.known() ? std::to_string(dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
+  }
+  return "[" + join(texts, ",") + "]";
+}
+
 std::string type_text(const ValueType& type) {
   if (!type.other_type.empty()) return "other " + hash_text(hash_bytes(type.other_type.data(), type.other_type.size()));
   std::string text(type.element == ElementType::kUndefined ? "?" : name(type.element));
   if (!type.has_shape) return text;
-  std::vector<std::string> dims;
-  for (const Dim& dim : type.dims) {
-    dims.push_back(dim.known() ? std::to_string(dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
-  }
-  return text + "[" + join(dims, ",") + "]";
+  return text + dims_text(type.dims);
 }
 
 std::string tensor_text(const Tensor& tensor) {

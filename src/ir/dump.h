@@ -19,7 +19,9 @@ std::string dump(const Graph& graph, const DumpOptions& options = {});
 /// Versions and opsets, then the graph.
 std::string dump(const Model& model, const DumpOptions& options = {});
 
-/// `TYPE[dims]`; unknown dimensions print as their symbol or "?".
+/// `[dims]`; unknown dimensions print as their symbol or "?".
+std::string dims_text(const std::vector<Dim>& dims);
+/// `TYPE[dims]`, as above.
 std::string type_text(const ValueType& type);
 /// `TYPE[dims] #hash`.
 std::string tensor_text(const Tensor& tensor);

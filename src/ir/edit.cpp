@@ -181,6 +181,12 @@ void GraphEdit::add_graph_output(ValueId id) {
   graph_.outputs_.push_back(id);
 }
 
+void GraphEdit::set_graph_outputs(const std::vector<ValueId>& values) {
+  for (const ValueId id : graph_.outputs_) mutable_value(id).is_output = false;
+  graph_.outputs_.clear();
+  for (const ValueId id : values) add_graph_output(id);
+}
+
 void GraphEdit::mark_captured(ValueId id) {
   mutable_value(id).is_captured = true;
   graph_.captured_.push_back(id);

@@ -51,6 +51,7 @@ class GraphEdit {
   void add_graph_input(ValueId value);
   void remove_graph_input(ValueId value);
   void add_graph_output(ValueId value);
+  void set_graph_outputs(const std::vector<ValueId>& values);  ///< in the place of all there are
   void mark_captured(ValueId value);
   /// REQUIRES: no uses, not a graph output.
   void unmark_captured(ValueId value);

@@ -31,12 +31,17 @@ double macs_of(const Graph& graph, const Node& node) {
   return 0;
 }
 
+double macs_of(const Graph& graph) {
+  double sum = 0;
+  for (const NodeId id : graph.order()) sum += macs_of(graph, graph.node(id));
+  return sum;
+}
+
 double mac_share(const Graph& graph, const std::set<NodeId>& nodes) {
-  double all = 0, chosen = 0;
+  const double all = macs_of(graph);
+  double chosen = 0;
   for (const NodeId id : graph.order()) {
-    const double macs = macs_of(graph, graph.node(id));
-    all += macs;
-    if (nodes.contains(id)) chosen += macs;
+    if (nodes.contains(id)) chosen += macs_of(graph, graph.node(id));
   }
   return all > 0 ? chosen / all : 0;
 }

@@ -11,6 +11,9 @@ namespace quarkq::ir {
 /// is not known counts as 1.
 double macs_of(const Graph& graph, const Node& node);
 
+/// Of all nodes.
+double macs_of(const Graph& graph);
+
 /// The share of `nodes` in the multiply-accumulates of the graph, 0 to 1.
 double mac_share(const Graph& graph, const std::set<NodeId>& nodes);
 

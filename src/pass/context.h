@@ -63,6 +63,8 @@ struct FloatContext {
 /// Inputs of phase tune beside the plan, and its results.
 struct Tuning {
   std::string state_folder = {};            ///< keeps the layers that are done; empty: none
+  std::string shared_folder = {};           ///< of all processes that train this model together; empty: only this one
+  std::string now = {};                     ///< with a shared folder: what was done last, for the progress
   std::vector<FinetunedLayer> layers = {};  ///< what the fine-tuning did
   std::optional<FinetunedOutputs> outputs = {};
 };

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "numeric/metrics.h"
+#include "pipeline/choices.h"
 #include "pipeline/pass_runner.h"
 #include "pipeline/sample_runner.h"
 
@@ -101,7 +102,7 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const 
   const auto keep = [&](size_t i) -> Status {
     if (known != nullptr && expected.take(*known, numbers[i])) return Status();
     const std::vector<ir::Tensor> found = std::move(results[i]);
-    return expected.add(numbers[i], std::move(samples[i]), reference.graph, found);
+    return expected.add(numbers[i], std::move(samples[i]), reference, found);
   };
   if (numbers.empty()) return expected;
   QQ_RETURN_IF_ERROR(runner.run(0, 1, run));  // shows how much memory all would take
@@ -140,7 +141,8 @@ bool ExpectedOutputs::take(const ExpectedOutputs& known, size_t number) {
   const auto place = static_cast<size_t>(found - known.numbers_.begin());
   for (size_t i = 0; i < known.outputs_.size(); ++i) {
     const Output& from = known.outputs_[i];
-    if (samples_.empty()) outputs_.push_back({from.name, from.index, from.least_magnitude, {}, {}, {}});
+    if (samples_.empty())
+      outputs_.push_back({from.name, from.index, from.least_magnitude, from.makes_choices, {}, {}, {}});
     outputs_[i].dims.push_back(from.dims[place]);
     outputs_[i].largest.push_back(from.largest[place]);
     outputs_[i].values.push_back(from.values[place]);
@@ -150,12 +152,13 @@ bool ExpectedOutputs::take(const ExpectedOutputs& known, size_t number) {
   return true;
 }
 
-Status ExpectedOutputs::add(size_t number, calib::Sample sample, const ir::Graph& graph,
+Status ExpectedOutputs::add(size_t number, calib::Sample sample, const ir::Model& model,
                             const std::vector<ir::Tensor>& results) {
   for (size_t i = 0; samples_.empty() && i < results.size(); ++i) {
-    const ir::ValueId output = graph.outputs()[i];
-    const double least = is_probability(graph, output) ? 1 : 0;
-    if (is_floating(results[i].type())) outputs_.push_back({graph.value(output).name, i, least, {}, {}, {}});
+    const ir::ValueId output = model.graph.outputs()[i];
+    const double least = is_probability(model.graph, output) ? 1 : 0;
+    if (!is_floating(results[i].type())) continue;
+    outputs_.push_back({model.graph.value(output).name, i, least, makes_choices(model, output), {}, {}, {}});
   }
   for (Output& output : outputs_) {
     output.dims.push_back(results[output.index].dims());
@@ -195,6 +198,7 @@ struct ExpectedOutputs::Compared {
   ir::Shape dims;
   bool is_empty = false;  ///< both are almost zero
   numeric::PairSums sums, minor;
+  Choices choices;
   std::vector<double> values;  ///< where somebody wants to see them
 };
 
@@ -208,6 +212,8 @@ Result<ExpectedOutputs::Compared> ExpectedOutputs::compare_one(size_t sample, si
   QQ_TRY(one.values, ir::to_double(found));
   one.is_empty = is_near_zero(output.values[sample], one.values, kNearZero * magnitude);
   one.sums = numeric::pair_sums(output.values[sample], one.values);
+  if (output.makes_choices && !one.dims.empty())
+    one.choices = count_choices(output.values[sample], one.values, one.dims.back());
   if (output.minor) one.minor = sums_of(*output.minor, output.values[sample], one.values, found.dims());
   return one;
 }
@@ -232,6 +238,7 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
                          }));
   std::vector<Agreement> agreements(outputs_.size()), near_zero(outputs_.size());
   std::vector<numeric::PairSums> minor_sums(outputs_.size());
+  std::vector<Choices> choices(outputs_.size());
   std::vector<bool> fits(outputs_.size(), true);
   for (size_t sample = 0; sample < samples_.size(); ++sample) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -240,6 +247,8 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
       if (one.fits) {
         (one.is_empty ? near_zero[i] : agreements[i]).add_sample(samples_[sample].name, one.sums);
         if (output.minor) numeric::add(one.minor, minor_sums[i]);
+        choices[i].sure += one.choices.sure;
+        choices[i].same += one.choices.same;
         if (seen)
           seen({samples_[sample].name, output.name, one.dims, output.values[sample], one.values,
                 numeric::cosine(one.sums)});
@@ -258,6 +267,8 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
     found.back().near_zero = !agreements[i].has_samples();
     if (outputs_[i].minor)
       found.back().minor = quarkq::Agreement{numeric::cosine(minor_sums[i]), numeric::sqnr_db(minor_sums[i])};
+    if (choices[i].sure >= kLeastChoices)
+      found.back().same_choices = static_cast<double>(choices[i].same) / static_cast<double>(choices[i].sure);
   }
   return found;
 }

@@ -59,13 +59,14 @@ class ExpectedOutputs {
     std::string name;
     size_t index = 0;                         ///< among the model's outputs
     double least_magnitude = 0;               ///< 1 for probabilities
+    bool makes_choices = false;               ///< pipeline/choices.h
     std::vector<double> largest;              ///< magnitude, by sample
     std::vector<ir::Shape> dims;              ///< by sample
     std::vector<std::vector<double>> values;  ///< by sample
     std::optional<MinorChannels> minor = {};  ///< where all samples have the same dimensions
   };
 
-  Status add(size_t number, calib::Sample sample, const ir::Graph& graph, const std::vector<ir::Tensor>& results);
+  Status add(size_t number, calib::Sample sample, const ir::Model& model, const std::vector<ir::Tensor>& results);
   struct Compared;
   Result<Compared> compare_one(size_t sample, size_t index, const ir::Tensor& found, double magnitude) const;
   bool has(size_t number) const;

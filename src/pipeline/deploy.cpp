@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/file_system.h"
-#include "base/hash.h"
 #include "config/targets/target.h"
+#include "pipeline/job.h"
 #include "pipeline/json.h"
 
 namespace quarkq {
@@ -19,9 +19,8 @@ constexpr std::string_view kSessionPrefix = "session.";      ///< of options of 
 constexpr const char kModelHash[] = "model-hash";            ///< a value that stands for the model's content
 
 Result<std::string> hash_of(const std::string& path) {
-  QQ_TRY(const auto mapped, MappedFile::open(path));
   ContentHash hash;
-  hash.add(mapped->data(), mapped->size());
+  QQ_RETURN_IF_ERROR(pipeline::add_file(path, hash));
   return hash.text();
 }
 

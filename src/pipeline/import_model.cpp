@@ -62,11 +62,12 @@ Result<size_t> write_anew(pipeline::RunState& state) {
 }
 
 Result<size_t> make_float(pipeline::RunState& state) {
-  QQ_TRY(const qdq::LiftedModel lifted, qdq::lift(state.model));
-  QQ_TRY(state.model, qdq::strip(state.model));
+  QQ_TRY(qdq::LiftedModel lifted, qdq::lift(state.model));
+  const size_t tensors = lifted.plan.slots().size();
+  state.model = qdq::strip(std::move(lifted));
   QQ_RETURN_IF_ERROR(run_some(state, {.from = Phase::kAdapt, .until = Phase::kMark}, kKeepValues));
   QQ_RETURN_IF_ERROR(run_some(state, {.from = Phase::kWrite}, kOfAnyResult));
-  return lifted.plan.slots().size();
+  return tensors;
 }
 
 /// How far the outputs are from those of the imported model. Nothing, and a notice, where the model cannot be run on a
@@ -90,11 +91,10 @@ std::optional<double> difference_of(const ir::Model& original, const ir::Model& 
   return distance;
 }
 
-/// Compilers that convert by themselves have no preset.
 Result<bool> target_converts(const config::Settings& settings) {
   if (!settings.target) return false;
   QQ_TRY(const config::Target target, config::load_target(*settings.target));
-  return target.preset.empty();
+  return target.takes_float();
 }
 
 Status check_is_quantized(const ImportReport& report) {

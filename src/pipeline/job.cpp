@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/file_system.h"
-#include "base/hash.h"
 #include "base/isa.h"
 #include "calib/callback_reader.h"
 #include "config/print.h"
@@ -15,6 +14,7 @@
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
+#include "pipeline/cut_tail.h"
 #include "pipeline/facts.h"
 #include "pipeline/pin_shapes.h"
 #include "qdq/import/strip.h"
@@ -37,16 +37,6 @@ bool matters(const std::string& name) {
                                      "tmp_dir",     "TmpDir",     "SaveAndRestore", "TensorsRangeFile"};
   const std::string block = name.substr(0, name.find('.'));
   return std::none_of(std::begin(kPlaces), std::end(kPlaces), [&](const char* place) { return block == place; });
-}
-
-Status add_file(const ModelFile& file, ContentHash& hash) {
-  if (file.is_in_memory()) {
-    hash.add((*file.bytes)->data(), (*file.bytes)->size());
-    return Status();
-  }
-  QQ_TRY(const auto mapped, MappedFile::open(file.path));
-  hash.add(mapped->data(), mapped->size());
-  return Status();
 }
 
 /// 0: no limit.
@@ -72,6 +62,16 @@ Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes) {
   return file.is_in_memory() ? onnx_io::load_bytes(**file.bytes, file.path) : onnx_io::load(file.path, external_bytes);
 }
 
+Status add_file(const ModelFile& file, ContentHash& hash) {
+  if (file.is_in_memory()) {
+    hash.add((*file.bytes)->data(), (*file.bytes)->size());
+    return Status();
+  }
+  QQ_TRY(const auto mapped, MappedFile::open(file.path));
+  hash.add(mapped->data(), mapped->size());
+  return Status();
+}
+
 Result<Job> open_job(const ModelFile& file, const std::string& config, const std::vector<std::string>& sets,
                      Diagnostics& diagnostics) {
   const std::string& model_path = file.path;
@@ -88,7 +88,8 @@ Result<Job> open_job(const ModelFile& file, const std::string& config, const std
   config::validate(settings, config::Asked::kByUser, diagnostics);
   QQ_RETURN_IF_ERROR(pin_shapes(model, settings.legalize, diagnostics).context(model_path));
   const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + external_bytes;
-  return Job{std::move(model), std::move(settings), bytes, file.requantizes};
+  std::optional<ir::Model> tail = cut_tail(model, settings, diagnostics);
+  return Job{std::move(model), std::move(settings), bytes, file.requantizes, std::move(tail)};
 }
 
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {

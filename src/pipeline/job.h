@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "base/hash.h"
 #include "calib/data_reader.h"
 #include "calib/statistics_set.h"
 #include "config/settings.h"
@@ -38,11 +39,15 @@ struct ModelFile {
 /// `external_bytes`: of the files beside it that hold weights; may be null.
 Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes = nullptr);
 
+/// The bytes of the model file, without those of files beside it.
+Status add_file(const ModelFile& file, ContentHash& hash);
+
 struct Job {
   ir::Model model;
   config::Settings settings;
-  uint64_t bytes = 0;           ///< of the model, its external data included
-  bool is_requantized = false;  ///< its Q/DQ were removed
+  uint64_t bytes = 0;             ///< of the model, its external data included
+  bool is_requantized = false;    ///< its Q/DQ were removed
+  std::optional<ir::Model> tail;  ///< what legalize.tail=cut took out of the model
 };
 
 /// Findings of the settings come first in `diagnostics`.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/judge_target.h"
 
+#include "config/preset.h"
 #include "config/targets/target.h"
 #include "targets/assess.h"
 
@@ -15,14 +16,23 @@ std::string refusal_text(const TargetFinding& finding) {
   return reason.remedy_text.empty() ? text : cat(text, "; ", reason.remedy_text);
 }
 
+/// The one that was asked for, else that of the preset, else none.
+std::string target_to_judge(const config::Settings& settings) {
+  if (settings.target) return *settings.target;
+  const Result<config::PresetInfo> preset = config::find_preset(settings.preset);
+  return preset.ok() && settings.inserts_qdq() ? preset.value().compiler : "";
+}
+
 }  // namespace
 
 Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const std::string& path,
                                                  const config::Settings& settings, Diagnostics& diagnostics) {
-  if (!settings.target) return std::optional<TargetReport>();
-  QQ_TRY(const config::Target target, config::load_target(*settings.target));
+  const std::string name = target_to_judge(settings);
+  if (name.empty()) return std::optional<TargetReport>();
+  QQ_TRY(const config::Target target, config::load_target(name));
   QQ_TRY(TargetReport judged, targets::assess(result, target).context(path));
   judged.model_path = path;
+  if (!settings.target) return std::optional(std::move(judged));  // nobody asked: no warnings
   for (const TargetFinding& finding : judged.findings) {
     const std::string& effect = finding.reason.effect;
     const std::string subject = finding.nodes.empty() ? judged.target : finding.nodes.front();

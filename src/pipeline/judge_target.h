@@ -12,9 +12,9 @@
 
 namespace quarkq::pipeline {
 
-/// What settings.target would make of `result`, which is written to `path`; nothing without a target. What ends the
-/// compiler, keeps everything on the CPU or makes results wrong is reported: such a model is written, but never without
-/// a word.
+/// What settings.target, or without one the compiler that the preset is for, would make of `result`, which is written
+/// to `path`; nothing without either. What ends the compiler that was asked for, keeps everything on the CPU or makes
+/// results wrong is reported: such a model is written, but never without a word.
 Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const std::string& path,
                                                  const config::Settings& settings, Diagnostics& diagnostics);
 

@@ -10,6 +10,7 @@
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/save.h"
+#include "pipeline/cut_tail.h"
 #include "pipeline/facts.h"
 #include "pipeline/float_phases.h"
 #include "pipeline/job.h"
@@ -67,6 +68,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
                          .context(request.model_path));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(job.model, diagnostics));
   QQ_RETURN_IF_ERROR(onnx_io::check_model(job.model).context("the optimized model did not pass its check"));
+  QQ_TRY(report.tail_path, pipeline::save_tail(job, request.output_path));
   QQ_TRY(const onnx_io::SaveReport saved, onnx_io::save(job.model, request.output_path));
   report.bytes = saved.model_bytes + saved.data_bytes;
   report.nodes_after = job.model.graph.order().size();

@@ -12,17 +12,17 @@ namespace quarkq::pipeline {
 
 Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs) {
   if (outputs.empty()) return unsupported("no floating-point output of the same shape to compare");
-  Agreement worst{1, std::numeric_limits<double>::infinity()};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Agreement worst{1, kInfinity};
+  const auto take = [&](double cosine, double sqnr_db) {
+    worst.cosine = std::min(worst.cosine, std::isnan(cosine) ? -1 : cosine);
+    worst.sqnr_db = std::min(worst.sqnr_db, std::isnan(sqnr_db) ? -kInfinity : sqnr_db);
+  };
   for (const OutputAgreement& output : outputs) {
     if (output.near_zero) continue;  // its cosine is meaningless
-    const double cosine = std::isnan(output.cosine) ? -1 : output.cosine;
-    const double sqnr = std::isnan(output.sqnr_db) ? -std::numeric_limits<double>::infinity() : output.sqnr_db;
-    worst.cosine = std::min(worst.cosine, cosine);
-    worst.sqnr_db = std::min(worst.sqnr_db, sqnr);
-    if (output.minor) {
-      worst.cosine = std::min(worst.cosine, output.minor->cosine);
-      worst.sqnr_db = std::min(worst.sqnr_db, output.minor->sqnr_db);
-    }
+    take(output.cosine, output.sqnr_db);
+    if (output.minor) take(output.minor->cosine, output.minor->sqnr_db);
+    worst.same_choices = std::min(worst.same_choices, output.same_choices.value_or(1));
   }
   return worst;
 }

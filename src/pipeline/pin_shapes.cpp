@@ -4,26 +4,19 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "ir/dump.h"
 #include "ir/edit.h"
 #include "onnx_io/infer.h"
 
 namespace quarkq::pipeline {
 namespace {
 
-std::string shape_text(const ir::ValueType& type) {
-  std::vector<std::string> dims;
-  for (const ir::Dim& dim : type.dims) {
-    dims.push_back(dim.known() ? cat(dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
-  }
-  return cat("[", join(dims, ","), "]");
-}
-
 /// `type` with the dimensions `wanted`.
 Result<ir::ValueType> with_shape(const ir::Value& input, const std::vector<int64_t>& wanted) {
   ir::ValueType type = input.type;
   const auto refusal = [&] {
     return invalid_argument("--shape ", input.name, "=", join(wanted, ","), ": the model's input is ",
-                            shape_text(input.type), "; a dimension that is a number cannot be changed");
+                            ir::dims_text(input.type.dims), "; a dimension that is a number cannot be changed");
   };
   if (type.has_shape && type.dims.size() != wanted.size()) return refusal();
   type.has_shape = true;
@@ -79,8 +72,9 @@ Status pin_shapes(ir::Model& model, const config::LegalizeBlock& legalize, Diagn
     } else if (legalize.batch) {
       type = with_batch(std::move(type), *legalize.batch);
     }
-    if (shape_text(type) == shape_text(input.type)) continue;
-    diagnostics.add("shape-set", input.name, cat(shape_text(input.type), " becomes ", shape_text(type)));
+    if (ir::dims_text(type.dims) == ir::dims_text(input.type.dims)) continue;
+    diagnostics.add("shape-set", input.name,
+                    cat(ir::dims_text(input.type.dims), " becomes ", ir::dims_text(type.dims)));
     edit.set_type(id, std::move(type));
     is_changed = true;
   }

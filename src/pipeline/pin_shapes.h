@@ -9,8 +9,8 @@
 namespace quarkq::pipeline {
 
 /// Writes the shapes into the inputs and infers all others again. Compilers for NPUs take static shapes only. Before
-/// anything else happens to the model, so that samples are checked against these shapes. kInvalidArgument for a shape of
-/// an unknown input, and for one that differs from what the model says.
+/// anything else happens to the model, so that samples are checked against these shapes. kInvalidArgument for a shape
+/// of an unknown input, and for one that differs from what the model says.
 Status pin_shapes(ir::Model& model, const config::LegalizeBlock& legalize, Diagnostics& diagnostics);
 
 }  // namespace quarkq::pipeline

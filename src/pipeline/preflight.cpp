@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "config/finetune_settings.h"
 #include "pipeline/custom_metric.h"
 #include "pipeline/facts.h"
 #include "pipeline/verify.h"
@@ -39,6 +40,16 @@ Status check_samples(const Source& source, const Job& job) {
   if (!has_layers) return Status();
   return bad_data(job.model.path, ": calibration samples are needed: give --calib DIR, or set UseRandomData=true to ",
                   "try without");
+}
+
+Status check_workers(const QuantizeRequest& request, const Job& job) {
+  if (request.workers_folder.empty()) return Status();
+  if (!job.settings.algorithms.include_fast_ft)
+    return invalid_argument(
+        "--workers-folder: these settings train nothing; give a preset with AdaRound or AdaQuant, or "
+        "include_fast_ft=true");
+  QQ_TRY(const config::FinetuneSettings options, config::read_finetune_settings(job.settings));
+  return config::check_can_be_shared(options);
 }
 
 Status check_request(const QuantizeRequest& request) {

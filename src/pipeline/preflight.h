@@ -14,6 +14,9 @@ Status check_output(const std::string& input, const std::string& output);
 /// pass that calibrates.
 Status check_samples(const Source& source, const Job& job);
 
+/// QuantizeRequest::workers_folder with settings whose layers cannot be trained by several processes.
+Status check_workers(const QuantizeRequest& request, const Job& job);
+
 /// Options that contradict each other.
 Status check_request(const QuantizeRequest& request);
 

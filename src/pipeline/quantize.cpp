@@ -10,21 +10,19 @@
 #include "base/isa.h"
 #include "base/stopwatch.h"
 #include "calib/callback_reader.h"
-#include "calib/spread_samples.h"
 #include "config/tensor_overrides.h"
 #include "exec/threads.h"
-#include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
 #include "pipeline/custom_metric.h"
+#include "pipeline/cut_tail.h"
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
-#include "pipeline/float_remedies.h"
 #include "pipeline/judge_target.h"
-#include "pipeline/part_plans.h"
-#include "pipeline/plan_model.h"
 #include "pipeline/plausible_inputs.h"
 #include "pipeline/preflight.h"
+#include "pipeline/quantize_run.h"
 #include "pipeline/rescue.h"
+#include "pipeline/rescue_run.h"
 #include "pipeline/verdict.h"
 #include "pipeline/verify.h"
 #include "planning/tune/saved_units.h"
@@ -52,145 +50,29 @@ Status save_result(const ir::Model& model, const config::Settings& settings, boo
   return Status();
 }
 
-/// What a run has of its own beside its state.
-struct Run {
-  const QuantizeRequest& request;
-  pipeline::Source& source;
-  pipeline::RunState& state;
-  QuantizeReport& report;
-  const ir::Model& loaded;       ///< whose node names settings take
-  Diagnostics before_plan = {};  ///< what was found before phase mark: a second plan finds the rest again
-  std::string phase = {};
-  bool is_poor = false;  ///< the result, as it was verified first
-
-  pipeline::RunnerOptions options() {
-    pipeline::RunnerOptions options;
-    options.phase = [this](const std::string& name) {
-      phase = name;
-      if (name == pass::name(pass::Phase::kMark)) before_plan = state.diagnostics;
-      return reports(0, 0);
-    };
-    return options;
-  }
-
-  /// False: the user interrupted.
-  bool reports(size_t done, size_t total) const {
-    return !request.progress || request.progress(pipeline::progress_of(phase, done, total, state.settings));
-  }
-
-  pass::Progress progress() {
-    return [this](size_t done, size_t total) { return reports(done, total); };
-  }
-};
-
 /// Returns the float model whose function the result has.
-Result<ir::Model> run_pipeline(Run& run) {
+Result<ir::Model> run_pipeline(pipeline::Run& run, config::Settings& settings) {
   const pipeline::RunnerOptions options = run.options();
   run.state.progress = run.progress();
-  QQ_TRY(ir::Model original,
-         pipeline::plan_model(run.source, run.state, pass::Phase::kWrite, run.report.phases, options));
+  const bool looks_first = pipeline::looks_before_tuning(run, settings);
+  const pass::Phase planned = looks_first ? pass::Phase::kTune : pass::Phase::kWrite;
+  QQ_TRY(ir::Model original, pipeline::plan_model(run.source, run.state, planned, run.report.phases, options));
+  if (looks_first) {
+    QQ_RETURN_IF_ERROR(pipeline::remedy_before_tuning(run, settings, original));
+    const pipeline::PhaseRange rest{.from = pass::Phase::kTune, .until = pass::Phase::kWrite};
+    QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, rest, run.report.phases, options));
+  }
   QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, {.from = pass::Phase::kWrite}, run.report.phases, options));
   run.state.progress = nullptr;
   return original;
 }
 
-Status check_written(const Run& run) {
-  constexpr size_t kShown = 300;  // the checker repeats itself node by node
-  Status status = onnx_io::check_model(run.state.model);
-  if (status.ok()) return status;
-  const std::string found = status.message().substr(0, kShown);
-  return Status(status.code(),
-                cat(run.report.model_path, ": these settings give a model that ONNX does not allow at opset ",
-                    run.state.model.opset(), " (", found, status.message().size() > kShown ? " ..." : "",
-                    "); choose other types, raise the opset with --set ConvertOpsetVersion=21, or report this"));
-}
-
-/// The plan that the rescue found is written in place of the first one.
-Status write_again(Run& run, config::Settings& settings, const pipeline::Rescued& rescued) {
-  run.state.model = rescued.planned->model;
-  run.state.plan = rescued.planned->plan;
-  run.state.selection = rescued.planned->selection;
-  run.state.diagnostics = rescued.planned->diagnostics;
-  pipeline::apply(rescued.remedies, run.state.calibrated->graph, settings, run.state.selection);
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, {.from = pass::Phase::kWrite}, run.report.phases, run.options()));
-  run.report.rescue = rescued.report;
-  run.state.diagnostics.add("rescued", "", pipeline::rescue_text(rescued.report));
-  return check_written(run);
-}
-
-/// What brings the outputs closer: other rounding first, then another float model, then other formats.
-Result<std::optional<pipeline::Rescued>> find_rescue(Run& run, config::Settings& settings,
-                                                     pipeline::RescueInputs inputs) {
-  QQ_TRY(std::optional<pipeline::Rescued> rounded, pipeline::find_rounding(inputs));
-  if (!run.is_poor || (rounded && pipeline::is_enough(rounded->report.after))) return rounded;
-  const pipeline::FloatRun again{run.loaded, run.source, settings, inputs.expected, run.report.phases};
-  Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
-  // What a remedy gives may show with compensated weights only.
-  const auto keeps = [&](const Agreement& after) {
-    pipeline::RescueInputs with = inputs;
-    with.before = after;
-    const Result<std::optional<pipeline::Rescued>> found = pipeline::find_rounding(with);
-    const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : after;
-    const bool is_best = pipeline::is_better(reached, best);
-    if (is_best) best = reached;
-    return is_best || pipeline::is_better(after, now);
-  };
-  for (const pipeline::FloatRemedy& remedy : pipeline::float_remedies()) {
-    const Diagnostics before_plan = run.before_plan;
-    QQ_TRY(const std::optional<Agreement> after, pipeline::try_remedy(remedy, run.state, again, keeps, run.options()));
-    if (!after) {
-      run.before_plan = before_plan;
-      continue;
-    }
-    inputs.applied.push_back(&remedy);
-    now = *after;
-  }
-  if (!inputs.applied.empty()) {
-    run.phase = "rescue";
-    QQ_TRY(rounded, pipeline::find_rounding(inputs));
-    if (rounded && pipeline::is_enough(rounded->report.after)) return rounded;
-  }
-  return pipeline::find_formats(inputs, rounded);
-}
-
-/// The first two of at most four places that lie evenly among them: nodes are ranked by these samples.
-std::vector<size_t> every_second(size_t places) {
-  if (places < 2) return std::vector<size_t>(places, 0);
-  return {0, places / 2};
-}
-
-/// Plans a poor result again with the least costly remedies of its target. True: a remedy was applied.
-/// `known`: outputs of `original` on samples of the calibration; may be null.
-Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& original,
-                    const pipeline::ExpectedOutputs* known) {
-  constexpr size_t kSamples = 4;  // the result itself is judged on more
-  const calib::DataReader* data = run.source.samples.get();
-  if (data == nullptr) return false;
-  const Stopwatch watch;
-  const calib::SpreadSamples judges(*data, kSamples, calib::SpreadSamples::Part::kEven);
-  std::vector<size_t> numbers;
-  for (size_t i = 0; i < judges.size(); ++i) numbers.push_back(judges.number(i));
-  QQ_TRY(const pipeline::ExpectedOutputs expected,
-         pipeline::ExpectedOutputs::make(original, *data, std::move(numbers), known));
-  const pipeline::ExpectedOutputs few = expected.part(every_second(expected.sample_count()));
-  QQ_TRY(const std::vector<OutputAgreement> outputs, expected.compare(run.state.model, run.state.diagnostics));
-  QQ_TRY(const Agreement before, pipeline::worst_agreement(outputs));
-  run.phase = "rescue";
-  QQ_TRY(const std::optional<pipeline::Rescued> rescued,
-         find_rescue(run, settings,
-                     {run.state, run.loaded.graph, expected, few, before, run.before_plan, {}, run.progress()}));
-  run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
-  if (!rescued) return false;
-  QQ_RETURN_IF_ERROR(write_again(run, settings, *rescued));
-  return true;
-}
-
 /// Compares the written model with the float model, and runs the checker.
-Status verify(Run& run, config::Settings& settings, pipeline::FloatModels& floats) {
+Status verify(pipeline::Run& run, config::Settings& settings, pipeline::FloatModels& floats) {
   const Stopwatch watch;
   run.phase = "verify";
   if (!run.reports(0, 0)) return Status(Code::kInterrupted, "interrupted");
-  QQ_RETURN_IF_ERROR(check_written(run));
+  QQ_RETURN_IF_ERROR(pipeline::check_written(run));
   pipeline::fit(run.source.evaluation, floats.original, run.state);
   QQ_TRY(const pipeline::Judgement judgement, pipeline::make_judgement(run.request, settings, run.source.judged()));
   const std::string on_collapse = settings.tool.on_collapse.value_or("rescue");
@@ -202,8 +84,8 @@ Status verify(Run& run, config::Settings& settings, pipeline::FloatModels& float
   run.is_poor = pipeline::is_poor(judgement, run.report);
   if (may_rescue && pipeline::may_gain(judgement, run.report)) {
     const bool is_same_data = judgement.data == run.source.samples.get();
-    QQ_TRY(const bool is_rescued,
-           rescue(run, settings, floats.original, is_same_data && expected.ok() ? &expected.value() : nullptr));
+    QQ_TRY(const bool is_rescued, pipeline::rescue(run, settings, floats.original,
+                                                   is_same_data && expected.ok() ? &expected.value() : nullptr));
     if (is_rescued) {
       floats.calibrated = *run.state.calibrated;
       QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));
@@ -247,9 +129,22 @@ void report_float16(const pipeline::RunState& state, const config::ModelFacts& f
 }
 
 /// What is left of an interrupted run, for the message.
-Status interrupted(const std::string& state_folder) {
-  if (!is_folder(state_folder)) return Status(Code::kInterrupted, "interrupted");
-  return Status(Code::kInterrupted, cat("finished layers are in ", state_folder, "; the same command resumes there"));
+Status interrupted(const pass::Tuning& tuning) {
+  const std::string& folder = tuning.shared_folder.empty() ? tuning.state_folder : tuning.shared_folder;
+  if (!is_folder(folder)) return Status(Code::kInterrupted, "interrupted");
+  return Status(Code::kInterrupted, cat("finished layers are in ", folder, "; the same command resumes there"));
+}
+
+/// Where layers are kept once they are trained.
+void keep_layers(const QuantizeRequest& request, const std::string& output, pass::Tuning& tuning) {
+  tuning.shared_folder = request.workers_folder;
+  const bool is_alone = request.workers_folder.empty() && !request.in_memory;
+  if (is_alone && request.resume) tuning.state_folder = output + ".finetune";
+}
+
+Status check_job(const QuantizeRequest& request, const pipeline::Job& job) {
+  QQ_RETURN_IF_ERROR(pipeline::check_tail(job, request.in_memory));
+  return pipeline::check_workers(request, job);
 }
 
 void use_loaded_names(const pipeline::LoadedLabels& labels, QuantizeReport& report) {
@@ -299,16 +194,17 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
   QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
+  QQ_RETURN_IF_ERROR(check_job(request, job));
   describe(job, report);
   const ir::Model loaded = job.model;  // shares the weights
   QQ_TRY(pipeline::Source source, pipeline::open_source(pipeline::source_request(request, file), job, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_samples(source, job));
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  if (request.resume && !request.in_memory) state.tuning.state_folder = report.output_path + ".finetune";
+  keep_layers(request, report.output_path, state.tuning);
   report.samples = source.size();
-  Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded};
-  Result<ir::Model> original = run_pipeline(run);
-  if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning.state_folder);
+  pipeline::Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded};
+  Result<ir::Model> original = run_pipeline(run, job.settings);
+  if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
   pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
   report.nothing_to_quantize =
@@ -333,6 +229,8 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);
   report_tuning(state.tuning, report);
   QQ_TRY(report.target, pipeline::judge_target(job.model, report.output_path, job.settings, diagnostics));
+  report.target_is_default = report.target && !job.settings.target;
+  QQ_TRY(report.tail_path, pipeline::save_tail(job, report.output_path));
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);

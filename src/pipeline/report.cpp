@@ -42,8 +42,12 @@ Json output_agreement_json(const OutputAgreement& output) {
           {"min_cosine", number(output.min_cosine)},
           {"worst_sample", output.worst_sample},
           {"near_zero", output.near_zero},
-          {"minor", output.minor ? agreement_json(*output.minor) : Json(nullptr)}};
+          {"minor", output.minor ? agreement_json(*output.minor) : Json(nullptr)},
+          {"same_choices", output.same_choices ? Json(*output.same_choices) : Json(nullptr)}};
 }
+
+/// Of the second model; null without one.
+Json tail_json(const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); }
 
 Json rescue_json(const RescueReport& rescue) {
   return {{"before", agreement_json(rescue.before)},
@@ -57,7 +61,9 @@ Json rescue_json(const RescueReport& rescue) {
           {"unnamed_float_nodes", rescue.unnamed_float_nodes},
           {"float_macs", rescue.float_macs},
           {"settings", rescue.settings},
-          {"seconds", rescue.seconds}};
+          {"seconds", rescue.seconds},
+          {"macs_in_16_bits", rescue.macs_in_16_bits},
+          {"islands", rescue.islands}};
 }
 
 }  // namespace
@@ -86,6 +92,7 @@ std::string to_json(const OptimizeReport& report) {
   json["passes"] = phases_json(report.passes);
   json["findings"] = findings_json(report.findings);
   json["seconds"] = report.seconds;
+  json["tail"] = tail_json(report.tail_path);
   return pipeline::text(json);
 }
 
@@ -113,6 +120,8 @@ std::string to_json(const QuantizeReport& report) {
       {"input", report.model_bytes}, {"output", report.output_bytes}, {"external_data", report.external_data}};
   json["nothing_to_quantize"] = report.nothing_to_quantize;
   json["target"] = report.target ? pipeline::target_json(*report.target) : Json(nullptr);
+  if (report.target) json["target"]["asked"] = !report.target_is_default;
+  json["tail"] = tail_json(report.tail_path);
   json["rescue"] = report.rescue ? rescue_json(*report.rescue) : Json(nullptr);
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) json["outputs"].push_back(output_agreement_json(output));

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 
 #include "base/stopwatch.h"
 #include "config/quantizer_traits.h"
+#include "ir/islands.h"
 #include "ir/macs.h"
+#include "pipeline/choices.h"
 #include "pipeline/json.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/pass_runner.h"
@@ -22,6 +25,8 @@ using pass::Phase;
 
 /// The outputs are as good as a rescue aims at.
 constexpr double kGoodCosine = 0.99;
+/// The same on the samples that the plain result was worst on.
+constexpr double kGoodOnWorst = 0.9;
 /// Better than this is not worth another format.
 constexpr double kEnoughCosine = 0.97;
 /// A remedy must leave at most this part of the noise, else it is not worth another format.
@@ -30,6 +35,8 @@ constexpr double kWorthwhile = 0.8;
 constexpr double kWorthRounding = 0.5;
 /// Float layers run elsewhere: more multiply-accumulates than this are no longer a quantized model.
 constexpr double kMostFloatMacs = 0.2;
+/// Share of the multiply-accumulates that a node costs beside its own: tensors that go to and fro.
+constexpr double kCostOfNode = 0.01;
 
 /// Q/DQ of ai.onnx have an axis from here on.
 constexpr int64_t kOpsetOfAxes = 13;
@@ -145,7 +152,9 @@ class Rescuer {
   }
 
  private:
-  static bool is_good(const Agreement& outputs) { return outputs.cosine >= kGoodCosine; }
+  static bool is_good(const Agreement& outputs) {
+    return outputs.cosine >= kGoodCosine && outputs.same_choices >= kGoodChoices;
+  }
 
   std::optional<Rescued> rescued() {
     Rescued found{best_, report(), {}};
@@ -173,6 +182,13 @@ class Rescuer {
     return Agreement{-1, -std::numeric_limits<double>::infinity()};  // a remedy that this model cannot take
   }
 
+  /// The last attempt is good, also on the samples that were worst.
+  Result<bool> is_good_throughout(const Agreement& outputs) const {
+    if (!is_good(outputs) || in_.hard == nullptr) return is_good(outputs);
+    QQ_TRY(const Agreement worst, run_plan(last_attempt_->state, *in_.hard));
+    return worst.cosine >= kGoodOnWorst;
+  }
+
   Status try_channel_scales() {
     const bool is_written = in_.state.model.opset() >= kOpsetOfAxes || writes_contrib_pairs(in_.state.settings);
     if (!takes_channel_scales(in_.state.settings) || in_.state.settings.formats.per_channel || !is_written)
@@ -183,7 +199,7 @@ class Rescuer {
     return Status();
   }
 
-  Result<std::vector<ir::NodeId>> ranked_nodes() {
+  Result<std::vector<NoisyNode>> ranked_nodes() {
     Attempt planned(in_.state, in_.before_plan, base_);
     QQ_RETURN_IF_ERROR(planned.plan(Phase::kRestructure));
     const PartPlans parts(planned.state, in_.few);
@@ -195,29 +211,69 @@ class Rescuer {
     return rank_by_noise(parts.candidates(), noise, {});
   }
 
-  /// The first `count` of the ranked nodes in more bits, or in float where the target has no other format.
-  Remedies with_first(const std::vector<ir::NodeId>& ranked, size_t count) const {
+  /// The nodes in more bits, or in float where the target has no other format.
+  Remedies with_spared(const std::set<ir::NodeId>& nodes) const {
     Remedies remedies = base_;
-    std::set<ir::NodeId>& spared =
-        takes_16_bit_activations(in_.state.settings) ? remedies.in_16_bits : remedies.left_float;
-    spared.insert(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count));
+    (takes_16_bit_activations(in_.state.settings) ? remedies.in_16_bits : remedies.left_float) = nodes;
     return remedies;
   }
 
-  /// Without those whose multiply-accumulates would be too many in float.
-  std::vector<ir::NodeId> affordable(const std::vector<ir::NodeId>& ranked) const {
-    if (takes_16_bit_activations(in_.state.settings)) return ranked;
-    std::vector<ir::NodeId> found;
-    std::set<ir::NodeId> left_float;
-    for (const ir::NodeId id : ranked) {
-      left_float.insert(id);
-      if (ir::mac_share(graph_, left_float) <= kMostFloatMacs) {
-        found.push_back(id);
-      } else {
-        left_float.erase(id);
-      }
+  ir::IslandLimits limits() const {
+    const config::ToolBlock& asked = in_.state.settings.tool;
+    return {.most = static_cast<size_t>(asked.max_islands.value_or(0)),
+            .mac_share = asked.max_wide.value_or(takes_16_bit_activations(in_.state.settings) ? 1 : kMostFloatMacs)};
+  }
+
+  /// Growing sets of nodes, each the start of one list.
+  struct Steps {
+    std::vector<ir::NodeId> nodes;
+    std::vector<size_t> ends;
+
+    size_t size() const { return ends.size(); }
+    std::set<ir::NodeId> first(size_t count) const {
+      return {nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(ends[count - 1])};
     }
-    return found;
+  };
+
+  /// Each step has one more of the ranked nodes, without those that would pass a limit, and the nodes between that the
+  /// limit of islands asks for.
+  Steps affordable(const std::vector<NoisyNode>& ranked) const {
+    Steps steps;
+    ir::Islands islands(graph_, limits());
+    for (const auto& [id, noise] : ranked) {
+      if (!islands.nodes().contains(id) && islands.add({id})) steps.ends.push_back(islands.joined().size());
+    }
+    steps.nodes = islands.joined();
+    return steps;
+  }
+
+  /// What removes most noise for its multiply-accumulates first.
+  std::vector<NoisyNode> by_gain(std::vector<NoisyNode> ranked) const {
+    const double all = ir::macs_of(graph_);
+    const auto gain = [&](const NoisyNode& one) {
+      const double macs = ir::macs_of(graph_, graph_.node(one.node));
+      return one.noise / ((all > 0 ? macs / all : 0) + kCostOfNode);
+    };
+    std::ranges::stable_sort(ranked, std::ranges::greater{}, gain);
+    return ranked;
+  }
+
+  /// All that the limits allow when the noisiest nodes come first, whatever they cost.
+  Status try_noisiest(const std::vector<NoisyNode>& ranked) {
+    const Steps steps = affordable(ranked);
+    if (steps.size() == 0) return Status();
+    const Remedies remedies = with_spared(steps.first(steps.size()));
+    QQ_TRY(const Agreement found, outputs_with(remedies));
+    if (leaves_noise(found, after_, 1)) accept(remedies, found);
+    return Status();
+  }
+
+  /// Nothing helps on the samples that are worst: what is good on the others.
+  Status take_first(const Steps& steps, size_t count) {
+    const Remedies remedies = with_spared(steps.first(count));
+    QQ_TRY(const Agreement found, outputs_with(remedies));
+    accept(remedies, found);
+    return Status();
   }
 
   /// Twice as many nodes each time, until the outputs are good; then as few as keep them so.
@@ -227,22 +283,28 @@ class Rescuer {
     const bool takes_float =
         in_.state.settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers;
     if (in_float && !takes_float) return Status();
-    QQ_TRY(const std::vector<ir::NodeId> all, ranked_nodes());
-    const std::vector<ir::NodeId> ranked = affordable(all);
-    size_t enough = 0, too_few = 0;
-    for (size_t count = 1; enough == 0 && too_few < ranked.size(); count *= 2) {
-      count = std::min(count, ranked.size());
-      const Remedies remedies = with_first(ranked, count);
+    QQ_TRY(const std::vector<NoisyNode> ranked, ranked_nodes());
+    const bool is_limited = limits().mac_share < 1;
+    const Steps steps = affordable(is_limited ? by_gain(ranked) : ranked);
+    size_t enough = 0, too_few = 0, nearly = 0;
+    for (size_t count = 1; enough == 0 && too_few < steps.size(); count *= 2) {
+      count = std::min(count, steps.size());
+      const Remedies remedies = with_spared(steps.first(count));
       QQ_TRY(const Agreement found, outputs_with(remedies));
+      QQ_TRY(const bool is_settled, is_good_throughout(found));
+      if (is_good(found) && nearly == 0) nearly = count;
       if (is_better(found, after_)) accept(remedies, found);
-      (is_good(found) ? enough : too_few) = count;
+      (is_settled ? enough : too_few) = count;
     }
+    if (enough == 0 && nearly > 0) return take_first(steps, nearly);
+    if (is_limited && enough == 0) return try_noisiest(ranked);
     while (enough > too_few + std::max<size_t>(1, enough / 8)) {
       const size_t count = too_few + (enough - too_few) / 2;
-      const Remedies remedies = with_first(ranked, count);
+      const Remedies remedies = with_spared(steps.first(count));
       QQ_TRY(const Agreement found, outputs_with(remedies));
-      if (is_good(found)) accept(remedies, found);
-      (is_good(found) ? enough : too_few) = count;
+      QQ_TRY(const bool is_settled, is_good_throughout(found));
+      if (is_settled) accept(remedies, found);
+      (is_settled ? enough : too_few) = count;
     }
     return Status();
   }
@@ -279,6 +341,11 @@ class Rescuer {
           return loaded_names(in_.loaded, graph_.node(id)).empty();
         }));
     report.float_macs = ir::mac_share(graph_, best_.left_float);
+    report.macs_in_16_bits = ir::mac_share(graph_, best_.in_16_bits);
+    ir::Islands islands(graph_, {});
+    islands.add(best_.left_float);
+    islands.add(best_.in_16_bits);
+    report.islands = islands.count();
     for (const ir::ValueId value : widened_tensors(best_, in_.state.selection, graph_))
       report.tensors_in_16_bits.push_back(graph_.value(value).name);
     report.settings = report.float_changes;
@@ -333,6 +400,10 @@ void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& s
 }
 
 std::string rescue_text(const RescueReport& report) {
+  const auto where_text = [](double macs, size_t islands) {
+    return cat(std::round(1000 * macs) / 10, " % of the multiply-accumulates, ", islands,
+               islands == 1 ? " connected part" : " connected parts");
+  };
   const auto same_by_settings = [](const RescueReport& found) -> std::string {
     if (found.unnamed_float_nodes > 0)
       return cat("Settings cannot express the same: ", found.unnamed_float_nodes, " of the float nodes have no name");
@@ -347,11 +418,10 @@ std::string rescue_text(const RescueReport& report) {
   if (!report.rounding.empty()) changes.emplace_back("weights are rounded to minimize the error of their layers");
   if (report.channel_scales) changes.push_back("weights have a scale per channel");
   if (!report.tensors_in_16_bits.empty())
-    changes.push_back(cat(report.tensors_in_16_bits.size(), " activations have 16 bits"));
-  if (const size_t count = report.float_nodes.size() + report.unnamed_float_nodes; count > 0) {
-    changes.push_back(cat(count, " nodes stay float (", std::round(1000 * report.float_macs) / 10,
-                          " % of the multiply-accumulates)"));
-  }
+    changes.push_back(cat(report.tensors_in_16_bits.size(), " activations have 16 bits (",
+                          where_text(report.macs_in_16_bits, report.islands), ")"));
+  if (const size_t count = report.float_nodes.size() + report.unnamed_float_nodes; count > 0)
+    changes.push_back(cat(count, " nodes stay float (", where_text(report.float_macs, report.islands), ")"));
   return cat("cosine ", report.before.cosine, " becomes ", report.after.cosine, " on ", report.samples,
              " calibration samples: ", join(changes, "; "), ". ", same_by_settings(report),
              "; --on-collapse warn leaves the plain result");
@@ -363,7 +433,9 @@ Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const st
   return Rescuer(inputs).find_formats(rounded);
 }
 
-bool is_enough(const Agreement& outputs) { return outputs.cosine >= kEnoughCosine; }
+bool is_enough(const Agreement& outputs) {
+  return outputs.cosine >= kEnoughCosine && outputs.same_choices >= kEnoughChoices;
+}
 
 bool is_better(const Agreement& a, const Agreement& b) { return leaves_noise(a, b, kWorthwhile); }
 

@@ -30,6 +30,7 @@ struct RescueInputs {
   const ir::Graph& loaded;                                  ///< whose node names settings take
   const ExpectedOutputs& expected;                          ///< on calibration samples: plans are judged on these
   const ExpectedOutputs& few;                               ///< on fewer of them: nodes are ranked by these
+  const ExpectedOutputs* hard;                              ///< on those the result was worst on; null: not known
   Agreement before;                                         ///< of the plain result with `expected`
   const Diagnostics& before_plan;                           ///< what was found before phase mark
   std::vector<const FloatRemedy*> applied;                  ///< remedies of the float model that the state has

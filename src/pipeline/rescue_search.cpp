@@ -35,13 +35,13 @@ class Search {
     return Status();
   }
 
-  std::vector<ir::NodeId> ranked() {
+  std::vector<NoisyNode> ranked() {
     // Node for node, so that a part that was not divided counts as the mean of its nodes.
     const auto mean = [](const Part& part) { return part.noise / static_cast<double>(part.size()); };
     std::stable_sort(parts_.begin(), parts_.end(), [&](const Part& a, const Part& b) { return mean(a) > mean(b); });
-    std::vector<ir::NodeId> found;
+    std::vector<NoisyNode> found;
     for (const Part& part : parts_) {
-      for (size_t i = part.first; i < part.last; ++i) found.push_back(nodes_[i]);
+      for (size_t i = part.first; i < part.last; ++i) found.push_back({nodes_[i], mean(part)});
     }
     return found;
   }
@@ -77,8 +77,8 @@ class Search {
 
 }  // namespace
 
-Result<std::vector<ir::NodeId>> rank_by_noise(const std::vector<ir::NodeId>& nodes, const PartNoise& noise,
-                                              const SearchLimits& limits) {
+Result<std::vector<NoisyNode>> rank_by_noise(const std::vector<ir::NodeId>& nodes, const PartNoise& noise,
+                                             const SearchLimits& limits) {
   Search search(nodes, noise, limits);
   QQ_RETURN_IF_ERROR(search.run());
   return search.ranked();

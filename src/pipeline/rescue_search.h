@@ -19,10 +19,15 @@ struct SearchLimits {
   double small_noise = 0.002;  ///< parts that have less together are not divided any more
 };
 
+struct NoisyNode {
+  ir::NodeId node;
+  double noise = 0;  ///< of a part that was not divided: the mean of its nodes
+};
+
 /// The noisiest nodes first. Parts of the graph are measured and the noisiest one is divided, until single nodes are
 /// left or the limits are reached; nodes of parts that were not divided follow in the order of their parts' noise.
 /// Noise of parts is taken as additive, which holds while outputs still resemble the float ones.
-Result<std::vector<ir::NodeId>> rank_by_noise(const std::vector<ir::NodeId>& nodes, const PartNoise& noise,
-                                              const SearchLimits& limits);
+Result<std::vector<NoisyNode>> rank_by_noise(const std::vector<ir::NodeId>& nodes, const PartNoise& noise,
+                                             const SearchLimits& limits);
 
 }  // namespace quarkq::pipeline

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 
 #include "base/strings.h"
@@ -29,6 +30,9 @@ std::string digits(double value) {
   return text;
 }
 
+/// NaN is less than any number.
+double lesser(double a, double b) { return std::isnan(a) || a <= b ? a : b; }
+
 /// One argument of a command that can be pasted into a shell.
 std::string argument(const std::string& text) {
   const bool is_plain = std::ranges::all_of(text, [](char c) {
@@ -41,10 +45,17 @@ std::string argument(const std::string& text) {
   return quoted + "'";
 }
 
-std::string command(const char* verb, const QuantizeRequest& request, const std::string& config) {
-  std::string text = cat("quarkq ", verb, " ", argument(request.model_path), " --config ", argument(config));
+/// Training and analysis need samples, which statistics are not.
+std::string command(const char* verb, const QuantizeRequest& request, const config::Settings& settings,
+                    const std::string& config) {
+  std::string text = cat("quarkq ", verb, " ", argument(request.model_path));
+  if (!config.empty()) text += " --config " + argument(config);
   if (request.requantize) text += " --requantize";
-  if (!request.calib_folder.empty()) text += " --calib " + argument(request.calib_folder);
+  if (!request.calib_folder.empty()) {
+    text += " --calib " + argument(request.calib_folder);
+  } else if (!request.statistics_path.empty() && !settings.calibration.dir) {
+    text += " --calib DIR";
+  }
   for (const std::string& setting : request.settings) {
     const bool is_of_this_run =
         setting.starts_with("quarkq.on_collapse") || setting.starts_with("quarkq.verify_samples");
@@ -74,8 +85,8 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
   if (report.samples > 0 && report.samples < kUsualSamples)
     return cat("calibrate with more samples (", report.samples, " now; 100 or more are usual)");
   const std::string tuned = report.tuned_layers.empty() ? tuned_preset(settings.preset) : "";
-  if (report.causes.empty() && !tuned.empty()) return command("quantize", request, tuned);
-  return command("analyze", request, request.config) + " --min-cos 0.98 --write better.yaml";
+  if (report.causes.empty() && !tuned.empty()) return command("quantize", request, settings, tuned);
+  return command("analyze", request, settings, request.config) + " --min-cos 0.98 --write better.yaml";
 }
 
 }  // namespace
@@ -87,9 +98,9 @@ std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest
   for (const OutputAgreement& output : report.outputs) {
     if (output.near_zero) continue;
     is_judged = true;
-    worst = output.min_cosine >= worst ? worst : output.min_cosine;  // NaN is worst
-    mean = output.cosine >= mean ? mean : output.cosine;
-    if (output.minor) mean = output.minor->cosine >= mean ? mean : output.minor->cosine;
+    worst = lesser(worst, output.min_cosine);
+    mean = lesser(mean, output.cosine);
+    if (output.minor) mean = lesser(mean, output.minor->cosine);
   }
   if (!is_judged) return std::nullopt;
   const double good_worst = std::max(kGoodWorst, collapse);

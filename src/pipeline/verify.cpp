@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/verify.h"
+#include "pipeline/choices.h"
 
 #include <algorithm>
 #include <charconv>
@@ -141,7 +142,7 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
   if (report.details) {
     report.details->samples.clear();
     report.details->pictures.clear();
-    seen = [&](const SampleResult& result) { add_sample(result, *report.details); };
+    seen = [&details = *report.details](const SampleResult& result) { add_sample(result, details); };
   }
   Result<std::vector<OutputAgreement>> outputs =
       expected.ok() ? expected.value().compare(quantized, diagnostics, seen) : expected.status();
@@ -182,7 +183,7 @@ bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
   return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
     if (output.near_zero) return false;
     return !(output.min_cosine >= judgement.collapse) || !(output.cosine >= std::max(kPoorMean, judgement.collapse)) ||
-           (output.minor && !(output.minor->cosine >= kPoorMean));
+           (output.minor && !(output.minor->cosine >= kPoorMean)) || output.same_choices.value_or(1) < kEnoughChoices;
   });
 }
 
@@ -192,7 +193,7 @@ bool may_gain(const Judgement& judgement, const QuantizeReport& report) {
     if (output.near_zero) return false;
     return !(output.min_cosine >= std::max(kGoodWorst, judgement.collapse)) ||
            !(output.cosine >= std::max(kGoodMean, judgement.collapse)) ||
-           (output.minor && !(output.minor->cosine >= kGoodWorst));
+           (output.minor && !(output.minor->cosine >= kGoodWorst)) || output.same_choices.value_or(1) < kEnoughChoices;
   });
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "planning/mixed_options.h"
 
+#include <algorithm>
+
 #include "plan/data_types.h"
 
 namespace quarkq::planning {
@@ -47,6 +49,18 @@ MixedFormat format_of(const config::TensorSpec& spec) {
   return format;
 }
 
+/// A limit on wide formats says nothing where promoted nodes get narrower ones.
+Status check_is_wider(const config::Settings& settings, const std::vector<config::LayerSpec>& layers) {
+  const int own = bits(plan::element_type(settings.formats.activation_type));
+  const bool is_wider = std::any_of(layers.begin(), layers.end(), [&](const config::LayerSpec& layer) {
+    return layer.input_tensors && bits(plan::element_type(layer.input_tensors->type)) > own;
+  });
+  if (!settings.tool.max_wide || is_wider) return {};
+  return invalid_argument(
+      "quarkq.max_wide: found beside AutoMixprecision whose formats are not wider than the preset's ", own,
+      " bits; leave it out, or name a wider format in TargetLayerConfig");
+}
+
 std::optional<MixedFormat> format_of(const std::optional<config::TensorSpec>& spec) {
   return spec ? std::optional(format_of(*spec)) : std::nullopt;
 }
@@ -57,6 +71,7 @@ Result<std::optional<MixedOptions>> mixed_options(const config::Settings& settin
   QQ_TRY(const std::optional<config::MixedSettings> given, config::read_mixed_settings(settings));
   if (!given) return std::optional<MixedOptions>();
   MixedOptions options{*given, {}};
+  QQ_RETURN_IF_ERROR(check_is_wider(settings, options.target_layers));
   for (const config::LayerSpec& layer : options.target_layers) {
     options.configs.push_back({format_of(layer.input_tensors), format_of(layer.weight), format_of(layer.bias),
                                format_of(layer.output_tensors)});

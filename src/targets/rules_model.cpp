@@ -69,11 +69,12 @@ void rule_symbolic_batch(const RuleInput& input, Hits& hits) {
 
 void rule_batch_above_1(const RuleInput& input, Hits& hits) {
   const ir::Graph& graph = input.view.graph();
-  find_input_dim(input, hits, [&](size_t dim, const ir::Dim& found) { return dim == 0 && found.size > 1; });
-  // A vector has no batch.
-  const auto is_vector = [&](ir::ValueId id) { return graph.value(id).type.dims.size() < 2; };
-  const std::vector<ir::ValueId> inputs = graph.required_inputs();
-  if (std::all_of(inputs.begin(), inputs.end(), is_vector)) hits.clear();
+  for (const ir::ValueId id : graph.required_inputs()) {
+    const ir::Value& value = graph.value(id);
+    if (value.type.dims.size() < 2 || value.type.dims[0].size <= 1) continue;  // a vector has no batch
+    hits.push_back({{}, input_text(value, 0)});
+    return;
+  }
 }
 
 void rule_several_outputs(const RuleInput& input, Hits& hits) {

@@ -272,6 +272,35 @@ def models_with_other_layouts_compare():
     expect("--config" in refused.stderr, refused.stderr)
 
 
+INPUT_ORDERS = [("by name", ["b", "a"]), ("by place where names differ", ["c", "d"]), ("by place where one differs", ["a", "d"])]
+
+
+@test(cases=INPUT_ORDERS)
+def inputs_are_paired(case):
+    """y = a - b: the samples of an input reach the one of its name, wherever the other model has it."""
+    _, names = case
+    with temp_folder() as folder:
+        model, other, data = (os.path.join(folder, name) for name in ("model.onnx", "other.onnx", "data"))
+        shape = [1, 4]
+        onnx.save(make_model([helper.make_node("Sub", ["a", "b"], ["c0"], name="difference"), helper.make_node("Relu", ["c0"], ["y"], name="relu")],
+                             [("a", shape), ("b", shape)], [("y", shape)]), model)
+        terms = sorted(names)
+        onnx.save(make_model([helper.make_node("Sub", terms, ["c0"], name="difference"), helper.make_node("Relu", ["c0"], ["y"], name="relu")],
+                             [(name, shape) for name in names], [("y", shape)]), other)
+        random = np.random.default_rng(2)
+        for name in "ab":
+            for i in range(3):
+                in_folder(data, f"{name}/{i}.npy", random.normal(size=shape).astype(np.float32))
+        arguments = ["evaluate", "--float", model, other, "--data", data, "--json"]
+        report, layers = json.loads(quarkq(*arguments).stdout), json.loads(quarkq(*arguments, "--layers").stdout)["layers"]
+        onnx.save(make_model([helper.make_node("Sub", ["b", "d"], ["y"])], [("b", shape), ("d", shape)], [("y", shape)]), other)
+        refused = run(*arguments)
+    expect_equal(report["max_l2"], 0, "distance of equal models")
+    expect(layers and all(layer["sqnr_db"] is None for layer in layers), f"tensors inside differ: {layers}")
+    expect_equal(refused.returncode, 2, "exit code for names that are equal in part and in other places")
+    expect("its input b stands in another place" in refused.stderr, f"found {refused.stderr!r}")
+
+
 @test(cases=["sse41", "avx2", "native"])
 def instruction_sets_and_threads_change_nothing(isa):
     with temp_folder() as folder:
@@ -308,6 +337,41 @@ def wrong_usage_is_refused(case):
     result = run("evaluate", *arguments)
     expect_equal((result.returncode, result.stdout), (2, ""), "exit code and stdout")
     expect(word in result.stderr, f"{word} is not named: {result.stderr!r}")
+
+
+GATES = [("--min-cos", "min_cosine", "min cos similarity", 1), ("--max-l2", "max_l2", "max l2 distance", -1), ("--min-psnr", "min_psnr", "min psnr", 1),
+         ("--min-ssim", "min_ssim", "min ssim", 1)]
+
+
+@test(cases=GATES)
+def a_gate_is_met_by_its_own_value_and_missed_by_the_next(case):
+    option, key, name, direction = case
+    random = np.random.default_rng(5)
+    with temp_folder() as folder:
+        a, b = (os.path.join(folder, one) for one in "ab")
+        for sample in ("x.npy", "y.npy"):
+            values = random.normal(size=(3, 16, 16))
+            in_folder(a, sample, values)
+            in_folder(b, sample, values + random.normal(scale=0.1, size=values.shape))
+        found = json.loads(quarkq("evaluate", a, b, "--json").stdout)[key]
+        beyond = float(np.nextafter(found, direction * np.inf))
+        expect_equal(run("evaluate", a, b, option, repr(found)).returncode, 0, "exit code at the value")
+        missed = run("evaluate", a, b, option, repr(beyond))
+        expect_equal(missed.returncode, 5, "exit code beyond the value")
+        expect(f"{name} is " in missed.stderr and ("at most" if direction < 0 else "at least") in missed.stderr, f"found {missed.stderr!r}")
+        expect_equal(len(missed.stdout.splitlines()), 8, "lines of figures before the refusal")
+        in_folder(b, "y.npy", np.full((3, 16, 16), np.nan))
+        expect_equal(run("evaluate", a, b, option, "-1e9" if direction > 0 else "1e9").returncode, 5, "exit code of NaN")
+
+
+@test()
+def all_missed_gates_are_named():
+    with temp_folder() as folder:
+        a, b = (os.path.dirname(in_folder(folder, one + "/x.npy", values)) for one, values in (("a", np.ones(4)), ("b", -np.ones(4))))
+        missed = run("evaluate", a, b, "--min-cos", "0.5", "--max-l2", "1", "--min-psnr", "-100")
+    expect_equal(missed.returncode, 5, "exit code")
+    expect("min cos similarity is -1.0, required is at least 0.5; max l2 distance is 4.0, required is at most 1.0" in missed.stderr, f"found {missed.stderr!r}")
+    expect("psnr" not in missed.stderr, "a gate that is met is named")
 
 
 @test()

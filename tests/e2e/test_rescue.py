@@ -47,6 +47,28 @@ def massive_activation():
                             initializer("w1", last)])
 
 
+def two_massive_activations():
+    """Two places as in massive_activation(), with plain layers between them."""
+    random = np.random.default_rng(7)
+    factors = np.ones((1, CHANNELS, 1, 1))
+    factors[0, 0] = 1e3
+    nodes, weights, value = [], [initializer("f", factors)], "x"
+    for place in range(2):
+        for layer in range(4):
+            kernel = random.normal(size=(CHANNELS, CHANNELS, 3, 3)) / 8
+            kernel[:, 0] *= 0 if layer == 0 else 1  # which reads the massive channel
+            weights.append(initializer(f"w{place}{layer}", kernel))
+            nodes.append(helper.make_node("Conv", [value, f"w{place}{layer}"], [f"a{place}{layer}"], f"conv{place}{layer}", pads=[1, 1, 1, 1]))
+            value = f"a{place}{layer}"
+        nodes += [helper.make_node("Mul", [value, "f"], [f"b{place}"], f"massive{place}"),
+                  helper.make_node("Add", [f"b{place}", value], [f"c{place}"], f"residual{place}")]
+        value = f"c{place}"
+    last = random.normal(size=(CHANNELS, CHANNELS, 1, 1))
+    last[:, 0] = 0
+    nodes.append(helper.make_node("Conv", [value, "last"], ["y"], "last"))
+    return model_of(nodes, weights + [initializer("last", last)])
+
+
 def clipped_channels():
     """Layers with Clip(0, 6) between them whose channels have very unequal ranges, as folded BatchNormalization leaves them. No channel reaches 6."""
     random = np.random.default_rng(4)
@@ -133,6 +155,53 @@ def collapsed_result_is_rescued(case):
     return f"cosine {before:.3f} becomes {after:.3f}"
 
 
+@test(cases=["a8w8", "xint8"])
+def wider_formats_keep_to_limits(config):
+    share = "macs_in_16_bits" if config == "a8w8" else "float_macs"
+    order = [node.name for node in two_massive_activations().graph.node]
+    with temp_folder() as folder:
+        bench = Bench(folder, two_massive_activations())
+        _, free = bench.quantize(config, "free.onnx", "--max-wide", "100%")
+        expect(free["rescue"]["islands"] >= 2, f"without a limit the rescue is {free['rescue']}")
+        _, one = bench.quantize(config, "one.onnx", "--max-wide", "100%", "--max-islands", "1")
+        expect_equal(one["rescue"]["islands"], 1, "islands")
+        expect(one["rescue"]["after"]["cosine"] > 0.9, f"the rescue is {one['rescue']}")
+        if config == "xint8":  # the network is a chain but for the residuals: its island is a stretch of it
+            places = sorted(order.index(name) for name in one["rescue"]["float_nodes"])
+            expect_equal(places, list(range(places[0], places[-1] + 1)), "places of the float nodes")
+        _, little = bench.quantize(config, "little.onnx", "--max-wide", "0.15")
+        expect(little["rescue"] is None or little["rescue"][share] <= 0.15, f"the rescue is {little['rescue']}")
+        _, none = bench.quantize(config, "none.onnx", "--max-wide", "0.0001", "--max-islands", "1")
+        expect(none["rescue"] is None or none["rescue"][share] == 0, f"the rescue is {none['rescue']}")
+    return f"{share} {free['rescue'][share]:.2f} in {free['rescue']['islands']} islands, {one['rescue'][share]:.2f} in one"
+
+
+@test()
+def mixed_precision_keeps_to_limits():
+    mix = ["--set", "include_auto_mp=true", "--set", 'AutoMixprecision={TargetLayerConfig: {input_tensors: Int16Spec, output_tensors: Int16Spec}, '
+           'IncludeLayers: [conv00, conv02]}']
+    with temp_folder() as folder:
+        bench = Bench(folder, two_massive_activations())
+
+        def wide(name, *more):
+            _, report = bench.quantize("a8w8", name, *mix, *more)
+            return report["tensors"].get("activation INT16", 0), next(one["text"] for one in report["findings"] if one["id"] == "mixed-precision")
+        apart, text = wide("apart.onnx")
+        expect_equal((apart, text), (4, "promoted 2 of 2 candidate nodes"), "what is promoted without a limit")
+        joined, text = wide("joined.onnx", "--max-islands", "1")
+        expect_equal((joined, text), (4, "promoted 2 of 2 candidate nodes"), "their tensors hold the Conv between already")
+        less, text = wide("less.onnx", "--max-islands", "1", "--max-wide", "20%")
+        expect_equal((less, text), (2, "promoted 1 of 2 candidate nodes; 1 would pass quarkq.max_islands or quarkq.max_wide"), "what a share allows")
+
+
+@test(cases=["--max-wide=101%", "--max-wide=x", "--max-wide=-1", "--max-islands=0", "--max-islands=two"])
+def limits_of_wider_formats_are_checked(option):
+    with temp_folder() as folder:
+        result, _ = Bench(folder, unequal_weights()).quantize("a8w8", "q.onnx", option)
+        expect_equal(result.returncode, 2, "exit code")
+        expect(option.split("=")[0] in result.stderr and option.split("=")[1] in result.stderr, f"the message is {result.stderr}")
+
+
 @test(cases=CASES)
 def settings_of_a_rescue_give_the_same(case):
     _, model, config, _ = case
@@ -153,6 +222,28 @@ def rescue_is_left_out(how):
         _, report = Bench(folder, unequal_weights()).quantize("a8w8", "q.onnx", *more)
         expect(report["rescue"] is None, f"rescued: {report['rescue']}")
         expect("output-collapsed" in ids(report), "the collapse is not said")
+
+
+@test(cases=[("channels before a Clip", clipped_channels, "xint8_adaround", "float_changes"),
+             ("activations in A8W8", massive_activation, "a8w8_adaround", "tensors_in_16_bits")])
+def fine_tuning_starts_from_remedies(case):
+    """Learned rounding cannot bring back what a format lost, so the plan is remedied before it, rounding apart."""
+    _, model, config, remedy = case
+    with temp_folder() as folder:
+        bench = Bench(folder, model())
+        few_steps = ["--set", "FastFinetune.NumIterations=50"]
+        bench.quantize(config, "plain.onnx", "--on-collapse", "warn", *few_steps)
+        before = bench.cosine("plain.onnx")
+        expect(before < 0.9, f"cosine {before} without remedies: nothing to rescue")
+        _, report = bench.quantize(config, "tuned.onnx", *few_steps)
+        rescue, after = report["rescue"], bench.cosine("tuned.onnx")
+        expect(after > 0.97, f"cosine {after} after remedies and fine-tuning, {before} before")
+        expect(rescue and rescue[remedy] and not rescue["rounding"], f"the remedy is {rescue}, {remedy} without rounding expected")
+        expect(report["tuned_layers"], "no layer was fine-tuned")
+        settings = [word for setting in rescue["settings"] for word in ("--set", setting)]
+        bench.quantize(config, "again.onnx", "--on-collapse", "warn", *few_steps, *settings)
+        with open(bench.path("tuned.onnx"), "rb") as one, open(bench.path("again.onnx"), "rb") as other:
+            expect(one.read() == other.read(), "the settings of the rescue give another model")
 
 
 @test(cases=["quarkq.rounding=nearest", "quarkq.equalize_clipped=false"])

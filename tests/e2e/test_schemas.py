@@ -113,7 +113,7 @@ def forecast(verb):
         check("forecast", quarkq(verb, MODEL, "--config", "xint8", "--calib", CALIB, "--dry-run", "--json", *more).stdout)
 
 
-@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "quirks", "targets", "remedies"])
+@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "metrics", "heads", "quirks", "targets", "remedies"])
 def listing(what):
     check("list", quarkq("list", what, "--json").stdout)
 

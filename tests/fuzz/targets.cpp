@@ -18,6 +18,7 @@ const std::vector<Target>& targets() {
       {"statistics", run_statistics, mutate_bytes, statistics_seeds},
       {"saved-layer", run_saved_layer, mutate_bytes, saved_layer_seeds},
       {"labels", run_labels, mutate_bytes, labels_seeds},
+      {"coco", run_coco, mutate_bytes, coco_seeds},
       {"report", run_report, mutate_bytes, report_seeds},
   };
   return table;

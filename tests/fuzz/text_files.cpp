@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Bytes that claim to be labels of results, or the report of a quantize run.
+// Bytes that claim to be labels of results, boxes in photos, or the report of a quantize run.
 #include "fuzz/memory_file.h"
 #include "fuzz/sample_files.h"
-#include "pipeline/evaluate/labels.h"
+#include "metrics/truth/boxes.h"
+#include "metrics/truth/labels.h"
 #include "quarkq/html_report.h"
 #include "quarkq/quantize.h"
 
@@ -10,7 +11,7 @@ namespace quarkq::fuzz {
 
 void run_labels(const uint8_t* data, size_t size) {
   const MemoryFile file(data, size);
-  Result<pipeline::Labels> labels = pipeline::Labels::read(file.path());
+  Result<metrics::Labels> labels = metrics::Labels::read(file.path());
   if (!labels.ok()) return;
   const bool fits = labels.value().share_out(3, /*is_part=*/true).ok();
   for (size_t i = 0; fits && i < 3; ++i) {
@@ -23,6 +24,20 @@ std::vector<std::string> labels_seeds() {
       "\xEF\xBB\xBF"
       "file,wnid,label\r\n\"val/a,\"\"b\"\".png\",n1,2\r\nv1.5.npy,n2,-7\r\n",
       "label\n3\n1\n4\n", "s0.JPEG 2\ns1 x.png\t1\n", "1\n2\n3\n"};
+}
+
+void run_coco(const uint8_t* data, size_t size) {
+  const MemoryFile file(data, size);
+  const Result<metrics::BoxTruth> truth = metrics::read_coco(file.path());
+  if (!truth.ok()) return;
+  for (const char* name : {"a", "val/a.jpg", ""}) (void)truth.value().find(name).ok();
+}
+
+std::vector<std::string> coco_seeds() {
+  return {
+      R"({"images": [{"id": 4, "file_name": "val/a.jpg", "width": 9, "height": 7}], "categories": [{"id": 1}, {"id": 3}],)"
+      R"("annotations": [{"image_id": 4, "category_id": 3, "bbox": [1, 1.5, 2e0, 2], "area": 3, "iscrowd": 1}]})",
+      R"({"images": [], "categories": [], "annotations": []})"};
 }
 
 void run_report(const uint8_t* data, size_t size) {

@@ -23,6 +23,7 @@ FLOORS = {
                  ["planning/constrain"], ["planning/tune"],
                  ["planning/round"]],
     "qdq": [["qdq"], ["qdq/write"], ["qdq/legalize"], ["qdq/import"]],
+    "metrics": [["metrics/truth"], ["metrics/detect"], ["metrics"]],
     "pipeline": [["pipeline"], ["pipeline/evaluate", "pipeline/html"]],
 }
 

@@ -67,6 +67,7 @@ class RandomGraph {
 
   void add(const std::string& op, const std::vector<ir::ValueId>& inputs, std::vector<ir::Attribute> attributes = {}) {
     std::vector<ir::Tensor> tensors;
+    tensors.reserve(inputs.size());
     for (const ir::ValueId id : inputs) tensors.push_back(id.valid() ? results_.at(id.index) : ir::Tensor());
     const Result<ir::Tensor> alone = run_node({op, attributes, inputs.size()}, tensors);
     if (!alone.ok()) {
@@ -81,14 +82,14 @@ class RandomGraph {
   }
 
   void unary() {
-    static const std::vector<std::string> kOps = {"Relu",      "Sigmoid",   "Tanh", "Neg",      "Abs",
-                                                  "LeakyRelu", "HardSwish", "Clip", "Identity", "Elu"};
-    add(draws_.one_of(kOps), {any()});
+    static const std::vector<std::string> ops = {"Relu",      "Sigmoid",   "Tanh", "Neg",      "Abs",
+                                                 "LeakyRelu", "HardSwish", "Clip", "Identity", "Elu"};
+    add(draws_.one_of(ops), {any()});
   }
   /// Partners have the same shape, are channels' vectors, or are the value itself.
   void binary() {
-    static const std::vector<std::string> kOps = {"Add", "Sub", "Mul", "Max", "PRelu"};
-    const std::string op = draws_.one_of(kOps);
+    static const std::vector<std::string> ops = {"Add", "Sub", "Mul", "Max", "PRelu"};
+    const std::string op = draws_.one_of(ops);
     const ir::ValueId a = any();
     std::vector<ir::ValueId> partners = {a, constant(draws_.tensor(dims(a)))};
     for (const ir::ValueId id : values_) {
@@ -100,7 +101,7 @@ class RandomGraph {
     add(op, {b, a});
   }
   void variadic() {
-    static const std::vector<std::string> kOps = {"Sum", "Min", "Mean"};
+    static const std::vector<std::string> ops = {"Sum", "Min", "Mean"};
     const ir::ValueId a = any();
     std::vector<ir::ValueId> same;
     for (const ir::ValueId id : values_) {
@@ -108,7 +109,7 @@ class RandomGraph {
     }
     std::vector<ir::ValueId> inputs;
     for (int64_t i = draws_.integer(2, 4); i > 0; --i) inputs.push_back(draws_.one_of(same));
-    add(draws_.one_of(kOps), inputs);
+    add(draws_.one_of(ops), inputs);
   }
   void conv() {
     const ir::ValueId x = any();
@@ -123,10 +124,10 @@ class RandomGraph {
          attribute("strides", std::vector<int64_t>(2, draws_.integer(1, 2)))});
   }
   void pool() {
-    static const std::vector<std::string> kOps = {"MaxPool", "AveragePool", "GlobalAveragePool"};
+    static const std::vector<std::string> ops = {"MaxPool", "AveragePool", "GlobalAveragePool"};
     const ir::ValueId x = any();
     if (dims(x).size() != 4 || dims(x)[2] < 2 || dims(x)[3] < 2) return;
-    const std::string op = draws_.one_of(kOps);
+    const std::string op = draws_.one_of(ops);
     add(op, {x},
         op[0] == 'G' ? std::vector<ir::Attribute>{}
                      : std::vector{attribute("kernel_shape", std::vector<int64_t>{2, 2})});
@@ -193,9 +194,9 @@ class RandomGraph {
     if (draws_.coin()) conv();
   }
   void no_op() {
-    static const std::vector<std::string> kOps = {"Identity", "Dropout", "Mul", "Add", "Reshape"};
+    static const std::vector<std::string> ops = {"Identity", "Dropout", "Mul", "Add", "Reshape"};
     const ir::ValueId x = any();
-    const std::string op = draws_.one_of(kOps);
+    const std::string op = draws_.one_of(ops);
     if (op == "Reshape") return add(op, {x, constant(ints(dims(x)))});
     if (op != "Mul" && op != "Add") return add(op, {x});
     add(op, {x, constant(floats({1}, {op == "Mul" ? 1.0f : 0.0f}))});
@@ -231,12 +232,12 @@ class RandomGraph {
   }
 
   void resize() {
-    static const std::vector<std::string> kModes = {"nearest", "linear"};
+    static const std::vector<std::string> modes = {"nearest", "linear"};
     const ir::ValueId x = any();
     if (dims(x).size() != 4) return;
     const ir::ValueId scales = constant(floats({4}, {1, 1, draws_.coin() ? 2.0f : 1.0f, 2}));
     add("Resize", {x, {}, scales},
-        {attribute("mode", draws_.one_of(kModes)),
+        {attribute("mode", draws_.one_of(modes)),
          attribute("coordinate_transformation_mode", std::string("asymmetric")),
          attribute("nearest_mode", std::string("floor"))});
   }

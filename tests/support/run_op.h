@@ -34,13 +34,15 @@ inline ir::Attribute attribute(std::string name, ir::AttributeValue value) {
 }
 
 inline ir::Attribute number(std::string name, int64_t value) { return attribute(std::move(name), value); }
-inline ir::Tensor floats(ir::Shape dims, std::vector<float> values) {
+inline ir::Tensor floats(ir::Shape dims, const std::vector<float>& values) {
   return ir::Tensor::from<float>(std::move(dims), values);
 }
-inline ir::Tensor ints(ir::Shape dims, std::vector<int64_t> values) {
+inline ir::Tensor ints(ir::Shape dims, const std::vector<int64_t>& values) {
   return ir::Tensor::from<int64_t>(std::move(dims), values);
 }
-inline ir::Tensor ints(std::vector<int64_t> values) { return ints({static_cast<int64_t>(values.size())}, values); }
+inline ir::Tensor ints(const std::vector<int64_t>& values) {
+  return ints({static_cast<int64_t>(values.size())}, values);
+}
 inline ir::Tensor bools(ir::Shape dims, const std::vector<int>& values) {
   ir::Tensor tensor = ir::Tensor::allocate(ElementType::kBool, std::move(dims));
   for (size_t i = 0; i < values.size(); ++i) tensor.mutable_data<uint8_t>()[i] = values[i] != 0;

@@ -49,14 +49,14 @@ struct QuantizedText {
   std::string next(const char* stem) { return cat(stem, count++); }
   /// Q and DQ; the name of what the DQ makes.
   std::string pair(const std::string& value) {
-    const std::string name = next("p");
+    std::string name = next("p");
     nodes += cat("  ", name, "q = QuantizeLinear (", value, ", s, z)\n  ", name, " = DequantizeLinear (", name,
                  "q, s, z)\n");
     return name;
   }
   /// A stored int8 tensor of zeros, by its DQ.
   std::string weight(const std::string& dims, size_t elements) {
-    const std::string name = next("w");
+    std::string name = next("w");
     std::vector<std::string> zeros(elements, "0");
     constants += cat(", int8", dims, " ", name, "q = {", join(zeros, ", "), "}");
     nodes += cat("  ", name, " = DequantizeLinear (", name, "q, s, z)\n");
@@ -64,7 +64,7 @@ struct QuantizedText {
   }
   /// `result = op`, without Q/DQ; "Relu (a)".
   std::string op(const std::string& call) {
-    const std::string name = next("v");
+    std::string name = next("v");
     nodes += cat("  ", name, " = ", call, "\n");
     return name;
   }
@@ -79,7 +79,8 @@ struct QuantizedText {
     return op(cat("Conv ", conv_attributes(), " (", value, ", ", w, ")"));
   }
   std::string depthwise(const std::string& value, int kernel = 3) {
-    const std::string w = weight(cat("[4, 1, ", kernel, ", ", kernel, "]"), static_cast<size_t>(4 * kernel * kernel));
+    const auto edge = static_cast<size_t>(kernel);
+    const std::string w = weight(cat("[4, 1, ", kernel, ", ", kernel, "]"), 4 * edge * edge);
     return op(cat("Conv ", conv_attributes(kernel, 4), " (", value, ", ", w, ")"));
   }
   /// The model whose output is `value`.

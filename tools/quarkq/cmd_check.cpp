@@ -55,18 +55,6 @@ Status check_limits(const CheckArgs& args) {
                     report.violations.size() == 1 ? " limit" : " limits", " of ", report.target, " violated"));
 }
 
-/// "95%", "95" and "0.95" are the same share.
-Result<double> share_of(const std::string& text) {
-  const bool is_percent = text.ends_with('%');
-  const std::string number = is_percent ? text.substr(0, text.size() - 1) : text;
-  double value = -1;
-  const bool is_number = CLI::detail::lexical_cast(number, value);
-  if (is_number && (is_percent || value > 1)) value /= 100;
-  if (!is_number || !(value >= 0 && value <= 1))
-    return invalid_argument("--min-npu: found ", text, ", allowed is 0% to 100%, for example 95%");
-  return value;
-}
-
 Status check_target_name(const std::string& name) {
   std::vector<std::string> known = config::target_names();
   known.emplace_back(kLimits);
@@ -79,7 +67,7 @@ Status check_target_name(const std::string& name) {
 Status check_on_target(CheckArgs args) {
   QQ_RETURN_IF_ERROR(check_target_name(args.options.target));
   if (!args.min_npu.empty()) {
-    QQ_TRY(args.options.min_npu, share_of(args.min_npu));
+    QQ_TRY(args.options.min_npu, share_of("--min-npu", args.min_npu));
   }
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path, args.options.target}));
   if (args.html == kStdout) return invalid_argument("--report: found -, allowed is a file");

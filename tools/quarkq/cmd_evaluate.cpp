@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // quarkq evaluate: the eight lines of ref:evaluation#output, then what else was asked for, then the required values.
-// Output, names and order of the eight lines are a contract: scripts of the reference's users read them.
+// Output, names and order of the eight lines are a contract: scripts of the reference's users read them. With --metric
+// there are only the metrics asked for (evaluate_metrics.h).
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "base/file_system.h"
 #include "base/isa.h"
 #include "evaluate_files.h"
+#include "evaluate_metrics.h"
 #include "progress.h"
 #include "quarkq/evaluate.h"
 #include "table.h"
@@ -25,6 +27,7 @@ struct EvaluateArgs {
   EvaluateModelsRequest models;
   std::vector<std::string> places;
   ComputeOptions compute;
+  MetricArgs metric;
   std::optional<double> min_cosine, max_l2, min_psnr, min_ssim, min_top1;
   std::string json, csv_path, layers_csv_path, compat;
   bool details = false, worst_first = false;
@@ -229,7 +232,56 @@ void print_comparison(const EvaluateArgs& args, const EvaluateReport& report) {
   if (args.details || args.worst_first) print_pairs(args, report.pairs);
 }
 
+/// The options that compare two sides, and have no meaning when only metrics are computed.
+Status check_metric_options(const EvaluateArgs& args) {
+  const AccuracyRequest& accuracy = args.models.accuracy;
+  const std::pair<const char*, bool> comparing[] = {
+      {"--min-cos", args.min_cosine.has_value()}, {"--max-l2", args.max_l2.has_value()},
+      {"--min-psnr", args.min_psnr.has_value()},  {"--min-ssim", args.min_ssim.has_value()},
+      {"--min-top1", args.min_top1.has_value()},  {"--top", !accuracy.top.empty()},
+      {"--csv", !args.csv_path.empty()},          {"--layers-csv", !args.layers_csv_path.empty()},
+      {"--layers", args.models.layers},           {"--details", args.details},
+      {"--worst-first", args.worst_first},        {"--compat", !args.compat.empty()},
+  };
+  for (const auto& [option, is_given] : comparing) {
+    if (is_given) return invalid_argument(option, ": has no meaning beside --metric, which prints metrics only");
+  }
+  return Status();
+}
+
+/// One place is what is scored; of two the first is the baseline.
+Result<ScoreRequest> score_request(const EvaluateArgs& args) {
+  QQ_RETURN_IF_ERROR(check_metric_options(args));
+  const EvaluateModelsRequest& models = args.models;
+  ScoreRequest request;
+  request.baseline = args.has_models() ? models.float_path : args.folders.baseline_folder;
+  request.results = args.folders.quantized_folder;
+  size_t next = 0;
+  if (request.baseline.empty() && args.places.size() + (request.results.empty() ? 0 : 1) > 1) {
+    request.baseline = args.places[next++];
+  }
+  if (request.results.empty() && next < args.places.size()) request.results = args.places[next++];
+  if (next != args.places.size()) return invalid_argument("evaluate: ", args.places[next], " is one argument too many");
+  if (request.results.empty()) std::swap(request.baseline, request.results);  // --float alone
+  request.data_folder = models.data_folder;
+  request.preprocess = models.preprocess;
+  request.config = models.config;
+  request.settings = models.settings;
+  request.limit = models.limit;
+  request.threads = args.compute.threads;
+  request.metric = args.metric.request;
+  request.metric.truth_path = models.accuracy.labels_path;
+  request.metric.output = models.accuracy.output;
+  return request;
+}
+
 Status run_evaluate(EvaluateArgs& args) {
+  if (args.metric.is_asked()) {
+    QQ_TRY(ScoreRequest request, score_request(args));
+    QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
+    return run_metrics(request, args.metric, args.json);
+  }
+  if (!args.metric.required.empty()) return invalid_argument("--require: needs --metric or --metric-cmd");
   QQ_RETURN_IF_ERROR(assign_places(args));
   QQ_RETURN_IF_ERROR(check_options(args));
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
@@ -278,12 +330,15 @@ Run setup_evaluate(CLI::App& app) {
   app.add_option("PLACES", args->places, "Baseline and quantized, without flags")->expected(0, 2);
   add_models(app, *args);
   AccuracyRequest& accuracy = args->models.accuracy;
-  app.add_option("--labels", accuracy.labels_path,
-                 "Right classes, for top-k accuracy: .npy, or text with \"label\" or \"name,label\" lines");
+  app.add_option(
+      "--labels", accuracy.labels_path,
+      "Right classes, for top-k accuracy: .npy, or text with \"label\" or \"name,label\" lines; with --metric "
+      "the truth that it needs");
   app.add_option("--top", accuracy.top, "Count labels among the K highest (repeatable; default 1 and 5)")
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1000000));
   app.add_option("--labels-output", accuracy.output, "The output that holds the scores, when there are several");
+  add_metric_options(app, args->metric);
   add_gates(app, *args);
   add_json_option(app, args->json);
   app.add_option("--csv", args->csv_path, "Write one row per pair here, as CSV");

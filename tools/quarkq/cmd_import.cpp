@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "quarkq/import_model.h"
+#include "table.h"
 #include "target_text.h"
 #include "verb.h"
 
@@ -16,11 +17,7 @@ struct ImportArgs {
   std::string json;
 };
 
-std::string ops_text(const std::map<std::string, int>& counts) {
-  std::vector<std::string> parts;
-  for (const auto& [op, count] : counts) parts.push_back(cat(count, " x ", op));
-  return parts.empty() ? "none" : join(parts, ", ");
-}
+std::string ops_text(const std::map<std::string, int>& ops) { return ops.empty() ? "none" : counts_text(ops); }
 
 void print_import(const ImportReport& report) {
   std::printf("model      %s (%s, opset %lld)\n", report.model_path.c_str(),

@@ -18,6 +18,8 @@
 #include "config/quirks.h"
 #include "exec/op_def.h"
 #include "list_targets.h"
+#include "metrics/detect/heads.h"
+#include "metrics/metric_table.h"
 #include "pipeline/pass_table.h"
 #include "plan/lowering/lower.h"
 #include "plan/op_rules.h"
@@ -33,7 +35,8 @@ using Row = config::TextRow;
 std::vector<Row> list_presets() {
   std::vector<Row> rows;
   for (const config::PresetInfo& preset : config::presets())
-    rows.push_back({{"name", preset.name}, {"target", preset.target}, {"summary", preset.summary}});
+    rows.push_back(
+        {{"name", preset.name}, {"target", preset.target}, {"compiler", preset.compiler}, {"summary", preset.summary}});
   return rows;
 }
 
@@ -151,6 +154,28 @@ std::vector<Row> list_calibrators() {
   return rows;
 }
 
+std::vector<Row> list_metrics() {
+  std::vector<Row> rows;
+  rows.reserve(metrics::metric_table().size());
+  for (const metrics::MetricInfo& metric : metrics::metric_table()) {
+    rows.push_back({{"name", std::string(metric.name)},
+                    {"better", std::string(metrics::better_name(metric.better))},
+                    {"unit", metric.unit.empty() ? "-" : std::string(metric.unit)},
+                    {"truth", std::string(metrics::truth_name(metric.truth))},
+                    {"summary", std::string(metric.summary)}});
+  }
+  return rows;
+}
+
+std::vector<Row> list_heads() {
+  std::vector<Row> rows;
+  rows.reserve(metrics::head_table().size());
+  for (const metrics::HeadInfo& head : metrics::head_table()) {
+    rows.push_back({{"name", std::string(head.name)}, {"summary", std::string(head.summary)}});
+  }
+  return rows;
+}
+
 std::vector<Row> list_diagnostics() {
   std::vector<Row> rows;
   rows.reserve(kDiagnostics.size());
@@ -182,6 +207,8 @@ constexpr struct Listing {
     {"ops", "operators: opsets with a kernel, default op sets, what is quantized", plain<list_ops>},
     {"formats", "integer types and their limits", plain<list_formats>},
     {"calibrators", "calibration methods", plain<list_calibrators>},
+    {"metrics", "what quarkq evaluate --metric computes, and which truth it needs", plain<list_metrics>},
+    {"heads", "layouts of detectors' outputs, for quarkq evaluate --head", plain<list_heads>},
     {"quirks", "differences of --compat quark-0.13", plain<list_quirks>},
     {"diagnostics", "warnings and notices: ids, what they mean, what to do", plain<list_diagnostics>},
     {"targets", "compilers for NPUs that quarkq check --target knows", list_targets},

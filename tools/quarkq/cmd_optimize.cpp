@@ -26,6 +26,7 @@ void print_passes(const OptimizeReport& report) {
   table.print();
   std::printf("written    %s (%zu of %zu nodes, %s) in %.2f s\n", report.output_path.c_str(), report.nodes_after,
               report.nodes_before, bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
+  if (!report.tail_path.empty()) std::printf("tail       %s: decodes the outputs\n", report.tail_path.c_str());
 }
 
 Status run_optimize(OptimizeArgs& args) {

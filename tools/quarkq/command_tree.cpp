@@ -73,7 +73,8 @@ constexpr struct {
     {"", "--compat", "quark-0.13"},
     {"", "--on-collapse", "rescue warn fail"},
     {"list", "what",
-     "presets recipes options passes ops formats calibrators quirks diagnostics targets target-ops target-rules "
+     "presets recipes options passes ops formats calibrators metrics heads quirks diagnostics targets target-ops "
+     "target-rules "
      "target-options remedies"},
     {"completion", "SHELL", "bash zsh fish"},
 };

@@ -87,6 +87,36 @@ void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
       ->allow_extra_args(false);
 }
 
+Result<double> share_of(const std::string& option, const std::string& text) {
+  const bool is_percent = text.ends_with('%');
+  const std::string number = is_percent ? text.substr(0, text.size() - 1) : text;
+  double value = -1;
+  const bool is_number = CLI::detail::lexical_cast(number, value);
+  if (is_number && (is_percent || value > 1)) value /= 100;
+  if (!is_number || !(value >= 0 && value <= 1))
+    return invalid_argument(option, ": found ", text, ", allowed is 0% to 100%, for example 95%");
+  return value;
+}
+
+void add_island_options(CLI::App& app, std::vector<std::string>& settings) {
+  app.add_option_function<std::string>(
+         "--max-wide",
+         [&settings](const std::string& text) {
+           const Result<double> share = share_of("--max-wide", text);
+           if (!share.ok()) throw CLI::ValidationError(share.status().message());
+           settings.push_back(cat("quarkq.max_wide=", share.value()));
+         },
+         "Multiply-accumulates at most that a rescue or mixed precision may give wider formats (default: 20% in float, "
+         "any share in 16 bits)")
+      ->type_name("SHARE");
+  app.add_option_function<int64_t>(
+         "--max-islands", [&settings](int64_t most) { settings.push_back(cat("quarkq.max_islands=", most)); },
+         "Connected parts at most that these formats may be in; nodes between are then taken in, too (default: any "
+         "number)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
+      ->type_name("N");
+}
+
 Status check_has_config(const std::string& config, const std::vector<std::string>& settings) {
   const auto says_what = [](const std::string& set) {
     return set.starts_with("target=") || set.starts_with("preset=") || set.starts_with("quant_config") ||

@@ -64,6 +64,7 @@ std::string progress_line(const Progress& progress, double seconds, double memor
   const auto append = [&](const std::string& part) {
     if (line.size() + part.size() <= width) line += part;
   };
+  if (!progress.detail.empty()) append(", " + progress.detail);
   if (counts && progress.done > 0 && seconds >= kFirstRateSeconds) {
     const double rate = static_cast<double>(progress.done) / seconds;
     if (progress.total > progress.done)
@@ -99,13 +100,15 @@ bool ProgressBar::update(const Progress& progress) {
   const double since = watch_.seconds() - last_;
   const bool is_last = progress.total > 0 && progress.done == progress.total;
   if (terminal_ && (is_new || is_last || since >= kRedrawSeconds)) draw(progress);
-  if (!terminal_ && since >= kLogSeconds) log(progress);
+  const bool is_told = progress.detail == detail_;
+  detail_ = progress.detail;
+  if (!terminal_ && (since >= kLogSeconds || (!is_told && !detail_.empty()))) log(progress);
   return true;
 }
 
 void ProgressBar::log(const Progress& progress) {
   last_ = watch_.seconds();
-  std::fprintf(stderr, "quarkq: %s\n", progress_line(progress, last_, 0, kUsualWidth).c_str());
+  std::fprintf(stderr, "quarkq: %s\n", progress_line(progress, last_, 0, kUsualWidth + progress.detail.size()).c_str());
 }
 
 void ProgressBar::draw(const Progress& progress) {

@@ -24,7 +24,7 @@ class ProgressBar {
   void log(const Progress& progress);
   void clear();
   bool hidden_, terminal_, drawn_ = false;
-  std::string phase_;
+  std::string phase_, detail_;
   Stopwatch watch_;
   double last_ = 0;  ///< seconds of the phase at which something was shown
 };

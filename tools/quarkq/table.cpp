@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/strings.h"
 #include "terminal.h"
 
 namespace quarkq::tool {
@@ -75,6 +76,13 @@ void Table::print() const {
     line.erase(line.find_last_not_of(' ') + 1);
     std::printf("%s\n", line.c_str());
   }
+}
+
+std::string counts_text(const std::map<std::string, int>& counts) {
+  std::vector<std::string> parts;
+  parts.reserve(counts.size());
+  for (const auto& [name, count] : counts) parts.push_back(cat(count, " x ", name));
+  return join(parts, ", ");
 }
 
 std::string shortest(double value) {

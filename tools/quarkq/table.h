@@ -2,6 +2,7 @@
 // Tables on stdout: aligned columns under a header.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class Table {
 
 inline constexpr auto kRight = Table::Align::kRight;
 
+/// "3 x Conv, 1 x Relu".
+std::string counts_text(const std::map<std::string, int>& counts);
 /// The shortest decimal that reads back as the float32 `value`.
 std::string shortest(double value);
 /// `value` with four significant digits: "0.001234", "1.5e-07", "nan".

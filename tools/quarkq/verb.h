@@ -53,6 +53,10 @@ void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
 
 /// --target NAME|FILE and --shape INPUT=1,3,224,224 (repeatable), which become settings weaker than --set.
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
+/// --max-wide and --max-islands, as settings.
+void add_island_options(CLI::App& app, std::vector<std::string>& settings);
+/// "95%", "95" and "0.95" are the same share; messages name the option.
+Result<double> share_of(const std::string& option, const std::string& text);
 
 /// An error unless a preset, a file or a target says what is wanted.
 Status check_has_config(const std::string& config, const std::vector<std::string>& settings);

@@ -57,7 +57,7 @@ Status read_option(const RowReader& row, Target& target) {
   QQ_RETURN_IF_ERROR(row.take_text("value", option.value));
   if (const Node* set = row.map().find("set")) {
     option.set_is_text = set->is_text();
-    option.set = option.set_is_text ? set->as_text() : to_flow(*set);
+    option.set = option.set_is_text ? set->as_text() : to_json(*set);
   }
   QQ_TRY(option.evidence, row.evidence());
   std::erase_if(target.options, [&](const ProviderOption& other) { return other.name == option.name; });

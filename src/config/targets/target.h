@@ -110,6 +110,8 @@ struct Target {
   std::vector<ProviderOption> options;
   std::vector<TargetSetting> settings;
 
+  /// Its compiler converts float models by itself, so there is no preset.
+  bool takes_float() const { return preset.empty(); }
   /// The row, or `other_operators`.
   const OperatorRow& find_operator(const std::string& op, const std::string& column) const;
   /// Null when the target has no row for it.

@@ -5,7 +5,7 @@
 
 #include "calib/reader/file_formats.h"
 #include "exec/threads.h"
-#include "pipeline/evaluate/accuracy.h"
+#include "metrics/accuracy.h"
 #include "pipeline/evaluate/problem_list.h"
 #include "pipeline/evaluate/result_pairs.h"
 #include "pipeline/facts.h"
@@ -13,7 +13,7 @@
 namespace quarkq {
 namespace {
 
-using pipeline::AccuracyCount;
+using metrics::AccuracyCount;
 using pipeline::ResultPair;
 
 constexpr size_t kChunk = 16;  // pairs that a thread takes at once: few enough to share the last ones evenly
@@ -74,8 +74,8 @@ class FolderComparison {
       return outcome;
     }
     pipeline::ResultArrays& read = files.value();
-    Result<pipeline::ArrayPair> arrays =
-        pipeline::pair_arrays(read.baseline, pair.baseline_path, read.quantized, pair.quantized_path);
+    Result<metrics::ArrayPair> arrays =
+        metrics::pair_arrays(read.baseline, pair.baseline_path, read.quantized, pair.quantized_path);
     read = {};
     outcome.status = arrays.status();
     if (!outcome.status.ok()) return outcome;
@@ -85,7 +85,7 @@ class FolderComparison {
       if (!outcome.status.ok()) return outcome;
       outcome.accuracy = std::move(scored).value();
     }
-    outcome.metrics = pipeline::compare_arrays(arrays.value(), request_.compat).metrics;
+    outcome.metrics = metrics::compare_arrays(arrays.value(), request_.compat).metrics;
     outcome.metrics.file = pair.name;
     return outcome;
   }
@@ -151,7 +151,7 @@ Result<EvaluateReport> evaluate(const EvaluateRequest& request) {
   FolderComparison comparison(request, std::move(found.pairs), accuracy ? &*accuracy : nullptr);
   QQ_RETURN_IF_ERROR(comparison.run());
   QQ_RETURN_IF_ERROR(collect(comparison, accuracy ? &*accuracy : nullptr, report));
-  pipeline::aggregate(report, request.compat);
+  metrics::aggregate(report, request.compat);
   if (accuracy) report.accuracy = accuracy->counted();
   return report;
 }

@@ -7,8 +7,8 @@
 #include "exec/layout_convert.h"
 #include "exec/session.h"
 #include "exec/threads.h"
+#include "metrics/accuracy.h"
 #include "pipeline/compare_tensors.h"
-#include "pipeline/evaluate/accuracy.h"
 #include "pipeline/evaluate/model_pair.h"
 #include "pipeline/evaluate/problem_list.h"
 #include "pipeline/facts.h"
@@ -16,8 +16,8 @@
 namespace quarkq {
 namespace {
 
-using pipeline::AccuracyCount;
-using pipeline::Comparison;
+using metrics::AccuracyCount;
+using metrics::Comparison;
 using pipeline::ModelPair;
 
 constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
@@ -66,7 +66,7 @@ class ModelComparison {
     QQ_TRY(const auto* found, quantized_.run(given.inputs).context(request_.quantized_path));
     for (size_t i = 0; i < models_.outputs.size(); ++i) {
       const pipeline::OutputPair& output = models_.outputs[i];
-      Result<pipeline::ArrayPair> arrays = pipeline::pair_arrays(
+      Result<metrics::ArrayPair> arrays = metrics::pair_arrays(
           (*expected)[output.in_float], cat("sample ", sample.name, ", float output ", output.name),
           in_float_order((*found)[output.in_quantized]),
           cat("sample ", sample.name, ", quantized output ", output.name));
@@ -82,7 +82,7 @@ class ModelComparison {
     return moves ? exec::in_onnx_order(result, exec::Layout::kChannelsLast) : result;
   }
 
-  Status add(const std::string& sample, size_t output, pipeline::ArrayPair& arrays) {
+  Status add(const std::string& sample, size_t output, metrics::ArrayPair& arrays) {
     const std::string name =
         models_.outputs.size() == 1 ? sample : calib::file_spelling(models_.outputs[output].name) + "/" + sample;
     if (accuracy_ != nullptr) {
@@ -90,7 +90,7 @@ class ModelComparison {
       if (!scored.ok()) return scored.status().context(name);
       if (scored.value()) QQ_RETURN_IF_ERROR(accuracy_->add(*scored.value(), name));
     }
-    Comparison comparison = pipeline::compare_arrays(arrays, /*compat=*/false);
+    Comparison comparison = metrics::compare_arrays(arrays, /*compat=*/false);
     comparison.metrics.file = name;
     report_.pairs.push_back(std::move(comparison.metrics));
     if (report_.outputs[output].samples++ == 0) {
@@ -143,7 +143,7 @@ Result<EvaluateReport> evaluate_models(const EvaluateModelsRequest& request) {
   QQ_TRY(std::optional<AccuracyCount> accuracy, open_accuracy(request, models));
   EvaluateReport report;
   QQ_RETURN_IF_ERROR(ModelComparison(request, models, accuracy ? &*accuracy : nullptr, report).run());
-  pipeline::aggregate(report, /*compat=*/false);
+  metrics::aggregate(report, /*compat=*/false);
   if (accuracy) report.accuracy = accuracy->counted();
   if (request.layers) {
     QQ_TRY(const std::vector<TensorAgreement> layers, pipeline::compare_layers(models, kLayerSamples));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calib/reader/fit_samples.h"
+#include "ir/edit.h"
 #include "onnx_io/infer.h"
 #include "pipeline/compare_tensors.h"
 #include "pipeline/float_phases.h"
@@ -39,6 +40,34 @@ Result<std::vector<OutputPair>> pair_outputs(const EvaluateModelsRequest& reques
   if (by_name == pairs.size() || (by_name == 0 && pairs.size() == quantized.outputs().size())) return pairs;
   return invalid_argument(request.quantized_path, ": has ", quantized.outputs().size(), " outputs, of which ", by_name,
                           " have names of the ", pairs.size(), " outputs of ", request.float_path);
+}
+
+/// Inputs by name, whatever their order, as samples are found; by place where the names differ. The quantized model
+/// gets the order of the float one.
+Status pair_inputs(const EvaluateModelsRequest& request, const ir::Graph& graph, ir::Graph& quantized) {
+  const std::vector<ir::ValueId> wanted = graph.required_inputs(), found = quantized.required_inputs();
+  if (wanted.size() != found.size()) return Status();  // fit() refuses them
+  std::vector<ir::ValueId> by_name;
+  std::string moved;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const std::string& name = graph.value(wanted[i]).name;
+    const auto same = std::ranges::find(found, name, [&](ir::ValueId id) { return quantized.value(id).name; });
+    if (same == found.end()) continue;
+    by_name.push_back(*same);
+    if (*same != found[i]) moved = name;
+  }
+  if (moved.empty()) return Status();
+  if (by_name.size() != wanted.size()) {
+    return invalid_argument(request.quantized_path, ": its input ", moved, " stands in another place than in ",
+                            request.float_path,
+                            ", and other inputs have other names; allowed are equal names or equal ", "places");
+  }
+  ir::GraphEdit edit(quantized);
+  for (const ir::ValueId id : by_name) {
+    edit.remove_graph_input(id);
+    edit.add_graph_input(id);
+  }
+  return Status();
 }
 
 /// Inputs of rank 4 that `quantized` takes as [N, H, W, C] where `graph` has [N, C, H, W].
@@ -109,6 +138,7 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
   }
   QQ_TRY(models.quantized_model, load_typed({request.quantized_path, request.quantized_bytes}, diagnostics));
   QQ_TRY(models.outputs, pair_outputs(request, models.float_model.graph, models.quantized_model.graph));
+  QQ_RETURN_IF_ERROR(pair_inputs(request, models.float_model.graph, models.quantized_model.graph));
   QQ_TRY(models.samples, open_pair_samples(request, settings, models.float_model.graph));
   QQ_RETURN_IF_ERROR(fit(request, models));
   if (request.layers && job) {

@@ -71,8 +71,9 @@ Result<calib::Ranges> finished_ranges(pass::PlanContext& context, const std::vec
                                                     pass::method_options(context.settings), context.diagnostics));
   give_headroom(context, statistics, ranges);
   if (!context.settings.ranges.save_tensor_hist_fig) return ranges;
+  calib::HistogramFolder folder(kHistogramFolder);
   for (const auto& [tensor, seen] : statistics) {
-    QQ_RETURN_IF_ERROR(calib::save_histogram(kHistogramFolder, graph.value(tensor).name, seen, ranges.at(tensor)));
+    QQ_RETURN_IF_ERROR(folder.save(graph.value(tensor).name, seen, ranges.at(tensor)));
   }
   return ranges;
 }

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/tail.h"
 #include "plan/op_rules.h"
 #include "planning/passes.h"
 #include "planning/select/selectors.h"
 
 namespace quarkq::planning {
 namespace {
-
-using config::Selector;
 
 std::vector<std::string> op_types_of(const ir::Graph& graph) {
   std::vector<std::string> types;
@@ -37,6 +36,31 @@ void exclude_by_type(pass::SelectContext& context) {
                                         !context.graph().value(node.input(1)).is_initializer();
     if (by_type || product_of_activations) context.selection.excluded.add(node);
   }
+}
+
+/// legalize.tail=float.
+void exclude_tail(pass::SelectContext& context) {
+  const ir::Tail tail = ir::find_tail(context.graph());
+  if (tail.nodes.empty()) return;
+  for (const ir::NodeId id : tail.nodes) context.selection.excluded.add(context.graph().node(id));
+  context.diagnostics.add("tail-float", "legalize.tail",
+                          cat(tail.nodes.size(), " nodes after the last layers stay float"));
+}
+
+/// nodes_to_quantize; in compat mode names that nothing has are left out, and a list of only such names includes no
+/// node, which an empty set would not say.
+Status include_nodes(pass::SelectContext& context) {
+  std::vector<config::Selector> included;
+  for (const std::string& name : context.settings.selection.nodes_to_quantize) {
+    included.push_back({config::Selector::Kind::kName, name, {}, {}});
+  }
+  plan::NodeMarks& marks = context.selection.included;
+  QQ_RETURN_IF_ERROR(mark_nodes(context, included, "nodes_to_quantize", marks));
+  if (included.empty() || !marks.empty() || context.graph().node_count() == 0) return Status();
+  ir::Node nobody;  // marks by name contain no node without one
+  nobody.id = ir::NodeId{0};
+  marks.add(nobody);
+  return Status();
 }
 
 /// The layer configs, types first: what comes later wins (ref:settings#layer-settings).
@@ -85,11 +109,8 @@ Result<Changed> select_nodes(pass::SelectContext& context) {
   QQ_RETURN_IF_ERROR(exclude_outside_range(context, selection.excluded));
   exclude_by_type(context);
   exclude_infinite_scalars(graph, selection.excluded);
-  std::vector<config::Selector> included;
-  for (const std::string& name : context.settings.selection.nodes_to_quantize) {
-    included.push_back({config::Selector::Kind::kName, name, {}, {}});
-  }
-  QQ_RETURN_IF_ERROR(mark_nodes(context, included, "nodes_to_quantize", selection.included));
+  if (context.settings.keeps_tail_float()) exclude_tail(context);
+  QQ_RETURN_IF_ERROR(include_nodes(context));
   if (context.settings.packs_matrices() && !context.settings.quirk(config::Quirk::kExcludeFromEmitters)) {
     selection.excluded = selection.included = {};
   }

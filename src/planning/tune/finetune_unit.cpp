@@ -24,19 +24,42 @@ std::vector<float> floats_of(const ir::Tensor& tensor) { return ir::float_values
 
 }  // namespace
 
-Status Finetuner::collect(const Unit& unit, LayerData& data, bool is_done) {
+/// A unit whose values do not fit is walked to its end all the same: later ones need what comes after it.
+Status Finetuner::collect(const Unit& unit, LayerData& data) {
+  Status unusable;
+  const auto note = [&](Status status) {
+    if (status.code() != Code::kUnsupported) return status;
+    unusable = std::move(status);
+    return Status();
+  };
   const auto make_room = [&] { return memory_.make_room(data.sample_bytes(), unit.inner_bytes, store_); };
   const LayerWalk::Sink add_input = [&](size_t, const auto& values) -> Status {
-    QQ_RETURN_IF_ERROR(data.add_input(values[0]));
+    beat();
+    if (!unusable.ok()) return Status();
+    QQ_RETURN_IF_ERROR(note(data.add_input(values[0])));
     return make_room();
   };
   const LayerWalk::Sink add_target = [&](size_t, const auto& values) -> Status {
-    QQ_RETURN_IF_ERROR(data.add_target(values[0]));
+    beat();
+    if (!unusable.ok()) return Status();
+    QQ_RETURN_IF_ERROR(note(data.add_target(values[0])));
     QQ_RETURN_IF_ERROR(make_room());
-    return values.size() > 1 ? data.add_float_input(values[1]) : Status();
+    return values.size() > 1 && unusable.ok() ? note(data.add_float_input(values[1])) : Status();
   };
-  QQ_RETURN_IF_ERROR(quantized_walk_->advance(is_done ? LayerWalk::Sink() : add_input));
-  return float_walk_->advance(is_done ? LayerWalk::Sink() : add_target);
+  QQ_RETURN_IF_ERROR(quantized_walk_->advance(add_input));
+  QQ_RETURN_IF_ERROR(float_walk_->advance(add_target));
+  return unusable;
+}
+
+/// Both walks past the next unit.
+Status Finetuner::skip_unit() {
+  const LayerWalk::Sink only_beat = [this](size_t, const auto&) {
+    beat();
+    return Status();
+  };
+  const LayerWalk::Sink& sink = claim_ ? only_beat : LayerWalk::Sink();
+  QQ_RETURN_IF_ERROR(quantized_walk_->advance(sink));
+  return float_walk_->advance(sink);
 }
 
 /// The tape of a block has its quantizers itself.
@@ -138,7 +161,12 @@ Result<SavedUnit> Finetuner::train(size_t index, const LayerData& data) {
     if (error > options_.lr_adjust->first) rate = options_.lr_adjust->second;
   }
   QQ_TRY(const UnitVariables variables, make_variables(unit, stored, rate));
-  const auto stop = [&] { return !reports(index); };
+  constexpr size_t kReportEvery = 16;
+  size_t steps = 0;
+  const auto stop = [&] {
+    beat();
+    return steps++ % kReportEvery == 0 && !reports();
+  };
   QQ_RETURN_IF_ERROR(trainer.train(variables, parts.training, options_.seed + static_cast<uint32_t>(index), stop));
   std::vector<LayerValues> after = stored;
   for (size_t i = 0; i < variables.size(); ++i)

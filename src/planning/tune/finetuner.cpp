@@ -10,6 +10,7 @@
 #include "ir/dump.h"
 #include "planning/tune/find_blocks.h"
 #include "planning/tune/model_distance.h"
+#include "quarkq/version.h"
 
 namespace quarkq::planning::finetune {
 namespace {
@@ -93,7 +94,7 @@ Result<std::vector<Unit>> Finetuner::tried(std::vector<Unit> units) const {
   return result;
 }
 
-Status Finetuner::start_walks() {
+void Finetuner::make_walks() {
   std::vector<std::vector<ir::ValueId>> starts, exact;
   for (const Unit& unit : units_) {
     starts.push_back({unit.start});
@@ -102,9 +103,13 @@ Status Finetuner::start_walks() {
   }
   quantized_walk_ = std::make_unique<LayerWalk>(quantized_, *context_.source.data, samples_, std::move(starts), store_);
   float_walk_ = std::make_unique<LayerWalk>(exact_, *context_.source.data, samples_, std::move(exact), store_);
+}
+
+Status Finetuner::start_walks() {
+  make_walks();
   QQ_RETURN_IF_ERROR(memory_.make_room(0, 0, store_));
   key_.add(run_key());
-  if (!saved_.is_on()) return Status();
+  if (!saved_.is_on() && !is_shared()) return Status();
   for (size_t i = 0; i < samples_; ++i) {
     QQ_TRY(const calib::Sample sample, context_.source.data->read(i));
     for (const ir::Tensor& input : sample.inputs) key_.add(ir::tensor_text(input));
@@ -114,8 +119,9 @@ Status Finetuner::start_walks() {
 
 /// Everything but the samples.
 std::string Finetuner::run_key() const {
-  if (!saved_.is_on()) return "";
+  if (!saved_.is_on() && !is_shared()) return "";
   ContentHash hash;
+  hash.add(version());
   hash.add(isa_name(isa()));
   hash.add(ir::dump(quantized_));
   hash.add(ir::dump(exact_));
@@ -136,11 +142,12 @@ Result<bool> Finetuner::run() {
     QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.source.data, samples_, options_));
   }
   QQ_TRY(const std::optional<double> before, held_out_cosine());
-  for (size_t i = 0; i < units_.size(); ++i) {
-    if (!reports(i)) return Status(Code::kInterrupted, "interrupted");
-    QQ_RETURN_IF_ERROR(do_unit(i));
+  if (is_shared()) QQ_RETURN_IF_ERROR(share_units());
+  for (; done_ < units_.size(); ++done_) {
+    if (!reports()) return Status(Code::kInterrupted, "interrupted");
+    QQ_RETURN_IF_ERROR(do_unit(done_));
   }
-  reports(units_.size());
+  reports();
   if (before) QQ_RETURN_IF_ERROR(judge_model(*before));
   if (memory_.is_too_small())
     context_.diagnostics.add("finetune-memory", "FastFinetune.MemoryBudgetMB",
@@ -187,36 +194,57 @@ void Finetuner::put_back() {
   changed_ = false;
 }
 
+/// What another run, or another process, made of it.
+std::optional<SavedUnit> Finetuner::load(size_t index, const std::string& key) const {
+  std::optional<SavedUnit> found = saved_.load(index, key);
+  if (found && !fits(units_[index], *found)) found.reset();
+  return found;
+}
+
 Status Finetuner::do_unit(size_t index) {
-  const Stopwatch watch;
-  const Unit& unit = units_[index];
-  key_.add(unit.label);
-  const std::string key = key_.text();
-  std::optional<SavedUnit> done = saved_.load(index, key);
-  if (done && !fits(unit, *done)) done.reset();
-  const bool was_done = done.has_value();
-  LayerData data(unit.channels_last, store_);
   memory_.give_back();
-  Status status = collect(unit, data, was_done);
-  if (status.ok() && !done) {
-    Result<SavedUnit> trained = train(index, data);
-    if (trained.ok()) {
-      done = std::move(trained).value();
-      done->seconds = watch.seconds();
-      QQ_RETURN_IF_ERROR(saved_.save(index, key, *done));
-    } else {
-      status = trained.status();
-    }
+  key_.add(units_[index].label);
+  const std::string key = key_.text();
+  if (const std::optional<SavedUnit> done = load(index, key)) {
+    QQ_RETURN_IF_ERROR(skip_unit());
+    return take(index, *done, /*was_done=*/true);
   }
-  if (!status.ok() && status.code() != Code::kUnsupported) return status;
-  if (!done) {
-    context_.diagnostics.add("finetune-failed", unit.label, status.message());
+  QQ_TRY(const SavedUnit done, make_unit(index));
+  if (done.failure.empty()) QQ_RETURN_IF_ERROR(saved_.save(index, key, done));
+  return take(index, done, /*was_done=*/false);
+}
+
+/// What cannot be trained is a result, too.
+Result<SavedUnit> Finetuner::make_unit(size_t index) {
+  const Stopwatch watch;
+  LayerData data(units_[index].channels_last, store_);
+  Result<SavedUnit> done = SavedUnit();
+  if (const Status status = collect(units_[index], data); status.ok()) {
+    done = train(index, data);
+  } else {
+    done = status;
+  }
+  if (!done.ok() && done.status().code() != Code::kUnsupported) return done;
+  if (!done.ok()) {
+    SavedUnit failed;
+    failed.failure = done.status().message();
+    return failed;
+  }
+  done.value().seconds = watch.seconds();
+  return done;
+}
+
+/// Into report, plan and quantized model.
+Status Finetuner::take(size_t index, const SavedUnit& done, bool was_done) {
+  const Unit& unit = units_[index];
+  if (!done.failure.empty()) {
+    context_.diagnostics.add("finetune-failed", unit.label, done.failure);
     return Status();
   }
-  context_.tuning->layers.push_back({unit.label, name_of(options_.algorithm), done->error_before, done->error_after,
-                                     done->kept, was_done, done->seconds});
-  if (!done->kept) return Status();
-  QQ_RETURN_IF_ERROR(write_back(unit, *done));
+  context_.tuning->layers.push_back({unit.label, name_of(options_.algorithm), done.error_before, done.error_after,
+                                     done.kept, was_done, done.seconds});
+  if (!done.kept) return Status();
+  QQ_RETURN_IF_ERROR(write_back(unit, done));
   if (was_done && options_.selective_update) {
     QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.source.data, samples_, options_));
   }

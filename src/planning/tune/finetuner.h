@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/claim.h"
 #include "base/hash.h"
 #include "planning/tune/constant_chain.h"
 #include "planning/tune/layer_walk.h"
@@ -30,11 +31,16 @@ class Finetuner {
   Status make_quantized();
   void keep_largest_layer();
   Status start_walks();
+  void make_walks();
   std::string run_key() const;
   Status make_units();
   Result<std::vector<Unit>> tried(std::vector<Unit> units) const;
+  std::optional<SavedUnit> load(size_t index, const std::string& key) const;
   Status do_unit(size_t index);
-  Status collect(const Unit& unit, LayerData& data, bool is_done);
+  Status skip_unit();
+  Result<SavedUnit> make_unit(size_t index);
+  Status take(size_t index, const SavedUnit& done, bool was_done);
+  Status collect(const Unit& unit, LayerData& data);
   Result<SavedUnit> train(size_t index, const LayerData& data);
   Result<LayerValues> stored_values(const Layer& layer) const;
   Result<std::unique_ptr<Variables>> make_variables(const Layer& layer, const std::vector<float>& bias,
@@ -51,7 +57,22 @@ class Finetuner {
   Result<std::optional<double>> held_out_cosine() const;
   Status judge_model(double before);
   void put_back();
-  bool reports(size_t done) const { return !context_.progress || context_.progress(done, units_.size()); }
+  bool reports() const { return !context_.progress || context_.progress(done_, units_.size()); }
+
+  /// A unit that any of several processes may train (ADR 0013).
+  struct SharedUnit {
+    std::optional<SavedUnit> result;
+    bool is_own = false;  ///< trained by this process
+  };
+  bool is_shared() const { return !context_.tuning->shared_folder.empty(); }
+  Status open_shared_folder();
+  Status share_units();
+  Status share_unit(size_t index, Claims& claims, SharedUnit& unit);
+  bool find_result(size_t index, const std::string& key, SharedUnit& unit);
+  Status walk_to(size_t index);
+  Status wait_for_others(double seconds) const;
+  void say(const std::string& text) const;
+  void beat();
 
   pass::PlanContext& context_;
   const ir::Model &original_, &exact_;
@@ -65,7 +86,9 @@ class Finetuner {
   TensorStore store_;
   MemoryBudget memory_;
   std::unique_ptr<LayerWalk> quantized_walk_, float_walk_;
-  ContentHash key_;  ///< of everything that decides over the next unit
+  ContentHash key_;             ///< of everything that decides over the next unit
+  std::optional<Claim> claim_;  ///< on the unit that is being trained
+  size_t done_ = 0;             ///< units that are done, for the progress
   double distance_ = 0;
   bool changed_ = false;
 };

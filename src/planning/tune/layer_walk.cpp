@@ -152,6 +152,12 @@ void LayerWalk::move_frontier(std::vector<Kept> made) {
   for (Kept& kept : made) kept_.push_back(std::move(kept));
 }
 
+void LayerWalk::end() {
+  for (const Kept& kept : kept_)
+    for (const int number : kept.numbers) store_.drop(number);
+  kept_.clear();
+}
+
 Status LayerWalk::advance(const Sink& sink) {
   if (next_ == 0) QQ_RETURN_IF_ERROR(keep_inputs());
   const std::vector<ir::ValueId>& wanted = wanted_[next_];

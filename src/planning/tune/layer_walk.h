@@ -24,6 +24,9 @@ class LayerWalk {
   /// Computes the next list for every sample, in order. REQUIRES: lists are left. A null sink: the values only come
   /// to be known, if they are needed later.
   Status advance(const Sink& sink);
+  size_t position() const { return next_; }  ///< how many lists are computed
+  /// Gives back what is kept in the store; the walk has ended. Not after advance() failed.
+  void end();
 
  private:
   struct Kept {

@@ -6,6 +6,7 @@
 
 #include "exec/session.h"
 #include "exec/simulate.h"
+#include "ir/islands.h"
 #include "planning/mark/dual_pairs.h"
 #include "planning/mixed_metrics.h"
 #include "planning/passes.h"
@@ -43,9 +44,11 @@ class Mixer {
     }
     if (!options_.threshold) return Changed::kNo;
     QQ_TRY(const size_t promoted, promote(candidates));
+    const std::string left_out =
+        beyond_limits_ == 0 ? "" : cat("; ", beyond_limits_, " would pass quarkq.max_islands or quarkq.max_wide");
     context_.diagnostics.add("mixed-precision", "",
                              cat("promoted ", promoted, " of ", candidates.size(), " candidate ",
-                                 context_.selection.promotion_groups.empty() ? "nodes" : "groups"));
+                                 context_.selection.promotion_groups.empty() ? "nodes" : "groups", left_out));
     return promoted > 0 ? Changed::kYes : Changed::kNo;
   }
 
@@ -56,6 +59,10 @@ class Mixer {
     if (!contains(options_.target_ops, node.op) || !is_named || contains(options_.exclude, node.name)) return false;
     const bool is_shared = node.input(0).valid() && graph.use_count(node.input(0)) > 1;
     if (options_.skip_shared_inputs && is_shared) return false;
+    return reads_quantized(node);
+  }
+
+  bool reads_quantized(const ir::Node& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(),
                        [&](ir::ValueId input) { return context_.plan.has(input); });
   }
@@ -175,13 +182,41 @@ class Mixer {
     return Status();
   }
 
+  ir::IslandLimits limits() const {
+    const config::ToolBlock& asked = context_.settings.tool;
+    ir::IslandLimits limits{.most = static_cast<size_t>(asked.max_islands.value_or(0)),
+                            .mac_share = asked.max_wide.value_or(1)};
+    for (const ir::NodeId id : context_.graph().order()) {
+      if (contains(options_.exclude, context_.graph().node(id).name)) limits.barred.insert(id);
+    }
+    return limits;
+  }
+
+  /// With the nodes that connect it to others, where islands are limited; nothing when it would pass a limit.
+  std::optional<Candidate> within_limits(Candidate candidate, ir::Islands& islands) {
+    const std::set<ir::NodeId> before = islands.nodes();
+    const std::set<ir::NodeId> own(candidate.nodes.begin(), candidate.nodes.end());
+    if (!islands.add(own)) {
+      ++beyond_limits_;
+      return std::nullopt;
+    }
+    for (const ir::NodeId id : context_.graph().order()) {
+      const bool is_between = islands.nodes().contains(id) && !before.contains(id) && !own.contains(id);
+      if (is_between && reads_quantized(context_.graph().node(id))) candidate.nodes.push_back(id);
+    }
+    return candidate;
+  }
+
   Result<size_t> promote(const std::vector<Candidate>& candidates) {
     MixedPlan mixed(context_, options_);
+    ir::Islands islands(context_.graph(), limits());
     size_t promoted = 0;
-    for (const Candidate& candidate : candidates) {
+    for (const Candidate& ranked : candidates) {
+      const std::optional<Candidate> candidate = within_limits(ranked, islands);
+      if (!candidate) continue;
       const plan::QuantPlan before = context_.plan;
       const MixedPlan mixed_before = mixed;
-      QQ_RETURN_IF_ERROR(promote_all(candidate, candidate.config, mixed));
+      QQ_RETURN_IF_ERROR(promote_all(*candidate, candidate->config, mixed));
       QQ_RETURN_IF_ERROR(mixed.finish());
       ++promoted;
       if (*options_.threshold == 0.0) continue;
@@ -215,6 +250,7 @@ class Mixer {
   pass::PlanContext& context_;
   const MixedOptions& options_;
   size_t samples_ = 0;
+  size_t beyond_limits_ = 0;
   Outputs reference_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kHashLength = 32;
 constexpr int64_t kMostDims = 16;
-constexpr std::string_view kFormat = "quarkq finetuned unit 2\n";
+constexpr std::string_view kFormat = "quarkq finetuned unit 3\n";
 
 template <typename T>
 void append(std::string& bytes, const T& value) {
@@ -55,6 +55,14 @@ class LayerReader {
     take_into(tensor.mutable_raw(), static_cast<size_t>(tensor.bytes()));
     return tensor;
   }
+  std::string take_text() {
+    const auto size = take<uint32_t>();
+    ok_ = ok_ && size <= rest_.size();
+    if (!ok_) return {};
+    std::string text(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return text;
+  }
   bool has_more() const { return ok_ && !rest_.empty(); }
   bool ok() const { return ok_ && rest_.empty(); }
 
@@ -84,6 +92,8 @@ std::string encode_saved_unit(const std::string& key, const SavedUnit& unit) {
   append(bytes, unit.error_before);
   append(bytes, unit.error_after);
   append(bytes, unit.seconds);
+  append(bytes, static_cast<uint32_t>(unit.failure.size()));
+  bytes += unit.failure;
   for (const LearnedConstants& layer : unit.layers) {
     append(bytes, layer.weight);
     append(bytes, layer.bias);
@@ -101,6 +111,7 @@ std::optional<SavedUnit> parse_saved_unit(std::string_view bytes, const std::str
   unit.error_before = reader.take<double>();
   unit.error_after = reader.take<double>();
   unit.seconds = reader.take<double>();
+  unit.failure = reader.take_text();
   while (reader.has_more()) {
     LearnedConstants& layer = unit.layers.emplace_back();
     layer.weight = reader.take_tensor();
@@ -117,11 +128,16 @@ std::optional<SavedUnit> SavedUnits::load(size_t index, const std::string& key) 
   return parse_saved_unit({reinterpret_cast<const char*>(file.value()->data()), file.value()->size()}, key);
 }
 
-Status SavedUnits::save(size_t index, const std::string& key, const SavedUnit& unit) const {
-  if (folder_.empty()) return Status();
+Status SavedUnits::make_folder() const {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return io_error(folder_, ": cannot make this folder, ", error.message());
+  return Status();
+}
+
+Status SavedUnits::save(size_t index, const std::string& key, const SavedUnit& unit) const {
+  if (folder_.empty()) return Status();
+  QQ_RETURN_IF_ERROR(make_folder());
   return write_file(path(index), encode_saved_unit(key, unit));
 }
 

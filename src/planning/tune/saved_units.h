@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Units that are done, kept in a folder beside the output, so that a killed run can be resumed.
+// Units that are done, kept in a folder: beside the output, so that a killed run can be resumed, or in one that several
+// processes share.
 #pragma once
 
 #include <optional>
@@ -21,6 +22,7 @@ struct SavedUnit {
   bool kept = false;
   double error_before = 0, error_after = 0, seconds = 0;
   std::vector<LearnedConstants> layers;  ///< one per layer when the result is kept, else none
+  std::string failure = {};              ///< why it cannot be trained; empty: it was
 };
 
 /// The bytes of a file: a hash of all that follows, and so on.
@@ -41,6 +43,11 @@ class SavedUnits {
   Status save(size_t index, const std::string& key, const SavedUnit& unit) const;
   /// Removes the first `count` units and unfinished files, and the folder when nothing else is in it.
   void remove(size_t count) const;
+
+  /// Of a claim on this unit (base/claim.h).
+  std::string claim_path(size_t index) const { return cat(folder_, "/layer", index, ".claim"); }
+  /// REQUIRES: is_on(). Fails when it cannot be made.
+  Status make_folder() const;
 
  private:
   std::string path(size_t index) const { return cat(folder_, "/layer", index, ".bin"); }

@@ -178,7 +178,7 @@ Status UnitTrainer::train(const UnitVariables& variables, const std::vector<size
       cost += variables[i]->step(iteration, gradients.layers[i].weights, gradients.layers[i].bias);
     // AdaRound stops by its rounding cost: as long as that falls, weights are being decided.
     if (early.is_time(iteration, options_.algorithm == config::FinetuneAlgorithm::kAdaRound ? cost : loss)) break;
-    if (iteration % 16 == 0 && stop && stop()) return Status(Code::kInterrupted, "interrupted");
+    if (stop && stop()) return Status(Code::kInterrupted, "interrupted");
   }
   return Status();
 }

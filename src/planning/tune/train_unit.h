@@ -36,7 +36,8 @@ class UnitTrainer {
   /// Mean squared error at the end of the unit over these samples.
   Result<double> error(const std::vector<LayerValues>& layers, const std::vector<size_t>& samples);
 
-  /// Moves the variables. `seed` decides which samples are drawn. `stop` is asked now and then; true interrupts.
+  /// Moves the variables. `seed` decides which samples are drawn. `stop` is asked after each step; true
+  /// interrupts.
   Status train(const UnitVariables& variables, const std::vector<size_t>& samples, uint32_t seed,
                const std::function<bool()>& stop);
 

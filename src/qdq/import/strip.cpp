@@ -92,7 +92,9 @@ class Stripper {
 
 Result<ir::Model> strip(const ir::Model& written) {
   QQ_TRY(LiftedModel lifted, lift(written));
-  return Stripper(std::move(lifted)).run();
+  return strip(std::move(lifted));
 }
+
+ir::Model strip(LiftedModel lifted) { return Stripper(std::move(lifted)).run(); }
 
 }  // namespace quarkq::qdq

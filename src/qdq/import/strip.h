@@ -2,7 +2,7 @@
 // From a written model back to a float one, to quantize it anew.
 #pragma once
 
-#include "ir/graph.h"
+#include "qdq/import/lift.h"
 
 namespace quarkq::qdq {
 
@@ -11,5 +11,7 @@ namespace quarkq::qdq {
 /// changes nothing of what the written model computes.
 /// What lift() does not know stays: lone Q or DQ nodes, products of integers, bfloat16 Casts.
 Result<ir::Model> strip(const ir::Model& written);
+/// The same of a model that was lifted already.
+ir::Model strip(LiftedModel lifted);
 
 }  // namespace quarkq::qdq

@@ -36,7 +36,7 @@ class TempFolder {
   }
   /// Writes a file and returns its path.
   std::string write(const std::string& name, const std::string& content) const {
-    const std::string path = *this / name;
+    std::string path = *this / name;
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }

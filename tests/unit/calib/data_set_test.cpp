@@ -131,6 +131,34 @@ TEST(DataSetTest, LongPathsOfArchives) {
   EXPECT_EQ(only_path(test::tar_member("link", "", '2') + test::tar_bytes({{"a", "x"}})), "a");
 }
 
+/// The member with its size as GNU writes large ones: big-endian after a set bit.
+std::string with_binary_size(std::string member, uint64_t size, char top = '\0') {
+  member[124] = '\x80';
+  member.replace(125, 3, std::string{top, '\0', '\0'});
+  for (size_t i = 0; i < 8; ++i) member[128 + i] = static_cast<char>(size >> (8 * (7 - i)));
+  unsigned sum = 8 * ' ';
+  for (size_t i = 0; i < 512; ++i) sum += i >= 148 && i < 156 ? 0u : static_cast<uint8_t>(member[i]);
+  char octal[8];
+  std::snprintf(octal, sizeof octal, "%06o", sum);
+  return member.replace(148, 8, std::string(octal, 6) + std::string("\0 ", 2));
+}
+
+TEST(DataSetTest, SizesOfArchivesMayBeBinary) {
+  const std::string end(1024, '\0'), member = test::tar_member("a", "four");
+  const auto read = [&](const std::string& bytes) {
+    return read_tar(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), "t");
+  };
+  const auto members = read(with_binary_size(member, 4) + end);
+  ASSERT_TRUE(members.ok()) << members.status().message();
+  EXPECT_EQ(members.value().at("a").bytes, 4u);
+  EXPECT_EQ(members.value().at("a").start, 512u);
+  for (const uint64_t size : {uint64_t{5000}, uint64_t{1} << 63, ~uint64_t{0}}) {
+    EXPECT_EQ(read(with_binary_size(member, size) + end).status().message(), "t: truncated tar archive, in a");
+  }
+  EXPECT_EQ(read(with_binary_size(member, 4, '\1') + end).status().message(), "t: not a tar archive")
+      << "a size above 64 bits";
+}
+
 TEST(DataSetTest, ImagesForFloatsNeedARecipe) {
   const TempFolder folder;
   folder.write("c/a.png", test::png_bytes(2, 2, 1, 2, 3));

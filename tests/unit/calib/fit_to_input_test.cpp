@@ -2,6 +2,8 @@
 // Arrays made fit for a model input.
 #include "calib/data_reader.h"
 
+#include <limits>
+
 #include "numeric/half.h"
 #include "unit/calib/sample_support.h"
 
@@ -63,6 +65,40 @@ TEST(FitToInputTest, IntegersForFloatsAreTheSameNumbers) {
   EXPECT_TRUE(fit(wide, input("x", {2}, ElementType::kDouble)).ok());
   const Tensor large = Tensor::from<int32_t>({1}, std::vector<int32_t>{70000});
   EXPECT_MENTIONS(fit(large, input("x", {1}, ElementType::kFloat16)).status().message(), "value 70000 does not fit");
+}
+
+template <typename T>
+void expect_integer_limits() {
+  const ElementType type = element_type_of<T>();
+  constexpr auto low = static_cast<int64_t>(std::numeric_limits<T>::min());
+  constexpr auto high = static_cast<int64_t>(std::min<uint64_t>(std::numeric_limits<T>::max(), INT64_MAX));
+  const auto fitted = [&](int64_t value) {
+    return fit(Tensor::from<int64_t>({1}, std::vector<int64_t>{value}), input("x", {1}, type));
+  };
+  for (const int64_t value : {low, high, int64_t{0}, int64_t{1}}) {
+    const Result<Tensor> found = fitted(value);
+    ASSERT_TRUE(found.ok()) << name(type) << ": " << found.status().message();
+    EXPECT_EQ(found.value().type(), type);
+    EXPECT_EQ(found.value().template data<T>()[0], static_cast<T>(value));
+  }
+  if constexpr (low != INT64_MIN) {
+    EXPECT_EQ(fitted(low - 1).status().code(), Code::kBadData) << name(type);
+  }
+  if constexpr (high != INT64_MAX) {
+    EXPECT_MENTIONS(fitted(high + 1).status().message(),
+                    cat("f.npy: value ", high + 1, " does not fit the input's type ", name(type)));
+  }
+}
+
+TEST(FitToInputTest, IntegersOfEveryWidthKeepTheirLimits) {
+  expect_integer_limits<int8_t>();
+  expect_integer_limits<uint8_t>();
+  expect_integer_limits<int16_t>();
+  expect_integer_limits<uint16_t>();
+  expect_integer_limits<int32_t>();
+  expect_integer_limits<uint32_t>();
+  expect_integer_limits<int64_t>();
+  expect_integer_limits<uint64_t>();
 }
 
 TEST(FitToInputTest, BoolsBecomeZeroAndOne) {

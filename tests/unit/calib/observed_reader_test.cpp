@@ -65,6 +65,12 @@ TEST(ObservedReaderTest, ReadsEveryKindOfNumberAndNoOther) {
   EXPECT_EQ(summary_of({Tensor::from<uint8_t>({2}, std::vector<uint8_t>{0, 255})}, {0}).mean,
             std::vector<double>{127.5});
   EXPECT_EQ(summary_of({Tensor::from<int64_t>({2}, std::vector<int64_t>{-3, 5})}, {0}).least, -3);
+  EXPECT_EQ(summary_of({Tensor::from<int8_t>({2}, std::vector<int8_t>{-128, 127})}, {0}).mean,
+            std::vector<double>{-0.5});
+  EXPECT_EQ(summary_of({Tensor::from<int32_t>({2}, std::vector<int32_t>{-7, INT32_MAX})}, {0}).most, INT32_MAX);
+  Tensor half = Tensor::zeros(ElementType::kFloat16, {2});
+  half.mutable_data<uint16_t>()[0] = 0xC000;  // -2
+  EXPECT_EQ(summary_of({half}, {0}).least, -2);
   EXPECT_EQ(summary_of({Tensor::from<double>({1}, std::vector<double>{0.25})}, {0}).most, 0.25);
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   const InputSummary finite = summary_of({input_floats({3}, {nan, 2, infinity})}, {0});

@@ -41,7 +41,7 @@ TEST(RangeFileTest, RefusesWhatIsNoRangeFile) {
   for (const char* text : {"", "[]", "{}", R"({"tensors_range": []})", R"({"tensors_range": {"x": [1]}})",
                            R"({"tensors_range": {"x": ["a", "b"]}})", R"({"tensors_range": {"x": [[1, 2], [3]]}})",
                            R"({"tensors_range": {"x": [3, 1]}})", R"({"tensors_range": {"x": [null, 1]}})",
-                           R"({"tensors_range": {"x": [1, 2, 3]}})", R"({"tensors_range": {"x": {"0": 1, "1": 2}}})"}) {
+                           R"({"tensors_range": {"x": [1, 2, 3]}})", R"({"tensors_range": {"x": [0, 1e39]}})", R"({"tensors_range": {"x": {"0": 1, "1": 2}}})"}) {
     const auto ranges = load_text(text);
     ASSERT_FALSE(ranges.ok()) << text;
     EXPECT_EQ(ranges.status().code(), Code::kBadData);

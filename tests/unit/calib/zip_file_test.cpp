@@ -153,6 +153,37 @@ TEST(ZipFileTest, BombsAreRefusedBeforeAnythingIsAllocated) {
   }
 }
 
+/// The archive with its directory named by a zip64 end alone: `shift` moves where the locator looks for that.
+std::string with_end_64(const std::vector<ZipPart>& parts, int64_t shift = 0, uint64_t entries = 0) {
+  std::string bytes = zip_bytes(parts);
+  const std::string end = bytes.substr(bytes.size() - 22);
+  bytes.resize(bytes.size() - 22);
+  const auto place = [&](size_t at) {
+    uint64_t value = 0;
+    for (size_t i = 4; i-- > 0;) value = value << 8 | static_cast<uint8_t>(end[at + i]);
+    return value;
+  };
+  const uint64_t at = bytes.size(), count = entries == 0 ? parts.size() : entries;
+  bytes += "PK\6\6" + number(44, 8) + number(45, 2) + number(45, 2) + number(0, 8) + number(count, 8) +
+           number(count, 8) + number(place(12), 8) + number(place(16), 8);
+  bytes += "PK\6\7" + number(0, 4) + number(at + static_cast<uint64_t>(shift), 8) + number(1, 4);
+  return bytes + "PK\5\6" + number(0xFFFFFFFF, 4) + number(0xFFFFFFFF, 4) + number(0xFFFFFFFF, 4) +
+         number(0xFFFFFFFF, 4) + number(0, 2);
+}
+
+TEST(ZipFileTest, TheZip64EndTellsWhatTheOldOneCannot) {
+  const std::vector<ZipPart> parts = {stored("a.npy", "some data"), deflated("b", "more data")};
+  const std::string bytes = with_end_64(parts);  // the archive reads from it
+  const Result<ZipFile> zip = parse_zip(bytes);
+  ASSERT_TRUE(zip.ok()) << zip.status().message();
+  ASSERT_EQ(zip.value().entries().size(), 2u);
+  EXPECT_EQ(text_of(zip.value().read(zip.value().entries()[1]).value()), "more data");
+  EXPECT_NE(refusal(with_end_64(parts, 1)).find("it has no zip64 end where it says"), std::string::npos);
+  EXPECT_NE(refusal(with_end_64(parts, 100)).find("its zip64 end is outside the file"), std::string::npos);
+  EXPECT_NE(refusal(with_end_64(parts, INT64_MIN)).find("its zip64 end is outside the file"), std::string::npos);
+  EXPECT_NE(refusal(with_end_64(parts, 0, uint64_t{1} << 60)).find("entries in a directory of"), std::string::npos);
+}
+
 TEST(ZipFileTest, EveryTruncationAndEveryFlippedByteEndsWithoutACrash) {
   ZipPart large = deflated("b", "more data");
   large.is_64 = true;

@@ -54,6 +54,8 @@ TEST(OptionSettingsTest, FinetuneRefuses) {
       {"{Unit: net}", "FastFinetune.Unit: \"net\", allowed are layer and block"},
       {"{Unit: block, RefModelPath: a.onnx}", "FastFinetune.Unit: blocks have no targets in another model"},
       {"{WarmStart: 2}", "FastFinetune.WarmStart: 2, allowed is 0 to 1"},
+      {"{FixedSeed: -1}", "FastFinetune.FixedSeed: -1, allowed is 0 to 4294967295"},
+      {"{FixedSeed: 4294967296}", "FastFinetune.FixedSeed: 4294967296, allowed is 0 to 4294967295"},
       {"{DropRatio: 1.5}", "FastFinetune.DropRatio: 1.5, allowed is 0 to 1"},
       {"{DropRatio: -0.25}", "FastFinetune.DropRatio: -0.25, allowed is 0 to 1"},
       {"{DropRatio: .nan}", "FastFinetune.DropRatio: found .nan, allowed is a finite number"},

@@ -147,6 +147,9 @@ TEST(RoiAlignTest, RejectsWhatDoesNotFit) {
   expect_error(call, {x, rois, ints({-1})}, "batch index -1");
   expect_error(call, {x, floats({1, 4}, {0, NAN, 1, 1}), ints({0})}, "not finite");
   expect_error(call, {x, floats({1, 4}, {-1e9f, -1e9f, 1e9f, 1e9f}), ints({0})}, "points for each bin");
+  expect_error({"RoiAlign", "", 22, {attribute("spatial_scale", 1e30f)}},
+               {x, floats({1, 4}, {-1e30f, -1e30f, 1e30f, 1e30f}), ints({0})}, "region 0 is not finite");
+  expect_error({"RoiAlign", "", 22, {attribute("spatial_scale", NAN)}}, {x, rois, ints({0})}, "region 0 is not finite");
   expect_error(call, {x, floats({1, 3}, {0, 0, 1}), ints({0})}, "must be [regions, 4]");
   expect_error(call, {x, rois, ints({0, 0})}, "must be [1]");
   expect_error(call, {counting_image({1, 5, 5}), rois, ints({0})}, "rank 3");

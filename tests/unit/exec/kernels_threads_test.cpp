@@ -2,6 +2,8 @@
 // Results must not depend on how many threads compute them: one call per kind of loop, large enough to be split.
 #include <omp.h>
 
+#include "exec/known_call.h"
+#include "onnx_io/schema_defaults.h"
 #include "support/op_checks.h"
 
 namespace quarkq::test {
@@ -15,7 +17,7 @@ struct Call {
 std::vector<Call> large_calls() {
   const ir::Tensor x = random_floats({1, 70, 61, 67}, -4, 4);
   const ir::Tensor channel = random_floats({70, 1, 1}, 0.5f, 2, 2), vector = random_floats({70}, 0.5f, 2, 3);
-  const auto axes = [](std::vector<int64_t> v) { return ints(v); };
+  const auto axes = [](const std::vector<int64_t>& v) { return ints(v); };
   return {
       {{"Tanh"}, {x}},
       {{"Add"}, {x, x}},
@@ -125,6 +127,67 @@ TEST(KernelsTest, OddInputsDoNotCrash) {
       }
     }
   }
+}
+
+/// The attributes of an operator that are integers, each with values that no model should have.
+std::vector<ir::Attribute> hostile_attributes(const exec::OpDef& op, int64_t opset) {
+  std::vector<ir::Attribute> hostile;
+  const int64_t numbers[] = {INT64_MIN, 0, (int64_t{1} << 40) + 2, INT64_MAX};
+  for (const ir::Attribute& own : onnx_io::default_attributes(std::string(op.name), std::string(op.domain), opset)) {
+    if (!std::holds_alternative<int64_t>(own.value)) continue;
+    for (const int64_t value : numbers) hostile.push_back(number(own.name, value));
+  }
+  for (const char* name : {"axes", "kernel_shape", "strides", "pads", "dilations", "output_padding", "output_shape"}) {
+    for (const int64_t value : numbers) {
+      for (const size_t count : {size_t{2}, size_t{4}}) {
+        hostile.push_back(attribute(name, std::vector<int64_t>(count, value)));
+      }
+    }
+  }
+  return hostile;
+}
+
+/// An attribute of any value gives a result or an error that names the node, and no error is the executor's own.
+TEST(KernelsTest, HostileAttributesAreAnsweredByTheNodesName) {
+  const ir::Tensor image = random_floats({1, 4, 6, 6}), row = random_floats({4}), matrix = random_floats({4, 4});
+  const std::vector<std::vector<ir::Tensor>> lists = {
+      {image},
+      {image, random_floats({4, 4, 3, 3})},
+      {image, row, row},
+      {image, row, row, row, row},
+      {matrix, matrix, row},
+      {image, ints({1, 2})},
+      {image, ir::Tensor(), floats({4}, {1, 1, 2, 2})},
+      {random_floats({3, 2, 4}), random_floats({1, 16, 4}), random_floats({1, 16, 4})},
+      {image, random_floats({1, 5, 5, 2})},
+      {image, random_floats({2, 4}, 0, 5), ints({0, 0})}};
+  size_t refused = 0, taken = 0;
+  for (const exec::OpDef* op : exec::all_ops()) {
+    if (op->prepare == nullptr) continue;
+    const int64_t opset = std::max<int64_t>(op->since, op->domain.empty() ? 18 : 1);
+    for (const ir::Attribute& hostile : hostile_attributes(*op, opset)) {
+      for (const std::vector<ir::Tensor>& list : lists) {
+        ir::Node node;
+        node.op = op->name;
+        node.domain = op->domain;
+        node.name = "n";
+        node.attributes = {hostile};
+        node.outputs = {ir::ValueId{9}};
+        std::vector<const ir::Tensor*> inputs;
+        for (size_t i = 0; i < list.size(); ++i) {
+          inputs.push_back(list[i].is_defined() ? &list[i] : nullptr);
+          node.inputs.push_back(list[i].is_defined() ? ir::ValueId{static_cast<int32_t>(i)} : ir::ValueId{});
+        }
+        const auto result = exec::run_known({*op, node, node.label(), opset, /*max_memory=*/1 << 24}, inputs);
+        (result.ok() ? taken : refused) += 1;
+        if (result.ok()) continue;
+        EXPECT_NE(result.status().code(), Code::kInternal) << hostile.name << ": " << result.status().message();
+        EXPECT_EQ(result.status().message().find("node n ("), 0u) << hostile.name << ": " << result.status().message();
+      }
+    }
+  }
+  EXPECT_GT(taken, 5000u);
+  EXPECT_GT(refused, 5000u);
 }
 
 }  // namespace

@@ -128,6 +128,7 @@ TEST(ShapeTest, SliceTakesStepsBothWays) {
       {{2}, {1}, {0}, {1}, {0, 4, 5, 6}},
       {{0}, {5}, {-2}, {INT64_MAX}, {3, 4, 1, 6}},
       {{9}, {INT64_MIN}, {1}, {INT64_MIN}, {3, 1, 5, 6}},
+      {{INT64_MIN, -5}, {INT64_MIN, -7}, {0, 1}, {-1, -2}, {1, 1, 5, 6}},  // a start before the first is the first
   };
   for (const Row& row : rows) {
     std::vector<double> expected;
@@ -136,7 +137,7 @@ TEST(ShapeTest, SliceTakesStepsBothWays) {
       for (size_t i = 0; i < row.axes.size(); ++i) {
         const auto a = static_cast<size_t>(row.axes[i] < 0 ? row.axes[i] + 4 : row.axes[i]);
         int64_t start = row.starts[i] < 0 ? row.starts[i] + x.dims()[a] : row.starts[i];
-        start = std::min(start, row.steps[i] < 0 ? x.dims()[a] - 1 : x.dims()[a]);
+        start = std::clamp<int64_t>(start, 0, row.steps[i] < 0 ? x.dims()[a] - 1 : x.dims()[a]);
         source[a] = index[a] == 0 ? start : start + index[a] * row.steps[i];
       }
       expected.push_back(at(x, source));

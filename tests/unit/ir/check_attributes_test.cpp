@@ -83,6 +83,40 @@ TEST(CheckAttributesTest, JudgesStoredAxes) {
             "node n (Slice): input 3 (axes) is [-9223372036854775808], allowed: -2 to 1");
 }
 
+/// One node "n" with inputs of these ranks and so many outputs.
+Graph ranked_graph(const std::string& op, const std::vector<int>& ranks, size_t outputs, const Attribute& attribute) {
+  Graph graph;
+  GraphEdit edit(graph);
+  NodeSpec spec{op, "", "n", {}, {}, {attribute}};
+  for (const int rank : ranks) {
+    ValueType type{ElementType::kFloat, rank >= 0, {}, {}};
+    if (rank > 0) type.dims.resize(static_cast<size_t>(rank));
+    spec.inputs.push_back(edit.add_value("x", type));
+    edit.add_graph_input(spec.inputs.back());
+  }
+  for (size_t i = 0; i < outputs; ++i) spec.outputs.push_back(edit.add_value("y"));
+  edit.add_node(std::move(spec));
+  return graph;
+}
+
+TEST(CheckAttributesTest, BatchDimsLieBelowBothRanks) {
+  const auto message = [](int data, int indices, int64_t count) {
+    return message_of(ranked_graph("GatherND", {data, indices}, 1, attribute("batch_dims", count)));
+  };
+  EXPECT_EQ(message(3, 3, 2), "");
+  EXPECT_EQ(message(3, 2, 2), "node n (GatherND): attribute batch_dims is 2, allowed: 0 to 1");
+  EXPECT_EQ(message(1, 4, 1), "node n (GatherND): attribute batch_dims is 1, allowed: 0 to 0");
+  EXPECT_EQ(message(kUnknown, 2, 5), "") << "a rank that is not known cannot be compared";
+}
+
+TEST(CheckAttributesTest, SplitMakesAsManyPartsAsItHasOutputs) {
+  const auto message = [](size_t outputs, int64_t asked) {
+    return message_of(ranked_graph("Split", {2}, outputs, attribute("num_outputs", asked)), 18);
+  };
+  EXPECT_EQ(message(3, 3), "");
+  EXPECT_EQ(message(3, 2), "node n (Split): attribute num_outputs is 2, outputs: 3");
+}
+
 TEST(CheckAttributesTest, LetsTheOldSoftmaxNameNoAxis) {
   EXPECT_EQ(message_of(one_node_graph("Softmax", 3, {attribute("axis", int64_t{3})}), 12), "");
 }

@@ -147,6 +147,18 @@ TEST(VerifyTest, NamesEveryKindOfViolation) {
        [](Graph&, GraphEdit& edit) { edit.node({0}).outputs[0] = ValueId{77}; }},
       {"value 'y': its producer node n (Op) does not make it",
        [](Graph&, GraphEdit& edit) { edit.node({0}).outputs.clear(); }},
+      {"node order: lists node n (Op) twice",
+       [](Graph& graph, GraphEdit& edit) {
+         edit.add_node({.op = "Neg", .domain = "", .name = "", .inputs = {graph.find("x")}, .outputs = {}});
+         edit.set_order({NodeId{0}, NodeId{0}});
+       }},
+      {"value 'w': its producer, node id 5, is not alive",
+       [](Graph& graph, GraphEdit& edit) {
+         edit.remove_node({0});
+         edit.clear_constant(graph.find("w"));
+         edit.mutable_value(graph.find("y")).is_output = false;
+         edit.mutable_value(graph.find("w")).producer = NodeId{5};
+       }},
       {"value '': value id 1 has no name",
        [](Graph& graph, GraphEdit& edit) { edit.mutable_value(graph.find("y")).name = ""; }},
   };

@@ -21,11 +21,11 @@ using Json = nlohmann::ordered_json;
 
 /// The whole file; null when it is not there.
 inline const Json& golden_calibration() {
-  static const Json kGolden = [] {
+  static const Json golden = [] {
     std::ifstream in(QUARKQ_SHARED_DIR "/golden/calibration.json");
     return in ? Json::parse(in) : Json();
   }();
-  return kGolden;
+  return golden;
 }
 
 #define QQ_SKIP_WITHOUT_GOLDEN() QQ_NEED_RECORD(!::quarkq::test::golden_calibration().is_null())

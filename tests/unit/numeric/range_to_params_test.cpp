@@ -133,6 +133,40 @@ TEST(RangeToParamsTest, InfiniteEndsCountAsHalfTheLargestFloat) {
   EXPECT_TRUE(std::isfinite(params(spec, {-kInfinity, kInfinity}).scale));
 }
 
+/// The largest magnitude becomes the format's limit. 16-bit floats have a scale only where one is asked for.
+TEST(RangeToParamsTest, FloatFormatsScaleTheLargestMagnitude) {
+  const std::pair<ElementType, double> limits[] = {{ElementType::kFloat8E4M3Fn, 448},
+                                                   {ElementType::kFloat8E5M2, 57344},
+                                                   {ElementType::kFloat16, 65504},
+                                                   {ElementType::kBFloat16, 2}};
+  for (const auto& [type, limit] : limits) {
+    QuantSpec spec;
+    spec.type = type;
+    spec.scaled = true;
+    for (const Range& range : {Range{-3, 2}, Range{-1, 5}, Range{0.25f, 0.5f}}) {
+      const double magnitude = std::max(std::abs(range.min), std::abs(range.max));
+      const QuantParams expected{static_cast<float>(magnitude / limit), 0};
+      EXPECT_EQ(params_for_range(spec, range).value(), expected) << name(type) << " of " << magnitude;
+    }
+    EXPECT_EQ(params_for_range(spec, {0, 0}).value(), (QuantParams{1, 0})) << name(type);
+    EXPECT_EQ(params_for_range(spec, {-1e-45f, 1e-45f}).value(), (QuantParams{1, 0})) << "no scale is subnormal";
+    spec.scaled = false;
+    const bool is_wide = type == ElementType::kFloat16 || type == ElementType::kBFloat16;
+    EXPECT_EQ(params_for_range(spec, {-3, 2}).value() == (QuantParams{1, 0}), is_wide) << name(type);
+  }
+}
+
+TEST(RangeToParamsTest, ZeroPointsBeyondInt32AreRefused) {
+  QuantSpec spec;
+  spec.type = ElementType::kUInt32;
+  spec.symmetric = false;
+  EXPECT_TRUE(params_for_range(spec, {-0.25f, 1}).ok());
+  const Status status = params_for_range(spec, {-1, 0.25f}).status();
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+  EXPECT_NE(status.message().find("found with UINT32, allowed is up to 2^31 - 1; take Int32"), std::string::npos)
+      << status.message();
+}
+
 TEST(RangeToParamsTest, RejectsNan) {
   for (const Range range : {Range{NAN, 1}, Range{0, NAN}, Range{NAN, NAN}}) {
     const Result<QuantParams> result = params_for_range(spec_of(ElementType::kInt8, true), range);

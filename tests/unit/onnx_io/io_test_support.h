@@ -27,22 +27,22 @@ class ScratchTest : public ::testing::Test {
   void SetUp() override {
     std::string pattern = ::testing::TempDir() + "quarkq_io_XXXXXX";
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
+    folder = pattern;
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
 
-  std::string at(const std::string& name) const { return folder_ + "/" + name; }
+  std::string at(const std::string& name) const { return folder + "/" + name; }
   std::string write(const std::string& name, const std::string& bytes) const {
     std::ofstream(at(name), std::ios::binary) << bytes;
     return at(name);
   }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
     std::sort(names.begin(), names.end());
     return names;
   }
-  std::string folder_;
+  std::string folder;
 };
 
 inline std::string read_bytes(const std::string& path) {

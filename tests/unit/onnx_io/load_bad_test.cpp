@@ -145,9 +145,9 @@ TEST_F(LoadBadTest, RefusesPathsThatAreNoFiles) {
   const Result<ir::Model> missing = load(at("none.onnx"));
   EXPECT_EQ(missing.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(missing.status().message(), at("none.onnx") + ": no such file");
-  const Result<ir::Model> folder = load(folder_);
-  EXPECT_EQ(folder.status().code(), Code::kInvalidArgument);
-  EXPECT_NE(folder.status().message().find("is a folder"), std::string::npos);
+  const Result<ir::Model> loaded = load(folder);
+  EXPECT_EQ(loaded.status().code(), Code::kInvalidArgument);
+  EXPECT_NE(loaded.status().message().find("is a folder"), std::string::npos);
   EXPECT_EQ(load("/dev/null").status().code(), Code::kInvalidArgument);
 }
 

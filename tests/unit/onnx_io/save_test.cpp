@@ -86,7 +86,7 @@ TEST_F(SaveTest, NeverOverwritesTheDataItReads) {
 TEST_F(SaveTest, LeavesNothingBehindOnFailure) {
   const ir::Model model = model_with_weights({400});
   EXPECT_EQ(save(model, at("none/m.onnx")).status().code(), Code::kIo);
-  EXPECT_EQ(save(model, folder_).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(save(model, folder).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(save(model, "").status().code(), Code::kInvalidArgument);
   std::filesystem::create_directory(at("m.onnx.data"));
   write("m.onnx.data/keep", "x");

@@ -18,15 +18,16 @@ class ExplainTest : public ::testing::Test {
     const std::string body =
         cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] z) <float[3, 2, 1, 1] w = ", test::numbers(6, 1),
             ", float[3] s = {1, 2, 3}, float[3] o = {0, 1, 0}, float[3] m = {0, 0, 1}, float[3] v = {1, 1, 2}> "
-            "{ [conv] c = Conv (x, w) [norm] n = BatchNormalization (c, s, o, m, v) [act] y = Relu (n) ", last, " }");
-    ASSERT_TRUE(onnx_io::save(test::model_of(body), path_).ok());
+            "{ [conv] c = Conv (x, w) [norm] n = BatchNormalization (c, s, o, m, v) [act] y = Relu (n) ",
+            last, " }");
+    ASSERT_TRUE(onnx_io::save(test::model_of(body), path).ok());
   }
   Result<ExplainReport> ask(const std::string& name, const std::vector<std::string>& settings = {}) {
-    return explain({path_, "A8W8", settings, name});
+    return explain({path, "A8W8", settings, name});
   }
 
-  test::TempFolder folder_;
-  std::string path_ = folder_ / "m.onnx";
+  test::TempFolder folder;
+  std::string path = folder / "m.onnx";
 };
 
 TEST_F(ExplainTest, ATensorHasItsOutcomeAndTheStepsToIt) {
@@ -74,7 +75,7 @@ TEST_F(ExplainTest, NamesThatAreNoneGetTheNearest) {
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(report.status().message(), "--why convv: no tensor or node of the model has this name, did you mean conv?");
-  EXPECT_FALSE(explain({path_, "UINT8_DYNAMIC_QUANT", {}, "y"}).ok());
+  EXPECT_FALSE(explain({path, "UINT8_DYNAMIC_QUANT", {}, "y"}).ok());
 }
 
 TEST_F(ExplainTest, JsonHoldsTheReport) {

@@ -10,6 +10,7 @@ namespace {
 
 std::vector<ir::NodeId> numbered_nodes(int32_t count) {
   std::vector<ir::NodeId> nodes;
+  nodes.reserve(static_cast<size_t>(count));
   for (int32_t i = 0; i < count; ++i) nodes.push_back(ir::NodeId{i});
   return nodes;
 }
@@ -37,7 +38,9 @@ TEST(RescueSearchTest, FindsTheNoisiestNodesInFewTrials) {
   EXPECT_LE(noise.trials, 64u);
   ASSERT_EQ(ranked.value().size(), 400u);
   const int32_t wanted[] = {311, 17, 312, 399};
-  for (size_t i = 0; i < std::size(wanted); ++i) EXPECT_EQ(ranked.value()[i].index, wanted[i]) << i;
+  for (size_t i = 0; i < std::size(wanted); ++i) EXPECT_EQ(ranked.value()[i].node.index, wanted[i]) << i;
+  EXPECT_NEAR(ranked.value()[0].noise, 5.0, 1e-3);
+  EXPECT_LE(ranked.value()[399].noise, 1e-4);
 }
 
 TEST(RescueSearchTest, StopsWhereLittleNoiseIsLeft) {
@@ -53,7 +56,7 @@ TEST(RescueSearchTest, EveryNodeIsRankedOnceWhateverTheLimits) {
       const auto ranked = rank_by_noise(numbered_nodes(count), std::ref(noise), {.trials = trials});
       ASSERT_TRUE(ranked.ok());
       std::map<int32_t, int> seen;
-      for (const ir::NodeId id : ranked.value()) ++seen[id.index];
+      for (const NoisyNode& one : ranked.value()) ++seen[one.node.index];
       EXPECT_EQ(seen.size(), static_cast<size_t>(count)) << trials;
     }
   }

@@ -78,7 +78,7 @@ struct CoarseLayer {
   struct Errors {
     double before = 0, after = 0;
   };
-  Errors train(config::FinetuneSettings options, bool adaround) {
+  Errors train(const config::FinetuneSettings& options, bool adaround) {
     std::vector<LayerValues> now(1);
     now[0].weights.resize(weights.size());
     const Trainee trainee{unit, model, now, {}, data};
@@ -172,7 +172,7 @@ TEST(FinetuneFormulasTest, StoreSpillsBeyondItsBudget) {
 }
 
 TEST(FinetuneFormulasTest, SavedUnitsThatCannotBeAreNotRead) {
-  const auto read = [](std::string bytes) {
+  const auto read = [](const std::string& bytes) {
     ContentHash hash;  // the right one, so that only what is inside decides
     hash.add(std::string_view(bytes));
     return parse_saved_unit(hash.text() + bytes, "key");
@@ -184,7 +184,7 @@ TEST(FinetuneFormulasTest, SavedUnitsThatCannotBeAreNotRead) {
   ASSERT_TRUE(read(good));
   EXPECT_TRUE(read(good)->layers[0].weight.same_as(unit.layers[0].weight));
   EXPECT_FALSE(parse_saved_unit(encode_saved_unit("other", unit), "key"));
-  const size_t type = good.find("key") + 3 + 1 + 3 * sizeof(double), rank = type + 4, dim = rank + 8;
+  const size_t type = good.find("key") + 3 + 1 + 3 * sizeof(double) + sizeof(uint32_t), rank = type + 4, dim = rank + 8;
   const auto with = [&](size_t at, auto value) {
     std::string bytes = good;
     std::memcpy(bytes.data() + at, &value, sizeof value);

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "planning/tune/model_distance.h"
+#include "support/grown_model.h"
 #include "support/legalize_samples.h"
-#include "support/random_graph.h"
 
 namespace quarkq::planning::finetune {
 namespace {
@@ -19,11 +19,7 @@ constexpr size_t kSamples = 3;
 class LayerWalkTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   void SetUp() override {
-    for (int i = 0; i < 12; ++i) ASSERT_TRUE(graph_.grow()) << graph_.failure();
-    graph_.close();
-    model_ = graph_.model();
-    Diagnostics ignored;
-    ASSERT_TRUE(onnx_io::infer_types(model_, ignored).ok());
+    ASSERT_NO_FATAL_FAILURE(test::grow_model(graph_, 12, model_));
     samples_ = std::make_unique<test::RandomSamples>(model_.graph, kSamples);
     for (const ir::NodeId id : model_.graph.order()) {
       for (const ir::ValueId output : model_.graph.node(id).outputs) {
@@ -94,6 +90,18 @@ TEST_P(LayerWalkTest, SkippedListsLeaveLaterOnesAlone) {
                   })
                   .ok());
   EXPECT_EQ(heard, kSamples);
+}
+
+TEST_P(LayerWalkTest, AnEndedWalkKeepsNothingAndCanBeMadeAgain) {
+  TensorStore store;
+  const auto wanted = lists(2);
+  for (size_t lists_done = 0; lists_done < wanted.size(); ++lists_done) {
+    LayerWalk walk(model_, *samples_, kSamples, wanted, store);
+    for (size_t i = 0; i < lists_done; ++i) ASSERT_TRUE(walk.advance(nullptr).ok());
+    EXPECT_EQ(walk.position(), lists_done);
+    walk.end();
+    EXPECT_EQ(store.bytes_in_memory(), 0) << lists_done;
+  }
 }
 
 TEST_P(LayerWalkTest, AnErrorOfTheSinkEndsTheStretch) {

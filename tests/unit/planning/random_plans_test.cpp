@@ -7,8 +7,8 @@
 #include "ir/quantizing_ops.h"
 #include "plan/lowering/lower.h"
 #include "qdq/import/lift.h"
+#include "support/grown_model.h"
 #include "support/legalize_samples.h"
-#include "support/random_graph.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -17,38 +17,32 @@ using test::PassBench;
 
 class RandomPlansTest : public ::testing::TestWithParam<uint32_t> {
  protected:
-  void SetUp() override {
-    for (int i = 0; i < 10; ++i) ASSERT_TRUE(graph_.grow()) << graph_.failure();
-    graph_.close();
-    model_ = graph_.model();
-    Diagnostics ignored;
-    ASSERT_TRUE(onnx_io::infer_types(model_, ignored).ok());
-  }
+  void SetUp() override { ASSERT_NO_FATAL_FAILURE(test::grow_model(drawn, 10, drawn_model)); }
   /// Up to the plan that would be written.
   void plan(PassBench& bench) {
-    samples_ = std::make_unique<test::RandomSamples>(bench.graph(), 3);
-    bench.context.source.data = samples_.get();
+    samples = std::make_unique<test::RandomSamples>(bench.graph(), 3);
+    bench.context.source.data = samples.get();
     std::vector<PassTime> times;
     const Status planned = pipeline::run_passes(bench.context, {.until = Phase::kWrite}, times, {});
     ASSERT_TRUE(planned.ok()) << planned.message();
   }
   std::vector<ir::Tensor> run(const ir::Model& model) {
     exec::Session session(model, {});
-    const auto found = session.run(samples_->read(0).value().inputs);
+    const auto found = session.run(samples->read(0).value().inputs);
     EXPECT_TRUE(found.ok()) << found.status().message();
     return found.ok() ? *found.value() : std::vector<ir::Tensor>{};
   }
 
-  test::RandomGraph graph_{GetParam()};
-  ir::Model model_;
-  std::unique_ptr<test::RandomSamples> samples_;
+  test::RandomGraph drawn{GetParam()};
+  ir::Model drawn_model;
+  std::unique_ptr<test::RandomSamples> samples;
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlansTest, ::testing::Range(200u, 205u));
 
 TEST_P(RandomPlansTest, TheSimulationIsTheWrittenModel) {
   for (const char* preset : {"XINT8", "A8W8", "BFP16"}) {
     SCOPED_TRACE(preset);
-    PassBench bench(model_, test::settings_for(preset));
+    PassBench bench(drawn_model, test::settings_for(preset));
     ASSERT_NO_FATAL_FAILURE(plan(bench));
     const Result<ir::Model> simulated = exec::simulate(bench.model, bench.context.plan);
     ASSERT_TRUE(simulated.ok()) << simulated.status().message();
@@ -62,7 +56,7 @@ TEST_P(RandomPlansTest, TheSimulationIsTheWrittenModel) {
 TEST_P(RandomPlansTest, TheWrittenModelReadsBackAsItself) {
   for (const char* preset : {"XINT8", "A8W8"}) {
     SCOPED_TRACE(preset);
-    PassBench bench(model_, test::settings_for(preset));
+    PassBench bench(drawn_model, test::settings_for(preset));
     ASSERT_NO_FATAL_FAILURE(plan(bench));
     bench.run(write_qdq);
     const std::vector<ir::Tensor> written = run(bench.model);
@@ -85,7 +79,7 @@ TEST_P(RandomPlansTest, TheWrittenModelReadsBackAsItself) {
 TEST_P(RandomPlansTest, EverySlotCanBeWritten) {
   for (const char* preset : {"XINT8", "A8W8", "U8S8_AAWS", "S16S16_MIXED_S8S8"}) {
     SCOPED_TRACE(preset);
-    PassBench bench(model_, test::settings_for(preset));
+    PassBench bench(drawn_model, test::settings_for(preset));
     ASSERT_NO_FATAL_FAILURE(plan(bench));
     for (const plan::QuantSlot& slot : bench.context.plan.slots()) {
       SCOPED_TRACE(bench.graph().value(slot.value).name);

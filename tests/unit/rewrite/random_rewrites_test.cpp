@@ -3,8 +3,8 @@
 // names stay, and a second run changes nothing.
 #include <gtest/gtest.h>
 
+#include "support/grown_model.h"
 #include "support/legalize_samples.h"
-#include "support/random_graph.h"
 
 namespace quarkq::pass_tests {
 namespace {
@@ -18,30 +18,24 @@ bool is_rewrite(const PassInfo& pass) {
 
 class RandomRewritesTest : public ::testing::TestWithParam<uint32_t> {
  protected:
-  void SetUp() override {
-    for (int i = 0; i < 12; ++i) ASSERT_TRUE(graph_.grow()) << graph_.failure();
-    graph_.close();
-    model_ = graph_.model();
-    Diagnostics ignored;
-    ASSERT_TRUE(onnx_io::infer_types(model_, ignored).ok());
-  }
+  void SetUp() override { ASSERT_NO_FATAL_FAILURE(test::grow_model(drawn, 12, drawn_model)); }
   void expect_outputs(const ir::Model& model) {
     exec::Session session(model, {});
-    const auto found = session.run(std::vector{graph_.input()});
+    const auto found = session.run(std::vector{drawn.input()});
     ASSERT_TRUE(found.ok()) << found.status().message();
-    const std::vector<ir::ValueId>& before = graph_.model().graph.outputs();
+    const std::vector<ir::ValueId>& before = drawn.model().graph.outputs();
     ASSERT_EQ(found.value()->size(), before.size());
     for (size_t i = 0; i < before.size(); ++i) {
-      const std::string& name = graph_.model().graph.value(before[i]).name;
+      const std::string& name = drawn.model().graph.value(before[i]).name;
       SCOPED_TRACE(name);
       EXPECT_EQ(model.graph.value(model.graph.outputs()[i]).name, name);
-      ASSERT_EQ((*found.value())[i].dims(), graph_.result(before[i]).dims());
-      test::expect_near((*found.value())[i], test::values(graph_.result(before[i])), 1e-3);
+      ASSERT_EQ((*found.value())[i].dims(), drawn.result(before[i]).dims());
+      test::expect_near((*found.value())[i], test::values(drawn.result(before[i])), 1e-3);
     }
   }
 
-  test::RandomGraph graph_{GetParam()};
-  ir::Model model_;
+  test::RandomGraph drawn{GetParam()};
+  ir::Model drawn_model;
 };
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomRewritesTest, ::testing::Range(100u, 110u));
 
@@ -49,7 +43,7 @@ TEST_P(RandomRewritesTest, EachPassAloneKeepsTheOutputs) {
   for (const PassInfo& pass : pipeline::all_passes()) {
     if (!is_rewrite(pass)) continue;
     SCOPED_TRACE(pass.name);
-    PassBench bench(model_);
+    PassBench bench(drawn_model);
     const test::RandomSamples samples(bench.graph(), 2);
     bench.context.source.data = &samples;
     bench.run(select_nodes);
@@ -65,7 +59,7 @@ TEST_P(RandomRewritesTest, EachPassAloneKeepsTheOutputs) {
 TEST_P(RandomRewritesTest, AllOfThemTogetherKeepTheOutputs) {
   for (const char* preset : {"A8W8", "XINT8"}) {
     SCOPED_TRACE(preset);
-    PassBench bench(model_, test::settings_for(preset, {"include_cle=true", "ReplaceClip6Relu=false"}));
+    PassBench bench(drawn_model, test::settings_for(preset, {"include_cle=true", "ReplaceClip6Relu=false"}));
     for (const PassInfo& pass : pipeline::all_passes()) {
       if (pass.phase == Phase::kSelect || (is_rewrite(pass) && pass.enabled(bench.settings))) bench.run(pass.run);
     }

@@ -246,7 +246,7 @@ const Thread kThreads[] = {
     {"com.microsoft Q/DQ", "x1", "qdq-microsoft", "nothing-placed", "qdq-in-ai-onnx", in_microsoft, good_quantized},
     {"scales per channel", "x1", "per-channel-scale", "nothing-placed", "one-scale-per-tensor", per_channel,
      good_quantized},
-    {"float tail", "x1", "float-operator", "nothing-placed", "quantize-all", float_tail, good_quantized},
+    {"float tail", "x1", "float-operator", "nothing-placed", "cut-tail", float_tail, good_quantized},
     {"A8W8 on X1", "x1", "type", "nothing-placed", "power-of-two-scales", float_scale, good_quantized},
     {"Reshape in a conv stream", "x1", "reshape-amid-convs", "nothing-placed", "cut-part", reshape_amid,
      reshape_at_end},

@@ -33,7 +33,8 @@ Result<ir::Tensor> stacked(const Evaluation& e, const std::vector<ir::Tensor>& r
   const ir::ValueType& type = body->value(body->outputs()[output]).type;
   ir::Shape dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(std::max<int64_t>(dim.size, 0));
-  axis = std::clamp<int64_t>(axis, 0, static_cast<int64_t>(dims.size()));
+  const auto rank = static_cast<int64_t>(dims.size());
+  axis = std::clamp<int64_t>(axis < 0 ? axis + rank + 1 : axis, 0, rank);
   dims.insert(dims.begin() + axis, 0);
   return ir::Tensor::zeros(type.is_tensor() ? type.element : ElementType::kFloat, std::move(dims));
 }

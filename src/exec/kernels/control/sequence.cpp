@@ -12,6 +12,7 @@ namespace {
 /// Input `i` as a position in [0, count): negative ones count from the end.
 Result<int64_t> position(const Evaluation& e, size_t i, int64_t count) {
   QQ_TRY(const int64_t given, e.integer(i));
+  if (count == 0) return e.corrupt("the sequence is empty");
   const int64_t index = given < 0 ? given + count : given;
   if (index < 0 || index >= count) return e.corrupt("position ", given, ", allowed: ", -count, " to ", count - 1);
   return index;
@@ -83,8 +84,9 @@ Result<std::vector<int64_t>> piece_lengths(const Evaluation& e, int64_t length) 
   if (split->rank() == 0) {
     const int64_t step = lengths[0];
     if (step <= 0) return e.corrupt("split is ", step, ", allowed: positive");
-    lengths.assign(static_cast<size_t>((length + step - 1) / step), step);
-    if (length % step != 0) lengths.back() = length % step;
+    const int64_t rest = length % step;
+    lengths.assign(static_cast<size_t>(length / step + (rest != 0 ? 1 : 0)), step);
+    if (rest != 0) lengths.back() = rest;
   }
   int64_t left = length;
   for (const int64_t piece : lengths) {

@@ -118,7 +118,8 @@ Kernel roi_align_kernel(const RoiAlign& r, const std::string& label) {
         return bad_data(label, ": batch index ", image, " is outside of [0,", r.images - 1, "]");
       }
       for (int64_t k = 0; k < 4; ++k) {
-        if (!std::isfinite(run.in<float>(1)[4 * i + k])) return bad_data(label, ": region ", i, " is not finite");
+        if (std::isfinite(run.in<float>(1)[4 * i + k] * r.scale)) continue;
+        return bad_data(label, ": region ", i, " is not finite");
       }
       const Region region = read_region(r, run.in<float>(1) + 4 * i);
       if (region.rows * region.columns > kMostInBin) {

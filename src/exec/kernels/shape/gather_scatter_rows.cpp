@@ -5,7 +5,6 @@
 #include "base/index.h"
 
 namespace quarkq::exec {
-namespace {}  // namespace
 
 Result<Kernel> prepare_reverse_sequence(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
@@ -13,7 +12,8 @@ Result<Kernel> prepare_reverse_sequence(Prepare& p) {
   const Spec& x = p.in(0);
   if (x.rank() < 2) return p.corrupt("input 0 has rank ", x.rank(), ", allowed: 2 and more");
   const int64_t batch_axis = p.node().int_or("batch_axis", 1), time_axis = p.node().int_or("time_axis", 0);
-  if (batch_axis + time_axis != 1 || batch_axis < 0 || time_axis < 0) {
+  const bool batch_first = batch_axis == 0 && time_axis == 1, time_first = batch_axis == 1 && time_axis == 0;
+  if (!batch_first && !time_first) {
     return p.corrupt("batch_axis is ", batch_axis, " and time_axis ", time_axis, ", allowed: 0 and 1");
   }
   const int64_t batch = x.dims[as_index(batch_axis)], time = x.dims[as_index(time_axis)];

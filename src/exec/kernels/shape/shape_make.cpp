@@ -50,14 +50,27 @@ Result<Kernel> prepare_constant_of_shape(Prepare& p) {
 
 namespace {
 
+/// How many of start, start + delta, ... come before limit. Integers are counted as such: doubles round those above
+/// 2^53.
+template <typename T>
+double range_size(T start, T limit, T delta) {
+  if constexpr (std::is_integral_v<T>) {
+    if (delta > 0 ? limit <= start : limit >= start) return 0;
+    const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit),
+               step = static_cast<uint64_t>(delta);
+    return static_cast<double>(delta > 0 ? (to - from - 1) / step + 1 : (from - to - 1) / (0 - step) + 1);
+  } else {
+    return std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+  }
+}
+
 template <typename T>
 Result<Kernel> range_kernel(Prepare& p) {
   T given[3];
   for (size_t i = 0; i < 3; ++i) given[i] = p.constant(i)->data<T>()[0];
   const T start = given[0], limit = given[1], delta = given[2];
-  if (!(delta != T(0))) return p.corrupt("delta is 0");
-  const double steps =
-      std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+  if (delta == T(0) || delta != delta) return p.corrupt("delta is ", delta, ", allowed: other numbers");
+  const double steps = range_size(start, limit, delta);
   if (!(steps < 281474976710656.0)) return p.corrupt("makes more than 2^48 elements");
   const auto count = static_cast<int64_t>(std::max(steps, 0.0));
   p.out(0, p.in(0).type, {count});

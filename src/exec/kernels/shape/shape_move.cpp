@@ -164,7 +164,7 @@ SliceRange slice_range(int64_t start, int64_t end, int64_t step, int64_t length)
     end = std::clamp<int64_t>(end, 0, length);
     return {start, step, end > start ? (end - start - 1) / step + 1 : 0};
   }
-  start = std::clamp<int64_t>(start, -1, length - 1);
+  start = length == 0 ? -1 : std::clamp<int64_t>(start, 0, length - 1);  // never before the first element, unlike `end`
   end = std::clamp<int64_t>(end, -1, length - 1);
   return {start, step, start > end ? (start - end - 1) / -step + 1 : 0};
 }

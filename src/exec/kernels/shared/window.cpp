@@ -114,16 +114,13 @@ Result<Window> read_transposed_window(const Prepare& p, const ir::Shape& spatial
     const int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
     const int64_t full = (spatial[i] - 1) * w.strides[i] + extent + extra[i];
     const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
-    if (!wanted.empty() || same) {
-      const int64_t out = wanted.empty() ? spatial[i] * w.strides[i] : wanted[i];
-      split_padding(w, i, full - out, auto_pad == "SAME_UPPER");
-      w.output.push_back(out);
-    } else {
-      w.output.push_back(full - w.pads_begin[i] - w.pads_end[i]);
-    }
-    if (w.output[i] < 1 || w.output[i] > kMaxOutput) {
-      return p.corrupt("dimension ", i + 2, " of the output would be ", w.output[i], ", allowed: 1 to ", kMaxOutput);
-    }
+    const int64_t out = !wanted.empty() ? wanted[i]
+                        : same          ? spatial[i] * w.strides[i]
+                                        : full - w.pads_begin[i] - w.pads_end[i];
+    if (out < 1 || out > kMaxOutput)
+      return p.corrupt("dimension ", i + 2, " of the output would be ", out, ", allowed: 1 to ", kMaxOutput);
+    if (!wanted.empty() || same) split_padding(w, i, full - out, auto_pad == "SAME_UPPER");
+    w.output.push_back(out);
     w.pads_end[i] = (spatial[i] - 1) * w.strides[i] + extent - w.output[i] - w.pads_begin[i];
   }
   return w;

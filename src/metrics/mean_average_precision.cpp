@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// mAP of a detector: its head is decoded, boxes are suppressed, brought back to the photo and matched with the truth.
+#include <set>
+
+#include "metrics/detect/heads.h"
+#include "metrics/detect/suppress.h"
+#include "metrics/scorer.h"
+
+namespace quarkq::metrics {
+namespace {
+
+class MeanAveragePrecision : public Scorer {
+ public:
+  MeanAveragePrecision(const ScoringOptions& options, const HeadInfo& head, BoxTruth truth)
+      : options_(options), head_(head), truth_(std::move(truth)), precision_(truth_.categories.size()) {}
+
+  Status add(const SampleResults& results) override {
+    QQ_TRY(const size_t number, truth_.find(results.name));
+    const TrueImage& image = truth_.images[number];
+    if (!seen_.insert(number).second) return bad_data(truth_.path, ": image ", image.name, " was scored already");
+    QQ_TRY(const ir::Tensor* output, results_of(results, options_.request.output));
+    const DetectorRequest& detector = options_.request.detector;
+    QQ_TRY(std::vector<Detection> found,
+           head_.decode({*output, options_.geometry.input, truth_.categories.size(), detector.min_score}));
+    found = suppress(std::move(found), detector.nms_iou);
+    QQ_TRY(const Unframe unframe, unframe_for(options_.geometry, {image.height, image.width}));
+    for (Detection& detection : found) detection.box = unframe.apply(detection.box);
+    precision_.add(number, image.boxes, found);
+    return Status();
+  }
+
+  Result<double> value(int variant) const override {
+    constexpr int kOneStep = 5, kFirst = 50;
+    if (variant == 0) return precision_.mean();
+    const auto at = static_cast<size_t>((variant - kFirst) / kOneStep);
+    return precision_.mean(at, at + 1);
+  }
+
+ private:
+  const ScoringOptions options_;
+  const HeadInfo& head_;
+  const BoxTruth truth_;
+  std::set<size_t> seen_;
+  AveragePrecision precision_;
+};
+
+}  // namespace
+
+ScorerResult open_map(const ScoringOptions& options) {
+  QQ_TRY(const HeadInfo* head, find_head(options.request.detector.head));
+  QQ_TRY(BoxTruth truth, read_coco(options.request.truth_path));
+  return std::unique_ptr<Scorer>(std::make_unique<MeanAveragePrecision>(options, *head, std::move(truth)));
+}
+
+}  // namespace quarkq::metrics

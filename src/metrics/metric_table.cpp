@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "metrics/metric_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/suggest.h"
+
+namespace quarkq::metrics {
+namespace {
+
+constexpr int kMostTop = 1000000;
+
+double mean_sqnr(const EvaluateReport& report) {
+  double sum = 0;
+  for (const PairMetrics& pair : report.pairs) sum += pair.sqnr_db;
+  return sum / static_cast<double>(report.pairs.size());
+}
+double mean_cosine(const EvaluateReport& report) { return report.mean_cosine; }
+double mean_l2(const EvaluateReport& report) { return report.mean_l2; }
+double mean_psnr(const EvaluateReport& report) { return report.mean_psnr; }
+double mean_ssim(const EvaluateReport& report) { return report.mean_ssim; }
+
+constexpr Better kHigher = Better::kHigher, kLower = Better::kLower;
+constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes;
+
+constexpr MetricInfo kMetrics[] = {
+    {"topK", kHigher, "share", kLabels, "labels among the K classes that score highest (top1, top5, ...)", open_top_k,
+     1, nullptr},
+    {"map", kHigher, "share", kBoxes, "COCO's mAP: overlaps 0.5 to 0.95, 101 recalls; needs --head", open_map, 0,
+     nullptr},
+    {"map50", kHigher, "share", kBoxes, "the same at an overlap of 0.5", open_map, 50, nullptr},
+    {"map75", kHigher, "share", kBoxes, "the same at an overlap of 0.75", open_map, 75, nullptr},
+    {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0, mean_cosine},
+    {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0, mean_sqnr},
+    {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0, mean_psnr},
+    {"ssim", kHigher, "", kBaseline, "structural similarity, mean over the pairs", nullptr, 0, mean_ssim},
+    {"l2", kLower, "", kBaseline, "euclidean distance, mean over the pairs", nullptr, 0, mean_l2},
+};
+
+/// The number at the end of `name`, when the rest is the row's name up to its K.
+std::optional<int> number_of(const std::string& name, const MetricInfo& row) {
+  if (!row.name.ends_with('K')) return std::nullopt;
+  const std::string_view stem = row.name.substr(0, row.name.size() - 1);
+  if (!name.starts_with(stem)) return std::nullopt;
+  int number = 0;
+  const char *begin = name.data() + stem.size(), *end = name.data() + name.size();
+  const auto [stopped, error] = std::from_chars(begin, end, number);
+  const bool fits = error == std::errc() && stopped == end && number >= 1 && number <= kMostTop && *begin != '0';
+  return fits ? std::optional(number) : std::nullopt;
+}
+
+std::optional<ChosenMetric> find_metric(const std::string& name) {
+  for (const MetricInfo& row : kMetrics) {
+    const std::optional<int> number = number_of(name, row);
+    if (number) return ChosenMetric{name, &row, *number};
+    if (row.name == name && !row.name.ends_with('K')) return ChosenMetric{name, &row, row.variant};
+  }
+  return std::nullopt;
+}
+
+Status unknown_metric(const std::string& name) {
+  std::vector<std::string> names = {"top1", "top5"};
+  for (const MetricInfo& row : kMetrics) names.emplace_back(row.name);
+  const std::string hint = did_you_mean(name, names);
+  names.erase(names.begin(), names.begin() + 2);
+  return invalid_argument("--metric: found ", name, ", allowed are ", join(names, ", "), " with a number for K", hint);
+}
+
+}  // namespace
+
+std::span<const MetricInfo> metric_table() { return kMetrics; }
+
+std::string_view better_name(Better better) { return better == Better::kHigher ? "higher" : "lower"; }
+
+std::string_view truth_name(TruthKind truth) {
+  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes"};
+  return kNames[static_cast<size_t>(truth)];
+}
+
+Result<std::vector<ChosenMetric>> choose_metrics(const std::vector<std::string>& names) {
+  std::vector<ChosenMetric> chosen;
+  chosen.reserve(names.size());
+  for (const std::string& name : names) {
+    const std::optional<ChosenMetric> metric = find_metric(name);
+    if (!metric) return unknown_metric(name);
+    const auto same = std::ranges::find(chosen, name, &ChosenMetric::name);
+    if (same != chosen.end()) return invalid_argument("--metric: ", name, " was asked for twice");
+    chosen.push_back(*metric);
+  }
+  return chosen;
+}
+
+Result<MetricRun> MetricRun::open(const std::vector<ChosenMetric>& metrics, const ScoringOptions& options) {
+  MetricRun run;
+  run.rows_.reserve(metrics.size());
+  for (const ChosenMetric& metric : metrics) {
+    Row row{.variant = metric.variant, .is_scored = metric.info->open != nullptr, .name = metric.name};
+    if (row.is_scored) {
+      if (options.request.truth_path.empty()) {
+        return invalid_argument("--metric ", metric.name, ": needs --labels, ", truth_name(metric.info->truth));
+      }
+      const auto kind = std::ranges::find(run.kinds_, metric.info->open);
+      row.scorer = static_cast<size_t>(kind - run.kinds_.begin());
+      if (kind == run.kinds_.end()) {
+        QQ_TRY(std::unique_ptr<Scorer> scorer, metric.info->open(options));
+        run.kinds_.push_back(metric.info->open);
+        run.scorers_.push_back(std::move(scorer));
+      }
+    }
+    run.rows_.push_back(std::move(row));
+  }
+  return run;
+}
+
+Status MetricRun::add(const SampleResults& results) {
+  ++added_;
+  for (const std::unique_ptr<Scorer>& scorer : scorers_) {
+    QQ_RETURN_IF_ERROR(scorer->add(results).context(cat("sample ", results.name)));
+  }
+  return Status();
+}
+
+Result<std::vector<std::optional<double>>> MetricRun::values() const {
+  if (added_ == 0) return bad_data("there are no results to score");
+  std::vector<std::optional<double>> values(rows_.size());
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    if (!rows_[i].is_scored) continue;
+    Result<double> value = scorers_[rows_[i].scorer]->value(rows_[i].variant);
+    if (!value.ok()) return value.status().context(cat("--metric ", rows_[i].name));
+    values[i] = value.value();
+  }
+  return values;
+}
+
+}  // namespace quarkq::metrics

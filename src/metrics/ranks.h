@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Scores of classes: where the right class stands among them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "base/error.h"
+#include "ir/shape.h"
+
+namespace quarkq::metrics {
+
+constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
+
+/// How many classes come before `label`; of equal scores the first class comes first. kNowhere when a score is NaN.
+size_t rank_of(std::span<const double> scores, size_t label);
+
+/// How many classes an array of `dims` has scores of, for each of `labels`. Fails with kBadData when it does not hold
+/// scores for so many labels, classes side by side, or a label is no class.
+Result<size_t> classes_for(const ir::Shape& dims, std::span<const int64_t> labels);
+
+}  // namespace quarkq::metrics

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// What a scorer is given, and what it is: results of one sample after the other go in, numbers come out.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "ir/tensor.h"
+#include "metrics/detect/unframe.h"
+#include "quarkq/score.h"
+
+namespace quarkq::metrics {
+
+/// Results of a model on one sample.
+struct SampleResults {
+  size_t number = 0;  ///< of the sample, from 0
+  std::string name;   ///< of the sample: its file's without folder and suffix
+  const std::vector<std::string>& outputs;
+  const std::vector<ir::Tensor>& values;  ///< as many as `outputs`
+};
+
+struct ScoringOptions {
+  MetricRequest request;
+  size_t samples = 0;
+  bool is_part = false;  ///< there may be more samples than these
+  Geometry geometry = {};
+};
+
+class Scorer {
+ public:
+  virtual ~Scorer() = default;
+  /// Called for the samples in order. Fails with kBadData when results do not fit the truth.
+  virtual Status add(const SampleResults& results) = 0;
+  /// `variant`: which of several numbers (MetricInfo). REQUIRES: something was added.
+  virtual Result<double> value(int variant) const = 0;
+};
+
+using ScorerResult = Result<std::unique_ptr<Scorer>>;
+using OpenScorer = ScorerResult (*)(const ScoringOptions& options);
+
+/// The results of the output called `name`, the only ones when it is empty. Fails with kInvalidArgument.
+Result<const ir::Tensor*> results_of(const SampleResults& results, const std::string& name);
+
+// One function per kind of scorer.
+ScorerResult open_top_k(const ScoringOptions& options);  ///< variant: k
+ScorerResult open_map(const ScoringOptions& options);    ///< variant: 0, or the overlap in percent
+
+}  // namespace quarkq::metrics

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Boxes that are known to be right, by image.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace quarkq::metrics {
+
+/// Corners; pixels of the image.
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+
+  double area() const { return (right - left) * (bottom - top); }
+};
+
+struct TrueBox {
+  Box box;
+  size_t category = 0;    ///< index into BoxTruth::categories
+  double area = 0;        ///< of the object, which may be less than the box's
+  bool is_crowd = false;  ///< stands for many objects: what it matches counts neither way
+};
+
+struct TrueImage {
+  std::string name;               ///< its file's, as the truth spells it
+  int64_t width = 0, height = 0;  ///< 0: not known
+  std::vector<TrueBox> boxes = {};
+};
+
+struct BoxTruth {
+  std::string path;
+  std::vector<int64_t> categories;  ///< their ids, ascending
+  std::vector<TrueImage> images;    ///< in the order of their ids
+
+  /// The image of the sample called `name`: with or without folder and suffix. kBadData when there is none, or several.
+  Result<size_t> find(const std::string& name) const;
+  void add(TrueImage image);
+
+ private:
+  std::map<std::string, std::vector<size_t>> by_name_;
+};
+
+/// COCO's JSON: "images", "annotations" with "bbox", "categories". Fails with kBadData naming what is damaged.
+Result<BoxTruth> read_coco(const std::string& path);
+
+}  // namespace quarkq::metrics

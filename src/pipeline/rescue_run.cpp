@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/rescue_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "calib/spread_samples.h"
+#include "ir/search.h"
+#include "pipeline/choices.h"
+#include "pipeline/float_remedies.h"
+#include "pipeline/part_plans.h"
+#include "pipeline/rescue.h"
+#include "pipeline/verify.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+void report_rescue(Run& run, const RescueReport& report) {
+  run.report.rescue = report;
+  run.state.diagnostics.add("rescued", "", rescue_text(report));
+}
+
+/// The plan that the rescue found is written in place of the first one.
+Status write_again(Run& run, config::Settings& settings, const Rescued& rescued) {
+  run.state.model = rescued.planned->model;
+  run.state.plan = rescued.planned->plan;
+  run.state.selection = rescued.planned->selection;
+  run.state.diagnostics = rescued.planned->diagnostics;
+  apply(rescued.remedies, run.state.calibrated->graph, settings, run.state.selection);
+  QQ_RETURN_IF_ERROR(run_passes(run.state, {.from = pass::Phase::kWrite}, run.report.phases, run.options()));
+  report_rescue(run, rescued.report);
+  return check_written(run);
+}
+
+/// What brings the outputs closer: other rounding first, then another float model, then other formats.
+Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings, RescueInputs inputs) {
+  QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
+  if (!run.is_poor || (rounded && is_enough(rounded->report.after))) return rounded;
+  const FloatRun again{run.loaded, run.source, settings, inputs.expected, run.report.phases};
+  Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
+  // What a remedy gives may show with compensated weights only.
+  const auto keeps = [&](const Agreement& after) {
+    RescueInputs with = inputs;
+    with.before = after;
+    const Result<std::optional<Rescued>> found = find_rounding(with);
+    const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : after;
+    const bool is_best = is_better(reached, best);
+    if (is_best) best = reached;
+    return is_best || is_better(after, now);
+  };
+  for (const FloatRemedy& remedy : float_remedies()) {
+    const Diagnostics before_plan = run.before_plan;
+    QQ_TRY(const std::optional<Agreement> after, try_remedy(remedy, run.state, again, keeps, run.options()));
+    if (!after) {
+      run.before_plan = before_plan;
+      continue;
+    }
+    inputs.applied.push_back(&remedy);
+    now = *after;
+  }
+  if (!inputs.applied.empty()) {
+    run.phase = "rescue";
+    QQ_TRY(rounded, find_rounding(inputs));
+    if (rounded && is_enough(rounded->report.after)) return rounded;
+  }
+  return find_formats(inputs, rounded);
+}
+
+/// The first two of at most four places that lie evenly among them: nodes are ranked by these samples.
+std::vector<size_t> every_second(size_t places) {
+  if (places < 2) return std::vector<size_t>(places, 0);
+  return {0, places / 2};
+}
+
+/// An output is a choice for each of several rows.
+bool chooses_rows(const ir::Model& model) {
+  const std::vector<ir::ValueId>& outputs = model.graph.outputs();
+  return std::ranges::any_of(outputs, [&](ir::ValueId output) {
+    return makes_choices(model, output) && ir::rank_of(model.graph, output).value_or(0) > 2;
+  });
+}
+
+/// What remedies are judged by: outputs of the float model on calibration samples.
+struct Judges {
+  ExpectedOutputs all;                       ///< plans are judged on these
+  ExpectedOutputs few;                       ///< nodes are ranked by these
+  std::optional<ExpectedOutputs> hard = {};  ///< the samples that each output was worst on, of those that are known
+};
+
+/// Numbers of the samples that an output was worst on.
+std::vector<size_t> worst_samples(const QuantizeReport& report, const ExpectedOutputs& known) {
+  std::vector<size_t> numbers;
+  for (const OutputAgreement& output : report.outputs)
+    if (!output.near_zero) numbers.push_back(known.number_of(output.worst_sample));
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+/// `known`: outputs of `original` on samples of the calibration; may be null.
+Result<Judges> make_judges(const Run& run, const ir::Model& original, const ExpectedOutputs* known) {
+  // The result itself is judged on more. What is right on four samples can be wrong in one row of a hundred on others.
+  const size_t kept = chooses_rows(original) ? 12 : 4;
+  const calib::DataReader& data = *run.source.samples.get();
+  const calib::SpreadSamples spread(data, kept, calib::SpreadSamples::Part::kEven);
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < spread.size(); ++i) numbers.push_back(spread.number(i));
+  QQ_TRY(ExpectedOutputs all, ExpectedOutputs::make(original, data, std::move(numbers), known));
+  ExpectedOutputs few = all.part(every_second(all.sample_count()));
+  Judges judges{std::move(all), std::move(few)};
+  if (known == nullptr) return judges;
+  std::vector<size_t> worst = worst_samples(run.report, *known);
+  if (worst.empty()) return judges;
+  QQ_TRY(judges.hard, ExpectedOutputs::make(original, data, std::move(worst), known));
+  return judges;
+}
+
+RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
+  const ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
+  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, run.before_plan, {}, run.progress()};
+}
+
+/// Fine-tuning is off while this lives.
+class WithoutFinetuning {
+ public:
+  explicit WithoutFinetuning(config::Settings& settings) : settings_(settings) {
+    settings_.algorithms.include_fast_ft = false;
+  }
+  ~WithoutFinetuning() { settings_.algorithms.include_fast_ft = true; }
+  WithoutFinetuning(const WithoutFinetuning&) = delete;
+  WithoutFinetuning& operator=(const WithoutFinetuning&) = delete;
+
+ private:
+  config::Settings& settings_;
+};
+
+/// Fine-tuning rounds weights itself: what is left of a rescue without rounding.
+Rescued without_rounding(Rescued rescued) {
+  std::erase(rescued.report.settings, "quarkq.rounding=" + rescued.report.rounding);
+  rescued.report.rounding.clear();
+  rescued.remedies.rounding.clear();
+  return rescued;
+}
+
+/// The phases from mark on, up to fine-tuning, on the model as calibrated.
+Status plan_again(Run& run, config::Settings& settings, const Remedies& remedies) {
+  run.state.model = *run.state.calibrated;
+  run.state.plan = {};
+  run.state.diagnostics = run.before_plan;
+  apply(remedies, run.state.model.graph, settings, run.state.selection);
+  return run_passes(run.state, {.from = pass::Phase::kMark, .until = pass::Phase::kTune}, run.report.phases,
+                    run.options());
+}
+
+}  // namespace
+
+Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& original, const ExpectedOutputs* known) {
+  if (run.source.samples.get() == nullptr) return false;
+  const Stopwatch watch;
+  QQ_TRY(const Judges judges, make_judges(run, original, known));
+  QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(run.state.model, run.state.diagnostics));
+  QQ_TRY(const Agreement before, worst_agreement(outputs));
+  run.phase = "rescue";
+  QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, settings, inputs_of(run, judges, before)));
+  run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
+  if (!rescued) return false;
+  QQ_RETURN_IF_ERROR(write_again(run, settings, *rescued));
+  return true;
+}
+
+bool looks_before_tuning(const Run& run, const config::Settings& settings) {
+  if (!settings.algorithms.include_fast_ft || run.source.samples.get() == nullptr || !run.request.verify) return false;
+  config::Settings plain = settings;
+  plain.algorithms.include_fast_ft = false;
+  return plain.tool.on_collapse.value_or("rescue") == "rescue" && may_rescue(plain);
+}
+
+Status remedy_before_tuning(Run& run, config::Settings& settings, const ir::Model& original) {
+  const Stopwatch watch;
+  const WithoutFinetuning plain(settings);
+  const Result<Judges> judges = make_judges(run, original, nullptr);
+  if (!judges.ok()) return Status();  // operators that the executor lacks: fine-tuning says so
+  QQ_TRY(const Agreement before, run_plan(run.state, judges.value().all));
+  run.is_poor = !is_enough(before);
+  if (!run.is_poor) return Status();
+  run.phase = "rescue";
+  QQ_TRY(const std::optional<Rescued> found, find_rescue(run, settings, inputs_of(run, judges.value(), before)));
+  const std::optional<Rescued> rescued = found ? std::optional(without_rounding(*found)) : std::nullopt;
+  const bool has_changed = rescued && !(rescued->remedies.empty() && rescued->report.float_changes.empty());
+  QQ_RETURN_IF_ERROR(plan_again(run, settings, has_changed ? rescued->remedies : Remedies()));
+  if (has_changed) report_rescue(run, rescued->report);
+  run.report.phases.push_back({"rescue", watch.seconds(), has_changed});
+  return Status();
+}
+
+}  // namespace quarkq::pipeline

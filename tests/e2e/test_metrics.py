@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""quarkq evaluate --metric and --metric-cmd: scores of models and folders, gates, commands that fail."""
+import csv
+import json
+import os
+import sys
+
+import numpy as np
+
+from average_precision import mean_average_precision, suppress
+from harness import expect, expect_equal, quarkq, run, temp_folder, test
+from reference import DIGITS
+
+MODEL = os.path.join(DIGITS, "digits.onnx")
+EVAL = os.path.join(DIGITS, "eval", "inputs")
+LABELS = os.path.join(DIGITS, "eval", "labels.csv")
+
+
+def scores(*arguments):
+    report = json.loads(quarkq("evaluate", *arguments, "--json").stdout)
+    return {metric["name"]: metric for metric in report["metrics"]}, report["samples"]
+
+
+def results_of(folder, model=MODEL, name="results"):
+    path = os.path.join(folder, name)
+    quarkq("run", model, "--inputs", EVAL, "--outputs", path)
+    return path
+
+
+@test()
+def top_k_of_a_model_and_of_its_results():
+    with temp_folder() as folder:
+        results = results_of(folder)
+        with open(LABELS, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        hits = {1: 0, 2: 0}
+        for row in rows:
+            order = np.argsort(-np.load(os.path.join(results, row["file"])).ravel(), kind="stable")
+            for k in hits:
+                hits[k] += int(row["label"]) in order[:k]
+        for side in ([MODEL, "--data", EVAL], [results]):
+            found, samples = scores(*side, "--metric", "top1", "--metric", "top2", "--labels", LABELS)
+            expect_equal(samples, len(rows), "samples")
+            for k, count in hits.items():
+                expect_equal(found[f"top{k}"]["value"], count / len(rows), f"top{k} of {side}")
+                expect_equal(found[f"top{k}"]["baseline"], None, "baseline of one side")
+
+
+@test()
+def two_models_give_both_sides_and_their_distance():
+    with temp_folder() as folder:
+        quantized = os.path.join(folder, "q.onnx")
+        quarkq("quantize", MODEL, "--config", "xint8", "--calib", os.path.join(DIGITS, "calib"), "-o", quantized)
+        models = ["--float", MODEL, "--quantized", quantized, "--data", EVAL, "--labels", LABELS]
+        found, _ = scores(*models, "--metric", "top1", "--metric", "cosine", "--metric", "sqnr")
+        compared = json.loads(quarkq("evaluate", *models, "--json").stdout)
+        expect_equal(found["cosine"]["value"], compared["mean_cosine"], "cosine")
+        expect_equal(found["top1"]["baseline"], compared["accuracy"]["top"][0]["baseline"], "top-1 of the float model")
+        expect_equal(found["top1"]["value"], compared["accuracy"]["top"][0]["quantized"], "top-1 of the quantized model")
+        text = quarkq("evaluate", *models, "--metric", "top1").stdout
+        expect_equal(text.split("\n")[0].split(), ["Metric", "baseline", "value", "unit", "better"], "header of the table")
+
+
+@test()
+def gates():
+    side = [MODEL, "--data", EVAL, "--labels", LABELS, "--limit", "20", "--metric", "top1"]
+    expect_equal(run("evaluate", *side, "--require", "top1>=0.5").returncode, 0, "exit code of a gate that holds")
+    missed = run("evaluate", *side, "--require", "top1>=1.5", "--require", "top1<=0.1")
+    expect_equal(missed.returncode, 5, "exit code of a gate that does not hold")
+    expect("at least 1.5" in missed.stderr and "at most 0.1" in missed.stderr, missed.stderr)
+    expect("top1" in missed.stdout, "the value is printed all the same")
+
+
+@test(cases=["top1", "top1>=x", "top1>0.5", "top5>=0.5", ">=1", "top1>=nan"])
+def gates_that_mean_nothing(text):
+    result = run("evaluate", MODEL, "--data", EVAL, "--labels", LABELS, "--metric", "top1", "--require", text)
+    expect_equal(result.returncode, 2, "exit code")
+    expect("allowed is METRIC>=X or METRIC<=X of top1" in result.stderr, result.stderr)
+
+
+@test()
+def a_command_scores_both_sides():
+    with temp_folder() as folder:
+        script = os.path.join(folder, "a script.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("import os, sys\nprint(len(os.listdir(sys.argv[1])) / 4)\n")
+        command = f"{sys.executable} '{script}' {{results}}"
+        found, _ = scores(MODEL, "--data", EVAL, "--limit", "6", "--metric-cmd", command)
+        expect_equal(found["command"]["value"], 1.5, "files a model wrote, by 4")
+        odd = results_of(folder, name="it's; $(echo) \"x\"")
+        found, _ = scores(odd, odd, "--metric-cmd", command)
+        expect_equal(found["command"]["value"], len(os.listdir(EVAL)) / 4, "files of a folder with an odd name")
+        expect_equal(found["command"]["baseline"], found["command"]["value"], "the other side")
+
+
+@test(cases=[("sh -c 'echo 0.5; echo no data >&2; exit 7'", 4, "ended with exit code 7\nno data"), ("echo score: 0.5", 4, "one finite number"),
+             ("true", 4, 'printed ""'), ("sh -c 'sleep 60'", 4, "takes longer than 0.2 seconds"), ("no-such-program", 2, "cannot be started"),
+             ("sh -c 'x", 2, "is not closed")])
+def commands_that_fail(case):
+    command, code, words = case
+    with temp_folder() as folder:
+        np.save(os.path.join(folder, "a.npy"), np.zeros(3, np.float32))
+        result = run("evaluate", folder, "--metric-cmd", command, "--metric-timeout", "0.2" if "sleep" in command else "60")
+        expect_equal(result.returncode, code, f"exit code of {command}")
+        expect(words in result.stderr, result.stderr)
+        expect_equal(result.stdout, "", "nothing is printed")
+
+
+@test(cases=[(["--metric", "top1"], "needs --labels"), (["--metric", "tpo1", "--labels", LABELS], "did you mean top1?"),
+             (["--metric", "cosine"], "compares two sides"), (["--metric", "map", "--labels", LABELS], "--head: found none"),
+             (["--metric", "top1", "--labels", LABELS, "--min-cos", "0.9"], "--min-cos: has no meaning beside --metric"),
+             (["--require", "top1>=1"], "--require: needs --metric")])
+def options_that_do_not_fit(case):
+    more, words = case
+    result = run("evaluate", MODEL, "--data", EVAL, *more)
+    expect_equal(result.returncode, 2, "exit code")
+    expect(words in result.stderr, result.stderr)
+
+
+@test()
+def detections_in_a_folder():
+    """A box that is right and one that is wrong, letterboxed from 200 x 100 into 100 x 100 pixels."""
+    with temp_folder() as folder:
+        results = os.path.join(folder, "results")
+        os.makedirs(results)
+        rows = np.array([[[20, 40, 20, 20, .9, 1, 0], [80, 50, 10, 10, .8, 0, 1]]], np.float32)
+        np.save(os.path.join(results, "photo.npy"), rows)
+        truth = os.path.join(folder, "truth.json")
+        boxes = [{"image_id": 1, "category_id": 5, "bbox": [20, 10, 40, 40]}, {"image_id": 1, "category_id": 9, "bbox": [0, 0, 9, 9]}]
+        with open(truth, "w", encoding="utf-8") as file:
+            json.dump({"images": [{"id": 1, "file_name": "photo.jpg", "width": 200, "height": 100}], "annotations": boxes,
+                       "categories": [{"id": 5}, {"id": 9}]}, file)
+        config = "preprocess={resize: {mode: letterbox, size: 100}}"
+        found, _ = scores(results, "--set", config, "--metric", "map", "--metric", "map50", "--head", "yolov5", "--labels", truth)
+        for name in ("map", "map50"):
+            expect(abs(found[name]["value"] - 0.5) < 1e-9, f"{name}: one class is right, one is wrong, found {found[name]['value']}")
+
+
+SIZE = 64
+GRIDS = [(8, x, y) for y in range(8) for x in range(8)] + [(16, x, y) for y in range(4) for x in range(4)] + [(32, x, y) for y in range(2) for x in range(2)]
+
+
+def random_scene(rng, classes):
+    """True boxes, and as many cells as the grids of a YOLOX of 64 pixels have: boxes near the true ones, the rest anywhere."""
+    true = [(int(rng.integers(classes)), box_of(*rng.uniform(16, 48, 2), *rng.uniform(8, 30, 2))) for _ in range(rng.integers(1, 5))]
+    cells = np.zeros((len(GRIDS), 4 + classes), np.float32)
+    for i, cell in enumerate(cells):
+        category, box = true[i % len(true)]
+        centre = np.array([(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, box[2] - box[0], box[3] - box[1]])
+        cell[:4] = np.maximum(centre + rng.normal(0, 1, 4) * rng.choice([.3, 2, 9]), 1)
+        cell[4:] = rng.uniform(0, .1, classes)
+        cell[4 + (category if rng.random() < .7 else rng.integers(classes))] = rng.uniform(.05, 1)
+    return true, cells
+
+
+def box_of(x, y, width, height):
+    return [x - width / 2, y - height / 2, x + width / 2, y + height / 2]
+
+
+def encoded(cells, head):
+    """The cells as a network with this head would give them."""
+    if head == "yolov8":
+        return cells.T[None]
+    rows = np.concatenate([cells[:, :4], np.full((len(cells), 1), .5, np.float32), cells[:, 4:] * 2], 1)
+    if head == "yolox":
+        stride, x, y = (np.array(column, np.float32) for column in zip(*GRIDS))
+        rows[:, 0], rows[:, 1] = rows[:, 0] / stride - x, rows[:, 1] / stride - y
+        rows[:, 2:4] = np.log(rows[:, 2:4] / stride[:, None])
+    return rows[None]
+
+
+def found_in(cells, classes, min_score, most_overlap):
+    boxes = [box_of(*(float(v) for v in cell[:4])) for cell in cells]
+    found = []
+    for category in range(classes):
+        scores = cells[:, 4 + category].astype(float)
+        able = np.flatnonzero(scores > min_score)
+        kept = suppress([boxes[i] for i in able], scores[able], most_overlap)
+        found += [(category, scores[able[k]], np.clip(boxes[able[k]], 0, SIZE)) for k in kept]
+    return found
+
+
+@test(cases=["yolov5", "yolov8", "yolox"])
+def map_against_an_independent_implementation(head):
+    """Random scenes through each head: decoded, suppressed, matched and averaged as another program does it."""
+    rng, classes, images = np.random.default_rng(11), 3, []
+    truth = {"images": [], "annotations": [], "categories": [{"id": 10 * c} for c in range(classes)]}
+    with temp_folder() as folder:
+        results = os.path.join(folder, "results")
+        os.makedirs(results)
+        for number in range(5):
+            true, cells = random_scene(rng, classes)
+            images.append((true, found_in(cells, classes, .02, .5)))
+            np.save(os.path.join(results, f"{number}.npy"), np.ascontiguousarray(encoded(cells, head), dtype=np.float32))
+            truth["images"].append({"id": number, "file_name": f"{number}.png", "width": SIZE, "height": SIZE})
+            truth["annotations"] += [{"image_id": number, "category_id": 10 * c, "bbox": [b[0], b[1], b[2] - b[0], b[3] - b[1]]} for c, b in true]
+        path = os.path.join(folder, "truth.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(truth, file)
+        options = ["--min-score", "0.02", "--nms-iou", "0.5", "--set", f"preprocess={{resize: {{mode: stretch, size: {SIZE}}}}}"]
+        found, samples = scores(results, "--metric", "map", "--metric", "map50", "--head", head, "--labels", path, *options)
+    expect_equal(samples, 5, "samples")
+    for name, expected in zip(("map", "map50"), mean_average_precision(images, classes)):
+        expect(abs(found[name]["value"] - expected) < 1e-4, f"{name} of {head}: found {found[name]['value']}, expected {expected}")

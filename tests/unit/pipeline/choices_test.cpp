@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Rows of probabilities: which count, and which are the same.
+#include "pipeline/choices.h"
+
+#include "pipeline/compare.h"
+#include "pipeline/part_plans.h"
+#include "support/pass_support.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+TEST(ChoicesTest, OnlyRowsInWhichTheFloatModelIsSureCount) {
+  const std::vector<double> expected = {0.9, 0.05, 0.05, 0.4, 0.3, 0.3, 0.1, 0.1, 0.8, 0.0, 1.0, 0.0};
+  const std::vector<double> found = {0.5, 0.3, 0.2, 0.1, 0.9, 0.0, 0.6, 0.1, 0.3, 0.2, 0.5, 0.3};
+  const Choices choices = count_choices(expected, found, 3);
+  EXPECT_EQ(choices.sure, 3u);  // the second row is not sure
+  EXPECT_EQ(choices.same, 2u);  // the third has another class
+  EXPECT_EQ(count_choices(expected, found, 0).sure, 0u);
+  EXPECT_EQ(count_choices(expected, found, 5).sure, 0u) << "12 values are no rows of 5";
+  EXPECT_EQ(count_choices(expected, {1, 0, 0}, 3).sure, 0u);
+  const double nan = std::nan("");
+  EXPECT_EQ(count_choices({nan, nan, nan}, {1, 0, 0}, 3).sure, 0u);
+}
+
+TEST(ChoicesTest, ASoftmaxOverTheLastAxisMakesThem) {
+  struct Row {
+    const char* node;
+    int opset;
+    bool expected;
+  };
+  const Row rows[] = {{"y = Softmax (x)", 17, true},
+                      {"y = Softmax <axis = 2> (x)", 17, true},
+                      {"y = Softmax <axis = 1> (x)", 17, false},
+                      {"y = Softmax (x)", 11, false},
+                      {"y = Softmax <axis = 2> (x)", 11, true},
+                      {"y = Sigmoid (x)", 17, false},
+                      {"y = LogSoftmax (x)", 17, false}};
+  for (const Row& row : rows) {
+    test::PassBench bench(cat("g (float[1, 3, 4] x) => (float[1, 3, 4] y) { ", row.node, " }"), row.opset);
+    EXPECT_EQ(makes_choices(bench.model, bench.graph().outputs()[0]), row.expected) << row.node << row.opset;
+  }
+}
+
+TEST(ChoicesTest, TheWorstOutputDecides) {
+  const auto output = [](std::optional<double> same_choices) {
+    OutputAgreement one{"y", 1, 50, 1, "", false};
+    one.same_choices = same_choices;
+    return one;
+  };
+  EXPECT_EQ(worst_agreement({output(std::nullopt)}).value().same_choices, 1);
+  EXPECT_EQ(worst_agreement({output(0.9), output(std::nullopt), output(0.7)}).value().same_choices, 0.7);
+}
+
+}  // namespace
+}  // namespace quarkq::pipeline

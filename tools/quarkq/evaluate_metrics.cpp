@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "evaluate_metrics.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "messages.h"
+#include "output.h"
+#include "progress.h"
+#include "table.h"
+
+namespace quarkq::tool {
+namespace {
+
+std::string six_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+void print_metrics(const ScoreReport& report, bool has_baseline) {
+  std::vector<Table::Column> columns = {{"Metric"}, {"value", kRight}, {"unit"}, {"better"}};
+  if (has_baseline) columns.insert(columns.begin() + 1, {"baseline", kRight});
+  Table table(std::move(columns));
+  for (const MetricValue& metric : report.metrics) {
+    std::vector<std::string> cells = {metric.name, six_digits(metric.value), metric.unit.empty() ? "-" : metric.unit,
+                                      metric.higher_is_better ? "higher" : "lower"};
+    if (metric.name == kCommandMetric) cells.back() = "-";
+    if (has_baseline) cells.insert(cells.begin() + 1, metric.baseline ? six_digits(*metric.baseline) : "-");
+    table.add(std::move(cells));
+  }
+  table.print();
+}
+
+Status check_metrics(const std::vector<Requirement>& requirements, const ScoreReport& report) {
+  std::vector<std::string> missed;
+  for (const Requirement& required : requirements) {
+    const auto metric = std::ranges::find(report.metrics, required.metric, &MetricValue::name);
+    const double found = metric->value;
+    // Written so that NaN misses.
+    if (required.is_at_least ? found >= required.bound : found <= required.bound) continue;
+    missed.push_back(cat(required.metric, " is ", six_digits(found), ", required is ",
+                         required.is_at_least ? "at least " : "at most ", six_digits(required.bound)));
+  }
+  return missed.empty() ? Status() : quality_gate("evaluate: ", join(missed, "; "));
+}
+
+}  // namespace
+
+Result<Requirement> read_requirement(const std::string& text, const std::vector<std::string>& metrics) {
+  const size_t sign = text.find('=');
+  const bool has_sign = sign != std::string::npos && sign > 0 && (text[sign - 1] == '>' || text[sign - 1] == '<');
+  Requirement required;
+  if (has_sign) {
+    required = {text.substr(0, sign - 1), text[sign - 1] == '>'};
+    const char *begin = text.data() + sign + 1, *end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(begin, end, required.bound);
+    const bool is_number = error == std::errc() && stopped == end && std::isfinite(required.bound);
+    if (is_number && std::ranges::find(metrics, required.metric) != metrics.end()) return required;
+  }
+  return invalid_argument("--require: found ", text, ", allowed is METRIC>=X or METRIC<=X of ", join(metrics, ", "));
+}
+
+void add_metric_options(CLI::App& app, MetricArgs& args) {
+  MetricRequest& request = args.request;
+  app.add_option(
+         "--metric", request.names,
+         "Print this metric of --labels instead (repeatable; quarkq list metrics), of one model or folder or two")
+      ->allow_extra_args(false);
+  app.add_option("--head", request.detector.head, "How a detector's outputs hold its boxes (quarkq list heads)");
+  app.add_option("--min-score", request.detector.min_score, "Boxes that score less are left out (0.001)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--nms-iou", request.detector.nms_iou,
+                 "Of boxes of a class that overlap more, the best one counts (0.65)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--metric-cmd", request.command,
+                 "Print the number that this command prints; {results} in it becomes the folder of results");
+  app.add_option("--metric-timeout", request.command_seconds, "Seconds that the command may take (600)")
+      ->check(CLI::Range(0.001, 1e7));
+  app.add_option("--require", args.required, "Fail (exit 5) unless METRIC>=X or METRIC<=X (repeatable)")
+      ->allow_extra_args(false);
+}
+
+Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::string& json) {
+  std::vector<std::string> names = args.request.names;
+  if (!args.request.command.empty()) names.emplace_back(kCommandMetric);
+  std::vector<Requirement> requirements;
+  requirements.reserve(args.required.size());
+  for (const std::string& text : args.required) {
+    QQ_TRY(Requirement required, read_requirement(text, names));
+    requirements.push_back(std::move(required));
+  }
+  QQ_TRY(TextOutput file,
+         TextOutput::open(json, {request.baseline, request.results, request.config, request.metric.truth_path}));
+  QQ_TRY(const ScoreReport report, run_with_bar(request, score));
+  QQ_RETURN_IF_ERROR(file.write(to_json(report)));
+  print_findings(report.findings);
+  if (prints_text(json)) print_metrics(report, !request.baseline.empty());
+  std::fflush(stdout);
+  return check_metrics(requirements, report);
+}
+
+}  // namespace quarkq::tool

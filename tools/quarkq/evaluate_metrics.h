@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// quarkq evaluate --metric, --metric-cmd: scores of one or two sides instead of the comparison.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "quarkq/score.h"
+
+namespace quarkq::tool {
+
+struct MetricArgs {
+  MetricRequest request;
+  std::vector<std::string> required;  ///< "top1>=0.7", "cer<=0.05"
+
+  bool is_asked() const { return !request.names.empty() || !request.command.empty(); }
+};
+void add_metric_options(CLI::App& app, MetricArgs& args);
+
+/// "NAME>=X" or "NAME<=X".
+struct Requirement {
+  std::string metric;
+  bool is_at_least = true;
+  double bound = 0;
+};
+/// Fails with kInvalidArgument unless it is about one of `metrics`.
+Result<Requirement> read_requirement(const std::string& text, const std::vector<std::string>& metrics);
+
+/// Scores, prints and judges. `json`: as add_json_option() fills it in.
+Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::string& json);
+
+}  // namespace quarkq::tool
