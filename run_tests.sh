@@ -22,6 +22,8 @@ close() {
 trap close EXIT
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scripts/setup.sh"
+# With the time since the start: where it goes, and where a run that was stopped had come to.
+say() { printf '== %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 logs=$root/build/test-logs
 mkdir -p "$logs"
 
