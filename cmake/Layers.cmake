@@ -36,7 +36,7 @@ function(quarkq_add_layer name)
       add_library(quarkq_${name}_${isa} OBJECT ${isa_sources})
       set_target_properties(quarkq_${name}_${isa} PROPERTIES UNITY_BUILD OFF)
       target_link_libraries(quarkq_${name}_${isa} PRIVATE quarkq_options)
-      target_compile_options(quarkq_${name}_${isa} PRIVATE ${QUARKQ_ISA_FLAGS_${isa}} -fopenmp-simd -O3
+      target_compile_options(quarkq_${name}_${isa} PRIVATE ${QUARKQ_ISA_FLAGS_${isa}} -fopenmp-simd $<IF:$<BOOL:${QUARKQ_SANITIZE}>,-O1,-O3>
         -fno-trapping-math)  # exception flags are never read; without this GCC 12 leaves loops with a choice in them scalar
       target_compile_definitions(quarkq_${name}_${isa} PRIVATE QQ_ISA=${isa})
       target_sources(quarkq_${name} PRIVATE $<TARGET_OBJECTS:quarkq_${name}_${isa}>)

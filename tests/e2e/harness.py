@@ -6,8 +6,12 @@ A test is a function marked with @test(); it fails by raising, and skips by rais
 each case, which the function gets as its argument. The program under test is $QUARKQ, by default build/release/quarkq.
 """
 import argparse
+import concurrent.futures
+import contextlib
 import fcntl
 import importlib
+import io
+import multiprocessing
 import os
 import pty
 import struct
@@ -139,10 +143,27 @@ def run_one(name, function, arguments):
     return True
 
 
+def captured(number):
+    """(what test `number` printed, whether it did not fail)"""
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        good = run_one(*_tests[number])
+    return text.getvalue(), good
+
+
+def run_all(numbers, jobs):
+    """Outcomes in order. Processes, not threads: tests change the environment, the working folder and what they import."""
+    if jobs == 1:
+        yield from map(captured, numbers)
+        return
+    with concurrent.futures.ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(captured, numbers)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", help="test_*.py files or names; all when none is given")
     parser.add_argument("-k", dest="part", default="", help="only tests whose name contains this")
+    parser.add_argument("--jobs", type=int, default=1, help="tests that run at once (of run_tests.sh: one for each core)")
     arguments = parser.parse_args()
     names = [os.path.splitext(os.path.basename(module))[0] for module in arguments.modules]
     names = names or sorted(entry[:-3] for entry in os.listdir(HERE) if entry.startswith("test_") and entry.endswith(".py"))
@@ -151,10 +172,13 @@ def main():
         sys.exit(f"FAIL harness: {QUARKQ} is not there; build it first")
     for name in names:
         importlib.import_module(name)
-    chosen = [entry for entry in _tests if arguments.part in entry[0]]
+    chosen = [number for number, entry in enumerate(_tests) if arguments.part in entry[0]]
     if not chosen:
         sys.exit("FAIL harness: no test has that name")
-    outcomes = [run_one(*entry) for entry in chosen]
+    outcomes = []
+    for text, good in run_all(chosen, arguments.jobs):
+        print(text, end="", flush=True)
+        outcomes.append(good)
     sys.exit(0 if all(outcomes) else 1)
 
 
