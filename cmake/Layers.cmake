@@ -6,7 +6,7 @@
 #   The uses named here are what tests/lint/layers.py allows the folder's includes to name.
 # Layers whose loops over tensors take no time that a user sees: -O1 takes a quarter to a half off their compile time (a group of
 # pipeline 12.8 instead of 19.4 s, of config 4.2 instead of 7.9, of rewrite 7.7 instead of 10.7).
-set(QUARKQ_COLD_LAYERS ir config targets onnx_io plan pass rewrite planning qdq pipeline c_api)
+set(QUARKQ_COLD_LAYERS ir config targets onnx_io plan pass rewrite planning qdq pipeline tuning c_api)
 set(QUARKQ_COLD_FLAGS $<$<CONFIG:Release>:-O1>)
 if(QUARKQ_SANITIZE)
   set(QUARKQ_LOOP_FLAGS -O1)

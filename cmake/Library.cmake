@@ -2,7 +2,7 @@
 # quarkq::quarkq: what other projects link. One shared library made of all layers, so that their packages stay inside.
 add_library(quarkq_shared SHARED ${PROJECT_SOURCE_DIR}/cmake/library_stub.cpp)
 add_library(quarkq::quarkq ALIAS quarkq_shared)
-target_link_libraries(quarkq_shared PRIVATE -Wl,--whole-archive quarkq_pipeline quarkq_c_api -Wl,--no-whole-archive)
+target_link_libraries(quarkq_shared PRIVATE -Wl,--whole-archive quarkq_pipeline quarkq_tuning quarkq_c_api -Wl,--no-whole-archive)
 target_include_directories(quarkq_shared PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(quarkq_shared PUBLIC cxx_std_20)

@@ -20,6 +20,8 @@
 #include "quarkq/optimize.h"
 #include "quarkq/quantize.h"
 #include "quarkq/run.h"
+#include "quarkq/score.h"
+#include "quarkq/tune.h"
 #include "quarkq/version.h"
 
 struct quarkq_result {
@@ -149,6 +151,36 @@ Status call_evaluate(Request& json, const Arguments& arguments, quarkq_result& r
   return finish(json, request, evaluate_models, result);
 }
 
+void take_metric(Request& json, MetricRequest& metric) {
+  json.take("metric", metric.names).take("metric_cmd", metric.command).take("metric_timeout", metric.command_seconds);
+  json.take("labels", metric.truth_path).take("output_name", metric.output).take("head", metric.detector.head);
+  json.take("min_score", metric.detector.min_score).take("nms_iou", metric.detector.nms_iou);
+}
+
+Status call_score(Request& json, const Arguments& arguments, quarkq_result& result) {
+  ScoreRequest request;
+  json.take("baseline", request.baseline).take("results", request.results).take("data", request.data_folder);
+  json.take("preprocess", request.preprocess).take("config", request.config).take("settings", request.settings);
+  json.take("limit", request.limit).take("threads", request.threads);
+  take_metric(json, request.metric);
+  request.baseline_bytes = c_api::bytes_of(arguments.model);
+  request.results_bytes = c_api::bytes_of(arguments.quantized);
+  request.sample_source = c_api::source_of(arguments.samples);
+  request.progress = c_api::progress_of(arguments.callbacks);
+  return finish(json, request, score, result);
+}
+
+Status call_tune(Request& json, const Arguments& arguments, quarkq_result& result) {
+  TuneRequest request;
+  json.take("model", request.model_path).take("output", request.output_path).take("config", request.config);
+  json.take("settings", request.settings).take("calib", request.calib_folder).take("eval", request.eval_folder);
+  json.take("lower_is_better", request.lower_is_better).take("goal", request.goal).take("seconds", request.seconds);
+  json.take("limit", request.limit).take("state", request.state_folder).take("threads", request.threads);
+  take_metric(json, request.metric);
+  request.progress = c_api::progress_of(arguments.callbacks);
+  return finish(json, request, tune, result);
+}
+
 Status call_inspect(Request& json, const Arguments& arguments, quarkq_result& result) {
   std::string model;
   InspectOptions options;
@@ -185,7 +217,8 @@ struct Verb {
 };
 constexpr Verb kVerbs[] = {{"quantize", call_quantize}, {"calibrate", call_calibrate}, {"merge", call_merge},
                            {"optimize", call_optimize}, {"analyze", call_analyze},     {"run", call_run},
-                           {"evaluate", call_evaluate}, {"inspect", call_inspect},     {"check", call_check}};
+                           {"evaluate", call_evaluate}, {"score", call_score},         {"tune", call_tune},
+                           {"inspect", call_inspect},   {"check", call_check}};
 
 Status call(const Arguments* arguments, quarkq_result& result) {
   if (arguments == nullptr || arguments->size != sizeof(Arguments) || arguments->verb == nullptr)

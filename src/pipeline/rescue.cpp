@@ -64,6 +64,9 @@ bool leaves_noise(const Agreement& a, const Agreement& b, double part) {
   return a.cosine >= b.cosine && noise_of(a) <= part * noise_of(b);
 }
 
+/// What the user calls collapsed must not be left so.
+double asked_cosine(const config::Settings& settings) { return settings.tool.min_cosine.value_or(0); }
+
 /// On one line; JSON is what a value of --set may be. Names come from model files and may not be UTF-8.
 std::string flow_text(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
@@ -129,7 +132,7 @@ class Rescuer {
       const Remedies remedies{.rounding = rounding, .in_16_bits = {}, .left_float = {}};
       QQ_TRY(const Agreement found, outputs_with(remedies));
       if (leaves_noise(found, after_, kWorthRounding)) accept(remedies, found);
-      if (is_enough(found)) break;
+      if (is_enough(found, in_.state.settings)) break;
     }
     if (best_.empty()) return std::optional<Rescued>();
     return rescued();
@@ -152,8 +155,9 @@ class Rescuer {
   }
 
  private:
-  static bool is_good(const Agreement& outputs) {
-    return outputs.cosine >= kGoodCosine && outputs.same_choices >= kGoodChoices;
+  bool is_good(const Agreement& outputs) const {
+    return outputs.cosine >= std::max(kGoodCosine, asked_cosine(in_.state.settings)) &&
+           outputs.same_choices >= kGoodChoices;
   }
 
   std::optional<Rescued> rescued() {
@@ -433,8 +437,8 @@ Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const st
   return Rescuer(inputs).find_formats(rounded);
 }
 
-bool is_enough(const Agreement& outputs) {
-  return outputs.cosine >= kEnoughCosine && outputs.same_choices >= kEnoughChoices;
+bool is_enough(const Agreement& outputs, const config::Settings& settings) {
+  return outputs.cosine >= std::max(kEnoughCosine, asked_cosine(settings)) && outputs.same_choices >= kEnoughChoices;
 }
 
 bool is_better(const Agreement& a, const Agreement& b) { return leaves_noise(a, b, kWorthwhile); }

@@ -62,8 +62,8 @@ Result<std::optional<Rescued>> find_rounding(const RescueInputs& inputs);
 /// The same with other formats. `rounded`: what find_rounding() found for the same plan, if anything.
 Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const std::optional<Rescued>& rounded);
 
-/// The outputs are good enough to leave formats as they are.
-bool is_enough(const Agreement& outputs);
+/// The outputs are good enough to leave formats as they are, also by quarkq.min_cosine.
+bool is_enough(const Agreement& outputs, const config::Settings& settings);
 /// `a` has clearly less noise than `b`.
 bool is_better(const Agreement& a, const Agreement& b);
 

@@ -36,7 +36,7 @@ Status write_again(Run& run, config::Settings& settings, const Rescued& rescued)
 /// What brings the outputs closer: other rounding first, then another float model, then other formats.
 Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings, RescueInputs inputs) {
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
-  if (!run.is_poor || (rounded && is_enough(rounded->report.after))) return rounded;
+  if (!run.is_poor || (rounded && is_enough(rounded->report.after, settings))) return rounded;
   const FloatRun again{run.loaded, run.source, settings, inputs.expected, run.report.phases};
   Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
   // What a remedy gives may show with compensated weights only.
@@ -62,7 +62,7 @@ Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings,
   if (!inputs.applied.empty()) {
     run.phase = "rescue";
     QQ_TRY(rounded, find_rounding(inputs));
-    if (rounded && is_enough(rounded->report.after)) return rounded;
+    if (rounded && is_enough(rounded->report.after, settings)) return rounded;
   }
   return find_formats(inputs, rounded);
 }
@@ -182,7 +182,7 @@ Status remedy_before_tuning(Run& run, config::Settings& settings, const ir::Mode
   const Result<Judges> judges = make_judges(run, original, nullptr);
   if (!judges.ok()) return Status();  // operators that the executor lacks: fine-tuning says so
   QQ_TRY(const Agreement before, run_plan(run.state, judges.value().all));
-  run.is_poor = !is_enough(before);
+  run.is_poor = !is_enough(before, settings);
   if (!run.is_poor) return Status();
   run.phase = "rescue";
   QQ_TRY(const std::optional<Rescued> found, find_rescue(run, settings, inputs_of(run, judges.value(), before)));

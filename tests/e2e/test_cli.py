@@ -15,7 +15,7 @@ import harness
 from harness import expect, expect_equal, quarkq, run, temp_folder, test
 from reference import conv_model, make_model, save_samples, weights
 
-VERBS = ["quantize", "calibrate", "merge", "optimize", "run", "evaluate", "inspect", "check", "analyze", "report", "list", "config", "completion", "man", "help"]
+VERBS = ["quantize", "calibrate", "merge", "optimize", "run", "evaluate", "inspect", "check", "analyze", "tune", "plan", "report", "list", "config", "completion", "man", "help"]
 
 
 def small(folder):

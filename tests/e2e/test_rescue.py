@@ -176,6 +176,19 @@ def wider_formats_keep_to_limits(config):
     return f"{share} {free['rescue'][share]:.2f} in {free['rescue']['islands']} islands, {one['rescue'][share]:.2f} in one"
 
 
+@test(cases=[("a8w8", 0.995), ("xint8", 0.999)])  # 8-bit weights are the limit of A8W8
+def a_higher_cosine_widens_more(case):
+    config, least = case
+    with temp_folder() as folder:
+        bench = Bench(folder, two_massive_activations())
+        _, usual = bench.quantize(config, "usual.onnx", "--max-wide", "100%")
+        _, more = bench.quantize(config, "more.onnx", "--max-wide", "100%", "--set", "quarkq.min_cosine=0.9995")
+        before, after = bench.cosine("usual.onnx"), bench.cosine("more.onnx")
+        wide = [len(one["rescue"]["tensors_in_16_bits"]) + len(one["rescue"]["float_nodes"]) for one in (usual, more)]
+        expect(wide[1] > wide[0] and after > before and after >= least, f"{wide} are wider, cosine {before} and {after}")
+    return f"cosine {before:.4f} with {wide[0]} wider, {after:.4f} with {wide[1]}"
+
+
 @test()
 def mixed_precision_keeps_to_limits():
     mix = ["--set", "include_auto_mp=true", "--set", 'AutoMixprecision={TargetLayerConfig: {input_tensors: Int16Spec, output_tensors: Int16Spec}, '

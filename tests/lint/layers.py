@@ -17,7 +17,7 @@ PACKAGES = {
     r"onnxruntime_": r"src/ort_ops/",
     r"(Eigen/|unsupported/Eigen/)": r"src/pass/",
     r"stb_": r"src/calib/",
-    r"nlohmann/": r"(src/(calib|metrics|pipeline|c_api)|tests)/",
+    r"nlohmann/": r"(src/(calib|metrics|pipeline|tuning|c_api)|tests)/",
     r"zlib\.h": r"src/calib/",
     r"xxhash\.h": r"src/base/",
     r"CLI/": r"tools/quarkq/",

@@ -7,7 +7,7 @@ import onnx
 import onnxruntime
 import quarkq
 
-from harness import expect, expect_equal, temp_folder, test
+from harness import Failure, expect, expect_equal, temp_folder, test
 from samples import DIGITS, DIGITS_MODEL, conv_model, digits, noise, write_conv_model
 
 
@@ -193,3 +193,37 @@ def structures_match_the_header():
     """A structure of another size would make the library refuse the call."""
     expect_equal(quarkq.inspect(conv_model(16).SerializeToString())["nodes"], 3, "nodes")
     expect(quarkq.version().count(".") == 2, quarkq.version())
+
+
+@test()
+def scores_of_models_and_folders():
+    labels, inputs = os.path.join(DIGITS, "eval", "labels.csv"), os.path.join(DIGITS, "eval", "inputs")
+    with temp_folder() as folder:
+        results = os.path.join(folder, "results")
+        quarkq.run(DIGITS_MODEL, inputs, results)
+        report = quarkq.score(results, metric="top1", labels=labels)
+        again = quarkq.score(onnx.load(DIGITS_MODEL), inputs, metric=["top1", "top2"], labels=labels, baseline=DIGITS_MODEL)
+        expect_equal(again["metrics"][0]["value"], report["metrics"][0]["value"], "top1")
+        expect_equal(again["metrics"][0]["baseline"], report["metrics"][0]["value"], "top1 of the baseline")
+        expect(again["metrics"][1]["value"] >= report["metrics"][0]["value"], "top2 is below top1")
+        try:
+            quarkq.score(results, metric="top1")
+        except quarkq.UsageError as error:
+            expect("needs --labels" in str(error), str(error))
+        else:
+            raise Failure("no labels, and no error")
+
+
+@test()
+def tunes_to_a_goal():
+    inputs, seen = os.path.join(DIGITS, "eval", "inputs"), []
+    with temp_folder() as folder:
+        output = os.path.join(folder, "out.onnx")
+        arguments = {"config": "xint8", "data": os.path.join(DIGITS, "calib"), "eval_data": inputs, "metric": "cosine"}
+        report = quarkq.tune(DIGITS_MODEL, output, goal="value>=0.5", progress=lambda progress: seen.append(progress.phase), **arguments)
+        expect(report["met"] and "plain" in seen, f"met {report['met']}, phases {sorted(set(seen))}")
+        expect_equal([trial["name"] for trial in report["trials"]], ["plain"], "trials")
+        expect_equal(quarkq.quantize(DIGITS_MODEL, config=report["settings"], data=os.path.join(DIGITS, "calib")).model,
+                     open(output, "rb").read(), "model of the settings found")
+        report = quarkq.tune(DIGITS_MODEL, output, goal="value>=2", seconds=0.01, **arguments)
+        expect(not report["met"] and report["timed_out"] and os.path.exists(output), "a missed goal")

@@ -14,12 +14,6 @@
 namespace quarkq::tool {
 namespace {
 
-std::string six_digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
 void print_metrics(const ScoreReport& report, bool has_baseline) {
   std::vector<Table::Column> columns = {{"Metric"}, {"value", kRight}, {"unit"}, {"better"}};
   if (has_baseline) columns.insert(columns.begin() + 1, {"baseline", kRight});
@@ -49,6 +43,12 @@ Status check_metrics(const std::vector<Requirement>& requirements, const ScoreRe
 
 }  // namespace
 
+std::string six_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
 Result<Requirement> read_requirement(const std::string& text, const std::vector<std::string>& metrics) {
   const size_t sign = text.find('=');
   const bool has_sign = sign != std::string::npos && sign > 0 && (text[sign - 1] == '>' || text[sign - 1] == '<');
@@ -63,8 +63,7 @@ Result<Requirement> read_requirement(const std::string& text, const std::vector<
   return invalid_argument("--require: found ", text, ", allowed is METRIC>=X or METRIC<=X of ", join(metrics, ", "));
 }
 
-void add_metric_options(CLI::App& app, MetricArgs& args) {
-  MetricRequest& request = args.request;
+void add_scoring_options(CLI::App& app, MetricRequest& request) {
   app.add_option(
          "--metric", request.names,
          "Print this metric of --labels instead (repeatable; quarkq list metrics), of one model or folder or two")
@@ -79,6 +78,10 @@ void add_metric_options(CLI::App& app, MetricArgs& args) {
                  "Print the number that this command prints; {results} in it becomes the folder of results");
   app.add_option("--metric-timeout", request.command_seconds, "Seconds that the command may take (600)")
       ->check(CLI::Range(0.001, 1e7));
+}
+
+void add_metric_options(CLI::App& app, MetricArgs& args) {
+  add_scoring_options(app, args.request);
   app.add_option("--require", args.required, "Fail (exit 5) unless METRIC>=X or METRIC<=X (repeatable)")
       ->allow_extra_args(false);
 }

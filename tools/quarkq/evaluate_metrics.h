@@ -17,6 +17,9 @@ struct MetricArgs {
 
   bool is_asked() const { return !request.names.empty() || !request.command.empty(); }
 };
+/// Which metric, and how a model's outputs are read for it.
+void add_scoring_options(CLI::App& app, MetricRequest& request);
+/// The same and --require.
 void add_metric_options(CLI::App& app, MetricArgs& args);
 
 /// "NAME>=X" or "NAME<=X".
@@ -27,6 +30,9 @@ struct Requirement {
 };
 /// Fails with kInvalidArgument unless it is about one of `metrics`.
 Result<Requirement> read_requirement(const std::string& text, const std::vector<std::string>& metrics);
+
+/// "0.8125": six significant digits.
+std::string six_digits(double value);
 
 /// Scores, prints and judges. `json`: as add_json_option() fills it in.
 Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::string& json);

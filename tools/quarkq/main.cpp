@@ -25,6 +25,8 @@ constexpr Verb kVerbs[] = {
     {"inspect", "show what a model is, and what is quantized and how", setup_inspect, false},
     {"check", "check a quantized model against the limits of an NPU", setup_check, false},
     {"analyze", "find the layers that degrade the outputs most", setup_analyze, true},
+    {"tune", "try settings until a metric of yours meets a goal", setup_tune, true},
+    {"plan", "show what tune would try, and what it would cost", setup_plan, true},
     {"report", "turn the JSON report of a quantize run into an HTML page", setup_report, false},
     {"list", "list presets, recipes, options, passes, ops, formats, calibrators, metrics, quirks, diagnostics",
      setup_list, false},

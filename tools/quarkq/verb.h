@@ -33,6 +33,8 @@ Run setup_evaluate(CLI::App& app);
 Run setup_inspect(CLI::App& app);
 Run setup_check(CLI::App& app);
 Run setup_analyze(CLI::App& app);
+Run setup_tune(CLI::App& app);
+Run setup_plan(CLI::App& app);
 Run setup_report(CLI::App& app);
 Run setup_list(CLI::App& app);
 Run setup_config(CLI::App& app);

@@ -164,7 +164,7 @@ TEST(VerbsTest, NamesAreExact) {
     const Outcome refused = call_verb(verb, "{}");
     EXPECT_EQ(refused.code, 2);
     EXPECT_EQ(refused.message.find(std::string(verb) + ": unknown verb"), 0u) << refused.message;
-    EXPECT_NE(refused.message.find("(known: quantize, calibrate, merge, optimize, analyze, run, evaluate, inspect, "
+    EXPECT_NE(refused.message.find("(known: quantize, calibrate, merge, optimize, analyze, run, evaluate, score, tune, inspect, "
                                    "check)"),
               std::string::npos)
         << refused.message;

@@ -122,8 +122,13 @@ TEST(RescueTest, BetterHasAFifthLessNoiseAndNoSmallerCosine) {
   EXPECT_FALSE(is_better({0.49, 40}, {0.5, 10}));  // zeros have less noise than poor outputs
   EXPECT_TRUE(is_better({0.5, 10}, {-1, -kInfinite}));
   EXPECT_FALSE(is_better({-1, -kInfinite}, {0.5, 10}));
-  EXPECT_TRUE(is_enough({0.97, 0}));
-  EXPECT_FALSE(is_enough({0.9699, 50}) || is_enough({kUndefined, 50}));
+  const config::Settings settings;
+  EXPECT_TRUE(is_enough({0.97, 0}, settings));
+  EXPECT_FALSE(is_enough({0.9699, 50}, settings) || is_enough({kUndefined, 50}, settings));
+  config::Settings strict;
+  strict.tool.min_cosine = 0.995;
+  EXPECT_FALSE(is_enough({0.99, 50}, strict));
+  EXPECT_TRUE(is_enough({0.995, 50}, strict));
 }
 
 TEST(RescueTest, RemediesChangeSettingsAndSelection) {

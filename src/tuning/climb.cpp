@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "tuning/climb.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace quarkq::tuning {
+namespace {
+
+constexpr double kClaimSeconds = 60;                       // without a sign of life a process has died
+constexpr double kShortestPause = 0.1, kLongestPause = 2;  // seconds between two looks at what others do
+
+bool is_final(const Status& status) {
+  return status.code() == Code::kInterrupted || status.code() == Code::kIo || status.code() == Code::kInternal;
+}
+
+bool is_as_good(const Scale& scale, const Trial& a, const Trial& b) {
+  return !scale.is_better(b.value, a.value) && a.wide_macs <= b.wide_macs && a.bytes <= b.bytes;
+}
+
+}  // namespace
+
+std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked) {
+  std::vector<Candidate> candidates;
+  for (Candidate& candidate : step.candidates(base)) {
+    const bool is_asked = std::ranges::any_of(candidate.settings, [&](const std::string& setting) {
+      return std::ranges::any_of(asked, [&](const std::string& own) { return key_of(own) == key_of(setting); });
+    });
+    if (!is_asked) candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+void mark_pareto(const Scale& scale, std::vector<Trial>& trials) {
+  for (Trial& trial : trials) {
+    trial.is_pareto = trial.why_not.empty() && std::ranges::none_of(trials, [&](const Trial& other) {
+      return &other != &trial && other.why_not.empty() && is_as_good(scale, other, trial) &&
+             (!is_as_good(scale, trial, other) || &other < &trial);
+    });
+  }
+}
+
+Climb::Climb(const TuneRequest& request, const Judge& judge, const Goal& goal, const Base& base,
+             const TrialStore& store)
+    : request_(request), judge_(judge), goal_(goal), base_(base), store_(store) {
+  report_.model_path = request.model_path, report_.output_path = request.output_path;
+  report_.metric = judge.scale().name, report_.unit = judge.scale().unit;
+  report_.higher_is_better = judge.scale().higher_is_better;
+  report_.goal = request.goal;
+}
+
+Judge::KeepGoing Climb::keep_going(const std::string& name, Claim* claim) {
+  return [this, name, claim](const Progress& progress) {
+    if (claim != nullptr) claim->beat();
+    Progress shown = progress;
+    shown.phase = name, shown.number = 0, shown.count = 0;  // a line per trial
+    if (request_.progress && !request_.progress(shown)) return false;
+    is_given_up_ = has_best() && is_late();
+    return !is_given_up_;
+  };
+}
+
+Status Climb::find_float_value() {
+  if (judge_.compares()) return Status();
+  report_.float_value = store_.load_float_value();
+  if (report_.float_value) return Status();
+  QQ_TRY(report_.float_value, judge_.value_of(request_.model_path, keep_going("float model", nullptr)));
+  return store_.save_float_value(*report_.float_value);
+}
+
+Status Climb::run() {
+  QQ_RETURN_IF_ERROR(store_.make_folder());
+  QQ_RETURN_IF_ERROR(find_float_value());
+  for (const Step& step : ladder()) {
+    if (!step.applies(base_)) continue;
+    if (is_over() || (has_best() && is_late())) {
+      report_.is_timed_out = !report_.is_met;
+      report_.next += cat(report_.next.empty() ? "" : ", ", step.name);
+      continue;
+    }
+    QQ_RETURN_IF_ERROR(take_step(step));
+  }
+  mark_pareto(judge_.scale(), report_.trials);
+  report_.best = best_.value_or(0);
+  report_.seconds = watch_.seconds();
+  return Status();
+}
+
+Status Climb::take_step(const Step& step) {
+  const SettingList best = has_best() ? report_.trials[*best_].settings : SettingList();
+  std::vector<Trial> trials;
+  for (const Candidate& candidate : open_candidates(step, base_, request_.settings)) {
+    Trial trial;
+    trial.step = step.name, trial.name = candidate.name;
+    trial.settings = merged(best, candidate.settings);
+    const auto same = [&](const Trial& other) { return other.settings == trial.settings; };
+    const bool is_reached = has_best() && report_.trials[*best_].cosine >= candidate.until_cosine;
+    if (!is_reached && std::ranges::none_of(report_.trials, same)) trials.push_back(std::move(trial));
+  }
+  QQ_RETURN_IF_ERROR(try_all(trials));
+  const size_t first = report_.trials.size();
+  std::ranges::move(trials, std::back_inserter(report_.trials));
+  return keep_best(first);
+}
+
+Status Climb::try_all(std::vector<Trial>& trials) {
+  Claims claims(kClaimSeconds);
+  std::vector<char> done(trials.size());
+  double pause = kShortestPause;
+  while (std::ranges::count(done, 1) < static_cast<std::ptrdiff_t>(trials.size())) {
+    const auto before = std::ranges::count(done, 1);
+    for (size_t i = 0; i < trials.size() && !is_over(); ++i) {
+      if (done[i] != 0) continue;
+      QQ_TRY(std::optional<Trial> found, take(trials[i], claims));
+      if (!found) continue;
+      trials[i] = std::move(*found);
+      done[i] = 1;
+    }
+    if (is_over()) break;
+    if (std::ranges::count(done, 1) == before) QQ_RETURN_IF_ERROR(wait(pause));
+  }
+  std::vector<Trial> kept;
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (done[i] != 0) kept.push_back(std::move(trials[i]));
+  }
+  trials = std::move(kept);
+  return Status();
+}
+
+/// Others make the trials that are left.
+Status Climb::wait(double& pause) {
+  if (request_.progress && !request_.progress({"other processes", 0, 0})) return Status(Code::kInterrupted, "interrupted");
+  if (has_best() && is_late()) {
+    report_.is_timed_out = true;
+    return Status();
+  }
+  std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+  pause = std::min(2 * pause, kLongestPause);
+  return Status();
+}
+
+Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims) {
+  if (std::optional<Trial> done = store_.load(asked.settings)) return done;
+  if (has_best() && is_late()) {
+    report_.is_timed_out = true;
+    return std::optional<Trial>();
+  }
+  std::optional<Claim> claim;
+  if (!request_.state_folder.empty()) {  // nobody else works in a folder of our own, and a killed run left no claim to wait for
+    QQ_TRY(std::optional<Claim> taken, claims.take(store_.claim_path(asked.settings)));
+    if (!taken) return std::optional<Trial>();
+    claim.emplace(std::move(*taken));
+    if (std::optional<Trial> done = store_.load(asked.settings)) return done;  // the one who had the claim made it
+  }
+  QQ_TRY(const std::string model, store_.make_model_path(asked.settings));
+  Result<Trial> made = judge_.try_settings(asked.settings, model, keep_going(asked.name, claim ? &*claim : nullptr));
+  if (!made.ok() && is_given_up_) {
+    report_.is_timed_out = true;
+    return std::optional<Trial>();
+  }
+  const bool is_first = !has_best();
+  if (!made.ok() && (is_final(made.status()) || is_first)) return made.status();
+  Trial trial = made.ok() ? std::move(made).value() : asked;
+  if (!made.ok()) trial.why_not = made.status().message();
+  trial.step = asked.step, trial.name = asked.name;
+  QQ_RETURN_IF_ERROR(store_.save(trial));
+  return std::optional(std::move(trial));
+}
+
+Status Climb::keep_best(size_t first) {
+  const std::optional<size_t> before = best_;
+  for (size_t i = first; i < report_.trials.size(); ++i) {
+    const Trial& trial = report_.trials[i];
+    if (!trial.why_not.empty()) continue;
+    if (!best_ || judge_.scale().is_better(trial.value, report_.trials[*best_].value)) best_ = i;
+  }
+  if (best_ == before) return Status();
+  const Trial& trial = report_.trials[*best_];
+  report_.is_met = goal_.is_met(trial.value, report_.float_value);
+  return store_.copy_model(trial.settings, request_.output_path);
+}
+
+}  // namespace quarkq::tuning

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "quarkq/tune.h"
+
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "config/print.h"
+#include "config/resolve.h"
+#include "exec/threads.h"
+#include "pipeline/facts.h"
+#include "pipeline/json.h"
+#include "quarkq/forecast.h"
+#include "quarkq/version.h"
+#include "tuning/climb.h"
+#include "tuning/trial_json.h"
+
+namespace quarkq {
+namespace {
+
+using tuning::Base;
+using tuning::Climb;
+using tuning::Goal;
+using tuning::Judge;
+
+std::string name_of(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+/// "out.yaml" of "out.onnx".
+std::string settings_path_of(const std::string& output) {
+  return std::filesystem::path(output).replace_extension(".yaml").string();
+}
+
+struct Asked {
+  config::QuantConfig config;
+  Base base;
+  std::string preset;
+};
+
+Result<Asked> read_settings(const TuneRequest& request) {
+  Asked asked;
+  QQ_TRY(asked.config, config::load_config(request.config, request.settings));
+  if (asked.config.is_compat()) return invalid_argument("tune: found quarkq.compat, allowed is the default mode only");
+  Diagnostics ignored;
+  QQ_TRY(const config::Settings settings, config::resolve(asked.config, config::ModelFacts{}, ignored));
+  asked.base = tuning::base_of(settings);
+  asked.preset = settings.preset;
+  return asked;
+}
+
+Status check_paths(const TuneRequest& request) {
+  if (!file_exists(request.model_path)) return io_error(request.model_path, ": there is no such file");
+  const std::vector<std::string> inputs = {request.model_path, request.config, request.metric.truth_path};
+  QQ_RETURN_IF_ERROR(check_not_input(request.output_path, inputs));
+  return check_not_input(settings_path_of(request.output_path), inputs);
+}
+
+TuneRequest with_paths(TuneRequest request) {
+  if (request.output_path.empty()) request.output_path = default_output_path(request.model_path);
+  return request;
+}
+
+Status find_same_samples(const TuneRequest& request, Diagnostics& diagnostics) {
+  if (request.calib_folder.empty()) return Status();
+  QQ_TRY(const size_t same, tuning::count_shared_files(request.eval_folder, request.calib_folder));
+  if (same > 0)
+    diagnostics.add("tune-same-samples", request.eval_folder,
+                    cat(same, same == 1 ? " file of it is in " : " files of it are in ", request.calib_folder));
+  return Status();
+}
+
+Status with_progress_kept(const Status& status, const TuneRequest& request, const std::string& folder) {
+  if (status.code() != Code::kInterrupted) return status;
+  const std::string best = file_exists(request.output_path) ? cat("the best so far is ", request.output_path, "; ") : "";
+  return Status(Code::kInterrupted, cat(best, "trials are in ", folder, "; the same command resumes there"));
+}
+
+Status write_settings(const TuneRequest& request, TuneReport& report) {
+  std::vector<std::string> settings = request.settings;
+  const std::vector<std::string>& found = report.trials[report.best].settings;
+  settings.insert(settings.end(), found.begin(), found.end());
+  QQ_TRY(const config::QuantConfig config, config::load_config(request.config, settings));
+  report.settings_path = settings_path_of(request.output_path);
+  return write_file(report.settings_path, config::to_yaml(config));
+}
+
+}  // namespace
+
+Result<TuneReport> tune(const TuneRequest& asked_request) {
+  const TuneRequest request = with_paths(asked_request);
+  exec::set_threads(request.threads);
+  QQ_RETURN_IF_ERROR(check_paths(request));
+  QQ_TRY(const Judge judge, Judge::make(request));
+  QQ_TRY(const Goal goal, Goal::read(request.goal, judge.scale()));
+  if (goal.is_drop() && judge.compares())
+    return invalid_argument("--goal: found ", request.goal, ", ", judge.scale().name,
+                            " compares with the float model, so it has no drop; allowed is value",
+                            judge.scale().higher_is_better ? ">=X" : "<=X");
+  QQ_TRY(const Asked asked, read_settings(request));
+  Diagnostics diagnostics;
+  QQ_RETURN_IF_ERROR(find_same_samples(request, diagnostics));
+  QQ_TRY(const std::string key, tuning::run_key(request, config::to_yaml(asked.config)));
+  const bool is_own = request.state_folder.empty();
+  const std::string folder = is_own ? request.output_path + ".tune" : request.state_folder;
+  const tuning::TrialStore store(folder, key, name_of(request.output_path));
+  Climb climb(request, judge, goal, asked.base, store);
+  if (const Status done = climb.run(); !done.ok()) return with_progress_kept(done, request, folder);
+  TuneReport report = climb.report();
+  QQ_RETURN_IF_ERROR(write_settings(request, report));
+  report.findings = pipeline::findings_of(diagnostics);
+  if (is_own) store.remove();
+  return report;
+}
+
+Result<TunePlan> plan_tuning(const TuneRequest& asked_request) {
+  const TuneRequest request = with_paths(asked_request);
+  QQ_RETURN_IF_ERROR(check_paths(request));
+  QQ_TRY(const Judge judge, Judge::make(request));
+  QQ_TRY(const Goal goal, Goal::read(request.goal, judge.scale()));
+  QQ_TRY(const Asked asked, read_settings(request));
+  QuantizeRequest plain;
+  plain.model_path = request.model_path, plain.output_path = request.output_path;
+  plain.config = request.config, plain.settings = request.settings;
+  plain.calib_folder = request.calib_folder;
+  plain.threads = request.threads, plain.progress = request.progress;
+  QQ_TRY(const Forecast forecast, quarkq::forecast(plain));
+  TunePlan plan{request.model_path, asked.preset, judge.scale().name, request.goal, {}, 0};
+  for (const tuning::Step& step : tuning::ladder()) {
+    if (!step.applies(asked.base)) continue;
+    TuneStep row{std::string(step.name), std::string(step.what), std::string(step.risk), {}, 0};
+    for (const tuning::Candidate& candidate : tuning::open_candidates(step, asked.base, request.settings))
+      row.trials.push_back(candidate.name);
+    row.seconds = step.cost * forecast.seconds * static_cast<double>(row.trials.size());
+    plan.seconds += row.seconds;
+    if (!row.trials.empty()) plan.steps.push_back(std::move(row));
+  }
+  return plan;
+}
+
+std::string to_json(const TuneReport& report) {
+  using pipeline::Json;
+  Json trials = Json::array();
+  for (const Trial& trial : report.trials) {
+    Json row = tuning::trial_json(trial);
+    row["reused"] = trial.is_reused;
+    row["pareto"] = trial.is_pareto;
+    trials.push_back(std::move(row));
+  }
+  Json json;
+  json["quarkq"] = version();
+  json["model"] = report.model_path;
+  json["output"] = report.output_path;
+  json["settings"] = report.settings_path;
+  json["metric"] = {{"name", report.metric}, {"unit", report.unit}, {"better", report.higher_is_better ? "higher" : "lower"}};
+  json["float_value"] = report.float_value ? pipeline::number(*report.float_value) : Json(nullptr);
+  json["goal"] = report.goal;
+  json["met"] = report.is_met;
+  json["timed_out"] = report.is_timed_out;
+  json["best"] = report.best;
+  json["next"] = report.next;
+  json["trials"] = std::move(trials);
+  json["seconds"] = report.seconds;
+  json["findings"] = pipeline::findings_json(report.findings);
+  return pipeline::text(json);
+}
+
+std::string to_json(const TunePlan& plan) {
+  using pipeline::Json;
+  Json steps = Json::array();
+  for (const TuneStep& step : plan.steps) {
+    steps.push_back({{"name", step.name}, {"what", step.what}, {"risk", step.risk}, {"trials", step.trials}, {"seconds", step.seconds}});
+  }
+  Json json;
+  json["quarkq"] = version();
+  json["model"] = plan.model_path;
+  json["preset"] = plan.preset;
+  json["metric"] = plan.metric;
+  json["goal"] = plan.goal;
+  json["seconds"] = plan.seconds;
+  json["steps"] = std::move(steps);
+  return pipeline::text(json);
+}
+
+}  // namespace quarkq

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "tuning/judge.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/base/temp_folder.h"
+
+namespace quarkq::tuning {
+namespace {
+
+TuneRequest request(const std::vector<std::string>& metrics, const std::string& command = "") {
+  TuneRequest request;
+  request.eval_folder = "samples";
+  request.metric.names = metrics, request.metric.command = command;
+  request.metric.truth_path = "labels.csv";
+  return request;
+}
+
+std::string refusal(const TuneRequest& asked) {
+  const Result<Judge> judge = Judge::make(asked);
+  EXPECT_FALSE(judge.ok());
+  if (judge.ok()) return "";
+  EXPECT_EQ(judge.status().code(), Code::kInvalidArgument);
+  return judge.status().message();
+}
+
+TEST(JudgeTest, TakesTheDirectionAndTheUnitFromTheTableOfMetrics) {
+  const Judge top = Judge::make(request({"top5"})).value();
+  EXPECT_EQ(top.scale().name, "top5");
+  EXPECT_EQ(top.scale().unit, "share");
+  EXPECT_TRUE(top.scale().higher_is_better && !top.compares());
+  const Judge distance = Judge::make(request({"l2"})).value();
+  EXPECT_TRUE(!distance.scale().higher_is_better && distance.compares());
+}
+
+TEST(JudgeTest, ACommandsDirectionIsTheUsers) {
+  TuneRequest asked = request({}, "score {results}");
+  EXPECT_TRUE(Judge::make(asked).value().scale().higher_is_better);
+  asked.lower_is_better = true;
+  EXPECT_FALSE(Judge::make(asked).value().scale().higher_is_better);
+  EXPECT_EQ(Judge::make(asked).value().scale().name, kCommandMetric);
+}
+
+TEST(JudgeTest, NeedsOneMetricItsTruthAndSamples) {
+  EXPECT_NE(refusal(request({})).find("found 0 metrics, allowed is one"), std::string::npos);
+  EXPECT_NE(refusal(request({"top1"}, "score")).find("found 2 metrics"), std::string::npos);
+  EXPECT_NE(refusal(request({"top"})).find("--metric: found top"), std::string::npos);
+  TuneRequest asked = request({"top1"});
+  asked.metric.truth_path.clear();
+  EXPECT_NE(refusal(asked).find("--metric top1 needs --labels, labels"), std::string::npos);
+  asked = request({"cosine"});
+  asked.eval_folder.clear();
+  EXPECT_NE(refusal(asked).find("needs --eval DIR"), std::string::npos);
+}
+
+TEST(JudgeTest, AModelThatIsNotThereIsNamed) {
+  const test::TempFolder folder;
+  TuneRequest asked = request({"cosine"});
+  asked.model_path = folder / "none.onnx", asked.config = "xint8", asked.calib_folder = folder.path();
+  const Judge judge = Judge::make(asked).value();
+  const auto go_on = [](const Progress&) { return true; };
+  const Result<Trial> trial = judge.try_settings({"quarkq.on_collapse=warn"}, folder / "out.onnx", go_on);
+  ASSERT_FALSE(trial.ok());
+  EXPECT_NE(trial.status().message().find("none.onnx"), std::string::npos) << trial.status().message();
+  EXPECT_EQ(folder.names(), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace quarkq::tuning

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "tuning/trial_store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "unit/base/temp_folder.h"
+
+namespace quarkq::tuning {
+namespace {
+
+using test::TempFolder;
+
+Trial example() {
+  Trial trial;
+  trial.step = "ranges", trial.name = "ranges: Entropy";
+  trial.settings = {"calibrate_method=CalibrationMethod.Entropy", "a=\"b\nc\""};
+  trial.value = 0.8125, trial.cosine = 0.1 + 0.2, trial.wide_macs = 0.125, trial.bytes = uint64_t{1} << 40;
+  trial.nodes = 12, trial.npu_nodes = 10, trial.subgraphs = 1, trial.seconds = 1.5;
+  return trial;
+}
+
+TEST(TrialStoreTest, TextOfATrialReadsBackAsTheSame) {
+  const Trial trial = example();
+  const std::optional<Trial> read = parse_trial(encode_trial(trial));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(encode_trial(*read), encode_trial(trial));
+  EXPECT_EQ(read->cosine, trial.cosine);
+  EXPECT_EQ(read->settings, trial.settings);
+  for (const char* damaged : {"", "{", "[]", "{\"settings\": 3}", "{\"settings\": [1], \"name\": \"x\"}",
+                              "{\"settings\": []}"}) {
+    EXPECT_FALSE(parse_trial(damaged)) << damaged;
+  }
+}
+
+TEST(TrialStoreTest, ATrialIsDoneOnceItsFileAndItsModelAreThere) {
+  const TempFolder folder;
+  const TrialStore store(folder / "state", "key", "out.onnx");
+  ASSERT_TRUE(store.make_folder().ok());
+  const Trial trial = example();
+  const Result<std::string> model = store.make_model_path(trial.settings);
+  ASSERT_TRUE(model.ok());
+  ASSERT_TRUE(store.save(trial).ok());
+  EXPECT_FALSE(store.load(trial.settings));  // its model is missing
+  std::ofstream(model.value()) << "model";
+  const std::optional<Trial> done = store.load(trial.settings);
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(done->is_reused);
+  EXPECT_FALSE(store.load({"other=1"}));
+  EXPECT_FALSE(TrialStore(folder / "state", "other key", "out.onnx").load(trial.settings));
+  ASSERT_TRUE(store.copy_model(trial.settings, folder / "out.onnx").ok());
+  EXPECT_EQ(test::content_of(folder / "out.onnx"), "model");
+  store.remove();
+  EXPECT_FALSE(std::filesystem::exists(folder / "state"));
+}
+
+TEST(TrialStoreTest, WeightsBesideTheModelKeepTheirName) {
+  const TempFolder folder;
+  const TrialStore store(folder / "state", "key", "out.onnx");
+  const Trial trial = example();
+  const std::string model = store.make_model_path(trial.settings).value();
+  std::ofstream(model) << "model";
+  std::ofstream(model + ".data") << "weights";
+  ASSERT_TRUE(store.copy_model(trial.settings, folder / "out.onnx").ok());
+  EXPECT_EQ(test::content_of(folder / "out.onnx.data"), "weights");
+}
+
+TEST(TrialStoreTest, FloatValuesKeepTheirDigits) {
+  const TempFolder folder;
+  const TrialStore store(folder / "state", "key", "out.onnx");
+  ASSERT_TRUE(store.make_folder().ok());
+  EXPECT_FALSE(store.load_float_value());
+  ASSERT_TRUE(store.save_float_value(0.1 + 0.2).ok());
+  EXPECT_EQ(store.load_float_value(), 0.1 + 0.2);
+}
+
+TEST(RunKeyTest, DependsOnTheBytesOfModelAndSamples) {
+  const TempFolder folder;
+  TuneRequest request;
+  request.model_path = folder.write("m.onnx", "model");
+  folder.write("calib/1.npy", "one");
+  request.calib_folder = folder / "calib";
+  const std::string key = run_key(request, "settings").value();
+  EXPECT_EQ(run_key(request, "settings").value(), key);
+  EXPECT_NE(run_key(request, "other").value(), key);
+  folder.write("calib/1.npy", "two");
+  EXPECT_NE(run_key(request, "settings").value(), key);
+  request.model_path = folder / "none.onnx";
+  EXPECT_FALSE(run_key(request, "settings").ok());
+}
+
+TEST(SharedFilesTest, AreFoundByTheirBytes) {
+  const TempFolder folder;
+  folder.write("a/1", "one"), folder.write("a/2", "two"), folder.write("b/c/x", "two");
+  EXPECT_EQ(count_shared_files(folder / "a", folder / "b").value(), 1u);
+  EXPECT_EQ(count_shared_files(folder / "b", folder / "a").value(), 1u);
+}
+
+}  // namespace
+}  // namespace quarkq::tuning
