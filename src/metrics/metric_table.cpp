@@ -28,6 +28,12 @@ constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabe
 constexpr MetricInfo kMetrics[] = {
     {"topK", kHigher, "share", kLabels, "labels among the K classes that score highest (top1, top5, ...)", open_top_k,
      1, nullptr},
+    {"f1", kHigher, "share", kLabels, "F1 of the class that scores highest, mean over the classes", open_f1, 0,
+     nullptr},
+    {"perplexity", kLower, "", kLabels, "exp of the mean surprise at the labels, by the softmax of logits",
+     open_likelihood, 0, nullptr},
+    {"bits", kLower, "bits", kLabels, "the same as bits per label: mean of -log2 of their probability", open_likelihood,
+     1, nullptr},
     {"map", kHigher, "share", kBoxes, "COCO's mAP: overlaps 0.5 to 0.95, 101 recalls; needs --head", open_map, 0,
      nullptr},
     {"map50", kHigher, "share", kBoxes, "the same at an overlap of 0.5", open_map, 50, nullptr},

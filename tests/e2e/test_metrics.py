@@ -202,3 +202,31 @@ def map_against_an_independent_implementation(head):
     expect_equal(samples, 5, "samples")
     for name, expected in zip(("map", "map50"), mean_average_precision(images, classes)):
         expect(abs(found[name]["value"] - expected) < 1e-4, f"{name} of {head}: found {found[name]['value']}, expected {expected}")
+
+
+def expect_near(found, expected, what):
+    expect(abs(found - expected) < 1e-9, f"{what}: found {found}, expected {expected}")
+
+
+@test()
+def likelihood_and_f1_of_logits():
+    with temp_folder() as folder:
+        results = results_of(folder)
+        with open(LABELS, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        logits = np.array([np.load(os.path.join(results, row["file"])).ravel() for row in rows], np.float64)
+        labels, chosen = np.array([int(row["label"]) for row in rows]), logits.argmax(1)
+        surprise = np.log(np.exp(logits).sum(1)) - logits[np.arange(len(rows)), labels]
+        names = ["--metric", "perplexity", "--metric", "bits", "--metric", "f1"]
+        found, samples = scores(results, *names, "--labels", LABELS)
+        expect_equal(samples, len(rows), "samples")
+        expect_near(found["perplexity"]["value"], np.exp(surprise.mean()), "perplexity")
+        expect_near(found["bits"]["value"], surprise.mean() / np.log(2), "bits per label")
+        expect_equal(found["perplexity"]["better"], "lower", "direction of perplexity")
+        f1 = [2 * np.sum((labels == c) & (chosen == c)) / (np.sum(labels == c) + np.sum(chosen == c)) for c in np.union1d(labels, chosen)]
+        expect_near(found["f1"]["value"], np.mean(f1), "F1")
+        np.save(os.path.join(results, rows[3]["file"]), np.full(logits.shape[1], np.nan, np.float32))
+        found, _ = scores(results, *names, "--labels", LABELS)
+        expect_equal(found["bits"]["value"], None, "bits of logits that are no numbers")
+        missed = run("evaluate", results, "--metric", "bits", "--labels", LABELS, "--require", "bits<=100")
+        expect_equal(missed.returncode, 5, "exit code of a gate on NaN")
