@@ -23,7 +23,8 @@ double mean_psnr(const EvaluateReport& report) { return report.mean_psnr; }
 double mean_ssim(const EvaluateReport& report) { return report.mean_ssim; }
 
 constexpr Better kHigher = Better::kHigher, kLower = Better::kLower;
-constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes;
+constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes,
+                    kMasks = TruthKind::kMasks;
 
 constexpr MetricInfo kMetrics[] = {
     {"topK", kHigher, "share", kLabels, "labels among the K classes that score highest (top1, top5, ...)", open_top_k,
@@ -38,6 +39,8 @@ constexpr MetricInfo kMetrics[] = {
      nullptr},
     {"map50", kHigher, "share", kBoxes, "the same at an overlap of 0.5", open_map, 50, nullptr},
     {"map75", kHigher, "share", kBoxes, "the same at an overlap of 0.75", open_map, 75, nullptr},
+    {"miou", kHigher, "share", kMasks, "intersection over union of segments, mean over the classes", open_miou, 0,
+     nullptr},
     {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0, mean_cosine},
     {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0, mean_sqnr},
     {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0, mean_psnr},
@@ -81,7 +84,7 @@ std::span<const MetricInfo> metric_table() { return kMetrics; }
 std::string_view better_name(Better better) { return better == Better::kHigher ? "higher" : "lower"; }
 
 std::string_view truth_name(TruthKind truth) {
-  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes"};
+  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes", "masks"};
   return kNames[static_cast<size_t>(truth)];
 }
 

@@ -49,5 +49,6 @@ ScorerResult open_top_k(const ScoringOptions& options);       ///< variant: k
 ScorerResult open_likelihood(const ScoringOptions& options);  ///< variant: 0 perplexity, 1 bits per label
 ScorerResult open_f1(const ScoringOptions& options);
 ScorerResult open_map(const ScoringOptions& options);  ///< variant: 0, or the overlap in percent
+ScorerResult open_miou(const ScoringOptions& options);
 
 }  // namespace quarkq::metrics

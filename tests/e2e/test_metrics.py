@@ -3,7 +3,9 @@
 import csv
 import json
 import os
+import struct
 import sys
+import zlib
 
 import numpy as np
 
@@ -230,3 +232,67 @@ def likelihood_and_f1_of_logits():
         expect_equal(found["bits"]["value"], None, "bits of logits that are no numbers")
         missed = run("evaluate", results, "--metric", "bits", "--labels", LABELS, "--require", "bits<=100")
         expect_equal(missed.returncode, 5, "exit code of a gate on NaN")
+
+
+def indexed_png(classes):
+    """A PNG with a palette whose indices are `classes`."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + row.tobytes() for row in classes.astype(np.uint8))
+    head = struct.pack(">IIBBBBB", classes.shape[1], classes.shape[0], 8, 3, 0, 0, 0)
+    palette = np.random.default_rng(1).integers(0, 256, 768, dtype=np.uint8).tobytes()
+    parts = [(b"IHDR", head), (b"PLTE", palette), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def mean_iou(true, found):
+    counted = true != 255
+    true, found = true[counted], found[counted]
+    ratios = [np.sum((true == c) & (found == c)) / np.sum((true == c) | (found == c)) for c in np.union1d(true, found)]
+    return np.mean(ratios)
+
+
+@test(cases=["png", "npy", "all in one"])
+def segments_against_masks(kind):
+    rng, classes, height, width = np.random.default_rng(5), 6, 9, 7
+    with temp_folder() as folder:
+        for name in ("first", "last", "map", "masks"):
+            os.makedirs(os.path.join(folder, name, "town"))
+        masks, maps = [], []
+        for number in range(4):
+            logits = rng.normal(size=(classes - 1, height, width)).astype(np.float32)
+            found = logits.argmax(0)
+            mask = np.where(rng.random(found.shape) < .6, found, rng.choice([0, 1, 4, 255], found.shape))
+            name = os.path.join("town", f"street.{number}.npy")
+            np.save(os.path.join(folder, "first", name), logits[None])
+            np.save(os.path.join(folder, "last", name), np.ascontiguousarray(logits.transpose(1, 2, 0)[None]))
+            np.save(os.path.join(folder, "map", name), found[None])
+            path = os.path.join(folder, "masks", name)
+            if kind == "png":
+                with open(path.removesuffix(".npy") + ".png", "wb") as file:
+                    file.write(indexed_png(mask))
+            else:
+                np.save(path, mask.astype(np.uint8))
+            masks.append(mask)
+            maps.append(found)
+        truth = os.path.join(folder, "masks")
+        if kind == "all in one":
+            truth = os.path.join(folder, "all.npy")
+            np.save(truth, np.array(masks))
+        for side in ("first", "last", "map"):
+            found, samples = scores(os.path.join(folder, side), "--metric", "miou", "--labels", truth)
+            expect_equal(samples, 4, "samples")
+            expect_near(found["miou"]["value"], mean_iou(np.array(masks), np.array(maps)), f"mIoU of {side}")
+
+
+@test()
+def masks_of_another_size():
+    with temp_folder() as folder:
+        results = os.path.join(folder, "results")
+        os.makedirs(results)
+        np.save(os.path.join(results, "a.npy"), np.zeros((1, 3, 4, 4), np.float32))
+        truth = os.path.join(folder, "all.npy")
+        np.save(truth, np.zeros((1, 8, 8), np.uint8))
+        result = run("evaluate", results, "--metric", "miou", "--labels", truth)
+        expect_equal(result.returncode, 4, "exit code")
+        expect("[1,3,4,4]" in result.stderr and "[8,8]" in result.stderr and "sample a" in result.stderr, result.stderr)

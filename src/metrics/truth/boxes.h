@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "metrics/truth/sample_names.h"
 
 namespace quarkq::metrics {
 
@@ -41,7 +41,7 @@ struct BoxTruth {
   void add(TrueImage image);
 
  private:
-  std::map<std::string, std::vector<size_t>> by_name_;
+  SampleNames by_name_{"image"};
 };
 
 /// COCO's JSON: "images", "annotations" with "bbox", "categories". Fails with kBadData naming what is damaged.
