@@ -24,7 +24,7 @@ double mean_ssim(const EvaluateReport& report) { return report.mean_ssim; }
 
 constexpr Better kHigher = Better::kHigher, kLower = Better::kLower;
 constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes,
-                    kMasks = TruthKind::kMasks;
+                    kMasks = TruthKind::kMasks, kTexts = TruthKind::kTexts;
 
 constexpr MetricInfo kMetrics[] = {
     {"topK", kHigher, "share", kLabels, "labels among the K classes that score highest (top1, top5, ...)", open_top_k,
@@ -41,6 +41,10 @@ constexpr MetricInfo kMetrics[] = {
     {"map75", kHigher, "share", kBoxes, "the same at an overlap of 0.75", open_map, 75, nullptr},
     {"miou", kHigher, "share", kMasks, "intersection over union of segments, mean over the classes", open_miou, 0,
      nullptr},
+    {"cer", kLower, "share", kTexts, "edits by character of texts read by CTC; needs --alphabet", open_text_errors, 0,
+     nullptr},
+    {"wer", kLower, "share", kTexts, "the same by word", open_text_errors, 1, nullptr},
+    {"exact", kHigher, "share", kTexts, "texts read without a fault; needs --alphabet", open_text_errors, 2, nullptr},
     {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0, mean_cosine},
     {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0, mean_sqnr},
     {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0, mean_psnr},
@@ -84,7 +88,7 @@ std::span<const MetricInfo> metric_table() { return kMetrics; }
 std::string_view better_name(Better better) { return better == Better::kHigher ? "higher" : "lower"; }
 
 std::string_view truth_name(TruthKind truth) {
-  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes", "masks"};
+  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes", "masks", "texts"};
   return kNames[static_cast<size_t>(truth)];
 }
 

@@ -50,5 +50,6 @@ ScorerResult open_likelihood(const ScoringOptions& options);  ///< variant: 0 pe
 ScorerResult open_f1(const ScoringOptions& options);
 ScorerResult open_map(const ScoringOptions& options);  ///< variant: 0, or the overlap in percent
 ScorerResult open_miou(const ScoringOptions& options);
+ScorerResult open_text_errors(const ScoringOptions& options);  ///< variant: 0 characters, 1 words, 2 exact texts
 
 }  // namespace quarkq::metrics

@@ -10,8 +10,9 @@ import zlib
 import numpy as np
 
 from average_precision import mean_average_precision, suppress
-from harness import expect, expect_equal, quarkq, run, temp_folder, test
+from harness import expect, expect_equal, quarkq, run, shared, temp_folder, test
 from reference import DIGITS
+from text_lines import error_rates, model_input, read_by_ctc
 
 MODEL = os.path.join(DIGITS, "digits.onnx")
 EVAL = os.path.join(DIGITS, "eval", "inputs")
@@ -296,3 +297,66 @@ def masks_of_another_size():
         result = run("evaluate", results, "--metric", "miou", "--labels", truth)
         expect_equal(result.returncode, 4, "exit code")
         expect("[1,3,4,4]" in result.stderr and "[8,8]" in result.stderr and "sample a" in result.stderr, result.stderr)
+
+
+def text_scores(results, pairs, symbols, folder):
+    """What quarkq says of the texts in `results`; pairs: name and truth."""
+    truth, alphabet = os.path.join(folder, "truth.txt"), os.path.join(folder, "alphabet.txt")
+    with open(truth, "w", encoding="utf-8") as file:
+        file.writelines(f"{name}\t{text}\n" for name, text in pairs)
+    with open(alphabet, "w", encoding="utf-8") as file:
+        file.writelines(f"{symbol}\n" for symbol in symbols)
+    names = ["--metric", "cer", "--metric", "wer", "--metric", "exact"]
+    found, samples = scores(results, *names, "--labels", truth, "--alphabet", alphabet)
+    expect_equal(samples, len(pairs), "samples")
+    return [found[name]["value"] for name in ("cer", "wer", "exact")]
+
+
+@test()
+def texts_against_an_independent_implementation():
+    rng, symbols = np.random.default_rng(9), list("abcde\u00e9\u4e2d")
+    with temp_folder() as folder:
+        results, pairs, texts = os.path.join(folder, "results"), [], []
+        os.makedirs(results)
+        for number in range(20):
+            logits = rng.normal(size=(1, 30, len(symbols) + 2)).astype(np.float32)
+            np.save(os.path.join(results, f"{number}.npy"), logits if number % 2 else logits.transpose(1, 0, 2))
+            text = read_by_ctc(logits[0], ["", *symbols, " "])
+            true = text if number % 4 == 0 else "".join(c for c in text if rng.random() < .8) + "x, y"[:rng.integers(5)]
+            pairs.append((f"lines/{number}.png", true))
+            texts.append((true, text))
+        found = text_scores(results, pairs, symbols, folder)
+    for name, one, expected in zip(("cer", "wer", "exact"), found, error_rates(texts)):
+        expect_near(one, expected, name)
+
+
+@test(cases=[["--metric", "cer", "--labels", LABELS], ["--metric", "exact", "--labels", LABELS, "--alphabet", LABELS]])
+def texts_need_an_alphabet_that_fits(options):
+    result = run("evaluate", MODEL, "--data", EVAL, *options)
+    has_alphabet = "--alphabet" in options
+    expect_equal(result.returncode, 4 if has_alphabet else 2, "exit code")
+    expect(("holds scores of 10 classes" if has_alphabet else "--alphabet: found none") in result.stderr, result.stderr)
+
+
+@test()
+def lines_of_a_trained_recognizer():
+    """Its known score is without blanks: an empty line for the space writes none. With them it is computed here."""
+    model, data = shared("trained", "ppocrv4_rec", "ppocrv4_rec.onnx"), shared("trained", "_data", "text_lines")
+    with open(shared("trained", "ppocrv4_rec", "chars.txt"), encoding="utf-8") as file:
+        symbols = file.read().split("\n")
+    with open(os.path.join(data, "labels.json"), encoding="utf-8") as file:
+        pairs = [(line["file"], line["text"]) for line in json.load(file) if line["set"] == "eval"]
+    with temp_folder() as folder:
+        inputs, results = os.path.join(folder, "inputs"), os.path.join(folder, "results")
+        os.makedirs(inputs)
+        for name, _ in pairs:
+            np.save(os.path.join(inputs, name.replace(".png", ".npy")), model_input(os.path.join(data, name)))
+        quarkq("run", model, "--inputs", inputs, "--outputs", results)
+        texts = [(text, read_by_ctc(np.load(os.path.join(results, name.replace(".png", ".npy")))[0], ["", *symbols, " "]))
+                 for name, text in pairs]
+        found = text_scores(results, pairs, symbols, folder)
+        for name, one, expected in zip(("cer", "wer", "exact"), found, error_rates(texts)):
+            expect_near(one, expected, name)
+        cer, _, exact = text_scores(results, [(name, text.replace(" ", "")) for name, text in pairs], [*symbols, ""], folder)
+        expect(abs(exact - .85) < .01 and abs(cer - .043) < .003, f"known are 85.0 % and 4.3 %, found {exact} and {cer}")
+    return f"{len(pairs)} lines, exact {exact:.3f}, CER {cer:.4f} without blanks; cer, wer, exact with them {found}"
