@@ -207,6 +207,45 @@ def map_against_an_independent_implementation(head):
         expect(abs(found[name]["value"] - expected) < 1e-4, f"{name} of {head}: found {found[name]['value']}, expected {expected}")
 
 
+def write_boxes(folder, number, true, kind):
+    """The boxes of a scene as a file of YOLO's or PASCAL VOC's."""
+    with open(os.path.join(folder, f"{number}.{'txt' if kind == 'yolo' else 'xml'}"), "w", encoding="utf-8") as file:
+        if kind == "yolo":
+            file.writelines(f"{c} {(b[0] + b[2]) / 2 / SIZE} {(b[1] + b[3]) / 2 / SIZE} {(b[2] - b[0]) / SIZE} {(b[3] - b[1]) / SIZE}\n" for c, b in true)
+            return
+        file.write(f"<annotation>\n<size><width>{SIZE}</width><height>{SIZE}</height><depth>3</depth></size>\n")
+        for c, b in true:
+            sides = zip(("xmin", "ymin", "xmax", "ymax"), (b[0] + 1, b[1] + 1, b[2], b[3]))
+            file.write(f"<object><name>class {c}</name><bndbox>" + "".join(f"<{name}>{side}</{name}>" for name, side in sides) + "</bndbox></object>\n")
+        file.write("</annotation>\n")
+
+
+@test(cases=["yolo", "voc"])
+def map_against_boxes_in_a_folder(kind):
+    rng, classes, images = np.random.default_rng(12), 3, []
+    with temp_folder() as folder:
+        results, truth, names = (os.path.join(folder, name) for name in ("results", "truth", "names"))
+        os.makedirs(results)
+        os.makedirs(truth)
+        for number in range(5):
+            true, cells = random_scene(rng, classes)
+            true = [(c, [min(max(side, 0), SIZE) for side in box]) for c, box in true]
+            images.append((true, found_in(cells, classes, .02, .5)))
+            np.save(os.path.join(results, f"{number}.npy"), np.ascontiguousarray(encoded(cells, "yolov8"), dtype=np.float32))
+            write_boxes(truth, number, true, kind)
+        with open(names, "w", encoding="utf-8") as file:
+            file.writelines(f"class {c}\n" for c in range(classes))
+        options = ["--min-score", "0.02", "--nms-iou", "0.5", "--set", f"preprocess={{resize: {{mode: stretch, size: {SIZE}}}}}"]
+        asked = [results, "--metric", "map", "--head", "yolov8", "--labels", truth, *options]
+        found, _ = scores(*asked, "--classes", names)
+        unnamed = run("evaluate", *asked)
+    expected = mean_average_precision(images, classes)[0]
+    expect(abs(found["map"]["value"] - expected) < 1e-4, f"found {found['map']['value']}, expected {expected}")
+    expect_equal(unnamed.returncode, 2, "exit code without names of classes")
+    expect("--classes: found none" in unnamed.stderr, unnamed.stderr)
+    return f"{found['map']['value']:.4f}"
+
+
 def expect_near(found, expected, what):
     expect(abs(found - expected) < 1e-9, f"{what}: found {found}, expected {expected}")
 

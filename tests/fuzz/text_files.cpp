@@ -4,7 +4,7 @@
 #include "fuzz/sample_files.h"
 #include "metrics/ctc.h"
 #include "metrics/edit_distance.h"
-#include "metrics/truth/boxes.h"
+#include "metrics/truth/box_files.h"
 #include "metrics/truth/labels.h"
 #include "metrics/truth/texts.h"
 #include "quarkq/html_report.h"
@@ -41,6 +41,22 @@ std::vector<std::string> coco_seeds() {
       R"({"images": [{"id": 4, "file_name": "val/a.jpg", "width": 9, "height": 7}], "categories": [{"id": 1}, {"id": 3}],)"
       R"("annotations": [{"image_id": 4, "category_id": 3, "bbox": [1, 1.5, 2e0, 2], "area": 3, "iscrowd": 1}]})",
       R"({"images": [], "categories": [], "annotations": []})"};
+}
+
+void run_boxes(const uint8_t* data, size_t size) {
+  const MemoryFile file(data, size);
+  (void)metrics::read_voc_file(file.path(), {{"cat", 0}, {"dog", 1}}).ok();
+  (void)metrics::read_yolo_file(file.path(), 2).ok();
+}
+
+std::vector<std::string> boxes_seeds() {
+  return {
+      "<?xml version=\"1.0\"?><!DOCTYPE a><annotation k='x'><!-- <a> "
+      "--><f/><size><width>4</width><height>3</height></size>"
+      "<object><name>dog</name><part><name>head</name></part><difficult>1</difficult><bndbox><xmin>1</xmin><ymin>1.5</"
+      "ymin>"
+      "<xmax>2e0</xmax><ymax>2</ymax></bndbox></object></annotation>",
+      "1 0.5 0.5 0.25 1\n\n0\t0.1 0.1 0 0 \n"};
 }
 
 void run_texts(const uint8_t* data, size_t size) {

@@ -75,6 +75,8 @@ void add_metric_options(CLI::App& app, MetricArgs& args) {
   app.add_option("--nms-iou", request.detector.nms_iou,
                  "Of boxes of a class that overlap more, the best one counts (0.65)")
       ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--classes", request.classes_path,
+                 "Boxes in a folder: a file with the name of each class, line by line (classes.txt in the folder)");
   app.add_option("--alphabet", request.alphabet_path,
                  "Text recognizers: a file with the symbol of each class, line by line, without the blank before them");
   app.add_option("--metric-cmd", request.command,
@@ -96,7 +98,7 @@ Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::str
   }
   const MetricRequest& metric = request.metric;
   QQ_TRY(TextOutput file, TextOutput::open(json, {request.baseline, request.results, request.config, metric.truth_path,
-                                                  metric.alphabet_path}));
+                                                  metric.alphabet_path, metric.classes_path}));
   QQ_TRY(const ScoreReport report, run_with_bar(request, score));
   QQ_RETURN_IF_ERROR(file.write(to_json(report)));
   print_findings(report.findings);
