@@ -16,7 +16,7 @@ using test::Scored;
 
 std::string write_mask(const test::TempFolder& folder, const std::string& name, const ir::Shape& dims,
                        const std::vector<uint8_t>& classes) {
-  const std::string path = folder / name;
+  std::string path = folder / name;
   EXPECT_TRUE(calib::write_npy(path, ir::Tensor::from<uint8_t>(dims, classes)).ok());
   return path;
 }
