@@ -25,8 +25,10 @@ struct MetricRequest {
   std::string truth_path = {};          ///< what the metrics compare with: a file or a folder
   std::string output = {};              ///< whose results are scored, when there are several outputs
   DetectorRequest detector = {};
-  std::string command = {};      ///< prints one number; "{results}" in a word of it is the folder of results
-  double command_seconds = 600;  ///< longer than that is an error
+  std::string classes_path = {};   ///< the names of the classes, line by line, where boxes are in a folder
+  std::string alphabet_path = {};  ///< of text recognizers: the symbol of each class from 1 on, line by line
+  std::string command = {};        ///< prints one number; "{results}" in a word of it is the folder of results
+  double command_seconds = 600;    ///< longer than that is an error
 };
 
 /// One or two sides: models (files ending in .onnx, or bytes), or folders of their results.

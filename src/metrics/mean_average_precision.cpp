@@ -9,6 +9,24 @@
 namespace quarkq::metrics {
 namespace {
 
+/// With boxes in pixels. Where the photo's size is not known but the whole photo is stretched to the input, its pixels
+/// are those of the input: overlaps are the same.
+Result<TrueImage> sized(TrueImage image, const Geometry& geometry) {
+  if (!image.is_relative) return image;
+  const auto& preprocess = geometry.preprocess;
+  const bool is_cut = preprocess && (preprocess->crop || preprocess->crop_fraction);
+  const bool is_whole = !preprocess || !preprocess->resize || preprocess->resize->mode == config::ResizeMode::kStretch;
+  const auto [height, width] = geometry.input;
+  if (!is_whole || is_cut || height < 1 || width < 1) {
+    return bad_data(image.name,
+                    ": holds shares of a photo whose size is not known; needed is the photo beside it, or in "
+                    "a folder \"images\" beside its folder \"labels\"");
+  }
+  image.scale_boxes(static_cast<double>(width), static_cast<double>(height));
+  image.width = width, image.height = height;
+  return image;
+}
+
 class MeanAveragePrecision : public Scorer {
  public:
   MeanAveragePrecision(const ScoringOptions& options, const HeadInfo& head, BoxTruth truth)
@@ -16,7 +34,7 @@ class MeanAveragePrecision : public Scorer {
 
   Status add(const SampleResults& results) override {
     QQ_TRY(const size_t number, truth_.find(results.name));
-    const TrueImage& image = truth_.images[number];
+    QQ_TRY(const TrueImage image, sized(truth_.images[number], options_.geometry));
     if (!seen_.insert(number).second) return bad_data(truth_.path, ": image ", image.name, " was scored already");
     QQ_TRY(const ir::Tensor* output, results_of(results, options_.request.output));
     const DetectorRequest& detector = options_.request.detector;
@@ -48,7 +66,7 @@ class MeanAveragePrecision : public Scorer {
 
 ScorerResult open_map(const ScoringOptions& options) {
   QQ_TRY(const HeadInfo* head, find_head(options.request.detector.head));
-  QQ_TRY(BoxTruth truth, read_coco(options.request.truth_path));
+  QQ_TRY(BoxTruth truth, read_boxes(options.request.truth_path, options.request.classes_path));
   return std::unique_ptr<Scorer>(std::make_unique<MeanAveragePrecision>(options, *head, std::move(truth)));
 }
 

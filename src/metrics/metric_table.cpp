@@ -23,15 +23,28 @@ double mean_psnr(const EvaluateReport& report) { return report.mean_psnr; }
 double mean_ssim(const EvaluateReport& report) { return report.mean_ssim; }
 
 constexpr Better kHigher = Better::kHigher, kLower = Better::kLower;
-constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes;
+constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes,
+                    kMasks = TruthKind::kMasks, kTexts = TruthKind::kTexts;
 
 constexpr MetricInfo kMetrics[] = {
     {"topK", kHigher, "share", kLabels, "labels among the K classes that score highest (top1, top5, ...)", open_top_k,
+     1, nullptr},
+    {"f1", kHigher, "share", kLabels, "F1 of the class that scores highest, mean over the classes", open_f1, 0,
+     nullptr},
+    {"perplexity", kLower, "", kLabels, "exp of the mean surprise at the labels, by the softmax of logits",
+     open_likelihood, 0, nullptr},
+    {"bits", kLower, "bits", kLabels, "the same as bits per label: mean of -log2 of their probability", open_likelihood,
      1, nullptr},
     {"map", kHigher, "share", kBoxes, "COCO's mAP: overlaps 0.5 to 0.95, 101 recalls; needs --head", open_map, 0,
      nullptr},
     {"map50", kHigher, "share", kBoxes, "the same at an overlap of 0.5", open_map, 50, nullptr},
     {"map75", kHigher, "share", kBoxes, "the same at an overlap of 0.75", open_map, 75, nullptr},
+    {"miou", kHigher, "share", kMasks, "intersection over union of segments, mean over the classes", open_miou, 0,
+     nullptr},
+    {"cer", kLower, "share", kTexts, "edits by character of texts read by CTC; needs --alphabet", open_text_errors, 0,
+     nullptr},
+    {"wer", kLower, "share", kTexts, "the same by word", open_text_errors, 1, nullptr},
+    {"exact", kHigher, "share", kTexts, "texts read without a fault; needs --alphabet", open_text_errors, 2, nullptr},
     {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0, mean_cosine},
     {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0, mean_sqnr},
     {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0, mean_psnr},
@@ -75,7 +88,7 @@ std::span<const MetricInfo> metric_table() { return kMetrics; }
 std::string_view better_name(Better better) { return better == Better::kHigher ? "higher" : "lower"; }
 
 std::string_view truth_name(TruthKind truth) {
-  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes"};
+  static constexpr std::string_view kNames[] = {"the other side", "labels", "boxes", "masks", "texts"};
   return kNames[static_cast<size_t>(truth)];
 }
 

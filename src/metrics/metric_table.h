@@ -14,7 +14,7 @@ namespace quarkq::metrics {
 enum class Better : uint8_t { kHigher, kLower };
 
 /// What results are compared with.
-enum class TruthKind : uint8_t { kBaseline, kLabels, kBoxes };
+enum class TruthKind : uint8_t { kBaseline, kLabels, kBoxes, kMasks, kTexts };
 
 struct MetricInfo {
   std::string_view name;  ///< a K at its end stands for a number

@@ -24,6 +24,15 @@ size_t rank_of(std::span<const double> scores, size_t label) {
   return rank;
 }
 
+std::optional<size_t> highest_of(std::span<const double> scores) {
+  size_t highest = 0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    if (std::isnan(scores[i])) return std::nullopt;
+    if (scores[i] > scores[highest]) highest = i;
+  }
+  return highest;
+}
+
 Result<size_t> classes_for(const ir::Shape& dims, std::span<const int64_t> labels) {
   const size_t values = static_cast<size_t>(ir::checked_count(dims)), classes = values / labels.size();
   if (values % labels.size() != 0 || classes < 2 || !has_classes_last(dims, classes)) {

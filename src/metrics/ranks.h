@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -15,6 +16,9 @@ constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
 
 /// How many classes come before `label`; of equal scores the first class comes first. kNowhere when a score is NaN.
 size_t rank_of(std::span<const double> scores, size_t label);
+
+/// The class of rank 0. Nothing when a score is NaN.
+std::optional<size_t> highest_of(std::span<const double> scores);
 
 /// How many classes an array of `dims` has scores of, for each of `labels`. Fails with kBadData when it does not hold
 /// scores for so many labels, classes side by side, or a label is no class.

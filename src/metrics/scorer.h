@@ -45,7 +45,11 @@ using OpenScorer = ScorerResult (*)(const ScoringOptions& options);
 Result<const ir::Tensor*> results_of(const SampleResults& results, const std::string& name);
 
 // One function per kind of scorer.
-ScorerResult open_top_k(const ScoringOptions& options);  ///< variant: k
-ScorerResult open_map(const ScoringOptions& options);    ///< variant: 0, or the overlap in percent
+ScorerResult open_top_k(const ScoringOptions& options);       ///< variant: k
+ScorerResult open_likelihood(const ScoringOptions& options);  ///< variant: 0 perplexity, 1 bits per label
+ScorerResult open_f1(const ScoringOptions& options);
+ScorerResult open_map(const ScoringOptions& options);  ///< variant: 0, or the overlap in percent
+ScorerResult open_miou(const ScoringOptions& options);
+ScorerResult open_text_errors(const ScoringOptions& options);  ///< variant: 0 characters, 1 words, 2 exact texts
 
 }  // namespace quarkq::metrics

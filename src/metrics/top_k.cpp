@@ -2,28 +2,24 @@
 // Top-k accuracy: how often the right class is among the k that score highest.
 #include <algorithm>
 
+#include "metrics/labelled_scores.h"
 #include "metrics/ranks.h"
-#include "metrics/scorer.h"
-#include "metrics/truth/labels.h"
 
 namespace quarkq::metrics {
 namespace {
 
 class TopK : public Scorer {
  public:
-  TopK(Labels labels, std::string output) : labels_(std::move(labels)), output_(std::move(output)) {}
+  explicit TopK(LabelledReader reader) : reader_(std::move(reader)) {}
 
   Status add(const SampleResults& results) override {
-    QQ_TRY(const ir::Tensor* scores, results_of(results, output_));
-    QQ_TRY(const std::span<const int64_t> labels, labels_.of(results.number, results.name));
-    QQ_TRY(const size_t classes, classes_for(scores->dims(), labels));
-    QQ_TRY(const std::vector<double> values, ir::to_double(*scores));
-    if (hits_.size() < classes) hits_.resize(classes);
-    for (size_t i = 0; i < labels.size(); ++i) {
-      const size_t rank = rank_of(std::span(values).subspan(i * classes, classes), static_cast<size_t>(labels[i]));
+    QQ_TRY(const LabelledScores scores, reader_.read(results));
+    if (hits_.size() < scores.classes) hits_.resize(scores.classes);
+    for (size_t i = 0; i < scores.labels.size(); ++i) {
+      const size_t rank = rank_of(scores.of(i), static_cast<size_t>(scores.labels[i]));
       if (rank != kNowhere) ++hits_[rank];
     }
-    decisions_ += labels.size();
+    decisions_ += scores.labels.size();
     return Status();
   }
 
@@ -35,8 +31,7 @@ class TopK : public Scorer {
   }
 
  private:
-  Labels labels_;
-  std::string output_;
+  LabelledReader reader_;
   std::vector<size_t> hits_;  ///< by the rank of the right class
   size_t decisions_ = 0;
 };
@@ -53,9 +48,8 @@ Result<const ir::Tensor*> results_of(const SampleResults& results, const std::st
 }
 
 ScorerResult open_top_k(const ScoringOptions& options) {
-  QQ_TRY(Labels labels, Labels::read(options.request.truth_path));
-  QQ_RETURN_IF_ERROR(labels.share_out(options.samples, options.is_part));
-  return std::unique_ptr<Scorer>(std::make_unique<TopK>(std::move(labels), options.request.output));
+  QQ_TRY(LabelledReader reader, LabelledReader::open(options));
+  return std::unique_ptr<Scorer>(std::make_unique<TopK>(std::move(reader)));
 }
 
 }  // namespace quarkq::metrics

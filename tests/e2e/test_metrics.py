@@ -3,13 +3,16 @@
 import csv
 import json
 import os
+import struct
 import sys
+import zlib
 
 import numpy as np
 
 from average_precision import mean_average_precision, suppress
-from harness import expect, expect_equal, quarkq, run, temp_folder, test
+from harness import expect, expect_equal, quarkq, run, shared, temp_folder, test
 from reference import DIGITS
+from text_lines import error_rates, model_input, read_by_ctc
 
 MODEL = os.path.join(DIGITS, "digits.onnx")
 EVAL = os.path.join(DIGITS, "eval", "inputs")
@@ -202,3 +205,197 @@ def map_against_an_independent_implementation(head):
     expect_equal(samples, 5, "samples")
     for name, expected in zip(("map", "map50"), mean_average_precision(images, classes)):
         expect(abs(found[name]["value"] - expected) < 1e-4, f"{name} of {head}: found {found[name]['value']}, expected {expected}")
+
+
+def write_boxes(folder, number, true, kind):
+    """The boxes of a scene as a file of YOLO's or PASCAL VOC's."""
+    with open(os.path.join(folder, f"{number}.{'txt' if kind == 'yolo' else 'xml'}"), "w", encoding="utf-8") as file:
+        if kind == "yolo":
+            file.writelines(f"{c} {(b[0] + b[2]) / 2 / SIZE} {(b[1] + b[3]) / 2 / SIZE} {(b[2] - b[0]) / SIZE} {(b[3] - b[1]) / SIZE}\n" for c, b in true)
+            return
+        file.write(f"<annotation>\n<size><width>{SIZE}</width><height>{SIZE}</height><depth>3</depth></size>\n")
+        for c, b in true:
+            sides = zip(("xmin", "ymin", "xmax", "ymax"), (b[0] + 1, b[1] + 1, b[2], b[3]))
+            file.write(f"<object><name>class {c}</name><bndbox>" + "".join(f"<{name}>{side}</{name}>" for name, side in sides) + "</bndbox></object>\n")
+        file.write("</annotation>\n")
+
+
+@test(cases=["yolo", "voc"])
+def map_against_boxes_in_a_folder(kind):
+    rng, classes, images = np.random.default_rng(12), 3, []
+    with temp_folder() as folder:
+        results, truth, names = (os.path.join(folder, name) for name in ("results", "truth", "names"))
+        os.makedirs(results)
+        os.makedirs(truth)
+        for number in range(5):
+            true, cells = random_scene(rng, classes)
+            true = [(c, [min(max(side, 0), SIZE) for side in box]) for c, box in true]
+            images.append((true, found_in(cells, classes, .02, .5)))
+            np.save(os.path.join(results, f"{number}.npy"), np.ascontiguousarray(encoded(cells, "yolov8"), dtype=np.float32))
+            write_boxes(truth, number, true, kind)
+        with open(names, "w", encoding="utf-8") as file:
+            file.writelines(f"class {c}\n" for c in range(classes))
+        options = ["--min-score", "0.02", "--nms-iou", "0.5", "--set", f"preprocess={{resize: {{mode: stretch, size: {SIZE}}}}}"]
+        asked = [results, "--metric", "map", "--head", "yolov8", "--labels", truth, *options]
+        found, _ = scores(*asked, "--classes", names)
+        unnamed = run("evaluate", *asked)
+    expected = mean_average_precision(images, classes)[0]
+    expect(abs(found["map"]["value"] - expected) < 1e-4, f"found {found['map']['value']}, expected {expected}")
+    expect_equal(unnamed.returncode, 2, "exit code without names of classes")
+    expect("--classes: found none" in unnamed.stderr, unnamed.stderr)
+    return f"{found['map']['value']:.4f}"
+
+
+def expect_near(found, expected, what):
+    expect(abs(found - expected) < 1e-9, f"{what}: found {found}, expected {expected}")
+
+
+@test()
+def likelihood_and_f1_of_logits():
+    with temp_folder() as folder:
+        results = results_of(folder)
+        with open(LABELS, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        logits = np.array([np.load(os.path.join(results, row["file"])).ravel() for row in rows], np.float64)
+        labels, chosen = np.array([int(row["label"]) for row in rows]), logits.argmax(1)
+        surprise = np.log(np.exp(logits).sum(1)) - logits[np.arange(len(rows)), labels]
+        names = ["--metric", "perplexity", "--metric", "bits", "--metric", "f1"]
+        found, samples = scores(results, *names, "--labels", LABELS)
+        expect_equal(samples, len(rows), "samples")
+        expect_near(found["perplexity"]["value"], np.exp(surprise.mean()), "perplexity")
+        expect_near(found["bits"]["value"], surprise.mean() / np.log(2), "bits per label")
+        expect_equal(found["perplexity"]["better"], "lower", "direction of perplexity")
+        f1 = [2 * np.sum((labels == c) & (chosen == c)) / (np.sum(labels == c) + np.sum(chosen == c)) for c in np.union1d(labels, chosen)]
+        expect_near(found["f1"]["value"], np.mean(f1), "F1")
+        np.save(os.path.join(results, rows[3]["file"]), np.full(logits.shape[1], np.nan, np.float32))
+        found, _ = scores(results, *names, "--labels", LABELS)
+        expect_equal(found["bits"]["value"], None, "bits of logits that are no numbers")
+        missed = run("evaluate", results, "--metric", "bits", "--labels", LABELS, "--require", "bits<=100")
+        expect_equal(missed.returncode, 5, "exit code of a gate on NaN")
+
+
+def indexed_png(classes):
+    """A PNG with a palette whose indices are `classes`."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + row.tobytes() for row in classes.astype(np.uint8))
+    head = struct.pack(">IIBBBBB", classes.shape[1], classes.shape[0], 8, 3, 0, 0, 0)
+    palette = np.random.default_rng(1).integers(0, 256, 768, dtype=np.uint8).tobytes()
+    parts = [(b"IHDR", head), (b"PLTE", palette), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*part) for part in parts)
+
+
+def mean_iou(true, found):
+    counted = true != 255
+    true, found = true[counted], found[counted]
+    ratios = [np.sum((true == c) & (found == c)) / np.sum((true == c) | (found == c)) for c in np.union1d(true, found)]
+    return np.mean(ratios)
+
+
+@test(cases=["png", "npy", "all in one"])
+def segments_against_masks(kind):
+    rng, classes, height, width = np.random.default_rng(5), 6, 9, 7
+    with temp_folder() as folder:
+        for name in ("first", "last", "map", "masks"):
+            os.makedirs(os.path.join(folder, name, "town"))
+        masks, maps = [], []
+        for number in range(4):
+            logits = rng.normal(size=(classes - 1, height, width)).astype(np.float32)
+            found = logits.argmax(0)
+            mask = np.where(rng.random(found.shape) < .6, found, rng.choice([0, 1, 4, 255], found.shape))
+            name = os.path.join("town", f"street.{number}.npy")
+            np.save(os.path.join(folder, "first", name), logits[None])
+            np.save(os.path.join(folder, "last", name), np.ascontiguousarray(logits.transpose(1, 2, 0)[None]))
+            np.save(os.path.join(folder, "map", name), found[None])
+            path = os.path.join(folder, "masks", name)
+            if kind == "png":
+                with open(path.removesuffix(".npy") + ".png", "wb") as file:
+                    file.write(indexed_png(mask))
+            else:
+                np.save(path, mask.astype(np.uint8))
+            masks.append(mask)
+            maps.append(found)
+        truth = os.path.join(folder, "masks")
+        if kind == "all in one":
+            truth = os.path.join(folder, "all.npy")
+            np.save(truth, np.array(masks))
+        for side in ("first", "last", "map"):
+            found, samples = scores(os.path.join(folder, side), "--metric", "miou", "--labels", truth)
+            expect_equal(samples, 4, "samples")
+            expect_near(found["miou"]["value"], mean_iou(np.array(masks), np.array(maps)), f"mIoU of {side}")
+
+
+@test()
+def masks_of_another_size():
+    with temp_folder() as folder:
+        results = os.path.join(folder, "results")
+        os.makedirs(results)
+        np.save(os.path.join(results, "a.npy"), np.zeros((1, 3, 4, 4), np.float32))
+        truth = os.path.join(folder, "all.npy")
+        np.save(truth, np.zeros((1, 8, 8), np.uint8))
+        result = run("evaluate", results, "--metric", "miou", "--labels", truth)
+        expect_equal(result.returncode, 4, "exit code")
+        expect("[1,3,4,4]" in result.stderr and "[8,8]" in result.stderr and "sample a" in result.stderr, result.stderr)
+
+
+def text_scores(results, pairs, symbols, folder):
+    """What quarkq says of the texts in `results`; pairs: name and truth."""
+    truth, alphabet = os.path.join(folder, "truth.txt"), os.path.join(folder, "alphabet.txt")
+    with open(truth, "w", encoding="utf-8") as file:
+        file.writelines(f"{name}\t{text}\n" for name, text in pairs)
+    with open(alphabet, "w", encoding="utf-8") as file:
+        file.writelines(f"{symbol}\n" for symbol in symbols)
+    names = ["--metric", "cer", "--metric", "wer", "--metric", "exact"]
+    found, samples = scores(results, *names, "--labels", truth, "--alphabet", alphabet)
+    expect_equal(samples, len(pairs), "samples")
+    return [found[name]["value"] for name in ("cer", "wer", "exact")]
+
+
+@test()
+def texts_against_an_independent_implementation():
+    rng, symbols = np.random.default_rng(9), list("abcde\u00e9\u4e2d")
+    with temp_folder() as folder:
+        results, pairs, texts = os.path.join(folder, "results"), [], []
+        os.makedirs(results)
+        for number in range(20):
+            logits = rng.normal(size=(1, 30, len(symbols) + 2)).astype(np.float32)
+            np.save(os.path.join(results, f"{number}.npy"), logits if number % 2 else logits.transpose(1, 0, 2))
+            text = read_by_ctc(logits[0], ["", *symbols, " "])
+            true = text if number % 4 == 0 else "".join(c for c in text if rng.random() < .8) + "x, y"[:rng.integers(5)]
+            pairs.append((f"lines/{number}.png", true))
+            texts.append((true, text))
+        found = text_scores(results, pairs, symbols, folder)
+    for name, one, expected in zip(("cer", "wer", "exact"), found, error_rates(texts)):
+        expect_near(one, expected, name)
+
+
+@test(cases=[["--metric", "cer", "--labels", LABELS], ["--metric", "exact", "--labels", LABELS, "--alphabet", LABELS]])
+def texts_need_an_alphabet_that_fits(options):
+    result = run("evaluate", MODEL, "--data", EVAL, *options)
+    has_alphabet = "--alphabet" in options
+    expect_equal(result.returncode, 4 if has_alphabet else 2, "exit code")
+    expect(("holds scores of 10 classes" if has_alphabet else "--alphabet: found none") in result.stderr, result.stderr)
+
+
+@test()
+def lines_of_a_trained_recognizer():
+    """Its known score is without blanks: an empty line for the space writes none. With them it is computed here."""
+    model, data = shared("trained", "ppocrv4_rec", "ppocrv4_rec.onnx"), shared("trained", "_data", "text_lines")
+    with open(shared("trained", "ppocrv4_rec", "chars.txt"), encoding="utf-8") as file:
+        symbols = file.read().split("\n")
+    with open(os.path.join(data, "labels.json"), encoding="utf-8") as file:
+        pairs = [(line["file"], line["text"]) for line in json.load(file) if line["set"] == "eval"]
+    with temp_folder() as folder:
+        inputs, results = os.path.join(folder, "inputs"), os.path.join(folder, "results")
+        os.makedirs(inputs)
+        for name, _ in pairs:
+            np.save(os.path.join(inputs, name.replace(".png", ".npy")), model_input(os.path.join(data, name)))
+        quarkq("run", model, "--inputs", inputs, "--outputs", results)
+        texts = [(text, read_by_ctc(np.load(os.path.join(results, name.replace(".png", ".npy")))[0], ["", *symbols, " "]))
+                 for name, text in pairs]
+        found = text_scores(results, pairs, symbols, folder)
+        for name, one, expected in zip(("cer", "wer", "exact"), found, error_rates(texts)):
+            expect_near(one, expected, name)
+        cer, _, exact = text_scores(results, [(name, text.replace(" ", "")) for name, text in pairs], [*symbols, ""], folder)
+        expect(abs(exact - .85) < .01 and abs(cer - .043) < .003, f"known are 85.0 % and 4.3 %, found {exact} and {cer}")
+    return f"{len(pairs)} lines, exact {exact:.3f}, CER {cer:.4f} without blanks; cer, wer, exact with them {found}"

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "calib/check_finite.h"
+#include "calib/image/stored_numbers.h"
 #include "calib/npy.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
@@ -53,6 +54,10 @@ void run_npy(const uint8_t* data, size_t size) {
   for (const calib::InputSpec& input : inputs()) {
     use(calib::parse_npy(reinterpret_cast<const std::byte*>(data), size, "fuzz"), input);
   }
+}
+
+void run_mask(const uint8_t* data, size_t size) {
+  (void)calib::parse_stored_numbers(reinterpret_cast<const std::byte*>(data), size, "fuzz").ok();
 }
 
 void run_npz(const uint8_t* data, size_t size) { read_as("npz", data, size); }
@@ -118,6 +123,17 @@ std::vector<std::string> operand_seeds() {
 
 std::vector<std::string> list_seeds() {
   return {"# samples\nx=a.npy any='b c.npy' ids=d.npz half=\"e.pb\"\n", "a.npy\nb.npz # last\r\n\n\"c d.png\"\n"};
+}
+
+std::vector<std::string> mask_seeds() {
+  // 3 x 1 indices of 2 bits, with a palette and its transparency.
+  const std::string hex =
+      "89504e470d0a1a0a0000000d4948445200000003000000010203000000668efc270000000c504c5445"
+      "000102030405060708090a0bdc4c389c0000000374524e5300ffff4450d6210000000a4944415478"
+      "da63900600001d001c237c8fac0000000049454e44ae426082";
+  std::string palette;
+  for (size_t at = 0; at < hex.size(); at += 2) palette += static_cast<char>(std::stoi(hex.substr(at, 2), nullptr, 16));
+  return {palette, test::png_bytes(1, 1, 0, 0, 0)};
 }
 
 std::vector<std::string> image_seeds() {

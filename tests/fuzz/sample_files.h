@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bytes that claim to be a calibration sample, statistics, a finetuned layer, labels, boxes or a report, and seeds for them.
+// Bytes that claim to be a calibration sample, statistics, a finetuned layer, labels, boxes, texts, a mask or a report,
+// and seeds for them.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,9 @@ void run_tar(const uint8_t* data, size_t size);
 void run_saved_layer(const uint8_t* data, size_t size);
 void run_labels(const uint8_t* data, size_t size);
 void run_coco(const uint8_t* data, size_t size);
+void run_boxes(const uint8_t* data, size_t size);
+void run_texts(const uint8_t* data, size_t size);
+void run_mask(const uint8_t* data, size_t size);
 void run_report(const uint8_t* data, size_t size);
 
 std::vector<std::string> npy_seeds();
@@ -31,6 +35,9 @@ std::vector<std::string> statistics_seeds();
 std::vector<std::string> saved_layer_seeds();
 std::vector<std::string> labels_seeds();
 std::vector<std::string> coco_seeds();
+std::vector<std::string> boxes_seeds();
+std::vector<std::string> texts_seeds();
+std::vector<std::string> mask_seeds();
 std::vector<std::string> report_seeds();
 
 /// A few bytes changed, cut out, doubled or set to values at the edges of sizes.

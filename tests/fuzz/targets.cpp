@@ -19,6 +19,9 @@ const std::vector<Target>& targets() {
       {"saved-layer", run_saved_layer, mutate_bytes, saved_layer_seeds},
       {"labels", run_labels, mutate_bytes, labels_seeds},
       {"coco", run_coco, mutate_bytes, coco_seeds},
+      {"boxes", run_boxes, mutate_bytes, boxes_seeds},
+      {"texts", run_texts, mutate_bytes, texts_seeds},
+      {"mask", run_mask, mutate_bytes, mask_seeds},
       {"report", run_report, mutate_bytes, report_seeds},
   };
   return table;

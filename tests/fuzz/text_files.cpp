@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Bytes that claim to be labels of results, boxes in photos, or the report of a quantize run.
+// Bytes that claim to be labels of results, boxes in photos, texts, or the report of a quantize run.
 #include "fuzz/memory_file.h"
 #include "fuzz/sample_files.h"
-#include "metrics/truth/boxes.h"
+#include "metrics/ctc.h"
+#include "metrics/edit_distance.h"
+#include "metrics/truth/box_files.h"
 #include "metrics/truth/labels.h"
+#include "metrics/truth/texts.h"
 #include "quarkq/html_report.h"
 #include "quarkq/quantize.h"
 
@@ -38,6 +41,43 @@ std::vector<std::string> coco_seeds() {
       R"({"images": [{"id": 4, "file_name": "val/a.jpg", "width": 9, "height": 7}], "categories": [{"id": 1}, {"id": 3}],)"
       R"("annotations": [{"image_id": 4, "category_id": 3, "bbox": [1, 1.5, 2e0, 2], "area": 3, "iscrowd": 1}]})",
       R"({"images": [], "categories": [], "annotations": []})"};
+}
+
+void run_boxes(const uint8_t* data, size_t size) {
+  const MemoryFile file(data, size);
+  (void)metrics::read_voc_file(file.path(), {{"cat", 0}, {"dog", 1}}).ok();
+  (void)metrics::read_yolo_file(file.path(), 2).ok();
+}
+
+std::vector<std::string> boxes_seeds() {
+  return {
+      "<?xml version=\"1.0\"?><!DOCTYPE a><annotation k='x'><!-- <a> "
+      "--><f/><size><width>4</width><height>3</height></size>"
+      "<object><name>dog</name><part><name>head</name></part><difficult>1</difficult><bndbox><xmin>1</xmin><ymin>1.5</"
+      "ymin>"
+      "<xmax>2e0</xmax><ymax>2</ymax></bndbox></object></annotation>",
+      "1 0.5 0.5 0.25 1\n\n0\t0.1 0.1 0 0 \n"};
+}
+
+void run_texts(const uint8_t* data, size_t size) {
+  const MemoryFile file(data, size);
+  const Result<metrics::Texts> texts = metrics::Texts::read(file.path());
+  for (const char* name : {"a", "val/a.jpg", ""}) {
+    const Result<std::string> text = texts.ok() ? texts.value().of(name) : texts.status();
+    if (!text.ok()) continue;
+    const metrics::Parts characters = metrics::characters_of(text.value());
+    if (characters.size() < 100) (void)metrics::edits_between(characters, metrics::words_of(text.value()));
+  }
+  const Result<metrics::Alphabet> alphabet = metrics::Alphabet::read(file.path());
+  const ir::Tensor scores = ir::Tensor::from<float>({1, 2, 3}, std::vector<float>{0, 1, 0, 0, 0, 1});
+  if (alphabet.ok()) (void)metrics::decode_ctc(scores, alphabet.value()).ok();
+}
+
+std::vector<std::string> texts_seeds() {
+  return {
+      "\xEF\xBB\xBF"
+      "val/a.jpg\tcaf\xC3\xA9, two\r\n\nb,x y\n",
+      "a,\xFF\x80\n", "a\n \n"};
 }
 
 void run_report(const uint8_t* data, size_t size) {

@@ -74,6 +74,10 @@ void add_scoring_options(CLI::App& app, MetricRequest& request) {
   app.add_option("--nms-iou", request.detector.nms_iou,
                  "Of boxes of a class that overlap more, the best one counts (0.65)")
       ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--classes", request.classes_path,
+                 "Boxes in a folder: a file with the name of each class, line by line (classes.txt in the folder)");
+  app.add_option("--alphabet", request.alphabet_path,
+                 "Text recognizers: a file with the symbol of each class, line by line, without the blank before them");
   app.add_option("--metric-cmd", request.command,
                  "Print the number that this command prints; {results} in it becomes the folder of results");
   app.add_option("--metric-timeout", request.command_seconds, "Seconds that the command may take (600)")
@@ -95,8 +99,9 @@ Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::str
     QQ_TRY(Requirement required, read_requirement(text, names));
     requirements.push_back(std::move(required));
   }
-  QQ_TRY(TextOutput file,
-         TextOutput::open(json, {request.baseline, request.results, request.config, request.metric.truth_path}));
+  const MetricRequest& metric = request.metric;
+  QQ_TRY(TextOutput file, TextOutput::open(json, {request.baseline, request.results, request.config, metric.truth_path,
+                                                  metric.alphabet_path, metric.classes_path}));
   QQ_TRY(const ScoreReport report, run_with_bar(request, score));
   QQ_RETURN_IF_ERROR(file.write(to_json(report)));
   print_findings(report.findings);

@@ -138,6 +138,14 @@ Result<Image> parse_image(const std::byte* data, size_t bytes, const std::string
   return image;
 }
 
+Result<Image> read_image_size(const std::string& path) {
+  const Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+  if (!file.ok()) return bad_data(file.status().message());
+  QQ_RETURN_IF_ERROR(check_format(file.value()->data(), file.value()->size(), path));
+  QQ_TRY(const Claim claim, read_claim(file.value()->data(), file.value()->size(), path, 3));
+  return Image{claim.height, claim.width, 0, {}};
+}
+
 Result<Image> decode_image(const std::string& path, int64_t channels) {
   const Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
   if (!file.ok()) return bad_data(file.status().message());

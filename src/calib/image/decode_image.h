@@ -27,4 +27,7 @@ Result<Image> decode_image(const std::string& path, int64_t channels);
 /// The same from memory; `name` is its name in messages.
 Result<Image> parse_image(const std::byte* data, size_t bytes, const std::string& name, int64_t channels);
 
+/// Only the size of an image file, as its header claims it: no pixels, no channels.
+Result<Image> read_image_size(const std::string& path);
+
 }  // namespace quarkq::calib

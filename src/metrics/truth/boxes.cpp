@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "metrics/truth/boxes.h"
 
-#include <algorithm>
-
-#include "calib/reader/file_formats.h"
-
 namespace quarkq::metrics {
-void BoxTruth::add(TrueImage image) {
-  for (const std::string& key : {image.name, calib::stem_of(image.name)}) {
-    std::vector<size_t>& places = by_name_[key];
-    if (places.empty() || places.back() != images.size()) places.push_back(images.size());
+
+void TrueImage::scale_boxes(double wider, double higher) {
+  for (TrueBox& one : boxes) {
+    one.box.left *= wider, one.box.right *= wider;
+    one.box.top *= higher, one.box.bottom *= higher;
+    one.area *= wider * higher;
   }
+}
+
+void BoxTruth::add(TrueImage image) {
+  by_name_.add(image.name, images.size());
   images.push_back(std::move(image));
 }
 
-Result<size_t> BoxTruth::find(const std::string& name) const {
-  for (const std::string& key : {name, calib::stem_of(name)}) {
-    const auto found = by_name_.find(key);
-    if (found == by_name_.end()) continue;
-    if (found->second.size() == 1) return found->second[0];
-    return bad_data(path, ": has ", found->second.size(), " images called ", key);
-  }
-  return bad_data(path, ": has no image called ", name);
-}
+Result<size_t> BoxTruth::find(const std::string& name) const { return by_name_.find(path, name); }
 
 }  // namespace quarkq::metrics

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "metrics/truth/sample_names.h"
 
 namespace quarkq::metrics {
 
@@ -29,6 +29,10 @@ struct TrueImage {
   std::string name;               ///< its file's, as the truth spells it
   int64_t width = 0, height = 0;  ///< 0: not known
   std::vector<TrueBox> boxes = {};
+  bool is_relative = false;  ///< boxes are shares of the image, because its size is not known
+
+  /// The boxes of an image that is so many times as wide and high.
+  void scale_boxes(double wider, double higher);
 };
 
 struct BoxTruth {
@@ -41,10 +45,14 @@ struct BoxTruth {
   void add(TrueImage image);
 
  private:
-  std::map<std::string, std::vector<size_t>> by_name_;
+  SampleNames by_name_{"image"};
 };
 
 /// COCO's JSON: "images", "annotations" with "bbox", "categories". Fails with kBadData naming what is damaged.
 Result<BoxTruth> read_coco(const std::string& path);
+
+/// A file of COCO's, or a folder with one file of YOLO's (.txt) or PASCAL VOC's (.xml) for each image. `classes_path`:
+/// the names of a folder's classes, line by line; empty: its classes.txt. Fails with kBadData naming what is damaged.
+Result<BoxTruth> read_boxes(const std::string& path, const std::string& classes_path);
 
 }  // namespace quarkq::metrics

@@ -2,6 +2,7 @@
 // Instances of COCO's JSON format.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 

@@ -6,7 +6,7 @@
 
 #include "base/file_system.h"
 #include "calib/npy.h"
-#include "calib/reader/file_formats.h"
+#include "metrics/truth/sample_names.h"
 
 namespace quarkq::metrics {
 namespace {
@@ -74,16 +74,6 @@ std::optional<size_t> label_column(const Cells& header) {
   return header.size() > 1 ? std::optional<size_t>(1) : std::nullopt;
 }
 
-/// Without the suffix of a sample or image; the name of a result may have other dots.
-std::string without_suffix(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  const size_t dot = name.rfind('.');
-  if (dot == std::string::npos || dot == 0 || calib::format_of(name, "") == nullptr) return path;
-  return path.substr(0, path.size() - (name.size() - dot));
-}
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 Result<std::vector<Labels::Row>> Labels::read_rows(const std::string& path) {
@@ -122,7 +112,7 @@ void Labels::add_named(const Row& row) {
     if (!is_new && place->second && values_[*place->second] != row.label) place->second.reset();
   };
   add(row.name, by_name_);
-  const std::string path = without_suffix(row.name);
+  const std::string path = without_sample_suffix(row.name);
   for (const std::string& key : {path, last_part(row.name), last_part(path)}) {
     if (key != row.name) add(key, by_short_name_);
   }
@@ -169,7 +159,7 @@ Status Labels::share_out(size_t results, bool is_part) {
 
 Result<std::span<const int64_t>> Labels::of(size_t place, const std::string& name) const {
   if (!is_named_) return std::span(values_).subspan(place * each_, each_);
-  const std::string path = without_suffix(name);
+  const std::string path = without_sample_suffix(name);
   for (const std::string& key : {name, path, last_part(name), last_part(path)}) {
     for (const Names* names : {&by_name_, &by_short_name_}) {
       const auto found = names->find(key);
