@@ -208,13 +208,14 @@ def analyze(
 
 def score(
     results: Model, data: Data = None, *, metric: Union[str, Sequence[str]] = (), labels: Optional[Path] = None, metric_cmd: str = "",
-    head: str = "", scores: Optional[str] = None, baseline: Optional[Model] = None, preprocess: Optional[Preprocess] = None,
+    head: str = "", scores: Optional[str] = None, classes: Optional[Path] = None, alphabet: Optional[Path] = None,
+    baseline: Optional[Model] = None, preprocess: Optional[Preprocess] = None,
     config: Optional[Config] = None, settings: Optional[Settings] = None, limit: int = 0,
     progress: Optional[OnProgress] = None, threads: int = 0,
 ) -> Report:
     """Metrics of a model over samples, or of a folder of results; with a baseline also those of that side. scores: the output that is
     scored."""
-    with _Job("score", limit=limit, threads=threads, **_metric(metric, labels, metric_cmd, head, scores)) as job:
+    with _Job("score", limit=limit, threads=threads, **_metric(metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
         job.take_model(results, "results", "quantized")
         if baseline is not None:
             job.take_model(baseline, "baseline", "model")
@@ -228,7 +229,8 @@ def score(
 
 def tune(
     model: Path, output: Path, *, config: Config, data: Path, eval_data: Path, metric: str = "", labels: Optional[Path] = None,
-    metric_cmd: str = "", lower_is_better: bool = False, head: str = "", scores: Optional[str] = None, goal: str = "",
+    metric_cmd: str = "", lower_is_better: bool = False, head: str = "", scores: Optional[str] = None,
+    classes: Optional[Path] = None, alphabet: Optional[Path] = None, goal: str = "",
     seconds: float = 0, state: Optional[Path] = None, preprocess: Optional[str] = None, settings: Optional[Settings] = None,
     limit: int = 0, progress: Optional[OnProgress] = None, threads: int = 0,
     target: Optional[Path] = None, shapes: Optional[Shapes] = None,
@@ -237,16 +239,17 @@ def tune(
     missed does not raise: see `Report["met"]`."""
     with _Job("tune", model=os.fspath(model), output=os.fspath(output), calib=os.fspath(data), eval=os.fspath(eval_data), goal=goal,
               seconds=seconds, limit=limit, state=_output(state), lower_is_better=lower_is_better, threads=threads,
-              **_metric(metric, labels, metric_cmd, head, scores)) as job:
+              **_metric(metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
         job.take_config(config, settings, preprocess, target, shapes)
         job.call.on_progress = progress
         return job.run()
 
 
-def _metric(metric: Union[str, Sequence[str]], labels: Optional[Path], command: str, head: str, scores: Optional[str]) -> Dict[str, Any]:
+def _metric(metric: Union[str, Sequence[str]], labels: Optional[Path], command: str, head: str, scores: Optional[str],
+            classes: Optional[Path], alphabet: Optional[Path]) -> Dict[str, Any]:
     names = [metric] if isinstance(metric, str) else list(metric)
     return {"metric": [name for name in names if name], "labels": _output(labels), "metric_cmd": command, "head": head,
-            "output_name": scores}
+            "output_name": scores, "classes": _output(classes), "alphabet": _output(alphabet)}
 
 
 def check(model: Model, target: Path = "xint8", *, min_npu: float = 0, max_partitions: int = -1) -> Report:

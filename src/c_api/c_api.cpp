@@ -155,6 +155,7 @@ void take_metric(Request& json, MetricRequest& metric) {
   json.take("metric", metric.names).take("metric_cmd", metric.command).take("metric_timeout", metric.command_seconds);
   json.take("labels", metric.truth_path).take("output_name", metric.output).take("head", metric.detector.head);
   json.take("min_score", metric.detector.min_score).take("nms_iou", metric.detector.nms_iou);
+  json.take("classes", metric.classes_path).take("alphabet", metric.alphabet_path);
 }
 
 Status call_score(Request& json, const Arguments& arguments, quarkq_result& result) {

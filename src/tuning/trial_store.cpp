@@ -81,9 +81,11 @@ Result<std::string> run_key(const TuneRequest& request, const std::string& setti
   for (const char* suffix : {".data", "_data"}) {
     if (file_exists(request.model_path + suffix)) QQ_RETURN_IF_ERROR(add_file(request.model_path + suffix, hash));
   }
-  for (const std::string& folder : {request.calib_folder, request.eval_folder, request.metric.truth_path})
-    QQ_RETURN_IF_ERROR(add_folder(folder, hash));
   const MetricRequest& metric = request.metric;
+  for (const std::string& folder :
+       {request.calib_folder, request.eval_folder, metric.truth_path, metric.classes_path, metric.alphabet_path}) {
+    QQ_RETURN_IF_ERROR(add_folder(folder, hash));
+  }
   hash.add(join(metric.names, ","));
   for (const std::string& text : {metric.output, metric.detector.head, metric.command}) hash.add(text);
   hash.add(cat(metric.detector.min_score, " ", metric.detector.nms_iou, " ", request.limit));
