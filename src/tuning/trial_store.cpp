@@ -42,6 +42,7 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
 }
 
 Status add_folder(const std::string& folder, ContentHash& hash) {
+  hash.add(folder.empty() ? "none" : "files");  // the same labels as classes are something else
   if (folder.empty()) return Status();
   QQ_TRY(const std::vector<std::string> files, files_below(folder));
   for (const std::string& file : files) {

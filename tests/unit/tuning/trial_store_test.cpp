@@ -90,6 +90,38 @@ TEST(RunKeyTest, DependsOnTheBytesOfModelAndSamples) {
   EXPECT_FALSE(run_key(request, "settings").ok());
 }
 
+TEST(RunKeyTest, DependsOnEverythingThatAMetricReads) {
+  const TempFolder folder;
+  TuneRequest plain;
+  plain.model_path = folder.write("m.onnx", "model");
+  const std::string truth = folder.write("labels.csv", "a,1"), names = folder.write("classes.txt", "a,1");
+  std::vector<std::string> keys = {run_key(plain, "settings").value()};
+  const auto add = [&](auto change) {
+    TuneRequest request = plain;
+    change(request);
+    const Result<std::string> key = run_key(request, "settings");
+    ASSERT_TRUE(key.ok()) << key.status().message();
+    for (const std::string& other : keys) EXPECT_NE(key.value(), other);
+    keys.push_back(key.value());
+  };
+  add([&](TuneRequest& request) { request.metric.truth_path = truth; });
+  add([&](TuneRequest& request) { request.metric.classes_path = names; });
+  add([](TuneRequest& request) { request.metric.names = {"top1"}; });
+  add([](TuneRequest& request) { request.metric.command = "top1"; });
+  add([](TuneRequest& request) { request.metric.detector.head = "yolov8"; });
+  add([](TuneRequest& request) { request.metric.detector.min_score = 0.5; });
+  add([](TuneRequest& request) { request.limit = 10; });
+}
+
+TEST(RunKeyTest, DoesNotDependOnTheGoalOrTheTime) {
+  const TempFolder folder;
+  TuneRequest request;
+  request.model_path = folder.write("m.onnx", "model");
+  const std::string key = run_key(request, "settings").value();
+  request.goal = "value>=1", request.seconds = 10, request.threads = 1, request.output_path = "other.onnx";
+  EXPECT_EQ(run_key(request, "settings").value(), key);
+}
+
 TEST(SharedFilesTest, AreFoundByTheirBytes) {
   const TempFolder folder;
   folder.write("a/1", "one"), folder.write("a/2", "two"), folder.write("b/c/x", "two");
