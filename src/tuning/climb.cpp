@@ -161,8 +161,12 @@ Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims) {
   }
   const bool is_first = !has_best();
   if (!made.ok() && (is_final(made.status()) || is_first)) return made.status();
-  Trial trial = made.ok() ? std::move(made).value() : asked;
-  if (!made.ok()) trial.why_not = made.status().message();
+  Trial trial = asked;
+  if (made.ok()) {
+    trial = std::move(made).value();
+  } else {
+    trial.why_not = made.status().message();
+  }
   trial.step = asked.step, trial.name = asked.name;
   QQ_RETURN_IF_ERROR(store_.save(trial));
   return std::optional(std::move(trial));

@@ -16,7 +16,7 @@ struct Parts {
 };
 
 std::optional<Parts> parts_of(std::string text) {
-  const size_t sign = text.find("=");
+  const size_t sign = text.find('=');
   if (sign == std::string::npos || sign == 0 || (text[sign - 1] != '<' && text[sign - 1] != '>')) return std::nullopt;
   Parts parts{text.substr(0, sign - 1), text[sign - 1] == '<'};
   text.erase(0, sign + 1);

@@ -96,9 +96,9 @@ TEST(ParetoTest, BeatenFailedAndRepeatedTrialsAreLeftOut) {
   std::vector<Trial> trials = {trial(0.7, 0, 100), trial(0.8, 0.1, 100), trial(0.7, 0.1, 100), trial(0.8, 0.1, 100),
                                trial(0.9, 0, 50, "failed")};
   mark_pareto({"top1", "share", true}, trials);
-  std::vector<bool> found;
-  for (const Trial& one : trials) found.push_back(one.is_pareto);
-  EXPECT_EQ(found, (std::vector<bool>{true, true, false, false, false}));
+  std::string found;
+  for (const Trial& one : trials) found += one.is_pareto ? 'p' : '-';
+  EXPECT_EQ(found, "pp---");
 }
 
 }  // namespace
