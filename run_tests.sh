@@ -88,7 +88,7 @@ affords() {
 }
 
 if [ -n "$long" ] && affords 5 modes; then suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes; fi
-if [ -n "$long" ] && affords 35 asan; then
+if [ -n "$long" ] && affords 30 asan; then
   configure asan ON
   build asan quarkq quarkq_tests quarkq_fuzz_replay
   # The packages are not instrumented: containers that cross into them look overflown.

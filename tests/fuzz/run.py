@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A short fuzz run of every target with a fixed seed: run.py REPLAY-BINARY [SECONDS [SEED [TARGET...]]]. SECONDS are for the
 target "model", each reader of samples takes a sixth of them. A crash leaves its input in build/test-logs."""
+import concurrent.futures
 import glob
 import os
 import subprocess
@@ -34,7 +35,8 @@ def main():
     seed = sys.argv[3] if len(sys.argv) > 3 else "1"
     targets = sys.argv[4:] or subprocess.run([binary, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
     os.makedirs(os.path.join(ROOT, "build/test-logs"), exist_ok=True)
-    outcomes = [run_target(binary, target, seconds if target == "model" else seconds / 6, seed) for target in targets]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(lambda target: run_target(binary, target, seconds if target == "model" else seconds / 6, seed), targets))
     return 0 if all(outcomes) else 1
 
 
