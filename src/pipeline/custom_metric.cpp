@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/custom_metric.h"
 
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
+#include "base/parse_number.h"
 #include "exec/session.h"
 #include "pipeline/compare.h"
 #include "pipeline/pass_runner.h"
@@ -64,12 +64,9 @@ Result<std::optional<double>> required_metric(const std::vector<std::string>& re
   std::optional<double> most;
   for (const std::string& text : requirements) {
     if (!text.starts_with(kMetric)) continue;
-    double value = 0;
-    const char *begin = text.data() + kMetric.size(), *end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(begin, end, value);
-    if (error != std::errc() || stopped != end || !std::isfinite(value))
-      return invalid_argument("--require ", text, ": allowed is metric>=X with a number X");
-    most = std::max(most.value_or(value), value);
+    const std::optional<double> value = parse_finite(std::string_view(text).substr(kMetric.size()));
+    if (!value) return invalid_argument("--require ", text, ": allowed is metric>=X with a number X");
+    most = std::max(most.value_or(*value), *value);
   }
   return most;
 }

@@ -3,9 +3,9 @@
 #include "pipeline/choices.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
+#include "base/parse_number.h"
 #include "pipeline/compare.h"
 #include "pipeline/compare_tensors.h"
 #include "pipeline/pictures.h"
@@ -105,13 +105,12 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
   std::optional<double> most;
   for (const std::string& text : requirements) {
     if (text.starts_with("metric>=")) continue;
-    double value = 0;
-    const char *begin = text.data() + std::min(kCosine.size(), text.size()), *end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(begin, end, value);
-    if (!text.starts_with(kCosine) || error != std::errc() || stopped != end || !(value >= -1 && value <= 1)) {
+    const std::optional<double> value =
+        text.starts_with(kCosine) ? parse_finite(std::string_view(text).substr(kCosine.size())) : std::nullopt;
+    if (!value || !(*value >= -1 && *value <= 1)) {
       return invalid_argument("--require ", text, ": allowed is cos>=X with X from -1 to 1");
     }
-    most = std::max(most.value_or(value), value);
+    most = std::max(most.value_or(*value), *value);
   }
   return most;
 }

@@ -56,7 +56,7 @@ Judge::KeepGoing Climb::keep_going(const std::string& name, Claim* claim) {
     Progress shown = progress;
     shown.phase = name, shown.number = 0, shown.count = 0;  // a line per trial
     if (request_.progress && !request_.progress(shown)) return false;
-    is_given_up_ = has_best() && is_late();
+    is_given_up_ = is_late();
     return !is_given_up_;
   };
 }
@@ -74,7 +74,7 @@ Status Climb::run() {
   QQ_RETURN_IF_ERROR(find_float_value());
   for (const Step& step : ladder()) {
     if (!step.applies(base_)) continue;
-    if (is_over() || (has_best() && is_late())) {
+    if (is_over() || is_late()) {
       report_.is_timed_out = !report_.is_met;
       report_.next += cat(report_.next.empty() ? "" : ", ", step.name);
       continue;
@@ -131,7 +131,7 @@ Status Climb::try_all(std::vector<Trial>& trials) {
 /// Others make the trials that are left.
 Status Climb::wait(double& pause) {
   if (request_.progress && !request_.progress({"other processes", 0, 0})) return Status(Code::kInterrupted, "interrupted");
-  if (has_best() && is_late()) {
+  if (is_late()) {
     report_.is_timed_out = true;
     return Status();
   }
@@ -142,7 +142,7 @@ Status Climb::wait(double& pause) {
 
 Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims) {
   if (std::optional<Trial> done = store_.load(asked.settings)) return done;
-  if (has_best() && is_late()) {
+  if (is_late()) {
     report_.is_timed_out = true;
     return std::optional<Trial>();
   }

@@ -27,7 +27,8 @@ class Climb {
   const TuneReport& report() const { return report_; }
 
  private:
-  bool is_late() const { return request_.seconds > 0 && watch_.seconds() >= request_.seconds; }
+  /// Never before there is a result.
+  bool is_late() const { return has_best() && request_.seconds > 0 && watch_.seconds() >= request_.seconds; }
   bool is_over() const { return report_.is_met || report_.is_timed_out; }
   bool has_best() const { return best_.has_value(); }
   Status find_float_value();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tuning/goal.h"
 
-#include <charconv>
 #include <cmath>
+
+#include "base/parse_number.h"
 
 namespace quarkq::tuning {
 namespace {
@@ -22,10 +23,10 @@ std::optional<Parts> parts_of(std::string text) {
   text.erase(0, sign + 1);
   parts.is_percent = text.ends_with('%');
   if (parts.is_percent) text.pop_back();
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, parts.bound);
-  const bool is_number = error == std::errc() && stopped == end && std::isfinite(parts.bound);
-  return is_number ? std::optional(parts) : std::nullopt;
+  const std::optional<double> bound = parse_finite(text);
+  if (!bound) return std::nullopt;
+  parts.bound = *bound;
+  return parts;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "tuning/trial_store.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -10,6 +9,7 @@
 #include "base/file_system.h"
 #include "base/hash.h"
 #include "base/isa.h"
+#include "base/parse_number.h"
 #include "quarkq/version.h"
 
 namespace quarkq::tuning {
@@ -20,10 +20,9 @@ namespace fs = std::filesystem;
 constexpr const char* kTrialFile = "trial.json";
 constexpr const char* kFloatFile = "float.txt";
 
-Status add_file(const std::string& path, ContentHash& hash) {
-  QQ_TRY(const auto file, MappedFile::open(path));
-  hash.add(cat(file->size()));
-  hash.add(file->data(), file->size());
+Status add_file(const std::string& path, FileHashes& hashes, ContentHash& hash) {
+  QQ_TRY(const std::string content, hashes.of(path));
+  hash.add(content);
   return Status();
 }
 
@@ -41,21 +40,15 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   return files;
 }
 
-Status add_folder(const std::string& folder, ContentHash& hash) {
+Status add_folder(const std::string& folder, FileHashes& hashes, ContentHash& hash) {
   hash.add(folder.empty() ? "none" : "files");  // the same labels as classes are something else
   if (folder.empty()) return Status();
   QQ_TRY(const std::vector<std::string> files, files_below(folder));
   for (const std::string& file : files) {
     hash.add(file.substr(std::min(file.size(), folder.size())));
-    QQ_RETURN_IF_ERROR(add_file(file, hash));
+    QQ_RETURN_IF_ERROR(add_file(file, hashes, hash));
   }
   return Status();
-}
-
-Result<std::string> hash_of(const std::string& path) {
-  ContentHash hash;
-  QQ_RETURN_IF_ERROR(add_file(path, hash));
-  return hash.text();
 }
 
 Status copy_file(const std::string& from, const std::string& to) {
@@ -72,20 +65,29 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> run_key(const TuneRequest& request, const std::string& settings_text) {
+Result<std::string> FileHashes::of(const std::string& path) {
+  const auto found = known_.find(path);
+  if (found != known_.end()) return found->second;
+  QQ_TRY(const auto file, MappedFile::open(path));
+  ContentHash hash;
+  hash.add(file->data(), file->size());
+  return known_.emplace(path, hash.text()).first->second;
+}
+
+Result<std::string> run_key(const TuneRequest& request, const std::string& settings_text, FileHashes& hashes) {
   ContentHash hash;
   hash.add(version());
   hash.add(isa_name(isa()));
   hash.add(settings_text);
-  QQ_RETURN_IF_ERROR(add_file(request.model_path, hash));
+  QQ_RETURN_IF_ERROR(add_file(request.model_path, hashes, hash));
   // Weights outside of the model: they are named after it.
   for (const char* suffix : {".data", "_data"}) {
-    if (file_exists(request.model_path + suffix)) QQ_RETURN_IF_ERROR(add_file(request.model_path + suffix, hash));
+    if (file_exists(request.model_path + suffix)) QQ_RETURN_IF_ERROR(add_file(request.model_path + suffix, hashes, hash));
   }
   const MetricRequest& metric = request.metric;
   for (const std::string& folder :
        {request.calib_folder, request.eval_folder, metric.truth_path, metric.classes_path, metric.alphabet_path}) {
-    QQ_RETURN_IF_ERROR(add_folder(folder, hash));
+    QQ_RETURN_IF_ERROR(add_folder(folder, hashes, hash));
   }
   hash.add(join(metric.names, ","));
   for (const std::string& text : {metric.output, metric.detector.head, metric.command}) hash.add(text);
@@ -93,17 +95,17 @@ Result<std::string> run_key(const TuneRequest& request, const std::string& setti
   return hash.text();
 }
 
-Result<size_t> count_shared_files(const std::string& folder, const std::string& other) {
+Result<size_t> count_shared_files(const std::string& folder, const std::string& other, FileHashes& hashes) {
   QQ_TRY(const std::vector<std::string> files, files_below(folder));
   QQ_TRY(const std::vector<std::string> others, files_below(other));
   std::set<std::string> known;
   for (const std::string& file : others) {
-    QQ_TRY(std::string hash, hash_of(file));
+    QQ_TRY(std::string hash, hashes.of(file));
     known.insert(std::move(hash));
   }
   size_t shared = 0;
   for (const std::string& file : files) {
-    QQ_TRY(const std::string hash, hash_of(file));
+    QQ_TRY(const std::string hash, hashes.of(file));
     shared += known.contains(hash) ? 1 : 0;
   }
   return shared;
@@ -172,15 +174,12 @@ std::optional<double> TrialStore::load_float_value() const {
   if (!file_exists(path)) return std::nullopt;
   const Result<std::string> text = read_text_file(path);
   if (!text.ok()) return std::nullopt;
-  double value = 0;
-  const char *begin = text.value().data(), *end = begin + text.value().size();
-  const auto [stopped, failure] = std::from_chars(begin, end, value);
-  return failure == std::errc() && stopped + 1 == end ? std::optional(value) : std::nullopt;
+  return parse_finite(text.value());
 }
 
 Status TrialStore::save_float_value(double value) const {
   char text[64];
-  std::snprintf(text, sizeof text, "%.17g\n", value);
+  std::snprintf(text, sizeof text, "%.17g", value);
   return write_file(cat(folder_, "/", kFloatFile), text);
 }
 

@@ -3,6 +3,7 @@
 // settings, metric, release and instruction set. So none is repeated, and none is mistaken for another.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +13,20 @@
 
 namespace quarkq::tuning {
 
+/// Hashes of files' bytes: each file is read once.
+class FileHashes {
+ public:
+  Result<std::string> of(const std::string& path);
+
+ private:
+  std::map<std::string, std::string> known_;
+};
+
 /// What all trials of a run have in common, as 32 digits. Fails when a file cannot be read.
-Result<std::string> run_key(const TuneRequest& request, const std::string& settings_text);
+Result<std::string> run_key(const TuneRequest& request, const std::string& settings_text, FileHashes& hashes);
 
 /// Samples of `folder` whose bytes another folder has, too.
-Result<size_t> count_shared_files(const std::string& folder, const std::string& other);
+Result<size_t> count_shared_files(const std::string& folder, const std::string& other, FileHashes& hashes);
 
 class TrialStore {
  public:

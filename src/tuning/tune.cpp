@@ -58,9 +58,9 @@ TuneRequest with_paths(TuneRequest request) {
   return request;
 }
 
-Status find_same_samples(const TuneRequest& request, Diagnostics& diagnostics) {
+Status find_same_samples(const TuneRequest& request, tuning::FileHashes& hashes, Diagnostics& diagnostics) {
   if (request.calib_folder.empty()) return Status();
-  QQ_TRY(const size_t same, tuning::count_shared_files(request.eval_folder, request.calib_folder));
+  QQ_TRY(const size_t same, tuning::count_shared_files(request.eval_folder, request.calib_folder, hashes));
   if (same > 0)
     diagnostics.add("tune-same-samples", request.eval_folder,
                     cat(same, same == 1 ? " file of it is in " : " files of it are in ", request.calib_folder));
@@ -96,8 +96,9 @@ Result<TuneReport> tune(const TuneRequest& asked_request) {
                             judge.scale().higher_is_better ? ">=X" : "<=X");
   QQ_TRY(const Asked asked, read_settings(request));
   Diagnostics diagnostics;
-  QQ_RETURN_IF_ERROR(find_same_samples(request, diagnostics));
-  QQ_TRY(const std::string key, tuning::run_key(request, config::to_yaml(asked.config)));
+  tuning::FileHashes hashes;
+  QQ_RETURN_IF_ERROR(find_same_samples(request, hashes, diagnostics));
+  QQ_TRY(const std::string key, tuning::run_key(request, config::to_yaml(asked.config), hashes));
   const bool is_own = request.state_folder.empty();
   const std::string folder = is_own ? request.output_path + ".tune" : request.state_folder;
   const tuning::TrialStore store(folder, key, name_of(request.output_path));

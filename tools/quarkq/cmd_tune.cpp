@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // quarkq tune: the best model that meets a goal, found by trials. quarkq plan: what tune would try, as JSON.
-#include <charconv>
 #include <cstdio>
 #include <memory>
 
 #include "base/isa.h"
+#include "base/parse_number.h"
 #include "evaluate_metrics.h"
 #include "forecast_text.h"
 #include "progress.h"
@@ -34,10 +34,8 @@ Result<double> seconds_of(const std::string& text) {
     unit = factor;
     break;
   }
-  double value = 0;
-  const char* end = number.data() + number.size();
-  const auto [stopped, error] = std::from_chars(number.data(), end, value);
-  if (error == std::errc() && stopped == end && value > 0 && value < 1e9) return value * unit;
+  const std::optional<double> value = parse_finite(number);
+  if (value && *value > 0 && *value < 1e9) return *value * unit;
   return invalid_argument("--time: found ", text, ", allowed is a number above 0 with s, m or h, such as 30m");
 }
 

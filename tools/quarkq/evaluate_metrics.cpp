@@ -2,10 +2,9 @@
 #include "evaluate_metrics.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdio>
 
+#include "base/parse_number.h"
 #include "messages.h"
 #include "output.h"
 #include "progress.h"
@@ -55,10 +54,9 @@ Result<Requirement> read_requirement(const std::string& text, const std::vector<
   Requirement required;
   if (has_sign) {
     required = {text.substr(0, sign - 1), text[sign - 1] == '>'};
-    const char *begin = text.data() + sign + 1, *end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(begin, end, required.bound);
-    const bool is_number = error == std::errc() && stopped == end && std::isfinite(required.bound);
-    if (is_number && std::ranges::find(metrics, required.metric) != metrics.end()) return required;
+    const std::optional<double> bound = parse_finite(std::string_view(text).substr(sign + 1));
+    required.bound = bound.value_or(0);
+    if (bound && std::ranges::find(metrics, required.metric) != metrics.end()) return required;
   }
   return invalid_argument("--require: found ", text, ", allowed is METRIC>=X or METRIC<=X of ", join(metrics, ", "));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The few elements of PASCAL VOC's XML that boxes need. What is read is a list of elements without children, with their
 // place: neither attributes nor entities are looked at, and nothing is opened that a file refers to.
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "base/file_system.h"
+#include "base/parse_number.h"
 #include "metrics/truth/box_files.h"
 
 namespace quarkq::metrics {
@@ -62,10 +62,8 @@ std::optional<std::vector<Element>> elements_of(std::string_view xml) {
 }
 
 std::optional<double> pixels_in(std::string_view text) {
-  double number = 0;
-  const auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && stopped == text.data() + text.size() && !text.empty();
-  return is_number && std::abs(number) <= kFarthestPixel ? std::optional(number) : std::nullopt;
+  const std::optional<double> number = parse_finite(text);
+  return number && std::abs(*number) <= kFarthestPixel ? number : std::nullopt;
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // --metric-cmd: a program of the caller's that prints one number for a folder of results.
-#include <charconv>
-#include <cmath>
-
+#include "base/parse_number.h"
 #include "base/run_command.h"
 #include "pipeline/evaluate/score_side.h"
 
@@ -25,14 +23,6 @@ std::string trimmed_output(const std::string& text) {
   return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
 }
 
-/// A finite number and nothing else.
-std::optional<double> only_number(const std::string& text) {
-  double value = 0;
-  const char *begin = text.data(), *end = begin + text.size();
-  const auto [stopped, error] = std::from_chars(begin, end, value);
-  return error == std::errc() && stopped == end && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 }  // namespace
 
 Result<double> run_metric_command(const MetricRequest& metric, const std::string& folder,
@@ -49,7 +39,7 @@ Result<double> run_metric_command(const MetricRequest& metric, const std::string
   const std::string end = result.last_lines.empty() ? "" : "\n" + result.last_lines;
   if (result.exit_code != 0) return bad_data(kOption, ": ", words[0], ": ended with exit code ", result.exit_code, end);
   const std::string text = trimmed_output(result.output);
-  const std::optional<double> value = only_number(text);
+  const std::optional<double> value = parse_finite(text);
   if (value) return *value;
   return bad_data(kOption, ": ", words[0], ": printed \"", text.substr(0, kShownOutput),
                   "\", allowed is one finite number and nothing else", end);

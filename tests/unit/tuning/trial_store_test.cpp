@@ -21,6 +21,16 @@ Trial example() {
   return trial;
 }
 
+Result<std::string> key_of_run(const TuneRequest& request, const std::string& settings_text) {
+  FileHashes hashes;
+  return run_key(request, settings_text, hashes);
+}
+
+Result<size_t> shared_files(const std::string& folder, const std::string& other) {
+  FileHashes hashes;
+  return count_shared_files(folder, other, hashes);
+}
+
 TEST(TrialStoreTest, TextOfATrialReadsBackAsTheSame) {
   const Trial trial = example();
   const std::optional<Trial> read = parse_trial(encode_trial(trial));
@@ -81,13 +91,13 @@ TEST(RunKeyTest, DependsOnTheBytesOfModelAndSamples) {
   request.model_path = folder.write("m.onnx", "model");
   folder.write("calib/1.npy", "one");
   request.calib_folder = folder / "calib";
-  const std::string key = run_key(request, "settings").value();
-  EXPECT_EQ(run_key(request, "settings").value(), key);
-  EXPECT_NE(run_key(request, "other").value(), key);
+  const std::string key = key_of_run(request, "settings").value();
+  EXPECT_EQ(key_of_run(request, "settings").value(), key);
+  EXPECT_NE(key_of_run(request, "other").value(), key);
   folder.write("calib/1.npy", "two");
-  EXPECT_NE(run_key(request, "settings").value(), key);
+  EXPECT_NE(key_of_run(request, "settings").value(), key);
   request.model_path = folder / "none.onnx";
-  EXPECT_FALSE(run_key(request, "settings").ok());
+  EXPECT_FALSE(key_of_run(request, "settings").ok());
 }
 
 TEST(RunKeyTest, DependsOnEverythingThatAMetricReads) {
@@ -95,11 +105,11 @@ TEST(RunKeyTest, DependsOnEverythingThatAMetricReads) {
   TuneRequest plain;
   plain.model_path = folder.write("m.onnx", "model");
   const std::string truth = folder.write("labels.csv", "a,1"), names = folder.write("classes.txt", "a,1");
-  std::vector<std::string> keys = {run_key(plain, "settings").value()};
+  std::vector<std::string> keys = {key_of_run(plain, "settings").value()};
   const auto add = [&](auto change) {
     TuneRequest request = plain;
     change(request);
-    const Result<std::string> key = run_key(request, "settings");
+    const Result<std::string> key = key_of_run(request, "settings");
     ASSERT_TRUE(key.ok()) << key.status().message();
     for (const std::string& other : keys) EXPECT_NE(key.value(), other);
     keys.push_back(key.value());
@@ -117,16 +127,16 @@ TEST(RunKeyTest, DoesNotDependOnTheGoalOrTheTime) {
   const TempFolder folder;
   TuneRequest request;
   request.model_path = folder.write("m.onnx", "model");
-  const std::string key = run_key(request, "settings").value();
+  const std::string key = key_of_run(request, "settings").value();
   request.goal = "value>=1", request.seconds = 10, request.threads = 1, request.output_path = "other.onnx";
-  EXPECT_EQ(run_key(request, "settings").value(), key);
+  EXPECT_EQ(key_of_run(request, "settings").value(), key);
 }
 
 TEST(SharedFilesTest, AreFoundByTheirBytes) {
   const TempFolder folder;
   folder.write("a/1", "one"), folder.write("a/2", "two"), folder.write("b/c/x", "two");
-  EXPECT_EQ(count_shared_files(folder / "a", folder / "b").value(), 1u);
-  EXPECT_EQ(count_shared_files(folder / "b", folder / "a").value(), 1u);
+  EXPECT_EQ(shared_files(folder / "a", folder / "b").value(), 1u);
+  EXPECT_EQ(shared_files(folder / "b", folder / "a").value(), 1u);
 }
 
 }  // namespace
