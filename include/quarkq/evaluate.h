@@ -28,8 +28,9 @@ struct PairMetrics {
   /// image, rank 3 is [H, W, C], from rank 4 on the last two dimensions are H and W; the mean over all images.
   /// compat: blurred squares and products stand in for variances and covariance.
   double ssim = 0;
-  double sqnr_db = 0;  ///< 10 log10(sum baseline^2 / sum error^2); infinite when equal
-  double max_abs = 0;  ///< largest difference of two values
+  double sqnr_db = 0;      ///< 10 log10(sum baseline^2 / sum error^2); infinite when equal
+  double max_abs = 0;      ///< largest difference of two values
+  bool is_choice = false;  ///< booleans, or integers of 32 bits or more: indices, classes, counts
 };
 
 /// What accuracy is measured on.
@@ -81,6 +82,7 @@ struct EvaluateModelsRequest {
   size_t limit = 0;                        ///< first so many samples; 0: all
   bool layers = false;                     ///< compare the tensors inside, too
   AccuracyRequest accuracy = {};
+  Metric metric = {};  ///< of the caller's own: its mean is in the report; may be empty
   int threads = 0;
   EvaluateProgress progress = {};
 };
@@ -90,6 +92,7 @@ struct EvaluateReport {
   double mean_cosine = 0, min_cosine = 0, mean_l2 = 0, max_l2 = 0;
   double mean_psnr = 0, min_psnr = 0, mean_ssim = 0, min_ssim = 0;  ///< all are NaN when any pair's is
   std::optional<Accuracy> accuracy;
+  std::optional<double> metric;         ///< mean of the request's metric over the samples
   std::vector<OutputMetrics> outputs;   ///< of models
   std::vector<TensorAgreement> layers;  ///< of models, the noisiest first
   std::vector<Finding> findings;

@@ -29,6 +29,7 @@ struct MetricRequest {
   std::string alphabet_path = {};  ///< of text recognizers: the symbol of each class from 1 on, line by line
   std::string command = {};        ///< prints one number; "{results}" in a word of it is the folder of results
   double command_seconds = 600;    ///< longer than that is an error
+  Metric function = {};            ///< compares two models; may be empty
 };
 
 /// One or two sides: models (files ending in .onnx, or bytes), or folders of their results.
@@ -56,12 +57,14 @@ struct MetricValue {
 
 struct ScoreReport {
   size_t samples = 0;
-  std::vector<MetricValue> metrics;  ///< in the order they were asked for, the command's last
+  std::vector<MetricValue> metrics;  ///< in the order they were asked for, then the command's and the function's
   std::vector<Finding> findings;
 };
 
 /// The name of the command's value among the metrics.
 inline constexpr const char kCommandMetric[] = "command";
+/// That of the function's.
+inline constexpr const char kFunctionMetric[] = "metric";
 
 /// Fails with kInvalidArgument for unknown metrics and missing options, with kBadData when truth or results cannot be
 /// read or do not fit each other, and when the command fails, takes too long or does not print one number.

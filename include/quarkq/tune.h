@@ -23,8 +23,8 @@ struct TuneRequest {
   std::vector<std::string> settings;  ///< "key=value", stronger than `config`; no trial changes them
   std::string calib_folder;
   std::string eval_folder;       ///< labelled samples; others than those of the calibration
-  MetricRequest metric;          ///< one name, or a command
-  bool lower_is_better = false;  ///< of a command's number; names have their own
+  MetricRequest metric;          ///< one name, a command or a function
+  bool lower_is_better = false;  ///< of a command's or function's number; names have their own
   std::string goal;              ///< "drop<=0.5%", "value>=0.8", "value<=1.62"; empty: the best within the time
   double seconds = 0;            ///< after this no trial begins, and one that runs is given up; 0: no limit
   size_t limit = 0;              ///< first so many samples of `eval_folder`; 0: all

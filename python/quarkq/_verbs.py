@@ -207,15 +207,17 @@ def analyze(
 
 
 def score(
-    results: Model, data: Data = None, *, metric: Union[str, Sequence[str]] = (), labels: Optional[Path] = None, metric_cmd: str = "",
+    results: Model, data: Data = None, *, metric: Union[str, Sequence[str], Metric] = (), labels: Optional[Path] = None, metric_cmd: str = "",
     head: str = "", scores: Optional[str] = None, classes: Optional[Path] = None, alphabet: Optional[Path] = None,
     baseline: Optional[Model] = None, preprocess: Optional[Preprocess] = None,
     config: Optional[Config] = None, settings: Optional[Settings] = None, limit: int = 0,
     progress: Optional[OnProgress] = None, threads: int = 0,
 ) -> Report:
     """Metrics of a model over samples, or of a folder of results; with a baseline also those of that side. scores: the output that is
-    scored."""
-    with _Job("score", limit=limit, threads=threads, **_metric(metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
+    scored. A metric of your own is called as that of `quantize` and needs two models."""
+    with _Job("score", limit=limit, threads=threads,
+              **_metric("" if callable(metric) else metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
+        job.call.metric = metric if callable(metric) else None
         job.take_model(results, "results", "quantized")
         if baseline is not None:
             job.take_model(baseline, "baseline", "model")
@@ -228,7 +230,7 @@ def score(
 
 
 def tune(
-    model: Path, output: Path, *, config: Config, data: Path, eval_data: Path, metric: str = "", labels: Optional[Path] = None,
+    model: Path, output: Path, *, config: Config, data: Path, eval_data: Path, metric: Union[str, Metric] = "", labels: Optional[Path] = None,
     metric_cmd: str = "", lower_is_better: bool = False, head: str = "", scores: Optional[str] = None,
     classes: Optional[Path] = None, alphabet: Optional[Path] = None, goal: str = "",
     seconds: float = 0, state: Optional[Path] = None, preprocess: Optional[str] = None, settings: Optional[Settings] = None,
@@ -236,10 +238,11 @@ def tune(
     target: Optional[Path] = None, shapes: Optional[Shapes] = None,
 ) -> Report:
     """Tries settings until a metric meets a goal ("drop<=0.5%", "value>=0.8"); the best model is written to `output`. A goal that is
-    missed does not raise: see `Report["met"]`."""
+    missed does not raise: see `Report["met"]`. A metric of your own is called as that of `quantize`; its mean over the samples counts."""
     with _Job("tune", model=os.fspath(model), output=os.fspath(output), calib=os.fspath(data), eval=os.fspath(eval_data), goal=goal,
               seconds=seconds, limit=limit, state=_output(state), lower_is_better=lower_is_better, threads=threads,
-              **_metric(metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
+              **_metric("" if callable(metric) else metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
+        job.call.metric = metric if callable(metric) else None
         job.take_config(config, settings, preprocess, target, shapes)
         job.call.on_progress = progress
         return job.run()

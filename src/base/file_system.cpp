@@ -17,6 +17,7 @@
 #include <fstream>
 
 #include "base/hash.h"
+#include "base/residency.h"
 
 namespace quarkq {
 namespace {
@@ -81,11 +82,14 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     }
   }
   ::close(fd);
+  if (size > 0) announce_mapping(static_cast<const std::byte*>(data), size);
   return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const std::byte*>(data), size));
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (data_ == nullptr) return;
+  withdraw_mapping(data_);
+  ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
 Result<std::string> read_text_file(const std::string& path, size_t limit) {
@@ -144,6 +148,10 @@ AtomicFile::~AtomicFile() {
 Status AtomicFile::write(const void* data, size_t bytes) {
   const char* begin = static_cast<const char*>(data);
   written_ += bytes;
+  if (bytes >= kBufferBytes) {  // weights, which need no copy
+    QQ_RETURN_IF_ERROR(flush_buffer());
+    return write_through(begin, bytes);
+  }
   while (bytes > 0) {
     const size_t room = kBufferBytes - buffer_.size();
     const size_t part = std::min(room, bytes);
@@ -155,14 +163,21 @@ Status AtomicFile::write(const void* data, size_t bytes) {
   return Status();
 }
 
-Status AtomicFile::flush_buffer() {
-  size_t done = 0;
-  while (done < buffer_.size()) {
-    const ssize_t part = ::write(fd_, buffer_.data() + done, buffer_.size() - done);
+Status AtomicFile::write_through(const char* data, size_t bytes) {
+  constexpr size_t kMost = size_t{16} << 20;  // of one call: what is mapped need not be resident all at once
+  while (bytes > 0) {
+    const ssize_t part = ::write(fd_, data, std::min(bytes, kMost));
     if (part < 0 && errno == EINTR) continue;
     if (part <= 0) return io_error(target_, ": writing failed after ", written_, " bytes, ", system_reason());
-    done += static_cast<size_t>(part);
+    data += part;
+    bytes -= static_cast<size_t>(part);
+    if (static_cast<size_t>(part) >= kBufferBytes) trim_mapped_pages();
   }
+  return Status();
+}
+
+Status AtomicFile::flush_buffer() {
+  QQ_RETURN_IF_ERROR(write_through(buffer_.data(), buffer_.size()));
   buffer_.clear();
   return Status();
 }

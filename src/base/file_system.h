@@ -55,6 +55,7 @@ class AtomicFile {
  private:
   AtomicFile(int fd, std::string temporary, std::string target)
       : fd_(fd), temporary_(std::move(temporary)), target_(std::move(target)) {}
+  Status write_through(const char* data, size_t bytes);
   Status flush_buffer();
   int fd_ = -1;
   std::string temporary_, target_;

@@ -164,6 +164,7 @@ Status call_score(Request& json, const Arguments& arguments, quarkq_result& resu
   json.take("preprocess", request.preprocess).take("config", request.config).take("settings", request.settings);
   json.take("limit", request.limit).take("threads", request.threads);
   take_metric(json, request.metric);
+  request.metric.function = c_api::metric_of(arguments.callbacks);
   request.baseline_bytes = c_api::bytes_of(arguments.model);
   request.results_bytes = c_api::bytes_of(arguments.quantized);
   request.sample_source = c_api::source_of(arguments.samples);
@@ -178,6 +179,7 @@ Status call_tune(Request& json, const Arguments& arguments, quarkq_result& resul
   json.take("lower_is_better", request.lower_is_better).take("goal", request.goal).take("seconds", request.seconds);
   json.take("limit", request.limit).take("state", request.state_folder).take("threads", request.threads);
   take_metric(json, request.metric);
+  request.metric.function = c_api::metric_of(arguments.callbacks);
   request.progress = c_api::progress_of(arguments.callbacks);
   return finish(json, request, tune, result);
 }

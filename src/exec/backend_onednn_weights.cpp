@@ -66,11 +66,15 @@ std::shared_ptr<const dnnl::memory> shared_weights(const dnnl::memory::desc& giv
                                                    const float* data) {
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<const dnnl::memory>> all;
+  static size_t purged_size = 16;
   const std::string key = weights_key(given, packed, data);
   if (key.empty()) return packed_weights(given, packed, data);
   const std::lock_guard lock(mutex);
   if (std::shared_ptr<const dnnl::memory> known = all[key].lock()) return known;
-  std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
+  if (all.size() >= 2 * purged_size) {  // each look at all of them is paid by as many that were added since the last
+    std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
+    purged_size = std::max<size_t>(all.size(), 16);
+  }
   std::shared_ptr<const dnnl::memory> made = packed_weights(given, packed, data);
   all[key] = made;
   return made;

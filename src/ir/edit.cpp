@@ -7,6 +7,31 @@
 
 namespace quarkq::ir {
 
+namespace {
+
+/// Position of `id` in `list`, the list's size when it is not there. Edits follow each other in the list, so the search
+/// spreads from `place`, which becomes the position: a sweep over a long list costs no more than its steps.
+template <typename Id>
+size_t find_near(const std::vector<Id>& list, Id id, size_t& place) {
+  size_t up = std::min(place, list.size()), down = up;
+  while (down > 0 || up < list.size()) {
+    if (up < list.size()) {
+      if (list[up] == id) return place = up;
+      ++up;
+    }
+    if (down > 0 && list[--down] == id) return place = down;
+  }
+  return list.size();
+}
+
+template <typename Id>
+void erase_near(std::vector<Id>& list, Id id, size_t& place) {
+  const size_t found = find_near(list, id, place);
+  if (found < list.size()) list.erase(list.begin() + static_cast<std::ptrdiff_t>(found));
+}
+
+}  // namespace
+
 std::string GraphEdit::unique_name(const std::string& wanted) const {
   const std::string base = wanted.empty() ? cat("value_", graph_.values_.size()) : wanted;
   std::string name = base;
@@ -46,9 +71,9 @@ NodeId GraphEdit::add_node(NodeSpec spec, NodeId before) {
   for (const ValueId input : spec.inputs) append_input(id, input);
   graph_.nodes_.back().outputs.resize(spec.outputs.size());
   for (size_t i = 0; i < spec.outputs.size(); ++i) set_output(id, i, spec.outputs[i]);
-  auto place = graph_.order_.end();
-  if (before.valid()) place = std::find(graph_.order_.begin(), graph_.order_.end(), before);
-  graph_.order_.insert(place, id);
+  const size_t place =
+      before.valid() ? find_near(graph_.order_, before, graph_.order_place_) : graph_.order_.size();
+  graph_.order_.insert(graph_.order_.begin() + static_cast<std::ptrdiff_t>(place), id);
   return id;
 }
 
@@ -58,7 +83,7 @@ void GraphEdit::remove_node(NodeId id) {
   for (size_t i = 0; i < removed.outputs.size(); ++i) set_output(id, i, {});
   set_captures(id, {});
   graph_.node_alive_[static_cast<size_t>(id.index)] = false;
-  std::erase(graph_.order_, id);
+  erase_near(graph_.order_, id, graph_.order_place_);
 }
 
 void GraphEdit::remove_value(ValueId id) {
@@ -157,13 +182,13 @@ void GraphEdit::set_constant(ValueId id, Tensor data) {
   changed.type.element = data.type();
   changed.type.has_shape = true;
   for (const int64_t dim : data.dims()) changed.type.dims.push_back({dim, {}});
-  changed.constant = std::move(data);
+  changed.constant = graph_.settled(std::move(data));
 }
 
 void GraphEdit::clear_constant(ValueId id) {
   if (!mutable_value(id).constant) return;
   mutable_value(id).constant.reset();
-  std::erase(graph_.initializers_, id);
+  erase_near(graph_.initializers_, id, graph_.initializer_place_);
 }
 
 void GraphEdit::add_graph_input(ValueId id) {

@@ -46,6 +46,8 @@ class GraphEdit {
   bool rename(ValueId value, const std::string& name);
 
   void set_constant(ValueId value, Tensor data);  ///< makes the value an initializer, or replaces its data
+  /// Where set_constant() keeps large data from now on; null: in memory.
+  void set_weight_store(std::shared_ptr<WeightStore> store) { graph_.store_ = std::move(store); }
   void clear_constant(ValueId value);
   void set_type(ValueId value, ValueType type) { mutable_value(value).type = std::move(type); }
   void add_graph_input(ValueId value);

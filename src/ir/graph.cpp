@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/weight_store.h"
+
 namespace quarkq::ir {
 
 std::vector<ValueId> Graph::required_inputs() const {
@@ -30,6 +32,10 @@ const Tensor* Graph::constant(ValueId id) const {
   const Node* maker = producer(id);
   // Only the tensor form has storage to point at; onnx_io::load turns the other forms of Constant into it.
   return maker != nullptr && maker->is("Constant") ? maker->get<Tensor>("value") : nullptr;
+}
+
+Tensor Graph::settled(Tensor data) const {
+  return store_ == nullptr ? std::move(data) : store_->settle(std::move(data));
 }
 
 size_t Graph::use_count(ValueId id) const { return value(id).uses.size() + (value(id).is_output ? 1 : 0); }

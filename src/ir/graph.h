@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@
 #include "ir/tensor.h"
 
 namespace quarkq::ir {
+
+class WeightStore;
 
 /// One read of a value: input `input` of `node`, or its capture number `input` when `is_capture`.
 struct Use {
@@ -73,6 +76,8 @@ class Graph {
   /// The constant that `value` holds: its initializer, or what its Constant node holds (value, value_float(s),
   /// value_int(s)).
   const Tensor* constant(ValueId value) const;
+  /// `data` where this graph keeps its large constants: on disk when there is a store, which copies of the graph share.
+  Tensor settled(Tensor data) const;
   /// Reads of `value`: uses plus one for a graph output.
   size_t use_count(ValueId value) const;
   /// The only node input reading `value`, or nothing when there are more readers, captures, or it is a graph output.
@@ -91,6 +96,8 @@ class Graph {
   std::vector<NodeId> order_;
   std::vector<ValueId> initializers_, inputs_, outputs_, captured_;
   std::unordered_map<std::string, ValueId> by_name_;
+  std::shared_ptr<WeightStore> store_;
+  size_t order_place_ = 0, initializer_place_ = 0;  ///< of the last edit in the list: where the next one looks first
 };
 
 /// A model: the main graph and the rest of the file.

@@ -23,6 +23,12 @@ Result<std::vector<float>> float_values(const ir::Tensor& tensor) {
   return values;
 }
 
+Result<FloatView> FloatView::of(const ir::Tensor& tensor) {
+  if (tensor.type() == ElementType::kFloat) return FloatView(tensor);
+  QQ_TRY(const std::vector<float> values, float_values(tensor));
+  return FloatView(ir::Tensor::from<float>(tensor.dims(), values));
+}
+
 ir::Tensor store_floats(std::span<const float> values, ElementType type, const ir::Shape& dims) {
   if (type == ElementType::kFloat) return ir::Tensor::from<float>(dims, values);
   QQ_CHECK(type == ElementType::kFloat16);

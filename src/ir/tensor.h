@@ -47,6 +47,8 @@ class Tensor {
   bool is_defined() const { return type_ != ElementType::kUndefined; }
 
   const std::byte* raw() const { return data_; }
+  /// The buffer is memory that this program allocated for a tensor, not a mapping or another object's.
+  bool owns_memory() const { return writable_; }
   /// Writable raw data; clones the buffer first when it is shared or not ours.
   std::byte* mutable_raw();
 

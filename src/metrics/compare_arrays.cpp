@@ -10,6 +10,9 @@
 namespace quarkq::metrics {
 namespace {
 
+/// Narrower integers may be pixels or sound.
+bool is_choice(ElementType type) { return type == ElementType::kBool || (is_integer(type) && bits(type) >= 32); }
+
 double to_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 /// The reference's figures: float32 arrays and results, except that psnr widens to double when it meets its floor.
@@ -54,6 +57,7 @@ Result<ArrayPair> pair_arrays(const ir::Tensor& baseline, const std::string& bas
   if (baseline.size() == 0) return bad_data(baseline_name, ": holds no values, shape ", shape_text(baseline.dims()));
   ArrayPair arrays;
   arrays.dims = baseline.dims();
+  arrays.is_choice = is_choice(baseline.type());
   QQ_TRY(arrays.baseline, ir::to_double(baseline));
   QQ_TRY(arrays.quantized, ir::to_double(quantized));
   return arrays;
@@ -76,6 +80,7 @@ Comparison compare_arrays(ArrayPair& arrays, bool compat) {
   metrics.sqnr_db = numeric::sqnr_db(found.sums);
   metrics.max_abs = found.sums.max_distance;
   if (compat) round_as_reference(found.sums, metrics);
+  metrics.is_choice = arrays.is_choice;
   return found;
 }
 

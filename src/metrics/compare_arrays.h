@@ -15,6 +15,7 @@ namespace quarkq::metrics {
 struct ArrayPair {
   std::vector<double> baseline, quantized;
   ir::Shape dims;
+  bool is_choice = false;  ///< of the baseline: PairMetrics::is_choice
 };
 /// The names are what messages call the arrays. Fails with kBadData when shapes differ or there are no values, and when
 /// an array holds no numbers.

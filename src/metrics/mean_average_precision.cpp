@@ -36,11 +36,14 @@ class MeanAveragePrecision : public Scorer {
     QQ_TRY(const size_t number, truth_.find(results.name));
     QQ_TRY(const TrueImage image, sized(truth_.images[number], options_.geometry));
     if (!seen_.insert(number).second) return bad_data(truth_.path, ": image ", image.name, " was scored already");
-    QQ_TRY(const ir::Tensor* output, results_of(results, options_.request.output));
     const DetectorRequest& detector = options_.request.detector;
-    QQ_TRY(std::vector<Detection> found,
-           head_.decode({*output, options_.geometry.input, truth_.categories.size(), detector.min_score}));
-    found = suppress(std::move(found), detector.nms_iou);
+    HeadInput input{results.outputs, results.values, options_.geometry.input, truth_, detector.min_score};
+    if (!head_.takes_all_outputs) {
+      QQ_TRY(const ir::Tensor* output, results_of(results, options_.request.output));
+      input.values = {output, 1};
+    }
+    QQ_TRY(std::vector<Detection> found, head_.decode(input));
+    if (!head_.is_final) found = suppress(std::move(found), detector.nms_iou);
     QQ_TRY(const Unframe unframe, unframe_for(options_.geometry, {image.height, image.width}));
     for (Detection& detection : found) detection.box = unframe.apply(detection.box);
     precision_.add(number, image.boxes, found);

@@ -12,15 +12,20 @@ namespace {
 
 constexpr int kMostTop = 1000000;
 
-double mean_sqnr(const EvaluateReport& report) {
+/// Over the signals. Choices count only where nothing else is compared: the order of the highest scores, which TopK
+/// gives as indices, changes with any noise.
+template <double PairMetrics::*kMember>
+double mean_of(const EvaluateReport& report) {
+  const bool has_signals = !std::ranges::all_of(report.pairs, &PairMetrics::is_choice);
   double sum = 0;
-  for (const PairMetrics& pair : report.pairs) sum += pair.sqnr_db;
-  return sum / static_cast<double>(report.pairs.size());
+  size_t count = 0;
+  for (const PairMetrics& pair : report.pairs) {
+    if (has_signals && pair.is_choice) continue;
+    sum += pair.*kMember;
+    ++count;
+  }
+  return sum / static_cast<double>(count);
 }
-double mean_cosine(const EvaluateReport& report) { return report.mean_cosine; }
-double mean_l2(const EvaluateReport& report) { return report.mean_l2; }
-double mean_psnr(const EvaluateReport& report) { return report.mean_psnr; }
-double mean_ssim(const EvaluateReport& report) { return report.mean_ssim; }
 
 constexpr Better kHigher = Better::kHigher, kLower = Better::kLower;
 constexpr TruthKind kBaseline = TruthKind::kBaseline, kLabels = TruthKind::kLabels, kBoxes = TruthKind::kBoxes,
@@ -45,11 +50,11 @@ constexpr MetricInfo kMetrics[] = {
      nullptr},
     {"wer", kLower, "share", kTexts, "the same by word", open_text_errors, 1, nullptr},
     {"exact", kHigher, "share", kTexts, "texts read without a fault; needs --alphabet", open_text_errors, 2, nullptr},
-    {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0, mean_cosine},
-    {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0, mean_sqnr},
-    {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0, mean_psnr},
-    {"ssim", kHigher, "", kBaseline, "structural similarity, mean over the pairs", nullptr, 0, mean_ssim},
-    {"l2", kLower, "", kBaseline, "euclidean distance, mean over the pairs", nullptr, 0, mean_l2},
+    {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::cosine>},
+    {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::sqnr_db>},
+    {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::psnr>},
+    {"ssim", kHigher, "", kBaseline, "structural similarity, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::ssim>},
+    {"l2", kLower, "", kBaseline, "euclidean distance, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::l2>},
 };
 
 /// The number at the end of `name`, when the rest is the row's name up to its K.

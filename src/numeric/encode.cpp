@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "numeric/weight_loops.h"
+
 namespace quarkq::numeric {
 namespace {
 
@@ -50,6 +52,33 @@ QuantParams search_power_of_two(std::span<const float> values, const ChannelSpli
   return best;
 }
 
+constexpr int64_t kShortRun = 64;  // values side by side that are not worth a call of a vectorized loop
+
+Extremes short_extremes(const float* values, int64_t count) {
+  Extremes found{values[0], values[0], false};
+  for (int64_t i = 0; i < count; ++i) {
+    found.has_nan = found.has_nan || std::isnan(values[i]);
+    found.min = std::min(found.min, values[i]);
+    found.max = std::max(found.max, values[i]);
+  }
+  return found;
+}
+
+/// An array without values has the range 0 to 0.
+Extremes channel_extremes(std::span<const float> values, const ChannelSplit& split, int64_t channel) {
+  Extremes all;
+  if (split.inner == 0) return all;
+  for (int64_t o = 0; o < split.outer; ++o) {
+    const float* const own = values.data() + (o * split.channels + channel) * split.inner;
+    const Extremes found =
+        split.inner < kShortRun ? short_extremes(own, split.inner) : QQ_DISPATCH(numeric, extremes)(own, split.inner);
+    all.min = o == 0 ? found.min : std::min(all.min, found.min);
+    all.max = o == 0 ? found.max : std::max(all.max, found.max);
+    all.has_nan = all.has_nan || found.has_nan;
+  }
+  return all;
+}
+
 }  // namespace
 
 ChannelSplit split_channels(const std::vector<int64_t>& dims, const QuantSpec& spec) {
@@ -67,15 +96,9 @@ Result<std::vector<QuantParams>> weight_params(std::span<const float> values, co
                                                const QuantSpec& spec, IntegerRange limits, bool search) {
   std::vector<QuantParams> all;
   for (int64_t channel = 0; channel < split.channels; ++channel) {
-    Range range;
-    bool first = true, has_nan = false;
-    for_each_of_channel(split, channel, [&](size_t i) {
-      has_nan = has_nan || std::isnan(values[i]);
-      range =
-          first ? Range{values[i], values[i]} : Range{std::min(range.min, values[i]), std::max(range.max, values[i])};
-      first = false;
-    });
-    if (has_nan) return bad_data("the values hold NaN");
+    const Extremes found = channel_extremes(values, split, channel);
+    if (found.has_nan) return bad_data("the values hold NaN");
+    const Range range{found.min, found.max};
     QQ_TRY(QuantParams params, params_for_range(spec, range));
     if (search) params = search_power_of_two(values, split, channel, params, limits);
     all.push_back(params);

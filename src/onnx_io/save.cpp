@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "onnx_io/save.h"
 
-#include <unistd.h>
-
 #include <climits>
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "onnx_io/data_place.h"
 #include "onnx_io/model_writer.h"
 
 namespace quarkq::onnx_io {
@@ -34,48 +33,34 @@ class StringSink : public ByteSink {
   std::string text;
 };
 
-/// Moves a file that is about to be replaced aside; puts it back unless keep_new() was called.
-class Replaced {
+/// Removes a file unless keep() was called.
+class Removed {
  public:
-  explicit Replaced(std::string path) : path_(std::move(path)), aside_(cat(path_, ".old", ::getpid())) {
+  explicit Removed(std::string path) : path_(std::move(path)) {}
+  ~Removed() {
     std::error_code error;
-    if (!fs::exists(fs::symlink_status(path_, error))) return;
-    fs::rename(path_, aside_, error);
-    moved_ = !error;
+    if (!path_.empty()) fs::remove(path_, error);
   }
-  ~Replaced() {
-    std::error_code error;
-    if (kept_) {
-      if (moved_) fs::remove(aside_, error);
-      return;
-    }
-    fs::remove(path_, error);
-    if (moved_) fs::rename(aside_, path_, error);
-  }
-  Replaced(const Replaced&) = delete;
-  Replaced& operator=(const Replaced&) = delete;
-  void keep_new() { kept_ = true; }
+  Removed(const Removed&) = delete;
+  Removed& operator=(const Removed&) = delete;
+  void keep() { path_.clear(); }
 
  private:
-  std::string path_, aside_;
-  bool moved_ = false;
-  bool kept_ = false;
+  std::string path_;
 };
-
-std::string data_path(const std::string& path) { return path + ".data"; }
 
 struct Plan {
   WeightLayout layout;
   SaveReport report;
+  DataPlace place;
 };
 
 Result<Plan> make_plan(const ir::Model& model, const std::string& path, const SaveOptions& options) {
   Plan plan;
-  const std::string location = fs::path(data_path(path)).filename().string();
-  if (options.external_data) plan.layout = external_layout(model, location, options.external_threshold);
-  plan.report.model_bytes = model_bytes(model, plan.layout);
-  if (plan.report.model_bytes > kLimit && !options.external_data) {
-    plan.layout = external_layout(model, location, options.external_threshold);
+  if (!options.external_data) plan.report.model_bytes = model_bytes(model, plan.layout);
+  if (options.external_data || plan.report.model_bytes > kLimit) {
+    QQ_TRY(plan.place, choose_data_place(path, model.path));
+    plan.layout = external_layout(model, plan.place.location, options.external_threshold);
     plan.report.model_bytes = model_bytes(model, plan.layout);
   }
   if (plan.report.model_bytes > kLimit) {
@@ -92,11 +77,69 @@ Status check_target(const ir::Model& model, const std::string& path) {
   if (is_folder(path)) return invalid_argument(path, ": is a folder, cannot be written as a model");
   if (model.path.empty()) return Status();
   std::error_code error;
-  for (const std::string& target : {path, data_path(path)}) {
-    if (fs::equivalent(target, model.path, error)) {
-      return invalid_argument(target, ": is the input model, which is never overwritten");
-    }
+  if (fs::equivalent(path, model.path, error)) {
+    return invalid_argument(path, ": is the input model, which is never overwritten");
   }
+  return Status();
+}
+
+/// The model file at `path`, whose weights are at `location`.
+Result<AtomicFile> write_model_file(const ir::Model& model, WeightLayout layout, const std::string& location,
+                                    const std::string& path) {
+  layout.location = location;
+  QQ_TRY(AtomicFile file, AtomicFile::create(path));
+  FileSink sink(file);
+  QQ_RETURN_IF_ERROR(write_model(model, layout, sink));
+  return file;
+}
+
+Result<AtomicFile> write_data_file(const ir::Model& model, const WeightLayout& layout, const std::string& path) {
+  QQ_TRY(AtomicFile file, AtomicFile::create(path));
+  FileSink sink(file);
+  QQ_RETURN_IF_ERROR(write_data(model, layout, sink));
+  return file;
+}
+
+/// Nothing at `path` reads the data file, so it may come first.
+Status save_both(const ir::Model& model, const Plan& plan, const std::string& path) {
+  const std::string data_path = beside(path, plan.place.location);
+  QQ_TRY(AtomicFile file, write_model_file(model, plan.layout, plan.place.location, path));
+  QQ_TRY(AtomicFile data, write_data_file(model, plan.layout, data_path));
+  QQ_RETURN_IF_ERROR(data.commit());
+  Removed half(data_path);
+  QQ_RETURN_IF_ERROR(file.commit());
+  half.keep();
+  if (plan.place.stale) const Removed stale(beside(path, *plan.place.stale));
+  return Status();
+}
+
+/// Gives the data at `from` the name `to` as well; the file that has it loses it in the same moment.
+bool link_over(const std::string& from, const std::string& to) {
+  std::error_code error;
+  const std::string linked = cat(to, ".link-", process_token());
+  fs::create_hard_link(from, linked, error);
+  if (!error) fs::rename(linked, to, error);
+  if (error) const Removed half(linked);
+  return !error;
+}
+
+/// The model at `path` reads the data file that is to be replaced. At every moment `path` is the old model or the new
+/// one with all of its data: the new model reads its data under a second name until they have their own.
+Status replace_both(const ir::Model& model, const Plan& plan, const std::string& path) {
+  const std::string passing = beside(path, *plan.place.passing), last_path = path + ".quarkq-new";
+  QQ_TRY(AtomicFile first, write_model_file(model, plan.layout, *plan.place.passing, path));
+  QQ_TRY(AtomicFile last, write_model_file(model, plan.layout, plan.place.location, last_path));
+  QQ_TRY(AtomicFile data, write_data_file(model, plan.layout, passing));
+  QQ_RETURN_IF_ERROR(data.commit());
+  Removed half(passing);
+  QQ_RETURN_IF_ERROR(last.commit());
+  Removed renamed(last_path);
+  QQ_RETURN_IF_ERROR(first.commit());
+  std::error_code error;
+  // Where there are no hard links the new model keeps reading its data under the second name.
+  const bool is_linked = link_over(passing, beside(path, plan.place.location));
+  if (is_linked) fs::rename(last_path, path, error);
+  if (!is_linked || error) half.keep();
   return Status();
 }
 
@@ -110,24 +153,12 @@ Result<SaveReport> plan_save(const ir::Model& model, const std::string& path, co
 Result<SaveReport> save(const ir::Model& model, const std::string& path, const SaveOptions& options) {
   QQ_RETURN_IF_ERROR(check_target(model, path));
   QQ_TRY(const Plan plan, make_plan(model, path, options));
-  if (plan.report.external_data && is_folder(data_path(path))) {
-    return invalid_argument(data_path(path), ": is a folder, cannot be written as a data file");
-  }
-  QQ_TRY(AtomicFile file, AtomicFile::create(path));
-  FileSink sink(file);
-  if (!plan.report.external_data) {
-    QQ_RETURN_IF_ERROR(write_model(model, plan.layout, sink));
-    QQ_RETURN_IF_ERROR(file.commit());
+  if (plan.report.external_data) {
+    QQ_RETURN_IF_ERROR(plan.place.passing ? replace_both(model, plan, path) : save_both(model, plan, path));
     return plan.report;
   }
-  QQ_TRY(AtomicFile data, AtomicFile::create(data_path(path)));
-  FileSink data_sink(data);
-  QQ_RETURN_IF_ERROR(write_data(model, plan.layout, data_sink));
-  QQ_RETURN_IF_ERROR(write_model(model, plan.layout, sink));
-  Replaced replaced(data_path(path));
-  QQ_RETURN_IF_ERROR(data.commit());
+  QQ_TRY(AtomicFile file, write_model_file(model, plan.layout, "", path));
   QQ_RETURN_IF_ERROR(file.commit());
-  replaced.keep_new();
   return plan.report;
 }
 

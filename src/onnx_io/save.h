@@ -10,7 +10,7 @@
 namespace quarkq::onnx_io {
 
 struct SaveOptions {
-  bool external_data = false;         ///< weights beside the model, in "<file name>.data"
+  bool external_data = false;         ///< weights beside the model, in "<file name>.data" (data_place.h)
   int64_t external_threshold = 1024;  ///< bytes; smaller initializers stay inside the model
 };
 
@@ -20,7 +20,9 @@ struct SaveReport {
   uint64_t data_bytes = 0;     ///< size of the data file
 };
 
-/// Writes `model` to `path`. Weights are streamed from their buffers. On failure no file is created or changed.
+/// Writes `model` to `path`. Weights are streamed from their buffers. On failure no file is created or changed, and a
+/// process that is killed leaves the old model or the new one with all of its data. A data file that the model at `path`
+/// does not read is never replaced.
 /// Refuses (kInvalidArgument) to write over the file that the model was loaded from.
 Result<SaveReport> save(const ir::Model& model, const std::string& path, const SaveOptions& options = {});
 

@@ -68,6 +68,12 @@ Result<OutputGuard> OutputGuard::make(const ir::Model& model, calib::Sample samp
   return OutputGuard(std::move(sample), std::move(outputs), depth_factor(model.graph));
 }
 
+Result<OutputGuard> OutputGuard::on_random_sample(const ir::Model& model, const ir::Graph& inputs) {
+  QQ_TRY(const auto random, calib::make_random_reader(calib::input_specs(inputs), {}));
+  QQ_TRY(calib::Sample sample, random->read(0));
+  return make(model, std::move(sample));
+}
+
 double OutputGuard::distance(const ir::Model& model) const {
   const Result<std::vector<ir::Tensor>> found = run_once(model, sample_);
   if (!found.ok() || found.value().size() != outputs_.size()) return kInfinity;

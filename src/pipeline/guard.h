@@ -18,6 +18,9 @@ class OutputGuard {
   /// it.
   static Result<OutputGuard> make(const ir::Model& model, calib::Sample sample);
 
+  /// The same on one random sample, which fits the inputs of `inputs`: those of a graph whose shapes are fixed, too.
+  static Result<OutputGuard> on_random_sample(const ir::Model& model, const ir::Graph& inputs);
+
   /// How far the outputs of `model` are from the first ones: the largest difference of an output relative to its
   /// largest magnitude; infinity when shapes or types changed, or when it cannot be run.
   double distance(const ir::Model& model) const;

@@ -2,7 +2,6 @@
 #include "quarkq/import_model.h"
 
 #include "base/stopwatch.h"
-#include "calib/data_reader.h"
 #include "config/targets/target.h"
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
@@ -75,13 +74,7 @@ Result<size_t> make_float(pipeline::RunState& state) {
 std::optional<double> difference_of(const ir::Model& original, const ir::Model& result, bool is_float,
                                     Diagnostics& diagnostics, bool& is_same) {
   is_same = true;
-  const auto random = calib::make_random_reader(calib::input_specs(original.graph), {});
-  Result<calib::Sample> sample = random.ok() ? random.value()->read(0) : Result<calib::Sample>(random.status());
-  if (!sample.ok()) {
-    diagnostics.add("import-not-compared", "", sample.status().message());
-    return std::nullopt;
-  }
-  const Result<pipeline::OutputGuard> guard = pipeline::OutputGuard::make(original, std::move(sample).value());
+  const Result<pipeline::OutputGuard> guard = pipeline::OutputGuard::on_random_sample(original, original.graph);
   if (!guard.ok()) {
     diagnostics.add("import-not-compared", "", guard.status().message());
     return std::nullopt;

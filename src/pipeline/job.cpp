@@ -2,6 +2,7 @@
 #include "pipeline/job.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file_system.h"
 #include "base/isa.h"
@@ -11,6 +12,8 @@
 #include "config/validate.h"
 #include "ir/check_attributes.h"
 #include "ir/dump.h"
+#include "ir/edit.h"
+#include "ir/weight_store.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
@@ -29,6 +32,24 @@ void add_weights(const ir::Graph& graph, ContentHash& hash) {
     hash.add(graph.value(id).name);
     if (tensor.type() != ElementType::kString) hash.add(tensor.raw(), static_cast<size_t>(tensor.bytes()));
   }
+}
+
+/// Models of this size and more are handled so that weights stay on disk; below, memory is not what a run lacks.
+constexpr uint64_t kLargeModel = uint64_t{256} << 20;
+constexpr size_t kResidentWeights = size_t{128} << 20;  // enough for the largest tensor of most models
+
+/// What is computed from weights goes to a temporary file beside the model, or where temporary files belong.
+void keep_on_disk(const std::string& path, ir::Model& model) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
+  std::shared_ptr<SpillFile> file;
+  for (const auto& place : {folder, std::filesystem::temp_directory_path(error)}) {
+    Result<std::shared_ptr<SpillFile>> made = SpillFile::create(place.string());
+    if (!made.ok()) continue;
+    file = std::move(made).value();
+    break;
+  }
+  ir::GraphEdit(model.graph).set_weight_store(std::make_shared<ir::WeightStore>(std::move(file), kResidentWeights));
 }
 
 /// Settings of places and speed do not change statistics.
@@ -59,7 +80,12 @@ Result<calib::DataOptions> options_of(const AnySettings& settings) {
 }  // namespace
 
 Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes) {
-  return file.is_in_memory() ? onnx_io::load_bytes(**file.bytes, file.path) : onnx_io::load(file.path, external_bytes);
+  if (file.is_in_memory()) return onnx_io::load_bytes(**file.bytes, file.path);
+  uint64_t beside = 0;
+  QQ_TRY(ir::Model model, onnx_io::load(file.path, &beside));
+  if (file_size(file.path) + beside >= kLargeModel) keep_on_disk(file.path, model);
+  if (external_bytes != nullptr) *external_bytes = beside;
+  return model;
 }
 
 Status add_file(const ModelFile& file, ContentHash& hash) {

@@ -15,8 +15,9 @@ namespace {
 using pass::Effect;
 using pass::Phase;
 
-/// Pass names live as long as the program: "fuse_batch_norm" becomes "fuse-batch-norm" once.
-const char* dashed(const char* function) {
+}  // namespace
+
+const char* dashed_name(const char* function) {
   static std::vector<std::unique_ptr<std::string>> names;
   auto name = std::make_unique<std::string>(function);
   std::replace(name->begin(), name->end(), '_', '-');
@@ -24,11 +25,9 @@ const char* dashed(const char* function) {
   return names.back()->c_str();
 }
 
-}  // namespace
-
 const std::vector<pass::PassInfo>& all_passes() {
 #define QQ_ROW(library, phase, function, effect, needed, when, summary)                                            \
-  {dashed(#function),                                                                                              \
+  {dashed_name(#function),                                                                                              \
    Phase::phase,                                                                                                   \
    Effect::effect,                                                                                                 \
    library::function,                                                                                              \

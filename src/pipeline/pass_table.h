@@ -8,6 +8,9 @@
 
 namespace quarkq::pipeline {
 
+/// "fuse_batch_norm" as "fuse-batch-norm", which lives as long as the program.
+const char* dashed_name(const char* function);
+
 /// In the order they run.
 const std::vector<pass::PassInfo>& all_passes();
 

@@ -93,6 +93,12 @@ std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Sele
   return found;
 }
 
+/// What single nodes get, and how the weights of all are rounded while they are looked for.
+struct Spared {
+  bool in_float = false;  ///< else 16 bits for the activations that they read and write
+  std::string rounding;   ///< empty: as the settings say, which takes less time
+};
+
 /// A plan of its own on the calibrated model.
 struct Attempt {
   ir::Model model;
@@ -138,7 +144,7 @@ class Rescuer {
     return rescued();
   }
 
-  /// Remedies are looked for with weights that are rounded to nearest, which takes less time.
+  /// The cheapest formats first, the next ones only where outputs stay poor.
   Result<std::optional<Rescued>> find_formats(const std::optional<Rescued>& rounded) {
     after_ = in_.before;
     if (!in_.applied.empty()) {  // else the plan of the run itself is the plain one
@@ -146,15 +152,43 @@ class Rescuer {
       accept({}, plain);
     }
     QQ_RETURN_IF_ERROR(try_channel_scales());
-    base_ = best_;
-    if (!is_good(after_)) QQ_RETURN_IF_ERROR(spare_nodes());
-    if (rounded) QQ_RETURN_IF_ERROR(add_rounding(rounded->remedies.rounding));
+    const Remedies common = best_;
+    const std::string rounding = rounded ? rounded->remedies.rounding : std::string();
+    const std::vector<Spared> ways = ways_to_spare(rounding);
+    if (ways.empty()) QQ_RETURN_IF_ERROR(add_rounding(rounding));
+    for (const Spared& way : ways) {
+      if (&way != ways.data() && is_enough(after_, in_.state.settings)) break;
+      spared_ = way;
+      base_ = common;
+      base_.rounding = way.rounding;
+      if (ranked_.empty()) {
+        QQ_TRY(ranked_, ranked_nodes());
+      }
+      QQ_RETURN_IF_ERROR(spare_nodes());
+      QQ_RETURN_IF_ERROR(add_rounding(rounding));
+    }
     if (rounded && !is_better(after_, rounded->report.after)) return rounded;
     if (!is_better(after_, in_.before)) return std::optional<Rescued>();
     return rescued();
   }
 
  private:
+  /// Wider activations do not help where the weights carry the loss, which a gain by other rounding shows: both
+  /// together come next, then float nodes.
+  std::vector<Spared> ways_to_spare(const std::string& rounding) const {
+    const config::Settings& settings = in_.state.settings;
+    const bool is_wide = bits(plan::element_type(settings.formats.activation_type)) > 8;
+    if (is_wide || is_good(after_)) return {};
+    const bool takes_float = settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers;
+    const bool in_float = !takes_16_bit_activations(settings);
+    if (in_float && !takes_float) return {};
+    std::vector<Spared> ways = {{.in_float = in_float, .rounding = {}}};
+    if (rounding.empty()) return ways;
+    ways.push_back({.in_float = in_float, .rounding = rounding});
+    if (!in_float && takes_float) ways.push_back({.in_float = true, .rounding = {}});
+    return ways;
+  }
+
   bool is_good(const Agreement& outputs) const {
     return outputs.cosine >= std::max(kGoodCosine, asked_cosine(in_.state.settings)) &&
            outputs.same_choices >= kGoodChoices;
@@ -170,6 +204,7 @@ class Rescuer {
   }
 
   Status add_rounding(const std::string& rounding) {
+    if (rounding.empty() || rounding == best_.rounding) return Status();
     Remedies remedies = best_;
     remedies.rounding = rounding;
     QQ_TRY(const Agreement found, outputs_with(remedies));
@@ -203,8 +238,11 @@ class Rescuer {
     return Status();
   }
 
+  /// By what each node costs alone, with weights rounded to nearest.
   Result<std::vector<NoisyNode>> ranked_nodes() {
-    Attempt planned(in_.state, in_.before_plan, base_);
+    Remedies remedies = base_;
+    remedies.rounding.clear();
+    Attempt planned(in_.state, in_.before_plan, remedies);
     QQ_RETURN_IF_ERROR(planned.plan(Phase::kRestructure));
     const PartPlans parts(planned.state, in_.few);
     const PartNoise noise = [&](const std::vector<ir::NodeId>& nodes) -> Result<double> {
@@ -215,17 +253,16 @@ class Rescuer {
     return rank_by_noise(parts.candidates(), noise, {});
   }
 
-  /// The nodes in more bits, or in float where the target has no other format.
   Remedies with_spared(const std::set<ir::NodeId>& nodes) const {
     Remedies remedies = base_;
-    (takes_16_bit_activations(in_.state.settings) ? remedies.in_16_bits : remedies.left_float) = nodes;
+    (spared_.in_float ? remedies.left_float : remedies.in_16_bits) = nodes;
     return remedies;
   }
 
   ir::IslandLimits limits() const {
     const config::ToolBlock& asked = in_.state.settings.tool;
     return {.most = static_cast<size_t>(asked.max_islands.value_or(0)),
-            .mac_share = asked.max_wide.value_or(takes_16_bit_activations(in_.state.settings) ? 1 : kMostFloatMacs)};
+            .mac_share = asked.max_wide.value_or(spared_.in_float ? kMostFloatMacs : 1)};
   }
 
   /// Growing sets of nodes, each the start of one list.
@@ -282,14 +319,8 @@ class Rescuer {
 
   /// Twice as many nodes each time, until the outputs are good; then as few as keep them so.
   Status spare_nodes() {
-    if (bits(plan::element_type(in_.state.settings.formats.activation_type)) > 8) return Status();  // nothing is wider
-    const bool in_float = !takes_16_bit_activations(in_.state.settings);
-    const bool takes_float =
-        in_.state.settings.may_rescue_with("float_nodes") && in_.state.model.opset() >= kOpsetOfFloatLayers;
-    if (in_float && !takes_float) return Status();
-    QQ_TRY(const std::vector<NoisyNode> ranked, ranked_nodes());
     const bool is_limited = limits().mac_share < 1;
-    const Steps steps = affordable(is_limited ? by_gain(ranked) : ranked);
+    const Steps steps = affordable(is_limited ? by_gain(ranked_) : ranked_);
     size_t enough = 0, too_few = 0, nearly = 0;
     for (size_t count = 1; enough == 0 && too_few < steps.size(); count *= 2) {
       count = std::min(count, steps.size());
@@ -301,7 +332,7 @@ class Rescuer {
       (is_settled ? enough : too_few) = count;
     }
     if (enough == 0 && nearly > 0) return take_first(steps, nearly);
-    if (is_limited && enough == 0) return try_noisiest(ranked);
+    if (is_limited && enough == 0) return try_noisiest(ranked_);
     while (enough > too_few + std::max<size_t>(1, enough / 8)) {
       const size_t count = too_few + (enough - too_few) / 2;
       const Remedies remedies = with_spared(steps.first(count));
@@ -379,6 +410,8 @@ class Rescuer {
   const RescueInputs& in_;
   const ir::Graph& graph_;
   Agreement after_;
+  Spared spared_;  ///< what single nodes are given now
+  std::vector<NoisyNode> ranked_;
   Remedies base_;  ///< what counts for all tensors
   Remedies best_;  ///< with single nodes; what `after_` was measured with
   std::unique_ptr<Attempt> last_attempt_, best_attempt_;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "plan/constant_codes.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "numeric/half.h"
 #include "numeric/small_floats.h"
+#include "numeric/weight_loops.h"
 #include "plan/data_types.h"
 
 namespace quarkq::plan {
@@ -49,19 +46,11 @@ ir::Tensor store_scaled_floats(std::span<const float> values, const numeric::Cha
   return tensor;
 }
 
-std::optional<std::vector<float>> clipped_to_bfloat16(std::span<const float> values) {
-  constexpr float kLargest = 3.38953139e38f, kSmallest = std::numeric_limits<float>::min();
-  float largest = 0, smallest = std::numeric_limits<float>::infinity();
-  for (const float value : values) {
-    largest = std::max(largest, std::abs(value));
-    smallest = std::min(smallest, std::abs(value));
-  }
-  if (largest <= kLargest && smallest >= kSmallest) return {};
-  std::vector<float> clipped;
-  for (const float value : values) {
-    const float sign = value > 0 ? 1.0f : value < 0 ? -1.0f : 0.0f;
-    clipped.push_back(sign * std::clamp(std::abs(value), kSmallest, kLargest));
-  }
+std::optional<ir::Tensor> clipped_to_bfloat16(std::span<const float> values, const ir::Shape& dims) {
+  const auto count = static_cast<int64_t>(values.size());
+  if (!QQ_DISPATCH(numeric, needs_bfloat16_clip)(values.data(), count)) return {};
+  ir::Tensor clipped = ir::Tensor::allocate(ElementType::kFloat, dims);
+  QQ_DISPATCH(numeric, clip_to_bfloat16)(values.data(), clipped.mutable_data<float>().data(), count);
   return clipped;
 }
 

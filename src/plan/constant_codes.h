@@ -30,7 +30,8 @@ ir::Tensor store_scaled_floats(std::span<const float> values, const numeric::Cha
                                const std::vector<numeric::QuantParams>& params, ElementType type,
                                const ir::Shape& dims);
 
-/// Values that bfloat16 can hold as normal numbers, or nothing when all are such already (ref:scales#stored-weights).
-std::optional<std::vector<float>> clipped_to_bfloat16(std::span<const float> values);
+/// Values that bfloat16 can hold as zeros or normal numbers, a float32 tensor, or nothing when all are such already
+/// (ref:scales#stored-weights). REQUIRES: as many values as `dims` say.
+std::optional<ir::Tensor> clipped_to_bfloat16(std::span<const float> values, const ir::Shape& dims);
 
 }  // namespace quarkq::plan

@@ -35,9 +35,9 @@ std::vector<Candidate> open_candidates(const Step& step, const Base& base, const
 void mark_pareto(const Scale& scale, std::vector<Trial>& trials) {
   for (Trial& trial : trials) {
     trial.is_pareto = trial.why_not.empty() && std::ranges::none_of(trials, [&](const Trial& other) {
-      return &other != &trial && other.why_not.empty() && is_as_good(scale, other, trial) &&
-             (!is_as_good(scale, trial, other) || &other < &trial);
-    });
+                        return &other != &trial && other.why_not.empty() && is_as_good(scale, other, trial) &&
+                               (!is_as_good(scale, trial, other) || &other < &trial);
+                      });
   }
 }
 
@@ -130,7 +130,8 @@ Status Climb::try_all(std::vector<Trial>& trials) {
 
 /// Others make the trials that are left.
 Status Climb::wait(double& pause) {
-  if (request_.progress && !request_.progress({"other processes", 0, 0})) return Status(Code::kInterrupted, "interrupted");
+  if (request_.progress && !request_.progress({"other processes", 0, 0}))
+    return Status(Code::kInterrupted, "interrupted");
   if (is_late()) {
     report_.is_timed_out = true;
     return Status();
@@ -147,7 +148,8 @@ Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims) {
     return std::optional<Trial>();
   }
   std::optional<Claim> claim;
-  if (!request_.state_folder.empty()) {  // nobody else works in a folder of our own, and a killed run left no claim to wait for
+  if (!request_.state_folder
+           .empty()) {  // nobody else works in a folder of our own, and a killed run left no claim to wait for
     QQ_TRY(std::optional<Claim> taken, claims.take(store_.claim_path(asked.settings)));
     if (!taken) return std::optional<Trial>();
     claim.emplace(std::move(*taken));

@@ -23,14 +23,24 @@ double worst_cosine(const QuantizeReport& report) {
 Result<Judge> Judge::make(const TuneRequest& request) {
   Judge judge(request);
   const MetricRequest& metric = request.metric;
-  const bool has_command = !metric.command.empty();
-  if (metric.names.size() + (has_command ? 1 : 0) != 1) {
-    return invalid_argument("tune: found ", metric.names.size() + (has_command ? 1 : 0),
+  const bool has_command = !metric.command.empty(), has_function = static_cast<bool>(metric.function);
+  const size_t count = metric.names.size() + (has_command ? 1 : 0) + (has_function ? 1 : 0);
+  if (count != 1) {
+    return invalid_argument("tune: found ", count,
                             " metrics, allowed is one --metric NAME (quarkq list metrics) or one --metric-cmd COMMAND");
   }
-  if (request.eval_folder.empty()) return invalid_argument("tune: needs --eval DIR, samples that are not calibrated with");
+  if (request.eval_folder.empty())
+    return invalid_argument("tune: needs --eval DIR, samples that are not calibrated with");
   if (has_command) {
     judge.scale_ = {kCommandMetric, "", !request.lower_is_better};
+    return judge;
+  }
+  if (has_function) {
+    if (!request.state_folder.empty())
+      return invalid_argument("tune: found a state folder, ", request.state_folder,
+                              ", which trials judged by a function cannot be kept in; --metric-cmd can");
+    judge.scale_ = {kFunctionMetric, "", !request.lower_is_better};
+    judge.compares_ = true;
     return judge;
   }
   QQ_TRY(const auto chosen, metrics::choose_metrics(metric.names));

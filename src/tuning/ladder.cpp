@@ -36,10 +36,10 @@ std::vector<Candidate> ranges(const Base& base) {
 }
 
 std::vector<Candidate> weights(const Base& base) {
-  std::vector<Candidate> candidates = {{"weights: compensated rounding", {"quarkq.rounding=compensated"}},
-                                       {"weights: compensated rounding, biases as they are",
-                                        {"quarkq.rounding=compensated_weights"}},
-                                       {"weights: equalized across Clip", {"quarkq.equalize_clipped=true"}}};
+  std::vector<Candidate> candidates = {
+      {"weights: compensated rounding", {"quarkq.rounding=compensated"}},
+      {"weights: compensated rounding, biases as they are", {"quarkq.rounding=compensated_weights"}},
+      {"weights: equalized across Clip", {"quarkq.equalize_clipped=true"}}};
   if (!base.is_power_of_two && !base.has_channel_scales)
     candidates.push_back({"weights: a scale per channel", {"per_channel=true"}});
   return candidates;
@@ -62,9 +62,7 @@ SettingList training(const std::string& more) {
               "OptimAlgorithm: adaround, OptimDevice: cpu, InferDevice: cpu, EarlyStop: true, ", more, "}")};
 }
 
-std::vector<Candidate> adaround(const Base&) {
-  return {{"adaround", training("NumIterations: 1000")}};
-}
+std::vector<Candidate> adaround(const Base&) { return {{"adaround", training("NumIterations: 1000")}}; }
 std::vector<Candidate> blocks(const Base&) {
   return {{"blocks", training("NumIterations: 300, RegParam: 0.1, Unit: block")}};
 }
@@ -75,7 +73,8 @@ constexpr Step kLadder[] = {
      "some nodes may get wider formats", 2, can_be_rescued, rescued},
     {"ranges", "other methods to find the ranges of activations", "fitted to the evaluation samples", 1.5, calibrates,
      ranges},
-    {"weights", "rounding by the error of the layers, equalization, a scale per channel where scales are not powers of two",
+    {"weights",
+     "rounding by the error of the layers, equalization, a scale per channel where scales are not powers of two",
      "some compilers take one scale per tensor only", 1.5, calibrates, weights},
     {"wider", "wider formats for the nodes that cost most", "more time on the target", 4, can_be_widened, wider},
     {"adaround", "rounding of the weights learned layer by layer", "minutes", 20, can_be_trained, adaround},

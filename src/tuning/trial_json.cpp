@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A trial as JSON: in the report, and in the folder of trials.
-#include "pipeline/json.h"
 #include "tuning/trial_json.h"
+#include "pipeline/json.h"
 #include "tuning/trial_store.h"
 
 namespace quarkq::tuning {

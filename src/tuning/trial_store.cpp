@@ -82,7 +82,8 @@ Result<std::string> run_key(const TuneRequest& request, const std::string& setti
   QQ_RETURN_IF_ERROR(add_file(request.model_path, hashes, hash));
   // Weights outside of the model: they are named after it.
   for (const char* suffix : {".data", "_data"}) {
-    if (file_exists(request.model_path + suffix)) QQ_RETURN_IF_ERROR(add_file(request.model_path + suffix, hashes, hash));
+    if (file_exists(request.model_path + suffix))
+      QQ_RETURN_IF_ERROR(add_file(request.model_path + suffix, hashes, hash));
   }
   const MetricRequest& metric = request.metric;
   for (const std::string& folder :

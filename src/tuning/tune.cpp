@@ -69,8 +69,10 @@ Status find_same_samples(const TuneRequest& request, tuning::FileHashes& hashes,
 
 Status with_progress_kept(const Status& status, const TuneRequest& request, const std::string& folder) {
   if (status.code() != Code::kInterrupted) return status;
-  const std::string best = file_exists(request.output_path) ? cat("the best so far is ", request.output_path, "; ") : "";
-  return Status(Code::kInterrupted, cat(best, "trials are in ", folder, "; the same command resumes there"));
+  std::vector<std::string> parts;
+  if (file_exists(request.output_path)) parts.push_back(cat("the best so far is ", request.output_path));
+  if (!request.metric.function) parts.push_back(cat("trials are in ", folder, "; the same command resumes there"));
+  return Status(Code::kInterrupted, parts.empty() ? "interrupted" : join(parts, "; "));
 }
 
 Status write_settings(const TuneRequest& request, TuneReport& report) {
@@ -82,6 +84,15 @@ Status write_settings(const TuneRequest& request, TuneReport& report) {
   return write_file(report.settings_path, config::to_yaml(config));
 }
 
+Result<Goal> read_goal(const TuneRequest& request, const Judge& judge) {
+  QQ_TRY(const Goal goal, Goal::read(request.goal, judge.scale()));
+  if (goal.is_drop() && judge.compares())
+    return invalid_argument("--goal: found ", request.goal, ", ", judge.scale().name,
+                            " compares with the float model, so it has no drop; allowed is value",
+                            judge.scale().higher_is_better ? ">=X" : "<=X");
+  return goal;
+}
+
 }  // namespace
 
 Result<TuneReport> tune(const TuneRequest& asked_request) {
@@ -89,11 +100,7 @@ Result<TuneReport> tune(const TuneRequest& asked_request) {
   exec::set_threads(request.threads);
   QQ_RETURN_IF_ERROR(check_paths(request));
   QQ_TRY(const Judge judge, Judge::make(request));
-  QQ_TRY(const Goal goal, Goal::read(request.goal, judge.scale()));
-  if (goal.is_drop() && judge.compares())
-    return invalid_argument("--goal: found ", request.goal, ", ", judge.scale().name,
-                            " compares with the float model, so it has no drop; allowed is value",
-                            judge.scale().higher_is_better ? ">=X" : "<=X");
+  QQ_TRY(const Goal goal, read_goal(request, judge));
   QQ_TRY(const Asked asked, read_settings(request));
   Diagnostics diagnostics;
   tuning::FileHashes hashes;
@@ -103,7 +110,10 @@ Result<TuneReport> tune(const TuneRequest& asked_request) {
   const std::string folder = is_own ? request.output_path + ".tune" : request.state_folder;
   const tuning::TrialStore store(folder, key, name_of(request.output_path));
   Climb climb(request, judge, goal, asked.base, store);
-  if (const Status done = climb.run(); !done.ok()) return with_progress_kept(done, request, folder);
+  if (const Status done = climb.run(); !done.ok()) {
+    if (request.metric.function) store.remove();  // another function may judge next time
+    return with_progress_kept(done, request, folder);
+  }
   TuneReport report = climb.report();
   QQ_RETURN_IF_ERROR(write_settings(request, report));
   report.findings = pipeline::findings_of(diagnostics);
@@ -115,7 +125,7 @@ Result<TunePlan> plan_tuning(const TuneRequest& asked_request) {
   const TuneRequest request = with_paths(asked_request);
   QQ_RETURN_IF_ERROR(check_paths(request));
   QQ_TRY(const Judge judge, Judge::make(request));
-  QQ_TRY(const Goal goal, Goal::read(request.goal, judge.scale()));
+  QQ_RETURN_IF_ERROR(read_goal(request, judge).status());
   QQ_TRY(const Asked asked, read_settings(request));
   QuantizeRequest plain;
   plain.model_path = request.model_path, plain.output_path = request.output_path;
@@ -150,7 +160,8 @@ std::string to_json(const TuneReport& report) {
   json["model"] = report.model_path;
   json["output"] = report.output_path;
   json["settings"] = report.settings_path;
-  json["metric"] = {{"name", report.metric}, {"unit", report.unit}, {"better", report.higher_is_better ? "higher" : "lower"}};
+  json["metric"] = {
+      {"name", report.metric}, {"unit", report.unit}, {"better", report.higher_is_better ? "higher" : "lower"}};
   json["float_value"] = report.float_value ? pipeline::number(*report.float_value) : Json(nullptr);
   json["goal"] = report.goal;
   json["met"] = report.is_met;
@@ -167,7 +178,11 @@ std::string to_json(const TunePlan& plan) {
   using pipeline::Json;
   Json steps = Json::array();
   for (const TuneStep& step : plan.steps) {
-    steps.push_back({{"name", step.name}, {"what", step.what}, {"risk", step.risk}, {"trials", step.trials}, {"seconds", step.seconds}});
+    steps.push_back({{"name", step.name},
+                     {"what", step.what},
+                     {"risk", step.risk},
+                     {"trials", step.trials},
+                     {"seconds", step.seconds}});
   }
   Json json;
   json["quarkq"] = version();

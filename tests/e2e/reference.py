@@ -7,7 +7,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import ROOT, Failure, expect, shared
+from harness import QUARKQ, ROOT, Failure, expect, shared
 
 MODELS = ["squeezenet1_1", "mobilenetv1_025_vww_96", "resnet8_cifar10", "superres_x3", "efficientnet_lite0_224", "ultraface_rfb_320",
           "nanodet_m_416"]
@@ -16,6 +16,8 @@ ALL_MODELS = ["char_gpt", "deeplabv3_mnv2_voc_257", "efficientnet_lite0_224", "f
               "lstr_360x640", "mlsd_tiny_320", "mobilenetv1_025_vww_96", "mobilenetv3_digits", "mobilenetv3_digits_fp16",
               "nanodet_m_416", "ppocrv3_det", "resnet8_cifar10", "silero_vad_16k", "squeezenet1_1", "style_candy_256",
               "superres_x3", "tbefn_240x320", "ultraface_rfb_320", "vit_cifar10_ibp_3_3_8", "vit_digits"]
+# The operators of com.amd.quark for ONNX Runtime.
+LIBRARY = os.environ.get("QUARKQ_ORT_OPS", os.path.join(os.path.dirname(QUARKQ), "libquarkq_ort_ops.so"))
 DIGITS = os.path.join(ROOT, "examples", "digits")
 
 

@@ -15,7 +15,7 @@ import harness
 from harness import expect, expect_equal, quarkq, run, temp_folder, test
 from reference import conv_model, make_model, save_samples, weights
 
-VERBS = ["quantize", "calibrate", "merge", "optimize", "run", "evaluate", "inspect", "check", "analyze", "tune", "plan", "report", "list", "config", "completion", "man", "help"]
+VERBS = ["quantize", "calibrate", "merge", "import", "convert", "optimize", "run", "evaluate", "inspect", "check", "analyze", "tune", "plan", "report", "list", "config", "completion", "man", "help"]
 
 
 def small(folder):
@@ -73,7 +73,7 @@ def unknown_verb_gets_a_suggestion(case):
     expect(re.search(rf"{wrong}.*\b{right}\b", result.stderr), f"no suggestion of {right} in {result.stderr!r}")
 
 
-@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "metrics", "heads", "quirks", "diagnostics"])
+@test(cases=["presets", "options", "passes", "conversions", "ops", "formats", "calibrators", "metrics", "heads", "quirks", "diagnostics"])
 def listing(what):
     text = quarkq("list", what).stdout
     rows = json.loads(quarkq("list", what, "--json").stdout)
@@ -203,6 +203,7 @@ INTERRUPTED = {
     "quantize": lambda model, calib, out: ["quantize", model, "--config", "xint8_adaround", "--calib", calib, "-o", out, "--no-resume"],
     "calibrate": lambda model, calib, out: ["calibrate", model, "--config", "xint8", "--calib", calib, "-o", out],
     "optimize": lambda model, calib, out: ["optimize", model, "--config", "xint8", "-o", out],
+    "convert": lambda model, calib, out: ["convert", model, out, "--pass", "fp32-to-fp16"],
     "analyze": lambda model, calib, out: ["analyze", model, "--config", "a8w8", "--calib", calib, "--min-cos", "1", "--write", out],
     "evaluate": lambda model, calib, out: ["evaluate", calib, calib, "--json", out],
 }

@@ -140,6 +140,7 @@ def detections_in_a_folder():
 
 
 SIZE = 64
+FINAL_HEADS = ("detr", "torchvision", "tf-ssd")  # nothing is suppressed after them
 GRIDS = [(8, x, y) for y in range(8) for x in range(8)] + [(16, x, y) for y in range(4) for x in range(4)] + [(32, x, y) for y in range(2) for x in range(2)]
 
 
@@ -172,18 +173,42 @@ def encoded(cells, head):
     return rows[None]
 
 
+def listed(cells):
+    """Box, class and score of all classes of all cells."""
+    classes = cells.shape[1] - 4
+    boxes = np.repeat(np.array([box_of(*cell[:4]) for cell in cells]), classes, axis=0)
+    return boxes, np.tile(np.arange(classes), len(cells)), cells[:, 4:].ravel()
+
+
+def outputs_of(cells, head):
+    """The outputs of a network with this head, by name; of heads with one output that alone, without a name."""
+    shares = cells[:, :4] / SIZE
+    boxes, classes, scores = listed(cells)
+    if head == "torchvision":
+        return {"boxes": boxes, "labels": classes.astype(np.int64) * 10, "scores": scores}
+    if head == "tf-ssd":
+        return {"detection_boxes": boxes[None][:, :, [1, 0, 3, 2]] / SIZE, "detection_classes": classes[None] * 10.0, "detection_scores": scores[None],
+                "num_detections": np.array([len(scores)])[None].astype(np.float32)}
+    if head == "detr":
+        return {"logits": np.log(cells[None, :, 4:] / (1 - cells[None, :, 4:])), "pred_boxes": shares[None]}
+    if head == "ssd":
+        corners = np.array([box_of(*row) for row in shares])
+        return {"boxes": corners[None], "scores": np.concatenate([1 - cells[:, 4:5], cells[:, 4:]], 1)[None]}
+    return {"": encoded(cells, head)}
+
+
 def found_in(cells, classes, min_score, most_overlap):
     boxes = [box_of(*(float(v) for v in cell[:4])) for cell in cells]
     found = []
     for category in range(classes):
         scores = cells[:, 4 + category].astype(float)
         able = np.flatnonzero(scores > min_score)
-        kept = suppress([boxes[i] for i in able], scores[able], most_overlap)
+        kept = range(len(able)) if most_overlap is None else suppress([boxes[i] for i in able], scores[able], most_overlap)
         found += [(category, scores[able[k]], np.clip(boxes[able[k]], 0, SIZE)) for k in kept]
     return found
 
 
-@test(cases=["yolov5", "yolov8", "yolox"])
+@test(cases=["yolov5", "yolov8", "yolox", "ssd", "detr", "torchvision", "tf-ssd"])
 def map_against_an_independent_implementation(head):
     """Random scenes through each head: decoded, suppressed, matched and averaged as another program does it."""
     rng, classes, images = np.random.default_rng(11), 3, []
@@ -193,8 +218,10 @@ def map_against_an_independent_implementation(head):
         os.makedirs(results)
         for number in range(5):
             true, cells = random_scene(rng, classes)
-            images.append((true, found_in(cells, classes, .02, .5)))
-            np.save(os.path.join(results, f"{number}.npy"), np.ascontiguousarray(encoded(cells, head), dtype=np.float32))
+            images.append((true, found_in(cells, classes, .02, None if head in FINAL_HEADS else .5)))
+            for name, values in outputs_of(cells, head).items():
+                os.makedirs(os.path.join(results, name), exist_ok=True)
+                np.save(os.path.join(results, name, f"{number}.npy"), values if head == "torchvision" and name == "labels" else values.astype(np.float32))
             truth["images"].append({"id": number, "file_name": f"{number}.png", "width": SIZE, "height": SIZE})
             truth["annotations"] += [{"image_id": number, "category_id": 10 * c, "bbox": [b[0], b[1], b[2] - b[0], b[3] - b[1]]} for c, b in true]
         path = os.path.join(folder, "truth.json")

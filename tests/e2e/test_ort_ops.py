@@ -12,10 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import harness
 from harness import Skip, expect, expect_equal, quantize, run_model, shared, temp_folder, test
-from reference import check_model, load_samples, mean_cosines, onnxruntime_results, results_like, shared_model
+from reference import LIBRARY, check_model, load_samples, mean_cosines, onnxruntime_results, results_like, shared_model
 
 QUARK, VITIS = "com.amd.quark", "com.vai.quantize"
-LIBRARY = os.environ.get("QUARKQ_ORT_OPS", os.path.join(os.path.dirname(harness.QUARKQ), "libquarkq_ort_ops.so"))
 OPSET = 17
 SHAPES = [(5,), (1,), (2, 37), (3, 1, 9), (2, 17, 5, 3), (2, 0, 3)]
 SPECIALS = [np.nan, np.inf, -np.inf, -0.0, 1e-45, -3e-39, 3.4028235e38, 1.17549435e-38, 65519.0, -0.5, 0.5, 1.5]

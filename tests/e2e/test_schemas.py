@@ -45,6 +45,14 @@ def statistics():
 
 
 @test()
+def convert():
+    with temp_folder() as folder:
+        model, out = quantized(folder)[0], os.path.join(folder, "c.onnx")
+        check("convert", quarkq("convert", model, out, "--pass", "qdq-to-qoperator", "--json").stdout)
+        check("convert", quarkq("convert", model, "--pass", f"weight-histograms:folder={folder}", "--json").stdout)
+
+
+@test()
 def optimize():
     with temp_folder() as folder:
         check("optimize", quarkq("optimize", MODEL, "--config", "xint8", "-o", os.path.join(folder, "o.onnx"), "--json").stdout)
@@ -96,6 +104,28 @@ def check_limits():
             check("check", file.read())
 
 
+TUNING = [MODEL, "--config", "xint8", "--calib", CALIB, "--eval", os.path.join(EXAMPLE, "eval", "inputs"), "--metric", "top1", "--labels",
+          os.path.join(EXAMPLE, "eval", "labels.csv")]
+
+
+@test()
+def tuning():
+    with temp_folder() as folder:
+        path = os.path.join(folder, "report.json")
+        check("tune", quarkq("tune", *TUNING, "--goal", "drop<=50%", "-o", os.path.join(folder, "o.onnx"), "--json", "--report", path).stdout)
+        with open(path) as file:
+            check("tune", file.read())
+        check("plan", quarkq("plan", *TUNING).stdout)
+
+
+@test()
+def scores():
+    inputs, labels = os.path.join(EXAMPLE, "eval", "inputs"), os.path.join(EXAMPLE, "eval", "labels.csv")
+    check("score", quarkq("evaluate", MODEL, "--data", inputs, "--metric", "top1", "--labels", labels, "--json").stdout)
+    check("score", quarkq("evaluate", "--float", MODEL, "--quantized", MODEL, "--data", inputs, "--metric", "top1", "--metric", "cosine", "--labels",
+                          labels, "--json").stdout)
+
+
 @test()
 def check_on_target():
     check("check_target", quarkq("check", MODEL, "--target", "x2", "--json").stdout)
@@ -113,7 +143,7 @@ def forecast(verb):
         check("forecast", quarkq(verb, MODEL, "--config", "xint8", "--calib", CALIB, "--dry-run", "--json", *more).stdout)
 
 
-@test(cases=["presets", "options", "passes", "ops", "formats", "calibrators", "metrics", "heads", "quirks", "targets", "remedies"])
+@test(cases=["presets", "options", "passes", "conversions", "ops", "formats", "calibrators", "metrics", "heads", "quirks", "targets", "remedies"])
 def listing(what):
     check("list", quarkq("list", what, "--json").stdout)
 

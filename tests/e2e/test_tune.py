@@ -46,6 +46,23 @@ def stops_at_the_goal():
 
 
 @test()
+def report_becomes_a_page():
+    with temp_folder() as folder:
+        report, page = os.path.join(folder, "r.json"), os.path.join(folder, "p.html")
+        quarkq(*TOP1, "--goal", "drop<=50%", "-o", os.path.join(folder, "out.onnx"), "--report", report, "--quiet")
+        quarkq("report", report, "-o", page, "--quiet")
+        text = read(page).decode()
+        expect("Tuning of digits.onnx" in text and "The goal drop&lt;=50% is met" in text, text[-3000:])
+
+
+@test(cases=["tune", "plan"])
+def goals_that_cannot_be_are_refused(verb):
+    code, _, said = tune(verb, *COSINE[1:], "--goal", "drop<=1%")
+    expect_equal(code, 2, "exit code")
+    expect("compares with the float model, so it has no drop" in said, said)
+
+
+@test()
 def best_of_the_ladder_and_its_settings():
     with temp_folder() as folder:
         out, again = os.path.join(folder, "out.onnx"), os.path.join(folder, "again.onnx")

@@ -24,7 +24,11 @@ void run_boxes(const uint8_t* data, size_t size);
 void run_texts(const uint8_t* data, size_t size);
 void run_mask(const uint8_t* data, size_t size);
 void run_report(const uint8_t* data, size_t size);
+void run_conversions(const uint8_t* data, size_t size);
+void run_text_model(const uint8_t* data, size_t size);
 
+std::vector<std::string> conversion_seeds();
+std::vector<std::string> text_model_seeds();
 std::vector<std::string> npy_seeds();
 std::vector<std::string> npz_seeds();
 std::vector<std::string> operand_seeds();

@@ -9,6 +9,7 @@ namespace quarkq::fuzz {
 const std::vector<Target>& targets() {
   static const std::vector<Target> table = {
       {"model", run_once, mutate, nullptr},
+      {"convert", run_conversions, mutate, conversion_seeds},
       {"npy", run_npy, mutate_bytes, npy_seeds},
       {"npz", run_npz, mutate_bytes, npz_seeds},
       {"pb", run_operand, mutate_bytes, operand_seeds},
@@ -22,6 +23,7 @@ const std::vector<Target>& targets() {
       {"boxes", run_boxes, mutate_bytes, boxes_seeds},
       {"texts", run_texts, mutate_bytes, texts_seeds},
       {"mask", run_mask, mutate_bytes, mask_seeds},
+      {"text-model", run_text_model, mutate_bytes, text_model_seeds},
       {"report", run_report, mutate_bytes, report_seeds},
   };
   return table;

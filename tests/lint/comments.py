@@ -13,7 +13,7 @@ import sources
 CODE = ("src", "include", "tools", "tests", "scripts", "cmake", "third_party", "python", "pyproject.toml", "quickstart.sh", "run_tests.sh", "CMakeLists.txt", "CMakePresets.json")
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs")
 HISTORIES = ("docs/adr/", "CHANGELOG.md")
-OTHERS_DOCUMENTS = ("docs/from-amd-quark.md",)  # names functions and options of the reference
+OTHERS_DOCUMENTS = ("docs/from-amd-quark.md", "docs/convert.md")  # name functions and options of the reference
 C_SUFFIXES = sources.CODE_SUFFIXES
 HASH_SUFFIXES = (".cmake", "CMakeLists.txt", ".sh", ".def.in")
 COMMENT = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'|(//[^\n]*|/\*(?:.|\n)*?\*/)')

@@ -22,7 +22,7 @@ FLOORS = {
     "planning": [["planning"], ["planning/select"], ["planning/mark"], ["planning/calibrate"], ["planning/restructure"],
                  ["planning/constrain"], ["planning/tune"],
                  ["planning/round"]],
-    "qdq": [["qdq"], ["qdq/write"], ["qdq/legalize"], ["qdq/import"]],
+    "qdq": [["qdq"], ["qdq/write"], ["qdq/legalize"], ["qdq/import"], ["qdq/convert"]],
     "metrics": [["metrics/truth"], ["metrics/detect"], ["metrics"]],
     "pipeline": [["pipeline"], ["pipeline/evaluate", "pipeline/html"]],
 }

@@ -214,6 +214,48 @@ def scores_of_models_and_folders():
             raise Failure("no labels, and no error")
 
 
+def largest_difference(_, expected, found):
+    return max(float(abs(expected[name] - found[name]).max()) for name in expected)
+
+
+@test()
+def scores_by_a_function():
+    inputs = os.path.join(DIGITS, "eval", "inputs")
+    same = quarkq.score(DIGITS_MODEL, inputs, baseline=DIGITS_MODEL, metric=largest_difference)
+    expect_equal([(one["name"], one["value"]) for one in same["metrics"]], [("metric", 0.0)], "metrics")
+    model = quarkq.quantize(DIGITS_MODEL, config="xint8", data=os.path.join(DIGITS, "calib")).model
+    other = quarkq.score(model, inputs, baseline=DIGITS_MODEL, metric=largest_difference)
+    expect(other["metrics"][0]["value"] > 0, f"metrics {other['metrics']}")
+    for arguments, said in (({}, "compares two sides"), ({"baseline": DIGITS_MODEL, "metric": lambda *_: 1 / 0}, "division by zero")):
+        try:
+            quarkq.score(model, inputs, **{"metric": largest_difference, **arguments})
+        except (quarkq.UsageError, ZeroDivisionError) as error:
+            expect(said in str(error), str(error))
+        else:
+            raise Failure(f"no error: {said}")
+
+
+@test()
+def tunes_by_a_function():
+    inputs = os.path.join(DIGITS, "eval", "inputs")
+    with temp_folder() as folder:
+        arguments = {"config": "xint8", "data": os.path.join(DIGITS, "calib"), "eval_data": inputs, "metric": largest_difference,
+                     "lower_is_better": True}
+        output = os.path.join(folder, "out.onnx")
+        report = quarkq.tune(DIGITS_MODEL, output, goal="value<=1000", **arguments)
+        expect(report["met"] and report["metric"] == {"name": "metric", "unit": "", "better": "lower"}, f"report {report}")
+        best = quarkq.tune(DIGITS_MODEL, output, settings={"include_fast_ft": False}, **arguments)
+        values = [trial["value"] for trial in best["trials"] if not trial["why_not"]]
+        expect_equal(best["trials"][best["best"]]["value"], min(values), "value of the best")
+        expect_equal(sorted(os.listdir(folder)), ["out.onnx", "out.yaml"], "what is left")
+        try:
+            quarkq.tune(DIGITS_MODEL, output, state=os.path.join(folder, "state"), **arguments)
+        except quarkq.UsageError as error:
+            expect("state folder" in str(error), str(error))
+        else:
+            raise Failure("trials of a function were kept")
+
+
 @test()
 def tunes_to_a_goal():
     inputs, seen = os.path.join(DIGITS, "eval", "inputs"), []

@@ -8,6 +8,7 @@
 #include "base/file_system.h"
 #include "base/isa.h"
 #include "forecast_text.h"
+#include "memory_ceiling.h"
 #include "progress.h"
 #include "quarkq/analyze.h"
 #include "table.h"
@@ -19,6 +20,7 @@ namespace {
 struct AnalyzeArgs {
   AnalyzeRequest request;
   ComputeOptions compute;
+  int64_t max_memory = 0;  ///< 0: no ceiling
   std::string settings_path, data_type, json;
   std::optional<double> min_cosine;
   size_t top = 20;
@@ -82,6 +84,8 @@ Status run_analyze(AnalyzeArgs& args) {
   if (args.dry_run) return run_dry(args.request, args.json);
   QQ_TRY(TextOutput file, TextOutput::open(args.settings_path));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
+  QQ_RETURN_IF_ERROR(fit_memory(args.request, args.max_memory));
+  stop_beyond(args.max_memory);
   QQ_TRY(const AnalyzeReport report, run_with_bar(args.request, analyze));
   if (file.is_open()) {
     QQ_TRY(const std::string text, settings_file(args.request, report, args.data_type));
@@ -117,6 +121,7 @@ Run setup_analyze(CLI::App& app) {
       ->check(CLI::Range(-1.0, 1.0));
   app.add_option("--most", args->request.most_left_out, "Leave out at most this many layers (default: 10)");
   add_dry_run_option(app, args->dry_run)->excludes(app.get_option("--write"));
+  add_memory_option(app, args->max_memory);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_analyze(*args); };

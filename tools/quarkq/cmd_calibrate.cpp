@@ -7,6 +7,7 @@
 
 #include "base/isa.h"
 #include "forecast_text.h"
+#include "memory_ceiling.h"
 #include "progress.h"
 #include "quarkq/calibrate.h"
 #include "verb.h"
@@ -17,6 +18,7 @@ namespace {
 struct CalibrateArgs {
   CalibrateRequest request;
   ComputeOptions compute;
+  int64_t max_memory = 0;  ///< 0: no ceiling
   std::string shard, json;
   bool dry_run = false;
 };
@@ -101,6 +103,8 @@ Status run_calibrate(CalibrateArgs& args) {
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   if (args.dry_run) return run_dry(args.request, args.json);
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_RETURN_IF_ERROR(fit_memory(args.request, args.max_memory));
+  stop_beyond(args.max_memory);
   QQ_TRY(const CalibrateReport report, run_with_bar(args.request, calibrate));
   return print_report(report, args.json, json_file);
 }
@@ -129,6 +133,7 @@ Run setup_calibrate(CLI::App& app) {
   add_target_options(app, args->request.settings);
   add_requantize_option(app, args->request.requantize);
   add_dry_run_option(app, args->dry_run);
+  add_memory_option(app, args->max_memory);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_calibrate(*args); };

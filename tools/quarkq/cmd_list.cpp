@@ -20,6 +20,7 @@
 #include "list_targets.h"
 #include "metrics/detect/heads.h"
 #include "metrics/metric_table.h"
+#include "pipeline/conversion_table.h"
 #include "pipeline/pass_table.h"
 #include "plan/lowering/lower.h"
 #include "plan/op_rules.h"
@@ -90,6 +91,17 @@ std::vector<Row> list_passes() {
                     {"phase", pass::name(pass.phase)},
                     {"acts_on", acts_on[pass.run.index()]},
                     {"summary", pass.summary}});
+  }
+  return rows;
+}
+
+std::vector<Row> list_conversions() {
+  std::vector<Row> rows;
+  for (const pass::Conversion& conversion : pipeline::all_conversions()) {
+    rows.push_back({{"name", conversion.name},
+                    {"options", *conversion.options == '\0' ? "-" : conversion.options},
+                    {"outputs", pipeline::name(conversion.claim)},
+                    {"summary", conversion.summary}});
   }
   return rows;
 }
@@ -204,6 +216,7 @@ constexpr struct Listing {
     {"recipes", "named preprocessing of photos for --preprocess", plain<list_recipes>},
     {"options", "keys of quant_config and extra_options", plain<list_options>},
     {"passes", "steps of a quantize run, in order", plain<list_passes>},
+    {"conversions", "passes of quarkq convert, on finished models", plain<list_conversions>},
     {"ops", "operators: opsets with a kernel, default op sets, what is quantized", plain<list_ops>},
     {"formats", "integer types and their limits", plain<list_formats>},
     {"calibrators", "calibration methods", plain<list_calibrators>},

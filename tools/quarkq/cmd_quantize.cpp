@@ -6,6 +6,7 @@
 
 #include "base/isa.h"
 #include "forecast_text.h"
+#include "memory_ceiling.h"
 #include "progress.h"
 #include "quarkq/deploy.h"
 #include "quarkq/quantize.h"
@@ -23,6 +24,7 @@ struct QuantizeArgs {
   std::string report_path, compat, on_collapse, json;
   size_t verify_samples = 0;  ///< 0: the settings'
   std::string deploy;
+  int64_t max_memory = 0;  ///< 0: no ceiling
   bool no_verify = false, no_resume = false, dry_run = false;
 };
 
@@ -208,6 +210,8 @@ Status run_quantize(QuantizeArgs& args) {
   const std::vector<std::string> inputs = {args.request.model_path, args.request.config};
   QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path, inputs));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, inputs));
+  QQ_RETURN_IF_ERROR(fit_memory(args.request, args.max_memory));
+  stop_beyond(args.max_memory);
   QQ_TRY(const QuantizeReport report, run_with_bar(args.request, quantize));
   if (report_file.is_open()) QQ_RETURN_IF_ERROR(report_file.write(to_json(report)));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
@@ -266,6 +270,7 @@ Run setup_quantize(CLI::App& app) {
                  "With --target: also write provider options, the compiler's configuration and a page about them here")
       ->type_name("DIR")
       ->needs(app.get_option("--target"));
+  add_memory_option(app, args->max_memory);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   return [args] { return run_quantize(*args); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// quarkq report: the JSON report of a quantize run as one HTML page.
+// quarkq report: the JSON report of quantize or tune as one HTML page.
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -30,7 +30,7 @@ Status run_report(ReportArgs& args) {
 
 Run setup_report(CLI::App& app) {
   auto args = std::make_shared<ReportArgs>();
-  app.add_option("REPORT", args->report_path, "What quarkq quantize --report wrote")->required();
+  app.add_option("REPORT", args->report_path, "What quarkq quantize or tune wrote with --report")->required();
   app.add_option("-o,--output", args->output_path, "The page (default: REPORT with .html at its end)");
   return [args] { return run_report(*args); };
 }

@@ -10,6 +10,7 @@
 #include "config/preset.h"
 #include "config/targets/target.h"
 #include "messages.h"
+#include "pipeline/conversion_table.h"
 #include "pipeline/pass_table.h"
 
 namespace quarkq::tool {
@@ -51,18 +52,25 @@ std::vector<std::string> target_and_limit_names() {
   return names;
 }
 
-/// Values that a table of the program has.
+std::vector<std::string> conversion_names() {
+  std::vector<std::string> names;
+  for (const pass::Conversion& conversion : pipeline::all_conversions()) names.emplace_back(conversion.name);
+  return names;
+}
+
+/// Values that a table of the program has; a row without verb holds for all that have none of their own before it.
 constexpr struct {
-  std::string_view option;
+  std::string_view verb, option;
   std::vector<std::string> (*values)();
 } kTables[] = {
-    {"--config", preset_names},
-    {"--preprocess", recipe_names},
-    {"--set", setting_names},
-    {"--pass", pass_names},
-    {"--skip", pass_names},
-    {"--dump-after", pass_names},
-    {"--target", target_and_limit_names},
+    {"", "--config", preset_names},
+    {"", "--preprocess", recipe_names},
+    {"", "--set", setting_names},
+    {"convert", "--pass", conversion_names},
+    {"", "--pass", pass_names},
+    {"", "--skip", pass_names},
+    {"", "--dump-after", pass_names},
+    {"", "--target", target_and_limit_names},
 };
 
 /// Values of options and positionals that come from a fixed set; a row without verb holds for all of them.
@@ -73,7 +81,7 @@ constexpr struct {
     {"", "--compat", "quark-0.13"},
     {"", "--on-collapse", "rescue warn fail"},
     {"list", "what",
-     "presets recipes options passes ops formats calibrators metrics heads quirks diagnostics targets target-ops "
+     "presets recipes options passes conversions ops formats calibrators metrics heads quirks diagnostics targets target-ops "
      "target-rules "
      "target-options remedies"},
     {"completion", "SHELL", "bash zsh fish"},
@@ -81,7 +89,7 @@ constexpr struct {
 
 std::vector<std::string> values_of(const std::string& verb, const std::string& option) {
   for (const auto& table : kTables) {
-    if (table.option == option) return table.values();
+    if (table.option == option && (table.verb.empty() || table.verb == verb)) return table.values();
   }
   if (option == "--log-level") return kLogLevelNames;
   for (const auto& row : kValues) {

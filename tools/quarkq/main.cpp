@@ -19,6 +19,8 @@ constexpr Verb kVerbs[] = {
     {"calibrate", "write statistics of samples, or of a shard of them, to a file", setup_calibrate, true},
     {"merge", "merge the statistics of shards", setup_merge, false},
     {"import", "write a quantized model of another tool for a target, with its own scales", setup_import, true},
+    {"convert", "convert a finished model by named passes: remove Q/DQ, other types, operators on integers, text",
+     setup_convert, true},
     {"optimize", "only rewrite the float model, as quantize would", setup_optimize, true},
     {"run", "run a float or quantized model over a folder of samples", setup_run, true},
     {"evaluate", "compare two folders of results, or two models; score them with metrics", setup_evaluate, true},

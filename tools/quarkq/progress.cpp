@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
+#include "base/residency.h"
 #include "table.h"
 #include "terminal.h"
 #include "verb.h"
@@ -19,14 +19,6 @@ namespace {
 constexpr double kRedrawSeconds = 0.1, kLogSeconds = 10;
 constexpr double kFirstRateSeconds = 0.5;  // a rate before that is noise
 constexpr size_t kLeastBar = 8, kMostBar = 24, kUsualWidth = 80;
-
-/// Memory of this process that is resident, in bytes; 0 when the system does not say.
-double resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  double total = 0, resident = 0;
-  if (!(statm >> total >> resident)) return 0;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
 
 std::string duration(double seconds) {
   const auto whole = std::lround(seconds);
@@ -115,7 +107,7 @@ void ProgressBar::draw(const Progress& progress) {
   last_ = watch_.seconds();
   drawn_ = true;
   // The last column stays free: a character there makes some terminals begin a new line.
-  const std::string line = progress_line(progress, last_, resident_bytes(), columns_of(stderr) - 1);
+  const std::string line = progress_line(progress, last_, static_cast<double>(resident_memory().all), columns_of(stderr) - 1);
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
 }

@@ -28,6 +28,7 @@ Run setup_calibrate(CLI::App& app);
 Run setup_merge(CLI::App& app);
 Run setup_optimize(CLI::App& app);
 Run setup_import(CLI::App& app);
+Run setup_convert(CLI::App& app);
 Run setup_run(CLI::App& app);
 Run setup_evaluate(CLI::App& app);
 Run setup_inspect(CLI::App& app);

@@ -10,20 +10,26 @@
 #include "calib/image/frame_image.h"
 #include "ir/tensor.h"
 #include "metrics/detect/average_precision.h"
+#include "metrics/truth/boxes.h"
 
 namespace quarkq::metrics {
 
 /// What a head is decoded from.
 struct HeadInput {
-  const ir::Tensor& output;  ///< of one image
-  calib::ImageSize input;    ///< of the model; -1: not known
-  size_t classes = 0;        ///< that the truth has
+  std::span<const std::string> outputs;  ///< their names: all, or the one that the head takes
+  std::span<const ir::Tensor> values;    ///< of one image, as many
+  calib::ImageSize input;                ///< of the model; -1: not known
+  const BoxTruth& truth;
   double min_score = 0;
+
+  size_t classes() const { return truth.categories.size(); }
 };
 
 struct HeadInfo {
   std::string_view name;
   std::string_view summary;
+  bool takes_all_outputs;  ///< else one
+  bool is_final;           ///< boxes that overlap were removed already
   /// Boxes in pixels of the model's input. Fails with kBadData when shapes do not fit.
   Result<std::vector<Detection>> (*decode)(const HeadInput& input);
 };
@@ -36,5 +42,12 @@ Result<const HeadInfo*> find_head(const std::string& name);
 Result<std::vector<Detection>> decode_yolov5(const HeadInput& input);
 Result<std::vector<Detection>> decode_yolov8(const HeadInput& input);
 Result<std::vector<Detection>> decode_yolox(const HeadInput& input);
+Result<std::vector<Detection>> decode_torchvision(const HeadInput& input);
+Result<std::vector<Detection>> decode_tf_ssd(const HeadInput& input);
+Result<std::vector<Detection>> decode_ssd(const HeadInput& input);
+Result<std::vector<Detection>> decode_detr(const HeadInput& input);
+
+/// Fails with kBadData when the size of the model's input is not known, which shares of it and grids need.
+Status need_input_size(const HeadInput& input);
 
 }  // namespace quarkq::metrics

@@ -19,7 +19,7 @@ struct Rows {
 };
 
 Result<Rows> read_rows(const HeadInput& input, size_t columns, bool may_be_transposed) {
-  const ir::Tensor& tensor = input.output;
+  const ir::Tensor& tensor = input.values[0];
   ir::Shape dims = tensor.dims();
   if (dims.size() == 3 && dims[0] == 1) dims.erase(dims.begin());
   const auto needed = static_cast<int64_t>(columns);
@@ -31,7 +31,7 @@ Result<Rows> read_rows(const HeadInput& input, size_t columns, bool may_be_trans
     rows.is_transposed = true;
   } else {
     return bad_data("shape ", shape_text(tensor.dims()), " is no [1, boxes, ", columns, "]",
-                    may_be_transposed ? cat(" or [1, ", columns, ", boxes]") : "", " for the ", input.classes,
+                    may_be_transposed ? cat(" or [1, ", columns, ", boxes]") : "", " for the ", input.classes(),
                     " classes of the truth");
   }
   QQ_TRY(rows.values, ir::to_double(tensor));
@@ -50,10 +50,10 @@ struct Centre {
 /// Each class of a row that scores enough is a detection; `factor` is the row's objectness.
 void add_classes(const Rows& rows, size_t row, const Centre& centre, const HeadInput& input,
                  std::vector<Detection>& found) {
-  const size_t first = rows.columns - input.classes;
+  const size_t first = rows.columns - input.classes();
   const double factor = first == 5 ? rows.at(row, 4) : 1;
   if (!centre.is_finite()) return;
-  for (size_t c = 0; c < input.classes; ++c) {
+  for (size_t c = 0; c < input.classes(); ++c) {
     const double score = factor * rows.at(row, first + c);
     if (score > input.min_score) found.push_back({centre.box(), score, c});
   }
@@ -64,7 +64,7 @@ Centre centre_of(const Rows& rows, size_t row) {
 }
 
 Result<std::vector<Detection>> decode_pixels(const HeadInput& input, size_t before_classes, bool may_be_transposed) {
-  QQ_TRY(const Rows rows, read_rows(input, before_classes + input.classes, may_be_transposed));
+  QQ_TRY(const Rows rows, read_rows(input, before_classes + input.classes(), may_be_transposed));
   std::vector<Detection> found;
   for (size_t row = 0; row < rows.rows; ++row) add_classes(rows, row, centre_of(rows, row), input, found);
   return found;
@@ -100,12 +100,8 @@ Result<std::vector<Detection>> decode_yolov8(const HeadInput& input) {
 }
 
 Result<std::vector<Detection>> decode_yolox(const HeadInput& input) {
-  QQ_TRY(const Rows rows, read_rows(input, 5 + input.classes, /*may_be_transposed=*/false));
-  if (input.input.height < 1 || input.input.width < 1) {
-    return bad_data(
-        "the head needs the size of the model's input, which is not known; give the model, or a size in "
-        "`preprocess: resize`");
-  }
+  QQ_TRY(const Rows rows, read_rows(input, 5 + input.classes(), /*may_be_transposed=*/false));
+  QQ_RETURN_IF_ERROR(need_input_size(input));
   const std::vector<Cell> cells = grid_cells(input.input, rows.rows);
   if (cells.size() != rows.rows) {
     return bad_data("there are ", rows.rows, " boxes, grids of an input of ", input.input.height, "x",

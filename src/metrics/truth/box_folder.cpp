@@ -45,6 +45,7 @@ Result<BoxTruth> read_box_folder(const std::string& folder, const std::string& c
   for (size_t i = 0; i < names.size(); ++i) places.emplace(names[i], i);
   BoxTruth truth;
   truth.path = folder;
+  truth.has_ids = false;
   truth.categories.resize(names.size());
   std::iota(truth.categories.begin(), truth.categories.end(), int64_t{0});
   for (const std::string& path : yolo.empty() ? voc : yolo) {

@@ -38,6 +38,7 @@ struct TrueImage {
 struct BoxTruth {
   std::string path;
   std::vector<int64_t> categories;  ///< their ids, ascending
+  bool has_ids = true;              ///< else `categories` counts the classes of a folder from 0
   std::vector<TrueImage> images;    ///< in the order of their ids
 
   /// The image of the sample called `name`: with or without folder and suffix. kBadData when there is none, or several.

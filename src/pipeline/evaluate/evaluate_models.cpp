@@ -9,6 +9,7 @@
 #include "exec/threads.h"
 #include "metrics/accuracy.h"
 #include "pipeline/compare_tensors.h"
+#include "pipeline/custom_metric.h"
 #include "pipeline/evaluate/model_pair.h"
 #include "pipeline/evaluate/problem_list.h"
 #include "pipeline/facts.h"
@@ -64,6 +65,7 @@ class ModelComparison {
     }
     const calib::Sample& given = models_.fitted != nullptr ? fitted : sample;
     QQ_TRY(const auto* found, quantized_.run(given.inputs).context(request_.quantized_path));
+    if (request_.metric) QQ_RETURN_IF_ERROR(add_metric(number, *expected, *found));
     for (size_t i = 0; i < models_.outputs.size(); ++i) {
       const pipeline::OutputPair& output = models_.outputs[i];
       Result<metrics::ArrayPair> arrays = metrics::pair_arrays(
@@ -74,6 +76,17 @@ class ModelComparison {
       if (!status.ok()) problems_.add(status.message());
       ++results_;
     }
+    return Status();
+  }
+
+  Status add_metric(size_t number, const std::vector<ir::Tensor>& expected, const std::vector<ir::Tensor>& found) {
+    std::vector<ir::Tensor> ordered;
+    ordered.reserve(found.size());
+    for (const ir::Tensor& result : found) ordered.push_back(in_float_order(result));
+    QQ_TRY(const std::vector<SampleTensor> exact, pipeline::views_of(models_.float_model.graph, expected));
+    QQ_TRY(const std::vector<SampleTensor> coarse, pipeline::views_of(models_.quantized_model.graph, ordered));
+    QQ_TRY(const double value, request_.metric(number, exact, coarse));
+    metric_sum_ += value;
     return Status();
   }
 
@@ -102,6 +115,7 @@ class ModelComparison {
   }
 
   void finish_outputs() {
+    if (request_.metric) report_.metric = metric_sum_ / static_cast<double>(models_.samples->size());
     for (size_t i = 0; i < sums_.size(); ++i) {
       OutputMetrics& output = report_.outputs[i];
       output.cosine = numeric::cosine(sums_[i]);
@@ -118,6 +132,7 @@ class ModelComparison {
   exec::Session float_, quantized_;
   std::vector<numeric::PairSums> sums_;
   pipeline::ProblemList problems_;
+  double metric_sum_ = 0;
   size_t results_ = 0;  ///< so far: sample by sample, the outputs of each
 };
 

@@ -39,6 +39,7 @@ EvaluateModelsRequest models_request(const ScoreRequest& request) {
   models.settings = request.settings;
   models.limit = request.limit;
   models.threads = request.threads;
+  models.metric = request.metric.function;
   models.progress = request.progress;
   return models;
 }
@@ -100,9 +101,12 @@ Result<Sides> score_folders(const ScoreRequest& request, const std::vector<Chose
 Result<std::optional<EvaluateReport>> compare_sides(const ScoreRequest& request,
                                                     const std::vector<ChosenMetric>& metrics) {
   const auto compares = std::ranges::find_if(metrics, [](const ChosenMetric& m) { return m.info->compare != nullptr; });
-  if (compares == metrics.end()) return std::optional<EvaluateReport>();
+  const bool has_function = static_cast<bool>(request.metric.function);
+  if (compares == metrics.end() && !has_function) return std::optional<EvaluateReport>();
+  if (has_function && !has_models(request)) return invalid_argument("a metric function compares models, found folders");
   if (!has_baseline(request)) {
-    return invalid_argument("--metric ", compares->name, ": compares two sides, found one; --float or a second folder");
+    return invalid_argument("--metric ", has_function ? kFunctionMetric : compares->name,
+                            ": compares two sides, found one; --float or a second folder");
   }
   if (has_models(request)) {
     QQ_TRY(EvaluateReport report, evaluate_models(models_request(request)));
@@ -158,7 +162,7 @@ Status check_request(const ScoreRequest& request) {
   const bool has_samples = !request.data_folder.empty() || request.sample_source;
   if (has_models(request) && !has_samples) return invalid_argument("--metric: a model needs --data DIR");
   if (!has_models(request) && has_samples) return invalid_argument("--data: found a folder of results, needs a model");
-  if (request.metric.names.empty() && request.metric.command.empty()) {
+  if (request.metric.names.empty() && request.metric.command.empty() && !request.metric.function) {
     return invalid_argument("--metric: found none, allowed are those of `quarkq list metrics`");
   }
   return Status();
@@ -194,6 +198,10 @@ Result<ScoreReport> score(const ScoreRequest& request) {
   if (!request.metric.command.empty()) {
     QQ_TRY(MetricValue value, score_by_command(request));
     report.metrics.push_back(std::move(value));
+  }
+  if (compared && compared->metric) {
+    report.metrics.push_back({.name = kFunctionMetric, .value = *compared->metric});
+    if (report.samples == 0) report.samples = compared->pairs.size();
   }
   if (compared) report.findings = compared->findings;
   return report;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/evaluate/score_side.h"
 
+#include <algorithm>
+#include <map>
+
 #include "calib/npy.h"
 #include "calib/reader/file_formats.h"
 #include "exec/layout_convert.h"
 #include "exec/session.h"
+#include "metrics/detect/heads.h"
 #include "pipeline/evaluate/result_pairs.h"
 
 namespace quarkq::pipeline {
@@ -39,20 +43,61 @@ calib::ImageSize framed_size(const std::optional<config::Preprocess>& preprocess
   return is_exact ? calib::ImageSize{resize.height.value_or(-1), resize.width.value_or(-1)} : calib::ImageSize{};
 }
 
-/// The samples of a folder: the part of the path that names the sample, and the file.
-using SampleFiles = std::vector<std::pair<std::string, std::string>>;
+/// The files of a sample, one for each output that is scored.
+struct SampleFiles {
+  std::string name;  ///< the part of the path that names the sample
+  std::vector<std::string> paths;
+};
 
-Result<SampleFiles> find_results(const std::string& folder, const std::string& output) {
+struct FolderResults {
+  std::vector<std::string> outputs;
+  std::vector<SampleFiles> samples;
+};
+
+/// Does a metric read all outputs of a model? Then a folder has a folder for each.
+bool takes_all_outputs(const MetricRequest& request, const std::vector<metrics::ChosenMetric>& metrics) {
+  const auto reads_boxes = [](const metrics::ChosenMetric& one) {
+    return one.info->truth == metrics::TruthKind::kBoxes;
+  };
+  if (!std::ranges::any_of(metrics, reads_boxes)) return false;
+  const Result<const metrics::HeadInfo*> head = metrics::find_head(request.detector.head);
+  return head.ok() && head.value()->takes_all_outputs;
+}
+
+/// `DIR/<output>/<sample>.npy`, as `quarkq run` writes several outputs.
+Result<FolderResults> find_all_results(const std::string& folder) {
+  QQ_TRY(const ResultPairs found, find_result_pairs(folder, folder, /*only_top=*/false));
+  std::map<std::string, std::map<std::string, std::string>> by_output;
+  for (const ResultPair& pair : found.pairs) {
+    const size_t slash = pair.name.find('/');
+    if (!pair.is_image && slash != std::string::npos)
+      by_output[pair.name.substr(0, slash)][pair.name.substr(slash + 1)] = pair.baseline_path;
+  }
+  if (by_output.empty()) return bad_data(folder, ": the head reads several outputs; needed is a folder for each");
+  FolderResults results;
+  for (const auto& [output, files] : by_output) results.outputs.push_back(output);
+  for (const auto& [name, path] : by_output.begin()->second) {
+    SampleFiles sample{name, {}};
+    for (const auto& [output, files] : by_output) {
+      const auto file = files.find(name);
+      if (file == files.end()) return bad_data(folder, "/", output, ": has no ", name, ", which another output has");
+      sample.paths.push_back(file->second);
+    }
+    results.samples.push_back(std::move(sample));
+  }
+  return results;
+}
+
+Result<FolderResults> find_results(const std::string& folder, const std::string& output) {
   QQ_TRY(const ResultPairs found, find_result_pairs(folder, folder, /*only_top=*/false));
   const std::string own = output.empty() ? "" : calib::file_spelling(output) + "/";
-  SampleFiles files;
-  files.reserve(found.pairs.size());
+  FolderResults results{{output}, {}};
   for (const ResultPair& pair : found.pairs) {
     const bool is_scored = !pair.is_image && pair.name.starts_with(own);
-    if (is_scored) files.emplace_back(pair.name.substr(own.size()), pair.baseline_path);
+    if (is_scored) results.samples.push_back({pair.name.substr(own.size()), {pair.baseline_path}});
   }
-  if (files.empty()) return bad_data(folder, "/", own, ": holds no .npy files");
-  return files;
+  if (results.samples.empty()) return bad_data(folder, "/", own, ": holds no .npy files");
+  return results;
 }
 
 std::string without_npy(const std::string& name) {
@@ -87,18 +132,22 @@ Result<ScoredSide> score_model(const ModelSide& side, const ScoreRequest& reques
 Result<ScoredSide> score_folder(const std::string& folder, const ScoreRequest& request,
                                 const std::vector<metrics::ChosenMetric>& metrics,
                                 const std::optional<config::Preprocess>& preprocess) {
-  QQ_TRY(SampleFiles files, find_results(folder, request.metric.output));
+  Result<FolderResults> read = takes_all_outputs(request.metric, metrics) ? find_all_results(folder)
+                                                                          : find_results(folder, request.metric.output);
+  QQ_TRY(FolderResults found, std::move(read));
+  std::vector<SampleFiles>& files = found.samples;
   const size_t all = files.size();
   if (request.limit > 0 && request.limit < all) files.resize(request.limit);
   metrics::ScoringOptions options{request.metric, files.size(), files.size() < all};
   options.geometry = {preprocess, framed_size(preprocess)};
   QQ_TRY(metrics::MetricRun run, metrics::MetricRun::open(metrics, options));
-  const std::vector<std::string> outputs = {request.metric.output};
   for (size_t i = 0; i < files.size(); ++i) {
-    const auto& [name, path] = files[i];
-    QQ_TRY(ir::Tensor value, calib::read_npy(path));
-    const std::vector<ir::Tensor> values = {std::move(value)};
-    QQ_RETURN_IF_ERROR(run.add({i, without_npy(name), outputs, values}).context(folder));
+    std::vector<ir::Tensor> values;
+    for (const std::string& path : files[i].paths) {
+      QQ_TRY(ir::Tensor value, calib::read_npy(path));
+      values.push_back(std::move(value));
+    }
+    QQ_RETURN_IF_ERROR(run.add({i, without_npy(files[i].name), found.outputs, values}).context(folder));
     QQ_RETURN_IF_ERROR(interrupted_unless(request, {"score", i + 1, files.size()}));
   }
   QQ_TRY(MetricValues values, run.values());

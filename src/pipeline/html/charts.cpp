@@ -160,4 +160,29 @@ std::string folded(const std::vector<std::string>& parts, size_t shown, const ch
   return content;
 }
 
+std::string scatter_chart(const std::vector<Point>& points, const std::string& across, const std::string& up) {
+  if (points.empty()) return "";
+  constexpr double kWide = 480, kHigh = 200, kMargin = 12, kRadius = 5;
+  const auto [left, right] = std::ranges::minmax(points, {}, &Point::x);
+  const auto [low, high] = std::ranges::minmax(points, {}, &Point::y);
+  const auto place = [](double value, double from, double to, double size) {
+    const double share = to > from ? (value - from) / (to - from) : 0.5;
+    return kMargin + share * (size - 2 * kMargin);
+  };
+  std::string marks;
+  for (const Point& point : points) {
+    marks += element("circle",
+                     {{"class", point.is_marked ? "good" : "fill"},
+                      {"cx", short_number(place(point.x, left.x, right.x, kWide))},
+                      {"cy", short_number(kHigh - place(point.y, low.y, high.y, kHigh))},
+                      {"r", short_number(kRadius)}},
+                     text_element("title", cat(point.name, ": ", short_number(point.y), ", ", short_number(point.x))));
+  }
+  const std::string caption = cat("across: ", across, ", ", short_number(left.x), " to ", short_number(right.x),
+                                  "; up: ", up, ", ", short_number(low.y), " to ", short_number(high.y));
+  return element("figure", {},
+                 element("svg", {{"viewBox", cat("0 0 ", kWide, " ", kHigh)}, {"role", "img"}}, marks) +
+                     text_element("figcaption", caption));
+}
+
 }  // namespace quarkq::pipeline::html

@@ -23,6 +23,14 @@ std::string histogram(const Json& profile);
 /// A bar per entry from left to right; the rows' names show when pointed at.
 std::string column_chart(const std::vector<BarRow>& rows);
 
+/// A mark for each point, higher is better; marked points are coloured. `across` and `up` name the axes.
+struct Point {
+  double x = 0, y = 0;
+  std::string name;
+  bool is_marked = false;
+};
+std::string scatter_chart(const std::vector<Point>& points, const std::string& across, const std::string& up);
+
 /// An image of a report's entry of details.pictures: `which` is "float" or "quantized". In a few colours, as paths,
 /// because the page loads nothing.
 std::string picture(const Json& entry, const char* which);

@@ -9,7 +9,8 @@
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
 #include "pipeline/html/quality.h"
-#include "pipeline/html/style.h"
+#include "pipeline/html/report_text.h"
+#include "pipeline/html/tune_page.h"
 
 namespace quarkq {
 namespace {
@@ -17,16 +18,10 @@ namespace {
 using namespace pipeline::html;
 using pipeline::Json;
 
-std::string text_of(const Json& entry, const char* key) { return entry.at(key).get<std::string>(); }
-
 /// The number as stored; a type error for other values.
 std::string count_of(const Json& entry) {
   const auto number = entry.get<double>();
   return entry.is_number_integer() ? std::to_string(entry.get<int64_t>()) : short_number(number);
-}
-
-std::string tile(const std::string& title, const std::string& figure, const char* kind = "") {
-  return element("div", {{"class", std::string("tile ") + kind}}, escaped(title) + element("b", {}, escaped(figure)));
 }
 
 /// The grade, why, and what to try next; nothing in reports that have none.
@@ -201,10 +196,7 @@ std::string page(const Json& run) {
   }
   body += tuned_layers(run) + timeline(run);
   if (has_details) body += histograms(run.at("details")) + settings(run.at("details"));
-  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-         "content=\"width=device-width, initial-scale=1\">" +
-         text_element("title", "quarkq: " + text_of(run, "model")) + "<style>" + kStyle +
-         "</style></head>\n<body><main>\n" + body + "</main></body></html>\n";
+  return document("quarkq: " + text_of(run, "model"), body);
 }
 
 }  // namespace
@@ -219,9 +211,10 @@ Result<std::string> html_report(const std::string& path) {
       return depth <= kMostDepth;
     };
     const char* begin = reinterpret_cast<const char*>(file->data());
-    return page(Json::parse(begin, begin + file->size(), is_shallow));
+    const Json report = Json::parse(begin, begin + file->size(), is_shallow);
+    return report.contains("trials") ? tune_page(report) : page(report);
   } catch (const Json::exception& error) {
-    return bad_data(path, ": is not a report of quarkq quantize --report (", error.what(), ")");
+    return bad_data(path, ": is no report of quarkq quantize --report or tune --report (", error.what(), ")");
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "pipeline/html/style.h"
+
 namespace quarkq::pipeline::html {
 
 std::string escaped(const std::string& text) {
@@ -63,6 +65,17 @@ std::string bar(double share, const char* kind) {
   return element("svg", box,
                  element("rect", {{"class", "track"}, {"width", "100"}, {"height", "10"}}, "") +
                      element("rect", {{"class", kind}, {"width", width}, {"height", "10"}}, ""));
+}
+
+std::string tile(const std::string& title, const std::string& figure, const char* kind) {
+  return element("div", {{"class", std::string("tile ") + kind}}, escaped(title) + element("b", {}, escaped(figure)));
+}
+
+std::string document(const std::string& title, const std::string& body) {
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+         "content=\"width=device-width, initial-scale=1\">" +
+         text_element("title", title) + "<style>" + kStyle + "</style></head>\n<body><main>\n" + body +
+         "</main></body></html>\n";
 }
 
 }  // namespace quarkq::pipeline::html

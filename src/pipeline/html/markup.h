@@ -27,6 +27,12 @@ std::string section(const std::string& title, const std::string& note, const std
 /// Rows of cells that are text; the header is the first row.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
+/// A figure with what it is; `kind`: a class that colours it.
+std::string tile(const std::string& title, const std::string& figure, const char* kind = "");
+
+/// The whole page, with its style.
+std::string document(const std::string& title, const std::string& body);
+
 /// A bar of `share` (0 to 1) of the width; `kind`: a class that colours it.
 std::string bar(double share, const char* kind);
 

@@ -9,13 +9,12 @@
 #include "numeric/metrics.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
+#include "pipeline/html/report_text.h"
 
 namespace quarkq::pipeline::html {
 namespace {
 
 constexpr double kNoNoiseDb = 60;  // of an empty bar
-
-std::string text_of(const Json& entry, const char* key) { return entry.at(key).get<std::string>(); }
 
 /// Null stands for no noise at all.
 double db_of(const Json& entry, const char* key) {

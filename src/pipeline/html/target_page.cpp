@@ -5,7 +5,6 @@
 
 #include "base/strings.h"
 #include "pipeline/html/markup.h"
-#include "pipeline/html/style.h"
 #include "quarkq/check_target.h"
 #include "quarkq/version.h"
 
@@ -108,10 +107,7 @@ std::string target_fallbacks(const TargetReport& report) {
 std::string html_page(const TargetReport& report) {
   const std::string body =
       target_header(report) + target_findings(report) + target_regions(report) + target_fallbacks(report);
-  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-         "content=\"width=device-width, initial-scale=1\">" +
-         text_element("title", "quarkq: " + report.model_path) + "<style>" + kStyle +
-         "</style></head>\n<body><main>\n" + body + "</main></body></html>\n";
+  return document("quarkq: " + report.model_path, body);
 }
 
 }  // namespace quarkq

@@ -2,6 +2,8 @@
 // Weights (and biases quantized like weights): scales from their own values, then what will be stored.
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include "calib/weight_mse.h"
 #include "ir/stored_floats.h"
@@ -12,7 +14,7 @@
 namespace quarkq::planning {
 namespace {
 
-bool has_nan(const std::vector<float>& values) {
+bool has_nan(std::span<const float> values) {
   return std::any_of(values.begin(), values.end(), [](float value) { return std::isnan(value); });
 }
 
@@ -22,9 +24,9 @@ calib::WeightMseMode mse_mode(const config::Settings& settings) {
   return mode == "All" ? calib::WeightMseMode::kAll : calib::WeightMseMode::kPercentile;
 }
 
-Result<std::vector<numeric::QuantParams>> mse_params(const std::vector<float>& values,
-                                                     const numeric::ChannelSplit& split, const numeric::QuantSpec& spec,
-                                                     numeric::IntegerRange limits, calib::WeightMseMode mode) {
+Result<std::vector<numeric::QuantParams>> mse_params(std::span<const float> values, const numeric::ChannelSplit& split,
+                                                     const numeric::QuantSpec& spec, numeric::IntegerRange limits,
+                                                     calib::WeightMseMode mode) {
   if (has_nan(values)) return bad_data("the values hold NaN");
   std::vector<numeric::QuantParams> params;
   for (int64_t channel = 0; channel < split.channels; ++channel) {
@@ -37,8 +39,7 @@ Result<std::vector<numeric::QuantParams>> mse_params(const std::vector<float>& v
 
 /// WeightCalibrateMethod MinMSE replaces whatever the method of the activations would do
 /// (ref:scales#weights-by-squared-error).
-Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& settings,
-                                                      const std::vector<float>& values,
+Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& settings, std::span<const float> values,
                                                       const numeric::ChannelSplit& split,
                                                       const numeric::QuantSpec& spec, numeric::IntegerRange limits) {
   using config::CalibrateMethod;
@@ -63,18 +64,19 @@ std::optional<std::vector<numeric::QuantParams>> given_params(const config::Tens
 /// Floating formats: the value in the new type, or the float value as that type can hold it under a pair.
 Status encode_float(pass::PlanContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
   plan::Stage& stage = slot.stage;
-  QQ_TRY(std::vector<float> values, ir::float_values(tensor));
+  QQ_TRY(const ir::FloatView stored, ir::FloatView::of(tensor));
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), stage.spec);
-  const auto clipped = context.settings.formats.weight_type == config::DataType::kBFloat16 &&
-                               context.settings.traits().clips_bfloat16_weights
-                           ? plan::clipped_to_bfloat16(values)
-                           : std::nullopt;
-  if (clipped) values = *clipped;
+  auto clipped = context.settings.formats.weight_type == config::DataType::kBFloat16 &&
+                         context.settings.traits().clips_bfloat16_weights
+                     ? plan::clipped_to_bfloat16(stored, tensor.dims())
+                     : std::nullopt;
+  const std::span<const float> values = clipped ? std::as_const(*clipped).data<float>() : stored.span();
   QQ_TRY(std::vector<numeric::QuantParams> params, numeric::weight_params(values, split, stage.spec, {}, false));
   if (stage.kind == plan::StageKind::kStored) {
-    slot.codes = plan::store_scaled_floats(values, split, params, stage.spec.type, tensor.dims());
+    slot.codes =
+        context.graph().settled(plan::store_scaled_floats(values, split, params, stage.spec.type, tensor.dims()));
   } else if (clipped && tensor.type() == ElementType::kFloat) {
-    slot.codes = ir::Tensor::from<float>(tensor.dims(), values);
+    slot.codes = context.graph().settled(*std::exchange(clipped, std::nullopt));
   }
   context.plan.params.set(stage.params, std::move(params));
   return Status();
@@ -85,7 +87,7 @@ Status encode_integers(pass::PlanContext& context, plan::QuantSlot& slot, const 
   const config::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
   const auto given = given_params(own, split.channels);
-  QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
+  QQ_TRY(const ir::FloatView values, ir::FloatView::of(tensor));
   if (given) slot.clip = plan::ClipPolicy::kFullType;
   const numeric::IntegerRange limits = plan::stored_limits(context.settings, slot);
   std::vector<numeric::QuantParams> params = given.value_or(std::vector<numeric::QuantParams>());
@@ -96,7 +98,7 @@ Status encode_integers(pass::PlanContext& context, plan::QuantSlot& slot, const 
     QQ_TRY(params, find_params(context.settings, values, split, spec, limits));
   }
   if (slot.stage.kind == plan::StageKind::kStored) {
-    slot.codes = plan::encode_constant(values, tensor.dims(), spec, params, limits);
+    slot.codes = context.graph().settled(plan::encode_constant(values, tensor.dims(), spec, params, limits));
   }
   context.plan.params.set(slot.stage.params, std::move(params));
   return Status();

@@ -11,9 +11,10 @@ Status reencode_constants(pass::PlanContext& context, const std::set<plan::Param
     const plan::Stage& stage = slot.stage;
     const auto& constant = context.graph().value(slot.value).constant;
     if (!slot.codes || !constant || !changed.contains(stage.params) || !is_integer(stage.spec.type)) continue;
-    QQ_TRY(const std::vector<float> values, ir::float_values(*constant));
-    slot.codes = plan::encode_constant(values, constant->dims(), stage.spec, context.plan.params[stage.params],
-                                       plan::stored_limits(context.settings, slot));
+    QQ_TRY(const ir::FloatView values, ir::FloatView::of(*constant));
+    slot.codes = context.graph().settled(plan::encode_constant(values, constant->dims(), stage.spec,
+                                                               context.plan.params[stage.params],
+                                                               plan::stored_limits(context.settings, slot)));
   }
   return Status();
 }

@@ -2,11 +2,10 @@
 #include "planning/tune/memory_budget.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "base/residency.h"
 #include "exec/memory_guard.h"
 
 namespace quarkq::planning::finetune {
@@ -18,12 +17,7 @@ constexpr int64_t kWorkPerSample = 12;
 constexpr int64_t kWorkPerInner = 2;  // a tape's values and gradients, and what its operators keep
 constexpr int64_t kShareOfHoles = 8;  // of the budget, lost between blocks of memory (measured: 1/12)
 
-/// Of this process; 0 when the system does not say.
-int64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  int64_t pages = 0, resident_pages = 0;
-  return file >> pages >> resident_pages ? resident_pages * sysconf(_SC_PAGESIZE) : 0;
-}
+int64_t resident_bytes() { return static_cast<int64_t>(resident_memory().all); }
 
 }  // namespace
 

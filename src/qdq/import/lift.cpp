@@ -7,15 +7,11 @@
 #include <optional>
 
 #include "ir/edit.h"
-#include "ir/qdq_nodes.h"
 #include "plan/lowering/qdq_names.h"
+#include "qdq/pairs.h"
 
 namespace quarkq::qdq {
 namespace {
-
-/// com.vai.quantize's names are those of older files for the same things.
-bool quantizes(const ir::Node& node) { return ir::is_q(node) || node.op == "VitisQuantizeLinear"; }
-bool dequantizes(const ir::Node& node) { return ir::is_dq(node) || node.op == "VitisDequantizeLinear"; }
 
 bool is_power_of_two(float scale) {
   int exponent = 0;

@@ -60,7 +60,7 @@ Result<Quantized> DynamicWriter::store(ir::ValueId value, const StoredFormat& fo
   spec.reduce_range = format.reduce_range;
   spec.per_channel = format.axis.has_value();
   spec.axis = format.axis.value_or(0);
-  QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
+  QQ_TRY(const ir::FloatView values, ir::FloatView::of(tensor));
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), spec);
   const numeric::IntegerRange limits = numeric::integer_range(spec.type, numeric::RangeKind::kFull);
   QQ_TRY(const std::vector<numeric::QuantParams> params,

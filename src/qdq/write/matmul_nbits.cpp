@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // UseMatMulNBits (ref:writing#matmulnbits): matrices in 4 bits instead of Q/DQ nodes.
+#include <utility>
+
 #include "config/matmul_nbits_settings.h"
 #include "ir/edit.h"
 #include "ir/qdq_nodes.h"
@@ -18,7 +20,7 @@ constexpr int kBits = config::kMatMulNBitsBits;
 /// A matrix in 4 bits and how it is stored.
 struct Packed {
   NBitsShape shape;
-  NBitsWeight weight;
+  PackedNBits weight;
   bool has_zeros = false, zeros_are_real = false, scales_are_matrix = false;
 };
 
@@ -55,8 +57,7 @@ class NBitsWriter {
     const NBitsShape& shape = packed.shape;
     const int64_t blocks = shape.blocks();
     std::vector<ir::ValueId> stored = {edit_.add_initializer(
-        name + "_Q4", ir::Tensor::from<uint8_t>({shape.columns, blocks, shape.block / 2},
-                                                pack_nibbles(packed.weight.codes, shape.block, 0)))};
+        name + "_Q4", ir::Tensor::from<uint8_t>({shape.columns, blocks, shape.block / 2}, packed.weight.codes))};
     const ir::Shape dims =
         packed.scales_are_matrix ? ir::Shape{shape.columns, blocks} : ir::Shape{shape.columns * blocks};
     stored.push_back(edit_.add_initializer(name + "_scales", ir::store_floats(packed.weight.scales, type, dims)));
@@ -102,16 +103,16 @@ void split_gemms(pass::QdqContext& context) {
 NBitsShape shape_of(const ir::Tensor& weight, int64_t block) { return {weight.dims()[0], weight.dims()[1], block}; }
 
 Packed round_plainly(const ir::Tensor& weight, const config::MatMulNBitsSettings& options) {
-  const std::vector<float> values = ir::float_values(weight).value();
-  Packed packed{shape_of(weight, options.group_size), {}};
+  const ir::FloatView values = ir::FloatView::of(weight).value();
+  Packed made{shape_of(weight, options.group_size), {}};
   if (options.algorithm == config::NBitsAlgorithm::kHqq) {
-    packed.weight = hqq_blocks(values, packed.shape);
-    packed.has_zeros = packed.zeros_are_real = true;
+    made.weight = packed(hqq_blocks(values, made.shape), made.shape);
+    made.has_zeros = made.zeros_are_real = true;
   } else {
-    packed.weight = round_blocks(values, packed.shape, options.symmetric);
-    packed.has_zeros = !options.symmetric;
+    made.weight = round_packed_blocks(values, made.shape, options.symmetric);
+    made.has_zeros = !options.symmetric;
   }
-  return packed;
+  return made;
 }
 
 /// How codes of GPTQ are stored: unchanged, or in compat mode rounded again to blocks whose size may be one that no
@@ -119,17 +120,17 @@ Packed round_plainly(const ir::Tensor& weight, const config::MatMulNBitsSettings
 Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq,
                  const config::MatMulNBitsSettings& options, bool compat) {
   const int64_t depth = result.codes.rows, columns = result.codes.columns;
-  Packed packed;
-  packed.has_zeros = !gptq.symmetric;
-  packed.scales_are_matrix = true;
+  Packed made;
+  made.has_zeros = !gptq.symmetric;
+  made.scales_are_matrix = true;
   if (compat) {
-    packed.shape = {depth, columns, gptq.group_size > 0 ? gptq.group_size : depth + depth % 2};
-    packed.weight = round_again(result.values.data, packed.shape, gptq.symmetric);
-    return packed;
+    made.shape = {depth, columns, gptq.group_size > 0 ? gptq.group_size : depth + depth % 2};
+    made.weight = packed(round_again(result.values.data, made.shape, gptq.symmetric), made.shape);
+    return made;
   }
-  packed.shape = {depth, columns, gptq.group_size > 0 ? gptq.group_size : options.group_size};
-  NBitsWeight& weight = packed.weight;
-  const int64_t blocks = packed.shape.blocks(), block = packed.shape.block;
+  made.shape = {depth, columns, gptq.group_size > 0 ? gptq.group_size : options.group_size};
+  NBitsWeight weight;
+  const int64_t blocks = made.shape.blocks(), block = made.shape.block;
   weight.codes.assign(static_cast<size_t>(columns * blocks * block), 0);
   for (int64_t c = 0; c < columns; ++c) {
     for (int64_t row = 0; row < depth; ++row)
@@ -140,7 +141,8 @@ Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq,
       weight.zeros.push_back(static_cast<float>(result.zero(group, c)));
     }
   }
-  return packed;
+  made.weight = packed(std::move(weight), made.shape);
+  return made;
 }
 
 using PackedWeights = std::vector<Packed>;  // by target
@@ -178,12 +180,10 @@ Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
   const std::vector<pass::GptqTarget> targets =
       pass::gptq_targets(graph, [&](const ir::Node& node) { return is_chosen(context, node); });
   if (targets.empty()) return Changed::kNo;
-  PackedWeights packed;
-  if (options.algorithm == config::NBitsAlgorithm::kGptq) {
-    QQ_TRY(packed, pack_with_gptq(context, targets, options));
-  } else {
-    for (const pass::GptqTarget& target : targets)
-      packed.push_back(round_plainly(*graph.value(target.weight).constant, options));
+  const bool is_gptq = options.algorithm == config::NBitsAlgorithm::kGptq;
+  PackedWeights with_gptq;
+  if (is_gptq) {
+    QQ_TRY(with_gptq, pack_with_gptq(context, targets, options));
   }
   NBitsWriter writer(context, options);
   for (size_t t = 0; t < targets.size(); ++t) {
@@ -191,8 +191,9 @@ Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
     for (const ir::Use& use : graph.value(targets[t].weight).uses) {
       if (!use.is_capture && use.input == 1 && is_chosen(context, graph.node(use.node))) nodes.push_back(use.node);
     }
-    writer.write(targets[t].weight, packed[t], nodes);
-    packed[t] = {};
+    const Packed packed =
+        is_gptq ? std::exchange(with_gptq[t], {}) : round_plainly(*graph.value(targets[t].weight).constant, options);
+    writer.write(targets[t].weight, packed, nodes);
   }
   ir::GraphEdit(context.graph()).remove_unused_initializers();
   context.model.set_opset(ir::kMicrosoftDomain, 1);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "numeric/rounding.h"
+#include "numeric/weight_loops.h"
 
 namespace quarkq::qdq {
 namespace {
@@ -124,6 +125,27 @@ NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape,
         const float inverse = grid.scale != 0 ? 1.0f / grid.scale : 0.0f;
         return limited(numeric::round_half_away(value * inverse + grid.zero));
       });
+}
+
+PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric) {
+  constexpr int64_t kColumns = 256;  // of one piece of work
+  QQ_CHECK(static_cast<int64_t>(weight.size()) == shape.depth * shape.columns && shape.block % 2 == 0);
+  const auto blocks = static_cast<size_t>(shape.columns * shape.blocks());
+  PackedNBits result;
+  result.codes.assign(blocks * static_cast<size_t>(shape.block / 2), 0);
+  result.scales.resize(blocks);
+  result.zeros.resize(blocks);
+  const numeric::NBitsMatrix matrix{weight.data(), shape.depth, shape.columns, shape.block, symmetric};
+  const numeric::NBitsBlocks out{result.codes.data(), result.scales.data(), result.zeros.data()};
+#pragma omp parallel for schedule(static)
+  for (int64_t column = 0; column < shape.columns; column += kColumns) {
+    QQ_DISPATCH(numeric, round_nbits)(matrix, column, std::min(column + kColumns, shape.columns), out);
+  }
+  return result;
+}
+
+PackedNBits packed(NBitsWeight weight, const NBitsShape& shape) {
+  return {pack_nibbles(weight.codes, shape.block, 0), std::move(weight.scales), std::move(weight.zeros)};
 }
 
 NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape) {

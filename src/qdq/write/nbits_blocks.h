@@ -22,8 +22,18 @@ struct NBitsWeight {
   std::vector<float> zeros;  ///< integers unless the method says otherwise
 };
 
+/// What is stored of an NBitsWeight: two codes a byte, [columns, blocks, block / 2].
+struct PackedNBits {
+  std::vector<uint8_t> codes;
+  std::vector<float> scales, zeros;
+};
+
 /// Each block rounded for itself, as ONNX Runtime's tool does. Symmetric scales may be negative.
 NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
+/// The same, packed, with vectorized loops and all threads.
+PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
+/// REQUIRES: an even block.
+PackedNBits packed(NBitsWeight weight, const NBitsShape& shape);
 /// Half-quadratic quantization: zero points are moved, as real numbers, until the error no longer shrinks.
 NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape);
 /// How the reference stores what GPTQ rounded: rounded once more, to blocks of its own.

@@ -8,6 +8,7 @@
 #include "numeric/half.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
+#include "rewrite/convert/idle_casts.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -105,27 +106,6 @@ class Widening {
   bool found_ = false;
   std::string reason_;
 };
-
-bool is_idle_cast(const ir::Graph& graph, const ir::Node& node) {
-  return node.is("Cast") && node.int_or("to", 0) == kFloatNumber && node.input(0).valid() &&
-         graph.value(node.input(0)).type.element == ElementType::kFloat;
-}
-
-/// Casts between the two types have nothing left to do. One between a graph's input or stored value and its output
-/// stays.
-void remove_idle_casts(ir::Graph& graph) {
-  ir::GraphEdit edit(graph);
-  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
-    const ir::Node& node = graph.node(id);
-    if (!is_idle_cast(graph, node)) continue;
-    const ir::ValueId from = node.input(0), to = node.output(0);
-    const bool is_made_inside = graph.value(from).producer.valid() && !graph.value(from).is_output;
-    if (graph.value(to).is_output && !is_made_inside) continue;
-    edit.remove_node(id);
-    edit.replace_value(to, from);
-    edit.remove_value(to);
-  }
-}
 
 }  // namespace
 

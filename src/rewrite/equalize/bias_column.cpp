@@ -8,9 +8,9 @@
 namespace quarkq::rewrite {
 namespace {
 
-constexpr float kTiny = 1e-7f;
+constexpr float kLeastWeight = 1e-7f;
 
-/// |weights| without zeros: a zero becomes the least other magnitude of its channel, and nothing is below kTiny.
+/// |weights| without zeros: a zero becomes the least other magnitude of its channel, and nothing is below kLeastWeight.
 /// In channels of zeros only, `bias` becomes zero.
 std::vector<float> magnitudes(std::span<const float> weights, const ChannelView& view, std::vector<float>& bias) {
   std::vector<float> least(static_cast<size_t>(view.channels), INFINITY);
@@ -21,13 +21,13 @@ std::vector<float> magnitudes(std::span<const float> weights, const ChannelView&
   for (size_t c = 0; c < least.size(); ++c) {
     if (std::isfinite(least[c])) continue;
     bias[c] = 0.0f;
-    least[c] = kTiny;
+    least[c] = kLeastWeight;
   }
   std::vector<float> result(weights.size());
   for (size_t i = 0; i < weights.size(); ++i) {
     const float magnitude = weights[i] != 0.0f ? std::abs(weights[i])
                                                : least[static_cast<size_t>(view.channel_of(static_cast<int64_t>(i)))];
-    result[i] = std::max(magnitude, kTiny);
+    result[i] = std::max(magnitude, kLeastWeight);
   }
   return result;
 }

@@ -13,10 +13,23 @@
 namespace quarkq::metrics {
 namespace {
 
+BoxTruth truth_of(size_t classes) {
+  BoxTruth truth;
+  for (size_t i = 0; i < classes; ++i) truth.categories.push_back(static_cast<int64_t>(i));
+  truth.has_ids = false;
+  return truth;
+}
+
+Result<std::vector<Detection>> decode_all(const std::string& head, const std::vector<std::string>& outputs,
+                                          const std::vector<ir::Tensor>& values, const BoxTruth& truth,
+                                          calib::ImageSize input = {}) {
+  return find_head(head).value()->decode({outputs, values, input, truth, 0.1});
+}
+
 Result<std::vector<Detection>> decode(const std::string& head, const ir::Shape& dims, const std::vector<float>& values,
                                       size_t classes, calib::ImageSize input = {}) {
-  const ir::Tensor tensor = ir::Tensor::from<float>(dims, values);
-  return find_head(head).value()->decode({tensor, input, classes, 0.1});
+  const std::vector<ir::Tensor> tensors = {ir::Tensor::from<float>(dims, values)};
+  return decode_all(head, {"y"}, tensors, truth_of(classes), input);
 }
 
 void expect_box(const Box& box, double left, double top, double right, double bottom) {
@@ -69,6 +82,104 @@ TEST(HeadsTest, YoloxDecodesGrids) {
   expect_box(found[1].box, 0, -16, 64, 16);
   EXPECT_EQ(decode("yolox", {1, 42, 6}, values, 1, {64, 64}).status().code(), Code::kBadData);
   EXPECT_EQ(decode("yolox", {1, 42, 6}, values, 1).status().code(), Code::kBadData);
+}
+
+/// Categories of COCO's file: ids with a gap.
+BoxTruth truth_with_ids() {
+  BoxTruth truth;
+  truth.categories = {1, 2, 4};
+  return truth;
+}
+
+ir::Tensor floats(const ir::Shape& dims, const std::vector<float>& values) {
+  return ir::Tensor::from<float>(dims, values);
+}
+
+TEST(HeadsTest, TorchvisionNamesCategoriesById) {
+  const std::vector<ir::Tensor> values = {floats({3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 1, 1}),
+                                          ir::Tensor::from<int64_t>({3}, {4, 1, 3}), floats({3}, {0.5F, 0.75F, 0.9F})};
+  const std::vector<std::string> names = {"boxes", "labels", "scores"};
+  const auto found = decode_all("torchvision", names, values, truth_with_ids()).value();
+  ASSERT_EQ(found.size(), 2u);  // 3 is no category
+  EXPECT_EQ(found[0].category, 0u);
+  expect_box(found[0].box, 5, 6, 7, 8);
+  EXPECT_EQ(found[1].category, 2u);
+  const auto of_folder = decode_all("torchvision", names, values, truth_of(4)).value();
+  ASSERT_EQ(of_folder.size(), 3u);
+  EXPECT_EQ(of_folder[0].category, 2u);  // labels count from 1
+  const std::vector<ir::Tensor> two = {values[0], values[1]};
+  EXPECT_NE(decode_all("torchvision", names, two, truth_of(4)).status().message().find("labels [3]"),
+            std::string::npos);
+  const std::vector<ir::Tensor> few = {values[0], values[1], floats({2}, {1, 1})};
+  EXPECT_EQ(decode_all("torchvision", names, few, truth_of(4)).status().code(), Code::kBadData);
+}
+
+TEST(HeadsTest, ListsMayHoldOneBoxOrFourOrNone) {
+  const std::vector<std::string> names = {"boxes", "labels", "scores"};
+  for (const int64_t count : {0, 1, 4}) {
+    const auto n = static_cast<size_t>(count);
+    const std::vector<ir::Tensor> values = {floats({count, 4}, std::vector<float>(4 * n, 1)),
+                                            ir::Tensor::from<int64_t>({count}, std::vector<int64_t>(n, 1)),
+                                            floats({count}, std::vector<float>(n, 1))};
+    EXPECT_EQ(decode_all("torchvision", names, values, truth_with_ids()).value().size(), n);
+    const std::vector<ir::Tensor> batch = {floats({1, count, 4}, std::vector<float>(4 * n, 1)),
+                                           floats({1, count}, std::vector<float>(n, 1)),
+                                           floats({1, count}, std::vector<float>(n, 1))};
+    EXPECT_EQ(decode_all("tf-ssd", names, batch, truth_with_ids(), {9, 9}).value().size(), n);
+  }
+}
+
+TEST(HeadsTest, TfSsdTakesSharesAndNames) {
+  const std::vector<ir::Tensor> values = {floats({1, 2}, {4, 2}),
+                                          floats({1, 2, 4}, {0.25F, 0.5F, 0.75F, 1, 0, 0, 1, 1}),
+                                          floats({1, 2}, {0.5F, 0.75F}), floats({1}, {2})};
+  const std::vector<std::string> names = {"detection_classes:0", "detection_boxes:0", "detection_scores:0",
+                                          "num_detections:0"};
+  const auto found = decode_all("tf-ssd", names, values, truth_with_ids(), {100, 200}).value();
+  ASSERT_EQ(found.size(), 2u);
+  expect_box(found[0].box, 0, 0, 200, 100);
+  EXPECT_EQ(found[0].category, 1u);
+  expect_box(found[1].box, 100, 25, 200, 75);
+  EXPECT_EQ(decode_all("tf-ssd", names, values, truth_with_ids()).status().code(), Code::kBadData);  // no size
+}
+
+TEST(HeadsTest, SsdLeavesTheBackgroundOut) {
+  const std::vector<std::string> names = {"scores", "boxes"};
+  const std::vector<ir::Tensor> values = {floats({1, 2, 3}, {0.9F, 0.05F, 0.4F, 0.2F, 0.7F, 0}),
+                                          floats({1, 2, 4}, {0, 0, 0.5F, 0.5F, 0.5F, 0.5F, 1, 1})};
+  const auto found = decode_all("ssd", names, values, truth_of(2), {10, 20}).value();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].category, 1u);
+  expect_box(found[0].box, 0, 0, 10, 5);
+  EXPECT_EQ(found[1].category, 0u);
+  EXPECT_NE(decode_all("ssd", names, values, truth_of(5), {10, 20}).status().message().find("3 columns"),
+            std::string::npos);
+  const std::vector<ir::Tensor> by_id = {floats({1, 1, 5}, {0, 0, 0, 0.5F, 0.6F}), floats({1, 1, 4}, {0, 0, 1, 1})};
+  const auto with_ids = decode_all("ssd", names, by_id, truth_with_ids(), {10, 20}).value();
+  ASSERT_EQ(with_ids.size(), 1u);
+  EXPECT_EQ(with_ids[0].category, 2u);  // id 4
+}
+
+TEST(HeadsTest, DetrTakesTheBestClassOrEach) {
+  const std::vector<std::string> names = {"logits", "pred_boxes"};
+  const ir::Tensor boxes = floats({1, 1, 4}, {0.5F, 0.5F, 0.5F, 1});
+  const auto with = [&](const std::vector<float>& logits, const BoxTruth& truth) {
+    return decode_all("detr", names, {floats({1, 1, static_cast<int64_t>(logits.size())}, logits), boxes}, truth,
+                      {10, 20})
+        .value();
+  };
+  const auto softmax = with({1, 2, 1.5F}, truth_of(2));  // the last column: no object
+  ASSERT_EQ(softmax.size(), 1u);
+  EXPECT_EQ(softmax[0].category, 1u);
+  EXPECT_NEAR(softmax[0].score, std::exp(2) / (std::exp(1) + std::exp(2) + std::exp(1.5)), 1e-6);
+  expect_box(softmax[0].box, 5, 0, 15, 10);
+  const auto sigmoid = with({0, -1}, truth_of(2));
+  ASSERT_EQ(sigmoid.size(), 2u);
+  EXPECT_EQ(sigmoid[0].score, 0.5);
+  const auto by_id = with({0, 0, 0, 9, 1, 0}, truth_with_ids());  // id 3 is highest, which the truth lacks
+  EXPECT_TRUE(by_id.empty());
+  EXPECT_EQ(with({0, 0, 0, 0, 9, 0}, truth_with_ids())[0].category, 2u);
+  EXPECT_EQ(with({0, 0, 0, 0, 9}, truth_with_ids())[0].category, 2u);  // sigmoid
 }
 
 TEST(HeadsTest, RefusesOtherShapes) {
@@ -142,7 +253,8 @@ TEST(MapTest, NeedsAHead) {
   const test::TempFolder folder;
   const ScoringOptions options{{.truth_path = folder.write("t.json", kTruth)}, 1, false};
   const auto refused = MetricRun::open(choose_metrics({"map"}).value(), options);
-  EXPECT_EQ(refused.status().message(), "--head: found none, allowed are yolov5, yolov8, yolox");
+  EXPECT_EQ(refused.status().message(),
+            "--head: found none, allowed are yolov5, yolov8, yolox, ssd, detr, torchvision, tf-ssd");
 }
 
 TEST(CocoTest, ReadsBoxesByCategory) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "metrics/compare_arrays.h"
 #include "unit/base/temp_folder.h"
 
 namespace quarkq::metrics {
@@ -29,6 +30,33 @@ TEST(MetricTableTest, ANumberStandsForK) {
   EXPECT_EQ(chosen[1].variant, 37);
   EXPECT_EQ(chosen[0].info, chosen[1].info);
   EXPECT_EQ(chosen[2].info->name, "sqnr");
+}
+
+TEST(MetricTableTest, ChoicesCountOnlyByThemselves) {
+  const auto cosine = choose_metrics({"cosine"}).value()[0].info->compare;
+  EvaluateReport report;
+  const auto add = [&](double value, bool is_choice) {
+    PairMetrics& pair = report.pairs.emplace_back();
+    pair.cosine = value;
+    pair.is_choice = is_choice;
+  };
+  add(0.25, true);
+  add(0.75, true);
+  EXPECT_EQ(cosine(report), 0.5);
+  add(1, false);
+  EXPECT_EQ(cosine(report), 1);
+}
+
+TEST(MetricTableTest, WideIntegersAreChoices) {
+  const auto is_choice = [](const ir::Tensor& values) {
+    ArrayPair arrays = pair_arrays(values, "a", values, "b").value();
+    return compare_arrays(arrays, /*compat=*/false).metrics.is_choice;
+  };
+  EXPECT_TRUE(is_choice(ir::Tensor::from<int64_t>({2}, {1, 2})));
+  EXPECT_TRUE(is_choice(ir::Tensor::from<int32_t>({2}, {1, 2})));
+  EXPECT_FALSE(is_choice(ir::Tensor::from<uint8_t>({2}, {1, 2})));
+  EXPECT_FALSE(is_choice(ir::Tensor::from<int16_t>({2}, {1, 2})));
+  EXPECT_FALSE(is_choice(ir::Tensor::from<float>({2}, {1, 2})));
 }
 
 TEST(MetricTableTest, RefusesUnknownNames) {

@@ -79,8 +79,48 @@ TEST_F(SaveTest, NeverOverwritesTheDataItReads) {
   std::filesystem::copy_file(at("m.onnx"), at("n.onnx"));
   const ir::Model model = load(at("n.onnx")).value();  // reads m.onnx.data
   const std::string before = full_dump(model);
-  ASSERT_TRUE(save(model, at("o.onnx"), {.external_data = true}).ok());
-  EXPECT_EQ(full_dump(load(at("o.onnx")).value()), before);
+  for (const char* name : {"o.onnx", "m.onnx"}) {
+    ASSERT_TRUE(save(model, at(name), {.external_data = true}).ok());
+    EXPECT_EQ(full_dump(load(at(name)).value()), before);
+    EXPECT_EQ(full_dump(load(at("n.onnx")).value()), before);
+  }
+}
+
+TEST_F(SaveTest, LeavesDataOfOtherModelsAlone) {
+  write("m.onnx.data", "another model's");
+  ASSERT_TRUE(save(model_with_weights({400}), at("other.onnx"), {.external_data = true}).ok());
+  const std::vector<std::string> wanted = {"m.onnx", "m.onnx.1.data", "m.onnx.data", "other.onnx", "other.onnx.data"};
+  for (const int64_t size : {500, 600}) {  // the second time its own file is replaced
+    const ir::Model model = model_with_weights({size});
+    ASSERT_TRUE(save(model, at("m.onnx"), {.external_data = true}).ok());
+    EXPECT_EQ(full_dump(load(at("m.onnx")).value()), full_dump(model));
+    EXPECT_EQ(read_bytes(at("m.onnx.data")), "another model's");
+    EXPECT_EQ(files(), wanted);
+  }
+}
+
+TEST_F(SaveTest, ReplacesItsOwnDataWithTheSameBytesAsInAnEmptyFolder) {
+  const ir::Model model = model_with_weights({400});
+  ASSERT_TRUE(save(model_with_weights({900, 300}), at("m.onnx"), {.external_data = true}).ok());
+  ASSERT_TRUE(save(model, at("m.onnx"), {.external_data = true}).ok());
+  EXPECT_EQ(files(), (std::vector<std::string>{"m.onnx", "m.onnx.data"}));
+  const std::string bytes = read_bytes(at("m.onnx")), data = read_bytes(at("m.onnx.data"));
+  std::filesystem::remove(at("m.onnx"));
+  std::filesystem::remove(at("m.onnx.data"));
+  ASSERT_TRUE(save(model, at("m.onnx"), {.external_data = true}).ok());
+  EXPECT_EQ(read_bytes(at("m.onnx")), bytes);
+  EXPECT_EQ(read_bytes(at("m.onnx.data")), data);
+}
+
+TEST_F(SaveTest, CleansUpAfterARunThatWasKilled) {
+  // What is there when the second of three renames did not happen: the model reads its data under the second name.
+  const ir::Model model = model_with_weights({400});
+  ASSERT_TRUE(save(model, at("m.onnx.quarkq-new"), {.external_data = true}).ok());
+  std::filesystem::rename(at("m.onnx.quarkq-new"), at("m.onnx"));  // reads m.onnx.quarkq-new.data
+  write("m.onnx.data", "of the model before");
+  ASSERT_TRUE(save(model_with_weights({700}), at("m.onnx"), {.external_data = true}).ok());
+  EXPECT_EQ(full_dump(load(at("m.onnx")).value()), full_dump(model_with_weights({700})));
+  EXPECT_EQ(files(), (std::vector<std::string>{"m.onnx", "m.onnx.data"}));
 }
 
 TEST_F(SaveTest, LeavesNothingBehindOnFailure) {

@@ -9,6 +9,7 @@
 
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
+#include "pipeline/html/tune_page.h"
 #include "pipeline/json.h"
 #include "pipeline/thinned.h"
 
@@ -45,6 +46,78 @@ std::string unclosed(const std::string& markup) {
 }
 
 const char* const kHostile = "<script>alert(\"x\")</script>&'\"<b>";
+
+Json trial(const std::string& step, const std::string& name, const Json& value, double wide, bool is_pareto) {
+  return {{"step", step},
+          {"name", name},
+          {"settings", Json::array({"a=" + name})},
+          {"why_not", value.is_null() ? kHostile : ""},
+          {"value", value},
+          {"wide_macs", wide},
+          {"bytes", 1000},
+          {"seconds", 2},
+          {"npu", nullptr},
+          {"nodes", nullptr},
+          {"pareto", is_pareto}};
+}
+
+Json tuning(const std::string& better, size_t best) {
+  return {
+      {"quarkq", "1"},
+      {"model", "m.onnx"},
+      {"output", "o.onnx"},
+      {"settings", "o.yaml"},
+      {"metric", {{"name", kHostile}, {"better", better}}},
+      {"float_value", nullptr},
+      {"goal", "value>=2"},
+      {"met", false},
+      {"timed_out", true},
+      {"best", best},
+      {"next", "blocks"},
+      {"seconds", 9},
+      {"findings", Json::array()},
+      {"trials", Json::array({trial("plain", "first", 0.25, 0, true), trial("ranges", "second", 0.75, 0.125, true),
+                              trial("ranges", "third", nullptr, 0, false), trial("wider", "fourth", 0.5, 1, false)})}};
+}
+
+TEST(HtmlTest, PageOfTuningShowsWhatStepsGave) {
+  const std::string page = html::tune_page(tuning("higher", 1));
+  EXPECT_EQ(unclosed(page.substr(page.find("<body>"), page.find("</html>") - page.find("<body>"))), "");
+  EXPECT_EQ(page.find("<script>"), std::string::npos);
+  EXPECT_NE(page.find("was missed. The time was up. With more time: blocks."), std::string::npos);
+  EXPECT_EQ(count_of(page, "<circle"), 3u);
+  EXPECT_EQ(count_of(page, "class=\"good\" cx"), 2u);  // not beaten
+  EXPECT_NE(page.find("<td>ranges</td><td>2</td><td>second</td><td>0.75</td><td>0.5</td><td>12.5 %</td>"),
+            std::string::npos);
+  EXPECT_NE(page.find("<td>fourth</td><td>0.5</td><td>-</td>"), std::string::npos);  // gained nothing
+  EXPECT_NE(page.find("<li>a=second</li>"), std::string::npos);
+}
+
+TEST(HtmlTest, ScattersLieWithinTheirPicture) {
+  EXPECT_EQ(html::scatter_chart({}, "x", "y"), "");
+  const std::string one = html::scatter_chart({{3, 3, kHostile, true}}, "x", kHostile);
+  EXPECT_EQ(unclosed(one), "");
+  EXPECT_EQ(one.find("<script>"), std::string::npos);
+  EXPECT_NE(one.find("cx=\"240\" cy=\"100\""), std::string::npos);  // the middle
+  const std::string two = html::scatter_chart({{0, 1, "a", false}, {10, 2, "b", true}}, "wide", "value");
+  EXPECT_NE(two.find("class=\"fill\" cx=\"12\" cy=\"188\""), std::string::npos);
+  EXPECT_NE(two.find("class=\"good\" cx=\"468\" cy=\"12\""), std::string::npos);
+  EXPECT_NE(two.find("across: wide, 0 to 10; up: value, 1 to 2"), std::string::npos);
+}
+
+TEST(HtmlTest, DocumentsHaveATitleAndAStyle) {
+  const std::string page = html::document(kHostile, html::tile("figure", kHostile, "bad"));
+  EXPECT_EQ(page.find("<script>"), std::string::npos);
+  EXPECT_EQ(count_of(page, "<title>"), 1u);
+  EXPECT_NE(page.find("class=\"tile bad\">figure<b>"), std::string::npos);
+}
+
+TEST(HtmlTest, PageOfTuningKnowsWhichWayIsBetter) {
+  const std::string page = html::tune_page(tuning("lower", 0));
+  EXPECT_NE(page.find("<td>plain</td><td>1</td><td>first</td><td>0.25</td><td>-</td>"), std::string::npos);
+  EXPECT_NE(page.find("<td>second</td><td>0.75</td><td>-</td>"), std::string::npos);
+  EXPECT_THROW(html::tune_page({{"trials", 1}}), Json::exception);
+}
 
 TEST(HtmlTest, TextOfFilesIsEscaped) {
   EXPECT_EQ(html::escaped("a & b"), "a &amp; b");

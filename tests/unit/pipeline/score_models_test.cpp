@@ -50,6 +50,41 @@ TEST(ScoreModelsTest, AModelBesideItselfIsEqual) {
   EXPECT_EQ(report.metrics[2].value, 0);
 }
 
+TEST(ScoreModelsTest, AFunctionGetsTheResultsOfBothModels) {
+  ScoreRequest request = digits_request({});
+  request.baseline = request.results;
+  request.limit = 4;
+  std::vector<size_t> seen;
+  request.metric.function = [&](size_t sample, const std::vector<SampleTensor>& expected,
+                                const std::vector<SampleTensor>& found) {
+    seen.push_back(sample);
+    const bool is_same = expected.size() == 1 && found.size() == 1 && expected[0].name == found[0].name &&
+                         expected[0].type == "FLOAT" && expected[0].dims == found[0].dims;
+    return Result<double>(is_same ? static_cast<double>(sample) : -100.0);
+  };
+  const ScoreReport report = score(request).value();
+  EXPECT_EQ(seen, (std::vector<size_t>{0, 1, 2, 3}));
+  ASSERT_EQ(report.metrics.size(), 1u);
+  EXPECT_EQ(report.metrics[0].name, kFunctionMetric);
+  EXPECT_EQ(report.metrics[0].value, 1.5);
+  EXPECT_EQ(report.samples, 4u);
+}
+
+TEST(ScoreModelsTest, AFunctionNeedsTwoModels) {
+  ScoreRequest request = digits_request({});
+  request.metric.function = [](size_t, const std::vector<SampleTensor>&, const std::vector<SampleTensor>&) {
+    return Result<double>(Status(Code::kBadData, "no idea"));
+  };
+  EXPECT_NE(score(request).status().message().find("--metric metric: compares two sides, found one"),
+            std::string::npos);
+  request.baseline = request.results;
+  EXPECT_NE(score(request).status().message().find("no idea"), std::string::npos);
+  const test::TempFolder folder;
+  request.baseline = request.results = folder.path();
+  request.data_folder.clear();
+  EXPECT_NE(score(request).status().message().find("compares models, found folders"), std::string::npos);
+}
+
 TEST(ScoreModelsTest, BytesAreAModel) {
   ScoreRequest request = digits_request({"top1"});
   request.limit = 20;

@@ -77,6 +77,26 @@ TEST(ScoreTest, TheOutputIsAFolder) {
   EXPECT_EQ(score(request).status().code(), Code::kBadData);
 }
 
+TEST(ScoreTest, HeadsOfSeveralOutputsReadAFolderOfEach) {
+  const ResultFiles files;
+  ScoreRequest request;
+  request.results = files.folder / "m";
+  request.metric.names = {"map50"};
+  request.metric.detector.head = "torchvision";
+  request.metric.truth_path =
+      files.folder.write("t.json", R"({"images": [{"id": 1, "file_name": "a.jpg", "width": 9, "height": 9}],
+    "categories": [{"id": 7}], "annotations": [{"image_id": 1, "category_id": 7, "bbox": [1, 2, 3, 4]}]})");
+  files.save<float>("m", "boxes/a", {1, 4}, {1, 2, 4, 6});
+  files.save<int64_t>("m", "labels/a", {1}, {7});
+  files.save<float>("m", "scores/b", {1}, {1});
+  EXPECT_NE(score(request).status().message().find("has no a.npy, which another output has"), std::string::npos);
+  files.save<float>("m", "scores/a", {1}, {0.5F});
+  EXPECT_NEAR(score(request).value().metrics[0].value, 1, 1e-9);
+  files.save<float>("flat", "a", {1, 4}, {1, 2, 4, 6});
+  request.results = files.folder / "flat";
+  EXPECT_NE(score(request).status().message().find("needed is a folder for each"), std::string::npos);
+}
+
 TEST(ScoreTest, TheCommandGetsTheFolder) {
   const ResultFiles files;
   ScoreRequest request = request_for(files, {});

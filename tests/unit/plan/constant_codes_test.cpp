@@ -3,6 +3,7 @@
 // names.
 #include "plan/constant_codes.h"
 
+#include <bit>
 #include <cmath>
 
 #include "ir/stored_floats.h"
@@ -78,15 +79,16 @@ TEST(ConstantCodesTest, ScaledFloatsAreDividedAndRounded) {
 }
 
 TEST(ConstantCodesTest, BFloat16HoldsNormalNumbersOnly) {
-  EXPECT_FALSE(clipped_to_bfloat16(std::vector<float>{1, -2, 1e-30f}).has_value());
-  const auto clipped = clipped_to_bfloat16(std::vector<float>{0, 3.4e38f, -3.4e38f, 1e-40f, -1e-40f, 2});
-  ASSERT_TRUE(clipped.has_value());
-  EXPECT_EQ((*clipped)[0], 0.0f) << "zero stays zero";
-  EXPECT_EQ((*clipped)[1], 3.38953139e38f);
-  EXPECT_EQ((*clipped)[2], -3.38953139e38f);
-  EXPECT_EQ((*clipped)[3], std::numeric_limits<float>::min());
-  EXPECT_EQ((*clipped)[4], -std::numeric_limits<float>::min());
-  EXPECT_EQ((*clipped)[5], 2.0f);
+  EXPECT_FALSE(clipped_to_bfloat16(std::vector<float>{1, 0, -2, 1e-30f}, {4}).has_value());
+  const auto tensor = clipped_to_bfloat16(std::vector<float>{-0.0f, 3.4e38f, -3.4e38f, 1e-40f, -1e-40f, 2}, {6});
+  ASSERT_TRUE(tensor.has_value());
+  const std::span<const float> clipped = tensor->data<float>();
+  EXPECT_EQ(std::bit_cast<uint32_t>(clipped[0]), 0u) << "zeros become +0";
+  EXPECT_EQ(clipped[1], 3.38953139e38f);
+  EXPECT_EQ(clipped[2], -3.38953139e38f);
+  EXPECT_EQ(clipped[3], std::numeric_limits<float>::min());
+  EXPECT_EQ(clipped[4], -std::numeric_limits<float>::min());
+  EXPECT_EQ(clipped[5], 2.0f);
 }
 
 TEST(ConstantCodesTest, LimitsFollowTargetTypeAndPolicy) {

@@ -41,6 +41,23 @@ TEST(JudgeTest, ACommandsDirectionIsTheUsers) {
   EXPECT_EQ(Judge::make(asked).value().scale().name, kCommandMetric);
 }
 
+TEST(JudgeTest, AFunctionComparesAndItsTrialsAreNotKept) {
+  TuneRequest asked = request({});
+  asked.metric.function = [](size_t, const std::vector<SampleTensor>&, const std::vector<SampleTensor>&) {
+    return Result<double>(1.0);
+  };
+  const Judge judge = Judge::make(asked).value();
+  EXPECT_EQ(judge.scale().name, kFunctionMetric);
+  EXPECT_TRUE(judge.compares() && judge.scale().higher_is_better);
+  asked.lower_is_better = true;
+  EXPECT_FALSE(Judge::make(asked).value().scale().higher_is_better);
+  asked.state_folder = "trials";
+  EXPECT_NE(refusal(asked).find("found a state folder, trials"), std::string::npos);
+  asked.state_folder.clear();
+  asked.metric.names = {"top1"};
+  EXPECT_NE(refusal(asked).find("found 2 metrics"), std::string::npos);
+}
+
 TEST(JudgeTest, NeedsOneMetricItsTruthAndSamples) {
   EXPECT_NE(refusal(request({})).find("found 0 metrics, allowed is one"), std::string::npos);
   EXPECT_NE(refusal(request({"top1"}, "score")).find("found 2 metrics"), std::string::npos);

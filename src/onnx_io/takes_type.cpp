@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "onnx_io/takes_type.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/strings.h"
+#include "onnx_io/onnx_headers.h"
+#include "onnx_io/schemas.h"
+
+namespace quarkq::onnx_io {
+namespace {
+
+/// "tensor(float16)": what schemas call it.
+std::string schema_name(ElementType type) {
+  std::string text(name(type));
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return cat("tensor(", text, ")");
+}
+
+}  // namespace
+
+bool takes_type(const std::string& op, int64_t opset, Place place, ElementType type) {
+  register_custom_schemas();
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, static_cast<int>(opset), "");
+  if (schema == nullptr) return false;
+  const auto& parameters = place.is_input ? schema->inputs() : schema->outputs();
+  if (parameters.empty()) return false;
+  const bool is_variadic = parameters.back().GetOption() == onnx::OpSchema::Variadic;
+  if (place.index >= parameters.size() && !is_variadic) return false;
+  const auto& types = parameters[std::min(place.index, parameters.size() - 1)].GetTypes();
+  const std::string wanted = schema_name(type);
+  return std::ranges::any_of(types, [&](const std::string* one) { return *one == wanted; });
+}
+
+}  // namespace quarkq::onnx_io

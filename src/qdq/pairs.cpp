@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "qdq/pairs.h"
+
+#include <algorithm>
+
+#include "exec/compile.h"
+
+namespace quarkq::qdq {
+namespace {
+
+bool is_constant(const ir::Graph& graph, ir::ValueId id) { return id.valid() && graph.constant(id) != nullptr; }
+
+std::optional<Activation> activation_of(const ir::Graph& graph, const ir::Node& q) {
+  const bool is_known = q.input(0).valid() && q.output(0).valid() && is_constant(graph, q.input(1)) &&
+                        (!q.input(2).valid() || is_constant(graph, q.input(2)));
+  if (!quantizes(q) || !is_known || is_constant(graph, q.input(0))) return std::nullopt;
+  const ir::Value& codes = graph.value(q.output(0));
+  if (codes.is_output) return std::nullopt;
+  Activation activation{q.id, {}};
+  for (const ir::Use& use : codes.uses) {
+    const ir::Node& dq = graph.node(use.node);
+    const bool is_plain = !use.is_capture && use.input == 0 && dequantizes(dq) && dq.output(0).valid() &&
+                          is_constant(graph, dq.input(1)) && (!dq.input(2).valid() || is_constant(graph, dq.input(2)));
+    if (!is_plain) return std::nullopt;
+    activation.dequantizers.push_back(use.node);
+  }
+  return activation;
+}
+
+}  // namespace
+
+const ir::Node* quantizer_of(const ir::Graph& graph, const ir::Node& dq) {
+  const ir::Node* source = ir::source_of(graph, dq, 0);
+  return source != nullptr && quantizes(*source) ? source : nullptr;
+}
+
+std::vector<Activation> activations(const ir::Graph& graph) {
+  std::vector<Activation> all;
+  for (const ir::NodeId id : graph.order()) {
+    if (std::optional<Activation> one = activation_of(graph, graph.node(id))) all.push_back(std::move(*one));
+  }
+  return all;
+}
+
+std::optional<ir::Tensor> zero_point_of(const ir::Graph& graph, const ir::Node& node, ElementType absent) {
+  if (node.input(2).valid()) {
+    const ir::Tensor* stored = graph.constant(node.input(2));
+    return stored == nullptr ? std::nullopt : std::optional(*stored);
+  }
+  const ir::Tensor* scale = node.input(1).valid() ? graph.constant(node.input(1)) : nullptr;
+  return scale == nullptr ? std::nullopt : std::optional(ir::Tensor::zeros(absent, scale->dims()));
+}
+
+std::optional<PairRange> range_of(const ir::Graph& graph, const ir::Node& q) {
+  const ir::Tensor* scale = q.input(1).valid() ? graph.constant(q.input(1)) : nullptr;
+  const auto zero_point = zero_point_of(graph, q, ElementType::kUInt8);
+  if (scale == nullptr || !zero_point || scale->size() != 1 || zero_point->size() != 1) return std::nullopt;
+  if (!is_integer(zero_point->type())) return std::nullopt;
+  const auto zero = ir::to_int64(*zero_point);
+  const auto step = ir::to_double(*scale);
+  if (!zero.ok() || !step.ok()) return std::nullopt;
+  return PairRange{zero_point->type(), static_cast<float>(step.value()[0]), zero.value()[0]};
+}
+
+void bypass(ir::Graph& graph, ir::NodeId node, ir::ValueId instead) {
+  ir::GraphEdit edit(graph);
+  const ir::ValueId output = graph.node(node).output(0);
+  const ir::Value& source = graph.value(instead);
+  if (graph.value(output).is_output && (source.is_output || !source.producer.valid())) {
+    const ir::Node& old = graph.node(node);
+    const ir::NodeId identity = edit.add_node({"Identity", "", old.name, {instead}, {}, {}, old.origins}, node);
+    edit.remove_node(node);
+    edit.set_output(identity, 0, output);
+    edit.mutable_value(output).type = source.type;
+    return;
+  }
+  edit.remove_node(node);
+  edit.replace_value(output, instead);
+  edit.remove_value(output);
+}
+
+void put_input(ir::GraphEdit& edit, const ir::Node& node, size_t input, ir::ValueId value) {
+  if (input < node.inputs.size()) {
+    edit.set_input(node.id, input, value);
+  } else {
+    edit.append_input(node.id, value);
+  }
+}
+
+void remove_unread_quantizers(ir::Graph& graph) {
+  ir::GraphEdit edit(graph);
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    const ir::ValueId output = graph.node(id).output(0);
+    if (!quantizes(graph.node(id)) || !output.valid() || graph.use_count(output) > 0) continue;
+    edit.remove_node(id);
+    edit.remove_value(output);
+  }
+}
+
+Result<ir::Tensor> dequantized(const ir::Model& model, const ir::Node& dq) {
+  std::vector<const ir::Tensor*> inputs;
+  for (const ir::ValueId input : dq.inputs) {
+    inputs.push_back(input.valid() ? model.graph.constant(input) : nullptr);
+    if (input.valid() && inputs.back() == nullptr)
+      return unsupported(model.graph.label(dq.id), ": ", model.graph.value(input).name,
+                         " is computed, stored integers ", "need a stored scale and zero point");
+  }
+  QQ_TRY(std::vector<ir::Tensor> results,
+         exec::evaluate_node(model.graph, model.opsets, dq.id, inputs).context(model.graph.label(dq.id)));
+  if (results.empty()) return unsupported(model.graph.label(dq.id), ": its stored integers cannot be dequantized");
+  return std::move(results[0]);
+}
+
+}  // namespace quarkq::qdq

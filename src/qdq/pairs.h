@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Q and DQ nodes of written models, whatever tool wrote them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/edit.h"
+#include "ir/qdq_nodes.h"
+#include "qdq/clamp.h"
+
+namespace quarkq::qdq {
+
+/// com.vai.quantize's names are those of older files for the same things.
+inline bool quantizes(const ir::Node& node) { return ir::is_q(node) || node.op == "VitisQuantizeLinear"; }
+inline bool dequantizes(const ir::Node& node) { return ir::is_dq(node) || node.op == "VitisDequantizeLinear"; }
+
+/// The Q that makes what the DQ reads, or null: integers that are stored, fed or computed.
+const ir::Node* quantizer_of(const ir::Graph& graph, const ir::Node& dq);
+
+/// A Q with everything that reads its integers, which are DQ nodes: what becomes another type changes together.
+struct Activation {
+  ir::NodeId quantizer;
+  std::vector<ir::NodeId> dequantizers;
+};
+
+/// The activations of the graph in node order: stored tensors are not among them, nor a Q whose integers something else
+/// reads or whose scale or zero point is computed.
+std::vector<Activation> activations(const ir::Graph& graph);
+
+/// The zero point of a Q or DQ as it is stored; for one without, zeros of `absent` in the shape of the scale. Null when
+/// it is computed.
+std::optional<ir::Tensor> zero_point_of(const ir::Graph& graph, const ir::Node& node, ElementType absent);
+
+/// What the Q does to its tensor; nothing where it has several scales or they are computed.
+std::optional<PairRange> range_of(const ir::Graph& graph, const ir::Node& q);
+
+/// Readers of the node's only output read `instead`. A graph output keeps its name; where `instead` cannot take it, an
+/// Identity is left.
+void bypass(ir::Graph& graph, ir::NodeId node, ir::ValueId instead);
+
+/// Input `input` of the node becomes `value`; the next one after its last is added. REQUIRES: input <= their number.
+void put_input(ir::GraphEdit& edit, const ir::Node& node, size_t input, ir::ValueId value);
+
+/// Removes Q nodes whose integers nothing reads.
+void remove_unread_quantizers(ir::Graph& graph);
+
+/// The float constant that a DQ of stored integers makes, per channel and per block as well. An error names the node.
+Result<ir::Tensor> dequantized(const ir::Model& model, const ir::Node& dq);
+
+}  // namespace quarkq::qdq

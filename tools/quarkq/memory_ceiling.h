@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// --max-memory: a ceiling on the resident memory of the whole process.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/error.h"
+#include "quarkq/forecast.h"
+
+namespace quarkq::tool {
+
+/// --max-memory SIZE in bytes; "2G" and "500M" are powers of 1024. 0 is left when it is not given.
+void add_memory_option(CLI::App& app, int64_t& bytes);
+
+/// From now on the process ends with the exit code of kResource, after removing unfinished files, as soon as it takes
+/// more than `bytes`. 0 does nothing.
+void stop_beyond(int64_t bytes);
+
+/// How a run stays within a ceiling.
+struct MemoryFit {
+  int threads = 0;
+  bool finetunes = false;  ///< fine-tuning, which a dry run leaves out, needs a budget
+};
+
+/// Measures what `dry_run(threads)` takes in a process of its own; where that is too much with the `threads` asked for,
+/// with a single one, because each sample that runs at once takes its share. Fails (kResource) when that is too much as
+/// well and says which ceiling does. What the run would refuse is left to it. REQUIRES: no other thread runs.
+Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes,
+                             const std::function<Result<Forecast>(int threads)>& dry_run);
+
+/// Makes `request` one that stays within `bytes`; fine-tuning gets the ceiling as its budget. 0 does nothing.
+template <typename Request>
+Status fit_memory(Request& request, int64_t bytes) {
+  if (bytes <= 0) return Status();
+  QQ_TRY(const MemoryFit fit, fit_memory(request.model_path, request.threads, bytes, [&](int threads) {
+           Request tried = request;
+           tried.threads = threads;
+           tried.progress = nullptr;
+           return forecast(tried);
+         }));
+  request.threads = fit.threads;
+  if (fit.finetunes) request.settings.push_back(cat("FastFinetune.MemoryBudgetMB=", bytes >> 20));
+  return Status();
+}
+
+}  // namespace quarkq::tool
