@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Guard: a Concat gives all its inputs one scale. Where one input gets fewer than 16 steps of it (a detector's scores
-// beside boxes in pixels) and only the model's outputs depend on the result, that Concat and the tail after
-// it stay float, so that each input has its own scale. Before a layer, and with guards off, it is only reported.
+// beside boxes in pixels) and only the model's outputs depend on the result, that Concat, the nodes after it and those
+// between the last layers and it stay float. Before a layer, and with guards off, it is only reported. The same nodes
+// stay float where they place boxes by a table of cells or anchors: 256 codes over an image are steps of several
+// pixels.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -9,6 +11,7 @@
 #include <string_view>
 
 #include "ir/stored_floats.h"
+#include "planning/calibrate/decoding.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -77,28 +80,59 @@ std::optional<std::set<ir::NodeId>> tail_of(const ir::Graph& graph, ir::NodeId f
   return tail;
 }
 
+/// What stays float, and the notices about it.
+class FarRanges {
+ public:
+  explicit FarRanges(pass::PlanContext& context) : context_(context), tail_(ir::find_tail(context.graph())) {}
+
+  std::set<ir::NodeId> find() {
+    const ir::Graph& graph = context_.graph();
+    for (const ir::NodeId id : graph.order()) {
+      const ir::Node& node = graph.node(id);
+      if (left_float_.contains(id)) continue;
+      if (node.is("Concat")) look_at_concat(node);
+      if (keeps_boxes(node)) keep(node, cat(graph.label(id), " places boxes in the image"), {});
+    }
+    return std::move(left_float_);
+  }
+
+ private:
+  void look_at_concat(const ir::Node& node) {
+    const std::optional<FarInput> far = worst_input(context_, node);
+    if (!far) return;
+    const ir::Graph& graph = context_.graph();
+    const std::string found =
+        cat("all inputs of ", graph.label(node.id), " share one scale, which leaves ", std::round(10 * far->steps) / 10,
+            " quantization steps for ", graph.value(far->value).name, ", whose values span ", far->width);
+    const auto after = tail_of(graph, node.id);
+    if (after && context_.settings.guards()) return keep(node, found, *after);
+    context_.diagnostics.add("far-ranges", graph.value(node.output(0)).name, found);
+  }
+
+  bool keeps_boxes(const ir::Node& node) const {
+    const plan::QuantSlot* slot = context_.plan.find(node.output(0));
+    return context_.settings.guards() && tail_.nodes.contains(node.id) && has_integer_scale(context_.plan, slot) &&
+           bits(slot->stage.spec.type) <= 8 && places_boxes(context_.graph(), node);
+  }
+
+  void keep(const ir::Node& node, const std::string& found, const std::set<ir::NodeId>& after) {
+    std::set<ir::NodeId> nodes = part_around(context_.graph(), tail_, node.id);
+    nodes.insert(after.begin(), after.end());
+    context_.diagnostics.add(
+        "guard-far-ranges", context_.graph().value(node.output(0)).name,
+        cat(found, "; it and the ", nodes.size() - 1, " nodes around it, after the last layers, stay float"));
+    left_float_.merge(nodes);
+  }
+
+  pass::PlanContext& context_;
+  const ir::Tail tail_;
+  std::set<ir::NodeId> left_float_;
+};
+
 }  // namespace
 
 Result<Changed> guard_far_ranges(pass::PlanContext& context) {
-  const ir::Graph& graph = context.graph();
-  std::set<ir::NodeId> left_float;
-  for (const ir::NodeId id : graph.order()) {
-    const ir::Node& node = graph.node(id);
-    if (!node.is("Concat") || !context.selection.selects(node) || left_float.contains(id)) continue;
-    const std::optional<FarInput> far = worst_input(context, node);
-    if (!far) continue;
-    const std::string found =
-        cat("all inputs of ", graph.label(id), " share one scale, which leaves ", std::round(10 * far->steps) / 10,
-            " quantization steps for ", graph.value(far->value).name, ", whose values span ", far->width);
-    const auto tail = tail_of(graph, id);
-    if (!tail || !context.settings.guards()) {
-      context.diagnostics.add("far-ranges", graph.value(node.output(0)).name, found);
-      continue;
-    }
-    left_float.insert(tail->begin(), tail->end());
-    context.diagnostics.add("guard-far-ranges", graph.value(node.output(0)).name,
-                            cat(found, "; it and the ", tail->size() - 1, " nodes after it stay float"));
-  }
+  const std::set<ir::NodeId> left_float = FarRanges(context).find();
   if (left_float.empty()) return Changed::kNo;
   context.selection.left_float.insert(left_float.begin(), left_float.end());
   if (context.replan != nullptr) *context.replan = true;

@@ -166,6 +166,35 @@ TEST(FarRangesGuardTest, CanBeSwitchedOff) {
   }
 }
 
+/// 64 boxes of two numbers from a layer, moved by a table of cells.
+std::string boxes(const std::string& readers) {
+  return cat("g (float[64,8] x) => (float[64,4] y) <float[8,4] w = ", test::numbers(32, 3),
+             ", float[64,2] cells = ", test::numbers(128, 5),
+             ", int64[2] parts = {2, 2}, float[4,4] v = ", test::numbers(16, 7),
+             "> { m = MatMul (x, w) a, b = Split <axis = 1> (m, parts) s = Sigmoid (a) p = Add (s, cells) "
+             "c = Concat <axis = 1> (p, b) ",
+             readers, " }");
+}
+
+TEST(FarRangesGuardTest, KeepsDecodingOfBoxesFloat) {
+  const Guarded made(boxes("y = Identity (c)"), {}, "XINT8");
+  EXPECT_EQ(made.findings("guard-far-ranges"), 1);
+  ASSERT_NE(made.slot("m"), nullptr);
+  for (const char* decoded : {"a", "s", "p", "c"}) EXPECT_EQ(made.slot(decoded), nullptr) << decoded;
+}
+
+TEST(FarRangesGuardTest, TablesBeforeLayersAreNoBoxes) {
+  const Guarded made(boxes("y = MatMul (c, v)"), {}, "XINT8");
+  EXPECT_EQ(made.findings("guard-far-ranges"), 0);
+  EXPECT_NE(made.slot("p"), nullptr);
+}
+
+TEST(FarRangesGuardTest, BoxesIn16BitsAreQuantized) {
+  const Guarded made(boxes("y = Identity (c)"), {}, "A16W8");
+  EXPECT_EQ(made.findings("guard-far-ranges"), 0);
+  EXPECT_NE(made.slot("p"), nullptr);
+}
+
 std::string with_clip(const std::string& nodes) {
   return cat(
       "g (float[1,4] x) => (float[1,4] y) <float low = {0.0}, float high = {6.0}, float three = {3.0}, "
