@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Ranges of activations: from a range file, from statistics, or from one pass over the samples.
+#include <algorithm>
+
 #include "base/file_system.h"
 #include "calib/histogram_file.h"
 #include "calib/range_file.h"
 #include "pass/calibration_options.h"
 #include "planning/calibrate/headroom.h"
 #include "planning/calibrate/measured_tensors.h"
+#include "planning/calibrate/saturation.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -127,6 +130,28 @@ void fill_fixed_parameters(plan::QuantPlan& plan) {
   }
 }
 
+/// Ends ranges where the readers of their tensors saturate.
+class Saturation {
+ public:
+  explicit Saturation(const pass::PlanContext& context) {
+    if (context.settings.guards()) useful_ = ranges_before_saturation(context.graph());
+  }
+
+  numeric::Range apply(const plan::QuantSlot& slot, numeric::Range range) {
+    const bool is_narrow = is_integer(slot.stage.spec.type) && bits(slot.stage.spec.type) <= 8;
+    if (!is_narrow || useful_.empty()) return range;
+    const std::optional<numeric::Range>& useful = useful_[static_cast<size_t>(slot.value.index)];
+    if (!useful || (range.min >= useful->min && range.max <= useful->max)) return range;
+    ++narrowed_;
+    return {std::clamp(range.min, useful->min, useful->max), std::clamp(range.max, useful->min, useful->max)};
+  }
+  size_t narrowed() const { return narrowed_; }
+
+ private:
+  std::vector<std::optional<numeric::Range>> useful_;  ///< by value id; empty: guards are off
+  size_t narrowed_ = 0;
+};
+
 /// A range or parameters that the user gave for this tensor.
 const config::OverrideValues* given_values(const pass::PlanContext& context, const plan::QuantSlot& slot) {
   const config::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
@@ -141,6 +166,7 @@ Result<Changed> calibrate_activations(pass::PlanContext& context) {
   const std::vector<plan::QuantSlot*> slots = slots_to_measure(context.plan);
   if (slots.empty()) return Changed::kNo;
   QQ_TRY(const calib::Ranges ranges, find_ranges(context, tensors_to_measure(context, sources)));
+  Saturation saturation(context);
   for (plan::QuantSlot* slot : slots) {
     const auto index = static_cast<size_t>(slot->value.index);
     const auto found = ranges.find(sources.source[index]);
@@ -150,6 +176,7 @@ Result<Changed> calibrate_activations(pass::PlanContext& context) {
     }
     slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f}
                                       : with_headroom(context, sources.source[index], slot->stage.spec, found->second);
+    slot->range = saturation.apply(*slot, *slot->range);
     const config::OverrideValues* given = given_values(context, *slot);
     if (given != nullptr && given->min) slot->range = numeric::Range{*given->min, *given->max};
     Result<numeric::QuantParams> params = numeric::params_for_range(slot->stage.spec, *slot->range);

@@ -54,6 +54,12 @@ int64_t stored_index(const RoundedLayer& r, int64_t i) {
   return i % r.rows.depth() * r.rows.outputs() + i / r.rows.depth();
 }
 
+/// False: scales run along another axis of the weights.
+bool has_scale_per_output(const RoundedLayer& r) {
+  const auto first = static_cast<size_t>(stored_index(r, 0));
+  return &r.grid.of(first) == &r.grid.of(static_cast<size_t>(stored_index(r, r.rows.depth() - 1)));
+}
+
 /// Adds the mean of rows [groups][count][depth], over `samples` samples in all.
 void add_mean(const std::vector<float>& rows, const RoundedLayer& r, size_t samples, std::vector<double>& mean) {
   const int64_t depth = r.rows.depth(), groups = r.rows.groups();
@@ -107,7 +113,8 @@ class Compensation {
       Result<InputRows> rows = InputRows::make(layer, context_.graph().node(layer.node), weights.dims());
       if (!grid || !rows.ok() || rows.value().depth() > kGreatestDepth || weights.size() == 0 || layer.alpha != 1)
         continue;
-      layers_.push_back({std::move(layer), std::move(rows).value(), std::move(*grid)});
+      RoundedLayer rounded{std::move(layer), std::move(rows).value(), std::move(*grid)};
+      if (has_scale_per_output(rounded)) layers_.push_back(std::move(rounded));
     }
     return Status();
   }

@@ -195,6 +195,19 @@ TEST(FarRangesGuardTest, BoxesIn16BitsAreQuantized) {
   EXPECT_NE(made.slot("p"), nullptr);
 }
 
+TEST(SaturationGuardTest, RangesEndWhereSigmoidSaturates) {
+  const std::string body =
+      "g (float[4,4] x) => (float[4,4] y) <float k = {100.0}> { m = Mul (x, k) s = Sigmoid (m) y = MatMul (s, s) }";
+  const auto top = [&](const std::vector<std::string>& sets, const std::string& preset) {
+    const Guarded made(body, sets, preset);
+    return made.slot("m")->range->max;
+  };
+  EXPECT_FLOAT_EQ(top({}, "XINT8"), 7.9f);
+  EXPECT_FLOAT_EQ(top({}, "A8W8"), 7.9f);
+  EXPECT_GT(top({}, "A16W8"), 50);
+  EXPECT_GT(top({"guards=off"}, "A8W8"), 50);
+}
+
 std::string with_clip(const std::string& nodes) {
   return cat(
       "g (float[1,4] x) => (float[1,4] y) <float low = {0.0}, float high = {6.0}, float three = {3.0}, "
