@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "calib/run_calibration.h"
 #include "calib/statistics_set.h"
 #include "config/settings.h"
+#include "pass/rounded_weights.h"
 #include "pass/tuning_report.h"
 #include "plan/quant_plan.h"
 #include "plan/selection.h"
@@ -67,6 +69,8 @@ struct Tuning {
   std::string now = {};                     ///< with a shared folder: what was done last, for the progress
   std::vector<FinetunedLayer> layers = {};  ///< what the fine-tuning did
   std::optional<FinetunedOutputs> outputs = {};
+  /// Weights that were rounded for other plans of the same calibrated model and samples; null: none are kept.
+  std::shared_ptr<RoundingCache> rounded = {};
 };
 
 /// Phases mark, calibrate, constrain and tune: the model stays, the plan changes.

@@ -2,6 +2,7 @@
 #include "pipeline/float_remedies.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "pipeline/part_plans.h"
 #include "pipeline/rescue.h"
@@ -38,6 +39,7 @@ struct Results {
   std::optional<ir::Model> calibrated;
   calib::Ranges measured;
   Diagnostics diagnostics;
+  std::shared_ptr<pass::RoundingCache> rounded;
 };
 
 void exchange(RunState& state, Results& other) {
@@ -47,6 +49,7 @@ void exchange(RunState& state, Results& other) {
   std::swap(state.calibrated, other.calibrated);
   std::swap(state.measured, other.measured);
   std::swap(state.diagnostics, other.diagnostics);
+  std::swap(state.tuning.rounded, other.rounded);
 }
 
 Result<Agreement> plan_anew(RunState& state, const FloatRun& run, const RunnerOptions& options) {
@@ -74,7 +77,7 @@ Result<std::optional<Agreement>> try_remedy(const FloatRemedy& remedy, RunState&
   // Samples that were transposed for the converted model would be transposed once more.
   if (!state.channels_last_inputs.empty() || !remedy.is_open(state, run.loaded.graph))
     return std::optional<Agreement>();
-  Results plain{run.loaded, {}, {}, {}, {}, {}};
+  Results plain{run.loaded, {}, {}, {}, {}, {}, std::make_shared<pass::RoundingCache>()};
   exchange(state, plain);
   const config::Settings settings = run.settings;
   remedy.apply(run.settings);

@@ -116,7 +116,8 @@ struct Attempt {
               .selection = from.selection,
               .source = from.source,
               .channels_last_inputs = from.channels_last_inputs,
-              .measured = from.measured} {
+              .measured = from.measured,
+              .tuning = {.rounded = from.tuning.rounded}} {
     apply(remedies, model.graph, settings, state.selection);
   }
 

@@ -2,6 +2,7 @@
 #include "pipeline/rescue_run.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/stopwatch.h"
@@ -35,6 +36,7 @@ Status write_again(Run& run, config::Settings& settings, const Rescued& rescued)
 
 /// What brings the outputs closer: other rounding first, then another float model, then other formats.
 Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings, RescueInputs inputs) {
+  run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
   if (!run.is_poor || (rounded && is_enough(rounded->report.after, settings))) return rounded;
   const FloatRun again{run.loaded, run.source, settings, inputs.expected, run.report.phases};
@@ -163,6 +165,7 @@ Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& origi
   QQ_TRY(const Agreement before, worst_agreement(outputs));
   run.phase = "rescue";
   QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, settings, inputs_of(run, judges, before)));
+  run.state.tuning.rounded.reset();
   run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
   if (!rescued) return false;
   QQ_RETURN_IF_ERROR(write_again(run, settings, *rescued));
@@ -186,6 +189,7 @@ Status remedy_before_tuning(Run& run, config::Settings& settings, const ir::Mode
   if (!run.is_poor) return Status();
   run.phase = "rescue";
   QQ_TRY(const std::optional<Rescued> found, find_rescue(run, settings, inputs_of(run, judges.value(), before)));
+  run.state.tuning.rounded.reset();
   const std::optional<Rescued> rescued = found ? std::optional(without_rounding(*found)) : std::nullopt;
   const bool has_changed = rescued && !(rescued->remedies.empty() && rescued->report.float_changes.empty());
   QQ_RETURN_IF_ERROR(plan_again(run, settings, has_changed ? rescued->remedies : Remedies()));

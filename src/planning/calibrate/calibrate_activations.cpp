@@ -185,6 +185,11 @@ Result<Changed> calibrate_activations(pass::PlanContext& context) {
     context.plan.params.set(slot->stage.params, {params.value()});
     if (slot->state == plan::SlotState::kPlanned) slot->state = plan::SlotState::kCalibrated;
   }
+  if (saturation.narrowed() > 0) {
+    context.diagnostics.add("guard-saturation", "",
+                            cat("the ranges of ", saturation.narrowed(), " of ", slots.size(),
+                                " activations end where the Sigmoid, HardSigmoid or Tanh that reads them saturates"));
+  }
   return Changed::kYes;
 }
 

@@ -91,7 +91,7 @@ class FarRanges {
       const ir::Node& node = graph.node(id);
       if (left_float_.contains(id)) continue;
       if (node.is("Concat")) look_at_concat(node);
-      if (keeps_boxes(node)) keep(node, cat(graph.label(id), " places boxes in the image"), {});
+      if (has_narrow_boxes(node)) found_boxes(node);
     }
     return std::move(left_float_);
   }
@@ -105,13 +105,29 @@ class FarRanges {
         cat("all inputs of ", graph.label(node.id), " share one scale, which leaves ", std::round(10 * far->steps) / 10,
             " quantization steps for ", graph.value(far->value).name, ", whose values span ", far->width);
     const auto after = tail_of(graph, node.id);
-    if (after && context_.settings.guards()) return keep(node, found, *after);
+    if (after && may_leave_float()) return keep(node, found, *after);
     context_.diagnostics.add("far-ranges", graph.value(node.output(0)).name, found);
   }
 
-  bool keeps_boxes(const ir::Node& node) const {
+  void found_boxes(const ir::Node& node) {
+    const ir::Graph& graph = context_.graph();
+    const std::string found = cat(graph.label(node.id), " places boxes in the image");
+    if (may_leave_float()) return keep(node, found, {});
+    if (!context_.settings.guards() || has_reported_boxes_) return;
+    has_reported_boxes_ = true;
+    context_.diagnostics.add("far-ranges", graph.value(node.output(0)).name,
+                             cat(found, ", and 8 bits are steps of several pixels"));
+  }
+
+  /// Not where the user wants the tail quantized, nor for a compiler that refuses models with a float part.
+  bool may_leave_float() const {
+    const config::Settings& settings = context_.settings;
+    return settings.guards() && settings.may_rescue_with("float_nodes") && settings.legalize.tail != "keep";
+  }
+
+  bool has_narrow_boxes(const ir::Node& node) const {
     const plan::QuantSlot* slot = context_.plan.find(node.output(0));
-    return context_.settings.guards() && tail_.nodes.contains(node.id) && has_integer_scale(context_.plan, slot) &&
+    return tail_.nodes.contains(node.id) && has_integer_scale(context_.plan, slot) &&
            bits(slot->stage.spec.type) <= 8 && places_boxes(context_.graph(), node);
   }
 
@@ -127,6 +143,7 @@ class FarRanges {
   pass::PlanContext& context_;
   const ir::Tail tail_;
   std::set<ir::NodeId> left_float_;
+  bool has_reported_boxes_ = false;
 };
 
 }  // namespace

@@ -84,15 +84,7 @@ class Compensation {
 
   Result<Changed> run() {
     QQ_RETURN_IF_ERROR(find_layers());
-    for (size_t begin = 0; begin < layers_.size();) {
-      size_t end = begin;
-      for (int64_t bytes = 0; end < layers_.size(); ++end) {
-        bytes += layers_[end].gram_bytes();
-        if (end > begin && bytes > kGramBytes) break;
-      }
-      QQ_RETURN_IF_ERROR(round(std::span(layers_).subspan(begin, end - begin)));
-      begin = end;
-    }
+    QQ_RETURN_IF_ERROR(round_all(layers_without_codes()));
     if (layers_.empty()) return Changed::kNo;
     for (const RoundedLayer& r : layers_) set_weights(r);
     if (context_.settings.tool.rounding == "compensated") QQ_RETURN_IF_ERROR(correct_biases());
@@ -100,6 +92,53 @@ class Compensation {
   }
 
  private:
+  /// As many at once as their Gram matrices allow: each time runs the samples again.
+  Status round_all(std::span<RoundedLayer* const> layers) {
+    for (size_t begin = 0; begin < layers.size();) {
+      size_t end = begin;
+      for (int64_t bytes = 0; end < layers.size(); ++end) {
+        bytes += layers[end]->gram_bytes();
+        if (end > begin && bytes > kGramBytes) break;
+      }
+      QQ_RETURN_IF_ERROR(round(layers.subspan(begin, end - begin)));
+      begin = end;
+    }
+    return Status();
+  }
+
+  /// The others have what an earlier plan found for the same grid.
+  std::vector<RoundedLayer*> layers_without_codes() {
+    std::vector<RoundedLayer*> open;
+    for (RoundedLayer& r : layers_) {
+      r.weights = weights_of(r);
+      const pass::RoundedWeights* known = cache() == nullptr ? nullptr : cache()->find(key_of(r), grid_key(r));
+      if (known == nullptr) {
+        open.push_back(&r);
+        continue;
+      }
+      r.codes = known->codes;
+      r.exact_mean = known->input_mean;
+      r.row_count = known->rows;
+    }
+    return open;
+  }
+
+  pass::RoundingCache* cache() const { return context_.tuning == nullptr ? nullptr : context_.tuning->rounded.get(); }
+  static pass::RoundingCache::Key key_of(const RoundedLayer& r) { return {r.layer.exact.weight, r.layer.exact.start}; }
+  pass::RoundingGrid grid_key(const RoundedLayer& r) const {
+    const ValueRange range = range_of(r.layer.start);
+    return {r.grid.params, r.grid.limits, range.low, range.high};
+  }
+
+  std::vector<float> weights_of(const RoundedLayer& r) const {
+    const std::vector<float> stored =
+        ir::float_values(*ir::stored_floats(original_.graph, r.layer.exact.weight)).value();
+    std::vector<float> weights(stored.size());
+    for (size_t i = 0; i < stored.size(); ++i)
+      weights[i] = stored[static_cast<size_t>(stored_index(r, static_cast<int64_t>(i)))];
+    return weights;
+  }
+
   Status find_layers() {
     config::FinetuneSettings options;
     options.target_ops = {"Conv", "Gemm", "MatMul"};
@@ -135,11 +174,11 @@ class Compensation {
   }
 
   /// Codes of the layers from their inputs in the float model.
-  Status round(std::span<RoundedLayer> layers) {
+  Status round(std::span<RoundedLayer* const> layers) {
     exec::SessionOptions options;
-    for (RoundedLayer& r : layers) {
-      options.fetches.push_back(r.layer.exact.start);
-      r.grams.assign(static_cast<size_t>(r.rows.groups()), Gram(r.rows.depth()));
+    for (RoundedLayer* r : layers) {
+      options.fetches.push_back(r->layer.exact.start);
+      r->grams.assign(static_cast<size_t>(r->rows.groups()), Gram(r->rows.depth()));
     }
     exec::Session session(original_, std::move(options));
     for (size_t i = 0; i < samples_.size(); ++i) {
@@ -148,12 +187,15 @@ class Compensation {
              session.run(sample.inputs).context(cat("compensated rounding, sample ", sample.name)));
       std::vector<Status> found(layers.size());
 #pragma omp parallel for schedule(dynamic)
-      for (size_t k = 0; k < layers.size(); ++k) found[k] = add_inputs((*values)[k], layers[k]);
+      for (size_t k = 0; k < layers.size(); ++k) found[k] = add_inputs((*values)[k], *layers[k]);
       for (const Status& status : found) QQ_RETURN_IF_ERROR(status);
       QQ_RETURN_IF_ERROR(interruption(i));
     }
 #pragma omp parallel for schedule(dynamic)
-    for (size_t k = 0; k < layers.size(); ++k) solve(layers[k]);
+    for (size_t k = 0; k < layers.size(); ++k) solve(*layers[k]);
+    if (cache() == nullptr) return Status();
+    for (const RoundedLayer* r : layers)
+      cache()->keep(key_of(*r), {grid_key(*r), r->codes, r->exact_mean, r->row_count});
     return Status();
   }
 
@@ -180,11 +222,6 @@ class Compensation {
   }
 
   void solve(RoundedLayer& r) const {
-    const std::vector<float> stored =
-        ir::float_values(*ir::stored_floats(original_.graph, r.layer.exact.weight)).value();
-    r.weights.resize(stored.size());
-    for (size_t i = 0; i < stored.size(); ++i)
-      r.weights[i] = stored[static_cast<size_t>(stored_index(r, static_cast<int64_t>(i)))];
     const auto depth = static_cast<size_t>(r.rows.depth()), outputs = static_cast<size_t>(r.rows.outputs());
     std::vector<int32_t> codes;
     for (size_t g = 0; g < r.grams.size(); ++g) {

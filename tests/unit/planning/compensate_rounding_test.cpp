@@ -173,6 +173,35 @@ TEST(CompensateRoundingTest, NothingQuantizedIsNothingChanged) {
   EXPECT_FALSE(planned.bench.run(compensate_rounding));
 }
 
+/// Fails when it is read.
+struct NoSamples : calib::DataReader {
+  size_t size() const override { return 24; }
+  Result<calib::Sample> read(size_t /*index*/) const override { return bad_data("read"); }
+};
+
+TEST(CompensateRoundingTest, KeptWeightsNeedNoSamplesAgain) {
+  Planned first({"quarkq.rounding=compensated_weights"});
+  Planned second({"quarkq.rounding=compensated_weights"});
+  first.bench.context.tuning.rounded = second.bench.context.tuning.rounded = std::make_shared<pass::RoundingCache>();
+  EXPECT_TRUE(first.bench.run(compensate_rounding));
+  const NoSamples none;
+  second.bench.context.source.data = &none;
+  EXPECT_TRUE(second.bench.run(compensate_rounding));
+  for (const char* name : {"w0", "w1", "w2", "w3"}) EXPECT_EQ(second.codes(name), first.codes(name)) << name;
+}
+
+TEST(CompensateRoundingTest, OtherScalesAreRoundedAgain) {
+  const auto kept = std::make_shared<pass::RoundingCache>();
+  for (const char* sets : {"per_channel=false", "per_channel=true"}) {
+    Planned cached({"quarkq.rounding=compensated", sets}), alone({"quarkq.rounding=compensated", sets});
+    cached.bench.context.tuning.rounded = kept;
+    EXPECT_TRUE(cached.bench.run(compensate_rounding));
+    EXPECT_TRUE(alone.bench.run(compensate_rounding));
+    for (const char* name : {"w0", "b0", "w1", "b1", "w2", "b2", "w3", "b3"})
+      EXPECT_EQ(cached.codes(name), alone.codes(name)) << name << ", " << sets;
+  }
+}
+
 TEST(CompensateRoundingTest, CanBeInterrupted) {
   Planned planned({"quarkq.rounding=compensated"});
   planned.bench.context.progress = [](size_t done, size_t) { return done < 3; };

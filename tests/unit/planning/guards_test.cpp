@@ -183,6 +183,16 @@ TEST(FarRangesGuardTest, KeepsDecodingOfBoxesFloat) {
   for (const char* decoded : {"a", "s", "p", "c"}) EXPECT_EQ(made.slot(decoded), nullptr) << decoded;
 }
 
+/// X1 refuses a model with a float part.
+TEST(FarRangesGuardTest, StaysWithinWhatTheTargetTakes) {
+  for (const char* set : {"quarkq.rescue=[]", "legalize.tail=keep"}) {
+    const Guarded made(boxes("y = Identity (c)"), {set}, "XINT8");
+    EXPECT_EQ(made.findings("guard-far-ranges"), 0) << set;
+    EXPECT_EQ(made.findings("far-ranges"), 1) << set;
+    EXPECT_NE(made.slot("p"), nullptr) << set;
+  }
+}
+
 TEST(FarRangesGuardTest, TablesBeforeLayersAreNoBoxes) {
   const Guarded made(boxes("y = MatMul (c, v)"), {}, "XINT8");
   EXPECT_EQ(made.findings("guard-far-ranges"), 0);
@@ -206,6 +216,8 @@ TEST(SaturationGuardTest, RangesEndWhereSigmoidSaturates) {
   EXPECT_FLOAT_EQ(top({}, "A8W8"), 7.9f);
   EXPECT_GT(top({}, "A16W8"), 50);
   EXPECT_GT(top({"guards=off"}, "A8W8"), 50);
+  EXPECT_EQ(Guarded(body, {}, "XINT8").findings("guard-saturation"), 1);
+  EXPECT_EQ(Guarded(body, {}, "A16W8").findings("guard-saturation"), 0);
 }
 
 std::string with_clip(const std::string& nodes) {
