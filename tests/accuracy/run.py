@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Labelled scores of the trained networks: float, quantized as it comes (--on-collapse warn), and with the rescue.
 
-    run.py [--check] [--networks NAME ...] [--presets NAME ...]
+    run.py [--check] [--networks NAME ...] [--presets NAME ...] [--photos]
 
 Writes tests/accuracy/results.json and prints a table. --check writes nothing and fails where a score is more than --slack points below the
-recorded one. Needs ../shared/trained, and numpy, pillow, scipy and onnxruntime; QUARKQ names the program. No sample that is scored is
+recorded one. --photos: shared classifiers are calibrated with the 128 photos of ../shared/data in place of 8, and recorded as PRESET_128.
+Needs ../shared/trained, and numpy, pillow, scipy and onnxruntime; QUARKQ names the program. No sample that is scored is
 calibrated with.
 """
 import argparse
@@ -26,6 +27,7 @@ SHARED = os.path.join(ROOT, "..", "shared")
 TRAINED = os.path.join(SHARED, "trained")
 RESULTS = os.path.join(ROOT, "tests", "accuracy", "results.json")
 sys.path.insert(0, os.path.join(TRAINED, "_lib"))
+sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
 
 # Which number of score.py (of score_labelled.py for shared models) counts, and how many points one unit of it is.
 MEASURES = {"vit_tiny_224": ("top1", 1), "mobilenet_v1_075_224": ("top1", 1), "yolov5n_640": ("mAP", 100), "ppocrv4_rec": ("exact", 1),
@@ -34,7 +36,9 @@ SHARED_MEASURES = {"efficientnet_lite0_224": ("top1", 100), "squeezenet1_1": ("t
                    "mobilenetv3_digits": ("top1", 100), "grid_detector": ("f1", 100)}
 PRESETS = ["a8w8", "xint8"]
 # What --presets takes beside the names of presets.
-VARIANTS = {"w4a8_block": ["a8w8_block", "--set", "weight_type=QInt4", "--set", "per_channel=true", "--set", "ConvertOpsetVersion=21"]}
+FOUR_BITS = ["--set", "weight_type=QInt4", "--set", "per_channel=true", "--set", "ConvertOpsetVersion=21"]
+VARIANTS = {"w4a8": ["a8w8", *FOUR_BITS], "w4a8_block": ["a8w8_block", *FOUR_BITS]}
+TRAINING = ("_block", "_adaround", "_adaquant")
 
 
 def photos(resize, interpolation):
@@ -78,7 +82,11 @@ def model_of(network):
     return os.path.join(TRAINED, network, network + ".onnx")
 
 
-def write_samples(network, folder):
+def write_samples(network, folder, with_photos=False):
+    if with_photos:
+        from photos import make_samples  # pylint: disable=import-error
+        make_samples(network, folder)
+        return
     if network in SHARED_MEASURES:
         shutil.copytree(os.path.join(SHARED, "golden", "inputs", network, "calib"), folder)
         return
@@ -113,17 +121,19 @@ def quantize(network, preset, calib, folder, *more):
             "rescue": said}
 
 
-def measure(network, presets):
+def measure(network, presets, with_photos):
     with tempfile.TemporaryDirectory() as folder:
         calib = os.path.join(folder, "calib")
-        write_samples(network, calib)
+        write_samples(network, calib, with_photos)
         found = {"float": score(network, model_of(network))}
         for preset in presets:
-            found[preset] = {"plain": quantize(network, preset, calib, folder, "--on-collapse", "warn"),
-                             "default": quantize(network, preset, calib, folder)}
-            plain, now = found[preset]["plain"], found[preset]["default"]
-            print(f"{network} {preset}: float {found['float']}, plain {plain['score']} ({plain['seconds']} s), default {now['score']} "
-                  f"({now['seconds']} s), {now['rescue']}", flush=True)
+            now = {}
+            if not preset.endswith(TRAINING):  # which would train twice
+                now["plain"] = quantize(network, preset, calib, folder, "--on-collapse", "warn")
+            now["default"] = quantize(network, preset, calib, folder)
+            found[preset + ("_128" if with_photos else "")] = now
+            said = ", ".join(f"{way} {one['score']} ({one['seconds']} s)" for way, one in now.items())
+            print(f"{network} {preset}: float {found['float']}, {said}, {now['default']['rescue']}", flush=True)
     return found
 
 
@@ -133,6 +143,7 @@ def main():
     parser.add_argument("--slack", type=float, default=1.5)
     parser.add_argument("--networks", nargs="+", default=[*MEASURES, *SHARED_MEASURES])
     parser.add_argument("--presets", nargs="+", default=PRESETS)
+    parser.add_argument("--photos", action="store_true")
     options = parser.parse_args()
     if not os.path.isdir(TRAINED):
         print("skip accuracy: ../shared/trained is not there")
@@ -143,14 +154,14 @@ def main():
             recorded = json.load(file)
     failed = 0
     for network in options.networks:
-        found = measure(network, options.presets)
+        found = measure(network, options.presets, options.photos)
         if not options.check:
             recorded.setdefault("machine", f"{platform.machine()}, {os.cpu_count()} cores")
             recorded.setdefault("networks", {}).setdefault(network, {}).update(found)
             with open(RESULTS, "w", encoding="utf-8") as file:
                 file.write(json.dumps(recorded, indent=1) + "\n")
             continue
-        for preset in options.presets:
+        for preset in [key for key in found if key != "float"]:
             before = recorded.get("networks", {}).get(network, {}).get(preset)
             if before is None:
                 failed += 1
