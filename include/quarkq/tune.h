@@ -20,6 +20,7 @@ struct TuneRequest {
   std::string model_path;             ///< a float model
   std::string output_path;            ///< as of quantize()
   std::string config;                 ///< a preset or file: where to start from
+  std::string search_path;            ///< a search file of the reference: its combinations in the place of the ladder
   std::vector<std::string> settings;  ///< "key=value", stronger than `config`; no trial changes them
   std::string calib_folder;
   std::string eval_folder;       ///< labelled samples; others than those of the calibration
@@ -58,7 +59,7 @@ struct TuneReport {
   bool higher_is_better = true;
   std::optional<double> float_value;  ///< absent for metrics that compare with the float model
   std::string goal;
-  bool is_met = false;    ///< without a goal: false
+  bool is_met = false;  ///< without a goal: false
   bool is_timed_out = false;
   std::vector<Trial> trials;  ///< in the order of the ladder
   size_t best = 0;            ///< of the trials
@@ -67,8 +68,8 @@ struct TuneReport {
   std::vector<Finding> findings;
 };
 
-/// Fails as quantize() and score() do for the plain settings; other trials that fail say so in their row. kInvalidArgument
-/// for a goal or metric that cannot be; kInterrupted names what is there already.
+/// Fails as quantize() and score() do for the plain settings; other trials that fail say so in their row.
+/// kInvalidArgument for a goal or metric that cannot be; kInterrupted names what is there already.
 QUARKQ_EXPORT Result<TuneReport> tune(const TuneRequest& request);
 
 /// A step that tune() would try, in order.
@@ -81,6 +82,7 @@ struct TunePlan {
   std::string model_path, preset, metric, goal;
   std::vector<TuneStep> steps;
   double seconds = 0;
+  std::vector<Finding> findings = {};
 };
 /// Nothing is written. Fails as tune() would before its first trial.
 QUARKQ_EXPORT Result<TunePlan> plan_tuning(const TuneRequest& request);

@@ -107,14 +107,40 @@ Base base_of(const config::Settings& settings) {
 
 std::span<const Step> ladder() { return kLadder; }
 
+std::vector<Rung> rungs_of(const Base& base, const SettingList& asked) {
+  std::vector<Rung> rungs;
+  for (const Step& step : kLadder) {
+    if (!step.applies(base)) continue;
+    std::vector<Candidate> open = open_candidates(step, base, asked);
+    if (open.empty()) continue;
+    Rung rung;
+    rung.name = step.name, rung.what = step.what, rung.risk = step.risk, rung.cost = step.cost;
+    rung.candidates = [open = std::move(open)](const Trial*) { return open; };
+    rungs.push_back(std::move(rung));
+  }
+  return rungs;
+}
+
+std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked) {
+  std::vector<Candidate> candidates;
+  for (Candidate& candidate : step.candidates(base)) {
+    const bool is_asked =
+        std::ranges::any_of(candidate.settings, [&](const std::string& setting) { return sets_key(asked, setting); });
+    if (!is_asked) candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+bool sets_key(const SettingList& settings, std::string_view setting) {
+  return std::ranges::any_of(settings, [&](const std::string& own) { return key_of(own) == key_of(setting); });
+}
+
 std::string_view key_of(std::string_view setting) { return setting.substr(0, setting.find('=')); }
 
 SettingList merged(const SettingList& settings, const SettingList& more) {
   SettingList all;
   for (const std::string& setting : settings) {
-    const bool is_replaced =
-        std::ranges::any_of(more, [&](const std::string& other) { return key_of(other) == key_of(setting); });
-    if (!is_replaced) all.push_back(setting);
+    if (!sets_key(more, setting)) all.push_back(setting);
   }
   all.insert(all.end(), more.begin(), more.end());
   return all;

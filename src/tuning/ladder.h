@@ -2,6 +2,7 @@
 // THE table of steps that tune() takes, from cheap to expensive, and the trials of each.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "config/settings.h"
+#include "quarkq/tune.h"
 
 namespace quarkq::tuning {
 
@@ -16,13 +18,13 @@ using SettingList = std::vector<std::string>;  ///< "key=value"
 
 /// What the steps must know of the settings that were asked for.
 struct Base {
-  bool has_integers = true;     ///< activations and weights in 8 bits or fewer, a plan: rescues are possible
-  bool has_plan = true;         ///< the result has Q/DQ nodes, or nodes of a block format
+  bool has_integers = true;  ///< activations and weights in 8 bits or fewer, a plan: rescues are possible
+  bool has_plan = true;      ///< the result has Q/DQ nodes, or nodes of a block format
   bool is_power_of_two = false;
   bool has_channel_scales = false;
-  bool tunes = false;           ///< fine-tuning or mixed precision was asked for
+  bool tunes = false;  ///< fine-tuning or mixed precision was asked for
   std::string calibrate_method;
-  double max_wide = 0;          ///< share of multiply-accumulates; 0: nothing may be widened
+  double max_wide = 0;  ///< share of multiply-accumulates; 0: nothing may be widened
 };
 Base base_of(const config::Settings& settings);
 
@@ -41,6 +43,24 @@ struct Step {
 };
 std::span<const Step> ladder();
 
+/// A step as one run takes it.
+struct Rung {
+  std::string name, what, risk;
+  double cost = 1;  ///< a trial's time in those of the plain one, roughly
+  /// Trials are whole settings of their own, not changes of the best so far, and the first one in order that meets
+  /// the goal ends the step.
+  bool is_search = false;
+  std::function<std::vector<Candidate>(const Trial* best)> candidates;  ///< `best`: so far; null before there is one
+};
+
+/// The steps of the ladder that apply, without trials whose keys the user set (`asked`).
+std::vector<Rung> rungs_of(const Base& base, const SettingList& asked);
+
+/// The trials of a step that these settings leave to try: not those whose keys the user set.
+std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked);
+
+/// `settings` have a value for the key of `setting`.
+bool sets_key(const SettingList& settings, std::string_view setting);
 /// `more` over `settings`: of two with the same key the later one counts.
 SettingList merged(const SettingList& settings, const SettingList& more);
 /// What stands before the =.
