@@ -43,6 +43,7 @@ struct Trial {
   std::string why_not;                ///< why there is no result; empty: there is one
   double value = 0;                   ///< of the metric, on the evaluation samples
   double cosine = 0;                  ///< of the worst output with the float model's, on calibration samples
+  double excluded_macs = 0;           ///< share of the multiply-accumulates that `settings` leave in float
   double wide_macs = 0;               ///< share of the multiply-accumulates in other formats than the preset's
   uint64_t bytes = 0;                 ///< of the model
   std::optional<size_t> npu_nodes, nodes, subgraphs;  ///< as predicted for the target, where there is one
@@ -50,6 +51,13 @@ struct Trial {
   bool is_reused = false;                             ///< an earlier run, or another process, made it
   bool is_pareto = false;                             ///< no other is better in one of value, wide_macs and bytes, and
                                                       ///< as good in the others
+};
+
+/// What quantizing one layer alone does to the outputs, on calibration samples.
+struct LayerSensitivity {
+  std::string node;  ///< "node conv5 (Conv)"
+  double cosine = 0, sqnr_db = 0;
+  double mac_share = 0;  ///< of the multiply-accumulates of the model
 };
 
 struct TuneReport {
@@ -61,9 +69,10 @@ struct TuneReport {
   std::string goal;
   bool is_met = false;  ///< without a goal: false
   bool is_timed_out = false;
-  std::vector<Trial> trials;  ///< in the order of the ladder
-  size_t best = 0;            ///< of the trials
-  std::string next;           ///< what to try with more time
+  std::vector<Trial> trials;                  ///< in the order of the ladder
+  size_t best = 0;                            ///< of the trials
+  std::string next;                           ///< what to try with more time
+  std::vector<LayerSensitivity> sensitivity;  ///< in node order; empty unless the step "sensitivity" was reached
   double seconds = 0;
   std::vector<Finding> findings;
 };

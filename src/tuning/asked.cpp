@@ -23,14 +23,16 @@ Status take_ladder(Asked& asked) {
   QQ_TRY(const config::Settings settings, config::resolve(config, config::ModelFacts{}, ignored));
   asked.settings_text = config::to_yaml(config);
   asked.preset = settings.preset;
-  asked.rungs = rungs_of(base_of(settings), asked.request.settings);
+  Base base = base_of(settings);
+  base.may_exclude = base.may_exclude && config.mode == config::QuantConfig::Mode::kFields;
+  asked.rungs = rungs_of(base, asked.request.settings);
   return Status();
 }
 
 /// The settings of all trials of a search have to be readable; whether the model takes them shows when they run.
 Status check_trials(const Asked& asked) {
   for (const Rung& rung : asked.rungs) {
-    for (const Candidate& candidate : rung.candidates(nullptr)) {
+    for (const Candidate& candidate : rung.candidates({})) {
       QQ_RETURN_IF_ERROR(load_settings(asked.request, candidate.settings).context(candidate.name).status());
     }
   }
@@ -61,7 +63,7 @@ Result<Asked> read_request(const TuneRequest& request) {
   Asked asked;
   asked.request = request;
   QQ_RETURN_IF_ERROR(request.search_path.empty() ? take_ladder(asked) : take_search(asked));
-  const std::vector<Candidate> first = asked.rungs.at(0).candidates(nullptr);
+  const std::vector<Candidate> first = asked.rungs.at(0).candidates({});
   if (!first.empty() && asked.rungs[0].is_search) asked.first = first[0].settings;
   return asked;
 }

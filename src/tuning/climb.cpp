@@ -81,19 +81,45 @@ Status Climb::run() {
 std::vector<Trial> Climb::trials_of(const Rung& rung) const {
   const Trial* best = has_best() ? &report_.trials[*best_] : nullptr;
   std::vector<Trial> trials;
-  for (const Candidate& candidate : rung.candidates(best)) {
+  for (const Candidate& candidate : rung.candidates({best, sensitivity_ ? &*sensitivity_ : nullptr})) {
     Trial trial;
     trial.step = rung.name, trial.name = candidate.name;
     const bool has_base = best != nullptr && !rung.is_search;
     trial.settings = has_base ? merged(best->settings, candidate.settings) : candidate.settings;
+    trial.excluded_macs = candidate.excluded_macs > 0 || !has_base ? candidate.excluded_macs : best->excluded_macs;
+    if (trial.excluded_macs > 0 && sets_key(candidate.settings, "quarkq.on_collapse")) {
+      // What the settings leave in float counts, and is an island.
+      if (rung.max_islands == 1) continue;
+      trial.settings = merged(trial.settings, {cat("quarkq.max_wide=", rung.max_wide - trial.excluded_macs)});
+      if (rung.max_islands > 1)
+        trial.settings = merged(trial.settings, {cat("quarkq.max_islands=", rung.max_islands - 1)});
+    }
     const auto same = [&](const Trial& other) { return other.settings == trial.settings; };
     const bool is_reached = best != nullptr && best->cosine >= candidate.until_cosine;
-    if (!is_reached && std::ranges::none_of(report_.trials, same)) trials.push_back(std::move(trial));
+    const bool is_known = std::ranges::any_of(report_.trials, same) || std::ranges::any_of(trials, same);
+    if (!is_reached && !is_known) trials.push_back(std::move(trial));
   }
   return trials;
 }
 
+Status Climb::find_layers(const Rung& rung) {
+  if (!rung.needs_sensitivity || sensitivity_) return Status();
+  sensitivity_.emplace();
+  Result<Sensitivity> found =
+      find_sensitivity(request_, report_.trials[*best_].settings, rung.max_wide, keep_going("sensitivity", nullptr));
+  if (!found.ok() && is_given_up_) {
+    report_.is_timed_out = true;
+    return Status();
+  }
+  if (!found.ok()) return is_final(found.status()) ? found.status() : Status();
+  sensitivity_ = std::move(found).value();
+  report_.sensitivity = sensitivity_->layers;
+  return Status();
+}
+
 Status Climb::take_step(const Rung& rung) {
+  QQ_RETURN_IF_ERROR(find_layers(rung));
+  if (is_over()) return Status();
   std::vector<Trial> trials = trials_of(rung);
   QQ_RETURN_IF_ERROR(try_all(rung, trials));
   const size_t first = report_.trials.size();
@@ -175,6 +201,7 @@ Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims, boo
     trial.why_not = made.status().message();
   }
   trial.step = asked.step, trial.name = asked.name;
+  trial.excluded_macs = asked.excluded_macs, trial.wide_macs += asked.excluded_macs;
   QQ_RETURN_IF_ERROR(store_.save(trial));
   return std::optional(std::move(trial));
 }

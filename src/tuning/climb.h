@@ -32,6 +32,8 @@ class Climb {
   Status find_float_value();
   Status take_step(const Rung& rung);
   std::vector<Trial> trials_of(const Rung& rung) const;
+  /// Once, where a step needs it; a model that cannot be analyzed has none.
+  Status find_layers(const Rung& rung);
   /// Trials of one step, in their order; nothing for one that was given up.
   Status try_all(const Rung& rung, std::vector<Trial>& trials);
   /// Leaves out what follows the first trial that meets the goal, once all before it are done.
@@ -50,6 +52,7 @@ class Climb {
   const Stopwatch watch_;
   TuneReport report_;
   std::optional<size_t> best_;
+  std::optional<Sensitivity> sensitivity_;
   bool is_given_up_ = false;  ///< the trial that runs, because the time is up
 };
 

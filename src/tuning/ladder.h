@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "config/settings.h"
 #include "quarkq/tune.h"
+#include "tuning/sensitivity.h"
 
 namespace quarkq::tuning {
 
@@ -24,7 +25,10 @@ struct Base {
   bool has_channel_scales = false;
   bool tunes = false;  ///< fine-tuning or mixed precision was asked for
   std::string calibrate_method;
-  double max_wide = 0;  ///< share of multiply-accumulates; 0: nothing may be widened
+  double max_wide = 0;       ///< share of multiply-accumulates; 0: nothing may be widened
+  bool may_exclude = false;  ///< nodes may be left in float by name
+  int64_t max_islands = 0;   ///< 0: any number
+  SettingList excluded;      ///< names of nodes that are left in float already
 };
 Base base_of(const config::Settings& settings);
 
@@ -32,7 +36,8 @@ Base base_of(const config::Settings& settings);
 struct Candidate {
   std::string name;  ///< "ranges: Entropy"
   SettingList settings;
-  double until_cosine = 2;  ///< tries to reach it: without effect when the best trial has it already
+  double until_cosine = 2;   ///< tries to reach it: without effect when the best trial has it already
+  double excluded_macs = 0;  ///< share of the multiply-accumulates that the settings leave in float
 };
 
 struct Step {
@@ -40,8 +45,15 @@ struct Step {
   double cost;  ///< a trial's time in those of the plain one, roughly
   bool (*applies)(const Base& base);
   std::vector<Candidate> (*candidates)(const Base& base);
+  bool needs_sensitivity = false;
 };
 std::span<const Step> ladder();
+
+/// What a step may build on; null before there is one.
+struct Reached {
+  const Trial* best = nullptr;
+  const Sensitivity* sensitivity = nullptr;
+};
 
 /// A step as one run takes it.
 struct Rung {
@@ -50,11 +62,18 @@ struct Rung {
   /// Trials are whole settings of their own, not changes of the best so far, and the first one in order that meets
   /// the goal ends the step.
   bool is_search = false;
-  std::function<std::vector<Candidate>(const Trial* best)> candidates;  ///< `best`: so far; null before there is one
+  bool needs_sensitivity = false;
+  double max_wide = 1;      ///< of the multiply-accumulates; less remains for a trial that leaves nodes in float
+  int64_t max_islands = 0;  ///< 0: any number; a block in float is one
+  std::function<std::vector<Candidate>(const Reached& reached)> candidates;
 };
 
 /// The steps of the ladder that apply, without trials whose keys the user set (`asked`).
 std::vector<Rung> rungs_of(const Base& base, const SettingList& asked);
+
+/// The blocks of a step that needs_sensitivity, each left in float: none when the best trial has wider formats already.
+/// Without a sensitivity (dry run): placeholders.
+std::vector<Candidate> blocks_in_float(const Base& base, const Reached& reached);
 
 /// The trials of a step that these settings leave to try: not those whose keys the user set.
 std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked);

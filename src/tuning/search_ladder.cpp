@@ -78,7 +78,7 @@ Result<std::vector<Rung>> search_ladder(const SearchFile& file, const SettingLis
   if (!file.has_two_stages) {
     QQ_TRY(const Stage stage, stage_of(file.choices, file.is_grid, file.trials, diagnostics));
     Rung only = rung("search", "combinations of the search file", trains ? kTrainingCost : 1);
-    only.candidates = [trials = trials_of(form, stage, {}, {}, asked)](const Trial*) { return trials; };
+    only.candidates = [trials = trials_of(form, stage, {}, {}, asked)](const Reached&) { return trials; };
     return std::vector<Rung>{std::move(only)};
   }
   QQ_TRY(const Stage first, stage_of(config::choices_of_stage(file, /*first=*/true), /*is_grid=*/true,
@@ -87,12 +87,12 @@ Result<std::vector<Rung>> search_ladder(const SearchFile& file, const SettingLis
          stage_of(config::choices_of_stage(file, /*first=*/false), file.is_grid, file.trials, diagnostics));
   Rung plain = rung("search", "combinations of everything but fine-tuning", 1);
   const std::vector<Candidate> trials = trials_of(form, first, {}, {}, asked);
-  plain.candidates = [trials](const Trial*) { return trials; };
+  plain.candidates = [trials](const Reached&) { return trials; };
   Rung training = rung("search-training", "fine-tuning on top of the best of these", kTrainingCost);
-  training.candidates = [=](const Trial* best) {
+  training.candidates = [=](const Reached& reached) {
     size_t at = 0;  // a dry run has no best trial
-    for (size_t i = 0; i < first.combinations.size() && best != nullptr; ++i) {
-      if (settings_of(form, first.choices, first.combinations[i], asked) == best->settings) at = i;
+    for (size_t i = 0; i < first.combinations.size() && reached.best != nullptr; ++i) {
+      if (settings_of(form, first.choices, first.combinations[i], asked) == reached.best->settings) at = i;
     }
     return trials_of(form, second, first, first.combinations[at], asked);
   };

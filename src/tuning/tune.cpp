@@ -124,7 +124,7 @@ Result<TunePlan> plan_tuning(const TuneRequest& asked_request) {
   plan.findings = pipeline::findings_of(asked.diagnostics);
   for (const tuning::Rung& rung : asked.rungs) {
     TuneStep row{rung.name, rung.what, rung.risk, {}, 0};
-    for (const tuning::Candidate& candidate : rung.candidates(nullptr)) row.trials.push_back(candidate.name);
+    for (const tuning::Candidate& candidate : rung.candidates({})) row.trials.push_back(candidate.name);
     row.seconds = rung.cost * forecast.seconds * static_cast<double>(row.trials.size());
     plan.seconds += row.seconds;
     plan.steps.push_back(std::move(row));
@@ -141,6 +141,13 @@ std::string to_json(const TuneReport& report) {
     row["pareto"] = trial.is_pareto;
     trials.push_back(std::move(row));
   }
+  Json layers = Json::array();
+  for (const LayerSensitivity& layer : report.sensitivity) {
+    layers.push_back({{"node", layer.node},
+                      {"cosine", pipeline::number(layer.cosine)},
+                      {"sqnr_db", pipeline::number(layer.sqnr_db)},
+                      {"mac_share", layer.mac_share}});
+  }
   Json json;
   json["quarkq"] = version();
   json["model"] = report.model_path;
@@ -155,6 +162,7 @@ std::string to_json(const TuneReport& report) {
   json["best"] = report.best;
   json["next"] = report.next;
   json["trials"] = std::move(trials);
+  json["sensitivity"] = std::move(layers);
   json["seconds"] = report.seconds;
   json["findings"] = pipeline::findings_json(report.findings);
   return pipeline::text(json);

@@ -31,7 +31,7 @@ TEST(SearchLadderTest, OneStageTriesAllCombinations) {
   Diagnostics diagnostics;
   const std::vector<Rung> rungs = search_ladder(file_of(kChoices), {}, diagnostics).value();
   ASSERT_EQ(rungs.size(), 1U);
-  const auto trials = rungs[0].candidates(nullptr);
+  const auto trials = rungs[0].candidates({});
   ASSERT_EQ(trials.size(), 8U);
   EXPECT_EQ(trials[1].settings, (SettingList{"quarkq.on_collapse=warn", "per_channel=false", "include_cle=false",
                                              "include_fast_ft=false"}));
@@ -45,10 +45,10 @@ TEST(SearchLadderTest, TheSecondStageTrainsTheBestOfTheFirst) {
   Diagnostics diagnostics;
   const std::vector<Rung> rungs = search_ladder(file, {}, diagnostics).value();
   ASSERT_EQ(rungs.size(), 2U);
-  EXPECT_EQ(rungs[0].candidates(nullptr).size(), 4U);
+  EXPECT_EQ(rungs[0].candidates({}).size(), 4U);
   Trial best;
   best.settings = {"quarkq.on_collapse=warn", "per_channel=true", "include_cle=false"};
-  const auto trials = rungs[1].candidates(&best);
+  const auto trials = rungs[1].candidates({.best = &best});
   ASSERT_EQ(trials.size(), 2U);
   EXPECT_EQ(trials[0].settings,
             (SettingList{"quarkq.on_collapse=warn", "per_channel=true", "include_cle=false", "include_fast_ft=true"}));
@@ -56,8 +56,7 @@ TEST(SearchLadderTest, TheSecondStageTrainsTheBestOfTheFirst) {
 
 TEST(SearchLadderTest, KeysOfTheUserAreTakenOutOfTrials) {
   Diagnostics diagnostics;
-  const auto trials =
-      search_ladder(file_of(kChoices), {"include_cle=true"}, diagnostics).value()[0].candidates(nullptr);
+  const auto trials = search_ladder(file_of(kChoices), {"include_cle=true"}, diagnostics).value()[0].candidates({});
   ASSERT_EQ(trials.size(), 4U);
   EXPECT_EQ(trials[0].settings, (SettingList{"quarkq.on_collapse=warn", "per_channel=false", "include_fast_ft=true"}));
 }
@@ -66,7 +65,7 @@ TEST(SearchLadderTest, WhatIsBeyondTheLimitIsReported) {
   SearchFile file = file_of(kChoices);
   file.trials = 3;
   Diagnostics diagnostics;
-  EXPECT_EQ(search_ladder(file, {}, diagnostics).value()[0].candidates(nullptr).size(), 3U);
+  EXPECT_EQ(search_ladder(file, {}, diagnostics).value()[0].candidates({}).size(), 3U);
   ASSERT_EQ(diagnostics.all().size(), 1U);
   EXPECT_EQ(diagnostics.all()[0].id, "search-cut");
 }
