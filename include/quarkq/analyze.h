@@ -31,6 +31,8 @@ struct AnalyzeRequest {
   size_t samples = 4;                             ///< the first so many calibration samples are compared; at least 1
   double min_cosine = 0;                          ///< layers are added to leave_out until the outputs reach this cosine
   size_t most_left_out = 10;                      ///< and at most so many layers
+  size_t most_blocks = 0;                         ///< contiguous parts around the most harmful layers that are named
+  double most_block_macs = 0.2;                   ///< share of the multiply-accumulates that a block may have
   int threads = 0;                                ///< 0: the cores that are free
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
   FailureSink on_failure;                         ///< may be empty
@@ -40,6 +42,15 @@ struct LayerEffect {
   std::string node;                ///< "node conv5 (Conv)", as it was calibrated
   std::vector<std::string> names;  ///< of the nodes of the loaded model that it stands for
   Agreement outputs;               ///< in the mode asked for
+  size_t place = 0;                ///< among the layers, in node order
+  double mac_share = 0;            ///< of the multiply-accumulates of the model, 0 to 1
+};
+
+/// A connected part of the model without holes.
+struct LayerBlock {
+  std::string first, last;         ///< its ends in node order, as LayerEffect has them
+  std::vector<std::string> names;  ///< of nodes of the loaded model
+  double mac_share = 0;
 };
 
 struct AnalyzeReport {
@@ -49,6 +60,7 @@ struct AnalyzeReport {
   Agreement nothing_quantized;  ///< the effect of the hardware rewrites of the float model alone
   Agreement all_quantized;
   std::vector<LayerEffect> layers;     ///< the most harmful first
+  std::vector<LayerBlock> blocks;      ///< that do not overlap, the one around the most harmful layer first
   std::vector<std::string> leave_out;  ///< names of loaded nodes: the most harmful layers, as many as were needed
   Agreement left_out;                  ///< with those float and everything else quantized
   std::vector<Finding> findings;

@@ -20,6 +20,7 @@ struct TuneRequest {
   std::string model_path;             ///< a float model
   std::string output_path;            ///< as of quantize()
   std::string config;                 ///< a preset or file: where to start from
+  std::string search_path;            ///< a search file of the reference: its combinations in the place of the ladder
   std::vector<std::string> settings;  ///< "key=value", stronger than `config`; no trial changes them
   std::string calib_folder;
   std::string eval_folder;       ///< labelled samples; others than those of the calibration
@@ -42,6 +43,7 @@ struct Trial {
   std::string why_not;                ///< why there is no result; empty: there is one
   double value = 0;                   ///< of the metric, on the evaluation samples
   double cosine = 0;                  ///< of the worst output with the float model's, on calibration samples
+  double excluded_macs = 0;           ///< share of the multiply-accumulates that `settings` leave in float
   double wide_macs = 0;               ///< share of the multiply-accumulates in other formats than the preset's
   uint64_t bytes = 0;                 ///< of the model
   std::optional<size_t> npu_nodes, nodes, subgraphs;  ///< as predicted for the target, where there is one
@@ -51,6 +53,13 @@ struct Trial {
                                                       ///< as good in the others
 };
 
+/// What quantizing one layer alone does to the outputs, on calibration samples.
+struct LayerSensitivity {
+  std::string node;  ///< "node conv5 (Conv)"
+  double cosine = 0, sqnr_db = 0;
+  double mac_share = 0;  ///< of the multiply-accumulates of the model
+};
+
 struct TuneReport {
   std::string model_path, output_path;
   std::string settings_path;  ///< the settings of the result, as a file for quantize()
@@ -58,17 +67,18 @@ struct TuneReport {
   bool higher_is_better = true;
   std::optional<double> float_value;  ///< absent for metrics that compare with the float model
   std::string goal;
-  bool is_met = false;    ///< without a goal: false
+  bool is_met = false;  ///< without a goal: false
   bool is_timed_out = false;
-  std::vector<Trial> trials;  ///< in the order of the ladder
-  size_t best = 0;            ///< of the trials
-  std::string next;           ///< what to try with more time
+  std::vector<Trial> trials;                  ///< in the order of the ladder
+  size_t best = 0;                            ///< of the trials
+  std::string next;                           ///< what to try with more time
+  std::vector<LayerSensitivity> sensitivity;  ///< in node order; empty unless the step "sensitivity" was reached
   double seconds = 0;
   std::vector<Finding> findings;
 };
 
-/// Fails as quantize() and score() do for the plain settings; other trials that fail say so in their row. kInvalidArgument
-/// for a goal or metric that cannot be; kInterrupted names what is there already.
+/// Fails as quantize() and score() do for the plain settings; other trials that fail say so in their row.
+/// kInvalidArgument for a goal or metric that cannot be; kInterrupted names what is there already.
 QUARKQ_EXPORT Result<TuneReport> tune(const TuneRequest& request);
 
 /// A step that tune() would try, in order.
@@ -81,6 +91,7 @@ struct TunePlan {
   std::string model_path, preset, metric, goal;
   std::vector<TuneStep> steps;
   double seconds = 0;
+  std::vector<Finding> findings = {};
 };
 /// Nothing is written. Fails as tune() would before its first trial.
 QUARKQ_EXPORT Result<TunePlan> plan_tuning(const TuneRequest& request);

@@ -230,17 +230,18 @@ def score(
 
 
 def tune(
-    model: Path, output: Path, *, config: Config, data: Path, eval_data: Path, metric: Union[str, Metric] = "", labels: Optional[Path] = None,
-    metric_cmd: str = "", lower_is_better: bool = False, head: str = "", scores: Optional[str] = None,
+    model: Path, output: Path, *, config: Optional[Config] = None, data: Path, eval_data: Path, metric: Union[str, Metric] = "",
+    labels: Optional[Path] = None, metric_cmd: str = "", lower_is_better: bool = False, head: str = "", scores: Optional[str] = None,
     classes: Optional[Path] = None, alphabet: Optional[Path] = None, goal: str = "",
     seconds: float = 0, state: Optional[Path] = None, preprocess: Optional[str] = None, settings: Optional[Settings] = None,
     limit: int = 0, progress: Optional[OnProgress] = None, threads: int = 0,
-    target: Optional[Path] = None, shapes: Optional[Shapes] = None,
+    target: Optional[Path] = None, shapes: Optional[Shapes] = None, search: Optional[Path] = None,
 ) -> Report:
     """Tries settings until a metric meets a goal ("drop<=0.5%", "value>=0.8"); the best model is written to `output`. A goal that is
-    missed does not raise: see `Report["met"]`. A metric of your own is called as that of `quantize`; its mean over the samples counts."""
+    missed does not raise: see `Report["met"]`. A metric of your own is called as that of `quantize`; its mean over the samples counts.
+    search: a file of AutoSearchPro or AutoSearch, which says what is tried (docs/tune.md)."""
     with _Job("tune", model=os.fspath(model), output=os.fspath(output), calib=os.fspath(data), eval=os.fspath(eval_data), goal=goal,
-              seconds=seconds, limit=limit, state=_output(state), lower_is_better=lower_is_better, threads=threads,
+              seconds=seconds, limit=limit, state=_output(state), search=_output(search), lower_is_better=lower_is_better, threads=threads,
               **_metric("" if callable(metric) else metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
         job.call.metric = metric if callable(metric) else None
         job.take_config(config, settings, preprocess, target, shapes)

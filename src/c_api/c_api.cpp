@@ -178,6 +178,7 @@ Status call_tune(Request& json, const Arguments& arguments, quarkq_result& resul
   json.take("settings", request.settings).take("calib", request.calib_folder).take("eval", request.eval_folder);
   json.take("lower_is_better", request.lower_is_better).take("goal", request.goal).take("seconds", request.seconds);
   json.take("limit", request.limit).take("state", request.state_folder).take("threads", request.threads);
+  json.take("search", request.search_path);
   take_metric(json, request.metric);
   request.metric.function = c_api::metric_of(arguments.callbacks);
   request.progress = c_api::progress_of(arguments.callbacks);

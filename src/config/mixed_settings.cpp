@@ -36,8 +36,12 @@ Status take_choice(const OptionMap& map, const char* key, const NamedValue<T> (&
 }
 
 Status refuse_unbuilt(const OptionMap& map) {
-  for (const char* key : {"SensitivityCacheFile", "MetricDistanceFn", "MetricEvaluateFn"}) {
-    if (map.find(key) != nullptr) return unsupported(map.name_of(key), ": known, not supported yet");
+  for (const char* key : {"MetricDistanceFn", "MetricEvaluateFn"}) {
+    if (map.find(key) != nullptr) {
+      return unsupported(map.name_of(key),
+                         ": a function of the caller's has no counterpart here, allowed is MetricDefault; quarkq tune "
+                         "--metric-cmd judges whole models");
+    }
   }
   return Status();
 }
@@ -63,12 +67,14 @@ Result<std::optional<MixedSettings>> read_mixed_settings(const Settings& setting
   MixedSettings options;
   for (const Node& one : target->is_list() ? target->items() : std::vector<Node>{*target}) {
     QQ_TRY(LayerSpec layer, read_layer_spec(one, map.name_of("TargetLayerConfig"), /*is_global=*/false));
+    options.target_texts.push_back(to_flow(to_node(layer)));
     options.target_layers.push_back(std::move(layer));
   }
   QQ_RETURN_IF_ERROR(map.take("TargetOpType", options.target_ops));
   QQ_RETURN_IF_ERROR(map.take("IncludeLayers", options.include));
   QQ_RETURN_IF_ERROR(map.take("ExcludeLayers", options.exclude));
   QQ_RETURN_IF_ERROR(map.take("SubgraphJson", options.subgraph_file));
+  QQ_RETURN_IF_ERROR(map.take("SensitivityCacheFile", options.cache_file));
   QQ_RETURN_IF_ERROR(map.take("DataSize", options.data_size));
   QQ_RETURN_IF_ERROR(map.take("MetricOutputIndex", options.output_index));
   QQ_RETURN_IF_ERROR(map.take("DualQuantNodes", options.dual_pairs));

@@ -18,9 +18,11 @@ enum class MixedGoal : uint8_t { kSpeed, kQuality };
 
 struct MixedSettings {
   std::vector<LayerSpec> target_layers;  ///< what the tensors of a promoted node become
+  std::vector<std::string> target_texts;  ///< the same as settings write them
   std::vector<std::string> target_ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   std::vector<std::string> include, exclude;
   std::string subgraph_file;  ///< groups that are promoted together; empty: each node alone
+  std::string cache_file;     ///< what candidates scored, read if it is there, else written; empty: none
   int64_t data_size = 0;      ///< samples; 0: all
   int64_t output_index = 0;   ///< the output that is compared; out of range: all
   MixedMetric metric = MixedMetric::kL2;

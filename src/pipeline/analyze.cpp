@@ -7,8 +7,10 @@
 
 #include "base/stopwatch.h"
 #include "exec/threads.h"
+#include "ir/macs.h"
 #include "pipeline/facts.h"
 #include "pipeline/forecast.h"
+#include "pipeline/harmful_blocks.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/plan_model.h"
 
@@ -79,7 +81,8 @@ class Analyzer {
       QQ_TRY(const Agreement found, trial(nodes_of(id)));
       tried.push_back({id,
                        {pipeline::loaded_label(loaded_, state_.graph(), id),
-                        pipeline::loaded_names(loaded_, state_.graph().node(id)), found}});
+                        pipeline::loaded_names(loaded_, state_.graph().node(id)), found, tried.size(),
+                        ir::mac_share(state_.graph(), {id})}});
     }
     // The worst first: lowest agreement when quantized alone, highest when kept in float alone.
     const bool gains = request_.mode == AnalyzeMode::kOneFloat;
@@ -87,7 +90,15 @@ class Analyzer {
       const double x = a.effect.outputs.sqnr_db, y = b.effect.outputs.sqnr_db;
       return gains ? x > y : x < y;
     });
-    for (const Tried& layer : tried) report.layers.push_back(layer.effect);
+    std::vector<ir::NodeId> worst_first;
+    for (const Tried& layer : tried) {
+      report.layers.push_back(layer.effect);
+      worst_first.push_back(layer.node);
+    }
+    const ir::Graph& graph = state_.graph();
+    for (const Nodes& block :
+         pipeline::harmful_blocks(graph, worst_first, {request_.most_blocks, request_.most_block_macs}))
+      report.blocks.push_back(pipeline::described(block, loaded_, graph));
     return leave_out(tried, report);
   }
 

@@ -21,17 +21,6 @@ bool is_as_good(const Scale& scale, const Trial& a, const Trial& b) {
 
 }  // namespace
 
-std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked) {
-  std::vector<Candidate> candidates;
-  for (Candidate& candidate : step.candidates(base)) {
-    const bool is_asked = std::ranges::any_of(candidate.settings, [&](const std::string& setting) {
-      return std::ranges::any_of(asked, [&](const std::string& own) { return key_of(own) == key_of(setting); });
-    });
-    if (!is_asked) candidates.push_back(std::move(candidate));
-  }
-  return candidates;
-}
-
 void mark_pareto(const Scale& scale, std::vector<Trial>& trials) {
   for (Trial& trial : trials) {
     trial.is_pareto = trial.why_not.empty() && std::ranges::none_of(trials, [&](const Trial& other) {
@@ -41,9 +30,9 @@ void mark_pareto(const Scale& scale, std::vector<Trial>& trials) {
   }
 }
 
-Climb::Climb(const TuneRequest& request, const Judge& judge, const Goal& goal, const Base& base,
+Climb::Climb(const TuneRequest& request, const Judge& judge, const Goal& goal, const std::vector<Rung>& rungs,
              const TrialStore& store)
-    : request_(request), judge_(judge), goal_(goal), base_(base), store_(store) {
+    : request_(request), judge_(judge), goal_(goal), rungs_(rungs), store_(store) {
   report_.model_path = request.model_path, report_.output_path = request.output_path;
   report_.metric = judge.scale().name, report_.unit = judge.scale().unit;
   report_.higher_is_better = judge.scale().higher_is_better;
@@ -72,39 +61,81 @@ Status Climb::find_float_value() {
 Status Climb::run() {
   QQ_RETURN_IF_ERROR(store_.make_folder());
   QQ_RETURN_IF_ERROR(find_float_value());
-  for (const Step& step : ladder()) {
-    if (!step.applies(base_)) continue;
+  for (const Rung& rung : rungs_) {
     if (is_over() || is_late()) {
       report_.is_timed_out = !report_.is_met;
-      report_.next += cat(report_.next.empty() ? "" : ", ", step.name);
+      report_.next += cat(report_.next.empty() ? "" : ", ", rung.name);
       continue;
     }
-    QQ_RETURN_IF_ERROR(take_step(step));
+    QQ_RETURN_IF_ERROR(take_step(rung));
   }
+  if (!has_best())
+    return invalid_argument("tune: no trial has a result; ", report_.trials.at(0).name, ": ",
+                            report_.trials[0].why_not);
   mark_pareto(judge_.scale(), report_.trials);
   report_.best = best_.value_or(0);
   report_.seconds = watch_.seconds();
   return Status();
 }
 
-Status Climb::take_step(const Step& step) {
-  const SettingList best = has_best() ? report_.trials[*best_].settings : SettingList();
+std::vector<Trial> Climb::trials_of(const Rung& rung) const {
+  const Trial* best = has_best() ? &report_.trials[*best_] : nullptr;
   std::vector<Trial> trials;
-  for (const Candidate& candidate : open_candidates(step, base_, request_.settings)) {
+  for (const Candidate& candidate : rung.candidates({best, sensitivity_ ? &*sensitivity_ : nullptr})) {
     Trial trial;
-    trial.step = step.name, trial.name = candidate.name;
-    trial.settings = merged(best, candidate.settings);
+    trial.step = rung.name, trial.name = candidate.name;
+    const bool has_base = best != nullptr && !rung.is_search;
+    trial.settings = has_base ? merged(best->settings, candidate.settings) : candidate.settings;
+    trial.excluded_macs = candidate.excluded_macs > 0 || !has_base ? candidate.excluded_macs : best->excluded_macs;
+    if (trial.excluded_macs > 0 && sets_key(candidate.settings, "quarkq.on_collapse")) {
+      // What the settings leave in float counts, and is an island.
+      if (rung.max_islands == 1) continue;
+      trial.settings = merged(trial.settings, {cat("quarkq.max_wide=", rung.max_wide - trial.excluded_macs)});
+      if (rung.max_islands > 1)
+        trial.settings = merged(trial.settings, {cat("quarkq.max_islands=", rung.max_islands - 1)});
+    }
     const auto same = [&](const Trial& other) { return other.settings == trial.settings; };
-    const bool is_reached = has_best() && report_.trials[*best_].cosine >= candidate.until_cosine;
-    if (!is_reached && std::ranges::none_of(report_.trials, same)) trials.push_back(std::move(trial));
+    const bool is_reached = best != nullptr && best->cosine >= candidate.until_cosine;
+    const bool is_known = std::ranges::any_of(report_.trials, same) || std::ranges::any_of(trials, same);
+    if (!is_reached && !is_known) trials.push_back(std::move(trial));
   }
-  QQ_RETURN_IF_ERROR(try_all(trials));
+  return trials;
+}
+
+Status Climb::find_layers(const Rung& rung) {
+  if (!rung.needs_sensitivity || sensitivity_) return Status();
+  sensitivity_.emplace();
+  Result<Sensitivity> found =
+      find_sensitivity(request_, report_.trials[*best_].settings, rung.max_wide, keep_going("sensitivity", nullptr));
+  if (!found.ok() && is_given_up_) {
+    report_.is_timed_out = true;
+    return Status();
+  }
+  if (!found.ok()) return is_final(found.status()) ? found.status() : Status();
+  sensitivity_ = std::move(found).value();
+  report_.sensitivity = sensitivity_->layers;
+  return Status();
+}
+
+Status Climb::take_step(const Rung& rung) {
+  QQ_RETURN_IF_ERROR(find_layers(rung));
+  if (is_over()) return Status();
+  std::vector<Trial> trials = trials_of(rung);
+  QQ_RETURN_IF_ERROR(try_all(rung, trials));
   const size_t first = report_.trials.size();
   std::ranges::move(trials, std::back_inserter(report_.trials));
   return keep_best(first);
 }
 
-Status Climb::try_all(std::vector<Trial>& trials) {
+void Climb::end_at_goal(std::vector<Trial>& trials, std::vector<char>& done) const {
+  for (size_t i = 0; i < trials.size() && done[i] != 0; ++i) {
+    if (!trials[i].why_not.empty() || !goal_.is_met(trials[i].value, report_.float_value)) continue;
+    trials.resize(i + 1);
+    done.resize(i + 1);
+  }
+}
+
+Status Climb::try_all(const Rung& rung, std::vector<Trial>& trials) {
   Claims claims(kClaimSeconds);
   std::vector<char> done(trials.size());
   double pause = kShortestPause;
@@ -112,10 +143,11 @@ Status Climb::try_all(std::vector<Trial>& trials) {
     const auto before = std::ranges::count(done, 1);
     for (size_t i = 0; i < trials.size() && !is_over(); ++i) {
       if (done[i] != 0) continue;
-      QQ_TRY(std::optional<Trial> found, take(trials[i], claims));
+      QQ_TRY(std::optional<Trial> found, take(trials[i], claims, /*may_fail=*/rung.is_search || has_best()));
       if (!found) continue;
       trials[i] = std::move(*found);
       done[i] = 1;
+      if (rung.is_search) end_at_goal(trials, done);
     }
     if (is_over()) break;
     if (std::ranges::count(done, 1) == before) QQ_RETURN_IF_ERROR(wait(pause));
@@ -141,7 +173,7 @@ Status Climb::wait(double& pause) {
   return Status();
 }
 
-Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims) {
+Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims, bool may_fail) {
   if (std::optional<Trial> done = store_.load(asked.settings)) return done;
   if (is_late()) {
     report_.is_timed_out = true;
@@ -161,8 +193,7 @@ Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims) {
     report_.is_timed_out = true;
     return std::optional<Trial>();
   }
-  const bool is_first = !has_best();
-  if (!made.ok() && (is_final(made.status()) || is_first)) return made.status();
+  if (!made.ok() && (is_final(made.status()) || !may_fail)) return made.status();
   Trial trial = asked;
   if (made.ok()) {
     trial = std::move(made).value();
@@ -170,6 +201,7 @@ Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims) {
     trial.why_not = made.status().message();
   }
   trial.step = asked.step, trial.name = asked.name;
+  trial.excluded_macs = asked.excluded_macs, trial.wide_macs += asked.excluded_macs;
   QQ_RETURN_IF_ERROR(store_.save(trial));
   return std::optional(std::move(trial));
 }

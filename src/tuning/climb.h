@@ -15,12 +15,10 @@
 
 namespace quarkq::tuning {
 
-/// The trials of a step that these settings leave to try: not those whose keys the user set, nor settings tried before.
-std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked);
-
 class Climb {
  public:
-  Climb(const TuneRequest& request, const Judge& judge, const Goal& goal, const Base& base, const TrialStore& store);
+  Climb(const TuneRequest& request, const Judge& judge, const Goal& goal, const std::vector<Rung>& rungs,
+        const TrialStore& store);
 
   /// Until the goal is met, the time is up or the ladder ends. Fails as plain settings do, and with kInterrupted.
   Status run();
@@ -32,11 +30,16 @@ class Climb {
   bool is_over() const { return report_.is_met || report_.is_timed_out; }
   bool has_best() const { return best_.has_value(); }
   Status find_float_value();
-  Status take_step(const Step& step);
+  Status take_step(const Rung& rung);
+  std::vector<Trial> trials_of(const Rung& rung) const;
+  /// Once, where a step needs it; a model that cannot be analyzed has none.
+  Status find_layers(const Rung& rung);
   /// Trials of one step, in their order; nothing for one that was given up.
-  Status try_all(std::vector<Trial>& trials);
-  /// Nothing while another process has it.
-  Result<std::optional<Trial>> take(const Trial& asked, Claims& claims);
+  Status try_all(const Rung& rung, std::vector<Trial>& trials);
+  /// Leaves out what follows the first trial that meets the goal, once all before it are done.
+  void end_at_goal(std::vector<Trial>& trials, std::vector<char>& done) const;
+  /// Nothing while another process has it. `may_fail`: then the trial says why; otherwise so does the run.
+  Result<std::optional<Trial>> take(const Trial& asked, Claims& claims, bool may_fail);
   Status wait(double& pause);
   Status keep_best(size_t first);
   Judge::KeepGoing keep_going(const std::string& name, Claim* claim);
@@ -44,11 +47,12 @@ class Climb {
   const TuneRequest& request_;
   const Judge& judge_;
   const Goal& goal_;
-  const Base& base_;
+  const std::vector<Rung>& rungs_;
   const TrialStore& store_;
   const Stopwatch watch_;
   TuneReport report_;
   std::optional<size_t> best_;
+  std::optional<Sensitivity> sensitivity_;
   bool is_given_up_ = false;  ///< the trial that runs, because the time is up
 };
 

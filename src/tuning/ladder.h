@@ -2,6 +2,7 @@
 // THE table of steps that tune() takes, from cheap to expensive, and the trials of each.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@
 
 #include "base/error.h"
 #include "config/settings.h"
+#include "quarkq/tune.h"
+#include "tuning/sensitivity.h"
 
 namespace quarkq::tuning {
 
@@ -16,13 +19,16 @@ using SettingList = std::vector<std::string>;  ///< "key=value"
 
 /// What the steps must know of the settings that were asked for.
 struct Base {
-  bool has_integers = true;     ///< activations and weights in 8 bits or fewer, a plan: rescues are possible
-  bool has_plan = true;         ///< the result has Q/DQ nodes, or nodes of a block format
+  bool has_integers = true;  ///< activations and weights in 8 bits or fewer, a plan: rescues are possible
+  bool has_plan = true;      ///< the result has Q/DQ nodes, or nodes of a block format
   bool is_power_of_two = false;
   bool has_channel_scales = false;
-  bool tunes = false;           ///< fine-tuning or mixed precision was asked for
+  bool tunes = false;  ///< fine-tuning or mixed precision was asked for
   std::string calibrate_method;
-  double max_wide = 0;          ///< share of multiply-accumulates; 0: nothing may be widened
+  double max_wide = 0;       ///< share of multiply-accumulates; 0: nothing may be widened
+  bool may_exclude = false;  ///< nodes may be left in float by name
+  int64_t max_islands = 0;   ///< 0: any number
+  SettingList excluded;      ///< names of nodes that are left in float already
 };
 Base base_of(const config::Settings& settings);
 
@@ -30,7 +36,8 @@ Base base_of(const config::Settings& settings);
 struct Candidate {
   std::string name;  ///< "ranges: Entropy"
   SettingList settings;
-  double until_cosine = 2;  ///< tries to reach it: without effect when the best trial has it already
+  double until_cosine = 2;   ///< tries to reach it: without effect when the best trial has it already
+  double excluded_macs = 0;  ///< share of the multiply-accumulates that the settings leave in float
 };
 
 struct Step {
@@ -38,9 +45,41 @@ struct Step {
   double cost;  ///< a trial's time in those of the plain one, roughly
   bool (*applies)(const Base& base);
   std::vector<Candidate> (*candidates)(const Base& base);
+  bool needs_sensitivity = false;
 };
 std::span<const Step> ladder();
 
+/// What a step may build on; null before there is one.
+struct Reached {
+  const Trial* best = nullptr;
+  const Sensitivity* sensitivity = nullptr;
+};
+
+/// A step as one run takes it.
+struct Rung {
+  std::string name, what, risk;
+  double cost = 1;  ///< a trial's time in those of the plain one, roughly
+  /// Trials are whole settings of their own, not changes of the best so far, and the first one in order that meets
+  /// the goal ends the step.
+  bool is_search = false;
+  bool needs_sensitivity = false;
+  double max_wide = 1;      ///< of the multiply-accumulates; less remains for a trial that leaves nodes in float
+  int64_t max_islands = 0;  ///< 0: any number; a block in float is one
+  std::function<std::vector<Candidate>(const Reached& reached)> candidates;
+};
+
+/// The steps of the ladder that apply, without trials whose keys the user set (`asked`).
+std::vector<Rung> rungs_of(const Base& base, const SettingList& asked);
+
+/// The blocks of a step that needs_sensitivity, each left in float: none when the best trial has wider formats already.
+/// Without a sensitivity (dry run): placeholders.
+std::vector<Candidate> blocks_in_float(const Base& base, const Reached& reached);
+
+/// The trials of a step that these settings leave to try: not those whose keys the user set.
+std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked);
+
+/// `settings` have a value for the key of `setting`.
+bool sets_key(const SettingList& settings, std::string_view setting);
 /// `more` over `settings`: of two with the same key the later one counts.
 SettingList merged(const SettingList& settings, const SettingList& more);
 /// What stands before the =.

@@ -35,6 +35,7 @@ Json trial_json(const Trial& trial) {
           {"why_not", trial.why_not},
           {"value", pipeline::number(trial.value)},
           {"cosine", pipeline::number(trial.cosine)},
+          {"excluded_macs", pipeline::number(trial.excluded_macs)},
           {"wide_macs", pipeline::number(trial.wide_macs)},
           {"bytes", trial.bytes},
           {"nodes", count(trial.nodes)},
@@ -55,7 +56,8 @@ std::optional<Trial> parse_trial(const std::string& text) {
   }
   trial.step = text_of(json, "step"), trial.name = text_of(json, "name"), trial.why_not = text_of(json, "why_not");
   trial.value = number_of(json, "value"), trial.cosine = number_of(json, "cosine");
-  trial.wide_macs = number_of(json, "wide_macs"), trial.seconds = number_of(json, "seconds");
+  trial.excluded_macs = number_of(json, "excluded_macs"), trial.wide_macs = number_of(json, "wide_macs"),
+  trial.seconds = number_of(json, "seconds");
   trial.bytes = count_of(json, "bytes").value_or(0);
   trial.nodes = count_of(json, "nodes"), trial.npu_nodes = count_of(json, "npu");
   trial.subgraphs = count_of(json, "subgraphs");

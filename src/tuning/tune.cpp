@@ -5,19 +5,20 @@
 
 #include "base/file_system.h"
 #include "config/print.h"
-#include "config/resolve.h"
+#include "config/quant_config.h"
 #include "exec/threads.h"
 #include "pipeline/facts.h"
 #include "pipeline/json.h"
 #include "quarkq/forecast.h"
 #include "quarkq/version.h"
+#include "tuning/asked.h"
 #include "tuning/climb.h"
 #include "tuning/trial_json.h"
 
 namespace quarkq {
 namespace {
 
-using tuning::Base;
+using tuning::Asked;
 using tuning::Climb;
 using tuning::Goal;
 using tuning::Judge;
@@ -29,26 +30,10 @@ std::string settings_path_of(const std::string& output) {
   return std::filesystem::path(output).replace_extension(".yaml").string();
 }
 
-struct Asked {
-  config::QuantConfig config;
-  Base base;
-  std::string preset;
-};
-
-Result<Asked> read_settings(const TuneRequest& request) {
-  Asked asked;
-  QQ_TRY(asked.config, config::load_config(request.config, request.settings));
-  if (asked.config.is_compat()) return invalid_argument("tune: found quarkq.compat, allowed is the default mode only");
-  Diagnostics ignored;
-  QQ_TRY(const config::Settings settings, config::resolve(asked.config, config::ModelFacts{}, ignored));
-  asked.base = tuning::base_of(settings);
-  asked.preset = settings.preset;
-  return asked;
-}
-
 Status check_paths(const TuneRequest& request) {
   if (!file_exists(request.model_path)) return io_error(request.model_path, ": there is no such file");
-  const std::vector<std::string> inputs = {request.model_path, request.config, request.metric.truth_path};
+  const std::vector<std::string> inputs = {request.model_path, request.config, request.search_path,
+                                           request.metric.truth_path};
   QQ_RETURN_IF_ERROR(check_not_input(request.output_path, inputs));
   return check_not_input(settings_path_of(request.output_path), inputs);
 }
@@ -96,52 +81,53 @@ Result<Goal> read_goal(const TuneRequest& request, const Judge& judge) {
 }  // namespace
 
 Result<TuneReport> tune(const TuneRequest& asked_request) {
-  const TuneRequest request = with_paths(asked_request);
-  exec::set_threads(request.threads);
-  QQ_RETURN_IF_ERROR(check_paths(request));
+  exec::set_threads(asked_request.threads);
+  QQ_RETURN_IF_ERROR(check_paths(with_paths(asked_request)));
+  QQ_TRY(Asked asked, tuning::read_request(with_paths(asked_request)));
+  const TuneRequest& request = asked.request;
   QQ_TRY(const Judge judge, Judge::make(request));
   QQ_TRY(const Goal goal, read_goal(request, judge));
-  QQ_TRY(const Asked asked, read_settings(request));
-  Diagnostics diagnostics;
   tuning::FileHashes hashes;
-  QQ_RETURN_IF_ERROR(find_same_samples(request, hashes, diagnostics));
-  QQ_TRY(const std::string key, tuning::run_key(request, config::to_yaml(asked.config), hashes));
+  QQ_RETURN_IF_ERROR(find_same_samples(request, hashes, asked.diagnostics));
+  QQ_TRY(const std::string key, tuning::run_key(request, asked.settings_text, hashes));
   const bool is_own = request.state_folder.empty();
   const std::string folder = is_own ? request.output_path + ".tune" : request.state_folder;
   const tuning::TrialStore store(folder, key, name_of(request.output_path));
-  Climb climb(request, judge, goal, asked.base, store);
+  Climb climb(request, judge, goal, asked.rungs, store);
   if (const Status done = climb.run(); !done.ok()) {
     if (request.metric.function) store.remove();  // another function may judge next time
     return with_progress_kept(done, request, folder);
   }
   TuneReport report = climb.report();
   QQ_RETURN_IF_ERROR(write_settings(request, report));
-  report.findings = pipeline::findings_of(diagnostics);
+  report.findings = pipeline::findings_of(asked.diagnostics);
   if (is_own) store.remove();
   return report;
 }
 
 Result<TunePlan> plan_tuning(const TuneRequest& asked_request) {
-  const TuneRequest request = with_paths(asked_request);
-  QQ_RETURN_IF_ERROR(check_paths(request));
+  QQ_RETURN_IF_ERROR(check_paths(with_paths(asked_request)));
+  QQ_TRY(const Asked asked, tuning::read_request(with_paths(asked_request)));
+  const TuneRequest& request = asked.request;
   QQ_TRY(const Judge judge, Judge::make(request));
   QQ_RETURN_IF_ERROR(read_goal(request, judge).status());
-  QQ_TRY(const Asked asked, read_settings(request));
   QuantizeRequest plain;
   plain.model_path = request.model_path, plain.output_path = request.output_path;
   plain.config = request.config, plain.settings = request.settings;
+  plain.settings.insert(plain.settings.end(), asked.first.begin(), asked.first.end());
   plain.calib_folder = request.calib_folder;
   plain.threads = request.threads, plain.progress = request.progress;
   QQ_TRY(const Forecast forecast, quarkq::forecast(plain));
-  TunePlan plan{request.model_path, asked.preset, judge.scale().name, request.goal, {}, 0};
-  for (const tuning::Step& step : tuning::ladder()) {
-    if (!step.applies(asked.base)) continue;
-    TuneStep row{std::string(step.name), std::string(step.what), std::string(step.risk), {}, 0};
-    for (const tuning::Candidate& candidate : tuning::open_candidates(step, asked.base, request.settings))
-      row.trials.push_back(candidate.name);
-    row.seconds = step.cost * forecast.seconds * static_cast<double>(row.trials.size());
+  TunePlan plan;
+  plan.model_path = request.model_path, plan.preset = asked.preset;
+  plan.metric = judge.scale().name, plan.goal = request.goal;
+  plan.findings = pipeline::findings_of(asked.diagnostics);
+  for (const tuning::Rung& rung : asked.rungs) {
+    TuneStep row{rung.name, rung.what, rung.risk, {}, 0};
+    for (const tuning::Candidate& candidate : rung.candidates({})) row.trials.push_back(candidate.name);
+    row.seconds = rung.cost * forecast.seconds * static_cast<double>(row.trials.size());
     plan.seconds += row.seconds;
-    if (!row.trials.empty()) plan.steps.push_back(std::move(row));
+    plan.steps.push_back(std::move(row));
   }
   return plan;
 }
@@ -154,6 +140,13 @@ std::string to_json(const TuneReport& report) {
     row["reused"] = trial.is_reused;
     row["pareto"] = trial.is_pareto;
     trials.push_back(std::move(row));
+  }
+  Json layers = Json::array();
+  for (const LayerSensitivity& layer : report.sensitivity) {
+    layers.push_back({{"node", layer.node},
+                      {"cosine", pipeline::number(layer.cosine)},
+                      {"sqnr_db", pipeline::number(layer.sqnr_db)},
+                      {"mac_share", layer.mac_share}});
   }
   Json json;
   json["quarkq"] = version();
@@ -169,6 +162,7 @@ std::string to_json(const TuneReport& report) {
   json["best"] = report.best;
   json["next"] = report.next;
   json["trials"] = std::move(trials);
+  json["sensitivity"] = std::move(layers);
   json["seconds"] = report.seconds;
   json["findings"] = pipeline::findings_json(report.findings);
   return pipeline::text(json);
@@ -192,6 +186,7 @@ std::string to_json(const TunePlan& plan) {
   json["goal"] = plan.goal;
   json["seconds"] = plan.seconds;
   json["steps"] = std::move(steps);
+  json["findings"] = pipeline::findings_json(plan.findings);
   return pipeline::text(json);
 }
 

@@ -1,21 +1,69 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""For quarkq --metric-cmd: score_results.py NETWORK MEASURE RESULTS prints MEASURE of a shared labelled network for a folder of results."""
+"""For quarkq --metric-cmd: score_results.py NETWORK MEASURE RESULTS prints MEASURE of a labelled network of ../shared for a folder of results."""
+import json
 import os
 import sys
 
 import numpy as np
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "..", "shared", "tools"))
+from run import SHARED, TRAINED
+
+sys.path.insert(0, os.path.join(SHARED, "tools"))
 import score_labelled  # noqa: E402 pylint: disable=import-error,wrong-import-position
+
+DATA = os.path.join(TRAINED, "_data")
+
+
+def results(folder):
+    return [np.load(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name.endswith(".npy")]
+
+
+def eval_rows(kind):
+    with open(os.path.join(DATA, kind, "labels.json"), encoding="utf-8") as file:
+        return [row for row in json.load(file) if row["set"] == "eval"]
+
+
+def hmean(folder):
+    """Of boxes at an overlap of 0.5: the harmonic mean of precision and recall."""
+    from det_score import iou  # pylint: disable=import-error
+    from ocr_score import boxes  # pylint: disable=import-error
+    hits = found = true = 0
+    for mask, row in zip(results(folder), eval_rows("text_scenes"), strict=True):
+        made, truth = boxes(mask[0, 0]), np.array(row["boxes"], float)
+        found, true = found + len(made), true + len(truth)
+        overlaps = iou(made, truth) if len(made) else np.zeros((0, 0))
+        while overlaps.size and overlaps.max() >= .5:
+            i, j = np.unravel_index(overlaps.argmax(), overlaps.shape)
+            hits, overlaps[i], overlaps[:, j] = hits + 1, -1, -1
+    return 2 * hits / max(found + true, 1)
+
+
+def exact(folder):
+    """Share of lines read without a fault, blanks aside."""
+    from ocr_score import ctc  # pylint: disable=import-error
+    with open(os.path.join(TRAINED, "ppocrv4_rec", "chars.txt"), encoding="utf-8") as file:
+        alphabet = ["", *file.read().split("\n"), " "]
+    rows = eval_rows("text_lines")
+    hits = sum(ctc(scores[0], alphabet).replace(" ", "") == row["text"].replace(" ", "") for scores, row in zip(results(folder), rows, strict=True))
+    return hits / len(rows)
+
+
+def si_snr(folder):
+    import speech
+    clean = speech.recording(os.path.join(SHARED, "data", "audio", "speech_eval_16k.wav"))
+    return speech.si_snr(speech.signal_of(results(os.path.join(folder, "enh"))), clean)
+
+
+MEASURES = {"hmean": hmean, "exact": exact, "si_snr": si_snr}
 
 
 def main():
     network, measure, folder = sys.argv[1:]
-    outputs = [np.load(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name.endswith(".npy")]
-    _, labels = score_labelled.labelled(network)
-    print(score_labelled.score(network, outputs, labels)[measure])
+    if measure in MEASURES:
+        print(MEASURES[measure](folder))
+        return
+    print(score_labelled.score(network, results(folder), score_labelled.labelled(network)[1])[measure])
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 
     tune.py [--only REGEX]
 
-Writes tests/accuracy/tune_results.json and prints a line per goal. Needs ../shared, and numpy and pillow; QUARKQ names the program. Idle
-cores are assumed. No sample that is scored is calibrated with.
+Writes tests/accuracy/tune_results.json and prints a line per goal. Needs ../shared, and numpy, onnxruntime, pillow and scipy; QUARKQ names
+the program. Idle cores are assumed: `load` is how many processes wanted to run before each. No sample that is scored is calibrated with.
 """
 import argparse
 import json
@@ -17,11 +17,11 @@ import sys
 import tempfile
 import time
 
+from labelled import calibration, judged_by, model_of, more_about
 from run import ROOT, SHARED
 
 RESULTS = os.path.join(ROOT, "tests", "accuracy", "tune_results.json")
-SCRIPT = os.path.join(ROOT, "tests", "accuracy", "score_results.py")
-# Network, preset, measure of score_labelled.py (or a metric of quarkq against the float model), goal, time.
+# Network, preset, measure (of score_results.py, or a metric of quarkq), goal, time.
 GOALS = [
     ("efficientnet_lite0_224", "xint8", "top1", "drop<=0.005", "10m"),
     ("efficientnet_lite0_224", "a8w8", "top1", "drop<=0.01", "3m"),
@@ -32,38 +32,48 @@ GOALS = [
     ("mlsd_tiny_320", "a8w8", "cosine", "value>=0.95", "10m"),
     ("vit_digits", "xint8", "top1", "drop<=0.01", "3m"),
     ("mobilenetv3_digits", "a8w8", "top1", "drop<=0.01", "3m"),
+    ("gtcrn_stream", "a8w8", "si_snr", "drop<=0.5", "10m"),
+    ("ppocrv3_det", "a8w8", "hmean", "drop<=0.01", "10m"),
+    ("mobilenet_v1_075_224", "a8w8", "top1", "drop<=1.5%", "10m"),
+    ("mobilenet_v1_075_224", "xint8", "top1", "drop<=1.5%", "10m"),
+    ("vit_tiny_224", "a8w8", "top1", "drop<=1.5%", "10m"),
+    ("vit_tiny_224", "xint8", "top1", "drop<=1.5%", "10m"),
+    ("yolov5n_640", "a8w8", "map", "drop<=1.5%", "10m"),
+    ("yolov5n_640", "xint8", "map", "drop<=1.5%", "10m"),
+    ("ppocrv4_det", "a8w8", "hmean", "drop<=0.015", "10m"),
+    ("ppocrv4_det", "xint8", "hmean", "drop<=0.015", "10m"),
+    ("ppocrv4_rec", "a8w8", "exact", "drop<=0.015", "10m"),
+    ("ppocrv4_rec", "xint8", "exact", "drop<=0.015", "10m"),
 ]
-COMPARISONS = ("cosine", "sqnr")
-LOWER = ("bits_per_character",)
-
-
-def judged_by(network, measure, folder):
-    """Options that say what trials are judged by."""
-    golden = os.path.join(SHARED, "golden", "inputs", network)
-    if measure in COMPARISONS:
-        return ["--eval", os.path.join(golden, "eval"), "--metric", measure]
-    inputs = os.path.join(folder, "eval")
-    subprocess.run([sys.executable, os.path.join(SHARED, "tools", "score_labelled.py"), network, "--export", inputs], check=True)
-    command = f"'{sys.executable}' '{SCRIPT}' {network} {measure} {{results}}"
-    return ["--eval", inputs, "--metric-cmd", command, *(["--lower-is-better"] if measure in LOWER else [])]
 
 
 def measured(network, preset, measure, goal, limit):
     program = os.environ.get("QUARKQ", os.path.join(ROOT, "build", "release", "quarkq"))
     with tempfile.TemporaryDirectory() as folder:
         judge = judged_by(network, measure, folder)
+        calib = calibration(network, os.path.join(folder, "calib"))
+        output = os.path.join(folder, "out.onnx")
+        load = os.getloadavg()[0]
         start = time.monotonic()
-        done = subprocess.run([program, "tune", os.path.join(SHARED, "models", network + ".onnx"), "--config", preset, "--calib",
-                               os.path.join(SHARED, "golden", "inputs", network, "calib"), *judge, "--goal", goal, "--time", limit,
-                               "-o", os.path.join(folder, "out.onnx"), "--json", "--quiet"], capture_output=True, text=True, check=False)
+        done = subprocess.run([program, "tune", model_of(network), "--config", preset, "--calib", calib, *judge, "--goal", goal, "--time", limit,
+                               "-o", output, "--json", "--quiet"], capture_output=True, text=True, check=False)
         seconds = time.monotonic() - start
-    if done.returncode not in (0, 5):
-        raise RuntimeError(done.stderr)
+        if done.returncode not in (0, 5):
+            raise RuntimeError(done.stderr)
+        more = more_about(network, output)
     report = json.loads(done.stdout)
     best = report["trials"][report["best"]]
     return {"network": network, "preset": preset, "measure": measure, "goal": goal, "time": limit, "met": report["met"],
             "float": report["float_value"], "plain": report["trials"][0]["value"], "value": best["value"], "by": best["name"],
-            "wide_macs": best["wide_macs"], "trials": len(report["trials"]), "seconds": round(seconds, 1)}
+            "wide_macs": best["wide_macs"], "trials": len(report["trials"]), "seconds": round(seconds, 1),
+            "load": round(load, 1), **more}
+
+
+def record(rows):
+    with open(RESULTS, "w", encoding="utf-8") as file:
+        json.dump({"machine": f"{os.cpu_count()} x {platform.processor() or platform.machine()}",
+                   "goals": [rows[goal[:3]] for goal in GOALS if goal[:3] in rows]}, file, indent=1)
+        file.write("\n")
 
 
 def main():
@@ -83,12 +93,9 @@ def main():
             continue
         row = measured(*goal)
         rows[goal[:3]] = row
+        record(rows)
         print(f"{'ok' if row['met'] else 'FAIL'} tune.{row['network']}.{row['preset']}: {row['measure']} float {row['float']}, plain {row['plain']}, "
               f"{row['value']} by {row['by']} ({row['trials']} trials, {row['seconds']} s of {row['time']}; {row['goal']})", flush=True)
-    with open(RESULTS, "w", encoding="utf-8") as file:
-        json.dump({"machine": f"{os.cpu_count()} x {platform.processor() or platform.machine()}",
-                   "goals": [rows[goal[:3]] for goal in GOALS if goal[:3] in rows]}, file, indent=1)
-        file.write("\n")
     return 0 if all(row["met"] for row in rows.values()) else 1
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,29 @@ def tune(*arguments):
 def read(path):
     with open(path, "rb") as file:
         return file.read()
+
+
+@test()
+def sensitivity_is_by_depth_and_its_blocks_are_tried():
+    with temp_folder() as folder:
+        bench = Bench(folder, massive_activation())
+        held_back = os.path.join(folder, "eval")
+        shutil.copytree(bench.calib, held_back)
+        arguments = ["tune", bench.model, "--config", "xint8", "--calib", bench.calib, "--eval", held_back, "--metric", "cosine",
+                     "--set", "quarkq.on_collapse=warn", "-o", bench.path("out.onnx")]
+        code, report, said = tune(*arguments, "--goal", "value>=0.99", "--max-wide", "0.5", "--max-islands", "1")
+        layers = report["sensitivity"]
+        expect(len(layers) > 2 and all(layer["node"].startswith("node ") for layer in layers), f"{code}: {layers} {said}")
+        tried = [trial for trial in report["trials"] if trial["step"] == "sensitivity"]
+        expect(tried and all(0 <= trial["excluded_macs"] <= 0.5 and trial["wide_macs"] >= trial["excluded_macs"] for trial in tried), str(tried))
+        plain, best = report["trials"][0], max(tried, key=lambda trial: trial["value"])
+        expect(best["value"] > plain["value"] + 0.1, f"cosine {plain['value']} with the worst block in float {best['value']}")
+        page = bench.path("page.html")
+        with open(bench.path("r.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        quarkq("report", bench.path("r.json"), "-o", page, "--quiet")
+        expect("Sensitivity by depth" in read(page).decode(), "no chart")
+        return f"cosine {plain['value']:.3f} becomes {best['value']:.3f} by {best['name']}"
 
 
 @test()
@@ -101,41 +125,77 @@ def several_processes_make_the_same_model():
     with temp_folder() as folder:
         alone = os.path.join(folder, "alone.onnx")
         tune(*COSINE, "-o", alone)
-        state = os.path.join(folder, "state")
-        outs = [os.path.join(folder, str(number), "alone.onnx") for number in range(3)]
-        for out in outs:
-            os.makedirs(os.path.dirname(out))
-        running = [subprocess.Popen([QUARKQ, *COSINE, "-o", out, "--state", state, "--threads", "1", "--json"], stdin=subprocess.DEVNULL,
-                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for out in outs]
-        reports = [json.loads(one.communicate(timeout=300)[0]) for one in running]
-        made = sum(not trial["reused"] for report in reports for trial in report["trials"])
-        expect_equal(made, len(reports[0]["trials"]), "trials made by all of them")
-        for out in outs:
-            expect(read(out) == read(alone), f"{out} is another model than that of one process")
+        for workers in (2, 4):
+            state = os.path.join(folder, f"state{workers}")
+            outs = [os.path.join(folder, f"{number} of {workers}", "alone.onnx") for number in range(workers)]
+            for out in outs:
+                os.makedirs(os.path.dirname(out))
+            running = [subprocess.Popen([QUARKQ, *COSINE, "-o", out, "--state", state, "--threads", "1", "--json"], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for out in outs]
+            reports = [json.loads(one.communicate(timeout=300)[0]) for one in running]
+            made = sum(not trial["reused"] for report in reports for trial in report["trials"])
+            expect_equal(made, len(reports[0]["trials"]), f"trials made by all of {workers}")
+            for out in outs:
+                expect(read(out) == read(alone), f"{out} is another model than that of one process")
+
+
+def finished_trials(out):
+    """{file: when it was written} of the trials that are done."""
+    found = {}
+    for folder, _, files in os.walk(out + ".tune"):
+        if "trial.json" in files:
+            path = os.path.join(folder, "trial.json")
+            found[path] = os.stat(path).st_mtime_ns
+    return found
 
 
 @test()
 def a_killed_run_leaves_a_valid_model_and_goes_on():
+    """At 20 random moments: what was finished is never made again."""
+    rng = random.Random(5)
     with temp_folder() as folder:
-        out = os.path.join(folder, "out.onnx")
-        valid = 0
+        out, unkilled = os.path.join(folder, "out.onnx"), os.path.join(folder, "unkilled.onnx")
         started = time.monotonic()
-        tune(*COSINE, "-o", os.path.join(folder, "plain.onnx"), "--goal", "value>=0.1")
-        plain = time.monotonic() - started
-        for number in range(20):
+        tune(*COSINE, "-o", unkilled)
+        whole = time.monotonic() - started
+        valid, before = 0, {}
+        for _ in range(20):
             process = subprocess.Popen([QUARKQ, *COSINE, "-o", out, "--quiet"], stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(plain * (0.2 + 0.1 * number))
+            time.sleep(rng.uniform(0, whole / 8))
             process.send_signal(signal.SIGKILL)
-            process.wait()
+            if process.wait() == 0:  # it was done, and its trials are gone
+                before = {}
+                continue
             if os.path.exists(out):
                 quarkq("run", out, "--inputs", EVAL, "--outputs", os.path.join(folder, "results"), "--limit", "1", "--quiet")
                 valid += 1
-        shutil.rmtree(os.path.join(folder, "results"), ignore_errors=True)
+            now = finished_trials(out)
+            expect(before.items() <= now.items(), f"finished trials are gone or were made again: {before} {now}")
+            before = now
         code, report, _ = tune(*COSINE, "-o", out)
         expect_equal(code, 0, "exit code")
+        expect_equal(sum(trial["reused"] for trial in report["trials"]), len(before), "finished trials that are taken over")
         expect(valid > 5 and not os.path.exists(out + ".tune"), f"{valid} kills left a model")
-        return f"{valid} of 20 kills left a model, {sum(trial['reused'] for trial in report['trials'])} trials taken over"
+        expect(read(out) == read(unkilled), "another model than that of a run without kills")
+        return f"{valid} of 20 kills left a model, {len(before)} of {len(report['trials'])} trials were taken over"
+
+
+@test(cases=[("xint8", "cosine"), ("a8w8", "cosine"), ("a16w8", "sqnr"), ("vint8", "l2"), ("bf16", "psnr"), ("s8s8_aaws", "cosine"), ("xint8", "top1"),
+             ("u8u8_aawa", "top1")])
+def never_worse_than_the_plain_settings(case):
+    preset, metric = case
+    with temp_folder() as folder:
+        out = os.path.join(folder, "out.onnx")
+        labels = ["--labels", LABELS] if metric == "top1" else []
+        code, report, said = tune("tune", MODEL, "--config", preset, "--calib", CALIB, "--eval", EVAL, *labels, "--metric", metric, "--time", "4s", "-o", out)
+        expect_equal(code, 0, said)
+        plain, best = report["trials"][0]["value"], report["trials"][report["best"]]["value"]
+        expect(best <= plain if report["metric"]["better"] == "lower" else best >= plain, f"{metric}: plain {plain}, best {best}")
+        sides = [out] if metric == "top1" else ["--float", MODEL, "--quantized", out]
+        score = json.loads(quarkq("evaluate", *sides, "--data", EVAL, *labels, "--metric", metric, "--json").stdout)
+        expect_equal(score["metrics"][0]["value"], best, "value of the model that was written")
+        return f"{metric} {plain:.6g} becomes {best:.6g} in {len(report['trials'])} trials"
 
 
 @test()
@@ -194,7 +254,8 @@ def plan_says_what_tune_would_do():
     with temp_folder() as folder:
         arguments = [*COSINE[1:], "-o", os.path.join(folder, "out.onnx")]
         plan = json.loads(quarkq("plan", *arguments).stdout)
-        expect_equal([step["name"] for step in plan["steps"]], ["plain", "rescued", "ranges", "weights", "wider", "adaround", "blocks"], "steps")
+        expect_equal([step["name"] for step in plan["steps"]], ["plain", "rescued", "ranges", "weights", "sensitivity", "wider", "adaround", "blocks"],
+                     "steps")
         expect(all(step["seconds"] > 0 and step["what"] and step["risk"] and step["trials"] for step in plan["steps"]), str(plan))
         text = quarkq("tune", *arguments, "--dry-run").stdout
         expect("Nothing was written" in text and "adaround" in text, text)

@@ -59,7 +59,10 @@ void print_trials(const TuneReport& report) {
     const std::string npu = trial.nodes ? cat(*trial.npu_nodes, "/", *trial.nodes, " in ", *trial.subgraphs) : "-";
     table.add({trial.name, six_digits(trial.value), fixed(trial.cosine, 4), wide_text(trial.wide_macs),
                bytes_text(static_cast<double>(trial.bytes)), npu, fixed(trial.seconds, 1),
-               cat(i == report.best ? "best" : trial.is_pareto ? "pareto" : "", trial.is_reused ? " (earlier)" : "")});
+               cat(i == report.best  ? "best"
+                   : trial.is_pareto ? "pareto"
+                                     : "",
+                   trial.is_reused ? " (earlier)" : "")});
   }
   table.print_fitting();
 }
@@ -87,7 +90,8 @@ void print_steps(const TunePlan& plan) {
 
 /// What both verbs check and fill in.
 Status prepare(TuneArgs& args) {
-  QQ_RETURN_IF_ERROR(check_has_config(args.request.config, args.request.settings));
+  if (args.request.search_path.empty())
+    QQ_RETURN_IF_ERROR(check_has_config(args.request.config, args.request.settings));
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   args.request.threads = args.compute.threads;
@@ -102,6 +106,7 @@ Status run_plan(TuneArgs& args) {
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
   QQ_TRY(const TunePlan plan, run_with_bar(args.request, plan_tuning));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(plan)));
+  print_findings(plan.findings);
   if (prints_text(args.json)) print_steps(plan);
   return Status();
 }
@@ -116,7 +121,8 @@ Status check_goal(const TuneReport& report) {
 Status run_tune(TuneArgs& args) {
   if (args.dry_run) return run_plan(args);
   QQ_RETURN_IF_ERROR(prepare(args));
-  const std::vector<std::string> inputs = {args.request.model_path, args.request.config, args.request.metric.truth_path};
+  const std::vector<std::string> inputs = {args.request.model_path, args.request.config, args.request.search_path,
+                                           args.request.metric.truth_path};
   QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path, inputs));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, inputs));
   QQ_TRY(const TuneReport report, run_with_bar(args.request, tune));
@@ -134,6 +140,8 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   TuneRequest& request = args->request;
   app.add_option("MODEL", request.model_path, "Float ONNX model")->required();
   app.add_option("-c,--config", request.config, "Settings to start from: a file, or a preset such as xint8");
+  app.add_option("--search", request.search_path,
+                 "A file of amd-quark's AutoSearchPro or AutoSearch: its combinations in the place of the ladder");
   app.add_option("--calib", request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--eval", request.eval_folder, "Labelled samples that trials are judged on: others than --calib")
       ->required();

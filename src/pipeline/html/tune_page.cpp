@@ -2,6 +2,7 @@
 #include "pipeline/html/tune_page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "base/strings.h"
@@ -107,10 +108,10 @@ std::string steps(const Json& run) {
     } else {
       const double gain = reached == nullptr ? 0 : best->at("value").get<double>() - reached->at("value").get<double>();
       const bool has_gained = reached == nullptr || is_better(*best, *reached);
-      row.insert(
-          row.end(),
-          {text_of(*best, "name"), figure(best->at("value")), reached == nullptr || !has_gained ? "-" : short_number(gain),
-           share_figure(best->at("wide_macs")), bytes_text(best->at("bytes").get<double>()), short_number(seconds)});
+      row.insert(row.end(),
+                 {text_of(*best, "name"), figure(best->at("value")),
+                  reached == nullptr || !has_gained ? "-" : short_number(gain), share_figure(best->at("wide_macs")),
+                  bytes_text(best->at("bytes").get<double>()), short_number(seconds)});
       if (has_gained) reached = best;
     }
     rows.push_back(std::move(row));
@@ -134,10 +135,36 @@ std::string pareto(const Json& run) {
     rows.push_back({text_of(trial, "name"), figure(trial.at("value")), share_figure(trial.at("wide_macs")),
                     bytes_text(trial.at("bytes").get<double>()), placed});
   }
-  const std::string up = text_of(run.at("metric"), "name") + (is_higher_better(run) ? "" : " (negative: lower is better)");
+  const std::string up =
+      text_of(run.at("metric"), "name") + (is_higher_better(run) ? "" : " (negative: lower is better)");
   return section("Value against wider formats",
                  "Coloured points are not beaten by another trial in value, wider formats and size at once.",
                  scatter_chart(points, "multiply-accumulates in wider formats (%)", up) + table(rows));
+}
+
+/// A column for each layer, by its noise when it alone is quantized.
+std::string sensitivity(const Json& run) {
+  const auto layers = run.find("sensitivity");
+  if (layers == run.end() || layers->empty()) return "";
+  const auto noise_of = [](const Json& layer) {
+    const Json& sqnr = layer.at("sqnr_db");
+    return sqnr.is_number() ? std::pow(10, -sqnr.get<double>() / 10) : 0;
+  };
+  double most = 0;
+  for (const Json& layer : *layers) most = std::max(most, noise_of(layer));
+  std::vector<BarRow> rows;
+  for (const Json& layer : *layers) {
+    const double share = most > 0 ? noise_of(layer) / most : 0;
+    rows.push_back(
+        {text_of(layer, "node"),
+         cat("cosine ", figure(layer.at("cosine")), ", ", share_figure(layer.at("mac_share")), " of the work"),
+         figure(layer.at("sqnr_db")) + " dB", share, share > 0.5 ? "bad" : "fill"});
+  }
+  return section(
+      "Sensitivity by depth",
+      "Noise of the outputs when one layer alone is quantized, from the input on the left to the output on the "
+      "right, on calibration samples. Point at a column for its layer.",
+      column_chart(rows));
 }
 
 std::string result_settings(const Json& run) {
@@ -153,8 +180,9 @@ std::string tune_page(const Json& run) {
   for (const Json& finding : run.at("findings"))
     said += element("div", {{"class", "finding " + text_of(finding, "severity")}},
                     escaped(text_of(finding, "subject") + " " + text_of(finding, "text")));
-  return document("quarkq: tuning of " + text_of(run, "model"), header(run) + section("Findings", "", said) + steps(run) +
-                                                                 path(run) + pareto(run) + result_settings(run));
+  return document("quarkq: tuning of " + text_of(run, "model"), header(run) + section("Findings", "", said) +
+                                                                    steps(run) + sensitivity(run) + path(run) +
+                                                                    pareto(run) + result_settings(run));
 }
 
 }  // namespace quarkq::pipeline::html

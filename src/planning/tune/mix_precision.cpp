@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/sensitivity_file.h"
 #include "exec/session.h"
 #include "exec/simulate.h"
 #include "ir/islands.h"
@@ -11,6 +12,7 @@
 #include "planning/mixed_metrics.h"
 #include "planning/passes.h"
 #include "planning/tune/mixed_plan.h"
+#include "planning/tune/sensitivity_key.h"
 
 namespace quarkq::planning {
 namespace {
@@ -19,9 +21,11 @@ using Outputs = std::vector<std::vector<std::vector<double>>>;  // by sample, by
 
 /// Nodes that are promoted together: one, or a group of SubgraphJson.
 struct Candidate {
-  std::vector<ir::NodeId> nodes;
-  double score = 0;
+  std::string name = {};
+  std::vector<ir::NodeId> nodes = {};
+  std::vector<double> scores = {};  ///< with each config
   size_t config = 0;
+  bool enabled = true;
 };
 
 bool contains(const std::vector<std::string>& list, const std::string& text) {
@@ -35,7 +39,7 @@ class Mixer {
   Result<Changed> run() {
     std::vector<Candidate> candidates = find_candidates();
     if (candidates.empty()) return Changed::kNo;
-    const bool must_measure = options_.threshold != 0.0 || options_.configs.size() > 1;
+    const bool must_measure = options_.threshold != 0.0 || options_.configs.size() > 1 || !options_.cache_file.empty();
     if (must_measure) {
       QQ_RETURN_IF_ERROR(open_samples());
       QQ_TRY(const bool goes_on, check_baseline());
@@ -71,11 +75,13 @@ class Mixer {
   std::vector<Candidate> find_candidates() const {
     const auto& groups = context_.selection.promotion_groups;
     std::vector<Candidate> candidates(groups.empty() ? 0 : groups.size() + 1);
+    for (size_t i = 0; i < candidates.size(); ++i)
+      candidates[i].name = i < groups.size() ? groups[i].name : "__ungrouped__";  // ref:mixed-precision#partition-files
     for (const ir::NodeId id : context_.model.graph.order()) {
       const ir::Node& node = context_.model.graph.node(id);
       if (!is_candidate(node)) continue;
       if (groups.empty()) {
-        candidates.push_back({{id}});
+        candidates.push_back({node.name, {id}});
         continue;
       }
       const auto group =
@@ -164,6 +170,51 @@ class Mixer {
   }
 
   Status rank(std::vector<Candidate>& candidates) {
+    QQ_TRY(const bool is_known, take_known_scores(candidates));
+    if (!is_known) {
+      QQ_RETURN_IF_ERROR(measure(candidates));
+      std::stable_sort(candidates.begin(), candidates.end(),
+                       [](const Candidate& a, const Candidate& b) { return a.scores[a.config] < b.scores[b.config]; });
+      return keep_scores(candidates);
+    }
+    return Status();
+  }
+
+  /// Those of the cache, in its order. A cache of something else only says which candidates are left out.
+  Result<bool> take_known_scores(std::vector<Candidate>& candidates) {
+    if (options_.cache_file.empty()) return false;
+    QQ_TRY(const std::optional<config::SensitivityCache> cache, config::load_sensitivity(options_.cache_file));
+    if (!cache) return false;
+    std::vector<Candidate> known;
+    for (const config::RankedCandidate& row : cache->candidates) {
+      const auto own = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](const Candidate& one) { return one.name == row.name; });
+      if (own == candidates.end()) continue;
+      own->enabled = row.enabled;
+      if (row.scores.size() != options_.configs.size()) continue;
+      known.push_back(*own);
+      known.back().scores = row.scores;
+      known.back().config = row.config;
+    }
+    const bool is_own = cache->key == sensitivity_key(context_.graph(), options_) && known.size() == candidates.size();
+    if (is_own) candidates = std::move(known);
+    if (!is_own)
+      context_.diagnostics.add("sensitivity-cache", options_.cache_file, "its key is another; scores are measured");
+    return is_own;
+  }
+
+  Status keep_scores(const std::vector<Candidate>& candidates) const {
+    if (options_.cache_file.empty()) return Status();
+    config::SensitivityCache cache{sensitivity_key(context_.graph(), options_), {}};
+    for (const Candidate& one : candidates) {
+      config::RankedCandidate row{one.name, {}, one.scores, one.config, one.enabled};
+      for (const ir::NodeId id : one.nodes) row.nodes.push_back(context_.graph().node(id).name);
+      cache.candidates.push_back(std::move(row));
+    }
+    return config::save_sensitivity(options_.cache_file, cache);
+  }
+
+  Status measure(std::vector<Candidate>& candidates) {
     for (Candidate& candidate : candidates) {
       for (size_t c = 0; c < options_.configs.size(); ++c) {
         plan::QuantPlan tried = context_.plan;
@@ -172,13 +223,10 @@ class Mixer {
         QQ_RETURN_IF_ERROR(promote_all(candidate, c, mixed));
         QQ_RETURN_IF_ERROR(mixed.finish());
         QQ_TRY(const double score, score_of(tried));
-        if (c > 0 && score >= candidate.score) continue;
-        candidate.score = score;
-        candidate.config = c;
+        candidate.scores.push_back(score);
+        if (c == 0 || score < candidate.scores[candidate.config]) candidate.config = c;
       }
     }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
     return Status();
   }
 
@@ -212,6 +260,7 @@ class Mixer {
     ir::Islands islands(context_.graph(), limits());
     size_t promoted = 0;
     for (const Candidate& ranked : candidates) {
+      if (!ranked.enabled) continue;
       const std::optional<Candidate> candidate = within_limits(ranked, islands);
       if (!candidate) continue;
       const plan::QuantPlan before = context_.plan;

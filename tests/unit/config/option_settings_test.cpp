@@ -100,8 +100,10 @@ TEST(OptionSettingsTest, MixedPrecisionNeedsATarget) {
   settings.algorithms.auto_mixprecision.node = yaml("{TargetLayerConfig: [], MetricDefault: l3}");
   EXPECT_EQ(refusal(read_mixed_settings(settings)),
             "AutoMixprecision.MetricDefault: found l3, allowed is l2 or kl or cosine or sqnr or psnr");
-  settings.algorithms.auto_mixprecision.node = yaml("{TargetLayerConfig: [], SensitivityCacheFile: a}");
-  EXPECT_EQ(refusal(read_mixed_settings(settings)), "AutoMixprecision.SensitivityCacheFile: known, not supported yet");
+  settings.algorithms.auto_mixprecision.node = yaml("{TargetLayerConfig: [], MetricDistanceFn: a}");
+  EXPECT_EQ(refusal(read_mixed_settings(settings)),
+            "AutoMixprecision.MetricDistanceFn: a function of the caller's has no counterpart here, allowed is "
+            "MetricDefault; quarkq tune --metric-cmd judges whole models");
   settings.algorithms.auto_mixprecision.node = yaml("{TargetLayerConfig: [], SubgraphJson: a.json}");
   EXPECT_EQ(read_mixed_settings(settings).value()->subgraph_file, "a.json");
 }

@@ -41,7 +41,7 @@ Names trials_of(const std::string& step, const Base& base) {
 }
 
 TEST(LadderTest, StepsFollowTheFormats) {
-  const Names all = {"plain", "rescued", "ranges", "weights", "wider", "adaround", "blocks"};
+  const Names all = {"plain", "rescued", "ranges", "weights", "sensitivity", "wider", "adaround", "blocks"};
   EXPECT_EQ(steps_of(base("XINT8")), all);
   EXPECT_EQ(steps_of(base("A8W8")), all);
   EXPECT_EQ(steps_of(base("BF16")), (Names{"plain", "adaround", "blocks"}));
@@ -61,8 +61,8 @@ TEST(LadderTest, EveryTrialIsAllowedByItsPreset) {
 
 TEST(LadderTest, MethodsKeepTheKindOfScaleAndLeaveOutThePresetsOwn) {
   EXPECT_EQ(trials_of("ranges", base("XINT8")), (Names{"ranges: NonOverflow", "ranges: a quarter wider"}));
-  EXPECT_EQ(trials_of("ranges", base("A8W8")), (Names{"ranges: Percentile", "ranges: LayerWisePercentile",
-                                                      "ranges: Entropy", "ranges: a quarter wider"}));
+  EXPECT_EQ(trials_of("ranges", base("A8W8")),
+            (Names{"ranges: Percentile", "ranges: LayerWisePercentile", "ranges: Entropy", "ranges: a quarter wider"}));
 }
 
 TEST(LadderTest, AScalePerChannelIsForFloatScales) {
@@ -72,6 +72,44 @@ TEST(LadderTest, AScalePerChannelIsForFloatScales) {
   };
   EXPECT_TRUE(has(base("A8W8")));
   EXPECT_FALSE(has(base("A8W8", {"per_channel=true"})) || has(base("XINT8")));
+}
+
+const Sensitivity kFound = {
+    {}, {{"conv1", "relu1", {"conv1", "relu1"}, 0.1}, {"", "", {}, 0.1}, {"fc", "fc", {"fc"}, 0.05}}};
+
+TEST(LadderTest, HarmfulBlocksAreLeftInFloat) {
+  const auto trials =
+      blocks_in_float(base("XINT8", {"nodes_to_exclude=[head]"}), {.best = nullptr, .sensitivity = &kFound});
+  ASSERT_EQ(trials.size(), 2u);  // one block has no names
+  EXPECT_EQ(trials[0].name, "sensitivity: conv1 to relu1 in float");
+  EXPECT_EQ(trials[0].settings, (SettingList{R"(nodes_to_exclude=["head","conv1","relu1"])"}));
+  EXPECT_EQ(trials[0].excluded_macs, 0.1);
+  EXPECT_EQ(trials[1].name, "sensitivity: fc in float");
+  resolved("XINT8", trials[0].settings);
+}
+
+TEST(LadderTest, BlocksDoNotComeOnTopOfWiderFormats) {
+  Trial best;
+  best.wide_macs = 0.1;
+  EXPECT_TRUE(blocks_in_float(base("XINT8"), {.best = &best, .sensitivity = &kFound}).empty());
+}
+
+TEST(LadderTest, BlocksNeedTheRightToFloatNodes) {
+  const auto has = [](const SettingList& sets) {
+    const Names steps = steps_of(base("A8W8", sets));
+    return std::ranges::count(steps, "sensitivity") == 1;
+  };
+  EXPECT_TRUE(has({}));
+  EXPECT_FALSE(has({"quarkq.rescue=[16_bits]"}) || has({"quarkq.max_wide=0"}));
+}
+
+TEST(LadderTest, SharesOfWideFormatsArePartsOfWhatWasAskedFor) {
+  const auto wider = std::ranges::find(ladder(), "wider", &Step::name);
+  const SettingList asked = {"quarkq.max_wide=0.1"};
+  const auto trials = open_candidates(*wider, base("XINT8", asked), asked);
+  ASSERT_EQ(trials.size(), 5u);
+  EXPECT_EQ(trials[3].settings.back(), "quarkq.max_wide=0.05");
+  EXPECT_EQ(trials[4].name, "wider: up to 10 % of the multiply-accumulates");
 }
 
 TEST(LadderTest, LaterSettingsReplaceEarlierOnesOfTheSameKey) {

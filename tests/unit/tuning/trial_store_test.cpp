@@ -38,8 +38,8 @@ TEST(TrialStoreTest, TextOfATrialReadsBackAsTheSame) {
   EXPECT_EQ(encode_trial(*read), encode_trial(trial));
   EXPECT_EQ(read->cosine, trial.cosine);
   EXPECT_EQ(read->settings, trial.settings);
-  for (const char* damaged : {"", "{", "[]", "{\"settings\": 3}", "{\"settings\": [1], \"name\": \"x\"}",
-                              "{\"settings\": []}"}) {
+  for (const char* damaged :
+       {"", "{", "[]", "{\"settings\": 3}", "{\"settings\": [1], \"name\": \"x\"}", "{\"settings\": []}"}) {
     EXPECT_FALSE(parse_trial(damaged)) << damaged;
   }
 }
