@@ -28,7 +28,7 @@ if ! cmp -s scripts/wheel_tools.txt $tools/tools.done; then
   say "making $tools"
   rm -rf $tools
   python3 -m venv $tools
-  $tools/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/wheel_tools.txt
+  $tools/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r scripts/wheel_tools.txt
   cp scripts/wheel_tools.txt $tools/tools.done
 fi
 

@@ -21,19 +21,12 @@ namespace {
 constexpr double kBeatsPerLife = 8;  // a claim is touched so often before it would count as dead
 constexpr size_t kMostRead = 256;    // of a claim that another process wrote
 
-bool is_same_file(int fd, const std::string& path) {
-  struct stat own {
-  }, found{};
-  return ::fstat(fd, &own) == 0 && ::lstat(path.c_str(), &found) == 0 && own.st_dev == found.st_dev &&
-         own.st_ino == found.st_ino;
-}
-
 }  // namespace
 
 std::string claim_mark(const std::string& path) {
   struct stat info {};
   std::string text;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const int fd = open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (fd >= 0) {
     const bool is_known = ::fstat(fd, &info) == 0;
     std::array<char, kMostRead> bytes;
@@ -52,7 +45,7 @@ Status remove_dead_claim(const std::string& path, const std::string& mark, const
     if (errno == ENOENT) return Status();
     return io_error(path, ": cannot take this over from a process that ended, ", std::strerror(errno));
   }
-  if (claim_mark(aside) != mark) static_cast<void>(::link(aside.c_str(), path.c_str()));
+  if (claim_mark(aside) != mark) static_cast<void>(!::link(aside.c_str(), path.c_str()));
   static_cast<void>(std::remove(aside.c_str()));  // a folder that is not empty stays there
   return Status();
 }
@@ -91,7 +84,7 @@ Claims::Claims(double stale_seconds, Clock clock)
     : stale_(stale_seconds), clock_(std::move(clock)), owner_(process_token()) {}
 
 Result<std::optional<Claim>> Claims::create(const std::string& path) const {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  const int fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   if (fd < 0 && errno == EEXIST) return std::optional<Claim>();
   if (fd < 0) return io_error(path, ": cannot make this file, ", std::strerror(errno));
   Claim claim(fd, path, stale_ / kBeatsPerLife, clock_);

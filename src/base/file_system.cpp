@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -22,35 +21,15 @@
 namespace quarkq {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{1} << 20;
-
-/// Names of unfinished temporaries, in fixed storage so that a signal handler may walk them.
-constexpr int kMaxUnfinished = 16;
-std::array<std::array<char, 4096>, kMaxUnfinished> unfinished_names;
-std::array<std::atomic<bool>, kMaxUnfinished> unfinished_used;
-
-void remember_unfinished(const std::string& name) {
-  if (name.size() >= unfinished_names[0].size()) return;
-  for (int i = 0; i < kMaxUnfinished; ++i) {
-    if (unfinished_used[i].load()) continue;
-    std::memcpy(unfinished_names[i].data(), name.c_str(), name.size() + 1);
-    unfinished_used[i].store(true);
-    return;
-  }
-}
-
-void forget_unfinished(const std::string& name) {
-  for (int i = 0; i < kMaxUnfinished; ++i) {
-    if (unfinished_used[i].load() && name == unfinished_names[i].data()) unfinished_used[i].store(false);
-  }
-}
-
 std::string system_reason() { return std::strerror(errno); }
 
 template <typename Keep>
 Result<std::vector<std::string>> list_entries(const std::string& folder, Keep keep) {
   std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error), end;
+  std::filesystem::directory_iterator entry, end;
+  do {
+    entry = std::filesystem::directory_iterator(folder, error);
+  } while (error == std::errc::interrupted);
   if (error) return bad_data(folder, ": cannot list this folder, ", error.message());
   std::vector<std::string> names;
   for (; entry != end; entry.increment(error)) {
@@ -63,8 +42,23 @@ Result<std::vector<std::string>> list_entries(const std::string& folder, Keep ke
 
 }  // namespace
 
+int open_file(const std::string& path, int flags, unsigned mode) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+bool is_same_file(int fd, const std::string& path) {
+  struct stat own {
+  }, found{};
+  return ::fstat(fd, &own) == 0 && ::lstat(path.c_str(), &found) == 0 && own.st_dev == found.st_dev &&
+         own.st_ino == found.st_ino;
+}
+
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open_file(path, O_RDONLY);
   if (fd < 0) return io_error(path, ": cannot open, ", system_reason());
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -103,6 +97,7 @@ Result<std::string> read_text_file(const std::string& path, size_t limit) {
     text.append(block, static_cast<size_t>(in.gcount()));
     if (text.size() > limit) return resource_error(path, ": larger than ", bytes_text(static_cast<double>(limit)));
   }
+  if (in.bad()) return io_error(path, ": reading failed after ", text.size(), " bytes");
   return text;
 }
 
@@ -121,84 +116,6 @@ const std::string& process_token() {
   return token;
 }
 
-Result<AtomicFile> AtomicFile::create(const std::string& target) {
-  const std::string temporary = cat(target, ".part-", process_token());
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return io_error(target, ": cannot write here, ", system_reason());
-  remember_unfinished(temporary);
-  return AtomicFile(fd, temporary, target);
-}
-
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : fd_(other.fd_),
-      temporary_(std::move(other.temporary_)),
-      target_(std::move(other.target_)),
-      buffer_(std::move(other.buffer_)),
-      written_(other.written_) {
-  other.fd_ = -1;
-}
-
-AtomicFile::~AtomicFile() {
-  if (fd_ < 0) return;
-  ::close(fd_);
-  ::unlink(temporary_.c_str());
-  forget_unfinished(temporary_);
-}
-
-Status AtomicFile::write(const void* data, size_t bytes) {
-  const char* begin = static_cast<const char*>(data);
-  written_ += bytes;
-  if (bytes >= kBufferBytes) {  // weights, which need no copy
-    QQ_RETURN_IF_ERROR(flush_buffer());
-    return write_through(begin, bytes);
-  }
-  while (bytes > 0) {
-    const size_t room = kBufferBytes - buffer_.size();
-    const size_t part = std::min(room, bytes);
-    buffer_.insert(buffer_.end(), begin, begin + part);
-    begin += part;
-    bytes -= part;
-    if (buffer_.size() == kBufferBytes) QQ_RETURN_IF_ERROR(flush_buffer());
-  }
-  return Status();
-}
-
-Status AtomicFile::write_through(const char* data, size_t bytes) {
-  constexpr size_t kMost = size_t{16} << 20;  // of one call: what is mapped need not be resident all at once
-  while (bytes > 0) {
-    const ssize_t part = ::write(fd_, data, std::min(bytes, kMost));
-    if (part < 0 && errno == EINTR) continue;
-    if (part <= 0) return io_error(target_, ": writing failed after ", written_, " bytes, ", system_reason());
-    data += part;
-    bytes -= static_cast<size_t>(part);
-    if (static_cast<size_t>(part) >= kBufferBytes) trim_mapped_pages();
-  }
-  return Status();
-}
-
-Status AtomicFile::flush_buffer() {
-  QQ_RETURN_IF_ERROR(write_through(buffer_.data(), buffer_.size()));
-  buffer_.clear();
-  return Status();
-}
-
-Status AtomicFile::commit() {
-  QQ_RETURN_IF_ERROR(flush_buffer());
-  if (::close(fd_) != 0) {
-    fd_ = -1;
-    ::unlink(temporary_.c_str());
-    return io_error(target_, ": writing failed, ", system_reason());
-  }
-  fd_ = -1;
-  forget_unfinished(temporary_);
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    const std::string reason = system_reason();
-    ::unlink(temporary_.c_str());
-    return io_error(target_, ": cannot put the finished file in place, ", reason);
-  }
-  return Status();
-}
-
 Status check_not_input(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code error;
@@ -206,18 +123,6 @@ Status check_not_input(const std::string& output, const std::vector<std::string>
       return invalid_argument(output, ": is an input, which is never overwritten; give another name");
   }
   return Status();
-}
-
-Status write_file(const std::string& target, const std::string& text) {
-  QQ_TRY(AtomicFile file, AtomicFile::create(target));
-  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
-  return file.commit();
-}
-
-void remove_unfinished_files() {
-  for (int i = 0; i < kMaxUnfinished; ++i) {
-    if (unfinished_used[i].load()) ::unlink(unfinished_names[i].data());
-  }
 }
 
 // Runs of digits compare by value, everything else byte by byte.

@@ -36,11 +36,22 @@ const std::string& process_token();
 /// Content of a text file. Fails when it is larger than `limit` bytes.
 Result<std::string> read_text_file(const std::string& path, size_t limit = size_t{64} << 20);
 
+/// open(2) that goes on after a signal; the descriptor is closed in programs that are started. -1 and errno on failure.
+int open_file(const std::string& path, int flags, unsigned mode = 0);
+
+/// Whether `path`, itself and not what it links to, is the file that `fd` has open.
+bool is_same_file(int fd, const std::string& path);
+
 /// A file under a temporary name beside its target; commit() renames it into place, the destructor removes it
-/// otherwise. Every temporary is also removed when the process is interrupted (remove_unfinished_files()).
+/// otherwise. Every temporary is also removed when the process is interrupted (remove_unfinished_files()), and what a
+/// killed one left is removed by the next that writes the same target: a temporary is locked as long as its process
+/// lives. A target that is a device or a pipe is written as it is.
 class AtomicFile {
  public:
-  static Result<AtomicFile> create(const std::string& target);
+  /// kOneOfMany: of thousands, such as the results of `quarkq run`. They are not forced to the disk one by one, and
+  /// nobody looks for what killed runs left of each (remove_dead_temporaries() does for all).
+  enum class Kind { kAlone, kOneOfMany };
+  static Result<AtomicFile> create(const std::string& target, Kind kind = Kind::kAlone);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
@@ -48,17 +59,21 @@ class AtomicFile {
   Status write(const void* data, size_t bytes);
   uint64_t written() const { return written_; }
 
-  /// Flushes to disk and renames. A full disk shows here at the latest, as kIo naming the target.
+  /// Flushes to disk, so that a machine that fails leaves the old or the new file, and renames. A full disk shows here
+  /// at the latest, as kIo naming the target.
   Status commit();
   const std::string& target() const { return target_; }
 
  private:
-  AtomicFile(int fd, std::string temporary, std::string target)
-      : fd_(fd), temporary_(std::move(temporary)), target_(std::move(target)) {}
+  AtomicFile(int fd, std::string temporary, std::string target, Kind kind)
+      : fd_(fd), temporary_(std::move(temporary)), target_(std::move(target)), kind_(kind) {}
   Status write_through(const char* data, size_t bytes);
   Status flush_buffer();
+  Status put_in_place();
+  void drop();
   int fd_ = -1;
-  std::string temporary_, target_;
+  std::string temporary_, target_;  ///< no temporary: a device
+  Kind kind_ = Kind::kAlone;
   std::vector<char> buffer_;
   uint64_t written_ = 0;
 };
@@ -68,6 +83,10 @@ Status check_not_input(const std::string& output, const std::vector<std::string>
 
 /// Writes `text`; the file is complete or absent.
 Status write_file(const std::string& target, const std::string& text);
+
+/// Removes temporaries of processes that have ended: those of the target `path` and of files whose names begin with
+/// its name, such as that of its weights. "FOLDER/" means all in the folder. Those that cannot be judged stay.
+void remove_dead_temporaries(const std::string& path);
 
 /// Removes the temporaries of all AtomicFiles alive. Async-signal-safe: for signal handlers.
 void remove_unfinished_files();

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,11 +52,12 @@ Result<Pipe> make_pipe() {
 
 /// In the new process: only what is safe after a fork of a program with threads.
 [[noreturn]] void become(char* const* arguments, const int (&streams)[3], int failure) {
-  ::setpgid(0, 0);  // what it starts can be ended with it
+  ::setpgid(0, 0);                     // what it starts can be ended with it
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also by the end of this program
   for (int i = 0; i < 3; ++i) ::dup2(streams[i], i);
   struct sigaction plain = {};
   plain.sa_handler = SIG_DFL;
-  for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) ::sigaction(signal, &plain, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) ::sigaction(signal, &plain, nullptr);
   ::execvp(arguments[0], arguments);
   const int error = errno;
   (void)!::write(failure, &error, sizeof error);

@@ -15,11 +15,11 @@ namespace quarkq {
 namespace {
 
 int open_nameless(const std::string& folder) {
-  const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  const int fd = open_file(folder, O_TMPFILE | O_RDWR, 0600);
   if (fd >= 0) return fd;
   // Not every file system has files without names; this one has its name for a moment.
   const std::string name = cat(folder, "/.quarkq-spill-", process_token());
-  const int named = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const int named = open_file(name, O_RDWR | O_CREAT | O_EXCL, 0600);
   if (named >= 0) ::unlink(name.c_str());
   return named;
 }

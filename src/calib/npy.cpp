@@ -181,7 +181,7 @@ Status write_npy(const std::string& path, const ir::Tensor& tensor) {
   header += '\n';
   std::string head(kMagic, kMagicBytes);
   head += {'\x01', '\x00', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
-  QQ_TRY(AtomicFile file, AtomicFile::create(path));
+  QQ_TRY(AtomicFile file, AtomicFile::create(path, AtomicFile::Kind::kOneOfMany));
   QQ_RETURN_IF_ERROR(file.write(head.data(), head.size()));
   QQ_RETURN_IF_ERROR(file.write(header.data(), header.size()));
   QQ_RETURN_IF_ERROR(file.write(tensor.raw(), static_cast<size_t>(tensor.bytes())));

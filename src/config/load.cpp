@@ -10,6 +10,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <map>
+#include <new>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -176,6 +177,8 @@ Result<Node> parse_text(const std::string& text, const std::string& source_name)
   } catch (const YAML::Exception& error) {
     return invalid_argument(source_name, ":", error.mark.line + 1, ": not YAML: ", error.msg,
                             tuple_hint(text, error.mark.line));
+  } catch (const std::bad_alloc&) {
+    throw;  // no matter of the text
   } catch (const std::exception& error) {
     return invalid_argument(source_name, ": not YAML: ", error.what());
   }

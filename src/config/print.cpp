@@ -77,6 +77,7 @@ Node tool_node(const ToolBlock& block) {
   add(node, "min_cosine", block.min_cosine);
   add(node, "verify_samples", block.verify_samples);
   add(node, "float_result", block.float_result);
+  add(node, "metadata", block.metadata);
   return node;
 }
 

@@ -45,6 +45,7 @@ struct ToolBlock {
   std::optional<double> min_cosine;       ///< an output whose cosine with the float one is below has collapsed
   std::optional<int64_t> verify_samples;  ///< that the result is compared with the float model on
   std::optional<bool> float_result;       ///< the result is the float model, rewritten; nothing is quantized
+  std::optional<bool> metadata;           ///< the result says what made it; absent: yes, except in compat mode
 };
 
 /// The block "legalize:" (legalize.def).

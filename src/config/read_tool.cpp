@@ -24,7 +24,7 @@ Status read_tool(const Node& node, QuantConfig& config) {
       check_keys(node, "quarkq",
                  {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards",
                   "on_collapse", "rescue", "max_wide", "max_islands", "rounding", "equalize_clipped", "range_headroom",
-                  "min_cosine", "verify_samples", "float_result"}));
+                  "min_cosine", "verify_samples", "float_result", "metadata"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
@@ -44,6 +44,7 @@ Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "min_cosine", block.min_cosine));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "verify_samples", block.verify_samples));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "float_result", block.float_result));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "metadata", block.metadata));
   if (const Node* guards = node.find("guards")) QQ_RETURN_IF_ERROR(read_switch(*guards, "quarkq.guards", block.guards));
   if (block.min_cosine && (*block.min_cosine < -1 || *block.min_cosine > 1)) {
     return invalid_argument("quarkq.min_cosine: found ", *block.min_cosine, ", allowed is -1 to 1");

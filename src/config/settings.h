@@ -98,6 +98,8 @@ struct Settings {
   }
   /// Guards repair what calibration alone would ruin (docs/guards.md); like the reference.
   bool guards() const { return !compat && tool.guards.value_or(true); }
+  /// The result names the version, settings and calibration that made it; the reference writes nothing of the kind.
+  bool writes_metadata() const { return !compat && tool.metadata.value_or(true); }
   bool quirk(Quirk id) const { return quirk_value(id, compat); }
   Origin origin_of(const std::string& name) const {
     const auto found = origins.find(name);

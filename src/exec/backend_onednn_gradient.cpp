@@ -236,6 +236,7 @@ Result<std::shared_ptr<ConvolutionGradient>> ConvolutionGradient::make(const Con
     if (problem.transposed) return std::shared_ptr<ConvolutionGradient>(std::make_shared<SwappedGradient>(problem));
     return std::shared_ptr<ConvolutionGradient>(std::make_shared<SlicedGradient>(problem));
   } catch (const dnnl::error& failure) {
+    if (failure.status == dnnl_out_of_memory) return resource_error("out of memory for the gradient of a convolution");
     return unsupported("oneDNN cannot make the gradient of this convolution: ", failure.what());
   }
 }

@@ -52,17 +52,43 @@ void check(const Guard& guard, onnx::InferenceContext& context) {
   }
 }
 
+/// Where an input is a list of numbers that is not stored, the library propagates one unknown dimension for each of
+/// them.
+bool has_endless_input(onnx::DataPropagationContext& context) {
+  constexpr int64_t kMostNumbers = 4096;  // shapes have few
+  int64_t numbers = 0;
+  for (size_t input = 0; input < context.getNumInputs(); ++input) {
+    const onnx::TypeProto* type = context.getInputType(input);
+    if (type == nullptr || !type->has_tensor_type() || type->tensor_type().shape().dim_size() != 1) continue;
+    const onnx::TensorShapeProto::Dimension& dim = type->tensor_type().shape().dim(0);
+    if (!dim.has_dim_value()) continue;
+    if (dim.dim_value() > kMostNumbers - numbers) return true;
+    numbers += std::max<int64_t>(dim.dim_value(), 0);
+  }
+  return false;
+}
+
+void bound_propagation(const onnx::OpSchema& original, onnx::OpSchema& made) {
+  made.PartialDataPropagationFunction(
+      [inner = original.GetDataPropagationFunction()](onnx::DataPropagationContext& context) {
+        if (!has_endless_input(context)) inner(context);
+      });
+}
+
 class GuardedRegistry : public onnx::ISchemaRegistry {
  public:
   const onnx::OpSchema* GetSchema(const std::string& op, int version, const std::string& domain) const override {
     const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Instance()->GetSchema(op, version, domain);
     const auto* guard =
         std::find_if(std::begin(kGuards), std::end(kGuards), [&](const Guard& row) { return row.op == op; });
-    if (schema == nullptr || guard == std::end(kGuards) || !domain.empty()) return schema;
+    if (schema == nullptr || !domain.empty()) return schema;
+    const bool has_guard = guard != std::end(kGuards);
     const std::lock_guard lock(mutex_);
     std::unique_ptr<onnx::OpSchema>& made = made_[schema];
     if (made == nullptr) {
       made = std::make_unique<onnx::OpSchema>(*schema);
+      bound_propagation(*schema, *made);
+      if (!has_guard) return made.get();
       made->TypeAndShapeInferenceFunction(
           [guard, inner = schema->GetTypeAndShapeInferenceFunction()](onnx::InferenceContext& context) {
             check(*guard, context);

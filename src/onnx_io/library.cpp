@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <string_view>
 
 #include "onnx_io/guarded_schemas.h"
@@ -55,6 +56,8 @@ Status guarded(Code code, Call call) {
     register_custom_schemas();
     call();
     return Status();
+  } catch (const std::bad_alloc&) {
+    throw;  // no matter of the model
   } catch (const std::exception& error) {
     return Status(code, without_source(one_line(error.what())));
   } catch (...) {

@@ -7,6 +7,8 @@
 
 #include "base/file_system.h"
 #include "ir/check_attributes.h"
+#include "onnx_io/check_functions.h"
+#include "onnx_io/count_messages.h"
 #include "onnx_io/diagnose.h"
 #include "onnx_io/model_proto.h"
 
@@ -29,8 +31,10 @@ Result<ir::Model> load_from(std::string_view bytes, const std::string& path, Ext
     return unsupported(path, ": ", bytes.size(), " bytes, a model file may have at most ", INT_MAX,
                        "; store the weights as external data");
   }
+  QQ_RETURN_IF_ERROR(check_counts(bytes).context(path));
   onnx::ModelProto proto;
   if (!parse_proto(bytes.data(), bytes.size(), proto)) return corrupt_model(path, ": ", describe_damage(bytes));
+  QQ_RETURN_IF_ERROR(check_functions(proto).context(path));
   Result<ir::Model> model = import_model(proto, external);
   // Plain text can look like a message of unknown fields, so what the file is comes before what the message lacks.
   if (!model.ok() && !proto.has_ir_version() && !proto.has_graph()) {

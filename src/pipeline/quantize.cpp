@@ -18,6 +18,7 @@
 #include "pipeline/details.h"
 #include "pipeline/facts.h"
 #include "pipeline/judge_target.h"
+#include "pipeline/made_by.h"
 #include "pipeline/plausible_inputs.h"
 #include "pipeline/preflight.h"
 #include "pipeline/quantize_run.h"
@@ -171,6 +172,12 @@ void report_samples(const pipeline::Source& source, QuantizeReport& report) {
   report.sample_cautions = pipeline::sample_cautions(inputs, report.samples, source.is_random);
 }
 
+void take_threads(int asked, QuantizeReport& report) {
+  const exec::ThreadChoice choice = exec::set_threads(asked);
+  report.threads = choice.threads;
+  report.threads_why = choice.why;
+}
+
 }  // namespace
 
 std::string default_output_path(const std::string& model_path) {
@@ -182,13 +189,11 @@ namespace {
 
 Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& diagnostics) {
   const Stopwatch watch;
-  const exec::ThreadChoice choice = exec::set_threads(request.threads);
   QuantizeReport report;
+  take_threads(request.threads, report);
   report.model_path = request.model_path;
   report.output_path = request.output_path.empty() ? default_output_path(request.model_path) : request.output_path;
   report.isa = isa_name(isa());
-  report.threads = choice.threads;
-  report.threads_why = choice.why;
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, report.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
@@ -231,6 +236,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   QQ_TRY(report.target, pipeline::judge_target(job.model, report.output_path, job.settings, diagnostics));
   report.target_is_default = report.target && !job.settings.target;
   QQ_TRY(report.tail_path, pipeline::save_tail(job, report.output_path));
+  if (!report.nothing_to_quantize) pipeline::write_metadata(state, job.model);
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);

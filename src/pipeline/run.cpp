@@ -18,8 +18,9 @@
 namespace quarkq {
 namespace {
 
-/// Output names may hold '/' and ':', which folders cannot.
+/// Output names may hold '/' and ':', which folders cannot, or lead out of the folder of results.
 std::string folder_name(std::string output) {
+  if (output == "." || output == "..") return std::string(output.size(), '_');
   for (char& c : output) {
     if (c == '/' || c == ':') c = '_';
   }
@@ -45,6 +46,14 @@ Status write_results(const RunRequest& request, const std::vector<std::string>& 
   return Status();
 }
 
+/// Temporaries that killed runs left among the results.
+void remove_dead_results(const RunRequest& request, const std::vector<std::string>& names) {
+  remove_dead_temporaries(request.output_folder + "/");
+  if (names.size() < 2) return;
+  for (const std::string& name : names)
+    remove_dead_temporaries(cat(request.output_folder, "/", folder_name(name), "/"));
+}
+
 /// How samples are read, as the settings say it; of the rest of them nothing counts here.
 Result<calib::DataOptions> sample_options(const RunRequest& request) {
   if (request.config.empty() && request.settings.empty()) return calib::DataOptions();
@@ -68,6 +77,7 @@ Result<RunReport> run_model(const RunRequest& request) {
   exec::Session session(model, {{}, {}, {.memory = request.max_memory}});
   RunReport report;
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);
+  if (!request.on_result) remove_dead_results(request, report.outputs);
   for (size_t i = 0; i < reader->size(); ++i) {
     QQ_TRY(const calib::Sample sample, reader->read(i));
     const std::vector<ir::Tensor>* results = nullptr;

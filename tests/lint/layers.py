@@ -59,7 +59,7 @@ def package_finding(place, path, header):
             if re.match(allowed, path):
                 return None
             return f"{place}: <{header}> may appear only in {allowed}"
-    if "." not in header or re.match(r"(sys/|(unistd|fcntl|malloc|stdlib)\.h$)", header):
+    if "." not in header or re.match(r"((sys|linux)/|(unistd|fcntl|malloc|stdlib|dirent)\.h$)", header):
         return None  # the standard library, POSIX
     return f"{place}: <{header}> belongs to no package known to tests/lint/layers.py"
 

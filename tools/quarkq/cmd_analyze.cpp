@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "quarkq/analyze.h"
 #include "table.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -32,9 +33,9 @@ std::string agreement_text(const Agreement& agreement) {
 }
 
 void print_ranking(const AnalyzeArgs& args, const AnalyzeReport& report) {
-  std::printf("%s, %zu samples; figures of the worst output\n", report.model_path.c_str(), report.samples);
-  std::printf("everything quantized: %s; nothing: %s\n", agreement_text(report.all_quantized).c_str(),
-              agreement_text(report.nothing_quantized).c_str());
+  say("%s, %zu samples; figures of the worst output\n", report.model_path.c_str(), report.samples);
+  say("everything quantized: %s; nothing: %s\n", agreement_text(report.all_quantized).c_str(),
+      agreement_text(report.nothing_quantized).c_str());
   Table table({{"cosine", Table::Align::kRight},
                {"SQNR dB", Table::Align::kRight},
                {args.one_float ? "only this one float" : "only this one quantized"}});
@@ -43,15 +44,15 @@ void print_ranking(const AnalyzeArgs& args, const AnalyzeReport& report) {
     table.add({fixed(layer.outputs.cosine, 6), fixed(layer.outputs.sqnr_db, 1), layer.node});
   }
   table.print();
-  if (report.layers.size() > args.top) std::printf("and %zu more (--top N)\n", report.layers.size() - args.top);
+  if (report.layers.size() > args.top) say("and %zu more (--top N)\n", report.layers.size() - args.top);
   const bool is_met = args.min_cosine && report.all_quantized.cosine >= *args.min_cosine;
   if (is_met)
-    std::printf("the outputs have cosine %s already: no layer is left float\n", significant(*args.min_cosine).c_str());
+    say("the outputs have cosine %s already: no layer is left float\n", significant(*args.min_cosine).c_str());
   if (report.leave_out.empty()) return;
-  std::printf("left float: %s: %s\n", join(report.leave_out, ", ").c_str(), agreement_text(report.left_out).c_str());
+  say("left float: %s: %s\n", join(report.leave_out, ", ").c_str(), agreement_text(report.left_out).c_str());
   if (args.data_type.empty()) return;
-  std::printf("run quarkq quantize --config %s to see their effect as %s\n", args.settings_path.c_str(),
-              args.data_type.c_str());
+  say("run quarkq quantize --config %s to see their effect as %s\n", args.settings_path.c_str(),
+      args.data_type.c_str());
 }
 
 Status check_arguments(const AnalyzeArgs& args) {

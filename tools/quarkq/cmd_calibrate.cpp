@@ -10,6 +10,7 @@
 #include "memory_ceiling.h"
 #include "progress.h"
 #include "quarkq/calibrate.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -88,10 +89,10 @@ Status print_report(const CalibrateReport& report, const std::string& json, Text
   print_findings(report.findings);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   if (!prints_text(json)) return Status();
-  std::printf("%zu tensors, %llu of %llu samples, %llu values\nwritten    %s (%s) in %.2f s\n", report.tensors,
-              static_cast<unsigned long long>(report.samples), static_cast<unsigned long long>(report.total_samples),
-              static_cast<unsigned long long>(report.values), report.output_path.c_str(),
-              bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
+  say("%zu tensors, %llu of %llu samples, %llu values\nwritten    %s (%s) in %.2f s\n", report.tensors,
+      static_cast<unsigned long long>(report.samples), static_cast<unsigned long long>(report.total_samples),
+      static_cast<unsigned long long>(report.values), report.output_path.c_str(),
+      bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
   return Status();
 }
 

@@ -10,6 +10,7 @@
 #include "quarkq/check.h"
 #include "quarkq/check_target.h"
 #include "target_text.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -29,14 +30,14 @@ std::string allowed_text(const LimitViolation& violation) {
 
 void print_text(const CheckReport& report) {
   for (const LimitViolation& violation : report.violations) {
-    std::printf("%-20s %s: %s is %s, allowed is %s\n%-20s tensor %s; %s\n", violation.rule.c_str(),
-                violation.node.empty() ? "any node" : violation.node.c_str(), violation.measure.c_str(),
-                cat(violation.found).c_str(), allowed_text(violation).c_str(), "", violation.tensor.c_str(),
-                violation.remedy.c_str());
+    say("%-20s %s: %s is %s, allowed is %s\n%-20s tensor %s; %s\n", violation.rule.c_str(),
+        violation.node.empty() ? "any node" : violation.node.c_str(), violation.measure.c_str(),
+        cat(violation.found).c_str(), allowed_text(violation).c_str(), "", violation.tensor.c_str(),
+        violation.remedy.c_str());
   }
   if (report.violations.empty()) {
-    std::printf("%s keeps all limits of %s: %zu nodes, %zu quantized tensors\n", report.model_path.c_str(),
-                report.target.c_str(), report.nodes, report.quantized_tensors);
+    say("%s keeps all limits of %s: %zu nodes, %zu quantized tensors\n", report.model_path.c_str(),
+        report.target.c_str(), report.nodes, report.quantized_tensors);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/isa.h"
 #include "quarkq/convert.h"
 #include "table.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -33,15 +34,14 @@ void print_conversions(const ConvertReport& report) {
   for (const ConvertedPass& pass : report.passes) {
     const size_t shown = is_verbose() ? pass.left.size() : std::min(pass.left.size(), kShown);
     for (size_t i = 0; i < shown; ++i)
-      std::printf("left       %s by %s: %s\n", pass.left[i].node.c_str(), pass.name.c_str(),
-                  pass.left[i].reason.c_str());
-    if (shown < pass.left.size()) std::printf("left       %zu more (-v lists them)\n", pass.left.size() - shown);
+      say("left       %s by %s: %s\n", pass.left[i].node.c_str(), pass.name.c_str(), pass.left[i].reason.c_str());
+    if (shown < pass.left.size()) say("left       %zu more (-v lists them)\n", pass.left.size() - shown);
   }
-  for (const std::string& file : report.files) std::printf("file       %s\n", file.c_str());
+  for (const std::string& file : report.files) say("file       %s\n", file.c_str());
   if (report.output_path.empty()) return;
-  std::printf("written    %s (opset %lld, %s) in %.2f s\n", report.output_path.c_str(),
-              static_cast<long long>(report.output_opset), bytes_text(static_cast<double>(report.bytes)).c_str(),
-              report.seconds);
+  say("written    %s (opset %lld, %s) in %.2f s\n", report.output_path.c_str(),
+      static_cast<long long>(report.output_opset), bytes_text(static_cast<double>(report.bytes)).c_str(),
+      report.seconds);
 }
 
 Status run_convert(ConvertArgs& args) {

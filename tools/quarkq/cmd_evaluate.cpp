@@ -17,6 +17,7 @@
 #include "progress.h"
 #include "quarkq/evaluate.h"
 #include "table.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -67,7 +68,7 @@ void print_aggregates(const EvaluateReport& report) {
       {"Mean ssim", report.mean_ssim},
       {"Min ssim", report.min_ssim},
   };
-  for (const auto& [name, value] : lines) std::printf("%s: %s\n", name, decimal(rounded(value)).c_str());
+  for (const auto& [name, value] : lines) say("%s: %s\n", name, decimal(rounded(value)).c_str());
 }
 
 std::string magnitude(double value) {
@@ -82,14 +83,14 @@ void print_accuracy(const Accuracy& accuracy) {
                " of ", accuracy.decisions, ")");
   };
   for (const TopHits& hits : accuracy.top) {
-    std::printf("Top-%d baseline: %s\n", hits.k, share(hits.baseline).c_str());
-    std::printf("Top-%d quantized: %s\n", hits.k, share(hits.quantized).c_str());
+    say("Top-%d baseline: %s\n", hits.k, share(hits.baseline).c_str());
+    say("Top-%d quantized: %s\n", hits.k, share(hits.quantized).c_str());
   }
-  std::printf("Top-1 agreement: %s\n", share(accuracy.agreements).c_str());
+  say("Top-1 agreement: %s\n", share(accuracy.agreements).c_str());
 }
 
 void print_outputs(const EvaluateReport& report) {
-  std::printf("\n");
+  say("\n");
   Table table(
       {{"Output"}, {"samples", kRight}, {"cos", kRight}, {"SQNR dB", kRight}, {"l2", kRight}, {"max abs", kRight}});
   for (const OutputMetrics& output : report.outputs) {
@@ -106,7 +107,7 @@ std::string lost(const TensorAgreement& layer) {
 }
 
 void print_layers(const EvaluateReport& report) {
-  std::printf("\n");
+  say("\n");
   Table table({{"SQNR dB", kRight}, {"cos", kRight}, {"inputs dB", kRight}, {"lost dB", kRight}, {"Tensor"}, {"Node"}});
   for (const TensorAgreement& layer : report.layers) {
     table.add({fixed(layer.sqnr_db, 2), fixed(layer.cosine, 6), fixed(layer.inputs_db, 2), lost(layer), layer.name,
@@ -116,7 +117,7 @@ void print_layers(const EvaluateReport& report) {
 }
 
 void print_pairs(const EvaluateArgs& args, std::vector<PairMetrics> pairs) {
-  std::printf("\n");
+  say("\n");
   if (args.worst_first) {  // by cosine, then by distance; NaN is worst
     const auto likeness = [](const PairMetrics& pair) { return std::isnan(pair.cosine) ? -2 : pair.cosine; };
     std::ranges::stable_sort(pairs, [&](const PairMetrics& a, const PairMetrics& b) {

@@ -6,6 +6,7 @@
 #include "quarkq/import_model.h"
 #include "table.h"
 #include "target_text.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -20,19 +21,18 @@ struct ImportArgs {
 std::string ops_text(const std::map<std::string, int>& ops) { return ops.empty() ? "none" : counts_text(ops); }
 
 void print_import(const ImportReport& report) {
-  std::printf("model      %s (%s, opset %lld)\n", report.model_path.c_str(),
-              report.producer.empty() ? "no producer named" : report.producer.c_str(),
-              static_cast<long long>(report.input_opset));
-  std::printf("found      %s\n", ops_text(report.before).c_str());
-  std::printf("read       scales of %zu tensors\n", report.tensors);
-  std::printf("written    %s (opset %lld, %s) in %.2f s\n", report.output_path.c_str(),
-              static_cast<long long>(report.output_opset), bytes_text(static_cast<double>(report.bytes)).c_str(),
-              report.seconds);
-  std::printf("holds      %s\n", ops_text(report.after).c_str());
+  say("model      %s (%s, opset %lld)\n", report.model_path.c_str(),
+      report.producer.empty() ? "no producer named" : report.producer.c_str(),
+      static_cast<long long>(report.input_opset));
+  say("found      %s\n", ops_text(report.before).c_str());
+  say("read       scales of %zu tensors\n", report.tensors);
+  say("written    %s (opset %lld, %s) in %.2f s\n", report.output_path.c_str(),
+      static_cast<long long>(report.output_opset), bytes_text(static_cast<double>(report.bytes)).c_str(),
+      report.seconds);
+  say("holds      %s\n", ops_text(report.after).c_str());
   if (report.difference)
-    std::printf("outputs    largest difference %.3g of their range, on a random sample\n", *report.difference);
-  if (report.target)
-    std::printf("target     %s: %s\n", report.target->target.c_str(), target_verdict(*report.target).c_str());
+    say("outputs    largest difference %.3g of their range, on a random sample\n", *report.difference);
+  if (report.target) say("target     %s: %s\n", report.target->target.c_str(), target_verdict(*report.target).c_str());
 }
 
 Status run_import(ImportArgs& args) {

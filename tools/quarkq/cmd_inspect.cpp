@@ -7,6 +7,7 @@
 #include "quarkq/explain.h"
 #include "quarkq/inspect.h"
 #include "table.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -22,7 +23,7 @@ struct InspectArgs {
 };
 
 void print_table_line(const std::string& label, const std::string& text) {
-  std::printf("%-11s %s\n", label.c_str(), text.c_str());
+  say("%-11s %s\n", label.c_str(), text.c_str());
 }
 
 void print_values(const char* label, const std::vector<InspectValue>& values) {
@@ -89,7 +90,7 @@ std::string types_text(const std::vector<InspectValue>& values) {
 }
 
 void print_nodes(const std::vector<InspectNode>& nodes) {
-  std::printf("\n");
+  say("\n");
   Table table({{"Node"}, {"Operator"}, {"Inputs"}, {"Outputs"}, {"Parameters", kRight}, {"MACs", kRight}});
   for (const InspectNode& node : nodes) {
     const std::string name = node.name.empty() && !node.outputs.empty() ? node.outputs.front().name : node.name;
@@ -109,7 +110,7 @@ std::string counted(const std::map<std::string, int>& types) {
 
 /// The columns of the reference's table (ref:evaluation#tables).
 void print_op_types(const std::vector<OperatorTypes>& operators) {
-  std::printf("\n");
+  say("\n");
   Table table({{"Op Type"}, {"Activation"}, {"Weights"}, {"Bias"}}, " | ");
   for (const OperatorTypes& row : operators) {
     table.add({row.op, counted(row.activation), counted(row.weights), counted(row.bias)});
@@ -118,7 +119,7 @@ void print_op_types(const std::vector<OperatorTypes>& operators) {
 }
 
 void print_node_types(const std::vector<NodeTypes>& nodes) {
-  std::printf("\n");
+  say("\n");
   Table table({{"Node Name"}, {"Op Type"}, {"Activation"}, {"Weights"}, {"Bias"}}, " | ");
   for (const NodeTypes& row : nodes) table.add({row.node, row.op, row.activation, row.weights, row.bias});
   table.print();
@@ -132,7 +133,7 @@ std::string range_text(const std::vector<double>& values) {
 }
 
 void print_tensors(const std::vector<QuantizedTensor>& tensors) {
-  std::printf("\n");
+  say("\n");
   Table table({{"Tensor"}, {"Kind"}, {"Type"}, {"Axis"}, {"Scale"}, {"Zero Point"}, {"Position"}}, " | ");
   for (const QuantizedTensor& tensor : tensors) {
     std::vector<double> positions;
@@ -156,11 +157,11 @@ void print_all(const InspectReport& report) {
 }
 
 void print_explained(const ExplainReport& report) {
-  if (!report.note.empty()) std::printf("%s\n", report.note.c_str());
+  if (!report.note.empty()) say("%s\n", report.note.c_str());
   for (const ExplainedTensor& tensor : report.tensors) {
-    std::printf("%s: %s\n", tensor.name.c_str(), tensor.outcome.c_str());
-    for (const ExplainStep& step : tensor.steps) std::printf("  %-20s %s\n", step.rule.c_str(), step.text.c_str());
-    if (tensor.steps.empty()) std::printf("  %-20s no rule applies to it\n", "selection");
+    say("%s: %s\n", tensor.name.c_str(), tensor.outcome.c_str());
+    for (const ExplainStep& step : tensor.steps) say("  %-20s %s\n", step.rule.c_str(), step.text.c_str());
+    if (tensor.steps.empty()) say("  %-20s no rule applies to it\n", "selection");
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/isa.h"
 #include "quarkq/optimize.h"
 #include "table.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -24,9 +25,9 @@ void print_passes(const OptimizeReport& report) {
       table.add({pass.name, cat(pass.nodes_before), cat(pass.nodes_after), fixed(pass.seconds, 4)});
   }
   table.print();
-  std::printf("written    %s (%zu of %zu nodes, %s) in %.2f s\n", report.output_path.c_str(), report.nodes_after,
-              report.nodes_before, bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
-  if (!report.tail_path.empty()) std::printf("tail       %s: decodes the outputs\n", report.tail_path.c_str());
+  say("written    %s (%zu of %zu nodes, %s) in %.2f s\n", report.output_path.c_str(), report.nodes_after,
+      report.nodes_before, bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
+  if (!report.tail_path.empty()) say("tail       %s: decodes the outputs\n", report.tail_path.c_str());
 }
 
 Status run_optimize(OptimizeArgs& args) {
@@ -39,7 +40,7 @@ Status run_optimize(OptimizeArgs& args) {
   QQ_TRY(const OptimizeReport report, optimize(args.request));
   print_findings(report.findings);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
-  if (args.json != kStdout) std::fputs(report.dump.c_str(), stdout);
+  if (args.json != kStdout) std::fputs(printable(report.dump).c_str(), stdout);
   if (prints_text(args.json)) print_passes(report);
   return Status();
 }

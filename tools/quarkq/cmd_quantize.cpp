@@ -38,8 +38,7 @@ std::string cosine_text(double value) { return fixed(value, value > 0.9999 && va
 
 void print_agreement(const QuantizeReport& report) {
   if (report.outputs.empty()) return;
-  std::printf("\nagainst the float model on %zu sample%s:\n", report.compared_samples,
-              report.compared_samples == 1 ? "" : "s");
+  say("\nagainst the float model on %zu sample%s:\n", report.compared_samples, report.compared_samples == 1 ? "" : "s");
   Table table({{"Output"}, {"mean cos", kRight}, {"worst cos", kRight}, {"SQNR dB", kRight}, {"Worst sample"}});
   for (const OutputAgreement& output : report.outputs) {
     table.add({output.name, cosine_text(output.cosine), cosine_text(output.min_cosine), fixed(output.sqnr_db, 1),
@@ -53,7 +52,7 @@ void print_agreement(const QuantizeReport& report) {
 void print_noisiest(const QuantizeReport& report) {
   constexpr size_t kShown = 5;
   if (report.worst_tensors.empty()) return;
-  std::printf("\n");
+  say("\n");
   Table table({{"Noisiest tensors"}, {"SQNR dB", kRight}, {"inputs dB", kRight}, {"Node"}});
   for (size_t i = 0; i < std::min(kShown, report.worst_tensors.size()); ++i) {
     const TensorAgreement& tensor = report.worst_tensors[i];
@@ -66,7 +65,7 @@ void print_noisiest(const QuantizeReport& report) {
 void print_operators(const QuantizeReport& report) {
   std::map<std::string, OperatorCount> rows = report.operators;
   for (const auto& [op, count] : report.quantized_ops) rows.try_emplace(op);
-  std::printf("\n");
+  say("\n");
   Table table({{"Operator"}, {"loaded", kRight}, {"quantized", kRight}, {"written", kRight}});
   for (const auto& [op, count] : rows) {
     const auto written = report.quantized_ops.find(op);
@@ -96,7 +95,7 @@ void print_tuning(const QuantizeReport& report) {
 
 void print_phases(const QuantizeReport& report) {
   if (!is_verbose()) return;
-  std::printf("\n");
+  say("\n");
   Table table({{"Pass"}, {"seconds", kRight}, {"changed"}});
   for (const PassTime& pass : report.phases) table.add({pass.name, fixed(pass.seconds, 3), pass.changed ? "yes" : ""});
   table.print_fitting();
@@ -105,7 +104,7 @@ void print_phases(const QuantizeReport& report) {
 void print_verdict(const QuantizeReport& report) {
   if (const auto& verdict = report.verdict) {
     print_line(cat("verdict    ", grade_name(verdict->grade), ": ", verdict->why));
-    std::printf("next       %s\n", verdict->next.c_str());  // a command in one piece can be pasted
+    say("next       %s\n", verdict->next.c_str());  // a command in one piece can be pasted
   } else if (!report.outputs.empty()) {
     print_line("verdict    none: the float outputs are almost zero on these samples; give others with --eval DIR");
   }
@@ -163,7 +162,7 @@ void print_target(const QuantizeReport& report) {
   print_line(line);
   if (report.target_is_default)
     print_line(cat("           --target ", target.target, " adapts the model to that compiler"));
-  std::printf("           quarkq check --target %s %s\n", target.target.c_str(), target.model_path.c_str());
+  say("           quarkq check --target %s %s\n", target.target.c_str(), target.model_path.c_str());
 }
 
 void print_summary(const QuantizeReport& report, const std::vector<std::string>& deployed) {
@@ -184,7 +183,7 @@ void print_summary(const QuantizeReport& report, const std::vector<std::string>&
   print_agreement(report);
   print_noisiest(report);
   print_phases(report);
-  std::printf("\n");
+  say("\n");
   print_line(cat("written    ", report.output_path, " (opset ", report.output_opset, ", ",
                  bytes_text(static_cast<double>(report.output_bytes)), ", ",
                  share_text(report.output_bytes, report.model_bytes), " of the float model",

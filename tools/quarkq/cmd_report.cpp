@@ -6,6 +6,7 @@
 
 #include "base/file_system.h"
 #include "quarkq/html_report.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -22,7 +23,7 @@ Status run_report(ReportArgs& args) {
   QQ_TRY(const std::string page, html_report(args.report_path));
   QQ_RETURN_IF_ERROR(output.write(page));
   if (args.output_path == kStdout || is_quiet()) return Status();
-  std::printf("written    %s (%s)\n", args.output_path.c_str(), bytes_text(static_cast<double>(page.size())).c_str());
+  say("written    %s (%s)\n", args.output_path.c_str(), bytes_text(static_cast<double>(page.size())).c_str());
   return Status();
 }
 

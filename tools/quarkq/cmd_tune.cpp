@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "base/isa.h"
-#include "base/parse_number.h"
 #include "evaluate_metrics.h"
 #include "forecast_text.h"
 #include "progress.h"
 #include "quarkq/tune.h"
+#include "run_limits.h"
 #include "table.h"
 #include "terminal.h"
 #include "verb.h"
@@ -22,22 +22,6 @@ struct TuneArgs {
   std::string time, json, report_path;
   bool dry_run = false;
 };
-
-/// "90", "90s", "30m", "2h" in seconds.
-Result<double> seconds_of(const std::string& text) {
-  static constexpr std::pair<char, double> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
-  std::string number = text;
-  double unit = 1;
-  for (const auto& [letter, factor] : kUnits) {
-    if (!number.ends_with(letter)) continue;
-    number.pop_back();
-    unit = factor;
-    break;
-  }
-  const std::optional<double> value = parse_finite(number);
-  if (value && *value > 0 && *value < 1e9) return *value * unit;
-  return invalid_argument("--time: found ", text, ", allowed is a number above 0 with s, m or h, such as 30m");
-}
 
 std::string wide_text(double share) { return share > 0 ? fixed(100 * share, 1) + " %" : "-"; }
 
@@ -69,13 +53,13 @@ void print_trials(const TuneReport& report) {
 
 void print_outcome(const TuneReport& report) {
   print_trials(report);
-  std::printf("\n");
+  say("\n");
   const Trial& best = report.trials[report.best];
   const std::string from = report.float_value ? cat(", float ", six_digits(*report.float_value)) : "";
   print_line(cat("best       ", best.name, ": ", report.metric, " ", six_digits(best.value), from));
   if (!report.goal.empty()) print_line(cat("goal       ", report.goal, ": ", report.is_met ? "met" : "not met"));
   print_line(cat("written    ", report.output_path, " in ", fixed(report.seconds, 1), " s"));
-  std::printf("settings   %s (quarkq quantize --config makes the same model)\n", report.settings_path.c_str());
+  say("settings   %s (quarkq quantize --config makes the same model)\n", report.settings_path.c_str());
   if (!report.is_met && report.is_timed_out && !report.next.empty())
     print_line(cat("next       with more time: ", report.next));
 }
@@ -85,7 +69,7 @@ void print_steps(const TunePlan& plan) {
   for (const TuneStep& step : plan.steps)
     table.add({step.name, cat(step.trials.size()), fixed(step.seconds, 0), step.what, step.risk});
   table.print_fitting();
-  std::printf("\nall steps about %.0f s; scoring is not in it. Nothing was written.\n", plan.seconds);
+  say("\nall steps about %.0f s; scoring is not in it. Nothing was written.\n", plan.seconds);
 }
 
 /// What both verbs check and fill in.
@@ -96,7 +80,7 @@ Status prepare(TuneArgs& args) {
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   args.request.threads = args.compute.threads;
   if (!args.time.empty()) {
-    QQ_TRY(args.request.seconds, seconds_of(args.time));
+    QQ_TRY(args.request.seconds, seconds_of("--time", args.time));
   }
   return Status();
 }

@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
 
-#include "base/file_system.h"
 #include "config/preprocess.h"
 #include "config/preprocess_recipes.h"
 #include "verb.h"
 
 namespace quarkq::tool {
-namespace {
-
-std::atomic<bool> interrupted{false};
-
-void on_interrupt(int) {
-  if (interrupted.exchange(true)) {
-    remove_unfinished_files();
-    _exit(130);
-  }
-}
-
-}  // namespace
-
 void add_compute_options(CLI::App& app, ComputeOptions& options) {
   app.add_option("--threads", options.threads,
                  "Threads; auto (the default, also 0) takes the cores that are free, no more than a container grants")
@@ -139,12 +121,5 @@ void bound_spinning(char** argv) {
   ::setenv("GOMP_SPINCOUNT", kSpins, /*overwrite=*/1);
   ::execv("/proc/self/exe", argv);  // returns only on failure; then the default stays in force
 }
-
-void catch_interrupts() {
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-}
-
-bool is_interrupted() { return interrupted.load(); }
 
 }  // namespace quarkq::tool

@@ -20,12 +20,12 @@ std::string counts_of(const Counts& counts) {
 }
 
 void print_plan(const Forecast& found) {
-  std::printf("\n");
+  say("\n");
   Table operators({{"Operator"}, {"loaded", kRight}, {"quantized", kRight}});
   for (const auto& [op, count] : found.operators) operators.add({op, cat(count.total), cat(count.quantized)});
   operators.print_fitting();
   if (!found.tensors_by_type.empty()) {
-    std::printf("\n");
+    say("\n");
     Table tensors({{"Tensors"}, {"count", kRight}});
     for (const auto& [type, count] : found.tensors_by_type) tensors.add({type, cat(count)});
     tensors.print_fitting();
@@ -34,7 +34,7 @@ void print_plan(const Forecast& found) {
   for (const FloatPart& part : found.float_parts) {
     const size_t named = is_verbose() ? part.nodes.size() : std::min(kNamed, part.nodes.size());
     const std::vector<std::string> names(part.nodes.begin(), part.nodes.begin() + static_cast<std::ptrdiff_t>(named));
-    std::printf("\n");
+    say("\n");
     print_line(cat("float      ", part.why, ": ", counts_of(part.operators)));
     print_line(cat("           ", join(names, ", "),
                    named < part.nodes.size() ? cat(" and ", part.nodes.size() - named, " more (-v)") : ""));
@@ -42,7 +42,7 @@ void print_plan(const Forecast& found) {
 }
 
 void print_cost(const Forecast& found) {
-  std::printf("\n");
+  say("\n");
   if (!found.output_path.empty())
     print_line(cat("would be   ", found.output_path, ", about ", bytes_text(static_cast<double>(found.output_bytes))));
   print_line(cat("memory     about ", bytes_text(static_cast<double>(found.memory_bytes))));

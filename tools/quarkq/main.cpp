@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 // quarkq: the verb table and nothing else. Each verb is one cmd_<verb>.cpp.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/suggest.h"
 #include "quarkq/version.h"
+#include "run_limits.h"
+#include "sandbox.h"
 #include "terminal.h"
 #include "usage.h"
 #include "verb.h"
@@ -38,7 +42,9 @@ constexpr Verb kVerbs[] = {
     {"help", "show the options of a verb", setup_help, false},
 };
 
-int fail(const Status& status) {
+int fail(const Status& failed) {
+  const Status late = failed.code() == Code::kInterrupted ? timeout_status() : Status();
+  const Status& status = late.ok() ? failed : late;
   if (status.code() == Code::kInterrupted) {
     const bool has_more = status.message() != "interrupted";
     std::fprintf(stderr, "quarkq: interrupted, no output was written%s%s\n", has_more ? "; " : "",
@@ -54,7 +60,8 @@ using Words = std::vector<std::string>;
 /// The place of the verb among the words: options of the whole program may stand before it. Their number: none.
 size_t verb_place(const Words& words) {
   size_t at = 0;
-  while (at < words.size() && words[at].starts_with("-")) at += words[at] == "--log-level" ? 2 : 1;
+  while (at < words.size() && words[at].starts_with("-"))
+    at += words[at] == "--log-level" || words[at] == "--timeout" ? 2 : 1;
   return std::min(at, words.size());
 }
 
@@ -92,7 +99,13 @@ Words join_json(const Words& words) {
   return joined;
 }
 
-void add_program_options(CLI::App& app) {
+/// What was printed arrived: a full disk shows when the buffer is written.
+Status check_printed() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return Status();
+  return io_error("standard output: writing failed, ", std::strerror(errno));
+}
+
+void add_program_options(CLI::App& app, bool& is_sandboxed) {
   app.set_version_flag("-V,--version", cat("quarkq ", version(), "\n", build_information()));
   app.fallthrough();  // so that what belongs to every verb may follow it
   app.add_option_function<std::string>(
@@ -101,6 +114,8 @@ void add_program_options(CLI::App& app) {
       ->check(CLI::IsMember(kLogLevelNames));
   app.add_flag_callback("-q,--quiet", set_quiet, "Print errors only, and results of verbs that only print");
   app.add_flag_callback("-v,--verbose", set_verbose, "Print every finding, and the time of every phase");
+  add_timeout_option(app);
+  add_sandbox_option(app, is_sandboxed);
 }
 
 /// What CLI11 could not read, in our words, and how the verb is used.
@@ -118,7 +133,8 @@ int main_function(int argc, char** argv) {
   const Words words = join_json(Words(argv + 1, argv + argc));
   if (Status status = check_verb(words, argv); !status.ok()) return fail(status);
   CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
-  add_program_options(app);
+  bool is_sandboxed = false;
+  add_program_options(app, is_sandboxed);
   app.require_subcommand(1);
   const size_t columns = columns_of(stdout);
   app.get_formatter()->column_width(help_column(columns));
@@ -141,10 +157,15 @@ int main_function(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(app, words, error);
   }
-  catch_interrupts();
+  watch_over_run();
   for (const auto& [sub, run] : runs) {
     if (!sub->parsed()) continue;
-    if (Status status = run(); !status.ok()) return fail(status);
+    if (is_sandboxed) {
+      if (Status status = enter_sandbox(*sub); !status.ok()) return fail(status);
+    }
+    const Status status = run();
+    if (const Status printed = check_printed(); !printed.ok() && status.ok()) return fail(printed);
+    if (!status.ok()) return fail(status);
   }
   return 0;
 }

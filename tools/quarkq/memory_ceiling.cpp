@@ -2,6 +2,7 @@
 #include "memory_ceiling.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,7 @@ std::optional<Trial> try_elsewhere(const DryRun& dry_run, int threads) {
   const pid_t child = ::fork();
   if (child < 0) return {};
   if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a parent that is ended takes its trial with it
     const Trial found = try_here(dry_run, threads);
     const ssize_t written = ::write(ends[1], &found, sizeof found);
     _exit(written == static_cast<ssize_t>(sizeof found) ? 0 : 1);

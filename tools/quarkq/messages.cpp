@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/strings.h"
+#include "terminal.h"
 
 namespace quarkq::tool {
 namespace {
@@ -30,7 +31,7 @@ bool has_colour() {
 void print_line(const char* colour, const char* kind, const std::string& subject, const std::string& text) {
   const bool coloured = *colour != 0 && has_colour();
   std::fprintf(stderr, "quarkq: %s%s:%s %s%s%s\n", coloured ? colour : "", kind, coloured ? kPlain : "",
-               subject.c_str(), subject.empty() ? "" : ": ", text.c_str());
+               printable(subject).c_str(), subject.empty() ? "" : ": ", printable(text).c_str());
 }
 
 void print_finding(bool is_warning, const std::string& subject, const std::string& text) {

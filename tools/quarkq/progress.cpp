@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/residency.h"
+#include "run_limits.h"
 #include "table.h"
 #include "terminal.h"
 #include "verb.h"
@@ -100,15 +101,17 @@ bool ProgressBar::update(const Progress& progress) {
 
 void ProgressBar::log(const Progress& progress) {
   last_ = watch_.seconds();
-  std::fprintf(stderr, "quarkq: %s\n", progress_line(progress, last_, 0, kUsualWidth + progress.detail.size()).c_str());
+  std::fprintf(stderr, "quarkq: %s\n",
+               printable(progress_line(progress, last_, 0, kUsualWidth + progress.detail.size())).c_str());
 }
 
 void ProgressBar::draw(const Progress& progress) {
   last_ = watch_.seconds();
   drawn_ = true;
   // The last column stays free: a character there makes some terminals begin a new line.
-  const std::string line = progress_line(progress, last_, static_cast<double>(resident_memory().all), columns_of(stderr) - 1);
-  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  const std::string line =
+      progress_line(progress, last_, static_cast<double>(resident_memory().all), columns_of(stderr) - 1);
+  std::fprintf(stderr, "\r\033[K%s", printable(line).c_str());
   std::fflush(stderr);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/stopwatch.h"
 #include "quarkq/quantize.h"
+#include "run_limits.h"
 
 namespace quarkq::tool {
 
@@ -27,6 +28,7 @@ class ProgressBar {
   std::string phase_, detail_;
   Stopwatch watch_;
   double last_ = 0;  ///< seconds of the phase at which something was shown
+  InterruptListener listener_;
 };
 
 /// One line of at most `width` characters: what matters most is kept. `seconds` of the phase, `memory` in bytes.

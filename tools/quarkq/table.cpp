@@ -74,7 +74,7 @@ void Table::print() const {
       if (i + 1 < row.size()) line += separator_;
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    std::printf("%s\n", line.c_str());
+    say("%s\n", line.c_str());
   }
 }
 

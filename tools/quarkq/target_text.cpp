@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "table.h"
+#include "terminal.h"
 
 namespace quarkq::tool {
 namespace {
@@ -35,23 +36,22 @@ std::string target_verdict(const TargetReport& report) {
 namespace {
 
 void print_reason(const TargetReason& reason) {
-  std::printf("    %s [%c, %s]\n", reason.text.c_str(), reason.grade, reason.source.c_str());
-  if (!reason.remedy_text.empty()) std::printf("    %s (%s)\n", reason.remedy_text.c_str(), reason.remedy.c_str());
+  say("    %s [%c, %s]\n", reason.text.c_str(), reason.grade, reason.source.c_str());
+  if (!reason.remedy_text.empty()) say("    %s (%s)\n", reason.remedy_text.c_str(), reason.remedy.c_str());
 }
 
 void print_target_findings(const TargetReport& report) {
   for (const TargetFinding& finding : report.findings) {
     const std::string where = finding.nodes.empty() ? "" : cat(" at ", finding.nodes.front());
     const std::string more = finding.count > 1 ? cat(", ", finding.count, " places") : "";
-    std::printf("%s: %s%s%s\n", finding.reason.effect.c_str(), finding.reason.rule.c_str(), where.c_str(),
-                more.c_str());
+    say("%s: %s%s%s\n", finding.reason.effect.c_str(), finding.reason.rule.c_str(), where.c_str(), more.c_str());
     print_reason(finding.reason);
   }
 }
 
 void print_regions(const TargetReport& report) {
   if (report.regions.empty()) return;
-  std::printf("\nregions%s\n", report.is_blocked ? ", once nothing blocks the model" : "");
+  say("\nregions%s\n", report.is_blocked ? ", once nothing blocks the model" : "");
   Table table({{"#", kRight}, {"Operators", kRight}, {"Nodes", kRight}, {"MACs", kRight}, {"From"}, {"To"}, {"Runs"}});
   for (size_t i = 0; i < std::min(report.regions.size(), kMostRegions); ++i) {
     const TargetRegion& region = report.regions[i];
@@ -60,16 +60,15 @@ void print_regions(const TargetReport& report) {
   }
   table.print();
   if (report.regions.size() > kMostRegions)
-    std::printf("and %zu more; --json has them all\n", report.regions.size() - kMostRegions);
+    say("and %zu more; --json has them all\n", report.regions.size() - kMostRegions);
 }
 
 void print_fallbacks(const TargetReport& report) {
   if (report.fallbacks.empty()) return;
-  std::printf("\nnot on the %s\n", report.label.c_str());
+  say("\nnot on the %s\n", report.label.c_str());
   for (const TargetFallback& one : report.fallbacks) {
-    std::printf("  %zu x %s %s: %s, first %s\n", one.count, one.op.c_str(),
-                kVerdictNames[static_cast<size_t>(one.verdict)], report.reasons[one.reason].rule.c_str(),
-                one.first.c_str());
+    say("  %zu x %s %s: %s, first %s\n", one.count, one.op.c_str(), kVerdictNames[static_cast<size_t>(one.verdict)],
+        report.reasons[one.reason].rule.c_str(), one.first.c_str());
     print_reason(report.reasons[one.reason]);
   }
 }
@@ -77,12 +76,11 @@ void print_fallbacks(const TargetReport& report) {
 }  // namespace
 
 void print_target_report(const TargetReport& report) {
-  std::printf("%s on %s: %s\n", report.model_path.c_str(), report.target.c_str(), target_verdict(report).c_str());
+  say("%s on %s: %s\n", report.model_path.c_str(), report.target.c_str(), target_verdict(report).c_str());
   const TargetCounts& counts = report.counts;
-  std::printf("%s; model type %s, judged as %s; a prediction, nothing was compiled\n", report.title.c_str(),
-              report.model_type.c_str(), report.judged_as.c_str());
-  std::printf(
-      "CPU %zu, %s %zu, VITIS_EP_CPU %zu; subgraphs %zu, running %zu; %s of the multiply-accumulates on the %s\n",
+  say("%s; model type %s, judged as %s; a prediction, nothing was compiled\n", report.title.c_str(),
+      report.model_type.c_str(), report.judged_as.c_str());
+  say("CPU %zu, %s %zu, VITIS_EP_CPU %zu; subgraphs %zu, running %zu; %s of the multiply-accumulates on the %s\n",
       counts.cpu, report.label.c_str(), counts.npu, counts.qdq_cpu, counts.regions, counts.regions_running,
       percent(counts.mac_share).c_str(), report.label.c_str());
   print_target_findings(report);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdarg>
 
 #include "base/strings.h"
 
@@ -37,6 +38,26 @@ size_t width_of(const std::string& text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+std::string printable(const std::string& text) {
+  const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F; };
+  std::string result;
+  result.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F: the same controls in UTF-8.
+    const bool is_second = c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (!is_control(c) && !is_second) {
+      result += text[i];
+      continue;
+    }
+    if (is_second) ++i;
+    char code[8];
+    std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(text[i])));
+    result += code;
+  }
+  return result;
+}
+
 std::string wrapped(const std::string& text, size_t columns, size_t indent) {
   if (columns == 0 || width_of(text) <= columns) return text;
   const size_t start = text.find_first_not_of(' ');
@@ -65,6 +86,19 @@ std::string wrapped_help(const std::string& text, size_t columns) {
 
 size_t help_column(size_t columns) { return columns == 0 ? kHelpColumn : std::min(kHelpColumn, columns * 2 / 5); }
 
-void print_line(const std::string& line) { std::printf("%s\n", wrapped(line, columns_of(stdout), kLabel).c_str()); }
+// NOLINTNEXTLINE(cert-dcl50-cpp): the compiler checks what is printed
+void say(const char* format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  const int size = std::vsnprintf(nullptr, 0, format, arguments);
+  va_end(arguments);
+  std::string text(static_cast<size_t>(std::max(size, 0)), '\0');
+  std::vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  std::fputs(printable(text).c_str(), stdout);
+}
+
+void print_line(const std::string& line) { say("%s\n", wrapped(line, columns_of(stdout), kLabel).c_str()); }
 
 }  // namespace quarkq::tool

@@ -23,6 +23,13 @@ std::string wrapped_help(const std::string& text, size_t columns);
 /// The column of descriptions in help for a terminal of so many columns.
 size_t help_column(size_t columns);
 
+/// Names in models are strangers' text: characters that control a terminal become "\\x1b" and the like; new lines and
+/// tabs stay.
+std::string printable(const std::string& text);
+
+/// std::printf() of printable() text.
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
+
 /// "label      text", wrapped as stdout needs it.
 void print_line(const std::string& line);
 

@@ -72,8 +72,4 @@ void add_requantize_option(CLI::App& app, bool& requantize);
 /// loaded, so the program restarts itself with it, once, unless the user set one.
 void bound_spinning(char** argv);
 
-/// Turns Ctrl-C into a flag; a second one ends the program at once, leaving no partial file.
-void catch_interrupts();
-bool is_interrupted();
-
 }  // namespace quarkq::tool

@@ -2,7 +2,13 @@
 // Files that are complete or absent, and folders in natural order.
 #include "base/file_system.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 
 #include "unit/base/temp_folder.h"
 
@@ -82,6 +88,64 @@ TEST(AtomicFileTest, InterruptRemovesWhatIsUnfinished) {
   EXPECT_EQ(folder.names().size(), 1u);
   remove_unfinished_files();
   EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(AtomicFileTest, WhatAKilledProcessLeftIsRemovedByTheNext) {
+  const TempFolder folder;
+  for (const char* name :
+       {"out.part-7-0123456789abcdef", "out.data.part-12-fedcba9876543210", "out.data.link-12-fedcba9876543210",
+        "other.part-7-0123456789abcdef", "out.part-7", "out.part-x-0123456789abcdef", "out.part-7-0123456789abcdeX"})
+    folder.write(name, "half");
+  ASSERT_TRUE(write_file(folder / "out", "new").ok());
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"other.part-7-0123456789abcdef", "out", "out.part-7",
+                                                      "out.part-7-0123456789abcdeX", "out.part-x-0123456789abcdef"}));
+  remove_dead_temporaries(folder / "");
+  EXPECT_EQ(folder.names().size(), 4u);
+}
+
+TEST(AtomicFileTest, ATemporaryOfALiveProcessStays) {
+  const TempFolder folder;
+  const std::string theirs = folder.write("out.part-7-0123456789abcdef", "half");
+  const int fd = open_file(theirs, O_WRONLY);
+  ASSERT_EQ(::flock(fd, LOCK_EX), 0);
+  ASSERT_TRUE(write_file(folder / "out", "new").ok());
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"out", "out.part-7-0123456789abcdef"}));
+  ::close(fd);
+  ASSERT_TRUE(write_file(folder / "out", "new").ok());
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"out"});
+}
+
+TEST(AtomicFileTest, LinksInThePlaceOfTemporariesAreNotFollowed) {
+  const TempFolder folder;
+  const std::string precious = folder.write("precious", "keep");
+  ASSERT_EQ(::symlink(precious.c_str(), (folder / cat("out.part-", process_token())).c_str()), 0);
+  ASSERT_EQ(::symlink(precious.c_str(), (folder / "out.part-7-0123456789abcdef").c_str()), 0);
+  EXPECT_FALSE(write_file(folder / "out", "new").ok());
+  EXPECT_EQ(content_of(precious), "keep");
+}
+
+TEST(AtomicFileTest, OneFileWrittenTwiceAtOnceIsRefused) {
+  const TempFolder folder;
+  const Result<AtomicFile> first = AtomicFile::create(folder / "out"), second = AtomicFile::create(folder / "out");
+  ASSERT_TRUE(first.ok());
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.status().message().find("written twice"), std::string::npos);
+}
+
+TEST(AtomicFileTest, ADeviceIsWrittenAndStays) {
+  ASSERT_TRUE(write_file("/dev/null", "text").ok());
+  struct stat info {};
+  ASSERT_EQ(::stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+  const TempFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_TRUE(write_file(pipe, "text").ok());
+  std::array<char, 8> read{};
+  EXPECT_EQ(::read(reader, read.data(), read.size()), 4);
+  ::close(reader);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"pipe"});
 }
 
 TEST(ListFilesTest, DigitRunsCompareAsNumbers) {

@@ -42,11 +42,13 @@ TEST(RefusedSettingsTest, TheToolsOwnBlock) {
         "quarkq.rescue: found 8_bits, allowed is channel_scales or 16_bits or float_nodes"},
        {"{rescue: 16_bits}", "quarkq.rescue: found \"16_bits\", allowed is a list of texts"},
        {"{guards: maybe}", "t.yaml:2: quarkq.guards: found \"maybe\", allowed is on or off"},
+       {"{metadata: 1}", "quarkq.metadata: found 1, allowed is true or false"},
        {"{guard: on}", "quarkq.guard: unknown key, did you mean guards?"},
        {"[]", "quarkq"}});
   expect_taken("preset: A8W8\nquarkq: ",
                {"{min_cosine: -1}", "{min_cosine: 1}", "{range_headroom: 1}", "{range_headroom: 16}", "{threads: 0}",
-                "{threads: 1024}", "{verify_samples: 1}", "{rescue: []}", "{guards: null}", "{min_cosine: null}"});
+                "{threads: 1024}", "{verify_samples: 1}", "{rescue: []}", "{guards: null}", "{min_cosine: null}",
+                "{metadata: false}"});
 }
 
 TEST(RefusedSettingsTest, TheBlockOfTargets) {

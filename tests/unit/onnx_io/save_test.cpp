@@ -8,6 +8,8 @@
 #include "io_test_support.h"
 #include "ir/edit.h"
 #include "onnx_io/external_data.h"
+#include "onnx_io/metadata.h"
+#include "onnx_io/proto.h"
 
 namespace quarkq::onnx_io {
 namespace {
@@ -187,6 +189,25 @@ TEST_F(SaveTest, ReadsMisalignedExternalDataByCopying) {
   ExternalFiles external(at("m.onnx"));
   const ir::Tensor tensor = external.read({"odd.data", 3, 8}, ElementType::kFloat, {2}).value();
   EXPECT_EQ(tensor.data<float>()[1], 2.0f);
+}
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+TEST_F(SaveTest, NewMetadataFollowsThatOfTheModelAndReplacesOldValues) {
+  ir::Model model = model_with_weights({4});
+  onnx::ModelProto rest;
+  rest.set_doc_string("text");
+  model.extra = rest.SerializeAsString();
+  set_metadata(model, {{"author", "someone"}, {"quarkq.version", "0.0.1"}, {"last", ""}});
+  set_metadata(model, {{"quarkq.version", "0.1.0"}, {"quarkq.settings", "abc"}});
+  onnx::ModelProto proto;
+  ASSERT_TRUE(proto.ParseFromString(to_bytes(model)));
+  Pairs found;
+  for (const onnx::StringStringEntryProto& entry : proto.metadata_props())
+    found.emplace_back(entry.key(), entry.value());
+  EXPECT_EQ(found,
+            (Pairs{{"author", "someone"}, {"quarkq.version", "0.1.0"}, {"last", ""}, {"quarkq.settings", "abc"}}));
+  EXPECT_EQ(proto.doc_string(), "text");
 }
 
 }  // namespace

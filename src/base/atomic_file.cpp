@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// AtomicFile, and what becomes of temporaries: of interrupted processes and of killed ones.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/file_system.h"
+#include "base/residency.h"
+
+namespace quarkq {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+constexpr std::string_view kTemporaryMark = ".part-";
+constexpr std::string_view kLinkMark = ".link-";  // of second names, which live for a moment (onnx_io/save.cpp)
+constexpr size_t kTokenDigits = 16;               // at the end of process_token()
+
+/// Names of unfinished temporaries, in fixed storage so that a signal handler may walk them.
+constexpr int kMaxUnfinished = 64;
+enum class Slot : char { kFree, kTaken, kFull };
+std::array<std::array<char, 4096>, kMaxUnfinished> unfinished_names;
+std::array<std::atomic<Slot>, kMaxUnfinished> unfinished_slots;
+
+void remember_unfinished(const std::string& name) {
+  if (name.size() >= unfinished_names[0].size()) return;
+  for (int i = 0; i < kMaxUnfinished; ++i) {
+    Slot free = Slot::kFree;
+    if (!unfinished_slots[i].compare_exchange_strong(free, Slot::kTaken)) continue;
+    std::memcpy(unfinished_names[i].data(), name.c_str(), name.size() + 1);
+    unfinished_slots[i].store(Slot::kFull);
+    return;
+  }
+}
+
+void forget_unfinished(const std::string& name) {
+  for (int i = 0; i < kMaxUnfinished; ++i) {
+    if (unfinished_slots[i].load() == Slot::kFull && name == unfinished_names[i].data())
+      unfinished_slots[i].store(Slot::kFree);
+  }
+}
+
+/// ".part-" or ".link-" and a process_token(): digits, '-', 16 hexadecimal digits; nothing else is ever removed.
+bool is_temporary_name(std::string_view name) {
+  size_t mark = name.rfind(kTemporaryMark);
+  if (mark == std::string_view::npos) mark = name.rfind(kLinkMark);
+  if (mark == std::string_view::npos) return false;
+  const std::string_view token = name.substr(mark + kTemporaryMark.size());
+  const size_t dash = token.find('-');
+  const std::string_view number = token.substr(0, dash);
+  return dash != std::string_view::npos && dash > 0 && token.size() == dash + 1 + kTokenDigits &&
+         number.find_first_not_of("0123456789") == std::string_view::npos &&
+         token.substr(dash + 1).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// A live process has it locked from the moment after it made it (lock_own()).
+void remove_if_dead(const std::string& path) {
+  const int fd = open_file(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return;
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_same_file(fd, path)) ::unlink(path.c_str());
+  ::close(fd);
+}
+
+enum class Own { kYes, kRemoved };
+
+/// Between the making of a temporary and its lock another process may take it for one of a dead process.
+Own lock_own(int fd) {
+  const bool is_looked_at = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  struct stat info {};
+  const bool is_gone = ::fstat(fd, &info) == 0 && info.st_nlink == 0;
+  return is_looked_at || is_gone ? Own::kRemoved : Own::kYes;  // without locks nobody removes what others made
+}
+
+/// What has no name of its own that a finished file could take.
+bool is_device(const std::string& path) {
+  struct stat info {};
+  const bool is_stream = path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/");
+  if (is_stream || path.starts_with("/proc/")) return true;
+  return ::stat(path.c_str(), &info) == 0 && (S_ISCHR(info.st_mode) || S_ISFIFO(info.st_mode));
+}
+
+/// Whether what was written to `fd` is on the disk. Some files cannot be forced there, which is no failure.
+bool force_to_disk(int fd) {
+  int failed = 0;
+  do {
+    failed = ::fsync(fd);
+  } while (failed != 0 && errno == EINTR);
+  return failed == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+}
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// The new name survives a failing machine only when its folder is on the disk, too. Not every system can; the file is
+/// complete in either case.
+void force_folder_to_disk(const std::string& path) {
+  const int fd = open_file(folder_of(path), O_RDONLY | O_DIRECTORY);
+  if (fd < 0) return;
+  static_cast<void>(force_to_disk(fd));
+  ::close(fd);
+}
+
+}  // namespace
+
+Result<AtomicFile> AtomicFile::create(const std::string& target, Kind kind) {
+  if (is_device(target)) {
+    const int fd = open_file(target, O_WRONLY);
+    if (fd < 0) return io_error(target, ": cannot write here, ", std::strerror(errno));
+    return AtomicFile(fd, "", target, kind);
+  }
+  if (kind == Kind::kAlone) remove_dead_temporaries(target);
+  const std::string temporary = cat(target, kTemporaryMark, process_token());
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    AtomicFile file(-1, temporary, target, kind);  // before there is a file, so that memory that runs out leaves none
+    file.fd_ = open_file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+    if (file.fd_ < 0 && errno == EEXIST) return io_error(target, ": is written twice at once by this process");
+    if (file.fd_ < 0) return io_error(target, ": cannot write here, ", std::strerror(errno));
+    remember_unfinished(temporary);
+    if (lock_own(file.fd_) == Own::kYes) return file;
+  }
+  return io_error(target, ": cannot write here, other processes remove what is written");
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      temporary_(std::move(other.temporary_)),
+      target_(std::move(other.target_)),
+      kind_(other.kind_),
+      buffer_(std::move(other.buffer_)),
+      written_(other.written_) {}
+
+AtomicFile::~AtomicFile() { drop(); }
+
+void AtomicFile::drop() {
+  if (fd_ < 0) return;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  ::close(fd_);
+  fd_ = -1;
+  forget_unfinished(temporary_);
+}
+
+Status AtomicFile::write(const void* data, size_t bytes) {
+  const char* begin = static_cast<const char*>(data);
+  written_ += bytes;
+  if (bytes >= kBufferBytes) {  // weights, which need no copy
+    QQ_RETURN_IF_ERROR(flush_buffer());
+    return write_through(begin, bytes);
+  }
+  while (bytes > 0) {
+    const size_t room = kBufferBytes - buffer_.size();
+    const size_t part = std::min(room, bytes);
+    buffer_.insert(buffer_.end(), begin, begin + part);
+    begin += part;
+    bytes -= part;
+    if (buffer_.size() == kBufferBytes) QQ_RETURN_IF_ERROR(flush_buffer());
+  }
+  return Status();
+}
+
+Status AtomicFile::write_through(const char* data, size_t bytes) {
+  constexpr size_t kMost = size_t{16} << 20;  // of one call: what is mapped need not be resident all at once
+  while (bytes > 0) {
+    const ssize_t part = ::write(fd_, data, std::min(bytes, kMost));
+    if (part < 0 && errno == EINTR) continue;
+    if (part <= 0) return io_error(target_, ": writing failed after ", written_, " bytes, ", std::strerror(errno));
+    data += part;
+    bytes -= static_cast<size_t>(part);
+    if (static_cast<size_t>(part) >= kBufferBytes) trim_mapped_pages();
+  }
+  return Status();
+}
+
+Status AtomicFile::flush_buffer() {
+  QQ_RETURN_IF_ERROR(write_through(buffer_.data(), buffer_.size()));
+  buffer_.clear();
+  return Status();
+}
+
+/// Network file systems tell of a full disk when a descriptor is closed. The lock, without which another process takes
+/// the temporary for one of a dead process, is kept by a second one until the file has its name.
+Status AtomicFile::put_in_place() {
+  const int lock = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+  const bool is_synced = kind_ == Kind::kOneOfMany || temporary_.empty() || force_to_disk(fd_);
+  std::string reason = is_synced ? "" : std::strerror(errno);
+  if (::close(std::exchange(fd_, lock)) != 0 && errno != EINTR && reason.empty()) reason = std::strerror(errno);
+  if (!reason.empty()) return io_error(target_, ": writing failed, ", reason);
+  if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0)
+    return io_error(target_, ": cannot put the finished file in place, ", std::strerror(errno));
+  return Status();
+}
+
+Status AtomicFile::commit() {
+  QQ_RETURN_IF_ERROR(flush_buffer());
+  if (Status status = put_in_place(); !status.ok()) {
+    if (fd_ < 0 && !temporary_.empty()) ::unlink(temporary_.c_str());  // there was no second descriptor
+    forget_unfinished(temporary_);
+    drop();
+    return status;
+  }
+  if (kind_ == Kind::kAlone && !temporary_.empty()) force_folder_to_disk(target_);
+  forget_unfinished(temporary_);
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  return Status();
+}
+
+Status write_file(const std::string& target, const std::string& text) {
+  QQ_TRY(AtomicFile file, AtomicFile::create(target));
+  QQ_RETURN_IF_ERROR(file.write(text.data(), text.size()));
+  return file.commit();
+}
+
+void remove_dead_temporaries(const std::string& path) {
+  const std::string folder = folder_of(path), prefix = path.substr(path.rfind('/') + 1);
+  DIR* const listed = ::opendir(folder.c_str());
+  if (listed == nullptr) return;
+  std::vector<std::string> found;
+  while (const dirent* entry = ::readdir(listed)) {
+    const std::string_view name(entry->d_name);
+    const bool is_own = name.ends_with(process_token());
+    if (name.starts_with(prefix) && is_temporary_name(name) && !is_own) found.emplace_back(name);
+  }
+  ::closedir(listed);
+  for (const std::string& name : found) remove_if_dead(cat(folder, "/", name));
+}
+
+void remove_unfinished_files() {
+  for (int i = 0; i < kMaxUnfinished; ++i) {
+    if (unfinished_slots[i].load() == Slot::kFull) ::unlink(unfinished_names[i].data());
+  }
+}
+
+}  // namespace quarkq

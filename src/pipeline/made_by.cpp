@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/made_by.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "config/print.h"
+#include "onnx_io/metadata.h"
+#include "quarkq/version.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+/// Settings of places, speed and messages: the same result has the same hash on another machine.
+constexpr std::array<std::string_view, 11> kNoResult = {
+    "calibration",    "TmpDir",           "SaveAndRestore",    "TensorsRangeFile",
+    "CalibWorkerNum", "CalibOptimizeMem", "CalibOptimizeDisk", "execution_providers",
+    "print_summary",  "debug_mode",       "ignore_warnings"};
+constexpr std::array<const char*, 4> kNoResultOfFinetuning = {"MemoryBudgetMB", "MemOptLevel", "CacheDir",
+                                                              "NumWorkers"};
+
+std::string settings_hash(config::Settings settings) {
+  settings.tool.threads.reset();
+  settings.tool.info_csv.reset();
+  ContentHash hash;
+  for (const config::SettingLine& line : config::setting_lines(settings)) {
+    if (std::ranges::find(kNoResult, line.name) != kNoResult.end()) continue;
+    auto value = line.value;
+    if (line.name == "FastFinetune" && value.is_map()) {
+      for (const char* key : kNoResultOfFinetuning) value = value.without(key);
+    }
+    hash.add(line.name);
+    hash.add(config::to_flow(value));
+  }
+  return hash.text();
+}
+
+/// Of ranges, not of samples: the statistics of shards lead to the same ranges as the samples themselves.
+std::string calibration_hash(const RunState& state) {
+  ContentHash hash;
+  const ir::Graph& graph = state.calibrated->graph;
+  for (const auto& [value, range] : state.measured) {
+    hash.add(graph.value(value).name);
+    hash.add(&range.min, sizeof range.min);
+    hash.add(&range.max, sizeof range.max);
+  }
+  return hash.text();
+}
+
+}  // namespace
+
+void write_metadata(const RunState& state, ir::Model& model) {
+  if (!state.settings.writes_metadata()) return;
+  std::vector<std::pair<std::string, std::string>> pairs = {{"quarkq.version", version()},
+                                                            {"quarkq.settings", settings_hash(state.settings)}};
+  if (!state.measured.empty() && state.calibrated) pairs.emplace_back("quarkq.calibration", calibration_hash(state));
+  onnx_io::set_metadata(model, pairs);
+}
+
+}  // namespace quarkq::pipeline

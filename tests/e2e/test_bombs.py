@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""A hostile file makes no verb take more than a bounded time and memory: the table of bombs.py."""
+import os
+import resource
+import subprocess
+import time
+
+import harness
+from bombs import BOMBS
+from harness import expect, temp_folder, test
+
+MOST_SECONDS = 20
+TIMEOUT = "4"  # of the program itself: what computes for years is ended by it
+MOST_BYTES = 2 << 30
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+
+
+@test(cases=BOMBS)
+def a_bomb_ends(bomb):
+    with temp_folder() as folder:
+        arguments = bomb.make(folder)
+        before = set(os.listdir(folder))
+        begin = time.monotonic()
+        with open(os.path.join(folder, "said"), "w+", encoding="utf-8", errors="replace") as said:
+            process = subprocess.Popen([harness.QUARKQ, *arguments, "--timeout", TIMEOUT], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=said, preexec_fn=limited)
+            try:
+                _, status, usage = wait_at_most(process, MOST_SECONDS)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+            said.seek(0)
+            text = said.read()
+        seconds, code = time.monotonic() - begin, os.waitstatus_to_exitcode(status)
+        peak = usage.ru_maxrss * 1024
+        expect(code in bomb.codes or (bomb.may_run and code == 0), f"exit code {code}: {text[-400:]}")
+        expect(peak < MOST_BYTES, f"took {peak >> 20} MiB; exit code {code}, {text[-200:]}")
+        if code != 0:
+            expect("quarkq: error: " in text, f"no message: {text[-400:]}")
+            expect(all(word in text for word in bomb.words), f"without {bomb.words}: {text[-400:]}")
+            left = set(os.listdir(folder)) - before - {"said", "results"}
+            expect(not left, f"left {left}")
+        return f"exit code {code} after {seconds:.1f} s and {peak >> 20} MiB"
+
+
+def wait_at_most(process, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return pid, status, usage
+        time.sleep(0.01)
+    process.kill()
+    _, status, _ = os.wait4(process.pid, 0)
+    process.returncode = -9
+    raise harness.Failure(f"did not end within {seconds} s")

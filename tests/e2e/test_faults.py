@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""Operations that fail, signals and kills: the short form of tests/faults, whose whole form has its last results beside it."""
+import os
+import subprocess
+import sys
+
+import harness
+from harness import ROOT, expect, test
+
+FAULTS = os.path.join(ROOT, "tests", "faults")
+
+
+@test(cases=[("single operations", ["run.py", "--short", "--jobs", "2"]), ("random kills", ["kills.py", "--kills", "18", "--rounds", "4"])])
+def nothing_is_lost(case):
+    done = subprocess.run([sys.executable, os.path.join(FAULTS, case[1][0]), *case[1][1:]], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env={**os.environ, "QUARKQ": harness.QUARKQ}, check=False)
+    expect(done.returncode == 0, (done.stdout + done.stderr)[-3000:])
+    return done.stdout.strip().splitlines()[-1]

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "run_limits.h"
+
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "base/file_system.h"
+#include "base/parse_number.h"
+
+namespace quarkq::tool {
+namespace {
+
+// For a run to end by itself and to keep or remove what is its own: after --timeout, after a signal.
+constexpr unsigned kGraceOfTimeout = 2, kGraceOfSignal = 10;
+
+enum class Why : char { kNot, kSignal, kTimeout };
+std::atomic<Why> why_interrupted{Why::kNot};
+std::atomic<int> listeners{0};
+std::string timeout_text;
+double timeout_seconds = 0;
+
+/// In signal handlers and without memory: nothing here allocates.
+[[noreturn]] void end_now(const char* message, Code code) {
+  static_cast<void>(!::write(STDERR_FILENO, message, std::strlen(message)));
+  remove_unfinished_files();
+  _exit(exit_code(code));
+}
+
+/// The first reason counts; a run that looks for it gets `grace` seconds.
+bool is_first(Why why, unsigned grace) {
+  Why not_yet = Why::kNot;
+  const bool is_graceful = why_interrupted.compare_exchange_strong(not_yet, why) && listeners.load() > 0;
+  if (is_graceful) ::alarm(grace);
+  return is_graceful;
+}
+
+void on_interrupt(int) {
+  if (!is_first(Why::kSignal, kGraceOfSignal))
+    end_now("quarkq: interrupted, no output was written\n", Code::kInterrupted);
+}
+
+void on_alarm(int) {
+  if (is_first(Why::kTimeout, kGraceOfTimeout)) return;
+  if (why_interrupted.load() == Why::kSignal)
+    end_now("quarkq: interrupted, no output was written\n", Code::kInterrupted);
+  end_now("quarkq: error: --timeout: the time is over, no output was written\n", Code::kResource);
+}
+
+/// The end that everybody expects of a program in a pipe, but without temporaries.
+void on_broken_pipe(int signal) {
+  remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+void on_bus_error(int) {
+  end_now("quarkq: error: a file was cut or could not be read while it was in use, no output was written\n", Code::kIo);
+}
+
+/// Threads of parallel loops cannot hand an exception on, so it ends here.
+[[noreturn]] void on_terminate() {
+  constexpr const char kUnknown[] = "quarkq: internal error: an exception that nobody catches; please report this\n";
+  const std::exception_ptr thrown = std::current_exception();
+  if (thrown == nullptr) end_now(kUnknown, Code::kInternal);
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    end_now("quarkq: error: out of memory\n", Code::kResource);
+  } catch (...) {
+    end_now(kUnknown, Code::kInternal);
+  }
+}
+
+void start_timer() {
+  if (timeout_seconds <= 0) return;
+  const double whole = std::floor(timeout_seconds);
+  itimerval timer{};
+  timer.it_value.tv_sec = static_cast<time_t>(whole);
+  timer.it_value.tv_usec = std::max(static_cast<suseconds_t>((timeout_seconds - whole) * 1e6), suseconds_t{1});
+  static_cast<void>(::setitimer(ITIMER_REAL, &timer, nullptr));
+}
+
+}  // namespace
+
+Result<double> seconds_of(const std::string& option, const std::string& text) {
+  static constexpr std::pair<char, double> kUnits[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+  std::string number = text;
+  double unit = 1;
+  for (const auto& [letter, factor] : kUnits) {
+    if (!number.ends_with(letter)) continue;
+    number.pop_back();
+    unit = factor;
+    break;
+  }
+  const std::optional<double> value = parse_finite(number);
+  if (value && *value > 0 && *value < 1e9) return *value * unit;
+  return invalid_argument(option, ": found ", text, ", allowed is a number above 0 with s, m or h, such as 30m");
+}
+
+void add_timeout_option(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--timeout",
+         [](const std::string& text) {
+           const Result<double> seconds = seconds_of("--timeout", text);
+           if (!seconds.ok()) throw CLI::ValidationError(seconds.status().message());
+           timeout_seconds = seconds.value();
+           timeout_text = text;
+         },
+         "End after this time (90, 90s, 30m, 2h) with exit code 7 and without output, done or not")
+      ->type_name("TIME");
+}
+
+void watch_over_run() {
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_interrupt);
+  if (std::signal(SIGHUP, on_interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  if (std::signal(SIGPIPE, on_broken_pipe) == SIG_IGN) std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // writing beyond the limit then fails with a reason
+  std::signal(SIGBUS, on_bus_error);
+  std::signal(SIGALRM, on_alarm);
+  std::set_terminate(on_terminate);
+  start_timer();
+}
+
+InterruptListener::InterruptListener() { ++listeners; }
+InterruptListener::~InterruptListener() { --listeners; }
+
+bool is_interrupted() { return why_interrupted.load() != Why::kNot; }
+
+Status timeout_status() {
+  if (why_interrupted.load() != Why::kTimeout) return Status();
+  return resource_error("--timeout: not done after ", timeout_text, ", no output was written");
+}
+
+}  // namespace quarkq::tool

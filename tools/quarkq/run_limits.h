@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// How a run may end before it is done: by signals, by --timeout, for lack of memory. No end leaves a partial file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/error.h"
+
+namespace quarkq::tool {
+
+/// "90", "90s", "30m", "2h" in seconds: above 0, at most a billion. Messages name the option.
+Result<double> seconds_of(const std::string& option, const std::string& text);
+
+/// --timeout, for every verb.
+void add_timeout_option(CLI::App& app);
+
+/// From now on: SIGINT, SIGTERM and SIGHUP (unless it is ignored, as nohup has it) interrupt the run. A reader of the
+/// output that goes away (SIGPIPE) ends it like every program. A file that shrinks while it is read, memory that is not
+/// there and exceptions that nobody catches become a message and an exit code. The time of --timeout begins.
+void watch_over_run();
+
+/// Someone looks at is_interrupted() now and then, and has seconds to end the run. Without one, and when a second
+/// signal comes, the program ends at once.
+class InterruptListener {
+ public:
+  InterruptListener();
+  ~InterruptListener();
+  InterruptListener(const InterruptListener&) = delete;
+  InterruptListener& operator=(const InterruptListener&) = delete;
+};
+bool is_interrupted();
+
+/// When --timeout is why the run was interrupted: what to say (kResource). Else OK.
+Status timeout_status();
+
+}  // namespace quarkq::tool
