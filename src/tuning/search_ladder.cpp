@@ -86,8 +86,7 @@ Result<std::vector<Rung>> search_ladder(const SearchFile& file, const SettingLis
   QQ_TRY(const Stage second,
          stage_of(config::choices_of_stage(file, /*first=*/false), file.is_grid, file.trials, diagnostics));
   Rung plain = rung("search", "combinations of everything but fine-tuning", 1);
-  const std::vector<Candidate> trials = trials_of(form, first, {}, {}, asked);
-  plain.candidates = [trials](const Reached&) { return trials; };
+  plain.candidates = [trials = trials_of(form, first, {}, {}, asked)](const Reached&) { return trials; };
   Rung training = rung("search-training", "fine-tuning on top of the best of these", kTrainingCost);
   training.candidates = [=](const Reached& reached) {
     size_t at = 0;  // a dry run has no best trial

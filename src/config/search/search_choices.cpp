@@ -134,7 +134,8 @@ std::vector<std::string> with_options(std::vector<std::string> keys) {
 }
 
 std::vector<SearchChoice> ungrouped_first(std::vector<SearchChoice> choices) {
-  std::ranges::stable_partition(choices, [](const SearchChoice& choice) { return choice.group.empty(); });
+  std::stable_partition(choices.begin(), choices.end(),
+                        [](const SearchChoice& choice) { return choice.group.empty(); });
   return choices;
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 std::string names_of_values(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const ir::ValueId value : values) names.push_back(value.valid() ? graph.value(value).name : "");
   return join(names, ",");
 }

@@ -188,7 +188,9 @@ TEST(MixPrecisionTest, WrongWordsAreRefused) {
   EXPECT_EQ(message(""), "");
   EXPECT_EQ(message(", MetricDefault: l3"),
             "AutoMixprecision.MetricDefault: found l3, allowed is l2 or kl or cosine or sqnr or psnr");
-  EXPECT_EQ(message(", MetricDistanceFn: f"), "AutoMixprecision.MetricDistanceFn: known, not supported yet");
+  EXPECT_EQ(message(", MetricDistanceFn: f"),
+            "AutoMixprecision.MetricDistanceFn: a function of the caller's has no counterpart here, allowed is "
+            "MetricDefault; quarkq tune --metric-cmd judges whole models");
 }
 
 TEST(MixedMetricTest, Values) {
