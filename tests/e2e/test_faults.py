@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operations that fail, signals and kills: the short form of tests/faults, whose whole form has its last results beside it."""
+"""Operations that fail, signals and kills: the short form of tests/faults."""
 import os
 import subprocess
 import sys

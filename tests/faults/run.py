@@ -3,8 +3,8 @@
 """One operation of a run fails, each in turn: run.py [--short] [--verbs A,B] [--kinds eio,memory] [--record FILE]
 
 Every operation on files of every verb that writes is failed once with an error of the device, a full disk, a disk that stays full,
-a call that a signal interrupts and a short transfer; of a small run also every place that allocates memory (first, middle and last
-time). Interrupted calls and short transfers must be survived. Any other fault must end with an exit code and a message of the program,
+a call that a signal interrupts and a short transfer; so are places that allocate memory, spread over the run (of each the first, the
+middle or the last time). Interrupted calls and short transfers must be survived. Any other fault must end with an exit code and a message of the program,
 with outputs that are the old or the new ones, and without temporary files. Before every operation on files the process also gets
 SIGTERM, SIGHUP, SIGPIPE and SIGKILL; what SIGKILL leaves is gone after the next run. inject.c makes the faults; --record writes
 results.json."""
@@ -28,7 +28,7 @@ SURVIVED = ("eintr", "short")
 FILE_KINDS = ("eio", "enospc", "full", "eintr", "short")
 SIGNALS = {"kill": {-9}, "term": {0, 130}, "hup": {0, 130}, "pipe": {-13}}  # and how a run may end
 SECONDS = 60
-SHORT_SITES = 40  # places that allocate, in --short
+SITES, SHORT_SITES = 200, 40  # places that allocate, of each case; evenly spread over the run where there are more
 OLD = b"what was here before"
 
 
@@ -275,7 +275,7 @@ def try_case(case, kinds, inputs, injector, parent, is_short):
         for kind in kinds:
             if kind == "memory":
                 numbers, tally.operations = numbers_of_sites(bench)
-                step = max(1, len(numbers) // SHORT_SITES) if is_short else 1
+                step = max(1, len(numbers) // (SHORT_SITES if is_short else SITES))
                 for number in numbers[::step]:
                     try_one(bench, tally, kind, number, {})
                 continue
@@ -284,6 +284,15 @@ def try_case(case, kinds, inputs, injector, parent, is_short):
                 while try_one(bench, tally, kind, at, before):
                     at += 1
     return tally
+
+
+def write_record(path, tallies):
+    """After each case, so that a run that is stopped has a record, too."""
+    record = {"runs": sum(tally.runs for tally in tallies.values()), "findings": sum(len(tally.findings) for tally in tallies.values()),
+              "cases": {name: {"runs": tally.runs, "failed": tally.failed, "exit codes": tally.codes} for name, tally in tallies.items()}}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(record, file, indent=1)
+        file.write("\n")
 
 
 def main():
@@ -316,14 +325,10 @@ def main():
                       f"{tally.failed}, exit codes {tally.codes}", flush=True)
                 for finding in tally.findings[:20]:
                     print("  " + finding)
+                if arguments.record:
+                    write_record(arguments.record, tallies)
     runs, findings = sum(tally.runs for tally in tallies.values()), sum(len(tally.findings) for tally in tallies.values())
     print(f"{runs} runs, each with one operation failed; {findings} findings; {time.monotonic() - start:.0f} s")
-    if arguments.record:
-        record = {"runs": runs, "findings": findings, "cases": {name: {"runs": tally.runs, "failed": tally.failed, "exit codes": tally.codes}
-                                                               for name, tally in tallies.items()}}
-        with open(arguments.record, "w", encoding="utf-8") as file:
-            json.dump(record, file, indent=1)
-            file.write("\n")
     return 1 if findings else 0
 
 

@@ -266,7 +266,8 @@ Result<std::set<std::string>> output_folders(const CLI::App& verb) {
     if (is_folder(folder)) folders.insert(folder);  // of one that is not there the verb complains
   }
   // Results that are named after what they are made of.
-  const std::string name = verb.get_name(), output = value_of(verb, "--output");
+  const std::string& name = verb.get_name();
+  const std::string output = value_of(verb, "--output");
   const bool is_beside_input = output.empty() && (name == "quantize" || name == "tune" || name == "report");
   if (is_beside_input) folders.insert(folder_of(value_of(verb, name == "report" ? "REPORT" : "MODEL")));
   return folders;

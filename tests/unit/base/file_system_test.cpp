@@ -97,8 +97,8 @@ TEST(AtomicFileTest, WhatAKilledProcessLeftIsRemovedByTheNext) {
         "other.part-7-0123456789abcdef", "out.part-7", "out.part-x-0123456789abcdef", "out.part-7-0123456789abcdeX"})
     folder.write(name, "half");
   ASSERT_TRUE(write_file(folder / "out", "new").ok());
-  EXPECT_EQ(folder.names(), (std::vector<std::string>{"other.part-7-0123456789abcdef", "out", "out.part-7",
-                                                      "out.part-7-0123456789abcdeX", "out.part-x-0123456789abcdef"}));
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"out.part-7-0123456789abcdeX", "other.part-7-0123456789abcdef",
+                                                      "out", "out.part-7", "out.part-x-0123456789abcdef"}));
   remove_dead_temporaries(folder / "");
   EXPECT_EQ(folder.names().size(), 4u);
 }
