@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/file_system.h"
+#include "base/finished_files.h"
 #include "base/residency.h"
 
 namespace quarkq {
@@ -30,6 +31,7 @@ constexpr int kMaxUnfinished = 64;
 enum class Slot : char { kFree, kTaken, kFull };
 std::array<std::array<char, 4096>, kMaxUnfinished> unfinished_names;
 std::array<std::atomic<Slot>, kMaxUnfinished> unfinished_slots;
+std::atomic<bool> any_finished{false};
 
 void remember_unfinished(const std::string& name) {
   if (name.size() >= unfinished_names[0].size()) return;
@@ -197,6 +199,7 @@ Status AtomicFile::put_in_place() {
   std::string reason = is_synced ? "" : std::strerror(errno);
   if (::close(std::exchange(fd_, lock)) != 0 && errno != EINTR && reason.empty()) reason = std::strerror(errno);
   if (!reason.empty()) return io_error(target_, ": writing failed, ", reason);
+  any_finished.store(true);
   if (!temporary_.empty() && ::rename(temporary_.c_str(), target_.c_str()) != 0)
     return io_error(target_, ": cannot put the finished file in place, ", std::strerror(errno));
   return Status();
@@ -235,6 +238,8 @@ void remove_dead_temporaries(const std::string& path) {
   ::closedir(listed);
   for (const std::string& name : found) remove_if_dead(cat(folder, "/", name));
 }
+
+bool has_finished_files() { return any_finished.load(); }
 
 void remove_unfinished_files() {
   for (int i = 0; i < kMaxUnfinished; ++i) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
 
 #include "base/check.h"
 
@@ -15,8 +14,8 @@ ReadAhead::ReadAhead(const DataReader& reader, std::vector<size_t> indices, size
   for (size_t i = 0; i < wanted; ++i) {
     try {
       threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      break;  // no more threads on this machine: go on with those there are, if none, next() reads by itself
+    } catch (const std::exception&) {
+      break;  // no more threads or memory for them: go on with those there are, if none, next() reads by itself
     }
   }
 }

@@ -206,10 +206,10 @@ Status SampleRun::pass(const std::vector<SampleSink*>& sinks) {
     while (worker.run_one(feed)) {
     }
   };
-  std::vector<std::thread> others;
+  std::vector<std::jthread> others;  // joined, too, when memory runs out in this one
   for (size_t i = 1; i < sinks.size(); ++i) others.emplace_back(work, sinks[i]);
   work(sinks[0]);
-  for (std::thread& other : others) other.join();
+  for (std::jthread& other : others) other.join();
   omp_set_num_threads(threads);
   names_ = feed.take_names();
   return feed.failure();

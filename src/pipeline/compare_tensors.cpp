@@ -71,7 +71,7 @@ Status listen_to_both(const Listening& a, const Listening& b, const calib::DataR
     return listen(b.model, data, b.tensors, samples, b.keeper);
   }
   Status found;
-  std::thread other([&] {
+  std::jthread other([&] {  // joined, too, when memory runs out in this one
     omp_set_num_threads(threads / 2);
     found = listen(b.model, data, b.tensors, samples, b.keeper);
   });

@@ -16,24 +16,32 @@
 namespace quarkq::pipeline {
 namespace {
 
-/// Settings of places, speed and messages: the same result has the same hash on another machine.
-constexpr std::array<std::string_view, 11> kNoResult = {
-    "calibration",    "TmpDir",           "SaveAndRestore",    "TensorsRangeFile",
-    "CalibWorkerNum", "CalibOptimizeMem", "CalibOptimizeDisk", "execution_providers",
-    "print_summary",  "debug_mode",       "ignore_warnings"};
-constexpr std::array<const char*, 4> kNoResultOfFinetuning = {"MemoryBudgetMB", "MemOptLevel", "CacheDir",
-                                                              "NumWorkers"};
+/// Settings of places, speed and messages, and of samples, whose ranges have a hash of their own: the same result has
+/// the same hash on another machine.
+constexpr std::array<std::string_view, 12> kNoResult = {"preprocess",       "calibration",       "TmpDir",
+                                                        "SaveAndRestore",   "TensorsRangeFile",  "CalibWorkerNum",
+                                                        "CalibOptimizeMem", "CalibOptimizeDisk", "execution_providers",
+                                                        "print_summary",    "debug_mode",        "ignore_warnings"};
+/// The same inside of options that are maps.
+constexpr std::array<std::pair<std::string_view, const char*>, 5> kNoResultInside = {{
+    {"FastFinetune", "MemoryBudgetMB"},
+    {"FastFinetune", "MemOptLevel"},
+    {"FastFinetune", "CacheDir"},
+    {"FastFinetune", "NumWorkers"},
+    {"AutoMixprecision", "SensitivityCacheFile"},
+}};
 
 std::string settings_hash(config::Settings settings) {
   settings.tool.threads.reset();
   settings.tool.info_csv.reset();
+  settings.tool.on_collapse.reset();  // what it leads to shows in the result
+  settings.tool.verify_samples.reset();
   ContentHash hash;
   for (const config::SettingLine& line : config::setting_lines(settings)) {
     if (std::ranges::find(kNoResult, line.name) != kNoResult.end()) continue;
     auto value = line.value;
-    if (line.name == "FastFinetune" && value.is_map()) {
-      for (const char* key : kNoResultOfFinetuning) value = value.without(key);
-    }
+    for (const auto& [option, key] : kNoResultInside)
+      if (line.name == option && value.is_map()) value = value.without(key);
     hash.add(line.name);
     hash.add(config::to_flow(value));
   }

@@ -42,10 +42,10 @@ Status SampleRunner::run(size_t begin, size_t end, const Run& one) {
       next = end;
     }
   };
-  std::vector<std::thread> others;
+  std::vector<std::jthread> others;  // joined, too, when memory runs out in this one
   for (size_t i = 1; i < sessions_.size() && i < end - begin; ++i) others.emplace_back([&, i] { work(*sessions_[i]); });
   work(*sessions_[0]);
-  for (std::thread& other : others) other.join();
+  for (std::jthread& other : others) other.join();
   omp_set_num_threads(threads);
   return failure;
 }

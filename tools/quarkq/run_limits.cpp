@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/file_system.h"
+#include "base/finished_files.h"
 #include "base/parse_number.h"
 
 namespace quarkq::tool {
@@ -35,10 +36,12 @@ double timeout_seconds = 0;
   _exit(exit_code(code));
 }
 
-/// The first reason counts; a run that looks for it gets `grace` seconds.
+/// The first reason counts; a run that looks for it gets `grace` seconds, and so does one whose output is in its place
+/// already: it cannot end as if it had written nothing.
 bool is_first(Why why, unsigned grace) {
   Why not_yet = Why::kNot;
-  const bool is_graceful = why_interrupted.compare_exchange_strong(not_yet, why) && listeners.load() > 0;
+  const bool is_graceful =
+      why_interrupted.compare_exchange_strong(not_yet, why) && (listeners.load() > 0 || has_finished_files());
   if (is_graceful) ::alarm(grace);
   return is_graceful;
 }

@@ -112,7 +112,11 @@ Result<calib::Ranges> all_ranges(pass::PlanContext& context, const std::vector<i
 /// The ranges, before Relu, Clip and Softmax adjust them; kept in a file when SaveAndRestore names one.
 Result<calib::Ranges> find_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   const auto& file = context.settings.ranges.save_and_restore;
-  if (file && file_exists(*file)) return restored_ranges(context, tensors);
+  if (file && file_exists(*file)) {
+    QQ_TRY(calib::Ranges restored, restored_ranges(context, tensors));
+    if (context.measured != nullptr) *context.measured = restored;
+    return restored;
+  }
   QQ_TRY(calib::Ranges ranges, all_ranges(context, tensors));
   if (!file) return ranges;
   calib::NamedRanges named;

@@ -25,7 +25,7 @@ std::string search_refusal(const std::string& text) {
   return file.ok() ? "" : file.status().message();
 }
 
-Texts subjects(const SearchFile& file) {
+Texts finding_subjects(const SearchFile& file) {
   Texts found;
   for (const Diagnostic& one : file.findings.all()) found.push_back(one.subject);
   return found;
@@ -108,7 +108,7 @@ TEST(SearchFileTest, RangesAreDrawnWithinTheirEndsAndSteps) {
 }
 
 TEST(SearchFileTest, WhatHasNoCounterpartIsNamed) {
-  EXPECT_EQ(subjects(loaded_search(kPro).value()), (Texts{"n_jobs", "search_algo"}));
+  EXPECT_EQ(finding_subjects(loaded_search(kPro).value()), (Texts{"n_jobs", "search_algo"}));
 }
 
 TEST(SearchFileTest, GridsCannotEnumerateRealNumbers) {
@@ -153,7 +153,7 @@ TEST(SearchFileTest, LimitsOfTheFirstSearchAreTaken) {
   EXPECT_EQ(file.seconds, 36.0);
   EXPECT_TRUE(file.is_grid);
   EXPECT_EQ(file.metric, "l2");
-  EXPECT_EQ(subjects(file), (Texts{"search_metric_tolerance", "search_devices", "find_n_candidates", "search_metric"}));
+  EXPECT_EQ(finding_subjects(file), (Texts{"search_metric_tolerance", "search_devices", "find_n_candidates", "search_metric"}));
 }
 
 TEST(SearchFileTest, RefusalsNameTheKeyAndWhatIsAllowed) {
