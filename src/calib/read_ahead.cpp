@@ -35,8 +35,8 @@ Result<Sample> ReadAhead::next() {
   std::unique_lock lock(mutex_);
   std::optional<Result<Sample>>& slot = slots_[taken_ % slots_.size()];
   has_sample_.wait(lock, [&] { return slot.has_value(); });
-  Result<Sample> sample = *std::move(slot);
-  slot.reset();
+  Result<Sample> sample = std::move(slot).value();
+  slot = std::nullopt;
   ++taken_;
   lock.unlock();
   has_room_.notify_one();

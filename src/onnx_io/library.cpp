@@ -28,7 +28,7 @@ std::string one_line(const char* text) {
 }
 
 /// "gemm: " of "adapt_gemm_6_7", "" of other functions.
-std::string adapted_operator(std::string function) {
+std::string adapted_operator(const std::string& function) {
   constexpr std::string_view kPrefix = "adapt_";
   const size_t end = function.find_last_not_of("0123456789_");
   if (!function.starts_with(kPrefix) || end + 1 == function.size()) return {};

@@ -30,7 +30,7 @@ Conversion pass_conversion(const char* function, OutputClaim claim, const char* 
 }
 
 /// `settings` with "$name" replaced by the option's value.
-std::string filled_in(std::string settings, const pass::ConversionOptions& options) {
+std::string filled_in(const std::string& settings, const pass::ConversionOptions& options) {
   const size_t dollar = settings.find('$');
   return dollar == std::string::npos ? settings
                                      : settings.substr(0, dollar) + options.text(settings.substr(dollar + 1));

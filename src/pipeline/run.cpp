@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/file_system.h"
 #include "base/stopwatch.h"
 #include "calib/data_reader.h"
 #include "calib/npy.h"
@@ -38,8 +39,8 @@ Status write_results(const RunRequest& request, const std::vector<std::string>& 
                      const std::vector<ir::Tensor>& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     std::string folder = request.output_folder;
-    if (results.size() > 1) folder += "/" + folder_name(names[i]);
-    const std::string path = folder + "/" + sample + ".npy";  // the name of a sample may hold that of its class
+    if (results.size() > 1) folder += cat("/", folder_name(names[i]));
+    const std::string path = cat(folder, "/", sample, ".npy");  // the name of a sample may hold that of its class
     QQ_RETURN_IF_ERROR(make_folder(std::filesystem::path(path).parent_path().string()));
     QQ_RETURN_IF_ERROR(calib::write_npy(path, results[i]));
   }
@@ -48,7 +49,7 @@ Status write_results(const RunRequest& request, const std::vector<std::string>& 
 
 /// Temporaries that killed runs left among the results.
 void remove_dead_results(const RunRequest& request, const std::vector<std::string>& names) {
-  remove_dead_temporaries(request.output_folder + "/");
+  remove_dead_temporaries(cat(request.output_folder, "/"));
   if (names.size() < 2) return;
   for (const std::string& name : names)
     remove_dead_temporaries(cat(request.output_folder, "/", folder_name(name), "/"));

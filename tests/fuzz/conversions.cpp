@@ -19,7 +19,8 @@ namespace {
 
 /// Values for the options without a default.
 std::string step_text(const pass::Conversion& conversion) {
-  const std::string name = conversion.name, options = conversion.options;
+  const std::string options = conversion.options;
+  std::string name = conversion.name;
   if (options == "version") return name + ":version=21";
   if (options == "shapes") return name + ":shapes=x:[1,2,2,2];y:[1,2,2,2]";
   if (options.starts_with("folder")) return name + ":folder=f,per_channel=true";

@@ -15,6 +15,7 @@ namespace {
 template <typename Counts>
 std::string counts_of(const Counts& counts) {
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [name, count] : counts) parts.push_back(cat(count, " ", name));
   return parts.empty() ? "none" : join(parts, ", ");
 }

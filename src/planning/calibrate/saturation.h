@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "numeric/quant_spec.h"
+#include "numeric/range_to_params.h"
 
 namespace quarkq::planning {
 

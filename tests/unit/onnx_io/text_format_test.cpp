@@ -51,7 +51,7 @@ TEST_F(TextFormatTest, DeepNestingIsRefused) {
 }
 
 TEST_F(TextFormatTest, ExternalDataIsNotRead) {
-  const char* const kExternal =
+  constexpr const char* kExternal =
       "ir_version: 8 opset_import { version: 17 } graph { name: \"g\" node { input: \"w\" output: \"y\" op_type: "
       "\"Neg\" } "
       "initializer { dims: 1 data_type: 1 name: \"w\" data_location: EXTERNAL external_data { key: \"location\" value: "

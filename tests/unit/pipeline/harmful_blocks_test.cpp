@@ -22,8 +22,8 @@ class HarmfulBlocksTest : public ::testing::Test {
   std::vector<ir::NodeId> nodes(const std::vector<const char*>& ops) {
     std::vector<ir::NodeId> found;
     for (const char* op : ops) {
-      for (const ir::NodeId id : model_.graph.order()) {
-        if (model_.graph.node(id).op == op) found.push_back(id);
+      for (const ir::NodeId id : model.graph.order()) {
+        if (model.graph.node(id).op == op) found.push_back(id);
       }
     }
     return found;
@@ -34,14 +34,14 @@ class HarmfulBlocksTest : public ::testing::Test {
   }
   void SetUp() override {
     Diagnostics ignored;
-    ASSERT_TRUE(onnx_io::infer_types(model_, ignored).ok());
+    ASSERT_TRUE(onnx_io::infer_types(model, ignored).ok());
   }
 
-  ir::Model model_ = onnx_io::parse_model_text(kChain).value();
+  ir::Model model = onnx_io::parse_model_text(kChain).value();
 };
 
 TEST_F(HarmfulBlocksTest, NearLayersJoinWithWhatLiesBetween) {
-  const std::vector<Nodes> blocks = harmful_blocks(model_.graph, nodes({"MatMul", "Abs", "Gemm"}), {2, 1});
+  const std::vector<Nodes> blocks = harmful_blocks(model.graph, nodes({"MatMul", "Abs", "Gemm"}), {2, 1});
   ASSERT_EQ(blocks.size(), 2u);
   EXPECT_EQ(blocks[0], set_of({"MatMul", "Relu", "Abs"}));
   EXPECT_EQ(blocks[1], set_of({"Gemm"}));  // seven steps away
@@ -49,18 +49,18 @@ TEST_F(HarmfulBlocksTest, NearLayersJoinWithWhatLiesBetween) {
 
 TEST_F(HarmfulBlocksTest, BlocksDoNotOverlapAndKeepTheLimits) {
   const std::vector<ir::NodeId> all = nodes({"MatMul", "Gemm", "Relu", "Softplus", "Neg", "Tanh"});
-  const std::vector<Nodes> blocks = harmful_blocks(model_.graph, all, {5, 0.6});
+  const std::vector<Nodes> blocks = harmful_blocks(model.graph, all, {5, 0.6});
   Nodes seen;
   for (const Nodes& block : blocks) {
-    EXPECT_LE(ir::mac_share(model_.graph, block), 0.6);
+    EXPECT_LE(ir::mac_share(model.graph, block), 0.6);
     for (const ir::NodeId id : block) EXPECT_TRUE(seen.insert(id).second);
   }
-  EXPECT_EQ(harmful_blocks(model_.graph, all, {1, 1}).size(), 1u);
-  EXPECT_TRUE(harmful_blocks(model_.graph, all, {0, 1}).empty());
+  EXPECT_EQ(harmful_blocks(model.graph, all, {1, 1}).size(), 1u);
+  EXPECT_TRUE(harmful_blocks(model.graph, all, {0, 1}).empty());
 }
 
 TEST_F(HarmfulBlocksTest, LayersThatCostTooMuchAreLeftOut) {
-  const std::vector<Nodes> blocks = harmful_blocks(model_.graph, nodes({"MatMul", "Relu"}), {3, 0.1});
+  const std::vector<Nodes> blocks = harmful_blocks(model.graph, nodes({"MatMul", "Relu"}), {3, 0.1});
   ASSERT_EQ(blocks.size(), 1u);
   EXPECT_EQ(blocks[0], set_of({"Relu"}));
 }

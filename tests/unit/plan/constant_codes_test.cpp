@@ -218,7 +218,9 @@ TEST(ConstantCodesTest, ScaleKindsFollowMethodAndOptions) {
 }
 
 TEST(ConstantCodesTest, BlockFormatsAndTheirNames) {
-  const auto named = [](const char* op, std::vector<ir::Attribute> attributes) { return block_name(op, attributes); };
+  const auto named = [](const char* op, const std::vector<ir::Attribute>& attributes) {
+    return block_name(op, attributes);
+  };
   EXPECT_EQ(named("BFPQuantizeDequantize", {}), "BFP16");
   EXPECT_EQ(
       named("BFPQuantizeDequantize", {test::number("bit_width", 13), test::attribute("bfp_method", "to_bfp_prime")}),

@@ -68,7 +68,7 @@ struct Planned {
 
 /// How much of the noise is left depends on how much of it came from the weights.
 TEST(CompensateRoundingTest, BringsOutputsCloserAndLeavesScales) {
-  const struct {
+  constexpr struct {
     const char *preset, *more;
     double left;
   } kCases[] = {{"A8W8", "quarkq.range_headroom=1", 0.7},

@@ -29,10 +29,10 @@ struct Planned {
   }
 
   void run_until(const std::string& last) {
-    static const std::set<std::string> kPhases = {"select",    "mark", "calibrate", "restructure",
-                                                  "constrain", "tune", "write"};
+    static const std::set<std::string> phases = {"select",    "mark", "calibrate", "restructure",
+                                                 "constrain", "tune", "write"};
     for (const PassInfo& pass : pipeline::all_passes()) {
-      if (pass.name != std::string("sort-nodes") && !kPhases.contains(pass::name(pass.phase))) continue;
+      if (pass.name != std::string("sort-nodes") && !phases.contains(pass::name(pass.phase))) continue;
       if (pass.enabled(bench.settings)) bench.run(pass.run);
       if (pass.name == last) return;
     }
@@ -151,7 +151,7 @@ TEST(MixPrecisionTest, GroupsArePromotedTogether) {
       std::string text = row.file;
       if (text.ends_with('[')) text += group + "]}";
       const std::string path = folder.write("parts.json", text);
-      Planned made("A8W8", {"include_auto_mp=true", kTo16 + row.more + ", SubgraphJson: '" + path + "'}"});
+      Planned made("A8W8", {"include_auto_mp=true", cat(kTo16, row.more, ", SubgraphJson: '", path, "'}")});
       made.run_until("mix-precision");
       for (const char* weight : {"w", "v"}) {
         const ElementType wanted = row.wide.contains(weight) ? ElementType::kInt16 : ElementType::kInt8;

@@ -234,7 +234,7 @@ TEST(QdqToQoperatorTest, TheDefaultAxisOfSoftmaxDependsOnTheOpset) {
 }
 
 TEST(QdqToQoperatorTest, WhatMovesCodesMovesThem) {
-  const char* const kSame = "[2, 4]>[8]";
+  constexpr const char* kSame = "[2, 4]>[8]";
   std::string text = around("r = Reshape (d, t)", kSame, "int64[1] t = {8}");
   text.replace(text.find("p = QuantizeLinear (r, so, zo) y = DequantizeLinear (p, so, zo)"), 63,
                "p = QuantizeLinear (r, s, z) y = DequantizeLinear (p, s, z)");

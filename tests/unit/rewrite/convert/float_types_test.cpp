@@ -128,8 +128,8 @@ TEST(FloatTypesTest, AnInitializerForBothTypesIsCopied) {
 }
 
 TEST(FloatTypesTest, FactorsBeyondTheRangeKeepTheirNodeInFloat) {
-  const char* const kStored = "<float[2] w = {70000, 1}> { a = Neg (x) b = Mul (a, w) y = Neg (b) }";
-  const char* const kConstant =
+  constexpr const char* kStored = "<float[2] w = {70000, 1}> { a = Neg (x) b = Mul (a, w) y = Neg (b) }";
+  constexpr const char* kConstant =
       "{ w = Constant <value = float[2] {70000, 1}> () a = Neg (x) b = Div (a, w) y = Neg (b) }";
   for (const char* nodes : {kStored, kConstant}) {
     ConvertBench bench(cat("g (float[2] x) => (float[2] y) ", nodes));
