@@ -28,7 +28,7 @@ bool weighs_bins(const Graph& graph, const Node& node) {
   return is_one_by_one && before != nullptr && before->is("Softmax");
 }
 
-bool is_layer(const Graph& graph, const Node& node) { return is_one_of(node, kLayers) && !weighs_bins(graph, node); }
+bool is_layer(const Graph& graph, const Node& node) { return has_layer_op(node) && !weighs_bins(graph, node); }
 
 /// The only reader of a value that is made by none of the tail's nodes.
 bool is_activation_of_layer(const Graph& graph, const Node& node, const std::set<NodeId>& tail) {
@@ -73,6 +73,8 @@ std::vector<ValueId> inputs_of(const Graph& graph, const std::set<NodeId>& nodes
 }
 
 }  // namespace
+
+bool has_layer_op(const Node& node) { return is_one_of(node, kLayers); }
 
 Tail find_tail(const Graph& graph) {
   Tail tail{nodes_after_layers(graph), {}};

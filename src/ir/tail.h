@@ -15,10 +15,13 @@ struct Tail {
   std::vector<ValueId> inputs;  ///< not constant, made before the tail and read in it, in the order of the readers
 };
 
-/// The nodes from which no layer is reached any more. Layers are Conv, ConvTranspose, Gemm, MatMul and recurrent
-/// operators, but for a Conv to one channel that only weighs bins (distribution focal loss). Activations that only the
-/// layer before them feeds belong to the layer. Empty where nothing is decoded, that is without Concat, Split, Slice,
-/// Gather, TopK, NonMaxSuppression, NonZero or Exp: a Softmax after a classifier is no tail.
+/// Conv, ConvTranspose, Gemm, MatMul and recurrent operators of ai.onnx.
+bool has_layer_op(const Node& node);
+
+/// The nodes from which no layer is reached any more. Layers are those of has_layer_op(), but for a Conv to one channel
+/// that only weighs bins (distribution focal loss). Activations that only the layer before them feeds belong to the
+/// layer. Empty where nothing is decoded, that is without Concat, Split, Slice, Gather, TopK, NonMaxSuppression,
+/// NonZero or Exp: a Softmax after a classifier is no tail.
 Tail find_tail(const Graph& graph);
 
 }  // namespace quarkq::ir

@@ -53,20 +53,8 @@ struct ConvertBench {
   }
 
   const ir::Graph& graph() const { return model.graph; }
-  /// Operators in order, "Conv Relu".
-  std::string ops() const {
-    std::vector<std::string> names;
-    for (const ir::NodeId id : model.graph.order()) names.push_back(model.graph.node(id).op);
-    return join(names, " ");
-  }
-  const ir::Node& node(const std::string& op) const {
-    for (const ir::NodeId id : model.graph.order()) {
-      if (model.graph.node(id).op == op) return model.graph.node(id);
-    }
-    ADD_FAILURE() << "no " << op << " among " << ops();
-    static const ir::Node none;
-    return none;
-  }
+  std::string ops() const { return ops_of(model.graph); }
+  const ir::Node& node(const std::string& op) const { return node_of(model.graph, op); }
   /// The stored tensor that input `input` of the first node of this operator reads.
   ir::Tensor stored(const std::string& op, size_t input) const {
     const ir::ValueId value = node(op).input(input);

@@ -67,6 +67,23 @@ inline config::Settings settings_for(const std::string& preset, const std::vecto
   return settings.ok() ? settings.value() : config::Settings{};
 }
 
+/// Operators in order, "Conv Relu".
+inline std::string ops_of(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::NodeId id : graph.order()) names.push_back(graph.node(id).op);
+  return join(names, " ");
+}
+
+/// The first node of this operator.
+inline const ir::Node& node_of(const ir::Graph& graph, const std::string& op) {
+  for (const ir::NodeId id : graph.order()) {
+    if (graph.node(id).op == op) return graph.node(id);
+  }
+  ADD_FAILURE() << "no " << op << " among " << ops_of(graph);
+  static const ir::Node none;
+  return none;
+}
+
 struct PassBench {
   ir::Model model;
   config::Settings settings;
@@ -95,19 +112,8 @@ struct PassBench {
     EXPECT_TRUE(id.valid()) << name;
     return id;
   }
-  /// Operators in order, "Conv Relu".
-  std::string ops() const {
-    std::vector<std::string> names;
-    for (const ir::NodeId id : model.graph.order()) names.push_back(model.graph.node(id).op);
-    return join(names, " ");
-  }
-  const ir::Node& node(const std::string& op) const {
-    for (const ir::NodeId id : model.graph.order()) {
-      if (model.graph.node(id).op == op) return model.graph.node(id);
-    }
-    ADD_FAILURE() << "no " << op;
-    return model.graph.node({0});
-  }
+  std::string ops() const { return ops_of(model.graph); }
+  const ir::Node& node(const std::string& op) const { return node_of(model.graph, op); }
 };
 
 /// Outputs for one random sample of all inputs, whose shapes are static. Float inputs only.

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <string_view>
+#include <string>
 
 #include "ir/stored_floats.h"
 #include "planning/calibrate/decoding.h"
@@ -20,8 +20,6 @@ namespace {
 using plan::QuantSlot;
 
 constexpr double kLeastSteps = 16;  // 4 bits: with fewer the order of scores is lost
-/// A float input does not help these: they compute in integers, and their weights fit what they are given.
-constexpr std::string_view kLayers[] = {"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN"};
 
 /// The share of one input in the common scale.
 struct FarInput {
@@ -62,7 +60,8 @@ std::optional<FarInput> worst_input(const pass::PlanContext& context, const ir::
   return worst;
 }
 
-/// The node and all nodes after it; nothing when one of them is a layer.
+/// The node and all nodes after it; nothing when one of them is a layer, which a float input does not help: layers
+/// compute in integers, and their weights fit what they are given.
 std::optional<std::set<ir::NodeId>> tail_of(const ir::Graph& graph, ir::NodeId first) {
   std::set<ir::NodeId> tail;
   std::vector<ir::NodeId> waiting = {first};
@@ -70,8 +69,7 @@ std::optional<std::set<ir::NodeId>> tail_of(const ir::Graph& graph, ir::NodeId f
     const ir::Node& node = graph.node(waiting.back());
     waiting.pop_back();
     if (!tail.insert(node.id).second) continue;
-    const bool is_layer = std::find(std::begin(kLayers), std::end(kLayers), node.op) != std::end(kLayers);
-    if (is_layer || !node.captures.empty()) return std::nullopt;
+    if (ir::has_layer_op(node) || !node.captures.empty()) return std::nullopt;
     for (const ir::ValueId output : node.outputs) {
       if (!output.valid()) continue;
       for (const ir::Use& use : graph.value(output).uses) waiting.push_back(use.node);
