@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/file_system.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -14,6 +15,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <new>
+#include <string_view>
 
 #include "base/hash.h"
 #include "base/residency.h"
@@ -23,19 +27,38 @@ namespace {
 
 std::string system_reason() { return std::strerror(errno); }
 
-template <typename Keep>
-Result<std::vector<std::string>> list_entries(const std::string& folder, Keep keep) {
-  std::error_code error;
-  std::filesystem::directory_iterator entry, end;
-  do {
-    entry = std::filesystem::directory_iterator(folder, error);
-  } while (error == std::errc::interrupted);
-  if (error) return bad_data(folder, ": cannot list this folder, ", error.message());
-  std::vector<std::string> names;
-  for (; entry != end; entry.increment(error)) {
-    if (error) return bad_data(folder, ": cannot list this folder, ", error.message());
-    if (keep(*entry)) names.push_back(entry->path().filename().string());
+/// What is listed: of a kind that stat(2) tells (S_IFREG, S_IFDIR), with names that end so.
+struct Wanted {
+  mode_t kind = S_IFREG;
+  std::string_view suffix = {};
+  bool follows_links = true;  ///< which then count as what they lead to
+};
+
+/// Not by std::filesystem's iterator, which ends the process when memory runs out.
+Result<std::vector<std::string>> list_entries(const std::string& folder, const Wanted& wanted) {
+  const int fd = open_file(folder, O_RDONLY | O_DIRECTORY);
+  const auto failed = [&] { return bad_data(folder, ": cannot list this folder, ", system_reason()); };
+  if (fd < 0) return failed();
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd), ::closedir);
+  if (entries == nullptr) {
+    const int reason = errno;
+    ::close(fd);
+    if (reason == ENOMEM) throw std::bad_alloc();
+    errno = reason;
+    return failed();
   }
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* const entry = ::readdir(entries.get())) {
+    struct stat info {};
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != ".." && name.ends_with(wanted.suffix) &&
+        ::fstatat(fd, entry->d_name, &info, wanted.follows_links ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+        (info.st_mode & S_IFMT) == wanted.kind)
+      names.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return failed();
   std::sort(names.begin(), names.end(), natural_less);
   return names;
 }
@@ -48,6 +71,16 @@ int open_file(const std::string& path, int flags, unsigned mode) {
     fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
   return fd;
+}
+
+int open_nameless_file(const std::string& folder) {
+  const int fd = open_file(folder, O_TMPFILE | O_RDWR, 0600);
+  if (fd >= 0) return fd;
+  // Not every file system has files without names; this one has its name for a moment.
+  const std::string name = cat(folder, "/.quarkq-spill-", process_token());
+  const int named = open_file(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
 }
 
 bool is_same_file(int fd, const std::string& path) {
@@ -150,17 +183,26 @@ bool natural_less(const std::string& a, const std::string& b) {
 }
 
 Result<std::vector<std::string>> list_files(const std::string& folder, const std::string& suffix) {
-  return list_entries(folder, [&](const std::filesystem::directory_entry& entry) {
-    std::error_code error;
-    return entry.is_regular_file(error) && entry.path().filename().string().ends_with(suffix);
-  });
+  return list_entries(folder, {.suffix = suffix});
 }
 
 Result<std::vector<std::string>> list_folders(const std::string& folder) {
-  return list_entries(folder, [](const std::filesystem::directory_entry& entry) {
-    std::error_code error;
-    return entry.is_directory(error);
-  });
+  return list_entries(folder, {.kind = S_IFDIR});
+}
+
+Result<std::vector<std::string>> list_files_below(const std::string& folder) {
+  std::vector<std::string> found, waiting = {""};  // relative to `folder`, with a slash at the end
+  while (!waiting.empty()) {
+    const std::string below = std::move(waiting.back());
+    waiting.pop_back();
+    QQ_TRY(const std::vector<std::string> files, list_entries(cat(folder, "/", below), {}));
+    for (const std::string& name : files) found.push_back(below + name);
+    QQ_TRY(const std::vector<std::string> folders,
+           list_entries(cat(folder, "/", below), {.kind = S_IFDIR, .follows_links = false}));
+    for (const std::string& name : folders) waiting.push_back(cat(below, name, "/"));
+  }
+  std::sort(found.begin(), found.end(), natural_less);
+  return found;
 }
 
 bool file_exists(const std::string& path) {

@@ -39,6 +39,10 @@ Result<std::string> read_text_file(const std::string& path, size_t limit = size_
 /// open(2) that goes on after a signal; the descriptor is closed in programs that are started. -1 and errno on failure.
 int open_file(const std::string& path, int flags, unsigned mode = 0);
 
+/// A file without a name in `folder`, for reading and writing, that is removed with the process however that ends. -1 and
+/// errno on failure.
+int open_nameless_file(const std::string& folder);
+
 /// Whether `path`, itself and not what it links to, is the file that `fd` has open.
 bool is_same_file(int fd, const std::string& path);
 
@@ -95,6 +99,8 @@ void remove_unfinished_files();
 Result<std::vector<std::string>> list_files(const std::string& folder, const std::string& suffix);
 /// Folders directly in `folder`, sorted like list_files().
 Result<std::vector<std::string>> list_folders(const std::string& folder);
+/// Regular files at any depth, relative to `folder`, sorted like list_files(). Links to folders are not followed.
+Result<std::vector<std::string>> list_files_below(const std::string& folder);
 
 /// The order of list_files(): "img10" after "img9".
 bool natural_less(const std::string& a, const std::string& b);

@@ -12,22 +12,8 @@
 #include "base/residency.h"
 
 namespace quarkq {
-namespace {
-
-int open_nameless(const std::string& folder) {
-  const int fd = open_file(folder, O_TMPFILE | O_RDWR, 0600);
-  if (fd >= 0) return fd;
-  // Not every file system has files without names; this one has its name for a moment.
-  const std::string name = cat(folder, "/.quarkq-spill-", process_token());
-  const int named = open_file(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-  if (named >= 0) ::unlink(name.c_str());
-  return named;
-}
-
-}  // namespace
-
 Result<std::shared_ptr<SpillFile>> SpillFile::create(const std::string& folder) {
-  const int fd = open_nameless(folder);
+  const int fd = open_nameless_file(folder);
   if (fd < 0) return io_error(folder, ": cannot make a temporary file here, ", std::strerror(errno));
   return std::shared_ptr<SpillFile>(new SpillFile(fd, folder));
 }

@@ -26,17 +26,11 @@ Status add_file(const std::string& path, FileHashes& hashes, ContentHash& hash) 
   return Status();
 }
 
-/// Regular files below `folder` at any depth, sorted; `folder` itself when it is a file.
+/// Files at any depth; `folder` itself when it is a file.
 Result<std::vector<std::string>> files_below(const std::string& folder) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) return std::vector<std::string>{folder};
-  std::vector<std::string> files;
-  for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
-       it.increment(error)) {
-    if (it->is_regular_file(error)) files.push_back(it->path().string());
-  }
-  if (error) return bad_data(folder, ": cannot be read: ", error.message());
-  std::ranges::sort(files, natural_less);
+  if (!is_folder(folder)) return std::vector<std::string>{folder};
+  QQ_TRY(std::vector<std::string> files, list_files_below(folder));
+  for (std::string& file : files) file = (fs::path(folder) / file).string();
   return files;
 }
 

@@ -53,20 +53,9 @@ Result<NamedFiles> NamedFiles::read(const std::string& folder, const std::vector
                                     const std::string& kind) {
   NamedFiles files(kind);
   files.folder_ = folder;
-  std::error_code error;
-  std::vector<std::string> names;
-  // It does not follow links to folders, so it comes to an end.
-  std::filesystem::recursive_directory_iterator entry(folder, error), end;
-  for (; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;  // a link that leads nowhere is no file
-    const bool is_file = entry->is_regular_file(ignored);
-    if (is_file && is_wanted(entry->path().filename().string(), suffixes)) {
-      names.push_back(entry->path().lexically_relative(folder).generic_string());
-    }
-  }
-  if (error) return bad_data(folder, ": cannot be read: ", error.message());
+  QQ_TRY(std::vector<std::string> names, list_files_below(folder));
+  std::erase_if(names, [&](const std::string& name) { return !is_wanted(last_part(name), suffixes); });
   if (names.empty()) return bad_data(folder, ": holds no ", kind, "s, looked for ", join(suffixes, ", "));
-  std::ranges::sort(names, natural_less);
   for (const std::string& name : names) {
     files.names_.add(name, files.paths_.size());
     files.paths_.push_back((std::filesystem::path(folder) / name).string());

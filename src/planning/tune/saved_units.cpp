@@ -145,12 +145,12 @@ void SavedUnits::remove(size_t count) const {
   if (folder_.empty()) return;
   std::error_code ignored;
   for (size_t i = 0; i < count; ++i) std::filesystem::remove(path(i), ignored);
-  std::vector<std::filesystem::path> unfinished;  // of runs that were killed while they wrote
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("layer") && name.find(".bin.part") != std::string::npos) unfinished.push_back(entry.path());
+  const Result<std::vector<std::string>> left = list_files(folder_, "");
+  if (!left.ok()) return;
+  for (const std::string& name : left.value()) {  // of runs that were killed while they wrote
+    if (name.starts_with("layer") && name.find(".bin.part") != std::string::npos)
+      std::filesystem::remove(std::filesystem::path(folder_) / name, ignored);
   }
-  for (const auto& file : unfinished) std::filesystem::remove(file, ignored);
   std::filesystem::remove(folder_, ignored);
 }
 

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "planning/tune/tensor_store.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+
+#include "base/file_system.h"
 
 namespace quarkq::planning::finetune {
 namespace {
 
-/// Unlinked at once, so that it is removed with the process.
 Result<int> open_temporary(const std::string& given) {
   std::error_code error;
   const std::filesystem::path system = std::filesystem::temp_directory_path(error);
-  const std::filesystem::path folder = !given.empty() ? std::filesystem::path(given) : error ? "." : system;
-  std::string name = (folder / "quarkq-finetune-XXXXXX").string();
-  const int file = mkostemp(name.data(), O_CLOEXEC);
-  if (file < 0) return io_error(name, ": cannot make a temporary file, ", std::strerror(errno));
-  unlink(name.c_str());
+  const std::string folder = !given.empty() ? given : error ? "." : system.string();
+  const int file = open_nameless_file(folder);
+  if (file < 0) return io_error(folder, ": cannot make a temporary file here, ", std::strerror(errno));
   return file;
 }
 

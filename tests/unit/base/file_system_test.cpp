@@ -174,9 +174,32 @@ TEST(ListFilesTest, OrderDoesNotDependOnTheOrderOfCreation) {
   }
 }
 
+TEST(ListFilesTest, FilesBelowAreRelativeAndLinksToFoldersAreNotFollowed) {
+  const TempFolder folder;
+  std::filesystem::create_directories(folder / "b/c");
+  for (const char* name : {"b/c/10.npy", "b/c/9.npy", "a.npy"}) folder.write(name, "");
+  std::filesystem::create_directory_symlink(folder.path(), folder / "b/loop");
+  std::filesystem::create_symlink(folder / "a.npy", folder / "link.npy");
+  std::filesystem::create_symlink("nowhere", folder / "dangling.npy");
+  EXPECT_EQ(list_files_below(folder.path()).value(),
+            (std::vector<std::string>{"a.npy", "b/c/9.npy", "b/c/10.npy", "link.npy"}));
+  EXPECT_EQ(list_files_below(folder / "a.npy").status().code(), Code::kBadData);
+}
+
+TEST(FileSystemTest, NamelessFilesLeaveNoName) {
+  const TempFolder folder;
+  const int file = open_nameless_file(folder.path());
+  ASSERT_GE(file, 0);
+  EXPECT_EQ(write(file, "x", 1), 1);
+  EXPECT_TRUE(list_files(folder.path(), "").value().empty());
+  close(file);
+  EXPECT_LT(open_nameless_file(folder / "none"), 0);
+}
+
 TEST(ListFilesTest, MissingFolderIsBadData) {
   EXPECT_EQ(list_files("/nowhere", ".npy").status().code(), Code::kBadData);
   EXPECT_EQ(list_folders("/nowhere").status().code(), Code::kBadData);
+  EXPECT_EQ(list_files_below("/nowhere").status().code(), Code::kBadData);
 }
 
 TEST(FileSystemTest, ReadsAndMapsWholeFiles) {
