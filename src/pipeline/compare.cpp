@@ -61,11 +61,6 @@ class Agreement {
   numeric::PairSums all_;
 };
 
-numeric::PairSums sums_of(const MinorChannels& channels, const std::vector<double>& exact,
-                          const std::vector<double>& found, const ir::Shape& dims) {
-  return numeric::pair_sums(channels.of(exact, dims), channels.of(found, dims));
-}
-
 }  // namespace
 
 std::vector<size_t> spread_samples(size_t size, size_t count) {
@@ -131,7 +126,12 @@ ExpectedOutputs ExpectedOutputs::part(const std::vector<size_t>& places) const {
 void ExpectedOutputs::find_minor() {
   for (Output& output : outputs_) {
     const bool same = std::ranges::all_of(output.dims, [&](const ir::Shape& dims) { return dims == output.dims[0]; });
-    if (same && !output.dims.empty()) output.minor = find_minor_channels(output.values, output.dims[0]);
+    if (!same || output.dims.empty()) continue;
+    output.minor = find_minor_channels(output.values, output.dims[0]);
+    output.minor_values.clear();
+    for (const std::vector<double>& values : output.values) {
+      if (output.minor) output.minor_values.push_back(output.minor->of(values, output.dims[0]));
+    }
   }
 }
 
@@ -214,7 +214,8 @@ Result<ExpectedOutputs::Compared> ExpectedOutputs::compare_one(size_t sample, si
   one.sums = numeric::pair_sums(output.values[sample], one.values);
   if (output.makes_choices && !one.dims.empty())
     one.choices = count_choices(output.values[sample], one.values, one.dims.back());
-  if (output.minor) one.minor = sums_of(*output.minor, output.values[sample], one.values, found.dims());
+  if (output.minor)
+    one.minor = numeric::pair_sums(output.minor_values[sample], output.minor->of(one.values, found.dims()));
   return one;
 }
 

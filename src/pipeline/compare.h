@@ -64,6 +64,7 @@ class ExpectedOutputs {
     std::vector<ir::Shape> dims;              ///< by sample
     std::vector<std::vector<double>> values;  ///< by sample
     std::optional<MinorChannels> minor = {};  ///< where all samples have the same dimensions
+    std::vector<std::vector<double>> minor_values = {};  ///< by sample
   };
 
   Status add(size_t number, calib::Sample sample, const ir::Model& model, const std::vector<ir::Tensor>& results);

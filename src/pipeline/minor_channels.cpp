@@ -13,14 +13,20 @@ constexpr int64_t kFewestPlaces = 16;  ///< per channel and sample
 constexpr double kGap = 8;             ///< between the magnitudes of two groups of channels, at least
 constexpr double kSpread = 30;         ///< between the largest and the smallest magnitude, at least
 
-/// Calls visit(element, channel) for all elements.
-template <typename Visit>
-void for_each_channel(const ir::Shape& dims, int64_t axis, const Visit& visit) {
-  const auto from = dims.begin() + axis;
-  const int64_t channels = *from, inner = std::accumulate(from + 1, dims.end(), int64_t{1}, std::multiplies<>());
-  const int64_t size = std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-  for (int64_t i = 0; i < size; ++i) visit(static_cast<size_t>(i), static_cast<size_t>(i / inner % channels));
-}
+/// Values as [outer, channels, inner].
+struct Layout {
+  size_t outer, channels, inner;
+
+  Layout(const ir::Shape& dims, int64_t axis)
+      : outer(product(dims.begin(), dims.begin() + axis)),
+        channels(static_cast<size_t>(dims[static_cast<size_t>(axis)])),
+        inner(product(dims.begin() + axis + 1, dims.end())) {}
+
+ private:
+  static size_t product(ir::Shape::const_iterator begin, ir::Shape::const_iterator end) {
+    return static_cast<size_t>(std::accumulate(begin, end, int64_t{1}, std::multiplies<>()));
+  }
+};
 
 /// Detectors write [batch, places, channels] or [batch, channels, places], images [batch, channels, height, width].
 std::optional<int64_t> channel_axis(const ir::Shape& dims) {
@@ -39,10 +45,18 @@ std::optional<int64_t> channel_axis(const ir::Shape& dims) {
 }  // namespace
 
 std::vector<double> MinorChannels::of(const std::vector<double>& values, const ir::Shape& dims) const {
+  const Layout layout(dims, axis);
   std::vector<double> found;
-  for_each_channel(dims, axis, [&](size_t element, size_t channel) {
-    if (is_minor[channel]) found.push_back(values[element]);
-  });
+  found.reserve(layout.outer * layout.inner * static_cast<size_t>(std::ranges::count(is_minor, true)));
+  for (size_t i = 0; i < layout.outer; ++i) {
+    for (size_t first = 0; first < layout.channels;) {  // neighbouring channels are copied together
+      size_t end = first;
+      while (end < layout.channels && is_minor[end]) ++end;
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>((i * layout.channels + first) * layout.inner);
+      found.insert(found.end(), begin, begin + static_cast<std::ptrdiff_t>((end - first) * layout.inner));
+      first = end + 1;
+    }
+  }
   return found;
 }
 
@@ -50,10 +64,14 @@ std::optional<MinorChannels> find_minor_channels(const std::vector<std::vector<d
                                                  const ir::Shape& dims) {
   const std::optional<int64_t> axis = channel_axis(dims);
   if (!axis || samples.empty()) return {};
-  const auto channels = static_cast<size_t>(dims[static_cast<size_t>(*axis)]);
+  const Layout layout(dims, *axis);
+  const size_t channels = layout.channels;
   std::vector<double> energy(channels, 0.0);
   for (const std::vector<double>& values : samples) {
-    for_each_channel(dims, *axis, [&](size_t i, size_t channel) { energy[channel] += values[i] * values[i]; });
+    const double* value = values.data();
+    for (size_t i = 0; i < layout.outer * layout.channels; ++i) {
+      for (size_t j = 0; j < layout.inner; ++j, ++value) energy[i % layout.channels] += *value * *value;
+    }
   }
   std::vector<size_t> order;  // without empty or non-finite channels
   for (size_t c = 0; c < channels; ++c) {
