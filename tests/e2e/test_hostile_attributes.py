@@ -112,6 +112,9 @@ DISAGREEING = {
                                                    stored=[tensor("d", ints()), tensor("v", floats(2))]),
     "Range without a start": lambda: unknown_rank(helper.make_node("Range", ["d", "s", "s"], ["r"]), helper.make_node("Cast", ["r"], ["last"], to=1),
                                                   stored=[tensor("d", ints()), tensor("s", ints(3))]),
+    "EyeLike of what has no type": lambda: unknown_rank(
+        helper.make_node("MatMul", ["a", "b"], ["m"]), helper.make_node("EyeLike", ["m"], ["last"], dtype=1),
+        stored=[tensor("a", floats(2, 3)), tensor("b", floats(5, 7))]),
     "Gemm with a weight of rank 1": lambda: unknown_rank(helper.make_node("Gemm", ["x", "w"], ["last"]), stored=[tensor("w", floats(4))]),
     "BatchNormalization of scalars": lambda: unknown_rank(
         helper.make_node("Conv", ["x", "w"], ["a"]), helper.make_node("BatchNormalization", ["a", "s", "s", "s", "s"], ["last"]),
@@ -130,6 +133,17 @@ def survives_a_stored_type_of_another_rank():
     model = DISAGREEING["Concat of Transposes of other ranks"]()
     model.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT, [1, 2, 3, 4]))
     expect_harmless(run_all(model))
+
+
+@test(cases=[(f"step {step}", step) for step in (2 ** 32, 2 ** 62, -(2 ** 32), LOWEST)])
+def survives_steps_over_a_shape(case):
+    """The onnx library once counted the places of such a Slice without end."""
+    nodes = [helper.make_node("Shape", ["input"], ["s"]), helper.make_node("Slice", ["s", "a", "b", "c", "d"], ["t"]), helper.make_node("Cast", ["t"], ["y"], to=1)]
+    numbers = {"a": 1, "b": 3, "c": 0, "d": case[1]} if case[1] > 0 else {"a": 2, "b": 0, "c": 0, "d": case[1]}
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("input", TensorProto.FLOAT, [2, 3, 4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["m"])], [tensor(name, ints(number)) for name, number in numbers.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    expect_harmless(run_all(model, ["optimize", "inspect", "run"]))
 
 
 @test()
