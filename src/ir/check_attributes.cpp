@@ -53,6 +53,8 @@ constexpr Limit kLimits[] = {
     {"output_width", 0, kMaxCount},
     {"sampling_ratio", 0, kMaxCount},
     {"split", 0, kMostElements},
+    {"transA", 0, 1},  // the onnx library looks at 32 of their bits, others at all
+    {"transB", 0, 1},
 };
 
 /// Axes of input 0 of an operator: as an attribute, or stored as an input.

@@ -20,14 +20,20 @@ struct Guard {
   std::pair<size_t, size_t> same_rank = {kNone, kNone};       ///< two inputs
   std::array<size_t, 3> one_element = {kNone, kNone, kNone};  ///< stored inputs of which it reads the first element
   size_t typed = kNone;                                       ///< input whose type it reads without looking for it
+  size_t divisor = kNone;                                     ///< stored input that it divides by
 };
 
 constexpr Guard kGuards[] = {
-    {.op = "Conv", .same_rank = {0, 1}},          {.op = "ConvInteger", .same_rank = {0, 1}},
-    {.op = "ConvTranspose", .same_rank = {0, 1}}, {.op = "DeformConv", .same_rank = {0, 1}},
-    {.op = "QLinearConv", .same_rank = {0, 3}},   {.op = "OneHot", .one_element = {1, kNone, kNone}},
-    {.op = "Range", .one_element = {0, 1, 2}},    {.op = "TopK", .one_element = {1, kNone, kNone}},
+    {.op = "Conv", .same_rank = {0, 1}},
+    {.op = "ConvInteger", .same_rank = {0, 1}},
+    {.op = "ConvTranspose", .same_rank = {0, 1}},
+    {.op = "DeformConv", .same_rank = {0, 1}},
+    {.op = "QLinearConv", .same_rank = {0, 3}},
+    {.op = "OneHot", .one_element = {1, kNone, kNone}},
+    {.op = "Range", .one_element = {0, 1, 2}},
+    {.op = "TopK", .one_element = {1, kNone, kNone}},
     {.op = "EyeLike", .typed = 0},
+    {.op = "SplitToSequence", .divisor = 1},
 };
 
 /// -1: not known.
@@ -40,6 +46,20 @@ bool has_one_element(const onnx::TensorProto& tensor) {
   return std::all_of(tensor.dims().begin(), tensor.dims().end(), [](int64_t dim) { return dim == 1; });
 }
 
+/// Whether a stored list of integers has one below 1.
+bool has_small_number(onnx::InferenceContext& context, size_t input) {
+  const onnx::TensorProto* data = input < context.getNumInputs() ? context.getInputData(input) : nullptr;
+  if (data == nullptr) return false;
+  const auto is_small = [](int64_t number) { return number < 1; };
+  if (data->data_type() == onnx::TensorProto::INT32) {
+    const std::vector<int32_t> numbers = onnx::ParseData<int32_t>(data);
+    return std::any_of(numbers.begin(), numbers.end(), is_small);
+  }
+  if (data->data_type() != onnx::TensorProto::INT64) return false;
+  const std::vector<int64_t> numbers = onnx::ParseData<int64_t>(data);
+  return std::any_of(numbers.begin(), numbers.end(), is_small);
+}
+
 void check(const Guard& guard, onnx::InferenceContext& context) {
   const auto [a, b] = guard.same_rank;
   if (a != kNone) {
@@ -50,6 +70,9 @@ void check(const Guard& guard, onnx::InferenceContext& context) {
   }
   if (guard.typed != kNone && (guard.typed >= context.getNumInputs() || context.getInputType(guard.typed) == nullptr)) {
     fail_type_inference("input ", guard.typed, " has no type");
+  }
+  if (has_small_number(context, guard.divisor)) {
+    fail_shape_inference("input ", guard.divisor, " must have numbers from 1 on");
   }
   for (const size_t input : guard.one_element) {
     const onnx::TensorProto* data = input < context.getNumInputs() ? context.getInputData(input) : nullptr;

@@ -31,6 +31,7 @@ REFUSED = [
     ("Conv", "n1", "dilations", [2 ** 40, 1], "allowed: 1 to"),
     ("DepthToSpace", "n0", "blocksize", -1, "allowed: 1 to"),
     ("old Squeeze", "n1", "axes", [LOWEST], "allowed: -"),
+    ("Gemm", "n0", "transB", -(2 ** 62), "allowed: 0 to 1"),
 ]
 
 
@@ -115,6 +116,9 @@ DISAGREEING = {
     "EyeLike of what has no type": lambda: unknown_rank(
         helper.make_node("MatMul", ["a", "b"], ["m"]), helper.make_node("EyeLike", ["m"], ["last"], dtype=1),
         stored=[tensor("a", floats(2, 3)), tensor("b", floats(5, 7))]),
+    "SplitToSequence into parts of 0": lambda: unknown_rank(
+        helper.make_node("SplitToSequence", ["c", "n"], ["s"], axis=0), helper.make_node("SequenceAt", ["s", "n"], ["last"]),
+        stored=[tensor("c", floats(6)), tensor("n", ints(0)[0])]),
     "Gemm with a weight of rank 1": lambda: unknown_rank(helper.make_node("Gemm", ["x", "w"], ["last"]), stored=[tensor("w", floats(4))]),
     "BatchNormalization of scalars": lambda: unknown_rank(
         helper.make_node("Conv", ["x", "w"], ["a"]), helper.make_node("BatchNormalization", ["a", "s", "s", "s", "s"], ["last"]),

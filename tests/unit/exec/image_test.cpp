@@ -252,7 +252,7 @@ TEST(AffineGridTest, RejectsWhatDoesNotFit) {
   const ir::Tensor theta = random_floats({1, 2, 3});
   expect_error(call, {theta, ints({1, 3, 4})}, "allowed: 4 or 5");
   expect_error(call, {theta, ints({2, 3, 4, 4})}, "does not fit");
-  expect_error(call, {theta, ints({1, 3, -1, 4})}, "-1");
+  expect_error(call, {theta, ints({1, 3, -1, 4})}, "negative");
   expect_error(call, {theta, ints({1, 1, int64_t{1} << 40, int64_t{1} << 40})}, "AffineGrid");
 }
 

@@ -230,8 +230,8 @@ Result<Kernel> prepare_reduce(Prepare& p) {
   const Spec& x = p.in(0);
   QQ_TRY(IntList axes, read_ints(p, "axes", 1, axes_input_since(kOp)));
   if (!axes.known) return Prepare::defer();
-  const bool reduces_none = axes.values.empty() && p.opset() >= axes_input_since(kOp) &&
-                            p.node().int_or("noop_with_empty_axes", 0) != 0;
+  const bool reduces_none =
+      axes.values.empty() && p.opset() >= axes_input_since(kOp) && p.node().int_or("noop_with_empty_axes", 0) != 0;
   if (reduces_none && keeps_single_elements(kOp)) {
     p.alias(0, 0, x.dims);
     return no_kernel();
