@@ -124,7 +124,7 @@ def main():
     parser.add_argument("--round", type=float, default=ROUND_SECONDS, help="seconds of a target in a round of a long run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--record", default=os.path.join(ROOT, "tests", "fuzz", "results.json"))
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     os.makedirs(LOGS, exist_ok=True)
     known, names = targets_of(arguments.binary), list(arguments.rest)
     if not arguments.hours:
