@@ -154,6 +154,12 @@ def overflown(_, model, difference):
     return difference.kind == "values" and model.wanted[difference.output].dtype == np.float16 and np.isinf(difference.worst)
 
 
+@row("STFT without onesided", "the onnx library infers two sides where the attribute is absent, although its default is one: shapes known later contradict that, "
+     "and the model is refused", "STFT")
+def sides(node, _, difference):
+    return difference.kind == "refused" and "Inferred shape and existing shape differ" in difference.text and attribute(node, "onesided") is None
+
+
 NORMS = ("InstanceNormalization", "LayerNormalization", "GroupNormalization", "SkipLayerNormalization", "RMSNormalization", "BatchNormalization", "LpNormalization")
 
 

@@ -86,7 +86,9 @@ def is_valid(model):
         onnx.checker.check_model(model, full_check=True)
         compare_ort.session(model)
     except Exception as error:
-        return False, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        text = " ".join(str(error).split())
+        # The operators of com.amd.quark refuse tensors that no machine holds when they are loaded, others when they run.
+        return "for its outputs, allowed are" in text, f"{type(error).__name__}: {text[:300]}"
     return True, ""
 
 
@@ -116,7 +118,7 @@ def outcome_of(number, keep=""):
         if written and is_valid(content)[0]:
             with open(written, "rb") as file:
                 good, text = is_valid(file.read())
-            return {"verb": name, "outcome": "valid output" if good else "finding", "text": f"invalid output: {text}" if text else ""}
+            return {"verb": name, "outcome": "valid output" if good else "finding", "text": f"invalid output: {text}"}
         return {"verb": name, "outcome": "exit code 0", "text": ""}
 
 
