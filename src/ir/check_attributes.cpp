@@ -110,7 +110,8 @@ constexpr AxisRule kAxisRules[] = {
 
 std::string text_of(const Attribute& attribute) {
   if (const auto* one = std::get_if<int64_t>(&attribute.value)) return cat(*one);
-  return cat("[", join(std::get<Ints>(attribute.value), ","), "]");
+  const auto* list = std::get_if<Ints>(&attribute.value);
+  return list == nullptr ? "of another type" : cat("[", join(*list, ","), "]");
 }
 
 /// The integers of an attribute of either kind; null for others.

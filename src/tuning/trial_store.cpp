@@ -31,10 +31,13 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return std::vector<std::string>{folder};
   std::vector<std::string> files;
-  for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
-       it.increment(error)) {
-    if (it->is_regular_file(error)) files.push_back(it->path().string());
-  }
+  do {  // from the start when a signal interrupts the opening of a folder
+    files.clear();
+    for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
+         it.increment(error)) {
+      if (it->is_regular_file(error)) files.push_back(it->path().string());
+    }
+  } while (error == std::errc::interrupted);
   if (error) return bad_data(folder, ": cannot be read: ", error.message());
   std::ranges::sort(files, natural_less);
   return files;

@@ -150,6 +150,20 @@ def survives_steps_over_a_shape(case):
     expect_harmless(run_all(model, ["optimize", "inspect", "run"]))
 
 
+@test(cases=[(f"{seed} {name}", seed, node, name) for seed, node, name in
+             (("old Squeeze", "n1", "axes"), ("Flatten and LogSoftmax", "n0", "axis"), ("GatherND", "n1", "batch_dims"), ("transposes", "n0", "perm"))])
+def survives_attributes_of_another_type(case):
+    """The type is read from the file, and need not be the operator's."""
+    _, seed, node, name = case
+    for value in (0.5, [0.5], "text", helper.make_tensor_type_proto(1, [2])):
+        model = with_attribute(seed, "known", node, name, value)
+        expect_harmless(run_all(model, ["inspect", "optimize", "run"]))
+        for one in model.graph.node:
+            for attribute in one.attribute:
+                attribute.type = onnx.AttributeProto.TYPE_PROTO if attribute.name == name else attribute.type
+        expect_harmless(run_all(model, ["inspect", "optimize", "run"]))
+
+
 @test()
 def survives_inputs_that_no_machine_holds():
     nodes = [helper.make_node("MatMul", ["input", "w"], ["a"]), helper.make_node("Add", ["a", "b"], ["y"])]

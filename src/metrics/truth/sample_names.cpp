@@ -55,15 +55,18 @@ Result<NamedFiles> NamedFiles::read(const std::string& folder, const std::vector
   files.folder_ = folder;
   std::error_code error;
   std::vector<std::string> names;
-  // It does not follow links to folders, so it comes to an end.
-  std::filesystem::recursive_directory_iterator entry(folder, error), end;
-  for (; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;  // a link that leads nowhere is no file
-    const bool is_file = entry->is_regular_file(ignored);
-    if (is_file && is_wanted(entry->path().filename().string(), suffixes)) {
-      names.push_back(entry->path().lexically_relative(folder).generic_string());
+  do {  // from the start when a signal interrupts the opening of a folder
+    names.clear();
+    // It does not follow links to folders, so it comes to an end.
+    std::filesystem::recursive_directory_iterator entry(folder, error), end;
+    for (; !error && entry != end; entry.increment(error)) {
+      std::error_code ignored;  // a link that leads nowhere is no file
+      const bool is_file = entry->is_regular_file(ignored);
+      if (is_file && is_wanted(entry->path().filename().string(), suffixes)) {
+        names.push_back(entry->path().lexically_relative(folder).generic_string());
+      }
     }
-  }
+  } while (error == std::errc::interrupted);
   if (error) return bad_data(folder, ": cannot be read: ", error.message());
   if (names.empty()) return bad_data(folder, ": holds no ", kind, "s, looked for ", join(suffixes, ", "));
   std::ranges::sort(names, natural_less);
