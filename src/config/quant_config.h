@@ -115,6 +115,9 @@ Result<QuantConfig> read_config(std::vector<Layer> layers);
 /// with a YAML value; the key is a dotted path, a bare option ("Percentile") or a bare field ("per_channel").
 Result<QuantConfig> load_config(const std::string& file_or_preset, const std::vector<std::string>& sets);
 
+/// Whether load_config() would find what is to be quantized, how wrong the rest may be.
+bool selects_mode(const std::string& file_or_preset, const std::vector<std::string>& sets);
+
 /// Everything asked as one map in the file's form; read_config() of it gives an equal QuantConfig.
 Node to_node(const QuantConfig& config);
 

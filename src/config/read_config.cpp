@@ -275,6 +275,13 @@ Result<QuantConfig> read_config(std::vector<Layer> layers) {
   return config;
 }
 
+bool selects_mode(const std::string& file_or_preset, const std::vector<std::string>& sets) {
+  return !file_or_preset.empty() || std::any_of(sets.begin(), sets.end(), [](const std::string& set) {
+    return set.starts_with("target=") || set.starts_with("preset=") || set.starts_with("quant_config") ||
+           set.starts_with("global_config");
+  });
+}
+
 Result<QuantConfig> load_config(const std::string& file_or_preset, const std::vector<std::string>& sets) {
   std::vector<Layer> layers;
   if (file_or_preset.empty()) {

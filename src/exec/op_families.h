@@ -17,7 +17,7 @@ std::span<const OpDef> einsum_ops();          // Einsum
 std::span<const OpDef> elementwise_ops();     // Add, Mul, comparisons, Where, Cast: broadcasting
 std::span<const OpDef> fused_ops();           // com.microsoft: BiasGelu, FastGelu, FusedMatMul
 std::span<const OpDef> gather_scatter_ops();  // Gather, ...
-std::span<const OpDef> image_ops();           // GridSample, RoiAlign, DeformConv, Col2Im
+std::span<const OpDef> image_ops();           // AffineGrid, GridSample, RoiAlign, DeformConv, Col2Im
 std::span<const OpDef> linear_algebra_ops();  // Det
 std::span<const OpDef> matmul_ops();          // MatMul, Gemm
 std::span<const OpDef> norm_ops();            // BatchNormalization, Softmax, ...

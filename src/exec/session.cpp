@@ -16,6 +16,15 @@ bool contains(const std::vector<ir::ValueId>& values, ir::ValueId value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+/// The graph's inputs that neither an initializer nor a constant gives.
+std::vector<ir::ValueId> open_inputs(const ir::Graph& graph, const std::vector<Constant>& constants) {
+  std::vector<ir::ValueId> inputs = graph.required_inputs();
+  std::erase_if(inputs, [&](ir::ValueId input) {
+    return std::any_of(constants.begin(), constants.end(), [&](const Constant& known) { return known.value == input; });
+  });
+  return inputs;
+}
+
 }  // namespace
 
 Stage::~Stage() {
@@ -40,7 +49,7 @@ Session::Session(const ir::Graph& graph, const std::map<std::string, int64_t>& o
       first_plan_(std::make_unique<StagePlan>()),
       values_(graph_.value_count()) {
   if (options.fetches.empty() && options.taps.empty()) options.fetches = graph.outputs();
-  if (options.feeds.empty()) options.feeds = graph.required_inputs();
+  if (options.feeds.empty()) options.feeds = open_inputs(graph, options.constants);
   *first_plan_ = {std::move(options.feeds), std::move(options.fetches), std::move(options.taps),
                   std::move(options.constants)};
 }

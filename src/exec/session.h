@@ -26,7 +26,7 @@ struct SessionOptions {
   std::vector<ir::ValueId> fetches;  ///< empty, and no taps: the graph's outputs
   std::vector<ir::ValueId> taps;     ///< values that a sink observes; never sequences
   RunLimits limits = {};
-  std::vector<ir::ValueId> feeds = {};   ///< inputs of a run; empty: the graph's inputs without initializer
+  std::vector<ir::ValueId> feeds = {};   ///< inputs of a run; empty: the graph's without initializer and constant
   std::vector<Constant> constants = {};  ///< values known beside the graph's own initializers
 };
 

@@ -53,6 +53,8 @@ constexpr Limit kLimits[] = {
     {"output_width", 0, kMaxCount},
     {"sampling_ratio", 0, kMaxCount},
     {"split", 0, kMostElements},
+    {"transA", 0, 1},  // the onnx library looks at 32 of their bits, others at all
+    {"transB", 0, 1},
 };
 
 /// Axes of input 0 of an operator: as an attribute, or stored as an input.
@@ -108,7 +110,8 @@ constexpr AxisRule kAxisRules[] = {
 
 std::string text_of(const Attribute& attribute) {
   if (const auto* one = std::get_if<int64_t>(&attribute.value)) return cat(*one);
-  return cat("[", join(std::get<Ints>(attribute.value), ","), "]");
+  const auto* list = std::get_if<Ints>(&attribute.value);
+  return list == nullptr ? "of another type" : cat("[", join(*list, ","), "]");
 }
 
 /// The integers of an attribute of either kind; null for others.

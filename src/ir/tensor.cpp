@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "numeric/half.h"
 #include "numeric/small_floats.h"
@@ -16,7 +17,7 @@ constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
 /// over many samples takes several times the memory it needs.
 std::shared_ptr<std::byte> aligned_buffer(int64_t bytes) {
   const std::shared_ptr<void> block(std::malloc(static_cast<size_t>(bytes) + kAlignment), std::free);
-  QQ_CHECK(block != nullptr);
+  if (block == nullptr) throw std::bad_alloc();  // ends with exit code 7, as all memory that runs out
   const auto address = (reinterpret_cast<uintptr_t>(block.get()) + kAlignment - 1) / kAlignment * kAlignment;
   return {block, reinterpret_cast<std::byte*>(address)};
 }

@@ -19,13 +19,21 @@ struct Guard {
   std::string_view op;
   std::pair<size_t, size_t> same_rank = {kNone, kNone};       ///< two inputs
   std::array<size_t, 3> one_element = {kNone, kNone, kNone};  ///< stored inputs of which it reads the first element
+  size_t typed = kNone;                                       ///< input whose type it reads without looking for it
+  size_t divisor = kNone;                                     ///< stored input that it divides by
 };
 
 constexpr Guard kGuards[] = {
-    {.op = "Conv", .same_rank = {0, 1}},          {.op = "ConvInteger", .same_rank = {0, 1}},
-    {.op = "ConvTranspose", .same_rank = {0, 1}}, {.op = "DeformConv", .same_rank = {0, 1}},
-    {.op = "QLinearConv", .same_rank = {0, 3}},   {.op = "OneHot", .one_element = {1, kNone, kNone}},
-    {.op = "Range", .one_element = {0, 1, 2}},    {.op = "TopK", .one_element = {1, kNone, kNone}},
+    {.op = "Conv", .same_rank = {0, 1}},
+    {.op = "ConvInteger", .same_rank = {0, 1}},
+    {.op = "ConvTranspose", .same_rank = {0, 1}},
+    {.op = "DeformConv", .same_rank = {0, 1}},
+    {.op = "QLinearConv", .same_rank = {0, 3}},
+    {.op = "OneHot", .one_element = {1, kNone, kNone}},
+    {.op = "Range", .one_element = {0, 1, 2}},
+    {.op = "TopK", .one_element = {1, kNone, kNone}},
+    {.op = "EyeLike", .typed = 0},
+    {.op = "SplitToSequence", .divisor = 1},
 };
 
 /// -1: not known.
@@ -38,6 +46,20 @@ bool has_one_element(const onnx::TensorProto& tensor) {
   return std::all_of(tensor.dims().begin(), tensor.dims().end(), [](int64_t dim) { return dim == 1; });
 }
 
+/// Whether a stored list of integers has one below 1.
+bool has_small_number(onnx::InferenceContext& context, size_t input) {
+  const onnx::TensorProto* data = input < context.getNumInputs() ? context.getInputData(input) : nullptr;
+  if (data == nullptr) return false;
+  const auto is_small = [](int64_t number) { return number < 1; };
+  if (data->data_type() == onnx::TensorProto::INT32) {
+    const std::vector<int32_t> numbers = onnx::ParseData<int32_t>(data);
+    return std::any_of(numbers.begin(), numbers.end(), is_small);
+  }
+  if (data->data_type() != onnx::TensorProto::INT64) return false;
+  const std::vector<int64_t> numbers = onnx::ParseData<int64_t>(data);
+  return std::any_of(numbers.begin(), numbers.end(), is_small);
+}
+
 void check(const Guard& guard, onnx::InferenceContext& context) {
   const auto [a, b] = guard.same_rank;
   if (a != kNone) {
@@ -45,6 +67,12 @@ void check(const Guard& guard, onnx::InferenceContext& context) {
     if (first >= 0 && second >= 0 && first != second) {
       fail_shape_inference("input ", a, " has ", first, " dimensions, input ", b, " has ", second);
     }
+  }
+  if (guard.typed != kNone && (guard.typed >= context.getNumInputs() || context.getInputType(guard.typed) == nullptr)) {
+    fail_type_inference("input ", guard.typed, " has no type");
+  }
+  if (has_small_number(context, guard.divisor)) {
+    fail_shape_inference("input ", guard.divisor, " must have numbers from 1 on");
   }
   for (const size_t input : guard.one_element) {
     const onnx::TensorProto* data = input < context.getNumInputs() ? context.getInputData(input) : nullptr;
@@ -68,10 +96,21 @@ bool has_endless_input(onnx::DataPropagationContext& context) {
   return false;
 }
 
+/// The library counts the places of a Slice in an int, where a step of 2^32 is one of 0.
+bool has_endless_step(onnx::DataPropagationContext& context) {
+  constexpr int64_t kLargestStep = int64_t{1} << 30;
+  const onnx::TensorShapeProto* steps = context.getNumInputs() > 4 ? context.getInputData(4) : nullptr;
+  return steps != nullptr &&
+         std::any_of(steps->dim().begin(), steps->dim().end(), [](const onnx::TensorShapeProto::Dimension& step) {
+           return step.dim_value() > kLargestStep || step.dim_value() < -kLargestStep;
+         });
+}
+
 void bound_propagation(const onnx::OpSchema& original, onnx::OpSchema& made) {
+  const bool is_slice = original.Name() == "Slice";
   made.PartialDataPropagationFunction(
-      [inner = original.GetDataPropagationFunction()](onnx::DataPropagationContext& context) {
-        if (!has_endless_input(context)) inner(context);
+      [is_slice, inner = original.GetDataPropagationFunction()](onnx::DataPropagationContext& context) {
+        if (!has_endless_input(context) && !(is_slice && has_endless_step(context))) inner(context);
       });
 }
 

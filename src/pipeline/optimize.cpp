@@ -5,6 +5,7 @@
 
 #include "base/stopwatch.h"
 #include "base/suggest.h"
+#include "config/quant_config.h"
 #include "exec/threads.h"
 #include "ir/dump.h"
 #include "onnx_io/check_model.h"
@@ -44,7 +45,9 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   QQ_RETURN_IF_ERROR(check_names(request.skip, "--skip"));
   if (!request.dump_after.empty()) QQ_RETURN_IF_ERROR(check_names({request.dump_after}, "--dump-after"));
   Diagnostics diagnostics;
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  std::vector<std::string> settings = request.settings;
+  if (!config::selects_mode(request.config, settings)) settings.insert(settings.begin(), "quant_config={}");
+  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, settings, diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
   // Without samples a random one will do for the guard: only the outputs before and after are compared.

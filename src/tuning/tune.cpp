@@ -31,7 +31,7 @@ std::string settings_path_of(const std::string& output) {
 }
 
 Status check_paths(const TuneRequest& request) {
-  if (!file_exists(request.model_path)) return io_error(request.model_path, ": there is no such file");
+  if (!file_exists(request.model_path)) return invalid_argument(request.model_path, ": no such file");
   const std::vector<std::string> inputs = {request.model_path, request.config, request.search_path,
                                            request.metric.truth_path};
   QQ_RETURN_IF_ERROR(check_not_input(request.output_path, inputs));

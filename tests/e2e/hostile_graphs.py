@@ -189,7 +189,8 @@ def change(model, place, draw):
             new = np.array(draw.choice(lists_from([int(one) for one in old], nasty)), np.int64)
         else:
             new = old.copy()
-            new.reshape(-1)[draw.randrange(max(new.size, 1))] = nasty
+            if new.size:
+                new.reshape(-1)[draw.randrange(new.size)] = nasty
         tensor.CopyFrom(numpy_helper.from_array(new, tensor.name))
         return f"initializer {tensor.name} = {new.tolist()}"
     attribute = model.graph.node[at].attribute[k]

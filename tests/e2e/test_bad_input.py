@@ -200,8 +200,26 @@ def cut_header(data):
     return data[:30]
 
 
+# What each verb needs beside a model that is not there.
+WITHOUT_MODEL = {
+    "inspect": [], "check": [], "check --target": ["--target", "gen2-bf16"], "optimize": ["-o", "o.onnx"], "import": ["-o", "o.onnx"],
+    "convert": ["o.onnx", "--pass", "dequantize"], "calibrate": ["-c", "a8w8", "--set", "UseRandomData=true", "-o", "o.stats"],
+    "analyze": ["-c", "a8w8", "--set", "UseRandomData=true"], "tune": ["-c", "a8w8", "--calib", "CALIB", "--eval", "CALIB", "--metric", "top1", "--labels", "CALIB"],
+    "evaluate": ["--quantized", "MODEL", "--data", "CALIB"],
+}
+
+
+def verb_without_model(verb):
+    def prepare(place):
+        places = {"CALIB": place.calib, "MODEL": place.model, "o.onnx": place.path("o.onnx"), "o.stats": place.path("o.stats")}
+        model = ["--float", place.path("nowhere.onnx")] if verb == "evaluate" else [place.path("nowhere.onnx")]
+        return [verb.split()[0], *model, *(places.get(one, one) for one in WITHOUT_MODEL[verb])]
+    return prepare
+
+
 CASES = [
     # the model
+    *(Bad(f"{verb}: missing model", USAGE, ["nowhere.onnx", "no such file"], verb_without_model(verb)) for verb in WITHOUT_MODEL),
     Bad("missing model", USAGE, ["nowhere.onnx", "no such file"], lambda p: p.quantize(model=p.path("nowhere.onnx"))),
     Bad("folder as model", USAGE, ["calib", "folder"], lambda p: p.quantize(model=p.calib)),
     Bad("empty model", MODEL, ["bad.onnx", "empty"], content(lambda good: b"")),

@@ -31,6 +31,7 @@ REFUSED = [
     ("Conv", "n1", "dilations", [2 ** 40, 1], "allowed: 1 to"),
     ("DepthToSpace", "n0", "blocksize", -1, "allowed: 1 to"),
     ("old Squeeze", "n1", "axes", [LOWEST], "allowed: -"),
+    ("Gemm", "n0", "transB", -(2 ** 62), "allowed: 0 to 1"),
 ]
 
 
@@ -112,6 +113,12 @@ DISAGREEING = {
                                                    stored=[tensor("d", ints()), tensor("v", floats(2))]),
     "Range without a start": lambda: unknown_rank(helper.make_node("Range", ["d", "s", "s"], ["r"]), helper.make_node("Cast", ["r"], ["last"], to=1),
                                                   stored=[tensor("d", ints()), tensor("s", ints(3))]),
+    "EyeLike of what has no type": lambda: unknown_rank(
+        helper.make_node("MatMul", ["a", "b"], ["m"]), helper.make_node("EyeLike", ["m"], ["last"], dtype=1),
+        stored=[tensor("a", floats(2, 3)), tensor("b", floats(5, 7))]),
+    "SplitToSequence into parts of 0": lambda: unknown_rank(
+        helper.make_node("SplitToSequence", ["c", "n"], ["s"], axis=0), helper.make_node("SequenceAt", ["s", "n"], ["last"]),
+        stored=[tensor("c", floats(6)), tensor("n", ints(0)[0])]),
     "Gemm with a weight of rank 1": lambda: unknown_rank(helper.make_node("Gemm", ["x", "w"], ["last"]), stored=[tensor("w", floats(4))]),
     "BatchNormalization of scalars": lambda: unknown_rank(
         helper.make_node("Conv", ["x", "w"], ["a"]), helper.make_node("BatchNormalization", ["a", "s", "s", "s", "s"], ["last"]),
@@ -130,6 +137,31 @@ def survives_a_stored_type_of_another_rank():
     model = DISAGREEING["Concat of Transposes of other ranks"]()
     model.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT, [1, 2, 3, 4]))
     expect_harmless(run_all(model))
+
+
+@test(cases=[(f"step {step}", step) for step in (2 ** 32, 2 ** 62, -(2 ** 32), LOWEST)])
+def survives_steps_over_a_shape(case):
+    """The onnx library once counted the places of such a Slice without end."""
+    nodes = [helper.make_node("Shape", ["input"], ["s"]), helper.make_node("Slice", ["s", "a", "b", "c", "d"], ["t"]), helper.make_node("Cast", ["t"], ["y"], to=1)]
+    numbers = {"a": 1, "b": 3, "c": 0, "d": case[1]} if case[1] > 0 else {"a": 2, "b": 0, "c": 0, "d": case[1]}
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("input", TensorProto.FLOAT, [2, 3, 4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["m"])], [tensor(name, ints(number)) for name, number in numbers.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    expect_harmless(run_all(model, ["optimize", "inspect", "run"]))
+
+
+@test(cases=[(f"{seed} {name}", seed, node, name) for seed, node, name in
+             (("old Squeeze", "n1", "axes"), ("Flatten and LogSoftmax", "n0", "axis"), ("GatherND", "n1", "batch_dims"), ("transposes", "n0", "perm"))])
+def survives_attributes_of_another_type(case):
+    """The type is read from the file, and need not be the operator's."""
+    _, seed, node, name = case
+    for value in (0.5, [0.5], "text", helper.make_tensor_type_proto(1, [2])):
+        model = with_attribute(seed, "known", node, name, value)
+        expect_harmless(run_all(model, ["inspect", "optimize", "run"]))
+        for one in model.graph.node:
+            for attribute in one.attribute:
+                attribute.type = onnx.AttributeProto.TYPE_PROTO if attribute.name == name else attribute.type
+        expect_harmless(run_all(model, ["inspect", "optimize", "run"]))
 
 
 @test()

@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: MIT
-// The libFuzzer binary; QUARKQ_FUZZ_TARGET names the target. tests/fuzz/README.md says how to build and run it.
+// The libFuzzer binary; QUARKQ_FUZZ_TARGET names the target, else what follows "quarkq_fuzz_" in the program's own
+// name. tests/fuzz/README.md says how to build and run it.
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "fuzz/targets.h"
 
 namespace {
 
+std::string chosen_name() {
+  const char* given = std::getenv("QUARKQ_FUZZ_TARGET");
+  if (given != nullptr) return given;
+  constexpr std::string_view kPrefix = "quarkq_fuzz_";
+  const std::string_view program = program_invocation_short_name;
+  return program.starts_with(kPrefix) ? std::string(program.substr(kPrefix.size())) : "model";
+}
+
 const quarkq::fuzz::Target& chosen() {
   static const quarkq::fuzz::Target* const target = [] {
-    const char* name = std::getenv("QUARKQ_FUZZ_TARGET");
-    const auto* found = quarkq::fuzz::find_target(name == nullptr ? "model" : name);
+    const std::string name = chosen_name();
+    const auto* found = quarkq::fuzz::find_target(name);
     if (found == nullptr) {
-      std::fprintf(stderr, "QUARKQ_FUZZ_TARGET=%s is no target\n", name);
+      std::fprintf(stderr, "%s is no target\n", name.c_str());
       std::exit(2);
     }
     return found;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "exec/session.h"
 #include "exec/threads.h"
 #include "fuzz/fuzz_run.h"
+#include "fuzz/model_inputs.h"
 #include "onnx_io/load.h"
 #include "pipeline/pass_runner.h"
 
 namespace quarkq::fuzz {
 namespace {
 
-constexpr int64_t kMemory = int64_t{8} << 20;
-constexpr int64_t kLoopTrips = 20;
 constexpr int64_t kMaxInput = 1 << 16;  ///< elements
 
 /// A tensor as the model declares it; unknown dims become 2. Undefined when it would be large.
@@ -36,21 +34,27 @@ ir::Tensor make_input(const ir::ValueType& type) {
 
 }  // namespace
 
+std::optional<std::vector<ir::Operand>> make_inputs(const ir::Model& model) {
+  std::vector<ir::Operand> inputs;
+  for (const ir::ValueId input : model.graph.required_inputs()) {
+    ir::Tensor tensor = make_input(model.graph.value(input).type);
+    if (!tensor.is_defined()) return std::nullopt;
+    inputs.emplace_back(std::move(tensor));
+  }
+  return inputs;
+}
+
 void run_once(const uint8_t* data, size_t size) {
   exec::set_threads(1);
   Result<ir::Model> model = onnx_io::load_bytes({reinterpret_cast<const char*>(data), size}, "fuzz");
   if (!model.ok()) return;
   Diagnostics ignored;
   if (!pipeline::prepare_for_run(model.value(), ignored).ok()) return;
-  std::vector<ir::Operand> inputs;
-  for (const ir::ValueId input : model.value().graph.required_inputs()) {
-    ir::Tensor tensor = make_input(model.value().graph.value(input).type);
-    if (!tensor.is_defined()) return;
-    inputs.emplace_back(std::move(tensor));
-  }
-  exec::Session session(model.value(), {{}, {}, {.memory = kMemory, .loop_trips = kLoopTrips}});
+  const auto inputs = make_inputs(model.value());
+  if (!inputs) return;
+  exec::Session session(model.value(), {.fetches = {}, .taps = {}, .limits = kRunLimits});
   for (int run = 0; run < 2; ++run) {
-    if (!session.run_operands(inputs).ok()) return;
+    if (!session.run_operands(*inputs).ok()) return;
   }
 }
 

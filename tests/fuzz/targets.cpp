@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "fuzz/targets.h"
 
+#include "fuzz/differential.h"
 #include "fuzz/fuzz_run.h"
 #include "fuzz/sample_files.h"
 
@@ -25,6 +26,11 @@ const std::vector<Target>& targets() {
       {"mask", run_mask, mutate_bytes, mask_seeds},
       {"text-model", run_text_model, mutate_bytes, text_model_seeds},
       {"report", run_report, mutate_bytes, report_seeds},
+      {"quantize-loops", run_quantize_loops, mutate_bytes, quantize_loop_seeds},
+      {"merged-statistics", run_merged_statistics, mutate_bytes, merged_statistics_seeds},
+      {"save-load", run_save_load, mutate, nullptr},
+      {"threads", run_threads, mutate, nullptr},
+      {"rewrites", run_rewrites, mutate, rewrite_seeds},
   };
   return table;
 }

@@ -33,8 +33,6 @@ void print_passes(const OptimizeReport& report) {
 Status run_optimize(OptimizeArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
-  if (!check_has_config(args.request.config, args.request.settings).ok())
-    args.request.settings.insert(args.request.settings.begin(), "quant_config={}");
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
   QQ_TRY(const OptimizeReport report, optimize(args.request));

@@ -5,6 +5,7 @@
 
 #include "config/preprocess.h"
 #include "config/preprocess_recipes.h"
+#include "config/quant_config.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -100,11 +101,7 @@ void add_island_options(CLI::App& app, std::vector<std::string>& settings) {
 }
 
 Status check_has_config(const std::string& config, const std::vector<std::string>& settings) {
-  const auto says_what = [](const std::string& set) {
-    return set.starts_with("target=") || set.starts_with("preset=") || set.starts_with("quant_config") ||
-           set.starts_with("global_config");
-  };
-  if (!config.empty() || std::any_of(settings.begin(), settings.end(), says_what)) return {};
+  if (config::selects_mode(config, settings)) return {};
   return invalid_argument(
       "--config is required: a preset such as xint8 (quarkq list presets) or a settings file; or "
       "give --target NAME (quarkq list targets), which has a preset");

@@ -33,6 +33,16 @@ bool takes_pad(const Workspace& work, const ir::Node& reader, const ir::Node& pa
   return is_lowest || (found.value == 0 && is_never_negative(work, pad.input(0)));
 }
 
+/// A pool whose padding is as large as its window has places without elements, which ONNX Runtime refuses.
+bool fits_window(const ir::Node& reader, const std::vector<int64_t>& pads) {
+  const std::vector<int64_t> window = reader.ints_or("kernel_shape", {});
+  if (reader.is("Conv") || window.size() * 2 != pads.size()) return reader.is("Conv");
+  for (size_t i = 0; i < pads.size(); ++i) {
+    if (pads[i] >= window[i % window.size()]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Proposal fold_pad(Workspace& work, const ir::Node& pad) {
@@ -46,7 +56,7 @@ Proposal fold_pad(Workspace& work, const ir::Node& pad) {
   if (!found || !takes_pad(work, reader, pad, *found)) return nothing;
   const std::vector<int64_t> none(found->amounts.size() - 4, 0);
   const std::optional<std::vector<int64_t>> pads = grown_pads(reader.ints_or("pads", none), *found);
-  if (!pads) return nothing;
+  if (!pads || !fits_window(reader, *pads)) return nothing;
   ir::GraphPatch patch;
   if (reader.is("AveragePool")) patch.set_attribute(reader_id, "count_include_pad", int64_t{1});
   patch.set_attribute(reader_id, "pads", *pads);

@@ -211,5 +211,11 @@ TEST(ActivationTest, RejectsWhatItCannotTake) {
   expect_error({"Celu", "", 13, {attribute("alpha", 0.0f)}}, {floats({1}, {1})}, "alpha");
 }
 
+TEST(ActivationTest, ThresholdedReluOfNanIsZero) {  // "x where x > alpha, else 0", as for float64
+  for (const ElementType type : {ElementType::kFloat, ElementType::kDouble}) {
+    expect_op({"ThresholdedRelu", "", 10}, {as_type(floats({3}, {NAN, 2, -1}), type)}, {3}, {0, 2, 0});
+  }
+}
+
 }  // namespace
 }  // namespace quarkq::test

@@ -230,6 +230,32 @@ TEST(Col2ImTest, AddsOverlappingBlocks) {
             {1, 1, 2, 3}, {0, 5 + 2, 0, 0, 7 + 4, 0});
 }
 
+TEST(AffineGridTest, MapsCentresOrCornersOfPixels) {
+  const ir::Tensor theta = floats({1, 2, 3}, {1, 0, 0.5f, 0, 2, 0});
+  const ir::Tensor size = ints({1, 3, 2, 4});
+  expect_op({"AffineGrid", "", 20}, {theta, size}, {1, 2, 4, 2},
+            {-0.25, -1, 0.25, -1, 0.75, -1, 1.25, -1, -0.25, 1, 0.25, 1, 0.75, 1, 1.25, 1}, 1e-6);
+  const OpCall aligned{"AffineGrid", "", 20, {number("align_corners", 1)}};
+  expect_op(aligned, {theta, ints({1, 3, 2, 3})}, {1, 2, 3, 2}, {-0.5, -2, 0.5, -2, 1.5, -2, -0.5, 2, 0.5, 2, 1.5, 2},
+            1e-6);
+  expect_op(aligned, {theta, ints({1, 3, 1, 1})}, {1, 1, 1, 2}, {0.5, 0}, 1e-6);  // a single place is the middle
+}
+
+TEST(AffineGridTest, MapsVolumesAndBatches) {
+  const ir::Tensor theta = floats({2, 3, 4}, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 3});
+  expect_op({"AffineGrid", "", 20}, {theta, ints({2, 1, 1, 2, 1})}, {2, 1, 2, 1, 3},
+            {0, -0.5, 0, 0, 0.5, 0, 0, -0.5, 3, 0, 0.5, 3}, 1e-6);
+}
+
+TEST(AffineGridTest, RejectsWhatDoesNotFit) {
+  const OpCall call{"AffineGrid", "", 20};
+  const ir::Tensor theta = random_floats({1, 2, 3});
+  expect_error(call, {theta, ints({1, 3, 4})}, "allowed: 4 or 5");
+  expect_error(call, {theta, ints({2, 3, 4, 4})}, "does not fit");
+  expect_error(call, {theta, ints({1, 3, -1, 4})}, "negative");
+  expect_error(call, {theta, ints({1, 1, int64_t{1} << 40, int64_t{1} << 40})}, "AffineGrid");
+}
+
 TEST(Col2ImTest, RejectsWhatDoesNotFit) {
   const ir::Tensor x = random_floats({1, 2, 3});
   const OpCall call{"Col2Im", "", 18};

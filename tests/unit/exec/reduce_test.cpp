@@ -100,6 +100,18 @@ TEST(ReduceTest, AxesComeFromWhereTheOpsetSays) {
   expect_error({"ReduceSum", "", 13}, {x, floats({1}, {0})}, "allowed");
 }
 
+TEST(ReduceTest, ReductionsOfNoAxesKeepTheirOtherSteps) {
+  const ir::Tensor x = floats({2}, {0.5f, -4});
+  const std::vector none = {number("noop_with_empty_axes", 1)};
+  for (const char* op : {"ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceLogSumExp"})
+    expect_op({op, "", 18, none}, {x}, {2}, {0.5, -4}, 0);
+  for (const char* op : {"ReduceL1", "ReduceL2"}) expect_op({op, "", 18, none}, {x}, {2}, {0.5, 4}, 0);
+  expect_op({"ReduceSumSquare", "", 18, none}, {x}, {2}, {0.25, 16}, 0);
+  expect_op({"ReduceLogSum", "", 18, none}, {floats({2}, {1, 4})}, {2}, {0, std::log(4.0)}, 1e-6);
+  expect_op({"ReduceL1", "", 18, none}, {ints({-3, 2})}, {2}, {3, 2});
+  expect_op({"ReduceSumSquare", "", 18, none}, {floats({}, {-3})}, {}, {9});
+}
+
 TEST(ReduceTest, OtherTypes) {
   expect_op({"ReduceSum"}, {ints({1, 2, 3})}, {1}, {6});
   expect_op({"ReduceMax"}, {ints({-1, -2, -3})}, {1}, {-1});

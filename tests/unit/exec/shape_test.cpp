@@ -189,6 +189,10 @@ TEST(ShapeTest, PadOpsetsAxesAndErrors) {
   const ir::Tensor x = counting({2, 2});
   expect_op({"Pad", "", 2, {attribute("pads", std::vector<int64_t>{0, 1, 0, 0}), attribute("value", 7.0f)}}, {x},
             {2, 3}, {7, 0, 1, 7, 2, 3});
+  for (const ElementType type : {ElementType::kDouble, ElementType::kFloat16}) {
+    const OpCall old{"Pad", "", 2, {attribute("pads", std::vector<int64_t>{1, 0}), attribute("value", 0.5f)}};
+    expect_op(old, {as_type(floats({1}, {2}), type)}, {2}, {0.5, 2});
+  }
   expect_op({"Pad", "", 18}, {x, ints({1, 0}), ir::Tensor(), ints({-1})}, {2, 3}, {0, 0, 1, 0, 2, 3});
   expect_op({"Pad", "", 13}, {ints({1, 2}), ints({1, 1}), ints({}, {5})}, {4}, {5, 1, 2, 5});
   expect_error({"Pad"}, {x, ints({1})}, "1 pads for 2 axes");

@@ -213,6 +213,15 @@ TEST(StagesTest, AnOperatorWithoutKernelRunsThroughItsBody) {
   EXPECT_NEAR(window.data<float>()[2], 1.0f, 1e-6);
 }
 
+TEST(StagesTest, ABodyMayHaveConstantInputsOnly) {
+  const ir::Model model = staged_model(
+      "window (float[m] x) => (float[m] y) <int64 n = {5}> { w = HannWindow<periodic=0>(n) y = Add(w, x) }");
+  Session session(model, {});
+  const Tensor sum = first_of(session, {floats({5}, {0, 1, 0, 0, 0})});
+  ASSERT_EQ(sum.dims(), (ir::Shape{5}));
+  EXPECT_NEAR(sum.data<float>()[1], 1.5f, 1e-6);
+}
+
 struct BadCase {
   const char* what;
   const char* text;

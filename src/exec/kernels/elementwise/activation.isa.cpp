@@ -68,7 +68,7 @@ bool plain_loop(const UnaryParams& p, const float* x, float* y, int64_t n) {
     case Unary::kRound: loop(x, y, n, [](float v) { return std::rint(v); }); return true;
     case Unary::kSign: loop(x, y, n, [](float v) { return sign(v); }); return true;
     case Unary::kSoftsign: loop(x, y, n, [](float v) { return v / (1.0f + std::fabs(v)); }); return true;
-    case Unary::kThresholdedRelu: loop(x, y, n, [a](float v) { return v > a || v != v ? v : 0.0f; }); return true;
+    case Unary::kThresholdedRelu: loop(x, y, n, [a](float v) { return v > a ? v : 0.0f; }); return true;
     case Unary::kShrink: loop(x, y, n, [a, b](float v) { return shrink(v, a, b); }); return true;
     default: return false;
   }

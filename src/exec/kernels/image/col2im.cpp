@@ -129,6 +129,7 @@ Result<Kernel> prepare_col2im(Prepare& p) {
 
 std::span<const OpDef> image_ops() {
   static constexpr OpDef kOps[] = {
+      {"AffineGrid", "", 20, LayoutRule::kPlain, prepare_affine_grid},
       {"Col2Im", "", 18, LayoutRule::kPlain, prepare_col2im},
       {"DeformConv", "", 19, LayoutRule::kImage, prepare_deform_conv},
       {"GridSample", "", 16, LayoutRule::kImage, prepare_grid_sample},

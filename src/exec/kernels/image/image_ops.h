@@ -10,6 +10,8 @@
 
 namespace quarkq::exec {
 
+// affine_grid.cpp
+Result<Kernel> prepare_affine_grid(Prepare& p);
 // grid_sample.cpp
 Result<Kernel> prepare_grid_sample(Prepare& p);
 // roi_align.cpp

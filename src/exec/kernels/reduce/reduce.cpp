@@ -219,17 +219,24 @@ void reduce_all(Reduce op, const ReducePlan& plan, const T* x, T* y) {
 /// First opset at which `axes` is an input.
 constexpr int64_t axes_input_since(Reduce op) { return op == Reduce::kSum ? 13 : 18; }
 
+/// Whether a single element reduces to itself; the others have steps besides the reduction, as the logarithm of a sum.
+constexpr bool keeps_single_elements(Reduce op) {
+  return op != Reduce::kL1 && op != Reduce::kL2 && op != Reduce::kSumSquare && op != Reduce::kLogSum;
+}
+
 template <Reduce kOp>
 Result<Kernel> prepare_reduce(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   const Spec& x = p.in(0);
   QQ_TRY(IntList axes, read_ints(p, "axes", 1, axes_input_since(kOp)));
   if (!axes.known) return Prepare::defer();
-  if (axes.values.empty()) {
-    if (p.opset() >= axes_input_since(kOp) && p.node().int_or("noop_with_empty_axes", 0) != 0) {
-      p.alias(0, 0, x.dims);
-      return no_kernel();
-    }
+  const bool reduces_none =
+      axes.values.empty() && p.opset() >= axes_input_since(kOp) && p.node().int_or("noop_with_empty_axes", 0) != 0;
+  if (reduces_none && keeps_single_elements(kOp)) {
+    p.alias(0, 0, x.dims);
+    return no_kernel();
+  }
+  if (axes.values.empty() && !reduces_none) {
     for (int64_t i = 0; i < x.rank(); ++i) axes.values.push_back(i);
   }
   QQ_TRY(ReducePlan plan, plan_reduce(p, axes.values, p.node().int_or("keepdims", 1) != 0));

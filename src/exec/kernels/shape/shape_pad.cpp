@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pad: index tables by mode.
+#include <array>
+
 #include "exec/kernels/shape/shape_prepare.h"
 #include "exec/kernels/shared/index_copy.h"
 
@@ -64,6 +66,23 @@ std::vector<std::vector<int64_t>> pad_tables(const ir::Shape& in, const ir::Shap
   return tables;
 }
 
+using Element = std::array<std::byte, 16>;
+
+/// What older opsets pad with, an attribute, in the input's type.
+Result<Element> attribute_value(const Prepare& p) {
+  Element bytes{};
+  const float value = p.opset() < 11 ? p.node().float_or("value", 0.0f) : 0.0f;
+  if (value == 0.0f) return bytes;
+  const bool is_real = visit_real(p.in(0).type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    T element;
+    from_floats(&value, &element, 1);
+    std::memcpy(bytes.data(), &element, sizeof(element));
+  });
+  if (!is_real) return p.cannot("pads ", name(p.in(0).type), " with ", value);
+  return bytes;
+}
+
 }  // namespace
 
 Result<Kernel> prepare_pad(Prepare& p) {
@@ -90,15 +109,12 @@ Result<Kernel> prepare_pad(Prepare& p) {
     p.out(0, x.type, {});
     return copy_kernel(plan_copy({}, bytes));
   }
-  const float attribute = p.opset() < 11 ? p.node().float_or("value", 0.0f) : 0.0f;
-  if (attribute != 0.0f && x.type != ElementType::kFloat) return p.cannot("pads ", name(x.type), " with ", attribute);
+  QQ_TRY(const auto fill, attribute_value(p));
   IndexPlan plan = plan_index_copy(x.dims, pad_tables(x.dims, dims, pads, mode), bytes);
   const bool has_value = p.opset() >= 11 && p.has(2);
   p.out(0, x.type, std::move(dims));
-  return Kernel([plan = std::move(plan), attribute, has_value](const Run& run) {
-    std::byte value[16] = {};
-    std::memcpy(value, &attribute, sizeof(attribute));
-    run_index_copy(plan, run.inputs[0], has_value ? run.inputs[2] : value, run.outputs[0]);
+  return Kernel([plan = std::move(plan), fill, has_value](const Run& run) {
+    run_index_copy(plan, run.inputs[0], has_value ? run.inputs[2] : fill.data(), run.outputs[0]);
     return Status();
   });
 }

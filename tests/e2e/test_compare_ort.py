@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Random valid models over all operators (tests/fuzz/compare_ort.py) and mutated ones over all verbs (mutated_models.py), in short:
+the scripts run longer, and their last results stand beside them."""
+import json
+import os
+import subprocess
+import sys
+
+from harness import QUARKQ, ROOT, Skip, expect, quarkq, test
+
+import random_operators
+
+FUZZ = os.path.join(ROOT, "tests", "fuzz")
+MODELS = int(os.environ.get("QUARKQ_COMPARED_MODELS", "1600"))
+PARTS = 4
+# Without a recipe: random numbers are not comparable, and what is of quarkq's own domains has test_ort_ops.py.
+WITHOUT_RECIPE = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"}
+
+
+def script(name, *arguments):
+    """The last line of a script of tests/fuzz; its findings are the failure. It loads the library of the program under test."""
+    library = os.path.join(os.path.dirname(QUARKQ), "libquarkq.so")
+    if not os.path.exists(library):
+        raise Skip("libquarkq.so is not built")
+    environment = {**os.environ, "QUARKQ_LIBRARY": library, "QUARKQ_ORT_OPS_LIBRARY": os.path.join(os.path.dirname(QUARKQ), "libquarkq_ort_ops.so")}
+    done = subprocess.run([sys.executable, os.path.join(FUZZ, name), *map(str, arguments)], capture_output=True, text=True, check=False, env=environment)
+    lines = done.stdout.strip().splitlines()
+    expect(done.returncode == 0, f"{name} {' '.join(map(str, arguments))}: {' | '.join(lines[:5])} {done.stderr[-500:]}")
+    return lines[-1]
+
+
+@test(cases=[(f"part {part}", part) for part in range(PARTS)])
+def random_models_agree(case):
+    count = MODELS // PARTS
+    return script("compare_ort.py", "--first", 1000 + case[1] * count, "--models", count)
+
+
+@test()
+def mutated_models_are_survived():
+    return script("mutated_models.py", "--first", 7000, "--models", 600)
+
+
+@test()
+def every_operator_has_a_recipe():
+    rows = json.loads(quarkq("list", "ops", "--json").stdout)
+    names = {row["name"] if row["domain"] == "ai.onnx" else f"{row['domain']}:{row['name']}" for row in rows if row["domain"] in ("ai.onnx", "com.microsoft") and row["since"] not in ("", "-")}
+    missing = names - set(random_operators.names()) - WITHOUT_RECIPE
+    expect(not missing, f"no recipe in tests/e2e/operators for {sorted(missing)}")
+
+
+@test(cases=["compare_ort.json", "mutated_models.json"])
+def the_last_results_have_no_findings(name):
+    with open(os.path.join(FUZZ, name), encoding="utf-8") as file:
+        found = json.load(file)["findings"]
+    expect(found == 0, f"{name}: {found} findings")

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Random valid models through quarkq and ONNX Runtime: compare_ort.py [--models N] [--first NUMBER] [--kinds A,B] [--record FILE] [--keep FOLDER].
+
+A model is drawn from its number, so that a finding can be drawn again (--first NUMBER --models 1 --keep FOLDER). Kinds of models and of
+comparisons are the table KINDS. Each model is run as it is by ONNX Runtime, without its optimizations; a difference is a finding unless a
+row of explained.py gives its reason. The last line counts; the exit status is 1 with findings.
+"""
+import argparse
+import collections
+import json
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "e2e"), os.path.join(ROOT, "python")]
+for variable, file in (("QUARKQ_LIBRARY", "libquarkq.so"), ("QUARKQ_ORT_OPS_LIBRARY", "libquarkq_ort_ops.so")):
+    os.environ.setdefault(variable, os.path.join(ROOT, "build", "release", file))
+
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
+from onnx import numpy_helper  # noqa: E402
+
+import differences  # noqa: E402
+import explained  # noqa: E402
+import quarkq  # noqa: E402
+import random_graphs  # noqa: E402
+import random_operators  # noqa: E402
+import single_calls  # noqa: E402
+import workers  # noqa: E402
+
+onnxruntime.set_default_logger_severity(4)
+PRESETS = ["A8W8", "XINT8", "A16W8", "U8S8_AAWS", "S8S8_AAWS", "BF16", "MX9", "INT8_TRANSFORMER_DEFAULT", "UINT8_DYNAMIC_QUANT"]
+PERTURBED = 1e-6  # relative change of inputs that shows how much a graph amplifies roundings
+AMPLIFIED = 50.0  # so much of what it shows is allowed
+
+
+class NotDrawn(Exception):
+    """The draw is no model that both programs are asked to run; the text says why."""
+
+
+class Model:
+    """A drawn model with its inputs and what ONNX Runtime makes of them."""
+
+    def __init__(self, proto, feeds, ops):
+        self.proto, self.feeds, self.ops = proto, feeds, ops
+        self.bytes = proto.SerializeToString()
+        self.outputs = [output.name for output in proto.graph.output]
+        try:
+            self.session = session(self.bytes)
+            self.wanted = run_session(self.session, self.feeds)
+        except Exception as error:
+            raise NotDrawn(f"ONNX Runtime: {reason_of(error)}") from error
+
+
+def session(model):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if b"com.amd.quark" in model:
+        options.register_custom_ops_library(os.environ["QUARKQ_ORT_OPS_LIBRARY"])
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def run_session(runner, feeds):
+    names = [output.name for output in runner.get_outputs()]
+    return dict(zip(names, (np.asarray(array) for array in runner.run(names, feeds))))
+
+
+def reason_of(error):
+    """The kind of a refusal, short enough to be counted."""
+    text = str(error)
+    return "no kernel" if "NOT_IMPLEMENTED" in text else "refused"
+
+
+def from_builder(b, ops):
+    try:
+        return Model(b.model("drawn"), b.feeds, ops)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        raise NotDrawn("the onnx library: invalid") from error
+
+
+def draw_call(number):
+    names = random_operators.names()
+    name = names[number % len(names)]
+    return from_builder(random_operators.single_call(name, number), [name])
+
+
+def draw_chain(number, among=None):
+    b = random_operators.chain_of_calls(among or random_operators.names(), number)
+    return from_builder(b, sorted({node.op_type for node in b.nodes}))
+
+
+def draw_network(number):
+    proto, shape = random_graphs.random_model(number, opset=[17, 17, 13, 14, 15, 16][number % 6])
+    feeds = {"x": np.random.default_rng(number).uniform(-1, 1, shape).astype(np.float32)}
+    return Model(proto, feeds, sorted({node.op_type for node in proto.graph.node}))
+
+
+def in_quarkq(model, feeds):
+    return quarkq.run(model, [feeds], threads=1)[0]
+
+
+def moved(array, rng):
+    if array.dtype.kind != "f":
+        return array
+    return np.asarray(array * (1 + PERTURBED * rng.choice([-1, 1], array.shape)), array.dtype)
+
+
+def with_moved_weights(proto, rng):
+    changed = onnx.ModelProto()
+    changed.CopyFrom(proto)
+    for stored in changed.graph.initializer:
+        stored.CopyFrom(numpy_helper.from_array(moved(numpy_helper.to_array(stored), rng), stored.name))
+    return changed.SerializeToString()
+
+
+def amplification(model):
+    """{output: how far it moves when float inputs and weights do, hardly}, times what is allowed of it."""
+    rng = np.random.default_rng(7)
+    feeds = {name: moved(array, rng) for name, array in model.feeds.items()}
+    slack = {}
+    try:
+        other = run_session(session(with_moved_weights(model.proto, rng)), feeds)
+    except Exception:  # scales of a Resize decide shapes
+        return slack
+    for name, array in model.wanted.items():
+        if array.dtype.kind == "f" and other[name].shape == array.shape:
+            with np.errstate(invalid="ignore", over="ignore"):
+                slack[name] = AMPLIFIED * np.nan_to_num(np.abs(other[name].astype(np.float64) - array.astype(np.float64)), nan=np.inf)
+    return slack
+
+
+def compare_run(model):
+    """Results of `quarkq run`."""
+    found = in_quarkq(model.bytes, model.feeds)
+    difference = differences.first_difference(found, model.wanted)
+    if difference and difference.kind == "values" and len(model.ops) > 1:
+        difference = differences.first_difference(found, model.wanted, amplification(model))
+    return difference
+
+
+def compare_optimized(model):
+    """What ONNX Runtime makes of the model after `quarkq optimize`."""
+    with tempfile.TemporaryDirectory(prefix="quarkq-compare-") as folder:
+        given, made = os.path.join(folder, "given.onnx"), os.path.join(folder, "made.onnx")
+        with open(given, "wb") as file:
+            file.write(model.bytes)
+        quarkq.optimize(given, made, threads=1)
+        with open(made, "rb") as file:
+            optimized = file.read()
+    onnx.checker.check_model(optimized, full_check=True)
+    found = run_session(session(optimized), model.feeds)
+    difference = differences.first_difference(found, model.wanted)
+    return difference and differences.first_difference(found, model.wanted, amplification(model))
+
+
+def compare_quantized(model, preset):
+    """The quantized model: it loads in ONNX Runtime, and both programs make the same of it, up to single steps."""
+    quantized = quarkq.quantize(model.bytes, config=preset, data=[model.feeds], threads=1).model
+    onnx.checker.check_model(quantized, full_check=True)
+    wanted, found = run_session(session(quantized), model.feeds), in_quarkq(quantized, model.feeds)
+    for name, array in wanted.items():
+        if found[name].shape != array.shape or found[name].dtype != array.dtype:
+            return differences.first_difference(found, wanted)
+        if array.dtype.kind != "f" or not np.isfinite(array).all() or np.abs(array).max(initial=0) < 1e-3:
+            continue
+        a, b = found[name].astype(np.float64).ravel(), array.astype(np.float64).ravel()
+        cosine = float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-30))
+        if cosine <= 0.99:
+            return differences.Difference(name, "values", f"{preset}: cosine of {name} is {cosine:.5f}", 1 - cosine)
+    return None
+
+
+# kind: (draw, compare, of 100 models)
+KINDS = {
+    "call": (draw_call, lambda model, _: compare_run(model), 50),
+    "chain": (draw_chain, lambda model, _: compare_run(model), 20),
+    "network": (draw_network, lambda model, _: compare_run(model), 10),
+    "optimized": (lambda number: (draw_network, draw_chain)[number % 2](number), lambda model, _: compare_optimized(model), 10),
+    "quantized": (draw_network, lambda model, number: compare_quantized(model, PRESETS[number // 7 % len(PRESETS)]), 10),
+}
+
+
+def kind_of(number, kinds):
+    order = [kind for kind in kinds for _ in range(KINDS[kind][2])]
+    return order[number * 37 % len(order)]
+
+
+def outcome_of(number, kinds, keep=""):
+    """{"kind", "ops", "outcome", "text"} of one number."""
+    kind = kind_of(number, kinds)
+    draw, compare, _ = KINDS[kind]
+    try:
+        model = draw(number)
+    except NotDrawn as reason:
+        return {"kind": kind, "ops": [], "outcome": str(reason), "text": ""}
+    if keep:
+        onnx.save(model.proto, os.path.join(keep, f"{number}.onnx"))
+        np.savez(os.path.join(keep, f"{number}.npz"), **model.feeds)
+    try:
+        difference = compare(model, number)
+    except Exception as error:  # a refusal, or a result that ONNX Runtime or the checker refuses
+        difference = differences.Difference("", "refused", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    if difference is None:
+        return {"kind": kind, "ops": model.ops, "outcome": "agrees", "text": ""}
+    row = explained.find(model, difference)
+    reason = row.id if row else single_calls.CARRIED if single_calls.explains(model, difference, in_quarkq, session) else ""
+    return {"kind": kind, "ops": model.ops, "outcome": f"explained: {reason}" if reason else "finding", "text": difference.text}
+
+
+class Tally:
+    def __init__(self):
+        self.kinds = collections.defaultdict(collections.Counter)
+        self.ops = collections.Counter()
+        self.findings = []
+
+    def add(self, number, result):
+        if isinstance(result, workers.Died):
+            self.findings.append(f"model {number}: {result}")
+            return
+        self.kinds[result["kind"]][result["outcome"]] += 1
+        if result["outcome"] == "agrees" or result["outcome"].startswith("explained"):
+            self.ops.update(result["ops"])
+        if result["outcome"] == "finding":
+            self.findings.append(f"model {number}, {result['kind']} of {' '.join(result['ops'])}: {result['text']}")
+
+    def compared(self):
+        return sum(count for outcomes in self.kinds.values() for outcome, count in outcomes.items()
+                   if outcome in ("agrees", "finding") or outcome.startswith("explained"))
+
+    def record(self, arguments, seconds):
+        return {"first": arguments.first, "drawn": arguments.models, "compared": self.compared(), "findings": len(self.findings),
+                "onnxruntime": onnxruntime.__version__, "CPU seconds": round(seconds),
+                "kinds": {kind: dict(sorted(outcomes.items())) for kind, outcomes in sorted(self.kinds.items())},
+                "operators": dict(sorted(self.ops.items()))}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--record", default="")
+    parser.add_argument("--keep", default="", help="folder for the models and their inputs")
+    arguments = parser.parse_args()
+    kinds = arguments.kinds.split(",")
+    if arguments.keep:
+        os.makedirs(arguments.keep, exist_ok=True)
+    tally = Tally()
+    numbers = list(range(arguments.first, arguments.first + arguments.models))
+    for number, result in workers.run_numbers(lambda one: outcome_of(one, kinds, arguments.keep), numbers):
+        tally.add(number, result)
+        if tally.findings and not isinstance(result, workers.Died) and result["outcome"] == "finding" or isinstance(result, workers.Died):
+            print(tally.findings[-1], flush=True)
+    record = tally.record(arguments, workers.cpu_seconds())
+    if arguments.record:
+        with open(arguments.record, "w", encoding="utf-8") as file:
+            json.dump(record, file, indent=1)
+            file.write("\n")
+    print(f"{record['drawn']} models drawn, {record['compared']} compared, {record['findings']} findings, {record['CPU seconds']} CPU seconds")
+    return 1 if tally.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Differences between quarkq and ONNX Runtime that have a reason: a row each, with the models and the differences it is about."""
+from dataclasses import dataclass
+from typing import Callable
+
+import numpy as np
+from onnx import helper, numpy_helper
+
+# Kernels that compute float64 in float32 and round once (exec/kernels/shared/float_bridge.h).
+BRIDGED = {"AffineGrid", "Attention", "BatchNormalization", "Col2Im", "GridSample", "Gelu", "GroupNormalization", "Hardmax", "InstanceNormalization",
+           "LayerNormalization", "LogSoftmax", "LpNormalization", "LpPool", "LRN", "MeanVarianceNormalization", "RMSNormalization", "Resize", "Shrink",
+           "Softmax", "DFT", "Einsum", "GlobalLpPool", "AveragePool", "GlobalAveragePool", "RoiAlign"}
+POOLS = {"MaxPool", "AveragePool", "LpPool"}
+LARGEST_ENDS = (2 ** 31 - 1, 2 ** 63 - 1)
+
+
+@dataclass
+class Row:
+    id: str
+    reason: str
+    holds: Callable  # (node, model, difference) -> bool
+    ops: frozenset
+
+
+ROWS = []
+
+
+def row(name, reason, *ops):
+    """A row about calls of these operators. The function: whether a call explains the difference."""
+    def register(holds):
+        ROWS.append(Row(name, reason, holds, frozenset(ops)))
+        return holds
+    return register
+
+
+def attribute(node, name, default=None):
+    found = [helper.get_attribute_value(one) for one in node.attribute if one.name == name]
+    return found[0] if found else default
+
+
+def value(model, node, place):
+    """Input `place` of the node where it is stored or fed, else None."""
+    name = node.input[place] if place < len(node.input) else ""
+    if name in model.feeds:
+        return model.feeds[name]
+    return next((numpy_helper.to_array(one) for one in model.proto.graph.initializer if one.name == name), None)
+
+
+def opset_of(model):
+    return next(one.version for one in model.proto.opset_import if not one.domain)
+
+
+@row("float64 in float32", "the kernel computes float64 in float32: networks hold no float64, and one set of vectorized loops serves all types", *BRIDGED)
+def computed_in_float32(_, model, difference):
+    if difference.kind != "values" or model.wanted[difference.output].dtype != np.float64:
+        return False
+    finite = np.abs(model.wanted[difference.output])
+    return difference.worst <= 1e-5 * max(1.0, float(finite[np.isfinite(finite)].max(initial=0)))
+
+
+@row("Slice backwards to the largest integer", "ONNX clamps ends as NumPy does, so that nothing lies between; ONNX Runtime takes the largest integer as "
+     "the end in the direction of the step", "Slice")
+def backwards_to_the_end(node, model, _):
+    ends, steps = value(model, node, 2), value(model, node, 4)
+    return ends is not None and steps is not None and any(int(end) in LARGEST_ENDS and step < 0 for end, step in zip(ends, steps))
+
+
+def smaller_than_stride(node):
+    strides = attribute(node, "strides", [])
+    return attribute(node, "auto_pad", b"NOTSET").startswith(b"SAME") and any(k < s for k, s in zip(attribute(node, "kernel_shape", []), strides))
+
+
+@row("pools with negative automatic pads", "a window smaller than its stride needs fewer elements than there are: quarkq pads nothing, as both programs do "
+     "for Conv; ONNX Runtime cuts elements off in front", *POOLS)
+def negative_pads(node, _, __):
+    return smaller_than_stride(node)
+
+
+@row("ConvTranspose with negative automatic pads", "ONNX defines the output as input times stride; ONNX Runtime makes it smaller where the window is smaller "
+     "than the stride", "ConvTranspose")
+def negative_transposed_pads(node, _, __):
+    return smaller_than_stride(node)
+
+
+@row("mask of Dropout before opset 12", "not defined for inference before opset 12; quarkq gives what opset 12 says, all true", "Dropout")
+def mask_of_dropout(node, model, _):
+    return opset_of(model) < 12 and len(node.output) > 1
+
+
+@row("Attention with softcap and mask", "the body of the operator in onnx 1.19.1 caps masked scores; the definition was corrected later to mask capped ones",
+     "Attention")
+def capped_mask(node, _, __):
+    return attribute(node, "softcap", 0.0) > 0 and (len(node.input) > 3 or attribute(node, "is_causal", 0) == 1)
+
+
+@row("QuantizeLinear of float16 at ties", "a quotient of float16 values is rounded to float16 by one program and not by the other: one step", "QuantizeLinear")
+def half_quotients(node, model, difference):
+    scale = value(model, node, 1)
+    return scale is not None and scale.dtype == np.float16 and difference.kind == "values" and difference.worst <= 1
+
+
+@row("Resize of integers", "refused by name: quarkq resizes real types", "Resize", "Upsample")
+def resized_integers(_, __, difference):
+    return difference.kind == "refused" and "allowed: FLOAT, FLOAT16, BFLOAT16, DOUBLE" in difference.text
+
+
+@row("AffineGrid of one place", "the definition divides 0 by 0 where corners are aligned on an axis of one place; quarkq takes the middle as PyTorch does, ONNX "
+     "Runtime the end", "AffineGrid")
+def single_place(node, model, _):
+    size = value(model, node, 1)
+    return attribute(node, "align_corners", 0) == 1 and size is not None and 1 in size[2:]
+
+
+@row("NaN among extremes", "ONNX does not order NaN, and ONNX Runtime's maxima depend on where it lies; quarkq's reductions give NaN", "ReduceMax", "ReduceMin",
+     "MaxPool", "GlobalMaxPool", "Max", "Min", "ArgMax", "ArgMin", "TopK", "Hardmax")
+def extremes_of_nan(_, model, difference):
+    return difference.kind == "values" and (np.isinf(difference.worst) or np.isnan(model.wanted[difference.output].astype(np.float64)).any())
+
+
+@row("Clip of infinities without a limit", "ONNX Runtime takes the largest number for a missing limit, so that infinities become numbers; the body of Clip keeps them",
+     "Clip")
+def unlimited(node, model, difference):
+    return difference.kind == "values" and np.isinf(difference.worst) and (len(node.input) < 3 or not all(node.input))
+
+
+@row("HardSwish of float64", "ONNX Runtime runs the operator's body, where 1/6 is a float32", "HardSwish")
+def sixth(_, model, difference):
+    return difference.kind == "values" and model.wanted[difference.output].dtype == np.float64 and difference.worst < 1e-6
+
+
+@row("QLinearAdd and QLinearMul at ties", "sums and products of scales are rounded in another order: one step", "QLinearAdd", "QLinearMul", "QGemm")
+def quantized_ties(_, __, difference):
+    return difference.kind == "values" and difference.worst <= 1
+
+
+@row("Sign of NaN in float16", "not defined by ONNX; ONNX Runtime gives NaN for float32 and 0 for float16, quarkq NaN for both", "Sign")
+def sign_of_nan(_, model, difference):
+    return difference.kind == "values" and model.wanted[difference.output].dtype == np.float16 and np.isinf(difference.worst)
+
+
+@row("MeanVarianceNormalization", "ONNX Runtime takes the variance as a difference of means, which cancels", "MeanVarianceNormalization")
+def cancelled_variance(_, __, difference):
+    return difference.kind == "values" and difference.worst < 1e-3
+
+
+@row("Cast to 8-bit floats without saturation", "quarkq agrees with the onnx library's reference; ONNX Runtime makes 448 of 480 and NaN of values just beyond the "
+     "largest of FLOAT8E5M2", "Cast")
+def unsaturated(node, _, difference):
+    return difference.kind == "values" and attribute(node, "saturate", 1) == 0
+
+
+@row("Softplus of float16", "log(exp(x) + 1) overflows in ONNX Runtime's float16; quarkq computes float16 in float32", "Softplus", "Mish")
+def overflown(_, model, difference):
+    return difference.kind == "values" and model.wanted[difference.output].dtype == np.float16 and np.isinf(difference.worst)
+
+
+@row("STFT without onesided", "the onnx library infers two sides where the attribute is absent, although its default is one: shapes known later contradict that, "
+     "and the model is refused", "STFT")
+def sides(node, _, difference):
+    return difference.kind == "refused" and "Inferred shape and existing shape differ" in difference.text and attribute(node, "onesided") is None
+
+
+NORMS = ("InstanceNormalization", "LayerNormalization", "GroupNormalization", "SkipLayerNormalization", "RMSNormalization", "BatchNormalization", "LpNormalization")
+
+
+@row("normalized values that hardly vary", "a small variance is a sum of roundings, which the two programs make in another order; the quotient makes them larger", *NORMS)
+def small_variance(_, model, difference):
+    if difference.kind != "values" or model.wanted[difference.output].dtype.kind != "f":
+        return False
+    finite = np.abs(model.wanted[difference.output].astype(np.float64))
+    return difference.worst <= 1e-3 * max(1.0, float(finite[np.isfinite(finite)].max(initial=0)))
+
+
+def find(model, difference):
+    """The first row that explains the difference, or None."""
+    for candidate in ROWS:
+        if any(node.op_type in candidate.ops and candidate.holds(node, model, difference) for node in model.proto.graph.node):
+            return candidate
+    return None

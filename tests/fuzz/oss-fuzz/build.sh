@@ -1,0 +1,28 @@
+#!/usr/bin/env bash -eu
+# SPDX-License-Identifier: MIT
+# What OSS-Fuzz runs in its image, with $CC, $CXX, $CFLAGS, $LIB_FUZZING_ENGINE and $OUT set: one program for each row of
+# tests/fuzz/targets.cpp, named quarkq_fuzz_<target>, which is how it knows its target, with its seeds beside it.
+cd "$SRC/quarkq"
+# The onnx library without the engine's flags: its archive is pinned and built as for a release.
+env -u CFLAGS -u CXXFLAGS third_party/onnx/build.sh build/deps/onnx
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DQUARKQ_BUILD_TESTS=ON -DQUARKQ_FUZZER=ON \
+  -DQUARKQ_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" -DCMAKE_C_FLAGS="$CFLAGS" -DCMAKE_CXX_FLAGS="$CXXFLAGS"
+ninja -C build/fuzz quarkq_fuzz quarkq_fuzz_replay
+
+# The image that runs the targets has no packages.
+mkdir -p "$OUT/lib"
+ldd build/fuzz/tests/quarkq_fuzz | awk '$3 ~ "^/" {print $3}' | grep -vE '/(libc|libm|libdl|libpthread|librt)\.so' | xargs -I{} cp -L {} "$OUT/lib"
+models=$(find build/deps/onnx/work -name model.onnx -size -8k)
+build/fuzz/tests/quarkq_fuzz_replay --list | while read -r target from_files; do
+  cp build/fuzz/tests/quarkq_fuzz "$OUT/quarkq_fuzz_$target"
+  patchelf --set-rpath '$ORIGIN/lib' "$OUT/quarkq_fuzz_$target"
+  seeds=$(mktemp -d)
+  if [ -n "$from_files" ]; then
+    number=0
+    for model in $models; do cp "$model" "$seeds/$((number += 1))"; done
+  else
+    build/fuzz/tests/quarkq_fuzz_replay --seeds "$target" "$seeds"
+  fi
+  zip -q -j -r "$OUT/quarkq_fuzz_${target}_seed_corpus.zip" "$seeds"
+  printf '[libfuzzer]\nrss_limit_mb = 4096\ntimeout = 60\n' >"$OUT/quarkq_fuzz_$target.options"
+done
