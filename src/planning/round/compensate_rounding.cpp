@@ -277,7 +277,7 @@ class Compensation {
       biased.push_back(&r);
       starts.push_back({quantized.graph.node(r.layer.node).input(0)});
     }
-    finetune::TensorStore store;
+    ir::TensorStore store;
     finetune::LayerWalk walk(quantized, samples_, samples_.size(), std::move(starts), store);
     for (size_t k = 0; k < biased.size(); ++k) {
       const RoundedLayer& r = *biased[k];
