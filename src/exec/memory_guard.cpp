@@ -14,7 +14,7 @@ namespace {
 std::atomic<int64_t> ceiling{0};
 
 constexpr int64_t kReserved = 10;                    // one part in so many: code, threads, holes between blocks
-constexpr int64_t kMostMapped = int64_t{160} << 20;  // pages of weights on disk that ir::WeightStore leaves resident
+constexpr int64_t kMostMapped = int64_t{160} << 20;  // pages of weights on disk that may become resident
 constexpr int64_t kMappedShare = 8;                  // of the ceiling at most
 
 }  // namespace
@@ -25,9 +25,8 @@ bool has_memory_ceiling() { return ceiling > 0; }
 
 int64_t memory_left() {
   const int64_t bytes = ceiling;
-  const ResidentMemory resident = resident_memory();
-  const auto own = static_cast<int64_t>(resident.all - resident.of_files);
-  return std::max<int64_t>(0, bytes - bytes / kReserved - std::min(kMostMapped, bytes / kMappedShare) - own);
+  const auto taken = static_cast<int64_t>(resident_memory().all);
+  return std::max<int64_t>(0, bytes - bytes / kReserved - std::min(kMostMapped, bytes / kMappedShare) - taken);
 }
 
 int64_t allowed_memory(int64_t max_memory) {

@@ -83,6 +83,19 @@ int64_t with_reserve(int64_t bytes, double factor) { return static_cast<int64_t>
   }
 }
 
+/// A ceiling that a dry run showed to be enough. A higher ceiling makes larger segments, so what a lower one takes is
+/// not enough to know.
+int64_t smallest_ceiling(const DryRun& dry_run, int threads, int64_t taken) {
+  constexpr int kTries = 4;
+  int64_t ceiling = with_reserve(taken, kRecommended);
+  for (int i = 0; i < kTries; ++i) {
+    const std::optional<Found> found = try_elsewhere(dry_run, threads, ceiling);
+    if (!found || with_reserve(found->bytes, kReserve) <= ceiling) break;
+    ceiling = with_reserve(found->bytes, kRecommended);
+  }
+  return ceiling;
+}
+
 }  // namespace
 
 void add_memory_option(CLI::App& app, int64_t& bytes) {
@@ -120,7 +133,7 @@ Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t byte
   }
   return resource_error(model, ": takes about ", size_text(least), " with these settings, in the smallest segments; ",
                         "--max-memory allows ", size_text(bytes), "; the smallest that does is ",
-                        size_text(with_reserve(least, kRecommended)));
+                        size_text(smallest_ceiling(dry_run, threads, std::max(bytes, least))));
 }
 
 }  // namespace quarkq::tool
