@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "exec/memory_guard.h"
+
 namespace quarkq::calib {
 namespace {
 
@@ -23,11 +25,17 @@ double program_bytes(const ir::Graph& graph) {
   return bytes;
 }
 
+/// Below a ceiling a quarter of what is left: programs of which several fit are not split into segments then.
+double extra_bytes() {
+  if (!exec::has_memory_ceiling()) return kExtraBytes;
+  return std::min(kExtraBytes, static_cast<double>(exec::memory_left()) / 4);
+}
+
 }  // namespace
 
 size_t worthwhile_programs(const ir::Graph& graph, size_t samples, size_t least_each) {
   const auto threads = static_cast<size_t>(omp_get_max_threads());
-  const auto affordable = 1 + static_cast<size_t>(kExtraBytes / program_bytes(graph));
+  const auto affordable = 1 + static_cast<size_t>(extra_bytes() / program_bytes(graph));
   return std::max(size_t{1}, std::min({threads, samples / least_each, affordable}));
 }
 

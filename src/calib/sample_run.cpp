@@ -14,13 +14,18 @@
 #include "calib/program_count.h"
 #include "calib/read_ahead.h"
 #include "exec/layout_convert.h"
+#include "exec/memory_guard.h"
 #include "numeric/half.h"
 
 namespace quarkq::calib {
 namespace {
 
 constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
+constexpr double kRounding = 1e-6;       // of shares that stand for whole samples
 constexpr size_t kLeastSamplesEach = 8;  // fewer are run before another program is compiled
+
+/// Below a ceiling on memory samples, which may be large images, do not wait in it.
+size_t samples_ahead() { return exec::has_memory_ceiling() ? 1 : kSamplesAhead; }
 
 }  // namespace
 
@@ -37,6 +42,10 @@ class TapAdapter : public exec::TapSink {
     const bool is_half = graph_.value(value).type.element == ElementType::kFloat16;
     if (view.type == ElementType::kFloat && !moves && !is_half) {
       return sink_.observe(value, sample_, {reinterpret_cast<const float*>(view.data), count});
+    }
+    if (view.type == ElementType::kFloat && !is_half) {
+      const ir::Tensor stored = ir::Tensor::adopt(ElementType::kFloat, *view.stored_dims, nullptr, view.data);
+      return sink_.observe(value, sample_, exec::in_onnx_order(stored, view.layout).data<float>());
     }
     if (view.type == ElementType::kFloat) {
       values_.resize(count);
@@ -90,7 +99,7 @@ exec::SessionOptions tapping(const std::vector<ir::ValueId>& tensors) {
 class SampleRun::Feed {
  public:
   Feed(const DataReader& reader, const SampleRunOptions& options)
-      : options_(options), ahead_(reader, options.samples, kReadingThreads, kSamplesAhead) {}
+      : options_(options), ahead_(reader, options.samples, kReadingThreads, samples_ahead()) {}
 
   /// The next sample's number; nothing when there is none left, or one failed.
   std::optional<size_t> next(Sample& sample) {
@@ -122,9 +131,15 @@ class SampleRun::Feed {
     fail_locked(number, std::move(status));
   }
 
+  /// As many samples as that share of the work are done.
+  Status progress(double share) const {
+    const auto done = static_cast<size_t>(share * static_cast<double>(options_.samples.size()) + kRounding);
+    if (!options_.progress || options_.progress(done, options_.samples.size())) return Status();
+    return Status(Code::kInterrupted, "interrupted");
+  }
+
   Status failure() const { return failure_; }
   std::map<uint64_t, std::string> take_names() { return std::move(names_); }
-  size_t left() const { return options_.samples.size() - begun_; }
 
  private:
   void fail_locked(size_t number, Status status) {
@@ -186,11 +201,27 @@ Status SampleRun::pass(SampleSink& sink) {
   if (options_.samples.empty()) return bad_data("there are no calibration samples");
   if (session_ == nullptr) session_ = std::make_unique<exec::Session>(model_, tapping(options_.tensors));
   Feed feed(reader_, options_);
-  Worker worker(*session_, model_.graph, options_, sink);
-  while (worker.run_one(feed)) {
-  }
+  TapAdapter adapter(model_.graph, options_.order, sink);
+  const std::vector<InputSpec> inputs = input_specs(model_.graph);
+  std::vector<std::string> names;
+  exec::SampleSet set;
+  set.count = options_.samples.size();
+  set.inputs = [&](size_t) -> Result<std::vector<ir::Tensor>> {
+    Sample sample;
+    if (!feed.next(sample)) return feed.failure();
+    if (!options_.allow_non_finite) QQ_RETURN_IF_ERROR(check_finite(sample, inputs));
+    names.push_back(sample.name);
+    return std::move(sample.inputs);
+  };
+  set.sink = [&](size_t index) {
+    adapter.begin(options_.samples[index]);
+    return &adapter;
+  };
+  set.label = [&](size_t index) { return cat("calibration sample ", names[index]); };
+  set.progress = [&](double share) { return feed.progress(share); };
+  Status status = session_->run_samples(set);
   names_ = feed.take_names();
-  return feed.failure();
+  return status;
 }
 
 Status SampleRun::pass(const std::vector<SampleSink*>& sinks) {

@@ -24,13 +24,28 @@ Result<Compiled> Compiler::compile() {
   for (const ir::ValueId value : request_.opaque) held(value).when = When::kOpaque;
   for (const Constant& constant : request_.constants) hold_constant(constant.value, constant.tensor);
   for (const ir::ValueId value : graph_.initializers()) {
-    if (held(value).when == When::kUnset) hold_constant(value, *graph_.value(value).constant);
+    if (held(value).when != When::kUnset) continue;
+    hold_constant(value, *graph_.value(value).constant);
+    held(value).is_stored = true;
   }
   const std::vector<bool> needed = needed_nodes();
-  QQ_TRY(const std::vector<ir::NodeId> order, ir::execution_order(graph_));
-  for (const ir::NodeId id : order) {
-    if (!needed[static_cast<size_t>(id.index)] || done_[static_cast<size_t>(id.index)]) continue;
-    QQ_RETURN_IF_ERROR(add_node(graph_.node(id)));
+  QQ_TRY(std::vector<ir::NodeId> order, ir::execution_order(graph_));
+  const bool is_segment = request_.segment_bytes > 0;
+  if (is_segment) {
+    order = folding_order(order, needed);
+    begin_measuring(needed);
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    const ir::NodeId id = order[i];
+    if (!needed[static_cast<size_t>(id.index)]) continue;
+    const ir::Node& node = graph_.node(id);
+    if (!done_[static_cast<size_t>(id.index)]) QQ_RETURN_IF_ERROR(add_node(node));
+    if (!is_segment) continue;
+    measure(node);
+    if (!ends_segment(order, needed, i + 1)) continue;
+    cut(std::span(order).subspan(i + 1));
+    compiled_.share = static_cast<double>(i + 1) / static_cast<double>(order.size());
+    break;
   }
   return finish();
 }
@@ -41,9 +56,9 @@ Status Compiler::bind_feeds() {
     if (!count.ok()) return count.status();
     const int slot = new_slot(storage_bytes(feed.type, count.value()));
     slots_[static_cast<size_t>(slot)].is_feed = true;
-    held(feed.value) = {When::kNow, feed.type, feed.dims, Layout::kPlain, slot, nullptr};
+    held(feed.value) = {When::kNow, feed.type, feed.dims, feed.layout, slot, nullptr};
     program_.feed_slots_.push_back(slot);
-    program_.feeds_.push_back({feed.type, feed.dims, Layout::kPlain, nullptr});
+    program_.feeds_.push_back({feed.type, stored_dims(feed.dims, feed.layout), feed.layout, nullptr});
     program_.feed_names_.push_back(graph_.value(feed.value).name);
     tap(feed.value, -1);
   }
@@ -119,6 +134,7 @@ void Compiler::defer(const ir::Node& node, const OpDef* op) {
 }
 
 void Compiler::make_later(const ir::Node& node) {
+  postponed_.push_back(node.id);
   for (const ir::ValueId output : node.outputs) {
     if (output.valid()) held(output).when = When::kLater;
   }
@@ -179,11 +195,20 @@ Status Compiler::add_known(const ir::Node& node, const OpDef& op) {
   return Status();
 }
 
+/// Shapes of values come from nodes that fold, too, but not out of initializers.
+bool Compiler::folds_from_stored(const ir::Node& node) const {
+  std::vector<ir::ValueId> reads;
+  append_reads(node, reads);
+  return std::ranges::all_of(reads, [&](ir::ValueId read) { return held(read).is_stored; });
+}
+
 void Compiler::hold_results(const ir::Node& node, std::vector<ir::Tensor> results) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     folded_.push_back(std::make_unique<ir::Tensor>(std::move(results[i])));
+    meter_.add_weights(folded_.back()->bytes());
     hold_constant(node.outputs[i], *folded_.back());
+    held(node.outputs[i]).is_stored = folds_from_stored(node);
     tap(node.outputs[i], -1);
   }
 }
@@ -195,7 +220,10 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
   Step step;
   step.kernel = std::move(kernel);
   step.label = prepare.label();
-  for (const Bound& input : inputs) step.inputs.push_back(input.slot);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].spec.constant != nullptr) meter_.add_weights(inputs[i].spec.constant->bytes());
+    step.inputs.push_back(prepare.is_taken(i) ? -1 : inputs[i].slot);
+  }
   const int step_index = static_cast<int>(program_.steps_.size());
   bool runs = false;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -231,14 +259,13 @@ Status Compiler::add_step(const ir::Node& node, Prepare& prepare, Kernel kernel,
 }
 
 int Compiler::new_slot(int64_t bytes) {
-  slots_.push_back({bytes, nullptr, false});
+  slots_.push_back({bytes, {}, false});
   return static_cast<int>(slots_.size()) - 1;
 }
 
 int Compiler::constant_slot(const ir::Tensor& tensor) {
   const int slot = new_slot(tensor.bytes());
-  slots_.back().fixed = const_cast<std::byte*>(tensor.raw());
-  program_.owned_.push_back(tensor);
+  slots_.back().constant = tensor;
   return slot;
 }
 

@@ -14,7 +14,8 @@ namespace quarkq::exec {
 struct Feed {
   ir::ValueId value;
   ElementType type = ElementType::kFloat;
-  ir::Shape dims;
+  ir::Shape dims;                  ///< ONNX order
+  Layout layout = Layout::kPlain;  ///< that the tensor fed lies in
 };
 
 /// A value that is known before anything runs.
@@ -30,6 +31,15 @@ struct CompileRequest {
   std::vector<ir::ValueId> fetches;
   std::vector<ir::ValueId> taps;  ///< values the sink observes; they are never fused away
   int64_t max_memory = 0;         ///< bytes of intermediate values and results; 0: the memory of the machine
+  /// Bytes of weights and values after which the program ends, where that spares memory; the nodes that are left make
+  /// a further segment (ADR 0016). 0: it has all nodes.
+  int64_t segment_bytes = 0;
+};
+
+/// A value between two segments, in the layout it was made in.
+struct Carried {
+  ir::ValueId value;
+  Layout layout = Layout::kPlain;
 };
 
 /// A node that needs whole values: data that decides a shape, nested graphs, sequences. All its inputs are known when
@@ -49,6 +59,13 @@ struct Compiled {
   std::vector<Deferred> deferred;    ///< to be run next, in this order
   std::vector<ir::ValueId> reads;    ///< values that the nodes after the deferred ones read
   std::vector<ir::ValueId> unheard;  ///< taps of values that come later
+  /// Nodes are left although all they need is known: `deferred` and `reads` are empty, and the next segment begins
+  /// with `carried`, `handed_on` and `constants`.
+  bool is_cut = false;
+  std::vector<Carried> carried;    ///< the program's results after `fetched`
+  std::vector<Carried> handed_on;  ///< feeds that the nodes left read
+  std::vector<bool> reads_feed;    ///< by feed: the program takes it; all are taken where `segment_bytes` is 0
+  double share = 1;                ///< of the nodes that the fetches and taps depend on, those of this program
 };
 
 /// REQUIRES: `graph` outlives what is compiled; constants are shared, not copied.

@@ -6,18 +6,25 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "exec/compile.h"
 #include "exec/memory_plan.h"
 #include "exec/program.h"
+#include "exec/segment_meter.h"
 
 namespace quarkq::exec {
 
 class Compiler {
  public:
   Compiler(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, const CompileRequest& request)
-      : graph_(graph), opsets_(opsets), request_(request), held_(graph.value_count()), done_(graph.node_count()) {}
+      : graph_(graph),
+        opsets_(opsets),
+        request_(request),
+        held_(graph.value_count()),
+        done_(graph.node_count()),
+        meter_(graph.value_count()) {}
 
   Result<Compiled> compile();
 
@@ -32,14 +39,15 @@ class Compiler {
     Layout native = Layout::kPlain;        ///< the layout it was made in
     int slot = -1;                         ///< in the native layout
     const ir::Tensor* constant = nullptr;  ///< ONNX order
+    bool is_stored = false;                ///< a constant made of initializers alone: another segment makes it again
   };
   /// A buffer: what it needs and who may share it.
   struct Slot {
     int64_t bytes = 0;
-    std::byte* fixed = nullptr;  ///< constants; the buffer is not in the arena
+    ir::Tensor constant;  ///< defined: the buffer is not in the arena
     bool is_feed = false;
     int result = -1;  ///< the fetch whose memory this is, when it is made there
-    bool in_arena() const { return fixed == nullptr && !is_feed && result < 0; }
+    bool in_arena() const { return !constant.is_defined() && !is_feed && result < 0; }
   };
   struct InPlace {
     int step, output_slot, input_slot;
@@ -57,6 +65,7 @@ class Compiler {
   Status add_static(const ir::Node& node, const OpDef& op);
   Status add_known(const ir::Node& node, const OpDef& op);
   void hold_results(const ir::Node& node, std::vector<ir::Tensor> results);
+  bool folds_from_stored(const ir::Node& node) const;
   Status add_step(const ir::Node& node, Prepare& prepare, Kernel kernel, const std::vector<Bound>& inputs,
                   const std::vector<ir::ValueId>& outputs);
   void defer(const ir::Node& node, const OpDef* op);
@@ -79,6 +88,14 @@ class Compiler {
   const ir::Tensor& constant_in(ir::ValueId value, Layout layout, int64_t rank);
   int slot_in(ir::ValueId value, Layout layout, int64_t rank);
 
+  // segment.cpp
+  std::vector<ir::NodeId> folding_order(const std::vector<ir::NodeId>& order, const std::vector<bool>& needed);
+  void begin_measuring(const std::vector<bool>& needed);
+  void measure(const ir::Node& node);
+  bool ends_segment(const std::vector<ir::NodeId>& order, const std::vector<bool>& needed, size_t next) const;
+  void cut(std::span<const ir::NodeId> left);
+  bool is_feed(ir::ValueId value) const;
+
   // quant_steps.cpp
   bool add_quantize_pair(const ir::Node& node);  ///< true when the node and its DQ became one step
 
@@ -97,6 +114,10 @@ class Compiler {
   Result<Compiled> finish();
   Status choose_fetches();
   void bind_fetches();
+  void bind_result(const Held& source, Layout layout, int slot);
+  std::vector<bool> slots_in_use() const;
+  void own_constants(const std::vector<bool>& used);
+  void leave_out_feeds(const std::vector<bool>& used);
   void plan_slots(std::vector<int>& root, std::vector<int>& last);
   void place_in_results(const std::vector<int>& root);
   MemoryPlan plan_arena(const std::vector<int>& root, const std::vector<int>& last, std::vector<size_t>& owners) const;
@@ -108,7 +129,10 @@ class Compiler {
   Compiled compiled_;
   Program& program_ = compiled_.program;
   std::vector<Held> held_;
-  std::vector<bool> done_;  ///< by node: already part of a fusion
+  std::vector<bool> done_;             ///< by node: already part of a fusion
+  std::vector<bool> folds_;            ///< by node: it reads constants only
+  std::vector<ir::NodeId> postponed_;  ///< deferred nodes and those after them
+  SegmentMeter meter_;
   std::vector<bool> tapped_, fetched_;
   std::vector<Slot> slots_;
   std::vector<InPlace> in_place_;
@@ -117,6 +141,7 @@ class Compiler {
   std::vector<std::unique_ptr<ir::Tensor>> folded_;  ///< constants made here; addresses stay valid
   size_t scratch_bytes_ = 0;
   int64_t result_bytes_ = 0;
+  std::vector<Spec> result_specs_;  ///< of the program's results: type, dims and layout as they are handed out
 };
 
 }  // namespace quarkq::exec

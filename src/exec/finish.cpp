@@ -44,13 +44,13 @@ void Compiler::plan_slots(std::vector<int>& root, std::vector<int>& last) {
 /// What the program hands out: the fetches it reaches and the values that nodes after it read.
 Status Compiler::choose_fetches() {
   for (const ir::ValueId value : request_.fetches) {
-    if (held(value).when == When::kUnset) {
+    if (held(value).when == When::kUnset && !compiled_.is_cut) {
       return corrupt_model("output ", graph_.value(value).name, " is never computed");
     }
     if (held(value).when == When::kNow) compiled_.fetched.push_back(value);
   }
-  std::vector<bool> seen(graph_.value_count());  // feeds are at hand outside of the program, too
-  for (const Feed& feed : request_.feeds) seen[static_cast<size_t>(feed.value.index)] = true;
+  std::vector<bool> seen(graph_.value_count());  // feeds in ONNX order are at hand outside of the program, too
+  for (const Feed& feed : request_.feeds) seen[static_cast<size_t>(feed.value.index)] = feed.layout == Layout::kPlain;
   std::vector<ir::ValueId> wanted = compiled_.reads;
   for (const Deferred& deferred : compiled_.deferred) append_reads(*deferred.node, wanted);
   for (const ir::ValueId value : wanted) {
@@ -70,24 +70,34 @@ void Compiler::bind_fetches() {
   for (const ir::ValueId value : compiled_.fetched) {
     const Held& source = held(value);
     if (source.constant != nullptr) {
-      program_.fetch_slots_.push_back(-1);
-      program_.results_.push_back(*source.constant);
+      bind_result(source, Layout::kPlain, -1);
+      program_.results_.back() = *source.constant;
       continue;
     }
-    program_.fetch_slots_.push_back(slot_in(value, Layout::kPlain, static_cast<int64_t>(source.dims.size())));
-    program_.results_.emplace_back();
-    result_bytes_ += storage_bytes(source.type, ir::checked_count(source.dims));
+    bind_result(source, Layout::kPlain, slot_in(value, Layout::kPlain, static_cast<int64_t>(source.dims.size())));
   }
+  for (const Carried& carried : compiled_.carried) {
+    const Held& source = held(carried.value);
+    bind_result(source, carried.layout, source.slot);
+  }
+}
+
+/// One more result of the program, which lies in `layout` in this slot; -1: it is known already.
+void Compiler::bind_result(const Held& source, Layout layout, int slot) {
+  program_.fetch_slots_.push_back(slot);
+  program_.results_.emplace_back();
+  result_specs_.push_back({source.type, stored_dims(source.dims, layout), layout, nullptr});
+  if (slot >= 0) result_bytes_ += storage_bytes(source.type, ir::checked_count(source.dims));
 }
 
 /// Fetched values are made where their result lies, unless two fetches are one buffer.
 void Compiler::place_in_results(const std::vector<int>& root) {
-  program_.result_slots_.resize(compiled_.fetched.size());
-  for (size_t i = 0; i < compiled_.fetched.size(); ++i) {
+  program_.result_slots_.resize(result_specs_.size());
+  for (size_t i = 0; i < result_specs_.size(); ++i) {
     if (program_.fetch_slots_[i] < 0) continue;
     Slot& slot = slots_[static_cast<size_t>(root[static_cast<size_t>(program_.fetch_slots_[i])])];
-    const Held& source = held(compiled_.fetched[i]);
-    if (!slot.in_arena() || slot.bytes != storage_bytes(source.type, ir::checked_count(source.dims))) continue;
+    const Spec& spec = result_specs_[i];
+    if (!slot.in_arena() || slot.bytes != storage_bytes(spec.type, ir::checked_count(spec.dims))) continue;
     slot.result = static_cast<int>(i);
   }
   for (size_t s = 0; s < slots_.size(); ++s) {
@@ -114,9 +124,9 @@ MemoryPlan Compiler::plan_arena(const std::vector<int>& root, const std::vector<
 }
 
 Status Compiler::allocate(const MemoryPlan& plan, const std::vector<size_t>& owners, const std::vector<int>& root) {
-  for (size_t i = 0; i < compiled_.fetched.size(); ++i) {
-    const Held& source = held(compiled_.fetched[i]);
-    if (program_.fetch_slots_[i] >= 0) program_.results_[i] = ir::Tensor::allocate(source.type, source.dims);
+  for (size_t i = 0; i < result_specs_.size(); ++i) {
+    const Spec& spec = result_specs_[i];
+    if (program_.fetch_slots_[i] >= 0) program_.results_[i] = ir::Tensor::allocate(spec.type, spec.dims);
   }
   auto* arena = static_cast<std::byte*>(std::aligned_alloc(64, std::max<size_t>(program_.arena_bytes_, 64)));
   if (arena == nullptr) {
@@ -129,18 +139,56 @@ Status Compiler::allocate(const MemoryPlan& plan, const std::vector<size_t>& own
   for (size_t i = 0; i < owners.size(); ++i) program_.buffers_[owners[i]] = arena + plan.offsets[i];
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Slot& owner = slots_[static_cast<size_t>(root[s])];
-    if (slots_[s].fixed != nullptr) program_.buffers_[s] = slots_[s].fixed;
+    if (slots_[s].constant.is_defined())
+      program_.buffers_[s] = const_cast<std::byte*>(slots_[s].constant.raw());  // no step writes to it
     if (slots_[s].in_arena()) program_.buffers_[s] = program_.buffers_[static_cast<size_t>(root[s])];
     if (owner.result >= 0) program_.buffers_[s] = program_.results_[static_cast<size_t>(owner.result)].fresh_raw();
   }
   return Status();
 }
 
+/// By slot: a step, a tap or a result reads it.
+std::vector<bool> Compiler::slots_in_use() const {
+  std::vector<bool> used(slots_.size());
+  const auto use = [&](int slot) {
+    if (slot >= 0) used[static_cast<size_t>(slot)] = true;
+  };
+  for (const Step& step : program_.steps_) std::ranges::for_each(step.inputs, use);
+  for (const Tap& tap : program_.taps_) use(tap.slot);
+  std::ranges::for_each(program_.fetch_slots_, use);
+  return used;
+}
+
+/// Those that a run reads; the others, such as weights that a kernel has packed, are released.
+void Compiler::own_constants(const std::vector<bool>& used) {
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    if (used[s] && slots_[s].constant.is_defined()) program_.owned_.push_back(slots_[s].constant);
+  }
+}
+
+/// A segment is not given what it hands on alone: that may lie on disk.
+void Compiler::leave_out_feeds(const std::vector<bool>& used) {
+  compiled_.reads_feed.assign(request_.feeds.size(), true);
+  if (request_.segment_bytes == 0) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < request_.feeds.size(); ++i) {
+    compiled_.reads_feed[i] = used[static_cast<size_t>(program_.feed_slots_[i])];
+    if (!compiled_.reads_feed[i]) continue;
+    program_.feed_slots_[kept] = program_.feed_slots_[i];
+    program_.feeds_[kept] = program_.feeds_[i];
+    program_.feed_names_[kept++] = program_.feed_names_[i];
+  }
+  program_.feed_slots_.resize(kept);
+  program_.feeds_.resize(kept);
+  program_.feed_names_.resize(kept);
+}
+
 Result<Compiled> Compiler::finish() {
   QQ_RETURN_IF_ERROR(choose_fetches());
   bind_fetches();
   for (const ir::ValueId value : request_.taps) {
-    if (held(value).when == When::kLater) compiled_.unheard.push_back(value);
+    const When when = held(value).when;
+    if (when == When::kLater || (when == When::kUnset && compiled_.is_cut)) compiled_.unheard.push_back(value);
   }
   std::vector<int> root(slots_.size()), last(slots_.size(), -1);
   plan_slots(root, last);
@@ -155,8 +203,9 @@ Result<Compiled> Compiler::finish() {
                           " for intermediate values and results, allowed are ", bytes_text(allowed));
   }
   QQ_RETURN_IF_ERROR(allocate(plan, owners, root));
-  for (auto& tensor : folded_) program_.owned_.push_back(*tensor);
-  for (auto& [key, tensor] : converted_constants_) program_.owned_.push_back(tensor);
+  const std::vector<bool> used = slots_in_use();
+  own_constants(used);
+  leave_out_feeds(used);
   std::stable_sort(program_.taps_.begin(), program_.taps_.end(),
                    [](const Tap& a, const Tap& b) { return a.after_step < b.after_step; });
   return std::move(compiled_);

@@ -3,7 +3,31 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+
+#include "base/residency.h"
+
 namespace quarkq::exec {
+namespace {
+
+std::atomic<int64_t> ceiling{0};
+
+constexpr int64_t kReserved = 10;                    // one part in so many: code, threads, holes between blocks
+constexpr int64_t kMostMapped = int64_t{160} << 20;  // pages of weights on disk that may become resident
+constexpr int64_t kMappedShare = 8;                  // of the ceiling at most
+
+}  // namespace
+
+void set_memory_ceiling(int64_t bytes) { ceiling = bytes; }
+
+bool has_memory_ceiling() { return ceiling > 0; }
+
+int64_t memory_left() {
+  const int64_t bytes = ceiling;
+  const auto taken = static_cast<int64_t>(resident_memory().all);
+  return std::max<int64_t>(0, bytes - bytes / kReserved - std::min(kMostMapped, bytes / kMappedShare) - taken);
+}
 
 int64_t allowed_memory(int64_t max_memory) {
   static const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);

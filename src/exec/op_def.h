@@ -93,6 +93,8 @@ class Prepare {
   /// Lets the executor use the memory of input `from` for output `i` when nothing reads it afterwards (elementwise
   /// kernels).
   void in_place(size_t i, size_t from) { outputs_[i].in_place = static_cast<int>(from); }
+  /// The kernel has taken what it needs of constant input `i` and never reads it in a run.
+  void take(size_t i) { taken_ |= uint32_t{1} << i; }
   /// Temporary memory of one call, 64-byte aligned. Shared by all nodes of a program.
   void scratch(size_t bytes) { scratch_bytes_ = bytes; }
 
@@ -130,6 +132,7 @@ class Prepare {
   };
   const Output& output(size_t i) const { return outputs_[i]; }
   size_t scratch_bytes() const { return scratch_bytes_; }
+  bool is_taken(size_t i) const { return i < 32 && (taken_ >> i & 1) != 0; }
   void set_layout(Layout layout) { layout_ = layout; }
   void set_post_ops(std::vector<PostOp> post_ops) { post_ops_ = std::move(post_ops); }
   const std::string& label() const { return label_; }
@@ -144,6 +147,7 @@ class Prepare {
   std::vector<PostOp> post_ops_;
   Layout layout_ = Layout::kPlain;
   size_t scratch_bytes_ = 0;
+  uint32_t taken_ = 0;
 };
 
 /// Runs a prepared node once with the constants it was prepared with; outputs in ONNX order on the heap.

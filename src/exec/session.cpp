@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "exec/half_as_float.h"
+#include "exec/memory_guard.h"
 #include "exec/stage.h"
 
 namespace quarkq::exec {
@@ -46,12 +47,12 @@ Session::Session(const ir::Graph& graph, const std::map<std::string, int64_t>& o
       graph_(promoted_ ? *promoted_ : graph),
       opsets_(opsets),
       limits_(options.limits),
-      first_plan_(std::make_unique<StagePlan>()),
+      nesting_(nesting),
       values_(graph_.value_count()) {
   if (options.fetches.empty() && options.taps.empty()) options.fetches = graph.outputs();
   if (options.feeds.empty()) options.feeds = open_inputs(graph, options.constants);
-  *first_plan_ = {std::move(options.feeds), std::move(options.fetches), std::move(options.taps),
-                  std::move(options.constants)};
+  first_plan_ = std::make_shared<StagePlan>(StagePlan{std::move(options.feeds), std::move(options.fetches),
+                                                      std::move(options.taps), std::move(options.constants)});
 }
 
 Session::~Session() = default;
@@ -68,24 +69,40 @@ Result<Stage*> Session::stage_for(const StagePlan& plan, StageCache& cache) {
     std::rotate(stages.begin(), found, found + 1);
     return stages.front().get();
   }
-  QQ_TRY(std::unique_ptr<Stage> made, make_stage(plan));
+  std::vector<FeedShape> shapes;
+  for (const ir::ValueId feed : plan.feeds) shapes.push_back(FeedShape::of(value(feed)));
+  return stage_for(plan, cache, std::move(shapes), /*segment_bytes=*/0);
+}
+
+Result<Stage*> Session::stage_for(const StagePlan& plan, StageCache& cache, std::vector<FeedShape> shapes,
+                                  int64_t segment_bytes) {
+  auto& stages = cache.stages;
+  const auto found = std::ranges::find(stages, shapes, [](const auto& stage) { return stage->shapes; });
+  if (found != stages.end()) {
+    std::rotate(stages.begin(), found, found + 1);
+    return stages.front().get();
+  }
   if (stages.size() == kMaxStages) stages.pop_back();
+  QQ_TRY(std::unique_ptr<Stage> made, make_stage(plan, std::move(shapes), segment_bytes));
   stages.insert(stages.begin(), std::move(made));
   return stages.front().get();
 }
 
-Result<std::unique_ptr<Stage>> Session::make_stage(const StagePlan& plan) {
+Result<std::unique_ptr<Stage>> Session::make_stage(const StagePlan& plan, std::vector<FeedShape> shapes,
+                                                   int64_t segment_bytes) {
   auto stage = std::make_unique<Stage>();
+  stage->shapes = std::move(shapes);
   CompileRequest request;
-  for (const ir::ValueId feed : plan.feeds) {
-    const ir::Operand& given = value(feed);
-    stage->shapes.push_back(FeedShape::of(given));
-    if (given.is_tensor()) {
-      request.feeds.push_back({feed, given.tensor.type(), given.tensor.dims()});
+  for (size_t i = 0; i < plan.feeds.size(); ++i) {
+    const FeedShape& shape = stage->shapes[i];
+    const Layout layout = plan.layout_of(i);
+    if (shape.kind == ir::Operand::Kind::kTensor) {
+      request.feeds.push_back({plan.feeds[i], shape.type, logical_dims(shape.dims, layout), layout});
     } else {
-      request.opaque.push_back(feed);
+      request.opaque.push_back(plan.feeds[i]);
     }
   }
+  request.segment_bytes = segment_bytes;
   request.constants = plan.constants;
   request.fetches = plan.fetches;
   request.taps = plan.taps;
@@ -94,7 +111,11 @@ Result<std::unique_ptr<Stage>> Session::make_stage(const StagePlan& plan) {
   for (const Deferred& deferred : stage->compiled.deferred) {
     stage->steps.emplace_back(deferred, graph_, opsets_, limits_, stage->compiled.constants);
   }
-  plan_next(plan, *stage);
+  if (stage->compiled.is_cut) {
+    stage->next_plan = std::make_shared<StagePlan>(next_segment(plan, *stage));
+  } else {
+    plan_next(plan, *stage);
+  }
   arena_bytes_ = std::max(arena_bytes_, stage->compiled.program.arena_bytes());
   return stage;
 }
@@ -129,14 +150,15 @@ void Session::plan_next(const StagePlan& plan, Stage& stage) const {
     if (!is_made[static_cast<size_t>(fetch.index)]) next.fetches.push_back(fetch);
   }
   next.taps = compiled.unheard;
-  stage.next_plan = std::move(next);
+  stage.next_plan = std::make_shared<StagePlan>(std::move(next));
 }
 
 Status Session::run_program(const StagePlan& plan, Stage& stage, TapSink* sink) {
   inputs_.resize(plan.feeds.size());  // assigned to, not made again: their dims keep their memory
-  size_t count = 0;
-  for (const ir::ValueId feed : plan.feeds) {
-    if (value(feed).is_tensor()) inputs_[count++] = value(feed).tensor;
+  size_t count = 0, tensor = 0;
+  for (size_t i = 0; i < plan.feeds.size(); ++i) {
+    if (stage.shapes[i].kind != ir::Operand::Kind::kTensor) continue;
+    if (stage.compiled.reads_feed[tensor++]) inputs_[count++] = value(plan.feeds[i]).tensor;
   }
   return stage.compiled.program.run(std::span(inputs_).first(count), sink);
 }
@@ -144,6 +166,10 @@ Status Session::run_program(const StagePlan& plan, Stage& stage, TapSink* sink) 
 Status Session::check_count(size_t given) const {
   const size_t wanted = first_plan_->feeds.size();
   return given == wanted ? Status() : bad_data("the model takes ", wanted, " inputs, ", given, " were given");
+}
+
+Status Session::not_a_tensor(ir::ValueId fetch) const {
+  return unsupported("output ", graph_.value(fetch).name, " is a sequence or an empty optional, not a tensor");
 }
 
 /// The first stage's program, for feeds that lie in values_. Results returned by the last run are released.
@@ -188,15 +214,14 @@ Result<const std::vector<ir::Operand>*> Session::run_operands(std::span<const ir
 
 Result<const std::vector<ir::Tensor>*> Session::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
   QQ_RETURN_IF_ERROR(check_count(inputs.size()));
+  if (is_segmented()) return run_segments(inputs, sink);
   const StagePlan& plan = *first_plan_;
   for (size_t i = 0; i < inputs.size(); ++i) value(plan.feeds[i]).set(inputs[i]);
   QQ_TRY(Stage* const stage, run_first(sink));
   if (stage->steps.empty()) return &stage->compiled.program.results();  // the common case: nothing is copied
   QQ_RETURN_IF_ERROR(run_rest(*stage, sink));
   for (const ir::ValueId fetch : plan.fetches) {
-    if (!value(fetch).is_tensor()) {
-      return unsupported("output ", graph_.value(fetch).name, " is a sequence or an empty optional, not a tensor");
-    }
+    if (!value(fetch).is_tensor()) return not_a_tensor(fetch);
     tensors_.push_back(value(fetch).tensor);
   }
   forget_values();

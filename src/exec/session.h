@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Session: a graph ready to run for any input shapes. It is compiled when a set of input shapes is first seen;
-// where shapes depend on data, or at control flow and sequences, it is compiled in stages (ADR 0004).
+// where shapes depend on data, or at control flow and sequences, it is compiled in stages (ADR 0004). Where memory is
+// limited, it is compiled and run in segments (ADR 0016).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,6 +22,21 @@ namespace quarkq::exec {
 struct RunLimits {
   int64_t memory = 0;      ///< bytes of intermediate values and results; 0: the memory of the machine
   int64_t loop_trips = 0;  ///< iterations of one Loop; 0: no bound
+  /// Bytes of weights and values of one segment; 0: what the ceiling of the process leaves (memory_guard.h), all when
+  /// there is none.
+  int64_t segment = 0;
+};
+
+/// Samples that run together: a segment runs all of them before the next one is compiled. Functions may be empty but
+/// `inputs`.
+struct SampleSet {
+  size_t count = 0;
+  std::function<Result<std::vector<ir::Tensor>>(size_t sample)> inputs;  ///< asked for once each, in order
+  std::function<TapSink*(size_t sample)> sink;                           ///< asked for once for each segment
+  /// Once for each sample, in order; the tensors are valid during the call.
+  std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)> results;
+  std::function<Status(double share)> progress;     ///< the share of all work that is done
+  std::function<std::string(size_t sample)> label;  ///< for errors of its run
 };
 
 struct SessionOptions {
@@ -34,6 +51,7 @@ struct SessionOptions {
 /// (half_as_float.h).
 enum class Nesting : uint8_t { kOutermost, kNested };
 
+struct FeedShape;
 struct Stage;
 struct StagePlan;
 
@@ -56,18 +74,33 @@ class Session {
   /// tensor.
   Result<const std::vector<ir::Tensor>*> run(std::span<const ir::Tensor> inputs, TapSink* sink = nullptr);
 
+  /// As run() for each of the samples. Where memory is limited, this reads and packs weights once for all of them.
+  Status run_samples(const SampleSet& samples);
+
   /// The same for inputs and outputs that may be sequences or empty optionals.
   Result<const std::vector<ir::Operand>*> run_operands(std::span<const ir::Operand> inputs, TapSink* sink = nullptr);
 
   /// Bytes of intermediate values of the largest program so far.
   size_t arena_bytes() const { return arena_bytes_; }
+  /// That the last run of samples took one after another; 1: one program was enough.
+  size_t segment_count() const { return segment_count_; }
 
  private:
+  class Walk;
+
+  bool is_segmented() const;
+  int64_t segment_bytes() const;
+  Result<const std::vector<ir::Tensor>*> run_segments(std::span<const ir::Tensor> inputs, TapSink* sink);
   Result<Stage*> stage_for(const StagePlan& plan, StageCache& cache);
-  Result<std::unique_ptr<Stage>> make_stage(const StagePlan& plan);
+  Result<Stage*> stage_for(const StagePlan& plan, StageCache& cache, std::vector<FeedShape> shapes,
+                           int64_t segment_bytes);
+  Result<std::unique_ptr<Stage>> make_stage(const StagePlan& plan, std::vector<FeedShape> shapes,
+                                            int64_t segment_bytes);
+  static StagePlan next_segment(const StagePlan& plan, const Stage& stage);
   void plan_next(const StagePlan& plan, Stage& stage) const;
   Status run_program(const StagePlan& plan, Stage& stage, TapSink* sink);
   Status check_count(size_t given) const;
+  Status not_a_tensor(ir::ValueId fetch) const;
   Result<Stage*> run_first(TapSink* sink);
   Status run_rest(Stage& first, TapSink* sink);
   void forget_values();
@@ -77,13 +110,14 @@ class Session {
   const ir::Graph& graph_;
   const std::map<std::string, int64_t>& opsets_;
   RunLimits limits_;
-  std::unique_ptr<StagePlan> first_plan_;
+  Nesting nesting_;
+  std::shared_ptr<const StagePlan> first_plan_;
   StageCache first_;
   std::vector<ir::Operand> values_;    ///< by ValueId index: what is known outside of programs during a run
   std::vector<ir::Tensor> inputs_;     ///< tensor feeds of the stage that runs
   std::vector<ir::Operand> operands_;  ///< results of run_operands()
   std::vector<ir::Tensor> tensors_;    ///< results of run()
-  size_t arena_bytes_ = 0;
+  size_t arena_bytes_ = 0, segment_count_ = 1;
 };
 
 }  // namespace quarkq::exec

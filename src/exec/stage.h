@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "exec/compile.h"
@@ -17,16 +16,19 @@ struct StagePlan {
   std::vector<ir::ValueId> fetches;  ///< graph results that no earlier stage made
   std::vector<ir::ValueId> taps;     ///< taps not observed yet
   std::vector<Constant> constants;
+  std::vector<Layout> layouts = {};  ///< by feed: that its tensor lies in; empty: all plain
+  Layout layout_of(size_t feed) const { return layouts.empty() ? Layout::kPlain : layouts[feed]; }
 };
 
 /// Kind, type and shape of a feed that a stage was compiled for.
 struct FeedShape {
   ir::Operand::Kind kind = ir::Operand::Kind::kNone;
   ElementType type = ElementType::kUndefined;
-  ir::Shape dims;
+  ir::Shape dims;  ///< in memory order
 
   static FeedShape of(const ir::Operand& operand);
   bool fits(const ir::Operand& operand) const;
+  bool operator==(const FeedShape& other) const = default;
 };
 
 /// The session of an operator's function body, for one set of input types and shapes.
@@ -67,7 +69,7 @@ struct Stage {
   std::vector<FeedShape> shapes;  ///< of StagePlan::feeds
   Compiled compiled;
   std::vector<DeferredStep> steps;
-  std::optional<StagePlan> next_plan;
+  std::shared_ptr<const StagePlan> next_plan;  ///< null: there is nothing left
   StageCache next;
 };
 

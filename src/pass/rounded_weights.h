@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/ids.h"
+#include "ir/tensor.h"
 #include "numeric/quant_spec.h"
 
 namespace quarkq::pass {
@@ -24,7 +25,7 @@ struct RoundingGrid {
 
 struct RoundedWeights {
   RoundingGrid grid;
-  std::vector<int32_t> codes;      ///< [groups][outputs][depth]
+  ir::Tensor codes;                ///< int32, [groups][outputs][depth] as one axis
   std::vector<double> input_mean;  ///< of the float layer's input rows, [groups][depth]
   int64_t rows = 0;                ///< that these were found with
 };
@@ -51,10 +52,10 @@ class RoundingCache {
   }
 
  private:
-  static constexpr size_t kMostCodes = size_t{1} << 25;  // 128 MB
+  static constexpr int64_t kMostCodes = int64_t{1} << 25;  // 128 MB
 
   std::map<Key, RoundedWeights> kept_;
-  size_t count_ = 0;  ///< codes
+  int64_t count_ = 0;  ///< codes
 };
 
 }  // namespace quarkq::pass

@@ -16,6 +16,8 @@ namespace {
 
 constexpr size_t kMostBytes = size_t{512} << 20;  // of float outputs that wait for the quantized ones
 
+constexpr int64_t kMostInputBytes = int64_t{64} << 20;  // of samples; those beyond are read twice
+
 constexpr double kNearZero = 0.01;  // of the usual magnitude: a step or two of 8 bits
 
 /// Outputs of these operators have an absolute meaning: near 0 is "no".
@@ -86,21 +88,29 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const 
   SampleRunner runner(model, numbers.size());
   std::vector<calib::Sample> samples(numbers.size());
   std::vector<std::vector<ir::Tensor>> results(numbers.size());
-  const auto run = [&](exec::Session& session, size_t i) -> Status {
-    if (known != nullptr && known->has(numbers[i])) return Status();
-    QQ_TRY(samples[i], data.read(numbers[i]));
-    QQ_TRY(const std::vector<ir::Tensor>* const found, session.run(samples[i].inputs));
-    results[i] = *found;  // the next run takes new memory for what is shared
-    return Status();
+  std::vector<size_t> open;  // those that are run
+  const auto run = [&](size_t begin, size_t end) -> Status {
+    open.clear();
+    for (size_t i = begin; i < end; ++i)
+      if (known == nullptr || !known->has(numbers[i])) open.push_back(i);
+    const auto read = [&](size_t k) -> Result<std::vector<ir::Tensor>> {
+      QQ_TRY(samples[open[k]], data.read(numbers[open[k]]));
+      return samples[open[k]].inputs;
+    };
+    return runner.run(0, open.size(), read, [&](size_t k, const std::vector<ir::Tensor>& found) {
+      results[open[k]] = found;  // the next run takes new memory for what is shared
+      return Status();
+    });
   };
   ExpectedOutputs expected;
+  expected.data_ = &data;
   const auto keep = [&](size_t i) -> Status {
     if (known != nullptr && expected.take(*known, numbers[i])) return Status();
     const std::vector<ir::Tensor> found = std::move(results[i]);
     return expected.add(numbers[i], std::move(samples[i]), reference, found);
   };
   if (numbers.empty()) return expected;
-  QQ_RETURN_IF_ERROR(runner.run(0, 1, run));  // shows how much memory all would take
+  QQ_RETURN_IF_ERROR(run(0, 1));  // shows how much memory all would take
   QQ_RETURN_IF_ERROR(keep(0));
   if (expected.bytes() * numbers.size() > kMostBytes) {
     const size_t allowed = std::max<size_t>(1, kMostBytes / expected.bytes());
@@ -108,7 +118,7 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const 
     for (const size_t k : spread_samples(numbers.size(), allowed)) fewer.push_back(numbers[k]);
     numbers = std::move(fewer);
   }
-  QQ_RETURN_IF_ERROR(runner.run(1, numbers.size(), run));
+  QQ_RETURN_IF_ERROR(run(1, numbers.size()));
   for (size_t i = 1; i < numbers.size(); ++i) QQ_RETURN_IF_ERROR(keep(i));
   expected.find_minor();
   return expected;
@@ -118,6 +128,7 @@ bool ExpectedOutputs::has(size_t number) const { return std::ranges::find(number
 
 ExpectedOutputs ExpectedOutputs::part(const std::vector<size_t>& places) const {
   ExpectedOutputs some;
+  some.data_ = data_;
   for (const size_t place : places) some.take(*this, numbers_[place]);
   some.find_minor();
   return some;
@@ -147,8 +158,7 @@ bool ExpectedOutputs::take(const ExpectedOutputs& known, size_t number) {
     outputs_[i].largest.push_back(from.largest[place]);
     outputs_[i].values.push_back(from.values[place]);
   }
-  numbers_.push_back(number);
-  samples_.push_back(known.samples_[place]);
+  keep_sample(number, known.samples_[place]);
   return true;
 }
 
@@ -166,9 +176,24 @@ Status ExpectedOutputs::add(size_t number, calib::Sample sample, const ir::Model
     output.largest.push_back(largest_magnitude(values));
     output.values.push_back(std::move(values));
   }
+  keep_sample(number, std::move(sample));
+  return Status();
+}
+
+void ExpectedOutputs::keep_sample(size_t number, calib::Sample sample) {
+  for (const ir::Tensor& input : sample.inputs) input_bytes_ += input.bytes();
+  if (input_bytes_ > kMostInputBytes) {
+    for (const ir::Tensor& input : sample.inputs) input_bytes_ -= input.bytes();
+    sample.inputs.clear();
+  }
   numbers_.push_back(number);
   samples_.push_back(std::move(sample));
-  return Status();
+}
+
+Result<std::vector<ir::Tensor>> ExpectedOutputs::inputs(size_t place) const {
+  if (!samples_[place].inputs.empty()) return samples_[place].inputs;
+  QQ_TRY(calib::Sample sample, data_->read(numbers_[place]));
+  return std::move(sample.inputs);
 }
 
 double ExpectedOutputs::usual_magnitude(const Output& output) const {
@@ -227,16 +252,16 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
   std::vector<double> magnitudes;
   for (const Output& output : outputs_) magnitudes.push_back(samples_.empty() ? 0 : usual_magnitude(output));
   std::vector<std::vector<Compared>> all(samples_.size());
-  QQ_RETURN_IF_ERROR(SampleRunner(model, samples_.size())
-                         .run(0, samples_.size(), [&](exec::Session& session, size_t sample) -> Status {
-                           QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(samples_[sample].inputs));
-                           for (size_t i = 0; i < outputs_.size(); ++i) {
-                             QQ_TRY(Compared one, compare_one(sample, i, (*results)[outputs_[i].index], magnitudes[i]));
-                             if (!seen) one.values.clear();
-                             all[sample].push_back(std::move(one));
-                           }
-                           return Status();
-                         }));
+  const auto judge = [&](size_t sample, const std::vector<ir::Tensor>& results) -> Status {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      QQ_TRY(Compared one, compare_one(sample, i, results[outputs_[i].index], magnitudes[i]));
+      if (!seen) one.values.clear();
+      all[sample].push_back(std::move(one));
+    }
+    return Status();
+  };
+  const auto read = [&](size_t sample) { return inputs(sample); };
+  QQ_RETURN_IF_ERROR(SampleRunner(model, samples_.size()).run(0, samples_.size(), read, judge));
   std::vector<Agreement> agreements(outputs_.size()), near_zero(outputs_.size());
   std::vector<numeric::PairSums> minor_sums(outputs_.size());
   std::vector<Choices> choices(outputs_.size());

@@ -32,7 +32,7 @@ using SampleResultSink = std::function<void(const SampleResult&)>;
 /// The float outputs that quantized ones are compared with.
 class ExpectedOutputs {
  public:
-  /// Runs `reference` on the first `samples` of the data.
+  /// Runs `reference` on the first `samples` of the data, which outlives the outputs.
   static Result<ExpectedOutputs> make(const ir::Model& reference, const calib::DataReader& data, size_t samples);
   /// Runs `reference` on the samples of these numbers; on fewer, evenly spread among them, when the outputs of all
   /// would need too much memory.
@@ -75,12 +75,17 @@ class ExpectedOutputs {
   bool take(const ExpectedOutputs& known, size_t number);
   void find_minor();
   size_t bytes() const;
+  /// Of one sample, read again where they are too large to be kept.
+  Result<std::vector<ir::Tensor>> inputs(size_t place) const;
+  void keep_sample(size_t number, calib::Sample sample);
   /// Of the values of an output: the median of the largest ones of the samples, which one outlier does not move.
   double usual_magnitude(const Output& output) const;
 
-  std::vector<size_t> numbers_;  ///< of the samples, in the data
-  std::vector<calib::Sample> samples_;
-  std::vector<Output> outputs_;  ///< the floating-point ones
+  const calib::DataReader* data_ = nullptr;
+  std::vector<size_t> numbers_;         ///< of the samples, in the data
+  std::vector<calib::Sample> samples_;  ///< without inputs beyond kMostInputBytes
+  int64_t input_bytes_ = 0;             ///< of those that are kept
+  std::vector<Output> outputs_;         ///< the floating-point ones
 };
 
 }  // namespace quarkq::pipeline

@@ -21,7 +21,19 @@ SampleRunner::SampleRunner(const ir::Model& model, size_t samples)
   for (auto& session : sessions_) session = std::make_unique<exec::Session>(model, exec::SessionOptions{});
 }
 
-Status SampleRunner::run(size_t begin, size_t end, const Run& one) {
+Status SampleRunner::run(size_t begin, size_t end, const Inputs& inputs, const Results& results) {
+  if (sessions_.size() == 1) {
+    exec::SampleSet set;
+    set.count = end - begin;
+    set.inputs = [&](size_t i) { return inputs(begin + i); };
+    set.results = [&](size_t i, const std::vector<ir::Tensor>& found) { return results(begin + i, found); };
+    return sessions_[0]->run_samples(set);
+  }
+  const auto one = [&](exec::Session& session, size_t i) -> Status {
+    QQ_TRY(const std::vector<ir::Tensor> given, inputs(i));
+    QQ_TRY(const std::vector<ir::Tensor>* const found, session.run(given));
+    return results(i, *found);
+  };
   const int threads = omp_get_max_threads();
   const int each = std::max(1, threads / static_cast<int>(sessions_.size()));
   std::atomic<size_t> next{begin};

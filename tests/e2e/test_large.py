@@ -131,6 +131,37 @@ def a_ceiling_is_refused_or_held(verb):
         expect(done["own_peak_bytes"] <= int(least[:-1]) * MIB, f"{done['own_peak_bytes']} bytes with --max-memory {least}")
 
 
+@test(cases=["quantize", "calibrate"])
+def segments_leave_the_bytes(verb):
+    with temp_folder() as folder:
+        model = made(folder, "unet", size=100 * MIB)
+        command = [QUARKQ, verb, model, "-c", "a8w8", "--set", "UseRandomData=true", *(["--on-collapse", "warn"] if verb == "quantize" else [])]
+        plain, split, log = (os.path.join(folder, name) for name in ("plain", "split", "log"))
+        whole = large_run.measure([*command, "-o", plain], log)
+        expect_equal(whole["exit"], 0, verb)
+        refused = harness.run(*command[1:], "-o", split, "--max-memory", "30M")
+        expect_equal(refused.returncode, 7, refused.stderr)
+        least = int(refused.stderr.split("the smallest that does is ")[1].split()[0][:-1]) * MIB
+        expect(least < whole["own_peak_bytes"], f"the smallest ceiling is {least}, whole programs take {whole['own_peak_bytes']}")
+        for ceiling in (least, (least + whole["own_peak_bytes"]) // 2):
+            done = large_run.measure([*command, "-o", split, "--max-memory", str(ceiling)], log)
+            expect_equal(done["exit"], 0, ceiling)
+            expect(done["own_peak_bytes"] <= ceiling, f"{done['own_peak_bytes']} bytes below a ceiling of {ceiling}")
+            expect(filecmp.cmp(plain, split, shallow=False), f"a ceiling of {ceiling} changed the result")
+
+
+@test(cases=["optimize", "convert", "evaluate"])
+def other_verbs_end_beyond_a_ceiling(verb):
+    with temp_folder() as folder:
+        model, out = made(folder, "unet", size=20 * MIB), os.path.join(folder, "out.onnx")
+        command = {"optimize": ["optimize", model, "-o", out], "convert": ["convert", model, "-o", out],
+                   "evaluate": ["evaluate", "--float", model, "--quantized", model, "--data", folder]}[verb]
+        done = harness.run(*command, "--max-memory", "10M")
+        expect_equal(done.returncode, 7, done.stderr)
+        expect("--max-memory: the run has taken" in done.stderr, done.stderr)
+        expect(not os.path.exists(out), "a result of a run that was ended")
+
+
 @test()
 def a_ceiling_leaves_the_result_and_the_messages():
     with temp_folder() as folder:

@@ -205,6 +205,16 @@ def make_chain(path, nodes):
     b.save([floats("x", [1, 4, 8])], [floats(x, [1, 4, 8])])
 
 
+def make_samples(model, folder, count):
+    """`count` random samples of a model with one float input, as .npy files."""
+    os.makedirs(folder, exist_ok=True)
+    graph = onnx.load(model, load_external_data=False).graph
+    shape = [dim.dim_value for dim in graph.input[0].type.tensor_type.shape.dim]
+    random = np.random.default_rng(SEED)
+    for i in range(count):
+        np.save(os.path.join(folder, f"{i:03}.npy"), random.standard_normal(shape, np.float32))
+
+
 def make(kind, path, size=1 << 30, nodes=1000, side=3840):
     """Writes one model; `size` is the bytes of its weights, approximately."""
     if kind == "unet":

@@ -8,6 +8,7 @@ taken), the peak of anonymous memory among samples of /proc/PID/status, the time
 """
 import argparse
 import dataclasses
+import hashlib
 import json
 import os
 import platform
@@ -37,6 +38,7 @@ class Case:
     model: str        # a kind of make_models
     options: tuple    # of make_models.make
     command: list
+    samples: int = 0  # made in the folder {calib}
 
 
 def quantize(preset, *more):
@@ -47,6 +49,12 @@ def large_case(kind, size, preset):
     return Case(f"{kind}-{size // 1000 ** 3}g-{preset}", kind, (("size", size),), quantize(preset))
 
 
+def below_ceiling(name, kind, options, preset, samples):
+    """Two cases, plain and with --max-memory 2G, whose results must have the same bytes. Random networks collapse: no rescue."""
+    command = quantize(preset, "--calib", "{calib}", "--on-collapse", "warn")
+    return [Case(name, kind, options, command, samples), Case(name + "-2g", kind, options, command + ["--max-memory", "2G"], samples)]
+
+
 CASES = [
     *(large_case("unet", 3 * 1000 ** 3, preset) for preset in ("bf16", "matmul_nbits")),
     *(large_case("decoder", 1000 ** 3, preset) for preset in ("bf16", "matmul_nbits")),
@@ -54,7 +62,9 @@ CASES = [
     *(Case(f"chain-{nodes}-a8w8", "chain", (("nodes", nodes),), A8W8) for nodes in (1000, 10000, 100000)),
     *(Case(f"chain-{nodes}-optimize", "chain", (("nodes", nodes),), ["optimize", "{model}", "-o", "{out}"])
       for nodes in (1000, 10000, 100000)),
-    Case("image-4k-a8w8", "image", (), A8W8),
+    *(case for preset in ("a8w8", "xint8")
+      for case in below_ceiling(f"unet-3g-{preset}-16-samples", "unet", (("size", 3 * 1000 ** 3),), preset, 16)),
+    *below_ceiling("image-4k-a8w8-4-samples", "image", (), "a8w8", 4),
 ]
 
 
@@ -147,9 +157,20 @@ def runtime_verdict(result):
     return done.stdout.strip() or (done.stderr.strip().splitlines() or ["no message"])[-1][:200]
 
 
+def hash_of(model):
+    found = hashlib.sha256()
+    for path in files_of(model):
+        with open(path, "rb") as file:
+            while block := file.read(BLOCK):
+                found.update(block)
+    return found.hexdigest()[:16]
+
+
 def run_case(case, model, folder):
-    out = os.path.join(folder, "out.onnx")
-    command = [QUARKQ] + [part.format(model=model, out=out) for part in case.command]
+    out, calib = os.path.join(folder, "out.onnx"), os.path.join(folder, "calib")
+    if case.samples:
+        make_models.make_samples(model, calib, case.samples)
+    command = [QUARKQ] + [part.format(model=model, out=out, calib=calib) for part in case.command]
     log = os.path.join(folder, "log")
     row = {"name": case.name, "input_bytes": bytes_of(model), "copy_seconds": round(copy_seconds(model, folder), 2)}
     row.update(measure(command, log))
@@ -157,7 +178,7 @@ def run_case(case, model, folder):
         with open(log, encoding="utf-8") as text:
             row["message"] = text.read().strip()[-300:]
     else:
-        row["output_bytes"] = bytes_of(out)
+        row["output_bytes"], row["output_hash"] = bytes_of(out), hash_of(out)
         row["onnxruntime"] = runtime_verdict(out)
     for path in files_of(out):
         os.remove(path)

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/isa.h"
+#include "memory_ceiling.h"
 #include "quarkq/convert.h"
 #include "table.h"
 #include "terminal.h"
@@ -70,6 +71,7 @@ Run setup_convert(CLI::App& app) {
   app.add_flag("--external-data", request.external_data, "Weights beside the model, in OUTPUT.data");
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
+  add_ceiling_option(app);
   return [args] { return run_convert(*args); };
 }
 

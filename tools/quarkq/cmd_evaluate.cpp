@@ -14,6 +14,7 @@
 #include "base/isa.h"
 #include "evaluate_files.h"
 #include "evaluate_metrics.h"
+#include "memory_ceiling.h"
 #include "progress.h"
 #include "quarkq/evaluate.h"
 #include "table.h"
@@ -347,6 +348,7 @@ Run setup_evaluate(CLI::App& app) {
   app.add_flag("--details", args->details, "Print a table with a row for each pair");
   app.add_flag("--worst-first", args->worst_first, "The same, the smallest cosine first");
   add_compute_options(app, args->compute);
+  add_ceiling_option(app);
   return [args] { return run_evaluate(*args); };
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "memory_ceiling.h"
 #include "quarkq/import_model.h"
 #include "table.h"
 #include "target_text.h"
@@ -59,6 +60,7 @@ Run setup_import(CLI::App& app) {
   add_target_options(app, request.settings);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
+  add_ceiling_option(app);
   return [args] { return run_import(*args); };
 }
 

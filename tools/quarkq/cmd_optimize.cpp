@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/isa.h"
+#include "memory_ceiling.h"
 #include "quarkq/optimize.h"
 #include "table.h"
 #include "terminal.h"
@@ -62,6 +63,7 @@ Run setup_optimize(CLI::App& app) {
   add_target_options(app, request.settings);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
+  add_ceiling_option(app);
   return [args] { return run_optimize(*args); };
 }
 

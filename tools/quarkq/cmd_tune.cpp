@@ -6,6 +6,7 @@
 #include "base/isa.h"
 #include "evaluate_metrics.h"
 #include "forecast_text.h"
+#include "memory_ceiling.h"
 #include "progress.h"
 #include "quarkq/tune.h"
 #include "run_limits.h"
@@ -144,6 +145,7 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   app.add_option("-o,--output", request.output_path, "Result (default: <stem>_quantized.onnx beside the model)");
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
+  add_ceiling_option(app);
   return args;
 }
 

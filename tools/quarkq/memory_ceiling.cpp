@@ -22,19 +22,21 @@ namespace quarkq::tool {
 namespace {
 
 constexpr int64_t kMebibyte = int64_t{1} << 20;
+constexpr std::chrono::milliseconds kInterval(5);  // between two looks at the memory in use
+constexpr const char* kHelp = "Take no more memory than this, such as 2G or 500M (docs/large-models.md)";
 /// A run takes what its dry run took, but for what threads and the system's allocator vary. What is recommended has
 /// more of a reserve, so that the same dry run does not refuse it the next time.
 constexpr double kReserve = 1.05, kRecommended = 1.15;
 
 /// What a dry run tells its parent.
-struct Trial {
+struct Found {
   int64_t bytes = 0;  ///< peak of resident memory; 0: the dry run failed, as the run will
   bool finetunes = false;
 };
 
 using DryRun = std::function<Result<Forecast>(int threads)>;
 
-Trial try_here(const DryRun& dry_run, int threads) {
+Found try_here(const DryRun& dry_run, int threads) {
   const Result<Forecast> found = dry_run(threads);
   if (!found.ok()) return {};
   const bool finetunes = std::ranges::any_of(found.value().not_included,
@@ -43,19 +45,20 @@ Trial try_here(const DryRun& dry_run, int threads) {
 }
 
 /// Nothing when the process ended before it could tell.
-std::optional<Trial> try_elsewhere(const DryRun& dry_run, int threads) {
+std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, int64_t ceiling) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
   const pid_t child = ::fork();
   if (child < 0) return {};
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a parent that is ended takes its trial with it
-    const Trial found = try_here(dry_run, threads);
+    set_memory_ceiling(ceiling);
+    const Found found = try_here(dry_run, threads);
     const ssize_t written = ::write(ends[1], &found, sizeof found);
     _exit(written == static_cast<ssize_t>(sizeof found) ? 0 : 1);
   }
   ::close(ends[1]);
-  Trial found;
+  Found found;
   const ssize_t length = ::read(ends[0], &found, sizeof found);
   ::close(ends[0]);
   if (length != static_cast<ssize_t>(sizeof found)) ::kill(child, SIGKILL);  // interrupted
@@ -71,7 +74,6 @@ std::string size_text(int64_t bytes) { return cat((bytes + kMebibyte - 1) / kMeb
 int64_t with_reserve(int64_t bytes, double factor) { return static_cast<int64_t>(static_cast<double>(bytes) * factor); }
 
 [[noreturn]] void watch(int64_t bytes) {
-  constexpr std::chrono::milliseconds kInterval(5);
   for (;; std::this_thread::sleep_for(kInterval)) {
     const auto taken = static_cast<int64_t>(resident_memory().all);
     if (taken <= bytes) continue;
@@ -81,10 +83,23 @@ int64_t with_reserve(int64_t bytes, double factor) { return static_cast<int64_t>
   }
 }
 
+/// A ceiling that a dry run showed to be enough. A higher ceiling makes larger segments, so what a lower one takes is
+/// not enough to know.
+int64_t smallest_ceiling(const DryRun& dry_run, int threads, int64_t taken) {
+  constexpr int kTries = 4;
+  int64_t ceiling = with_reserve(taken, kRecommended);
+  for (int i = 0; i < kTries; ++i) {
+    const std::optional<Found> found = try_elsewhere(dry_run, threads, ceiling);
+    if (!found || with_reserve(found->bytes, kReserve) <= ceiling) break;
+    ceiling = with_reserve(found->bytes, kRecommended);
+  }
+  return ceiling;
+}
+
 }  // namespace
 
 void add_memory_option(CLI::App& app, int64_t& bytes) {
-  app.add_option("--max-memory", bytes, "Take no more memory than this, such as 2G or 500M (docs/large-models.md)")
+  app.add_option("--max-memory", bytes, kHelp)
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::PositiveNumber)
       ->type_name("SIZE");
@@ -94,17 +109,31 @@ void stop_beyond(int64_t bytes) {
   if (bytes > 0) std::thread(watch, bytes).detach();
 }
 
+void add_ceiling_option(CLI::App& app) {
+  app.add_option_function<int64_t>(
+         "--max-memory",
+         [](const int64_t& bytes) {
+           set_memory_ceiling(bytes);
+           stop_beyond(bytes);
+         },
+         kHelp)
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::PositiveNumber)
+      ->type_name("SIZE");
+}
+
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes, const DryRun& dry_run) {
   int64_t least = 0;
   for (const int tried : {threads, 1}) {
-    const std::optional<Trial> found = try_elsewhere(dry_run, tried);
+    const std::optional<Found> found = try_elsewhere(dry_run, tried, bytes);
     if (!found) return resource_error("--max-memory: the dry run that measures memory was ended");
     if (with_reserve(found->bytes, kReserve) <= bytes) return MemoryFit{tried, found->finetunes};
     least = least == 0 ? found->bytes : std::min(least, found->bytes);
     if (threads == 1) break;
   }
-  return resource_error(model, ": takes about ", size_text(least), " with these settings, --max-memory allows ",
-                        size_text(bytes), "; the smallest that does is ", size_text(with_reserve(least, kRecommended)));
+  return resource_error(model, ": takes about ", size_text(least), " with these settings, in the smallest segments; ",
+                        "--max-memory allows ", size_text(bytes), "; the smallest that does is ",
+                        size_text(smallest_ceiling(dry_run, threads, std::max(bytes, least))));
 }
 
 }  // namespace quarkq::tool

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "quarkq/forecast.h"
+#include "quarkq/memory.h"
 
 namespace quarkq::tool {
 
@@ -19,15 +20,19 @@ void add_memory_option(CLI::App& app, int64_t& bytes);
 /// more than `bytes`. 0 does nothing.
 void stop_beyond(int64_t bytes);
 
+/// --max-memory of a verb without a dry run: models run segment by segment from the start, and the process ends beyond
+/// the ceiling.
+void add_ceiling_option(CLI::App& app);
+
 /// How a run stays within a ceiling.
 struct MemoryFit {
   int threads = 0;
   bool finetunes = false;  ///< fine-tuning, which a dry run leaves out, needs a budget
 };
 
-/// Measures what `dry_run(threads)` takes in a process of its own; where that is too much with the `threads` asked for,
-/// with a single one, because each sample that runs at once takes its share. Fails (kResource) when that is too much as
-/// well and says which ceiling does. What the run would refuse is left to it. REQUIRES: no other thread runs.
+/// Measures what `dry_run(threads)` takes in a process of its own below that ceiling; where that is too much with the
+/// `threads` asked for, with a single one. Fails (kResource) when that is too much as well and says which ceiling does.
+/// What the run would refuse is left to it. REQUIRES: no other thread runs.
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes,
                              const std::function<Result<Forecast>(int threads)>& dry_run);
 
@@ -42,6 +47,7 @@ Status fit_memory(Request& request, int64_t bytes) {
            return forecast(tried);
          }));
   request.threads = fit.threads;
+  set_memory_ceiling(bytes);
   if (fit.finetunes) request.settings.push_back(cat("FastFinetune.MemoryBudgetMB=", bytes >> 20));
   return Status();
 }

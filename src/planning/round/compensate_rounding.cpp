@@ -5,8 +5,9 @@
 #include <cmath>
 #include <span>
 
+#include "calib/run_all.h"
 #include "calib/spread_samples.h"
-#include "exec/session.h"
+#include "exec/memory_guard.h"
 #include "exec/simulate.h"
 #include "ir/stored_floats.h"
 #include "plan/constant_codes.h"
@@ -37,11 +38,10 @@ struct RoundedLayer {
   Layer layer;
   InputRows rows;
   Grid grid;
-  std::vector<float> weights = {};      ///< float, [groups][outputs][depth]
   std::vector<Gram> grams = {};         ///< by group
   int64_t row_count = 0;                ///< in each Gram matrix
   std::vector<double> exact_mean = {};  ///< of the float layer's input rows, [groups][depth]
-  std::vector<int32_t> codes = {};      ///< as `weights`
+  ir::Tensor codes = {};                ///< int32, [groups][outputs][depth] as one axis
 
   int64_t gram_bytes() const {
     return rows.groups() * rows.depth() * rows.depth() * static_cast<int64_t>(sizeof(float));
@@ -92,13 +92,17 @@ class Compensation {
   }
 
  private:
+  static int64_t gram_limit() {
+    return exec::has_memory_ceiling() ? std::min(kGramBytes, exec::memory_left() / 4) : kGramBytes;
+  }
+
   /// As many at once as their Gram matrices allow: each time runs the samples again.
   Status round_all(std::span<RoundedLayer* const> layers) {
     for (size_t begin = 0; begin < layers.size();) {
       size_t end = begin;
       for (int64_t bytes = 0; end < layers.size(); ++end) {
         bytes += layers[end]->gram_bytes();
-        if (end > begin && bytes > kGramBytes) break;
+        if (end > begin && bytes > gram_limit()) break;
       }
       QQ_RETURN_IF_ERROR(round(layers.subspan(begin, end - begin)));
       begin = end;
@@ -110,7 +114,6 @@ class Compensation {
   std::vector<RoundedLayer*> layers_without_codes() {
     std::vector<RoundedLayer*> open;
     for (RoundedLayer& r : layers_) {
-      r.weights = weights_of(r);
       const pass::RoundedWeights* known = cache() == nullptr ? nullptr : cache()->find(key_of(r), grid_key(r));
       if (known == nullptr) {
         open.push_back(&r);
@@ -180,17 +183,14 @@ class Compensation {
       options.fetches.push_back(r->layer.exact.start);
       r->grams.assign(static_cast<size_t>(r->rows.groups()), Gram(r->rows.depth()));
     }
-    exec::Session session(original_, std::move(options));
-    for (size_t i = 0; i < samples_.size(); ++i) {
-      QQ_TRY(const calib::Sample sample, samples_.read(i));
-      QQ_TRY(const std::vector<ir::Tensor>* const values,
-             session.run(sample.inputs).context(cat("compensated rounding, sample ", sample.name)));
+    const auto add = [&](size_t i, const std::vector<ir::Tensor>& values) -> Status {
       std::vector<Status> found(layers.size());
 #pragma omp parallel for schedule(dynamic)
-      for (size_t k = 0; k < layers.size(); ++k) found[k] = add_inputs((*values)[k], *layers[k]);
+      for (size_t k = 0; k < layers.size(); ++k) found[k] = add_inputs(values[k], *layers[k]);
       for (const Status& status : found) QQ_RETURN_IF_ERROR(status);
-      QQ_RETURN_IF_ERROR(interruption(i));
-    }
+      return interruption(i);
+    };
+    QQ_RETURN_IF_ERROR(calib::run_all(original_, std::move(options), samples_, "compensated rounding", add));
 #pragma omp parallel for schedule(dynamic)
     for (size_t k = 0; k < layers.size(); ++k) solve(*layers[k]);
     if (cache() == nullptr) return Status();
@@ -223,10 +223,11 @@ class Compensation {
 
   void solve(RoundedLayer& r) const {
     const auto depth = static_cast<size_t>(r.rows.depth()), outputs = static_cast<size_t>(r.rows.outputs());
+    const std::vector<float> weights = weights_of(r);
     std::vector<int32_t> codes;
     for (size_t g = 0; g < r.grams.size(); ++g) {
       RoundingProblem problem;
-      problem.weights = std::span(r.weights).subspan(g * outputs * depth, outputs * depth);
+      problem.weights = std::span(weights).subspan(g * outputs * depth, outputs * depth);
       problem.limits = r.grid.limits;
       for (size_t o = 0; o < outputs; ++o) {
         const int64_t first = stored_index(r, static_cast<int64_t>((g * outputs + o) * depth));
@@ -235,14 +236,15 @@ class Compensation {
       const std::vector<int32_t> found = round_to_nearest_plane(problem, r.grams[g]);
       codes.insert(codes.end(), found.begin(), found.end());
     }
-    r.codes = std::move(codes);
+    r.codes = context_.graph().settled(ir::Tensor::from<int32_t>({static_cast<int64_t>(codes.size())}, codes));
     r.grams.clear();
   }
 
   void set_weights(const RoundedLayer& r) {
-    std::vector<int32_t> stored(r.codes.size());
+    const std::span<const int32_t> codes = r.codes.data<int32_t>();
+    std::vector<int32_t> stored(codes.size());
     for (size_t i = 0; i < stored.size(); ++i)
-      stored[static_cast<size_t>(stored_index(r, static_cast<int64_t>(i)))] = r.codes[i];
+      stored[static_cast<size_t>(stored_index(r, static_cast<int64_t>(i)))] = codes[i];
     set_codes(r.layer.weight, r.grid, stored);
   }
 
@@ -250,7 +252,7 @@ class Compensation {
   const ir::Tensor& set_codes(ir::ValueId constant, const Grid& grid, const std::vector<int32_t>& codes) {
     plan::QuantSlot& slot = context_.plan.slot(constant);
     if (slot.codes) {
-      ir::Tensor stored = plan::store_codes(codes, slot.stage.spec.type, slot.codes->dims());
+      ir::Tensor stored = context_.graph().settled(plan::store_codes(codes, slot.stage.spec.type, slot.codes->dims()));
       changed_ |= !stored.same_as(*slot.codes);
       return slot.codes.emplace(std::move(stored));
     }
@@ -261,7 +263,8 @@ class Compensation {
     }
     changed_ = true;
     const ir::Shape& dims = context_.graph().value(constant).constant->dims();
-    return context_.plan.replaced_constants[constant] = ir::store_floats(values, ElementType::kFloat, dims);
+    return context_.plan.replaced_constants[constant] =
+               context_.graph().settled(ir::store_floats(values, ElementType::kFloat, dims));
   }
 
   /// Each layer sees what the quantized layers before it, their biases corrected, feed it.
@@ -277,7 +280,8 @@ class Compensation {
       biased.push_back(&r);
       starts.push_back({quantized.graph.node(r.layer.node).input(0)});
     }
-    finetune::TensorStore store;
+    ir::TensorStore store;
+    if (exec::has_memory_ceiling()) QQ_RETURN_IF_ERROR(store.set_limit(exec::memory_left() / 4));
     finetune::LayerWalk walk(quantized, samples_, samples_.size(), std::move(starts), store);
     for (size_t k = 0; k < biased.size(); ++k) {
       const RoundedLayer& r = *biased[k];
@@ -305,14 +309,16 @@ class Compensation {
     const int64_t depth = r.rows.depth(), outputs = r.rows.outputs(), count = r.rows.groups() * outputs;
     if (exact->size() != count || mean.size() != r.exact_mean.size()) return nullptr;
     std::vector<float> bias = ir::float_values(*exact).value();
+    const std::vector<float> weights = weights_of(r);
+    const std::span<const int32_t> codes = r.codes.data<int32_t>();
     for (int64_t o = 0; o < count; ++o) {
       const numeric::QuantParams& own = r.grid.of(static_cast<size_t>(stored_index(r, o * depth)));
       const int64_t group = o / outputs * depth;
       double lacks = 0;
       for (int64_t k = 0; k < depth; ++k) {
         const auto at = static_cast<size_t>(o * depth + k), input = static_cast<size_t>(group + k);
-        lacks += static_cast<double>(r.weights[at]) * r.exact_mean[input] -
-                 static_cast<double>(r.codes[at] - own.zero_point) * static_cast<double>(own.scale) * mean[input];
+        lacks += static_cast<double>(weights[at]) * r.exact_mean[input] -
+                 static_cast<double>(codes[at] - own.zero_point) * static_cast<double>(own.scale) * mean[input];
       }
       if (!std::isfinite(lacks)) return nullptr;
       bias[static_cast<size_t>(o)] += static_cast<float>(lacks);

@@ -83,7 +83,7 @@ class Finetuner {
   std::vector<Layer> layers_;
   std::vector<Unit> units_;
   std::vector<std::pair<ir::ValueId, std::optional<ir::Tensor>>> before_;  ///< codes of the plan that were replaced
-  TensorStore store_;
+  ir::TensorStore store_;
   MemoryBudget memory_;
   std::unique_ptr<LayerWalk> quantized_walk_, float_walk_;
   ContentHash key_;             ///< of everything that decides over the next unit

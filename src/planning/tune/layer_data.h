@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "ir/tensor.h"
-#include "planning/tune/tensor_store.h"
+#include "ir/tensor_store.h"
 
 namespace quarkq::planning::finetune {
 
 class LayerData {
  public:
-  LayerData(bool channels_last, TensorStore& store) : channels_last_(channels_last), store_(store) {}
+  LayerData(bool channels_last, ir::TensorStore& store) : channels_last_(channels_last), store_(store) {}
   ~LayerData();
   LayerData(const LayerData&) = delete;
 
@@ -35,7 +35,7 @@ class LayerData {
   Result<ir::Tensor> stored(const ir::Tensor& tensor) const;
 
   bool channels_last_;
-  TensorStore& store_;
+  ir::TensorStore& store_;
   std::vector<int> inputs_, float_inputs_, targets_;
   std::vector<ir::Shape> input_dims_, target_dims_;
   int64_t input_bytes_ = 0, target_bytes_ = 0;

@@ -19,7 +19,7 @@ size_t at(ir::ValueId id) { return static_cast<size_t>(id.index); }
 }  // namespace
 
 LayerWalk::LayerWalk(const ir::Model& model, const calib::DataReader& data, size_t samples,
-                     std::vector<std::vector<ir::ValueId>> wanted, TensorStore& store)
+                     std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store)
     : model_(model),
       graph_(model.graph),
       data_(data),

@@ -9,7 +9,7 @@
 #include "calib/data_reader.h"
 #include "exec/session.h"
 #include "ir/graph.h"
-#include "planning/tune/tensor_store.h"
+#include "ir/tensor_store.h"
 
 namespace quarkq::planning::finetune {
 
@@ -18,7 +18,7 @@ class LayerWalk {
   /// `wanted`: one list of values per advance(), in an order in which none needs a later one's constants. `model`,
   /// `data` and `store` must outlive the walk.
   LayerWalk(const ir::Model& model, const calib::DataReader& data, size_t samples,
-            std::vector<std::vector<ir::ValueId>> wanted, TensorStore& store);
+            std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store);
 
   using Sink = std::function<Status(size_t sample, const std::vector<ir::Tensor>& values)>;
   /// Computes the next list for every sample, in order. REQUIRES: lists are left. A null sink: the values only come
@@ -58,7 +58,7 @@ class LayerWalk {
   const calib::DataReader& data_;
   size_t samples_;
   std::vector<std::vector<ir::ValueId>> wanted_;
-  TensorStore& store_;
+  ir::TensorStore& store_;
   size_t next_ = 0;
   std::vector<bool> needed_, done_;  ///< by node
   std::vector<int> last_wanted_;     ///< by value: the last list that names it, or -1

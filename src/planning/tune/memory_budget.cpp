@@ -30,7 +30,7 @@ void MemoryBudget::give_back() const {
   if (resident_bytes() > budget_ / 2) malloc_trim(0);
 }
 
-Status MemoryBudget::make_room(int64_t sample_bytes, int64_t inner_bytes, TensorStore& store) {
+Status MemoryBudget::make_room(int64_t sample_bytes, int64_t inner_bytes, ir::TensorStore& store) {
   const int64_t work = kWorkPerSample * sample_bytes + kWorkPerInner * inner_bytes;
   if (work_ > 0 && work <= work_) return Status();
   work_ = work;

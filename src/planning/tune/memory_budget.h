@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/finetune_settings.h"
-#include "planning/tune/tensor_store.h"
+#include "ir/tensor_store.h"
 
 namespace quarkq::planning::finetune {
 
@@ -14,7 +14,7 @@ class MemoryBudget {
 
   /// Called before the values of a unit with samples of this size are collected and trained with: the store leaves
   /// room for that, and for what a tape holds beside.
-  Status make_room(int64_t sample_bytes, int64_t inner_bytes, TensorStore& store);
+  Status make_room(int64_t sample_bytes, int64_t inner_bytes, ir::TensorStore& store);
 
   /// Between two layers: memory that is free goes back to the system once the process has half of the budget. Before,
   /// the next layer takes it over, which spares the system to clear it again.

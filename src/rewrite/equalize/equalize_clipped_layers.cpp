@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "calib/run_all.h"
 #include "calib/spread_samples.h"
-#include "exec/session.h"
 #include "ir/arguments.h"
 #include "ir/stored_floats.h"
 #include "rewrite/equalize/scaling.h"
@@ -75,17 +75,14 @@ Status measure(const pass::FloatContext& context, std::vector<ClippedPair>& pair
     const ChannelView view = *output_channels(head, graph.constant(head.input(1))->dims());
     pair.largest.assign(static_cast<size_t>(view.channels), 0.0f);
   }
-  exec::Session session(context.model, std::move(options));
   const calib::SpreadSamples samples(*context.data, kSamples, calib::SpreadSamples::Part::kEven);
-  for (size_t i = 0; i < samples.size(); ++i) {
-    QQ_TRY(const calib::Sample sample, samples.read(i));
-    QQ_TRY(const std::vector<ir::Tensor>* const values,
-           session.run(sample.inputs).context(cat("equalization, sample ", sample.name)));
+  const auto add = [&](size_t i, const std::vector<ir::Tensor>& values) -> Status {
     for (size_t k = 0; k < pairs.size(); ++k)
-      QQ_RETURN_IF_ERROR(add_maxima((*values)[k], pairs[k].largest).context(graph.label(pairs[k].chain[0])));
+      QQ_RETURN_IF_ERROR(add_maxima(values[k], pairs[k].largest).context(graph.label(pairs[k].chain[0])));
     if (context.progress && !context.progress(i + 1, samples.size())) return Status(Code::kInterrupted, "interrupted");
-  }
-  return Status();
+    return Status();
+  };
+  return calib::run_all(context.model, std::move(options), samples, "equalization", add);
 }
 
 /// sqrt(tail / head) as in cross-layer equalization, as far as the Clip and the bias allow.

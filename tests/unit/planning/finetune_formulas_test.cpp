@@ -105,7 +105,7 @@ struct CoarseLayer {
   ir::Model model;
   Layer layer;
   Unit unit;
-  TensorStore store;
+  ir::TensorStore store;
   LayerData data;
   std::vector<float> weights;
   Grid grid;
@@ -152,7 +152,7 @@ TEST(FinetuneFormulasTest, HoldsSamplesOut) {
 }
 
 TEST(FinetuneFormulasTest, StoreSpillsBeyondItsBudget) {
-  TensorStore store;
+  ir::TensorStore store;
   EXPECT_TRUE(store.set_limit(1000).ok());
   std::vector<int> numbers;
   for (float value = 0; value < 10; ++value)
@@ -198,7 +198,7 @@ TEST(FinetuneFormulasTest, SavedUnitsThatCannotBeAreNotRead) {
 }
 
 TEST(FinetuneFormulasTest, StoreNamesAFolderItCannotUse) {
-  TensorStore store("/no/such/folder");
+  ir::TensorStore store("/no/such/folder");
   EXPECT_TRUE(store.set_limit(0).ok());
   const auto kept = store.keep(ir::Tensor::zeros(ElementType::kFloat, {4}));
   ASSERT_FALSE(kept.ok());

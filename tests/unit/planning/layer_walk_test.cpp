@@ -55,7 +55,7 @@ TEST_P(LayerWalkTest, GivesTheValuesOfWholeRuns) {
   for (const size_t length : {1u, 3u, 100u}) {
     for (const bool on_disk : {false, true}) {
       SCOPED_TRACE(cat("lists of ", length, on_disk ? ", on disk" : ""));
-      TensorStore store;
+      ir::TensorStore store;
       ASSERT_TRUE(!on_disk || store.set_limit(0).ok());
       const auto wanted = lists(length);
       LayerWalk walk(model_, *samples_, kSamples, wanted, store);
@@ -78,7 +78,7 @@ TEST_P(LayerWalkTest, GivesTheValuesOfWholeRuns) {
 
 /// Stretches that nobody listens to are run, too.
 TEST_P(LayerWalkTest, SkippedListsLeaveLaterOnesAlone) {
-  TensorStore store;
+  ir::TensorStore store;
   const auto wanted = lists(2);
   LayerWalk walk(model_, *samples_, kSamples, wanted, store);
   for (size_t i = 0; i + 1 < wanted.size(); ++i) ASSERT_TRUE(walk.advance(nullptr).ok());
@@ -93,7 +93,7 @@ TEST_P(LayerWalkTest, SkippedListsLeaveLaterOnesAlone) {
 }
 
 TEST_P(LayerWalkTest, AnEndedWalkKeepsNothingAndCanBeMadeAgain) {
-  TensorStore store;
+  ir::TensorStore store;
   const auto wanted = lists(2);
   for (size_t lists_done = 0; lists_done < wanted.size(); ++lists_done) {
     LayerWalk walk(model_, *samples_, kSamples, wanted, store);
@@ -105,7 +105,7 @@ TEST_P(LayerWalkTest, AnEndedWalkKeepsNothingAndCanBeMadeAgain) {
 }
 
 TEST_P(LayerWalkTest, AnErrorOfTheSinkEndsTheStretch) {
-  TensorStore store;
+  ir::TensorStore store;
   LayerWalk walk(model_, *samples_, kSamples, lists(100), store);
   size_t heard = 0;
   const Status done = walk.advance([&](size_t sample, const std::vector<ir::Tensor>&) {
@@ -124,7 +124,7 @@ TEST(LayerWalkConstantsTest, ChangesReachWhatComesAfterThem) {
       "Add (n, m) }");
   const test::RandomSamples samples(model.graph, kSamples);
   const auto value = [&](const char* name) { return model.graph.find(name); };
-  TensorStore store;
+  ir::TensorStore store;
   LayerWalk walk(model, samples, kSamples, {{value("m")}, {value("y")}}, store);
   std::map<size_t, std::vector<double>> first;
   ASSERT_TRUE(walk.advance([&](size_t sample, const std::vector<ir::Tensor>& values) {

@@ -268,7 +268,7 @@ TEST(MemoryBudgetTest, LeavesRoomForTheWork) {
   const ir::Tensor tensor = ir::Tensor::zeros(ElementType::kFloat, {1000});
   config::FinetuneSettings small;
   small.memory_budget = 1;
-  TensorStore spilled;
+  ir::TensorStore spilled;
   MemoryBudget budget(small);
   EXPECT_EQ(budget.bytes(), 1);
   ASSERT_TRUE(budget.make_room(100, 0, spilled).ok());
@@ -279,7 +279,7 @@ TEST(MemoryBudgetTest, LeavesRoomForTheWork) {
 
   config::FinetuneSettings ample;
   ample.memory_budget = int64_t{1} << 50;
-  TensorStore kept;
+  ir::TensorStore kept;
   MemoryBudget room(ample);
   ASSERT_TRUE(room.make_room(100, 0, kept).ok());
   EXPECT_FALSE(room.is_too_small());
@@ -290,7 +290,7 @@ TEST(MemoryBudgetTest, LeavesRoomForTheWork) {
 
   config::FinetuneSettings on_disk = ample;
   on_disk.keeps_on_disk = true;
-  TensorStore file;
+  ir::TensorStore file;
   ASSERT_TRUE(MemoryBudget(on_disk).make_room(100, 0, file).ok());
   ASSERT_TRUE(file.keep(tensor).ok());
   EXPECT_EQ(file.bytes_in_memory(), 0);

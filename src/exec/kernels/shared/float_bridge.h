@@ -110,6 +110,8 @@ inline Result<Kernel> bridged(Prepare& p, Kernel kernel, size_t own_bytes = 0, u
     const Spec& y = p.output(i).spec;
     if (p.wants(i) && needs(y.type)) bridge.add(bridge.outputs, {i, y.type, product(y.dims), 0, {}});
   }
+  for (size_t i = 0; i < p.input_count(); ++i)
+    if ((taken >> i & 1) != 0) p.take(i);
   p.scratch(bridge.own_bytes + bridge.bytes);
   if (bridge.inputs.empty() && bridge.outputs.empty()) return kernel;
   return Kernel([bridge = std::move(bridge), kernel = std::move(kernel)](const Run& run) {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "ir/tensor.h"
 
-namespace quarkq::planning::finetune {
+namespace quarkq::ir {
 
 class TensorStore {
  public:
@@ -21,8 +21,8 @@ class TensorStore {
   TensorStore(const TensorStore&) = delete;
 
   /// Keeps the tensor; the number stands for it until drop().
-  Result<int> keep(const ir::Tensor& tensor);
-  Result<ir::Tensor> get(int number) const;
+  Result<int> keep(const Tensor& tensor);
+  Result<Tensor> get(int number) const;
   void drop(int number);
 
   /// Bytes that may be in memory; none by itself. The rest is written to the file at once.
@@ -33,12 +33,12 @@ class TensorStore {
 
  private:
   struct Entry {
-    ir::Tensor tensor;  ///< undefined while it is on disk
+    Tensor tensor;  ///< undefined while it is on disk
     ElementType type = ElementType::kUndefined;
     ir::Shape dims;
     int64_t offset = -1, bytes = 0;
   };
-  Status spill(const ir::Tensor& tensor, Entry& entry);
+  Status spill(const Tensor& tensor, Entry& entry);
 
   std::string folder_;
   int64_t limit_ = std::numeric_limits<int64_t>::max(), in_memory_ = 0, end_of_file_ = 0;
@@ -48,4 +48,4 @@ class TensorStore {
   std::multimap<int64_t, int64_t> free_places_;  ///< size to offset
 };
 
-}  // namespace quarkq::planning::finetune
+}  // namespace quarkq::ir

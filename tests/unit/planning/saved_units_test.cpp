@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the fine-tuning keeps beside its plan: tensors in memory and on disk, and layers that are done in a folder.
-#include "planning/tune/tensor_store.h"
+// What the fine-tuning keeps beside its plan: layers that are done in a folder.
+#include "planning/tune/saved_units.h"
 
 #include <gtest/gtest.h>
 
@@ -9,81 +9,12 @@
 #include <random>
 
 #include "planning/tune/adam.h"
-#include "planning/tune/saved_units.h"
 #include "planning/tune/schedule.h"
 #include "support/run_op.h"
 #include "unit/base/temp_folder.h"
 
 namespace quarkq::planning::finetune {
 namespace {
-
-ir::Tensor numbered(int64_t count, float first) {
-  std::vector<float> values(static_cast<size_t>(count));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<float>(i);
-  return ir::Tensor::from<float>({count}, values);
-}
-
-TEST(TensorStoreTest, GivesBackWhatItKeepsAtAnyLimit) {
-  for (const int64_t limit : {int64_t{0}, int64_t{1}, int64_t{100}, int64_t{4000}, int64_t{1} << 40}) {
-    TensorStore store;
-    ASSERT_TRUE(store.set_limit(limit).ok());
-    std::map<int, ir::Tensor> kept;
-    std::mt19937 generator(7);
-    for (int step = 0; step < 300; ++step) {
-      if (!kept.empty() && generator() % 3 == 0) {
-        const auto victim = std::next(kept.begin(), static_cast<std::ptrdiff_t>(generator() % kept.size()));
-        store.drop(victim->first);
-        kept.erase(victim);
-        continue;
-      }
-      const ir::Tensor tensor = numbered(static_cast<int64_t>(generator() % 40), static_cast<float>(step));
-      const Result<int> number = store.keep(tensor);
-      ASSERT_TRUE(number.ok()) << number.status().message();
-      ASSERT_TRUE(kept.emplace(number.value(), tensor).second) << "a number that is in use was given out";
-      EXPECT_LE(store.bytes_in_memory(), limit);
-    }
-    for (const auto& [number, tensor] : kept) EXPECT_TRUE(store.get(number).value().same_as(tensor)) << limit;
-  }
-}
-
-TEST(TensorStoreTest, ALowerLimitMovesTensorsToTheFile) {
-  TensorStore store;
-  std::vector<int> numbers;
-  for (int i = 0; i < 10; ++i) numbers.push_back(store.keep(numbered(100, static_cast<float>(i))).value());
-  EXPECT_EQ(store.bytes_in_memory(), 4000);
-  EXPECT_EQ(store.bytes_on_disk(), 0);
-  ASSERT_TRUE(store.set_limit(1000).ok());
-  EXPECT_LE(store.bytes_in_memory(), 1000);
-  EXPECT_EQ(store.bytes_in_memory() + store.bytes_on_disk(), 4000);
-  for (int i = 0; i < 10; ++i)
-    EXPECT_TRUE(store.get(numbers[static_cast<size_t>(i)]).value().same_as(numbered(100, static_cast<float>(i))));
-}
-
-TEST(TensorStoreTest, PlacesInTheFileAreUsedAgain) {
-  TensorStore store;
-  ASSERT_TRUE(store.set_limit(0).ok());
-  for (int round = 0; round < 50; ++round) store.drop(store.keep(numbered(64, static_cast<float>(round))).value());
-  EXPECT_EQ(store.bytes_on_disk(), 256);
-}
-
-TEST(TensorStoreTest, OtherTypesAndEmptyTensors) {
-  TensorStore store;
-  ASSERT_TRUE(store.set_limit(0).ok());
-  for (const ir::Tensor& tensor : {test::ints({2, 2}, {1, -2, 3, 4}), ir::Tensor::zeros(ElementType::kFloat, {0, 3}),
-                                   ir::Tensor::scalar(2.5f), test::bools({3}, {1, 0, 1})}) {
-    const ir::Tensor back = store.get(store.keep(tensor).value()).value();
-    EXPECT_EQ(back.type(), tensor.type());
-    EXPECT_TRUE(back.same_as(tensor));
-  }
-}
-
-TEST(TensorStoreTest, AFolderThatIsNotThereIsAnError) {
-  TensorStore store("/no/such/folder");
-  ASSERT_TRUE(store.set_limit(0).ok());
-  const Result<int> number = store.keep(numbered(4, 0));
-  ASSERT_FALSE(number.ok());
-  EXPECT_EQ(number.status().code(), Code::kIo);
-}
 
 SavedUnit sample_layer() {
   return {true, 0.25, 0.125, 1.5, {{test::floats({2, 2}, {1, -2, 0.5f, 4}), test::ints({7, 8})}}};
@@ -103,7 +34,7 @@ void expect_same(const SavedUnit& found, const SavedUnit& wanted) {
   }
 }
 
-TEST(TensorStoreTest, SavedUnitsReadBack) {
+TEST(SavedUnitsTest, SavedUnitsReadBack) {
   SavedUnit plain = sample_layer(), without_bias = sample_layer(), of_two = sample_layer(), empty;
   without_bias.layers[0].bias = {};
   of_two.layers.push_back({test::floats({3}, {1, 2, 3}), {}});
@@ -116,7 +47,7 @@ TEST(TensorStoreTest, SavedUnitsReadBack) {
   }
 }
 
-TEST(TensorStoreTest, EveryDamageOfASavedLayerIsSeen) {
+TEST(SavedUnitsTest, EveryDamageOfASavedLayerIsSeen) {
   const std::string bytes = encode_saved_unit("key", sample_layer());
   for (size_t length = 0; length < bytes.size(); ++length)
     EXPECT_FALSE(parse_saved_unit(std::string_view(bytes).substr(0, length), "key").has_value()) << length;
@@ -130,7 +61,7 @@ TEST(TensorStoreTest, EveryDamageOfASavedLayerIsSeen) {
   EXPECT_FALSE(parse_saved_unit(bytes + "x", "key").has_value());
 }
 
-TEST(TensorStoreTest, LayersInAFolder) {
+TEST(SavedUnitsTest, LayersInAFolder) {
   test::TempFolder folder;
   const SavedUnits saved((folder / "state"));
   EXPECT_TRUE(saved.is_on());
@@ -146,7 +77,7 @@ TEST(TensorStoreTest, LayersInAFolder) {
   EXPECT_FALSE(SavedUnits("").is_on());
 }
 
-TEST(TensorStoreTest, FoldersWithOtherFilesStay) {
+TEST(SavedUnitsTest, FoldersWithOtherFilesStay) {
   test::TempFolder folder;
   const SavedUnits saved((folder / "state"));
   ASSERT_TRUE(saved.save(0, "key", sample_layer()).ok());
@@ -157,7 +88,7 @@ TEST(TensorStoreTest, FoldersWithOtherFilesStay) {
 }
 
 /// Adam as published (Kingma and Ba, algorithm 1), in double.
-TEST(TensorStoreTest, AdamIsTheAlgorithm) {
+TEST(SavedUnitsTest, AdamIsTheAlgorithm) {
   const std::vector<std::vector<float>> gradients = {
       {1, -2, 0, 0.5f}, {0.5f, -2, 0, -0.5f}, {-3, 1e-4f, 0, 0.5f}, {1, 1, 0, 1e4f}};
   std::vector<float> variables = {0, 1, 2, -1};
@@ -178,7 +109,7 @@ TEST(TensorStoreTest, AdamIsTheAlgorithm) {
 }
 
 /// ref:tuning#adaround.
-TEST(TensorStoreTest, SchedulesOfTheRoundingCost) {
+TEST(SavedUnitsTest, SchedulesOfTheRoundingCost) {
   const BetaSchedule schedule{1000, 0.2, 20, 2};
   EXPECT_TRUE(schedule.is_warm_up(0) && schedule.is_warm_up(199));
   EXPECT_FALSE(schedule.is_warm_up(200));
@@ -188,7 +119,7 @@ TEST(TensorStoreTest, SchedulesOfTheRoundingCost) {
   for (int64_t i = 201; i <= 1000; ++i) EXPECT_LT(schedule.beta(i), schedule.beta(i - 1));
 }
 
-TEST(TensorStoreTest, SharesStartAtTheirFraction) {
+TEST(SavedUnitsTest, SharesStartAtTheirFraction) {
   for (float fraction = 0; fraction < 1; fraction += 0.01f) {
     const float alpha = alpha_of_fraction(fraction);
     const float share = std::clamp((kZeta - kGamma) / (1 + std::exp(-alpha)) + kGamma, 0.0f, 1.0f);

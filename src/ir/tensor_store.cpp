@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "planning/tune/tensor_store.h"
+#include "ir/tensor_store.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/file_system.h"
 
-namespace quarkq::planning::finetune {
+namespace quarkq::ir {
 namespace {
 
 Result<int> open_temporary(const std::string& given) {
@@ -27,7 +27,7 @@ TensorStore::~TensorStore() {
   if (file_ >= 0) close(file_);
 }
 
-Result<int> TensorStore::keep(const ir::Tensor& tensor) {
+Result<int> TensorStore::keep(const Tensor& tensor) {
   Entry entry;
   entry.type = tensor.type();
   entry.dims = tensor.dims();
@@ -49,7 +49,7 @@ Result<int> TensorStore::keep(const ir::Tensor& tensor) {
   return number;
 }
 
-Status TensorStore::spill(const ir::Tensor& tensor, Entry& entry) {
+Status TensorStore::spill(const Tensor& tensor, Entry& entry) {
   if (file_ < 0) {
     QQ_TRY(file_, open_temporary(folder_));
   }
@@ -64,7 +64,7 @@ Status TensorStore::spill(const ir::Tensor& tensor, Entry& entry) {
   for (int64_t done = 0; done < entry.bytes;) {
     const ssize_t written =
         pwrite(file_, tensor.raw() + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
-    if (written <= 0) return io_error("temporary file of the finetuning: cannot write, ", std::strerror(errno));
+    if (written <= 0) return io_error("temporary file of intermediate values: cannot write, ", std::strerror(errno));
     done += written;
   }
   return Status();
@@ -82,14 +82,14 @@ Status TensorStore::set_limit(int64_t bytes) {
   return Status();
 }
 
-Result<ir::Tensor> TensorStore::get(int number) const {
+Result<Tensor> TensorStore::get(int number) const {
   const Entry& entry = entries_[static_cast<size_t>(number)];
   if (entry.offset < 0) return entry.tensor;
-  ir::Tensor tensor = ir::Tensor::allocate(entry.type, entry.dims);
+  Tensor tensor = Tensor::allocate(entry.type, entry.dims);
   std::byte* data = tensor.mutable_raw();
   for (int64_t done = 0; done < entry.bytes;) {
     const ssize_t got = pread(file_, data + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
-    if (got <= 0) return io_error("temporary file of the finetuning: cannot read, ", std::strerror(errno));
+    if (got <= 0) return io_error("temporary file of intermediate values: cannot read, ", std::strerror(errno));
     done += got;
   }
   return tensor;
@@ -106,4 +106,4 @@ void TensorStore::drop(int number) {
   free_numbers_.push_back(number);
 }
 
-}  // namespace quarkq::planning::finetune
+}  // namespace quarkq::ir
