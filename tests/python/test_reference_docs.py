@@ -15,8 +15,8 @@ from quarkq.compat import quark
 from harness import expect, expect_equal, quarkq, shared, temp_folder, test
 from samples import DIGITS_MODEL, digits
 
-CODE = re.compile(r"(from|import|class|def|return|if|for|while|with|global_config|[a-z_]+(: \w[\w\[\], |.]*)? = |[\w.]+(\[\"\w+\"\])? = |[\w.]+\(|[\w.\[\]\"']+,?$"
-                  r"|[)\]}(\['\"]|idx|break|next|\w+=|#|\w+: |specific|layer|exclude|algo|use_external|extra)")
+CODE = re.compile(r"((from|import|class|def|return|if|for|while|with|break)\b|[\w.]+(\[\"\w+\"\])? = |[\w.]+\(|[\w.\[\]\"']+,$"
+                  r"|[)\]}(\['\"]|\w+ \+?= |\w+=|#|\w+: )")
 STARTS = re.compile(r"\s*(from [\w.]+ import |import \w+$|import numpy|quant_config\.global_quant_config\.extra_options\[.UseRandomData|def generate_yaml"
                     r"|quantizer = ModelQuantizer\(quant_config\)$)")
 MODULES = {"quark.onnx": "quarkq.compat.quark", "quark.shapeshifter": "quarkq.compat.shapeshifter"}
@@ -100,12 +100,12 @@ def translated(block):
     return re.sub(r"from quark\.shapeshifter[\w.]* import", f"from {MODULES['quark.shapeshifter']} import", block)
 
 
-def half_detector():
+def half_detector(name):
     """The nodes that the page on float16 models names, in a small network: a stem, and nine branches of a head that are reshaped."""
     half, random = TensorProto.FLOAT16, np.random.default_rng(3)
-    tensors = [numpy_helper.from_array(random.normal(0, 0.3, (4, 3, 3, 3)).astype(np.float16), "w"),
+    tensors = [numpy_helper.from_array(random.normal(0, 0.3, (4, 1, 3, 3)).astype(np.float16), "w"),
                numpy_helper.from_array(np.array([1, 4, -1], np.int64), "shape")]
-    nodes = [helper.make_node("Conv", ["x", "w"], ["stem"], "/backbone/stem/rbr_reparam/Conv", pads=[1] * 4), helper.make_node("Relu", ["stem"], ["s"], "/relu")]
+    nodes = [helper.make_node("Conv", [name, "w"], ["stem"], "/backbone/stem/rbr_reparam/Conv", pads=[1] * 4), helper.make_node("Relu", ["stem"], ["s"], "/relu")]
     for i in range(9):
         tensors.append(numpy_helper.from_array(random.normal(0, 0.3, (4, 4, 1, 1)).astype(np.float16), f"v{i}"))
         nodes += [helper.make_node("Conv", ["s", f"v{i}"], [f"c{i}"], f"/detect/conv{i}"),
@@ -113,7 +113,7 @@ def half_detector():
     nodes += [helper.make_node("Concat", [f"r{i}" for i in range(0, 4)], ["a"], "/detect/Concat", axis=2),
               helper.make_node("Concat", [f"r{i}" for i in range(4, 9)], ["b"], "/detect/Concat_1", axis=2),
               helper.make_node("Concat", ["a", "b"], ["y"], "/detect/Concat_7", axis=2)]
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", half, [1, 3, 8, 8])], [helper.make_tensor_value_info("y", half, [1, 4, 576])], tensors)
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(name, half, [1, 1, 8, 8])], [helper.make_tensor_value_info("y", half, [1, 4, 576])], tensors)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
@@ -141,7 +141,7 @@ def prepare(folder):
     os.makedirs(os.path.join(folder, "models"))
     for path in ("model_fp32.onnx", "float32_model.onnx", "float_model.onnx", "your_model.onnx", "models/model_fp32.onnx", "path_to_float_model.onnx"):
         onnx.save(model, os.path.join(folder, path))
-    onnx.save(half_detector(), os.path.join(folder, "yolov6_fp16.onnx"))
+    onnx.save(half_detector(name), os.path.join(folder, "yolov6_fp16.onnx"))
     reader = Samples(name, digits()[:8])
     taken_for_granted = {one: getattr(quark, one) for one in ("QTensorConfig", "ScaleType", "QuantGranularity", "BaseDataType")}
     return {**taken_for_granted, "calib_data_reader": reader, "calibration_dataset": reader, "calibration_data_reader": reader, "data_reader": reader, "SAMPLES": digits()[:8],
