@@ -22,6 +22,7 @@
 #include "pipeline/facts.h"
 #include "pipeline/pin_shapes.h"
 #include "pipeline/run_listed.h"
+#include "pipeline/user_operators.h"
 #include "qdq/import/strip.h"
 #include "quarkq/version.h"
 
@@ -116,6 +117,8 @@ Result<Job> open_job(const ModelFile& given, const std::string& config, const st
     QQ_TRY(model, qdq::strip(model).context(model_path));
   }
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  QQ_RETURN_IF_ERROR(use_user_operators(asked));
+  QQ_RETURN_IF_ERROR(type_user_operators(model, diagnostics).context(model_path));
   QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
   QQ_TRY(const config::PassList passes, config::asked_pass_list(asked));
   QQ_RETURN_IF_ERROR(run_listed(passes.before, model, diagnostics).context(model_path));
