@@ -59,8 +59,8 @@ typedef struct quarkq_callbacks {
 
 typedef struct quarkq_call_arguments {
   size_t size;      /* sizeof(quarkq_call_arguments): a library of another layout refuses the call */
-  const char* verb; /* "quantize", "calibrate", "merge", "optimize", "analyze", "run", "evaluate", "score", "tune",
-                       "inspect", "check" */
+  const char* verb; /* "quantize", "calibrate", "merge", "optimize", "convert", "analyze", "run", "evaluate", "score",
+                       "tune", "inspect", "check" */
   const char* request;    /* a JSON object; unknown members are refused */
   quarkq_bytes model;     /* instead of the file that "model" names; in "evaluate" the float model */
   quarkq_bytes quantized; /* "evaluate": the quantized model */
@@ -83,7 +83,7 @@ QUARKQ_C_EXPORT const char* quarkq_report(const quarkq_result* result);
 QUARKQ_C_EXPORT const char* quarkq_message(const quarkq_result* result);
 /* A JSON list of what was found before the failure; "[]" on success. */
 QUARKQ_C_EXPORT const char* quarkq_findings(const quarkq_result* result);
-/* "quantize" with "in_memory": the serialized model. */
+/* "quantize" and "convert" with "in_memory": the serialized model. */
 QUARKQ_C_EXPORT quarkq_bytes quarkq_model(const quarkq_result* result);
 
 /* "MAJOR.MINOR.PATCH". */

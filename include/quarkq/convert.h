@@ -15,12 +15,15 @@ struct ConvertRequest {
   std::string model_path;                  ///< when `model_bytes` are given: name of the model in messages
   std::optional<std::string> model_bytes;  ///< the serialized model, instead of the file; weights inside
   bool in_memory = false;                  ///< the result is returned in ConvertReport::model, and no file is written
-  /// Names that end in .onnxtxt, .pbtxt, .txtpb or .textproto, of either model, mean protobuf's text format. Empty: only
-  /// what conversions write beside a model (weight-histograms).
+  /// Names that end in .onnxtxt, .pbtxt, .txtpb or .textproto, of either model, mean protobuf's text format. Empty:
+  /// only what conversions write beside a model (weight-histograms).
   std::string output_path;
   /// In order, "remove-qdq" or "replace-infinities:value=100,..." (`quarkq list conversions`). None: the model is only
   /// read, checked and written.
   std::vector<std::string> passes;
+  /// A list of passes in the reference's form, instead of `passes`: a file, a template ("xint8") or JSON text. A list
+  /// may name the model and the output, where those are empty here.
+  std::string pass_list;
   bool strict = false;         ///< a pass that changes nothing, or leaves a node that it is for, is an error
   bool external_data = false;  ///< weights beside the model, in "<file name>.data"
   int threads = 0;             ///< 0: the cores that are free
@@ -55,8 +58,8 @@ struct ConvertReport {
 };
 
 /// The output is complete or absent. kInvalidArgument: a pass or an option that there is not, before the model is read.
-/// kUnsupported: a pass cannot do its work, the message names pass and node. kInternal: a pass that claims equal outputs
-/// changed them on a random sample; nothing was written.
+/// kUnsupported: a pass cannot do its work, the message names pass and node. kInternal: a pass that claims equal
+/// outputs changed them on a random sample; nothing was written.
 QUARKQ_EXPORT Result<ConvertReport> convert(const ConvertRequest& request);
 
 /// The report as JSON (docs/schemas/convert.schema.json), keys in a fixed order.

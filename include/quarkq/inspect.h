@@ -58,6 +58,13 @@ struct QuantizedTensor {
   int64_t axis = -1;                ///< of the channels; -1: one scale for all
 };
 
+/// The quantized tensors of one node; the others that it reads and writes are float.
+struct NodeFormats {
+  std::string node, op;
+  std::vector<QuantizedTensor> inputs;  ///< in the order of the node; stored ones are its weights and biases
+  std::vector<QuantizedTensor> outputs;
+};
+
 /// position when `scale` is 2^-position.
 QUARKQ_EXPORT std::optional<int> position_of(double scale);
 

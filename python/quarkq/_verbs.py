@@ -190,6 +190,20 @@ def optimize(
         return job.run()
 
 
+def convert(
+    model: Optional[Model] = None, output: Optional[Path] = None, passes: Union[Path, Sequence[str]] = (), *, strict: bool = False,
+    external_data: bool = False, in_memory: bool = False, threads: int = 0,
+) -> Report:
+    """Conversions of a finished model, in this order: texts as `quarkq convert --pass` takes them, or a list in the reference's form (a
+    file, a template or JSON text), which may name model and output. in_memory: the result is `Report.model`."""
+    steps = {"pass_list": os.fspath(passes)} if isinstance(passes, (str, os.PathLike)) else {"passes": list(passes)}
+    with _Job("convert", output=_output(output), in_memory=in_memory, strict=strict, external_data=external_data, threads=threads,
+              **steps) as job:
+        if model is not None:
+            job.take_model(model)
+        return job.run()
+
+
 def analyze(
     model: Model, *, config: Optional[Config] = None, data: Data, preprocess: Optional[Preprocess] = None, settings: Optional[Settings] = None,
     one_float: bool = False, samples: int = 4, min_cosine: float = 0, most_left_out: int = 10,

@@ -15,6 +15,7 @@
 #include "quarkq/calibrate.h"
 #include "quarkq/check.h"
 #include "quarkq/check_target.h"
+#include "quarkq/convert.h"
 #include "quarkq/evaluate.h"
 #include "quarkq/inspect.h"
 #include "quarkq/optimize.h"
@@ -98,6 +99,19 @@ Status call_optimize(Request& json, const Arguments&, quarkq_result& result) {
   json.take("settings", request.settings).take("calib", request.calib_folder).take("threads", request.threads);
   json.take("only", request.only).take("skip", request.skip);
   return finish(json, request, optimize, result);
+}
+
+Status call_convert(Request& json, const Arguments& arguments, quarkq_result& result) {
+  ConvertRequest request;
+  json.take("model", request.model_path).take("output", request.output_path).take("in_memory", request.in_memory);
+  json.take("passes", request.passes).take("pass_list", request.pass_list).take("strict", request.strict);
+  json.take("external_data", request.external_data).take("threads", request.threads);
+  request.model_bytes = c_api::bytes_of(arguments.model);
+  QQ_RETURN_IF_ERROR(json.finish());
+  QQ_TRY(ConvertReport report, convert(request));
+  result.report = to_json(report);
+  result.model = std::move(report.model);
+  return Status();
 }
 
 Status call_analyze(Request& json, const Arguments& arguments, quarkq_result& result) {
@@ -220,9 +234,9 @@ struct Verb {
   Status (*call)(Request& json, const Arguments& arguments, quarkq_result& result);
 };
 constexpr Verb kVerbs[] = {{"quantize", call_quantize}, {"calibrate", call_calibrate}, {"merge", call_merge},
-                           {"optimize", call_optimize}, {"analyze", call_analyze},     {"run", call_run},
-                           {"evaluate", call_evaluate}, {"score", call_score},         {"tune", call_tune},
-                           {"inspect", call_inspect},   {"check", call_check}};
+                           {"optimize", call_optimize}, {"convert", call_convert},     {"analyze", call_analyze},
+                           {"run", call_run},           {"evaluate", call_evaluate},   {"score", call_score},
+                           {"tune", call_tune},         {"inspect", call_inspect},     {"check", call_check}};
 
 Status call(const Arguments* arguments, quarkq_result& result) {
   if (arguments == nullptr || arguments->size != sizeof(Arguments) || arguments->verb == nullptr)

@@ -176,6 +176,7 @@ Result<FinetuneSettings> read_finetune_settings(const Settings& settings) {
   FinetuneSettings options;
   for (const auto take : {take_algorithm, take_schedule, take_samples, take_tuning_layers, take_unit, take_memory})
     QQ_RETURN_IF_ERROR(take(map, options));
+  options.stays_in_memory = settings.runtime.crypto_mode;
   options.without_effect = keys_without_effect(map);
   options.deciding = deciding_text(node);
   return options;

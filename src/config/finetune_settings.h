@@ -50,6 +50,7 @@ struct FinetuneSettings {
   std::string reference_path;  ///< another model that gives the target outputs of layers; empty: the float model
   bool largest_only = false;   ///< of all layers only the one that takes most memory
   bool keeps_on_disk = false;  ///< no sample's values stay in memory
+  bool stays_in_memory = false;  ///< no temporary file, whatever the budget is
   std::string cache_dir;       ///< folder of what does not fit into memory; empty: the system's
 
   std::vector<KeyWithoutEffect> without_effect;

@@ -3,6 +3,7 @@
 // and the support column of fields.def.
 #include <algorithm>
 
+#include "config/crypto_mode.h"
 #include "config/four_bits.h"
 #include "config/resolve_steps.h"
 #include "config/tensor_overrides.h"
@@ -18,7 +19,6 @@ constexpr struct {
   const char* named;
 } kNotBuilt[] = {
     {"quant_format", "QuantFormat.QOperator", nullptr},
-    {"crypto_mode", "true", nullptr},
 };
 
 /// Settings that a preset or default sets, but that would do nothing in this run: nothing is left out.
@@ -200,6 +200,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_nibbles(r.settings));
   QQ_RETURN_IF_ERROR(check_override_keys(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
+  QQ_RETURN_IF_ERROR(check_crypto(r.settings, r.diagnostics));
   return check_number_ranges(r.settings);
 }
 

@@ -166,6 +166,21 @@ void leave_model_alone(Resolving& r) {
   }
 }
 
+/// A list of passes takes the place of what rewrites the float model otherwise (ref:settings#pass-lists).
+Status take_pass_list(Resolving& r) {
+  const OptText &list = r.settings.preprocessing.shape_shifter_yaml, &old = r.settings.preprocessing.preprocess_yaml;
+  if (old) {
+    const char* text = list ? "is ignored beside ShapeShifterYaml" : "is called ShapeShifterYaml now";
+    r.diagnostics.add("deprecated-name", "PreprocessYAML", text);
+  }
+  QQ_TRY(r.settings.passes, asked_pass_list(r.config));
+  if (r.settings.passes.before.empty()) return {};
+  force(r, "SkipPreprocess", Node(true));
+  if (r.settings.passes.lists("onnx_cross_layer_equalization") && r.settings.algorithms.include_cle)
+    force(r, "include_cle", Node(false));
+  return {};
+}
+
 }  // namespace
 
 Quantizer choose_quantizer(const Settings& s) {
@@ -183,6 +198,7 @@ Quantizer choose_quantizer(const Settings& s) {
 
 Status force_before_quantizer(Resolving& r) {
   Settings& s = r.settings;
+  QQ_RETURN_IF_ERROR(take_pass_list(r));
   if (s.runtime.crypto_mode && s.preprocessing.optimize_model)
     force_with_warning(r, "optimize_model", Node(false), "crypto_mode is true");
   force_fp16(r);

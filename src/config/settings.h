@@ -9,6 +9,7 @@
 
 #include "config/field_types.h"
 #include "config/layer_config.h"
+#include "config/pass_list.h"
 #include "config/quant_config.h"
 #include "config/quantizer_traits.h"
 #include "config/quirks.h"
@@ -43,6 +44,7 @@ struct Settings {
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
   bool compat = false;
+  PassList passes;  ///< of ShapeShifterYaml
   std::map<std::string, Origin> origins;  ///< by key or field; absent: default
 
   const QuantizerTraits& traits() const { return traits_of(quantizer); }

@@ -80,10 +80,7 @@ Status DeferredStep::make_body(const std::vector<const ir::Operand*>& operands) 
   const ir::Node& node = *deferred_.node;
   body_ = {};
   QQ_TRY(body_.body, onnx_io::function_body(graph_, node.id, opsets_, operands).context(deferred_.label));
-  if (body_.body == nullptr) {
-    return unsupported(deferred_.label, ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
-                       " of opset ", deferred_.opset, " has no kernel");
-  }
+  if (body_.body == nullptr) return make_foreign(operands);
   const ir::Graph& body = body_.body->graph;
   SessionOptions options;
   options.limits = limits_;
@@ -100,12 +97,44 @@ Status DeferredStep::make_body(const std::vector<const ir::Operand*>& operands) 
   return Status();
 }
 
+Status DeferredStep::make_foreign(const std::vector<const ir::Operand*>& operands) {
+  const ir::Node& node = *deferred_.node;
+  if (foreign_operators() == nullptr) {
+    return unsupported(deferred_.label, ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
+                       " of opset ", deferred_.opset, " has no kernel");
+  }
+  std::vector<ir::ValueType> types;
+  size_t next = 0;
+  for (const ir::ValueId input : node.inputs) {
+    ir::ValueType type;
+    if (input.valid()) type.element = operands[next++]->tensor.type();
+    types.push_back(std::move(type));
+  }
+  QQ_TRY(body_.foreign, foreign_operators()->prepare(node, opsets_, types).context(deferred_.label));
+  for (const ir::Operand* operand : operands) body_.shapes.push_back(FeedShape::of(*operand));
+  return Status();
+}
+
+Result<std::vector<ir::Operand>> DeferredStep::run_foreign(const std::vector<const ir::Operand*>& operands) const {
+  const ir::Node& node = *deferred_.node;
+  std::vector<const ir::Tensor*> inputs;
+  size_t next = 0;
+  for (const ir::ValueId input : node.inputs) {
+    if (input.valid() && !operands[next]->is_tensor())
+      return unsupported(deferred_.label, ": input ", inputs.size(), " is a sequence or an empty optional");
+    inputs.push_back(input.valid() ? &operands[next++]->tensor : nullptr);
+  }
+  QQ_TRY(std::vector<ir::Tensor> tensors, body_.foreign->run(inputs).context(deferred_.label));
+  return std::vector<ir::Operand>(std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
+}
+
 Result<std::vector<ir::Operand>> DeferredStep::run_body(const std::vector<ir::Operand>& values) {
   std::vector<const ir::Operand*> operands;
   for (const ir::ValueId input : body_inputs_) operands.push_back(&values[static_cast<size_t>(input.index)]);
-  bool fits = body_.session != nullptr;
+  bool fits = body_.is_made();
   for (size_t i = 0; fits && i < operands.size(); ++i) fits = body_.shapes[i].fits(*operands[i]);
   if (!fits) QQ_RETURN_IF_ERROR(make_body(operands));
+  if (body_.foreign != nullptr) return run_foreign(operands);
   std::vector<ir::Operand> feeds;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!(body_constant_[i] && operands[i]->is_tensor())) feeds.push_back(*operands[i]);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "exec/compile.h"
+#include "exec/foreign.h"
 #include "exec/nested_graphs.h"
 
 namespace quarkq::exec {
@@ -31,11 +32,15 @@ struct FeedShape {
   bool operator==(const FeedShape& other) const = default;
 };
 
-/// The session of an operator's function body, for one set of input types and shapes.
+/// What runs an operator without a kernel, for one set of input types and shapes: the session of its function body, or
+/// another runtime.
 struct BodySession {
   std::vector<FeedShape> shapes;
   std::shared_ptr<const ir::Model> body;
   std::unique_ptr<Session> session;
+  std::unique_ptr<ForeignNode> foreign;
+
+  bool is_made() const { return session != nullptr || foreign != nullptr; }
 };
 
 /// A node that runs between two stages.
@@ -52,6 +57,8 @@ class DeferredStep {
   Result<std::vector<ir::Operand>> run_prepared_now(const std::vector<const ir::Operand*>& inputs) const;
   Result<std::vector<ir::Operand>> run_body(const std::vector<ir::Operand>& values);
   Status make_body(const std::vector<const ir::Operand*>& operands);
+  Status make_foreign(const std::vector<const ir::Operand*>& operands);
+  Result<std::vector<ir::Operand>> run_foreign(const std::vector<const ir::Operand*>& operands) const;
 
   Deferred deferred_;
   const ir::Graph& graph_;

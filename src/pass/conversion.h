@@ -77,10 +77,16 @@ struct PassConversion {
   const char* settings;  ///< that switch it on: "key=value;key=$option"
 };
 
+/// The same on the plan of a written model, which is written anew.
+struct PlanConversion {
+  const char* pass;
+  const char* settings;
+};
+
 struct Conversion {
   const char* name;  ///< "remove-qdq"
   OutputClaim claim;
-  std::variant<ConversionFunction, PassConversion> run;
+  std::variant<ConversionFunction, PassConversion, PlanConversion> run;
   const char* options;  ///< as ConversionOptions::read() takes them
   const char* summary;
 

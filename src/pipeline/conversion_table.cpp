@@ -6,10 +6,13 @@
 #include "base/suggest.h"
 #include "config/read_config.h"
 #include "config/resolve.h"
+#include "ir/domains.h"
 #include "pipeline/facts.h"
 #include "pipeline/pass_runner.h"
 #include "pipeline/pass_table.h"
+#include "planning/passes.h"
 #include "qdq/convert/conversions.h"
+#include "qdq/import/lift.h"
 #include "rewrite/convert/conversions.h"
 
 namespace quarkq::pipeline {
@@ -24,9 +27,11 @@ const pass::PassInfo& pass_named(const std::string& name) {
   return *found;
 }
 
+/// `Run`: PassConversion or PlanConversion.
+template <typename Run>
 Conversion pass_conversion(const char* function, OutputClaim claim, const char* options, const char* settings) {
   const pass::PassInfo& pass = pass_named(dashed_name(function));
-  return {pass.name, claim, pass::PassConversion{pass.name, settings}, options, pass.summary};
+  return {pass.name, claim, Run{pass.name, settings}, options, pass.summary};
 }
 
 /// `settings` with "$name" replaced by the option's value.
@@ -36,16 +41,23 @@ std::string filled_in(const std::string& settings, const pass::ConversionOptions
                                      : settings.substr(0, dollar) + options.text(settings.substr(dollar + 1));
 }
 
-Result<size_t> run_as_pass(const pass::PassConversion& run, const pass::ConversionOptions& options,
-                           pass::ConvertContext& context) {
-  std::vector<std::string> sets = {"quant_config={}"};  // no preset: what is quantized is decided
-  for (const std::string& setting : split(run.settings, ';')) sets.push_back(filled_in(setting, options));
+/// The settings that switch a pass on, and no others: no preset, what is quantized is decided.
+Result<config::Settings> pass_settings(const ir::Model& model, std::vector<std::string> sets, const char* of_pass,
+                                       const pass::ConversionOptions& options) {
+  sets.insert(sets.begin(), "quant_config={}");
+  for (const std::string& setting : split(of_pass, ';')) sets.push_back(filled_in(setting, options));
   QQ_TRY(const config::QuantConfig asked, config::load_config("", sets));
   Diagnostics ignored;  // of settings that a pass does not read
-  QQ_TRY(const config::Settings settings, config::resolve(asked, model_facts(context.model), ignored));
-  Diagnostics found;
-  RunState state{.model = context.model, .settings = settings, .diagnostics = found};
-  QQ_TRY(const Changed changed, run_pass(state, pass_named(run.pass).run));
+  return config::resolve(asked, model_facts(model), ignored);
+}
+
+/// The pass, on the nodes that the settings select, with what it finds in the context. A plan is that of the state.
+Result<size_t> run_pass_alone(RunState& state, const char* pass, pass::ConvertContext& context) {
+  const Diagnostics& found = state.diagnostics;
+  Diagnostics ignored;
+  pass::SelectContext select{state.model, state.settings, state.selection, ignored};
+  QQ_RETURN_IF_ERROR(planning::select_nodes(select).status());
+  QQ_TRY(const Changed changed, run_pass(state, pass_named(pass).run));
   for (const Diagnostic& one : found.all()) {
     // What a run of quantize goes on without is all that was asked for here.
     const bool is_refusal = changed == Changed::kNo && one.severity == Severity::kWarning;
@@ -53,6 +65,42 @@ Result<size_t> run_as_pass(const pass::PassConversion& run, const pass::Conversi
     context.diagnostics.add(one);
   }
   return changed == Changed::kYes ? 1 : 0;
+}
+
+Result<size_t> run_as_pass(const pass::PassConversion& run, const pass::ConversionOptions& options,
+                           pass::ConvertContext& context) {
+  QQ_TRY(const config::Settings settings, pass_settings(context.model, {}, run.settings, options));
+  Diagnostics found;
+  RunState state{.model = context.model, .settings = settings, .diagnostics = found};
+  return run_pass_alone(state, run.pass, context);
+}
+
+/// What makes the written model keep the domain of its Q/DQ nodes.
+std::vector<std::string> pass_settings_of_domain(const ir::Model& model) {
+  const bool is_contrib = std::ranges::any_of(model.graph.order(), [&](ir::NodeId id) {
+    const ir::Node& node = model.graph.node(id);
+    return node.op == "QuantizeLinear" && node.domain == ir::kMicrosoftDomain;
+  });
+  if (!is_contrib) return {};
+  return {"quant_format=ExtendedQuantFormat.QDQ"};
+}
+
+Result<size_t> run_on_plan(const pass::PlanConversion& run, const pass::ConversionOptions& options,
+                           pass::ConvertContext& context) {
+  QQ_TRY(const config::Settings settings,
+         pass_settings(context.model, pass_settings_of_domain(context.model), run.settings, options));
+  QQ_TRY(qdq::LiftedModel lifted, qdq::lift(context.model));
+  if (lifted.plan.slots().empty()) return unsupported("no pair of QuantizeLinear and DequantizeLinear was found");
+  Diagnostics found;
+  RunState state{.model = lifted.model, .settings = settings, .diagnostics = found};
+  state.plan = std::move(lifted.plan);
+  state.plan.operators = plan::QdqOperators(settings, lifted.model.opset());
+  QQ_TRY(const size_t changes, run_pass_alone(state, run.pass, context));
+  if (changes == 0) return size_t{0};
+  std::vector<PassTime> times;
+  QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kWrite}, times, {}));
+  context.model = std::move(lifted.model);
+  return changes;
 }
 
 /// "a=1,b=[2,3]" as a map.
@@ -69,6 +117,16 @@ Result<std::map<std::string, std::string>> read_options(const std::string& text)
   return options;
 }
 
+Result<const Conversion*> find_conversion(const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const Conversion& conversion : all_conversions()) {
+    if (wanted == conversion.name) return &conversion;
+    names.emplace_back(conversion.name);
+  }
+  return invalid_argument("found ", wanted, ", which is no conversion", did_you_mean(wanted, names),
+                          " (quarkq list conversions)");
+}
+
 }  // namespace
 
 const std::vector<Conversion>& all_conversions() {
@@ -77,7 +135,9 @@ const std::vector<Conversion>& all_conversions() {
 #define QQ_FLOAT_CONVERSION(function, claim, options, summary) \
   Conversion{dashed_name(#function), OutputClaim::claim, rewrite::function, options, summary},
 #define QQ_PASS_CONVERSION(function, claim, options, settings) \
-  pass_conversion(#function, OutputClaim::claim, options, settings),
+  pass_conversion<pass::PassConversion>(#function, OutputClaim::claim, options, settings),
+#define QQ_PLAN_CONVERSION(function, claim, options, settings) \
+  pass_conversion<pass::PlanConversion>(#function, OutputClaim::claim, options, settings),
   static const std::vector<Conversion> conversions = {
 #include "pass/conversions.def"
   };
@@ -91,23 +151,24 @@ const char* name(OutputClaim claim) {
 
 Result<ConversionStep> read_step(const std::string& text) {
   const size_t colon = text.find(':');
-  const std::string wanted = text.substr(0, colon);
-  std::vector<std::string> names;
-  for (const Conversion& conversion : all_conversions()) {
-    names.emplace_back(conversion.name);
-    if (wanted != conversion.name) continue;
-    const std::string where = cat("--pass ", wanted);
-    QQ_TRY(const auto given, read_options(colon == std::string::npos ? "" : text.substr(colon + 1)).context(where));
-    QQ_TRY(pass::ConversionOptions options, pass::ConversionOptions::read(conversion.options, given).context(where));
-    return ConversionStep{&conversion, std::move(options)};
-  }
-  return invalid_argument("--pass: found ", wanted, ", which is no conversion", did_you_mean(wanted, names),
-                          " (quarkq list conversions)");
+  const std::string name = text.substr(0, colon), where = "--pass " + name;
+  QQ_TRY(const Conversion* conversion, find_conversion(name).context("--pass"));
+  QQ_TRY(const auto given, read_options(colon == std::string::npos ? "" : text.substr(colon + 1)).context(where));
+  QQ_TRY(pass::ConversionOptions options, pass::ConversionOptions::read(conversion->options, given).context(where));
+  return ConversionStep{conversion, std::move(options)};
+}
+
+Result<ConversionStep> make_step(const std::string& name, const std::map<std::string, std::string>& given) {
+  QQ_TRY(const Conversion* conversion, find_conversion(name));
+  QQ_TRY(pass::ConversionOptions options, pass::ConversionOptions::read(conversion->options, given).context(name));
+  return ConversionStep{conversion, std::move(options)};
 }
 
 Result<size_t> run_step(const ConversionStep& step, pass::ConvertContext& context) {
   if (const auto* run = std::get_if<pass::PassConversion>(&step.conversion->run))
     return run_as_pass(*run, step.options, context);
+  if (const auto* run = std::get_if<pass::PlanConversion>(&step.conversion->run))
+    return run_on_plan(*run, step.options, context);
   return std::get<pass::ConversionFunction>(step.conversion->run)(context);
 }
 

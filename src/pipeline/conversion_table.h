@@ -23,6 +23,8 @@ struct ConversionStep {
 
 /// Commas inside of brackets separate no options. kInvalidArgument for unknown names, unknown or missing options.
 Result<ConversionStep> read_step(const std::string& text);
+/// The same with the options by name.
+Result<ConversionStep> make_step(const std::string& name, const std::map<std::string, std::string>& options);
 
 /// Runs the step on the model, which is in no usable state after an error.
 Result<size_t> run_step(const ConversionStep& step, pass::ConvertContext& context);

@@ -11,6 +11,7 @@
 #include "pipeline/preflight.h"
 #include "pipeline/rescue.h"
 #include "pipeline/verify.h"
+#include "pipeline/write_plan.h"
 #include "quarkq/version.h"
 
 namespace quarkq {
@@ -94,7 +95,7 @@ class Trial {
     };
     std::vector<PassTime> times;
     QQ_TRY(ir::Model original, plan_model(source_, state_, pass::Phase::kWrite, times, options));
-    QQ_RETURN_IF_ERROR(run_passes(state_, {.from = pass::Phase::kWrite}, times, options));
+    QQ_RETURN_IF_ERROR(write_plan(state_, times, options));
     const FloatModels floats{original, state_.calibrated ? *state_.calibrated : original};
     const bool is_copy = !has_changed(times, pass::Phase::kWrite);
     describe_plan(state_, loaded.graph, floats.calibrated.graph, forecast);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The report of inspect() as JSON. Keys and their order are part of the contract.
 #include "pipeline/json.h"
+#include "pipeline/tensor_json.h"
 #include "quarkq/inspect.h"
 #include "quarkq/version.h"
 
@@ -61,27 +62,6 @@ Json nodes_json(const std::vector<InspectNode>& nodes) {
   return list;
 }
 
-Json tensors_json(const std::vector<QuantizedTensor>& tensors) {
-  Json list = Json::array();
-  for (const QuantizedTensor& tensor : tensors) {
-    Json scales = Json::array(), zero_points = Json::array(), positions = Json::array();
-    for (const double scale : tensor.scales) {
-      const std::optional<int> position = position_of(scale);
-      scales.push_back(number(scale));
-      positions.push_back(position ? Json(*position) : Json(nullptr));
-    }
-    for (const double zero_point : tensor.zero_points) zero_points.push_back(number(zero_point));
-    list.push_back({{"tensor", tensor.name},
-                    {"kind", tensor.kind},
-                    {"type", tensor.type},
-                    {"axis", tensor.axis < 0 ? Json(nullptr) : Json(tensor.axis)},
-                    {"scales", scales},
-                    {"zero_points", zero_points},
-                    {"positions", positions}});
-  }
-  return list;
-}
-
 }  // namespace
 
 std::string to_json(const InspectReport& report) {
@@ -109,7 +89,7 @@ std::string to_json(const InspectReport& report) {
   json["op_types"] = types_json(report.op_types);
   if (report.options.nodes) json["node_types"] = types_json(report.node_types);
   if (report.options.nodes) json["node_list"] = nodes_json(report.node_list);
-  if (report.options.scales) json["tensors"] = tensors_json(report.tensors);
+  if (report.options.scales) json["tensors"] = pipeline::quantized_json(report.tensors);
   return pipeline::text(json);
 }
 

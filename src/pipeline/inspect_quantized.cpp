@@ -26,6 +26,18 @@ std::optional<ir::ValueId> quantized_tensor(const ir::Graph& graph, const ir::No
   return value;
 }
 
+/// The tensor behind the quantizing nodes that lead to `value`, which may be itself.
+ir::ValueId real_side(const ir::Graph& graph, ir::ValueId value) {
+  constexpr int kMostNodes = 2;  // a DQ and its Q
+  for (int i = 0; i < kMostNodes && value.valid(); ++i) {
+    const ir::Node* before = graph.producer(value);
+    const Part part = ir::quantizing_part(before);
+    if (part == Part::kNone || part == Part::kProduct) break;
+    value = before->input(ir::find_quantizing_op(before->op)->inputs.values);
+  }
+  return value;
+}
+
 std::string type_of_codes(const ir::Graph& graph, const ir::Node& node) {
   const ir::QuantizingOp& op = *ir::find_quantizing_op(node.op);
   if (op.part == Part::kBoth) return plan::block_name(node.op, node.attributes);
@@ -106,6 +118,26 @@ std::vector<QuantizedGroup> group_quantized(const std::vector<QuantizedTensor>& 
     sorted.push_back(std::move(group));
   }
   return sorted;
+}
+
+std::vector<NodeFormats> node_formats(const ir::Graph& graph) {
+  std::map<std::string, QuantizedTensor> known;
+  for (QuantizedTensor& tensor : list_quantized(graph)) known.emplace(tensor.name, tensor);
+  const auto add = [&](ir::ValueId value, std::vector<QuantizedTensor>& list) {
+    const auto found = known.find(value.valid() ? graph.value(value).name : "");
+    if (found != known.end()) list.push_back(found->second);
+  };
+  std::vector<NodeFormats> rows;
+  for (const ir::NodeId id : graph.order()) {
+    const ir::Node& node = graph.node(id);
+    const Part part = ir::quantizing_part(&node);
+    if (part != Part::kNone && part != Part::kProduct) continue;
+    NodeFormats row{node.name, node.op, {}, {}};
+    for (const ir::ValueId input : node.inputs) add(real_side(graph, input), row.inputs);
+    for (const ir::ValueId output : node.outputs) add(output, row.outputs);
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 }  // namespace quarkq::pipeline

@@ -14,4 +14,7 @@ std::vector<QuantizedTensor> list_quantized(const ir::Graph& graph);
 /// Their groups, by kind and type.
 std::vector<QuantizedGroup> group_quantized(const std::vector<QuantizedTensor>& tensors);
 
+/// Every node of the main graph that does not quantize, in node order, with what it reads and writes.
+std::vector<NodeFormats> node_formats(const ir::Graph& graph);
+
 }  // namespace quarkq::pipeline

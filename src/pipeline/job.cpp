@@ -7,6 +7,7 @@
 #include "base/file_system.h"
 #include "base/isa.h"
 #include "calib/callback_reader.h"
+#include "config/crypto_mode.h"
 #include "config/print.h"
 #include "config/resolve.h"
 #include "config/validate.h"
@@ -20,6 +21,8 @@
 #include "pipeline/cut_tail.h"
 #include "pipeline/facts.h"
 #include "pipeline/pin_shapes.h"
+#include "pipeline/run_listed.h"
+#include "pipeline/user_operators.h"
 #include "qdq/import/strip.h"
 #include "quarkq/version.h"
 
@@ -39,23 +42,26 @@ constexpr uint64_t kLargeModel = uint64_t{256} << 20;
 constexpr size_t kResidentWeights = size_t{128} << 20;  // enough for the largest tensor of most models
 
 /// What is computed from weights goes to a temporary file beside the model, or where temporary files belong.
-void keep_on_disk(const std::string& path, ir::Model& model) {
+std::shared_ptr<SpillFile> make_spill_file(const std::string& path) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
-  std::shared_ptr<SpillFile> file;
   for (const auto& place : {folder, std::filesystem::temp_directory_path(error)}) {
     Result<std::shared_ptr<SpillFile>> made = SpillFile::create(place.string());
-    if (!made.ok()) continue;
-    file = std::move(made).value();
-    break;
+    if (made.ok()) return std::move(made).value();
   }
+  return nullptr;
+}
+
+void limit_residency(const ModelFile& source, ir::Model& model) {
+  std::shared_ptr<SpillFile> file = source.stays_in_memory ? nullptr : make_spill_file(source.path);
   ir::GraphEdit(model.graph).set_weight_store(std::make_shared<ir::WeightStore>(std::move(file), kResidentWeights));
 }
 
 /// Settings of places and speed do not change statistics.
 bool matters(const std::string& name) {
-  constexpr const char* kPlaces[] = {"calibration", "evaluation", "preprocess",     "quarkq",
-                                     "tmp_dir",     "TmpDir",     "SaveAndRestore", "TensorsRangeFile"};
+  constexpr const char* kPlaces[] = {"calibration",   "evaluation",       "preprocess",  "quarkq",         "tmp_dir",
+                                     "TmpDir",        "SaveAndRestore",   "EvalMetrics", "EvalDataReader", "debug_mode",
+                                     "print_summary", "TensorsRangeFile", "crypto_mode"};
   const std::string block = name.substr(0, name.find('.'));
   return std::none_of(std::begin(kPlaces), std::end(kPlaces), [&](const char* place) { return block == place; });
 }
@@ -83,7 +89,7 @@ Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes) {
   if (file.is_in_memory()) return onnx_io::load_bytes(**file.bytes, file.path);
   uint64_t beside = 0;
   QQ_TRY(ir::Model model, onnx_io::load(file.path, &beside));
-  if (file_size(file.path) + beside >= kLargeModel) keep_on_disk(file.path, model);
+  if (file_size(file.path) + beside >= kLargeModel) limit_residency(file, model);
   if (external_bytes != nullptr) *external_bytes = beside;
   return model;
 }
@@ -98,10 +104,12 @@ Status add_file(const ModelFile& file, ContentHash& hash) {
   return Status();
 }
 
-Result<Job> open_job(const ModelFile& file, const std::string& config, const std::vector<std::string>& sets,
+Result<Job> open_job(const ModelFile& given, const std::string& config, const std::vector<std::string>& sets,
                      Diagnostics& diagnostics) {
-  const std::string& model_path = file.path;
+  const std::string& model_path = given.path;
   QQ_TRY(const config::QuantConfig asked, config::load_config(config, sets));
+  ModelFile file = given;
+  file.stays_in_memory = config::asks_crypto(asked);
   uint64_t external_bytes = 0;
   QQ_TRY(ir::Model model, load_model(file, &external_bytes));
   QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(model_path));
@@ -109,7 +117,11 @@ Result<Job> open_job(const ModelFile& file, const std::string& config, const std
     QQ_TRY(model, qdq::strip(model).context(model_path));
   }
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  QQ_RETURN_IF_ERROR(use_user_operators(asked));
+  QQ_RETURN_IF_ERROR(type_user_operators(model, diagnostics).context(model_path));
   QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
+  QQ_TRY(const config::PassList passes, config::asked_pass_list(asked));
+  QQ_RETURN_IF_ERROR(run_listed(passes.before, model, diagnostics).context(model_path));
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
   QQ_RETURN_IF_ERROR(pin_shapes(model, settings.legalize, diagnostics).context(model_path));

@@ -21,7 +21,8 @@ namespace quarkq::pipeline {
 struct ModelFile {
   std::string path;
   const std::optional<std::string>* bytes = nullptr;
-  bool requantizes = false;  ///< its Q/DQ are removed when it is read (qdq/import/strip.h)
+  bool requantizes = false;      ///< its Q/DQ are removed when it is read (qdq/import/strip.h)
+  bool stays_in_memory = false;  ///< nothing that is computed from its weights goes to temporary files
 
   ModelFile(std::string file = "") : path(std::move(file)) {}  // NOLINT(google-explicit-constructor)
   ModelFile(std::string file, const std::optional<std::string>& given) : path(std::move(file)), bytes(&given) {}

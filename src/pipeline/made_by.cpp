@@ -18,11 +18,12 @@ namespace {
 
 /// Settings of places, speed and messages, and of samples, whose ranges have a hash of their own: the same result has
 /// the same hash on another machine.
-constexpr std::array<std::string_view, 13> kNoResult = {
+constexpr std::array<std::string_view, 17> kNoResult = {
     "preprocess",        "CalibDataSize",       "calibration",    "TmpDir",
     "SaveAndRestore",    "TensorsRangeFile",    "CalibWorkerNum", "CalibOptimizeMem",
     "CalibOptimizeDisk", "execution_providers", "print_summary",  "debug_mode",
-    "ignore_warnings"};
+    "ignore_warnings",   "EvalMetrics",         "EvalDataReader", "crypto_mode",
+    "EncryptionAlgorithm"};
 /// The same inside of options that are maps.
 constexpr std::array<std::pair<std::string_view, const char*>, 5> kNoResultInside = {{
     {"FastFinetune", "MemoryBudgetMB"},

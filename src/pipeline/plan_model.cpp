@@ -4,6 +4,7 @@
 #include "calib/callback_reader.h"
 #include "calib/some_samples.h"
 #include "calib/statistics_file.h"
+#include "config/evaluation_settings.h"
 #include "pipeline/compare.h"
 #include "pipeline/plausible_inputs.h"
 
@@ -18,13 +19,17 @@ Status check_statistics(const ModelFile& model, const ir::Model& original, const
   return difference.empty() ? Status() : bad_data("statistics: ", difference);
 }
 
-/// Samples of --eval, all of the folder. Null when it was not given.
-Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& request, const Job& job) {
-  const std::string& folder = request.eval_folder;
+/// Samples of --eval, else those that the settings name, all of the folder. Null when there are none.
+Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& request, const Job& job,
+                                                           std::string& folder) {
+  folder = request.eval_folder;
   if (request.eval_samples) {
     if (!folder.empty())
       return invalid_argument("--eval: found both a folder and a source in memory, give one of them");
     return calib::make_callback_reader(calib::input_specs(job.model.graph), request.eval_samples);
+  }
+  if (folder.empty() && job.settings.evaluation.eval_metrics) {
+    QQ_TRY(folder, config::evaluation_folder(job.settings));
   }
   if (folder.empty()) return std::unique_ptr<calib::DataReader>();
   QQ_TRY(calib::DataOptions options, data_options(job.settings));
@@ -53,7 +58,7 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
   Source source;
   source.model = request.model;
   QQ_TRY(source.samples.opened, open_samples(request.samples, request.calib_folder, job));
-  QQ_TRY(source.evaluation.opened, open_evaluation(request, job));
+  QQ_TRY(source.evaluation.opened, open_evaluation(request, job, source.evaluation_folder));
   if (source.samples.opened != nullptr) {
     source.available = source.samples.opened->size();
     if (request.most_samples > 0 && source.available > request.most_samples) {

@@ -21,6 +21,7 @@ struct Source {
   const calib::ObservedReader* observed = nullptr;  ///< what `samples` hold; null without samples
   bool is_random = false;                           ///< they are random data
   Samples evaluation;                               ///< other samples, to compare the results on; may be empty
+  std::string evaluation_folder;                    ///< where those are; empty: in memory
   std::optional<calib::StatisticsSet> statistics;
   size_t available = 0;  ///< samples there were before `most_samples` limited them
 

@@ -16,6 +16,7 @@
 #include "pipeline/custom_metric.h"
 #include "pipeline/cut_tail.h"
 #include "pipeline/details.h"
+#include "pipeline/evaluate_result.h"
 #include "pipeline/facts.h"
 #include "pipeline/judge_target.h"
 #include "pipeline/made_by.h"
@@ -26,6 +27,7 @@
 #include "pipeline/rescue_run.h"
 #include "pipeline/verdict.h"
 #include "pipeline/verify.h"
+#include "pipeline/write_plan.h"
 #include "planning/tune/saved_units.h"
 
 namespace quarkq {
@@ -63,7 +65,7 @@ Result<ir::Model> run_pipeline(pipeline::Run& run, config::Settings& settings) {
     const pipeline::PhaseRange rest{.from = pass::Phase::kTune, .until = pass::Phase::kWrite};
     QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, rest, run.report.phases, options));
   }
-  QQ_RETURN_IF_ERROR(pipeline::run_passes(run.state, {.from = pass::Phase::kWrite}, run.report.phases, options));
+  QQ_RETURN_IF_ERROR(pipeline::write_plan(run.state, run.report.phases, options));
   run.state.progress = nullptr;
   return original;
 }
@@ -92,7 +94,7 @@ Status verify(pipeline::Run& run, config::Settings& settings, pipeline::FloatMod
       QQ_RETURN_IF_ERROR(pipeline::verify_result(floats, expected, run.state.model, judgement, results));
     }
   }
-  if (run.report.compared_samples > 0) run.report.compared_folder = run.request.eval_folder;
+  if (run.report.compared_samples > 0) run.report.compared_folder = run.source.evaluation_folder;
   run.report.verdict = pipeline::judge(run.report, run.request, settings, judgement.collapse);
   if (on_collapse == "fail") QQ_RETURN_IF_ERROR(pipeline::check_not_collapsed(judgement, run.report));
   QQ_RETURN_IF_ERROR(pipeline::check_required(judgement, run.report));
@@ -105,6 +107,7 @@ void describe(const pipeline::Job& job, QuantizeReport& report) {
   report.input_opset = job.model.opset();
   report.float_ops = pipeline::count_ops(job.model.graph);
   report.model_bytes = job.bytes;
+  report.prints_tables = job.settings.evaluation.print_summary;
 }
 
 /// Settings of single tensors that are not written: inside a fused pair, or of nodes that stay float.
@@ -137,7 +140,9 @@ Status interrupted(const pass::Tuning& tuning) {
 }
 
 /// Where layers are kept once they are trained.
-void keep_layers(const QuantizeRequest& request, const std::string& output, pass::Tuning& tuning) {
+void keep_layers(const QuantizeRequest& request, const std::string& output, const config::Settings& settings,
+                 pass::Tuning& tuning) {
+  if (settings.runtime.crypto_mode) return;
   tuning.shared_folder = request.workers_folder;
   const bool is_alone = request.workers_folder.empty() && !request.in_memory;
   if (is_alone && request.resume) tuning.state_folder = output + ".finetune";
@@ -172,6 +177,23 @@ void report_samples(const pipeline::Source& source, QuantizeReport& report) {
   report.sample_cautions = pipeline::sample_cautions(inputs, report.samples, source.is_random);
 }
 
+/// The float model after the passes of a list, where the list names a file for it.
+Status keep_preprocessed(const pipeline::Job& job, const QuantizeRequest& request) {
+  const std::optional<std::string>& path = job.settings.passes.preprocessed_path;
+  if (!path || job.settings.passes.before.empty()) return Status();
+  QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, *path));
+  return onnx_io::save(job.model, *path, {.external_data = job.settings.runtime.use_external_data_format}).status();
+}
+
+Result<pipeline::Job> open_checked(const QuantizeRequest& request, const pipeline::ModelFile& file,
+                                   Diagnostics& diagnostics) {
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
+  QQ_RETURN_IF_ERROR(check_job(request, job));
+  QQ_RETURN_IF_ERROR(keep_preprocessed(job, request));
+  return job;
+}
+
 void take_threads(int asked, QuantizeReport& report) {
   const exec::ThreadChoice choice = exec::set_threads(asked);
   report.threads = choice.threads;
@@ -197,15 +219,13 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, report.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
-  QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
-  QQ_RETURN_IF_ERROR(check_job(request, job));
+  QQ_TRY(pipeline::Job job, open_checked(request, file, diagnostics));
   describe(job, report);
   const ir::Model loaded = job.model;  // shares the weights
   QQ_TRY(pipeline::Source source, pipeline::open_source(pipeline::source_request(request, file), job, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_samples(source, job));
   pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
-  keep_layers(request, report.output_path, state.tuning);
+  keep_layers(request, report.output_path, job.settings, state.tuning);
   report.samples = source.size();
   pipeline::Run run{.request = request, .source = source, .state = state, .report = report, .loaded = loaded};
   Result<ir::Model> original = run_pipeline(run, job.settings);
@@ -226,6 +246,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
     const Status status = verify(run, job.settings, floats);
     if (!status.ok()) return Status(status.code(), labels.translated(status.message()));
   }
+  QQ_RETURN_IF_ERROR(pipeline::evaluate_result(run));
   pipeline::count_tensors(state.plan, report);
   pipeline::count_nodes(state, loaded.graph, floats.calibrated.graph, report);
   report.calibrated_tensors = state.measured.size();

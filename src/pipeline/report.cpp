@@ -66,6 +66,30 @@ Json rescue_json(const RescueReport& rescue) {
           {"islands", rescue.islands}};
 }
 
+Json metrics_json(const EvalMetrics& metrics) {
+  return {{"samples", metrics.samples},
+          {"folder", metrics.folder},
+          {"mean_cosine", number(metrics.mean_cosine)},
+          {"min_cosine", number(metrics.min_cosine)},
+          {"mean_l2", number(metrics.mean_l2)},
+          {"max_l2", number(metrics.max_l2)},
+          {"mean_psnr", number(metrics.mean_psnr)},
+          {"min_psnr", number(metrics.min_psnr)},
+          {"mean_ssim", number(metrics.mean_ssim)},
+          {"min_ssim", number(metrics.min_ssim)}};
+}
+
+Json node_formats_json(const std::vector<NodeFormats>& nodes) {
+  Json all = Json::array();
+  for (const NodeFormats& node : nodes) {
+    all.push_back({{"node", node.node},
+                   {"op", node.op},
+                   {"inputs", pipeline::quantized_json(node.inputs)},
+                   {"outputs", pipeline::quantized_json(node.outputs)}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string to_json(const CalibrateReport& report) {
@@ -151,6 +175,8 @@ std::string to_json(const QuantizeReport& report) {
   json["worst_tensors"] = tensors_json(report.worst_tensors);
   json["causes"] = tensors_json(report.causes);
   json["compared"] = {{"samples", report.compared_samples}, {"folder", report.compared_folder}};
+  json["eval_metrics"] = report.metrics ? metrics_json(*report.metrics) : Json(nullptr);
+  json["node_formats"] = report.nodes ? node_formats_json(*report.nodes) : Json(nullptr);
   if (report.details) json["details"] = pipeline::details_json(*report.details);
   return pipeline::text(json);
 }

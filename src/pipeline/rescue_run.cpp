@@ -13,6 +13,7 @@
 #include "pipeline/part_plans.h"
 #include "pipeline/rescue.h"
 #include "pipeline/verify.h"
+#include "pipeline/write_plan.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -29,7 +30,7 @@ Status write_again(Run& run, config::Settings& settings, const Rescued& rescued)
   run.state.selection = rescued.planned->selection;
   run.state.diagnostics = rescued.planned->diagnostics;
   apply(rescued.remedies, run.state.calibrated->graph, settings, run.state.selection);
-  QQ_RETURN_IF_ERROR(run_passes(run.state, {.from = pass::Phase::kWrite}, run.report.phases, run.options()));
+  QQ_RETURN_IF_ERROR(write_plan(run.state, run.report.phases, run.options()));
   report_rescue(run, rescued.report);
   return check_written(run);
 }

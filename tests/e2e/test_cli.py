@@ -73,7 +73,7 @@ def unknown_verb_gets_a_suggestion(case):
     expect(re.search(rf"{wrong}.*\b{right}\b", result.stderr), f"no suggestion of {right} in {result.stderr!r}")
 
 
-@test(cases=["presets", "options", "passes", "conversions", "ops", "formats", "calibrators", "metrics", "heads", "quirks", "diagnostics"])
+@test(cases=["presets", "options", "passes", "conversions", "listed-passes", "ops", "formats", "calibrators", "metrics", "heads", "quirks", "diagnostics"])
 def listing(what):
     text = quarkq("list", what).stdout
     rows = json.loads(quarkq("list", what, "--json").stdout)

@@ -14,7 +14,7 @@ PACKAGES = {
     r"yaml-cpp/": r"src/config/",
     r"(onnx/|google/protobuf/)": r"(src/onnx_io|tests/fuzz)/",
     r"(oneapi/dnnl/|dnnl)": r"src/exec/backend_onednn[^/]*$",
-    r"onnxruntime_": r"src/ort_ops/",
+    r"onnxruntime_": r"(src/(ort_ops|ort_runtime)|tests/e2e)/",
     r"(Eigen/|unsupported/Eigen/)": r"src/pass/",
     r"stb_": r"src/calib/",
     r"nlohmann/": r"(src/(calib|metrics|pipeline|tuning|c_api)|tests)/",
@@ -59,7 +59,7 @@ def package_finding(place, path, header):
             if re.match(allowed, path):
                 return None
             return f"{place}: <{header}> may appear only in {allowed}"
-    if "." not in header or re.match(r"((sys|linux)/|(unistd|fcntl|malloc|stdlib|dirent)\.h$)", header):
+    if "." not in header or re.match(r"((sys|linux)/|(unistd|fcntl|malloc|stdlib|dirent|dlfcn|glob)\.h$)", header):
         return None  # the standard library, POSIX
     return f"{place}: <{header}> belongs to no package known to tests/lint/layers.py"
 

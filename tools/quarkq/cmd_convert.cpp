@@ -48,6 +48,8 @@ void print_conversions(const ConvertReport& report) {
 Status run_convert(ConvertArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
+  if (args.request.model_path.empty() && args.request.pass_list.empty())
+    return invalid_argument("MODEL is missing: give a model, or --passes with a list that names one");
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
   QQ_TRY(const ConvertReport report, convert(args.request));
@@ -62,11 +64,15 @@ Status run_convert(ConvertArgs& args) {
 Run setup_convert(CLI::App& app) {
   auto args = std::make_shared<ConvertArgs>();
   ConvertRequest& request = args->request;
-  app.add_option("MODEL", request.model_path, "Float or quantized model, ONNX or text (.onnxtxt, .pbtxt)")->required();
+  app.add_option("MODEL", request.model_path, "Float or quantized model, ONNX or text (.onnxtxt, .pbtxt)");
   app.add_option("-o,--output,OUTPUT", request.output_path, "The converted model, ONNX or text by its name");
   app.add_option("--pass", request.passes,
                  "NAME or NAME:option=value,...; may be repeated, runs in this order (quarkq list conversions)")
       ->allow_extra_args(false);
+  app.add_option("--passes", request.pass_list,
+                 "Instead of --pass: a list of passes as ShapeShifter takes it, a .yaml or .json file or a template "
+                 "such as xint8; it may name MODEL and OUTPUT")
+      ->type_name("FILE|TEMPLATE");
   app.add_flag("--strict", request.strict, "Fail when a pass changes nothing, or leaves a node that it is for");
   app.add_flag("--external-data", request.external_data, "Weights beside the model, in OUTPUT.data");
   add_json_option(app, args->json);

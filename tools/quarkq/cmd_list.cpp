@@ -12,6 +12,7 @@
 #include "base/suggest.h"
 #include "calib/calibrator_table.h"
 #include "config/fields.h"
+#include "config/listed_passes.h"
 #include "config/preprocess_recipes.h"
 #include "config/preset.h"
 #include "config/print.h"
@@ -102,6 +103,14 @@ std::vector<Row> list_conversions() {
                     {"options", *conversion.options == '\0' ? "-" : conversion.options},
                     {"outputs", pipeline::name(conversion.claim)},
                     {"summary", conversion.summary}});
+  }
+  return rows;
+}
+
+std::vector<Row> list_listed_passes() {
+  std::vector<Row> rows;
+  for (const config::ListedPassInfo& pass : config::listed_passes()) {
+    rows.push_back({{"name", pass.name}, {"parameters", join(pass.parameters, ", ")}, {"conversion", pass.conversion}});
   }
   return rows;
 }
@@ -217,6 +226,8 @@ constexpr struct Listing {
     {"options", "keys of quant_config and extra_options", plain<list_options>},
     {"passes", "steps of a quantize run, in order", plain<list_passes>},
     {"conversions", "passes of quarkq convert, on finished models", plain<list_conversions>},
+    {"listed-passes", "passes of ShapeShifterYaml and --passes, and the conversion that each is",
+     plain<list_listed_passes>},
     {"ops", "operators: opsets with a kernel, default op sets, what is quantized", plain<list_ops>},
     {"formats", "integer types and their limits", plain<list_formats>},
     {"calibrators", "calibration methods", plain<list_calibrators>},

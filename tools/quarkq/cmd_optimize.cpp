@@ -16,7 +16,7 @@ namespace {
 struct OptimizeArgs {
   OptimizeRequest request;
   ComputeOptions compute;
-  std::string json;
+  std::string json, passes;
 };
 
 void print_passes(const OptimizeReport& report) {
@@ -34,6 +34,7 @@ void print_passes(const OptimizeReport& report) {
 Status run_optimize(OptimizeArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
+  if (!args.passes.empty()) args.request.settings.push_back("ShapeShifterYaml=" + args.passes);
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
   QQ_TRY(const OptimizeReport report, optimize(args.request));
@@ -57,6 +58,11 @@ Run setup_optimize(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--skip", request.skip, "Not this pass; may be repeated")->allow_extra_args(false);
   app.add_option("--dump-after", request.dump_after, "Print the model as text after this pass");
+  app.add_option(
+         "--passes", args->passes,
+         "A list of passes as ShapeShifter takes it, a .yaml or .json file or a template such as xint8, instead "
+         "of the settings' rewrites")
+      ->type_name("FILE|TEMPLATE");
   app.add_option("--set", request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, request.settings);

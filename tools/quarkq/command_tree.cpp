@@ -81,7 +81,7 @@ constexpr struct {
     {"", "--compat", "quark-0.13"},
     {"", "--on-collapse", "rescue warn fail"},
     {"list", "what",
-     "presets recipes options passes conversions ops formats calibrators metrics heads quirks diagnostics targets target-ops "
+     "presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks diagnostics targets target-ops "
      "target-rules "
      "target-options remedies"},
     {"completion", "SHELL", "bash zsh fish"},

@@ -28,7 +28,7 @@ bool has_colour() {
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
-void print_line(const char* colour, const char* kind, const std::string& subject, const std::string& text) {
+void print_message(const char* colour, const char* kind, const std::string& subject, const std::string& text) {
   const bool coloured = *colour != 0 && has_colour();
   std::fprintf(stderr, "quarkq: %s%s:%s %s%s%s\n", coloured ? colour : "", kind, coloured ? kPlain : "",
                printable(subject).c_str(), subject.empty() ? "" : ": ", printable(text).c_str());
@@ -36,7 +36,7 @@ void print_line(const char* colour, const char* kind, const std::string& subject
 
 void print_finding(bool is_warning, const std::string& subject, const std::string& text) {
   if (!is_logged(is_warning ? LogLevel::kWarning : LogLevel::kNotice)) return;
-  print_line(is_warning ? kYellow : "", is_warning ? "warning" : "notice", subject, text);
+  print_message(is_warning ? kYellow : "", is_warning ? "warning" : "notice", subject, text);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ bool is_quiet() { return quiet; }
 void set_verbose() { verbose = true; }
 bool is_verbose() { return verbose; }
 
-void print_error(const char* kind, const std::string& text) { print_line(kRed, kind, "", text); }
+void print_error(const char* kind, const std::string& text) { print_message(kRed, kind, "", text); }
 
 void print_findings(const std::vector<Finding>& findings, const char* hint) {
   constexpr const char kLeftOut[] = "option-left-out";

@@ -6,7 +6,7 @@
 #include "calib/reader/file_formats.h"
 #include "exec/threads.h"
 #include "metrics/accuracy.h"
-#include "pipeline/evaluate/problem_list.h"
+#include "pipeline/problem_list.h"
 #include "pipeline/evaluate/result_pairs.h"
 #include "pipeline/facts.h"
 

@@ -8,7 +8,7 @@
 #include "config/read_config.h"
 #include "exec/threads.h"
 #include "metrics/metric_table.h"
-#include "pipeline/evaluate/model_pair.h"
+#include "pipeline/model_pair.h"
 #include "pipeline/evaluate/score_side.h"
 #include "pipeline/evaluate/temporary_folder.h"
 #include "pipeline/facts.h"

@@ -22,7 +22,8 @@ int64_t resident_bytes() { return static_cast<int64_t>(resident_memory().all); }
 }  // namespace
 
 MemoryBudget::MemoryBudget(const config::FinetuneSettings& options)
-    : keeps_on_disk_(options.keeps_on_disk),
+    : stays_in_memory_(options.stays_in_memory),
+      keeps_on_disk_(options.keeps_on_disk && !options.stays_in_memory),
       budget_(options.memory_budget > 0 ? options.memory_budget : exec::allowed_memory(0) / kShareOfMachine),
       taken_(resident_bytes()) {}
 
@@ -34,6 +35,7 @@ Status MemoryBudget::make_room(int64_t sample_bytes, int64_t inner_bytes, ir::Te
   const int64_t work = kWorkPerSample * sample_bytes + kWorkPerInner * inner_bytes;
   if (work_ > 0 && work <= work_) return Status();
   work_ = work;
+  if (stays_in_memory_) return Status();
   return store.set_limit(keeps_on_disk_ ? 0 : std::max<int64_t>(0, budget_ - budget_ / kShareOfHoles - taken_ - work_));
 }
 

@@ -25,7 +25,7 @@ class MemoryBudget {
   bool is_too_small() const { return !keeps_on_disk_ && budget_ < taken_ + work_; }
 
  private:
-  bool keeps_on_disk_;
+  bool stays_in_memory_, keeps_on_disk_;
   int64_t budget_, taken_, work_ = 0;
 };
 

@@ -76,4 +76,21 @@ Result<size_t> a8w8_npu_to_cpu(pass::ConvertContext& context) {
   return changed;
 }
 
+Result<size_t> adjust_bias_scale(pass::ConvertContext& context) {
+  ir::Graph& graph = context.graph();
+  size_t changed = 0;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    const ir::Node* dq = has_integer_bias(graph.node(id)) ? ir::source_of(graph, graph.node(id), 2) : nullptr;
+    const ir::Tensor* codes = dq != nullptr && dequantizes(*dq) ? graph.constant(dq->input(0)) : nullptr;
+    if (codes == nullptr || codes->type() != ElementType::kInt32) continue;
+    const auto channels = static_cast<size_t>(codes->size());
+    const auto bias = operand_of(graph, dq->id);
+    const auto wanted = products(graph, graph.node(id), channels);
+    if (bias && wanted && bias->scales == *wanted) continue;
+    QQ_TRY(const bool is_stored, store_bias_in_int32(context, id));
+    changed += is_stored ? 1 : 0;
+  }
+  return changed;
+}
+
 }  // namespace quarkq::qdq

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Q/DQ nodes exist from opset 10 on, per-channel ones and Casts to bfloat16 from 13 on, 4-bit ones from 21 on. The
+// Q/DQ nodes exist from opset 10 on, per-channel ones and Casts to bfloat16 from 13 on, float16 ones from 19 on, 4-bit
+// ones from 21 on. The
 // reference writes them into older models, which then do not load: standard ones at once, com.microsoft ones when ONNX
 // Runtime fuses them into operators of opset 10.
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace quarkq::rewrite {
 namespace {
 
-constexpr int64_t kIrWith4Bits = 10;
+constexpr int64_t kIrWith4Bits = 10, kOpsetWithFloat16 = 19;
 
 bool has_4_bits(config::DataType type) { return bits(plan::element_type(type)) == 4; }
 
@@ -41,10 +42,23 @@ class OwnTypes {
   const pass::FloatContext& context_;
 };
 
+/// Q and DQ of ai.onnx between float16 tensors.
+bool writes_float16_pairs(const pass::FloatContext& context) {
+  const config::Settings& settings = context.settings;
+  const bool is_kept = settings.inserts_qdq() && settings.formats.quantize_fp16 && !settings.formats.use_fp32_scale &&
+                       !settings.formats.use_qdq_contrib_ops &&
+                       settings.traits().domains != config::DomainPolicy::kContrib;
+  const ir::Graph& graph = context.graph();
+  const auto is_half = [&](ir::ValueId id) { return graph.value(id).type.element == ElementType::kFloat16; };
+  return is_kept &&
+         (std::ranges::any_of(graph.inputs(), is_half) || std::ranges::any_of(graph.initializers(), is_half));
+}
+
 int64_t needed_opset(const pass::FloatContext& context) {
   const config::Settings& settings = context.settings;
   if (settings.inserts_qdq() && (has_4_bits(settings.formats.weight_type) || OwnTypes(context).store_4_bits()))
     return config::kOpsetWith4Bits;
+  if (writes_float16_pairs(context)) return kOpsetWithFloat16;
   return settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast ? 13 : 10;
 }
 

@@ -77,6 +77,15 @@ const std::vector<VerbRow>& verbs() {
         {"threads", kInt},
         {"only", kTexts},
         {"skip", kTexts}}},
+      {"convert",
+       {{"model", kText},
+        {"output", kText},
+        {"in_memory", kFlag},
+        {"passes", kTexts},
+        {"pass_list", kText},
+        {"strict", kFlag},
+        {"external_data", kFlag},
+        {"threads", kInt}}},
       {"analyze",
        {{"model", kText},
         {"config", kText},
@@ -164,9 +173,11 @@ TEST(VerbsTest, NamesAreExact) {
     const Outcome refused = call_verb(verb, "{}");
     EXPECT_EQ(refused.code, 2);
     EXPECT_EQ(refused.message.find(std::string(verb) + ": unknown verb"), 0u) << refused.message;
-    EXPECT_NE(refused.message.find("(known: quantize, calibrate, merge, optimize, analyze, run, evaluate, score, tune, inspect, "
-                                   "check)"),
-              std::string::npos)
+    EXPECT_NE(
+        refused.message.find(
+            "(known: quantize, calibrate, merge, optimize, convert, analyze, run, evaluate, score, tune, inspect, "
+            "check)"),
+        std::string::npos)
         << refused.message;
   }
 }

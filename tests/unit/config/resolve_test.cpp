@@ -63,10 +63,8 @@ TEST(ResolveTest, CalibrationDefaultsFollowTheMethod) {
 }
 
 TEST(ResolveTest, UsersCannotAskForWhatIsNotBuilt) {
-  EXPECT_EQ(refusal_of("preset: XINT8\nextra_options: {EncryptionAlgorithm: AES-256}", Code::kUnsupported),
-            "option EncryptionAlgorithm AES-256 (file): known, not supported yet");
-  EXPECT_TRUE(
-      mentions(refusal_of("preset: XINT8\nquant_config: {crypto_mode: true}", Code::kUnsupported), "crypto_mode true"));
+  EXPECT_EQ(refusal_of("preset: XINT8\nextra_options: {EnableSubgraph: true}", Code::kUnsupported),
+            "option EnableSubgraph true (file): known, not supported yet");
   EXPECT_TRUE(mentions(refusal_of("quant_config: {quant_format: QOperator}", Code::kUnsupported), "QOperator (file)"));
 }
 

@@ -23,13 +23,18 @@ struct OutputPair {
 struct ModelPair {
   ir::Model float_model, quantized_model;  ///< ready to run
   std::vector<OutputPair> outputs;
-  std::unique_ptr<calib::DataReader> samples;  ///< for the float model
+  const calib::DataReader* samples = nullptr;  ///< for the float model
+  std::unique_ptr<calib::DataReader> opened;   ///< those that were opened for this pair; null: a caller's
   std::unique_ptr<calib::DataReader> fitted;   ///< the same for the quantized model; null: it takes them as they are
   bool is_channels_last = false;               ///< tensors of rank 4 are [N, H, W, C] in the quantized model
   std::optional<ir::Model> rewritten;          ///< the float model before calibration, when a config says how
 
   const calib::DataReader& for_quantized() const { return fitted != nullptr ? *fitted : *samples; }
 };
+
+/// Pairs inputs and outputs and makes both models ready to run. REQUIRES: models with types, and samples. Fails with
+/// kInvalidArgument when inputs or outputs do not match; the paths of `request` are the names in messages.
+Status pair_models(const EvaluateModelsRequest& request, ModelPair& models, Diagnostics& diagnostics);
 
 /// Loads both models and opens the samples. With a config, that says how images are preprocessed, and the float model
 /// is rewritten by it when layers are asked for. Fails as loading and reading do, and with kInvalidArgument when inputs

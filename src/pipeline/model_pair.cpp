@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/evaluate/model_pair.h"
+#include "pipeline/model_pair.h"
 
 #include <algorithm>
 #include <numeric>
@@ -124,6 +124,14 @@ Result<std::unique_ptr<calib::DataReader>> open_pair_samples(const EvaluateModel
 
 }  // namespace
 
+Status pair_models(const EvaluateModelsRequest& request, ModelPair& models, Diagnostics& diagnostics) {
+  QQ_TRY(models.outputs, pair_outputs(request, models.float_model.graph, models.quantized_model.graph));
+  QQ_RETURN_IF_ERROR(pair_inputs(request, models.float_model.graph, models.quantized_model.graph));
+  QQ_RETURN_IF_ERROR(fit(request, models));
+  QQ_RETURN_IF_ERROR(prepare_for_run(models.float_model, diagnostics).context(request.float_path));
+  return prepare_for_run(models.quantized_model, diagnostics).context(request.quantized_path);
+}
+
 Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics) {
   ModelPair models;
   std::optional<Job> job;
@@ -137,18 +145,15 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
     QQ_TRY(models.float_model, load_typed(float_file, diagnostics));
   }
   QQ_TRY(models.quantized_model, load_typed({request.quantized_path, request.quantized_bytes}, diagnostics));
-  QQ_TRY(models.outputs, pair_outputs(request, models.float_model.graph, models.quantized_model.graph));
-  QQ_RETURN_IF_ERROR(pair_inputs(request, models.float_model.graph, models.quantized_model.graph));
-  QQ_TRY(models.samples, open_pair_samples(request, settings, models.float_model.graph));
-  QQ_RETURN_IF_ERROR(fit(request, models));
+  QQ_TRY(models.opened, open_pair_samples(request, settings, models.float_model.graph));
+  models.samples = models.opened.get();
+  QQ_RETURN_IF_ERROR(pair_models(request, models, diagnostics));
   if (request.layers && job) {
-    QQ_TRY(models.rewritten, rewrite(std::move(job->model), settings, models.samples, diagnostics));
+    QQ_TRY(models.rewritten, rewrite(std::move(job->model), settings, models.opened, diagnostics));
   } else if (request.layers && models.fitted != nullptr) {
     return invalid_argument(request.quantized_path,
                             ": takes other inputs than the float model; --layers needs the --config it was made with");
   }
-  QQ_RETURN_IF_ERROR(prepare_for_run(models.float_model, diagnostics).context(request.float_path));
-  QQ_RETURN_IF_ERROR(prepare_for_run(models.quantized_model, diagnostics).context(request.quantized_path));
   return models;
 }
 

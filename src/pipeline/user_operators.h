@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// UserCustomOpLibPath: operators of the user's libraries run in ONNX Runtime, in every session of the process.
+#pragma once
+
+#include "base/diagnostics.h"
+#include "config/quant_config.h"
+#include "ir/graph.h"
+
+namespace quarkq::pipeline {
+
+/// Loads what the settings ask for; without that, operators of earlier calls are forgotten.
+Status use_user_operators(const config::QuantConfig& asked);
+
+/// Gives the outputs of nodes that only ONNX Runtime knows their types, and what follows from them. Nothing without
+/// custom operators. kUnsupported: ONNX Runtime does not know the operator either.
+Status type_user_operators(ir::Model& model, Diagnostics& diagnostics);
+
+}  // namespace quarkq::pipeline

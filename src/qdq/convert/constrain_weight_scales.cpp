@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Channels whose weights are almost zero have scales that compilers cannot represent beside those of the others. The
+// smallest scales are enlarged and the integers encoded anew, so that values stay (the reference keeps the integers,
+// which enlarges the values).
+#include <algorithm>
+#include <cmath>
+
+#include "numeric/quant_spec.h"
+#include "numeric/rounding.h"
+#include "plan/constant_codes.h"
+#include "qdq/convert/bias_scales.h"
+#include "qdq/convert/conversions.h"
+#include "qdq/convert/integer_operands.h"
+#include "qdq/pairs.h"
+
+namespace quarkq::qdq {
+namespace {
+
+struct Limits {
+  double least = 0, ratio = 0;
+  bool adaptive = false, adjusts_bias = false;
+};
+
+Result<Limits> read_limits(const pass::ConversionOptions& options) {
+  Limits limits;
+  QQ_TRY(limits.least, options.number("min_scale"));
+  QQ_TRY(limits.ratio, options.number("ratio"));
+  QQ_TRY(limits.adaptive, options.flag("adaptive"));
+  QQ_TRY(limits.adjusts_bias, options.flag("adjust_bias"));
+  if (limits.least <= 0)
+    return invalid_argument("option min_scale: found ", limits.least, ", allowed is a positive number");
+  if (limits.ratio < 1) return invalid_argument("option ratio: found ", limits.ratio, ", allowed is 1 or more");
+  return limits;
+}
+
+/// The scales that these become; the same where they are close enough to each other.
+std::vector<float> constrained(const std::vector<float>& scales, const Limits& limits) {
+  const auto [least, most] = std::ranges::minmax(scales);
+  if (scales.size() < 2 || least <= 0 || most / least <= limits.ratio) return scales;
+  const double floor = limits.adaptive ? std::max(limits.least, most / limits.ratio) : limits.least;
+  std::vector<float> changed = scales;
+  for (float& scale : changed) scale = std::max(scale, static_cast<float>(floor));
+  return changed;
+}
+
+/// Codes along `axis` in steps of `to` instead of `from`; nothing where the channels are not those of the axis.
+std::optional<ir::Tensor> encoded_anew(const ir::Tensor& codes, const Operand& from, const std::vector<float>& to) {
+  const auto integers = ir::to_int64(codes);
+  const int64_t axis = from.axis < 0 ? from.axis + codes.rank() : from.axis;
+  if (!integers.ok() || axis < 0 || axis >= codes.rank()) return std::nullopt;
+  const auto channels = static_cast<size_t>(codes.dims()[static_cast<size_t>(axis)]);
+  if (channels != to.size() || codes.size() == 0) return std::nullopt;
+  size_t inner = 1;
+  for (size_t i = static_cast<size_t>(axis) + 1; i < codes.dims().size(); ++i)
+    inner *= static_cast<size_t>(codes.dims()[i]);
+  const numeric::IntegerRange range = numeric::integer_range(codes.type(), numeric::RangeKind::kFull);
+  std::vector<int32_t> moved(integers.value().size());
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const size_t channel = i / inner % channels;
+    const double steps = static_cast<double>(integers.value()[i] - from.zero_points[channel]) * from.scales[channel];
+    const double code = numeric::round_half_even(steps / to[channel]) + static_cast<double>(from.zero_points[channel]);
+    moved[i] = static_cast<int32_t>(std::clamp(code, static_cast<double>(range.min), static_cast<double>(range.max)));
+  }
+  return plan::store_codes(moved, codes.type(), codes.dims());
+}
+
+/// The stored integers that input `index` of the layer dequantizes, when nothing else reads them.
+struct Stored {
+  ir::Node dq;
+  ir::Tensor codes;
+  Operand operand;
+};
+std::optional<Stored> stored_at(ir::Graph& graph, const ir::Node& layer, size_t index) {
+  const ir::Node* dq = ir::source_of(graph, layer, index);
+  if (dq == nullptr || !dequantizes(*dq) || !dq->input(0).valid()) return std::nullopt;
+  const ir::Tensor* codes = graph.constant(dq->input(0));
+  if (codes == nullptr) return std::nullopt;
+  const Stored found{*dq, *codes, {}};
+  std::optional<Operand> operand = operand_of(graph, found.dq.id);
+  if (!operand) return std::nullopt;
+  return Stored{graph.node(found.dq.id), found.codes, std::move(*operand)};
+}
+
+void store(ir::Graph& graph, const Stored& old, ir::Tensor codes, const std::vector<float>& scales) {
+  ir::GraphEdit edit(graph);
+  const ir::Shape dims = {static_cast<int64_t>(scales.size())};
+  const auto put = [&](size_t input, ir::Tensor data) {
+    const ir::ValueId value =
+        edit.add_initializer(graph.value(old.dq.input(input)).name + "_constrained", std::move(data));
+    put_input(edit, graph.node(old.dq.id), input, value);
+  };
+  put(0, std::move(codes));
+  put(1, ir::Tensor::from<float>(dims, scales));
+}
+
+void constrain_bias(pass::ConvertContext& context, ir::NodeId layer, const Operand& weight,
+                    const std::vector<float>& scales) {
+  const std::optional<Stored> bias = stored_at(context.graph(), context.graph().node(layer), 2);
+  if (!bias) return;
+  if (bias->operand.scales.size() != scales.size())
+    return context.leave(layer, "its bias has other channels than its weights");
+  std::vector<float> moved = bias->operand.scales;
+  for (size_t i = 0; i < moved.size(); ++i) moved[i] *= scales[i] / weight.scales[i];
+  Operand from = bias->operand;
+  from.axis = 0;
+  std::optional<ir::Tensor> codes = encoded_anew(bias->codes, from, moved);
+  if (!codes) return context.leave(layer, "its bias has other dimensions than channels");
+  store(context.graph(), *bias, std::move(*codes), moved);
+}
+
+}  // namespace
+
+Result<size_t> constrain_weight_scales(pass::ConvertContext& context) {
+  QQ_TRY(const Limits limits, read_limits(context.options));
+  ir::Graph& graph = context.graph();
+  size_t changed = 0;
+  for (const ir::NodeId id : std::vector<ir::NodeId>(graph.order())) {
+    if (!has_integer_bias(graph.node(id))) continue;
+    const std::optional<Stored> weight = stored_at(graph, graph.node(id), 1);
+    if (!weight) continue;
+    const std::vector<float> scales = constrained(weight->operand.scales, limits);
+    if (scales == weight->operand.scales) continue;
+    std::optional<ir::Tensor> codes = encoded_anew(weight->codes, weight->operand, scales);
+    if (!codes) {
+      context.leave(id, "its weights have other channels than scales");
+      continue;
+    }
+    store(graph, *weight, std::move(*codes), scales);
+    if (limits.adjusts_bias) constrain_bias(context, id, weight->operand, scales);
+    ++changed;
+  }
+  ir::GraphEdit(graph).remove_unused_initializers();
+  return changed;
+}
+
+}  // namespace quarkq::qdq

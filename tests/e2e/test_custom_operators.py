@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""UserCustomOpLibPath: models with operators of a user's library, which run in ONNX Runtime while quarkq calibrates and compares."""
+import glob
+import json
+import os
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+from harness import ROOT, Skip, expect, expect_equal, quarkq, run, temp_folder, test
+
+HEADER = os.path.join(ROOT, "build", "deps", "onnxruntime", "include")
+
+
+def runtime():
+    """ONNX Runtime's library in the package that the tests use."""
+    found = glob.glob(os.path.join(os.path.dirname(onnxruntime.__file__), "capi", "libonnxruntime.so*"))
+    if not found:
+        raise Skip("this package of onnxruntime has no library of its own")
+    return sorted(found)[0]
+
+
+def library(folder):
+    if not os.path.exists(os.path.join(HEADER, "onnxruntime_c_api.h")):
+        raise Skip("ONNX Runtime's header was not fetched")
+    path = os.path.join(folder, "libcustom.so")
+    subprocess.run(["g++", "-std=c++17", "-shared", "-fPIC", "-I", HEADER, os.path.join(ROOT, "tests", "e2e", "custom_op.cpp"), "-o", path], check=True)
+    return path
+
+
+def custom_model():
+    """Conv, test.ops::ScaledTanh, Conv, Relu: the types after the custom operator are known to ONNX Runtime alone."""
+    random = np.random.default_rng(5)
+    nodes = [helper.make_node("Conv", ["x", "w1"], ["a"], "first", pads=[1] * 4), helper.make_node("ScaledTanh", ["a"], ["b"], "custom", domain="test.ops", scale=3.0),
+             helper.make_node("Conv", ["b", "w2"], ["c"], "second", pads=[1] * 4), helper.make_node("Relu", ["c"], ["y"], "relu")]
+    tensors = [numpy_helper.from_array(random.normal(0, 0.3, shape).astype(np.float32), name) for name, shape in (("w1", (8, 3, 3, 3)), ("w2", (4, 8, 3, 3)))]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 8, 8])], tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("test.ops", 1)], ir_version=8)
+
+
+def prepare(folder):
+    model, calib = os.path.join(folder, "m.onnx"), os.path.join(folder, "calib")
+    onnx.save(custom_model(), model)
+    os.makedirs(calib)
+    for i in range(8):
+        np.save(os.path.join(calib, f"{i}.npy"), np.random.default_rng(i).normal(0, 1, (1, 3, 8, 8)).astype(np.float32))
+    return model, calib
+
+
+def outputs(path, feed, own):
+    options = onnxruntime.SessionOptions()
+    options.register_custom_ops_library(own)
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, {"x": feed})[0]
+
+
+def with_runtime():
+    return {**os.environ, "QUARKQ_ONNXRUNTIME": runtime()}
+
+
+@test(cases=["file", "folder", "list"])
+def a_model_with_custom_operators_is_quantized(form):
+    with temp_folder() as folder:
+        own = library(folder)
+        model, calib = prepare(folder)
+        out = os.path.join(folder, "q.onnx")
+        value = {"file": own, "folder": folder, "list": f"[{own}]"}[form]
+        report = json.loads(quarkq("quantize", model, "--config", "a8w8", "--calib", calib, "-o", out, "--json", "--set", f"UserCustomOpLibPath={value}",
+                                   env=with_runtime()).stdout)
+        graph = onnx.load(out).graph
+        quantized = {node.input[0] for node in graph.node if node.op_type == "QuantizeLinear"}
+        expect({"x", "b"} <= quantized, f"quantized activations are {quantized}, expected the input of both Convs among them")
+        stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        scale = next(float(stored[node.input[1]]) for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] == "b")
+        expect(0.9 * 3 / 127 < scale <= 1.01 * 3 / 127, f"scale {scale} of values within [-3, 3]")
+        notice = [finding["text"] for finding in report["findings"] if finding["id"] == "custom-operators"]
+        expect_equal(notice, ["1 x test.ops::ScaledTanh in ONNX Runtime"], "notice")
+        feed = np.load(os.path.join(calib, "0.npy"))
+        one, other = (outputs(path, feed, own).ravel() for path in (model, out))
+        found = float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+        expect(found > 0.999, f"cosine {found} with the float model in ONNX Runtime")
+        expect(report["outputs"][0]["cosine"] > 0.999, f"cosine {report['outputs'][0]['cosine']} in the report")
+        return f"cosine {found:.6f}; quarkq found {report['outputs'][0]['cosine']:.6f}"
+
+
+@test()
+def run_computes_what_onnxruntime_computes():
+    with temp_folder() as folder:
+        own = library(folder)
+        model, calib = prepare(folder)
+        results = os.path.join(folder, "results")
+        quarkq("run", model, "--inputs", calib, "--outputs", results, "--set", f"UserCustomOpLibPath={own}", env=with_runtime())
+        for file in sorted(os.listdir(calib)):
+            wanted = outputs(model, np.load(os.path.join(calib, file)), own)
+            difference = float(np.abs(np.load(os.path.join(results, file)) - wanted).max())
+            expect(difference < 1e-5, f"{file}: off by {difference}")
+
+
+@test(cases=[1, 2])
+def results_do_not_depend_on_threads(threads):
+    with temp_folder() as folder:
+        own = library(folder)
+        model, calib = prepare(folder)
+        files = [os.path.join(folder, f"{i}.onnx") for i in range(2)]
+        for path, number in zip(files, (threads, 2)):
+            quarkq("quantize", model, "--config", "xint8", "--calib", calib, "-o", path, "--threads", number, "--set", f"UserCustomOpLibPath={own}", env=with_runtime())
+        with open(files[0], "rb") as one, open(files[1], "rb") as other:
+            expect(one.read() == other.read(), "other bytes with another number of threads")
+
+
+@test(cases=[("no-library", "lib/none.so", "is not there"), ("no-runtime", None, "pip install onnxruntime"), ("not-a-library", "m.onnx", "UserCustomOpLibPath"),
+             ("empty-folder", "calib", "holds no .so file"), ("wrong-kind", "3", "UserCustomOpLibPath")])
+def what_is_missing_is_named(case):
+    name, value, words = case
+    with temp_folder() as folder:
+        own = library(folder)
+        model, calib = prepare(folder)
+        environment = with_runtime() if name != "no-runtime" else {**os.environ, "QUARKQ_ONNXRUNTIME": os.path.join(folder, "none.so")}
+        given = own if value is None else value if value == "3" else os.path.join(folder, value)
+        result = run("quantize", model, "--config", "a8w8", "--calib", calib, "-o", os.path.join(folder, "o.onnx"), "--set", f"UserCustomOpLibPath={given}", env=environment)
+        expect(result.returncode in (2, 3) and words in result.stderr, f"exit code {result.returncode}: {result.stderr}")
+        expect(not os.path.exists(os.path.join(folder, "o.onnx")), "a result was written")
+
+
+@test()
+def without_the_option_the_operator_has_no_kernel():
+    with temp_folder() as folder:
+        model, calib = prepare(folder)
+        result = run("run", model, "--inputs", calib, "--outputs", os.path.join(folder, "r"))
+        expect(result.returncode == 3 and "ScaledTanh" in result.stderr and "has no kernel" in result.stderr, f"found {result.returncode}: {result.stderr}")
