@@ -25,6 +25,15 @@ Shapes = Mapping[str, Sequence[int]]
 Preprocess = Union[str, Callable[[Any], Any]]
 
 
+def _without_libraries(config: Mapping[str, Any]) -> Tuple[Mapping[str, Any], List[str]]:
+    """Settings files may not name code to run (SECURITY.md); a caller's own values may, and pass beside the file."""
+    options = config.get("extra_options")
+    if not isinstance(options, Mapping) or options.get("UserCustomOpLibPath") is None:
+        return config, []
+    rest = {key: value for key, value in options.items() if key != "UserCustomOpLibPath"}
+    return {**config, "extra_options": rest}, [f"UserCustomOpLibPath={_value(options['UserCustomOpLibPath'])}"]
+
+
 class _Job:
     """The request of one verb while it is put together."""
 
@@ -57,6 +66,8 @@ class _Job:
         if isinstance(preprocess, str):
             lines.insert(0, f"preprocess={preprocess}")
         if isinstance(config, Mapping):
+            config, own = _without_libraries(config)
+            lines[:0] = own
             config = self._write_config(config)
         self.request.update(config=os.fspath(config) if config is not None else None, settings=lines)
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "config/user_libraries.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/file_system.h"
@@ -19,13 +18,10 @@ Status add_libraries(const std::string& path, std::vector<std::string>& files) {
     files.push_back(std::filesystem::absolute(path, error).string());
     return {};
   }
-  std::vector<std::string> found;
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    if (entry.path().extension() == ".so") found.push_back(std::filesystem::absolute(entry.path(), error).string());
-  }
-  if (found.empty()) return invalid_argument(kLibraries, ": the folder ", path, " holds no .so file");
-  std::ranges::sort(found);
-  files.insert(files.end(), found.begin(), found.end());
+  QQ_TRY(const std::vector<std::string> names, list_files(path, ".so"));
+  if (names.empty()) return invalid_argument(kLibraries, ": the folder ", path, " holds no .so file");
+  const std::filesystem::path folder = std::filesystem::absolute(path, error);
+  for (const std::string& name : names) files.push_back((folder / name).string());
   return {};
 }
 
@@ -35,6 +31,9 @@ Result<std::vector<std::string>> user_libraries(const QuantConfig& config) {
   std::vector<std::string> files;
   const std::optional<Node>& asked = config.options.user_custom_op_lib_path;
   if (!asked || asked->is_null()) return files;
+  if (config.origin_of(kLibraries) == Origin::kFile)
+    return invalid_argument(kLibraries, ": found in a settings file, which may not name code to run; ",
+                            "allowed is --set ", kLibraries, "=... on the command line");
   if (asked->is_text()) {
     QQ_RETURN_IF_ERROR(add_libraries(asked->as_text(), files));
     return files;

@@ -132,3 +132,16 @@ def without_the_option_the_operator_has_no_kernel():
         model, calib = prepare(folder)
         result = run("run", model, "--inputs", calib, "--outputs", os.path.join(folder, "r"))
         expect(result.returncode == 3 and "ScaledTanh" in result.stderr and "has no kernel" in result.stderr, f"found {result.returncode}: {result.stderr}")
+
+
+@test()
+def a_settings_file_names_no_code_to_run():
+    with temp_folder() as folder:
+        own = library(folder)
+        model, calib = prepare(folder)
+        settings, out = os.path.join(folder, "s.yaml"), os.path.join(folder, "o.onnx")
+        with open(settings, "w", encoding="utf-8") as file:
+            file.write(f"preset: A8W8\nextra_options: {{UserCustomOpLibPath: {own}}}\n")
+        result = run("quantize", model, "--config", settings, "--calib", calib, "-o", out, env=with_runtime())
+        expect(result.returncode == 2 and "--set UserCustomOpLibPath" in result.stderr, f"exit code {result.returncode}: {result.stderr}")
+        expect(not os.path.exists(out), "a result was written")

@@ -234,6 +234,43 @@ def map_against_an_independent_implementation(head):
         expect(abs(found[name]["value"] - expected) < 1e-4, f"{name} of {head}: found {found[name]['value']}, expected {expected}")
 
 
+PYCOCOTOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pycocotools.json")
+
+
+def crowded_scenes(seed, images=12, classes=3):
+    """Scenes and their truth as COCO has it; one object of five is a crowd."""
+    rng = np.random.default_rng(seed)
+    truth = {"images": [], "annotations": [], "categories": [{"id": 10 * c, "name": str(c)} for c in range(classes)]}
+    scenes = [random_scene(rng, classes) for _ in range(images)]
+    for number, (true, _) in enumerate(scenes):
+        truth["images"].append({"id": number, "file_name": f"{number:02d}.png", "width": SIZE, "height": SIZE})
+        for c, b in true:
+            width, height = float(b[2] - b[0]), float(b[3] - b[1])
+            truth["annotations"].append({"id": len(truth["annotations"]) + 1, "image_id": number, "category_id": 10 * c, "area": width * height,
+                                         "iscrowd": int(len(truth["annotations"]) % 5 == 4), "bbox": [float(b[0]), float(b[1]), width, height]})
+    return scenes, truth
+
+
+@test(cases=[str(seed) for seed in range(8)])
+def map_as_pycocotools_has_it(seed):
+    """On the same detections, crowds included; its figures were recorded by record_pycocotools.py."""
+    scenes, truth = crowded_scenes(int(seed))
+    with temp_folder() as folder:
+        results, path = os.path.join(folder, "results"), os.path.join(folder, "truth.json")
+        for number, (_, cells) in enumerate(scenes):
+            for name, values in outputs_of(cells, "torchvision").items():
+                os.makedirs(os.path.join(results, name), exist_ok=True)
+                np.save(os.path.join(results, name, f"{number:02d}.npy"), values if name == "labels" else values.astype(np.float32))
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(truth, file)
+        options = ["--min-score", "0", "--set", f"preprocess={{resize: {{mode: stretch, size: {SIZE}}}}}"]
+        found, _ = scores(results, "--metric", "map", "--metric", "map50", "--head", "torchvision", "--labels", path, *options)
+    with open(PYCOCOTOOLS, encoding="utf-8") as file:
+        recorded = json.load(file)[seed]
+    for name, expected in recorded.items():
+        expect(abs(found[name]["value"] - expected) < 1e-4, f"{name}: found {found[name]['value']}, pycocotools has {expected}")
+
+
 def write_boxes(folder, number, true, kind):
     """The boxes of a scene as a file of YOLO's or PASCAL VOC's."""
     with open(os.path.join(folder, f"{number}.{'txt' if kind == 'yolo' else 'xml'}"), "w", encoding="utf-8") as file:

@@ -66,6 +66,13 @@ def failed_gate_carries_diagnostics():
     expect("output-collapsed" in [finding.id for finding in error.diagnostics], f"diagnostics: {error.diagnostics}")
 
 
+@test()
+def a_mapping_of_the_caller_may_name_libraries():
+    config = {"preset": "A8W8", "extra_options": {"UserCustomOpLibPath": "none.so"}}
+    error = raised(quarkq.UsageError, quarkq.quantize, DIGITS_MODEL, config=config, data=digits())
+    expect("none.so is not there" in error.message, f"found {error.message}")
+
+
 @test(cases=[("preset", quarkq.UsageError, dict(config="xint9")), ("data", quarkq.DataError, dict(data=[np.zeros((2, 2), "float32")])),
              ("model", quarkq.ModelError, dict(model=b"no model")), ("type", quarkq.DataError, dict(data=["text"])),
              ("empty", quarkq.DataError, dict(data=iter([]))), ("metric without samples", quarkq.UsageError, dict(require=["metric>=1"]))])

@@ -13,6 +13,8 @@
 #include <csignal>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/file_system.h"
 #include "base/residency.h"
@@ -44,15 +46,27 @@ Found try_here(const DryRun& dry_run, int threads) {
   return {static_cast<int64_t>(found.value().memory_bytes), finetunes};
 }
 
+[[noreturn]] void end_beyond(int64_t bytes) {
+  while (static_cast<int64_t>(resident_memory().all) <= bytes) std::this_thread::sleep_for(kInterval);
+  _exit(1);
+}
+
+/// What the process of a dry run may take.
+struct Bounds {
+  int64_t ceiling = 0;  ///< that segments are cut for; 0: whole programs
+  int64_t most = 0;     ///< it ends beyond that; 0: no bound
+};
+
 /// Nothing when the process ended before it could tell.
-std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, int64_t ceiling) {
+std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, const Bounds& bounds) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
   const pid_t child = ::fork();
   if (child < 0) return {};
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a parent that is ended takes its trial with it
-    set_memory_ceiling(ceiling);
+    set_memory_ceiling(bounds.ceiling);
+    if (bounds.most > 0) std::thread(end_beyond, bounds.most).detach();
     const Found found = try_here(dry_run, threads);
     const ssize_t written = ::write(ends[1], &found, sizeof found);
     _exit(written == static_cast<ssize_t>(sizeof found) ? 0 : 1);
@@ -83,13 +97,22 @@ int64_t with_reserve(int64_t bytes, double factor) { return static_cast<int64_t>
   }
 }
 
-/// A ceiling that a dry run showed to be enough. A higher ceiling makes larger segments, so what a lower one takes is
-/// not enough to know.
-int64_t smallest_ceiling(const DryRun& dry_run, int threads, int64_t taken) {
+/// The ways to run below a ceiling, the first that fits is taken.
+std::vector<MemoryFit> ways_to_fit(int threads) {
+  std::vector<MemoryFit> ways = {{.threads = threads}, {.threads = 1}};
+  if (threads == 1) ways.pop_back();
+  const size_t count = ways.size();
+  for (size_t i = 0; i < count; ++i) ways.push_back({.threads = ways[i].threads, .in_segments = false});
+  return ways;
+}
+
+/// A ceiling that a dry run of `way`, which takes `taken` bytes, showed to be enough. A higher ceiling makes larger
+/// segments, so what a lower one takes is not enough to know.
+int64_t smallest_ceiling(const DryRun& dry_run, const MemoryFit& way, int64_t taken) {
   constexpr int kTries = 4;
   int64_t ceiling = with_reserve(taken, kRecommended);
-  for (int i = 0; i < kTries; ++i) {
-    const std::optional<Found> found = try_elsewhere(dry_run, threads, ceiling);
+  for (int i = 0; way.in_segments && i < kTries; ++i) {
+    const std::optional<Found> found = try_elsewhere(dry_run, way.threads, {.ceiling = ceiling});
     if (!found || with_reserve(found->bytes, kReserve) <= ceiling) break;
     ceiling = with_reserve(found->bytes, kRecommended);
   }
@@ -123,17 +146,21 @@ void add_ceiling_option(CLI::App& app) {
 }
 
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes, const DryRun& dry_run) {
-  int64_t least = 0;
-  for (const int tried : {threads, 1}) {
-    const std::optional<Found> found = try_elsewhere(dry_run, tried, bytes);
-    if (!found) return resource_error("--max-memory: the dry run that measures memory was ended");
-    if (with_reserve(found->bytes, kReserve) <= bytes) return MemoryFit{tried, found->finetunes};
-    least = least == 0 ? found->bytes : std::min(least, found->bytes);
-    if (threads == 1) break;
+  std::optional<std::pair<int64_t, MemoryFit>> least;
+  for (MemoryFit way : ways_to_fit(threads)) {
+    const Bounds bounds = way.in_segments ? Bounds{.ceiling = bytes} : Bounds{.most = least->first};
+    const std::optional<Found> found = try_elsewhere(dry_run, way.threads, bounds);
+    if (!found && way.in_segments) return resource_error("--max-memory: the dry run that measures memory was ended");
+    if (!found) continue;  // whole programs take more than segments, as most do
+    way.finetunes = found->finetunes;
+    if (with_reserve(found->bytes, kReserve) <= bytes) return way;
+    if (!least || found->bytes < least->first) least = {found->bytes, way};
   }
-  return resource_error(model, ": takes about ", size_text(least), " with these settings, in the smallest segments; ",
-                        "--max-memory allows ", size_text(bytes), "; the smallest that does is ",
-                        size_text(smallest_ceiling(dry_run, threads, std::max(bytes, least))));
+  const auto& [taken, way] = *least;
+  return resource_error(
+      model, ": takes about ", size_text(taken), " with these settings", way.in_segments ? ", in the smallest segments" : "",
+      "; --max-memory allows ", size_text(bytes), "; the smallest that does is ",
+      size_text(smallest_ceiling(dry_run, way, way.in_segments ? std::max(bytes, taken) : taken)));
 }
 
 }  // namespace quarkq::tool

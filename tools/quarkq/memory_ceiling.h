@@ -27,11 +27,13 @@ void add_ceiling_option(CLI::App& app);
 /// How a run stays within a ceiling.
 struct MemoryFit {
   int threads = 0;
-  bool finetunes = false;  ///< fine-tuning, which a dry run leaves out, needs a budget
+  bool in_segments = true;  ///< else programs of whole models take less: cutting large activations adds copies
+  bool finetunes = false;   ///< fine-tuning, which a dry run leaves out, needs a budget
 };
 
-/// Measures what `dry_run(threads)` takes in a process of its own below that ceiling; where that is too much with the
-/// `threads` asked for, with a single one. Fails (kResource) when that is too much as well and says which ceiling does.
+/// Measures what `dry_run(threads)` takes in a process of its own below that ceiling: in segments, then with whole
+/// programs, each with the `threads` asked for and with a single one. Fails (kResource) when all of that is too much and
+/// says which ceiling does.
 /// What the run would refuse is left to it. REQUIRES: no other thread runs.
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes,
                              const std::function<Result<Forecast>(int threads)>& dry_run);
@@ -47,7 +49,7 @@ Status fit_memory(Request& request, int64_t bytes) {
            return forecast(tried);
          }));
   request.threads = fit.threads;
-  set_memory_ceiling(bytes);
+  if (fit.in_segments) set_memory_ceiling(bytes);
   if (fit.finetunes) request.settings.push_back(cat("FastFinetune.MemoryBudgetMB=", bytes >> 20));
   return Status();
 }
