@@ -170,7 +170,7 @@ def evaluate_inspect_check_analyze_optimize():
         expect(quarkq.analyze(DIGITS_MODEL, config="xint8", data=digits(), samples=1)["layers"], "no layers")
         quarkq.optimize(DIGITS_MODEL, os.path.join(folder, "o.onnx"), config="xint8", data=os.path.join(DIGITS, "calib"))
         defaults = quarkq.optimize(DIGITS_MODEL, os.path.join(folder, "defaults.onnx"))
-        expect(defaults["nodes_after"] > 0, "no nodes are left")
+        expect(defaults["nodes"]["after"] > 0, "no nodes are left")
 
 
 @test()
