@@ -26,7 +26,7 @@ std::optional<ir::ValueId> quantized_tensor(const ir::Graph& graph, const ir::No
   return value;
 }
 
-/// The tensor behind the quantizing nodes that lead to `value`, which may be itself.
+/// The tensor before the quantizing nodes that lead to `value`, which may be itself.
 ir::ValueId real_side(const ir::Graph& graph, ir::ValueId value) {
   constexpr int kMostNodes = 2;  // a DQ and its Q
   for (int i = 0; i < kMostNodes && value.valid(); ++i) {

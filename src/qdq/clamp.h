@@ -14,7 +14,7 @@ struct PairRange {
   int64_t zero_point = 0;
 };
 
-/// Whether the range begins at 0 behind an operator whose results have both signs, so that it may be a clamp.
+/// Whether the range begins at 0 after an operator whose results have both signs, so that it may be a clamp.
 bool may_clamp(const ir::Graph& graph, ir::ValueId value, const PairRange& range);
 
 /// Puts a Relu after the value's producer, or a Clip to 6 where the range ends there, when may_clamp(). One that was

@@ -16,7 +16,7 @@ constexpr size_t kLeastColumns = 40, kUsualColumns = 80;
 constexpr size_t kHelpColumn = 42;  // of descriptions, where there is room
 constexpr size_t kLabel = 11;       // columns of the labels of a summary
 
-/// Where the description of a line of help begins: behind two spaces or more that follow the names.
+/// Where the description of a line of help begins: after two spaces or more that follow the names.
 size_t description_column(const std::string& line) {
   const size_t begin = line.find_first_not_of(' ');
   const size_t gap = begin == std::string::npos ? begin : line.find("  ", begin);

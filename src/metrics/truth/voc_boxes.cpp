@@ -33,7 +33,7 @@ std::string_view without_blanks(std::string_view text) {
 std::optional<std::vector<Element>> elements_of(std::string_view xml) {
   std::vector<Element> elements;
   std::vector<std::string_view> open;
-  size_t text_begin = 0;     // behind the last tag
+  size_t text_begin = 0;     // after the last tag
   bool has_children = true;  // of the innermost open element: what was read last is no start of one
   const auto close = [&](std::string_view text) {
     if (open.size() <= kDeepestRead) elements.push_back({join(open, "/"), without_blanks(text)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cutting out what is finetuned (ref:tuning#trained-layers): a layer with constant weights, the activation behind it,
+// Cutting out what is finetuned (ref:tuning#trained-layers): a layer with constant weights, the activation after it,
 // and where its input and its result are in the plan's graph and in the float model. Both graphs share their ids.
 #pragma once
 

@@ -259,7 +259,7 @@ class Changer {
   const bool keep_io_;
 };
 
-/// Stored tensors that the chosen nodes read, in the new type with a Cast behind them.
+/// Stored tensors that the chosen nodes read, in the new type with a Cast after them.
 size_t store_in(pass::ConvertContext& context, FloatChange change, const std::vector<bool>& chosen) {
   ir::Graph& graph = context.graph();
   ir::GraphEdit edit(graph);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A division by a number around matrix products, as attention has it (scores / sqrt(d)), goes into the weights of the
-// projection before it: MatMul, MatMul and Add, or Gemm. Between them only the shape may change. Behind a product of
+// projection before it: MatMul, MatMul and Add, or Gemm. Between them only the shape may change. After a product of
 // two activations the weights of its first factor take the division, of a fused projection the columns that make it.
 #include <algorithm>
 #include <array>
@@ -92,7 +92,7 @@ class DivFolder {
     return is_read_once(product->input(0)) ? projection_of(product->input(0)) : std::nullopt;
   }
 
-  /// Through operators that only change the shape, and one Split right behind the projection.
+  /// Through operators that only change the shape, and one Split right after the projection.
   std::optional<Projection> projection_of(ir::ValueId value) const {
     for (int i = 0; i < kMostShapeOps && is_read_once(value); ++i) {
       const ir::Node* node = graph_.producer(value);
