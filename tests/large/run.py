@@ -176,7 +176,7 @@ def run_case(case, model, folder):
     row.update(measure(command, log))
     if row["exit"] != 0:
         with open(log, encoding="utf-8") as text:
-            row["message"] = text.read().strip()[-300:]
+            row["message"] = text.read().replace(folder + os.sep, "").strip()[-300:]
     else:
         row["output_bytes"], row["output_hash"] = bytes_of(out), hash_of(out)
         row["onnxruntime"] = runtime_verdict(out)
