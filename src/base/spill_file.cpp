@@ -12,6 +12,7 @@
 #include "base/residency.h"
 
 namespace quarkq {
+
 Result<std::shared_ptr<SpillFile>> SpillFile::create(const std::string& folder) {
   const int fd = open_nameless_file(folder);
   if (fd < 0) return io_error(folder, ": cannot make a temporary file here, ", std::strerror(errno));

@@ -61,6 +61,16 @@ Status finish(const Request& json, const T& request, Verb verb, quarkq_result& r
   return Status();
 }
 
+/// The same for verbs whose report may hold a model.
+template <typename Verb, typename T>
+Status finish_with_model(const Request& json, const T& request, Verb verb, quarkq_result& result) {
+  QQ_RETURN_IF_ERROR(json.finish());
+  QQ_TRY(auto report, verb(request));
+  result.report = to_json(report);
+  result.model = std::move(report.model);
+  return Status();
+}
+
 Status call_quantize(Request& json, const Arguments& arguments, quarkq_result& result) {
   QuantizeRequest request;
   take_job(json, arguments, result, request);
@@ -70,11 +80,7 @@ Status call_quantize(Request& json, const Arguments& arguments, quarkq_result& r
   json.take("workers_folder", request.workers_folder);
   request.eval_source = c_api::source_of(arguments.evaluation);
   request.metric = c_api::metric_of(arguments.callbacks);
-  QQ_RETURN_IF_ERROR(json.finish());
-  QQ_TRY(QuantizeReport report, quantize(request));
-  result.report = to_json(report);
-  result.model = std::move(report.model);
-  return Status();
+  return finish_with_model(json, request, quantize, result);
 }
 
 Status call_calibrate(Request& json, const Arguments& arguments, quarkq_result& result) {
@@ -107,11 +113,7 @@ Status call_convert(Request& json, const Arguments& arguments, quarkq_result& re
   json.take("passes", request.passes).take("pass_list", request.pass_list).take("strict", request.strict);
   json.take("external_data", request.external_data).take("threads", request.threads);
   request.model_bytes = c_api::bytes_of(arguments.model);
-  QQ_RETURN_IF_ERROR(json.finish());
-  QQ_TRY(ConvertReport report, convert(request));
-  result.report = to_json(report);
-  result.model = std::move(report.model);
-  return Status();
+  return finish_with_model(json, request, convert, result);
 }
 
 Status call_analyze(Request& json, const Arguments& arguments, quarkq_result& result) {

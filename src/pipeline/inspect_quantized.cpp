@@ -28,8 +28,8 @@ std::optional<ir::ValueId> quantized_tensor(const ir::Graph& graph, const ir::No
 
 /// The tensor before the quantizing nodes that lead to `value`, which may be itself.
 ir::ValueId real_side(const ir::Graph& graph, ir::ValueId value) {
-  constexpr int kMostNodes = 2;  // a DQ and its Q
-  for (int i = 0; i < kMostNodes && value.valid(); ++i) {
+  constexpr int kLongestChain = 2;  // a DQ and its Q
+  for (int i = 0; i < kLongestChain && value.valid(); ++i) {
     const ir::Node* before = graph.producer(value);
     const Part part = ir::quantizing_part(before);
     if (part == Part::kNone || part == Part::kProduct) break;

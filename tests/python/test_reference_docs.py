@@ -2,6 +2,7 @@
 """The code on the pages that users of the reference read, run as it stands: imports lead to quarkq.compat, model files and samples are ours.
 
 The pages are text in which some code has lost its indentation; blocks() finds code, indented() restores it."""
+import contextlib
 import glob
 import os
 import re
@@ -149,6 +150,19 @@ def prepare(folder):
             "output_model_path": "out.onnx"}, name
 
 
+@contextlib.contextmanager
+def prepared_folder():
+    """A folder with what prepare() makes, which is the current one meanwhile."""
+    here = os.getcwd()
+    with temp_folder() as folder:
+        prepared = prepare(folder)
+        os.chdir(folder)
+        try:
+            yield prepared
+        finally:
+            os.chdir(here)
+
+
 def adapted(block, input_name):
     """Samples in the place of folders of images, few iterations, paths that are there."""
     for old, new in (("return data_list", "return SAMPLES"), ("return processed_data", "return SAMPLES"), ('input_name="input"', f'input_name="{input_name}"'),
@@ -165,24 +179,18 @@ def every_block_of_code_runs():
     for page in pages():
         with open(page, encoding="utf-8") as file:
             code = blocks(file.read())
-        with temp_folder() as folder:
-            names, input_name = prepare(folder)
-            here = os.getcwd()
-            os.chdir(folder)
-            try:
-                for block in code:
-                    why = next((why for words, why in NOT_RUN.items() if words in block), None)
-                    if why:
-                        left.append(why)
-                        continue
-                    text = adapted(translated(indented(block)), input_name)
-                    try:
-                        exec(compile(text, os.path.basename(page), "exec"), names)  # pylint: disable=exec-used
-                    except Exception as error:
-                        raise AssertionError(f"{os.path.basename(page)}: {type(error).__name__}: {error}\n{text}") from error
-                    run += 1
-            finally:
-                os.chdir(here)
+        with prepared_folder() as (names, input_name):
+            for block in code:
+                why = next((why for words, why in NOT_RUN.items() if words in block), None)
+                if why:
+                    left.append(why)
+                    continue
+                text = adapted(translated(indented(block)), input_name)
+                try:
+                    exec(compile(text, os.path.basename(page), "exec"), names)  # pylint: disable=exec-used
+                except Exception as error:
+                    raise AssertionError(f"{os.path.basename(page)}: {type(error).__name__}: {error}\n{text}") from error
+                run += 1
     expect(run >= 12, f"only {run} blocks were found")
     return f"{run} blocks run, {len(left)} left out: {', '.join(sorted(set(left)))}"
 
@@ -193,16 +201,10 @@ def float16_workflow_leaves_the_tail_in_float16():
     with open(os.path.join(shared("reference-docs"), os.path.basename(pages()[0])), encoding="utf-8") as file:
         text = file.read()
     code = blocks(text[text.index("Step 1: Convert Selected FP16 Subgraphs"):text.index("Option B: Calibration data (more accurate)")])
-    with temp_folder() as folder:
-        names, input_name = prepare(folder)
-        here = os.getcwd()
-        os.chdir(folder)
-        try:
-            for block in code:
-                exec(compile(adapted(translated(indented(block)), input_name), "page", "exec"), names)  # pylint: disable=exec-used
-            middle, made = onnx.load("yolov6_fp16.converted.onnx"), onnx.load("yolov6m_quantized.onnx")
-        finally:
-            os.chdir(here)
+    with prepared_folder() as (names, input_name):
+        for block in code:
+            exec(compile(adapted(translated(indented(block)), input_name), "page", "exec"), names)  # pylint: disable=exec-used
+        middle, made = onnx.load("yolov6_fp16.converted.onnx"), onnx.load("yolov6m_quantized.onnx")
     stored = {tensor.name: tensor.data_type for tensor in middle.graph.initializer}
     expect_equal({stored[node.input[1]] for node in middle.graph.node if node.op_type == "Conv"}, {TensorProto.FLOAT}, "weights of the converted part")
     expect_equal(middle.graph.output[0].type.tensor_type.elem_type, TensorProto.FLOAT16, "type of the output")
