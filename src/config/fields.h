@@ -40,10 +40,11 @@ constexpr unsigned kNpuCnn = bit(Quantizer::kNpuCnn);
 constexpr unsigned kExt = bit(Quantizer::kExtended);
 constexpr unsigned kNpuExt = kNpuCnn | kExt;
 constexpr unsigned kCpuExt = bit(Quantizer::kCpu) | kExt;
-constexpr unsigned kQdq = kNpuExt | bit(Quantizer::kCpu) | bit(Quantizer::kNpuTransformer);
+constexpr unsigned kQOp = bit(Quantizer::kQOperator);
+constexpr unsigned kQdq = kNpuExt | bit(Quantizer::kCpu) | bit(Quantizer::kNpuTransformer) | kQOp;
 constexpr unsigned kNBits = bit(Quantizer::kMatMulNBits);
-constexpr unsigned kStatic = kQdq | kNBits | bit(Quantizer::kQOperator);
-constexpr unsigned kQOpDyn = bit(Quantizer::kQOperator) | bit(Quantizer::kDynamic);
+constexpr unsigned kStatic = kQdq | kNBits;
+constexpr unsigned kQOpDyn = kQOp | bit(Quantizer::kDynamic);
 constexpr unsigned kAny = kStatic | kQOpDyn;
 }  // namespace scope
 

@@ -39,7 +39,7 @@ constexpr QuantizerTraits kTraits[] = {
      .widens_weight_scales = false},
     {.quantizer = Quantizer::kDynamic, .name = "dynamic", .form = ResultForm::kDynamicOperators},
     {.quantizer = Quantizer::kMatMulNBits, .name = "matmul-nbits", .form = ResultForm::kPackedMatrices},
-    {.quantizer = Quantizer::kQOperator, .name = "qoperator", .form = ResultForm::kIntegerOperators},
+    {.quantizer = Quantizer::kQOperator, .name = "qoperator", .writes_integer_operators = true, .runs_16_bits = false},
     {.quantizer = Quantizer::kNone, .name = "none", .form = ResultForm::kFloat},
 };
 

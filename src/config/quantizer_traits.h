@@ -12,7 +12,6 @@ enum class ResultForm {
   kQdq,               ///< a graph with Q and DQ (or block format) nodes, from a plan
   kDynamicOperators,  ///< operators on integers whose activations are quantized while the model runs
   kPackedMatrices,    ///< matrices in 4 bits
-  kIntegerOperators,  ///< the operator format, which is not built
   kFloat,             ///< the float model, rewritten, for compilers that convert by themselves
 };
 /// Which column of the op rules table a quantizer reads (ref:settings#quantizers).
@@ -46,6 +45,7 @@ struct QuantizerTraits {
   bool has_dual_pairs = false;  ///< reads EnableDualQuantNodePairs
   bool aligns_elementwise = false;  ///< reads AlignEltwiseQuantType
   bool clips_bfloat16_weights = false;
+  bool writes_integer_operators = false;  ///< in the place of Q/DQ pairs and what stands between them
   bool runs_16_bits = true;  ///< its targets take single activations in 16 bits (ref:npu#targets)
   bool finds_shapes_through_pairs =
       true;  ///< the reference finds the shape of a tensor through its DQ node (ref:npu#pools)

@@ -91,7 +91,6 @@ Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Dia
   fill_dependent_defaults(r);
   QQ_RETURN_IF_ERROR(check_restrictions(r));
   QQ_RETURN_IF_ERROR(force_after_defaults(r));
-  QQ_RETURN_IF_ERROR(check_not_built(r));
   QQ_RETURN_IF_ERROR(check_support(r));
   return std::move(r.settings);
 }

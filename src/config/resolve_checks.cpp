@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What resolve() refuses or gives notice of: contradictions, what is not built (kNotBuilt: delete a row once it is),
-// and the support column of fields.def.
+// What resolve() refuses or gives notice of: contradictions, and the support column of fields.def.
 #include <algorithm>
+#include <utility>
 
 #include "config/crypto_mode.h"
 #include "config/four_bits.h"
@@ -10,16 +10,6 @@
 
 namespace quarkq::config {
 namespace {
-
-/// Known, but not supported yet: a setting with a value, as printed. `named` is what the message names instead, or
-/// null.
-constexpr struct {
-  const char* setting;
-  const char* value;
-  const char* named;
-} kNotBuilt[] = {
-    {"quant_format", "QuantFormat.QOperator", nullptr},
-};
 
 /// Settings that a preset or default sets, but that would do nothing in this run: nothing is left out.
 constexpr struct {
@@ -115,6 +105,22 @@ Status check_npu_cnn(const Settings& s) {
   return {};
 }
 
+/// Operators on integers work on bytes. The reference makes them by another quantizer, whose results are not
+/// reproduced.
+Status check_integer_operators(const Settings& s) {
+  if (!s.writes_integer_operators()) return {};
+  if (s.compat)
+    return not_supported(cat("quant_format ", enum_text(s.formats.quant_format), origin_note(s, "quant_format"),
+                             " with --compat ", *s.tool.compat, " (it is supported without --compat)"));
+  for (const auto& [name, type] : {std::pair("activation_type", s.formats.activation_type),
+                                   std::pair("weight_type", s.formats.weight_type)}) {
+    if (type == DataType::kInt8 || type == DataType::kUInt8) continue;
+    return invalid_argument(name, ": found ", enum_text(type), origin_note(s, name), " with quant_format ",
+                            enum_text(s.formats.quant_format), ", allowed are QuantType.QInt8 and QuantType.QUInt8");
+  }
+  return {};
+}
+
 /// Methods that fit only one side (ref:settings#calibration-methods-of-specs).
 Status check_methods(const Settings& s) {
   if (s.ranges.calibrate_method == CalibrateMethod::kWeightMinMSE ||
@@ -198,22 +204,11 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_wide_bits(r.settings));
   QQ_RETURN_IF_ERROR(check_npu_cnn(r.settings));
   QQ_RETURN_IF_ERROR(check_nibbles(r.settings));
+  QQ_RETURN_IF_ERROR(check_integer_operators(r.settings));
   QQ_RETURN_IF_ERROR(check_override_keys(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
   QQ_RETURN_IF_ERROR(check_crypto(r.settings, r.diagnostics));
   return check_number_ranges(r.settings);
-}
-
-Status check_not_built(const Resolving& r) {
-  const Settings& s = r.settings;
-  for (const auto& row : kNotBuilt) {
-    const Node value = value_of(s, row.setting);
-    const std::string text = value.is_text() ? value.as_text() : to_flow(value);
-    if (text != row.value) continue;
-    const std::string subject = row.named != nullptr ? cat("option ", row.named) : cat(row.setting, " ", text);
-    return not_supported(subject + origin_note(s, row.setting));
-  }
-  return {};
 }
 
 Status check_support(Resolving& r) {

@@ -34,9 +34,8 @@ Status force_after_defaults(Resolving& r);
 /// The names in the table of dependent defaults, and what each says about its rule.
 std::vector<std::pair<std::string, std::string>> dependent_rules();
 
-// resolve_checks.cpp: contradictions, and what is not built.
+// resolve_checks.cpp: contradictions, and the support column.
 Status check_restrictions(const Resolving& r);
-Status check_not_built(const Resolving& r);
 Status check_support(Resolving& r);
 
 /// Sets one value by name with the origin kForced. REQUIRES: a row of that name and a value of its type.

@@ -54,6 +54,7 @@ struct Settings {
   bool always() const { return true; }
   /// The result is a graph with Q and DQ (or block format) nodes.
   bool inserts_qdq() const { return traits().form == ResultForm::kQdq; }
+  bool writes_integer_operators() const { return traits().writes_integer_operators; }
   bool packs_matrices() const { return traits().form == ResultForm::kPackedMatrices; }
   bool emits_dynamic() const { return traits().form == ResultForm::kDynamicOperators; }
   bool stays_float() const { return traits().form == ResultForm::kFloat; }

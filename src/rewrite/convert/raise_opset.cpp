@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Q/DQ nodes exist from opset 10 on, per-channel ones and Casts to bfloat16 from 13 on, float16 ones from 19 on, 4-bit
-// ones from 21 on. The
-// reference writes them into older models, which then do not load: standard ones at once, com.microsoft ones when ONNX
-// Runtime fuses them into operators of opset 10.
+// ones from 21 on. The reference writes them into older models, which then do not load: standard ones at once,
+// com.microsoft ones when ONNX Runtime fuses them into operators of opset 10. Operators on integers need opset 12.
 #include <algorithm>
 
 #include "config/four_bits.h"
@@ -15,6 +14,8 @@ namespace quarkq::rewrite {
 namespace {
 
 constexpr int64_t kIrWith4Bits = 10, kOpsetWithFloat16 = 19;
+/// Clip and MaxPool take 8-bit integers from here on.
+constexpr int64_t kOpsetWithBytes = 12;
 
 bool has_4_bits(config::DataType type) { return bits(plan::element_type(type)) == 4; }
 
@@ -59,7 +60,8 @@ int64_t needed_opset(const pass::FloatContext& context) {
   if (settings.inserts_qdq() && (has_4_bits(settings.formats.weight_type) || OwnTypes(context).store_4_bits()))
     return config::kOpsetWith4Bits;
   if (writes_float16_pairs(context)) return kOpsetWithFloat16;
-  return settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast ? 13 : 10;
+  if (settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast) return 13;
+  return settings.writes_integer_operators() ? kOpsetWithBytes : 10;
 }
 
 }  // namespace
