@@ -72,59 +72,10 @@ std::string flow_text(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
-config::DataType wide_type(const config::Settings& settings) {
-  return settings.formats.activation_type == config::DataType::kUInt8 ? config::DataType::kUInt16
-                                                                      : config::DataType::kInt16;
-}
-
-/// Activations that the nodes read and write, without those that have settings of their own.
-std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Selection& selection,
-                                      const ir::Graph& graph) {
-  std::set<ir::ValueId> found;
-  const auto take = [&](ir::ValueId value) {
-    if (value.valid() && graph.constant(value) == nullptr && graph.value(value).type.element == ElementType::kFloat &&
-        plan::find_override(selection.overrides, value) == nullptr)
-      found.insert(value);
-  };
-  for (const ir::NodeId id : remedies.in_16_bits) {
-    for (const ir::ValueId value : graph.node(id).inputs) take(value);
-    for (const ir::ValueId value : graph.node(id).outputs) take(value);
-  }
-  return found;
-}
-
 /// What single nodes get, and how the weights of all are rounded while they are looked for.
 struct Spared {
   bool in_float = false;  ///< else 16 bits for the activations that they read and write
   std::string rounding;   ///< empty: as the settings say, which takes less time
-};
-
-/// A plan of its own on the calibrated model.
-struct Attempt {
-  ir::Model model;
-  config::Settings settings;
-  Diagnostics diagnostics;
-  RunState state;
-
-  Attempt(const RunState& from, const Diagnostics& before, const Remedies& remedies)
-      : model(*from.calibrated),
-        settings(from.settings),
-        diagnostics(before),
-        state{.model = model,
-              .settings = settings,
-              .diagnostics = diagnostics,
-              .selection = from.selection,
-              .source = from.source,
-              .channels_last_inputs = from.channels_last_inputs,
-              .measured = from.measured,
-              .tuning = {.rounded = from.tuning.rounded}} {
-    apply(remedies, model.graph, settings, state.selection);
-  }
-
-  Status plan(Phase until) {
-    std::vector<PassTime> times;
-    return run_passes(state, {.from = Phase::kMark, .until = until}, times, {});
-  }
 };
 
 class Rescuer {
@@ -137,7 +88,7 @@ class Rescuer {
     if (in_.state.settings.tool.rounding) return std::optional<Rescued>();  // as the settings say
     for (const char* rounding : {"compensated", "compensated_weights"}) {
       const Remedies remedies{.rounding = rounding, .in_16_bits = {}, .left_float = {}};
-      QQ_TRY(const Agreement found, outputs_with(remedies));
+      QQ_TRY(const Agreement found, outputs_rounded(remedies));
       if (leaves_noise(found, after_, kWorthRounding)) accept(remedies, found);
       if (is_enough(found, in_.state.settings)) break;
     }
@@ -199,8 +150,8 @@ class Rescuer {
     Rescued found{best_, report(), {}};
     found.report.seconds = watch_.seconds();
     found.planned =
-        std::make_shared<Planned>(Planned{std::move(best_attempt_->model), best_attempt_->state.selection,
-                                          std::move(best_attempt_->state.plan), std::move(best_attempt_->diagnostics)});
+        std::make_shared<Planned>(Planned{best_attempt_->model, best_attempt_->state.selection,
+                                          best_attempt_->state.plan, best_attempt_->diagnostics});
     return found;
   }
 
@@ -215,11 +166,24 @@ class Rescuer {
 
   Result<Agreement> outputs_with(const Remedies& remedies) {
     if (in_.progress && !in_.progress(++trials_, 0)) return Status(Code::kInterrupted, "interrupted");
-    last_attempt_ = std::make_unique<Attempt>(in_.state, in_.before_plan, remedies);
+    last_attempt_ = std::make_shared<Attempt>(in_.state, in_.before_plan, remedies);
     const Status planned = last_attempt_->plan(Phase::kWrite);
     Result<Agreement> found = planned.ok() ? run_plan(last_attempt_->state, in_.expected) : planned;
     if (found.ok() || found.status().code() == Code::kInterrupted) return found;
     return Agreement{-1, -std::numeric_limits<double>::infinity()};  // a remedy that this model cannot take
+  }
+
+  /// As outputs_with(), but not a second time for the same state.
+  Result<Agreement> outputs_rounded(const Remedies& remedies) {
+    if (in_.tried == nullptr) return outputs_with(remedies);
+    const auto known = in_.tried->find(remedies.rounding);
+    if (known != in_.tried->end()) {
+      last_attempt_ = known->second.attempt;
+      return known->second.outputs;
+    }
+    QQ_TRY(const Agreement found, outputs_with(remedies));
+    in_.tried->emplace(remedies.rounding, RoundingTrial{found, last_attempt_});
+    return found;
   }
 
   /// The last attempt is good, also on the samples that were worst.
@@ -349,7 +313,7 @@ class Rescuer {
   void accept(const Remedies& remedies, const Agreement& outputs) {
     best_ = remedies;
     after_ = outputs;
-    best_attempt_ = std::move(last_attempt_);
+    best_attempt_ = last_attempt_;
   }
 
   /// Names that settings take, of the nodes as loaded.
@@ -415,7 +379,7 @@ class Rescuer {
   std::vector<NoisyNode> ranked_;
   Remedies base_;  ///< what counts for all tensors
   Remedies best_;  ///< with single nodes; what `after_` was measured with
-  std::unique_ptr<Attempt> last_attempt_, best_attempt_;
+  std::shared_ptr<Attempt> last_attempt_, best_attempt_;
   size_t trials_ = 0;
   Stopwatch watch_;
 };
@@ -427,14 +391,6 @@ bool may_rescue(const config::Settings& settings) {
   const ElementType activations = plan::element_type(settings.formats.activation_type);
   return settings.guards() && settings.inserts_qdq() && !settings.tunes() && !settings.algorithms.use_gptq &&
          !settings.algorithms.bias_correction && is_integer(weights) && bits(weights) <= 8 && is_integer(activations);
-}
-
-void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& settings, plan::Selection& selection) {
-  if (!remedies.rounding.empty()) settings.tool.rounding = remedies.rounding;
-  if (remedies.channel_scales) settings.formats.per_channel = true;
-  for (const ir::ValueId value : widened_tensors(remedies, selection, graph))
-    selection.overrides[value].type = wide_type(settings);
-  selection.left_float.insert(remedies.left_float.begin(), remedies.left_float.end());
 }
 
 std::string rescue_text(const RescueReport& report) {

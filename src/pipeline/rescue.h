@@ -11,19 +11,11 @@
 
 #include "pipeline/compare.h"
 #include "pipeline/float_remedies.h"
+#include "pipeline/rescue_attempt.h"
 #include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
-
-/// The changes of the second attempt.
-struct Remedies {
-  std::string rounding;             ///< of weights: a value of quarkq.rounding; empty: as it was
-  bool channel_scales = false;      ///< a scale per channel of weights
-  std::set<ir::NodeId> in_16_bits;  ///< the activations that these nodes read and write
-  std::set<ir::NodeId> left_float;
-  bool empty() const { return rounding.empty() && !channel_scales && in_16_bits.empty() && left_float.empty(); }
-};
 
 struct RescueInputs {
   const RunState& state;                                    ///< after the run that collapsed
@@ -35,6 +27,7 @@ struct RescueInputs {
   const Diagnostics& before_plan;                           ///< what was found before phase mark
   std::vector<const FloatRemedy*> applied;                  ///< remedies of the float model that the state has
   std::function<bool(size_t done, size_t total)> progress;  ///< false interrupts; may be empty
+  RoundingTrials* tried = nullptr;                          ///< of this state; may be null
 };
 
 /// The plan with the remedies, ready to be written.
@@ -69,8 +62,5 @@ bool is_better(const Agreement& a, const Agreement& b);
 
 /// "cosine 0.07 becomes 0.98 on 4 calibration samples: weights with a scale per channel; ...".
 std::string rescue_text(const RescueReport& report);
-
-/// Changes `settings` and `selection` as the remedies ask; both are those of a run that starts with phase mark.
-void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& settings, plan::Selection& selection);
 
 }  // namespace quarkq::pipeline

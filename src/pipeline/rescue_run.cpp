@@ -43,14 +43,19 @@ Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings,
   const FloatRun again{run.loaded, run.source, settings, inputs.expected, run.report.phases};
   Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
   // What a remedy gives may show with compensated weights only.
+  RoundingTrials tried;  // on the float model as it is now
   const auto keeps = [&](const Agreement& after) {
     RescueInputs with = inputs;
     with.before = after;
+    RoundingTrials trials;
+    with.tried = &trials;
     const Result<std::optional<Rescued>> found = find_rounding(with);
     const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : after;
     const bool is_best = is_better(reached, best);
     if (is_best) best = reached;
-    return is_best || is_better(after, now);
+    const bool is_kept = is_best || is_better(after, now);
+    if (is_kept) tried = std::move(trials);
+    return is_kept;
   };
   for (const FloatRemedy& remedy : float_remedies()) {
     const Diagnostics before_plan = run.before_plan;
@@ -64,6 +69,7 @@ Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings,
   }
   if (!inputs.applied.empty()) {
     run.phase = "rescue";
+    inputs.tried = &tried;
     QQ_TRY(rounded, find_rounding(inputs));
     if (rounded && is_enough(rounded->report.after, settings)) return rounded;
   }
