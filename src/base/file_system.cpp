@@ -83,6 +83,35 @@ int open_nameless_file(const std::string& folder) {
   return named;
 }
 
+namespace {
+
+/// `move(done)` moves the bytes from there on, at most to the end, and tells how many, as pwrite(2) does.
+template <typename Move>
+bool move_all(size_t bytes, Move move) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t part = move(done);
+    if (part < 0 && errno == EINTR) continue;
+    if (part == 0) errno = EIO;
+    if (part <= 0) return false;
+    done += static_cast<size_t>(part);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool write_all_at(int fd, const void* data, size_t bytes, uint64_t offset) {
+  return move_all(bytes, [&](size_t done) {
+    return ::pwrite(fd, static_cast<const char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
+  });
+}
+
+bool read_all_at(int fd, void* data, size_t bytes, uint64_t offset) {
+  return move_all(bytes, [&](size_t done) {
+    return ::pread(fd, static_cast<char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
+  });
+}
+
 bool is_same_file(int fd, const std::string& path) {
   struct stat own {
   }, found{};

@@ -43,6 +43,11 @@ int open_file(const std::string& path, int flags, unsigned mode = 0);
 /// errno on failure.
 int open_nameless_file(const std::string& folder);
 
+/// pwrite(2) and pread(2) of all bytes, which go on after a signal. False and errno on failure; a file that ends before
+/// is EIO.
+bool write_all_at(int fd, const void* data, size_t bytes, uint64_t offset);
+bool read_all_at(int fd, void* data, size_t bytes, uint64_t offset);
+
 /// Whether `path`, itself and not what it links to, is the file that `fd` has open.
 bool is_same_file(int fd, const std::string& path);
 

@@ -21,19 +21,6 @@ Result<std::shared_ptr<SpillFile>> SpillFile::create(const std::string& folder) 
 
 SpillFile::~SpillFile() { ::close(fd_); }
 
-Status SpillFile::write_at(const void* data, size_t bytes, uint64_t offset) const {
-  const char* at = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t part = ::pwrite(fd_, at, bytes, static_cast<off_t>(offset));
-    if (part < 0 && errno == EINTR) continue;
-    if (part <= 0) return io_error(folder_, ": writing a temporary file failed, ", std::strerror(errno));
-    at += part;
-    offset += static_cast<uint64_t>(part);
-    bytes -= static_cast<size_t>(part);
-  }
-  return Status();
-}
-
 Result<std::shared_ptr<const std::byte>> SpillFile::put(const void* data, size_t bytes) {
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   uint64_t offset = 0;
@@ -42,7 +29,8 @@ Result<std::shared_ptr<const std::byte>> SpillFile::put(const void* data, size_t
     offset = end_;
     end_ += (bytes + page - 1) / page * page;
   }
-  QQ_RETURN_IF_ERROR(write_at(data, bytes, offset));
+  if (!write_all_at(fd_, data, bytes, offset))
+    return io_error(folder_, ": writing a temporary file failed, ", std::strerror(errno));
   trim_mapped_pages();
   void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd_, static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) return io_error(folder_, ": cannot map a temporary file, ", std::strerror(errno));

@@ -27,7 +27,6 @@ class SpillFile : public std::enable_shared_from_this<SpillFile> {
 
  private:
   SpillFile(int fd, std::string folder) : fd_(fd), folder_(std::move(folder)) {}
-  Status write_at(const void* data, size_t bytes, uint64_t offset) const;
   int fd_;
   std::string folder_;
   std::mutex mutex_;

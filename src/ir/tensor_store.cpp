@@ -61,12 +61,8 @@ Status TensorStore::spill(const Tensor& tensor, Entry& entry) {
     entry.offset = end_of_file_;
     end_of_file_ += entry.bytes;
   }
-  for (int64_t done = 0; done < entry.bytes;) {
-    const ssize_t written =
-        pwrite(file_, tensor.raw() + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
-    if (written <= 0) return io_error("temporary file of intermediate values: cannot write, ", std::strerror(errno));
-    done += written;
-  }
+  if (!write_all_at(file_, tensor.raw(), static_cast<size_t>(entry.bytes), static_cast<uint64_t>(entry.offset)))
+    return io_error("temporary file of intermediate values: cannot write, ", std::strerror(errno));
   return Status();
 }
 
@@ -86,12 +82,8 @@ Result<Tensor> TensorStore::get(int number) const {
   const Entry& entry = entries_[static_cast<size_t>(number)];
   if (entry.offset < 0) return entry.tensor;
   Tensor tensor = Tensor::allocate(entry.type, entry.dims);
-  std::byte* data = tensor.mutable_raw();
-  for (int64_t done = 0; done < entry.bytes;) {
-    const ssize_t got = pread(file_, data + done, static_cast<size_t>(entry.bytes - done), entry.offset + done);
-    if (got <= 0) return io_error("temporary file of intermediate values: cannot read, ", std::strerror(errno));
-    done += got;
-  }
+  if (!read_all_at(file_, tensor.mutable_raw(), static_cast<size_t>(entry.bytes), static_cast<uint64_t>(entry.offset)))
+    return io_error("temporary file of intermediate values: cannot read, ", std::strerror(errno));
   return tensor;
 }
 

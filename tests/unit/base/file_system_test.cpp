@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "unit/base/temp_folder.h"
 
@@ -243,6 +244,22 @@ TEST(ListFilesTest, TheOrderOfNamesIsAnOrder) {
   }
   EXPECT_TRUE(natural_less("img2.x9", "img2.x10"));
   EXPECT_TRUE(natural_less("99999999999999999999", "100000000000000000000")) << "longer than any integer";
+}
+
+TEST(NamelessFileTest, HoldsWhatIsWrittenAndEndsThere) {
+  const TempFolder folder;
+  const int file = open_nameless_file(folder.path());
+  ASSERT_GE(file, 0);
+  EXPECT_TRUE(folder.names().empty());
+  EXPECT_TRUE(write_all_at(file, "weights", 7, 5));
+  std::array<char, 7> found{};
+  EXPECT_TRUE(read_all_at(file, found.data(), 7, 5));
+  EXPECT_EQ(std::string(found.data(), 7), "weights");
+  EXPECT_FALSE(read_all_at(file, found.data(), 7, 6));
+  EXPECT_EQ(errno, EIO);
+  EXPECT_FALSE(write_all_at(-1, "weights", 7, 0));
+  EXPECT_EQ(errno, EBADF);
+  ::close(file);
 }
 
 }  // namespace
