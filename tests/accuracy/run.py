@@ -3,9 +3,11 @@
 """Labelled scores of the trained networks: float, quantized as it comes (--on-collapse warn), and with the rescue.
 
     run.py [--check] [--networks NAME ...] [--presets NAME ...] [--photos]
+    run.py --sets N --networks NAME --presets NAME
 
 Writes tests/accuracy/results.json and prints a table. --check writes nothing and fails where a score is more than --slack points below the
-recorded one. --photos: shared classifiers are calibrated with the 128 photos of ../shared/data in place of 8, and recorded as PRESET_128.
+recorded one. --photos: shared classifiers are calibrated with the 128 photos of ../shared/data in place of 8, and recorded as PRESET_128. --sets: a shared classifier is
+calibrated with N sets of 8 of these photos; the scores are printed, with ranges as the photos show them and in default mode, not recorded.
 Needs ../shared/trained, and numpy, pillow, scipy and onnxruntime; QUARKQ names the program. No sample that is scored is
 calibrated with.
 """
@@ -137,6 +139,25 @@ def measure(network, presets, with_photos):
     return found
 
 
+def measure_sets(network, preset, sets):
+    ways = {"as observed": ["--set", "quarkq.range_headroom=1"], "default": []}
+    scores = {way: [] for way in ways}
+    with tempfile.TemporaryDirectory() as folder:
+        every = os.path.join(folder, "photos")
+        write_samples(network, every, with_photos=True)
+        files = sorted(glob.glob(os.path.join(every, "*")))
+        step = len(files) // 8
+        for number in range(min(sets, step)):
+            calib = os.path.join(folder, f"set{number}")
+            os.mkdir(calib)
+            for file in files[number::step][:8]:
+                shutil.copy(file, calib)
+            for way, more in ways.items():
+                scores[way].append(quantize(network, preset, calib, folder, *more)["score"])
+    for way, found in scores.items():
+        print(f"{network} {preset} {way}: mean {np.mean(found):.1f} of {len(found)} sets of 8 photos, {found}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
@@ -144,9 +165,15 @@ def main():
     parser.add_argument("--networks", nargs="+", default=[*MEASURES, *SHARED_MEASURES])
     parser.add_argument("--presets", nargs="+", default=PRESETS)
     parser.add_argument("--photos", action="store_true")
+    parser.add_argument("--sets", type=int)
     options = parser.parse_args()
     if not os.path.isdir(TRAINED):
         print("skip accuracy: ../shared/trained is not there")
+        return 0
+    if options.sets:
+        for network in options.networks:
+            for preset in options.presets:
+                measure_sets(network, preset, options.sets)
         return 0
     recorded = {}
     if os.path.exists(RESULTS):

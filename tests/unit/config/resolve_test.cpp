@@ -71,12 +71,13 @@ TEST(ResolveTest, OperatorsOnIntegersTakeBytes) {
   const Settings plain = settings_of("quant_config: {quant_format: QOperator}");
   EXPECT_TRUE(plain.inserts_qdq());
   EXPECT_TRUE(plain.writes_integer_operators());
-  EXPECT_EQ(refusal_of("quant_config: {quant_format: QOperator, activation_type: QInt16}"),
-            "activation_type: found QuantType.QInt16 (file) with quant_format QuantFormat.QOperator, allowed are "
-            "QuantType.QInt8 and QuantType.QUInt8");
-  EXPECT_TRUE(mentions(refusal_of("quant_config: {quant_format: QOperator}\nquarkq: {compat: quark-0.13}",
-                                  Code::kUnsupported),
-                       "quant_format QuantFormat.QOperator (file) with --compat quark-0.13"));
+  EXPECT_EQ(
+      refusal_of("quant_config: {quant_format: QOperator, activation_type: QInt16}"),
+      "activation_type: found ExtendedQuantType.QInt16 (file) with quant_format QuantFormat.QOperator, allowed are "
+      "QuantType.QInt8 and QuantType.QUInt8");
+  EXPECT_TRUE(
+      mentions(refusal_of("quant_config: {quant_format: QOperator}\nquarkq: {compat: quark-0.13}", Code::kUnsupported),
+               "quant_format QuantFormat.QOperator (file) with --compat quark-0.13"));
 }
 
 TEST(ResolveTest, OffValuesAreTaken) {

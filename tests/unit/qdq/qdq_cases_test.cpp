@@ -85,6 +85,20 @@ PassCase pairs() {
           .tolerance = 0.05};
 }
 
+PassCase integer_operators() {
+  return {.pass = "write-integer-operators",
+          .name = "ConvAndRelu",
+          .model = kConv + "{ c = Conv (x, w, b) y = Relu (c) }",
+          .guards = {{"IsExcluded", "", "", {"layer_type_config=[{op_types: [Conv, Relu], config: null}]"}},
+                     {"NoOperatorOnIntegers",
+                      "c = Conv (x, w, b) y = Relu (c)",
+                      "c = Exp (x) y = Conv (c, w, b)",
+                      {"op_types_to_quantize=[Exp]"}}},
+          .sets = {"quant_format=QuantFormat.QOperator"},
+          .start = PassStart::kInOrder,
+          .tolerance = 0.01};
+}
+
 /// A float16 model after quantization, none of whose nodes is excluded.
 PassCase float32_inside() {
   return {.pass = "use-fp32-scale",
@@ -121,7 +135,7 @@ PassCase dropped_casts() {
 const bool kQdqCases = add_pass_cases({float32_inside(), imported_biases(), dropped_casts(), dedicated(), clip(),
                                        bfloat_row("bf16-qdq-to-cast", "Pairs", {"BF16QDQToCast=true"}),
                                        bfloat_row("bf16-with-clip", "Activations", {"BF16WithClip=true"}),
-                                       shown_types(), dynamic(), nibbles(), pairs()});
+                                       shown_types(), dynamic(), nibbles(), pairs(), integer_operators()});
 
 }  // namespace
 }  // namespace quarkq::test
