@@ -22,7 +22,6 @@ std::string step_text(const pass::Conversion& conversion) {
   const std::string options = conversion.options;
   std::string name = conversion.name;
   if (options == "version") return name + ":version=21";
-  if (options == "updates") return name + ":updates=[{node_name: r, attributes: {mode: linear, axis: 7}}]";
   if (options == "shapes") return name + ":shapes=x:[1,2,2,2];y:[1,2,2,2]";
   if (options.starts_with("folder")) return name + ":folder=f,per_channel=true";
   if (options.starts_with("pairs")) return name + ":pairs=[[Conv,Add],[Add,Relu],[Mul,Add]]";
@@ -61,7 +60,7 @@ const char* const kResize =
     "g (float[1, 1, 2, 2] x) => (float[1, 1, 4, 4] y) <float s = {0.02}, uint16 z = {32768}, float[4] k = {1, 1, 2, "
     "2}, "
     "uint16[4] w = {1, 2, 3, 40000}> { q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) "
-    "[r] r = Resize <mode = \"nearest\"> (d, , k) p = QuantizeLinear (r, s, z) t = DequantizeLinear (p, s, z) "
+    "r = Resize <mode = \"nearest\"> (d, , k) p = QuantizeLinear (r, s, z) t = DequantizeLinear (p, s, z) "
     "v = DequantizeLinear (w, s, z) y = Add (t, v) }";
 const char* const kCasts =
     "g (float[4] x) => (float[4] y) <float[4] w = {1, 2, 3, 4}, float16[4] h = {1, 2, 3, 4}> { a = Cast <to = 16> (x) "
