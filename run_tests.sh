@@ -16,6 +16,7 @@ for argument in "$@"; do
 done
 passed=0 failed=0 skipped=0 finished=
 close() {
+  if [ "$failed" -gt 0 ]; then say "failures"; cat "$failures"; fi
   [ -n "$finished" ] || { echo "FAIL run_tests.sh: stopped before all suites had run"; failed=$((failed + 1)); }
   if [ "$skipped" -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
   [ "$failed" -eq 0 ] || exit 1
@@ -27,6 +28,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/scripts/setup.sh"
 say() { printf '== %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 logs=$root/build/test-logs
 mkdir -p "$logs"
+failures=$logs/failures.txt # said again at the end: who sees the end of the output sees them
+: >"$failures"
 
 # suite NAME COMMAND...: COMMAND prints "ok name", "FAIL name: why" or "skip name: why" lines; anything else is detail.
 suite() {
@@ -37,12 +40,13 @@ suite() {
   ok=$(grep -c '^ok ' "$log") || true
   bad=$(grep -c '^FAIL ' "$log") || true
   if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
-    echo "FAIL $name: the runner ended with status $status"
+    echo "FAIL $name: the runner ended with status $status" | tee -a "$failures"
     bad=1
   elif [ $((ok + bad)) = 0 ] && ! grep -q '^skip ' "$log"; then
-    echo "FAIL $name: no test ran"
+    echo "FAIL $name: no test ran" | tee -a "$failures"
     bad=1
   fi
+  grep '^FAIL ' "$log" | cut -c 1-500 >>"$failures" || true
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + $(grep -c '^skip ' "$log" || true)))
 }
 
@@ -75,6 +79,7 @@ if [ -f tests/conformance/run.py ]; then suite conformance "$python" tests/confo
 suite e2e "$python" tests/e2e/harness.py --jobs "$jobs"
 suite reference env PYTHON="$python" bash tests/reference/run_all.sh --check
 suite targets "$python" tests/targets/legalized.py --check --only "squeezenet|nanodet|resnet8|vit_digits"
+suite fuzz "$python" tests/fuzz/run.py build/release/tests/quarkq_fuzz_replay 3
 suite install bash tests/install/run.sh build/release
 suite python env -u PYTHONPATH "$python" tests/python/run.py --make
 

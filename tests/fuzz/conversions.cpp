@@ -17,15 +17,23 @@
 namespace quarkq::fuzz {
 namespace {
 
-/// Values for the options without a default.
+/// Values for the options without a default, and for those whose default does too little.
+struct StepOptions {
+  const char* declared;  ///< what the declaration of a conversion starts with
+  const char* given;
+};
+constexpr StepOptions kStepOptions[] = {
+    {"version", "version=21"},
+    {"shapes", "shapes=x:[1,2,2,2];y:[1,2,2,2]"},
+    {"folder", "folder=f,per_channel=true"},
+    {"pairs", "pairs=[[Conv,Add],[Add,Relu],[Mul,Add]]"},
+    {"updates", "updates=[{node_name: conv, attributes: {group: 2}}]"},
+};
+
 std::string step_text(const pass::Conversion& conversion) {
-  const std::string options = conversion.options;
-  std::string name = conversion.name;
-  if (options == "version") return name + ":version=21";
-  if (options == "shapes") return name + ":shapes=x:[1,2,2,2];y:[1,2,2,2]";
-  if (options.starts_with("folder")) return name + ":folder=f,per_channel=true";
-  if (options.starts_with("pairs")) return name + ":pairs=[[Conv,Add],[Add,Relu],[Mul,Add]]";
-  return name;
+  for (const StepOptions& options : kStepOptions)
+    if (std::string_view(conversion.options).starts_with(options.declared)) return cat(conversion.name, ":", options.given);
+  return conversion.name;
 }
 
 void run_one(ir::Model model, const std::string& text) {
@@ -53,7 +61,7 @@ const char* const kLayers =
     "g (float[1, 2, 2, 2] x) => (float[1, 2, 2, 2] y) <float s = {0.02}, uint8 z = {0}, float[2] ws = {0.1, 0.2}, "
     "int8[2] wz = {0, 0}, int8[2, 2, 1, 1] w = {1, 2, -3, 4}, int8[2] b = {5, -6}, float bs = {0.01}> { "
     "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) f = DequantizeLinear <axis = 0> (w, ws, wz) "
-    "e = DequantizeLinear (b, bs) c = Conv (d, f, e) r = Relu (c) p = QuantizeLinear (r, s, z) "
+    "e = DequantizeLinear (b, bs) [conv] c = Conv (d, f, e) r = Relu (c) p = QuantizeLinear (r, s, z) "
     "t = DequantizeLinear (p, s, z) m = Mul (t, d) a = Add (m, t) o = QuantizeLinear (a, s, z) y = DequantizeLinear "
     "(o, s, z) }";
 const char* const kResize =
