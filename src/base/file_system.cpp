@@ -27,6 +27,12 @@ namespace {
 
 std::string system_reason() { return std::strerror(errno); }
 
+/// Memory that runs out is no fault of the file and ends the run as everywhere else (exit code 7).
+Status cannot_open(const std::string& path) {
+  if (errno == ENOMEM) throw std::bad_alloc();
+  return io_error(path, ": cannot open, ", system_reason());
+}
+
 /// What is listed: of a kind that stat(2) tells (S_IFREG, S_IFDIR), with names that end so.
 struct Wanted {
   mode_t kind = S_IFREG;
@@ -121,7 +127,7 @@ bool is_same_file(int fd, const std::string& path) {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   const int fd = open_file(path, O_RDONLY);
-  if (fd < 0) return io_error(path, ": cannot open, ", system_reason());
+  if (fd < 0) return cannot_open(path);
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(fd);
@@ -152,7 +158,7 @@ Result<std::string> read_text_file(const std::string& path, size_t limit) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return io_error(path, ": no such file");
   std::ifstream in(path, std::ios::binary);
-  if (!in) return io_error(path, ": cannot open, ", system_reason());
+  if (!in) return cannot_open(path);
   std::string text;
   char block[65536];
   while (in.read(block, sizeof block), in.gcount() > 0) {

@@ -25,7 +25,7 @@ bool read_end(const Json& value, float& end) {
 
 Status save_ranges(const std::string& path, const NamedRanges& ranges, config::CalibrateMethod method) {
   const bool in_lists = method == config::CalibrateMethod::kMinMax || method == config::CalibrateMethod::kNonOverflow;
-  Json json;
+  Json json = Json::object();
   json["quark_version"] = kReferenceVersion;
   json["tensors_range"] = Json::object();
   for (const auto& [name, range] : ranges) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "calib/run_calibration.h"
 
+#include "base/parallel_errors.h"
+
 namespace quarkq::calib {
 namespace {
 
@@ -41,10 +43,14 @@ Statistics merged(std::vector<Collector>& collectors) {
   for (size_t i = 1; i < collectors.size(); ++i) others.push_back(collectors[i].take());
   std::vector<ir::ValueId> tensors;
   for (const auto& [tensor, statistics] : all) tensors.push_back(tensor);
+  ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (const ir::ValueId tensor : tensors) {
-    for (Statistics& other : others) all.at(tensor).merge(std::move(other.at(tensor)));
+    errors.run([&] {
+      for (Statistics& other : others) all.at(tensor).merge(std::move(other.at(tensor)));
+    });
   }
+  errors.rethrow();
   return all;
 }
 
@@ -86,10 +92,13 @@ Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistic
   std::vector<Result<numeric::Range>> found(statistics.size(), numeric::Range{});
   std::vector<const Statistics::value_type*> entries;
   for (const auto& entry : statistics) entries.push_back(&entry);
+  ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < entries.size(); ++i) {
-    found[i] = calibrator.finish(entries[i]->second, for_tensor(graph, entries[i]->first, options));
+    errors.run(
+        [&] { found[i] = calibrator.finish(entries[i]->second, for_tensor(graph, entries[i]->first, options)); });
   }
+  errors.rethrow();
   Ranges ranges;
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto& [tensor, seen] = *entries[i];

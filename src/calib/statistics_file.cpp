@@ -61,7 +61,7 @@ void put_tensor(std::string& out, const ValueStatistics& statistics) {
 }
 
 std::string header_text(const StatisticsSet& set) {
-  Json header;
+  Json header = Json::object();
   header["quarkq"] = set.origin.version;
   header["model"] = set.origin.model;
   header["graph"] = set.origin.graph;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/parallel_errors.h"
+
 namespace quarkq::calib {
 namespace {
 
@@ -28,6 +30,7 @@ void ValueStatistics::add(const float* values, int64_t count, uint64_t sample) {
   const int threads = tasks > (with_bins_ ? 4 : 16) ? omp_get_max_threads() : 1;
   if (with_bins_ && tables_.size() < static_cast<size_t>(threads)) tables_.resize(static_cast<size_t>(threads));
   std::vector<Extremes> found(static_cast<size_t>(threads));
+  ParallelErrors errors;
 #pragma omp parallel num_threads(threads) if (threads > 1)
   {
     const auto thread = static_cast<size_t>(omp_get_thread_num());
@@ -36,10 +39,12 @@ void ValueStatistics::add(const float* values, int64_t count, uint64_t sample) {
     for (int64_t t = 0; t < tasks; ++t) {
       const float* begin = values + t * kValuesPerTask;
       const int64_t part = std::min(kValuesPerTask, count - t * kValuesPerTask);
-      own = merge_extremes(own, with_bins_ ? tables_[thread].count(begin, part) : find(begin, part));
+      errors.run(
+          [&] { own = merge_extremes(own, with_bins_ ? tables_[thread].count(begin, part) : find(begin, part)); });
     }
     found[thread] = own;
   }
+  errors.rethrow();
   Extremes all;
   for (const Extremes& part : found) all = merge_extremes(all, part);
   SampleRecord record{sample, static_cast<uint64_t>(all.finite), static_cast<uint64_t>(all.not_finite), {}};

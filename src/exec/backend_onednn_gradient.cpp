@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/parallel_errors.h"
 #include "exec/backend_onednn_forms.h"
 #include "exec/backend_onednn_weights.h"
 
@@ -153,9 +154,14 @@ class SlicedGradient : public ConvolutionGradient {
 
   void run(const float* source, const float* result_gradient, float* weight_gradient) override {
     const int threads = std::min(static_cast<int>(workspaces_.size()), omp_get_max_threads());
+    ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t i = 0; i < count_; ++i)
-      run_slice(i, source, result_gradient, weight_gradient, workspaces_[static_cast<size_t>(omp_get_thread_num())]);
+    for (int64_t i = 0; i < count_; ++i) {
+      errors.run([&] {
+        run_slice(i, source, result_gradient, weight_gradient, workspaces_[static_cast<size_t>(omp_get_thread_num())]);
+      });
+    }
+    errors.rethrow();
   }
 
  private:

@@ -6,7 +6,8 @@
 
 namespace quarkq::onnx_io {
 
-/// Full check: structure, operator schemas, then strict shape inference. kCorruptModel with the library's message.
+/// Full check: structure, operator schemas, strict shape inference, then shapes that inference lets pass and that no
+/// run can compute with. kCorruptModel with the library's message, or one that names the node.
 /// Operators of domains without schemas pass.
 Status check_model(const ir::Model& model);
 

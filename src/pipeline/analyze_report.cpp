@@ -40,7 +40,7 @@ Result<config::TensorSpec> spec_of(const std::string& data_type) {
 }  // namespace
 
 std::string to_json(const AnalyzeReport& report) {
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["model"] = report.model_path;
   json["preset"] = report.preset;

@@ -78,7 +78,7 @@ Result<CheckReport> check_bytes(const std::string& model, const std::string& nam
 }
 
 pipeline::Json pipeline::limits_json(const CheckReport& report) {
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["model"] = report.model_path;
   json["target"] = report.target;

@@ -87,7 +87,7 @@ Json nodes_list(const TargetReport& report) {
 }  // namespace
 
 std::string to_json(const TargetReport& report) {
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["model"] = report.model_path;
   json["target"] = report.target;

@@ -113,7 +113,7 @@ Result<ConvertReport> convert(const ConvertRequest& given) {
 }
 
 std::string to_json(const ConvertReport& report) {
-  pipeline::Json json;
+  pipeline::Json json = pipeline::Json::object();
   json["quarkq"] = version();
   json["model"] = report.model_path;
   json["output"] = report.output_path;

@@ -52,7 +52,7 @@ Options options_of(const config::Target& target, const std::string& model_hash) 
 
 /// The frame that the provider expects around the options (Ryzen AI 1.6 and later, Vitis AI 6.2).
 Json config_file(const Json& vaiml) {
-  Json config;
+  Json config = Json::object();
   config["passes"] =
       Json::array({{{"name", "init"}, {"plugin", "vaip-pass_init"}},
                    {{"name", "vaiml_partition"}, {"plugin", "vaip-pass_vaiml_partition"}, {"vaiml_config", vaiml}}});

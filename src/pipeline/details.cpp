@@ -176,7 +176,7 @@ void add_details(const RunState& state, const ir::Model& calibrated, const calib
 }
 
 Json details_json(const ReportDetails& details) {
-  Json json;
+  Json json = Json::object();
   json["settings"] = Json::array();
   for (const SettingValue& setting : details.settings)
     json["settings"].push_back({{"name", setting.name}, {"value", setting.value}, {"origin", setting.origin}});

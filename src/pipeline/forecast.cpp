@@ -212,7 +212,7 @@ Result<Forecast> forecast(const QuantizeRequest& request) {
 
 std::string to_json(const Forecast& forecast) {
   using pipeline::Json;
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["dry_run"] = true;
   json["model"] = forecast.model_path;

@@ -137,7 +137,7 @@ Result<ImportReport> import_model(const ImportRequest& request) {
 }
 
 std::string to_json(const ImportReport& report) {
-  pipeline::Json json;
+  pipeline::Json json = pipeline::Json::object();
   json["quarkq"] = version();
   json["model"] = report.model_path;
   json["output"] = report.output_path;

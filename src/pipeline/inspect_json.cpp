@@ -65,7 +65,7 @@ Json nodes_json(const std::vector<InspectNode>& nodes) {
 }  // namespace
 
 std::string to_json(const InspectReport& report) {
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["model"] = report.path;
   json["file_bytes"] = report.file_bytes;

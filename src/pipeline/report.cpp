@@ -93,7 +93,7 @@ Json node_formats_json(const std::vector<NodeFormats>& nodes) {
 }  // namespace
 
 std::string to_json(const CalibrateReport& report) {
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["output"] = report.output_path;
   json["tensors"] = report.tensors;
@@ -107,7 +107,7 @@ std::string to_json(const CalibrateReport& report) {
 }
 
 std::string to_json(const OptimizeReport& report) {
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["model"] = report.model_path;
   json["output"] = report.output_path;
@@ -121,7 +121,7 @@ std::string to_json(const OptimizeReport& report) {
 }
 
 std::string to_json(const QuantizeReport& report) {
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["model"] = report.model_path;
   json["output"] = report.output_path;

@@ -112,7 +112,7 @@ std::string to_json(const RunReport& report) {
   std::vector<double> times = report.milliseconds;
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
-  pipeline::Json json;
+  pipeline::Json json = pipeline::Json::object();
   json["samples"] = report.samples;
   json["median_ms"] = times.empty() ? 0 : *middle;
   json["arena_bytes"] = report.arena_bytes;

@@ -148,7 +148,7 @@ std::string to_json(const TuneReport& report) {
                       {"sqnr_db", pipeline::number(layer.sqnr_db)},
                       {"mac_share", layer.mac_share}});
   }
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["model"] = report.model_path;
   json["output"] = report.output_path;
@@ -178,7 +178,7 @@ std::string to_json(const TunePlan& plan) {
                      {"trials", step.trials},
                      {"seconds", step.seconds}});
   }
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["model"] = plan.model_path;
   json["preset"] = plan.preset;

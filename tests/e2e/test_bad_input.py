@@ -201,6 +201,23 @@ def cut_header(data):
 
 
 # What each verb needs beside a model that is not there.
+def gemm_that_cannot_run(verb, *more, hidden=True):
+    """[2, 6] times [4, 6]. Hidden: after a Reshape whose shape is computed, so that the onnx library cannot know it when it reads the model."""
+    def prepare(place):
+        shape = [helper.make_node("Shape", ["x"], ["s0"]), helper.make_node("Cast", ["s0"], ["s1"], to=onnx.TensorProto.FLOAT),
+                 helper.make_node("Mul", ["s1", "one"], ["s2"]), helper.make_node("Cast", ["s2"], ["s3"], to=onnx.TensorProto.INT64),
+                 helper.make_node("Reshape", ["x", "s3"], ["r"])]
+        nodes = [*(shape if hidden else []), helper.make_node("Gemm", ["r" if hidden else "x", "w"], ["g"], name="mismatched"),
+                 helper.make_node("Reshape", ["g", "flat"], ["y"])]
+        stored = {"w": np.ones((4, 6), np.float32), "one": np.array(1, np.float32), "flat": np.array([-1], np.int64)}
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 6])],
+                                  [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n"])],
+                                  [onnx.numpy_helper.from_array(array, name) for name, array in stored.items()])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), place.path("bad.onnx"))
+        return [verb, place.path("bad.onnx"), *(place.path("out.onnx") if one == "OUT" else one for one in more)]
+    return prepare
+
+
 WITHOUT_MODEL = {
     "inspect": [], "check": [], "check --target": ["--target", "gen2-bf16"], "optimize": ["-o", "o.onnx"], "import": ["-o", "o.onnx"],
     "convert": ["o.onnx", "--pass", "dequantize"], "calibrate": ["-c", "a8w8", "--set", "UseRandomData=true", "-o", "o.stats"],
@@ -232,6 +249,11 @@ CASES = [
     Bad("unknown operator", MODEL, ["bad.onnx", "Reluu"], unknown_operator),
     Bad("graph with a cycle", MODEL, ["bad.onnx", "cycle"], cycle),
     Bad("weight shorter than its shape", MODEL, ["bad.onnx", "w"], wrong_weight_size),
+    *(Bad(f"{verb} {' '.join(more)}: shapes that cannot run", MODEL, ["bad.onnx", "mismatched", "Gemm", "[2,6]", "[4,6]"], gemm_that_cannot_run(verb, *more, "-o", "OUT"))
+      for verb, *more in (["optimize"], ["quantize", "-c", "a8w8", "--set", "UseRandomData=true"], ["quantize", "-c", "bfp16"], ["quantize", "-c", "bf16"])),
+    Bad("quantize matmul_nbits: shapes that cannot run", MODEL, ["bad.onnx", "mismatched", "[2,6]", "K is 4"], gemm_that_cannot_run("quantize", "-c", "matmul_nbits", "-o", "OUT")),
+    Bad("convert: shapes that cannot run", MODEL, ["bad.onnx", "mismatched", "[2,6]"],
+        gemm_that_cannot_run("convert", "-o", "OUT", "--pass", "dequantize", hidden=False)),
     Bad("external data missing", MODEL, ["ext.data"], no_external_data),
     Bad("external data outside the folder", MODEL, ["secret.data"], escaping_external_data),
     # usage

@@ -22,7 +22,7 @@ def script(name, *arguments):
     library = os.path.join(os.path.dirname(QUARKQ), "libquarkq.so")
     if not os.path.exists(library):
         raise Skip("libquarkq.so is not built")
-    environment = {**os.environ, "QUARKQ_LIBRARY": library, "QUARKQ_ORT_OPS_LIBRARY": os.path.join(os.path.dirname(QUARKQ), "libquarkq_ort_ops.so")}
+    environment = {**os.environ, "QUARKQ": QUARKQ, "QUARKQ_LIBRARY": library, "QUARKQ_ORT_OPS_LIBRARY": os.path.join(os.path.dirname(QUARKQ), "libquarkq_ort_ops.so")}
     done = subprocess.run([sys.executable, os.path.join(FUZZ, name), *map(str, arguments)], capture_output=True, text=True, check=False, env=environment)
     lines = done.stdout.strip().splitlines()
     expect(done.returncode == 0, f"{name} {' '.join(map(str, arguments))}: {' | '.join(lines[:5])} {done.stderr[-500:]}")
@@ -41,6 +41,11 @@ def mutated_models_are_survived():
 
 
 @test()
+def mutated_models_of_other_verbs_are_survived():
+    return script("mutated_models.py", "--verbs", "program", "--first", 7000, "--models", 100)
+
+
+@test()
 def every_operator_has_a_recipe():
     rows = json.loads(quarkq("list", "ops", "--json").stdout)
     names = {row["name"] if row["domain"] == "ai.onnx" else f"{row['domain']}:{row['name']}" for row in rows if row["domain"] in ("ai.onnx", "com.microsoft") and row["since"] not in ("", "-")}
@@ -48,7 +53,7 @@ def every_operator_has_a_recipe():
     expect(not missing, f"no recipe in tests/e2e/operators for {sorted(missing)}")
 
 
-@test(cases=["compare_ort.json", "mutated_models.json"])
+@test(cases=["compare_ort.json", "mutated_models.json", "mutated_verbs.json"])
 def the_last_results_have_no_findings(name):
     with open(os.path.join(FUZZ, name), encoding="utf-8") as file:
         found = json.load(file)["findings"]

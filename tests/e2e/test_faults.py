@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Operations that fail, signals and kills: the short form of tests/faults."""
+import json
 import os
 import subprocess
 import sys
@@ -16,3 +17,12 @@ def nothing_is_lost(case):
                           env={**os.environ, "QUARKQ": harness.QUARKQ}, check=False)
     expect(done.returncode == 0, (done.stdout + done.stderr)[-3000:])
     return done.stdout.strip().splitlines()[-1]
+
+
+@test(cases=["results.json", "kills.json"])
+def the_last_record_has_no_findings(name):
+    with open(os.path.join(FAULTS, name), encoding="utf-8") as file:
+        record = json.load(file)
+    expect(record["findings"] == 0, f"{name}: {record['findings']} findings")
+    if name == "kills.json":
+        expect(sum(record["kills"].values()) >= 200, f"{record['kills']}")

@@ -141,3 +141,22 @@ def float_models_and_unwritable_places_are_refused():
         refused = run("import", model, "-o", model)
         expect(refused.returncode != 0 and os.path.exists(model), f"the input was overwritten: {refused.stderr}")
         expect(not os.path.exists(out), "an output was written")
+
+
+@test(cases=[("one axis", 1, 1), ("two spellings of the axis", 1, -2)])
+def activations_with_a_scale_for_each_channel_stay(case):
+    """A plan has one scale for an activation; that such pairs are nodes of their own was taken for a bug of the program."""
+    _, first, second = case
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], axis=first), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], axis=second),
+             helper.make_node("Relu", ["d"], ["r"]), helper.make_node("QuantizeLinear", ["r", "t"], ["p"]), helper.make_node("DequantizeLinear", ["p", "t"], ["e"]),
+             helper.make_node("Neg", ["e"], ["y"])]
+    infos = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 3, 4]) for name in ("x", "y")]
+    stored = [numpy_helper.from_array(np.array([0.05, 0.01, 0.02], np.float32), "s"), numpy_helper.from_array(np.zeros(3, np.int8), "z"),
+              numpy_helper.from_array(np.array(0.02, np.float32), "t")]
+    x = np.random.default_rng(4).standard_normal((2, 3, 4)).astype(np.float32)
+    with temp_folder() as folder:
+        path, out = os.path.join(folder, "m.onnx"), os.path.join(folder, "o.onnx")
+        onnx.save(helper.make_model(helper.make_graph(nodes, "g", infos[:1], infos[1:], stored), opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+        quarkq("import", path, "-o", out, "--target", "ort-cpu", "--quiet")
+        results = [onnxruntime.InferenceSession(one, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0] for one in (path, out)]
+        expect_equal(results[1].tobytes(), results[0].tobytes(), "results")

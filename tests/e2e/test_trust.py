@@ -108,6 +108,23 @@ def what_was_linked_is_hardened(name):
 
 
 @test()
+def every_finding_of_an_audit_has_its_test():
+    """The tests that the table of docs/trust.md names are there."""
+    with open(os.path.join(ROOT, "docs", "trust.md"), encoding="utf-8") as file:
+        rows = [line for line in file.read().partition("## What audits found")[2].splitlines() if line.startswith("| ") and "---" not in line][1:]
+    expect(len(rows) > 10, f"{len(rows)} rows")
+    for row in rows:
+        named = re.findall(r"`(tests/\S+)` ([\w, ]+)", row.split("|")[2])
+        expect(named, f"no test in {row}")
+        for path, tests in named:
+            with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+                text = file.read()
+            missing = [one for one in re.findall(r"\w+", tests) if not re.search(rf"def {one}\(|TEST(_P|_F)?\(\w+, {one}\)", text)]
+            expect(not missing, f"{path} has no {', '.join(missing)}")
+    return f"{len(rows)} findings"
+
+
+@test()
 def every_download_is_pinned():
     """By its hash; those of tests alone are not shipped."""
     with open(os.path.join(ROOT, "scripts", "wheel_tools.txt"), encoding="utf-8") as file:
@@ -117,6 +134,34 @@ def every_download_is_pinned():
         with open(os.path.join(ROOT, script), encoding="utf-8") as file:
             text = file.read()
         expect("sha256sum" in text or "--require-hashes" in text, f"{script} does not check what it fetches")
+
+
+@test()
+def the_sbom_names_every_library():
+    """CycloneDX: the onnx library that the build fetches, and the packages of the shared libraries; the same twice."""
+    try:
+        subprocess.run(["dpkg-query", "--version"], check=True, capture_output=True)
+    except FileNotFoundError:
+        raise Skip("dpkg-query is not there") from None
+    texts = []
+    with temp_folder() as folder:
+        for name in ("1.json", "2.json"):
+            out = os.path.join(folder, name)
+            done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "make_sbom.py"), harness.QUARKQ, out], capture_output=True, text=True,
+                                  env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}, check=False)
+            expect_equal(done.returncode, 0, done.stderr[-500:])
+            with open(out, encoding="utf-8") as file:
+                texts.append(file.read())
+    expect_equal(texts[0], texts[1], "made twice")
+    found = json.loads(texts[0])
+    names = {component["name"]: component["version"] for component in found["components"]}
+    with open(os.path.join(ROOT, "third_party", "onnx", "build.sh"), encoding="utf-8") as file:
+        expect_equal(names.get("onnx"), re.search("^version=(.+)$", file.read(), re.M).group(1), "onnx")
+    linked = subprocess.run(["ldd", harness.QUARKQ], capture_output=True, text=True, check=True).stdout
+    for library, package in (("libdnnl", "libdnnl"), ("libprotobuf", "libprotobuf"), ("libyaml-cpp", "libyaml-cpp"), ("libgomp", "libgomp")):
+        expect(library not in linked or any(name.startswith(package) for name in names), f"{library} is linked and not in {sorted(names)}")
+    expect_equal(found["metadata"]["component"]["name"], "quarkq", "what it is of")
+    return f"{len(names)} components"
 
 
 def sleeping(folder):

@@ -74,11 +74,30 @@ SHORT = {"quantize": ("eio", "enospc", "short", "term"), "quantize, weights besi
 
 
 @dataclass
+class Explained:
+    """An end that is not the program's: where `said` stands in what was written to stderr."""
+    id: str
+    kind: str
+    code: int
+    said: str
+    reason: str
+
+
+EXPLAINED = [
+    Explained("libgomp ends the process", "memory", 1, "libgomp: Out of memory allocating",
+              "the OpenMP library ends it by exit(1) when a team of threads gets no memory, and has no hook; nothing of the program is called after it"),
+    Explained("glibc ends the process", "memory", -6, "Fatal glibc error: failed to register TLS destructor: out of memory",
+              "the C library aborts when a thread's first object with a destructor gets no memory; the C++ library asks for it and cannot be told"),
+]
+
+
+@dataclass
 class Tally:
     runs: int = 0
     operations: int = 0
     failed: dict = field(default_factory=dict)  # operation: times that it was failed
     codes: dict = field(default_factory=dict)
+    explained: dict = field(default_factory=dict)  # id of a row of EXPLAINED: times
     findings: list = field(default_factory=list)
 
 
@@ -193,8 +212,12 @@ class Bench:
         total = [int(line.split()[0]) for line in lines if line.endswith(" operations")]
         return code, said, hit[0] if hit else "", total[-1] if total else 0
 
-    def problem(self, kind, code, said, before):
-        """What is wrong with the end of a run, or ""."""
+    def problem(self, kind, code, said, before, ends_well=True):
+        """What is wrong with the end of a run, or "". Without `ends_well` only the files are looked at."""
+        wrong = self.problem_of_end(kind, code, said) if ends_well else ""
+        return wrong or self.problem_of_files(kind, code, before)
+
+    def problem_of_end(self, kind, code, said):
         if kind in SIGNALS:
             if code not in SIGNALS[kind]:
                 return f"ended with {code}"
@@ -206,8 +229,9 @@ class Bench:
             return f"exit code {code} for lack of memory"
         if code != 0 and kind not in SIGNALS and not any(line.startswith("quarkq: ") and "please report" not in line for line in said.splitlines()):
             return "no message of its own"
-        if "please report" in said:
-            return "it takes this for a bug of its own"
+        return "it takes this for a bug of its own" if "please report" in said else ""
+
+    def problem_of_files(self, kind, code, before):
         now = contents(self.out)
         for name, data in now.items():
             if any(name.startswith(state) for state in self.case.state) and ".part-" not in name:
@@ -248,7 +272,10 @@ def try_one(bench, tally, kind, at, before):
     tally.runs += 1
     tally.failed[hit] = tally.failed.get(hit, 0) + 1
     tally.codes[str(code)] = tally.codes.get(str(code), 0) + 1
-    wrong = bench.problem(kind, code, said, before)
+    row = next((one for one in EXPLAINED if (one.kind, one.code) == (kind, code) and one.said in said), None)
+    wrong = bench.problem(kind, code, said, before, ends_well=row is None)
+    if row is not None:
+        tally.explained[row.id] = tally.explained.get(row.id, 0) + 1
     if wrong:
         tally.findings.append(f"{bench.case.name}, {kind}, operation {at} ({hit}): {wrong}; {' | '.join(said.splitlines()[-2:])[:300]}")
         for name in os.listdir(os.path.join(bench.folder, "tmp")):
@@ -286,10 +313,16 @@ def try_case(case, kinds, inputs, injector, parent, is_short):
     return tally
 
 
-def write_record(path, tallies):
-    """After each case, so that a run that is stopped has a record, too."""
-    record = {"runs": sum(tally.runs for tally in tallies.values()), "findings": sum(len(tally.findings) for tally in tallies.values()),
-              "cases": {name: {"runs": tally.runs, "failed": tally.failed, "exit codes": tally.codes} for name, tally in tallies.items()}}
+def write_record(path, tallies, is_update):
+    """After each case, so that a run that is stopped has a record, too. An update keeps what the record has of other cases."""
+    cases = {}
+    if is_update and os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            cases = json.load(file)["cases"]
+    for name, tally in tallies.items():
+        cases[name] = {"runs": tally.runs, "failed": tally.failed, "exit codes": tally.codes, "explained": tally.explained, "findings": tally.findings}
+    record = {"runs": sum(case["runs"] for case in cases.values()), "findings": sum(len(case.get("findings", [])) for case in cases.values()),
+              "explained": sum(sum(case.get("explained", {}).values()) for case in cases.values()), "cases": cases}
     with open(path, "w", encoding="utf-8") as file:
         json.dump(record, file, indent=1)
         file.write("\n")
@@ -302,6 +335,7 @@ def main():
     parser.add_argument("--kinds", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--record", default="")
+    parser.add_argument("--update", action="store_true", help="the record keeps its other cases and kinds")
     arguments = parser.parse_args()
     chosen = [case for case in CASES if not arguments.verbs or any(case.name.startswith(verb) for verb in arguments.verbs.split(","))]
     if arguments.short:
@@ -326,7 +360,7 @@ def main():
                 for finding in tally.findings[:20]:
                     print("  " + finding)
                 if arguments.record:
-                    write_record(arguments.record, tallies)
+                    write_record(arguments.record, tallies, arguments.update)
     runs, findings = sum(tally.runs for tally in tallies.values()), sum(len(tally.findings) for tally in tallies.values())
     print(f"{runs} runs, each with one operation failed; {findings} findings; {time.monotonic() - start:.0f} s")
     return 1 if findings else 0

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Differences between quarkq and ONNX Runtime that have a reason: a row each, with the models and the differences it is about."""
+"""Differences between quarkq and ONNX Runtime that have a reason: a row each, with the models and the differences it is about. Ends of the process
+that have one: a row each, with what the parts do alone."""
 from dataclasses import dataclass
 from typing import Callable
 
 import numpy as np
+import workers
 from onnx import helper, numpy_helper
 
 # Kernels that compute float64 in float32 and round once (exec/kernels/shared/float_bridge.h).
@@ -177,3 +179,17 @@ def find(model, difference):
         if any(node.op_type in candidate.ops and candidate.holds(node, model, difference) for node in model.proto.graph.node):
             return candidate
     return None
+
+
+@dataclass
+class Ending:
+    id: str
+    reason: str
+    holds: Callable  # ({"quarkq", "input"}: what each returned alone, or workers.Died) -> bool
+
+
+ENDINGS = [
+    Ending("inference of the judges aborts over the input", "shape inference of the onnx library, in onnx.checker and in ONNX Runtime, fails an assertion of its own "
+           "(std::clamp in Slice) in a process where quarkq is given nothing; quarkq ends well by itself, and onnx.checker takes what it wrote, shapes left out",
+           lambda parts: isinstance(parts["input"], workers.Died) and str(parts["input"]) == "signal 6" and not isinstance(parts["quarkq"], workers.Died)),
+]

@@ -3,22 +3,26 @@
 """Mutated models over the verbs: mutated_models.py [--models N] [--first NUMBER] [--record FILE] [--keep FOLDER].
 
 A model of hostile_graphs.py or of random_operators.py is changed in a few attributes and stored operands and goes through one verb, in a
-process that may die of it. A finding is a signal, more than 20 seconds, a failure that quarkq takes for its own bug, or an output that
+process that may die of it; --verbs program: convert, import, tune, evaluate and report instead (program_verbs.py). A finding is a signal, more than 20 seconds, a failure that quarkq takes for its own bug, or an output that
 onnx.checker or ONNX Runtime refuses although they take the input. The last line counts; the exit status is 1 with findings.
 The record adds up over runs with other numbers.
 """
 import argparse
-import collections
 import json
 import os
 import random
+import shutil
 import sys
 import tempfile
+from dataclasses import dataclass
+from typing import Callable
 
 import compare_ort  # sets the paths and loads the libraries
+import explained
 import hostile_graphs
 import numpy as np
 import onnx
+import program_verbs
 import quarkq
 import random_operators
 import workers
@@ -87,80 +91,174 @@ def is_valid(model):
         compare_ort.session(model)
     except Exception as error:
         text = " ".join(str(error).split())
-        # The operators of com.amd.quark refuse tensors that no machine holds when they are loaded, others when they run.
-        return "for its outputs, allowed are" in text, f"{type(error).__name__}: {text[:300]}"
+        # The operators of com.amd.quark refuse tensors that no machine holds when they are loaded, others when they run. A type that ONNX Runtime
+        # has no kernel for (bfloat16) says nothing about the model, which onnx.checker has taken by then.
+        is_taken = any(reason in text for reason in ("for its outputs, allowed are", "NOT_IMPLEMENTED : Could not find an implementation"))
+        return is_taken, f"{type(error).__name__}: {text[:300]}"
     return True, ""
 
 
-def outcome_of(number, keep=""):
-    """{"verb", "outcome", "text"} of one number."""
+@dataclass
+class Case:
+    """A number's verb: `run()` returns the path of a model it wrote, or None, and raises what quarkq says; `content` is the model it was given."""
+    name: str
+    content: bytes
+    run: Callable
+
+
+def library_case(number, folder, keep=""):
     draw = random.Random(f"mutated {number}")
     model, feeds = draw.choice([hostile, mutated_call])(draw)
+    path = os.path.join(folder, "m.onnx")
     content = model.SerializeToString()
+    with open(path, "wb") as file:
+        file.write(content)
+    commands = hostile_graphs.commands(path, folder, ())
+    names = sorted(name for name in commands if FINETUNING not in name or draw.random() < 0.2)
+    name = draw.choice(names)
+    if keep:
+        os.makedirs(keep, exist_ok=True)
+        onnx.save(model, os.path.join(keep, f"{number}.onnx"))
+        np.savez(os.path.join(keep, f"{number}.npz"), **feeds)
+    return Case(name, content, lambda: call(commands[name], feeds))
+
+
+def program_case(number, folder, keep=""):
+    draw, verbs = random.Random(f"program {number}"), list(program_verbs.VERBS)
+    verb = verbs[number % len(verbs)]
+    arguments, content, written = program_verbs.VERBS[verb](draw, folder, lambda one: one.choice([hostile, mutated_call])(one))
+    if keep:
+        shutil.copytree(folder, os.path.join(keep, str(number)), dirs_exist_ok=True)
+        print(" ".join(arguments), flush=True)
+
+    def run():
+        code, text = program_verbs.run(arguments, folder, SECONDS)
+        if code != 0:
+            raise quarkq.QuarkqError(text, exit_code=code)
+        return written
+    return Case(verb, content, run)
+
+
+CASES = {"library": library_case, "program": program_case}
+
+
+def outcome_of(number, draw_case, keep=""):
+    """{"verb", "outcome", "text"} of one number."""
     with tempfile.TemporaryDirectory(prefix="quarkq-mutated-") as folder:
-        path = os.path.join(folder, "m.onnx")
-        with open(path, "wb") as file:
-            file.write(content)
-        commands = hostile_graphs.commands(path, folder, ())
-        names = sorted(name for name in commands if FINETUNING not in name or draw.random() < 0.2)
-        name = draw.choice(names)
-        if keep:
-            os.makedirs(keep, exist_ok=True)
-            onnx.save(model, os.path.join(keep, f"{number}.onnx"))
-            np.savez(os.path.join(keep, f"{number}.npz"), **feeds)
+        case = draw_case(number, folder, keep)
         try:
-            written = call(commands[name], feeds)
+            written = case.run()
         except quarkq.QuarkqError as error:
             bad = error.exit_code not in hostile_graphs.ALLOWED or "internal error" in error.message
-            return {"verb": name, "outcome": "finding" if bad else f"exit code {error.exit_code}", "text": error.message[:300]}
+            return {"verb": case.name, "outcome": "finding" if bad else f"exit code {error.exit_code}", "text": f"{error.exit_code}: {error.message[:300]}"}
         except MemoryError as error:
-            return {"verb": name, "outcome": "exit code 7", "text": str(error)[:300]}
-        if written and is_valid(content)[0]:
+            return {"verb": case.name, "outcome": "exit code 7", "text": str(error)[:300]}
+        if written and is_valid(case.content)[0]:
             with open(written, "rb") as file:
                 good, text = is_valid(file.read())
-            return {"verb": name, "outcome": "valid output" if good else "finding", "text": f"invalid output: {text}"}
-        return {"verb": name, "outcome": "exit code 0", "text": ""}
+            return {"verb": case.name, "outcome": "valid output" if good else "finding", "text": f"invalid output: {text}"}
+        return {"verb": case.name, "outcome": "exit code 0", "text": ""}
+
+
+def of_parts(number, draw_case):
+    """What the parts of a number do that was not survived, each alone in a process: {part: its result or Died}."""
+    def quarkq_alone(one):
+        with tempfile.TemporaryDirectory(prefix="quarkq-mutated-") as folder:
+            case = draw_case(one, folder)
+            try:
+                written = case.run()
+            except (quarkq.QuarkqError, MemoryError):
+                return case.name
+            if written:
+                onnx.checker.check_model(written)  # without shapes: what kills inference of the input does so for the output
+            return case.name
+
+    def input_alone(one):
+        with tempfile.TemporaryDirectory(prefix="quarkq-mutated-") as folder:
+            return is_valid(draw_case(one, folder).content)[0]
+    return {part: next(workers.run_numbers(function, [number], SECONDS, MEMORY))[1] for part, function in (("quarkq", quarkq_alone), ("input", input_alone))}
+
+
+def outcome_of_death(number, draw_case, died):
+    parts = of_parts(number, draw_case)
+    row = next((one for one in explained.ENDINGS if one.holds(parts)), None)
+    verb = "?" if isinstance(parts["quarkq"], workers.Died) else parts["quarkq"]
+    return {"verb": verb, "outcome": f"explained: {row.id}" if row else "finding", "text": str(died)}
+
+
+def tried(numbers, draw_case, keep=""):
+    """(number, its outcome), in order."""
+    for number, result in workers.run_numbers(lambda one: outcome_of(one, draw_case, keep), numbers, SECONDS, MEMORY):
+        yield number, outcome_of_death(number, draw_case, result) if isinstance(result, workers.Died) else result
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--verbs", choices=CASES, default="library", help="those of hostile_graphs.py by the library, those of program_verbs.py by the program")
+    parser.add_argument("--again", default="", help="numbers of findings in the record, whose outcomes replace those there")
     parser.add_argument("--record", default="")
     parser.add_argument("--keep", default="")
     arguments = parser.parse_args()
-    verbs, findings = collections.defaultdict(collections.Counter), []
-    numbers = list(range(arguments.first, arguments.first + arguments.models))
-    for number, result in workers.run_numbers(lambda one: outcome_of(one, arguments.keep), numbers, SECONDS, MEMORY):
-        if isinstance(result, workers.Died):
-            result = {"verb": "?", "outcome": "finding", "text": str(result)}
-        verbs[result["verb"]][result["outcome"]] += 1
-        if result["outcome"] == "finding":
-            findings.append(f"model {number}, {result['verb']}: {result['text']}")
-            print(findings[-1], flush=True)
+    again = [int(one) for one in arguments.again.split(",") if one]
+    numbers = again or list(range(arguments.first, arguments.first + arguments.models))
+    outcomes, findings = {}, 0
+    for number, result in tried(numbers, CASES[arguments.verbs], arguments.keep):
+        outcomes[number] = result
+        findings += result["outcome"] == "finding"
+        if result["outcome"] == "finding" or again:
+            print(f"model {number}, {result['verb']}: {result['outcome']}: {result['text']}", flush=True)
     if arguments.record:
-        add_to_record(arguments, verbs, findings)
-    print(f"{len(numbers)} models, {len(findings)} findings, {workers.cpu_seconds():.0f} CPU seconds")
+        record = read_record(arguments.record)
+        if again:
+            replace_findings(record, outcomes)
+        else:
+            add_to_record(record, outcomes, numbers)
+        write_record(arguments.record, record)
+    print(f"{len(numbers)} models, {findings} findings, {workers.cpu_seconds():.0f} CPU seconds")
     return 1 if findings else 0
 
 
-def add_to_record(arguments, verbs, findings):
-    record = {"models": 0, "findings": 0, "CPU seconds": 0, "numbers": [], "verbs": {}}
-    if os.path.exists(arguments.record):
-        with open(arguments.record, encoding="utf-8") as file:
-            record = json.load(file)
-    record["models"] += arguments.models
-    record["findings"] += len(findings)
-    record["CPU seconds"] += round(workers.cpu_seconds())
-    record["numbers"].append([arguments.first, arguments.first + arguments.models - 1])
-    for verb, outcomes in verbs.items():
-        all_of_verb = record["verbs"].setdefault(verb, {})
-        for outcome, count in outcomes.items():
-            all_of_verb[outcome] = all_of_verb.get(outcome, 0) + count
-    record["verbs"] = {verb: dict(sorted(outcomes.items())) for verb, outcomes in sorted(record["verbs"].items())}
-    with open(arguments.record, "w", encoding="utf-8") as file:
+def read_record(path):
+    if not os.path.exists(path):
+        return {"models": 0, "findings": 0, "CPU seconds": 0, "numbers": [], "verbs": {}}
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write_record(path, record):
+    record["verbs"] = {verb: dict(sorted(counts.items())) for verb, counts in sorted(record["verbs"].items()) if counts}
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(record, file, indent=1)
         file.write("\n")
+
+
+def count(record, verb, outcome, by=1):
+    counts = record["verbs"].setdefault(verb, {})
+    counts[outcome] = counts.get(outcome, 0) + by
+    if not counts[outcome]:
+        del counts[outcome]
+    record["findings"] += by * (outcome == "finding")
+
+
+def add_to_record(record, outcomes, numbers):
+    record["models"] += len(numbers)
+    record["CPU seconds"] += round(workers.cpu_seconds())
+    record["numbers"].append([numbers[0], numbers[-1]])
+    for result in outcomes.values():
+        count(record, result["verb"], result["outcome"])
+
+
+def replace_findings(record, outcomes):
+    """One finding less for each number, of its verb or of those whose verb was not known, and what it is now."""
+    for number, result in outcomes.items():
+        verb = result["verb"] if "finding" in record["verbs"].get(result["verb"], {}) else "?"
+        if "finding" not in record["verbs"].get(verb, {}):
+            sys.exit(f"the record has no finding that {number} ({result['verb']}) could be")
+        count(record, verb, "finding", by=-1)
+        count(record, result["verb"], result["outcome"])
+        record.setdefault("findings that were run again", {})[str(number)] = f"{result['verb']}: {result['outcome']}"
 
 
 if __name__ == "__main__":

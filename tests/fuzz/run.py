@@ -15,6 +15,7 @@ import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -34,19 +35,35 @@ def last_input(target, suffix=""):
     return os.path.join(LOGS, f"fuzz-last-{target}{suffix}")
 
 
+def wait_for(process, last):
+    """False after killing a process that has been at the input `last` for too long. All seeds run first, which takes minutes on a busy machine."""
+    begun = time.time()
+    while True:
+        try:
+            process.wait(5)
+            return True
+        except subprocess.TimeoutExpired:
+            if time.time() - max(begun, os.path.getmtime(last) if os.path.exists(last) else 0) > HANG_SECONDS:
+                process.kill()
+                process.wait()
+                return False
+
+
 def run_target(binary, target, from_files, seconds, seed, suffix=""):
     """(whether nothing was found, what is to be said, inputs that ran)"""
     seeds = glob.glob(SEED_FILES) if from_files else []
     last = last_input(target, suffix)
-    try:
-        done = subprocess.run([binary, target, str(seconds), str(seed)] + seeds, env={**os.environ, "QUARKQ_FUZZ_LAST": last}, text=True,
-                              errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + HANG_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return False, f"FAIL fuzz-{target}: the input {last} takes longer than 10 minutes", 0
-    if done.returncode != 0:
-        return False, f"{done.stdout[-4000:]}\nFAIL fuzz-{target}: ended with status {done.returncode}, seed {seed}; the input is {last}", 0
-    count = re.search(r"(\d+) inputs ran", done.stdout)
-    return True, f"ok fuzz-{target}: {done.stdout.strip()} in {seconds:g} s", int(count.group(1)) if count else 0
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        process = subprocess.Popen([binary, target, str(seconds), str(seed)] + seeds, env={**os.environ, "QUARKQ_FUZZ_LAST": last}, stdout=said,
+                                   stderr=subprocess.STDOUT)
+        if not wait_for(process, last):
+            return False, f"FAIL fuzz-{target}: the input {last} takes longer than 10 minutes", 0
+        said.seek(0)
+        text = said.read()
+    if process.returncode != 0:
+        return False, f"{text[-4000:]}\nFAIL fuzz-{target}: ended with status {process.returncode}, seed {seed}; the input is {last}", 0
+    count = re.search(r"(\d+) inputs ran", text)
+    return True, f"ok fuzz-{target}: {text.strip()} in {seconds:g} s", int(count.group(1)) if count else 0
 
 
 def run_short(arguments, targets):

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "run_limits.h"
 
+#include <dlfcn.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -58,8 +61,8 @@ void on_alarm(int) {
   end_now("quarkq: error: --timeout: the time is over, no output was written\n", Code::kResource);
 }
 
-/// The end that everybody expects of a program in a pipe, but without temporaries.
-void on_broken_pipe(int signal) {
+/// The end that everybody expects, of a program in a pipe and after abort(), but without temporaries.
+void on_last_signal(int signal) {
   remove_unfinished_files();
   std::signal(signal, SIG_DFL);
   ::raise(signal);
@@ -125,10 +128,13 @@ void add_timeout_option(CLI::App& app) {
 void watch_over_run() {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, on_interrupt);
   if (std::signal(SIGHUP, on_interrupt) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
-  if (std::signal(SIGPIPE, on_broken_pipe) == SIG_IGN) std::signal(SIGPIPE, SIG_IGN);
+  if (std::signal(SIGPIPE, on_last_signal) == SIG_IGN) std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // writing beyond the limit then fails with a reason
   std::signal(SIGBUS, on_bus_error);
   std::signal(SIGALRM, on_alarm);
+  // The C and OpenMP libraries end the process themselves when they get no memory: by abort() and by exit().
+  std::signal(SIGABRT, on_last_signal);
+  static_cast<void>(std::atexit(remove_unfinished_files));
   std::set_terminate(on_terminate);
   start_timer();
 }
@@ -144,3 +150,17 @@ Status timeout_status() {
 }
 
 }  // namespace quarkq::tool
+
+/// For the whole program: oneDNN makes its objects in memory of this function without looking whether there is any, and
+/// ends with signal 11. Where so little is missing the run ends here. Buffers, which are larger, may fail: callers
+/// look.
+extern "C" __attribute__((visibility("default"))) int posix_memalign(void** result, size_t alignment,
+                                                                     size_t size) noexcept {
+  using Function = int(void**, size_t, size_t);
+  constexpr size_t kLargestObject = size_t{1} << 20;
+  static Function* const real = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, "posix_memalign"));
+  const int failed = real == nullptr ? ENOMEM : real(result, alignment, size);
+  if (failed == ENOMEM && size <= kLargestObject)
+    quarkq::tool::end_now("quarkq: error: out of memory\n", quarkq::Code::kResource);
+  return failed;
+}

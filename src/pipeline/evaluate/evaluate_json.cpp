@@ -61,7 +61,7 @@ Json list_json(const std::vector<Entry>& entries, Json (*entry_json)(const Entry
 }  // namespace
 
 std::string to_json(const EvaluateReport& report) {
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["count"] = report.pairs.size();
   json["mean_cosine"] = number(report.mean_cosine);

@@ -8,12 +8,12 @@
 #include "config/read_config.h"
 #include "exec/threads.h"
 #include "metrics/metric_table.h"
-#include "pipeline/model_pair.h"
 #include "pipeline/evaluate/score_side.h"
 #include "pipeline/evaluate/temporary_folder.h"
 #include "pipeline/facts.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
+#include "pipeline/model_pair.h"
 #include "pipeline/pass_runner.h"
 #include "quarkq/run.h"
 #include "quarkq/version.h"
@@ -217,7 +217,7 @@ std::string to_json(const ScoreReport& report) {
                        {"baseline", metric.baseline ? pipeline::number(*metric.baseline) : Json(nullptr)},
                        {"value", pipeline::number(metric.value)}});
   }
-  Json json;
+  Json json = Json::object();
   json["quarkq"] = version();
   json["samples"] = report.samples;
   json["metrics"] = std::move(metrics);

@@ -90,7 +90,8 @@ class Lifter {
     if (!use || use->input != 0 || !dequantizes(graph().node(use->node))) return nullptr;
     if (!graph().node(use->node).output(0).valid()) return nullptr;
     const std::optional<Reading> other = read(graph().node(use->node));
-    const bool agrees = other && other->params == reading.params && other->spec.type == reading.spec.type;
+    const bool agrees = other && other->params == reading.params && other->spec.type == reading.spec.type &&
+                        (!reading.spec.per_channel || other->spec.axis == reading.spec.axis);
     return agrees ? &graph().node(use->node) : nullptr;
   }
 
@@ -107,6 +108,8 @@ class Lifter {
       if (use.input != 0 || !quantizes(q)) return false;
       const std::optional<Reading> reading = read(q);
       if (!reading || partner(q, *reading) == nullptr || (first && first->params != reading->params)) return false;
+      // A plan has one scale for an activation: pairs with one for each channel stay the nodes that they are.
+      if (reading->spec.per_channel && !read_value.is_initializer()) return false;
       if (!first) first = reading;
       outputs += graph().value(partner(q, *reading)->outputs[0]).is_output ? 1 : 0;
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/parallel_errors.h"
 #include "numeric/rounding.h"
 #include "numeric/weight_loops.h"
 
@@ -137,10 +138,14 @@ PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape&
   result.zeros.resize(blocks);
   const numeric::NBitsMatrix matrix{weight.data(), shape.depth, shape.columns, shape.block, symmetric};
   const numeric::NBitsBlocks out{result.codes.data(), result.scales.data(), result.zeros.data()};
+  ParallelErrors errors;
 #pragma omp parallel for schedule(static)
   for (int64_t column = 0; column < shape.columns; column += kColumns) {
-    QQ_DISPATCH(numeric, round_nbits)(matrix, column, std::min(column + kColumns, shape.columns), out);
+    errors.run([&] {
+      QQ_DISPATCH(numeric, round_nbits)(matrix, column, std::min(column + kColumns, shape.columns), out);
+    });
   }
+  errors.rethrow();
   return result;
 }
 
