@@ -9,12 +9,26 @@
 
 namespace quarkq {
 
+namespace internal {
+
+/// What `print` prints. Memory that runs out is thrown: a stream alone would keep it to itself and cut the text.
+template <typename Print>
+std::string printed(const Print& print) {
+  std::ostringstream out;
+  out.exceptions(std::ios_base::badbit);
+  try {
+    print(out);
+  } catch (const std::ios_base::failure&) {  // a null pointer for characters prints nothing
+  }
+  return out.str();
+}
+
+}  // namespace internal
+
 /// The arguments printed one after the other, as operator<< prints them.
 template <typename... Args>
 std::string cat(const Args&... args) {
-  std::ostringstream out;
-  (out << ... << args);
-  return out.str();
+  return internal::printed([&](std::ostream& out) { (out << ... << args); });
 }
 
 std::vector<std::string> split(std::string_view text, char separator);
@@ -22,14 +36,14 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// The parts with `separator` between them.
 template <typename Range>
 std::string join(const Range& parts, std::string_view separator) {
-  std::ostringstream out;
-  bool first = true;
-  for (const auto& part : parts) {
-    if (!first) out << separator;
-    out << part;
-    first = false;
-  }
-  return out.str();
+  return internal::printed([&](std::ostream& out) {
+    bool first = true;
+    for (const auto& part : parts) {
+      if (!first) out << separator;
+      out << part;
+      first = false;
+    }
+  });
 }
 
 /// Dimensions as "[1,3,224,224]"; negative ones print as "?".

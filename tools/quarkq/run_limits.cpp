@@ -151,6 +151,7 @@ Status timeout_status() {
 
 }  // namespace quarkq::tool
 
+#ifndef __SANITIZE_ADDRESS__
 /// For the whole program: oneDNN makes its objects in memory of this function without looking whether there is any, and
 /// ends with signal 11. Where so little is missing the run ends here. Buffers, which are larger, may fail: callers
 /// look.
@@ -164,3 +165,4 @@ extern "C" __attribute__((visibility("default"))) int posix_memalign(void** resu
     quarkq::tool::end_now("quarkq: error: out of memory\n", quarkq::Code::kResource);
   return failed;
 }
+#endif
