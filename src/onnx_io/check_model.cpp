@@ -9,7 +9,7 @@ namespace quarkq::onnx_io {
 Status check_model(const ir::Model& model) {
   Skeleton skeleton = make_skeleton(model);
   QQ_RETURN_IF_ERROR(library_check(skeleton.proto));
-  return library_infer(skeleton.proto, /*strict=*/true);
+  return library_infer(skeleton.proto, Inference::kStrict);
 }
 
 }  // namespace quarkq::onnx_io
