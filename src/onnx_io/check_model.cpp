@@ -10,7 +10,7 @@ namespace quarkq::onnx_io {
 Status check_model(const ir::Model& model) {
   Skeleton skeleton = make_skeleton(model);
   QQ_RETURN_IF_ERROR(library_check(skeleton.proto));
-  QQ_RETURN_IF_ERROR(library_infer(skeleton.proto, /*strict=*/true));
+  QQ_RETURN_IF_ERROR(library_infer(skeleton.proto, Inference::kStrict));
   return check_shapes(skeleton.proto.graph());
 }
 

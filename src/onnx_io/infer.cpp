@@ -2,6 +2,7 @@
 #include "onnx_io/infer.h"
 
 #include "ir/edit.h"
+#include "onnx_io/infer_plainly.h"
 #include "onnx_io/library.h"
 #include "onnx_io/skeleton.h"
 #include "onnx_io/tensor_proto.h"
@@ -28,6 +29,28 @@ void type_large_constants(const Skeleton& skeleton, ir::Graph& graph) {
   }
 }
 
+Status infer_into(ir::Model& model, Inference inference, Diagnostics& diagnostics) {
+  Skeleton skeleton = make_skeleton(model);
+  Status status = library_infer(skeleton.proto, inference);
+  if (!status.ok()) {
+    // Often the model's own value_info contradicts its operators: without it the rest can still be inferred.
+    skeleton = make_skeleton(model);
+    skeleton.proto.mutable_graph()->clear_value_info();
+    const std::string first = status.message();
+    status = library_infer(skeleton.proto, inference);
+    if (status.ok()) diagnostics.add("shape-inference", model.path, cat("stored types were ignored: ", first));
+  }
+  type_large_constants(skeleton, model.graph);
+  if (!status.ok()) {
+    diagnostics.add("shape-inference", model.path, cat("some shapes are not known: ", status.message()));
+    return Status();
+  }
+  onnx::GraphProto& graph = *skeleton.proto.mutable_graph();
+  for (onnx::ValueInfoProto& info : *graph.mutable_value_info()) write_back(info, model.graph);
+  for (onnx::ValueInfoProto& info : *graph.mutable_output()) write_back(info, model.graph);
+  return Status();
+}
+
 }  // namespace
 
 ir::ValueType merge_types(const ir::ValueType& model, const ir::ValueType& inferred) {
@@ -52,25 +75,11 @@ ir::ValueType merge_types(const ir::ValueType& model, const ir::ValueType& infer
 }
 
 Status infer_types(ir::Model& model, Diagnostics& diagnostics) {
-  Skeleton skeleton = make_skeleton(model);
-  Status status = library_infer(skeleton.proto, /*strict=*/false);
-  if (!status.ok()) {
-    // Often the model's own value_info contradicts its operators: without it the rest can still be inferred.
-    skeleton = make_skeleton(model);
-    skeleton.proto.mutable_graph()->clear_value_info();
-    const std::string first = status.message();
-    status = library_infer(skeleton.proto, /*strict=*/false);
-    if (status.ok()) diagnostics.add("shape-inference", model.path, cat("stored types were ignored: ", first));
-  }
-  type_large_constants(skeleton, model.graph);
-  if (!status.ok()) {
-    diagnostics.add("shape-inference", model.path, cat("some shapes are not known: ", status.message()));
-    return Status();
-  }
-  onnx::GraphProto& graph = *skeleton.proto.mutable_graph();
-  for (onnx::ValueInfoProto& info : *graph.mutable_value_info()) write_back(info, model.graph);
-  for (onnx::ValueInfoProto& info : *graph.mutable_output()) write_back(info, model.graph);
-  return Status();
+  return infer_into(model, Inference::kFollowsValues, diagnostics);
+}
+
+Status infer_types_plainly(ir::Model& model, Diagnostics& diagnostics) {
+  return infer_into(model, Inference::kPlain, diagnostics);
 }
 
 }  // namespace quarkq::onnx_io

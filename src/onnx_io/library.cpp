@@ -114,11 +114,11 @@ bool schema_body(const onnx::OpSchema& schema, const onnx::NodeProto& node,
 
 }  // namespace
 
-Status library_infer(onnx::ModelProto& model, bool strict) {
+Status library_infer(onnx::ModelProto& model, Inference inference) {
   return guarded(Code::kCorruptModel, [&] {
-    // Strict: as the library's own full check does it.
+    const bool strict = inference == Inference::kStrict;  // as the library's own full check does it
     const onnx::ShapeInferenceOptions options{/*check_type_val=*/strict, /*strict_mode_val=*/strict ? 1 : 0,
-                                              /*data_prop_val=*/!strict};
+                                              /*data_prop_val=*/inference == Inference::kFollowsValues};
     onnx::shape_inference::InferShapes(model, &guarded_schemas(), options);
   });
 }

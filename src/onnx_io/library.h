@@ -11,9 +11,15 @@
 
 namespace quarkq::onnx_io {
 
-/// Shape inference in place, with propagation of small constants. Strict: types are checked as well, the first node
-/// that does not fit is an error, nothing is propagated.
-Status library_infer(onnx::ModelProto& model, bool strict);
+/// What shape inference does beyond types and shapes of operators.
+enum class Inference {
+  kFollowsValues,  ///< contents of small integer tensors, too
+  kPlain,          ///< nothing
+  kStrict,         ///< checks types; the first node that does not fit is an error
+};
+
+/// Shape inference in place.
+Status library_infer(onnx::ModelProto& model, Inference inference);
 
 /// The library's checker, with the schemas of known operators.
 Status library_check(const onnx::ModelProto& model);

@@ -209,7 +209,7 @@ Result<ir::Model> convert(const ir::Model& model, int64_t target) {
   QQ_RETURN_IF_ERROR(check_before(skeleton.proto));
   // Several adapters need ranks. Where inference fails they say so themselves.
   onnx::ModelProto typed = skeleton.proto;
-  if (library_infer(typed, /*strict=*/false).ok()) skeleton.proto.Swap(&typed);
+  if (library_infer(typed, Inference::kFollowsValues).ok()) skeleton.proto.Swap(&typed);
   // From IR version 4 on, initializers need not be among the inputs, in which the converter trusts.
   skeleton.proto.set_ir_version(std::max<int64_t>(skeleton.proto.ir_version(), 4));
   QQ_TRY(onnx::ModelProto proto, library_convert(skeleton.proto, target));

@@ -13,6 +13,9 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+/// Where a tensor is marked as a bias and as a weight (ref:marking#biases).
+bool bias_is_stronger(const config::Settings& settings) { return settings.quirk(config::Quirk::kWideSharedBiases); }
+
 bool is_float(ElementType type) { return type == ElementType::kFloat || type == ElementType::kFloat16; }
 
 }  // namespace
@@ -49,6 +52,7 @@ QuantSlot& Marker::place(ir::ValueId value, Role role, Stage stage) {
   QuantSlot& slot = plan_.add(value);
   slot.role = role;
   slot.provider = {};
+  slot.bias.reset();
   const ir::Value& found = graph_.value(value);
   const ElementType element = found.is_initializer() ? found.constant->type() : found.type.element;
   // Guard: scales that UseFP32Scale converts later are not rounded to float16, whose smallest normal number 16-bit
@@ -76,7 +80,9 @@ void Marker::same_as(ir::ValueId value, ir::ValueId provider) {
 }
 
 void Marker::weight_per_tensor(ir::ValueId value) {
-  if (is_marked(value) || !accepts(value)) return;
+  const QuantSlot* earlier = plan_.find(value);
+  const bool replaces_bias = earlier != nullptr && earlier->role == Role::kBias && !bias_is_stronger(settings_);
+  if ((earlier != nullptr && !replaces_bias) || !accepts(value)) return;
   decide(value, DecisionKind::kMarkedWeight);
   place(value, Role::kWeight, formats_.constant(value, graph_.value(value).constant->rank()));
 }
@@ -174,6 +180,7 @@ void Marker::bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir:
     widen_nibbles(plan_.find(bias));
     return;
   }
+  if (is_marked(bias) && !bias_is_stronger(settings_)) return;
   decide(bias, DecisionKind::kMarkedBias);
   Stage stage{StageKind::kStored, {}, {}, {}};
   stage.spec.type = ElementType::kInt32;

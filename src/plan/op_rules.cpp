@@ -90,7 +90,8 @@ void layer_norm(Marker& m, const ir::Node& node) {
   }
   m.outputs(node);
   m.weight(node.input(1), 1, node, /*axis_option=*/true);
-  if (m.settings().bias.quantize_bias) m.activation(node.input(2));
+  const bool leaves_bias = !m.settings().bias.quantize_bias && m.settings().quirk(config::Quirk::kFloatNormBiases);
+  if (!leaves_bias) m.activation(node.input(2));
 }
 
 void prelu(Marker& m, const ir::Node& node) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// input_nodes and output_nodes: nodes before and after them in node order stay float
-// (ref:settings#input-and-output-nodes). By position, not by reachability, as the reference does.
+// input_nodes and output_nodes: nodes before and after them stay float (ref:settings#input-and-output-nodes). By
+// position in the sorted order (ref:writing#node-order), not by reachability, as the reference does.
 #include <algorithm>
 
+#include "ir/topo.h"
 #include "planning/select/node_names.h"
 #include "planning/select/selectors.h"
 
@@ -27,9 +28,8 @@ std::vector<ir::NodeId> named_nodes(const pass::SelectContext& context, const st
 }
 
 /// Positions in node order of all that `names` mean.
-Result<std::vector<size_t>> positions_of(pass::SelectContext& context, const std::vector<std::string>& names,
-                                         const char* setting) {
-  const auto& order = context.graph().order();
+Result<std::vector<size_t>> positions_of(pass::SelectContext& context, const std::vector<ir::NodeId>& order,
+                                         const std::vector<std::string>& names, const char* setting) {
   std::vector<size_t> positions;
   for (const std::string& name : names) {
     const std::vector<ir::NodeId> found = named_nodes(context, name);
@@ -45,10 +45,13 @@ Result<std::vector<size_t>> positions_of(pass::SelectContext& context, const std
 }  // namespace
 
 Status exclude_outside_range(pass::SelectContext& context, plan::NodeMarks& excluded) {
-  QQ_TRY(const std::vector<size_t> first, positions_of(context, context.settings.selection.input_nodes, "input_nodes"));
-  QQ_TRY(const std::vector<size_t> last,
-         positions_of(context, context.settings.selection.output_nodes, "output_nodes"));
-  const auto& order = context.graph().order();
+  const auto& asked = context.settings.selection;
+  if (asked.input_nodes.empty() && asked.output_nodes.empty()) return Status();
+  ir::Graph sorted = context.graph();
+  QQ_RETURN_IF_ERROR(ir::sort_topologically(sorted).status());
+  const std::vector<ir::NodeId>& order = sorted.order();
+  QQ_TRY(const std::vector<size_t> first, positions_of(context, order, asked.input_nodes, "input_nodes"));
+  QQ_TRY(const std::vector<size_t> last, positions_of(context, order, asked.output_nodes, "output_nodes"));
   const auto contains = [](const std::vector<size_t>& list, size_t position) {
     return std::find(list.begin(), list.end(), position) != list.end();
   };

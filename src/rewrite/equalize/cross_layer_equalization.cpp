@@ -22,16 +22,21 @@ bool misses_group(const ir::Graph& graph, const LayerChain& chain) {
   return false;
 }
 
+Risks risks_taken(const config::Settings& settings) {
+  const bool changes_function = !settings.quirk(config::Quirk::kEqualizeKeepingFunction);
+  return {!settings.quirk(config::Quirk::kKeepSharedBiases), changes_function, changes_function};
+}
+
 /// The chains in their order, without those that cannot be scaled; each of these is reported once.
 std::vector<LayerChain> usable_chains(pass::FloatContext& context) {
   const ir::Graph& graph = context.graph();
-  const bool shared_biases = !context.settings.quirk(config::Quirk::kKeepSharedBiases);
+  const Risks taken = risks_taken(context.settings);
   std::map<LayerChain, bool> usable;
   std::vector<LayerChain> result;
   for (const LayerChain& chain : order_chains(graph, find_chains(graph, context.selection))) {
     const auto [known, first_time] = usable.emplace(chain, false);
     if (first_time) {
-      const std::string reason = unsafe_reason(graph, chain, shared_biases);
+      const std::string reason = unsafe_reason(graph, chain, taken);
       if (!reason.empty()) {
         context.diagnostics.add("cle-skipped", graph.label(chain.front()),
                                 cat("not equalized with ", graph.label(chain.back()), ": ", reason));

@@ -47,7 +47,7 @@ std::vector<ClippedPair> clipped_pairs(const pass::FloatContext& context) {
   for (const LayerChain& chain : find_clipped_pairs(graph, context.selection)) {
     const ir::Node* clip = only_consumer(graph, graph.node(chain[0]));
     const std::optional<float> limit = clip == nullptr ? std::nullopt : limit_of(graph, *clip);
-    if (limit && unsafe_reason(graph, chain, /*shared_biases=*/false).empty()) pairs.push_back({chain, *limit});
+    if (limit && unsafe_reason(graph, chain, {}).empty()) pairs.push_back({chain, *limit});
   }
   return pairs;
 }

@@ -24,9 +24,15 @@ std::vector<LayerChain> find_clipped_pairs(const ir::Graph& graph, const plan::S
 /// The order of application (ref:equalization#order-of-patterns): the first chain comes twice.
 std::vector<LayerChain> order_chains(const ir::Graph& graph, const std::vector<LayerChain>& chains);
 
-/// Why scaling this chain would change the function or is not possible; empty when it is safe. `shared_biases`: biases
-/// with other readers are scaled all the same.
-std::string unsafe_reason(const ir::Graph& graph, const LayerChain& chain, bool shared_biases);
+/// What is scaled all the same although it changes the function.
+struct Risks {
+  bool shared_biases = false;   ///< biases with other readers
+  bool outputs_inside = false;  ///< outputs of the model between the layers
+  bool blocks = false;          ///< a Conv with blocks of channels in the middle of a triple
+};
+
+/// Why scaling this chain would change the function or is not possible; empty when it is safe.
+std::string unsafe_reason(const ir::Graph& graph, const LayerChain& chain, const Risks& taken);
 
 /// Why factors per channel do not pass a Pad, whose data has its channels along this axis; empty when they do.
 std::string pad_reason(const ir::Graph& graph, const ir::Node& pad, int64_t channel_axis, int64_t rank);

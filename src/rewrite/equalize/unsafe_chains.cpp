@@ -12,13 +12,14 @@ namespace {
 using ir::Graph;
 using ir::Node;
 
-std::string weights_reason(const Graph& graph, const Node& layer) {
+std::string weights_reason(const Graph& graph, const Node& layer, bool may_have_blocks) {
   const ir::Tensor* weights = ir::stored_floats(graph, layer.input(1));
   if (weights == nullptr) return cat(graph.label(layer.id), " has no stored float weight");
   if (graph.use_count(layer.input(1)) > 1) return cat("the weight of ", graph.label(layer.id), " has other readers");
   const int64_t group = layer.int_or("group", 1);
   const bool depthwise = weights->rank() > 2 && weights->dims()[0] == group && weights->dims()[1] == 1;
-  if (layer.is("Conv") && group != 1 && !depthwise) return cat(graph.label(layer.id), " has blocks of channels");
+  if (layer.is("Conv") && group != 1 && !depthwise && !may_have_blocks)
+    return cat(graph.label(layer.id), " has blocks of channels");
   return "";
 }
 
@@ -58,12 +59,12 @@ std::string mean_reason(const Graph& graph, const Node& mean, ChannelAxis& chann
 }
 
 /// Follows the data from one layer to the next and checks everything between.
-std::string path_reason(const Graph& graph, const Node& head, const Node& tail) {
+std::string path_reason(const Graph& graph, const Node& head, const Node& tail, bool outputs_inside) {
   ChannelAxis channels{1, graph.constant(head.input(1))->rank()};
   for (const Node* at = &head;;) {
     const Node* next = only_consumer(graph, *at);
     const ir::Value& value = graph.value(at->output(0));
-    if (value.is_output) return cat("'", value.name, "' is an output of the model");
+    if (value.is_output && !outputs_inside) return cat("'", value.name, "' is an output of the model");
     if (value.uses.size() != 1 || next->input(0) != value.id)
       return cat("'", value.name, "' is read in more than one place or not as data");
     std::string reason;
@@ -99,9 +100,10 @@ std::string pad_reason(const Graph& graph, const Node& pad, int64_t channel_axis
   return "";
 }
 
-std::string unsafe_reason(const Graph& graph, const LayerChain& chain, bool shared_biases) {
+std::string unsafe_reason(const Graph& graph, const LayerChain& chain, const Risks& taken) {
   for (const ir::NodeId id : chain) {
-    if (std::string reason = weights_reason(graph, graph.node(id)); !reason.empty()) return reason;
+    const bool may_have_blocks = taken.blocks && chain.size() == 3 && id == chain[1];
+    if (std::string reason = weights_reason(graph, graph.node(id), may_have_blocks); !reason.empty()) return reason;
   }
   for (size_t i = 0; i + 1 < chain.size(); ++i) {
     const Node &head = graph.node(chain[i]), &tail = graph.node(chain[i + 1]);
@@ -110,8 +112,9 @@ std::string unsafe_reason(const Graph& graph, const LayerChain& chain, bool shar
     if (!written || !read) return cat("the weights of ", graph.label(tail.id), " have a rank that is not scaled");
     if (written->channels != read->channels)
       return cat(graph.label(tail.id), " reads ", read->channels, " channels, ", written->channels, " are written");
-    if (std::string reason = bias_reason(graph, head, written->channels, shared_biases); !reason.empty()) return reason;
-    if (std::string reason = path_reason(graph, head, tail); !reason.empty()) return reason;
+    if (std::string reason = bias_reason(graph, head, written->channels, taken.shared_biases); !reason.empty())
+      return reason;
+    if (std::string reason = path_reason(graph, head, tail, taken.outputs_inside); !reason.empty()) return reason;
   }
   return "";
 }

@@ -4,7 +4,7 @@
 #include "ir/arguments.h"
 #include "ir/stored_floats.h"
 #include "rewrite/driver.h"
-#include "rewrite/fuse_group.h"
+#include "rewrite/layer_norm_group.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -14,13 +14,7 @@ using ir::Graph;
 using ir::Node;
 using ir::ValueId;
 
-constexpr int64_t kFirstOpset = 17;
 constexpr double kLargestEpsilon = 1e-4;
-
-struct LayerNorm {
-  ValueId data, weight, bias;
-  double epsilon = 0;
-};
 
 /// Mean over the last axis that keeps it.
 bool is_last_axis_mean(const Graph& graph, const Node& mean) {
@@ -65,38 +59,36 @@ std::optional<std::pair<ValueId, ValueId>> split_stored(const Graph& graph, cons
   return std::nullopt;
 }
 
-std::optional<LayerNorm> match_layer_norm(const Graph& graph, MatchedGroup& group, const Node& root) {
+}  // namespace
+
+ir::GraphPatch::PatchNode LayerNormGroup::node(std::string name) const {
+  return {"LayerNormalization", "", std::move(name), {data, weight, bias}, {}, {{"epsilon", epsilon, {}, {}}}};
+}
+
+std::optional<LayerNormGroup> match_layer_norm(const Graph& graph, const Node& root) {
   if (!root.is("Add")) return std::nullopt;
+  MatchedGroup group(graph, root);
   const ir::ValueType& type = graph.value(root.output(0)).type;
   const auto shifted = split_stored(graph, root, type);
   const Node* scaled = shifted ? group.producer(shifted->second, "Mul") : nullptr;
   const auto factors = scaled != nullptr ? split_stored(graph, *scaled, type) : std::nullopt;
   const Node* ratio = factors ? group.producer(factors->second, "Div") : nullptr;
   if (ratio == nullptr) return std::nullopt;
-  LayerNorm found{match_centered(graph, group, ratio->input(0)), factors->first, shifted->first};
-  const ValueId data = match_deviation(graph, group, ratio->input(1), found.epsilon);
-  if (!data.valid() || data != found.data || !group.is_closed()) return std::nullopt;
-  return found;
+  const ValueId data = match_centered(graph, group, ratio->input(0));
+  double epsilon = 0;
+  const ValueId spread_of = match_deviation(graph, group, ratio->input(1), epsilon);
+  if (!data.valid() || data != spread_of || !group.is_closed()) return std::nullopt;
+  return LayerNormGroup{group, data, factors->first, shifted->first, scaled->id, static_cast<float>(epsilon)};
 }
 
-}  // namespace
-
 Result<Changed> fuse_layer_norm(pass::FloatContext& context) {
-  if (context.model.opset() < kFirstOpset) return Changed::kNo;
+  if (context.model.opset() < kFirstLayerNormOpset) return Changed::kNo;
   int64_t made = 0;
   const auto rule = [&](const Graph& graph, const Node& root) -> Proposal {
-    MatchedGroup group(graph, root);
-    const std::optional<LayerNorm> found = match_layer_norm(graph, group, root);
+    const std::optional<LayerNormGroup> found = match_layer_norm(graph, root);
     if (!found) return std::optional<ir::GraphPatch>();
-    const auto epsilon = static_cast<float>(found->epsilon);
     ir::GraphPatch patch;
-    replace_group(patch, group,
-                  {"LayerNormalization",
-                   "",
-                   cat("LayerNorm_", made++),
-                   {found->data, found->weight, found->bias},
-                   {},
-                   {{"epsilon", epsilon, {}, {}}}});
+    replace_group(patch, found->group, found->node(cat("LayerNorm_", made++)));
     return std::optional(std::move(patch));
   };
   QQ_TRY(const Changed changed, run_once(context.graph(), rule));

@@ -12,9 +12,9 @@ namespace {
 constexpr int kMaxRounds = 10;
 
 using Step = Result<bool> (*)(basic::Workspace&);
-constexpr Step kSteps[] = {basic::apply_local_rules, basic::merge_same_nodes, basic::fold_known_nodes,
-                           basic::fuse_matmul_add,   basic::fuse_halved_gelu, basic::fuse_reshapes,
-                           basic::move_transposes};
+constexpr Step kSteps[] = {basic::apply_local_rules,   basic::merge_same_nodes, basic::fold_known_nodes,
+                           basic::fuse_matmul_add,     basic::fuse_halved_gelu, basic::fuse_spelled_layer_norm,
+                           basic::fuse_space_to_depth, basic::fuse_reshapes,    basic::move_transposes};
 
 /// Runs one step and puts in order what all steps rely on.
 Result<bool> run_step(basic::Workspace& work, Step step, Diagnostics& diagnostics) {

@@ -12,6 +12,8 @@ Result<bool> merge_same_nodes(Workspace& work);
 Result<bool> fold_known_nodes(Workspace& work);
 Result<bool> fuse_matmul_add(Workspace& work);
 Result<bool> fuse_halved_gelu(Workspace& work);
+Result<bool> fuse_spelled_layer_norm(Workspace& work);
+Result<bool> fuse_space_to_depth(Workspace& work);
 Result<bool> fuse_reshapes(Workspace& work);
 Result<bool> move_transposes(Workspace& work);
 /// Last, once: operators that ONNX Runtime has no kernel for become what they are defined by.

@@ -70,7 +70,7 @@ Status type_new_values(ir::Model& model, Diagnostics& ignored) {
   return Status();
 }
 
-Status run_round(ir::Model& model, Scope& scope, Diagnostics& ignored) {
+Status run_round(ir::Model& model, Scope& scope, const simplify::ShapeInference& shapes, Diagnostics& ignored) {
   for (const Step& step : kSteps) {
     if (!scope.options.runs(step.option)) continue;
     const size_t nodes = model.graph.node_count();
@@ -80,20 +80,21 @@ Status run_round(ir::Model& model, Scope& scope, Diagnostics& ignored) {
     const bool flattened = step.run == simplify::fold_constants && model.graph.node_count() > nodes;
     if (flattened) QQ_RETURN_IF_ERROR(type_new_values(model, ignored));
   }
-  return simplify::infer_values(model, scope, ignored);
+  return shapes.after_round(model, scope, ignored);
 }
 
-Status run_rounds(ir::Model& model, const Options& options) {
+Status run_rounds(ir::Model& model, const Options& options, const simplify::ShapeInference& shapes) {
   constexpr int kMaxRounds = 10;
   Diagnostics ignored;  // the pipeline infers types again after this pass, and reports then
   freeze_initializers(model);
   QQ_RETURN_IF_ERROR(simplify::set_input_shapes(model, options));
-  if (!options.input_shapes.empty()) QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
+  QQ_RETURN_IF_ERROR(options.input_shapes.empty() ? shapes.before_rounds(model, ignored)
+                                                  : onnx_io::infer_types(model, ignored));
   Scope scope{model.graph, model.opsets, options};
   QQ_RETURN_IF_ERROR(simplify::clean_up(scope));
   std::string last;  // two rounds at least: the second one sees more shapes
   for (int round = 0; round < kMaxRounds; ++round) {
-    QQ_RETURN_IF_ERROR(run_round(model, scope, ignored));
+    QQ_RETURN_IF_ERROR(run_round(model, scope, shapes, ignored));
     std::string found = fingerprint(model.graph);
     if (found == last) break;
     last = std::move(found);
@@ -107,7 +108,9 @@ Result<Changed> simplify_model(pass::FloatContext& context) {
   const Options options = config::read_simplify_settings(context.settings);
   const ir::Model before = context.model;
   const std::string first = fingerprint(before.graph);
-  const Status status = run_rounds(context.model, options);
+  const bool follows_all = context.settings.quirk(config::Quirk::kFollowShapesThroughAll);
+  const Status status =
+      run_rounds(context.model, options, follows_all ? simplify::kInferByValues : simplify::kInferAsReference);
   if (!status.ok()) {
     context.model = before;
     context.diagnostics.add("simplify-failed", before.path, cat("the model stays as it is: ", status.message()));

@@ -37,6 +37,17 @@ Status merge_equal_constants(Scope& scope);
 /// Shapes that follow from small integer tensors holding products of named dimensions.
 Status infer_values(ir::Model& model, Scope& scope, Diagnostics& diagnostics);
 
+/// How shapes are found before the first round and between rounds.
+struct ShapeInference {
+  Status (*before_rounds)(ir::Model& model, Diagnostics& diagnostics);
+  Status (*after_round)(ir::Model& model, Scope& scope, Diagnostics& diagnostics);
+};
+/// As infer_values() does, with what is known beforehand.
+extern const ShapeInference kInferByValues;
+/// As the reference does (ref:rewrites#simplifier): less is known before the first round, and a graph with an operator
+/// that its inference has no rule for is followed up to that operator only.
+extern const ShapeInference kInferAsReference;
+
 /// Runs a step in the nested graphs of all nodes, outermost first.
 Status for_each_nested(Scope& scope, Status (*step)(Scope&));
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the small float models of this folder and their calibration inputs: make_models.py (needs numpy, onnx).
+"""Writes the small float models of this folder and their calibration inputs: make_models.py [NET...] (needs numpy, onnx).
 
 Seeds are fixed. Files that are there are overwritten; the recordings (record.py) belong to exactly these bytes.
 """
 import os
+import sys
 
 import numpy as np
 import onnx
@@ -73,7 +74,7 @@ class Net:
         onnx.checker.check_model(model, full_check=True)
         onnx.save(model, os.path.join(HERE, self.name + ".onnx"))
         for value in self.inputs:
-            shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+            shape = [dim.dim_value or 1 for dim in value.type.tensor_type.shape.dim]
             folder = os.path.join(HERE, "inputs", self.name, value.name if len(self.inputs) > 1 else "")
             os.makedirs(folder, exist_ok=True)
             for sample in range(SAMPLES):
@@ -203,12 +204,94 @@ def restyle(net):
     net.output(net.op("DepthToSpace", net.op("Sub", net.conv(x, 8, 8), net.op("Max", x, net.store(np.float32(0.1)))), blocksize=2), [1, 2, 16, 16])
 
 
+def focus(net):
+    """Every second row and column, in the orders of YOLOX and YOLOv5 and by one Slice for each axis."""
+    def phase(x, row, column):
+        lists = ([row, column], [2 ** 63 - 1] * 2, [2, 3], [2, 2])
+        return net.op("Slice", x, *[net.store(np.int64(values)) for values in lists])
+
+    def rows(x, row):
+        return net.op("Slice", x, *[net.store(np.int64([value])) for value in (row, 2 ** 63 - 1, 2, 2)])
+
+    def columns(x, column):
+        return net.op("Slice", x, *[net.store(np.int64([value])) for value in (column, 2 ** 63 - 1, -1, 2)])
+
+    x = net.input("x", [1, 3, 12, 12])
+    first = net.op("Concat", *[phase(x, row, column) for column in (0, 1) for row in (0, 1)], axis=1)
+    y = net.op("Relu", net.conv(first, 12, 4))
+    second = net.op("Concat", *[phase(y, row, column) for row in (0, 1) for column in (0, 1)], axis=1)
+    z = net.op("Relu", net.conv(second, 16, 6))
+    net.head(z, 6, 4)
+    even, odd = rows(y, 0), rows(y, 1)
+    apart = net.op("Concat", *[columns(half, column) for half in (even, odd) for column in (1, 0)], axis=1)
+    net.output(net.conv(apart, 16, 3, kernel=1), [1, 3, 3, 3])
+
+
+def unknown_shapes(net):
+    """Shapes that only values tell, before and after a LayerNormalization, and biases of zeros."""
+    x = net.input("x", ["batch", 4, 6, 6])
+    flat_shape = net.op("Concat", net.op("Slice", net.op("Shape", x), *[net.store(np.int64([value])) for value in (0, 2, 0)]), net.store(np.int64([-1])),
+                        axis=0)
+    tokens = net.op("Transpose", net.op("Reshape", x, flat_shape), perm=[0, 2, 1])
+    normed = net.op("LayerNormalization", tokens, net.store(net.random.uniform(0.5, 1.5, 4).astype(np.float32)), net.weights(4, spread=0.1), axis=-1)
+    wide = net.op("Add", net.op("MatMul", normed, net.weights(4, 8, spread=0.5)), net.store(np.zeros(8, np.float32)))
+    sizes = net.op("Gather", net.op("Shape", wide), net.store(np.int64(0)), axis=0)
+    shape = net.op("Concat", net.op("Unsqueeze", sizes, net.store(np.int64([0]))), net.store(np.int64([6, 6, 2, 4])), axis=0)
+    split = net.op("Transpose", net.op("Reshape", wide, shape), perm=[0, 3, 1, 2, 4])
+    again = net.op("Concat", net.op("Unsqueeze", sizes, net.store(np.int64([0]))), net.store(np.int64([2, 36, 4])), axis=0)
+    pairs = net.op("Reshape", split, again)
+    net.output(net.linear(net.op("Softmax", pairs, axis=-1), 4, 5), ["batch", 2, 36, 5])
+
+
+def fixed_unknowns(net):
+    """A static graph whose shapes are not known without following values: zero biases are dropped before a Gemm is made."""
+    x = net.input("x", [1, 4, 4, 4])
+    flat_shape = net.op("Concat", net.op("Slice", net.op("Shape", x), *[net.store(np.int64([value])) for value in (0, 2, 0)]), net.store(np.int64([-1])),
+                        axis=0)
+    tokens = net.op("Transpose", net.op("Reshape", x, flat_shape), perm=[0, 2, 1])
+    tokens = net.op("Add", tokens, net.weights(1, 16, 4, spread=0.3))
+    wide = net.op("Add", net.op("MatMul", tokens, net.weights(4, 8, spread=0.5)), net.store(np.zeros(8, np.float32)))
+    net.output(net.linear(net.op("Relu", wide), 8, 6), [1, 16, 6])
+
+
+def shared_norm(net):
+    """One bias for a LayerNormalization and two Gemms, before one and after the other."""
+    x = net.input("x", [4, 8])
+    bias = net.weights(8, spread=0.3)
+    x = net.op("Gemm", x, net.weights(8, 8), bias, transB=1)
+    x = net.op("LayerNormalization", x, net.store(net.random.uniform(0.5, 1.5, 8).astype(np.float32)), bias, axis=-1)
+    x = net.op("Gemm", net.op("Relu", x), net.weights(8, 8), bias, transB=1)
+    net.output(net.gemm(x, 8, 3), [4, 3])
+
+
+def inner_outputs(net):
+    """What equalization scales although it changes the function: an output inside a pair, blocks of channels inside a triple."""
+    x = net.op("Relu", net.conv(net.input("x", [1, 3, 10, 10]), 3, 8))
+    net.output(x, [1, 8, 10, 10])
+    x = net.op("Add", net.conv(x, 8, 8), net.op("Sigmoid", net.conv(net.op("Neg", x), 8, 8, kernel=1)))
+    x = net.op("Relu", net.conv(x, 8, 12, kernel=1))
+    x = net.op("Relu", net.conv(x, 12, 12, group=3))
+    net.head(net.conv(x, 12, 6, kernel=1), 6, 4)
+
+
+def spelled_norm(net):
+    """LayerNormalization in single operators, beside a product."""
+    x = net.linear(net.input("x", [1, 5, 8]), 8, 8)
+    apart = net.op("Sub", x, net.op("ReduceMean", x, axes=[-1]))
+    spread = net.op("ReduceMean", net.op("Pow", apart, net.store(np.float32(2))), axes=[-1])
+    normed = net.op("Div", apart, net.op("Sqrt", net.op("Add", spread, net.store(np.float32(1e-5)))))
+    normed = net.op("Add", net.op("Mul", normed, net.store(net.random.uniform(0.5, 1.5, 8).astype(np.float32))), net.weights(8, spread=0.1))
+    net.output(net.linear(normed, 8, 6), [1, 5, 6])
+
+
 NETS = (plain_cnn, residual, inverted_residual, branches, squeeze_excite, encoder_decoder, split_and_shuffle, hard_swish, transformer, recurrent,
-        matrices, embedding, restyle)
+        matrices, embedding, restyle, focus, unknown_shapes, fixed_unknowns, shared_norm, inner_outputs, spelled_norm)
 
 
 def main():
     for build in NETS:
+        if sys.argv[1:] and build.__name__ not in sys.argv[1:]:
+            continue
         net = Net(build.__name__)
         build(net)
         net.save()

@@ -21,7 +21,18 @@ CASES = {
     "XINT8": ("XINT8", {}, {}), "VINT8": ("VINT8", {}, {}), "A8W8": ("A8W8", {}, {}), "A16W8": ("A16W8", {}, {}), "BF16": ("BF16", {}, {}),
     "BFP16": ("BFP16", {}, {}),
 }
+# Cases of single models beside those.
+MORE_CASES = {
+    "shared_norm": {"A8W8_float_biases": ("A8W8", {}, {"QuantizeBias": False}), "XINT8_float_biases": ("XINT8", {}, {"QuantizeBias": False})},
+    "transformer": {"A8W8_float_biases": ("A8W8", {}, {"QuantizeBias": False})},
+    "branches": {"A8W8_until": ("A8W8", {"output_nodes": ["Relu_4"]}, {}), "A8W8_from": ("A8W8", {"input_nodes": ["Conv_5"]}, {})},
+    "spelled_norm": {"A8W8_spelled": ("A8W8", {}, {"FuseLayerNorm": False}), "XINT8_spelled": ("XINT8", {}, {"FuseLayerNorm": False})},
+}
 VERSION = "amd-quark 0.13"
+
+
+def cases_of(model):
+    return {**CASES, **MORE_CASES.get(model, {})}
 
 
 def quantize(model, case, out):
@@ -45,7 +56,7 @@ def quantize(model, case, out):
         def get_next(self):
             return next(self.feeds, None)
 
-    preset, fields, options = CASES[case]
+    preset, fields, options = cases_of(model)[case]
     config = get_default_config(preset)
     for name, value in fields.items():
         setattr(config, name, value)
@@ -76,7 +87,7 @@ def reduced(described):
 def record(model, case):
     import onnx
     from describe import describe_all
-    preset, fields, options = CASES[case]
+    preset, fields, options = cases_of(model)[case]
     recording = {"model": model + ".onnx", "case": case, "reference": VERSION, "preset": preset, "inputs": model}
     recording.update({"fields": fields} if fields else {}, **({"extra_options": options} if options else {}))
     with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +113,7 @@ def main():
         return quantize(*options.one)
     for name in sorted(os.listdir(HERE)):
         model, extension = os.path.splitext(name)
-        for case in CASES if extension == ".onnx" else ():
+        for case in cases_of(model) if extension == ".onnx" else ():
             if re.search(options.only, f"{model} {case}"):
                 print(model, case, record(model, case), flush=True)
 

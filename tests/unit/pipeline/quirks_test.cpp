@@ -49,6 +49,9 @@ const std::string kConvs =
     cat("g (float[1, 3, 6, 6] x) => (float[1, 2, 6, 6] y) <float[4, 3, 1, 1] w0 = ", numbers(12, 1, -3, 3),
         ", float[4] b0 = ", numbers(4, 2), ", float[2, 4, 1, 1] w1 = ", numbers(8, 3), "> ");
 const std::string kMatrix = cat("g (float[2, 32] x) => (float[2, 8] y) <float[32, 8] w = ", numbers(256, 1), "> ");
+const std::string kShared =
+    cat("g (float[2, 4] x) => (float[2, 4] y, float[2, 4] z) <float[4] s = {1, 2, 3, 4}, float[4] b = ", numbers(4, 1),
+        ", float[4, 4] w = ", numbers(16, 2), "> ");
 const std::string kNorm = cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = ", numbers(6, 1),
                               ", float[3] s = ", numbers(3, 2, 0.5, 2), ", float[3] b = ", numbers(3, 3),
                               ", float[3] m = ", numbers(3, 4), ", float[3] v = {0.00001, 0.00002, 1}> ");
@@ -165,6 +168,29 @@ const QuirkCase kQuirkCases[] = {
      "A8W8",
      17,
      true},
+    {"WideSharedBiases",
+     "mark-tensors",
+     kShared + "{ a = Relu (x) y = LayerNormalization (a, s, b) z = Gemm (a, w, b) }",
+     {},
+     "A8W8",
+     17,
+     true},
+    {"FloatNormBiases",
+     "mark-tensors",
+     kShared + "{ a = Relu (x) y = LayerNormalization (a, s, b) z = Gemm (a, w) }",
+     {"QuantizeBias=false"},
+     "A8W8",
+     17,
+     true},
+    {"EqualizeKeepingFunction",
+     "cross-layer-equalization",
+     cat("g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y, float[1, 3, 4, 4] r) <float[3, 2, 1, 1] w = ", numbers(6, 1),
+         ", float[3] b = ", numbers(3, 2), ", float[3, 3, 1, 1] v = ", numbers(9, 3), ", float[3] c = ", numbers(3, 4),
+         "> { a = Conv <group = 1> (x, w, b) r = Relu (a) y = Conv <group = 1> (r, v, c) }"),
+     {"include_cle=true"}},
+    {"FollowShapesThroughAll", "simplify-model",
+     "g (float[2, 4] x, float[8] u) => (float[2, 4] y) <float[4] s = {1, 2, 3, 4}> { n = LayerNormalization (x, s) t = "
+     "Shape (n) y = Reshape (u, t) }"},
 };
 
 struct Outcome {

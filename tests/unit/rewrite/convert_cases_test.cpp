@@ -63,6 +63,46 @@ PassCase optimized() {
                      {"NoFactor", "y = Mul (c, f)", "y = Sigmoid (c)"}}};
 }
 
+/// Every second row and column of an image, with these starts of the second and third Slice.
+std::string focus(const std::string& second, const std::string& third) {
+  return cat("g (float[1, 3, 6, 4] x) => (float[N, C, H, W] y) <int64[2] s0 = {0, 0}, int64[2] s1 = ", second,
+             ", int64[2] s2 = ", third,
+             ", int64[2] s3 = {1, 1}, int64[2] e = {6, 4}, int64[2] a = {2, -1}, int64[2] t = {2, 2}> { "
+             "p = Slice (x, s0, e, a, t) q = Slice (x, s1, e, a, t) r = Slice (x, s2, e, a, t) "
+             "u = Slice (x, s3, e, a, t) y = Concat <axis = 1> (p, q, r, u) }");
+}
+
+PassCase focused() {
+  return {.pass = "optimize-basic",
+          .name = "FocusInOrder",
+          .model = focus("{0, 1}", "{1, 0}"),
+          .guards = {{"HasAnotherReader", "float[N, C, H, W] y)", "float[N, C, H, W] y, float[N, D, K, L] q)"},
+                     {"TakesAPartTwice", "s1 = {0, 1}", "s1 = {0, 0}"},
+                     {"JoinsRows", "axis = 1", "axis = 2"},
+                     {"ReadsAnotherImage", "u = Slice (x,", "n = Sin (x) u = Slice (n,"},
+                     {"CutsRowsOff", "e = {6, 4}", "e = {4, 4}"}}};
+}
+
+PassCase focused_in_another_order() {
+  return {.pass = "optimize-basic",
+          .name = "FocusReordered",
+          .model = focus("{1, 0}", "{0, 1}"),
+          .guards = {{"ChannelsAreUnknown", "float[1, 3, 6, 4] x", "float[1, C, 6, 4] x"}}};
+}
+
+/// Rows first, columns of both halves then; one half has another reader.
+PassCase focused_by_axes() {
+  return {.pass = "optimize-basic",
+          .name = "FocusByAxes",
+          .model =
+              "g (float[1, 2, 4, 6] x) => (float[N, C, H, W] y, float[N, D, K, L] z) <int64[1] zero = {0}, "
+              "int64[1] one = {1}, int64[1] e = {9223372036854775807}, int64[1] h = {2}, int64[1] w = {3}, "
+              "int64[1] t = {2}> { m = Slice (x, zero, e, h, t) n = Slice (x, one, e, h, t) z = Sin (n) "
+              "p = Slice (m, zero, e, w, t) q = Slice (m, one, e, w, t) r = Slice (n, zero, e, w, t) "
+              "u = Slice (n, one, e, w, t) y = Concat <axis = -3> (p, q, r, u) }",
+          .guards = {{"StridesRowsTwice", "u = Slice (n, one, e, w, t)", "u = Slice (n, zero, e, h, t)"}}};
+}
+
 PassCase smoothed() {
   return {.pass = "smooth-quant",
           .name = "OneProduct",
@@ -95,8 +135,9 @@ PassCase rotated() {
           .once = true};  // a second rotation of the same stream is another rotation
 }
 
-const bool kConvertCases = add_pass_cases({newer_opset(), wider_floats(), channels_last(), raised_for_channels(),
-                                           simplified(), optimized(), smoothed(), rotated()});
+const bool kConvertCases =
+    add_pass_cases({newer_opset(), wider_floats(), channels_last(), raised_for_channels(), simplified(), optimized(),
+                    focused(), focused_in_another_order(), focused_by_axes(), smoothed(), rotated()});
 
 }  // namespace
 }  // namespace quarkq::test

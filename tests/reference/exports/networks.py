@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Networks of torchvision, timm and transformers with random weights, as PyTorch modules: what make_exports.py exports.
+
+NETWORKS: name -> Network. Constructors only, nothing is downloaded; small variants and small inputs. `dynamic` leaves the first
+dimension of the inputs open, `dynamo` takes PyTorch's newer exporter.
+"""
+import collections
+
+Network = collections.namedtuple("Network", "build shape dynamic dynamo opset tokens", defaults=(False, False, 17, None))
+
+
+def torchvision_model(name, **options):
+    def build():
+        import torchvision
+        return torchvision.models.get_model(name, weights=None, **options)
+    return build
+
+
+def timm_model(name, **options):
+    def build():
+        import timm
+        return timm.create_model(name, pretrained=False, exportable=True, **options)
+    return build
+
+
+def transformers_model(model, config, wrap=lambda output: output[0], **options):
+    """`wrap` picks the output that is exported."""
+    def build():
+        import torch
+        import transformers
+        settings = getattr(transformers, config)(**options)
+        settings._attn_implementation = "eager"
+
+        class Wrapped(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = getattr(transformers, model)(settings)
+
+            def forward(self, *inputs):
+                return wrap(self.inner(*inputs, return_dict=False))
+        return Wrapped()
+    return build
+
+
+def small_densenet():
+    import torchvision
+    return torchvision.models.DenseNet(growth_rate=12, block_config=(2, 3, 2), num_init_features=16, num_classes=10)
+
+
+def focus_detector(in_order):
+    """The stem of YOLOv5 (in_order) or YOLOX: four strided slices and a Concat, then a small head."""
+    def build():
+        import torch
+        from torch import nn
+
+        class Focus(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.stem = nn.Sequential(nn.Conv2d(12, 16, 3, padding=1), nn.BatchNorm2d(16), nn.SiLU())
+                self.body = nn.Sequential(nn.Conv2d(16, 24, 3, 2, 1), nn.BatchNorm2d(24), nn.SiLU(), nn.Conv2d(24, 18, 1))
+
+            def forward(self, x):
+                a, b, c, d = x[..., ::2, ::2], x[..., 1::2, ::2], x[..., ::2, 1::2], x[..., 1::2, 1::2]
+                parts = (a, b, c, d) if in_order else (a, c, b, d)
+                return self.body(self.stem(torch.cat(parts, 1)))
+        return Focus()
+    return build
+
+
+_VIT = {"img_size": 32, "patch_size": 8, "embed_dim": 48, "depth": 2, "num_heads": 3, "num_classes": 10}
+_SWIN = {"img_size": 56, "patch_size": 4, "window_size": 7, "embed_dim": 24, "depths": (2, 2), "num_heads": (2, 4), "num_classes": 10}
+_SEGFORMER = {"num_encoder_blocks": 2, "depths": [1, 1], "sr_ratios": [4, 2], "hidden_sizes": [16, 32], "patch_sizes": [7, 3],
+              "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 2], "decoder_hidden_size": 32, "num_labels": 5}
+_CLIP = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 3, "image_size": 32, "patch_size": 8}
+_BERT = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 96, "vocab_size": 100,
+         "max_position_embeddings": 64}
+_DISTIL = {"dim": 48, "n_layers": 2, "n_heads": 3, "hidden_dim": 96, "vocab_size": 100, "max_position_embeddings": 64}
+_IMAGE = (3, 64, 64)
+_TEN = {"num_classes": 10}
+
+NETWORKS = {
+    "shufflenet_v2": Network(torchvision_model("shufflenet_v2_x0_5", **_TEN), _IMAGE),
+    "mobilenet_v3": Network(torchvision_model("mobilenet_v3_small", **_TEN), _IMAGE),
+    "mobilenet_v2_dynamo": Network(torchvision_model("mobilenet_v2", width_mult=0.35, **_TEN), _IMAGE, dynamo=True, opset=18),
+    "regnet_y": Network(torchvision_model("regnet_y_400mf", **_TEN), _IMAGE),
+    "resnet18": Network(torchvision_model("resnet18", **_TEN), _IMAGE, dynamic=True),
+    "densenet": Network(small_densenet, _IMAGE),
+    "efficientnet_b0": Network(torchvision_model("efficientnet_b0", **_TEN), _IMAGE),
+    "googlenet": Network(torchvision_model("googlenet", aux_logits=False, init_weights=False, **_TEN), _IMAGE),
+    "mnasnet": Network(torchvision_model("mnasnet0_5", **_TEN), _IMAGE),
+    "lraspp": Network(torchvision_model("lraspp_mobilenet_v3_large", weights_backbone=None, num_classes=5), _IMAGE),
+    "convnext": Network(timm_model("convnext_atto", depths=(1, 1, 2, 1), **_TEN), _IMAGE),
+    "convnext_dynamic": Network(timm_model("convnext_atto", depths=(1, 1, 2, 1), **_TEN), _IMAGE, dynamic=True),
+    "swin": Network(timm_model("swin_tiny_patch4_window7_224", **_SWIN), (3, 56, 56), dynamic=True),
+    "swin_fixed": Network(timm_model("swin_tiny_patch4_window7_224", **_SWIN), (3, 56, 56)),
+    "swin_dynamo": Network(timm_model("swin_tiny_patch4_window7_224", **_SWIN), (3, 56, 56), dynamo=True, opset=18),
+    "deit": Network(timm_model("deit_tiny_patch16_224", **_VIT), (3, 32, 32)),
+    "deit_dynamic": Network(timm_model("deit_tiny_patch16_224", **_VIT), (3, 32, 32), dynamic=True),
+    "xcit": Network(timm_model("xcit_nano_12_p16_224", depth=2, img_size=64, **_TEN), _IMAGE, dynamic=True),
+    "mobilevit": Network(timm_model("mobilevit_xxs", **_TEN), _IMAGE, dynamic=True),
+    "mixer": Network(timm_model("mixer_s32_224", img_size=64, num_blocks=2, embed_dim=64, **_TEN), _IMAGE),
+    "pvt_v2": Network(timm_model("pvt_v2_b0", **_TEN), _IMAGE, dynamic=True),
+    "edgenext": Network(timm_model("edgenext_xx_small", **_TEN), _IMAGE),
+    "levit": Network(timm_model("levit_128s", **_TEN), (3, 224, 224), dynamic=True),
+    "ghostnet": Network(timm_model("ghostnet_050", **_TEN), _IMAGE),
+    "repvgg": Network(timm_model("repvgg_a0", **_TEN), _IMAGE),
+    "segformer": Network(transformers_model("SegformerForSemanticSegmentation", "SegformerConfig", **_SEGFORMER), _IMAGE, dynamic=True),
+    "clip_vision": Network(transformers_model("CLIPVisionModel", "CLIPVisionConfig", wrap=lambda output: output[1], **_CLIP), (3, 32, 32),
+                           dynamic=True),
+    "bert": Network(transformers_model("BertModel", "BertConfig", **_BERT), (16,), tokens=100),
+    "bert_dynamic": Network(transformers_model("BertModel", "BertConfig", **_BERT), (16,), dynamic=True, tokens=100),
+    "distilbert": Network(transformers_model("DistilBertModel", "DistilBertConfig", **_DISTIL), (16,), dynamic=True, tokens=100),
+    "yolo_focus": Network(focus_detector(in_order=True), _IMAGE),
+    "yolox_focus": Network(focus_detector(in_order=False), _IMAGE),
+}
