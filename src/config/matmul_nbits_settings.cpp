@@ -16,7 +16,11 @@ struct AlgorithmName {
   NBitsAlgorithm value;
 };
 constexpr AlgorithmName kAlgorithms[] = {
-    {"DEFAULT", NBitsAlgorithm::kDefault}, {"HQQ", NBitsAlgorithm::kHqq}, {"GPTQ", NBitsAlgorithm::kGptq}};
+    {"DEFAULT", NBitsAlgorithm::kDefault},
+    {"HQQ", NBitsAlgorithm::kHqq},
+    {"GPTQ", NBitsAlgorithm::kGptq},
+    {"K_QUANT", NBitsAlgorithm::kKQuant},  // not in the reference
+};
 
 }  // namespace
 
@@ -40,7 +44,7 @@ Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings)
   const auto* const found = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
                                          [&](const AlgorithmName& row) { return algorithm == row.text; });
   if (found == std::end(kAlgorithms))
-    return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm, "', allowed are DEFAULT, HQQ and GPTQ");
+    return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm, "', allowed are DEFAULT, HQQ, GPTQ and K_QUANT");
   options.algorithm = found->value;
   // The reference always writes 4 bits, but the configured number into the node, which then reads them wrongly.
   if (bits != kMatMulNBitsBits) return unsupported("MatMulNBitsParams.Bits: ", bits, "; only 4 are supported");

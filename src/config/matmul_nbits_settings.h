@@ -8,7 +8,7 @@
 
 namespace quarkq::config {
 
-enum class NBitsAlgorithm : uint8_t { kDefault, kHqq, kGptq };
+enum class NBitsAlgorithm : uint8_t { kDefault, kHqq, kGptq, kKQuant };
 
 constexpr int kMatMulNBitsBits = 4;  ///< the only width that is written
 

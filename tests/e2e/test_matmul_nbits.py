@@ -50,6 +50,27 @@ def every_linear_layer_is_quantized(form):
 
 
 @test()
+def least_squares_come_closer_than_ranges():
+    """K_QUANT beside DEFAULT: weights as stored, by their distance from the float ones."""
+    with temp_folder() as folder:
+        model = os.path.join(folder, "m.onnx")
+        onnx.save(layers("MatMul and Add"), model)
+        calib, floats, off = save_samples(os.path.join(folder, "calib"), shape=(1, 64)), numpy_helper.to_array(weights("m", 64, 32)), {}
+        for algorithm in ("DEFAULT", "K_QUANT"):
+            out, results = os.path.join(folder, algorithm + ".onnx"), os.path.join(folder, algorithm)
+            quantize(model, out, calib, "matmul_nbits", "--set", f"MatMulNBitsParams={{Algorithm: {algorithm}, GroupSize: 16, Symmetric: false}}")
+            check_model(out)
+            stored = {one.name: numpy_helper.to_array(one) for one in onnx.load(out).graph.initializer}
+            codes = np.stack([stored["m_Q4"] & 15, stored["m_Q4"] >> 4], -1).reshape(32, 4, 16).astype(np.float32)
+            zeros = np.stack([stored["m_zero_points"] & 15, stored["m_zero_points"] >> 4], -1).reshape(32, 4, 1)
+            off[algorithm] = np.linalg.norm(((codes - zeros) * stored["m_scales"].reshape(32, 4, 1)).reshape(32, 64).T - floats)
+            run_model(out, calib, results)
+            runtime = onnxruntime_results(out, calib)
+            expect(min(mean_cosines(results_like(results, runtime), runtime).values()) > 0.9999, "ONNX Runtime computes something else")
+        expect(off["K_QUANT"] < 0.95 * off["DEFAULT"], f"distances {off}")
+
+
+@test()
 def excluded_layers_stay_float():
     with temp_folder() as folder:
         model, out = os.path.join(folder, "m.onnx"), os.path.join(folder, "q.onnx")

@@ -24,6 +24,11 @@ struct Packed {
   bool has_zeros = false, zeros_are_real = false, scales_are_matrix = false;
 };
 
+/// Without an algorithm of the reference's own, whose nodes have no accuracy level.
+bool is_rounded_plainly(config::NBitsAlgorithm algorithm) {
+  return algorithm == config::NBitsAlgorithm::kDefault || algorithm == config::NBitsAlgorithm::kKQuant;
+}
+
 class NBitsWriter {
  public:
   NBitsWriter(pass::QdqContext& context, const config::MatMulNBitsSettings& options)
@@ -40,7 +45,7 @@ class NBitsWriter {
       const auto attribute = [&](const char* name, int64_t value) { spec.attributes.push_back({name, value, {}, {}}); };
       attribute("K", packed.shape.depth);
       attribute("N", packed.shape.columns);
-      if (options_.algorithm == config::NBitsAlgorithm::kDefault) attribute("accuracy_level", options_.accuracy_level);
+      if (is_rounded_plainly(options_.algorithm)) attribute("accuracy_level", options_.accuracy_level);
       attribute("bits", kBits);
       attribute("block_size", packed.shape.block);
       spec.origins = node.origins;
@@ -108,6 +113,9 @@ Packed round_plainly(const ir::Tensor& weight, const config::MatMulNBitsSettings
   if (options.algorithm == config::NBitsAlgorithm::kHqq) {
     made.weight = packed(hqq_blocks(values, made.shape), made.shape);
     made.has_zeros = made.zeros_are_real = true;
+  } else if (options.algorithm == config::NBitsAlgorithm::kKQuant) {
+    made.weight = packed(k_quant_blocks(values, made.shape), made.shape);
+    made.has_zeros = true;
   } else {
     made.weight = round_packed_blocks(values, made.shape, options.symmetric);
     made.has_zeros = !options.symmetric;

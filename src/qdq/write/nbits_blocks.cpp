@@ -12,7 +12,6 @@
 namespace quarkq::qdq {
 namespace {
 
-constexpr float kLargestCode = 15.0f;
 constexpr float kMiddle = 8.0f;
 
 /// The block's values of one column in order; fewer at the end of the column.
@@ -29,7 +28,7 @@ struct BlockGrid {
   float scale = 0, zero = kMiddle;
 };
 
-uint8_t limited(float code) { return static_cast<uint8_t>(std::clamp(code, 0.0f, kLargestCode)); }
+uint8_t limited(float code) { return static_cast<uint8_t>(std::clamp(code, 0.0f, kLargestNBitsCode)); }
 
 /// Fills codes, scales and zero points block by block: `grid_of(values)`, then `code_of(value, grid)`.
 template <typename GridOf, typename CodeOf>
@@ -71,7 +70,7 @@ struct HqqRows {
 
   float code(size_t i) const {
     const size_t row = i / static_cast<size_t>(width);
-    return std::clamp(numeric::round_half_even(values[i] * scale[row] + zero[row]), 0.0f, kLargestCode);
+    return std::clamp(numeric::round_half_even(values[i] * scale[row] + zero[row]), 0.0f, kLargestNBitsCode);
   }
 
   /// One step; returns the mean error before it.
@@ -100,7 +99,7 @@ HqqRows hqq_rows(std::span<const float> weight, const NBitsShape& shape) {
       std::vector<float> values = block_values(weight, shape, column, block);
       values.resize(static_cast<size_t>(shape.block), 0.0f);
       const auto [low, high] = range_of(values);
-      rows.scale.push_back(high > low ? std::min(kLargestCode / (high - low), kLargestScale) : kLargestScale);
+      rows.scale.push_back(high > low ? std::min(kLargestNBitsCode / (high - low), kLargestScale) : kLargestScale);
       rows.zero.push_back(numeric::round_half_even(-low * rows.scale.back()));
       rows.values.insert(rows.values.end(), values.begin(), values.end());
     }
@@ -118,9 +117,9 @@ NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape,
         if (symmetric) return {(std::abs(high) > std::abs(low) ? high : low) / -kMiddle, kMiddle};
         low = std::min(low, 0.0f);
         high = std::max(high, 0.0f);
-        const float scale = (high - low) / kLargestCode;
+        const float scale = (high - low) / kLargestNBitsCode;
         const float zero = scale == 0 ? 0.0f : numeric::round_half_away(-low / scale);
-        return {scale, std::clamp(zero, 0.0f, kLargestCode)};
+        return {scale, std::clamp(zero, 0.0f, kLargestNBitsCode)};
       },
       [](float value, const BlockGrid& grid) {
         const float inverse = grid.scale != 0 ? 1.0f / grid.scale : 0.0f;
@@ -176,9 +175,9 @@ NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, 
       weight, shape,
       [&](const std::vector<float>& values) -> BlockGrid {
         const auto [low, high] = range_of(values);
-        if (symmetric) return {2 * std::max(std::abs(low), std::abs(high)) / kLargestCode, kMiddle};
-        const float scale = (high - low) / kLargestCode;
-        return {scale, scale == 0 ? 0.0f : std::clamp(numeric::round_half_even(-low / scale), 0.0f, kLargestCode)};
+        if (symmetric) return {2 * std::max(std::abs(low), std::abs(high)) / kLargestNBitsCode, kMiddle};
+        const float scale = (high - low) / kLargestNBitsCode;
+        return {scale, scale == 0 ? 0.0f : std::clamp(numeric::round_half_even(-low / scale), 0.0f, kLargestNBitsCode)};
       },
       [](float value, const BlockGrid& grid) {
         return grid.scale == 0 ? limited(grid.zero) : limited(numeric::round_half_even(value / grid.scale + grid.zero));

@@ -9,6 +9,8 @@
 
 namespace quarkq::qdq {
 
+constexpr float kLargestNBitsCode = 15;
+
 struct NBitsShape {
   int64_t depth = 0, columns = 0, block = 128;
   int64_t blocks() const { return (depth + block - 1) / block; }  ///< of one column
@@ -36,6 +38,10 @@ PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape&
 PackedNBits packed(NBitsWeight weight, const NBitsShape& shape);
 /// Half-quadratic quantization: zero points are moved, as real numbers, until the error no longer shrinks.
 NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape);
+/// Scale and zero point of each block by least squares, each value weighted by its magnitude and the root mean square of
+/// the block (ggml's k-quants, as ONNX Runtime's tool applies them; unlike there, blocks of one sign keep zero among their
+/// codes, which a zero point cannot leave). The last block of a column is filled up with zeros, which count.
+NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shape);
 /// How the reference stores what GPTQ rounded: rounded once more, to blocks of its own.
 NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
 

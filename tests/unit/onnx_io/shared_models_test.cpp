@@ -68,7 +68,7 @@ TEST_F(SharedModelsTest, PassesTheChecker) {
 TEST_F(SharedModelsTest, InfersAsMuchWithoutTheWeights) {
   for_each_model([](ir::Model model, const std::string&) {
     onnx::ModelProto whole = whole_model(model);
-    ASSERT_TRUE(library_infer(whole, /*strict=*/false).ok());
+    ASSERT_TRUE(library_infer(whole, Inference::kFollowsValues).ok());
     Diagnostics diagnostics;
     ASSERT_TRUE(infer_types(model, diagnostics).ok());
     EXPECT_TRUE(diagnostics.all().empty()) << diagnostics.all()[0].text;

@@ -189,8 +189,11 @@ const QuirkCase kQuirkCases[] = {
          "> { a = Conv <group = 1> (x, w, b) r = Relu (a) y = Conv <group = 1> (r, v, c) }"),
      {"include_cle=true"}},
     {"FollowShapesThroughAll", "simplify-model",
-     "g (float[2, 4] x, float[8] u) => (float[2, 4] y) <float[4] s = {1, 2, 3, 4}> { n = LayerNormalization (x, s) t = "
-     "Shape (n) y = Reshape (u, t) }"},
+     "g (float[N, 4] x) => (float[A, B, C] y) <float[4] s = {1, 2, 3, 4}, int64[1] first = {0}, int64[2] rest = {2, "
+     "2}, float[2] zeros = {0, 0}> "
+     "{ n = LayerNormalization (x, s) h = Shape (n) i = Gather (h, first) t = Concat <axis = 0> (i, rest) r = Reshape "
+     "(n, t) a = Add (r, zeros) "
+     "y = Relu (a) }"},
 };
 
 struct Outcome {

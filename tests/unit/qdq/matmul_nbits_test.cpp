@@ -32,6 +32,33 @@ TEST(NBitsBlocksTest, TakesBlocksOfZeros) {
   for (const float scale : hqq_blocks(zeros, {16, 1, 16}).scales) EXPECT_TRUE(std::isfinite(scale));
 }
 
+/// Recorded from the k-quant function of ONNX Runtime's tool.
+TEST(NBitsBlocksTest, KQuantGivesTheRecordedCodes) {
+  const std::vector<float> weight = {-.8f,   -1.32f, -.25f, .42f, 1.14f,  .11f,  -.55f, -.78f,  .75f, 1.63f,  .27f,
+                                     -1.23f, -.96f,  1.6f,  .2f,  -1.73f, -.04f, -.3f,  -1.05f, -.4f, -1.09f, -1.36f,
+                                     .22f,   -1.11f, 1.17f, .72f, -2,     .27f,  -1.1f, .03f,   .04f, -1.99f};
+  const NBitsWeight result = k_quant_blocks(weight, {32, 1, 16});
+  EXPECT_EQ(result.codes, (std::vector<uint8_t>{4, 2, 6, 9, 12, 7, 5,  4, 10, 14, 8, 2,  3, 14, 8, 0,
+                                                9, 8, 4, 7, 4,  3, 10, 4, 14, 12, 0, 10, 4, 9,  9, 0}));
+  EXPECT_FLOAT_EQ(result.scales[0], 0.2402821f);
+  EXPECT_FLOAT_EQ(result.scales[1], 0.2249928f);
+  EXPECT_EQ(result.zeros, (std::vector<float>{7, 9}));
+}
+
+TEST(NBitsBlocksTest, KQuantKeepsBlocksOfOneSign) {
+  for (const float sign : {1.0f, -1.0f}) {
+    std::vector<float> weight;
+    for (int i = 0; i < 48; ++i)
+      weight.push_back(sign * (i < 16 ? 1.0f + 0.1f * static_cast<float>(i) : i < 32 ? 3.0f : 0.0f));
+    const NBitsWeight result = k_quant_blocks(std::span(weight).first(40), {40, 1, 16});
+    for (size_t i = 0; i < 40; ++i) {
+      const size_t block = i / 16;
+      const float found = (static_cast<float>(result.codes[i]) - result.zeros[block]) * result.scales[block];
+      EXPECT_NEAR(found, weight[i], block == 0 ? 0.1f : 1e-6f) << i;
+    }
+  }
+}
+
 TEST(NBitsBlocksTest, HqqGivesTheRecordedCodes) {
   QQ_SKIP_WITHOUT_ALGORITHMS();
   const nlohmann::json& golden = test::golden_algorithms()["hqq_axis1_group16"];
