@@ -13,82 +13,69 @@ namespace {
 float code_of(float steps) { return std::clamp(numeric::round_half_even(steps), 0.0f, kLargestNBitsCode); }
 
 struct Grid {
-  float scale = 1, zero = 0;
-};
+  float scale = 0, zero = 0;
 
-/// Values are approximated by scale * code + low.
-struct Line {
-  double scale = 0, low = 0;
+  float code(float value) const { return scale == 0 ? zero : code_of(value / scale + zero); }
 };
 
 class Block {
  public:
-  explicit Block(std::vector<float> values) : values_(std::move(values)), codes_(values_.size()) {
+  explicit Block(std::vector<float> values) : values_(std::move(values)) {
     double squares = 0;
-    for (const float value : values_) squares += static_cast<double>(value) * static_cast<double>(value);
-    const auto typical = static_cast<float>(std::sqrt(squares / static_cast<double>(values_.size())));
-    for (const float value : values_) weights_.push_back(typical + std::abs(value));
+    for (const float value : values_) squares += square(value);
+    const double typical = std::sqrt(squares / static_cast<double>(values_.size()));
+    for (const float value : values_) weights_.push_back(typical + std::abs(static_cast<double>(value)));
   }
 
-  /// From the range of the values on, codes for a few numbers of steps in it, and the line that fits each best.
-  Grid fit() {
+  /// Of the grid of round_blocks() and some with other numbers of steps in the range, each with the scale that fits its
+  /// codes best, the one with the least error as it is stored.
+  Grid fit() const {
     constexpr int kTrials = 20;
-    const auto [low, high] = std::minmax_element(values_.begin(), values_.end());
-    const double least_value = std::min(static_cast<double>(*low), 0.0),
-                 largest = std::max(static_cast<double>(*high), 0.0);
-    if (least_value == largest) return {};  // zeros
-    Line best{(largest - least_value) / kLargestNBitsCode, least_value};
-    encode(best.low, 1 / best.scale);
-    double least = error(best);
+    const auto [least, greatest] = std::minmax_element(values_.begin(), values_.end());
+    const float low = std::min(*least, 0.0f), high = std::max(*greatest, 0.0f);
+    if (low == high) return {};
+    Grid best = over(low, high, kLargestNBitsCode);
+    double error = error_of(best);
     for (int trial = 0; trial < kTrials; ++trial) {
-      const double steps = static_cast<double>(kLargestNBitsCode) - 1 + 0.1 * trial;
-      encode(best.low, steps / (largest - best.low));
-      const Line line = fitted();
-      const double found = error(line);
-      if (!(found < least) || !has_zero_point(line)) continue;  // nor what is not a number
-      least = found;
-      best = line;
+      const Grid found = fitted(over(low, high, kLargestNBitsCode - 1 + 0.1f * static_cast<float>(trial)));
+      const double of_found = error_of(found);
+      if (!(of_found < error)) continue;  // nor what is not a number
+      error = of_found;
+      best = found;
     }
-    const auto scale = static_cast<float>(best.scale);
-    return {scale, code_of(static_cast<float>(-best.low / best.scale))};
+    return best;
   }
 
  private:
-  /// Zero lies among the codes.
-  static bool has_zero_point(const Line& line) {
-    return line.low <= 0 && -line.low <= static_cast<double>(kLargestNBitsCode) * line.scale;
+  static double square(double value) { return value * value; }
+
+  static Grid over(float low, float high, float steps) {
+    const float scale = (high - low) / steps;
+    return {scale, code_of(-low / scale)};
   }
 
-  void encode(double low, double inverse) {
-    for (size_t i = 0; i < values_.size(); ++i)
-      codes_[i] = code_of(static_cast<float>((static_cast<double>(values_[i]) - low) * inverse));
-  }
-
-  /// Weighted least squares for the codes as they are.
-  Line fitted() const {
-    double weights = 0, values = 0, codes = 0, squares = 0, products = 0;
+  /// Weighted least squares: the scale for the codes that the grid gives.
+  Grid fitted(const Grid& grid) const {
+    double products = 0, squares = 0;
     for (size_t i = 0; i < values_.size(); ++i) {
-      const double weight = weights_[i], value = values_[i], code = codes_[i];
-      weights += weight;
-      values += weight * value;
-      codes += weight * code;
-      squares += weight * code * code;
-      products += weight * code * value;
+      const double step = static_cast<double>(grid.code(values_[i]) - grid.zero);
+      products += weights_[i] * step * static_cast<double>(values_[i]);
+      squares += weights_[i] * square(step);
     }
-    const double determinant = weights * squares - codes * codes;
-    return {(weights * products - values * codes) / determinant, (squares * values - codes * products) / determinant};
+    return {static_cast<float>(products / squares), grid.zero};
   }
 
-  double error(const Line& line) const {
+  double error_of(const Grid& grid) const {
     double sum = 0;
     for (size_t i = 0; i < values_.size(); ++i) {
-      const double off = line.scale * static_cast<double>(codes_[i]) + line.low - static_cast<double>(values_[i]);
-      sum += static_cast<double>(weights_[i]) * off * off;
+      const float stored = (grid.code(values_[i]) - grid.zero) * grid.scale;
+      sum += weights_[i] * square(static_cast<double>(stored - values_[i]));
     }
     return sum;
   }
 
-  std::vector<float> values_, weights_, codes_;
+  std::vector<float> values_;
+  std::vector<double> weights_;
 };
 
 }  // namespace
@@ -110,10 +97,10 @@ NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shap
       const Grid grid = Block(values).fit();
       result.scales[i] = grid.scale;
       result.zeros[i] = grid.zero;
-      const float inverse = grid.scale == 0 ? 0 : 1 / grid.scale;
-      for (int64_t k = 0; k < rows; ++k)
-        result.codes[i * width + static_cast<size_t>(k)] =
-            static_cast<uint8_t>(code_of(values[static_cast<size_t>(k)] * inverse + grid.zero));
+      for (int64_t k = 0; k < rows; ++k) {
+        const auto at = static_cast<size_t>(k);
+        result.codes[i * width + at] = static_cast<uint8_t>(grid.code(values[at]));
+      }
     });
   }
   errors.rethrow();

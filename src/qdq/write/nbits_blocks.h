@@ -39,8 +39,9 @@ PackedNBits packed(NBitsWeight weight, const NBitsShape& shape);
 /// Half-quadratic quantization: zero points are moved, as real numbers, until the error no longer shrinks.
 NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape);
 /// Scale and zero point of each block by least squares, each value weighted by its magnitude and the root mean square of
-/// the block (ggml's k-quants, as ONNX Runtime's tool applies them; unlike there, blocks of one sign keep zero among their
-/// codes, which a zero point cannot leave). The last block of a column is filled up with zeros, which count.
+/// the block, as in ggml's k-quants. Unlike there, and in ONNX Runtime's tool, trials are judged with the rounded zero
+/// point that is stored, so that none is worse than round_blocks(). The last block of a column is filled up with zeros,
+/// which count.
 NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shape);
 /// How the reference stores what GPTQ rounded: rounded once more, to blocks of its own.
 NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, bool symmetric);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // MatMulNBits: blocks against worked and recorded numbers, the pass against the recorded models.
 
+#include <cmath>
 #include <numeric>
+#include <random>
 
 #include "onnx_io/load.h"
 #include "qdq/write/nbits_blocks.h"
@@ -32,17 +34,34 @@ TEST(NBitsBlocksTest, TakesBlocksOfZeros) {
   for (const float scale : hqq_blocks(zeros, {16, 1, 16}).scales) EXPECT_TRUE(std::isfinite(scale));
 }
 
-/// Recorded from the k-quant function of ONNX Runtime's tool.
-TEST(NBitsBlocksTest, KQuantGivesTheRecordedCodes) {
-  const std::vector<float> weight = {-.8f,   -1.32f, -.25f, .42f, 1.14f,  .11f,  -.55f, -.78f,  .75f, 1.63f,  .27f,
-                                     -1.23f, -.96f,  1.6f,  .2f,  -1.73f, -.04f, -.3f,  -1.05f, -.4f, -1.09f, -1.36f,
-                                     .22f,   -1.11f, 1.17f, .72f, -2,     .27f,  -1.1f, .03f,   .04f, -1.99f};
-  const NBitsWeight result = k_quant_blocks(weight, {32, 1, 16});
-  EXPECT_EQ(result.codes, (std::vector<uint8_t>{4, 2, 6, 9, 12, 7, 5,  4, 10, 14, 8, 2,  3, 14, 8, 0,
-                                                9, 8, 4, 7, 4,  3, 10, 4, 14, 12, 0, 10, 4, 9,  9, 0}));
-  EXPECT_FLOAT_EQ(result.scales[0], 0.2402821f);
-  EXPECT_FLOAT_EQ(result.scales[1], 0.2249928f);
-  EXPECT_EQ(result.zeros, (std::vector<float>{7, 9}));
+/// Squared errors, weighted as k_quant_blocks() does.
+double weighted_error(const std::vector<float>& weight, const NBitsWeight& found, size_t block) {
+  double error = 0;
+  for (size_t begin = 0; begin < weight.size(); begin += block) {
+    double squares = 0;
+    for (size_t i = begin; i < begin + block; ++i) squares += std::pow(weight[i], 2);
+    for (size_t i = begin; i < begin + block; ++i) {
+      const float stored =
+          (static_cast<float>(found.codes[i]) - found.zeros[begin / block]) * found.scales[begin / block];
+      const double importance = std::abs(weight[i]) + std::sqrt(squares / static_cast<double>(block));
+      error += importance * std::pow(stored - weight[i], 2);
+    }
+  }
+  return error;
+}
+
+TEST(NBitsBlocksTest, KQuantLeavesLessError) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal(0.02f, 0.3f);
+  for (const int64_t block : {16, 128}) {
+    std::vector<float> weight(4096);
+    for (float& value : weight) value = normal(random);
+    const NBitsShape shape{4096, 1, block};
+    const auto size = static_cast<size_t>(block);
+    const double ranges = weighted_error(weight, round_blocks(weight, shape, false), size);
+    EXPECT_LT(weighted_error(weight, k_quant_blocks(weight, shape), size), (block == 16 ? 0.85 : 0.95) * ranges)
+        << block;
+  }
 }
 
 TEST(NBitsBlocksTest, KQuantKeepsBlocksOfOneSign) {
