@@ -9,7 +9,7 @@ namespace quarkq::onnx_io {
 namespace {
 
 using Dims = std::vector<int64_t>;
-constexpr int64_t kUnknown = -1;
+constexpr int64_t kUnknown = -1;  ///< which shape_text() prints as "?"
 
 class Shapes {
  public:
@@ -48,12 +48,6 @@ int64_t attribute(const onnx::NodeProto& node, const char* name, int64_t otherwi
 
 bool differ(int64_t a, int64_t b) { return a != kUnknown && b != kUnknown && a != b; }
 
-std::string text_of(const Dims& dims) {
-  std::string text = "[";
-  for (const int64_t dim : dims) text += cat(text.size() > 1 ? "," : "", dim == kUnknown ? "?" : std::to_string(dim));
-  return text + "]";
-}
-
 /// What does not fit; empty when all does, as far as is known.
 using Problem = std::string;
 
@@ -62,15 +56,15 @@ Problem gemm(const onnx::NodeProto& node, const Shapes& shapes) {
   if (!a || !b || a->size() != 2 || b->size() != 2) return {};  // ranks: the library's inference
   const bool turn_a = attribute(node, "transA", 0) != 0, turn_b = attribute(node, "transB", 0) != 0;
   if (!differ((*a)[turn_a ? 0 : 1], (*b)[turn_b ? 1 : 0])) return {};
-  return cat("inner dimensions differ: ", text_of(*a), " times ", text_of(*b), " with transA ", turn_a, ", transB ",
-             turn_b);
+  return cat("inner dimensions differ: ", shape_text(*a), " times ", shape_text(*b), " with transA ", turn_a,
+             ", transB ", turn_b);
 }
 
 Problem matmul_nbits(const onnx::NodeProto& node, const Shapes& shapes) {
   const auto a = shapes.of(node, 0);
   const int64_t inner = attribute(node, "K", kUnknown);
   if (!a || a->empty() || !differ(a->back(), inner)) return {};
-  return cat("inner dimensions differ: the input is ", text_of(*a), ", K is ", inner);
+  return cat("inner dimensions differ: the input is ", shape_text(*a), ", K is ", inner);
 }
 
 /// x: [N, channels, ...], w: [outputs, channels / group, ...]
@@ -80,8 +74,8 @@ Problem conv(const onnx::NodeProto& node, const Shapes& shapes, int weights) {
   if (!x || !w || x->size() < 2 || w->size() < 2 || group < 1) return {};
   const int64_t channels = (*x)[1], outputs = (*w)[0], part = (*w)[1];
   if (channels != kUnknown && part != kUnknown && (channels % group != 0 || channels / group != part)) {
-    return cat("the input ", text_of(*x), " has ", channels, " channels, the weights ", text_of(*w), " with group ",
-               group, " are for ", part, " in each group");
+    return cat("the input ", shape_text(*x), " has ", channels, " channels, the weights ", shape_text(*w),
+               " with group ", group, " are for ", part, " in each group");
   }
   if (outputs != kUnknown && outputs % group != 0)
     return cat("group ", group, " does not divide ", outputs, " outputs");
@@ -98,7 +92,7 @@ Problem conv_transpose(const onnx::NodeProto& node, const Shapes& shapes) {
   if (!x || !w || x->size() < 2 || w->size() < 2 || group < 1) return {};
   const int64_t channels = (*x)[1];
   if (differ(channels, (*w)[0])) {
-    return cat("the input ", text_of(*x), " has ", channels, " channels, the weights are ", text_of(*w));
+    return cat("the input ", shape_text(*x), " has ", channels, " channels, the weights are ", shape_text(*w));
   }
   if (channels != kUnknown && channels % group != 0)
     return cat("group ", group, " does not divide ", channels, " channels");

@@ -14,7 +14,6 @@
 #include "pipeline/choices.h"
 #include "pipeline/json.h"
 #include "pipeline/part_plans.h"
-#include "pipeline/pass_runner.h"
 #include "pipeline/rescue_search.h"
 #include "plan/data_types.h"
 

@@ -11,7 +11,6 @@ config::DataType wide_type(const config::Settings& settings) {
                                                                       : config::DataType::kInt16;
 }
 
-/// Activations that the nodes read and write, without those that have settings of their own.
 std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Selection& selection,
                                       const ir::Graph& graph) {
   std::set<ir::ValueId> found;

@@ -9,7 +9,6 @@
 
 #include "pass/pass_info.h"
 #include "pipeline/compare.h"
-#include "pipeline/part_plans.h"
 #include "pipeline/run_state.h"
 
 namespace quarkq::pipeline {

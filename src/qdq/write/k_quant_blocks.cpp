@@ -89,18 +89,14 @@ NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shap
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < count; ++i) {
     errors.run([&] {
-      const auto column = static_cast<int64_t>(i) / blocks, begin = static_cast<int64_t>(i) % blocks * shape.block;
-      const int64_t rows = std::min(shape.block, shape.depth - begin);
-      std::vector<float> values(width);
-      for (int64_t k = 0; k < rows; ++k)
-        values[static_cast<size_t>(k)] = weight[static_cast<size_t>((begin + k) * shape.columns + column)];
+      const auto at = static_cast<int64_t>(i);
+      std::vector<float> values = block_values(weight, shape, at / blocks, at % blocks);
+      const size_t rows = values.size();
+      values.resize(width);
       const Grid grid = Block(values).fit();
       result.scales[i] = grid.scale;
       result.zeros[i] = grid.zero;
-      for (int64_t k = 0; k < rows; ++k) {
-        const auto at = static_cast<size_t>(k);
-        result.codes[i * width + at] = static_cast<uint8_t>(grid.code(values[at]));
-      }
+      for (size_t k = 0; k < rows; ++k) result.codes[i * width + k] = static_cast<uint8_t>(grid.code(values[k]));
     });
   }
   errors.rethrow();

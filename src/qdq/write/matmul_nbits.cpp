@@ -24,8 +24,8 @@ struct Packed {
   bool has_zeros = false, zeros_are_real = false, scales_are_matrix = false;
 };
 
-/// Without an algorithm of the reference's own, whose nodes have no accuracy level.
-bool is_rounded_plainly(config::NBitsAlgorithm algorithm) {
+/// The reference writes none for the nodes of its other algorithms.
+bool has_accuracy_level(config::NBitsAlgorithm algorithm) {
   return algorithm == config::NBitsAlgorithm::kDefault || algorithm == config::NBitsAlgorithm::kKQuant;
 }
 
@@ -45,7 +45,7 @@ class NBitsWriter {
       const auto attribute = [&](const char* name, int64_t value) { spec.attributes.push_back({name, value, {}, {}}); };
       attribute("K", packed.shape.depth);
       attribute("N", packed.shape.columns);
-      if (is_rounded_plainly(options_.algorithm)) attribute("accuracy_level", options_.accuracy_level);
+      if (has_accuracy_level(options_.algorithm)) attribute("accuracy_level", options_.accuracy_level);
       attribute("bits", kBits);
       attribute("block_size", packed.shape.block);
       spec.origins = node.origins;

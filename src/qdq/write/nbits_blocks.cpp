@@ -14,16 +14,6 @@ namespace {
 
 constexpr float kMiddle = 8.0f;
 
-/// The block's values of one column in order; fewer at the end of the column.
-std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block) {
-  const int64_t begin = block * shape.block, end = std::min(begin + shape.block, shape.depth);
-  std::vector<float> values;
-  values.reserve(static_cast<size_t>(shape.block));
-  for (int64_t row = begin; row < end; ++row)
-    values.push_back(weight[static_cast<size_t>(row * shape.columns + column)]);
-  return values;
-}
-
 struct BlockGrid {
   float scale = 0, zero = kMiddle;
 };
@@ -108,6 +98,15 @@ HqqRows hqq_rows(std::span<const float> weight, const NBitsShape& shape) {
 }
 
 }  // namespace
+
+std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block) {
+  const int64_t begin = block * shape.block, end = std::min(begin + shape.block, shape.depth);
+  std::vector<float> values;
+  values.reserve(static_cast<size_t>(shape.block));
+  for (int64_t row = begin; row < end; ++row)
+    values.push_back(weight[static_cast<size_t>(row * shape.columns + column)]);
+  return values;
+}
 
 NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric) {
   return for_blocks(

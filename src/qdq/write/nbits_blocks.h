@@ -30,6 +30,9 @@ struct PackedNBits {
   std::vector<float> scales, zeros;
 };
 
+/// The block's values of one column in order; fewer at the end of the column.
+std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block);
+
 /// Each block rounded for itself, as ONNX Runtime's tool does. Symmetric scales may be negative.
 NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
 /// The same, packed, with vectorized loops and all threads.
@@ -38,10 +41,10 @@ PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape&
 PackedNBits packed(NBitsWeight weight, const NBitsShape& shape);
 /// Half-quadratic quantization: zero points are moved, as real numbers, until the error no longer shrinks.
 NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape);
-/// Scale and zero point of each block by least squares, each value weighted by its magnitude and the root mean square of
-/// the block, as in ggml's k-quants. Unlike there, and in ONNX Runtime's tool, trials are judged with the rounded zero
-/// point that is stored, so that none is worse than round_blocks(). The last block of a column is filled up with zeros,
-/// which count.
+/// Scale and zero point of each block by least squares, each value weighted by its magnitude and the root mean square
+/// of the block, as in ggml's k-quants. Unlike there, and in ONNX Runtime's tool, trials are judged with the rounded
+/// zero point that is stored, so that none is worse than round_blocks(). The last block of a column is filled up with
+/// zeros, which count.
 NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shape);
 /// How the reference stores what GPTQ rounded: rounded once more, to blocks of its own.
 NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, bool symmetric);

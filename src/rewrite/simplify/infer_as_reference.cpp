@@ -49,10 +49,10 @@ bool ends_inference(const ir::Node& node) {
   return std::find(std::begin(kEndsInference), std::end(kEndsInference), node.op) != std::end(kEndsInference);
 }
 
-/// Leaves the element type: it does not depend on values.
+/// Leaves the element type: it does not depend on values. REQUIRES: id is valid.
 void forget_shape(ir::Graph& graph, ir::ValueId id) {
   const ir::Value& value = graph.value(id);
-  if (!id.valid() || value.is_output || !value.type.other_type.empty()) return;
+  if (value.is_output || !value.type.other_type.empty()) return;
   ir::GraphEdit(graph).set_type(id, {value.type.element, /*has_shape=*/false, {}, {}});
 }
 
