@@ -40,10 +40,7 @@ class [[nodiscard]] Status {
   const std::string& message() const { return message_; }
 
   /// The same error with "`where`: " put before its message; no effect on success.
-  Status context(const std::string& where) && {
-    if (!ok()) message_ = where + ": " + message_;
-    return std::move(*this);
-  }
+  QUARKQ_EXPORT Status context(const std::string& where) &&;
 
  private:
   Code code_ = Code::kOk;

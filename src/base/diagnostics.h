@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace quarkq {
@@ -22,37 +22,29 @@ struct DiagnosticInfo {
   std::string_view remedy;  ///< empty: there is nothing to do
 };
 
-inline constexpr auto kDiagnostics = std::to_array<DiagnosticInfo>({
-#define DIAGNOSTIC(id, severity, meaning, remedy) {id, Severity::severity, meaning, remedy},
+/// All rows of diagnostics.def.
+std::span<const DiagnosticInfo> all_diagnostics();
+/// The row of this id; null when there is none.
+const DiagnosticInfo* find_diagnostic(std::string_view id);
+
+inline constexpr auto kDiagnosticIds = std::to_array<std::string_view>({
+#define DIAGNOSTIC(id, severity, meaning, remedy) id,
 #include "base/diagnostics.def"
 #undef DIAGNOSTIC
 });
-
-/// The number of this id's row; the number of rows when there is none.
-constexpr size_t diagnostic_row(std::string_view id) {
-  for (size_t row = 0; row < kDiagnostics.size(); ++row) {
-    if (kDiagnostics[row].id == id) return row;
-  }
-  return kDiagnostics.size();
-}
-
-/// The row of this id; null when there is none.
-inline const DiagnosticInfo* find_diagnostic(std::string_view id) {
-  const size_t row = diagnostic_row(id);
-  return row == kDiagnostics.size() ? nullptr : &kDiagnostics[row];
-}
 
 /// A row of the table; an id without one does not compile. It holds the row's number: GCC 12 under UBSan compares no
 /// pointer into a table in a constant expression.
 class DiagnosticId {
  public:
-  consteval DiagnosticId(const char* id) : row_(diagnostic_row(id)) {  // NOLINT(google-explicit-constructor)
-    if (row_ == kDiagnostics.size()) throw "an id without a row in base/diagnostics.def";
+  consteval DiagnosticId(const char* id) {  // NOLINT(google-explicit-constructor)
+    while (row_ < kDiagnosticIds.size() && kDiagnosticIds[row_] != id) ++row_;
+    if (row_ == kDiagnosticIds.size()) throw "an id without a row in base/diagnostics.def";
   }
-  constexpr const DiagnosticInfo& row() const { return kDiagnostics[row_]; }
+  const DiagnosticInfo& row() const { return all_diagnostics()[row_]; }
 
  private:
-  size_t row_;
+  size_t row_ = 0;
 };
 
 struct Diagnostic {
@@ -64,10 +56,8 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
-  void add(DiagnosticId id, std::string subject, std::string text) {
-    add({id.row().severity, std::string(id.row().id), std::move(subject), std::move(text)});
-  }
-  void add(Diagnostic found) { all_.push_back(std::move(found)); }
+  void add(DiagnosticId id, std::string subject, std::string text);
+  void add(Diagnostic found);
   const std::vector<Diagnostic>& all() const { return all_; }
 
  private:

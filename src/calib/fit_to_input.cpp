@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // From the array in a file to what a model input takes.
-#include <iomanip>
+#include <charconv>
 #include <limits>
-#include <sstream>
 
 #include "calib/data_reader.h"
 #include "numeric/half.h"
@@ -48,6 +47,12 @@ ir::Tensor floats_of(const std::vector<double>& values, ElementType type, const 
   return out;
 }
 
+/// A number without a fraction, of at most 64 bits.
+std::string whole_number_text(double number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, std::end(digits), number, std::chars_format::fixed, 0).ptr};
+}
+
 /// Integers must be exact as floats: one that a narrow float would round is an error in the file.
 Result<ir::Tensor> cast_to_float(const ir::Tensor& tensor, ElementType type, const std::string& file) {
   QQ_TRY(const std::vector<double> values, ir::to_double(tensor));
@@ -59,9 +64,7 @@ Result<ir::Tensor> cast_to_float(const ir::Tensor& tensor, ElementType type, con
   QQ_TRY(const std::vector<double> stored, ir::to_double(out));
   for (size_t i = 0; i < values.size(); ++i) {
     if (stored[i] == values[i]) continue;
-    std::ostringstream number;
-    number << std::fixed << std::setprecision(0) << values[i];
-    return bad_data(file, ": value ", number.str(), " does not fit the input's type ", name(type));
+    return bad_data(file, ": value ", whole_number_text(values[i]), " does not fit the input's type ", name(type));
   }
   return out;
 }

@@ -56,6 +56,14 @@ struct LegalizeBlock {
 };
 
 struct QuantConfig {
+  // Compiled once and not wherever one is copied or moved.
+  QuantConfig();
+  QuantConfig(const QuantConfig&);
+  QuantConfig(QuantConfig&&) noexcept;
+  QuantConfig& operator=(const QuantConfig&);
+  QuantConfig& operator=(QuantConfig&&) noexcept;
+  ~QuantConfig();
+
   /// kFields: preset and quant_config rule (rows LEGACY of fields.def). kLayers: global_config rules .
   enum class Mode { kFields, kLayers };
 

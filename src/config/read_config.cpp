@@ -16,6 +16,14 @@
 #include "config/targets/target.h"
 
 namespace quarkq::config {
+
+QuantConfig::QuantConfig() = default;
+QuantConfig::QuantConfig(const QuantConfig&) = default;
+QuantConfig::QuantConfig(QuantConfig&&) noexcept = default;
+QuantConfig& QuantConfig::operator=(const QuantConfig&) = default;
+QuantConfig& QuantConfig::operator=(QuantConfig&&) noexcept = default;
+QuantConfig::~QuantConfig() = default;
+
 namespace {
 
 using Mode = QuantConfig::Mode;

@@ -6,6 +6,14 @@
 #include "config/resolve_steps.h"
 
 namespace quarkq::config {
+
+Settings::Settings() = default;
+Settings::Settings(const Settings&) = default;
+Settings::Settings(Settings&&) noexcept = default;
+Settings& Settings::operator=(const Settings&) = default;
+Settings& Settings::operator=(Settings&&) noexcept = default;
+Settings::~Settings() = default;
+
 namespace {
 
 /// Keys such as OptimizeModel set their field, unless quant_config itself sets it at least as strongly. Beside preset

@@ -17,6 +17,14 @@
 namespace quarkq::config {
 
 struct Settings {
+  // Compiled once and not wherever one is copied or moved.
+  Settings();
+  Settings(const Settings&);
+  Settings(Settings&&) noexcept;
+  Settings& operator=(const Settings&);
+  Settings& operator=(Settings&&) noexcept;
+  ~Settings();
+
   // One struct per group of fields.def, one member per row: formats.per_channel, ranges.percentile, npu.align_concat,
   // ...
 #define GROUP(category, Type, member) struct Type {

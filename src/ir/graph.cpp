@@ -7,6 +7,13 @@
 
 namespace quarkq::ir {
 
+Graph::Graph() = default;
+Graph::Graph(const Graph&) = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(const Graph&) = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
 std::vector<ValueId> Graph::required_inputs() const {
   std::vector<ValueId> required;
   for (const ValueId input : inputs_) {

@@ -49,6 +49,14 @@ struct Value {
 
 class Graph {
  public:
+  // Compiled once and not wherever one is copied or moved.
+  Graph();
+  Graph(const Graph&);
+  Graph(Graph&&) noexcept;
+  Graph& operator=(const Graph&);
+  Graph& operator=(Graph&&) noexcept;
+  ~Graph();
+
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id.index)]; }
   const Value& value(ValueId id) const { return values_[static_cast<size_t>(id.index)]; }
   bool is_alive(NodeId id) const { return node_alive_[static_cast<size_t>(id.index)]; }

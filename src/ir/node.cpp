@@ -7,6 +7,13 @@
 
 namespace quarkq::ir {
 
+Node::Node() = default;
+Node::Node(const Node&) = default;
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(const Node&) = default;
+Node& Node::operator=(Node&&) noexcept = default;
+Node::~Node() = default;
+
 const Attribute* Node::find(std::string_view attribute) const {
   for (const Attribute& candidate : attributes) {
     if (candidate.name == attribute) return &candidate;

@@ -20,6 +20,14 @@ struct Capture {
 };
 
 struct Node {
+  // Compiled once and not wherever one is copied or moved.
+  Node();
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+  ~Node();
+
   NodeId id;
   std::string op;                ///< operator type, for example "Conv"
   std::string domain;            ///< "" for ai.onnx

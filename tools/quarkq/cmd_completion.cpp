@@ -15,7 +15,7 @@ namespace {
 using Commands = std::vector<Command>;
 
 /// As one word of a shell: in single quotes.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -42,16 +42,16 @@ std::string bash_script(const Commands& commands) {
         values[option.names.back()] = join(option.values, " ");
       }
     }
-    words += cat("      ", command.name, ") options=", quoted(join(options, " ")), " words=", quoted(first), " ;;\n");
+    words += cat("      ", command.name, ") options=", shell_quoted(join(options, " ")), " words=", shell_quoted(first), " ;;\n");
   }
-  for (const auto& [name, known] : values) cases += cat("    ", name, ") words=", quoted(known), " ;;\n");
+  for (const auto& [name, known] : values) cases += cat("    ", name, ") words=", shell_quoted(known), " ;;\n");
   return cat(
       "# bash completion of quarkq; put it into ~/.local/share/bash-completion/completions/quarkq\n"
       "_quarkq() {\n"
       "  local cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} words='' options=''\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W ",
-      quoted(names_of(commands) + " --help --version"),
+      shell_quoted(names_of(commands) + " --help --version"),
       " -- \"$cur\"))\n"
       "    return\n"
       "  fi\n"
@@ -72,12 +72,12 @@ std::string zsh_argument(const CommandOption& option) {
     summary += c;
   }
   const std::string action = option.values.empty() ? "_files" : "(" + join(option.values, " ") + ")";
-  if (option.is_positional()) return quoted("*:" + summary + ":" + action);
+  if (option.is_positional()) return shell_quoted("*:" + summary + ":" + action);
   std::vector<std::string> arguments;
   for (const std::string& name : option.names) {
     const std::string takes = !option.takes_value ? "" : name.starts_with("--") ? "=" : "+";
     arguments.push_back(
-        quoted(cat("*", name, takes, "[", summary, "]", option.takes_value ? cat(":value:", action) : std::string())));
+        shell_quoted(cat("*", name, takes, "[", summary, "]", option.takes_value ? cat(":value:", action) : std::string())));
   }
   return join(arguments, " ");
 }
@@ -85,7 +85,7 @@ std::string zsh_argument(const CommandOption& option) {
 std::string zsh_script(const Commands& commands) {
   std::string verbs, cases;
   for (const Command& command : commands) {
-    verbs += cat("    ", quoted(command.name + ":" + command.summary), "\n");
+    verbs += cat("    ", shell_quoted(command.name + ":" + command.summary), "\n");
     cases += cat("    ", command.name, ") _arguments");
     for (const CommandOption& option : command.options) cases += cat(" \\\n      ", zsh_argument(option));
     cases += " ;;\n";
@@ -113,17 +113,17 @@ std::string zsh_script(const Commands& commands) {
 
 std::string fish_script(const Commands& commands) {
   std::string script = "# fish completion of quarkq; put it into ~/.config/fish/completions/quarkq.fish\n";
-  const std::string none = quoted("__fish_use_subcommand");
+  const std::string none = shell_quoted("__fish_use_subcommand");
   for (const Command& command : commands) {
-    script += cat("complete -c quarkq -f -n ", none, " -a ", command.name, " -d ", quoted(command.summary), "\n");
-    const std::string seen = quoted("__fish_seen_subcommand_from " + command.name);
+    script += cat("complete -c quarkq -f -n ", none, " -a ", command.name, " -d ", shell_quoted(command.summary), "\n");
+    const std::string seen = shell_quoted("__fish_seen_subcommand_from " + command.name);
     for (const CommandOption& option : command.options) {
       script += cat("complete -c quarkq -n ", seen);
       for (const std::string& name : option.names)
         script += name.starts_with("--") ? cat(" -l ", name.substr(2)) : cat(" -s ", name.substr(1));
-      if (!option.values.empty()) script += cat(" -a ", quoted(join(option.values, " ")));
+      if (!option.values.empty()) script += cat(" -a ", shell_quoted(join(option.values, " ")));
       if (option.takes_value && !option.is_positional()) script += " -r";
-      script += cat(" -d ", quoted(option.summary), "\n");
+      script += cat(" -d ", shell_quoted(option.summary), "\n");
     }
   }
   return script;

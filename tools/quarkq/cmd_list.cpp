@@ -199,8 +199,8 @@ std::vector<Row> list_heads() {
 
 std::vector<Row> list_diagnostics() {
   std::vector<Row> rows;
-  rows.reserve(kDiagnostics.size());
-  for (const DiagnosticInfo& row : kDiagnostics) {
+  rows.reserve(all_diagnostics().size());
+  for (const DiagnosticInfo& row : all_diagnostics()) {
     rows.push_back({{"name", std::string(row.id)},
                     {"severity", config::severity_name(row.severity)},
                     {"meaning", std::string(row.meaning)},

@@ -27,19 +27,18 @@ constexpr Step kSteps[] = {
 /// Names, inputs, outputs and number of attributes of all nodes in order: what a round leaves as it was when there is
 /// nothing left to do.
 std::string fingerprint(const ir::Graph& graph) {
-  std::ostringstream text;
+  std::string text;
+  const auto name_of = [&](ir::ValueId id) { return id.valid() ? graph.value(id).name : std::string(); };
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
-    text << node.op << '\n' << node.name << '\n' << node.attributes.size() << '\n';
-    for (const ir::ValueId input : node.inputs)
-      text << (input.valid() ? graph.value(input).name : std::string()) << '\t';
-    text << '\n';
-    for (const ir::ValueId output : node.outputs)
-      text << (output.valid() ? graph.value(output).name : std::string()) << '\t';
-    text << '\n';
-    for (const ir::Graph* nested : ir::nested_graphs(node)) text << fingerprint(*nested);
+    text += cat(node.op, '\n', node.name, '\n', node.attributes.size(), '\n');
+    for (const ir::ValueId input : node.inputs) text += name_of(input) + '\t';
+    text += '\n';
+    for (const ir::ValueId output : node.outputs) text += name_of(output) + '\t';
+    text += '\n';
+    for (const ir::Graph* nested : ir::nested_graphs(node)) text += fingerprint(*nested);
   }
-  return text.str();
+  return text;
 }
 
 /// Initializers can no longer be fed: IR versions that demand them among the inputs become one that does not.

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/error.h"
 #include "base/suggest.h"
 
@@ -11,6 +13,20 @@ namespace quarkq {
 namespace {
 
 TEST(StringsTest, CatPrintsItsArgumentsInOrder) { EXPECT_EQ(cat("a", 1, 'c', 2.5, std::string("d")), "a1c2.5d"); }
+
+TEST(StringsTest, CatPrintsNumbersOfAllTypes) {
+  EXPECT_EQ(cat(int8_t{-5}, ' ', uint8_t{200}, ' ', true, false), "-5 200 10");
+  EXPECT_EQ(cat(std::numeric_limits<int64_t>::min()), "-9223372036854775808");
+  EXPECT_EQ(cat(std::numeric_limits<uint64_t>::max()), "18446744073709551615");
+  EXPECT_EQ(cat(0.1f, ' ', 1e-7, ' ', 1234567.0, ' ', 100.0), "0.1 1e-07 1.23457e+06 100");
+  EXPECT_EQ(cat(-std::numeric_limits<double>::infinity(), ' ', std::numeric_limits<double>::quiet_NaN()), "-inf nan");
+  EXPECT_EQ(cat(-std::numeric_limits<double>::max()), "-1.79769e+308");
+}
+
+TEST(StringsTest, CatPrintsTextsWhole) {
+  const char* const absent = nullptr;
+  EXPECT_EQ(cat(std::string_view("a\0b", 3), absent, std::string()), std::string("a\0b", 3));
+}
 
 TEST(StringsTest, JoinAndSplit) {
   EXPECT_EQ(join(std::vector<std::string>{"a", "b", "c"}, ", "), "a, b, c");

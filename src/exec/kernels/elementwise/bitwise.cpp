@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operators on the bits of integers: BitShift, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot.
+#include <functional>
+
 #include "exec/kernels/elementwise/elementwise.h"
 #include "exec/op_families.h"
 
@@ -8,35 +10,35 @@ namespace {
 
 constexpr std::string_view kIntegers = ", allowed: integers of 8 to 64 bits";
 
-/// y = f(a, b) on unsigned patterns of the element's size.
+/// y = f(a, b) on unsigned patterns of the element's size. F: a function without state.
 template <typename F>
-Result<Kernel> pattern_kernel(Prepare& p, const F& f) {
+Result<Kernel> pattern_kernel(Prepare& p, F) {
   QQ_TRY(BinaryOperands operands, require_pair(p));
-  const BroadcastPlan& plan = operands.plan;
-  Kernel kernel;
+  RowLoop loop;
   visit_integer(p.in(0).type, [&](auto tag) {
     using T = std::make_unsigned_t<typename decltype(tag)::type>;
-    kernel = [plan, f](const Run& run) {
-      binary_run(plan, run.in<T>(0), run.in<T>(1), run.out<T>(0), [&f](T a, T b) { return static_cast<T>(f(a, b)); });
-      return Status();
-    };
+    loop = row_loop<T, T, T>([](T a, T b) { return static_cast<T>(F()(a, b)); });
   });
-  if (kernel == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), kIntegers);
+  if (loop.run == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), kIntegers);
   p.out(0, p.in(0).type, std::move(operands.dims));
-  return kernel;
+  return rows_kernel(std::move(operands.plan), loop);
 }
 
-Result<Kernel> prepare_and_bits(Prepare& p) {
-  return pattern_kernel(p, [](auto a, auto b) { return a & b; });
-}
-Result<Kernel> prepare_or_bits(Prepare& p) {
-  return pattern_kernel(p, [](auto a, auto b) { return a | b; });
-}
-Result<Kernel> prepare_xor_bits(Prepare& p) {
-  return pattern_kernel(p, [](auto a, auto b) { return a ^ b; });
-}
+Result<Kernel> prepare_and_bits(Prepare& p) { return pattern_kernel(p, std::bit_and<>()); }
+Result<Kernel> prepare_or_bits(Prepare& p) { return pattern_kernel(p, std::bit_or<>()); }
+Result<Kernel> prepare_xor_bits(Prepare& p) { return pattern_kernel(p, std::bit_xor<>()); }
 
 /// Shifts by the width of the type or more leave nothing.
+template <bool kLeft>
+struct Shift {
+  template <typename T>
+  uint64_t operator()(T a, T b) const {
+    const uint64_t wide = a, shift = b;
+    if (shift >= 8 * sizeof(T)) return 0;
+    return kLeft ? wide << shift : wide >> shift;
+  }
+};
+
 Result<Kernel> prepare_bit_shift(Prepare& p) {
   const std::string direction = p.node().string_or("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") {
@@ -44,11 +46,7 @@ Result<Kernel> prepare_bit_shift(Prepare& p) {
   }
   QQ_RETURN_IF_ERROR(
       p.require_input(0, {ElementType::kUInt8, ElementType::kUInt16, ElementType::kUInt32, ElementType::kUInt64}));
-  return pattern_kernel(p, [left = direction == "LEFT"](auto a, auto b) {
-    const uint64_t wide = a, shift = b;
-    if (shift >= 8 * sizeof(a)) return uint64_t{0};
-    return left ? wide << shift : wide >> shift;
-  });
+  return direction == "LEFT" ? pattern_kernel(p, Shift<true>()) : pattern_kernel(p, Shift<false>());
 }
 
 Result<Kernel> prepare_not_bits(Prepare& p) {

@@ -32,26 +32,80 @@ C compute(C a, C b) {
   }
 }
 
-template <Binary kOp, typename T>
-void binary_typed(const BroadcastPlan& plan, const T* a, const T* b, T* y) {
-  if constexpr (std::is_same_v<T, float>) {
+/// The loop of an operator on numbers of this type; none for float32, which binary_loop() has.
+template <Binary kOp>
+RowLoop typed_loop(ElementType type) {
+  RowLoop loop;
+  visit_number(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using C = Compute<T>;
+    if constexpr (!std::is_same_v<T, float>)
+      loop = row_loop<T, T, T>([](T l, T r) { return static_cast<T>(compute<kOp, C>(C(l), C(r))); });
+  });
+  return loop;
+}
+
+RowLoop typed_loop(Binary op, ElementType type) {
+  switch (op) {
+    case Binary::kAdd: return typed_loop<Binary::kAdd>(type);
+    case Binary::kSub: return typed_loop<Binary::kSub>(type);
+    case Binary::kMul: return typed_loop<Binary::kMul>(type);
+    case Binary::kDiv: return typed_loop<Binary::kDiv>(type);
+    case Binary::kMin: return typed_loop<Binary::kMin>(type);
+    case Binary::kMax: return typed_loop<Binary::kMax>(type);
+    case Binary::kPRelu: return typed_loop<Binary::kPRelu>(type);
+  }
+  return {};
+}
+
+/// An operator on numbers of one type.
+struct Arithmetic {
+  Binary op;
+  RowLoop typed;  ///< none: float32
+
+  void run(const BroadcastPlan& plan, const std::byte* a, const std::byte* b, std::byte* y) const {
+    if (typed.run != nullptr) return run_rows(plan, typed, a, b, y);
+    const auto *left = reinterpret_cast<const float*>(a), *right = reinterpret_cast<const float*>(b);
+    auto* result = reinterpret_cast<float*>(y);
     for_broadcast(plan, [&](const BroadcastBlock& at) {
       QQ_DISPATCH(exec, binary_loop)
-      (kOp, {a + at.at[0], b + at.at[1], y + at.out, at.rows, at.columns, plan.steps[0], plan.steps[1]});
+      (op, {left + at.at[0], right + at.at[1], result + at.out, at.rows, at.columns, plan.steps[0], plan.steps[1]});
     });
-  } else {
-    using C = Compute<T>;
-    binary_run(plan, a, b, y, [](T l, T r) { return static_cast<T>(compute<kOp, C>(C(l), C(r))); });
   }
+};
+
+/// Is one of `count` integers zero? Nothing for types whose division by zero is defined.
+using FindZero = bool (*)(const std::byte* numbers, int64_t count);
+FindZero zero_finder(ElementType type) {
+  FindZero find = nullptr;
+  visit_integer(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    find = [](const std::byte* numbers, int64_t count) {
+      const auto* first = reinterpret_cast<const T*>(numbers);
+      return std::find(first, first + count, T(0)) != first + count;
+    };
+  });
+  return find;
 }
 
 /// Fails when an integer divisor is zero, which a machine traps on.
-template <typename T>
-Status check_divisors(const std::string& label, const T* b, int64_t n) {
-  if constexpr (std::is_integral_v<T>) {
-    if (std::find(b, b + n, T(0)) != b + n) return bad_data(label, ": integer division by zero");
+struct DivisorCheck {
+  FindZero find = nullptr;  ///< null: nothing is checked
+  std::string label;
+  int64_t count = 0;
+
+  Status check(const std::byte* divisors) const {
+    if (find == nullptr || !find(divisors, count)) return Status();
+    return bad_data(label, ": integer division by zero");
   }
-  return Status();
+};
+/// `has_divisor`: input 1 divides.
+DivisorCheck divisor_check(const Prepare& p, bool has_divisor) {
+  return {has_divisor ? zero_finder(p.in(1).type) : nullptr, p.label(), product(p.in(1).dims)};
+}
+
+bool is_number(ElementType type) {
+  return visit_number(type, [](auto) {});
 }
 
 Status unknown_type(const Prepare& p) { return p.cannot("input 0 is ", name(p.in(0).type), ", allowed: numbers"); }
@@ -62,50 +116,63 @@ void reuse_input(Prepare& p, const ir::Shape& dims) {
   }
 }
 
-template <Binary kOp>
-Result<Kernel> prepare_binary(Prepare& p) {
+Result<Kernel> prepare_arithmetic(Prepare& p, Binary op) {
   QQ_TRY(BinaryOperands operands, require_pair(p));
   ir::Shape& dims = operands.dims;
-  if (kOp == Binary::kPRelu && dims != p.in(0).dims) {
+  if (op == Binary::kPRelu && dims != p.in(0).dims) {
     return p.corrupt("slope ", shape_text(p.in(1).dims), " does not broadcast to ", shape_text(p.in(0).dims));
   }
-  const BroadcastPlan& plan = operands.plan;
-  const int64_t divisors = product(p.in(1).dims);
-  Kernel kernel;
-  visit_number(p.in(0).type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    kernel = [plan, divisors, label = p.label()](const Run& run) {
-      if (kOp == Binary::kDiv) QQ_RETURN_IF_ERROR(check_divisors(label, run.in<T>(1), divisors));
-      binary_typed<kOp>(plan, run.in<T>(0), run.in<T>(1), run.out<T>(0));
-      return Status();
-    };
-  });
-  if (kernel == nullptr) return unknown_type(p);
+  const ElementType type = p.in(0).type;
+  if (!is_number(type)) return unknown_type(p);
   reuse_input(p, dims);
-  p.out(0, p.in(0).type, std::move(dims));
-  return kernel;
+  p.out(0, type, std::move(dims));
+  return Kernel([plan = std::move(operands.plan), divisors = divisor_check(p, op == Binary::kDiv),
+                 arithmetic = Arithmetic{op, typed_loop(op, type)}](const Run& run) {
+    QQ_RETURN_IF_ERROR(divisors.check(run.inputs[1]));
+    arithmetic.run(plan, run.inputs[0], run.inputs[1], run.outputs[0]);
+    return Status();
+  });
+}
+
+template <Binary kOp>
+Result<Kernel> prepare_binary(Prepare& p) {
+  return prepare_arithmetic(p, kOp);
 }
 
 // ---- any number of inputs -------------------------------------------------------------------------------------------
 
-/// Walks of an operator over n inputs: the first joins inputs 0 and 1, each further one the result and the next input.
-template <Binary kOp, typename T>
-Kernel variadic_kernel(std::vector<BroadcastPlan> plans, float divisor, int64_t count) {
-  return [plans = std::move(plans), divisor, count](const Run& run) {
-    T* y = run.out<T>(0);
-    if (plans.empty() && run.in<T>(0) != y) std::copy_n(run.in<T>(0), count, y);
-    for (size_t i = 0; i < plans.size(); ++i) {
-      binary_typed<kOp>(plans[i], i == 0 ? run.in<T>(0) : y, run.in<T>(i + 1), y);
-    }
-    if (divisor != 1.0f) {
+/// Divides `count` numbers.
+using Divide = void (*)(std::byte* numbers, int64_t count, float divisor);
+Divide divide_by(ElementType type) {
+  Divide divide = nullptr;
+  visit_number(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    divide = [](std::byte* numbers, int64_t count, float divisor) {
+      auto* y = reinterpret_cast<T*>(numbers);
       for (int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(Compute<T>(y[i]) / static_cast<Compute<T>>(divisor));
-    }
-    return Status();
-  };
+    };
+  });
+  return divide;
 }
 
-template <Binary kOp, bool kMean>
-Result<Kernel> prepare_variadic(Prepare& p) {
+/// Walks of an operator over n inputs: the first joins inputs 0 and 1, each further one the result and the next input.
+struct Variadic {
+  Arithmetic arithmetic;
+  std::vector<BroadcastPlan> plans;
+  Divide divide = nullptr;  ///< by the number of inputs at the end; null: not at all
+  int64_t count = 0, bytes = 0;
+
+  Status operator()(const Run& run) const {
+    std::byte* y = run.outputs[0];
+    if (plans.empty() && run.inputs[0] != y) std::copy_n(run.inputs[0], bytes, y);
+    for (size_t i = 0; i < plans.size(); ++i)
+      arithmetic.run(plans[i], i == 0 ? run.inputs[0] : y, run.inputs[i + 1], y);
+    if (divide != nullptr) divide(y, count, static_cast<float>(plans.size() + 1));
+    return Status();
+  }
+};
+
+Result<Kernel> prepare_inputs(Prepare& p, Binary op, bool is_mean) {
   const size_t count = p.input_count();
   for (size_t i = 0; i < std::max<size_t>(count, 1); ++i) {
     QQ_RETURN_IF_ERROR(p.require_input(i));
@@ -114,22 +181,25 @@ Result<Kernel> prepare_variadic(Prepare& p) {
     }
   }
   QQ_TRY(ir::Shape dims, broadcast_inputs(p, 0, count));
-  std::vector<BroadcastPlan> plans;
+  const ElementType type = p.in(0).type;
+  if (!is_number(type)) return unknown_type(p);
+  Variadic kernel{.arithmetic = {op, typed_loop(op, type)}, .plans = {}, .divide = is_mean ? divide_by(type) : nullptr};
   for (size_t i = 1; i < count; ++i) {
-    plans.push_back(plan_broadcast(dims, {i == 1 ? p.in(0).dims : dims, p.in(i).dims}));
+    kernel.plans.push_back(plan_broadcast(dims, {i == 1 ? p.in(0).dims : dims, p.in(i).dims}));
   }
-  Kernel kernel;
-  visit_number(p.in(0).type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    kernel = variadic_kernel<kOp, T>(plans, kMean ? static_cast<float>(count) : 1.0f, product(dims));
-  });
-  if (kernel == nullptr) return unknown_type(p);
+  kernel.count = product(dims);
+  kernel.bytes = kernel.count * bits(type) / 8;
   if (p.in(0).dims == dims) p.in_place(0, 0);
-  p.out(0, p.in(0).type, std::move(dims));
-  return kernel;
+  p.out(0, type, std::move(dims));
+  return Kernel(std::move(kernel));
 }
 
-// ---- Mod, Pow -------------------------------------------------------------------------------------------------------
+template <Binary kOp, bool kMean>
+Result<Kernel> prepare_variadic(Prepare& p) {
+  return prepare_inputs(p, kOp, kMean);
+}
+
+// ---- Mod ------------------------------------------------------------------------------------------------------------
 
 /// Remainder with the sign of the divisor, as Python has it. REQUIRES: b != 0.
 template <typename T>
@@ -150,98 +220,28 @@ T c_mod(T a, T b) {
   }
 }
 
-template <typename T>
-Kernel mod_kernel(const Prepare& p, const BroadcastPlan& plan, bool c_like) {
-  return [plan, c_like, label = p.label(), divisors = product(p.in(1).dims)](const Run& run) {
-    const T* a = run.in<T>(0);
-    const T* b = run.in<T>(1);
-    QQ_RETURN_IF_ERROR(check_divisors(label, b, divisors));
-    if constexpr (std::is_integral_v<T>) {
-      if (!c_like) {
-        binary_run(plan, a, b, run.out<T>(0), floor_mod<T>);
-        return Status();
-      }
-    }
-    binary_run(plan, a, b, run.out<T>(0), c_mod<T>);
-    return Status();
-  };
-}
-
 Result<Kernel> prepare_mod(Prepare& p) {
   QQ_TRY(BinaryOperands operands, require_pair(p));
+  const ElementType type = p.in(0).type;
   const bool c_like = p.node().int_or("fmod", 0) != 0;
-  if (is_floating(p.in(0).type) && !c_like) return p.corrupt("fmod is 0 for ", name(p.in(0).type), ", must be 1");
-  Kernel kernel;
-  visit_number(p.in(0).type,
-               [&](auto tag) { kernel = mod_kernel<typename decltype(tag)::type>(p, operands.plan, c_like); });
-  if (kernel == nullptr) return unknown_type(p);
-  p.out(0, p.in(0).type, std::move(operands.dims));
-  return kernel;
-}
-
-template <typename T>
-T power(T base, double exponent) {
-  using C = Compute<T>;
-  if constexpr (std::is_integral_v<T>) {
-    if (exponent < 0 || exponent != std::floor(exponent)) {
-      const double y = std::pow(static_cast<double>(base), exponent);
-      return std::isfinite(y) && std::fabs(y) < 9e18 ? static_cast<T>(static_cast<int64_t>(y)) : T(0);
-    }
-    uint64_t result = 1, square = static_cast<uint64_t>(base);  // wraps like repeated multiplication
-    for (auto n = static_cast<uint64_t>(std::min(exponent, 1e18)); n > 0; n >>= 1, square *= square) {
-      if (n & 1) result *= square;
-    }
-    return static_cast<T>(result);
-  } else {
-    const C x = C(base);
-    if (exponent == 2.0) return static_cast<T>(x * x);
-    if (exponent == 0.5) return static_cast<T>(std::sqrt(x));
-    return static_cast<T>(std::pow(x, static_cast<C>(exponent)));
-  }
-}
-
-/// The powers that decomposed normalizations and activations take. True when `exponent` is one of them.
-bool common_power(const float* x, float* y, int64_t n, double exponent) {
-  const bool known = exponent == 2.0 || exponent == 3.0 || exponent == 0.5 || exponent == -0.5 || exponent == -1.0;
-  if (!known) return false;
-  for_elements(n, [&](int64_t begin, int64_t end) {
-    QQ_DISPATCH(exec, power_loop)(static_cast<float>(exponent), x + begin, y + begin, end - begin);
+  if (is_floating(type) && !c_like) return p.corrupt("fmod is 0 for ", name(type), ", must be 1");
+  RowLoop loop;
+  visit_real(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop = row_loop<T, T, T>([](T a, T b) { return c_mod(a, b); });
   });
-  return true;
-}
-
-/// The exponents' type is free, so they are read as doubles first.
-Result<Kernel> prepare_pow(Prepare& p) {
-  QQ_RETURN_IF_ERROR(p.require_input(0));
-  QQ_RETURN_IF_ERROR(p.require_input(1));
-  QQ_TRY(BinaryOperands operands, broadcast_pair(p));
-  const BroadcastPlan& plan = operands.plan;
-  const int64_t count = product(p.in(1).dims);
-  Kernel kernel;
-  const bool known = visit_number(p.in(1).type, [&](auto exponent_tag) {
-    using E = typename decltype(exponent_tag)::type;
-    void (*const read)(const Run&, int64_t) = [](const Run& run, int64_t n) {
-      auto* exponents = reinterpret_cast<double*>(run.scratch);
-      for (int64_t i = 0; i < n; ++i) exponents[i] = static_cast<double>(Compute<E>(run.in<E>(1)[i]));
-    };
-    visit_number(p.in(0).type, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      kernel = [plan, count, read, outputs = product(operands.dims)](const Run& run) {
-        read(run, count);
-        const auto* exponents = reinterpret_cast<const double*>(run.scratch);
-        if constexpr (std::is_same_v<T, float>) {
-          if (count == 1 && common_power(run.in<T>(0), run.out<T>(0), outputs, *exponents)) return Status();
-        }
-        binary_run(plan, run.in<T>(0), exponents, run.out<T>(0), power<T>);
-        return Status();
-      };
-    });
+  visit_integer(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    loop = c_like ? row_loop<T, T, T>([](T a, T b) { return c_mod(a, b); })
+                  : row_loop<T, T, T>([](T a, T b) { return floor_mod(a, b); });
   });
-  if (kernel == nullptr)
-    return p.cannot(known ? "input 0 is " : "input 1 is ", name(p.in(known ? 0 : 1).type), ", allowed: numbers");
-  p.scratch(static_cast<size_t>(count) * sizeof(double));
-  p.out(0, p.in(0).type, std::move(operands.dims));
-  return kernel;
+  if (loop.run == nullptr) return unknown_type(p);
+  p.out(0, type, std::move(operands.dims));
+  return Kernel([plan = std::move(operands.plan), divisors = divisor_check(p, true), loop](const Run& run) {
+    QQ_RETURN_IF_ERROR(divisors.check(run.inputs[1]));
+    run_rows(plan, loop, run.inputs[0], run.inputs[1], run.outputs[0]);
+    return Status();
+  });
 }
 
 using enum LayoutRule;

@@ -19,6 +19,8 @@ Result<Kernel> prepare_and(Prepare& p);
 Result<Kernel> prepare_or(Prepare& p);
 Result<Kernel> prepare_xor(Prepare& p);
 Result<Kernel> prepare_where(Prepare& p);
+// elementwise_power.cpp
+Result<Kernel> prepare_pow(Prepare& p);
 // elementwise_cast.cpp
 Result<Kernel> prepare_cast(Prepare& p);
 Result<Kernel> prepare_cast_like(Prepare& p);
@@ -58,6 +60,25 @@ void binary_run(const BroadcastPlan& plan, const T* a, const U* b, R* y, const F
     }
   });
 }
+
+/// binary_row() of certain types and a function without state, behind one signature: what walks rows is compiled once,
+/// not for each operator and type.
+struct RowLoop {
+  void (*run)(const std::byte* a, const std::byte* b, std::byte* y, const BinaryRow& row) = nullptr;
+  int64_t a_bytes = 0, b_bytes = 0, y_bytes = 0;  ///< of an element
+};
+
+template <typename T, typename U, typename R, typename F>
+RowLoop row_loop(F) {
+  return {[](const std::byte* a, const std::byte* b, std::byte* y, const BinaryRow& row) {
+            binary_row(reinterpret_cast<const T*>(a), reinterpret_cast<const U*>(b), reinterpret_cast<R*>(y), row, F());
+          },
+          sizeof(T), sizeof(U), sizeof(R)};
+}
+
+void run_rows(const BroadcastPlan& plan, const RowLoop& loop, const std::byte* a, const std::byte* b, std::byte* y);
+/// run_rows() over inputs 0 and 1.
+Kernel rows_kernel(BroadcastPlan plan, const RowLoop& loop);
 
 /// Dims of input 1 as input 0 sees them: before opset 7 attributes `broadcast` and `axis` say how they are aligned.
 /// In elementwise_legacy.cpp.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/kernels/shared/broadcast.h"
+#include "exec/kernels/elementwise/elementwise.h"
 
 namespace quarkq::exec {
 
@@ -64,6 +64,24 @@ void walk_broadcast(const BroadcastPlan& plan, const void* body, void (*call)(co
       begin += block.rows;
     }
   });
+}
+
+void run_rows(const BroadcastPlan& plan, const RowLoop& loop, const std::byte* a, const std::byte* b, std::byte* y) {
+  for_broadcast(plan, [&](const BroadcastBlock& block) {
+    const BinaryRow row{block.columns, plan.steps[0].column, plan.steps[1].column};
+    for (int64_t r = 0; r < block.rows; ++r) {
+      loop.run(a + (block.at[0] + r * plan.steps[0].row) * loop.a_bytes,
+               b + (block.at[1] + r * plan.steps[1].row) * loop.b_bytes,
+               y + (block.out + r * block.columns) * loop.y_bytes, row);
+    }
+  });
+}
+
+Kernel rows_kernel(BroadcastPlan plan, const RowLoop& loop) {
+  return [plan = std::move(plan), loop](const Run& run) {
+    run_rows(plan, loop, run.inputs[0], run.inputs[1], run.outputs[0]);
+    return Status();
+  };
 }
 
 Result<ir::Shape> broadcast_inputs(const Prepare& p, size_t first, size_t last) {

@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: MIT
 // Comparisons, logic and selection over broadcast inputs.
+#include <functional>
+
 #include "exec/kernels/elementwise/elementwise.h"
 #include "exec/kernels/elementwise/elementwise_loops.h"
 
 namespace quarkq::exec {
 namespace {
 
+/// F: a function of two numbers without state.
 template <typename F>
-Result<Kernel> comparison(Prepare& p, const F& f) {
+Result<Kernel> comparison(Prepare& p, F) {
   QQ_TRY(BinaryOperands operands, require_pair(p));
-  const BroadcastPlan& plan = operands.plan;
-  Kernel kernel;
+  RowLoop loop;
   visit_number_or_bool(p.in(0).type, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    kernel = [plan, f](const Run& run) {
-      using C = Compute<T>;
-      binary_run(plan, run.in<T>(0), run.in<T>(1), run.out<uint8_t>(0), [&f](T a, T b) { return f(C(a), C(b)); });
-      return Status();
-    };
+    using C = Compute<T>;
+    loop = row_loop<T, T, uint8_t>([](T a, T b) { return F()(C(a), C(b)); });
   });
-  if (kernel == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), ", allowed: numbers and BOOL");
+  if (loop.run == nullptr) return p.cannot("input 0 is ", name(p.in(0).type), ", allowed: numbers and BOOL");
   p.out(0, ElementType::kBool, std::move(operands.dims));
-  return kernel;
+  return rows_kernel(std::move(operands.plan), loop);
 }
 
 template <typename F>
-Result<Kernel> logic(Prepare& p, const F& f) {
+Result<Kernel> logic(Prepare& p, F) {
   QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kBool}));
   QQ_RETURN_IF_ERROR(p.require_input(1, {ElementType::kBool}));
-  return comparison(p, [f](auto a, auto b) { return f(a != 0, b != 0); });
+  QQ_TRY(BinaryOperands operands, require_pair(p));
+  p.out(0, ElementType::kBool, std::move(operands.dims));
+  return rows_kernel(std::move(operands.plan),
+                     row_loop<uint8_t, uint8_t, uint8_t>([](uint8_t a, uint8_t b) { return F()(a != 0, b != 0); }));
 }
 
 /// Strings have no bytes that a run could hand over, so they are compared as known values.
@@ -65,29 +67,15 @@ Kernel where_kernel(const BroadcastPlan& plan) {
 
 Result<Kernel> prepare_equal(Prepare& p) {
   if (p.has(0) && p.in(0).type == ElementType::kString) return equal_strings(p);
-  return comparison(p, [](auto a, auto b) { return a == b; });
+  return comparison(p, std::equal_to<>());
 }
-Result<Kernel> prepare_greater(Prepare& p) {
-  return comparison(p, [](auto a, auto b) { return a > b; });
-}
-Result<Kernel> prepare_greater_or_equal(Prepare& p) {
-  return comparison(p, [](auto a, auto b) { return a >= b; });
-}
-Result<Kernel> prepare_less(Prepare& p) {
-  return comparison(p, [](auto a, auto b) { return a < b; });
-}
-Result<Kernel> prepare_less_or_equal(Prepare& p) {
-  return comparison(p, [](auto a, auto b) { return a <= b; });
-}
-Result<Kernel> prepare_and(Prepare& p) {
-  return logic(p, [](bool a, bool b) { return a && b; });
-}
-Result<Kernel> prepare_or(Prepare& p) {
-  return logic(p, [](bool a, bool b) { return a || b; });
-}
-Result<Kernel> prepare_xor(Prepare& p) {
-  return logic(p, [](bool a, bool b) { return a != b; });
-}
+Result<Kernel> prepare_greater(Prepare& p) { return comparison(p, std::greater<>()); }
+Result<Kernel> prepare_greater_or_equal(Prepare& p) { return comparison(p, std::greater_equal<>()); }
+Result<Kernel> prepare_less(Prepare& p) { return comparison(p, std::less<>()); }
+Result<Kernel> prepare_less_or_equal(Prepare& p) { return comparison(p, std::less_equal<>()); }
+Result<Kernel> prepare_and(Prepare& p) { return logic(p, std::logical_and<>()); }
+Result<Kernel> prepare_or(Prepare& p) { return logic(p, std::logical_or<>()); }
+Result<Kernel> prepare_xor(Prepare& p) { return logic(p, std::not_equal_to<>()); }
 
 Result<Kernel> prepare_where(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0, {ElementType::kBool}));

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Pow over broadcast inputs of two types.
+#include <cmath>
+
+#include "exec/kernels/elementwise/elementwise.h"
+#include "exec/kernels/elementwise/elementwise_loops.h"
+
+namespace quarkq::exec {
+namespace {
+
+template <typename T>
+T power(T base, double exponent) {
+  using C = Compute<T>;
+  if constexpr (std::is_integral_v<T>) {
+    if (exponent < 0 || exponent != std::floor(exponent)) {
+      const double y = std::pow(static_cast<double>(base), exponent);
+      return std::isfinite(y) && std::fabs(y) < 9e18 ? static_cast<T>(static_cast<int64_t>(y)) : T(0);
+    }
+    uint64_t result = 1, square = static_cast<uint64_t>(base);  // wraps like repeated multiplication
+    for (auto n = static_cast<uint64_t>(std::min(exponent, 1e18)); n > 0; n >>= 1, square *= square) {
+      if (n & 1) result *= square;
+    }
+    return static_cast<T>(result);
+  } else {
+    const C x = C(base);
+    if (exponent == 2.0) return static_cast<T>(x * x);
+    if (exponent == 0.5) return static_cast<T>(std::sqrt(x));
+    return static_cast<T>(std::pow(x, static_cast<C>(exponent)));
+  }
+}
+
+/// The powers that decomposed normalizations and activations take. True when `exponent` is one of them.
+bool common_power(const float* x, float* y, int64_t n, double exponent) {
+  const bool known = exponent == 2.0 || exponent == 3.0 || exponent == 0.5 || exponent == -0.5 || exponent == -1.0;
+  if (!known) return false;
+  for_elements(n, [&](int64_t begin, int64_t end) {
+    QQ_DISPATCH(exec, power_loop)(static_cast<float>(exponent), x + begin, y + begin, end - begin);
+  });
+  return true;
+}
+
+/// Numbers of some type as doubles.
+using ReadDoubles = void (*)(const std::byte* numbers, double* y, int64_t count);
+ReadDoubles double_reader(ElementType type) {
+  ReadDoubles read = nullptr;
+  visit_number(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    read = [](const std::byte* numbers, double* y, int64_t count) {
+      const auto* x = reinterpret_cast<const T*>(numbers);
+      for (int64_t i = 0; i < count; ++i) y[i] = static_cast<double>(Compute<T>(x[i]));
+    };
+  });
+  return read;
+}
+
+/// The exponents' type is free, so they are read as doubles first.
+struct Power {
+  BroadcastPlan plan;
+  RowLoop loop;
+  ReadDoubles read = nullptr;
+  int64_t exponents = 0, outputs = 0;
+  bool is_float = false;
+
+  Status operator()(const Run& run) const {
+    auto* exponent = reinterpret_cast<double*>(run.scratch);
+    read(run.inputs[1], exponent, exponents);
+    if (is_float && exponents == 1 && common_power(run.in<float>(0), run.out<float>(0), outputs, *exponent))
+      return Status();
+    run_rows(plan, loop, run.inputs[0], run.scratch, run.outputs[0]);
+    return Status();
+  }
+};
+
+}  // namespace
+
+Result<Kernel> prepare_pow(Prepare& p) {
+  QQ_RETURN_IF_ERROR(p.require_input(0));
+  QQ_RETURN_IF_ERROR(p.require_input(1));
+  QQ_TRY(BinaryOperands operands, broadcast_pair(p));
+  const ElementType type = p.in(0).type;
+  Power kernel{.plan = std::move(operands.plan),
+               .loop = {},
+               .read = double_reader(p.in(1).type),
+               .exponents = product(p.in(1).dims),
+               .outputs = product(operands.dims),
+               .is_float = type == ElementType::kFloat};
+  visit_number(type, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    kernel.loop = row_loop<T, double, T>([](T base, double exponent) { return power(base, exponent); });
+  });
+  const bool known = kernel.read != nullptr;
+  if (!known || kernel.loop.run == nullptr)
+    return p.cannot(known ? "input 0 is " : "input 1 is ", name(p.in(known ? 0 : 1).type), ", allowed: numbers");
+  p.scratch(static_cast<size_t>(kernel.exponents) * sizeof(double));
+  p.out(0, type, std::move(operands.dims));
+  return Kernel(std::move(kernel));
+}
+
+}  // namespace quarkq::exec
