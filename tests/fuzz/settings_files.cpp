@@ -102,7 +102,7 @@ void run_settings_parts(const uint8_t* data, size_t size) {
 }
 
 std::vector<std::string> settings_parts_seeds() {
-  tuning::Trial trial;
+  const Trial trial;
   return {"{\"R1_pairs\": [{\"prev_nodes\": [\"a\", \"b\"], \"norm_node\": \"n\", \"next_nodes\": [\"c\"]}]}",
           "{\"quantized\": false, \"num_subgraphs\": 1, \"subgraphs\": [{\"name\": \"a\", \"start_nodes\": [\"n\"],"
           " \"end_nodes\": [\"m\"], \"description\": \"\"}]}",
