@@ -71,7 +71,7 @@ CASES = [
     Case("check", ["check", "{quantized}", "--target", "x1", "--report", "{out}/c.html", "--json={out}/c.json"], ["c.html", "c.json"]),
     Case("inspect", ["inspect", "{quantized}", "--json={out}/i.json"], ["i.json"]),
 ]
-SHORT = {"quantize": ("eio", "enospc", "short", "term"), "quantize, weights beside": ("full", "eintr", "kill"),
+SHORT = {"quantize": ("eio", "enospc", "short", "term", "threads"), "quantize, weights beside": ("full", "eintr", "kill"),
          "merge": (*FILE_KINDS, *SIGNALS), "report": (*FILE_KINDS, *SIGNALS), "run": ("eio", "eintr", "kill")}
 
 
@@ -317,7 +317,7 @@ def numbers_of_sites(bench, kind):
     return sorted({numbers[place] for numbers in calls.values() for place in (0, len(numbers) // 2, -1)}), len(calls)
 
 
-def try_case(case, kinds, inputs, injector, parent, is_short):
+def try_case(case, kinds, inputs, injector, parent, is_short, sites):
     tally = Tally()
     with tempfile.TemporaryDirectory(dir=parent) as folder:
         bench = Bench(case, inputs, injector, folder, 2 if "threads" in kinds else 1)
@@ -325,7 +325,7 @@ def try_case(case, kinds, inputs, injector, parent, is_short):
         for kind in kinds:
             if kind in MEMORY_KINDS:
                 numbers, tally.operations = numbers_of_sites(bench, kind)
-                step = max(1, len(numbers) // (SHORT_SITES if is_short else SITES))
+                step = max(1, len(numbers) // sites)
                 for number in numbers[::step]:
                     try_one(bench, tally, kind, number, {})
                 continue
@@ -357,13 +357,14 @@ def main():
     parser.add_argument("--verbs", default="", help="names of cases, by comma: those that begin so")
     parser.add_argument("--kinds", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--sites", type=int, default=0, help="places that allocate, of each case; evenly spread over the run")
     parser.add_argument("--record", default="")
     parser.add_argument("--update", action="store_true", help="the record keeps its other cases and kinds")
     arguments = parser.parse_args()
     chosen = [case for case in CASES if not arguments.verbs or any(case.name.startswith(verb) for verb in arguments.verbs.split(","))]
     if arguments.short:
         chosen = [case for case in chosen if case.name in SHORT]
-    start, tallies = time.monotonic(), {}
+    start, tallies, sites = time.monotonic(), {}, arguments.sites or (SHORT_SITES if arguments.short else SITES)
     with tempfile.TemporaryDirectory() as folder:
         injector, inputs = build_injector(folder), make_inputs(os.path.join(folder, "inputs"), small_model(), 3)
         wide = make_inputs(os.path.join(folder, "wide"), wide_model(), 16)
@@ -376,7 +377,7 @@ def main():
                 if arguments.short and case.name in ("quantize", "merge"):
                     kinds = (*kinds, "memory")
                 for kind in kinds:
-                    jobs[case.name, kind] = pool.submit(try_case, case, [kind], wide if kind == "threads" else inputs, injector, folder, arguments.short)
+                    jobs[case.name, kind] = pool.submit(try_case, case, [kind], wide if kind == "threads" else inputs, injector, folder, arguments.short, sites)
             for (name, kind), job in jobs.items():
                 tally = tallies[f"{name}: {kind}"] = job.result()
                 print(f"{'FAIL' if tally.findings else 'ok'} {name}, {kind}: {tally.runs} runs, failed {sum(tally.failed.values())} "
