@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "calib/run_calibration.h"
 
-#include "base/parallel_errors.h"
+#include "base/parallel.h"
 
 namespace quarkq::calib {
 namespace {
@@ -43,14 +43,10 @@ Statistics merged(std::vector<Collector>& collectors) {
   for (size_t i = 1; i < collectors.size(); ++i) others.push_back(collectors[i].take());
   std::vector<ir::ValueId> tensors;
   for (const auto& [tensor, statistics] : all) tensors.push_back(tensor);
-  ParallelErrors errors;
-#pragma omp parallel for schedule(dynamic)
-  for (const ir::ValueId tensor : tensors) {
-    errors.run([&] {
-      for (Statistics& other : others) all.at(tensor).merge(std::move(other.at(tensor)));
-    });
-  }
-  errors.rethrow();
+  parallel_for(static_cast<int64_t>(tensors.size()), {.share = Share::kAsFree}, [&](int64_t i) {
+    const ir::ValueId tensor = tensors[static_cast<size_t>(i)];
+    for (Statistics& other : others) all.at(tensor).merge(std::move(other.at(tensor)));
+  });
   return all;
 }
 
@@ -92,13 +88,10 @@ Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistic
   std::vector<Result<numeric::Range>> found(statistics.size(), numeric::Range{});
   std::vector<const Statistics::value_type*> entries;
   for (const auto& entry : statistics) entries.push_back(&entry);
-  ParallelErrors errors;
-#pragma omp parallel for schedule(dynamic)
-  for (size_t i = 0; i < entries.size(); ++i) {
-    errors.run(
-        [&] { found[i] = calibrator.finish(entries[i]->second, for_tensor(graph, entries[i]->first, options)); });
-  }
-  errors.rethrow();
+  parallel_for(static_cast<int64_t>(entries.size()), {.share = Share::kAsFree}, [&](int64_t at) {
+    const auto i = static_cast<size_t>(at);
+    found[i] = calibrator.finish(entries[i]->second, for_tensor(graph, entries[i]->first, options));
+  });
   Ranges ranges;
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto& [tensor, seen] = *entries[i];

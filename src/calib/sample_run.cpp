@@ -8,8 +8,8 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
-#include <thread>
 
+#include "base/parallel.h"
 #include "calib/check_finite.h"
 #include "calib/program_count.h"
 #include "calib/read_ahead.h"
@@ -237,10 +237,7 @@ Status SampleRun::pass(const std::vector<SampleSink*>& sinks) {
     while (worker.run_one(feed)) {
     }
   };
-  std::vector<std::jthread> others;  // joined, too, when memory runs out in this one
-  for (size_t i = 1; i < sinks.size(); ++i) others.emplace_back(work, sinks[i]);
-  work(sinks[0]);
-  for (std::jthread& other : others) other.join();
+  on_threads(sinks.size(), [&](size_t i) { work(sinks[i]); });
   omp_set_num_threads(threads);
   names_ = feed.take_names();
   return feed.failure();

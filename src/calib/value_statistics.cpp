@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/parallel_errors.h"
+#include "base/parallel.h"
 
 namespace quarkq::calib {
 namespace {
@@ -30,21 +30,16 @@ void ValueStatistics::add(const float* values, int64_t count, uint64_t sample) {
   const int threads = tasks > (with_bins_ ? 4 : 16) ? omp_get_max_threads() : 1;
   if (with_bins_ && tables_.size() < static_cast<size_t>(threads)) tables_.resize(static_cast<size_t>(threads));
   std::vector<Extremes> found(static_cast<size_t>(threads));
-  ParallelErrors errors;
-#pragma omp parallel num_threads(threads) if (threads > 1)
-  {
-    const auto thread = static_cast<size_t>(omp_get_thread_num());
+  parallel_for(threads, {.threads = threads}, [&](int64_t at) {  // each has its table
+    const auto thread = static_cast<size_t>(at);
     Extremes own;
-#pragma omp for schedule(static) nowait
-    for (int64_t t = 0; t < tasks; ++t) {
+    for (int64_t t = tasks * at / threads; t < tasks * (at + 1) / threads; ++t) {
       const float* begin = values + t * kValuesPerTask;
       const int64_t part = std::min(kValuesPerTask, count - t * kValuesPerTask);
-      errors.run(
-          [&] { own = merge_extremes(own, with_bins_ ? tables_[thread].count(begin, part) : find(begin, part)); });
+      own = merge_extremes(own, with_bins_ ? tables_[thread].count(begin, part) : find(begin, part));
     }
     found[thread] = own;
-  }
-  errors.rethrow();
+  });
   Extremes all;
   for (const Extremes& part : found) all = merge_extremes(all, part);
   SampleRecord record{sample, static_cast<uint64_t>(all.finite), static_cast<uint64_t>(all.not_finite), {}};

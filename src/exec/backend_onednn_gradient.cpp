@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/parallel_errors.h"
+#include "base/parallel.h"
 #include "exec/backend_onednn_forms.h"
 #include "exec/backend_onednn_weights.h"
 
@@ -154,14 +154,9 @@ class SlicedGradient : public ConvolutionGradient {
 
   void run(const float* source, const float* result_gradient, float* weight_gradient) override {
     const int threads = std::min(static_cast<int>(workspaces_.size()), omp_get_max_threads());
-    ParallelErrors errors;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t i = 0; i < count_; ++i) {
-      errors.run([&] {
-        run_slice(i, source, result_gradient, weight_gradient, workspaces_[static_cast<size_t>(omp_get_thread_num())]);
-      });
-    }
-    errors.rethrow();
+    parallel_for(count_, {threads, Share::kAsFree}, [&](int64_t i, int thread) {
+      run_slice(i, source, result_gradient, weight_gradient, workspaces_[static_cast<size_t>(thread)]);
+    });
   }
 
  private:

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/parallel.h"
+
 namespace quarkq::exec {
 namespace {
 
@@ -40,13 +42,13 @@ void transpose_matrices(const std::byte* source, std::byte* destination, const M
   const int size = matrices.size;
   const auto transpose = part_function(size);
   const int64_t across = (columns + kTask - 1) / kTask, down = (rows + kTask - 1) / kTask;
-#pragma omp parallel for schedule(static) if (batch * rows * columns > 32768)
-  for (int64_t task = 0; task < batch * across * down; ++task) {
+  const Team team{.threads = batch * rows * columns > 32768 ? 0 : 1};
+  parallel_for(batch * across * down, team, [&](int64_t task) {
     const int64_t matrix = task / (across * down) * rows * columns;
     const int64_t r = task / across % down * kTask, c = task % across * kTask;
     transpose(source + (matrix + r * columns + c) * size, destination + (matrix + c * rows + r) * size,
               {columns, rows, std::min(kTask, rows - r), std::min(kTask, columns - c)});
-  }
+  });
 }
 
 }  // namespace quarkq::exec

@@ -4,12 +4,13 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
-#include <thread>
 
+#include "base/parallel.h"
 #include "calib/program_count.h"
 #include "calib/sample_run.h"
 #include "ir/topo.h"
@@ -70,16 +71,14 @@ Status listen_to_both(const Listening& a, const Listening& b, const calib::DataR
     QQ_RETURN_IF_ERROR(listen(a.model, data, a.tensors, samples, a.keeper));
     return listen(b.model, data, b.tensors, samples, b.keeper);
   }
-  Status found;
-  std::jthread other([&] {  // joined, too, when memory runs out in this one
-    omp_set_num_threads(threads / 2);
-    found = listen(b.model, data, b.tensors, samples, b.keeper);
+  std::array<Status, 2> found;
+  on_threads(2, [&](size_t i) {
+    const Listening& one = i == 0 ? a : b;
+    omp_set_num_threads(i == 0 ? threads - threads / 2 : threads / 2);
+    found[i] = listen(one.model, data, one.tensors, samples, one.keeper);
   });
-  omp_set_num_threads(threads - threads / 2);
-  const Status own = listen(a.model, data, a.tensors, samples, a.keeper);
-  other.join();
   omp_set_num_threads(threads);
-  return own.ok() ? found : own;
+  return found[0].ok() ? found[1] : found[0];
 }
 
 bool is_heard(const ir::Graph& graph, ir::ValueId id) {

@@ -3,10 +3,11 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <thread>
 
+#include "base/parallel.h"
 #include "calib/program_count.h"
 
 namespace quarkq::pipeline {
@@ -54,10 +55,7 @@ Status SampleRunner::run(size_t begin, size_t end, const Inputs& inputs, const R
       next = end;
     }
   };
-  std::vector<std::jthread> others;  // joined, too, when memory runs out in this one
-  for (size_t i = 1; i < sessions_.size() && i < end - begin; ++i) others.emplace_back([&, i] { work(*sessions_[i]); });
-  work(*sessions_[0]);
-  for (std::jthread& other : others) other.join();
+  on_threads(std::min(sessions_.size(), end - begin), [&](size_t i) { work(*sessions_[i]); });
   omp_set_num_threads(threads);
   return failure;
 }

@@ -290,6 +290,17 @@ def long_name(folder):
     return ["inspect", save_model(folder, [node("Relu", ["x"], name="n" * 30_000_000)])[0]]
 
 
+def pattern(text, name):
+    """A settings file that excludes the nodes whose names match, and a node of this name."""
+    def make(folder):
+        model, calib = save_model(folder, [helper.make_node("MatMul", ["x", "w"], ["y"], name=name)], [("w", np.ones((4, 4), np.float32))])
+        path = os.path.join(folder, "settings.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"preset: A8W8\nexclude: ['{text}']\n")
+        return quantize_of(model, calib, path)
+    return make
+
+
 BOMBS = [
     *graph_bombs("ConstantOfShape", [FILLED, SUM, ADDED], [("shape", ints(HUGE))]),
     *graph_bombs("ConstantOfShape of several axes", [FILLED, SUM, ADDED], [("shape", ints(2 ** 31, 2 ** 31, 4))]),
@@ -347,6 +358,10 @@ BOMBS = [
     Bomb("lists in lists", settings("a: " + "[" * 100000 + "]" * 100000)),
     Bomb("maps in maps", settings("a: " + "{a: " * 100000 + "1" + "}" * 100000)),
     Bomb("indented maps", settings("".join(" " * level + "a:\n" for level in range(3000)))),
+    Bomb("a pattern that repeats what repeats", pattern("^(a*)*b.*", "a" * 60), ("no node matches",)),
+    Bomb("a pattern on a name of 300000 letters", pattern("^a.*b", "a" * 300000), ("no node matches",)),
+    Bomb("a pattern of groups in groups", pattern("^" + "(" * 100000 + "a" + ")" * 100000 + ".*", "a"), ("has 200004 bytes",)),
+    Bomb("a pattern of repeated repetitions", pattern("^((a?){100}){300}.*", "a" * 60), ("malformed",)),
     Bomb("a report of lists in lists", report("[" * 5_000_000)),
     Bomb("a report of maps in maps", report('{"a":' * 1_000_000 + "1" + "}" * 1_000_000)),
 ]

@@ -25,7 +25,9 @@ def single_call(name, seed):
     """The builder with one call of the operator, of an opset that has it. Newer opsets are likelier."""
     rng = np.random.default_rng(seed)
     oldest = max(OLDEST_OPSET, min(since for since, _ in operators.load_all()[name]))
-    opset = int(rng.integers(oldest, NEWEST_OPSET + 1)) if rng.random() < 0.5 else int(rng.integers(max(oldest, CHAIN_OLDEST_OPSET), NEWEST_OPSET + 1))
+    newest = operators.NEWEST.get(name, NEWEST_OPSET)
+    likelier = min(max(oldest, CHAIN_OLDEST_OPSET), newest)
+    opset = int(rng.integers(oldest, newest + 1)) if rng.random() < 0.5 else int(rng.integers(likelier, newest + 1))
     b = TypedBuilder([seed, 1], opset)
     add_call(b, name)
     return b

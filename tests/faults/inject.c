@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Preloaded by run.py: makes one operation of a program fail. Environment:
-//   FAULT_KIND  eio, enospc (also: full, from then on), eintr, short: operations on files; memory: allocations;
+//   FAULT_KIND  eio, enospc (also: full, from then on), eintr, short: operations on files; memory: allocations; threads:
+//               allocations where several threads run, in a parallel region of OpenMP or in another thread than the first;
 //               kill, term, hup, pipe: instead of failing an operation on files, this signal comes before it
 //   FAULT_AT    the number of the operation that fails, from 1; 0: none
 //   FAULT_LOG   a file that gets "NUMBER NAME" of what failed, and the count of operations at the end
@@ -27,7 +28,7 @@
 static char is_counted[MOST_FILES];  // by descriptor
 static int armed, log_fd = -1, sites_fd = -1;
 static long fault_at, count;
-static enum { kNone, kEio, kEnospc, kFull, kEintr, kShort, kMemory, kKill, kTerm, kHup, kPipe } kind;
+static enum { kNone, kEio, kEnospc, kFull, kEintr, kShort, kMemory, kThreads, kKill, kTerm, kHup, kPipe } kind;
 static uintptr_t program_base;
 
 static void say(const char *name) {
@@ -43,7 +44,7 @@ static int note_base(struct dl_phdr_info *info, size_t size, void *data) {
 }
 
 static void begin(void) {
-  static const char *const kNames[] = {"none", "eio", "enospc", "full", "eintr", "short", "memory", "kill", "term", "hup", "pipe"};
+  static const char *const kNames[] = {"none", "eio", "enospc", "full", "eintr", "short", "memory", "threads", "kill", "term", "hup", "pipe"};
   const char *asked = getenv("FAULT_KIND"), *at = getenv("FAULT_AT"), *log = getenv("FAULT_LOG"), *sites = getenv("FAULT_SITES");
   for (int i = 0; asked && i < (int)(sizeof kNames / sizeof *kNames); ++i)
     if (strcmp(asked, kNames[i]) == 0) kind = i;
@@ -77,7 +78,7 @@ enum { kMaySpace = 1, kMayInterrupt = 2, kMayShort = 4 };  // which kinds an ope
 
 // The error of this operation; 0: it goes on.
 static int fault_of(const char *name, int may) {
-  if (!armed || kind == kNone || kind == kMemory) return 0;
+  if (!armed || kind == kNone || kind == kMemory || kind == kThreads) return 0;
   if ((kind == kEnospc || kind == kFull) && !(may & kMaySpace)) return 0;
   if (kind == kEintr && !(may & kMayInterrupt)) return 0;
   if (kind == kShort && !(may & kMayShort)) return 0;
@@ -268,8 +269,19 @@ MMAP(mmap64)
 
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
 
+// In a parallel region of several threads, or in a thread that is not the first.
+static int is_in_threads(void) {
+  static int (*in_parallel)(void);
+  static int is_known;
+  if (!is_known) {
+    *(void **)&in_parallel = dlsym(RTLD_DEFAULT, "omp_in_parallel");
+    is_known = 1;
+  }
+  return gettid() != getpid() || (in_parallel && in_parallel());
+}
+
 static int is_refused(const char *name, void *caller) {
-  if (!armed || kind != kMemory) return 0;
+  if (!armed || (kind != kMemory && (kind != kThreads || !is_in_threads()))) return 0;
   const long number = __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
   if (sites_fd >= 0) {
     const uint64_t site = (uint64_t)((uintptr_t)caller - program_base);

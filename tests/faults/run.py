@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One operation of a run fails, each in turn: run.py [--short] [--verbs A,B] [--kinds eio,memory] [--record FILE]
+"""One operation of a run fails, each in turn: run.py [--short] [--verbs A,B] [--kinds eio,memory,threads] [--record FILE]
 
 Every operation on files of every verb that writes is failed once with an error of the device, a full disk, a disk that stays full,
 a call that a signal interrupts and a short transfer; so are places that allocate memory, spread over the run (of each the first, the
-middle or the last time). Interrupted calls and short transfers must be survived. Any other fault must end with an exit code and a message of the program,
+middle or the last time), with one thread (memory), and with two on a model that is large enough for them those inside of parallel loops and
+of further threads (threads). Interrupted calls and short transfers must be survived. Any other fault must end with an exit code and a message of the program,
 with outputs that are the old or the new ones, and without temporary files. Before every operation on files the process also gets
 SIGTERM, SIGHUP, SIGPIPE and SIGKILL; what SIGKILL leaves is gone after the next run. inject.c makes the faults; --record writes
 results.json."""
@@ -26,6 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 QUARKQ = os.environ.get("QUARKQ", os.path.join(ROOT, "build/release/quarkq"))
 SURVIVED = ("eintr", "short")
 FILE_KINDS = ("eio", "enospc", "full", "eintr", "short")
+MEMORY_KINDS = ("memory", "threads")
 SIGNALS = {"kill": {-9}, "term": {0, 130}, "hup": {0, 130}, "pipe": {-13}}  # and how a run may end
 SECONDS = 60
 SITES, SHORT_SITES = 200, 40  # places that allocate, of each case; evenly spread over the run where there are more
@@ -69,7 +71,7 @@ CASES = [
     Case("check", ["check", "{quantized}", "--target", "x1", "--report", "{out}/c.html", "--json={out}/c.json"], ["c.html", "c.json"]),
     Case("inspect", ["inspect", "{quantized}", "--json={out}/i.json"], ["i.json"]),
 ]
-SHORT = {"quantize": ("eio", "enospc", "short", "term"), "quantize, weights beside": ("full", "eintr", "kill"),
+SHORT = {"quantize": ("eio", "enospc", "short", "term", "threads"), "quantize, weights beside": ("full", "eintr", "kill"),
          "merge": (*FILE_KINDS, *SIGNALS), "report": (*FILE_KINDS, *SIGNALS), "run": ("eio", "eintr", "kill")}
 
 
@@ -77,16 +79,16 @@ SHORT = {"quantize": ("eio", "enospc", "short", "term"), "quantize, weights besi
 class Explained:
     """An end that is not the program's: where `said` stands in what was written to stderr."""
     id: str
-    kind: str
+    kinds: tuple
     code: int
     said: str
     reason: str
 
 
 EXPLAINED = [
-    Explained("libgomp ends the process", "memory", 1, "libgomp: Out of memory allocating",
+    Explained("libgomp ends the process", MEMORY_KINDS, 1, "libgomp: Out of memory allocating",
               "the OpenMP library ends it by exit(1) when a team of threads gets no memory, and has no hook; nothing of the program is called after it"),
-    Explained("glibc ends the process", "memory", -6, "Fatal glibc error: failed to register TLS destructor: out of memory",
+    Explained("glibc ends the process", MEMORY_KINDS, -6, "Fatal glibc error: failed to register TLS destructor: out of memory",
               "the C library aborts when a thread's first object with a destructor gets no memory; the C++ library asks for it and cannot be told"),
 ]
 
@@ -114,26 +116,47 @@ def quarkq(*arguments):
         sys.exit(f"preparing: {' '.join(arguments)}: {done.stderr}")
 
 
-def make_inputs(folder):
+def model_of(nodes, inputs, outputs, stored):
     import onnx
     from onnx import TensorProto, helper, numpy_helper
     random = np.random.default_rng(5)
+    weights = [numpy_helper.from_array((random.standard_normal(shape) / 8).astype(np.float32), name) for name, shape in stored.items()]
+    graph = helper.make_graph([helper.make_node(*call[0], **call[1]) for call in nodes], "g",
+                              [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
+                              [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
-    def stored(name, *shape):
-        return numpy_helper.from_array((random.standard_normal(shape) / 8).astype(np.float32), name)
-    nodes = [helper.make_node("Conv", ["x", "w0"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["r"], name="relu"),
-             helper.make_node("Conv", ["r", "w1", "b1"], ["y"], name="last", pads=[1, 1, 1, 1])]
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 8, 8])],
-                              [stored("w0", 12, 3, 3, 3), stored("w1", 4, 12, 3, 3), stored("b1", 4)])
+
+def node(op, inputs, output, **attributes):
+    return (op, inputs.split(), [output]), {"name": output, **attributes}
+
+
+def small_model():
+    return model_of([node("Conv", "x w0", "c", pads=[1, 1, 1, 1]), node("Relu", "c", "r"), node("Conv", "r w1 b1", "y", pads=[1, 1, 1, 1])],
+                    {"x": [1, 3, 8, 8]}, {"y": [1, 4, 8, 8]}, {"w0": (12, 3, 3, 3), "w1": (4, 12, 3, 3), "b1": (4,)})
+
+
+def wide_model():
+    """Tensors of 65,536 values: operators run on several threads from 32,768 on, some of them with memory of each thread's own."""
+    return model_of([node("Conv", "x w0", "c", pads=[1, 1, 1, 1]), node("Sigmoid", "c", "s"), node("Mul", "c s", "m"),
+                     node("Conv", "m w1 b1", "d", pads=[1, 1, 1, 1], group=4), node("Add", "d x", "a"), node("Softmax", "a", "p", axis=1),
+                     node("Transpose", "p", "t", perm=[0, 2, 3, 1]), node("MatMul", "t w2", "l"), node("Det", "d", "v"), node("Relu", "l", "y")],
+                    {"x": [1, 16, 64, 64]}, {"y": [1, 64, 64, 16], "v": [1, 16]},
+                    {"w0": (16, 16, 3, 3), "w1": (16, 4, 3, 3), "b1": (16,), "w2": (16, 16)})
+
+
+def make_inputs(folder, model, samples):
+    import onnx
+    shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
+    random = np.random.default_rng(5)
     places = {name: os.path.join(folder, name) for name in ("calib", "stats", "results")}
     for place in places.values():
         os.makedirs(place)
     for kind, suffix in (("model", "onnx"), ("quantized", "onnx"), ("report", "json")):
         places[kind] = os.path.join(folder, f"{kind}.{suffix}")
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), places["model"])
-    for number in range(3):
-        np.save(os.path.join(places["calib"], f"{number}.npy"), random.standard_normal((1, 3, 8, 8)).astype(np.float32))
+    onnx.save(model, places["model"])
+    for number in range(samples):
+        np.save(os.path.join(places["calib"], f"{number:02}.npy"), random.standard_normal(shape).astype(np.float32))
     quarkq("quantize", places["model"], "-c", "a8w8", "--calib", places["calib"], "-o", places["quantized"], "--report", places["report"], "-q")
     for shard in range(2):
         quarkq("calibrate", places["model"], "-c", "a8w8", "--calib", places["calib"], "--shard", f"{shard}/2", "-o",
@@ -167,12 +190,12 @@ def is_whole(name, data, new):
 class Bench:
     """One case in its own folders."""
 
-    def __init__(self, case, inputs, injector, folder):
-        self.case, self.injector, self.folder = case, injector, folder
+    def __init__(self, case, inputs, injector, folder, threads=1):
+        self.case, self.injector, self.folder, self.threads = case, injector, folder, str(threads)
         self.out = os.path.join(folder, "out")
         self.command = [QUARKQ, *[part.format(out=self.out, **inputs) for part in case.arguments]]
         if "--threads" not in self.command and case.name not in ("merge", "report", "check", "inspect"):
-            self.command += ["--threads", "1"]
+            self.command += ["--threads", self.threads]
         os.makedirs(os.path.join(folder, "tmp"), exist_ok=True)
         self.before = {}
         code, said, _, _ = self.run("none", 0, {})
@@ -195,7 +218,7 @@ class Bench:
         if os.path.exists(log):
             os.remove(log)
         environment = {**os.environ, "LD_PRELOAD": self.injector, "FAULT_KIND": kind, "FAULT_AT": str(at), "FAULT_LOG": log,
-                       "GOMP_SPINCOUNT": "1000", "OMP_NUM_THREADS": "1", "TMPDIR": os.path.join(self.folder, "tmp")}
+                       "GOMP_SPINCOUNT": "1000", "OMP_NUM_THREADS": self.threads, "TMPDIR": os.path.join(self.folder, "tmp")}
         if sites:
             environment["FAULT_SITES"] = sites
         try:
@@ -225,7 +248,7 @@ class Bench:
             return f"ended with {code}"
         if kind in SURVIVED and code != 0:
             return f"not survived, exit code {code}"
-        if kind == "memory" and code not in (0, 7):
+        if kind in MEMORY_KINDS and code not in (0, 7):
             return f"exit code {code} for lack of memory"
         if code != 0 and kind not in SIGNALS and not any(line.startswith("quarkq: ") and "please report" not in line for line in said.splitlines()):
             return "no message of its own"
@@ -272,7 +295,7 @@ def try_one(bench, tally, kind, at, before):
     tally.runs += 1
     tally.failed[hit] = tally.failed.get(hit, 0) + 1
     tally.codes[str(code)] = tally.codes.get(str(code), 0) + 1
-    row = next((one for one in EXPLAINED if (one.kind, one.code) == (kind, code) and one.said in said), None)
+    row = next((one for one in EXPLAINED if kind in one.kinds and one.code == code and one.said in said), None)
     wrong = bench.problem(kind, code, said, before, ends_well=row is None)
     if row is not None:
         tally.explained[row.id] = tally.explained.get(row.id, 0) + 1
@@ -284,25 +307,25 @@ def try_one(bench, tally, kind, at, before):
     return True
 
 
-def numbers_of_sites(bench):
+def numbers_of_sites(bench, kind):
     """Of each place that allocates: its first, its middle and its last allocation."""
     sites = os.path.join(bench.folder, "sites")
-    bench.run("memory", 0, {}, sites)
+    bench.run(kind, 0, {}, sites)
     calls = {}
     for number, site in enumerate(np.fromfile(sites, np.uint64).tolist(), 1):
         calls.setdefault(site, []).append(number)
     return sorted({numbers[place] for numbers in calls.values() for place in (0, len(numbers) // 2, -1)}), len(calls)
 
 
-def try_case(case, kinds, inputs, injector, parent, is_short):
+def try_case(case, kinds, inputs, injector, parent, is_short, sites):
     tally = Tally()
     with tempfile.TemporaryDirectory(dir=parent) as folder:
-        bench = Bench(case, inputs, injector, folder)
+        bench = Bench(case, inputs, injector, folder, 2 if "threads" in kinds else 1)
         places = [bench.before] if is_short else [{}, bench.before]  # without outputs from before, and with some
         for kind in kinds:
-            if kind == "memory":
-                numbers, tally.operations = numbers_of_sites(bench)
-                step = max(1, len(numbers) // (SHORT_SITES if is_short else SITES))
+            if kind in MEMORY_KINDS:
+                numbers, tally.operations = numbers_of_sites(bench, kind)
+                step = max(1, len(numbers) // sites)
                 for number in numbers[::step]:
                     try_one(bench, tally, kind, number, {})
                 continue
@@ -334,25 +357,27 @@ def main():
     parser.add_argument("--verbs", default="", help="names of cases, by comma: those that begin so")
     parser.add_argument("--kinds", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--sites", type=int, default=0, help="places that allocate, of each case; evenly spread over the run")
     parser.add_argument("--record", default="")
     parser.add_argument("--update", action="store_true", help="the record keeps its other cases and kinds")
     arguments = parser.parse_args()
     chosen = [case for case in CASES if not arguments.verbs or any(case.name.startswith(verb) for verb in arguments.verbs.split(","))]
     if arguments.short:
         chosen = [case for case in chosen if case.name in SHORT]
-    start, tallies = time.monotonic(), {}
+    start, tallies, sites = time.monotonic(), {}, arguments.sites or (SHORT_SITES if arguments.short else SITES)
     with tempfile.TemporaryDirectory() as folder:
-        injector, inputs = build_injector(folder), make_inputs(os.path.join(folder, "inputs"))
+        injector, inputs = build_injector(folder), make_inputs(os.path.join(folder, "inputs"), small_model(), 3)
+        wide = make_inputs(os.path.join(folder, "wide"), wide_model(), 16)
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             jobs = {}
             for case in chosen:
-                kinds = SHORT[case.name] if arguments.short else (*FILE_KINDS, "memory", *SIGNALS)
+                kinds = SHORT[case.name] if arguments.short else (*FILE_KINDS, *MEMORY_KINDS, *SIGNALS)
                 if arguments.kinds:
                     kinds = [kind for kind in arguments.kinds.split(",")]
                 if arguments.short and case.name in ("quantize", "merge"):
                     kinds = (*kinds, "memory")
                 for kind in kinds:
-                    jobs[case.name, kind] = pool.submit(try_case, case, [kind], inputs, injector, folder, arguments.short)
+                    jobs[case.name, kind] = pool.submit(try_case, case, [kind], wide if kind == "threads" else inputs, injector, folder, arguments.short, sites)
             for (name, kind), job in jobs.items():
                 tally = tallies[f"{name}: {kind}"] = job.result()
                 print(f"{'FAIL' if tally.findings else 'ok'} {name}, {kind}: {tally.runs} runs, failed {sum(tally.failed.values())} "

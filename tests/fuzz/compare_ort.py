@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random valid models through quarkq and ONNX Runtime: compare_ort.py [--models N] [--first NUMBER] [--kinds A,B] [--record FILE] [--keep FOLDER].
+"""Random valid models through quarkq and ONNX Runtime: compare_ort.py [--models N] [--first NUMBER] [--kinds A,B] [--record FILE] [--keep FOLDER] [--coverage].
 
 A model is drawn from its number, so that a finding can be drawn again (--first NUMBER --models 1 --keep FOLDER). Kinds of models and of
 comparisons are the table KINDS. Each model is run as it is by ONNX Runtime, without its optimizations; a difference is a finding unless a
@@ -24,6 +24,7 @@ import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 from onnx import numpy_helper  # noqa: E402
 
+import coverage  # noqa: E402
 import differences  # noqa: E402
 import explained  # noqa: E402
 import quarkq  # noqa: E402
@@ -34,6 +35,7 @@ import workers  # noqa: E402
 
 onnxruntime.set_default_logger_severity(4)
 PRESETS = ["A8W8", "XINT8", "A16W8", "U8S8_AAWS", "S8S8_AAWS", "BF16", "MX9", "INT8_TRANSFORMER_DEFAULT", "UINT8_DYNAMIC_QUANT"]
+BINARY = os.environ.get("QUARKQ", os.path.join(ROOT, "build/release/quarkq"))
 PERTURBED = 1e-6  # relative change of inputs that shows how much a graph amplifies roundings
 AMPLIFIED = 50.0  # so much of what it shows is allowed
 
@@ -206,17 +208,19 @@ def outcome_of(number, kinds, keep=""):
         difference = compare(model, number)
     except Exception as error:  # a refusal, or a result that ONNX Runtime or the checker refuses
         difference = differences.Difference("", "refused", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+    calls = coverage.calls_of(model.proto)
     if difference is None:
-        return {"kind": kind, "ops": model.ops, "outcome": "agrees", "text": ""}
+        return {"kind": kind, "ops": model.ops, "calls": calls, "outcome": "agrees", "text": ""}
     row = explained.find(model, difference)
     reason = row.id if row else single_calls.CARRIED if single_calls.explains(model, difference, in_quarkq, session) else ""
-    return {"kind": kind, "ops": model.ops, "outcome": f"explained: {reason}" if reason else "finding", "text": difference.text}
+    return {"kind": kind, "ops": model.ops, "calls": calls, "outcome": f"explained: {reason}" if reason else "finding", "text": difference.text}
 
 
 class Tally:
     def __init__(self):
         self.kinds = collections.defaultdict(collections.Counter)
         self.ops = collections.Counter()
+        self.calls = collections.Counter()  # by operator and type
         self.findings = []
 
     def add(self, number, result):
@@ -226,6 +230,7 @@ class Tally:
         self.kinds[result["kind"]][result["outcome"]] += 1
         if result["outcome"] == "agrees" or result["outcome"].startswith("explained"):
             self.ops.update(result["ops"])
+            self.calls.update(result["calls"])
         if result["outcome"] == "finding":
             self.findings.append(f"model {number}, {result['kind']} of {' '.join(result['ops'])}: {result['text']}")
 
@@ -237,7 +242,7 @@ class Tally:
         return {"first": arguments.first, "drawn": arguments.models, "compared": self.compared(), "findings": len(self.findings),
                 "onnxruntime": onnxruntime.__version__, "CPU seconds": round(seconds),
                 "kinds": {kind: dict(sorted(outcomes.items())) for kind, outcomes in sorted(self.kinds.items())},
-                "operators": dict(sorted(self.ops.items()))}
+                "operators": dict(sorted(self.ops.items())), "types": coverage.by_operator(self.calls)}
 
 
 def main():
@@ -247,6 +252,7 @@ def main():
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--record", default="")
     parser.add_argument("--keep", default="", help="folder for the models and their inputs")
+    parser.add_argument("--coverage", action="store_true", help="also print which operators and types are never or seldom compared")
     arguments = parser.parse_args()
     kinds = arguments.kinds.split(",")
     if arguments.keep:
@@ -262,6 +268,8 @@ def main():
         with open(arguments.record, "w", encoding="utf-8") as file:
             json.dump(record, file, indent=1)
             file.write("\n")
+    if arguments.coverage:
+        print(*coverage.report(record["types"], record["drawn"], coverage.operators_with_kernels(BINARY)), sep="\n")
     print(f"{record['drawn']} models drawn, {record['compared']} compared, {record['findings']} findings, {record['CPU seconds']} CPU seconds")
     return 1 if tally.findings else 0
 

@@ -8,6 +8,7 @@ onnx.checker or ONNX Runtime refuses although they take the input. The last line
 The record adds up over runs with other numbers.
 """
 import argparse
+import copy
 import json
 import os
 import random
@@ -27,6 +28,7 @@ import quarkq
 import random_operators
 import workers
 
+RECORDED = 200  # models after which the record is written, so that a run that is stopped has one
 SECONDS = 20
 MEMORY = 5 << 30
 FINETUNING = "a8w8_adaround"  # takes long without being a hang; drawn less often
@@ -203,19 +205,16 @@ def main():
     arguments = parser.parse_args()
     again = [int(one) for one in arguments.again.split(",") if one]
     numbers = again or list(range(arguments.first, arguments.first + arguments.models))
-    outcomes, findings = {}, 0
+    outcomes, findings, before = {}, 0, read_record(arguments.record) if arguments.record else {}
     for number, result in tried(numbers, CASES[arguments.verbs], arguments.keep):
         outcomes[number] = result
         findings += result["outcome"] == "finding"
         if result["outcome"] == "finding" or again:
             print(f"model {number}, {result['verb']}: {result['outcome']}: {result['text']}", flush=True)
+        if arguments.record and not again and len(outcomes) % RECORDED == 0:
+            write_record(arguments.record, with_outcomes(before, outcomes))
     if arguments.record:
-        record = read_record(arguments.record)
-        if again:
-            replace_findings(record, outcomes)
-        else:
-            add_to_record(record, outcomes, numbers)
-        write_record(arguments.record, record)
+        write_record(arguments.record, replace_findings(before, outcomes) if again else with_outcomes(before, outcomes))
     print(f"{len(numbers)} models, {findings} findings, {workers.cpu_seconds():.0f} CPU seconds")
     return 1 if findings else 0
 
@@ -242,12 +241,15 @@ def count(record, verb, outcome, by=1):
     record["findings"] += by * (outcome == "finding")
 
 
-def add_to_record(record, outcomes, numbers):
+def with_outcomes(record, outcomes):
+    record, numbers = copy.deepcopy(record), list(outcomes)
     record["models"] += len(numbers)
     record["CPU seconds"] += round(workers.cpu_seconds())
-    record["numbers"].append([numbers[0], numbers[-1]])
+    if numbers:
+        record["numbers"].append([numbers[0], numbers[-1]])
     for result in outcomes.values():
         count(record, result["verb"], result["outcome"])
+    return record
 
 
 def replace_findings(record, outcomes):
@@ -259,6 +261,7 @@ def replace_findings(record, outcomes):
         count(record, verb, "finding", by=-1)
         count(record, result["verb"], result["outcome"])
         record.setdefault("findings that were run again", {})[str(number)] = f"{result['verb']}: {result['outcome']}"
+    return record
 
 
 if __name__ == "__main__":

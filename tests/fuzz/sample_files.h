@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bytes that claim to be a calibration sample, statistics, a finetuned layer, labels, boxes, texts, a mask or a report,
-// and seeds for them.
+// Bytes that claim to be a calibration sample, statistics, a finetuned layer, labels, boxes, texts, a mask, a report or
+// settings, and seeds for them.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,10 @@ void run_mask(const uint8_t* data, size_t size);
 void run_report(const uint8_t* data, size_t size);
 void run_conversions(const uint8_t* data, size_t size);
 void run_text_model(const uint8_t* data, size_t size);
+void run_settings(const uint8_t* data, size_t size);
+void run_settings_parts(const uint8_t* data, size_t size);
+void run_target_file(const uint8_t* data, size_t size);
+void run_pass_list(const uint8_t* data, size_t size);
 
 std::vector<std::string> conversion_seeds();
 std::vector<std::string> text_model_seeds();
@@ -43,8 +47,15 @@ std::vector<std::string> boxes_seeds();
 std::vector<std::string> texts_seeds();
 std::vector<std::string> mask_seeds();
 std::vector<std::string> report_seeds();
+std::vector<std::string> settings_seeds();
+std::vector<std::string> settings_parts_seeds();
+std::vector<std::string> target_file_seeds();
+std::vector<std::string> pass_list_seeds();
 
 /// A few bytes changed, cut out, doubled or set to values at the edges of sizes.
 std::string mutate_bytes(const uint8_t* data, size_t size, uint32_t seed);
+
+/// Words, numbers and lines of a text changed, cut out, doubled or nested, few or thousands deep.
+std::string mutate_text(const uint8_t* data, size_t size, uint32_t seed);
 
 }  // namespace quarkq::fuzz

@@ -13,12 +13,14 @@ import groups
 import layers
 import measures
 import packages
+import parallel
 import ratchet
 import sizes
 import units
+import workflows
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, citations, measures, units)]
+    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, citations, measures, units, parallel, workflows)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)

@@ -32,7 +32,7 @@ def workflow_is_careful(path):
     text = read(path)
     expect(re.search(r"^permissions:\n  contents: read$", text, re.M), "the default permissions are not 'contents: read'")
     expect(not re.search(r"run:.*\$\{\{", text) and "pull_request_target" not in text, "text of others may reach a shell")
-    expect_equal([use for use in re.findall(r"uses: (\S+)", text) if not re.search(r"@v\d+$", use)], [], "actions without a version")
+    expect_equal([use for use in re.findall(r"uses: (.+)", text) if not re.search(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$", use)], [], "actions without hash and version")
     for script in re.findall(r"\./(\S+\.sh)", text):
         expect(os.access(os.path.join(ROOT, script), os.X_OK), f"{script} cannot be run")
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // evaluate(): pairs are read and compared by several threads; everything is summed up in their order afterwards.
 #include <atomic>
+#include <mutex>
 #include <new>
 
+#include "base/parallel.h"
 #include "calib/reader/file_formats.h"
 #include "exec/threads.h"
 #include "metrics/accuracy.h"
-#include "pipeline/problem_list.h"
 #include "pipeline/evaluate/result_pairs.h"
 #include "pipeline/facts.h"
+#include "pipeline/problem_list.h"
 
 namespace quarkq {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 using metrics::AccuracyCount;
 using pipeline::ResultPair;
 
-constexpr size_t kChunk = 16;  // pairs that a thread takes at once: few enough to share the last ones evenly
+constexpr int64_t kChunk = 16;  // pairs that a thread takes at once: few enough to share the last ones evenly
 
 struct Outcome {
   Status status = {};
@@ -31,14 +33,13 @@ class FolderComparison {
       : request_(request), pairs_(std::move(pairs)), accuracy_(accuracy), outcomes_(pairs_.size()) {}
 
   Status run() {
-    const auto chunks = static_cast<int64_t>((pairs_.size() + kChunk - 1) / kChunk);
-#pragma omp parallel for schedule(dynamic, 1)
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-      if (is_stopped_) continue;
-      const size_t begin = static_cast<size_t>(chunk) * kChunk, end = std::min(begin + kChunk, pairs_.size());
-      for (size_t i = begin; i < end; ++i) outcomes_[i] = compare_within_memory(i);
-      report_progress(end - begin);
-    }
+    const auto count = static_cast<int64_t>(pairs_.size());
+    parallel_pieces(count, kChunk, {.share = Share::kAsFree}, [&](int64_t begin, int64_t end) {
+      if (is_stopped_) return;
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        outcomes_[i] = compare_within_memory(i);
+      report_progress(static_cast<size_t>(end - begin));
+    });
     return is_stopped_ ? Status(Code::kInterrupted, "interrupted") : Status();
   }
 
@@ -48,14 +49,12 @@ class FolderComparison {
  private:
   void report_progress(size_t pairs) {
     if (!request_.progress) return;
-#pragma omp critical(quarkq_evaluate_progress)
-    {
-      done_ += pairs;
-      if (!request_.progress({"evaluate", done_, pairs_.size(), "pairs"})) is_stopped_ = true;
-    }
+    const std::lock_guard lock(progress_mutex_);
+    done_ += pairs;
+    if (!request_.progress({"evaluate", done_, pairs_.size(), "pairs"})) is_stopped_ = true;
   }
 
-  /// No exception may leave a parallel region.
+  /// An array that is too large fails its pair.
   Outcome compare_within_memory(size_t i) const {
     try {
       return compare(i);
@@ -95,6 +94,7 @@ class FolderComparison {
   const AccuracyCount* accuracy_;
   std::vector<Outcome> outcomes_;
   std::atomic<bool> is_stopped_ = false;
+  std::mutex progress_mutex_;
   size_t done_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "base/parallel_errors.h"
+#include "base/parallel.h"
 #include "calib/run_all.h"
 #include "calib/spread_samples.h"
 #include "exec/memory_guard.h"
@@ -186,18 +186,16 @@ class Compensation {
     }
     const auto add = [&](size_t i, const std::vector<ir::Tensor>& values) -> Status {
       std::vector<Status> found(layers.size());
-      ParallelErrors errors;
-#pragma omp parallel for schedule(dynamic)
-      for (size_t k = 0; k < layers.size(); ++k) errors.run([&] { found[k] = add_inputs(values[k], *layers[k]); });
-      errors.rethrow();
+      parallel_for(static_cast<int64_t>(layers.size()), {.share = Share::kAsFree}, [&](int64_t at) {
+        const auto k = static_cast<size_t>(at);
+        found[k] = add_inputs(values[k], *layers[k]);
+      });
       for (const Status& status : found) QQ_RETURN_IF_ERROR(status);
       return interruption(i);
     };
     QQ_RETURN_IF_ERROR(calib::run_all(original_, std::move(options), samples_, "compensated rounding", add));
-    ParallelErrors errors;
-#pragma omp parallel for schedule(dynamic)
-    for (size_t k = 0; k < layers.size(); ++k) errors.run([&] { solve(*layers[k]); });
-    errors.rethrow();
+    parallel_for(static_cast<int64_t>(layers.size()), {.share = Share::kAsFree},
+                 [&](int64_t k) { solve(*layers[static_cast<size_t>(k)]); });
     if (cache() == nullptr) return Status();
     for (const RoundedLayer* r : layers)
       cache()->keep(key_of(*r), {grid_key(*r), r->codes, r->exact_mean, r->row_count});

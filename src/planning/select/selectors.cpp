@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "planning/select/selectors.h"
 
-#include <regex>
-
+#include "planning/select/name_pattern.h"
 #include "planning/select/node_names.h"
 
 namespace quarkq::planning {
@@ -25,12 +24,8 @@ size_t add_matching(const ir::Graph& graph, plan::NodeMarks& marks, Matches matc
 
 Result<size_t> mark_pattern(const ir::Graph& graph, const Selector& selector, const std::string& what,
                             plan::NodeMarks& marks) {
-  try {
-    const std::regex pattern(selector.text, std::regex::ECMAScript);
-    return add_matching(graph, marks, [&](const std::string& name) { return std::regex_search(name, pattern); });
-  } catch (const std::regex_error& error) {
-    return invalid_argument(what, ": pattern '", selector.text, "' is malformed, ", error.what());
-  }
+  QQ_TRY(const NamePattern pattern, NamePattern::parse(selector.text).context(what));
+  return add_matching(graph, marks, [&](const std::string& name) { return pattern.matches(name); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/parallel.h"
 #include "planning/tune/block.h"
 
 namespace quarkq::planning::finetune {
@@ -24,9 +25,11 @@ float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 float tanh_of_gelu(float x) { return std::tanh(kRootTwoOverPi * (x + kCubic * x * x * x)); }
 
 template <typename F>
-void for_each(int64_t count, F f) {
-#pragma omp parallel for schedule(static) if (count > 16384)
-  for (int64_t i = 0; i < count; ++i) f(static_cast<size_t>(i));
+void for_each(int64_t count, const F& f) {
+  constexpr int64_t kPiece = 8192;
+  parallel_pieces(count, kPiece, {.threads = count > 2 * kPiece ? 0 : 1}, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(static_cast<size_t>(i));
+  });
 }
 
 float slope_at(const Activation& a, size_t i, int64_t channels) {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/parallel.h"
+
 namespace quarkq::planning::finetune {
 
 constexpr double kAdamDecay1 = 0.9, kAdamDecay2 = 0.999;
@@ -18,6 +20,11 @@ struct AdamFactors {
   float rate, root;
 };
 
+constexpr int64_t kWeightsPerPiece = 2048;
+
+/// Threads for a loop over so many weights: one where several would not save time.
+inline Team team_for_weights(int64_t count) { return {.threads = count > 2 * kWeightsPerPiece ? 0 : 1}; }
+
 class Adam {
  public:
   Adam(size_t count, double learning_rate) : first_(count), second_(count), rate_(learning_rate) {}
@@ -25,14 +32,14 @@ class Adam {
   void step(std::vector<float>& variables, const std::vector<float>& gradient) {
     const AdamFactors factors(++count_, rate_);
     const auto size = static_cast<int64_t>(variables.size());
-#pragma omp parallel for schedule(static) if (size > 4096)
-    for (int64_t n = 0; n < size; ++n) {
-      const auto i = static_cast<size_t>(n);
-      const float g = gradient[i];
-      first_[i] = static_cast<float>(kAdamDecay1) * first_[i] + static_cast<float>(1 - kAdamDecay1) * g;
-      second_[i] = static_cast<float>(kAdamDecay2) * second_[i] + static_cast<float>(1 - kAdamDecay2) * g * g;
-      variables[i] -= factors.rate * first_[i] / (std::sqrt(second_[i]) * factors.root + 1e-8f);
-    }
+    parallel_pieces(size, kWeightsPerPiece, team_for_weights(size), [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        const float g = gradient[i];
+        first_[i] = static_cast<float>(kAdamDecay1) * first_[i] + static_cast<float>(1 - kAdamDecay1) * g;
+        second_[i] = static_cast<float>(kAdamDecay2) * second_[i] + static_cast<float>(1 - kAdamDecay2) * g * g;
+        variables[i] -= factors.rate * first_[i] / (std::sqrt(second_[i]) * factors.root + 1e-8f);
+      }
+    });
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/parallel.h"
 #include "planning/tune/adam.h"
 #include "planning/tune/variables.h"
 
@@ -27,10 +28,11 @@ double clipped(const Grid& grid, double at) {
 }
 
 template <typename F>
-void for_each_weight(size_t count, F f) {
+void for_each_weight(size_t count, const F& f) {
   const auto size = static_cast<int64_t>(count);
-#pragma omp parallel for schedule(static) if (size > 4096)
-  for (int64_t i = 0; i < size; ++i) f(static_cast<size_t>(i));
+  parallel_pieces(size, kWeightsPerPiece, team_for_weights(size), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(static_cast<size_t>(i));
+  });
 }
 
 /// One constant: variables, their quantizer, their optimizer.

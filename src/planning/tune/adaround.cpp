@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/parallel.h"
 #include "planning/tune/adam.h"
 #include "planning/tune/adaround_loops.h"
 #include "planning/tune/schedule.h"
@@ -75,10 +76,9 @@ class AdaRound : public Variables {
  private:
   size_t chunk_count() const { return (alpha_.size() + kChunk - 1) / kChunk; }
   template <typename F>
-  void for_each_chunk(F f) const {
-    const auto size = static_cast<int64_t>(alpha_.size()), chunks = static_cast<int64_t>(chunk_count());
-#pragma omp parallel for schedule(static) if (chunks > 1)
-    for (int64_t i = 0; i < chunks; ++i) f(static_cast<size_t>(i), i * kChunk, std::min(size, (i + 1) * kChunk));
+  void for_each_chunk(const F& f) const {
+    parallel_pieces(static_cast<int64_t>(alpha_.size()), kChunk, {},
+                    [&](int64_t begin, int64_t end) { f(static_cast<size_t>(begin / kChunk), begin, end); });
   }
   AdaRoundArrays arrays() {
     return {scales_.data(),

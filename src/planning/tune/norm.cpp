@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/parallel.h"
 #include "planning/tune/block.h"
 #include "planning/tune/train_loops.h"
 
@@ -28,16 +29,14 @@ void normalize(const float* x, float* y, int64_t count, int64_t stride, float ep
 void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y) {
   const int64_t instances = shape.instances, positions = shape.positions, channels = shape.channels;
   const int64_t size = positions * channels;
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < instances * channels; ++i) {
+  parallel_for(instances * channels, [&](int64_t i) {
     const int64_t from = i / channels * size + i % channels;
     normalize(x + from, y.data() + from, positions, channels, epsilon);
-  }
+  });
 }
 
 void normalize_rows(const float* x, int64_t rows, int64_t channels, float epsilon, std::vector<float>& y) {
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < rows; ++i) normalize(x + i * channels, y.data() + i * channels, channels, 1, epsilon);
+  parallel_for(rows, [&](int64_t i) { normalize(x + i * channels, y.data() + i * channels, channels, 1, epsilon); });
 }
 
 void scale_channels(const std::vector<float>& x, const std::vector<float>& weights, const std::vector<float>* bias,
@@ -53,13 +52,12 @@ void add_channel_sums(const std::vector<float>& dy, const std::vector<float>* x,
   const auto channels = static_cast<int64_t>(sums.size()), rows = static_cast<int64_t>(dy.size()) / channels;
   const int64_t step = std::max<int64_t>(1, kResultChunk / channels), chunks = (rows + step - 1) / step;
   std::vector<double> parts(static_cast<size_t>(chunks * channels));
-#pragma omp parallel for schedule(static) if (chunks > 1)
-  for (int64_t i = 0; i < chunks; ++i) {
+  parallel_for(chunks, [&](int64_t i) {
     const int64_t first = i * step * channels;
     QQ_DISPATCH(planning, add_rows)
     (dy.data() + first, x == nullptr ? nullptr : x->data() + first, std::min(step, rows - i * step), channels,
      parts.data() + i * channels);
-  }
+  });
   for (size_t c = 0; c < sums.size(); ++c) {
     double found = 0;
     for (size_t i = c; i < parts.size(); i += sums.size()) found += parts[i];

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/parallel.h"
 #include "planning/tune/tape.h"
 
 namespace quarkq::planning::finetune {
@@ -80,11 +81,9 @@ void hand_over(TapeValue& from, TapeValue& to);
 
 /// f(begin, end) for fixed chunks of [0, count), by any number of threads. For loops without sums.
 template <typename F>
-void in_chunks(int64_t count, F f) {
+void in_chunks(int64_t count, const F& f) {
   constexpr int64_t kElements = 16384;
-#pragma omp parallel for schedule(static) if (count > kElements)
-  for (int64_t begin = 0; begin < count; begin += kElements)
-    f(begin, begin + kElements < count ? begin + kElements : count);
+  parallel_pieces(count, kElements, {}, f);
 }
 
 }  // namespace quarkq::planning::finetune

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/parallel.h"
 #include "numeric/linear_quant.h"
 #include "planning/tune/tape_loops.h"
 #include "planning/tune/tape_ops.h"
@@ -17,9 +18,9 @@ namespace {
 template <typename Part>
 double sum_in_chunks(int64_t count, Part part) {
   std::vector<double> parts(static_cast<size_t>((count + kResultChunk - 1) / kResultChunk));
-#pragma omp parallel for schedule(static) if (parts.size() > 1)
-  for (int64_t i = 0; i < static_cast<int64_t>(parts.size()); ++i)
-    parts[static_cast<size_t>(i)] = part(i * kResultChunk, std::min(count, (i + 1) * kResultChunk));
+  parallel_pieces(count, kResultChunk, {}, [&](int64_t begin, int64_t end) {
+    parts[static_cast<size_t>(begin / kResultChunk)] = part(begin, end);
+  });
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 

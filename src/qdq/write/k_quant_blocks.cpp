@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/parallel_errors.h"
+#include "base/parallel.h"
 #include "numeric/rounding.h"
 #include "qdq/write/nbits_blocks.h"
 
@@ -85,21 +85,16 @@ NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shap
   const int64_t blocks = shape.blocks();
   const auto count = static_cast<size_t>(shape.columns * blocks), width = static_cast<size_t>(shape.block);
   NBitsWeight result{std::vector<uint8_t>(count * width), std::vector<float>(count), std::vector<float>(count)};
-  ParallelErrors errors;
-#pragma omp parallel for schedule(static)
-  for (size_t i = 0; i < count; ++i) {
-    errors.run([&] {
-      const auto at = static_cast<int64_t>(i);
-      std::vector<float> values = block_values(weight, shape, at / blocks, at % blocks);
-      const size_t rows = values.size();
-      values.resize(width);
-      const Grid grid = Block(values).fit();
-      result.scales[i] = grid.scale;
-      result.zeros[i] = grid.zero;
-      for (size_t k = 0; k < rows; ++k) result.codes[i * width + k] = static_cast<uint8_t>(grid.code(values[k]));
-    });
-  }
-  errors.rethrow();
+  parallel_for(shape.columns * blocks, [&](int64_t at) {
+    const auto i = static_cast<size_t>(at);
+    std::vector<float> values = block_values(weight, shape, at / blocks, at % blocks);
+    const size_t rows = values.size();
+    values.resize(width);
+    const Grid grid = Block(values).fit();
+    result.scales[i] = grid.scale;
+    result.zeros[i] = grid.zero;
+    for (size_t k = 0; k < rows; ++k) result.codes[i * width + k] = static_cast<uint8_t>(grid.code(values[k]));
+  });
   return result;
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/parallel_errors.h"
+#include "base/parallel.h"
 #include "numeric/rounding.h"
 #include "numeric/weight_loops.h"
 
@@ -136,14 +136,9 @@ PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape&
   result.zeros.resize(blocks);
   const numeric::NBitsMatrix matrix{weight.data(), shape.depth, shape.columns, shape.block, symmetric};
   const numeric::NBitsBlocks out{result.codes.data(), result.scales.data(), result.zeros.data()};
-  ParallelErrors errors;
-#pragma omp parallel for schedule(static)
-  for (int64_t column = 0; column < shape.columns; column += kColumns) {
-    errors.run([&] {
-      QQ_DISPATCH(numeric, round_nbits)(matrix, column, std::min(column + kColumns, shape.columns), out);
-    });
-  }
-  errors.rethrow();
+  parallel_pieces(shape.columns, kColumns, {}, [&](int64_t begin, int64_t end) {
+    QQ_DISPATCH(numeric, round_nbits)(matrix, begin, end, out);
+  });
   return result;
 }
 

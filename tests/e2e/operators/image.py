@@ -116,7 +116,7 @@ def resize(b, op):
     b.call(op, [x, "" if b.opset >= 13 else b.constant([], np.float32), b.stored(np.float32(scales if axes else [1, 1, *scales]))], **attributes)
 
 
-@recipe("Upsample")
+@recipe("Upsample", until=9)
 def upsample(b, op):
     if b.opset > 9:
         return resize(b, "Resize") if b.opset >= 11 else b.call("Resize", [b.operand([1, 2, 3, 4]), b.constant([1, 1, 2, 2])])

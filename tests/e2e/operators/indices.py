@@ -60,7 +60,7 @@ def scatter_elements(b, op):
     b.call(op, [b.operand(dims, dtype), b.stored(index, late=0.5), b.operand(of, dtype)], axis=axis, reduction=reduction if b.opset >= 16 else None)
 
 
-@recipe("Scatter", since=9)
+@recipe("Scatter", since=9, until=10)
 def old_scatter(b, op):
     if b.opset > 10:
         return scatter_elements(b, "ScatterElements")

@@ -51,7 +51,7 @@ def einsum(b, op):
     sizes = {letter: b.integer(1, 5) for letter in "abcdefghijklmnopqrstuvwxyz"}
     extra = b.dims(most=2, largest=3, empty=0)
     shapes = [[*(extra if "..." in term else []), *(sizes[letter] for letter in term.replace("...", ""))] for term in equation.split("->")[0].split(",")]
-    dtype = b.pick([np.float32, np.float64])
+    dtype = b.pick([np.float32, np.float64, np.int32, np.int64])
     b.call(op, [b.operand(dims, dtype) for dims in shapes], equation=equation)
 
 

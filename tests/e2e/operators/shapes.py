@@ -119,7 +119,7 @@ def pad(b, op):
     if b.opset < 11:
         b.call(op, [b.operand(dims, b.pick([np.float32, np.float64]))], mode=mode, pads=pads, value=b.pick([None, 0.5]))
         return
-    dtype = b.pick([np.float32, np.float32, np.float64, np.int32, np.int64, np.uint8, np.int8])
+    dtype = b.pick([np.float32, np.float32, np.float64, np.int32, np.int64, np.uint8, np.int8, np.uint32, np.uint64])
     inputs = [b.operand(dims, dtype), b.ints(pads)]
     if mode == "constant" and b.chance(0.6):
         inputs.append(b.stored(np.asarray(b.pick([0, 1]), dtype)))
@@ -151,7 +151,7 @@ def triangle(b, op):
 
 @recipe("EyeLike", since=9)
 def eye(b, op):
-    b.call(op, [b.operand(b.dims(2, 2), b.pick([np.float32, np.int32, np.int64]))], k=b.pick([None, -1, 2]), dtype=b.pick([None, 1, 7, 11]))
+    b.call(op, [b.operand(b.dims(2, 2), b.pick([np.float32, np.float64, np.int32, np.int64, np.uint64]))], k=b.pick([None, -1, 2]), dtype=b.pick([None, 1, 7, 11]))
 
 
 @recipe("Shape", "Size")

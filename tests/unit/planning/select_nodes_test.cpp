@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names, patterns, subgraphs and positions of the settings become marks (ref:settings#node-selectors,
 // ref:settings#subgraphs, ref:settings#checks-of-the-model).
+#include "planning/select/name_pattern.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {
@@ -78,6 +79,46 @@ TEST(SelectNodesTest, LayersFollowTheNodesThatStandForThem) {
   const ir::ValueId weight = bench.node("Conv").input(1);
   ASSERT_EQ(bench.context.selection.overrides.count(weight), 1u);
   EXPECT_EQ(bench.context.selection.overrides.at(weight).type, config::DataType::kInt16);
+}
+
+bool pattern_matches(const std::string& pattern, const std::string& name) {
+  return planning::NamePattern::parse(pattern).value().matches(name);
+}
+
+std::string pattern_refusal(const std::string& pattern) {
+  const Result<planning::NamePattern> parsed = planning::NamePattern::parse(pattern);
+  return parsed.ok() ? "" : parsed.status().message();
+}
+
+TEST(NamePatternTest, MatchesPartsOfNames) {
+  EXPECT_TRUE(pattern_matches("^conv1.*", "conv1"));
+  EXPECT_TRUE(pattern_matches("^conv[0-9]+_(weight|bias).*$", "conv12_bias_q"));
+  EXPECT_FALSE(pattern_matches("^conv1.*", "a/conv1"));
+  EXPECT_TRUE(pattern_matches("^(?!head).*conv", "body/conv"));
+  EXPECT_FALSE(pattern_matches("^(?!head).*conv", "head/conv"));
+}
+
+TEST(NamePatternTest, RefusesByName) {
+  EXPECT_NE(pattern_refusal("^(.*"), "");
+  EXPECT_NE(pattern_refusal("^[z-a].*"), "");
+  EXPECT_EQ(pattern_refusal("^(a)\\1.*"), "pattern '^(a)\\1.*' refers to a group, which is not supported");
+}
+
+TEST(NamePatternTest, LongNamesTakeNoStack) {
+  EXPECT_FALSE(pattern_matches("^a.*b", std::string(1'000'000, 'a')));
+  EXPECT_TRUE(pattern_matches("^a.*b", std::string(1'000'000, 'a') + "b"));
+}
+
+TEST(NamePatternTest, RepetitionsWithinRepetitionsEnd) {
+  EXPECT_FALSE(pattern_matches("^(a*)*b.*", std::string(2000, 'a')));
+  EXPECT_FALSE(pattern_matches("^((a|a)*)*$.*", std::string(2000, 'a') + "!"));
+}
+
+TEST(NamePatternTest, RefusesPatternsThatAreTooLarge) {
+  const std::string deep = std::string(100'000, '(') + "a" + std::string(100'000, ')') + ".*";
+  EXPECT_NE(pattern_refusal(deep).find("has 200003 bytes, allowed are 1000"), std::string::npos);
+  EXPECT_TRUE(pattern_matches(std::string(400, '(') + "a" + std::string(400, ')') + ".*", "a"));
+  EXPECT_NE(pattern_refusal("^((a?){100}){400}.*"), "");
 }
 
 }  // namespace

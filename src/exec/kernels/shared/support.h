@@ -9,6 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/parallel.h"
 #include "exec/memory_guard.h"
 #include "exec/op_def.h"
 #include "numeric/half.h"
@@ -100,13 +101,7 @@ constexpr int64_t kPieceElements = 16384;     ///< how much one thread takes at 
 /// Calls body(begin, end) for pieces of [0, count). Pieces do not depend on the number of threads.
 template <typename Body>
 void for_pieces(int64_t count, int64_t piece, bool parallel, const Body& body) {
-  const int64_t pieces = (count + piece - 1) / piece;
-  if (!parallel || pieces < 2) {
-    for (int64_t i = 0; i < pieces; ++i) body(i * piece, std::min(count, (i + 1) * piece));
-    return;
-  }
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < pieces; ++i) body(i * piece, std::min(count, (i + 1) * piece));
+  parallel_pieces(count, piece, {.threads = parallel ? 0 : 1}, body);
 }
 
 /// For loops over single elements.
