@@ -20,6 +20,17 @@ TEST(SimplifyViewsTest, MergesReshapes) {
   expect_idle(zero, simplify_model);
 }
 
+TEST(SimplifyViewsTest, MergesReshapesByComputedShapes) {
+  // s is not known before the model runs. A 0 in what it is made of would refer to the first Reshape's output.
+  const auto merged = [](const std::string& last) {
+    return simplified(cat("g (float[2, 3, 4] x, int64[1] s) => (float[n, 3, m] y) <int64[2] t = {6, 4}, int64[2] u = {",
+                          last,
+                          "}> { a = Reshape (x, t) c = Concat <axis = 0> (s, u) b = Reshape (a, c) y = Neg (b) }"));
+  };
+  EXPECT_EQ(merged("3, -1"), "Concat Reshape Neg");
+  EXPECT_EQ(merged("3, 0"), "Reshape Concat Reshape Neg");
+}
+
 TEST(SimplifyViewsTest, MergesUnsqueezes) {
   PassBench bench(R"(g (float[2, 3] x) => (float[1, 1, 2, 3, 1] y) <int64[2] s = {0, -1}, int64[1] t = {1}> {
     a = Unsqueeze (x, s) b = Unsqueeze (a, t) y = Neg (b) })");
