@@ -21,14 +21,17 @@ TEST(SimplifyViewsTest, MergesReshapes) {
 }
 
 TEST(SimplifyViewsTest, MergesReshapesByComputedShapes) {
-  // s is not known before the model runs. A 0 in what it is made of would refer to the first Reshape's output.
+  // s is 2, which only a run tells. A 0 in the shape refers to a dimension of the first Reshape's output.
   const auto merged = [](const std::string& last) {
-    return simplified(cat("g (float[2, 3, 4] x, int64[1] s) => (float[n, 3, m] y) <int64[2] t = {6, 4}, int64[2] u = {",
-                          last,
-                          "}> { a = Reshape (x, t) c = Concat <axis = 0> (s, u) b = Reshape (a, c) y = Neg (b) }"));
+    return simplified(cat(
+        "g (float[2, 3, 4] x, float[1] f) => (float[k, m, n] y) <float[1] two = {2}, int64[3] t = {2, 4, 3}, int64[2] "
+        "u = {",
+        last,
+        "}> { k = Sub (f, f) h = Add (k, two) s = Cast <to = 7> (h) c = Concat <axis = 0> (s, u) a = Reshape (x, t) "
+        "b = Reshape (a, c) y = Neg (b) }"));
   };
-  EXPECT_EQ(merged("3, -1"), "Concat Reshape Neg");
-  EXPECT_EQ(merged("3, 0"), "Reshape Concat Reshape Neg");
+  EXPECT_EQ(merged("3, -1"), "Sub Add Cast Concat Reshape Neg");
+  EXPECT_EQ(merged("0, -1"), "Sub Reshape Add Cast Concat Reshape Neg");
 }
 
 TEST(SimplifyViewsTest, MergesUnsqueezes) {
