@@ -112,8 +112,8 @@ Status check_integer_operators(const Settings& s) {
   if (s.compat)
     return not_supported(cat("quant_format ", enum_text(s.formats.quant_format), origin_note(s, "quant_format"),
                              " with --compat ", *s.tool.compat, " (it is supported without --compat)"));
-  for (const auto& [name, type] : {std::pair("activation_type", s.formats.activation_type),
-                                   std::pair("weight_type", s.formats.weight_type)}) {
+  for (const auto& [name, type] :
+       {std::pair("activation_type", s.formats.activation_type), std::pair("weight_type", s.formats.weight_type)}) {
     if (type == DataType::kInt8 || type == DataType::kUInt8) continue;
     return invalid_argument(name, ": found ", enum_text(type), origin_note(s, name), " with quant_format ",
                             enum_text(s.formats.quant_format), ", allowed are QuantType.QInt8 and QuantType.QUInt8");
@@ -176,6 +176,19 @@ Status check_choices(const Settings& s) {
   return {};
 }
 
+/// The reference enters bodies in its dynamic quantizer alone, whose results there are not reproduced.
+Status check_bodies(const Settings& s, Diagnostics& diagnostics) {
+  if (!s.compat || !s.selection.enable_subgraph) return {};
+  if (s.emits_dynamic()) {
+    return not_supported(cat("option EnableSubgraph true", origin_note(s, "EnableSubgraph"), " with --compat ",
+                             *s.tool.compat, " and use_dynamic_quant (it is supported without --compat)"));
+  }
+  diagnostics.add("option-no-effect", "EnableSubgraph",
+                  cat("has no effect with --compat ", *s.tool.compat,
+                      ": the reference writes Q/DQ in the main graph only, bodies of If, Loop and Scan stay float"));
+  return {};
+}
+
 Status check_target(const Settings& s) {
   if (!s.compat || !s.target) return {};
   return invalid_argument("--compat ", *s.tool.compat, ": found beside target ", *s.target,
@@ -207,6 +220,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_integer_operators(r.settings));
   QQ_RETURN_IF_ERROR(check_override_keys(r.settings));
   QQ_RETURN_IF_ERROR(check_choices(r.settings));
+  QQ_RETURN_IF_ERROR(check_bodies(r.settings, r.diagnostics));
   QQ_RETURN_IF_ERROR(check_crypto(r.settings, r.diagnostics));
   return check_number_ranges(r.settings);
 }

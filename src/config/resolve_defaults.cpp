@@ -232,8 +232,24 @@ void fill_dependent_defaults(Resolving& r) {
   }
 }
 
+namespace {
+
+/// Q and DQ of float8 load in ONNX Runtime from this opset on only.
+constexpr int kOpsetWithFloat8 = 21;
+
+void raise_opset_for_float8(Resolving& r) {
+  const Settings& s = r.settings;
+  const bool has_float8 =
+      s.formats.activation_type == DataType::kFloat8E4M3Fn || s.formats.weight_type == DataType::kFloat8E4M3Fn;
+  if (!has_float8 || r.facts.opset >= kOpsetWithFloat8 || s.preprocessing.convert_opset_version) return;
+  force_with_warning(r, "ConvertOpsetVersion", Node(int64_t{kOpsetWithFloat8}), "float8 types need that opset");
+}
+
+}  // namespace
+
 Status force_after_defaults(Resolving& r) {
   Settings& s = r.settings;
+  raise_opset_for_float8(r);
   if (has_block_type(s) && s.bias.int32_bias) {
     force_with_warning(r, "Int32Bias", Node(false), "BFP and MX types have no int32 bias");
   }

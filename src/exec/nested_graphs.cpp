@@ -37,6 +37,8 @@ void NestedGraphs::add(const ir::Node& node, const std::string& attribute, const
       entry.captured.push_back(capture->outer);
     }
   }
+  entry.feeds = options.feeds;
+  entry.constants = options.constants;
   entry.session = std::make_unique<Session>(graph, opsets, std::move(options), Nesting::kNested);
   entries_.push_back(std::move(entry));
 }
@@ -48,11 +50,22 @@ const ir::Graph* NestedGraphs::find(std::string_view name) const {
   return nullptr;
 }
 
+Status NestedGraphs::announce(const Entry& entry, std::span<const ir::Operand> operands) const {
+  std::vector<ir::ValueId> values = entry.feeds;
+  std::vector<ir::Operand> held(operands.begin(), operands.end());
+  for (const Constant& constant : entry.constants) {
+    values.push_back(constant.value);
+    held.emplace_back(constant.tensor);
+  }
+  return limits_.body_sink->on_call(*entry.graph, values, held);
+}
+
 Result<std::vector<ir::Operand>> NestedGraphs::run(std::string_view name, std::span<const ir::Operand> inputs) {
   const auto entry =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& known) { return known.attribute == name; });
   std::vector<ir::Operand> operands(inputs.begin(), inputs.end());
   for (const ir::ValueId outer : entry->captured) operands.push_back((*outer_)[static_cast<size_t>(outer.index)]);
+  if (limits_.body_sink != nullptr) QQ_RETURN_IF_ERROR(announce(*entry, operands));
   QQ_TRY(const std::vector<ir::Operand>* const results, entry->session->run_operands(operands));
   return *results;
 }

@@ -33,10 +33,13 @@ class NestedGraphs {
     std::string attribute;
     const ir::Graph* graph = nullptr;
     std::vector<ir::ValueId> captured;  ///< values of the enclosing graph fed after the inputs
+    std::vector<ir::ValueId> feeds;     ///< of the nested graph, in the order they are fed
+    std::vector<Constant> constants;    ///< captured values that are known
     std::unique_ptr<Session> session;
   };
   void add(const ir::Node& node, const std::string& attribute, const ir::Graph& graph,
            const std::map<std::string, int64_t>& opsets, const std::vector<Constant>& constants);
+  Status announce(const Entry& entry, std::span<const ir::Operand> operands) const;
   std::vector<Entry> entries_;
   RunLimits limits_;
   const std::vector<ir::Operand>* outer_ = nullptr;

@@ -18,13 +18,23 @@
 
 namespace quarkq::exec {
 
-/// Bounds for a session and the sessions of the graphs in it.
+/// Receives what the graphs in the attributes of nodes (bodies of If, Loop and Scan) are called with.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  /// Before each run of `body`: what its inputs and captured values hold. Valid during the call only.
+  virtual Status on_call(const ir::Graph& body, std::span<const ir::ValueId> values,
+                         std::span<const ir::Operand> operands) = 0;
+};
+
+/// What holds for a session and the sessions of the graphs in it: bounds, and who observes those graphs.
 struct RunLimits {
   int64_t memory = 0;      ///< bytes of intermediate values and results; 0: the memory of the machine
   int64_t loop_trips = 0;  ///< iterations of one Loop; 0: no bound
   /// Bytes of weights and values of one segment; 0: what the ceiling of the process leaves (memory_guard.h), all when
   /// there is none.
   int64_t segment = 0;
+  BodySink* body_sink = nullptr;  ///< null: nobody; must outlive the session
 };
 
 /// Samples that run together: a segment runs all of them before the next one is compiled. Functions may be empty but

@@ -97,7 +97,7 @@ class Trial {
     QQ_TRY(ir::Model original, plan_model(source_, state_, pass::Phase::kWrite, times, options));
     QQ_RETURN_IF_ERROR(write_plan(state_, times, options));
     const FloatModels floats{original, state_.calibrated ? *state_.calibrated : original};
-    const bool is_copy = !has_changed(times, pass::Phase::kWrite);
+    const bool is_copy = !has_written(times);
     describe_plan(state_, loaded.graph, floats.calibrated.graph, forecast);
     if (!is_copy && request_.verify) QQ_RETURN_IF_ERROR(compare(floats, forecast));
     onnx_io::SaveOptions save;

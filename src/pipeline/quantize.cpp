@@ -232,8 +232,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   if (!original.ok() && original.status().code() == Code::kInterrupted) return interrupted(state.tuning);
   if (!original.ok()) return std::move(original).status().context(request.model_path);
   pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
-  report.nothing_to_quantize =
-      !job.settings.stays_float() && !pipeline::has_changed(report.phases, pass::Phase::kWrite);
+  report.nothing_to_quantize = !job.settings.stays_float() && !pipeline::has_written(report.phases);
   if (report.nothing_to_quantize) {
     diagnostics.add("nothing-to-quantize", request.model_path,
                     "no selected node has a float tensor; the float model was copied");

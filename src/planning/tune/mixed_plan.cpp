@@ -64,6 +64,21 @@ void MixedPlan::make_block(QuantSlot& slot, const MixedFormat& format) {
   slot.stage = std::move(stage);
 }
 
+/// Nothing for a tensor that was not measured. One that shares parameters may be narrower than the one it shares them
+/// with, which the reference then clips.
+std::optional<numeric::Range> MixedPlan::range_of(const QuantSlot& slot) const {
+  if (slot.range) return slot.range;
+  if (!encodes_from_floats() && context_.measured != nullptr) {
+    const auto own = context_.measured->find(slot.value);
+    if (own != context_.measured->end()) return own->second;
+  }
+  const QuantSlot* source = &slot;
+  for (size_t i = 0; !source->range && source->provider.valid() && i < context_.plan.slots().size(); ++i) {
+    source = &context_.plan.slot(source->provider);
+  }
+  return source->range;
+}
+
 Status MixedPlan::promote_activation(QuantSlot& slot, const MixedFormat& format) {
   const config::Settings& settings = context_.settings;
   plan::Stage stage = format.stage;
@@ -71,15 +86,11 @@ Status MixedPlan::promote_activation(QuantSlot& slot, const MixedFormat& format)
   stage.params = slot.stage.params;
   stage.spec.symmetric =
       settings.origins.contains("ActivationSymmetric") ? settings.formats.activation_symmetric : format.symmetric;
-  const QuantSlot* source = &slot;
-  for (size_t i = 0; !source->range && source->provider.valid() && i < context_.plan.slots().size(); ++i) {
-    source = &context_.plan.slot(source->provider);
-  }
-  if (stage.spec.needs_range() && !source->range) {
+  const std::optional<numeric::Range> range = range_of(slot);
+  if (stage.spec.needs_range() && !range) {
     return internal_error("tensor ", context_.graph().value(slot.value).name, " has no range for its new format");
   }
-  QQ_TRY(const numeric::QuantParams params,
-         numeric::params_for_range(stage.spec, source->range.value_or(numeric::Range{})));
+  QQ_TRY(const numeric::QuantParams params, numeric::params_for_range(stage.spec, range.value_or(numeric::Range{})));
   if (options_.unshares || slot.stage.kind == StageKind::kBlock) {
     stage.params = context_.plan.own_params(slot);
     slot.provider = {};

@@ -3,6 +3,7 @@
 // trial is a copy.
 #pragma once
 
+#include <optional>
 #include <set>
 
 #include "pass/context.h"
@@ -26,10 +27,11 @@ class MixedPlan {
  private:
   Status encode_biases_again();
   Status promote_value(ir::ValueId value, const std::optional<MixedFormat>& format);
+  std::optional<numeric::Range> range_of(const plan::QuantSlot& slot) const;
   Status promote_activation(plan::QuantSlot& slot, const MixedFormat& format);
   Status promote_constant(plan::QuantSlot& slot, const MixedFormat& format);
   void make_block(plan::QuantSlot& slot, const MixedFormat& format);
-  /// The reference continues from the stored values.
+  /// The reference continues from what it stored and measured of each tensor.
   bool encodes_from_floats() const { return context_.settings.quirk(config::Quirk::kMixFromFloatValues); }
   Result<std::vector<float>> values_of(const plan::QuantSlot& slot) const;
   Status rescale_bias(const ir::Node& node);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The order of steps, again and again until none finds anything. All of it happens on a copy, so that a graph without
-// findings, or one in which a step fails, stays as it is.
+// findings, or one in which a step fails, stays as it is. Shapes are inferred as ONNX Runtime does there: without
+// following the values that they are computed from, because which Transposes move depends on how much is known.
 #include "ir/edit.h"
-#include "onnx_io/infer.h"
+#include "onnx_io/infer_plainly.h"
 #include "rewrite/optimize/steps.h"
 #include "rewrite/passes.h"
 
@@ -23,7 +24,7 @@ Result<bool> run_step(basic::Workspace& work, Step step, Diagnostics& diagnostic
   if (!changed) return false;
   work.remove_unused_initializers();
   work.write_default_attributes();
-  QQ_RETURN_IF_ERROR(onnx_io::infer_types(work.model(), diagnostics));
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types_plainly(work.model(), diagnostics));
   return true;
 }
 
@@ -51,7 +52,7 @@ Result<Changed> optimize_basic(pass::FloatContext& context) {
   const bool stored = store_constants(context.graph());
   ir::Model copy = context.model;  // weights are shared
   Diagnostics ignored;
-  QQ_RETURN_IF_ERROR(onnx_io::infer_types(copy, ignored));
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types_plainly(copy, ignored));
   basic::Workspace work(copy, context.settings);
   work.write_default_attributes();
   bool changed = false, settled = false;

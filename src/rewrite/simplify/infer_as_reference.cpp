@@ -66,19 +66,56 @@ Status infer_plainly(ir::Model& model, Diagnostics& diagnostics) {
   return onnx_io::infer_types_plainly(model, diagnostics);
 }
 
-Status infer_until_error(ir::Model& model, Scope& scope, Diagnostics& diagnostics) {
-  const std::vector<ir::NodeId> order = scope.graph.order();
-  const auto end =
-      std::find_if(order.begin(), order.end(), [&](ir::NodeId id) { return ends_inference(scope.graph.node(id)); });
-  if (end == order.end()) return infer_values(model, scope, diagnostics);
+/// A Reshape whose open dimension is a quotient by names that its input does not have: the reference fails to write it.
+bool divides_by_foreign_names(const Scope& scope, const TrackedValues& tracked, const ir::Node& node) {
+  if (!node.is("Reshape")) return false;
+  const std::optional<TrackedValue> shape = tracked.find(node.input(1));
+  if (!shape || std::ranges::find(shape->elements, MaybeTerm(number_term(-1))) == shape->elements.end()) return false;
+  std::vector<std::string> own;
+  for (const ir::Dim& dim : scope.graph.value(node.input(0)).type.dims) {
+    const MaybeTerm term = term_of(dim);
+    if (term) own.insert(own.end(), term->symbols.begin(), term->symbols.end());
+  }
+  std::ranges::sort(own);
+  MaybeTerm divisor = number_term(1);
+  for (const MaybeTerm& element : shape->elements) {
+    if (element) divisor = multiply(divisor, element);
+  }
+  return divisor && !std::ranges::includes(own, divisor->symbols);
+}
+
+/// Could inference end before the last node?
+bool may_end(const Scope& scope) {
+  return std::ranges::any_of(scope.graph.order(), [&](ir::NodeId id) {
+    const ir::Node& node = scope.graph.node(id);
+    return ends_inference(node) || (node.is("Reshape") && scope.constant(node.input(1)) == nullptr);
+  });
+}
+
+/// Follows values from node to node. True when it ended with an error, as the reference's does.
+Result<bool> follow_to_error(const ir::Model& model, Scope& scope) {
   TrackedValues tracked(scope);
-  for (auto id = order.begin(); id != end; ++id) {
-    for (const ir::ValueId output : scope.graph.node(*id).outputs) {
+  const std::vector<ir::NodeId> order = scope.graph.order();
+  for (const ir::NodeId id : order) {
+    const ir::Node& node = scope.graph.node(id);
+    if (ends_inference(node) || divides_by_foreign_names(scope, tracked, node)) return true;
+    for (const ir::ValueId output : node.outputs) {
       if (output.valid()) forget_shape(scope.graph, output);
     }
-    QQ_RETURN_IF_ERROR(infer_node(model, scope, *id).status());
-    if (scope.graph.node(*id).output(0).valid()) infer_by_values(scope, tracked, *id);
-    tracked.visit(scope.graph.node(*id));
+    QQ_RETURN_IF_ERROR(infer_node(model, scope, id).status());
+    if (scope.graph.node(id).output(0).valid()) infer_by_values(scope, tracked, id);
+    tracked.visit(scope.graph.node(id));
+  }
+  return false;
+}
+
+Status infer_until_error(ir::Model& model, Scope& scope, Diagnostics& diagnostics) {
+  if (!may_end(scope)) return infer_values(model, scope, diagnostics);
+  const ir::Graph before = scope.graph;  // shares the weights
+  QQ_TRY(const bool has_ended, follow_to_error(model, scope));
+  if (!has_ended) {
+    scope.graph = before;
+    return infer_values(model, scope, diagnostics);
   }
   QQ_RETURN_IF_ERROR(onnx_io::infer_types_plainly(model, diagnostics));
   return clean_up(scope);

@@ -18,13 +18,24 @@ std::optional<std::vector<int64_t>> from_front(const std::vector<int64_t>& axes,
   return places.ok() ? std::optional(std::move(places).value()) : std::nullopt;
 }
 
+/// May the shape operand hold a 0, which refers to a dimension of the input? Dimensions that are computed are taken to
+/// be none.
+bool may_hold_zero(const Sweep& sweep, ir::ValueId shape) {
+  const auto holds_zero = [&](ir::ValueId id) {
+    const auto numbers = sweep.scope.integers(id);
+    return numbers && std::ranges::find(*numbers, 0) != numbers->end();
+  };
+  if (sweep.scope.constant(shape) != nullptr) return holds_zero(shape);
+  const ir::Node* concat = sweep.producer(shape, "Concat");
+  return concat != nullptr && std::ranges::any_of(concat->inputs, holds_zero);
+}
+
 }  // namespace
 
 /// Reshape -> Reshape: the second alone, unless a 0 in its shape refers to a dimension of the first.
 std::optional<Rewrite> merge_reshapes(const Sweep& sweep, const ir::Node& second) {
   const ir::Node* first = sweep.sole_producer(second.input(0), "Reshape");
-  const auto shape = sweep.scope.integers(second.input(1));
-  if (first == nullptr || !shape || std::find(shape->begin(), shape->end(), 0) != shape->end()) return std::nullopt;
+  if (first == nullptr || !second.input(1).valid() || may_hold_zero(sweep, second.input(1))) return std::nullopt;
   Rewrite rewrite;
   rewrite.patch.node({second.op,
                       second.domain,

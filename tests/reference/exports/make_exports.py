@@ -5,9 +5,11 @@
     make_exports.py export DIR [--only REGEX]     DIR/<network>.onnx and DIR/inputs/<network>/
     make_exports.py record DIR [--only REGEX]     DIR/recorded/<network>.<case>.json: what the reference made of them
     make_exports.py compare DIR [--only REGEX] [--details N] [--write FILE]
+    make_exports.py run DIR [--only REGEX] [--write FILE]
+                                                  the default mode: results load and run in ONNX Runtime, cosines to the float models
 
 `export` and `record` need an environment with the reference (amd-quark==0.13), torch, torchvision, timm and transformers; what is
-there already is kept. `compare` needs onnx and build/release/quarkq. Weights are random with fixed seeds: nothing is downloaded.
+there already is kept. `compare` and `run` need onnx, onnxruntime and build/release/quarkq. Weights are random with fixed seeds: nothing is downloaded.
 """
 import argparse
 import json
@@ -140,9 +142,49 @@ def compare_all(options):
             file.writelines(row + "\n" for row in rows)
 
 
+def default_cosine(name, preset, folder):
+    """The lowest cosine of an output to the float model, both in ONNX Runtime: mean over the samples. Raises where a step fails."""
+    import numpy as np
+    import onnxruntime
+    from run_all import QUARKQ
+    inputs = os.path.join(folder, "inputs", name)
+    with tempfile.TemporaryDirectory() as work:
+        out = os.path.join(work, "out.onnx")
+        subprocess.run([QUARKQ, "quantize", os.path.join(folder, name + ".onnx"), "--config", preset, "--calib", inputs, "-o", out, "--quiet"],
+                       capture_output=True, text=True, timeout=600, check=True)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        sessions = [onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+                    for path in (os.path.join(folder, name + ".onnx"), out)]
+    cosines = []
+    for file in sorted(os.listdir(inputs)):
+        feed = {sessions[0].get_inputs()[0].name: np.load(os.path.join(inputs, file))}
+        pairs = zip(*(session.run(None, feed) for session in sessions))
+        cosines.append([np.vdot(a.astype(float), b.astype(float)) / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-30) for a, b in pairs])
+    return float(np.mean(cosines, axis=0).min())
+
+
+def run_defaults(options):
+    rows, failed = [], 0
+    for file in sorted(os.listdir(options.folder)):
+        name, extension = os.path.splitext(file)
+        for preset in ("A8W8", "XINT8") if extension == ".onnx" and re.search(options.only, name) else ():
+            try:
+                rows.append(f"{name} {preset} {default_cosine(name, preset, options.folder):.4f}")
+            except Exception as error:  # whatever fails is a finding
+                failed += 1
+                rows.append(f"{name} {preset} failed: {(getattr(error, 'stderr', '') or str(error)).strip()[-300:]}")
+            print(rows[-1], flush=True)
+    print(f"{len(rows) - failed} of {len(rows)} results load and run")
+    if options.write:
+        with open(options.write, "w") as file:
+            file.writelines(row + "\n" for row in rows)
+    return 1 if failed else 0
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("verb", choices=["export", "record", "compare"])
+    parser.add_argument("verb", choices=["export", "record", "compare", "run"])
     parser.add_argument("folder")
     parser.add_argument("--only", default="")
     parser.add_argument("--one", nargs="+")
@@ -153,6 +195,8 @@ def main():
         return (export if options.verb == "export" else record)(*options.one, options.folder)
     if options.verb == "compare":
         return compare_all(options)
+    if options.verb == "run":
+        return run_defaults(options)
     from networks import NETWORKS
     options.folder = os.path.abspath(options.folder)
     os.makedirs(os.path.join(options.folder, "recorded"), exist_ok=True)

@@ -42,6 +42,15 @@ def transformers_model(model, config, wrap=lambda output: output[0], **options):
     return build
 
 
+def mlp_network(block=None, norm=None, **options):
+    """An MLP-Mixer, or what becomes of it with other blocks and norms of timm's module."""
+    def build():
+        from timm.models import mlp_mixer
+        parts = {name: getattr(mlp_mixer, kind) for name, kind in (("block_layer", block), ("norm_layer", norm)) if kind}
+        return mlp_mixer.MlpMixer(img_size=64, patch_size=16, embed_dim=64, num_blocks=2, num_classes=10, **parts, **options)
+    return build
+
+
 def small_densenet():
     import torchvision
     return torchvision.models.DenseNet(growth_rate=12, block_config=(2, 3, 2), num_init_features=16, num_classes=10)
@@ -75,6 +84,21 @@ _CLIP = {"hidden_size": 48, "intermediate_size": 96, "num_hidden_layers": 2, "nu
 _BERT = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 96, "vocab_size": 100,
          "max_position_embeddings": 64}
 _DISTIL = {"dim": 48, "n_layers": 2, "n_heads": 3, "hidden_dim": 96, "vocab_size": 100, "max_position_embeddings": 64}
+_CAIT = {"img_size": 32, "patch_size": 8, "embed_dim": 48, "depth": 2, "num_heads": 4}
+_BEIT = {"img_size": 32, "patch_size": 8, "embed_dim": 48, "depth": 2, "num_heads": 3}
+_TWINS = {"img_size": 64, "embed_dims": [16, 32, 48, 64], "num_heads": [1, 2, 3, 4], "depths": [1, 2, 2, 1], "wss": [4, 4, 2, 2]}
+_COAT = {"img_size": 64, "embed_dims": [32, 32, 48, 64], "serial_depths": [1, 1, 1, 1], "mlp_ratios": [2, 2, 2, 2]}
+_EFFICIENTFORMER = {"depths": (1, 1, 2, 2), "embed_dims": (16, 32, 48, 64)}
+_GPT2 = {"n_embd": 48, "n_layer": 2, "n_head": 3, "vocab_size": 100, "n_positions": 64, "use_cache": False}
+_T5 = {"d_model": 48, "d_kv": 16, "d_ff": 96, "num_layers": 2, "num_heads": 3, "vocab_size": 100}
+_WHISPER = {"d_model": 48, "encoder_layers": 2, "encoder_attention_heads": 3, "encoder_ffn_dim": 96, "num_mel_bins": 20, "max_source_positions": 32,
+            "decoder_layers": 1, "decoder_attention_heads": 3, "decoder_ffn_dim": 96, "vocab_size": 100, "pad_token_id": 0, "bos_token_id": 1,
+            "eos_token_id": 2, "decoder_start_token_id": 1}
+_WAV2VEC2 = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 96, "conv_dim": (16, 16, 24),
+             "conv_stride": (5, 4, 2), "conv_kernel": (10, 8, 4), "num_feat_extract_layers": 3, "num_conv_pos_embeddings": 16,
+             "num_conv_pos_embedding_groups": 4, "vocab_size": 20}
+_YOLOS = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 96, "image_size": [64, 64], "patch_size": 16,
+          "num_detection_tokens": 8, "num_labels": 4, "use_mid_position_embeddings": False}
 _IMAGE = (3, 64, 64)
 _TEN = {"num_classes": 10}
 
@@ -98,7 +122,7 @@ NETWORKS = {
     "deit_dynamic": Network(timm_model("deit_tiny_patch16_224", **_VIT), (3, 32, 32), dynamic=True),
     "xcit": Network(timm_model("xcit_nano_12_p16_224", depth=2, img_size=64, **_TEN), _IMAGE, dynamic=True),
     "mobilevit": Network(timm_model("mobilevit_xxs", **_TEN), _IMAGE, dynamic=True),
-    "mixer": Network(timm_model("mixer_s32_224", img_size=64, num_blocks=2, embed_dim=64, **_TEN), _IMAGE),
+    "mixer": Network(mlp_network(), _IMAGE),
     "pvt_v2": Network(timm_model("pvt_v2_b0", **_TEN), _IMAGE, dynamic=True),
     "edgenext": Network(timm_model("edgenext_xx_small", **_TEN), _IMAGE),
     "levit": Network(timm_model("levit_128s", **_TEN), (3, 224, 224), dynamic=True),
@@ -110,6 +134,27 @@ NETWORKS = {
     "bert": Network(transformers_model("BertModel", "BertConfig", **_BERT), (16,), tokens=100),
     "bert_dynamic": Network(transformers_model("BertModel", "BertConfig", **_BERT), (16,), dynamic=True, tokens=100),
     "distilbert": Network(transformers_model("DistilBertModel", "DistilBertConfig", **_DISTIL), (16,), dynamic=True, tokens=100),
+    "inception_v3": Network(torchvision_model("inception_v3", aux_logits=False, init_weights=False, **_TEN), (3, 96, 96)),
+    "deeplabv3": Network(torchvision_model("deeplabv3_mobilenet_v3_large", weights_backbone=None, num_classes=5), _IMAGE),
+    "resmlp": Network(mlp_network("ResBlock", "Affine", mlp_ratio=4), _IMAGE, dynamic=True),
+    "cait": Network(timm_model("cait_xxs24_224", **_CAIT, **_TEN), (3, 32, 32), dynamic=True),
+    "beit": Network(timm_model("beit_base_patch16_224", **_BEIT, **_TEN), (3, 32, 32), dynamic=True),
+    "twins": Network(timm_model("twins_svt_small", **_TWINS, **_TEN), _IMAGE, dynamic=True),
+    "dla": Network(timm_model("dla46_c", **_TEN), _IMAGE),
+    "res2net": Network(timm_model("res2net50_14w_8s", layers=[1, 1, 1, 1], **_TEN), _IMAGE),
+    "nf_regnet": Network(timm_model("nf_regnet_b0", **_TEN), _IMAGE),
+    "hrnet": Network(timm_model("hrnet_w18_small", **_TEN), _IMAGE),
+    "maxvit": Network(timm_model("maxvit_pico_rw_256", img_size=64, **_TEN), _IMAGE),
+    "efficientformer": Network(timm_model("efficientformer_l1", **_EFFICIENTFORMER, **_TEN), (3, 224, 224), dynamic=True),
+    "fastvit": Network(timm_model("fastvit_t8", layers=(1, 1, 2, 1), **_TEN), _IMAGE),
+    "coat": Network(timm_model("coat_lite_tiny", **_COAT, **_TEN), _IMAGE, dynamic=True),
+    "gpt2": Network(transformers_model("GPT2Model", "GPT2Config", **_GPT2), (16,), dynamo=True, opset=18, tokens=100),
+    "t5_encoder": Network(transformers_model("T5EncoderModel", "T5Config", **_T5), (16,), dynamic=True, tokens=100),
+    "roberta": Network(transformers_model("RobertaModel", "RobertaConfig", **_BERT), (16,), dynamic=True, tokens=100),
+    "whisper_encoder": Network(transformers_model("WhisperForAudioClassification", "WhisperConfig", classifier_proj_size=24, **_WHISPER), (20, 64),
+                               dynamic=True),
+    "wav2vec2": Network(transformers_model("Wav2Vec2ForCTC", "Wav2Vec2Config", **_WAV2VEC2), (2000,), dynamic=True),
+    "yolos": Network(transformers_model("YolosForObjectDetection", "YolosConfig", **_YOLOS), _IMAGE),
     "yolo_focus": Network(focus_detector(in_order=True), _IMAGE),
     "yolox_focus": Network(focus_detector(in_order=False), _IMAGE),
 }

@@ -254,6 +254,34 @@ def fixed_unknowns(net):
     net.output(net.linear(net.op("Relu", wide), 8, 6), [1, 16, 6])
 
 
+def flat_norm(net):
+    """A flattened batch whose name is lost, and a Reshape that divides by that name: the zero biases after it stay."""
+    x = net.input("x", ["batch", 6, 4])
+    batch = net.op("Gather", net.op("Shape", x), net.store(np.int64(0)), axis=0)
+    wide = net.op("MatMul", x, net.weights(4, 8, spread=0.5))
+    normed = net.norm(net.op("Flatten", wide, axis=2), 8)
+    shape = net.op("Concat", net.op("Unsqueeze", batch, net.store(np.int64([0]))), net.store(np.int64([6, 2, -1])), axis=0)
+    heads = net.op("Transpose", net.op("Reshape", normed, shape), perm=[0, 2, 1, 3])
+    biased = net.op("Add", heads, net.store(np.zeros((1, 2, 6, 1), np.float32)))
+    net.output(net.linear(net.op("Softmax", biased, axis=-1), 4, 5), ["batch", 2, 6, 5])
+
+
+def parted_heads(net):
+    """Attention whose keys and values are parted after a Transpose; their shape comes from values, which ONNX Runtime does not follow."""
+    def shaped(value, dims):
+        return net.op("Reshape", value, net.op("Concat", net.op("Slice", sizes, *[net.store(np.int64([i])) for i in (0, 1)]), net.store(np.int64(dims)), axis=0))
+
+    x, z = net.input("x", ["batch", 6, 8]), net.input("z", ["rows", 6, 8])
+    sizes = net.op("Shape", z)
+    normed = net.op("LayerNormalization", x, net.store(net.random.uniform(0.5, 1.5, 8).astype(np.float32)), net.weights(8, spread=0.1), axis=-1)
+    turned = net.op("Transpose", shaped(net.linear(normed, 8, 16), [-1, 2, 1, 8]), perm=[2, 0, 3, 1, 4])
+    parts = net.op("Split", turned, net.store(np.int64([1, 1])), outputs=2, axis=0)
+    keys, values = (net.op("Squeeze", part, net.store(np.int64([0]))) for part in parts)
+    query = net.op("Transpose", shaped(net.linear(z, 8, 8), [-1, 1, 8]), perm=[0, 2, 1, 3])
+    scores = net.op("Softmax", net.op("MatMul", query, net.op("Transpose", keys, perm=[0, 1, 3, 2])), axis=-1)
+    net.output(net.linear(net.op("MatMul", scores, values), 8, 4), ["batch", 1, 6, 4])
+
+
 def shared_norm(net):
     """One bias for a LayerNormalization and two Gemms, before one and after the other."""
     x = net.input("x", [4, 8])
@@ -285,7 +313,7 @@ def spelled_norm(net):
 
 
 NETS = (plain_cnn, residual, inverted_residual, branches, squeeze_excite, encoder_decoder, split_and_shuffle, hard_swish, transformer, recurrent,
-        matrices, embedding, restyle, focus, unknown_shapes, fixed_unknowns, shared_norm, inner_outputs, spelled_norm)
+        matrices, embedding, restyle, focus, unknown_shapes, fixed_unknowns, flat_norm, parted_heads, shared_norm, inner_outputs, spelled_norm)
 
 
 def main():

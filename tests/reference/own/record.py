@@ -28,11 +28,27 @@ MORE_CASES = {
     "branches": {"A8W8_until": ("A8W8", {"output_nodes": ["Relu_4"]}, {}), "A8W8_from": ("A8W8", {"input_nodes": ["Conv_5"]}, {})},
     "spelled_norm": {"A8W8_spelled": ("A8W8", {}, {"FuseLayerNorm": False}), "XINT8_spelled": ("XINT8", {}, {"FuseLayerNorm": False})},
 }
+# Two formats in one model, around pools, Resize and biases of LayerNormalization.
+MIXED = {name: (name, {}, {}) for name in ("S16S16_MIXED_S8S8", "BF16_MIXED_BFP16", "BF16_MIXED_MXINT8")}
+_FP8 = {"activation_type": "QuantType.QFLOAT8E4M3FN", "weight_type": "QuantType.QFLOAT8E4M3FN", "calibrate_method": "CalibrationMethod.Distribution"}
+FP8 = {f"FP8_{scenario}": ("S8S8_AAWS", _FP8, {"Scenario": scenario}) for scenario in ("same", "p3")}
+for _model in ("plain_cnn", "transformer"):
+    MORE_CASES.setdefault(_model, {}).update(FP8)
+for _model in ("branches", "encoder_decoder", "transformer", "shared_norm"):
+    MORE_CASES.setdefault(_model, {}).update(MIXED)
 VERSION = "amd-quark 0.13"
 
 
 def cases_of(model):
     return {**CASES, **MORE_CASES.get(model, {})}
+
+
+def typed(value):
+    """What the reference takes for "QuantType.QInt8" and "CalibrationMethod.MinMax"."""
+    from onnxruntime.quantization import CalibrationMethod, QuantType
+    enums = {"QuantType": QuantType, "CalibrationMethod": CalibrationMethod}
+    kind, _, name = value.partition(".") if isinstance(value, str) else ("", "", "")
+    return getattr(enums[kind], name) if kind in enums else value
 
 
 def quantize(model, case, out):
@@ -59,7 +75,7 @@ def quantize(model, case, out):
     preset, fields, options = cases_of(model)[case]
     config = get_default_config(preset)
     for name, value in fields.items():
-        setattr(config, name, value)
+        setattr(config, name, typed(value))
     config.extra_options.update(options)
     quantizer = ModelQuantizer(Config(global_quant_config=config))
     quantizer.quantize_model(os.path.join(HERE, model + ".onnx"), out, Samples(os.path.join(HERE, "inputs", model)))

@@ -62,9 +62,21 @@ TEST(ResolveTest, CalibrationDefaultsFollowTheMethod) {
   EXPECT_EQ(min_max.ranges.calib_moving_average_constant, 0.01);
 }
 
-TEST(ResolveTest, UsersCannotAskForWhatIsNotBuilt) {
-  EXPECT_EQ(refusal_of("preset: XINT8\nextra_options: {EnableSubgraph: true}", Code::kUnsupported),
-            "option EnableSubgraph true (file): known, not supported yet");
+TEST(ResolveTest, BodiesAreQuantizedByDefaultOnly) {
+  const std::string asked = "preset: UINT8_DYNAMIC_QUANT\nextra_options: {EnableSubgraph: true}";
+  EXPECT_TRUE(settings_of("preset: XINT8\nextra_options: {EnableSubgraph: true}").selection.enable_subgraph);
+  EXPECT_TRUE(settings_of(asked).selection.enable_subgraph);
+  EXPECT_TRUE(mentions(refusal_of(asked + "\nquarkq: {compat: quark-0.13}", Code::kUnsupported),
+                       "option EnableSubgraph true (file) with --compat quark-0.13"));
+}
+
+TEST(ResolveTest, Float8TypesRaiseTheOpset) {
+  const auto opset_of = [](const std::string& fields) {
+    return settings_of("quant_config: {" + fields + "}").preprocessing.convert_opset_version;
+  };
+  EXPECT_EQ(opset_of("weight_type: QuantType.QInt8"), OptInt());
+  EXPECT_EQ(opset_of("weight_type: QuantType.QFLOAT8E4M3FN"), OptInt(21));
+  EXPECT_EQ(opset_of("activation_type: QuantType.QFLOAT8E4M3FN, weight_type: QuantType.QFLOAT8E4M3FN"), OptInt(21));
 }
 
 TEST(ResolveTest, OperatorsOnIntegersTakeBytes) {

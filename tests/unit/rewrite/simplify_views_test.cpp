@@ -20,6 +20,20 @@ TEST(SimplifyViewsTest, MergesReshapes) {
   expect_idle(zero, simplify_model);
 }
 
+TEST(SimplifyViewsTest, MergesReshapesByComputedShapes) {
+  // s is 2, which only a run tells. A 0 in the shape refers to a dimension of the first Reshape's output.
+  const auto merged = [](const std::string& last) {
+    return simplified(cat(
+        "g (float[2, 3, 4] x, float[1] f) => (float[k, m, n] y) <float[1] two = {2}, int64[3] t = {2, 4, 3}, int64[2] "
+        "u = {",
+        last,
+        "}> { k = Sub (f, f) h = Add (k, two) s = Cast <to = 7> (h) c = Concat <axis = 0> (s, u) a = Reshape (x, t) "
+        "b = Reshape (a, c) y = Neg (b) }"));
+  };
+  EXPECT_EQ(merged("3, -1"), "Sub Add Cast Concat Reshape Neg");
+  EXPECT_EQ(merged("0, -1"), "Sub Reshape Add Cast Concat Reshape Neg");
+}
+
 TEST(SimplifyViewsTest, MergesUnsqueezes) {
   PassBench bench(R"(g (float[2, 3] x) => (float[1, 1, 2, 3, 1] y) <int64[2] s = {0, -1}, int64[1] t = {1}> {
     a = Unsqueeze (x, s) b = Unsqueeze (a, t) y = Neg (b) })");
