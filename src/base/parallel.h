@@ -4,41 +4,12 @@
 // (tests/lint/parallel.py), which throw in the calling thread what a body threw, most of all that memory ran out.
 #pragma once
 
-#include <omp.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <thread>
 #include <type_traits>
-#include <vector>
 
 namespace quarkq {
-
-/// Takes exceptions out of code that several threads run.
-class ParallelErrors {
- public:
-  /// Calls body(), by any number of threads at once; keeps the first exception.
-  template <typename Body>
-  void run(const Body& body) noexcept {
-    try {
-      body();
-    } catch (...) {
-      if (!is_taken_.exchange(true)) first_ = std::current_exception();
-    }
-  }
-
-  /// After the threads have met: throws what was kept.
-  void rethrow() const {
-    if (first_ != nullptr) std::rethrow_exception(first_);
-  }
-
- private:
-  std::atomic<bool> is_taken_{false};
-  std::exception_ptr first_;
-};
 
 enum class Share {
   kEven,    ///< as many passes for each thread: for passes of the same length
@@ -50,31 +21,27 @@ struct Team {
   Share share = Share::kEven;
 };
 
+namespace internal {
+
+/// What loops and teams call, with the body in a plain function, so that they are compiled once and not for each body.
+using Pass = void (*)(const void* body, int64_t i, int thread);
+void run_passes(int64_t count, Team team, const void* body, Pass pass);
+void run_on_threads(size_t count, const void* body, Pass pass);
+
+}  // namespace internal
+
 /// Calls body(i), or body(i, thread) with thread in [0, team.threads), for each i of [0, count), by several threads.
 /// What a body throws comes out here, after the other passes.
 template <typename Body>
 void parallel_for(int64_t count, Team team, const Body& body) {
-  const auto pass = [&body](int64_t i, auto thread) {
+  internal::run_passes(count, team, &body, [](const void* erased, int64_t i, [[maybe_unused]] int thread) {
+    const Body& call = *static_cast<const Body*>(erased);
     if constexpr (std::is_invocable_v<const Body&, int64_t, int>) {
-      body(i, thread());
+      call(i, thread);
     } else {
-      body(i);
+      call(i);
     }
-  };
-  const int threads = team.threads > 0 ? team.threads : omp_get_max_threads();
-  if (threads == 1 || count < 2) {
-    for (int64_t i = 0; i < count; ++i) pass(i, [] { return 0; });
-    return;
-  }
-  ParallelErrors errors;
-  if (team.share == Share::kEven) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t i = 0; i < count; ++i) errors.run([&] { pass(i, omp_get_thread_num); });
-  } else {
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t i = 0; i < count; ++i) errors.run([&] { pass(i, omp_get_thread_num); });
-  }
-  errors.rethrow();
+  });
 }
 template <typename Body>
 void parallel_for(int64_t count, const Body& body) {
@@ -94,13 +61,9 @@ void parallel_pieces(int64_t count, int64_t piece, Team team, const Body& body) 
 /// so each body sets their number.
 template <typename Body>
 void on_threads(size_t count, const Body& body) {
-  ParallelErrors errors;
-  {
-    std::vector<std::jthread> others;  // joined, too, when there is no memory for one more of them
-    for (size_t i = 1; i < count; ++i) others.emplace_back([&errors, &body, i] { errors.run([&] { body(i); }); });
-    errors.run([&] { body(0); });
-  }
-  errors.rethrow();
+  internal::run_on_threads(count, &body, [](const void* erased, int64_t i, int) {
+    (*static_cast<const Body*>(erased))(static_cast<size_t>(i));
+  });
 }
 
 }  // namespace quarkq

@@ -13,6 +13,7 @@
 #include "calib/check_finite.h"
 #include "calib/program_count.h"
 #include "calib/read_ahead.h"
+#include "calib/thinned.h"
 #include "exec/layout_convert.h"
 #include "exec/memory_guard.h"
 #include "numeric/half.h"
@@ -29,6 +30,26 @@ size_t samples_ahead() { return exec::has_memory_ceiling() ? 1 : kSamplesAhead; 
 
 }  // namespace
 
+namespace {
+
+/// thinned() of the values in ONNX order, without moving the others there.
+std::vector<float> thinned_view(const exec::TensorView& view) {
+  const auto* const values = reinterpret_cast<const float*>(view.data);
+  const auto count = static_cast<size_t>(view.count);
+  const ir::Shape& dims = *view.stored_dims;
+  if (view.layout == exec::Layout::kPlain || dims.size() < 3 || count == 0) return thinned({values, count});
+  const auto channels = static_cast<size_t>(dims.back());
+  const size_t image = count / static_cast<size_t>(dims[0]), pixels = image / channels;
+  std::vector<float> kept;
+  for (size_t i = 0; i < count; i += thinning_stride(count)) {
+    const size_t place = i % image;
+    kept.push_back(values[i - place + place % pixels * channels + place / pixels]);
+  }
+  return kept;
+}
+
+}  // namespace
+
 /// Turns what the executor announces into float32 values for the sink. Of external linkage, as SampleRun::Worker is.
 class TapAdapter : public exec::TapSink {
  public:
@@ -38,8 +59,11 @@ class TapAdapter : public exec::TapSink {
 
   Status on_value(ir::ValueId value, const exec::TensorView& view) override {
     const auto count = static_cast<size_t>(view.count);
-    const bool moves = order_ == ValueOrder::kOnnx && view.layout != exec::Layout::kPlain;
+    const bool moves = order_ != ValueOrder::kAny && view.layout != exec::Layout::kPlain;
     const bool is_half = graph_.value(value).type.element == ElementType::kFloat16;
+    if (view.type == ElementType::kFloat && order_ == ValueOrder::kThinned && !is_half) {
+      return sink_.observe(value, sample_, thinned_view(view));
+    }
     if (view.type == ElementType::kFloat && !moves && !is_half) {
       return sink_.observe(value, sample_, {reinterpret_cast<const float*>(view.data), count});
     }
@@ -58,14 +82,19 @@ class TapAdapter : public exec::TapSink {
     if (is_half && view.type == ElementType::kFloat) {  // computed in float32 (ADR 0005), but read as float16
       for (float& x : values_) x = float_from_float16(float16_from_float(x));
     }
-    if (!moves) return sink_.observe(value, sample_, values_);
+    if (!moves) return hand_on(value, values_);
     ir::Tensor stored = ir::Tensor::allocate(ElementType::kFloat, *view.stored_dims);
     std::memcpy(stored.mutable_raw(), values_.data(), count * sizeof(float));
     const ir::Tensor ordered = exec::in_onnx_order(stored, view.layout);
-    return sink_.observe(value, sample_, ordered.data<float>());
+    return hand_on(value, ordered.data<float>());
   }
 
  private:
+  Status hand_on(ir::ValueId value, std::span<const float> values) {
+    if (order_ != ValueOrder::kThinned) return sink_.observe(value, sample_, values);
+    return sink_.observe(value, sample_, thinned(values));
+  }
+
   void widen(const uint16_t* halves, size_t count) {
     values_.resize(count);
     for (size_t i = 0; i < count; ++i) values_[i] = float_from_float16(halves[i]);

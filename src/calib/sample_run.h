@@ -23,10 +23,11 @@ class SampleSink {
   virtual Status observe(ir::ValueId tensor, uint64_t sample, std::span<const float> values) = 0;
 };
 
-/// In which order a sink is given a tensor's values.
+/// In which order a sink is given a tensor's values, and how many of them.
 enum class ValueOrder : uint8_t {
-  kAny,   ///< as they lie in memory, which costs nothing
-  kOnnx,  ///< row-major in ONNX dimension order
+  kAny,      ///< as they lie in memory, which costs nothing
+  kOnnx,     ///< row-major in ONNX dimension order
+  kThinned,  ///< an even part (thinned.h) in that order, which costs little
 };
 
 struct SampleRunOptions {

@@ -32,7 +32,7 @@ Status check_nbits_block(const char* option, int64_t size) {
 
 Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings) {
   const OptionMap map(settings.matmul_nbits.matmul_nbits_params.node, "MatMulNBitsParams");
-  QQ_RETURN_IF_ERROR(map.check_keys({"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel"}));
+  QQ_RETURN_IF_ERROR(map.check_keys({"Algorithm", "GroupSize", "Symmetric", "Bits", "AccuracyLevel", "EmbeddingBits"}));
   MatMulNBitsSettings options;
   int64_t bits = kMatMulNBitsBits;
   std::string algorithm = kAlgorithms[0].text;
@@ -41,13 +41,18 @@ Result<MatMulNBitsSettings> read_matmul_nbits_settings(const Settings& settings)
   QQ_RETURN_IF_ERROR(map.take_given("Symmetric", options.symmetric));
   QQ_RETURN_IF_ERROR(map.take_given("Bits", bits));
   QQ_RETURN_IF_ERROR(map.take_given("AccuracyLevel", options.accuracy_level));
+  QQ_RETURN_IF_ERROR(map.take_given("EmbeddingBits", options.embedding_bits));  // not in the reference
   const auto* const found = std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
                                          [&](const AlgorithmName& row) { return algorithm == row.text; });
   if (found == std::end(kAlgorithms))
-    return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm, "', allowed are DEFAULT, HQQ, GPTQ and K_QUANT");
+    return invalid_argument("MatMulNBitsParams.Algorithm: '", algorithm,
+                            "', allowed are DEFAULT, HQQ, GPTQ and K_QUANT");
   options.algorithm = found->value;
   // The reference always writes 4 bits, but the configured number into the node, which then reads them wrongly.
   if (bits != kMatMulNBitsBits) return unsupported("MatMulNBitsParams.Bits: ", bits, "; only 4 are supported");
+  if (options.embedding_bits != 0 && options.embedding_bits != 8)
+    return invalid_argument("MatMulNBitsParams.EmbeddingBits: ", options.embedding_bits,
+                            ", allowed are 0 (tables stay as they are) and 8");
   QQ_RETURN_IF_ERROR(check_nbits_block("MatMulNBitsParams.GroupSize", options.group_size));
   return options;
 }

@@ -17,6 +17,7 @@ struct MatMulNBitsSettings {
   int64_t group_size = 128;
   bool symmetric = true;
   int64_t accuracy_level = 0;
+  int64_t embedding_bits = 0;  ///< of tables that Gather reads: 8; 0: they stay as they are
 };
 
 /// Fails on unknown keys and wrong values; the message names the key.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "exec/program.h"
+#include "exec/spill_plan.h"
 
 namespace quarkq::exec {
 
@@ -34,6 +35,8 @@ struct CompileRequest {
   /// Bytes of weights and values after which the program ends, where that spares memory; the nodes that are left make
   /// a further segment (ADR 0016). 0: it has all nodes.
   int64_t segment_bytes = 0;
+  /// Of values in memory at once, and of what is packed and handed out beside them.
+  ValueLimit values = {};
 };
 
 /// A value between two segments, in the layout it was made in.

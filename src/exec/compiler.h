@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The state of one compilation. Private to exec: compile.cpp drives it node by node, convert.cpp brings values into the
-// layout an operator wants, fuse.cpp finds followers to fuse, finish.cpp plans memory and hands out the program.
+// layout an operator wants, fuse.cpp finds followers to fuse, arena.cpp plans memory,
+// finish.cpp hands out the program.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ class Compiler {
         request_(request),
         held_(graph.value_count()),
         done_(graph.node_count()),
-        meter_(graph.value_count()) {}
+        meter_(graph.value_count(), request.values.spilled_from()) {}
 
   Result<Compiled> compile();
 
@@ -51,6 +52,12 @@ class Compiler {
   };
   struct InPlace {
     int step, output_slot, input_slot;
+  };
+  /// Where buffers lie, and when.
+  struct Arena {
+    std::vector<size_t> owners;  ///< slots whose buffers lie in it
+    std::vector<Piece> pieces;   ///< of owners
+    MemoryPlan plan;             ///< by piece
   };
   /// An input of a node in the layout its operator wants.
   struct Bound {
@@ -120,8 +127,13 @@ class Compiler {
   void leave_out_feeds(const std::vector<bool>& used);
   void plan_slots(std::vector<int>& root, std::vector<int>& last);
   void place_in_results(const std::vector<int>& root);
-  MemoryPlan plan_arena(const std::vector<int>& root, const std::vector<int>& last, std::vector<size_t>& owners) const;
-  Status allocate(const MemoryPlan& plan, const std::vector<size_t>& owners, const std::vector<int>& root);
+  Status allocate(const Arena& arena, const std::vector<int>& root);
+
+  // arena.cpp
+  std::vector<BufferUse> buffer_uses(const std::vector<int>& root, std::vector<size_t>& owners) const;
+  ValueLimit arena_limit() const;
+  Arena plan_arena(const std::vector<int>& root) const;
+  void place(const Arena& arena, std::byte* memory, const std::vector<int>& root);
 
   const ir::Graph& graph_;
   const std::map<std::string, int64_t>& opsets_;

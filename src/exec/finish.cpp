@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The end of a compilation: fetches, lifetimes, in-place sharing, one arena, the buffer table.
+// The end of a compilation: fetches, lifetimes, in-place sharing, the buffer table.
 #include <algorithm>
 #include <cstdlib>
 
 #include "exec/compiler.h"
 #include "exec/memory_guard.h"
-#include "exec/memory_plan.h"
 
 namespace quarkq::exec {
 
@@ -106,24 +105,7 @@ void Compiler::place_in_results(const std::vector<int>& root) {
   }
 }
 
-MemoryPlan Compiler::plan_arena(const std::vector<int>& root, const std::vector<int>& last,
-                                std::vector<size_t>& owners) const {
-  std::vector<int> first(slots_.size(), 0);
-  for (size_t s = program_.steps_.size(); s-- > 0;) {
-    for (const int slot : program_.steps_[s].outputs) {
-      if (slot >= 0) first[static_cast<size_t>(slot)] = static_cast<int>(s);
-    }
-  }
-  std::vector<Lifetime> lifetimes;
-  for (size_t s = 0; s < slots_.size(); ++s) {
-    if (!slots_[s].in_arena() || root[s] != static_cast<int>(s)) continue;
-    lifetimes.push_back({slots_[s].bytes, first[s], std::max(last[s], first[s])});
-    owners.push_back(s);
-  }
-  return plan_memory(lifetimes);
-}
-
-Status Compiler::allocate(const MemoryPlan& plan, const std::vector<size_t>& owners, const std::vector<int>& root) {
+Status Compiler::allocate(const Arena& planned, const std::vector<int>& root) {
   for (size_t i = 0; i < result_specs_.size(); ++i) {
     const Spec& spec = result_specs_[i];
     if (program_.fetch_slots_[i] >= 0) program_.results_[i] = ir::Tensor::allocate(spec.type, spec.dims);
@@ -134,14 +116,13 @@ Status Compiler::allocate(const MemoryPlan& plan, const std::vector<size_t>& own
                           " of intermediate values");
   }
   program_.arena_ = {arena, [](std::byte* p) { std::free(p); }};
-  program_.scratch_ = arena + plan.total;
+  program_.scratch_ = arena + planned.plan.total;
   program_.buffers_.resize(slots_.size());
-  for (size_t i = 0; i < owners.size(); ++i) program_.buffers_[owners[i]] = arena + plan.offsets[i];
+  place(planned, arena, root);
   for (size_t s = 0; s < slots_.size(); ++s) {
     const Slot& owner = slots_[static_cast<size_t>(root[s])];
     if (slots_[s].constant.is_defined())
       program_.buffers_[s] = const_cast<std::byte*>(slots_[s].constant.raw());  // no step writes to it
-    if (slots_[s].in_arena()) program_.buffers_[s] = program_.buffers_[static_cast<size_t>(root[s])];
     if (owner.result >= 0) program_.buffers_[s] = program_.results_[static_cast<size_t>(owner.result)].fresh_raw();
   }
   return Status();
@@ -193,16 +174,15 @@ Result<Compiled> Compiler::finish() {
   std::vector<int> root(slots_.size()), last(slots_.size(), -1);
   plan_slots(root, last);
   place_in_results(root);
-  std::vector<size_t> owners;
-  const MemoryPlan plan = plan_arena(root, last, owners);
-  program_.arena_bytes_ = plan.total + (scratch_bytes_ + 63) / 64 * 64;
+  const Arena arena = plan_arena(root);
+  program_.arena_bytes_ = arena.plan.total + (scratch_bytes_ + 63) / 64 * 64;
   const double needed = static_cast<double>(program_.arena_bytes_) + static_cast<double>(result_bytes_);
   const auto allowed = static_cast<double>(allowed_memory(request_.max_memory));
   if (needed > allowed) {
     return resource_error("running the model needs ", bytes_text(needed),
                           " for intermediate values and results, allowed are ", bytes_text(allowed));
   }
-  QQ_RETURN_IF_ERROR(allocate(plan, owners, root));
+  QQ_RETURN_IF_ERROR(allocate(arena, root));
   const std::vector<bool> used = slots_in_use();
   own_constants(used);
   leave_out_feeds(used);

@@ -38,6 +38,7 @@ Status Program::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
     buffers_[static_cast<size_t>(feed_slots_[i])] = const_cast<std::byte*>(inputs[i].raw());
   }
   take_result_memory();
+  spills_.begin(buffers_);
   size_t next_tap = 0;
   auto announce_until = [&](int step) -> Status {
     for (; next_tap < taps_.size() && taps_[next_tap].after_step <= step; ++next_tap) {
@@ -48,6 +49,7 @@ Status Program::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
   if (sink != nullptr) QQ_RETURN_IF_ERROR(announce_until(-1));
   for (size_t s = 0; s < steps_.size(); ++s) {
     const Step& step = steps_[s];
+    QQ_RETURN_IF_ERROR(spills_.read_before(static_cast<int>(s), buffers_));
     input_pointers_.clear();
     output_pointers_.clear();
     for (const int slot : step.inputs)
@@ -58,7 +60,9 @@ Status Program::run(std::span<const ir::Tensor> inputs, TapSink* sink) {
       return std::move(status).context(step.label);
     }
     if (sink != nullptr) QQ_RETURN_IF_ERROR(announce_until(static_cast<int>(s)));
+    QQ_RETURN_IF_ERROR(spills_.write_after(static_cast<int>(s)));
   }
+  QQ_RETURN_IF_ERROR(spills_.read_before(static_cast<int>(steps_.size()), buffers_));
   for (size_t i = 0; i < fetch_slots_.size(); ++i) {
     if (fetch_slots_[i] < 0 || !result_slots_[i].empty() || results_[i].bytes() == 0) continue;
     std::memcpy(results_[i].mutable_raw(), buffers_[static_cast<size_t>(fetch_slots_[i])],

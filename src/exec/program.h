@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exec/op_def.h"
+#include "exec/spills.h"
 #include "ir/graph.h"
 
 namespace quarkq::exec {
@@ -56,6 +57,8 @@ class Program {
   /// Bytes of the arena that intermediate values share.
   size_t arena_bytes() const { return arena_bytes_; }
   size_t step_count() const { return steps_.size(); }
+  /// Times that a value leaves memory during a run.
+  size_t spill_count() const { return spills_.count(); }
   /// One line per step, for tests.
   std::string text() const;
 
@@ -79,6 +82,7 @@ class Program {
   std::vector<const std::byte*> input_pointers_;  // reused by run()
   std::vector<std::byte*> output_pointers_;
   std::byte* scratch_ = nullptr;
+  Spills spills_;
 };
 
 }  // namespace quarkq::exec

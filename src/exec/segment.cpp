@@ -75,6 +75,7 @@ void Compiler::measure(const ir::Node& node) {
     if (source.when == When::kNow && source.constant == nullptr)
       meter_.made(value, storage_bytes(source.type, ir::checked_count(source.dims)));
   }
+  meter_.use(values);
   for (size_t i = 0; i < reads; ++i) meter_.read(values[i]);
 }
 

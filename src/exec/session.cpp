@@ -103,6 +103,7 @@ Result<std::unique_ptr<Stage>> Session::make_stage(const StagePlan& plan, std::v
     }
   }
   request.segment_bytes = segment_bytes;
+  if (is_segmented()) request.values = value_limit();
   request.constants = plan.constants;
   request.fetches = plan.fetches;
   request.taps = plan.taps;

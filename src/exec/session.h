@@ -35,6 +35,8 @@ struct RunLimits {
   /// there is none.
   int64_t segment = 0;
   BodySink* body_sink = nullptr;  ///< null: nobody; must outlive the session
+  /// Of a program's values in memory at once; 0 bytes: what the ceiling of the process leaves, all when there is none.
+  ValueLimit values = {};
 };
 
 /// Samples that run together: a segment runs all of them before the next one is compiled. Functions may be empty but
@@ -100,6 +102,7 @@ class Session {
 
   bool is_segmented() const;
   int64_t segment_bytes() const;
+  ValueLimit value_limit() const;
   Result<const std::vector<ir::Tensor>*> run_segments(std::span<const ir::Tensor> inputs, TapSink* sink);
   Result<Stage*> stage_for(const StagePlan& plan, StageCache& cache);
   Result<Stage*> stage_for(const StagePlan& plan, StageCache& cache, std::vector<FeedShape> shapes,

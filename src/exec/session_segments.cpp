@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "exec/memory_guard.h"
 #include "exec/session.h"
@@ -12,8 +13,9 @@
 namespace quarkq::exec {
 namespace {
 
-constexpr int64_t kShareOfSegment = 2;  // of what is left: weights and values of a segment
-constexpr int64_t kShareOfStore = 4;    // of what is left: values between segments, which go to disk otherwise
+constexpr int64_t kShareOfSegment = 2;     // of what is left: weights and values of a segment
+constexpr int64_t kQuartersOfProgram = 3;  // of what is left: the same where values that wait leave memory
+constexpr int64_t kShareOfStore = 4;       // of what is left: values between segments, which go to disk otherwise
 
 }  // namespace
 
@@ -243,11 +245,20 @@ class Session::Walk {
 };
 
 bool Session::is_segmented() const {
-  return nesting_ == Nesting::kOutermost && (limits_.segment > 0 || has_memory_ceiling());
+  return nesting_ == Nesting::kOutermost && (limits_.segment > 0 || limits_.values.bytes > 0 || has_memory_ceiling());
 }
 
 int64_t Session::segment_bytes() const {
-  return limits_.segment > 0 ? limits_.segment : std::max<int64_t>(1, memory_left() / kShareOfSegment);
+  if (limits_.segment > 0) return limits_.segment;
+  if (!has_memory_ceiling()) return std::numeric_limits<int64_t>::max();
+  return std::max<int64_t>(1, memory_left() / kShareOfSegment);
+}
+
+ValueLimit Session::value_limit() const {
+  ValueLimit limit = limits_.values;
+  if (limit.bytes == 0 && has_memory_ceiling())
+    limit.bytes = std::max<int64_t>(1, memory_left() / 4 * kQuartersOfProgram);
+  return limit;
 }
 
 /// What is left when the stage's program was cut.

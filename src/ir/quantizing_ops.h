@@ -58,6 +58,7 @@ inline constexpr QuantizingOp kQuantizingOps[] = {
     {"ConvInteger", QuantizingPart::kProduct, {1, kNoInput, 3}},
     {"MatMulInteger", QuantizingPart::kProduct, {1, kNoInput, 3}},
     {"MatMulNBits", QuantizingPart::kProduct, {1, kNoInput, kNoInput}},  // a scale for each block
+    {"GatherBlockQuantized", QuantizingPart::kProduct, {0, kNoInput, kNoInput}},
     {"QLinearConv", QuantizingPart::kProduct, {3, 4, 5, 0}},
     {"QLinearMatMul", QuantizingPart::kProduct, {3, 4, 5}},
     {"QGemm", QuantizingPart::kProduct, {3, 4, 5}},

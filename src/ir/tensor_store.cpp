@@ -5,23 +5,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "base/file_system.h"
+#include "base/temporary_file.h"
 
 namespace quarkq::ir {
-namespace {
-
-Result<int> open_temporary(const std::string& given) {
-  std::error_code error;
-  const std::filesystem::path system = std::filesystem::temp_directory_path(error);
-  const std::string folder = !given.empty() ? given : error ? "." : system.string();
-  const int file = open_nameless_file(folder);
-  if (file < 0) return io_error(folder, ": cannot make a temporary file here, ", std::strerror(errno));
-  return file;
-}
-
-}  // namespace
 
 TensorStore::~TensorStore() {
   if (file_ >= 0) close(file_);
@@ -51,7 +39,7 @@ Result<int> TensorStore::keep(const Tensor& tensor) {
 
 Status TensorStore::spill(const Tensor& tensor, Entry& entry) {
   if (file_ < 0) {
-    QQ_TRY(file_, open_temporary(folder_));
+    QQ_TRY(file_, open_temporary_file(folder_));
   }
   const auto place = free_places_.find(entry.bytes);
   if (place != free_places_.end()) {

@@ -100,6 +100,9 @@ Result<AtomicFile> write_data_file(const ir::Model& model, const WeightLayout& l
   return file;
 }
 
+/// The model that replace_both() renames last.
+std::string last_of(const std::string& path) { return path + ".quarkq-new"; }
+
 /// Nothing at `path` reads the data file, so it may come first.
 Status save_both(const ir::Model& model, const Plan& plan, const std::string& path) {
   const std::string data_path = beside(path, plan.place.location);
@@ -109,7 +112,7 @@ Status save_both(const ir::Model& model, const Plan& plan, const std::string& pa
   Removed half(data_path);
   QQ_RETURN_IF_ERROR(file.commit());
   half.keep();
-  if (plan.place.stale) const Removed stale(beside(path, *plan.place.stale));
+  if (plan.place.stale) const Removed stale(beside(path, *plan.place.stale)), last(last_of(path));
   return Status();
 }
 
@@ -126,7 +129,7 @@ bool link_over(const std::string& from, const std::string& to) {
 /// The model at `path` reads the data file that is to be replaced. At every moment `path` is the old model or the new
 /// one with all of its data: the new model reads its data under a second name until they have their own.
 Status replace_both(const ir::Model& model, const Plan& plan, const std::string& path) {
-  const std::string passing = beside(path, *plan.place.passing), last_path = path + ".quarkq-new";
+  const std::string passing = beside(path, *plan.place.passing), last_path = last_of(path);
   QQ_TRY(AtomicFile first, write_model_file(model, plan.layout, *plan.place.passing, path));
   QQ_TRY(AtomicFile last, write_model_file(model, plan.layout, plan.place.location, last_path));
   QQ_TRY(AtomicFile data, write_data_file(model, plan.layout, passing));

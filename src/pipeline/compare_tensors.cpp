@@ -16,7 +16,6 @@
 #include "ir/topo.h"
 #include "numeric/metrics.h"
 #include "pipeline/pass_runner.h"
-#include "pipeline/thinned.h"
 #include "plan/lowering/qdq_names.h"
 
 namespace quarkq::pipeline {
@@ -28,13 +27,12 @@ constexpr double kMostSentinels = 0.1;  // of a tensor's values, where they are 
 constexpr double kLeastMask = 1e4;      // models mask with -1e4, -65504, -1e9, -3.4e38
 constexpr double kCollapsedDb = 10, kDropDb = 10;
 
-/// Keeps an even part of what it observes, in sample order.
+/// Keeps what it observes, in sample order.
 class Keeper : public calib::SampleSink {
  public:
   Status observe(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
-    const std::vector<float> part = thinned(values);
     std::vector<float>& kept = values_[tensor];
-    kept.insert(kept.end(), part.begin(), part.end());
+    kept.insert(kept.end(), values.begin(), values.end());
     return Status();
   }
   const std::vector<float>* find(ir::ValueId tensor) const {
@@ -51,7 +49,7 @@ Status listen(const ir::Model& model, const calib::DataReader& data, const std::
   calib::SampleRunOptions options;
   options.tensors = tensors;
   options.samples = samples;
-  options.order = calib::ValueOrder::kOnnx;
+  options.order = calib::ValueOrder::kThinned;
   options.allow_non_finite = true;
   return calib::SampleRun(model, data, std::move(options)).pass(keeper);
 }

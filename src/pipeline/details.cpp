@@ -8,13 +8,13 @@
 #include <map>
 
 #include "calib/sample_run.h"
+#include "calib/thinned.h"
 #include "config/print.h"
 #include "ir/stored_floats.h"
 #include "pipeline/check_limits.h"
 #include "pipeline/facts.h"
 #include "pipeline/pictures.h"
 #include "pipeline/tensor_json.h"
-#include "pipeline/thinned.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -67,7 +67,7 @@ class Profiler : public calib::SampleSink {
   explicit Profiler(const plan::QuantPlan& plan) : plan_(plan) {}
 
   Status observe(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
-    const std::vector<float> part = thinned(values);
+    const std::vector<float> part = calib::thinned(values);
     TensorProfile& profile = profiles_[tensor];
     count_values(part, profile);
     if (const plan::QuantSlot* slot = plan_.find(tensor)) count_codes(part, plan_, slot->stage, profile);

@@ -41,7 +41,8 @@ ir::ValueId real_side(const ir::Graph& graph, ir::ValueId value) {
 std::string type_of_codes(const ir::Graph& graph, const ir::Node& node) {
   const ir::QuantizingOp& op = *ir::find_quantizing_op(node.op);
   if (op.part == Part::kBoth) return plan::block_name(node.op, node.attributes);
-  if (node.op == "MatMulNBits") return cat("UINT", node.int_or("bits", 4));  // packed into bytes
+  if (node.op == "MatMulNBits" || node.op == "GatherBlockQuantized")
+    return cat("UINT", node.int_or("bits", 4));  // packed into bytes
   const ir::ValueId zero_point = node.input(op.inputs.zero_point);
   if (zero_point.valid()) {
     const ir::Tensor* zero = graph.constant(zero_point);

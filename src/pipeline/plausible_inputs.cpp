@@ -45,15 +45,24 @@ class ChannelSpread {
   explicit ChannelSpread(size_t channels) : sum_(channels), squares_(channels), count_(channels) {}
 
   Status add(const ir::Tensor& tensor) {
+    QQ_TRY(const ir::FloatView values, ir::FloatView::of(tensor));
+    return add(tensor.dims(), exec::Layout::kPlain, values.span().data());
+  }
+  /// Values that lie in `layout`, of a tensor whose ONNX dimensions are `dims`.
+  Status add(const ir::Shape& dims, exec::Layout layout, const float* values) {
     const size_t channels = sum_.size();
-    if (tensor.rank() != 4 || tensor.dims()[1] != static_cast<int64_t>(channels)) return internal_error("first layer");
-    QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
-    const auto height = static_cast<size_t>(tensor.dims()[2]), width = static_cast<size_t>(tensor.dims()[3]);
+    if (dims.size() != 4 || dims[1] != static_cast<int64_t>(channels)) return internal_error("first layer");
+    const auto images = static_cast<size_t>(dims[0]), height = static_cast<size_t>(dims[2]),
+               width = static_cast<size_t>(dims[3]);
+    const bool is_last = layout == exec::Layout::kChannelsLast;
+    const size_t pixels = height * width, step = is_last ? channels : 1;
     const size_t down = border(height), across = border(width);
-    for (size_t plane = 0; plane * height * width < values.size(); ++plane) {
+    for (size_t plane = 0; plane < images * channels; ++plane) {
+      const size_t channel = plane % channels, image = plane / channels * channels * pixels;
+      const float* const first = values + image + (is_last ? channel : channel * pixels);
       for (size_t y = down; y < height - down; ++y) {
-        const float* row = values.data() + (plane * height + y) * width;
-        for (size_t x = across; x < width - across; ++x) add(plane % channels, row[x]);
+        const float* row = first + y * width * step;
+        for (size_t x = across; x < width - across; ++x) add(channel, row[x * step]);
       }
     }
     return Status();
@@ -75,6 +84,20 @@ class ChannelSpread {
   std::vector<size_t> count_;
 };
 
+/// Adds what it observes where it lies: the values of a first layer may be as large as everything else together.
+class SpreadSink : public exec::TapSink {
+ public:
+  explicit SpreadSink(ChannelSpread& spread) : spread_(spread) {}
+  Status on_value(ir::ValueId, const exec::TensorView& view) override {
+    if (view.type != ElementType::kFloat) return internal_error("first layer");
+    return spread_.add(exec::logical_dims(*view.stored_dims, view.layout), view.layout,
+                       reinterpret_cast<const float*>(view.data));
+  }
+
+ private:
+  ChannelSpread& spread_;
+};
+
 /// `use` is called with the values of `fetches` for each of a few samples.
 template <typename Use>
 Status run_samples(const ir::Model& model, const calib::DataReader& samples, std::vector<ir::ValueId> fetches,
@@ -84,6 +107,24 @@ Status run_samples(const ir::Model& model, const calib::DataReader& samples, std
     QQ_TRY(const calib::Sample sample, samples.read(index));
     QQ_TRY(const std::vector<ir::Tensor>* results, session.run(sample.inputs));
     QQ_RETURN_IF_ERROR(use(*results));
+  }
+  return Status();
+}
+
+/// What the first layer makes of a few samples.
+Status add_first_layer(const ir::Model& model, const calib::DataReader& samples, ir::ValueId output,
+                       ChannelSpread& spread) {
+  if (model.graph.value(output).type.element != ElementType::kFloat) {
+    return run_samples(model, samples, {output},
+                       [&](const std::vector<ir::Tensor>& results) { return spread.add(results[0]); });
+  }
+  exec::SessionOptions options;
+  options.taps = {output};
+  exec::Session session(model, std::move(options));
+  SpreadSink sink(spread);
+  for (const size_t index : spread_samples(samples.size(), kSamplesTried)) {
+    QQ_TRY(const calib::Sample sample, samples.read(index));
+    QQ_RETURN_IF_ERROR(session.run(sample.inputs, &sink).status());
   }
   return Status();
 }
@@ -206,8 +247,7 @@ Result<std::optional<std::string>> judge(const ir::Model& model, ir::ValueId val
   const std::optional<FirstLayer> layer = find_first_layer(model.graph, value);
   if (!layer) return verdict;
   ChannelSpread seen(layer->gain.size());
-  QQ_RETURN_IF_ERROR(run_samples(model, samples, {layer->output},
-                                 [&](const std::vector<ir::Tensor>& results) { return seen.add(results[0]); }));
+  QQ_RETURN_IF_ERROR(add_first_layer(model, samples, layer->output, seen));
   const std::string& name = model.graph.value(value).name;
   for (const InputSummary& input : samples.summary()) {
     if (input.name != name || input.is_constant() || !calib::channel_axis(input.dims)) continue;

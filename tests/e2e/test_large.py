@@ -26,7 +26,7 @@ def made(folder, kind, **options):
     return path
 
 
-@test(cases=["unet", "decoder", "image", "chain"])
+@test(cases=["unet", "decoder", "image", "skips", "chain"])
 def generated_models_are_the_same_each_time_and_run(kind):
     options = {"size": 20 * MIB, "side": 128, "nodes": 200}
     with temp_folder() as one, temp_folder() as two:
@@ -148,6 +148,25 @@ def segments_leave_the_bytes(verb):
             expect_equal(done["exit"], 0, ceiling)
             expect(done["own_peak_bytes"] <= ceiling, f"{done['own_peak_bytes']} bytes below a ceiling of {ceiling}")
             expect(filecmp.cmp(plain, split, shallow=False), f"a ceiling of {ceiling} changed the result")
+
+
+@test()
+def values_that_wait_leave_memory_below_a_ceiling():
+    """Skip connections of one image of 960 x 540, which together take more than the ceiling."""
+    ceiling = 250 * MIB
+    with temp_folder() as folder:
+        model, calib = made(folder, "skips", side=960), os.path.join(folder, "calib")
+        make_models.make_samples(model, calib, 1)
+        command = [QUARKQ, "quantize", model, "-c", "a8w8", "--calib", calib, "--on-collapse", "warn"]
+        plain, split, log = (os.path.join(folder, name) for name in ("plain", "split", "log"))
+        whole = large_run.measure([*command, "-o", plain], log)
+        expect_equal(whole["exit"], 0, "whole programs")
+        expect(whole["own_peak_bytes"] > 1.2 * ceiling, f"whole programs take {whole['own_peak_bytes']} bytes")
+        done = large_run.measure([*command, "-o", split, "--max-memory", str(ceiling)], log)
+        expect_equal(done["exit"], 0, "below the ceiling")
+        expect(done["own_peak_bytes"] <= ceiling, f"{done['own_peak_bytes']} bytes below a ceiling of {ceiling}")
+        expect(filecmp.cmp(plain, split, shallow=False), "the ceiling changed the result")
+        return f"{whole['own_peak_bytes'] / MIB:.0f} MiB, {done['own_peak_bytes'] / MIB:.0f} below the ceiling"
 
 
 @test(cases=["optimize", "convert", "evaluate"])

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs that write gigabytes and are killed at random moments: kills.py [--kills N] [--bytes N] [--seed S] [--record FILE].
 
-Two commands write one output with its weights beside it, in turn. After each kill the model and its data are those of one of the two,
-whole, together; after the next run nothing else is in the folder."""
+Two commands write one output with its weights beside it, in turn; before every third kill the folder is empty. After each kill the
+model and its data are those of one of the two, whole, together, or there is no model where there was none; after the next run
+nothing else is in the folder."""
 import argparse
 import json
 import os
@@ -15,6 +16,8 @@ import sys
 import tempfile
 import time
 
+import onnx
+
 import make_models
 from run import QUARKQ, bytes_of, machine
 
@@ -25,18 +28,31 @@ def command(preset, model, out):
     return [QUARKQ, "quantize", model, "-o", out, "-c", preset, "--set", "use_external_data_format=true"]
 
 
-def data_files(folder):
-    return sorted(name for name in os.listdir(folder) if name != "out.onnx")
+NEW_DATA = "out.onnx.quarkq-new.data"  # its name in the moment between two renames
 
 
-def content(folder):
-    """The model file, and the data that it reads: a hash of both. A model that reads data which is not there is nothing."""
-    with open(os.path.join(folder, "out.onnx"), "rb") as file:
-        model = file.read()
-    read = [name for name in data_files(folder) if name.encode() in model]
-    found = subprocess.run(["sha256sum", *(os.path.join(folder, name) for name in read)], capture_output=True, text=True, check=True)
-    # The name of the data may be that of the moment between two renames.
-    return [model.replace(b"out.onnx.quarkq-new.data", b"out.onnx.data")[:1000], *(line.split()[0] for line in found.stdout.splitlines())]
+def read_model(folder):
+    """The model, with its data's final name, and the data files that it reads and that are there."""
+    model = onnx.load(os.path.join(folder, "out.onnx"), load_external_data=False)
+    read = set()
+    for entry in (entry for tensor in model.graph.initializer for entry in tensor.external_data if entry.key == "location"):
+        read.add(entry.value)
+        entry.value = entry.value.replace(NEW_DATA, "out.onnx.data")
+    there = [os.path.join(folder, name) for name in sorted(read) if os.path.exists(os.path.join(folder, name))]
+    return model.SerializeToString(deterministic=True), there
+
+
+def state(folder, known):
+    """Which of the known folders the model in `folder`, with all of its data, is like; "nothing" without a model, "broken" otherwise."""
+    if not os.path.exists(os.path.join(folder, "out.onnx")):
+        return "nothing"
+    model, data = read_model(folder)
+    for name, kept in known.items():
+        expected, whole = read_model(kept)
+        same = model == expected and len(data) == len(whole)
+        if same and all(subprocess.run(["cmp", "-s", *pair], check=False).returncode == 0 for pair in zip(data, whole)):
+            return name
+    return "broken"
 
 
 def kill_one(folder, model, preset, wait):
@@ -55,30 +71,42 @@ def complete(folder, model, preset):
 
 
 def run(folder, model, kills, draw):
-    """Findings, kills that took place, and how many of them left a file that the next run removed."""
-    whole, known = {}, {}
+    """Findings, and how many kills took place, ended a run into an empty folder, left the new model, left a file that the next run removed."""
+    whole, known, findings = {}, {}, []
     for preset in PRESETS:
         whole[preset] = complete(folder, model, preset)
-        known[preset] = content(folder)
-    names, findings, killed, littered = os.listdir(folder), [], 0, 0
+        known[preset] = f"{folder}-{preset}"
+        shutil.copytree(folder, known[preset])
+    names, before = sorted(os.listdir(folder)), PRESETS[-1]
+    counts = dict.fromkeys(("kills", "into_empty_folder", "left_new_model", "left_a_file"), 0)
     for number in range(4 * kills):
         preset = PRESETS[number % 2]
-        killed += kill_one(folder, model, preset, draw.uniform(0, whole[preset]))
-        if content(folder) not in known.values():
-            findings.append(f"kill {killed}: the output is neither old nor new")
-        littered += sorted(os.listdir(folder)) != sorted(names)
+        if number % 3 == 2:
+            before = "nothing"
+            for name in names:
+                os.remove(os.path.join(folder, name))
+        was_killed = kill_one(folder, model, preset, draw.uniform(0, whole[preset]))
+        found = state(folder, known)
+        counts["kills"] += was_killed
+        counts["into_empty_folder"] += was_killed and before == "nothing"
+        counts["left_new_model"] += was_killed and found == preset
+        counts["left_a_file"] += not set(os.listdir(folder)) <= set(names)
+        if found not in (before, preset):
+            findings.append(f"kill {counts['kills']}: the output is {found}")
         complete(folder, model, preset)
-        if content(folder) != known[preset] or sorted(os.listdir(folder)) != sorted(names):
-            findings.append(f"kill {killed}: the next run leaves {sorted(os.listdir(folder))}")
-        if killed == kills:
+        before = state(folder, known)
+        if before != preset or sorted(os.listdir(folder)) != names:
+            findings.append(f"kill {counts['kills']}: the next run leaves {before} and {sorted(os.listdir(folder))}")
+        print(f"kill {counts['kills']}: {preset}, found {found}, findings {len(findings)}", file=sys.stderr, flush=True)
+        if counts["kills"] == kills:
             break
-    return findings, killed, littered
+    return findings, counts
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--bytes", type=float, default=1.2e9, help="of the weights")
+    parser.add_argument("--bytes", type=float, default=2.2e9, help="of the weights")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", help="for models and results; by default a temporary one")
     parser.add_argument("--record", default="")
@@ -88,8 +116,8 @@ def main():
         model, out = os.path.join(place, "model.onnx"), os.path.join(place, "out")
         make_models.make("unet", model, size=int(options.bytes))
         os.mkdir(out)
-        findings, killed, littered = run(out, model, options.kills, random.Random(options.seed))
-        row = {"kills": killed, "bytes": bytes_of(model), "left_a_file": littered, "findings": findings, "machine": machine()}
+        findings, counts = run(out, model, options.kills, random.Random(options.seed))
+        row = {**counts, "bytes": bytes_of(model), "findings": findings, "machine": machine()}
     finally:
         shutil.rmtree(place)
     print(json.dumps(row, indent=1))
@@ -97,7 +125,7 @@ def main():
         with open(options.record, "w", encoding="utf-8") as file:
             json.dump(row, file, indent=1)
             file.write("\n")
-    sys.exit(bool(findings) or killed < options.kills)
+    sys.exit(bool(findings) or counts["kills"] < options.kills)
 
 
 if __name__ == "__main__":

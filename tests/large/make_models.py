@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes models that are large in one respect: make_models.py KIND FILE [--bytes N] [--nodes N] [--side N].
+"""Writes models that are large in one respect: make_models.py KIND FILE [--bytes N] [--nodes N] [--side N] [--depth N].
 
 unet    a convolution network with skip connections, weights of --bytes in FILE.data, a small input so that it runs
 decoder a decoder-only language model: embedding, RMS normalization, causal attention, gated feed-forward layers
 image   a convolution network with few weights on one image of 3840 x 2160 (--side scales the longer side)
+skips   the same with --depth values that are added again in reverse order, an encoder and decoder as RED-Net: they wait for long
 chain   --nodes nodes: attention and convolution blocks on small tensors
 
 Weights are random with a fixed seed and are streamed to the data file, so that no more than one of them is in memory.
@@ -177,6 +178,26 @@ def make_image(path, side):
     b.save([floats("x", [1, 3, height, side])], [floats(y, [1, 8, height // 4, side // 4])])
 
 
+def make_skips(path, side, depth):
+    """Each value of the way down is added on the way up: `depth` values of 16 channels wait at full resolution, one at half."""
+    b = Builder(path)
+    height = side * 9 // 16 // 4 * 4
+    x, skips = b.node("Relu", [conv(b, "x", 3, 16)]), []
+    for _ in range(depth):
+        skips.append(x)
+        x = b.node("Relu", [conv(b, x, 16, 16)])
+    x = b.node("Relu", [conv(b, x, 16, 32, stride=2)])
+    half = x
+    x = b.node("Relu", [conv(b, x, 32, 64, stride=2)])
+    x = b.node("Resize", [b.node("Relu", [conv(b, x, 64, 32)]), "", b.constant([1, 1, 2, 2], np.float32)], mode="nearest")
+    x = b.node("Relu", [conv(b, b.node("Add", [x, half]), 32, 16)])
+    x = b.node("Resize", [x, "", b.constant([1, 1, 2, 2], np.float32)], mode="nearest")
+    for skip in reversed(skips):
+        x = b.node("Relu", [conv(b, b.node("Add", [x, skip]), 16, 16)])
+    y = b.node("Sigmoid", [conv(b, x, 16, 1)])
+    b.save([floats("x", [1, 3, height, side])], [floats(y, [1, 1, height, side])])
+
+
 def attention_block(b, x):
     """17 nodes on [1, 4, 8]."""
     y = b.node("MatMul", [x, b.weight([8, 8], 0.3)])
@@ -215,7 +236,7 @@ def make_samples(model, folder, count):
         np.save(os.path.join(folder, f"{i:03}.npy"), random.standard_normal(shape, np.float32))
 
 
-def make(kind, path, size=1 << 30, nodes=1000, side=3840):
+def make(kind, path, size=1 << 30, nodes=1000, side=3840, depth=6):
     """Writes one model; `size` is the bytes of its weights, approximately."""
     if kind == "unet":
         make_unet(path, size)
@@ -223,19 +244,22 @@ def make(kind, path, size=1 << 30, nodes=1000, side=3840):
         make_decoder(path, size)
     elif kind == "image":
         make_image(path, side)
+    elif kind == "skips":
+        make_skips(path, side, depth)
     else:
         make_chain(path, nodes)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["unet", "decoder", "image", "chain"])
+    parser.add_argument("kind", choices=["unet", "decoder", "image", "skips", "chain"])
     parser.add_argument("file")
     parser.add_argument("--bytes", type=float, default=1e9, help="of the weights: unet and decoder")
     parser.add_argument("--nodes", type=int, default=1000, help="chain")
-    parser.add_argument("--side", type=int, default=3840, help="image: its width")
+    parser.add_argument("--side", type=int, default=3840, help="image, skips: its width")
+    parser.add_argument("--depth", type=int, default=6, help="skips: values that wait at full resolution")
     options = parser.parse_args()
-    make(options.kind, options.file, int(options.bytes), options.nodes, options.side)
+    make(options.kind, options.file, int(options.bytes), options.nodes, options.side, options.depth)
 
 
 if __name__ == "__main__":

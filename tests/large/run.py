@@ -65,6 +65,7 @@ CASES = [
     *(case for preset in ("a8w8", "xint8")
       for case in below_ceiling(f"unet-3g-{preset}-16-samples", "unet", (("size", 3 * 1000 ** 3),), preset, 16)),
     *below_ceiling("image-4k-a8w8-4-samples", "image", (), "a8w8", 4),
+    *below_ceiling("skips-4k-a8w8-2-samples", "skips", (), "a8w8", 2),
 ]
 
 

@@ -10,8 +10,8 @@ import sources
 REGION = re.compile(r"^\s*#\s*pragma\s+omp\s+(?!simd\b|declare\s+simd\b)(\w+)|_Pragma\s*\(\s*\"omp\s+(?!simd\b)(\w+)")
 THREAD = re.compile(r"\bstd::(j?thread\b(?!::)|async\b)")
 # What it is written with, and what cannot throw: an empty region, and threads whose bodies turn exceptions into results or allocate nothing.
-REGIONS_OF = ("src/base/parallel.h", "src/exec/threads.cpp")
-THREADS_OF = ("src/base/parallel.h", "src/base/residency.h", "src/calib/read_ahead.h", "src/calib/read_ahead.cpp")
+REGIONS_OF = ("src/base/parallel.cpp", "src/exec/threads.cpp")
+THREADS_OF = ("src/base/parallel.cpp", "src/base/residency.h", "src/calib/read_ahead.h", "src/calib/read_ahead.cpp")
 
 
 def check(root):
@@ -28,7 +28,7 @@ def check(root):
     return findings
 
 
-GOOD = {"src/base/parallel.h": "#pragma omp parallel for\n  std::jthread a;\n", "src/a/a.cpp": "#pragma omp simd\n// #pragma omp parallel\n",
+GOOD = {"src/base/parallel.cpp": "#pragma omp parallel for\n  std::jthread a;\n", "src/a/a.cpp": "#pragma omp simd\n// #pragma omp parallel\n",
         "src/a/b.cpp": "int n = std::thread::hardware_concurrency();\n"}
 BAD = [("src/a/c.cpp:2", {"src/a/c.cpp": "int a;\n#pragma omp parallel for schedule(static)\n"}),
        ("src/a/c.cpp:1", {"src/a/c.cpp": "  # pragma omp for\n"}), ("src/a/c.cpp:1", {"src/a/c.cpp": "#pragma omp critical(a)\n"}),

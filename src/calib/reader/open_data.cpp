@@ -6,6 +6,7 @@
 #include "base/file_system.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
+#include "calib/reader/token_samples.h"
 
 namespace quarkq::calib {
 namespace {
@@ -83,6 +84,29 @@ class FileReader : public DataReader {
   std::vector<SampleFiles> samples_;
 };
 
+Result<std::unique_ptr<DataReader>> open_files(std::shared_ptr<const FileTree> tree, const DataOptions& options,
+                                               std::vector<InputSpec> inputs) {
+  const bool has_list = !options.list_file.empty();
+  QQ_TRY(std::vector<SampleFiles> singles,
+         has_list ? read_list_file(options, inputs) : list_folder(*tree, options, inputs));
+  QQ_RETURN_IF_ERROR(check_images(singles, options, inputs));
+  QQ_TRY(std::vector<SampleFiles> samples, stack_images(std::move(singles), options, inputs));
+  if (options.limit > 0 && samples.size() > options.limit) samples.resize(options.limit);
+  return std::unique_ptr<DataReader>(new FileReader(std::move(tree), options, std::move(inputs), std::move(samples)));
+}
+
+/// Where texts are all that the folder holds.
+std::string advice_for_texts(const FileTree& tree, const std::string& folder) {
+  const Result<std::vector<std::string>> files = tree.files(folder);
+  if (!files.ok()) return "";
+  const auto is_sample = [](const std::string& name) { return format_of(name, "") != nullptr; };
+  if (std::ranges::any_of(files.value(), is_sample)) return "";
+  for (const std::string& name : files.value()) {
+    if (std::string advice = tokenize_first(name); !advice.empty()) return advice;
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::vector<InputSpec> inputs) {
@@ -95,18 +119,21 @@ Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::v
     return bad_data(has_list ? options.list_file : options.folder, ": the model has no inputs to feed");
   }
   std::shared_ptr<const FileTree> tree = disk_tree();
-  const bool is_file = file_exists(options.folder);
-  if (is_file && is_tar_name(options.folder)) {
+  const bool is_file = file_exists(options.folder), is_archive = is_file && is_tar_name(options.folder);
+  if (is_archive) {
     QQ_TRY(tree, open_tar(options.folder));
-  } else if (is_file) {
-    return open_single_file(options, std::move(inputs));
   }
-  QQ_TRY(std::vector<SampleFiles> singles,
-         has_list ? read_list_file(options, inputs) : list_folder(*tree, options, inputs));
-  QQ_RETURN_IF_ERROR(check_images(singles, options, inputs));
-  QQ_TRY(std::vector<SampleFiles> samples, stack_images(std::move(singles), options, inputs));
-  if (options.limit > 0 && samples.size() > options.limit) samples.resize(options.limit);
-  return std::unique_ptr<DataReader>(new FileReader(std::move(tree), options, std::move(inputs), std::move(samples)));
+  const auto open = [&](std::vector<InputSpec> given) {
+    if (is_file && !is_archive) return open_single_file(options, std::move(given));
+    Result<std::unique_ptr<DataReader>> opened = open_files(tree, options, std::move(given));
+    const std::string advice = opened.ok() ? "" : advice_for_texts(*tree, options.folder);
+    return advice.empty() ? std::move(opened) : bad_data(opened.status().message(), advice);
+  };
+  const std::optional<std::vector<TokenFill>> fills = has_list ? std::nullopt : token_fills(inputs);
+  if (!fills || !holds_tokens_alone(*tree, options, inputs, *fills)) return open(std::move(inputs));
+  const auto place = std::ranges::find(*fills, TokenFill::kTokens) - fills->begin();
+  QQ_TRY(std::unique_ptr<DataReader> tokens, open({inputs[static_cast<size_t>(place)]}));
+  return fill_from_tokens(std::move(tokens), std::move(inputs), *fills);
 }
 
 }  // namespace quarkq::calib

@@ -6,6 +6,7 @@
 #include "calib/npy.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
+#include "calib/reader/token_samples.h"
 
 namespace quarkq::calib {
 namespace {
@@ -26,8 +27,19 @@ struct Rows {
   }
 };
 
+/// A row of tokens that is longer than the input takes, as [windows, length]; what is left over is left out.
+ir::Tensor in_windows(ir::Tensor array, const InputSpec& input) {
+  const bool is_row = array.rank() == 1 && is_integer(array.type()) && is_integer(input.type);
+  if (!is_row || !input.has_shape || input.dims.size() != 2 || input.dims[1] < 1) return array;
+  const int64_t length = input.dims[1], batch = std::max<int64_t>(input.dims[0], 1);
+  const int64_t windows = array.size() / length / batch * batch;
+  if (windows < batch || array.size() == batch * length) return array;
+  const std::byte* const data = array.raw();
+  return ir::Tensor::adopt(array.type(), {windows, length}, std::make_shared<ir::Tensor>(array), data);
+}
+
 Result<Rows> rows_of(ir::Tensor array, const InputSpec& input, const std::string& path) {
-  Rows rows{std::move(array)};
+  Rows rows{in_windows(std::move(array), input)};
   const ir::Shape& dims = rows.array.dims();
   if (!input.has_shape || dims.size() < 2 || dims.size() != input.dims.size()) return rows;
   const int64_t batch = input.dims[0] > 0 ? input.dims[0] : 1;
@@ -75,7 +87,7 @@ Result<std::unique_ptr<DataReader>> open_single_file(const DataOptions& options,
   const FileFormat* format = format_of(std::filesystem::path(path).filename().string(), options.kind);
   if (format == nullptr) {
     return bad_data(path, ": not a sample file, allowed are a folder, ", suffixes_text(options.kind),
-                    ", .tar, .tar.gz, .tgz; a list of files is given as calibration.list");
+                    ", .tar, .tar.gz, .tgz; a list of files is given as calibration.list", tokenize_first(path));
   }
   if (inputs.size() > 1 && !format->has_all_inputs) {
     return bad_data(path, ": one file for ", inputs.size(), " inputs must be .npz");

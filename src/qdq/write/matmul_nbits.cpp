@@ -9,6 +9,7 @@
 #include "pass/gptq/gptq_inputs.h"
 #include "plan/constant_codes.h"
 #include "qdq/passes.h"
+#include "qdq/write/embedding_tables.h"
 #include "qdq/write/nbits_blocks.h"
 #include "qdq/write/split_gemm.h"
 
@@ -185,9 +186,13 @@ Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
   QQ_TRY(const config::MatMulNBitsSettings options, config::read_matmul_nbits_settings(context.settings));
   const ir::Graph& graph = context.graph();
   split_gemms(context);
+  Changed changed = Changed::kNo;
+  if (options.embedding_bits > 0) {
+    QQ_TRY(changed, quantize_embedding_tables(context, options));
+  }
   const std::vector<pass::GptqTarget> targets =
       pass::gptq_targets(graph, [&](const ir::Node& node) { return is_chosen(context, node); });
-  if (targets.empty()) return Changed::kNo;
+  if (targets.empty()) return changed;
   const bool is_gptq = options.algorithm == config::NBitsAlgorithm::kGptq;
   PackedWeights with_gptq;
   if (is_gptq) {

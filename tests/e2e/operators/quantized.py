@@ -145,6 +145,17 @@ def qgemm(b, op):
     b.call(op, inputs, domain="com.microsoft", types=[dtype])
 
 
+@recipe("GatherBlockQuantized", domain="com.microsoft")
+def gather_block_quantized(b, op):
+    rows, width, block, bits = b.integer(1, 6), 16 * b.integer(1, 5), b.pick([16, 32]), b.pick([4, 8])
+    blocks = -(-width // block)
+    inputs = [b.stored(b.numbers([rows, width * bits // 8], np.uint8, 0, 255), late=0), b.operand(b.dims(empty=0), np.int64, -rows, rows - 1),
+              b.stored(b.numbers([rows, blocks], np.float32, 0.01, 0.1), late=0)]
+    if bits == 8 and b.chance(0.5):
+        inputs.append(b.stored(b.numbers([rows, blocks], np.uint8, 0, 255), late=0))
+    b.call(op, inputs, domain="com.microsoft", types=[np.float32], bits=bits, block_size=block, gather_axis=0, quantize_axis=1)
+
+
 @recipe("MatMulNBits", domain="com.microsoft")
 def matmul_nbits(b, op):
     rows, inner, columns, block = b.integer(1, 4), 16 * b.integer(1, 5), b.integer(1, 6), b.pick([16, 32])

@@ -7,9 +7,11 @@
 
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <random>
 
 #include "calib/run_calibration.h"
+#include "calib/thinned.h"
 #include "support/pass_support.h"
 
 namespace quarkq::calib {
@@ -116,6 +118,47 @@ TEST_F(SampleRunTest, FewSamplesAreRunByOneProgram) {
   options.samples = {0, 1, 2, 3, 4, 5, 6, 7};
   const SampleRun run(model_, reader_, options);
   EXPECT_EQ(run.worthwhile_sinks(), 1u);
+}
+
+/// Keeps all it is given.
+class EverySink : public SampleSink {
+ public:
+  Status observe(ir::ValueId tensor, uint64_t, std::span<const float> values) override {
+    seen[tensor].assign(values.begin(), values.end());
+    return Status();
+  }
+  std::map<ir::ValueId, std::vector<float>> seen;
+};
+
+TEST(SampleOrderTest, ThinnedIsAPartOfOnnxOrder) {
+  ir::Model model = test::model_of(R"(g (float[2, 3, 96, 40] x) => (float[2, 3, 96, 40] y)
+      <float[3, 3, 1, 1] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}> {
+        a = Conv(x, w)
+        y = Relu(a)
+      })");
+  class One : public DataReader {
+   public:
+    size_t size() const override { return 1; }
+    Result<Sample> read(size_t) const override {
+      ir::Tensor tensor = ir::Tensor::allocate(ElementType::kFloat, {2, 3, 96, 40});
+      float next = -10;
+      for (float& value : tensor.mutable_data<float>()) value = next += 0.001f;
+      return Sample{"s", {std::move(tensor)}, {"s.npy"}};
+    }
+  } reader;
+  const auto observed = [&](ValueOrder order) {
+    SampleRunOptions options;
+    for (const char* name : {"a", "x", "y"}) options.tensors.push_back(model.graph.find(name));
+    options.order = order;
+    EverySink sink;
+    EXPECT_TRUE(SampleRun(model, reader, std::move(options)).pass(sink).ok());
+    return sink.seen;
+  };
+  const auto all = observed(ValueOrder::kOnnx), part = observed(ValueOrder::kThinned);
+  for (const auto& [tensor, values] : all) {
+    EXPECT_EQ(part.at(tensor), thinned(values));
+    EXPECT_LT(part.at(tensor).size(), values.size());
+  }
 }
 
 }  // namespace

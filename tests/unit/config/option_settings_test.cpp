@@ -81,6 +81,12 @@ TEST(OptionSettingsTest, GptqAndMatMulNBits) {
   settings.matmul_nbits.matmul_nbits_params.node = yaml("{GroupSize: 33}");
   EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
             "MatMulNBitsParams.GroupSize: 33 is not a block size of MatMulNBits; allowed are 16, 32, 64, 128 and 256");
+  EXPECT_EQ(read_matmul_nbits_settings(Settings()).value().embedding_bits, 0);
+  settings.matmul_nbits.matmul_nbits_params.node = yaml("{EmbeddingBits: 8}");
+  EXPECT_EQ(read_matmul_nbits_settings(settings).value().embedding_bits, 8);
+  settings.matmul_nbits.matmul_nbits_params.node = yaml("{EmbeddingBits: 4}");
+  EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)),
+            "MatMulNBitsParams.EmbeddingBits: 4, allowed are 0 (tables stay as they are) and 8");
   settings.matmul_nbits.matmul_nbits_params.node = yaml("{Bits: 8}");
   EXPECT_EQ(refusal(read_matmul_nbits_settings(settings)), "MatMulNBitsParams.Bits: 8; only 4 are supported");
   settings.matmul_nbits.matmul_nbits_params.node = yaml("{Bits: null}");

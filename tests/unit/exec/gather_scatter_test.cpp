@@ -15,6 +15,53 @@ TEST(GatherScatterTest, GatherAlongAnyAxis) {
   expect_op({"Gather", "", 13, {gather_axis(1)}}, {random_floats({2, 0, 3}), ints({0}, {})}, {2, 0, 3}, {});
 }
 
+ir::Tensor codes_of(ir::Shape dims, const std::vector<uint8_t>& values) {
+  return ir::Tensor::from<uint8_t>(std::move(dims), values);
+}
+
+std::vector<ir::Attribute> blocks_of(int64_t bits, int64_t size) {
+  return {attribute("bits", bits), attribute("block_size", size)};
+}
+
+TEST(GatherScatterTest, GatherRowsOfBlocks) {
+  constexpr int64_t kWidth = 20;
+  std::vector<uint8_t> codes;
+  for (int i = 0; i < 3 * kWidth; ++i) codes.push_back(static_cast<uint8_t>(100 + i));
+  const ir::Tensor table = codes_of({3, kWidth}, codes), scales = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  std::vector<double> middle, shifted;
+  for (const int row : {2, 0}) {
+    for (int i = 0; i < kWidth; ++i) {
+      const int code = 100 + row * static_cast<int>(kWidth) + i, block = i / 16, number = row * 2 + block;
+      middle.push_back((code - 128) * (number + 1));
+      shifted.push_back((code - number) * (number + 1));
+    }
+  }
+  const OpCall call{"GatherBlockQuantized", "com.microsoft", 1, blocks_of(8, 16)};
+  expect_op(call, {table, ints({2}, {-1, 0}), scales}, {2, kWidth}, middle);
+  expect_op(call, {table, ints({2, 1}, {2, -3}), scales, codes_of({3, 2}, {0, 1, 2, 3, 4, 5})}, {2, 1, kWidth},
+            shifted);
+  const ir::Tensor nibbles = codes_of({1, 8}, {0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe});
+  std::vector<double> rising;
+  for (int i = 0; i < 16; ++i) rising.push_back(0.5 * (i - 8));
+  expect_op({"GatherBlockQuantized", "com.microsoft", 1, blocks_of(4, 16)},
+            {nibbles, ints({}, {0}), floats({1, 1}, {0.5f})}, {16}, rising);
+}
+
+TEST(GatherScatterTest, RejectsBadTablesOfBlocks) {
+  const ir::Tensor table = codes_of({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), rows = ints({1}, {0}),
+                   scales = floats({2, 1}, {1, 2});
+  const auto call = [](int64_t bits, int64_t block) {
+    return OpCall{"GatherBlockQuantized", "com.microsoft", 1, blocks_of(bits, block)};
+  };
+  expect_error(call(5, 16), {table, rows, scales}, "bits is 5, allowed: 4, 8");
+  expect_error(call(8, 24), {table, rows, scales}, "block_size is 24");
+  expect_error(call(8, 16), {table, rows, floats({2}, {1, 2})}, "scales (input 2) are [2]");
+  expect_error(call(8, 16), {table, rows, scales, table}, "zero points (input 3)");
+  expect_error(call(8, 16), {codes_of({8}, {1, 2, 3, 4, 5, 6, 7, 8}), rows, scales}, "two dimensions");
+  expect_error(call(8, 16), {table, ints({1}, {2}), scales}, "index 2 is outside");
+  expect_error(call(8, 16), {table, floats({1}, {0}), scales}, "allowed: INT64, INT32");
+}
+
 TEST(GatherScatterTest, GatherElementsAndNd) {
   const ir::Tensor x = floats({2, 2}, {1, 2, 3, 4});
   expect_op({"GatherElements", "", 13, {gather_axis(1)}}, {x, ints({2, 2}, {0, 0, -1, 0})}, {2, 2}, {1, 1, 4, 3});

@@ -5,6 +5,8 @@
 
 #include <random>
 
+#include "exec/pack_by_size.h"
+
 namespace quarkq::exec {
 namespace {
 
@@ -12,7 +14,9 @@ bool overlap(size_t a, int64_t a_bytes, size_t b, int64_t b_bytes) {
   return a < b + static_cast<size_t>(b_bytes) && b < a + static_cast<size_t>(a_bytes);
 }
 
-TEST(MemoryPlanTest, KeepsLiveBuffersApart) {
+using Planner = MemoryPlan (*)(const std::vector<Lifetime>&);
+
+void expect_apart(Planner planner) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
     std::vector<Lifetime> lifetimes;
@@ -20,7 +24,7 @@ TEST(MemoryPlanTest, KeepsLiveBuffersApart) {
       const int first = static_cast<int>(random() % 40);
       lifetimes.push_back({static_cast<int64_t>(1 + random() % 5000), first, first + static_cast<int>(random() % 8)});
     }
-    const MemoryPlan plan = plan_memory(lifetimes);
+    const MemoryPlan plan = planner(lifetimes);
     for (size_t i = 0; i < lifetimes.size(); ++i) {
       EXPECT_EQ(plan.offsets[i] % 64, 0u);
       EXPECT_LE(plan.offsets[i] + static_cast<size_t>(lifetimes[i].bytes), plan.total);
@@ -32,6 +36,28 @@ TEST(MemoryPlanTest, KeepsLiveBuffersApart) {
       }
     }
   }
+}
+
+TEST(MemoryPlanTest, KeepsLiveBuffersApart) { expect_apart(plan_memory); }
+
+TEST(PackBySizeTest, KeepsLiveBuffersApart) { expect_apart(pack_by_size); }
+
+/// A small buffer that lives long, between others that come and go.
+TEST(PackBySizeTest, LeavesNoHolesWhereSizesAreAlike) {
+  std::vector<Lifetime> lifetimes;
+  for (int i = 0; i < 8; ++i) {
+    lifetimes.push_back({1 << 16, 3 * i, 3 * i + 1});
+    lifetimes.push_back({1 << 15, 3 * i + 1, 3 * i + 4});
+    lifetimes.push_back({1 << 16, 3 * i + 2, 3 * i + 3});
+  }
+  size_t most = 0;
+  for (int step = 0; step < 30; ++step) {
+    size_t live = 0;
+    for (const Lifetime& life : lifetimes)
+      if (life.first <= step && step <= life.last) live += static_cast<size_t>(life.bytes);
+    most = std::max(most, live);
+  }
+  EXPECT_LE(pack_by_size(lifetimes).total, most + (1 << 15));
 }
 
 TEST(MemoryPlanTest, ReusesMemoryOfAChain) {

@@ -124,6 +124,20 @@ TEST_F(SaveTest, CleansUpAfterARunThatWasKilled) {
   EXPECT_EQ(files(), (std::vector<std::string>{"m.onnx", "m.onnx.data"}));
 }
 
+TEST_F(SaveTest, CleansUpTheModelOfARunThatWasKilled) {
+  // As above, with the model that was to be renamed last.
+  const ir::Model model = model_with_weights({400});
+  ASSERT_TRUE(save(model, at("m.onnx"), {.external_data = true}).ok());
+  std::filesystem::rename(at("m.onnx"), at("last"));
+  std::filesystem::remove(at("m.onnx.data"));
+  ASSERT_TRUE(save(model, at("m.onnx.quarkq-new"), {.external_data = true}).ok());
+  std::filesystem::rename(at("m.onnx.quarkq-new"), at("m.onnx"));
+  std::filesystem::rename(at("last"), at("m.onnx.quarkq-new"));
+  write("m.onnx.data", "of the model before");
+  ASSERT_TRUE(save(model_with_weights({700}), at("m.onnx"), {.external_data = true}).ok());
+  EXPECT_EQ(files(), (std::vector<std::string>{"m.onnx", "m.onnx.data"}));
+}
+
 TEST_F(SaveTest, LeavesNothingBehindOnFailure) {
   const ir::Model model = model_with_weights({400});
   EXPECT_EQ(save(model, at("none/m.onnx")).status().code(), Code::kIo);

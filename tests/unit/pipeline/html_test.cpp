@@ -7,11 +7,11 @@
 #include <limits>
 #include <set>
 
+#include "calib/thinned.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
 #include "pipeline/html/tune_page.h"
 #include "pipeline/json.h"
-#include "pipeline/thinned.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -220,7 +220,7 @@ TEST(HtmlTest, ThinnedTensorsKeepAnEvenPart) {
   for (const size_t count : {0u, 1u, 8191u, 8192u, 8193u, 20000u, 100000u, 1000003u}) {
     std::vector<float> values(count);
     for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i);
-    const std::vector<float> kept = thinned(values);
+    const std::vector<float> kept = calib::thinned(values);
     EXPECT_EQ(kept.empty(), count == 0);
     EXPECT_LE(kept.size(), 8193u) << count;
     EXPECT_TRUE(count > 8192 || kept == values);

@@ -66,12 +66,12 @@ void add_position(const DeformConv& d, const Run& run, int64_t image, int64_t po
 }
 
 /// Output positions [first, first + count) of an image.
-struct Chunk {
+struct PositionChunk {
   int64_t image = 0, first = 0, count = 0;
 };
 
 /// Samples the rows of some positions.
-void sample_rows(const DeformConv& d, const Run& run, const Chunk& chunk, float* rows) {
+void sample_rows(const DeformConv& d, const Run& run, const PositionChunk& chunk, float* rows) {
   const int64_t per_group = d.channels() / d.offset_groups;
   for_rows(chunk.count, d.taps() * (4 * d.channels() + 32 * d.offset_groups), [&](int64_t begin, int64_t end) {
     RowTaps taps;

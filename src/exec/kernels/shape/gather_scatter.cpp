@@ -4,6 +4,7 @@
 
 #include "base/index.h"
 #include "exec/op_families.h"
+#include "ir/domains.h"
 
 namespace quarkq::exec {
 namespace {
@@ -327,6 +328,7 @@ constexpr OpDef kGatherScatterOps[] = {
     {"Compress", "", 9, kPlain, prepare_compress},
     {"CumSum", "", 11, kPlain, prepare_cum_sum},
     {"Gather", "", 1, kPlain, prepare_gather},
+    {"GatherBlockQuantized", ir::kMicrosoftDomain, 1, kPlain, prepare_gather_block_quantized},
     {"GatherElements", "", 11, kPlain, prepare_gather_elements},
     {"GatherND", "", 11, kPlain, prepare_gather_nd},
     {"NonZero", "", 9, kPlain, prepare_non_zero},

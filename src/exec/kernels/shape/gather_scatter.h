@@ -9,6 +9,8 @@
 
 namespace quarkq::exec {
 
+// gather_scatter_blocks.cpp
+Result<Kernel> prepare_gather_block_quantized(Prepare& p);
 // gather_scatter_select.cpp
 Result<Kernel> prepare_one_hot(Prepare& p);
 Result<Kernel> prepare_non_zero(Prepare& p);
