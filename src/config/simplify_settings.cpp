@@ -24,6 +24,7 @@ SimplifySettings read_simplify_settings(const Settings& settings) {
   options.input_shapes = texts_of(node.find("input_shapes"));
   const Node* threshold = node.find("size_threshold");
   if (threshold != nullptr && threshold->kind() == Node::Kind::kInt) options.size_threshold = threshold->as_int();
+  options.merges_computed_shapes = !settings.quirk(Quirk::kFollowShapesThroughAll);
   return options;
 }
 

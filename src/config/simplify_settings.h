@@ -17,6 +17,9 @@ struct SimplifySettings {
   std::set<std::string, std::less<>> skipped_steps, skipped_patterns;
   std::vector<std::string> input_shapes;
   std::optional<int64_t> size_threshold;  ///< bytes that a folded result may have at most
+  /// A Reshape by a shape that only a run tells takes the place of the one before it, although the shape may hold a 0,
+  /// which then refers to another dimension. Compat mode alone.
+  bool merges_computed_shapes = false;
   bool runs(std::string_view step) const { return !skipped_steps.contains(step); }
 };
 

@@ -14,7 +14,7 @@
 namespace quarkq::qdq {
 namespace {
 
-constexpr float kMiddle = 128, kSteps = 127;
+constexpr float kMiddleCode = 128, kStepsEachWay = 127;
 constexpr int64_t kLeastElements = 4096;  // smaller tables hold nothing worth the operator
 
 float stored_scale(float scale, ElementType type) {
@@ -27,10 +27,10 @@ void round_row(std::span<const float> row, const TableBlocks& shape, ElementType
     const size_t end = std::min(begin + static_cast<size_t>(shape.block), row.size());
     float most = 0;
     for (size_t i = begin; i < end; ++i) most = std::max(most, std::abs(row[i]));
-    const float scale = stored_scale(most / kSteps, type);
+    const float scale = stored_scale(most / kStepsEachWay, type);
     for (size_t i = begin; i < end; ++i) {
       const float steps = scale > 0 ? numeric::round_half_even(row[i] / scale) : 0.0f;
-      codes[i] = static_cast<uint8_t>(std::clamp(steps, -kSteps, kSteps) + kMiddle);
+      codes[i] = static_cast<uint8_t>(std::clamp(steps, -kStepsEachWay, kStepsEachWay) + kMiddleCode);
     }
     scales[block] = scale;
   }

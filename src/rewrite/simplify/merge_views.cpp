@@ -18,14 +18,15 @@ std::optional<std::vector<int64_t>> from_front(const std::vector<int64_t>& axes,
   return places.ok() ? std::optional(std::move(places).value()) : std::nullopt;
 }
 
-/// May the shape operand hold a 0, which refers to a dimension of the input? Dimensions that are computed are taken to
-/// be none.
+/// May the shape operand hold a 0, which refers to a dimension of the input? Compat mode takes dimensions that are
+/// computed to be none.
 bool may_hold_zero(const Sweep& sweep, ir::ValueId shape) {
   const auto holds_zero = [&](ir::ValueId id) {
     const auto numbers = sweep.scope.integers(id);
     return numbers && std::ranges::find(*numbers, 0) != numbers->end();
   };
   if (sweep.scope.constant(shape) != nullptr) return holds_zero(shape);
+  if (!sweep.scope.options.merges_computed_shapes) return true;
   const ir::Node* concat = sweep.producer(shape, "Concat");
   return concat != nullptr && std::ranges::any_of(concat->inputs, holds_zero);
 }
