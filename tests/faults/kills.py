@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from run import CASES, Bench, build_injector, contents, is_whole, make_inputs
+from run import CASES, Bench, build_injector, contents, is_whole, make_inputs, small_model
 
 KILLED = ("quantize", "quantize, weights beside", "calibrate", "merge", "tune", "report")
 ENDS = {-signal.SIGKILL, 0}
@@ -76,7 +76,7 @@ def main():
     arguments = parser.parse_args()
     draw, record, findings = random.Random(arguments.seed), {"kills": {}, "littered": {}}, []
     with tempfile.TemporaryDirectory() as folder:
-        injector, inputs = build_injector(folder), make_inputs(os.path.join(folder, "inputs"))
+        injector, inputs = build_injector(folder), make_inputs(os.path.join(folder, "inputs"), small_model(), 3)
         cases = [case for case in CASES if case.name in KILLED]
         for number, case in enumerate(cases):
             place = os.path.join(folder, f"case{number}")
