@@ -2,7 +2,6 @@
 #include "pipeline/body_samples.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace quarkq::pipeline {
 namespace {
@@ -11,8 +10,8 @@ constexpr size_t kMostCalls = 64;  // of one body: twice what calibration takes 
 
 /// Memory of its own: the executor uses its buffers again.
 ir::Tensor copied(const ir::Tensor& tensor) {
-  ir::Tensor copy = ir::Tensor::allocate(tensor.type(), tensor.dims());
-  std::memcpy(copy.mutable_raw(), tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  ir::Tensor copy = tensor;
+  copy.mutable_raw();
   return copy;
 }
 

@@ -98,14 +98,14 @@ class SpreadSink : public exec::TapSink {
   ChannelSpread& spread_;
 };
 
-/// `use` is called with the values of `fetches` for each of a few samples.
+/// For each of a few samples `sink` observes what `options` taps, and `use` is called with what they fetch.
 template <typename Use>
-Status run_samples(const ir::Model& model, const calib::DataReader& samples, std::vector<ir::ValueId> fetches,
-                   const Use& use) {
-  exec::Session session(model, {std::move(fetches), {}});
+Status run_samples(const ir::Model& model, const calib::DataReader& samples, exec::SessionOptions options,
+                   const Use& use, exec::TapSink* sink = nullptr) {
+  exec::Session session(model, std::move(options));
   for (const size_t index : spread_samples(samples.size(), kSamplesTried)) {
     QQ_TRY(const calib::Sample sample, samples.read(index));
-    QQ_TRY(const std::vector<ir::Tensor>* results, session.run(sample.inputs));
+    QQ_TRY(const std::vector<ir::Tensor>* results, session.run(sample.inputs, sink));
     QQ_RETURN_IF_ERROR(use(*results));
   }
   return Status();
@@ -115,18 +115,12 @@ Status run_samples(const ir::Model& model, const calib::DataReader& samples, std
 Status add_first_layer(const ir::Model& model, const calib::DataReader& samples, ir::ValueId output,
                        ChannelSpread& spread) {
   if (model.graph.value(output).type.element != ElementType::kFloat) {
-    return run_samples(model, samples, {output},
+    return run_samples(model, samples, {{output}, {}},
                        [&](const std::vector<ir::Tensor>& results) { return spread.add(results[0]); });
   }
-  exec::SessionOptions options;
-  options.taps = {output};
-  exec::Session session(model, std::move(options));
   SpreadSink sink(spread);
-  for (const size_t index : spread_samples(samples.size(), kSamplesTried)) {
-    QQ_TRY(const calib::Sample sample, samples.read(index));
-    QQ_RETURN_IF_ERROR(session.run(sample.inputs, &sink).status());
-  }
-  return Status();
+  const auto ignore = [](const std::vector<ir::Tensor>&) { return Status(); };
+  return run_samples(model, samples, {{}, {output}}, ignore, &sink);
 }
 
 /// Scores so large that every class is certain, on any of the outputs.
@@ -145,7 +139,7 @@ Result<bool> has_absurd_scores(const ir::Model& model, const calib::DataReader& 
     }
     return Status();
   };
-  QQ_RETURN_IF_ERROR(run_samples(model, samples, scores, look));
+  QQ_RETURN_IF_ERROR(run_samples(model, samples, {scores, {}}, look));
   return found;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "calib/run_all.h"
 #include "ir/edit.h"
 #include "ir/search.h"
 #include "onnx_io/infer.h"
@@ -25,17 +26,13 @@ config::Settings for_bodies(config::Settings settings) {
   return settings;
 }
 
-bool is_left_float(const plan::Selection& selection, const ir::Node& node) {
-  if (selection.excluded.contains(node) || selection.left_float.contains(node.id)) return true;
-  return !selection.included.empty() && !selection.included.contains(node);
-}
-
 /// Nodes of the model that have bodies to quantize.
 std::vector<ir::NodeId> nodes_with_bodies(const RunState& state) {
   std::vector<ir::NodeId> nodes;
   for (const ir::NodeId id : state.graph().order()) {
     const ir::Node& node = state.graph().node(id);
-    if (!ir::nested_graphs(node).empty() && !is_left_float(state.selection, node)) nodes.push_back(id);
+    const bool is_taken = state.selection.takes(node) && !state.selection.left_float.contains(id);
+    if (is_taken && !ir::nested_graphs(node).empty()) nodes.push_back(id);
   }
   return nodes;
 }
@@ -48,12 +45,8 @@ Status record_calls(const RunState& state, const std::vector<ir::NodeId>& nodes,
   if (state.source.data == nullptr || !state.calibrated) return Status();
   exec::SessionOptions options;
   options.limits.body_sink = &recorder;
-  exec::Session session(*state.calibrated, options);
-  for (size_t i = 0; i < state.source.data->size(); ++i) {
-    QQ_TRY(const calib::Sample sample, state.source.data->read(i));
-    QQ_RETURN_IF_ERROR(session.run(sample.inputs).status().context("sample " + sample.name));
-  }
-  return Status();
+  const auto ignore = [](size_t, const std::vector<ir::Tensor>&) { return Status(); };
+  return calib::run_all(*state.calibrated, std::move(options), *state.source.data, "bodies", ignore);
 }
 
 /// For each input of the body model the value of the body whose content it gets.

@@ -63,6 +63,10 @@ struct Selection {
   /// (ref:marking#visited-nodes); else what keeps it from being quantized.
   std::optional<DecisionKind> refusal(const ir::Node& node) const;
   bool selects(const ir::Node& node) const { return !refusal(node); }
+  /// By names alone, for formats with operators of their own: included, and not excluded.
+  bool takes(const ir::Node& node) const {
+    return !excluded.contains(node) && (included.empty() || included.contains(node));
+  }
 };
 
 /// Calls `visit` for each tensor of `node` that `spec` says something about (ref:settings#layer-settings): the leading

@@ -114,14 +114,20 @@ def perplexity(logits, labels):
     return float(np.exp(surprise.mean()))
 
 
+def saved_text(folder, text):
+    """Files of the tokens and of those that follow them."""
+    given, labels = (os.path.join(folder, name) for name in ("tokens.npy", "next.npy"))
+    np.save(given, text[:, :-1])
+    np.save(labels, text[:, 1:])
+    return given, labels
+
+
 @test()
 def perplexity_of_token_files():
     """The label of each place is the next token."""
     with temp_folder() as folder:
-        model, text = saved(folder), tokens_of([COUNT, LENGTH + 1])
-        given, labels, out = (os.path.join(folder, name) for name in ("tokens.npy", "next.npy", "q.onnx"))
-        np.save(given, text[:, :-1])
-        np.save(labels, text[:, 1:])
+        model, text, out = saved(folder), tokens_of([COUNT, LENGTH + 1]), os.path.join(folder, "q.onnx")
+        given, labels = saved_text(folder, text)
         quantize(model, out, given, "matmul_nbits", "--set", "MatMulNBitsParams={GroupSize: 32, EmbeddingBits: 8}")
         done = quarkq("evaluate", "--float", model, "--quantized", out, "--data", given, "--metric", "perplexity", "--labels", labels,
                       "--labels-output", "logits", "--json")
@@ -135,10 +141,8 @@ def perplexity_of_token_files():
 @test()
 def tune_takes_token_files():
     with temp_folder() as folder:
-        model, text = saved(folder), tokens_of([COUNT, LENGTH + 1])
-        given, labels, out = (os.path.join(folder, name) for name in ("tokens.npy", "next.npy", "q.onnx"))
-        np.save(given, text[:, :-1])
-        np.save(labels, text[:, 1:])
+        model, text, out = saved(folder), tokens_of([COUNT, LENGTH + 1]), os.path.join(folder, "q.onnx")
+        given, labels = saved_text(folder, text)
         done = quarkq("tune", model, "-o", out, "--config", "a8w8", "--calib", given, "--eval", given, "--labels", labels, "--labels-output", "logits",
                       "--metric", "perplexity", "--goal", "value<=1000", "--json")
         report = json.loads(done.stdout)

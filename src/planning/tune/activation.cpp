@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/parallel.h"
 #include "planning/tune/block.h"
+#include "planning/tune/element_loops.h"
 
 namespace quarkq::planning::finetune {
 namespace {
@@ -27,9 +27,7 @@ float tanh_of_gelu(float x) { return std::tanh(kRootTwoOverPi * (x + kCubic * x 
 template <typename F>
 void for_each(int64_t count, const F& f) {
   constexpr int64_t kPiece = 8192;
-  parallel_pieces(count, kPiece, {.threads = count > 2 * kPiece ? 0 : 1}, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(static_cast<size_t>(i));
-  });
+  for_each_element(static_cast<size_t>(count), kPiece, f);
 }
 
 float slope_at(const Activation& a, size_t i, int64_t channels) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/parallel.h"
+#include "planning/tune/element_loops.h"
 
 namespace quarkq::planning::finetune {
 
@@ -20,25 +20,17 @@ struct AdamFactors {
   float rate, root;
 };
 
-constexpr int64_t kWeightsPerPiece = 2048;
-
-/// Threads for a loop over so many weights: one where several would not save time.
-inline Team team_for_weights(int64_t count) { return {.threads = count > 2 * kWeightsPerPiece ? 0 : 1}; }
-
 class Adam {
  public:
   Adam(size_t count, double learning_rate) : first_(count), second_(count), rate_(learning_rate) {}
 
   void step(std::vector<float>& variables, const std::vector<float>& gradient) {
     const AdamFactors factors(++count_, rate_);
-    const auto size = static_cast<int64_t>(variables.size());
-    parallel_pieces(size, kWeightsPerPiece, team_for_weights(size), [&](int64_t begin, int64_t end) {
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        const float g = gradient[i];
-        first_[i] = static_cast<float>(kAdamDecay1) * first_[i] + static_cast<float>(1 - kAdamDecay1) * g;
-        second_[i] = static_cast<float>(kAdamDecay2) * second_[i] + static_cast<float>(1 - kAdamDecay2) * g * g;
-        variables[i] -= factors.rate * first_[i] / (std::sqrt(second_[i]) * factors.root + 1e-8f);
-      }
+    for_each_element(variables.size(), kWeightsPerPiece, [&](size_t i) {
+      const float g = gradient[i];
+      first_[i] = static_cast<float>(kAdamDecay1) * first_[i] + static_cast<float>(1 - kAdamDecay1) * g;
+      second_[i] = static_cast<float>(kAdamDecay2) * second_[i] + static_cast<float>(1 - kAdamDecay2) * g * g;
+      variables[i] -= factors.rate * first_[i] / (std::sqrt(second_[i]) * factors.root + 1e-8f);
     });
   }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/parallel.h"
 #include "planning/tune/adam.h"
+#include "planning/tune/element_loops.h"
 #include "planning/tune/variables.h"
 
 namespace quarkq::planning::finetune {
@@ -27,14 +27,6 @@ double clipped(const Grid& grid, double at) {
   return std::clamp(at, static_cast<double>(grid.limits.min), static_cast<double>(grid.limits.max));
 }
 
-template <typename F>
-void for_each_weight(size_t count, const F& f) {
-  const auto size = static_cast<int64_t>(count);
-  parallel_pieces(size, kWeightsPerPiece, team_for_weights(size), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(static_cast<size_t>(i));
-  });
-}
-
 /// One constant: variables, their quantizer, their optimizer.
 class Learned {
  public:
@@ -49,7 +41,7 @@ class Learned {
 
   Status quantize(std::vector<float>& out) const {
     if (!grid_) return quantizer_(values_, out);
-    for_each_weight(values_.size(), [&](size_t i) {
+    for_each_element(values_.size(), kWeightsPerPiece, [&](size_t i) {
       const numeric::QuantParams& own = grid_->of(i);
       out[i] = static_cast<float>(clipped(*grid_, position(*grid_, i, values_[i])) - own.zero_point) * own.scale;
     });
@@ -57,7 +49,7 @@ class Learned {
   }
 
   void step(std::vector<float>& gradient) {
-    for_each_weight(grid_ ? values_.size() : 0, [&](size_t i) {
+    for_each_element(grid_ ? values_.size() : 0, kWeightsPerPiece, [&](size_t i) {
       const double at = position(*grid_, i, values_[i]);
       if (at != clipped(*grid_, at)) gradient[i] = 0;
     });

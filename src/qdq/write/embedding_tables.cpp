@@ -38,10 +38,8 @@ void round_row(std::span<const float> row, const TableBlocks& shape, ElementType
 
 bool is_lookup(const pass::QdqContext& context, const ir::Use& use, ir::ValueId table) {
   const ir::Node& node = context.graph().node(use.node);
-  const plan::Selection& selection = context.selection;
   return !use.is_capture && use.input == 0 && node.is("Gather") && node.input(1) != table &&
-         (node.int_or("axis", 0) == 0 || node.int_or("axis", 0) == -2) && !selection.excluded.contains(node) &&
-         (selection.included.empty() || selection.included.contains(node));
+         (node.int_or("axis", 0) == 0 || node.int_or("axis", 0) == -2) && context.selection.takes(node);
 }
 
 /// Tables that some Gather node reads.

@@ -87,14 +87,10 @@ class NBitsWriter {
   const config::MatMulNBitsSettings& options_;
 };
 
-bool is_included(const plan::Selection& selection, const ir::Node& node) {
-  return !selection.excluded.contains(node) && (selection.included.empty() || selection.included.contains(node));
-}
-
 bool is_chosen(const pass::QdqContext& context, const ir::Node& node) {
   if (!node.is("MatMul")) return false;
   const ir::Tensor* weight = ir::stored_floats(context.model.graph, node.input(1));
-  return weight != nullptr && weight->rank() == 2 && weight->size() > 0 && is_included(context.selection, node);
+  return weight != nullptr && weight->rank() == 2 && weight->size() > 0 && context.selection.takes(node);
 }
 
 /// Linear layers come as Gemm, too: the basic optimizer makes one of MatMul and Add.
@@ -102,7 +98,7 @@ void split_gemms(pass::QdqContext& context) {
   if (!context.settings.quirk(config::Quirk::kTakeGemmMatrices)) return;
   for (const ir::NodeId id : std::vector<ir::NodeId>(context.graph().order())) {
     const ir::Node& node = context.graph().node(id);
-    if (is_plain_gemm(context.graph(), node) && is_included(context.selection, node)) split_gemm(context.graph(), id);
+    if (is_plain_gemm(context.graph(), node) && context.selection.takes(node)) split_gemm(context.graph(), id);
   }
 }
 

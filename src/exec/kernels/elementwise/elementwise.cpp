@@ -104,10 +104,6 @@ DivisorCheck divisor_check(const Prepare& p, bool has_divisor) {
   return {has_divisor ? zero_finder(p.in(1).type) : nullptr, p.label(), product(p.in(1).dims)};
 }
 
-bool is_number(ElementType type) {
-  return visit_number(type, [](auto) {});
-}
-
 Status unknown_type(const Prepare& p) { return p.cannot("input 0 is ", name(p.in(0).type), ", allowed: numbers"); }
 
 void reuse_input(Prepare& p, const ir::Shape& dims) {

@@ -2,6 +2,7 @@
 // Pow over broadcast inputs of two types.
 #include <cmath>
 
+#include "exec/kernels/elementwise/cast_elements.h"
 #include "exec/kernels/elementwise/elementwise.h"
 #include "exec/kernels/elementwise/elementwise_loops.h"
 
@@ -39,31 +40,17 @@ bool common_power(const float* x, float* y, int64_t n, double exponent) {
   return true;
 }
 
-/// Numbers of some type as doubles.
-using ReadDoubles = void (*)(const std::byte* numbers, double* y, int64_t count);
-ReadDoubles double_reader(ElementType type) {
-  ReadDoubles read = nullptr;
-  visit_number(type, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    read = [](const std::byte* numbers, double* y, int64_t count) {
-      const auto* x = reinterpret_cast<const T*>(numbers);
-      for (int64_t i = 0; i < count; ++i) y[i] = static_cast<double>(Compute<T>(x[i]));
-    };
-  });
-  return read;
-}
-
 /// The exponents' type is free, so they are read as doubles first.
 struct Power {
   BroadcastPlan plan;
   RowLoop loop;
-  ReadDoubles read = nullptr;
+  ElementCast to_doubles;
   int64_t exponents = 0, outputs = 0;
   bool is_float = false;
 
   Status operator()(const Run& run) const {
-    auto* exponent = reinterpret_cast<double*>(run.scratch);
-    read(run.inputs[1], exponent, exponents);
+    const auto* exponent = reinterpret_cast<const double*>(run.scratch);
+    cast_range(to_doubles, run.inputs[1], run.scratch, 0, exponents);
     if (is_float && exponents == 1 && common_power(run.in<float>(0), run.out<float>(0), outputs, *exponent))
       return Status();
     run_rows(plan, loop, run.inputs[0], run.scratch, run.outputs[0]);
@@ -80,7 +67,7 @@ Result<Kernel> prepare_pow(Prepare& p) {
   const ElementType type = p.in(0).type;
   Power kernel{.plan = std::move(operands.plan),
                .loop = {},
-               .read = double_reader(p.in(1).type),
+               .to_doubles = {},
                .exponents = product(p.in(1).dims),
                .outputs = product(operands.dims),
                .is_float = type == ElementType::kFloat};
@@ -88,9 +75,10 @@ Result<Kernel> prepare_pow(Prepare& p) {
     using T = typename decltype(tag)::type;
     kernel.loop = row_loop<T, double, T>([](T base, double exponent) { return power(base, exponent); });
   });
-  const bool known = kernel.read != nullptr;
+  const bool known = is_number(p.in(1).type);
   if (!known || kernel.loop.run == nullptr)
     return p.cannot(known ? "input 0 is " : "input 1 is ", name(p.in(known ? 0 : 1).type), ", allowed: numbers");
+  kernel.to_doubles = *make_element_cast(p.in(1).type, ElementType::kDouble);
   p.scratch(static_cast<size_t>(kernel.exponents) * sizeof(double));
   p.out(0, type, std::move(operands.dims));
   return Kernel(std::move(kernel));

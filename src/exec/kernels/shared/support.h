@@ -74,6 +74,9 @@ template <typename F>
 bool visit_number(ElementType type, F&& f) {
   return visit_real(type, f) || visit_integer(type, f);
 }
+inline bool is_number(ElementType type) {
+  return visit_number(type, [](auto) {});
+}
 template <typename F>
 bool visit_number_or_bool(ElementType type, F&& f) {
   if (type == ElementType::kBool) {
