@@ -21,11 +21,11 @@ void append_number(std::string& text, T number, Format... format) {
 
 void TextPart::append_to(std::string& text) const {
   switch (kind_) {
-    case Kind::kText: text += text_; return;
-    case Kind::kCharacter: text += character_; return;
-    case Kind::kReal: return append_number(text, real_, std::chars_format::general, kSignificantDigits);
-    case Kind::kSigned: return append_number(text, signed_);
-    case Kind::kUnsigned: return append_number(text, unsigned_);
+    case Kind::kText: text += value_.text; return;
+    case Kind::kCharacter: text += value_.character; return;
+    case Kind::kReal: return append_number(text, value_.real, std::chars_format::general, kSignificantDigits);
+    case Kind::kSigned: return append_number(text, value_.integer);
+    case Kind::kUnsigned: return append_number(text, value_.natural);
   }
 }
 
@@ -48,12 +48,13 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 std::string shape_text(const std::vector<long>& dims) {
   std::vector<std::string> parts;
+  parts.reserve(dims.size());
   for (const long dim : dims) parts.push_back(dim < 0 ? "?" : std::to_string(dim));
   return "[" + join(parts, ",") + "]";
 }
 
 std::string bytes_text(double bytes) {
-  static const char* const kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
   int unit = 0;
   // What would be printed as 1000 has the next unit.
   for (; bytes >= (unit == 0 ? 999.5 : 999.95) && unit < 4; ++unit) bytes /= 1000;

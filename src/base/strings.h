@@ -15,29 +15,30 @@ namespace quarkq {
 /// by one for each combination of types: these were a twelfth of the program.
 class TextPart {
  public:
-  TextPart(std::string_view text) : kind_(Kind::kText), text_(text) {}
+  TextPart(std::string_view text) : kind_(Kind::kText), value_{.text = text} {}
   TextPart(const std::string& text) : TextPart(std::string_view(text)) {}
   /// A null pointer prints nothing.
   TextPart(const char* text) : TextPart(text == nullptr ? std::string_view() : std::string_view(text)) {}
-  TextPart(char character) : kind_(Kind::kCharacter), character_(character) {}
-  TextPart(double number) : kind_(Kind::kReal), real_(number) {}
+  TextPart(char character) : kind_(Kind::kCharacter), value_{.character = character} {}
+  TextPart(double number) : kind_(Kind::kReal), value_{.real = number} {}
   template <std::signed_integral T>
-  requires(!std::same_as<T, char>) TextPart(T number) : kind_(Kind::kSigned), signed_(number) {}
+  requires(!std::same_as<T, char>) TextPart(T number) : kind_(Kind::kSigned), value_{.integer = number} {}
   template <std::unsigned_integral T>
-  TextPart(T number) : kind_(Kind::kUnsigned), unsigned_(number) {}
+  TextPart(T number) : kind_(Kind::kUnsigned), value_{.natural = number} {}
 
   void append_to(std::string& text) const;
 
  private:
   enum class Kind : uint8_t { kText, kCharacter, kReal, kSigned, kUnsigned };
-  Kind kind_;
-  union {
-    std::string_view text_;
-    char character_;
-    double real_;
-    int64_t signed_;
-    uint64_t unsigned_;
+  union Value {
+    std::string_view text;
+    char character;
+    double real;
+    int64_t integer;
+    uint64_t natural;
   };
+  Kind kind_;
+  Value value_;
 };
 
 std::string concatenated(std::span<const TextPart> parts);

@@ -21,7 +21,8 @@ C compute(C a, C b) {
     if constexpr (kOp == Binary::kMul) return a * b;
     if constexpr (kOp == Binary::kDiv) return a / b;
   } else {
-    const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);  // unsigned arithmetic wraps
+    using Pattern = std::make_unsigned_t<C>;  // unsigned arithmetic wraps
+    const uint64_t x = static_cast<Pattern>(a), y = static_cast<Pattern>(b);
     if constexpr (kOp == Binary::kAdd) return static_cast<C>(x + y);
     if constexpr (kOp == Binary::kSub) return static_cast<C>(x - y);
     if constexpr (kOp == Binary::kMul) return static_cast<C>(x * y);

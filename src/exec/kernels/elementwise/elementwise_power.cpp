@@ -17,7 +17,7 @@ T power(T base, double exponent) {
       const double y = std::pow(static_cast<double>(base), exponent);
       return std::isfinite(y) && std::fabs(y) < 9e18 ? static_cast<T>(static_cast<int64_t>(y)) : T(0);
     }
-    uint64_t result = 1, square = static_cast<uint64_t>(base);  // wraps like repeated multiplication
+    uint64_t result = 1, square = static_cast<std::make_unsigned_t<T>>(base);  // wraps like repeated multiplication
     for (auto n = static_cast<uint64_t>(std::min(exponent, 1e18)); n > 0; n >>= 1, square *= square) {
       if (n & 1) result *= square;
     }
