@@ -44,10 +44,12 @@ void remember_unfinished(const std::string& name) {
   }
 }
 
+/// Once: a file that is written twice at once is remembered twice.
 void forget_unfinished(const std::string& name) {
   for (int i = 0; i < kMaxUnfinished; ++i) {
-    if (unfinished_slots[i].load() == Slot::kFull && name == unfinished_names[i].data())
-      unfinished_slots[i].store(Slot::kFree);
+    if (unfinished_slots[i].load() != Slot::kFull || name != unfinished_names[i].data()) continue;
+    unfinished_slots[i].store(Slot::kFree);
+    return;
   }
 }
 
@@ -127,10 +129,14 @@ Result<AtomicFile> AtomicFile::create(const std::string& target, Kind kind) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     AtomicFile file(-1, temporary, target, kind);  // before there is a file, so that memory that runs out leaves none
+    remember_unfinished(temporary);                // a signal may come as soon as there is a file
     file.fd_ = open_file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-    if (file.fd_ < 0 && errno == EEXIST) return io_error(target, ": is written twice at once by this process");
-    if (file.fd_ < 0) return io_error(target, ": cannot write here, ", std::strerror(errno));
-    remember_unfinished(temporary);
+    if (file.fd_ < 0) {
+      const int reason = errno;
+      forget_unfinished(temporary);
+      if (reason == EEXIST) return io_error(target, ": is written twice at once by this process");
+      return io_error(target, ": cannot write here, ", std::strerror(reason));
+    }
     if (lock_own(file.fd_) == Own::kYes) return file;
   }
   return io_error(target, ": cannot write here, other processes remove what is written");

@@ -34,6 +34,18 @@ class ParallelErrors {
   std::exception_ptr first_;
 };
 
+/// Gives the calling thread its number of OpenMP threads back.
+class KeptThreads {
+ public:
+  KeptThreads() : threads_(omp_get_max_threads()) {}
+  ~KeptThreads() { omp_set_num_threads(threads_); }
+  KeptThreads(const KeptThreads&) = delete;
+  KeptThreads& operator=(const KeptThreads&) = delete;
+
+ private:
+  int threads_;
+};
+
 }  // namespace
 
 void run_passes(int64_t count, Team team, const void* body, Pass pass) {
@@ -54,6 +66,7 @@ void run_passes(int64_t count, Team team, const void* body, Pass pass) {
 }
 
 void run_on_threads(size_t count, const void* body, Pass pass) {
+  const KeptThreads kept;
   ParallelErrors errors;
   {
     std::vector<std::jthread> others;  // joined, too, when there is no memory for one more of them

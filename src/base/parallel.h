@@ -58,7 +58,7 @@ void parallel_pieces(int64_t count, int64_t piece, Team team, const Body& body) 
 
 /// Calls body(i) for each i of [0, count) at the same time, each on a thread of its own, 0 on the calling one, and
 /// returns when all are done. What a body throws comes out here. Threads of OpenMP belong to the thread that calls it,
-/// so each body sets their number.
+/// so each body sets their number; the calling thread gets its own back.
 template <typename Body>
 void on_threads(size_t count, const Body& body) {
   internal::run_on_threads(count, &body, [](const void* erased, int64_t i, int) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/parse_json.h"
+
 namespace quarkq::c_api {
 namespace {
 
@@ -31,7 +33,7 @@ bool is_list(const nlohmann::json& value, Fits fits) {
 Result<Request> Request::parse(const std::string& verb, const char* text) {
   Request request;
   request.verb_ = verb;
-  request.json_ = Json::parse(text == nullptr ? "" : text, nullptr, /*allow_exceptions=*/false);
+  request.json_ = parse_json<Json>(text == nullptr ? "" : text);
   if (!request.json_.is_object()) return invalid_argument(verb, ": the request is no JSON object");
   return request;
 }

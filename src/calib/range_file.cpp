@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file_system.h"
+#include "base/parse_json.h"
 
 namespace quarkq::calib {
 namespace {
@@ -39,7 +40,7 @@ Status save_ranges(const std::string& path, const NamedRanges& ranges, config::C
 Result<NamedRanges> load_ranges(const std::string& path) {
   Result<std::string> text = read_text_file(path);
   if (!text.ok()) return bad_data(text.status().message());
-  const Json json = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json<Json>(text.value());
   if (json.is_discarded() || !json.is_object()) return bad_data(path, ": not a JSON object");
   const auto entries = json.find("tensors_range");
   if (entries == json.end() || !entries->is_object()) return bad_data(path, ": has no map tensors_range");

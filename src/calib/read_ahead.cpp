@@ -2,7 +2,6 @@
 #include "calib/read_ahead.h"
 
 #include <algorithm>
-#include <exception>
 
 #include "base/check.h"
 
@@ -31,16 +30,17 @@ ReadAhead::~ReadAhead() {
 
 Result<Sample> ReadAhead::next() {
   QQ_CHECK(!is_done());
-  if (threads_.empty()) return read(indices_[taken_++]);
+  if (threads_.empty()) return reader_.read(indices_[taken_++]);
   std::unique_lock lock(mutex_);
-  std::optional<Result<Sample>>& slot = slots_[taken_ % slots_.size()];
+  std::optional<Outcome>& slot = slots_[taken_ % slots_.size()];
   has_sample_.wait(lock, [&] { return slot.has_value(); });
-  Result<Sample> sample = std::move(slot).value();
+  Outcome outcome = std::move(slot).value();
   slot = std::nullopt;
   ++taken_;
   lock.unlock();
   has_room_.notify_one();
-  return sample;
+  if (outcome.thrown != nullptr) std::rethrow_exception(outcome.thrown);
+  return std::move(outcome.sample).value();
 }
 
 void ReadAhead::work() {
@@ -50,20 +50,20 @@ void ReadAhead::work() {
     if (is_stopping_ || begun_ == indices_.size()) break;
     const size_t mine = begun_++;
     lock.unlock();
-    Result<Sample> sample = read(indices_[mine]);
+    Outcome outcome = read(indices_[mine]);
     lock.lock();
-    slots_[mine % slots_.size()] = std::move(sample);
+    slots_[mine % slots_.size()] = std::move(outcome);
     has_sample_.notify_one();
   }
   lock.unlock();
   has_room_.notify_all();  // the others may be waiting for room that will not be made any more
 }
 
-Result<Sample> ReadAhead::read(size_t index) const {
+ReadAhead::Outcome ReadAhead::read(size_t index) const noexcept {
   try {
-    return reader_.read(index);
-  } catch (const std::exception& error) {  // out of memory: an exception must not end a thread
-    return resource_error("sample ", index, ": ", error.what());
+    return {reader_.read(index), nullptr};
+  } catch (...) {  // out of memory: an exception must not end a thread
+    return {std::nullopt, std::current_exception()};
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -23,19 +24,26 @@ class ReadAhead {
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   bool is_done() const { return taken_ == indices_.size(); }
-  /// The next sample, or why it could not be read; those after it still come. REQUIRES: !is_done(), one thread calls.
+  /// The next sample, or why it could not be read; those after it still come. Throws what the reader threw for it.
+  /// REQUIRES: !is_done(), one thread calls.
   Result<Sample> next();
 
  private:
+  /// How the reading of one sample ended: one of the two is set.
+  struct Outcome {
+    std::optional<Result<Sample>> sample;
+    std::exception_ptr thrown;
+  };
+
   void work();
-  Result<Sample> read(size_t index) const;
+  Outcome read(size_t index) const noexcept;
 
   const DataReader& reader_;
   const std::vector<size_t> indices_;
   size_t taken_ = 0;  ///< written by next() only, under the mutex
   size_t begun_ = 0;  ///< samples that a thread has taken on
   bool is_stopping_ = false;
-  std::vector<std::optional<Result<Sample>>> slots_;  ///< sample k waits in slot k % depth
+  std::vector<std::optional<Outcome>> slots_;  ///< sample k waits in slot k % depth
   std::mutex mutex_;
   std::condition_variable has_room_, has_sample_;
   std::vector<std::thread> threads_;

@@ -267,7 +267,6 @@ Status SampleRun::pass(const std::vector<SampleSink*>& sinks) {
     }
   };
   on_threads(sinks.size(), [&](size_t i) { work(sinks[i]); });
-  omp_set_num_threads(threads);
   names_ = feed.take_names();
   return feed.failure();
 }

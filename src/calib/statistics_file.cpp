@@ -7,6 +7,7 @@
 
 #include "base/file_system.h"
 #include "base/hash.h"
+#include "base/parse_json.h"
 
 namespace quarkq::calib {
 namespace {
@@ -55,7 +56,7 @@ void put_tensor(std::string& out, const ValueStatistics& statistics) {
   }
   put_number(out, statistics.votes.size());
   for (const auto& [position, count] : statistics.votes) {
-    put_number(out, static_cast<uint64_t>(position + kPositionOffset));
+    put_number(out, static_cast<uint64_t>(int64_t{position} + kPositionOffset));
     put_number(out, count);
   }
 }
@@ -134,9 +135,9 @@ bool read_bins(Bytes& bytes, std::vector<BinCount>& bins) {
   if (!bytes.count(count, 2)) return false;
   for (uint64_t i = 0; i < count; ++i) {
     BinCount entry;
-    if (!bytes.number(step) || !bytes.number(entry.count) || (i > 0 && step == 0) || step >= 2 * kSignBin) return false;
+    if (!bytes.number(step) || !bytes.number(entry.count) || (i > 0 && step == 0) || step >= uint64_t{2} * kSignBin) return false;
     bin += step;
-    if ((bin & (kSignBin - 1)) >= kInfinityBin || bin >= 2 * kSignBin) return false;
+    if ((bin & (kSignBin - 1)) >= kInfinityBin || bin >= uint64_t{2} * kSignBin) return false;
     entry.bin = static_cast<uint32_t>(bin);
     bins.push_back(entry);
   }
@@ -147,7 +148,7 @@ bool read_votes(Bytes& bytes, std::map<int, uint64_t>& votes) {
   uint64_t count = 0, position = 0, number = 0;
   if (!bytes.count(count, 2)) return false;
   for (uint64_t i = 0; i < count; ++i) {
-    if (!bytes.number(position) || !bytes.number(number) || position > 2 * kPositionOffset) return false;
+    if (!bytes.number(position) || !bytes.number(number) || position > uint64_t{2} * kPositionOffset) return false;
     votes[static_cast<int>(position) - kPositionOffset] = number;
   }
   return true;
@@ -233,7 +234,7 @@ Result<StatisticsSet> parse_statistics(const std::byte* data, size_t bytes, cons
   }
   const size_t body = bytes - kLeast - kHashBytes;
   if (length > body) return bad_data(name, ": malformed header");
-  const Json header = Json::parse(rest.substr(kLeast, length), nullptr, /*allow_exceptions=*/false);
+  const Json header = parse_json<Json>(rest.substr(kLeast, length));
   StatisticsSet set;
   if (header.is_discarded() || !read_header(header, set)) return bad_data(name, ": malformed header");
   Bytes payload(rest.substr(kLeast + length, body - length));

@@ -5,6 +5,7 @@
 
 #include <dnnl.hpp>
 #include <limits>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -286,7 +287,7 @@ Result<std::shared_ptr<Convolution>> Convolution::make(const ConvProblem& proble
       return unsupported("oneDNN has no fast form of this convolution with the operations fused after it");
     return made;
   } catch (const dnnl::error& failure) {
-    if (failure.status == dnnl_out_of_memory) return resource_error("out of memory for a convolution");
+    if (failure.status == dnnl_out_of_memory) throw std::bad_alloc();
     return unsupported("oneDNN cannot make this convolution: ", failure.what());
   }
 }

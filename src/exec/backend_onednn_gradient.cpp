@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <dnnl.hpp>
+#include <memory>
+#include <new>
 #include <string>
 
 #include "base/check.h"
@@ -130,11 +132,11 @@ dnnl::memory at(const Desc& desc, const void* data) { return {desc, engine(), co
 
 dnnl::memory brought_in(const dnnl::reorder& reorder, const Desc& given, const Desc& wanted, const float* data,
                         std::vector<float>& buffer) {
-  const dnnl::memory from = at(given, data);
+  dnnl::memory from = at(given, data);
   if (!reorder) return from;
   grow(buffer, wanted.get_size());
   dnnl::memory to = at(wanted, buffer.data());
-  reorder.execute(stream(), const_cast<dnnl::memory&>(from), to);
+  reorder.execute(stream(), from, to);
   return to;
 }
 
@@ -193,8 +195,9 @@ class SlicedGradient : public ConvolutionGradient {
     dnnl::memory weights = at(form.weights, form.weights_out ? room.inner_weights.data() : dw);
     if (room.scratchpad.size() < form.scratchpad.get_size() + 64)
       room.scratchpad.resize(form.scratchpad.get_size() + 64);
-    auto* aligned =
-        reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(room.scratchpad.data()) + 63) & ~uintptr_t{63});
+    void* aligned = room.scratchpad.data();
+    size_t space = room.scratchpad.size();
+    aligned = std::align(64, form.scratchpad.get_size(), aligned, space);
     form.primitive.execute(stream(), {{DNNL_ARG_SRC, src},
                                       {DNNL_ARG_DIFF_DST, dst},
                                       {DNNL_ARG_DIFF_WEIGHTS, weights},
@@ -237,7 +240,7 @@ Result<std::shared_ptr<ConvolutionGradient>> ConvolutionGradient::make(const Con
     if (problem.transposed) return std::shared_ptr<ConvolutionGradient>(std::make_shared<SwappedGradient>(problem));
     return std::shared_ptr<ConvolutionGradient>(std::make_shared<SlicedGradient>(problem));
   } catch (const dnnl::error& failure) {
-    if (failure.status == dnnl_out_of_memory) return resource_error("out of memory for the gradient of a convolution");
+    if (failure.status == dnnl_out_of_memory) throw std::bad_alloc();
     return unsupported("oneDNN cannot make the gradient of this convolution: ", failure.what());
   }
 }

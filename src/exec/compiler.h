@@ -127,7 +127,7 @@ class Compiler {
   void leave_out_feeds(const std::vector<bool>& used);
   void plan_slots(std::vector<int>& root, std::vector<int>& last);
   void place_in_results(const std::vector<int>& root);
-  Status allocate(const Arena& arena, const std::vector<int>& root);
+  void allocate(const Arena& arena, const std::vector<int>& root);
 
   // arena.cpp
   std::vector<BufferUse> buffer_uses(const std::vector<int>& root, std::vector<size_t>& owners) const;

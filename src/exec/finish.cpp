@@ -2,6 +2,7 @@
 // The end of a compilation: fetches, lifetimes, in-place sharing, the buffer table.
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #include "exec/compiler.h"
 #include "exec/memory_guard.h"
@@ -105,16 +106,13 @@ void Compiler::place_in_results(const std::vector<int>& root) {
   }
 }
 
-Status Compiler::allocate(const Arena& planned, const std::vector<int>& root) {
+void Compiler::allocate(const Arena& planned, const std::vector<int>& root) {
   for (size_t i = 0; i < result_specs_.size(); ++i) {
     const Spec& spec = result_specs_[i];
     if (program_.fetch_slots_[i] >= 0) program_.results_[i] = ir::Tensor::allocate(spec.type, spec.dims);
   }
   auto* arena = static_cast<std::byte*>(std::aligned_alloc(64, std::max<size_t>(program_.arena_bytes_, 64)));
-  if (arena == nullptr) {
-    return resource_error("no memory for ", bytes_text(static_cast<double>(program_.arena_bytes_)),
-                          " of intermediate values");
-  }
+  if (arena == nullptr) throw std::bad_alloc();  // no Status: that would be a limit, which a caller may go around
   program_.arena_ = {arena, [](std::byte* p) { std::free(p); }};
   program_.scratch_ = arena + planned.plan.total;
   program_.buffers_.resize(slots_.size());
@@ -125,7 +123,6 @@ Status Compiler::allocate(const Arena& planned, const std::vector<int>& root) {
       program_.buffers_[s] = const_cast<std::byte*>(slots_[s].constant.raw());  // no step writes to it
     if (owner.result >= 0) program_.buffers_[s] = program_.results_[static_cast<size_t>(owner.result)].fresh_raw();
   }
-  return Status();
 }
 
 /// By slot: a step, a tap or a result reads it.
@@ -182,7 +179,7 @@ Result<Compiled> Compiler::finish() {
     return resource_error("running the model needs ", bytes_text(needed),
                           " for intermediate values and results, allowed are ", bytes_text(allowed));
   }
-  QQ_RETURN_IF_ERROR(allocate(arena, root));
+  allocate(arena, root);
   const std::vector<bool> used = slots_in_use();
   own_constants(used);
   leave_out_feeds(used);

@@ -75,7 +75,6 @@ Status listen_to_both(const Listening& a, const Listening& b, const calib::DataR
     omp_set_num_threads(i == 0 ? threads - threads / 2 : threads / 2);
     found[i] = listen(one.model, data, one.tensors, samples, one.keeper);
   });
-  omp_set_num_threads(threads);
   return found[0].ok() ? found[1] : found[0];
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/parse_json.h"
 #include "config/targets/target.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
@@ -25,7 +26,7 @@ Result<std::string> hash_of(const std::string& path) {
 }
 
 Json value_of(const config::ProviderOption& option, const std::string& model_hash) {
-  if (!option.set_is_text) return Json::parse(*option.set, nullptr, /*allow_exceptions=*/false);
+  if (!option.set_is_text) return parse_json<Json>(*option.set);
   return *option.set == kModelHash ? model_hash : *option.set;
 }
 

@@ -56,7 +56,6 @@ Status SampleRunner::run(size_t begin, size_t end, const Inputs& inputs, const R
     }
   };
   on_threads(std::min(sessions_.size(), end - begin), [&](size_t i) { work(*sessions_[i]); });
-  omp_set_num_threads(threads);
   return failure;
 }
 

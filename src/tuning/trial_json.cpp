@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A trial as JSON: in the report, and in the folder of trials.
 #include "tuning/trial_json.h"
+
+#include "base/parse_json.h"
 #include "pipeline/json.h"
 #include "tuning/trial_store.h"
 
@@ -47,7 +49,7 @@ Json trial_json(const Trial& trial) {
 std::string encode_trial(const Trial& trial) { return pipeline::text(trial_json(trial)); }
 
 std::optional<Trial> parse_trial(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json<Json>(text);
   if (!json.is_object() || !json.contains("settings") || !json["settings"].is_array()) return std::nullopt;
   Trial trial;
   for (const Json& setting : json["settings"]) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Preloaded by run.py: makes one operation of a program fail. Environment:
 //   FAULT_KIND  eio, enospc (also: full, from then on), eintr, short: operations on files; memory: allocations; threads:
-//               allocations where several threads run, in a parallel region of OpenMP or in another thread than the first;
-//               kill, term, hup, pipe: instead of failing an operation on files, this signal comes before it
+//               allocations where several threads run, in a parallel region of OpenMP or in another thread than the first,
+//               but for those that oneDNN makes: when one of them fails, its cache keeps a lock or an entry of what is
+//               gone (2.7), and another thread that makes a primitive then waits for ever or crashes;
+//               kill, term, hup, pipe: instead of failing an operation on files, this signal comes before it, and
+//               when it has made a file
 //   FAULT_AT    the number of the operation that fails, from 1; 0: none
 //   FAULT_LOG   a file that gets "NUMBER NAME" of what failed, and the count of operations at the end
 //   FAULT_SITES a file that gets the address of the caller of each allocation, 8 bytes each, relative to its module
@@ -29,7 +32,7 @@ static char is_counted[MOST_FILES];  // by descriptor
 static int armed, log_fd = -1, sites_fd = -1;
 static long fault_at, count;
 static enum { kNone, kEio, kEnospc, kFull, kEintr, kShort, kMemory, kThreads, kKill, kTerm, kHup, kPipe } kind;
-static uintptr_t program_base;
+static uintptr_t program_base, onednn_begin, onednn_end;
 
 static void say(const char *name) {
   char text[128];
@@ -37,10 +40,18 @@ static void say(const char *name) {
   if (log_fd >= 0) syscall(SYS_write, log_fd, text, size);
 }
 
-static int note_base(struct dl_phdr_info *info, size_t size, void *data) {
-  (void)size, (void)data;
-  program_base = info->dlpi_addr;  // the program is the first
-  return 1;
+static int note_modules(struct dl_phdr_info *info, size_t size, void *data) {
+  (void)size;
+  int *is_first = data;
+  if (*is_first) program_base = info->dlpi_addr;  // the program is the first
+  *is_first = 0;
+  if (!info->dlpi_name || !strstr(info->dlpi_name, "libdnnl")) return 0;
+  onednn_begin = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const uintptr_t end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && end > onednn_end) onednn_end = end;
+  }
+  return 0;
 }
 
 static void begin(void) {
@@ -51,7 +62,8 @@ static void begin(void) {
   fault_at = at ? atol(at) : 0;
   if (log) log_fd = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (sites) sites_fd = (int)syscall(SYS_openat, AT_FDCWD, sites, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  dl_iterate_phdr(note_base, 0);
+  int is_first = 1;
+  dl_iterate_phdr(note_modules, &is_first);
   armed = 1;
 }
 
@@ -118,6 +130,7 @@ static int open_counted(int folder, const char *path, int flags, mode_t mode) {
   if (own) FAIL("open", kMayInterrupt | ((flags & O_CREAT) ? kMaySpace : 0));
   const int fd = (int)syscall(SYS_openat, folder, path, flags, mode);
   if (fd >= 0 && fd < MOST_FILES) is_counted[fd] = (char)own;
+  if (own && (flags & O_CREAT) && kind >= kKill) fault_of("created", 0);
   return fd;
 }
 static mode_t mode_of(int flags, va_list list) { return (flags & (O_CREAT | O_TMPFILE)) ? va_arg(list, mode_t) : 0; }
@@ -280,8 +293,10 @@ static int is_in_threads(void) {
   return gettid() != getpid() || (in_parallel && in_parallel());
 }
 
+static int is_in_onednn(void *caller) { return (uintptr_t)caller >= onednn_begin && (uintptr_t)caller < onednn_end; }
+
 static int is_refused(const char *name, void *caller) {
-  if (!armed || (kind != kMemory && (kind != kThreads || !is_in_threads()))) return 0;
+  if (!armed || (kind != kMemory && (kind != kThreads || is_in_onednn(caller) || !is_in_threads()))) return 0;
   const long number = __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
   if (sites_fd >= 0) {
     const uint64_t site = (uint64_t)((uintptr_t)caller - program_base);

@@ -80,15 +80,18 @@ class Explained:
     """An end that is not the program's: where `said` stands in what was written to stderr."""
     id: str
     kinds: tuple
-    code: int
+    codes: tuple
     said: str
     reason: str
 
 
 EXPLAINED = [
-    Explained("libgomp ends the process", MEMORY_KINDS, 1, "libgomp: Out of memory allocating",
-              "the OpenMP library ends it by exit(1) when a team of threads gets no memory, and has no hook; nothing of the program is called after it"),
-    Explained("glibc ends the process", MEMORY_KINDS, -6, "Fatal glibc error: failed to register TLS destructor: out of memory",
+    Explained("libgomp ends the process", MEMORY_KINDS, (1, -11), "libgomp: Out of memory allocating",
+              "the OpenMP library ends it by exit(1) when a team of threads gets no memory, and has no hook; nothing of the program is called after it,"
+              " and threads that are still at work may then meet what exit() has destroyed"),
+    Explained("libgomp starts no thread", MEMORY_KINDS, (1, -11), "libgomp: Thread creation failed",
+              "the OpenMP library ends it in the same way when a thread of a team cannot be started"),
+    Explained("glibc ends the process", MEMORY_KINDS, (-6,), "Fatal glibc error: failed to register TLS destructor: out of memory",
               "the C library aborts when a thread's first object with a destructor gets no memory; the C++ library asks for it and cannot be told"),
 ]
 
@@ -295,7 +298,7 @@ def try_one(bench, tally, kind, at, before):
     tally.runs += 1
     tally.failed[hit] = tally.failed.get(hit, 0) + 1
     tally.codes[str(code)] = tally.codes.get(str(code), 0) + 1
-    row = next((one for one in EXPLAINED if kind in one.kinds and one.code == code and one.said in said), None)
+    row = next((one for one in EXPLAINED if kind in one.kinds and code in one.codes and one.said in said), None)
     wrong = bench.problem(kind, code, said, before, ends_well=row is None)
     if row is not None:
         tally.explained[row.id] = tally.explained.get(row.id, 0) + 1

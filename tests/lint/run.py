@@ -10,6 +10,7 @@ import comments
 import folders
 import functions
 import groups
+import json_text
 import layers
 import measures
 import packages
@@ -20,7 +21,7 @@ import units
 import workflows
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, citations, measures, units, parallel, workflows)]
+    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, citations, measures, units, parallel, json_text, workflows)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/file_system.h"
+#include "base/parse_json.h"
 #include "metrics/truth/boxes.h"
 
 namespace quarkq::metrics {
@@ -131,7 +132,7 @@ class CocoReader {
 Result<BoxTruth> read_coco(const std::string& path) {
   Result<std::string> text = read_text_file(path, kMostBytes);
   if (!text.ok()) return bad_data(text.status().message());
-  const Json json = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json<Json>(text.value());
   if (!json.is_object()) return bad_data(path, ": is no JSON object, needed is COCO's JSON");
   return CocoReader(path, json).read();
 }

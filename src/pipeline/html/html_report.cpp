@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file_system.h"
+#include "base/parse_json.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
 #include "pipeline/html/quality.h"
@@ -206,12 +207,7 @@ Result<std::string> html_report(const std::string& path) {
   QQ_TRY(const auto file, MappedFile::open(path));
   if (file->size() > kMostBytes) return bad_data(path, ": has ", file->size(), " bytes, allowed are ", kMostBytes);
   try {
-    const auto is_shallow = [](int depth, Json::parse_event_t, Json&) {
-      constexpr int kMostDepth = 64;  // reports have 6 levels; deeper ones would exhaust the stack
-      return depth <= kMostDepth;
-    };
-    const char* begin = reinterpret_cast<const char*>(file->data());
-    const Json report = Json::parse(begin, begin + file->size(), is_shallow);
+    const Json report = parse_json<Json>({reinterpret_cast<const char*>(file->data()), file->size()});
     return report.contains("trials") ? tune_page(report) : page(report);
   } catch (const Json::exception& error) {
     return bad_data(path, ": is no report of quarkq quantize --report or tune --report (", error.what(), ")");

@@ -2,6 +2,7 @@
 #include "base/parallel.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <array>
 #include <atomic>
@@ -73,6 +74,14 @@ TEST(ParallelTest, ThrowsWhatAThreadThrew) {
     EXPECT_THROW(on_threads(3, body), std::bad_alloc);
     EXPECT_EQ(ended, 2);
   }
+}
+
+TEST(ParallelTest, TheCallersNumberOfThreadsIsKept) {
+  const int before = omp_get_max_threads();
+  on_threads(2, [&](size_t) { omp_set_num_threads(before + 3); });
+  EXPECT_EQ(omp_get_max_threads(), before);
+  EXPECT_THROW(on_threads(2, [&](size_t) { omp_set_num_threads(before + 3), throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_EQ(omp_get_max_threads(), before);
 }
 
 }  // namespace

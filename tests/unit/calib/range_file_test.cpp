@@ -47,6 +47,8 @@ TEST(RangeFileTest, RefusesWhatIsNoRangeFile) {
     EXPECT_EQ(ranges.status().code(), Code::kBadData);
     EXPECT_NE(ranges.status().message().find(path()), std::string::npos) << ranges.status().message();
   }
+  const std::string deep = R"({"tensors_range": {"x": )" + std::string(100'000, '[') + std::string(100'000, ']') + "}}";
+  EXPECT_EQ(load_text(deep).status().code(), Code::kBadData);
   std::filesystem::remove(path());
   EXPECT_EQ(load_ranges(path()).status().code(), Code::kBadData);
 }
