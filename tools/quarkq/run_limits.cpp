@@ -132,8 +132,10 @@ void watch_over_run() {
   std::signal(SIGXFSZ, SIG_IGN);  // writing beyond the limit then fails with a reason
   std::signal(SIGBUS, on_bus_error);
   std::signal(SIGALRM, on_alarm);
-  // The C and OpenMP libraries end the process themselves when they get no memory: by abort() and by exit().
+  // The C and OpenMP libraries end the process themselves when they get no memory: by abort(), and by exit() on any
+  // thread, which destroys what the others still use. A handler that is there belongs to a sanitizer.
   std::signal(SIGABRT, on_last_signal);
+  if (const auto given = std::signal(SIGSEGV, on_last_signal); given != SIG_DFL) std::signal(SIGSEGV, given);
   static_cast<void>(std::atexit(remove_unfinished_files));
   std::set_terminate(on_terminate);
   start_timer();
