@@ -45,8 +45,12 @@ Status record_calls(const RunState& state, const std::vector<ir::NodeId>& nodes,
   if (state.source.data == nullptr || !state.calibrated) return Status();
   exec::SessionOptions options;
   options.limits.body_sink = &recorder;
-  const auto ignore = [](size_t, const std::vector<ir::Tensor>&) { return Status(); };
-  return calib::run_all(*state.calibrated, std::move(options), *state.source.data, "bodies", ignore);
+  const size_t count = state.source.data->size();
+  const auto watch = [&](size_t sample, const std::vector<ir::Tensor>&) {
+    if (state.progress && !state.progress(sample + 1, count)) return Status(Code::kInterrupted, "interrupted");
+    return Status();
+  };
+  return calib::run_all(*state.calibrated, std::move(options), *state.source.data, "bodies", watch);
 }
 
 /// For each input of the body model the value of the body whose content it gets.
@@ -70,10 +74,13 @@ Result<ir::GraphPtr> quantized_body(RunState& outer, const ir::Node& node, const
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(made.model, diagnostics));
   RunState state{made.model, settings, diagnostics};
   if (samples.size() > 0) state.source.data = &samples;
+  state.progress = outer.progress;
+  RunnerOptions options;
+  options.phase = [&](const std::string&) { return !outer.progress || outer.progress(0, 0); };
   std::vector<PassTime> times;
-  QQ_RETURN_IF_ERROR(run_passes(state, {.until = pass::Phase::kConvert}, times, {}));
-  QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kMark, .until = pass::Phase::kWrite}, times, {}));
-  QQ_RETURN_IF_ERROR(write_plan(state, times, {}));
+  QQ_RETURN_IF_ERROR(run_passes(state, {.until = pass::Phase::kConvert}, times, options));
+  QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kMark, .until = pass::Phase::kWrite}, times, options));
+  QQ_RETURN_IF_ERROR(write_plan(state, times, options));
   if (!has_written(times)) return ir::GraphPtr();
   for (const auto& [domain, version] : made.model.opsets) {
     if (outer.model.opset(domain) == 0) outer.model.set_opset(domain, version);
@@ -95,8 +102,8 @@ void tidy_captures(ir::Graph& graph, ir::NodeId id) {
   ir::GraphEdit(graph).set_captures(id, std::move(kept));
 }
 
-/// Each body of the node by itself: what fails stays float, and is reported.
-Changed quantize_bodies_of(RunState& state, ir::NodeId id, const BodyRecorder& recorder) {
+/// Each body of the node by itself: what fails stays float, and is reported. Fails only with kInterrupted.
+Result<Changed> quantize_bodies_of(RunState& state, ir::NodeId id, const BodyRecorder& recorder) {
   Changed changed = Changed::kNo;
   const std::vector<ir::Attribute> attributes = state.graph().node(id).attributes;
   for (const ir::Attribute& attribute : attributes) {
@@ -104,6 +111,7 @@ Changed quantize_bodies_of(RunState& state, ir::NodeId id, const BodyRecorder& r
     if (body == nullptr) continue;
     const std::string subject = cat(state.graph().label(id), ", ", attribute.name);
     Result<ir::GraphPtr> quantized = quantized_body(state, state.graph().node(id), **body, recorder);
+    if (quantized.status().code() == Code::kInterrupted) return quantized.status();
     if (!quantized.ok()) state.diagnostics.add("body-float", subject, quantized.status().message());
     if (!quantized.ok() || quantized.value() == nullptr) continue;
     if (recorder.calls(**body).empty())
@@ -125,7 +133,8 @@ Result<Changed> quantize_bodies(RunState& state) {
   QQ_RETURN_IF_ERROR(record_calls(state, nodes, recorder));
   Changed changed = Changed::kNo;
   for (const ir::NodeId id : nodes) {
-    if (quantize_bodies_of(state, id, recorder) == Changed::kYes) changed = Changed::kYes;
+    QQ_TRY(const Changed body_changed, quantize_bodies_of(state, id, recorder));
+    if (body_changed == Changed::kYes) changed = Changed::kYes;
   }
   ir::GraphEdit(state.model.graph).remove_unused_initializers();
   return changed;

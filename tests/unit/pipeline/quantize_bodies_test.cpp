@@ -119,5 +119,20 @@ TEST(QuantizeBodiesTest, WeightsAloneWithoutCalls) {
   EXPECT_EQ(quantized_ops({"EnableSubgraph=true"}, /*with_samples=*/false), "Identity DequantizeLinear MatMul Tanh ");
 }
 
+TEST(QuantizeBodiesTest, AnInterruptEndsIt) {
+  constexpr int kSamples = 2;
+  for (const int last_call : {0, kSamples}) {  // while calls are recorded, and in a body
+    test::PassBench bench(test::model_of(kLoop), test::settings_for("A8W8", {"EnableSubgraph=true"}));
+    const test::RandomSamples samples(bench.graph(), kSamples);
+    bench.context.source.data = &samples;
+    std::vector<PassTime> times;
+    EXPECT_TRUE(run_passes(bench.context, {.until = pass::Phase::kWrite}, times, {}).ok());
+    int calls = 0;
+    bench.context.progress = [&](size_t, size_t) { return calls++ < last_call; };
+    EXPECT_EQ(quantize_bodies(bench.context).status().code(), Code::kInterrupted);
+    EXPECT_EQ(calls, last_call + 1);
+  }
+}
+
 }  // namespace
 }  // namespace quarkq::pipeline
