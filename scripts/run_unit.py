@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 BEGIN = re.compile(r"^\[ RUN      \] (\S+)")
 END = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+?),?(?: |$)")
@@ -29,14 +30,14 @@ def list_tests(binary, options):
     return [name for name in names if not re.search(r"(^|[./])DISABLED_", name)]
 
 
-def run_once(binary, options, names):
-    """Runs `names`; returns those that have ended, and whether one failed."""
+def run_once(binary, options, names, folder):
+    """Runs `names` with `folder` for temporary files; returns those that have ended, and whether one failed."""
     done, failed, current, printed = set(), False, None, []
     command = [binary, "--gtest_color=no", *options]
     if names is not None:
         command.append("--gtest_filter=" + ":".join(names))
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               errors="replace")
+                               errors="replace", env={**os.environ, "TEST_TMPDIR": folder})
     for line in process.stdout:
         begin, end = BEGIN.match(line), END.match(line)
         if begin:
@@ -73,7 +74,8 @@ def main():
         sys.exit(f"FAIL {os.path.basename(binary)}: holds no tests")
     names, any_failed = None, False
     for _ in range(MAX_CRASHES):
-        done, failed = run_once(binary, options, names)
+        with tempfile.TemporaryDirectory(prefix="quarkq-unit-") as folder:  # of its own: runs may go on at the same time
+            done, failed = run_once(binary, options, names, folder)
         any_failed |= failed
         left = [name for name in left if name not in done]
         if not left or not done & set(list_tests(binary, options)):
