@@ -35,7 +35,8 @@ struct RunReport {
   size_t samples = 0;
   std::vector<std::string> outputs;
   std::vector<double> milliseconds;  ///< per run, inference only
-  size_t arena_bytes = 0;            ///< intermediate values
+  size_t arena_bytes = 0;            ///< intermediate values; 0 where another runtime has them
+  std::string backend;               ///< who ran it: "native", or "onnxruntime 1.23.0 (CPUExecutionProvider)"
 };
 
 QUARKQ_EXPORT Result<RunReport> run_model(const RunRequest& request);

@@ -24,6 +24,7 @@ namespace {
 constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
 constexpr double kRounding = 1e-6;       // of shares that stand for whole samples
 constexpr size_t kLeastSamplesEach = 8;  // fewer are run before another program is compiled
+constexpr int64_t kShareOfMemory = 4;    // a quarter for what a backend returns, beside its model and values
 
 /// Below a ceiling on memory samples, which may be large images, do not wait in it.
 size_t samples_ahead() { return exec::has_memory_ceiling() ? 1 : kSamplesAhead; }
@@ -120,6 +121,41 @@ exec::SessionOptions tapping(const std::vector<ir::ValueId>& tensors) {
   exec::SessionOptions options;
   options.taps = tensors;
   return options;
+}
+
+/// Of one sample. Unknown dimensions count as 1.
+int64_t bytes_of(const ir::ValueType& type) {
+  if (!type.has_shape) return 0;
+  ir::Shape dims = type.shape();
+  for (int64_t& dim : dims) dim = std::max<int64_t>(dim, 1);
+  const Result<int64_t> count = ir::element_count(dims);
+  return count.ok() ? storage_bytes(type.element, count.value()) : 0;
+}
+
+/// A backend returns all tensors of a sample at once: in parts that fit into memory, at least one tensor each.
+std::vector<std::vector<ir::ValueId>> parts_of(const ir::Graph& graph, const std::vector<ir::ValueId>& tensors) {
+  const int64_t most = (exec::has_memory_ceiling() ? exec::memory_left() : exec::allowed_memory(0)) / kShareOfMemory;
+  std::vector<std::vector<ir::ValueId>> parts(1);
+  int64_t bytes = 0;
+  for (const ir::ValueId tensor : tensors) {
+    const int64_t own = bytes_of(graph.value(tensor).type);
+    if (!parts.back().empty() && bytes + own > most) {
+      parts.emplace_back();
+      bytes = 0;
+    }
+    parts.back().push_back(tensor);
+    bytes += own;
+  }
+  return parts;
+}
+
+Status hand_over(const std::vector<ir::ValueId>& values, const std::vector<ir::Tensor>& tensors, exec::TapSink& sink) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ir::Tensor& tensor = tensors[i];
+    exec::TensorView view{tensor.type(), &tensor.dims(), exec::Layout::kPlain, tensor.raw(), tensor.size()};
+    QQ_RETURN_IF_ERROR(sink.on_value(values[i], view));
+  }
+  return Status();
 }
 
 }  // namespace
@@ -223,11 +259,13 @@ SampleRun::SampleRun(const ir::Model& model, const DataReader& reader, SampleRun
 SampleRun::~SampleRun() = default;
 
 size_t SampleRun::worthwhile_sinks() const {
+  if (options_.backend != nullptr) return 1;  // it has threads of its own
   return worthwhile_programs(model_.graph, options_.samples.size(), kLeastSamplesEach);
 }
 
 Status SampleRun::pass(SampleSink& sink) {
   if (options_.samples.empty()) return bad_data("there are no calibration samples");
+  if (options_.backend != nullptr) return backend_pass(sink);
   if (session_ == nullptr) session_ = std::make_unique<exec::Session>(model_, tapping(options_.tensors));
   Feed feed(reader_, options_);
   TapAdapter adapter(model_.graph, options_.order, sink);
@@ -253,8 +291,36 @@ Status SampleRun::pass(SampleSink& sink) {
   return status;
 }
 
+/// All samples for each part of the tensors.
+Status SampleRun::backend_pass(SampleSink& sink) {
+  if (parts_.empty()) parts_ = parts_of(model_.graph, options_.tensors);
+  const std::vector<InputSpec> inputs = input_specs(model_.graph);
+  const size_t count = options_.samples.size();
+  TapAdapter adapter(model_.graph, options_.order, sink);
+  for (size_t part = 0; part < parts_.size(); ++part) {
+    if (backend_session_ == nullptr || parts_.size() > 1) {
+      backend_session_.reset();  // before the next one takes memory
+      QQ_TRY(backend_session_, options_.backend->open(model_, parts_[part]));
+    }
+    Feed feed(reader_, options_);
+    for (size_t i = 0; i < count; ++i) {
+      Sample sample;
+      if (!feed.next(sample)) return feed.failure();
+      if (!options_.allow_non_finite) QQ_RETURN_IF_ERROR(check_finite(sample, inputs));
+      const std::string label = cat("calibration sample ", sample.name);
+      QQ_TRY(const auto* const tensors, backend_session_->run(sample.inputs).context(label));
+      adapter.begin(options_.samples[i]);
+      QQ_RETURN_IF_ERROR(hand_over(parts_[part], *tensors, adapter).context(label));
+      const auto done = static_cast<double>(part * count + i + 1);
+      QQ_RETURN_IF_ERROR(feed.progress(done / static_cast<double>(parts_.size() * count)));
+    }
+    names_ = feed.take_names();
+  }
+  return Status();
+}
+
 Status SampleRun::pass(const std::vector<SampleSink*>& sinks) {
-  if (sinks.size() < 2 || options_.samples.empty()) return pass(*sinks[0]);
+  if (sinks.size() < 2 || options_.samples.empty() || options_.backend != nullptr) return pass(*sinks[0]);
   const int threads = omp_get_max_threads();
   const int each = std::max(1, threads / static_cast<int>(sinks.size()));
   Feed feed(reader_, options_);

@@ -62,6 +62,7 @@ Node tool_node(const ToolBlock& block) {
   Node node(Node::Map{});
   add(node, "threads", block.threads);
   add(node, "seed", block.seed);
+  add(node, "backend", block.backend);
   add(node, "exclude_tracking", block.exclude_tracking);
   add(node, "info_csv", block.info_csv);
   add(node, "allow_unknown_options", block.allow_unknown_options);

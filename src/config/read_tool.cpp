@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The block "quarkq:": switches of this tool only.
+#include "config/backend_choice.h"
 #include "config/read_block.h"
 
 namespace quarkq::config {
@@ -22,12 +23,15 @@ Status read_switch(const Node& node, const std::string& path, std::optional<bool
 Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(
       check_keys(node, "quarkq",
-                 {"threads", "seed", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards",
+                 {"threads", "seed", "backend", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards",
                   "on_collapse", "rescue", "max_wide", "max_islands", "rounding", "equalize_clipped", "range_headroom",
                   "min_cosine", "verify_samples", "float_result", "metadata"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));
+  QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "backend", block.backend));
+  QQ_TRY(const std::optional<std::string> provider, asked_provider(block.backend));
+  if (!provider) block.backend.reset();
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "exclude_tracking", block.exclude_tracking));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "info_csv", block.info_csv));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "allow_unknown_options", block.allow_unknown_options));

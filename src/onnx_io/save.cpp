@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kLimit = static_cast<uint64_t>(INT_MAX);  // protobuf's for one message
+constexpr int64_t kLeastLeftOut = 1 << 16;  // smaller weights may be shapes and axes, which readers look into at once
 
 class FileSink : public ByteSink {
  public:
@@ -172,6 +173,23 @@ std::string to_bytes(const ir::Model& model) {
   const Status status = write_model(model, layout, sink);
   QQ_CHECK(status.ok());
   return std::move(sink.text);
+}
+
+Result<Unweighted> to_bytes_without_weights(const ir::Model& model) {
+  const WeightLayout layout = external_layout(model, "weights", kLeastLeftOut);
+  const uint64_t bytes = model_bytes(model, layout);
+  if (bytes > kLimit) {
+    return resource_error(model.path, ": the model without its large initializers takes ", bytes,
+                          " bytes, at most ", kLimit, " can be handed on");
+  }
+  StringSink sink;
+  sink.text.reserve(bytes);
+  QQ_RETURN_IF_ERROR(write_model(model, layout, sink));
+  Unweighted unweighted{std::move(sink.text), {}};
+  for (const ir::ValueId id : model.graph.initializers()) {
+    if (layout.offset(id) >= 0) unweighted.weights.push_back(id);
+  }
+  return unweighted;
 }
 
 }  // namespace quarkq::onnx_io

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "ir/graph.h"
 
@@ -31,5 +32,14 @@ Result<SaveReport> plan_save(const ir::Model& model, const std::string& path, co
 
 /// The model as bytes, weights inside. REQUIRES: smaller than 2^31 bytes.
 std::string to_bytes(const ir::Model& model);
+
+/// A model without its large weights, for a reader that gets these beside it.
+struct Unweighted {
+  std::string bytes;                 ///< says of each weight left out that it is in a file, which is nowhere
+  std::vector<ir::ValueId> weights;  ///< initializers of the main graph that were left out
+};
+
+/// Fails with kResource when the rest takes 2^31 bytes or more.
+Result<Unweighted> to_bytes_without_weights(const ir::Model& model);
 
 }  // namespace quarkq::onnx_io

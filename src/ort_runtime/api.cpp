@@ -6,8 +6,10 @@
 #include <dlfcn.h>
 #include <glob.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <vector>
+#include <new>
+#include <string_view>
 
 namespace quarkq::ort_runtime {
 namespace {
@@ -59,7 +61,9 @@ Opened open_library() {
   return opened;
 }
 
-Result<const OrtApi*> find_api() {
+void ORT_API_CALL ignore(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
+
+Result<Runtime> open_runtime() {
   const Opened opened = open_library();
   if (opened.handle == nullptr) {
     return unsupported(
@@ -72,17 +76,49 @@ Result<const OrtApi*> find_api() {
   if (symbol == nullptr) return unsupported("ONNX Runtime: the library found has no OrtGetApiBase");
   const OrtApiBase* base = reinterpret_cast<GetBase>(symbol)();
   const OrtApi* api = base == nullptr ? nullptr : base->GetApi(kApiVersion);
-  if (api == nullptr)
-    return unsupported("ONNX Runtime ", base == nullptr ? "?" : base->GetVersionString(),
-                       " was found, 1.17 or newer is needed");
-  return api;
+  const char* const version = base == nullptr ? "?" : base->GetVersionString();
+  if (api == nullptr) return unsupported("ONNX Runtime ", version, " was found, 1.17 or newer is needed");
+  OrtEnv* env = nullptr;
+  OrtMemoryInfo* memory = nullptr;
+  QQ_ORT_CALL(*api, CreateEnvWithCustomLogger(ignore, nullptr, ORT_LOGGING_LEVEL_FATAL, "quarkq", &env));
+  QQ_ORT_CALL(*api, CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory));
+  return Runtime{*api, env, memory, version};
+}
+
+/// What a library throws where it gets no memory, as its errors word it.
+bool is_exhausted(std::string_view message) {
+  constexpr std::string_view kWords[] = {"bad_alloc", "bad allocation", "Failed to allocate memory"};
+  return std::ranges::any_of(kWords, [&](std::string_view words) { return message.find(words) != message.npos; });
 }
 
 }  // namespace
 
-Result<const OrtApi*> load_api() {
-  static const Result<const OrtApi*> api = find_api();
-  return api;
+Result<const Runtime*> load_runtime() {
+  static const Result<Runtime> runtime = open_runtime();
+  if (!runtime.ok()) return runtime.status();
+  return &runtime.value();
+}
+
+Status from_ort(const OrtApi& api, OrtStatus* status) {
+  if (status == nullptr) return Status();
+  const Owned<OrtStatus> released(status, api.ReleaseStatus);
+  const std::string message = api.GetErrorMessage(status);
+  if (is_exhausted(message)) throw std::bad_alloc();
+  return unsupported("ONNX Runtime: ", message);
+}
+
+Result<Owned<OrtSessionOptions>> session_options(const OrtApi& api, int threads,
+                                                 const std::vector<std::string>& libraries) {
+  OrtSessionOptions* made = nullptr;
+  QQ_ORT_CALL(api, CreateSessionOptions(&made));
+  Owned<OrtSessionOptions> options(made, api.ReleaseSessionOptions);
+  QQ_ORT_CALL(api, SetIntraOpNumThreads(made, threads));
+  QQ_ORT_CALL(api, SetInterOpNumThreads(made, 1));
+  for (const std::string& path : libraries) {
+    const Status status = from_ort(api, api.RegisterCustomOpsLibrary_V2(made, path.c_str()));
+    if (!status.ok()) return invalid_argument("UserCustomOpLibPath: ", path, ": ", status.message());
+  }
+  return options;
 }
 
 }  // namespace quarkq::ort_runtime

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "pass/calibration_options.h"
 
+#include <algorithm>
+
 #include "plan/data_types.h"
 
 namespace quarkq::pass {
@@ -53,7 +55,14 @@ calib::SampleRunOptions sample_run_options(const config::Settings& settings, con
   options.allow_non_finite =
       settings.calibration.allow_non_finite.value_or(!settings.quirk(config::Quirk::kRefuseNonFiniteInputs));
   options.progress = progress;
+  options.backend = exec::backend();
   return options;
+}
+
+void report_backend(Diagnostics& diagnostics) {
+  const auto is_said = [](const Diagnostic& found) { return found.id == "backend"; };
+  if (exec::backend() == nullptr || std::ranges::any_of(diagnostics.all(), is_said)) return;
+  diagnostics.add("backend", "", cat("calibrated with ", exec::backend()->name()));
 }
 
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings) {

@@ -14,9 +14,12 @@ calib::MethodOptions fallback_options(const config::Settings& settings, config::
 /// What one pass over the samples must remember for the asked method.
 calib::CollectOptions collect_options(const config::Settings& settings);
 
-/// How the samples are run.
+/// How the samples are run: by exec::backend(), where there is one.
 calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
                                            const Progress& progress);
+
+/// Adds a notice of who ran the samples, once, unless that was quarkq itself.
+void report_backend(Diagnostics& diagnostics);
 
 /// The row that `settings` names.
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings);

@@ -44,6 +44,7 @@ Result<calib::StatisticsSet> collect_statistics(pipeline::RunState& state, const
   calib::CollectOptions collect = pass::collect_options(context.settings);
   collect.with_bins = true;
   calib::SampleRun run(context.model, *context.source.data, std::move(options));
+  pass::report_backend(context.diagnostics);
   QQ_TRY(calib::Statistics statistics, calib::collect_statistics(run, tensors, collect));
   calib::StatisticsSet set;
   set.samples = run.sample_names();

@@ -22,6 +22,7 @@
 #include "pipeline/facts.h"
 #include "pipeline/pin_shapes.h"
 #include "pipeline/run_listed.h"
+#include "pipeline/use_backend.h"
 #include "pipeline/user_operators.h"
 #include "qdq/import/strip.h"
 #include "quarkq/version.h"
@@ -118,6 +119,7 @@ Result<Job> open_job(const ModelFile& given, const std::string& config, const st
   }
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   QQ_RETURN_IF_ERROR(use_user_operators(asked));
+  QQ_RETURN_IF_ERROR(use_backend(asked));
   QQ_RETURN_IF_ERROR(type_user_operators(model, diagnostics).context(model_path));
   QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
   QQ_TRY(const config::PassList passes, config::asked_pass_list(asked));
@@ -206,6 +208,8 @@ Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const i
       origin.settings[line.name] = config::to_flow(line.value);
     }
   }
+  // Of the block "quarkq" the one that changes statistics, in their last bits.
+  if (settings.tool.backend) origin.settings["quarkq.backend"] = *settings.tool.backend;
   return origin;
 }
 

@@ -9,12 +9,14 @@
 #include "calib/data_reader.h"
 #include "calib/npy.h"
 #include "config/read_config.h"
+#include "exec/backend.h"
 #include "exec/session.h"
 #include "exec/threads.h"
 #include "pipeline/custom_metric.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
 #include "pipeline/pass_runner.h"
+#include "pipeline/use_backend.h"
 #include "pipeline/user_operators.h"
 
 namespace quarkq {
@@ -59,29 +61,58 @@ void remove_dead_results(const RunRequest& request, const std::vector<std::strin
 /// How samples are read, as the settings say it; of the rest of them nothing counts here.
 Result<calib::DataOptions> sample_options(const RunRequest& request) {
   if (request.config.empty() && request.settings.empty()) {
+    QQ_RETURN_IF_ERROR(pipeline::use_backend({}));
     QQ_RETURN_IF_ERROR(pipeline::use_user_operators({}));
     return calib::DataOptions();
   }
   std::vector<std::string> sets = request.settings;
   if (request.config.empty()) sets.insert(sets.begin(), "quant_config={}");  // a file needs one, images do not
   QQ_TRY(const config::QuantConfig asked, config::load_config(request.config, sets));
+  QQ_RETURN_IF_ERROR(pipeline::use_backend(asked));
   QQ_RETURN_IF_ERROR(pipeline::use_user_operators(asked));
   return pipeline::data_options(asked);
 }
+
+/// The model in what runs it: quarkq, or exec::backend().
+class Runner {
+ public:
+  /// `model` must outlive the runner; it is prepared for the executor.
+  Status open(ir::Model& model, const RunRequest& request) {
+    if (const auto& backend = exec::backend(); backend != nullptr) {
+      if (request.max_memory > 0)
+        return invalid_argument("--max-memory: not with --backend ort, whose intermediate values are not counted");
+      QQ_TRY(elsewhere_, backend->open(model, model.graph.outputs()));
+      return Status();
+    }
+    Diagnostics ignored;
+    QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored));
+    own_.emplace(model, exec::SessionOptions{{}, {}, {.memory = request.max_memory}});
+    return Status();
+  }
+
+  Result<const std::vector<ir::Tensor>*> run(const std::vector<ir::Tensor>& inputs) {
+    return own_ ? own_->run(inputs) : elsewhere_->run(inputs);
+  }
+  size_t arena_bytes() const { return own_ ? own_->arena_bytes() : 0; }
+
+ private:
+  std::optional<exec::Session> own_;
+  std::unique_ptr<exec::BackendSession> elsewhere_;
+};
 
 }  // namespace
 
 Result<RunReport> run_model(const RunRequest& request) {
   exec::set_threads(request.threads);
   QQ_TRY(ir::Model model, pipeline::load_model({request.model_path, request.model_bytes}));
-  Diagnostics ignored;
-  QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.model_path));
   QQ_TRY(calib::DataOptions data, sample_options(request));
   data.folder = request.input_folder;
   data.limit = request.limit;
+  Runner runner;
+  QQ_RETURN_IF_ERROR(runner.open(model, request).context(request.model_path));
   QQ_TRY(const auto reader, pipeline::open_samples(request.sample_source, data, model.graph));
-  exec::Session session(model, {{}, {}, {.memory = request.max_memory}});
   RunReport report;
+  report.backend = exec::backend() == nullptr ? "native" : exec::backend()->name();
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);
   if (!request.on_result) remove_dead_results(request, report.outputs);
   for (size_t i = 0; i < reader->size(); ++i) {
@@ -89,7 +120,7 @@ Result<RunReport> run_model(const RunRequest& request) {
     const std::vector<ir::Tensor>* results = nullptr;
     for (int r = 0; r < std::max(request.repeat, 1); ++r) {
       const Stopwatch watch;
-      Result<const std::vector<ir::Tensor>*> ran = session.run(sample.inputs);
+      Result<const std::vector<ir::Tensor>*> ran = runner.run(sample.inputs);
       if (!ran.ok()) return ran.status().context(cat(request.model_path, ": sample ", sample.name));
       results = ran.value();
       report.milliseconds.push_back(watch.seconds() * 1e3);
@@ -104,7 +135,7 @@ Result<RunReport> run_model(const RunRequest& request) {
     if (request.progress && !request.progress({"run", i + 1, reader->size()}))
       return Status(Code::kInterrupted, "interrupted");
   }
-  report.arena_bytes = session.arena_bytes();
+  report.arena_bytes = runner.arena_bytes();
   return report;
 }
 
@@ -116,6 +147,7 @@ std::string to_json(const RunReport& report) {
   json["samples"] = report.samples;
   json["median_ms"] = times.empty() ? 0 : *middle;
   json["arena_bytes"] = report.arena_bytes;
+  json["backend"] = report.backend;
   return pipeline::text(json);
 }
 

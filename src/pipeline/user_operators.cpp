@@ -45,7 +45,7 @@ Result<bool> type_outputs(ir::Model& model, ir::NodeId id) {
 Status use_user_operators(const config::QuantConfig& asked) {
   exec::foreign_operators() = nullptr;
   QQ_TRY(const std::vector<std::string> libraries, config::user_libraries(asked));
-  if (libraries.empty()) return Status();
+  if (libraries.empty() && !asked.tool.backend) return Status();
   QQ_TRY(exec::foreign_operators(), ort_runtime::open_operators(libraries));
   return Status();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// UserCustomOpLibPath: operators of the user's libraries run in ONNX Runtime, in every session of the process.
+// Operators that quarkq has no kernel for run in ONNX Runtime, in every session of the process: those of the user's
+// libraries (UserCustomOpLibPath), and with quarkq.backend those of ONNX Runtime itself.
 #pragma once
 
 #include "base/diagnostics.h"

@@ -108,6 +108,7 @@ Run setup_analyze(CLI::App& app) {
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
+  add_backend_option(app, args->request.settings);
   add_target_options(app, args->request.settings);
   add_requantize_option(app, args->request.requantize);
   app.add_flag("--all-but-one", args->one_float, "Keep one layer float at a time, instead of quantizing one");

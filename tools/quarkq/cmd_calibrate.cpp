@@ -131,6 +131,7 @@ Run setup_calibrate(CLI::App& app) {
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
+  add_backend_option(app, args->request.settings);
   add_target_options(app, args->request.settings);
   add_requantize_option(app, args->request.requantize);
   add_dry_run_option(app, args->dry_run);

@@ -66,6 +66,7 @@ Run setup_optimize(CLI::App& app) {
   app.add_option("--set", request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, request.settings);
+  add_backend_option(app, request.settings);
   add_target_options(app, request.settings);
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);

@@ -68,6 +68,7 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
+  add_backend_option(app, args->request.settings);
   add_target_options(app, args->request.settings);
   add_requantize_option(app, args->request.requantize);
   CLI::Option* report = app.add_option("--report", args->report_path, "Write the report here, as JSON");

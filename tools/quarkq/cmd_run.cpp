@@ -34,8 +34,11 @@ Status run_run(RunArgs& args) {
   const double milliseconds = median(report.milliseconds);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   if (prints_text(args.json)) {
+    const std::string where = report.arena_bytes > 0 ? cat(bytes_text(static_cast<double>(report.arena_bytes)),
+                                                           " for intermediate values")
+                                                     : report.backend;
     print_line(cat(report.samples, " samples, ", report.outputs.size(), " outputs, median ", fixed(milliseconds, 3),
-                   " ms a sample, ", bytes_text(static_cast<double>(report.arena_bytes)), " for intermediate values"));
+                   " ms a sample, ", where));
   }
   return Status();
 }
@@ -50,6 +53,7 @@ Run setup_run(CLI::App& app) {
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
+  add_backend_option(app, args->request.settings);
   app.add_option("--outputs", args->request.output_folder, "Results: DIR/<sample>.npy, or DIR/<output>/<sample>.npy")
       ->required();
   app.add_option("--limit", args->request.limit, "Only the first N samples");

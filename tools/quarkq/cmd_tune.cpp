@@ -139,6 +139,7 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   app.add_option("--set", request.settings, "key=value, stronger than --config; no trial changes it (repeatable)")
       ->allow_extra_args(false);
   add_preprocess_option(app, request.settings);
+  add_backend_option(app, request.settings);
   add_target_options(app, request.settings);
   add_island_options(app, request.settings);
   app.add_option("--limit", request.limit, "Judge on the first so many samples of --eval");

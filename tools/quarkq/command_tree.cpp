@@ -79,6 +79,7 @@ constexpr struct {
 } kValues[] = {
     {"", "--isa", "sse41 avx2 avx512 native"},
     {"", "--compat", "quark-0.13"},
+    {"", "--backend", "native ort ort:cuda ort:dml ort:vitisai"},
     {"", "--on-collapse", "rescue warn fail"},
     {"list", "what",
      "presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks diagnostics targets target-ops "

@@ -54,6 +54,9 @@ void add_compute_options(CLI::App& app, ComputeOptions& options);
 /// REQUIRES: --set, which fills `settings`, is declared before; options take effect in the order of their declarations.
 void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
 
+/// --backend native|ort[:PROVIDER], as a setting.
+void add_backend_option(CLI::App& app, std::vector<std::string>& settings);
+
 /// --target NAME|FILE and --shape INPUT=1,3,224,224 (repeatable), which become settings weaker than --set.
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
 /// --max-wide and --max-islands, as settings.
