@@ -35,7 +35,7 @@ struct SampleRunOptions {
   std::vector<ir::ValueId> tensors;  ///< float values to observe
   std::vector<size_t> samples;       ///< numbers of the samples to run, ascending; empty: all
   ValueOrder order = ValueOrder::kAny;
-  bool allow_non_finite = false;  ///< NaN and infinities in the inputs
+  bool allow_non_finite = false;                      ///< NaN and infinities in the inputs
   std::shared_ptr<const exec::Backend> backend = {};  ///< runs the samples; null: quarkq itself
   /// Called after each sample with the number done; returns false to stop (an interrupt).
   std::function<bool(size_t done, size_t total)> progress;
@@ -68,7 +68,7 @@ class SampleRun {
   const ir::Model& model_;
   const DataReader& reader_;
   SampleRunOptions options_;
-  std::unique_ptr<exec::Session> session_;  ///< of in-order passes, reused from pass to pass
+  std::unique_ptr<exec::Session> session_;                 ///< of in-order passes, reused from pass to pass
   std::vector<std::vector<ir::ValueId>> parts_;            ///< the tensors that a backend returns at once
   std::unique_ptr<exec::BackendSession> backend_session_;  ///< of the only part, or the last one
   std::map<uint64_t, std::string> names_;

@@ -30,7 +30,7 @@ struct CalibrationBlock {
 /// The block "quarkq:": switches of this tool only.
 struct ToolBlock {
   std::optional<int64_t> threads, seed;
-  std::optional<std::string> backend;  ///< of float runs: ort, ort:PROVIDER; absent: native (backend_choice.h)
+  std::optional<std::string> backend;           ///< of float runs: ort, ort:PROVIDER; absent: native (backend_choice.h)
   std::optional<std::string> exclude_tracking;  ///< strict or quark
   std::optional<std::string> info_csv;
   std::optional<bool> allow_unknown_options;

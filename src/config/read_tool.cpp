@@ -23,9 +23,9 @@ Status read_switch(const Node& node, const std::string& path, std::optional<bool
 Status read_tool(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(
       check_keys(node, "quarkq",
-                 {"threads", "seed", "backend", "exclude_tracking", "info_csv", "allow_unknown_options", "compat", "guards",
-                  "on_collapse", "rescue", "max_wide", "max_islands", "rounding", "equalize_clipped", "range_headroom",
-                  "min_cosine", "verify_samples", "float_result", "metadata"}));
+                 {"threads", "seed", "backend", "exclude_tracking", "info_csv", "allow_unknown_options", "compat",
+                  "guards", "on_collapse", "rescue", "max_wide", "max_islands", "rounding", "equalize_clipped",
+                  "range_headroom", "min_cosine", "verify_samples", "float_result", "metadata"}));
   ToolBlock& block = config.tool;
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "threads", block.threads));
   QQ_RETURN_IF_ERROR(read_key(node, "quarkq", "seed", block.seed));

@@ -179,8 +179,8 @@ Result<Unweighted> to_bytes_without_weights(const ir::Model& model) {
   const WeightLayout layout = external_layout(model, "weights", kLeastLeftOut);
   const uint64_t bytes = model_bytes(model, layout);
   if (bytes > kLimit) {
-    return resource_error(model.path, ": the model without its large initializers takes ", bytes,
-                          " bytes, at most ", kLimit, " can be handed on");
+    return resource_error(model.path, ": the model without its large initializers takes ", bytes, " bytes, at most ",
+                          kLimit, " can be handed on");
   }
   StringSink sink;
   sink.text.reserve(bytes);

@@ -22,9 +22,9 @@ struct SaveReport {
 };
 
 /// Writes `model` to `path`. Weights are streamed from their buffers. On failure no file is created or changed, and a
-/// process that is killed leaves the old model or the new one with all of its data. A data file that the model at `path`
-/// does not read is never replaced.
-/// Refuses (kInvalidArgument) to write over the file that the model was loaded from.
+/// process that is killed leaves the old model or the new one with all of its data. A data file that the model at
+/// `path` does not read is never replaced. Refuses (kInvalidArgument) to write over the file that the model was loaded
+/// from.
 Result<SaveReport> save(const ir::Model& model, const std::string& path, const SaveOptions& options = {});
 
 /// What save() would report, without writing anything.

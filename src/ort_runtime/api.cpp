@@ -61,8 +61,6 @@ Opened open_library() {
   return opened;
 }
 
-void ORT_API_CALL ignore(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
-
 Result<Runtime> open_runtime() {
   const Opened opened = open_library();
   if (opened.handle == nullptr) {
@@ -80,7 +78,7 @@ Result<Runtime> open_runtime() {
   if (api == nullptr) return unsupported("ONNX Runtime ", version, " was found, 1.17 or newer is needed");
   OrtEnv* env = nullptr;
   OrtMemoryInfo* memory = nullptr;
-  QQ_ORT_CALL(*api, CreateEnvWithCustomLogger(ignore, nullptr, ORT_LOGGING_LEVEL_FATAL, "quarkq", &env));
+  QQ_ORT_CALL(*api, CreateEnv(ORT_LOGGING_LEVEL_FATAL, "quarkq", &env));
   QQ_ORT_CALL(*api, CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &memory));
   return Runtime{*api, env, memory, version};
 }

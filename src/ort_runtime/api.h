@@ -19,7 +19,7 @@ constexpr uint32_t kApiVersion = 17;
 /// The library and its one environment, which both stay until the process ends: sessions may be released after main().
 struct Runtime {
   const OrtApi& api;
-  const OrtEnv* env = nullptr;  ///< writes nothing to stderr; what goes wrong is in the errors of calls
+  const OrtEnv* env = nullptr;            ///< writes nothing to stderr; what goes wrong is in the errors of calls
   const OrtMemoryInfo* memory = nullptr;  ///< ours
   std::string version;
 };

@@ -20,7 +20,8 @@ bool is_same(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// As ort:NAME takes them and as ONNX Runtime calls them, without the common suffix: "CUDA" for "CUDAExecutionProvider".
+/// As ort:NAME takes them and as ONNX Runtime calls them, without the common suffix: "CUDA" for
+/// "CUDAExecutionProvider".
 Result<std::vector<std::string>> available_providers(const OrtApi& api) {
   char** names = nullptr;
   int count = 0;
@@ -65,11 +66,11 @@ Status append_provider(const OrtApi& api, const std::string& provider, OrtSessio
     if (row.provider == provider) return row.append(api, options);
   }
   // The name in the list is the one that appends it, but for some that are appended in capitals.
-  const Status found = from_ort(
-      api, api.SessionOptionsAppendExecutionProvider(options, provider.c_str(), nullptr, nullptr, 0));
+  const Status found =
+      from_ort(api, api.SessionOptionsAppendExecutionProvider(options, provider.c_str(), nullptr, nullptr, 0));
   if (found.ok()) return found;
-  const Status in_capitals = from_ort(
-      api, api.SessionOptionsAppendExecutionProvider(options, upper(provider).c_str(), nullptr, nullptr, 0));
+  const Status in_capitals =
+      from_ort(api, api.SessionOptionsAppendExecutionProvider(options, upper(provider).c_str(), nullptr, nullptr, 0));
   return in_capitals.ok() ? in_capitals : found;
 }
 
@@ -97,7 +98,8 @@ Result<std::shared_ptr<const exec::Backend>> open_backend(const BackendOptions& 
   QQ_TRY(const Runtime* const runtime, load_runtime());
   const OrtApi& api = runtime->api;
   QQ_TRY(const std::vector<std::string> providers, available_providers(api));
-  const auto provider = std::ranges::find_if(providers, [&](const auto& name) { return is_same(name, asked.provider); });
+  const auto provider =
+      std::ranges::find_if(providers, [&](const auto& name) { return is_same(name, asked.provider); });
   if (provider == providers.end()) {
     return invalid_argument("quarkq.backend: found ort:", asked.provider, ", ONNX Runtime ", runtime->version,
                             " has the execution providers ", join(providers, ", "));
@@ -105,7 +107,8 @@ Result<std::shared_ptr<const exec::Backend>> open_backend(const BackendOptions& 
   QQ_TRY(Owned<OrtSessionOptions> options, session_options(api, asked.threads, asked.libraries));
   // Threads that spin would take the cores from what is done with the results.
   QQ_ORT_CALL(api, AddSessionConfigEntry(options.get(), "session.intra_op.allow_spinning", "0"));
-  QQ_RETURN_IF_ERROR(append_provider(api, *provider, options.get()).context(cat("quarkq.backend: ort:", asked.provider)));
+  QQ_RETURN_IF_ERROR(
+      append_provider(api, *provider, options.get()).context(cat("quarkq.backend: ort:", asked.provider)));
   return std::shared_ptr<const exec::Backend>(std::make_shared<Backend>(*runtime, *provider, std::move(options)));
 }
 

@@ -35,7 +35,8 @@ class Session : public exec::BackendSession {
     std::vector<ir::ValueId> outputs;
     for (const ir::ValueId value : wanted_) {
       Source source{Source::Kind::kInput, place_of(inputs, value)};
-      if (source.index == inputs.size() && model_.graph.value(value).is_initializer()) source.kind = Source::Kind::kConstant;
+      if (source.index == inputs.size() && model_.graph.value(value).is_initializer())
+        source.kind = Source::Kind::kConstant;
       if (source.index == inputs.size() && source.kind == Source::Kind::kInput) {
         source = {Source::Kind::kOutput, place_of(outputs, value)};
         if (source.index == outputs.size()) outputs.push_back(value);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "pass/calibration_options.h"
 
-#include <algorithm>
-
 #include "plan/data_types.h"
 
 namespace quarkq::pass {
@@ -57,12 +55,6 @@ calib::SampleRunOptions sample_run_options(const config::Settings& settings, con
   options.progress = progress;
   options.backend = exec::backend();
   return options;
-}
-
-void report_backend(Diagnostics& diagnostics) {
-  const auto is_said = [](const Diagnostic& found) { return found.id == "backend"; };
-  if (exec::backend() == nullptr || std::ranges::any_of(diagnostics.all(), is_said)) return;
-  diagnostics.add("backend", "", cat("calibrated with ", exec::backend()->name()));
 }
 
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings) {

@@ -18,9 +18,6 @@ calib::CollectOptions collect_options(const config::Settings& settings);
 calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
                                            const Progress& progress);
 
-/// Adds a notice of who ran the samples, once, unless that was quarkq itself.
-void report_backend(Diagnostics& diagnostics);
-
 /// The row that `settings` names.
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings);
 

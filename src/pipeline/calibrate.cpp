@@ -15,6 +15,7 @@
 #include "pipeline/job.h"
 #include "pipeline/plausible_inputs.h"
 #include "pipeline/preflight.h"
+#include "pipeline/use_backend.h"
 #include "planning/calibrate/measured_tensors.h"
 
 namespace quarkq {
@@ -44,7 +45,6 @@ Result<calib::StatisticsSet> collect_statistics(pipeline::RunState& state, const
   calib::CollectOptions collect = pass::collect_options(context.settings);
   collect.with_bins = true;
   calib::SampleRun run(context.model, *context.source.data, std::move(options));
-  pass::report_backend(context.diagnostics);
   QQ_TRY(calib::Statistics statistics, calib::collect_statistics(run, tensors, collect));
   calib::StatisticsSet set;
   set.samples = run.sample_names();
@@ -87,6 +87,7 @@ Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelF
   if (!pipeline::is_random_data(request.sample_source, request.calib_folder, job.settings))
     pipeline::check_plausible(job.model, *observed, diagnostics);
   samples.opened = std::move(observed);
+  pipeline::report_backend(diagnostics);
   std::vector<size_t> numbers = shard_samples(request.shard, samples.opened->size());
   if (numbers.empty()) {
     return bad_data("shard ", request.shard.index, "/", request.shard.count,

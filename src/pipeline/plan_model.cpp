@@ -7,6 +7,7 @@
 #include "config/evaluation_settings.h"
 #include "pipeline/compare.h"
 #include "pipeline/plausible_inputs.h"
+#include "pipeline/use_backend.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -73,6 +74,7 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
     if (!source.is_random) check_plausible(job.model, *source.observed, diagnostics);
   }
   const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
+  if (file.empty() && source.observed != nullptr) report_backend(diagnostics);
   if (file.empty()) return source;
   if (job.settings.compat) return invalid_argument(file, ": --compat calibrates from samples, not from statistics");
   QQ_TRY(source.statistics, calib::load_statistics(file));

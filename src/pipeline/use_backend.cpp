@@ -20,4 +20,8 @@ Status use_backend(const config::QuantConfig& asked) {
   return Status();
 }
 
+void report_backend(Diagnostics& diagnostics) {
+  if (exec::backend() != nullptr) diagnostics.add("backend", "", cat("calibrated with ", exec::backend()->name()));
+}
+
 }  // namespace quarkq::pipeline

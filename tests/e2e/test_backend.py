@@ -258,7 +258,7 @@ def sequences_are_no_results():
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
         write_samples(calib, (2,))
         result = run("run", model, "--inputs", calib, "--outputs", os.path.join(folder, "r"), "--backend", "ort", env=with_runtime())
-        expect(result.returncode == 3 and "output y is a sequence" in result.stderr, f"exit code {result.returncode}: {result.stderr}")
+        expect(result.returncode == 3 and "output y: is a sequence" in result.stderr, f"exit code {result.returncode}: {result.stderr}")
 
 
 @test()

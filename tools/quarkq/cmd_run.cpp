@@ -34,9 +34,9 @@ Status run_run(RunArgs& args) {
   const double milliseconds = median(report.milliseconds);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   if (prints_text(args.json)) {
-    const std::string where = report.arena_bytes > 0 ? cat(bytes_text(static_cast<double>(report.arena_bytes)),
-                                                           " for intermediate values")
-                                                     : report.backend;
+    const std::string where = report.arena_bytes > 0
+                                  ? cat(bytes_text(static_cast<double>(report.arena_bytes)), " for intermediate values")
+                                  : report.backend;
     print_line(cat(report.samples, " samples, ", report.outputs.size(), " outputs, median ", fixed(milliseconds, 3),
                    " ms a sample, ", where));
   }

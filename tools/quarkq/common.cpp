@@ -45,8 +45,7 @@ std::string json_text(const std::string& text) {
 
 void add_backend_option(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
-         "--backend",
-         [&settings](const std::string& name) { settings.push_back("quarkq.backend=" + json_text(name)); },
+         "--backend", [&settings](const std::string& name) { settings.push_back("quarkq.backend=" + json_text(name)); },
          "What runs float models: native (the default), ort (ONNX Runtime, which must be installed) or ort:PROVIDER, "
          "such as ort:cuda (docs/running-elsewhere.md)")
       ->type_name("native|ort[:PROVIDER]");

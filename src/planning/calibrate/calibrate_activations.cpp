@@ -89,7 +89,6 @@ Result<calib::Ranges> measured_ranges(pass::PlanContext& context, const std::vec
   QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
   calib::SampleRun run(context.model, *context.source.data,
                        pass::sample_run_options(context.settings, tensors, context.progress));
-  pass::report_backend(context.diagnostics);
   if (!calibrator->is_compat()) return finished_ranges(context, tensors, &run);
   const calib::CompatMethod method{*calibrator, pass::method_options(context.settings),
                                    pass::fallback_options(context.settings, calibrator->fallback)};

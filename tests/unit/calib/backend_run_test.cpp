@@ -7,7 +7,8 @@
 
 #include "calib/run_calibration.h"
 #include "exec/memory_guard.h"
-#include "support/pass_support.h"
+#include "onnx_io/infer.h"
+#include "onnx_io/text.h"
 
 namespace quarkq::calib {
 namespace {
@@ -26,6 +27,13 @@ class RandomSamples : public DataReader {
   }
 };
 
+ir::Model typed_model(const std::string& body) {
+  ir::Model model = onnx_io::parse_model_text("<ir_version: 8, opset_import: [\"\" : 17]>\n" + body).value();
+  Diagnostics ignored;
+  EXPECT_TRUE(onnx_io::infer_types(model, ignored).ok());
+  return model;
+}
+
 /// What the backend did.
 struct Record {
   std::vector<size_t> opened;  ///< numbers of values that sessions were opened for
@@ -36,7 +44,7 @@ struct Record {
 class FakeSession : public exec::BackendSession {
  public:
   FakeSession(const ir::Model& model, const std::vector<ir::ValueId>& wanted, Record& record)
-      : session_(model, {.fetches = wanted}), record_(record) {}
+      : session_(model, {.fetches = wanted, .taps = {}}), record_(record) {}
   Result<const std::vector<ir::Tensor>*> run(std::span<const ir::Tensor> inputs) override {
     if (record_.runs++ == record_.fails_at) return unsupported("no such kernel");
     return session_.run(inputs);
@@ -64,7 +72,7 @@ class FakeBackend : public exec::Backend {
 class BackendRunTest : public testing::Test {
  protected:
   BackendRunTest()
-      : model_(test::model_of(R"(g (float[1, 4, 12, 12] x) => (float[1, 4, 12, 12] y) {
+      : model_(typed_model(R"(g (float[1, 4, 12, 12] x) => (float[1, 4, 12, 12] y) {
           a = Mul(x, x)
           b = Relu(x)
           c = Add(a, b)
@@ -81,7 +89,9 @@ class BackendRunTest : public testing::Test {
     if (is_elsewhere) options.backend = std::make_shared<FakeBackend>(record_);
     return options;
   }
-  Result<Statistics> collect(SampleRun& run) { return collect_statistics(run, tensors_, {.with_bins = true, .votes = {}}); }
+  Result<Statistics> collect(SampleRun& run) {
+    return collect_statistics(run, tensors_, {.with_bins = true, .votes = {}});
+  }
 
   void expect_own_statistics(SampleRun& run) {
     SampleRun own(model_, reader_, options(false));
@@ -128,7 +138,7 @@ TEST_F(BackendRunTest, TakesTensorsInPartsWhereMemoryIsShort) {
 }
 
 TEST_F(BackendRunTest, RoundsHalfTensorsAsTheExecutorDoes) {
-  model_ = test::model_of(R"(g (float[1, 4, 12, 12] x) => (float16[1, 4, 12, 12] y) {
+  model_ = typed_model(R"(g (float[1, 4, 12, 12] x) => (float16[1, 4, 12, 12] y) {
         h = Cast<to = 10>(x)
         y = Mul(h, h)
       })");

@@ -24,12 +24,13 @@ TEST(BackendChoiceTest, NamesTheExecutionProvider) {
 }
 
 TEST(BackendChoiceTest, RefusesOtherTexts) {
-  for (const char* text : {"", "ORT", "ort:", "ort:executionprovider", "ort:a/b", "ort:../x.so", "ort cpu", "cuda", "onnxruntime",
-                           "native:cpu", "ort:\xC3\xA9"}) {
+  for (const char* text : {"", "ORT", "ort:", "ort:executionprovider", "ort:a/b", "ort:../x.so", "ort cpu", "cuda",
+                           "onnxruntime", "native:cpu", "ort:\xC3\xA9"}) {
     const Result<std::optional<std::string>> found = asked_provider(std::string(text));
     ASSERT_FALSE(found.ok()) << text;
     EXPECT_EQ(found.status().code(), Code::kInvalidArgument);
-    EXPECT_EQ(found.status().message(), cat("quarkq.backend: found ", text, ", allowed is native, ort or ort:PROVIDER (ort:cuda)"));
+    EXPECT_EQ(found.status().message(),
+              cat("quarkq.backend: found ", text, ", allowed is native, ort or ort:PROVIDER (ort:cuda)"));
   }
 }
 
