@@ -68,6 +68,7 @@ Status DeferredStep::run(std::vector<ir::Operand>& values) {
 
 Result<std::vector<ir::Operand>> DeferredStep::run_prepared_now(const std::vector<const ir::Operand*>& inputs) const {
   std::vector<const ir::Tensor*> known;
+  known.reserve(inputs.size());
   for (const ir::Operand* input : inputs) known.push_back(input == nullptr ? nullptr : &input->tensor);
   QQ_TRY(auto results,
          run_known({*deferred_.op, *deferred_.node, deferred_.label, deferred_.opset, limits_.memory}, known));

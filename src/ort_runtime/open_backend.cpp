@@ -66,10 +66,10 @@ Status append_provider(const OrtApi& api, const std::string& provider, OrtSessio
     if (row.provider == provider) return row.append(api, options);
   }
   // The name in the list is the one that appends it, but for some that are appended in capitals.
-  const Status found =
+  Status found =
       from_ort(api, api.SessionOptionsAppendExecutionProvider(options, provider.c_str(), nullptr, nullptr, 0));
   if (found.ok()) return found;
-  const Status in_capitals =
+  Status in_capitals =
       from_ort(api, api.SessionOptionsAppendExecutionProvider(options, upper(provider).c_str(), nullptr, nullptr, 0));
   return in_capitals.ok() ? in_capitals : found;
 }

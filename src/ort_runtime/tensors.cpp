@@ -35,6 +35,7 @@ Result<ir::Tensor> to_tensor(const OrtApi& api, Owned<OrtValue> value) {
 
 std::vector<const char*> pointers(const std::vector<std::string>& names) {
   std::vector<const char*> all;
+  all.reserve(names.size());
   for (const std::string& name : names) all.push_back(name.c_str());
   return all;
 }

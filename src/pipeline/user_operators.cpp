@@ -62,6 +62,7 @@ Status type_user_operators(ir::Model& model, Diagnostics& diagnostics) {
     if (is_new) QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   }
   std::vector<std::string> texts;
+  texts.reserve(counts.size());
   for (const auto& [op, count] : counts) texts.push_back(cat(count, " x ", op));
   if (!texts.empty()) diagnostics.add("custom-operators", model.path, join(texts, ", ") + " in ONNX Runtime");
   return Status();

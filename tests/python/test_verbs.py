@@ -75,7 +75,8 @@ def a_mapping_of_the_caller_may_name_libraries():
 
 @test(cases=[("preset", quarkq.UsageError, dict(config="xint9")), ("data", quarkq.DataError, dict(data=[np.zeros((2, 2), "float32")])),
              ("model", quarkq.ModelError, dict(model=b"no model")), ("type", quarkq.DataError, dict(data=["text"])),
-             ("empty", quarkq.DataError, dict(data=iter([]))), ("metric without samples", quarkq.UsageError, dict(require=["metric>=1"]))])
+             ("empty", quarkq.DataError, dict(data=iter([]))), ("metric without samples", quarkq.UsageError, dict(require=["metric>=1"])),
+             ("backend", quarkq.UsageError, dict(settings={"quarkq.backend": "gpu"}))])
 def errors_have_a_class_and_an_exit_code(case):
     _, kind, changes = case
     arguments = {"model": DIGITS_MODEL, "config": "a8w8", "data": digits(), **changes}

@@ -72,32 +72,32 @@ class FakeBackend : public exec::Backend {
 class BackendRunTest : public testing::Test {
  protected:
   BackendRunTest()
-      : model_(typed_model(R"(g (float[1, 4, 12, 12] x) => (float[1, 4, 12, 12] y) {
+      : model(typed_model(R"(g (float[1, 4, 12, 12] x) => (float[1, 4, 12, 12] y) {
           a = Mul(x, x)
           b = Relu(x)
           c = Add(a, b)
           y = Sigmoid(c)
         })")) {
-    for (const char* name : {"x", "a", "b", "c", "y"}) tensors_.push_back(model_.graph.find(name));
-    std::sort(tensors_.begin(), tensors_.end());
+    for (const char* name : {"x", "a", "b", "c", "y"}) tensors.push_back(model.graph.find(name));
+    std::sort(tensors.begin(), tensors.end());
   }
   ~BackendRunTest() override { exec::set_memory_ceiling(0); }
 
   SampleRunOptions options(bool is_elsewhere) {
     SampleRunOptions options;
-    options.tensors = tensors_;
-    if (is_elsewhere) options.backend = std::make_shared<FakeBackend>(record_);
+    options.tensors = tensors;
+    if (is_elsewhere) options.backend = std::make_shared<FakeBackend>(record);
     return options;
   }
   Result<Statistics> collect(SampleRun& run) {
-    return collect_statistics(run, tensors_, {.with_bins = true, .votes = {}});
+    return collect_statistics(run, tensors, {.with_bins = true, .votes = {}});
   }
 
   void expect_own_statistics(SampleRun& run) {
-    SampleRun own(model_, reader_, options(false));
+    SampleRun own(model, reader, options(false));
     const Result<Statistics> wanted = collect(own), found = collect(run);
     ASSERT_TRUE(wanted.ok() && found.ok()) << found.status().message();
-    ASSERT_EQ(found.value().size(), tensors_.size());
+    ASSERT_EQ(found.value().size(), tensors.size());
     for (const auto& [tensor, seen] : wanted.value()) {
       EXPECT_EQ(found.value().at(tensor).records(), seen.records());
       EXPECT_EQ(found.value().at(tensor).bin_counts(), seen.bin_counts());
@@ -105,19 +105,19 @@ class BackendRunTest : public testing::Test {
     EXPECT_EQ(run.sample_names(), own.sample_names());
   }
 
-  ir::Model model_;
-  RandomSamples reader_;
-  std::vector<ir::ValueId> tensors_;
-  Record record_;
+  ir::Model model;
+  RandomSamples reader;
+  std::vector<ir::ValueId> tensors;
+  Record record;
 };
 
 TEST_F(BackendRunTest, SeesWhatTheExecutorSees) {
-  SampleRun run(model_, reader_, options(true));
+  SampleRun run(model, reader, options(true));
   EXPECT_EQ(run.worthwhile_sinks(), 1u);
   expect_own_statistics(run);
   expect_own_statistics(run);
-  EXPECT_EQ(record_.opened, std::vector<size_t>{5}) << "one session for both passes";
-  EXPECT_EQ(record_.runs, 2 * kSamples);
+  EXPECT_EQ(record.opened, std::vector<size_t>{5}) << "one session for both passes";
+  EXPECT_EQ(record.runs, 2 * kSamples);
 }
 
 TEST_F(BackendRunTest, TakesTensorsInPartsWhereMemoryIsShort) {
@@ -130,26 +130,26 @@ TEST_F(BackendRunTest, TakesTensorsInPartsWhereMemoryIsShort) {
     last = done;
     return true;
   };
-  SampleRun run(model_, reader_, std::move(asked));
+  SampleRun run(model, reader, std::move(asked));
   expect_own_statistics(run);
-  EXPECT_EQ(record_.opened, std::vector<size_t>(5, 1));
-  EXPECT_EQ(record_.runs, 5 * kSamples);
+  EXPECT_EQ(record.opened, std::vector<size_t>(5, 1));
+  EXPECT_EQ(record.runs, 5 * kSamples);
   EXPECT_EQ(last, kSamples);
 }
 
 TEST_F(BackendRunTest, RoundsHalfTensorsAsTheExecutorDoes) {
-  model_ = typed_model(R"(g (float[1, 4, 12, 12] x) => (float16[1, 4, 12, 12] y) {
+  model = typed_model(R"(g (float[1, 4, 12, 12] x) => (float16[1, 4, 12, 12] y) {
         h = Cast<to = 10>(x)
         y = Mul(h, h)
       })");
-  tensors_ = {model_.graph.find("h"), model_.graph.find("y")};
-  SampleRun run(model_, reader_, options(true));
+  tensors = {model.graph.find("h"), model.graph.find("y")};
+  SampleRun run(model, reader, options(true));
   expect_own_statistics(run);
 }
 
 TEST_F(BackendRunTest, NamesTheSampleThatFailed) {
-  record_.fails_at = 7;
-  SampleRun run(model_, reader_, options(true));
+  record.fails_at = 7;
+  SampleRun run(model, reader, options(true));
   const Result<Statistics> found = collect(run);
   EXPECT_EQ(found.status().code(), Code::kUnsupported);
   EXPECT_EQ(found.status().message(), "calibration sample s7: no such kernel");
@@ -158,9 +158,9 @@ TEST_F(BackendRunTest, NamesTheSampleThatFailed) {
 TEST_F(BackendRunTest, EndsWhenInterrupted) {
   SampleRunOptions asked = options(true);
   asked.progress = [](size_t done, size_t) { return done < 5; };
-  SampleRun run(model_, reader_, std::move(asked));
+  SampleRun run(model, reader, std::move(asked));
   EXPECT_EQ(collect(run).status().code(), Code::kInterrupted);
-  EXPECT_EQ(record_.runs, 5u);
+  EXPECT_EQ(record.runs, 5u);
 }
 
 }  // namespace
