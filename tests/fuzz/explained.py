@@ -6,7 +6,7 @@ from typing import Callable
 
 import numpy as np
 import workers
-from onnx import helper, numpy_helper
+from onnx import helper, numpy_helper, shape_inference
 
 # Kernels that compute float64 in float32 and round once (exec/kernels/shared/float_bridge.h).
 BRIDGED = {"AffineGrid", "Attention", "BatchNormalization", "Col2Im", "GridSample", "Gelu", "GroupNormalization", "Hardmax", "InstanceNormalization",
@@ -104,6 +104,44 @@ def half_quotients(node, model, difference):
 @row("Resize of integers", "refused by name: quarkq resizes real types", "Resize", "Upsample")
 def resized_integers(_, __, difference):
     return difference.kind == "refused" and "allowed: FLOAT, FLOAT16, BFLOAT16, DOUBLE" in difference.text
+
+
+def shape_of(model, name):
+    """Dims of a value as it is fed, or as far as the onnx library infers them, else None."""
+    if name in model.feeds:
+        return model.feeds[name].shape
+    inferred = shape_inference.infer_shapes(model.proto).graph
+    dims = [[dim.dim_value for dim in one.type.tensor_type.shape.dim] for one in (*inferred.input, *inferred.value_info) if one.name == name]
+    dims += [list(one.dims) for one in inferred.initializer if one.name == name]
+    return dims[0] if dims and 0 not in dims[0] else None
+
+
+def resized_axes(node, model):
+    """[(elements of the input, of the output, scale)] of a Resize, or nothing where they are not stored."""
+    scales, sizes = value(model, node, 2), value(model, node, 3)
+    length = shape_of(model, node.input[0])
+    asked = [one for one in (scales, sizes) if one is not None and one.size]
+    if length is None or not asked:
+        return []
+    axes = attribute(node, "axes") or range(len(length))
+    if asked[0] is sizes:
+        return [(length[axis], int(size), size / length[axis]) for axis, size in zip(axes, sizes)]
+    return [(length[axis], int(length[axis] * scale), float(scale)) for axis, scale in zip(axes, scales)]
+
+
+@row("Resize at the border of two places", "with half_pixel_symmetric ONNX Runtime takes one part of the position in float32 and one in float64: a position that is "
+     "whole by the definition falls below it; quarkq gives what the onnx library's reference gives", "Resize")
+def fallen_position(node, model, difference):
+    """`floor` and `ceil` of a position that is whole, but for roundings."""
+    if difference.kind != "values" or attribute(node, "coordinate_transformation_mode") != b"half_pixel_symmetric":
+        return False
+    if attribute(node, "mode", b"nearest") != b"nearest" or attribute(node, "nearest_mode") not in (b"floor", b"ceil"):
+        return False
+    for inside, outside, scale in resized_axes(node, model):
+        positions = inside / 2 * (1 - outside / (scale * inside)) + (np.arange(outside) + 0.5) / scale - 0.5
+        if np.any(np.abs(positions - np.round(positions)) < 1e-5):
+            return True
+    return False
 
 
 @row("AffineGrid of one place", "the definition divides 0 by 0 where corners are aligned on an axis of one place; quarkq takes the middle as PyTorch does, ONNX "

@@ -120,6 +120,24 @@ TEST(ResizeTest, NearestModes) {
   run({}, 10, 0.75f, {0, 2, 3});
 }
 
+/// Positions that are ties, but for the rounding of float32. Recorded: ONNX Runtime 1.32, and the onnx library's reference.
+TEST(ResizeTest, RoundedTiesAreTies) {
+  const auto expect = [](const char* nearest, const char* coordinates, int64_t length, const std::vector<double>& out) {
+    std::vector<float> row(static_cast<size_t>(length));
+    std::iota(row.begin(), row.end(), 0.0f);
+    const auto size = static_cast<int64_t>(out.size());
+    const std::vector attributes = {resize_text("nearest_mode", nearest),
+                                    resize_text("coordinate_transformation_mode", coordinates)};
+    expect_op({"Resize", "", 19, attributes},
+              {floats({1, 1, 1, length}, row), ir::Tensor(), ir::Tensor(), ints({1, 1, 1, size})}, {1, 1, 1, size}, out,
+              0);
+  };
+  expect("round_prefer_ceil", "asymmetric", 7, {0, 4});
+  expect("round_prefer_ceil", "asymmetric", 7, {0, 1, 2, 3, 4, 4, 5, 6});
+  expect("round_prefer_ceil", "half_pixel", 14, {7});
+  expect("round_prefer_floor", "half_pixel", 14, {0, 1, 1, 2, 3, 4, 4, 5, 6, 6, 7, 8, 9, 9, 10, 11, 12, 12, 13});
+}
+
 TEST(ResizeTest, NearestMovesChannelsAndTypes) {
   const ir::Tensor x = random_floats({2, 3, 2, 3}, -100, 100);
   for (const ElementType type : {ElementType::kFloat, ElementType::kInt8, ElementType::kFloat16, ElementType::kInt64}) {
