@@ -41,28 +41,32 @@ def settle(module):
             part.bias.data.normal_(0, 0.1)
 
 
-def export(name, folder):
+def export_network(network, name, folder, samples=SAMPLES):
+    """FOLDER/NAME.onnx and `samples` random samples in FOLDER/inputs/NAME/."""
     import numpy as np
     import torch
-    from networks import NETWORKS
-    network = NETWORKS[name]
     torch.manual_seed(sum(name.encode()))
     module = network.build().eval()
     with torch.no_grad():
         settle(module)
     random = np.random.default_rng(7)
     feeds = [random.integers(0, network.tokens, (1, *network.shape)) if network.tokens else
-             random.standard_normal((1, *network.shape), np.float32) for _ in range(SAMPLES)]
+             random.standard_normal((1, *network.shape), np.float32) for _ in range(samples)]
     options = {"opset_version": network.opset, "input_names": ["input"], "output_names": ["output"], "dynamo": network.dynamo}
     if network.dynamic:
         options["dynamic_axes"] = {"input": {0: "batch"}, "output": {0: "batch"}}
     if network.dynamo:
-        options["external_data"] = False
+        options["external_data"] = network.external
     path = os.path.join(folder, name + ".onnx")
     torch.onnx.export(module, (torch.from_numpy(feeds[0]),), path, **options)
     os.makedirs(os.path.join(folder, "inputs", name), exist_ok=True)
     for number, feed in enumerate(feeds):
         np.save(os.path.join(folder, "inputs", name, f"{number:02}.npy"), feed)
+
+
+def export(name, folder):
+    from networks import NETWORKS
+    export_network(NETWORKS[name], name, folder)
 
 
 def record(name, case, folder):

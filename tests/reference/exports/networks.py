@@ -2,11 +2,11 @@
 """Networks of torchvision, timm and transformers with random weights, as PyTorch modules: what make_exports.py exports.
 
 NETWORKS: name -> Network. Constructors only, nothing is downloaded; small variants and small inputs. `dynamic` leaves the first
-dimension of the inputs open, `dynamo` takes PyTorch's newer exporter.
+dimension of the inputs open, `dynamo` takes PyTorch's newer exporter, `external` then puts weights into NAME.onnx.data.
 """
 import collections
 
-Network = collections.namedtuple("Network", "build shape dynamic dynamo opset tokens", defaults=(False, False, 17, None))
+Network = collections.namedtuple("Network", "build shape dynamic dynamo opset tokens external", defaults=(False, False, 17, None, False))
 
 
 def torchvision_model(name, **options):
