@@ -66,6 +66,7 @@ CASES = [
       for case in below_ceiling(f"unet-3g-{preset}-16-samples", "unet", (("size", 3 * 1000 ** 3),), preset, 16)),
     *below_ceiling("image-4k-a8w8-4-samples", "image", (), "a8w8", 4),
     *below_ceiling("skips-4k-a8w8-2-samples", "skips", (), "a8w8", 2),
+    *below_ceiling("skips-4k-13-a8w8-2-samples", "skips", (("depth", 13),), "a8w8", 2),  # whole programs take more than 8 GB
 ]
 
 
