@@ -62,14 +62,11 @@ bool give_constant_shape(Workspace& work, ir::NodeId id) {
   const ir::Node& node = work.node(id);
   const ir::Node* concat = producer_of(work, node.input(1), "Concat");
   if (concat == nullptr || node.int_or("allowzero", 0) != 0) return false;
+  if (!work.only_consumer(node.inputs[1]).valid()) return false;  // ONNX Runtime leaves a shape that two nodes read
   const std::optional<std::vector<int64_t>> shape = shape_from(work, *concat, node.inputs[0]);
   if (!shape) return false;
   const ir::Tensor constant = ir::Tensor::from({static_cast<int64_t>(shape->size())}, *shape);
   const ir::NodeId old_shape = concat->id;
-  if (!work.only_consumer(node.inputs[1]).valid()) {
-    work.set_input(id, 1, work.add_constant(work.graph().value(node.inputs[1]).name, constant));
-    return true;
-  }
   const std::vector<ir::ValueId> elements = concat->inputs;
   work.become_constants(old_shape, {constant});
   for (const ir::ValueId element : elements) {

@@ -40,6 +40,29 @@ Proposal bypass_no_op(Workspace& work, const ir::Node& node) {
   return std::optional(std::move(patch));
 }
 
+Proposal fold_product_into_reciprocal(Workspace& work, const ir::Node& division) {
+  const std::optional<ir::GraphPatch> nothing;
+  const ir::NodeId product_id = division.is("Div") ? work.only_consumer(division.output(0)) : ir::NodeId{};
+  if (!product_id.valid() || !work.node(product_id).is("Mul")) return nothing;
+  const ir::Tensor* one = work.constant(division.input(0));
+  // Whole numbers stay: ONNX Runtime changes them, too, which is another function.
+  if (one == nullptr || one->size() != 1 || !is_floating(one->type())) return nothing;
+  const ir::ValueType& divisor = work.graph().value(division.input(1)).type;
+  const size_t rank = divisor.has_shape ? divisor.dims.size() : 0;
+  if (static_cast<size_t>(one->rank()) > rank) return nothing;  // it makes the result's rank
+  const Result<std::vector<double>> stored = ir::to_double(*one);
+  if (!stored.ok() || stored.value()[0] != 1.0) return nothing;
+  const ir::Node& product = work.node(product_id);
+  const ir::ValueId factor = product.input(product.input(0) == division.output(0) ? 1 : 0);
+  if (factor == division.output(0)) return nothing;
+  ir::GraphPatch patch;
+  patch.set_input(division.id, 0, factor);
+  patch.set_output(division.id, 0, product.output(0));
+  patch.add_origins(division.id, product_id);
+  patch.remove(product_id);
+  return std::optional(std::move(patch));
+}
+
 Proposal fold_relu_into_clip(Workspace& work, const ir::Node& relu) {
   constexpr int64_t kLimitsAsInputs = 11;
   const std::optional<ir::GraphPatch> nothing;
@@ -65,7 +88,8 @@ Proposal fold_relu_into_clip(Workspace& work, const ir::Node& relu) {
 }
 
 Result<bool> apply_local_rules(Workspace& work) {
-  const WorkspaceRule rules[] = {bypass_no_op, fold_relu_into_clip, fold_pad, fold_into_conv};
+  const WorkspaceRule rules[] = {bypass_no_op, fold_product_into_reciprocal, fold_relu_into_clip, fold_pad,
+                                 fold_into_conv};
   return work.sweep(rules);
 }
 

@@ -92,15 +92,35 @@ bool may_end(const Scope& scope) {
   });
 }
 
+int64_t numbers_in(const ir::ValueType& type) {
+  return std::ranges::count_if(type.dims, [](const ir::Dim& dim) { return dim.known(); });
+}
+
+/// Of what was known before and what was found, the shape with more numbers stays, and with as many the older one: the
+/// reference writes both down.
+void keep_more_numbers(ir::Graph& graph, const std::vector<std::pair<ir::ValueId, ir::ValueType>>& before) {
+  for (const auto& [id, old] : before) {
+    if (!graph.is_alive(id) || !old.has_shape) continue;
+    const ir::ValueType& found = graph.value(id).type;
+    if (!found.has_shape || numbers_in(found) <= numbers_in(old)) ir::GraphEdit(graph).set_type(id, old);
+  }
+}
+
 /// Follows values from node to node. True when it ended with an error, as the reference's does.
 Result<bool> follow_to_error(const ir::Model& model, Scope& scope) {
   TrackedValues tracked(scope);
+  std::vector<std::pair<ir::ValueId, ir::ValueType>> before;
   const std::vector<ir::NodeId> order = scope.graph.order();
   for (const ir::NodeId id : order) {
     const ir::Node& node = scope.graph.node(id);
-    if (ends_inference(node) || divides_by_foreign_names(scope, tracked, node)) return true;
+    if (ends_inference(node) || divides_by_foreign_names(scope, tracked, node)) {
+      keep_more_numbers(scope.graph, before);
+      return true;
+    }
     for (const ir::ValueId output : node.outputs) {
-      if (output.valid()) forget_shape(scope.graph, output);
+      if (!output.valid()) continue;
+      before.emplace_back(output, scope.graph.value(output).type);
+      forget_shape(scope.graph, output);
     }
     QQ_RETURN_IF_ERROR(infer_node(model, scope, id).status());
     if (scope.graph.node(id).output(0).valid()) infer_by_values(scope, tracked, id);

@@ -10,6 +10,17 @@
 namespace quarkq::rewrite::simplify {
 namespace {
 
+/// The numbers as a tensor of a type that shapes and what decides between them have.
+std::optional<ir::Tensor> tensor_of(ElementType type, const ir::Shape& dims, const std::vector<int64_t>& numbers) {
+  if (type == ElementType::kInt64) return ir::Tensor::from<int64_t>(dims, numbers);
+  if (type == ElementType::kInt32)
+    return ir::Tensor::from<int32_t>(dims, std::vector<int32_t>(numbers.begin(), numbers.end()));
+  if (type != ElementType::kBool) return std::nullopt;
+  ir::Tensor truths = ir::Tensor::zeros(type, dims);
+  std::copy(numbers.begin(), numbers.end(), truths.mutable_data<uint8_t>().begin());
+  return truths;
+}
+
 /// A tensor that turned out to be all numbers, unless ordinary folding gets it.
 bool store_numbers(Scope& scope, const TrackedValue& value, ir::NodeId id) {
   const ir::Node& node = scope.graph.node(id);
@@ -26,15 +37,11 @@ bool store_numbers(Scope& scope, const TrackedValue& value, ir::NodeId id) {
   if (!computed) return false;
   const ElementType type = scope.graph.value(output).type.element;
   const ir::Shape dims = value.is_scalar ? ir::Shape() : ir::Shape{static_cast<int64_t>(numbers.size())};
+  const std::optional<ir::Tensor> tensor = tensor_of(type, dims, numbers);
+  if (!tensor) return false;
   ir::GraphEdit edit(scope.graph);
-  if (type == ElementType::kInt64) {
-    edit.remove_node(id);
-    edit.set_constant(output, ir::Tensor::from<int64_t>(dims, numbers));
-    return true;
-  }
-  if (type != ElementType::kInt32) return false;
   edit.remove_node(id);
-  edit.set_constant(output, ir::Tensor::from<int32_t>(dims, std::vector<int32_t>(numbers.begin(), numbers.end())));
+  edit.set_constant(output, *tensor);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include "rewrite/simplify/node_types.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "onnx_io/infer.h"
@@ -10,6 +11,8 @@ namespace quarkq::rewrite::simplify {
 namespace {
 
 using Terms = std::vector<MaybeTerm>;
+
+constexpr double kMostSteps = 1e9;  // of a Range; what is longer is no dimension that a network has
 
 Terms dims_of(const ir::ValueType& type) {
   Terms terms;
@@ -54,17 +57,58 @@ Terms expanded(const ir::ValueType& input, const Terms& shape) {
   return result;
 }
 
-/// Output dimensions that follow from the tracked shape operand; nothing for other operators.
-std::optional<Terms> output_dims(const Scope& scope, const TrackedValues& tracked, const ir::Node& node) {
+/// Each dimension as often as its element says.
+Terms tiled(const ir::ValueType& input, const Terms& repeats) {
+  Terms dims = dims_of(input);
+  if (dims.size() != repeats.size()) return Terms();
+  for (size_t i = 0; i < dims.size(); ++i) dims[i] = multiply(dims[i], repeats[i]);
+  return dims;
+}
+
+/// Output dimensions that follow from a tracked shape operand.
+std::optional<Terms> dims_by_operand(const Scope& scope, const TrackedValues& tracked, const ir::Node& node) {
   const bool is_fill = node.is("ConstantOfShape");
-  if (!is_fill && !node.is("Reshape") && !node.is("Expand")) return std::nullopt;
   const std::optional<TrackedValue> shape = tracked.find(node.input(is_fill ? 0 : 1));
   if (!shape || shape->is_scalar) return std::nullopt;
   if (is_fill) return shape->elements;
   const ir::ValueType& input = scope.graph.value(node.input(0)).type;
   if (node.op == "Reshape") return reshaped(input, shape->elements, node.int_or("allowzero", 0) != 0);
-  Terms dims = expanded(input, shape->elements);
+  Terms dims = node.op == "Tile" ? tiled(input, shape->elements) : expanded(input, shape->elements);
   return dims.empty() ? std::nullopt : std::optional(std::move(dims));
+}
+
+/// How many steps a Range of tracked whole numbers has; from 0 by 1 up to a named dimension, too.
+std::optional<Terms> dims_of_range(const Scope&, const TrackedValues& tracked, const ir::Node& node) {
+  MaybeTerm operands[3];
+  for (size_t i = 0; i < 3; ++i) {
+    const std::optional<TrackedValue> found = tracked.find(node.input(i));
+    if (!found || found->elements.size() != 1 || !found->elements[0]) return std::nullopt;
+    operands[i] = found->elements[0];
+  }
+  const MaybeTerm &start = operands[0], &limit = operands[1], &delta = operands[2];
+  if (start == number_term(0) && delta == number_term(1) && limit->factor >= 0) return Terms{limit};
+  if (!start->is_number() || !limit->is_number() || !delta->is_number() || delta->factor == 0) return std::nullopt;
+  const double steps =
+      (static_cast<double>(limit->factor) - static_cast<double>(start->factor)) / static_cast<double>(delta->factor);
+  if (std::fabs(steps) > kMostSteps) return std::nullopt;
+  return Terms{number_term(static_cast<int64_t>(std::max(0.0, std::ceil(steps))))};
+}
+
+/// Operators whose output's shape depends on values.
+constexpr struct {
+  std::string_view op;
+  std::optional<Terms> (*dims)(const Scope&, const TrackedValues&, const ir::Node&);
+} kShapedByValues[] = {{"ConstantOfShape", dims_by_operand},
+                       {"Reshape", dims_by_operand},
+                       {"Expand", dims_by_operand},
+                       {"Tile", dims_by_operand},
+                       {"Range", dims_of_range}};
+
+std::optional<Terms> output_dims(const Scope& scope, const TrackedValues& tracked, const ir::Node& node) {
+  for (const auto& row : kShapedByValues) {
+    if (node.is(row.op)) return row.dims(scope, tracked, node);
+  }
+  return std::nullopt;
 }
 
 /// Puts what is known into the gaps of the value's type. True when there were such gaps.

@@ -28,8 +28,14 @@ std::optional<ir::Shape> Scope::static_shape(ir::ValueId id) const {
 bool Scope::same_shape(ir::ValueId a, ir::ValueId b) const {
   const ir::ValueType &x = graph.value(a).type, &y = graph.value(b).type;
   if (!x.has_shape || !y.has_shape || x.dims.size() != y.dims.size()) return false;
+  // A graph output keeps the names that the file gives its dimensions; any other size that was found replaces a name.
+  const auto is_named = [&](ir::ValueId id, const ir::Dim& dim) {
+    return !dim.symbol.empty() && (!dim.known() || graph.value(id).is_output);
+  };
   for (size_t i = 0; i < x.dims.size(); ++i) {
-    if (x.dims[i] != y.dims[i] || (!x.dims[i].known() && x.dims[i].symbol.empty())) return false;
+    const bool named = is_named(a, x.dims[i]);
+    if (named != is_named(b, y.dims[i]) || x.dims[i].size != y.dims[i].size) return false;
+    if (named ? x.dims[i].symbol != y.dims[i].symbol : !x.dims[i].known()) return false;
   }
   return true;
 }

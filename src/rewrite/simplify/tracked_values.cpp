@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "rewrite/simplify/tracked_values.h"
 
+#include <algorithm>
+
 #include "rewrite/simplify/operands.h"
 
 namespace quarkq::rewrite::simplify {
@@ -113,6 +115,54 @@ Maybe track_arithmetic(const Scope&, const ir::Node& node, const Inputs& inputs)
   return result;
 }
 
+/// 1 or 0; nothing where that depends on the size of a named dimension, which is never negative.
+MaybeTerm equal_terms(const MaybeTerm& a, const MaybeTerm& b) {
+  if (!a || !b) return std::nullopt;
+  if (*a == *b) return number_term(1);
+  const bool differ = (a->is_number() && b->is_number()) || (a->is_number() && a->factor < 0 && b->factor >= 0) ||
+                      (b->is_number() && b->factor < 0 && a->factor >= 0);
+  return differ ? MaybeTerm(number_term(0)) : std::nullopt;
+}
+
+/// The element of a list that is as long as the result, or stretched.
+const MaybeTerm& element_at(const TrackedValue& value, size_t i) {
+  return value.elements[value.elements.size() == 1 ? 0 : i];
+}
+
+/// How many elements these have together; nothing when they do not fit.
+std::optional<size_t> common_count(const Inputs& inputs) {
+  size_t count = 1;
+  for (const Maybe& input : inputs) {
+    if (!input || input->elements.empty()) return std::nullopt;
+    if (input->elements.size() != 1 && count != 1 && input->elements.size() != count) return std::nullopt;
+    count = std::max(count, input->elements.size());
+  }
+  return count;
+}
+
+Maybe track_equal(const Scope&, const ir::Node&, const Inputs& inputs) {
+  const std::optional<size_t> count = common_count(inputs);
+  if (!count || inputs.size() != 2) return std::nullopt;
+  TrackedValue result{inputs[0]->is_scalar && inputs[1]->is_scalar, {}};
+  for (size_t i = 0; i < *count; ++i) {
+    result.elements.push_back(equal_terms(element_at(*inputs[0], i), element_at(*inputs[1], i)));
+  }
+  return result;
+}
+
+/// Shapes of Expand, as PyTorch exports it: Where(Equal(shape, -1), ones, shape).
+Maybe track_where(const Scope&, const ir::Node&, const Inputs& inputs) {
+  const std::optional<size_t> count = common_count(inputs);
+  if (!count || inputs.size() != 3) return std::nullopt;
+  TrackedValue result{inputs[0]->is_scalar && inputs[1]->is_scalar && inputs[2]->is_scalar, {}};
+  for (size_t i = 0; i < *count; ++i) {
+    const MaybeTerm& condition = element_at(*inputs[0], i);
+    if (!condition || !condition->is_number()) return std::nullopt;
+    result.elements.push_back(element_at(*inputs[condition->factor != 0 ? 1 : 2], i));
+  }
+  return result;
+}
+
 struct RuleRow {
   std::string_view op;
   Rule* track;
@@ -124,11 +174,13 @@ constexpr RuleRow kRules[] = {
     {"Unsqueeze", track_view}, {"Reshape", track_view},   {"Cast", track_cast},
     {"Identity", track_cast},  {"Add", track_arithmetic}, {"Sub", track_arithmetic},
     {"Mul", track_arithmetic}, {"Div", track_arithmetic}, {"ConstantOfShape", track_constant_of_shape},
+    {"Equal", track_equal},    {"Where", track_where},
 };
 
-/// Only integers of 32 and 64 bits hold shapes; a type not known yet may be one.
+/// Integers of 32 and 64 bits hold shapes, and truths decide between them; a type not known yet may be one.
 bool may_hold_shapes(ElementType element) {
-  return element == ElementType::kInt64 || element == ElementType::kInt32 || element == ElementType::kUndefined;
+  return element == ElementType::kInt64 || element == ElementType::kInt32 || element == ElementType::kBool ||
+         element == ElementType::kUndefined;
 }
 
 }  // namespace
@@ -138,10 +190,10 @@ std::optional<TrackedValue> TrackedValues::find(ir::ValueId value) const {
   if (const ir::Tensor* constant = scope_.constant(value)) {
     if (constant->rank() > 1 || constant->size() > static_cast<int64_t>(kMostElements)) return std::nullopt;
     if (!may_hold_shapes(constant->type())) return std::nullopt;
-    const auto numbers = scope_.integers(value);
-    if (!numbers) return std::nullopt;
+    const Result<std::vector<int64_t>> numbers = ir::to_int64(*constant);
+    if (!numbers.ok()) return std::nullopt;
     TrackedValue held{constant->rank() == 0, {}};
-    for (const int64_t number : *numbers) held.elements.emplace_back(number_term(number));
+    for (const int64_t number : numbers.value()) held.elements.emplace_back(number_term(number));
     return held;
   }
   return values_[static_cast<size_t>(value.index)];

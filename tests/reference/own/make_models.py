@@ -312,8 +312,68 @@ def spelled_norm(net):
     net.output(net.linear(normed, 8, 6), [1, 5, 6])
 
 
+def reciprocal_norm(net):
+    """Normalization by a reciprocal, with the product on either side; the last reciprocal has two readers."""
+    x = net.linear(net.input("x", [1, 5, 8]), 8, 8)
+    one, epsilon, two = net.store(np.float32(1)), net.store(np.float32(1e-5)), net.store(np.float32(2))
+
+    def reciprocal(x):
+        spread = net.op("ReduceMean", net.op("Pow", x, two), axes=[-1])
+        return net.op("Div", one, net.op("Sqrt", net.op("Add", spread, epsilon)))
+
+    x = net.linear(net.op("Mul", x, reciprocal(x)), 8, 8)
+    x = net.linear(net.op("Mul", reciprocal(x), x), 8, 8)
+    shared = reciprocal(x)
+    net.output(net.linear(net.op("Add", net.op("Mul", x, shared), shared), 8, 6), [1, 5, 6])
+
+
+def counted_shapes(net):
+    """Positions by Range and Tile, whose shapes are followed up to a LayerNormalization; behind it one shape for two Reshapes, and products by ones
+    whose shapes have invented names."""
+    numbers = [net.store(np.int64(value)) for value in (0, 1)]
+    first, minus_one = net.store(np.int64([0])), net.store(np.int64([-1]))
+    one, width = (net.store(np.int64([value])) for value in (1, 2))
+
+    def dimension(sizes, place):
+        return net.op("Unsqueeze", net.op("Gather", sizes, numbers[place], axis=0), first)
+
+    x = net.input("x", ["batch", 5, 8])
+    sizes = net.op("Shape", x)
+    counted = net.op("Range", numbers[0], net.op("Gather", sizes, numbers[1], axis=0), numbers[1])
+    places = net.op("Unsqueeze", net.op("Cast", counted, to=TensorProto.FLOAT), net.store(np.int64([0, 2])))
+    tiled = net.op("Tile", places, net.op("Concat", dimension(sizes, 0), one, one, axis=0))
+    x = net.op("Reshape", net.op("Add", x, tiled), net.op("Concat", dimension(sizes, 0), minus_one, net.store(np.int64([8])), axis=0))
+    zeros = net.store(np.zeros(8, np.float32))
+    x = net.op("Add", net.op("MatMul", x, net.weights(8, 8, spread=0.4)), zeros)
+    normed = net.op("LayerNormalization", x, net.store(net.random.uniform(0.5, 1.5, 8).astype(np.float32)), net.weights(8, spread=0.1), axis=-1)
+    after = net.op("Shape", normed)
+    heads = net.op("Concat", dimension(after, 0), dimension(after, 1), width, net.store(np.int64([4])), axis=0)
+    keys, values = (net.op("Transpose", net.op("Reshape", net.linear(normed, 8, 8), heads), perm=perm) for perm in ((0, 2, 3, 1), (0, 2, 1, 3)))
+    scores = net.op("Mul", net.op("MatMul", keys, values), net.store(np.ones((2, 1, 1), np.float32)))
+    joined = net.op("Concat", dimension(after, 0), width, net.store(np.int64([16])), axis=0)
+    merged = net.op("Mul", net.op("Reshape", scores, joined), net.store(np.ones(16, np.float32)))
+    net.output(net.linear(merged, 16, 4), ["batch", 2, 4])
+
+
+def expanded_token(net):
+    """A stored token for each sample, as PyTorch exports it: Expand to Where(shape is -1, 1, shape); products by ones behind it."""
+    first = net.store(np.int64([0]))
+    x = net.input("x", ["batch", 5, 8])
+    batch = net.op("Unsqueeze", net.op("Gather", net.op("Shape", x), net.store(np.int64(0)), axis=0), first)
+    shape = net.op("Reshape", net.op("Concat", batch, net.store(np.int64([-1])), net.store(np.int64([8])), axis=0), net.store(np.int64([-1])))
+    ones = net.op("ConstantOfShape", net.op("Shape", shape), value=numpy_helper.from_array(np.int64([1])))
+    wanted = net.op("Where", net.op("Equal", shape, net.op("Mul", ones, net.store(np.int64(-1)))), ones, shape)
+    token = net.op("Expand", net.weights(1, 1, 8, spread=0.5), wanted)
+    x = net.op("Concat", token, net.linear(x, 8, 8), axis=1)
+    x = net.op("Mul", net.op("Relu", x), net.store(np.ones(8, np.float32)))
+    x = net.op("Add", net.op("MatMul", x, net.weights(8, 6, spread=0.4)), net.store(np.zeros(6, np.float32)))
+    heads = net.op("Reshape", x, net.op("Concat", batch, net.store(np.int64([6])), net.store(np.int64([2, 3])), axis=0))
+    net.output(net.op("Softmax", heads, axis=-1), ["batch", 6, 2, 3])
+
+
 NETS = (plain_cnn, residual, inverted_residual, branches, squeeze_excite, encoder_decoder, split_and_shuffle, hard_swish, transformer, recurrent,
-        matrices, embedding, restyle, focus, unknown_shapes, fixed_unknowns, flat_norm, parted_heads, shared_norm, inner_outputs, spelled_norm)
+        matrices, embedding, restyle, focus, unknown_shapes, fixed_unknowns, flat_norm, parted_heads, shared_norm, inner_outputs, spelled_norm,
+        reciprocal_norm, counted_shapes, expanded_token)
 
 
 def main():

@@ -50,6 +50,47 @@ TEST(BasicTest, InlinesOperatorsWithoutAKernel) {
   EXPECT_EQ(mish.ops(), "Softplus Tanh Mul Neg");
 }
 
+/// ONNX Runtime 1.32 does so at its basic level.
+TEST(BasicTest, DividesInsteadOfMultiplyingByAReciprocal) {
+  for (const char* product : {"Mul (r, x)", "Mul (x, r)"}) {
+    PassBench bench(cat("g (float[2, 3] x, float[2, 1] d) => (float[2, 3] z) <float one = {1}> { r = Div (one, d) m = ",
+                        product, " z = Neg (m) }"));
+    expect_fires(bench, optimize_basic);
+    EXPECT_EQ(bench.ops(), "Div Neg");
+    EXPECT_EQ(bench.node("Div").input(0), bench.value("x"));
+    EXPECT_EQ(bench.node("Div").output(0), bench.value("m"));
+  }
+}
+
+TEST(BasicTest, KeepsProductsWithWhatIsNoReciprocalOfItsOwn) {
+  for (const char* text : {
+           "g (float[3] x, float[3] d) => (float[3] z) <float one = {2}> { r = Div (one, d) z = Mul (r, x) }",
+           "g (int32[3] x, int32[3] d) => (int32[3] z) <int32 one = {1}> { r = Div (one, d) z = Mul (r, x) }",
+           "g (float[3] x, float[3] d) => (float[3] z, float[3] r) <float one = {1}> { r = Div (one, d) z = Mul (r, x) "
+           "}",
+           "g (float[3] x, float[3] d) => (float[3] z, float[3] y) <float one = {1}> "
+           "{ r = Div (one, d) z = Mul (r, x) y = Neg (r) }",
+           "g (float[3] d) => (float[3] z) <float one = {1}> { r = Div (one, d) z = Mul (r, r) }",
+           "g (float[3] x, float[3] d) => (float[1, 3] z) <float[1, 1] one = {1}> { r = Div (one, d) z = Mul (r, x) }",
+       }) {
+    SCOPED_TRACE(text);
+    PassBench bench(text);
+    expect_idle(bench, optimize_basic);
+  }
+}
+
+/// ONNX Runtime replaces a computed shape by a stored one only where one Reshape alone reads it.
+TEST(BasicTest, LeavesAShapeThatTwoReshapesRead) {
+  const std::string shape = "s = Shape (x) b = Gather (s, i) u = Unsqueeze (b, a) c = Concat <axis = 0> (u, k) ";
+  const std::string stored = "<int64 i = {0}, int64[1] a = {0}, int64[2] k = {2, 3}>";
+  PassBench one(cat("g (float[B, 6] x) => (float[B, 2, 3] y) ", stored, " { ", shape, "y = Reshape (x, c) }"));
+  EXPECT_TRUE(one.run(optimize_basic));
+  EXPECT_EQ(one.ops(), "Reshape");
+  PassBench two(cat("g (float[B, 6] x) => (float[B, 2, 3] y, float[B, 2, 3] z) ", stored, " { ", shape,
+                    "n = Neg (x) y = Reshape (x, c) z = Reshape (n, c) }"));
+  EXPECT_FALSE(two.run(optimize_basic));
+}
+
 TEST(BasicTest, MergesEqualNodes) {
   PassBench bench(R"(g (float[2, 3] x) => (float[2, 3] z) {
     a = Exp (x)

@@ -164,5 +164,39 @@ TEST(SimplifyViewsTest, ShapesWithTwoUnknownDimensionsStay) {
   EXPECT_EQ(bench.ops(), "Shape Gather Unsqueeze Concat Reshape Neg");
 }
 
+/// The Reshape gives the shape that is there already, which only values tell: it goes.
+TEST(SimplifyViewsTest, FollowsValuesIntoTheShapesOfTileRangeAndExpand) {
+  const auto expect_gone = [](const char* body, const char* dims) {
+    const std::string model =
+        cat("g (float[B, 2] x) => (float[B, 1, 2] y) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, "
+            "int64[1] minus = {-1}, int64 from = {0}, int64 step = {1}, float[1, 1, 2] w = {1, 2}> { s = Shape (x) "
+            "b = Gather (s, zero) ",
+            body, " f = Concat <axis = 0> (", dims, ") r = Reshape (t, f) n = Neg (r) y = Add (n, w) }");
+    PassBench bench(model);
+    EXPECT_TRUE(bench.run(simplify_model)) << body;
+    const std::string ops = bench.ops();
+    EXPECT_EQ(ops.find("Reshape"), std::string::npos) << body << ": " << ops;
+    EXPECT_EQ(ops.find("Equal"), std::string::npos) << body << ": " << ops;
+  };
+  expect_gone("c = Concat <axis = 0> (b, one, one) t = Tile (w, c)", "b, one, two");
+  expect_gone(
+      "c = Squeeze (b, zero) i = Range (from, c, step) k = Cast <to = 1> (i) a = Concat <axis = 0> (one, two) "
+      "t = Unsqueeze (k, a)",
+      "b, one, one");
+  expect_gone(
+      "c = Concat <axis = 0> (b, minus, two) h = Constant <value = int64[1] {3}> () "
+      "o = ConstantOfShape <value = int64[1] {1}> (h) m = Mul (o, minus) e = Equal (c, m) p = Where (e, o, c) "
+      "t = Expand (w, p)",
+      "b, one, two");
+}
+
+TEST(SimplifyViewsTest, KeepsComparisonsThatTheBatchDecides) {
+  PassBench bench(
+      "g (float[B, 2] x) => (bool[1] y) <int64[1] zero = {0}, int64[1] three = {3}> { s = Shape (x) b = Gather (s, "
+      "zero) e = Equal (b, three) y = Not (e) }");
+  bench.run(simplify_model);
+  EXPECT_EQ(bench.ops(), "Shape Gather Equal Not");
+}
+
 }  // namespace
 }  // namespace quarkq::pass_tests
