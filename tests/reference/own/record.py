@@ -32,8 +32,11 @@ MORE_CASES = {
 MIXED = {name: (name, {}, {}) for name in ("S16S16_MIXED_S8S8", "BF16_MIXED_BFP16", "BF16_MIXED_MXINT8")}
 _FP8 = {"activation_type": "QuantType.QFLOAT8E4M3FN", "weight_type": "QuantType.QFLOAT8E4M3FN", "calibrate_method": "CalibrationMethod.Distribution"}
 FP8 = {f"FP8_{scenario}": ("S8S8_AAWS", _FP8, {"Scenario": scenario}) for scenario in ("same", "p3")}
-for _model in ("plain_cnn", "transformer"):
+MXFP8 = {name: (name, {}, {}) for name in ("MXFP8E4M3", "MXFP8E5M2")}
+for _model in ("plain_cnn", "transformer", "encoder_decoder", "shared_norm"):
     MORE_CASES.setdefault(_model, {}).update(FP8)
+for _model in ("transformer", "encoder_decoder", "shared_norm"):
+    MORE_CASES.setdefault(_model, {}).update(MXFP8)
 for _model in ("branches", "encoder_decoder", "transformer", "shared_norm"):
     MORE_CASES.setdefault(_model, {}).update(MIXED)
 VERSION = "amd-quark 0.13"
