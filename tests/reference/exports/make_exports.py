@@ -38,7 +38,8 @@ def settle(module):
             part.running_var.uniform_(0.5, 1.5)
         if isinstance(part, (torch.nn.modules.batchnorm._BatchNorm, torch.nn.LayerNorm)) and part.weight is not None:
             part.weight.data.uniform_(0.5, 1.5)
-            part.bias.data.normal_(0, 0.1)
+            if part.bias is not None:
+                part.bias.data.normal_(0, 0.1)
 
 
 def export_network(network, name, folder, samples=SAMPLES):

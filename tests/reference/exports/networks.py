@@ -23,8 +23,16 @@ def timm_model(name, **options):
     return build
 
 
-def transformers_model(model, config, wrap=lambda output: output[0], **options):
-    """`wrap` picks the output that is exported."""
+def class_of(module, kind, **options):
+    """A class with parameters that the named models do not take."""
+    def build():
+        import importlib
+        return getattr(importlib.import_module(module), kind)(num_classes=10, **options)
+    return build
+
+
+def transformers_model(model, config, wrap=lambda output: output[0], decodes=False, **options):
+    """`wrap` picks the output that is exported. `decodes`: encoder and decoder read the same tokens."""
     def build():
         import torch
         import transformers
@@ -37,7 +45,8 @@ def transformers_model(model, config, wrap=lambda output: output[0], **options):
                 self.inner = getattr(transformers, model)(settings)
 
             def forward(self, *inputs):
-                return wrap(self.inner(*inputs, return_dict=False))
+                decoded = {"decoder_input_ids": inputs[0], "use_cache": False} if decodes else {}
+                return wrap(self.inner(*inputs, return_dict=False, **decoded))
         return Wrapped()
     return build
 
@@ -54,6 +63,14 @@ def mlp_network(block=None, norm=None, **options):
 def small_densenet():
     import torchvision
     return torchvision.models.DenseNet(growth_rate=12, block_config=(2, 3, 2), num_init_features=16, num_classes=10)
+
+
+def small_vgg():
+    """VGG's layers before and after its pool of a fixed size, which does not export at this size of the image."""
+    import torch
+    import torchvision
+    module = torchvision.models.vgg11_bn(weights=None, init_weights=False)
+    return torch.nn.Sequential(module.features, torch.nn.Flatten(), torch.nn.Linear(512, 64), torch.nn.ReLU(), torch.nn.Dropout(), torch.nn.Linear(64, 10))
 
 
 def focus_detector(in_order):
@@ -99,6 +116,15 @@ _WAV2VEC2 = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3
              "num_conv_pos_embedding_groups": 4, "vocab_size": 20}
 _YOLOS = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 96, "image_size": [64, 64], "patch_size": 16,
           "num_detection_tokens": 8, "num_labels": 4, "use_mid_position_embeddings": False}
+_MT5 = {**_T5, "feed_forward_proj": "gated-gelu"}
+_ALBERT = {"embedding_size": 24, "hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 96, "vocab_size": 100,
+           "max_position_embeddings": 64}
+_SQUEEZEBERT = {**_BERT, "embedding_size": 48, "num_attention_heads": 4}
+_TORCH_VIT = {"image_size": 32, "patch_size": 8, "num_layers": 2, "num_heads": 3, "hidden_dim": 48, "mlp_dim": 96}
+_SWIN_V2 = {"patch_size": [4, 4], "embed_dim": 24, "depths": [2, 2], "num_heads": [2, 4], "window_size": [4, 4]}
+_DAVIT = {"depths": (1, 1, 1, 1), "embed_dims": (16, 32, 48, 64), "num_heads": (1, 2, 3, 4)}
+_CROSSVIT = {"img_size": 64, "img_scale": (1.0, 1.0), "patch_size": [8, 16], "embed_dim": [32, 48], "depth": [[1, 2, 0]], "num_heads": [2, 3],
+             "mlp_ratio": [2, 2, 1]}
 _IMAGE = (3, 64, 64)
 _TEN = {"num_classes": 10}
 
@@ -155,6 +181,31 @@ NETWORKS = {
                                dynamic=True),
     "wav2vec2": Network(transformers_model("Wav2Vec2ForCTC", "Wav2Vec2Config", **_WAV2VEC2), (2000,), dynamic=True),
     "yolos": Network(transformers_model("YolosForObjectDetection", "YolosConfig", **_YOLOS), _IMAGE),
+    "xcit_p8": Network(timm_model("xcit_tiny_12_p8_224", depth=2, img_size=64, **_TEN), _IMAGE, dynamic=True),
+    "xcit_fixed": Network(timm_model("xcit_nano_12_p16_224", depth=2, img_size=64, **_TEN), _IMAGE),
+    "mt5_encoder": Network(transformers_model("MT5EncoderModel", "MT5Config", **_MT5), (16,), dynamic=True, tokens=100),
+    "t5": Network(transformers_model("T5Model", "T5Config", decodes=True, num_decoder_layers=2, **_T5), (16,), dynamic=True, tokens=100),
+    "squeezenet": Network(torchvision_model("squeezenet1_1", **_TEN), _IMAGE),
+    "vgg": Network(small_vgg, (3, 32, 32)),
+    "torch_vit": Network(class_of("torchvision.models", "VisionTransformer", **_TORCH_VIT), (3, 32, 32)),
+    "swin_v2": Network(torchvision_model("swin_v2_t", **_TEN), _IMAGE),
+    "poolformer": Network(class_of("timm.models.metaformer", "MetaFormer", depths=(1, 1, 1, 1), dims=(16, 32, 48, 64)), _IMAGE),
+    "convmixer": Network(class_of("timm.models.convmixer", "ConvMixer", dim=48, depth=3, kernel_size=5), _IMAGE),
+    "focalnet": Network(class_of("timm.models.focalnet", "FocalNet", depths=(1, 1, 1, 1), embed_dim=24), _IMAGE),
+    "davit": Network(timm_model("davit_tiny", **_DAVIT, **_TEN), _IMAGE),
+    "repvit": Network(timm_model("repvit_m0_9", depth=(1, 1, 2, 1), **_TEN), _IMAGE),
+    "mobilenet_v4": Network(timm_model("mobilenetv4_conv_small", **_TEN), _IMAGE),
+    "starnet": Network(timm_model("starnet_s050", **_TEN), _IMAGE),
+    "hgnet_v2": Network(timm_model("hgnetv2_b0", **_TEN), _IMAGE),
+    "efficientvit": Network(timm_model("efficientvit_b0", **_TEN), _IMAGE),
+    "mobileone": Network(timm_model("mobileone_s0", **_TEN), _IMAGE),
+    "resnest": Network(timm_model("resnest14d", **_TEN), _IMAGE),
+    "sequencer": Network(timm_model("sequencer2d_s", layers=[1, 1, 1, 1], embed_dims=[24, 48, 48, 48], hidden_sizes=[8, 16, 16, 16], **_TEN), _IMAGE),
+    "crossvit": Network(timm_model("crossvit_9_240", **_CROSSVIT, **_TEN), _IMAGE),
+    "pit": Network(timm_model("pit_ti_224", img_size=64, depth=[1, 1, 1], **_TEN), _IMAGE),
+    "rexnet": Network(timm_model("rexnet_100", **_TEN), _IMAGE),
+    "albert": Network(transformers_model("AlbertModel", "AlbertConfig", **_ALBERT), (16,), dynamic=True, tokens=100),
+    "squeezebert": Network(transformers_model("SqueezeBertModel", "SqueezeBertConfig", **_SQUEEZEBERT), (16,), dynamic=True, tokens=100),
     "yolo_focus": Network(focus_detector(in_order=True), _IMAGE),
     "yolox_focus": Network(focus_detector(in_order=False), _IMAGE),
 }
