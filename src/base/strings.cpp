@@ -46,6 +46,12 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
 std::string shape_text(const std::vector<long>& dims) {
   std::vector<std::string> parts;
   parts.reserve(dims.size());

@@ -66,6 +66,9 @@ std::string join(const Range& parts, std::string_view separator) {
   return text;
 }
 
+/// Letters of ASCII in lower case, whatever the locale; everything else as it is.
+std::string lower_case(std::string_view text);
+
 /// Dimensions as "[1,3,224,224]"; negative ones print as "?".
 std::string shape_text(const std::vector<long>& dims);
 

@@ -22,7 +22,7 @@ Result<std::optional<std::string>> asked_provider(const std::optional<std::strin
   if (*backend == kRuntime) return Provider("cpu");
   std::string provider = backend->starts_with(cat(kRuntime, ':')) ? backend->substr(kRuntime.size() + 1) : "";
   if (!std::ranges::all_of(provider, is_name_part)) provider.clear();
-  for (char& c : provider) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  provider = lower_case(provider);
   if (provider.ends_with(kProviderSuffix)) provider.resize(provider.size() - kProviderSuffix.size());
   if (!provider.empty()) return Provider(std::move(provider));
   return invalid_argument("quarkq.backend: found ", *backend, ", allowed is native, ort or ort:PROVIDER (ort:cuda)");

@@ -54,7 +54,7 @@ Result<std::optional<std::pair<double, double>>> pair_of(const OptionMap& map, c
 Status take_algorithm(const OptionMap& map, FinetuneSettings& options) {
   std::string name = "adaround";
   QQ_RETURN_IF_ERROR(map.take("OptimAlgorithm", name));
-  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  name = lower_case(name);
   if (name != "adaround" && name != "adaquant")
     return invalid_argument("FastFinetune.OptimAlgorithm: \"", name, "\", allowed are adaround and adaquant");
   options.algorithm = name == "adaround" ? FinetuneAlgorithm::kAdaRound : FinetuneAlgorithm::kAdaQuant;

@@ -2,7 +2,6 @@
 #include "config/pass_list.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/suggest.h"
 #include "config/convert.h"
@@ -120,8 +119,7 @@ Result<PassList> load_pass_list(const std::string& source) {
     QQ_TRY(const Node root, parse_text(source, "list of passes"));
     return read_pass_list(root).context("list of passes");
   }
-  std::string name = source;
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string name = lower_case(source);
   for (const auto& row : kTemplates) {
     if (name != row.name) continue;
     QQ_TRY(const Node passes, parse_text(cat(kGeneral, row.more), cat("template ", row.name)));

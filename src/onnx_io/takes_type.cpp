@@ -2,7 +2,6 @@
 #include "onnx_io/takes_type.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/strings.h"
 #include "onnx_io/onnx_headers.h"
@@ -12,11 +11,7 @@ namespace quarkq::onnx_io {
 namespace {
 
 /// "tensor(float16)": what schemas call it.
-std::string schema_name(ElementType type) {
-  std::string text(name(type));
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return cat("tensor(", text, ")");
-}
+std::string schema_name(ElementType type) { return cat("tensor(", lower_case(name(type)), ")"); }
 
 }  // namespace
 

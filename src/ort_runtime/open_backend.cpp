@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::string_view kSuffix = "ExecutionProvider";
 
-/// The same letters, in either case.
-bool is_same(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
 /// As ort:NAME takes them and as ONNX Runtime calls them, without the common suffix: "CUDA" for
 /// "CUDAExecutionProvider".
 Result<std::vector<std::string>> available_providers(const OrtApi& api) {
@@ -98,8 +92,7 @@ Result<std::shared_ptr<const exec::Backend>> open_backend(const BackendOptions& 
   QQ_TRY(const Runtime* const runtime, load_runtime());
   const OrtApi& api = runtime->api;
   QQ_TRY(const std::vector<std::string> providers, available_providers(api));
-  const auto provider =
-      std::ranges::find_if(providers, [&](const auto& name) { return is_same(name, asked.provider); });
+  const auto provider = std::ranges::find(providers, asked.provider, [](const auto& name) { return lower_case(name); });
   if (provider == providers.end()) {
     return invalid_argument("quarkq.backend: found ort:", asked.provider, ", ONNX Runtime ", runtime->version,
                             " has the execution providers ", join(providers, ", "));

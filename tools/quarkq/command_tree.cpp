@@ -2,7 +2,6 @@
 #include "command_tree.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include "config/fields.h"
@@ -20,8 +19,7 @@ namespace {
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const config::PresetInfo& preset : config::presets()) {
-    names.emplace_back(preset.name);
-    for (char& letter : names.back()) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    names.push_back(lower_case(preset.name));
     names.emplace_back(preset.name);
   }
   return names;

@@ -12,14 +12,8 @@
 namespace quarkq::calib {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 bool has_suffix(std::string_view file_name, const FileFormat& format) {
-  const std::string text = format.ignores_case ? lower(file_name) : std::string(file_name);
+  const std::string text = format.ignores_case ? lower_case(file_name) : std::string(file_name);
   return std::any_of(format.suffixes.begin(), format.suffixes.end(),
                      [&](const std::string& suffix) { return text.size() > suffix.size() && text.ends_with(suffix); });
 }

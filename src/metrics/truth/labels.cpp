@@ -61,8 +61,8 @@ std::optional<Cells> cells_of(const std::string& line) {
   return Cells{trimmed(text.substr(0, space)), text.substr(space + 1)};
 }
 
-bool is_label_header(std::string name) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+bool is_label_header(const std::string& cell) {
+  const std::string name = lower_case(cell);
   return name == "label" || name == "class";
 }
 

@@ -2,7 +2,6 @@
 // Activations between signed and unsigned integers of one width: codes and zero points move by half of the range, so
 // that every value stays what it was.
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "qdq/convert/conversions.h"
@@ -71,10 +70,8 @@ class Flipper {
     const std::string bytes(reinterpret_cast<const char*>(zero_point.raw()), static_cast<size_t>(zero_point.bytes()));
     ir::ValueId& stored = stored_[{zero_point.dims(), bytes}];
     if (!stored.valid()) {
-      std::string type(name(flip_.to));
-      for (char& letter : type) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
       const std::string value = zero_point.size() == 1 ? cat(ir::to_int64(zero_point).value()[0]) : "s";
-      stored = edit_.add_initializer(cat(type, "_zp", value), zero_point);
+      stored = edit_.add_initializer(cat(lower_case(name(flip_.to)), "_zp", value), zero_point);
     }
     return stored;
   }

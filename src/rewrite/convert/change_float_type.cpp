@@ -2,7 +2,6 @@
 #include "rewrite/convert/change_float_type.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "ir/edit.h"
@@ -23,11 +22,7 @@ constexpr std::string_view kComputeInFloat[] = {"NonMaxSuppression", "TopK", "Ro
 /// in limits and masks, the largest value of the type serves as well.
 constexpr std::string_view kScaling[] = {"BatchNormalization", "Conv", "ConvTranspose", "Gemm", "MatMul", "Mul", "Div"};
 
-std::string suffix_of(ElementType type) {
-  std::string text(name(type));
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return "_" + text;
-}
+std::string suffix_of(ElementType type) { return "_" + lower_case(name(type)); }
 
 class Changer {
  public:

@@ -101,6 +101,12 @@ TEST(SuggestTest, OneSlipIsForgivenAnywhere) {
   }
 }
 
+TEST(StringsTest, LowerCaseChangesLettersOfAsciiAlone) {
+  EXPECT_EQ(lower_case("AZaz[@09_ExecutionProvider"), "azaz[@09_executionprovider");
+  EXPECT_EQ(lower_case("\xC3\x84"), "\xC3\x84");
+  EXPECT_EQ(lower_case(""), "");
+}
+
 TEST(SuggestTest, ShortNamesNeedMoreThanTheirLength) {
   EXPECT_EQ(nearest_name("x", {"y"}), "y");
   EXPECT_EQ(nearest_name("x", {"abc"}), "");

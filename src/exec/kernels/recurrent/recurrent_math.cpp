@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Reads which functions the gates of a recurrent cell use.
-#include <cctype>
 
 #include "exec/kernels/recurrent/recurrent.h"
 
@@ -28,9 +27,7 @@ constexpr FunctionRow kFunctions[] = {
 };
 
 bool same_word(std::string_view a, std::string_view b) {  // the definition calls the names case insensitive
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
-  });
+  return lower_case(a) == lower_case(b);
 }
 
 /// The arguments stated, handed out in order to the functions that take some.
