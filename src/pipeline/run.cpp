@@ -60,14 +60,12 @@ void remove_dead_results(const RunRequest& request, const std::vector<std::strin
 
 /// How samples are read, as the settings say it; of the rest of them nothing counts here.
 Result<calib::DataOptions> sample_options(const RunRequest& request) {
-  if (request.config.empty() && request.settings.empty()) {
-    QQ_RETURN_IF_ERROR(pipeline::use_backend({}));
-    QQ_RETURN_IF_ERROR(pipeline::use_user_operators({}));
-    return calib::DataOptions();
+  config::QuantConfig asked;
+  if (!request.config.empty() || !request.settings.empty()) {
+    std::vector<std::string> sets = request.settings;
+    if (request.config.empty()) sets.insert(sets.begin(), "quant_config={}");  // a file needs one, images do not
+    QQ_TRY(asked, config::load_config(request.config, sets));
   }
-  std::vector<std::string> sets = request.settings;
-  if (request.config.empty()) sets.insert(sets.begin(), "quant_config={}");  // a file needs one, images do not
-  QQ_TRY(const config::QuantConfig asked, config::load_config(request.config, sets));
   QQ_RETURN_IF_ERROR(pipeline::use_backend(asked));
   QQ_RETURN_IF_ERROR(pipeline::use_user_operators(asked));
   return pipeline::data_options(asked);

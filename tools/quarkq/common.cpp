@@ -41,18 +41,6 @@ std::string json_text(const std::string& text) {
   return result + '"';
 }
 
-}  // namespace
-
-void add_backend_option(CLI::App& app, std::vector<std::string>& settings) {
-  app.add_option_function<std::string>(
-         "--backend", [&settings](const std::string& name) { settings.push_back("quarkq.backend=" + json_text(name)); },
-         "What runs float models: native (the default), ort (ONNX Runtime, which must be installed) or ort:PROVIDER, "
-         "such as ort:cuda (docs/running-elsewhere.md)")
-      ->type_name("native|ort[:PROVIDER]");
-}
-
-namespace {
-
 /// "x=1,3,224,224" to "legalize.shapes={"x": [1,3,224,224]}". The last '=' divides: names may hold one.
 std::string shape_setting(const std::string& text) {
   const size_t divide = text.rfind('=');
@@ -64,6 +52,14 @@ std::string shape_setting(const std::string& text) {
 }
 
 }  // namespace
+
+void add_backend_option(CLI::App& app, std::vector<std::string>& settings) {
+  app.add_option_function<std::string>(
+         "--backend", [&settings](const std::string& name) { settings.push_back("quarkq.backend=" + json_text(name)); },
+         "What runs float models: native (the default), ort (ONNX Runtime, which must be installed) or ort:PROVIDER, "
+         "such as ort:cuda (docs/running-elsewhere.md)")
+      ->type_name("native|ort[:PROVIDER]");
+}
 
 void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
