@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <numeric>
+
 #include "support/op_checks.h"
 
 namespace quarkq::test {
@@ -100,7 +102,8 @@ TEST(ResizeTest, ExcludeOutsideRenormalizes) {
 }
 
 TEST(ResizeTest, NearestModes) {
-  const auto run = [](std::vector<ir::Attribute> attributes, int64_t opset, float scale, std::vector<double> expected) {
+  const auto run = [](std::vector<ir::Attribute> attributes, int64_t opset, float scale,
+                      const std::vector<double>& expected) {
     const auto length = static_cast<int64_t>(expected.size());
     std::vector<ir::Tensor> inputs = {floats({1, 1, 1, 4}, {0, 1, 2, 3}), ir::Tensor(), floats({4}, {1, 1, 1, scale})};
     if (opset < 11) inputs.erase(inputs.begin() + 1);
@@ -120,7 +123,8 @@ TEST(ResizeTest, NearestModes) {
   run({}, 10, 0.75f, {0, 2, 3});
 }
 
-/// Positions that are ties, but for the rounding of float32. Recorded: ONNX Runtime 1.32, and the onnx library's reference.
+/// Positions that are ties, but for the rounding of float32. Recorded: ONNX Runtime 1.32, and the onnx library's
+/// reference.
 TEST(ResizeTest, RoundedTiesAreTies) {
   const auto expect = [](const char* nearest, const char* coordinates, int64_t length, const std::vector<double>& out) {
     std::vector<float> row(static_cast<size_t>(length));
@@ -192,6 +196,7 @@ TEST(ResizeTest, AntialiasWidensTheFilterOfShrinkingAxes) {
   expect("cubic", 0, {2.48438, 4.87891, 5.67188});
   expect("cubic", 1, {2.58004, 4.84906, 5.58628});
   std::vector<float> grown;
+  grown.reserve(16);
   for (int i = 0; i < 16; ++i) grown.push_back(std::pow(static_cast<float>(i), 1.5f));
   expect_op({"Resize", "", 18, {attribute("antialias", int64_t{1}), resize_text("mode", "linear")}},
             {floats({1, 1, 4, 4}, grown), none, none, ints({1, 1, 2, 3})}, {1, 1, 2, 3},
