@@ -61,6 +61,11 @@ def expect_equal(found, wanted, what):
     expect(found == wanted, f"{what}: found {found!r}, expected {wanted!r}")
 
 
+def expect_error(result, code, *texts):
+    """A run that ended with this exit code and said all of the texts."""
+    expect(result.returncode == code and all(text in result.stderr for text in texts), f"exit code {result.returncode}: {result.stderr}")
+
+
 def shared(*parts):
     """A path below ../shared; skips the test when it is not there."""
     path = os.path.join(SHARED, *parts)

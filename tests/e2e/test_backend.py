@@ -10,7 +10,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from custom_operator import library, outputs, prepare, runtime, with_runtime
-from harness import Skip, expect, expect_equal, quarkq, run, shared, temp_folder, test
+from harness import Skip, expect, expect_error, expect_equal, quarkq, run, shared, temp_folder, test
 from reference import load_samples, results_like
 
 CPU = f"onnxruntime {onnxruntime.__version__} (CPUExecutionProvider)"
@@ -87,7 +87,7 @@ def statistics_name_their_backend():
         expect_equal([finding["text"] for finding in report["findings"]], [f"calibrated with {CPU}"], "findings")
         quarkq("calibrate", model, "--config", "a8w8", "--calib", calib, "--shard", "1/2", "-o", parts[1])
         mixed = run("merge", *parts, "-o", os.path.join(folder, "all.stats"))
-        expect(mixed.returncode == 4 and "quarkq.backend" in mixed.stderr, f"exit code {mixed.returncode}: {mixed.stderr}")
+        expect_error(mixed, 4, "quarkq.backend")
         quarkq("calibrate", model, "--config", "a8w8", "--calib", calib, "--shard", "1/2", "-o", parts[1], "--set", "quarkq.backend=ort", env=with_runtime())
         quarkq("merge", *parts, "-o", os.path.join(folder, "all.stats"))
         # Who reads them needs no ONNX Runtime.
@@ -151,7 +151,7 @@ def without_onnxruntime_the_message_says_how_to_get_it(verb):
         model, calib = small_files(folder)
         given = {"run": ["--inputs", calib, "--outputs", os.path.join(folder, "r")], "quantize": ["--config", "a8w8", "--calib", calib, "-o", os.path.join(folder, "q.onnx")]}
         result = run(verb, model, *given[verb], "--backend", "ort", env=without_runtime(folder))
-        expect(result.returncode == 3 and "pip install onnxruntime" in result.stderr, f"exit code {result.returncode}: {result.stderr}")
+        expect_error(result, 3, "pip install onnxruntime")
         quarkq(verb, model, *given[verb], "--backend", "native", env=without_runtime(folder))
 
 
@@ -190,8 +190,7 @@ def operators_without_a_kernel_run():
     with temp_folder() as folder:
         model, calib = without_kernel(folder)
         refused = run("run", model, "--inputs", calib, "--outputs", os.path.join(folder, "r"))
-        expect(refused.returncode == 3 and "com.microsoft::Inverse" in refused.stderr and "--backend ort" in refused.stderr,
-               f"exit code {refused.returncode}: {refused.stderr}")
+        expect_error(refused, 3, "com.microsoft::Inverse", "--backend ort")
         expect_equal_results(model, calib, folder)
         out = os.path.join(folder, "q.onnx")
         report = json.loads(quarkq("quantize", model, "--config", "a8w8", "--calib", calib, "-o", out, "--backend", "ort", "--json", env=with_runtime()).stdout)
@@ -213,7 +212,7 @@ def models_with_operators_of_the_user_run():
         quarkq("quantize", model, "--config", "a8w8", "--calib", calib, "-o", out, *libraries, env=with_runtime())
         expect(0.9 * 3 / 127 < float(scales(out)["b"]) <= 1.01 * 3 / 127, f"scale {scales(out)['b']} of values within [-3, 3]")
         refused = run("run", model, "--inputs", calib, "--outputs", results, "--backend", "ort", env=with_runtime())
-        expect(refused.returncode == 3 and "ScaledTanh" in refused.stderr, f"exit code {refused.returncode}: {refused.stderr}")
+        expect_error(refused, 3, "ScaledTanh")
 
 
 @test()
@@ -259,7 +258,7 @@ def sequences_are_no_results():
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
         write_samples(calib, (2,))
         result = run("run", model, "--inputs", calib, "--outputs", os.path.join(folder, "r"), "--backend", "ort", env=with_runtime())
-        expect(result.returncode == 3 and "output y: is a sequence" in result.stderr, f"exit code {result.returncode}: {result.stderr}")
+        expect_error(result, 3, "output y: is a sequence")
 
 
 @test()
@@ -272,7 +271,7 @@ def memory_that_runs_out_ends_the_run():
         for verb in (["run", model, "--inputs", calib, "--outputs", os.path.join(folder, "r")],
                      ["calibrate", model, "--config", "a8w8", "--calib", calib, "-o", os.path.join(folder, "s")]):
             result = run(*verb, "--backend", "ort", env=with_runtime(), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)))
-            expect(result.returncode == 7 and "out of memory" in result.stderr, f"exit code {result.returncode}: {result.stderr}")
+            expect_error(result, 7, "out of memory")
 
 
 @test()
@@ -292,7 +291,7 @@ def intermediate_values_are_not_bounded():
     with temp_folder() as folder:
         model, calib = small_files(folder)
         result = run("run", model, "--inputs", calib, "--outputs", os.path.join(folder, "r"), "--backend", "ort", "--max-memory", "1GB", env=with_runtime())
-        expect(result.returncode == 2 and "--max-memory" in result.stderr, f"exit code {result.returncode}: {result.stderr}")
+        expect_error(result, 2, "--max-memory")
 
 
 @test()

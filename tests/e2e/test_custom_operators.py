@@ -8,7 +8,7 @@ import onnx
 from onnx import numpy_helper
 
 from custom_operator import library, outputs, prepare, with_runtime
-from harness import expect, expect_equal, quarkq, run, temp_folder, test
+from harness import expect, expect_error, expect_equal, quarkq, run, temp_folder, test
 
 
 @test(cases=["file", "folder", "list"])
@@ -80,7 +80,7 @@ def without_the_option_the_operator_has_no_kernel():
     with temp_folder() as folder:
         model, calib = prepare(folder)
         result = run("run", model, "--inputs", calib, "--outputs", os.path.join(folder, "r"))
-        expect(result.returncode == 3 and "ScaledTanh" in result.stderr and "has no kernel" in result.stderr, f"found {result.returncode}: {result.stderr}")
+        expect_error(result, 3, "ScaledTanh", "has no kernel")
 
 
 @test()
@@ -92,5 +92,5 @@ def a_settings_file_names_no_code_to_run():
         with open(settings, "w", encoding="utf-8") as file:
             file.write(f"preset: A8W8\nextra_options: {{UserCustomOpLibPath: {own}}}\n")
         result = run("quantize", model, "--config", settings, "--calib", calib, "-o", out, env=with_runtime())
-        expect(result.returncode == 2 and "--set UserCustomOpLibPath" in result.stderr, f"exit code {result.returncode}: {result.stderr}")
+        expect_error(result, 2, "--set UserCustomOpLibPath")
         expect(not os.path.exists(out), "a result was written")
