@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whether running several samples as one batch would be faster than running them one by one.
+"""Whether running several samples as one batch would be faster than calibration's way, which runs one sample on each thread at the same time.
 
     time_batches.py [--quarkq BIN] [--threads N] [--rounds N] [--output FILE.json]
 
-Milliseconds per sample of `quarkq run` at batch 1, 2, 4 and 8, batches in turn within each round, medians over the rounds; a gain is time per
-sample at batch 1 / that at batch N. Shared models whose batch is free, and two in which it is made so. Needs numpy, onnx and onnxruntime.
+Milliseconds per sample of `quarkq run` at batch 1, 2, 4 and 8: `apart`, N processes at the same time with one thread each, and `together`, one
+process with N threads; all of them in turn within each round, medians over the rounds. A gain is time per sample of batch 1 apart, which is
+what calibration does, / that of the batch. Shared models whose batch is free, and two in which it is made so. Needs numpy, onnx and onnxruntime.
 """
 import argparse
+import concurrent.futures
 import math
 import os
 import statistics
@@ -19,9 +21,10 @@ import onnx
 from compare_ort import ROOT, SHARED, machine, quarkq_median, write_report
 
 FREE = ["efficientnet_lite0_224", "mobilenetv1_025_vww_96", "mobilenetv3_digits", "superres_x3", "vit_cifar10_ibp_3_3_8", "char_gpt"]
-FIXED = ["squeezenet1_1", "style_candy_256"]
+FIXED = ["style_candy_256", "ultraface_rfb_320"]
 BATCHES = [1, 2, 4, 8]
-SECONDS = 0.8  # of each measurement, approximately
+WAYS = ["apart", "together"]
+SECONDS = 0.4  # of each measurement, approximately
 
 
 def with_free_batch(name, path):
@@ -42,21 +45,33 @@ def samples_of(name, folder):
 
 
 def times_of(name, args):
-    """Milliseconds per sample by batch."""
+    """Milliseconds per sample by way and batch."""
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, "model.onnx")
         with_free_batch(name, model)
         samples_of(name, folder)
 
-        def time(batch, runs):
-            return quarkq_median(args.quarkq, model, os.path.join(folder, str(batch)), args.threads, runs, os.path.join(folder, "out")) / batch
+        def command_times(batch, threads, runs, out):
+            inputs = os.path.join(folder, str(batch))
+            return quarkq_median(args.quarkq, model, inputs, threads, runs, os.path.join(folder, out)) / batch
 
-        once = time(1, 5)
-        found = {batch: [] for batch in BATCHES}
+        def apart(batch, runs):
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                times = pool.map(lambda i: command_times(batch, 1, runs, f"out{i}"), range(args.threads))
+                return statistics.mean(times) / args.threads
+
+        once = command_times(1, 1, 5, "out")
+        found = {way: {batch: [] for batch in BATCHES} for way in WAYS}
         for _ in range(args.rounds):
             for batch in BATCHES:
-                found[batch].append(time(batch, max(3, int(1000 * SECONDS / (once * batch)))))
-    return {batch: statistics.median(times) for batch, times in found.items()}
+                runs = max(3, int(1000 * SECONDS / (once * batch)))
+                found["apart"][batch].append(apart(batch, runs))
+                found["together"][batch].append(command_times(batch, args.threads, runs, "out"))
+    return {way: {str(batch): round(statistics.median(times), 4) for batch, times in by_batch.items()} for way, by_batch in found.items()}
+
+
+def geometric_mean(values):
+    return round(math.exp(statistics.mean(map(math.log, values))), 3)
 
 
 def main():
@@ -69,13 +84,15 @@ def main():
     args = parser.parse_args()
     report = {"machine": machine(), "threads": args.threads, "ms_per_sample": {}, "gain": {}}
     for name in args.models:
-        times = times_of(name, args)
-        report["ms_per_sample"][name] = {str(batch): round(ms, 4) for batch, ms in times.items()}
-        print(f"{name:26}", "  ".join(f"batch {batch}: {ms:8.3f} ms ({times[1] / ms:.2f})" for batch, ms in times.items()), flush=True)
-    for batch in BATCHES[1:]:
-        logs = [math.log(times["1"] / times[str(batch)]) for times in report["ms_per_sample"].values()]
-        report["gain"][str(batch)] = round(math.exp(sum(logs) / len(logs)), 3)
-        print(f"batch {batch}: gain {report['gain'][str(batch)]:.3f}, geometric mean")
+        times = report["ms_per_sample"][name] = times_of(name, args)
+        base = times["apart"]["1"]
+        for way in WAYS:
+            print(f"{name:24} {way:8}", "  ".join(f"batch {batch}: {ms:8.3f} ms ({base / ms:.2f})" for batch, ms in times[way].items()), flush=True)
+    for way in WAYS:
+        gains = {batch: geometric_mean(times["apart"]["1"] / times[way][batch] for times in report["ms_per_sample"].values())
+                 for batch in map(str, BATCHES)}
+        report["gain"][way] = gains
+        print(f"{way}: gains, geometric means: {gains}")
     report["load_after"] = os.getloadavg()
     write_report(args.output, report)
 
