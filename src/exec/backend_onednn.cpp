@@ -3,9 +3,11 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <dnnl.hpp>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -77,8 +79,20 @@ dnnl::primitive_attr attributes(const ConvProblem& p, const Desc& result) {
   return attr;
 }
 
-/// Layouts that a primitive computes in: ours, or those it prefers.
-enum class Layouts { kChannelsLast, kFree };
+/// Layouts that a primitive computes in: ours, 16 channels of a pixel at a time, or those it prefers.
+enum class Layouts { kChannelsLast, kBlocked, kFree };
+
+/// Of a source or a result.
+Desc in_layout(Layouts layouts, const ir::Shape& dims) {
+  using Tag = dnnl::memory::format_tag;
+  constexpr Tag kBlocks[] = {Tag::nCw16c, Tag::nChw16c, Tag::nCdhw16c};  // of one, two and three spatial axes
+  switch (layouts) {
+    case Layouts::kChannelsLast: return channels_last(dims);
+    case Layouts::kBlocked: return {dims, kF32, kBlocks[dims.size() - 3]};
+    case Layouts::kFree: return any_layout(channels_last(dims));
+  }
+  QQ_CHECK(false);
+}
 
 /// The first form from this one on that is not blocked, if there is one.
 template <typename Description>
@@ -91,10 +105,8 @@ Description stable_form(Description description) {
 template <typename Forward>
 typename Forward::primitive_desc describe(const ConvProblem& p, dnnl::algorithm algorithm, Layouts layouts) {
   using Description = typename Forward::primitive_desc;
-  const Desc ours_in = channels_last(p.source), ours_out = channels_last(p.result);
   const Desc weights = any_layout(given_weights(p));
-  const Desc source = layouts == Layouts::kFree ? any_layout(ours_in) : ours_in;
-  const Desc result = layouts == Layouts::kFree ? any_layout(ours_out) : ours_out;
+  const Desc source = in_layout(layouts, p.source), result = in_layout(layouts, p.result);
   const Desc bias({p.result[1]}, kF32, dnnl::memory::format_tag::x);
   const dnnl::primitive_attr attr = attributes(p, result);
   const auto kind = dnnl::prop_kind::forward_inference;
@@ -124,6 +136,19 @@ struct Choice {
   bool one_thread = false;
 };
 
+/// The direct form of AVX-512 reads one channel of up to 28 pixels in turn, which channels-last are 4 C stride bytes
+/// apart. Where that is a multiple of 2048 they share one or two sets of the first-level cache, and drive each other
+/// out of it (docs/adr/0001-channels-last.md has the speeds).
+bool shares_cache_sets(const ConvProblem& p, const std::string& implementation) {
+  constexpr int64_t kPixels = 28, kWays = 8, kWayBytes = 4096;  // a line of 64 bytes in each of 64 sets
+  if (implementation != "jit:avx512_core" || p.transposed || p.source.size() > 5) return false;
+  const int64_t gap = p.source[1] * p.strides.back() * static_cast<int64_t>(sizeof(float));
+  const int64_t sets = kWayBytes / std::gcd(gap, kWayBytes);
+  return std::min(p.result.back(), kPixels) > sets * kWays;
+}
+
+bool adds(const PostOp& post) { return post.kind == PostOp::Kind::kAdd; }
+
 /// The jit forms are fast and give the same bits for any number of threads. Where there is none for channels-last
 /// (AVX2: few channels, wide padding; SSE4.1: most), there often is one for its own layouts; the last resort is gemm on
 /// one thread. With post-ops only the first will do: the executor runs followers as well.
@@ -132,6 +157,11 @@ Choice<Forward> choose(const ConvProblem& p, dnnl::algorithm algorithm) {
   if (mixes_parameters(p.post_ops)) return {};
   const auto first = describe<Forward>(p, algorithm, Layouts::kChannelsLast);
   const std::string implementation = first.impl_info_str();
+  if (shares_cache_sets(p, implementation)) {
+    if (std::ranges::any_of(p.post_ops, adds)) return {};  // what is added would be converted, too
+    const auto blocked = describe<Forward>(p, algorithm, Layouts::kBlocked);
+    if (blocked.impl_info_str() == implementation) return {blocked, false};
+  }
   if (!follows_threads(implementation) && !is_reference(implementation)) return {first, false};
   if (!p.post_ops.empty()) return {};
   const auto free = describe<Forward>(p, algorithm, Layouts::kFree);

@@ -4,27 +4,24 @@
 #include <array>
 #include <charconv>
 
+#include "base/hash.h"
+
 namespace quarkq::ir {
 namespace {
 
-constexpr uint64_t kFnvBasis = 14695981039346656037ull;  // FNV-1a, 64 bits
-constexpr uint64_t kFnvPrime = 1099511628211ull;
-
-uint64_t hash_bytes(const void* data, size_t bytes, uint64_t hash = kFnvBasis) {
-  const auto* begin = static_cast<const unsigned char*>(data);
-  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ begin[i]) * kFnvPrime;
-  return hash;
+std::string hash_text(const ContentHash& hash) {
+  constexpr size_t kDigits = 16;
+  return "#" + hash.text().substr(0, kDigits);
 }
 
-std::string hash_text(uint64_t hash) {
-  static const char* const kDigits = "0123456789abcdef";
-  std::string text = "#";
-  for (int shift = 60; shift >= 32; shift -= 4) text += kDigits[(hash >> shift) & 15];
-  return text;
+std::string hash_text(const void* data, size_t bytes) {
+  ContentHash hash;
+  hash.add(data, bytes);
+  return hash_text(hash);
 }
 
 std::string rest_text(const char* what, const std::string& rest) {
-  return rest.empty() ? "" : cat(" ", what, hash_text(hash_bytes(rest.data(), rest.size())));
+  return rest.empty() ? "" : cat(" ", what, hash_text(rest.data(), rest.size()));
 }
 
 std::string number_text(float value) {
@@ -51,6 +48,7 @@ std::string number_text(const Tensor& value) { return tensor_text(value); }
 template <typename T>
 std::string list_text(const std::vector<T>& values) {
   std::vector<std::string> parts;
+  parts.reserve(values.size());
   for (const T& value : values) parts.push_back(number_text(value));
   return "[" + join(parts, ", ") + "]";
 }
@@ -79,6 +77,7 @@ class Dumper {
   std::string value_name(ValueId id) const { return id.valid() ? graph_.value(id).name : "_"; }
   std::string names(const std::vector<ValueId>& ids) const {
     std::vector<std::string> parts;
+    parts.reserve(ids.size());
     for (const ValueId id : ids) parts.push_back(value_name(id));
     return join(parts, ", ");
   }
@@ -128,11 +127,12 @@ class Dumper {
   std::string value_text(const GraphPtr& graph) const { return nested_text(*graph); }
   std::string value_text(const std::vector<GraphPtr>& graphs) const {
     std::vector<std::string> parts;
+    parts.reserve(graphs.size());
     for (const GraphPtr& graph : graphs) parts.push_back(nested_text(*graph));
     return "[" + join(parts, ", ") + "]";
   }
   std::string value_text(const OpaqueAttribute& opaque) const {
-    return "opaque " + hash_text(hash_bytes(opaque.bytes.data(), opaque.bytes.size()));
+    return "opaque " + hash_text(opaque.bytes.data(), opaque.bytes.size());
   }
 
   std::string node_text(const Node& node) const {
@@ -156,6 +156,7 @@ class Dumper {
 
 std::string dims_text(const std::vector<Dim>& dims) {
   std::vector<std::string> texts;
+  texts.reserve(dims.size());
   for (const Dim& dim : dims) {
     texts.push_back(dim.known() ? std::to_string(dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
   }
@@ -163,18 +164,18 @@ std::string dims_text(const std::vector<Dim>& dims) {
 }
 
 std::string type_text(const ValueType& type) {
-  if (!type.other_type.empty()) return "other " + hash_text(hash_bytes(type.other_type.data(), type.other_type.size()));
+  if (!type.other_type.empty()) return "other " + hash_text(type.other_type.data(), type.other_type.size());
   std::string text(type.element == ElementType::kUndefined ? "?" : name(type.element));
   if (!type.has_shape) return text;
   return text + dims_text(type.dims);
 }
 
 std::string tensor_text(const Tensor& tensor) {
-  uint64_t hash = kFnvBasis;
+  ContentHash hash;
   if (tensor.type() == ElementType::kString) {
-    for (const std::string& text : tensor.strings()) hash = hash_bytes(text.c_str(), text.size() + 1, hash);
+    for (const std::string& text : tensor.strings()) hash.add(text);
   } else {
-    hash = hash_bytes(tensor.raw(), static_cast<size_t>(tensor.bytes()), hash);
+    hash.add(tensor.raw(), static_cast<size_t>(tensor.bytes()));
   }
   return cat(name(tensor.type()), shape_text(tensor.dims()), " ", hash_text(hash));
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <string_view>
 
@@ -19,12 +20,26 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// The folder of packages that quarkq's own wheel was installed in, where pip installs onnxruntime as well. Empty when
+/// this code is not in site-packages/quarkq/lib or site-packages/quarkq/bin.
+std::string own_packages() {
+  Dl_info own{};
+  if (dladdr(reinterpret_cast<void*>(&own_packages), &own) == 0 || own.dli_fname == nullptr) return "";
+  std::filesystem::path file = own.dli_fname;
+  std::error_code failed;
+  // Of the program itself it is the name it was called by, which the search path may have found.
+  file = std::filesystem::canonical(file.has_parent_path() ? file : "/proc/self/exe", failed);
+  const std::filesystem::path package = file.parent_path().parent_path();
+  return failed || package.filename() != "quarkq" ? "" : package.parent_path().string();
+}
+
 /// Names and patterns, in the order in which they are tried.
 std::vector<std::string> places() {
   std::vector<std::string> all;
   if (const std::string file = environment("QUARKQ_ONNXRUNTIME"); !file.empty()) return {file};
   all.insert(all.end(), {"libonnxruntime.so.1", "libonnxruntime.so"});
   const std::string inside = "/onnxruntime/capi/libonnxruntime.so*";
+  if (const std::string packages = own_packages(); !packages.empty()) all.push_back(packages + inside);
   if (const std::string venv = environment("VIRTUAL_ENV"); !venv.empty())
     all.push_back(venv + "/lib/python3*/site-packages" + inside);
   if (const std::string home = environment("HOME"); !home.empty())

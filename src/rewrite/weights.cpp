@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/stored_floats.h"
+#include "numeric/weight_loops.h"
 #include "plan/constant_codes.h"
 
 namespace quarkq::rewrite {
@@ -41,14 +42,22 @@ std::optional<ChannelView> input_channels(const ir::Node& layer, const ir::Shape
   return ChannelView{dims[1], product_from(dims, 2)};
 }
 
+float largest_magnitude(std::span<const float> values) {
+  constexpr size_t kShortRun = 32;
+  if (values.size() >= kShortRun) {
+    const auto found = QQ_DISPATCH(numeric, extremes)(values.data(), static_cast<int64_t>(values.size()));
+    if (!found.has_nan) return std::max(std::abs(found.min), std::abs(found.max));
+  }
+  float largest = 0.0f;
+  for (const float value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
 std::vector<float> channel_ranges(std::span<const float> weights, const ChannelView& view) {
   std::vector<float> ranges(static_cast<size_t>(view.channels), 0.0f);
-  size_t at = 0;
-  while (at < weights.size()) {
-    for (float& range : ranges) {
-      for (int64_t i = 0; i < view.inner; ++i, ++at) range = std::max(range, std::abs(weights[at]));
-    }
-  }
+  for_each_run(weights, view, [&](size_t channel, std::span<const float> run) {
+    ranges[channel] = std::max(ranges[channel], largest_magnitude(run));
+  });
   return ranges;
 }
 

@@ -18,9 +18,17 @@ struct ChannelView {
   int64_t channels = 0;
   int64_t inner = 1;
   int64_t groups = 1;
-  /// REQUIRES: one group.
-  int64_t channel_of(int64_t element) const { return element / inner % channels; }
 };
+
+/// Calls visit(channel, elements) for the elements of one channel that lie together, in the order of memory. REQUIRES:
+/// one group.
+template <typename Real, typename Visit>
+void for_each_run(std::span<Real> weights, const ChannelView& view, const Visit& visit) {
+  const auto channels = static_cast<size_t>(view.channels), inner = static_cast<size_t>(view.inner);
+  for (size_t at = 0; at < weights.size();) {
+    for (size_t channel = 0; channel < channels; ++channel, at += inner) visit(channel, weights.subspan(at, inner));
+  }
+}
 
 /// The view along the channels that a Conv, ConvTranspose or Gemm writes, or nothing when its weight has no such form.
 std::optional<ChannelView> written_channels(const ir::Node& layer, const ir::Shape& weight_dims);
@@ -29,6 +37,8 @@ std::optional<ChannelView> output_channels(const ir::Node& layer, const ir::Shap
 /// The view along the channels that they read. Conv with group 1: rank 4 or 5 only, as in the reference.
 std::optional<ChannelView> input_channels(const ir::Node& layer, const ir::Shape& weight_dims);
 
+/// 0 when there is none. NaN does not count.
+float largest_magnitude(std::span<const float> values);
 /// Largest magnitude of each channel. REQUIRES: one group.
 std::vector<float> channel_ranges(std::span<const float> weights, const ChannelView& view);
 /// Every element times the factor of its channel, rounded once.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Manners on a busy machine: load.py [--models A,B] [--busy 0,2,4,8] [--threads 1,2,auto] [--samples N] [--rounds N] [--quota] [--out FILE.json]
+"""Manners on a busy machine: load.py [--models A,B] [--busy 0,2,4,8] [--threads 1,2,auto] [--seconds S] [--rounds N] [--quota] [--out FILE.json]
 
 Wall time of `quarkq quantize --config xint8` beside busy processes (endless loops of the same priority), and of ONNX Runtime over the
 same samples in the same run: medians over rounds in which the settings take turns. fair: the time that one thread takes alone, divided
 by the share of a core that the scheduler owes one thread beside the busy processes; more threads may be quicker than that. worst: the
 slower one of several threads and auto beside the quickest setting, 1.3 is wanted at most (one thread alone may always be slower). --quota: also in a control group that grants one processor (cgroup v1 or v2, needs root).
+Each model gets as many samples as one thread alone needs about --seconds for: a run as short as the scheduler's slices measures these.
 Other processes of the machine change every figure; the load before the run is printed.
 """
 import argparse
@@ -113,6 +114,18 @@ def medians(arguments, settings, measured):
     return {setting: statistics.median(one[setting] for one in rounds) for setting in settings}
 
 
+def samples_for(seconds, path):
+    """How many samples one thread alone quantizes in about `seconds`; few samples take little more than the start of the program."""
+    count, taken = 32, 0.0
+    while taken < 0.8 * seconds:
+        count = round(count * min(seconds / taken, 8)) if taken else count
+        with tempfile.TemporaryDirectory() as folder:
+            make_samples(path, folder, count)
+            os.mkdir(os.path.join(folder, "out"))
+            taken = quantize_seconds(path, folder, "1")
+    return count
+
+
 def worst(times):
     return max(seconds for threads, seconds in times.items() if threads != "1") / min(times.values())
 
@@ -120,20 +133,21 @@ def worst(times):
 def measure(model, arguments, rows):
     path = os.path.join(SHARED, "models", model + ".onnx")
     with tempfile.TemporaryDirectory() as folder:
-        samples = make_samples(path, folder, arguments.samples)
+        samples = make_samples(path, folder, samples_for(arguments.seconds, path))
         os.mkdir(os.path.join(folder, "out"))
         alone = min(quantize_seconds(path, folder, "1") for _ in range(2))
         for count in arguments.busy:
             with busy(count):
                 times = medians(arguments, arguments.threads, lambda threads: quantize_seconds(path, folder, threads))
                 ort = medians(arguments, ("1", "2"), lambda threads: ort_seconds(path, samples, threads))
-            rows.append({"model": model, "busy": count, "seconds": times, "ort_seconds": ort, "fair": fair_seconds(alone, count),
+            rows.append({"model": model, "samples": len(samples), "busy": count, "seconds": times, "ort_seconds": ort, "fair": fair_seconds(alone, count),
                          "worst": worst(times)})
             print_row(rows[-1])
         with quota() if arguments.quota else contextlib.nullcontext() as prefix:
             if prefix:
                 times = medians(arguments, arguments.threads, lambda threads: quantize_seconds(path, folder, threads, prefix))
-                rows.append({"model": model, "busy": "quota 1", "seconds": times, "ort_seconds": {}, "fair": alone, "worst": worst(times)})
+                rows.append({"model": model, "samples": len(samples), "busy": "quota 1", "seconds": times, "ort_seconds": {}, "fair": alone,
+                             "worst": worst(times)})
                 print_row(rows[-1])
 
 
@@ -149,7 +163,7 @@ def main():
     parser.add_argument("--models", type=lambda text: text.split(","), default=MODELS)
     parser.add_argument("--busy", type=lambda text: [int(part) for part in text.split(",")], default=[0, 2, 4, 8])
     parser.add_argument("--threads", type=lambda text: text.split(","), default=["1", "2", "auto"])
-    parser.add_argument("--samples", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quota", action="store_true")
     parser.add_argument("--out")
@@ -164,7 +178,7 @@ def main():
     print(f"{len(rows) - len(late)} of {len(rows)} cases within 1.3 x the best setting")
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:
-            json.dump({"cores": os.cpu_count(), "samples": arguments.samples, "rows": rows}, file, indent=1)
+            json.dump({"cores": os.cpu_count(), "rows": rows}, file, indent=1)
 
 
 if __name__ == "__main__":

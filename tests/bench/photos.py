@@ -39,6 +39,7 @@ def mlsd(image):
 
 
 PREPROCESSING = {
+    "resnet8_cifar10": lambda image: planes(np.asarray(center_square(image).resize((32, 32), Image.BOX), np.float32)),
     "efficientnet_lite0_224": lambda image: planes((pixels(image, 224) - 127) / 128),
     "squeezenet1_1": squeezenet,
     "mobilenetv1_025_vww_96": lambda image: planes(pixels(center_square(image), 96) / 255),

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """quarkq against ONNX Runtime on the networks of export_large.py: compare_large.py DIR [--only REGEX] [--record FILE] [--rounds N].
 
-Three ratios for each network, time of ONNX Runtime / time of quarkq (above 1 quarkq is faster), same threads, rounds that alternate:
+Ratios for each network, time of ONNX Runtime / time of quarkq (above 1 quarkq is faster), same threads, rounds that alternate:
 inference  batch 1 of the float model: medians over all runs, as tests/bench/compare_ort.py takes them
 calibrate  MinMax of 8 samples: `quarkq calibrate` against onnxruntime.quantization's MinMax calibrator
-quantize   A8W8 of 8 samples: `quarkq quantize`, its comparison with the float model included, against quantize_static (Q/DQ, symmetric
-           int8 activations and weights, MinMax)
-The last two are seconds of a whole run that begins with the file: of quarkq's process; of Python's from after its imports on.
+quantize   A8W8 of 8 samples: `quarkq quantize --no-verify` against quantize_static (Q/DQ, symmetric int8 activations and weights, MinMax)
+compared   the same, with quarkq's comparison of the result with the float model on all samples, which quantize_static has none of
+The last three are seconds of a whole run that begins with the file: of quarkq's process; of Python's from after its imports on.
 
 A row is recorded when its network is done. Run it on an idle machine.
 """
@@ -29,7 +29,8 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "bench"))
 from compare_ort import first_sample, machine, quarkq_median, reference_times  # noqa: E402
 
 QUARKQ = os.environ.get("QUARKQ", os.path.join(ROOT, "build", "release", "quarkq"))
-KINDS = ("inference", "calibrate", "quantize")
+KINDS = ("inference", "calibrate", "quantize", "compared")
+VERBS = {"calibrate": ["calibrate"], "quantize": ["quantize", "--no-verify"], "compared": ["quantize", "--on-collapse", "warn"]}  # random networks collapse
 RUN_SECONDS = 2.5  # of each side in a round of inference
 LOWEST, MEAN = 0.9, 1.2
 
@@ -97,10 +98,8 @@ def whole_run(kind, model, inputs, options):
     ours, theirs = [], []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for _ in range(options.whole_rounds):
-            # Random networks collapse in 8 bits: no rescue.
-            more = ["--on-collapse", "warn"] if kind == "quantize" else []
-            ours.append(seconds_of([QUARKQ, kind, model, "--config", "a8w8", "--calib", inputs, "-o", os.path.join(folder, "out.onnx"), "--quiet",
-                                    "--threads", str(options.threads), *more])[0])
+            ours.append(seconds_of([QUARKQ, *VERBS[kind], model, "--config", "a8w8", "--calib", inputs, "-o", os.path.join(folder, "out.onnx"),
+                                    "--quiet", "--threads", str(options.threads)])[0])
             theirs.append(float(seconds_of([sys.executable, "-c", RUNTIME, kind, model, inputs, os.path.join(folder, "theirs.onnx")])[1].split()[-1]))
     return statistics.median(ours), statistics.median(theirs)
 
@@ -135,7 +134,7 @@ def main():
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=3, help="of inference")
-    parser.add_argument("--whole-rounds", type=int, default=1, help="of calibrate and quantize")
+    parser.add_argument("--whole-rounds", type=int, default=1, help="of the others")
     parser.add_argument("--record", help="a JSON file in which the rows measured are replaced")
     options = parser.parse_args()
     networks = {}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Each verb from Python: what goes in, what comes out, what is raised."""
 import os
+import subprocess
+import sys
 
 import numpy as np
 import onnx
@@ -84,6 +86,16 @@ def errors_have_a_class_and_an_exit_code(case):
     expect_equal(type(error), kind, "class")
     expect_equal(error.exit_code, kind.exit_code, "exit code")
     expect(error.message, "no message")
+
+
+@test()
+def the_backend_is_found_beside_the_package():
+    """In a process that has not loaded ONNX Runtime itself, without the variables that tell where packages are."""
+    program = "import quarkq, sys; print(*(finding.text for finding in quarkq.quantize(sys.argv[1], config='a8w8', data=sys.argv[2]," \
+              " settings={'quarkq.backend': 'ort'}).findings if finding.id == 'backend'))"
+    environment = {name: value for name, value in os.environ.items() if name not in ("QUARKQ_ONNXRUNTIME", "VIRTUAL_ENV", "HOME")}
+    done = subprocess.run([sys.executable, "-c", program, DIGITS_MODEL, os.path.join(DIGITS, "calib")], env=environment, capture_output=True, text=True, check=False)
+    expect_equal((done.returncode, done.stdout), (0, f"calibrated with onnxruntime {onnxruntime.__version__} (CPUExecutionProvider)\n"), done.stderr)
 
 
 @test()

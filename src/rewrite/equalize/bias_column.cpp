@@ -10,26 +10,44 @@ namespace {
 
 constexpr float kLeastWeight = 1e-7f;
 
-/// |weights| without zeros: a zero becomes the least other magnitude of its channel, and nothing is below kLeastWeight.
-/// In channels of zeros only, `bias` becomes zero.
-std::vector<float> magnitudes(std::span<const float> weights, const ChannelView& view, std::vector<float>& bias) {
+/// For each channel what its zeros are replaced by: its least other magnitude, or kLeastWeight where there are zeros
+/// only; there `bias` becomes zero.
+std::vector<float> least_magnitudes(std::span<const float> weights, const ChannelView& view, std::vector<float>& bias) {
   std::vector<float> least(static_cast<size_t>(view.channels), INFINITY);
-  for (size_t i = 0; i < weights.size(); ++i) {
-    float& smallest = least[static_cast<size_t>(view.channel_of(static_cast<int64_t>(i)))];
-    if (weights[i] != 0.0f) smallest = std::min(smallest, std::abs(weights[i]));
-  }
+  for_each_run(weights, view, [&](size_t channel, std::span<const float> run) {
+    float smallest = least[channel];
+    for (const float weight : run) {
+      if (weight != 0.0f) smallest = std::min(smallest, std::abs(weight));
+    }
+    least[channel] = smallest;
+  });
   for (size_t c = 0; c < least.size(); ++c) {
     if (std::isfinite(least[c])) continue;
     bias[c] = 0.0f;
     least[c] = kLeastWeight;
   }
-  std::vector<float> result(weights.size());
-  for (size_t i = 0; i < weights.size(); ++i) {
-    const float magnitude = weights[i] != 0.0f ? std::abs(weights[i])
-                                               : least[static_cast<size_t>(view.channel_of(static_cast<int64_t>(i)))];
-    result[i] = std::max(magnitude, kLeastWeight);
-  }
-  return result;
+  return least;
+}
+
+/// |bias / weight| of every weight, and the largest |weight|; for that no weight is zero or below kLeastWeight.
+struct Ratios {
+  std::vector<float> values;
+  float weight_range = 0.0f;
+};
+
+Ratios find_ratios(std::span<const float> weights, const ChannelView& view, std::vector<float>& bias) {
+  const std::vector<float> least = least_magnitudes(weights, view, bias);
+  Ratios ratios;
+  ratios.values.reserve(weights.size());
+  for_each_run(weights, view, [&](size_t channel, std::span<const float> run) {
+    const float size = std::abs(bias[channel]);
+    for (const float weight : run) {
+      const float magnitude = std::max(weight != 0.0f ? std::abs(weight) : least[channel], kLeastWeight);
+      ratios.weight_range = std::max(ratios.weight_range, magnitude);
+      ratios.values.push_back(size / magnitude);
+    }
+  });
+  return ratios;
 }
 
 /// The average of the two middle values for an even count.
@@ -40,21 +58,25 @@ float median(std::vector<float> values) {
   return (*std::max_element(values.begin(), middle) + *middle) / 2.0f;
 }
 
-float largest_magnitude(std::span<const float> values) {
-  float largest = 0.0f;
-  for (const float value : values) largest = std::max(largest, std::abs(value));
-  return largest;
+/// median(values) > limit. The median itself is looked for where the two middle values have the limit between them.
+bool is_median_above(const std::vector<float>& values, float limit) {
+  const auto above = static_cast<size_t>(std::ranges::count_if(values, [=](float value) { return value > limit; }));
+  const size_t half = values.size() / 2;
+  if (above != half || values.size() % 2 != 0) return above > half;
+  return median(values) > limit;
 }
 
 /// The divisor of the bias, from its own range, its ratio to the weights, and the middle of all such ratios.
-float shrink_of(float bias_range, float weight_range, const std::vector<float>& ratios) {
+float shrink_of(float bias_range, const Ratios& ratios) {
   double sum = 0;
-  for (const float ratio : ratios) sum += ratio;
-  const double mean = sum / static_cast<double>(ratios.size());
-  const float middle = median(ratios);
-  if (bias_range < 10 && bias_range / weight_range < 20) return middle > 100 || mean > 1000 ? 5.0f : 2.0f;
-  if (middle > 30 || mean > 500) return 20.0f;
-  return middle > 15 || mean > 100 ? 10.0f : 5.0f;
+  for (const float ratio : ratios.values) sum += ratio;
+  const double mean = sum / static_cast<double>(ratios.values.size());
+  const auto is_large = [&](double mean_limit, float median_limit) {
+    return mean > mean_limit || is_median_above(ratios.values, median_limit);
+  };
+  if (bias_range < 10 && bias_range / ratios.weight_range < 20) return is_large(1000, 100) ? 5.0f : 2.0f;
+  if (is_large(500, 30)) return 20.0f;
+  return is_large(100, 15) ? 10.0f : 5.0f;
 }
 
 }  // namespace
@@ -62,12 +84,7 @@ float shrink_of(float bias_range, float weight_range, const std::vector<float>& 
 std::vector<float> bias_column(std::span<const float> weights, const ChannelView& view, std::span<const float> bias) {
   std::vector<float> column(bias.begin(), bias.end());
   if (weights.empty()) return column;
-  std::vector<float> ratios = magnitudes(weights, view, column);
-  const float weight_range = largest_magnitude(ratios);
-  for (size_t i = 0; i < ratios.size(); ++i) {
-    ratios[i] = std::abs(column[static_cast<size_t>(view.channel_of(static_cast<int64_t>(i)))]) / ratios[i];
-  }
-  const float shrink = shrink_of(largest_magnitude(bias), weight_range, ratios);
+  const float shrink = shrink_of(largest_magnitude(bias), find_ratios(weights, view, column));
   for (float& value : column) value /= shrink;
   return column;
 }

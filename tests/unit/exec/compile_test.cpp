@@ -60,17 +60,39 @@ residual (float[1,4,6,6] x, float[4,4,3,3] w) => (float[1,4,6,6] y)
   y = Relu(d)
 })";
 
+/// Convolutions with more channels, whose pixels share sets of the cache, compute in another layout.
+constexpr const char kManyChannels[] = R"(
+many (float[1,1024,3,12] x, float[8,1024,3,3] w, float[1,8,3,12] r) => (float[1,8,3,12] y)
+{
+  a = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(x, w)
+  b = Relu(a)
+  c = Conv<kernel_shape=[3,3], pads=[1,1,1,1]>(x, w)
+  d = Add(c, r)
+  e = Relu(d)
+  y = Add(b, e)
+})";
+
 TEST(CompileTest, FusionChangesNoBits) {
-  const ir::Model model = model_of(kResidual);
-  const std::vector<Tensor> inputs = {ramp({1, 4, 6, 6}), ramp({4, 4, 3, 3}, 0.7f)};
-  const std::vector<Tensor> fused = run(model, inputs);
-  std::vector<ir::ValueId> taps;  // a tapped value is never fused away
-  for (const char* name : {"a", "c", "d"}) taps.push_back(model.graph.find(name));
-  Recorder recorder;
-  const std::vector<Tensor> apart = run(model, inputs, &recorder, taps);
-  ASSERT_EQ(fused.size(), 1u);
-  EXPECT_TRUE(fused[0].same_as(apart[0]));
-  EXPECT_EQ(recorder.counts.size(), 3u);
+  struct Row {
+    const char* body;
+    std::vector<Tensor> inputs;
+    std::vector<const char*> taps;  ///< a tapped value is never fused away
+  };
+  const Row rows[] = {{kResidual, {ramp({1, 4, 6, 6}), ramp({4, 4, 3, 3}, 0.7f)}, {"a", "c", "d"}},
+                      {kManyChannels,
+                       {ramp({1, 1024, 3, 12}), ramp({8, 1024, 3, 3}, 0.7f), ramp({1, 8, 3, 12})},
+                       {"a", "b", "c", "d", "e"}}};
+  for (const Row& row : rows) {
+    const ir::Model model = model_of(row.body);
+    const std::vector<Tensor> fused = run(model, row.inputs);
+    std::vector<ir::ValueId> taps;
+    for (const char* name : row.taps) taps.push_back(model.graph.find(name));
+    Recorder recorder;
+    const std::vector<Tensor> apart = run(model, row.inputs, &recorder, taps);
+    ASSERT_EQ(fused.size(), 1u);
+    EXPECT_TRUE(fused[0].same_as(apart[0]));
+    EXPECT_EQ(recorder.counts.size(), row.taps.size());
+  }
 }
 
 TEST(CompileTest, FusesReluAndResidualSum) {

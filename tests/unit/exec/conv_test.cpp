@@ -61,6 +61,8 @@ TEST(ConvTest, EqualsTheDefinition) {
       {{1, 6, 11, 9}, {4, 3, 3, 2}, {1, 2}, {2, 0, 1, 1}, {2, 1}, 2, true},
       {{1, 1, 12, 12}, {3, 1, 5, 5}, {1, 1}, {2, 2, 2, 2}, {1, 1}, 1, false},
       {{1, 16, 6, 6}, {32, 1, 5, 5}, {1, 1}, {2, 2, 2, 2}, {1, 1}, 16, true},
+      {{1, 1024, 3, 12}, {5, 1024, 3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1, true},  // pixels share sets of the cache
+      {{1, 512, 4, 40}, {6, 256, 3, 2}, {1, 2}, {1, 0, 1, 1}, {1, 1}, 2, true},
   };
   for (const ConvCase& c : cases) {
     const Tensor x = random_floats(c.x, -1, 1, 1), w = random_floats(c.w, -1, 1, 2),

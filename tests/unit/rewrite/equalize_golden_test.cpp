@@ -64,13 +64,14 @@ struct PairCase {
   void (*change)(config::Settings&);
 };
 
-const PairCase kPairCases[] = {{"default", [](config::Settings&) {}},
-                               {"no_append_bias", [](config::Settings& s) { s.algorithms.cle_scale_append_bias = false; }},
-                               {"no_threshold", [](config::Settings& s) { s.algorithms.cle_scale_use_threshold = false; }},
-                               {"threshold_10", [](config::Settings& s) { s.algorithms.cle_weight_threshold = 10; }},
-                               {"adaptive_-1", [](config::Settings& s) { s.algorithms.cle_steps = -1; }},
-                               {"steps_0", [](config::Settings& s) { s.algorithms.cle_steps = 0; }},
-                               {"steps_2", [](config::Settings& s) { s.algorithms.cle_steps = 2; }}};
+const PairCase kPairCases[] = {
+    {"default", [](config::Settings&) {}},
+    {"no_append_bias", [](config::Settings& s) { s.algorithms.cle_scale_append_bias = false; }},
+    {"no_threshold", [](config::Settings& s) { s.algorithms.cle_scale_use_threshold = false; }},
+    {"threshold_10", [](config::Settings& s) { s.algorithms.cle_weight_threshold = 10; }},
+    {"adaptive_-1", [](config::Settings& s) { s.algorithms.cle_steps = -1; }},
+    {"steps_0", [](config::Settings& s) { s.algorithms.cle_steps = 0; }},
+    {"steps_2", [](config::Settings& s) { s.algorithms.cle_steps = 2; }}};
 
 TEST(EqualizeGoldenTest, PairsUnderEveryOption) {
   QQ_SKIP_WITHOUT_ALGORITHMS();
@@ -173,6 +174,18 @@ TEST(EqualizeGoldenTest, BiasColumn) {
     for (size_t i = 0; i < column.size(); ++i) {
       EXPECT_FLOAT_EQ(column[i], c["out"][i].back().get<float>());
     }
+  }
+}
+
+TEST(EqualizeGoldenTest, TheMiddleOfAnEvenNumberOfRatiosDecides) {
+  struct Row {
+    float ratio;  ///< of the bias to the second weight; to the first one it is 25
+    float shrink;
+  };
+  for (const Row row : {Row{37, 20}, Row{33, 10}}) {  // the average of both is above 30, or not
+    const std::vector<float> column =
+        bias_column(std::vector<float>{5.0f / 25, 5.0f / row.ratio}, {1, 2}, std::vector{5.0f});
+    EXPECT_EQ(column, (std::vector<float>{5.0f / row.shrink})) << row.ratio;
   }
 }
 

@@ -72,6 +72,11 @@ TEST(LayerChannelsTest, ElementsAreScaledByTheirChannel) {
       const auto data = tensor.data<float>();
       std::vector<float> scaled(data.begin(), data.end());
       scale_channels(scaled, *view, factors);
+      std::vector<size_t> channels;
+      if (view->groups == 1) {
+        for_each_run(data, *view,
+                     [&](size_t channel, auto run) { channels.insert(channels.end(), run.size(), channel); });
+      }
       std::vector<float> ranges(factors.size(), 0);
       test::for_each_index(one.dims, [&](const ir::Shape& at) {
         const size_t i = test::offset_of(one.dims, at);
@@ -80,13 +85,26 @@ TEST(LayerChannelsTest, ElementsAreScaledByTheirChannel) {
         EXPECT_EQ(scaled[i], data[i] * factors[channel]) << one.what << " element " << i;
         ranges[channel] = std::max(ranges[channel], std::abs(data[i]));
         if (view->groups == 1) {
-          EXPECT_EQ(view->channel_of(static_cast<int64_t>(i)), channel_at(at)) << one.what;
+          EXPECT_EQ(channels[i], channel) << one.what;
         }
       });
       if (view->groups == 1) {
         EXPECT_EQ(channel_ranges(data, *view), ranges) << one.what;
       }
     }
+  }
+}
+
+TEST(LayerChannelsTest, MagnitudesLeaveOutNaN) {
+  EXPECT_EQ(largest_magnitude({}), 0);
+  for (const size_t count : {3u, 40u, 100u}) {  // 32 and more are looked at in lanes
+    std::vector<float> values(count, 0.5f);
+    values[count / 2] = -2.0f;
+    EXPECT_EQ(largest_magnitude(values), 2) << count;
+    values[0] = NAN;
+    EXPECT_EQ(largest_magnitude(values), 2) << count;
+    values.assign(count, NAN);
+    EXPECT_EQ(largest_magnitude(values), 0) << count;
   }
 }
 
