@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Every test of quarkq: run_tests.sh [--long]
-#   --long   also: warnings are errors; the default mode beside compat mode on all shared networks; the unit and bad-input tests
-#            under AddressSanitizer and UBSan; the tests of threads under ThreadSanitizer; clang-tidy over 40 files at most.
+#   --long   also: warnings are errors; the wheel on a bare Debian 12 and 13; the default mode beside compat mode on all shared
+#            networks; the unit and bad-input tests under AddressSanitizer and UBSan; the tests of threads under ThreadSanitizer;
+#            clang-tidy over 40 files at most.
 #            With $QUARKQ_TEST_MINUTES these are skipped where the machine is too slow for them to end in time.
 # The last line is "N passed, N failed" (", N skipped" when some could not run here); the exit status is 0 when none failed.
 # Each test prints one line; what a suite printed is kept in build/test-logs/.
@@ -11,7 +12,7 @@ long=
 for argument in "$@"; do
   case $argument in
     --long) long=1 ;;
-    *) sed -n '3,7s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+    *) sed -n '3,8s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
   esac
 done
 passed=0 failed=0 skipped=0 finished=
@@ -92,6 +93,7 @@ affords() {
   return 1
 }
 
+if [ -n "$long" ] && affords 4 bare; then suite bare bash tests/install/bare.sh dist/quarkq-*.whl; fi
 if [ -n "$long" ] && affords 5 modes; then suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes; fi
 if [ -n "$long" ] && affords 30 asan; then
   configure asan ON

@@ -10,7 +10,7 @@ jobs=${QUARKQ_JOBS:-$(nproc)}
 build_packages=(g++ cmake ninja-build ccache python3 python3-pip ca-certificates libprotobuf-dev protobuf-compiler libdnnl-dev
   libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libstb-dev libxxhash-dev zlib1g-dev ocl-icd-opencl-dev)
 test_packages=(python3-venv libgtest-dev libgmock-dev zsh fish groff-base)
-long_packages=(clang-tidy)
+long_packages=(clang-tidy debootstrap)
 
 say() { printf '== %s\n' "$*"; }
 die() { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "calib/program_count.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "exec/memory_guard.h"
+#include "exec/threads.h"
 
 namespace quarkq::calib {
 namespace {
@@ -34,7 +33,7 @@ double extra_bytes() {
 }  // namespace
 
 size_t worthwhile_programs(const ir::Graph& graph, size_t samples, size_t least_each) {
-  const auto threads = static_cast<size_t>(omp_get_max_threads());
+  const auto threads = static_cast<size_t>(exec::independent_threads());
   const auto affordable = 1 + static_cast<size_t>(extra_bytes() / program_bytes(graph));
   return std::max(size_t{1}, std::min({threads, samples / least_each, affordable}));
 }

@@ -38,11 +38,28 @@ int granted_threads(int cores) {
   return std::max(1, static_cast<int>(std::lround(*quota)));
 }
 
+/// What the thread of a run chose. Those that it starts have none.
+struct Chosen {
+  int threads = 0;
+  int independent = 0;  ///< at least as many
+};
+thread_local Chosen chosen;
+
+void choose(int threads, int independent) {
+  omp_set_num_threads(threads);
+  chosen = {threads, independent};
+}
+
 }  // namespace
+
+int independent_threads() {
+  const int threads = omp_get_max_threads();
+  return threads == chosen.threads ? chosen.independent : threads;
+}
 
 ThreadChoice set_threads(int threads) {
   if (threads > 0) {
-    omp_set_num_threads(threads);
+    choose(threads, threads);
     return {threads, ""};
   }
   static const int cores = omp_get_max_threads();  // of the cpuset
@@ -51,8 +68,9 @@ ThreadChoice set_threads(int threads) {
   // The first region makes the threads, which does not indicate a busy machine.
   if (granted > 1) stalled_share(granted);
   while (free_threads > 1 && stalled_share(free_threads) > kStalledShare) free_threads = (free_threads + 1) / 2;
-  omp_set_num_threads(free_threads);
-  if (free_threads < granted) return {free_threads, cat("of ", granted, " cores the others are busy")};
+  choose(free_threads, granted);
+  if (free_threads < granted)
+    return {free_threads, cat("of ", granted, " cores the others are busy; samples run on ", granted, " side by side")};
   if (granted < cores) return {granted, cat("of ", cores, " cores, which the container's quota grants")};
   return {granted, ""};
 }

@@ -17,4 +17,8 @@ struct ThreadChoice {
 /// delay every parallel region (ADR 0003).
 ThreadChoice set_threads(int threads);
 
+/// Threads for work whose parts do not wait for one another, such as samples side by side: where others are busy, those
+/// that set_threads() took fewer of, too. In a thread that does such a part: those that the part has.
+int independent_threads();
+
 }  // namespace quarkq::exec

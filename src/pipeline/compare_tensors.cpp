@@ -72,7 +72,7 @@ Status listen_to_both(const Listening& a, const Listening& b, const calib::DataR
   std::array<Status, 2> found;
   on_threads(2, [&](size_t i) {
     const Listening& one = i == 0 ? a : b;
-    omp_set_num_threads(i == 0 ? threads - threads / 2 : threads / 2);
+    omp_set_num_threads(std::max(1, i == 0 ? threads - threads / 2 : threads / 2));
     found[i] = listen(one.model, data, one.tensors, samples, one.keeper);
   });
   return found[0].ok() ? found[1] : found[0];

@@ -26,7 +26,7 @@ def made(folder, kind, **options):
     return path
 
 
-@test(cases=["unet", "decoder", "image", "skips", "chain"])
+@test(cases=["unet", "decoder", "tables", "image", "skips", "chain"])
 def generated_models_are_the_same_each_time_and_run(kind):
     options = {"size": 20 * MIB, "side": 128, "nodes": 200}
     with temp_folder() as one, temp_folder() as two:
@@ -34,7 +34,7 @@ def generated_models_are_the_same_each_time_and_run(kind):
         for name in sorted(os.listdir(one)):
             expect(filecmp.cmp(os.path.join(one, name), os.path.join(two, name), shallow=False), f"{name} differs")
         expect_equal(large_run.runtime_verdict(first), "runs", kind)
-        if kind in ("unet", "decoder"):
+        if kind in ("unet", "decoder", "tables"):
             expect(0.6 < large_run.bytes_of(second) / options["size"] < 1.4, f"{large_run.bytes_of(second)} bytes of {options['size']}")
 
 
@@ -49,6 +49,21 @@ def weights_stay_on_disk(preset):
         expect(row["anonymous_bytes"] < 128 * MIB, f"{row['anonymous_bytes']} bytes of memory that no file has")
         expect(row["own_peak_bytes"] < 256 * MIB, f"{row['own_peak_bytes']} bytes resident, the weights are {LARGE}")
         expect_equal([name for name in os.listdir(folder) if "spill" in name or ".part-" in name], [], "files left")
+
+
+@test()
+def embedding_tables_in_8_bits_below_a_ceiling():
+    """Of 400 MiB of tables: the result has the same bytes as without the ceiling."""
+    with temp_folder() as folder:
+        model = made(folder, "tables", size=400 * MIB)
+        command = large_run.quantize("matmul_nbits", "--set", "MatMulNBitsParams={{EmbeddingBits: 8}}")
+        rows = [large_run.run_case(large_run.Case("test", "tables", (), command + more), model, folder) for more in ([], ["--max-memory", "300M"])]
+        for row in rows:
+            expect_equal((row["exit"], row.get("onnxruntime")), (0, "runs"), row.get("message"))
+            expect(row["output_bytes"] < 0.28 * row["input_bytes"], f"{row['output_bytes']} bytes of {row['input_bytes']}")
+        expect_equal(rows[1]["output_hash"], rows[0]["output_hash"], "result below the ceiling")
+        expect(rows[1]["own_peak_bytes"] <= 300 * MIB, f"{rows[1]['own_peak_bytes']} bytes with --max-memory 300M")
+        return f"{rows[0]['own_peak_bytes'] // MIB} MiB without a ceiling, {rows[1]['own_peak_bytes'] // MIB} MiB below 300M"
 
 
 @test()

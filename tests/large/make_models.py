@@ -4,6 +4,7 @@
 
 unet    a convolution network with skip connections, weights of --bytes in FILE.data, a small input so that it runs
 decoder a decoder-only language model: embedding, RMS normalization, causal attention, gated feed-forward layers
+tables  two embedding tables and a small matrix
 image   a convolution network with few weights on one image of 3840 x 2160 (--side scales the longer side)
 skips   the same with --depth values that are added again in reverse order, an encoder and decoder as RED-Net: they wait for long
 chain   --nodes nodes: attention and convolution blocks on small tensors
@@ -226,6 +227,17 @@ def make_chain(path, nodes):
     b.save([floats("x", [1, 4, 8])], [floats(x, [1, 4, 8])])
 
 
+def make_tables(path, size):
+    """Two embedding tables of half the size each, read by Gather, and a small matrix."""
+    width = 256
+    b = Builder(path)
+    rows = max(1, size // (2 * 4 * width))
+    rows_read = [b.node("Gather", [b.weight([rows, width], 0.02), ids]) for ids in ("tokens", "positions")]
+    y = b.node("MatMul", [b.node("Add", rows_read), b.weight([width, width], 1 / math.sqrt(width))])
+    b.save([helper.make_tensor_value_info(name, TensorProto.INT64, [1, SEQUENCE]) for name in ("tokens", "positions")],
+           [floats(y, [1, SEQUENCE, width])])
+
+
 def make_samples(model, folder, count):
     """`count` random samples of a model with one float input, as .npy files."""
     os.makedirs(folder, exist_ok=True)
@@ -242,6 +254,8 @@ def make(kind, path, size=1 << 30, nodes=1000, side=3840, depth=6):
         make_unet(path, size)
     elif kind == "decoder":
         make_decoder(path, size)
+    elif kind == "tables":
+        make_tables(path, size)
     elif kind == "image":
         make_image(path, side)
     elif kind == "skips":
@@ -252,9 +266,9 @@ def make(kind, path, size=1 << 30, nodes=1000, side=3840, depth=6):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["unet", "decoder", "image", "skips", "chain"])
+    parser.add_argument("kind", choices=["unet", "decoder", "tables", "image", "skips", "chain"])
     parser.add_argument("file")
-    parser.add_argument("--bytes", type=float, default=1e9, help="of the weights: unet and decoder")
+    parser.add_argument("--bytes", type=float, default=1e9, help="of the weights: unet, decoder and tables")
     parser.add_argument("--nodes", type=int, default=1000, help="chain")
     parser.add_argument("--side", type=int, default=3840, help="image, skips: its width")
     parser.add_argument("--depth", type=int, default=6, help="skips: values that wait at full resolution")

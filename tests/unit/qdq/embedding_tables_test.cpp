@@ -68,6 +68,7 @@ TEST(EmbeddingTablesTest, TakesTablesThatGatherAloneReads) {
   EXPECT_EQ(bench.ops(), "GatherBlockQuantized GatherBlockQuantized Add");
   EXPECT_TRUE(bench.graph().find("t_Q8").valid());
   EXPECT_FALSE(bench.graph().find("t").valid());
+  EXPECT_EQ(bench.graph().initializers().size(), 2u) << "both read the same codes and scales";
   EXPECT_FALSE(bench.run(in_8_bits));
 }
 
