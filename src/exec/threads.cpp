@@ -45,7 +45,7 @@ struct Chosen {
 };
 thread_local Chosen chosen;
 
-void choose(int threads, int independent) {
+void keep_choice(int threads, int independent) {
   omp_set_num_threads(threads);
   chosen = {threads, independent};
 }
@@ -59,7 +59,7 @@ int independent_threads() {
 
 ThreadChoice set_threads(int threads) {
   if (threads > 0) {
-    choose(threads, threads);
+    keep_choice(threads, threads);
     return {threads, ""};
   }
   static const int cores = omp_get_max_threads();  // of the cpuset
@@ -68,7 +68,7 @@ ThreadChoice set_threads(int threads) {
   // The first region makes the threads, which does not indicate a busy machine.
   if (granted > 1) stalled_share(granted);
   while (free_threads > 1 && stalled_share(free_threads) > kStalledShare) free_threads = (free_threads + 1) / 2;
-  choose(free_threads, granted);
+  keep_choice(free_threads, granted);
   if (free_threads < granted)
     return {free_threads, cat("of ", granted, " cores the others are busy; samples run on ", granted, " side by side")};
   if (granted < cores) return {granted, cat("of ", cores, " cores, which the container's quota grants")};
