@@ -93,7 +93,8 @@ class ConvThreadsTest : public testing::Test {
   ~ConvThreadsTest() override { omp_set_num_threads(before_); }
 
   void expect_same_bits(const ConvProblem& p) {
-    const std::vector<float> x = random_values(random(), count(p.source)), w = random_values(random(), count(p.weights));
+    const std::vector<float> x = random_values(random(), count(p.source)),
+                             w = random_values(random(), count(p.weights));
     const std::vector<float> one = run_conv(p, x, w, 1);
     ASSERT_FALSE(one.empty()) << "source " << testing::PrintToString(p.source);
     for (const int threads : kThreads) {
