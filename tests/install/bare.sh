@@ -16,11 +16,13 @@ mirror=$(awk '/^URIs:/{print $2; exit}' /etc/apt/sources.list.d/debian.sources 2
 log=$root/build/test-logs/bare-machine.log
 mkdir -p "$(dirname "$log")"
 
-# What runs there, as its root.
-commands='set -e
+# What runs there, as its root: what comes from elsewhere, then what is ours.
+packages='set -e
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
 apt-get update -q && apt-get install -y -q --no-install-recommends python3-venv
-python3 -m venv /v && /v/bin/pip install -q --disable-pip-version-check /w/*.whl
+python3 -m venv /v && /v/bin/pip install -q --disable-pip-version-check numpy'
+commands='set -e
+/v/bin/pip install -q --disable-pip-version-check --no-index /w/*.whl
 cd /w/digits
 /v/bin/quarkq quantize --config xint8 --calib calib digits.onnx
 /v/bin/quarkq check digits_quantized.onnx
@@ -36,7 +38,10 @@ remove_machine() {
 trap remove_machine EXIT
 
 make_machine() {
-  debootstrap --variant=minbase --include=ca-certificates "$1" "$machine" ${mirror:+"$mirror"} && mount -t proc proc "$machine/proc"
+  debootstrap --variant=minbase --include=ca-certificates "$1" "$machine" ${mirror:+"$mirror"} && mount -t proc proc "$machine/proc" || return 1
+  cp /etc/resolv.conf "$machine/etc/" 2>/dev/null || true
+  cp /etc/ssl/certs/ca-certificates.crt "$machine/etc/ssl/certs/"
+  chroot "$machine" /bin/bash -c "$packages"
 }
 
 for suite in "$@"; do
@@ -46,12 +51,10 @@ for suite in "$@"; do
   fi
   machine=$(mktemp -d "${TMPDIR:-/var/tmp}/quarkq-bare-XXXXXX")
   if ! make_machine "$suite" >"$log" 2>&1; then
-    echo "skip bare.$suite: debootstrap could not make it: $(tail -n 1 "$log")"
+    echo "skip bare.$suite: it could not be made: $(tail -n 1 "$log")"
     remove_machine
     continue
   fi
-  cp /etc/resolv.conf "$machine/etc/" 2>/dev/null || true
-  cp /etc/ssl/certs/ca-certificates.crt "$machine/etc/ssl/certs/"
   mkdir "$machine/w"
   cp -r "$root/examples/digits" "$wheel" "$machine/w/"
   if chroot "$machine" /bin/bash -c "$commands" >"$log" 2>&1; then
