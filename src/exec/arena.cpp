@@ -33,8 +33,7 @@ std::vector<BufferUse> Compiler::buffer_uses(const std::vector<int>& root, std::
   for (size_t s = 0; s < slots_.size(); ++s) {
     if (!slots_[s].in_arena() || root[s] != static_cast<int>(s)) continue;
     std::ranges::sort(steps[s]);
-    const auto repeated = std::ranges::unique(steps[s]);
-    steps[s].erase(repeated.begin(), repeated.end());
+    steps[s].erase(std::unique(steps[s].begin(), steps[s].end()), steps[s].end());
     if (steps[s].empty()) steps[s].push_back(0);
     uses.push_back({slots_[s].bytes, std::move(steps[s])});
     owners.push_back(s);

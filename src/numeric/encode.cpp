@@ -52,26 +52,12 @@ QuantParams search_power_of_two(std::span<const float> values, const ChannelSpli
   return best;
 }
 
-constexpr int64_t kShortRun = 64;  // values side by side that are not worth a call of a vectorized loop
-
-Extremes short_extremes(const float* values, int64_t count) {
-  Extremes found{values[0], values[0], false};
-  for (int64_t i = 0; i < count; ++i) {
-    found.has_nan = found.has_nan || std::isnan(values[i]);
-    found.min = std::min(found.min, values[i]);
-    found.max = std::max(found.max, values[i]);
-  }
-  return found;
-}
-
 /// An array without values has the range 0 to 0.
 Extremes channel_extremes(std::span<const float> values, const ChannelSplit& split, int64_t channel) {
   Extremes all;
-  if (split.inner == 0) return all;
   for (int64_t o = 0; o < split.outer; ++o) {
-    const float* const own = values.data() + (o * split.channels + channel) * split.inner;
-    const Extremes found =
-        split.inner < kShortRun ? short_extremes(own, split.inner) : QQ_DISPATCH(numeric, extremes)(own, split.inner);
+    const int64_t begin = (o * split.channels + channel) * split.inner;
+    const Extremes found = extremes_of(values.subspan(static_cast<size_t>(begin), static_cast<size_t>(split.inner)));
     all.min = o == 0 ? found.min : std::min(all.min, found.min);
     all.max = o == 0 ? found.max : std::max(all.max, found.max);
     all.has_nan = all.has_nan || found.has_nan;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/isa.h"
 
@@ -39,5 +40,9 @@ QQ_DECLARE_ISA(
     /// Each block of the columns from `begin` to `end` rounded for itself, as ONNX Runtime's tool does
     /// (ref:writing#matmulnbits): qdq::round_blocks() is the definition.
     void round_nbits(const NBitsMatrix& matrix, int64_t begin, int64_t end, const NBitsBlocks& out);)
+
+/// extremes() of any number of values: 0 and 0 where there are none, and without a vectorized loop where few stand side
+/// by side.
+Extremes extremes_of(std::span<const float> values);
 
 }  // namespace quarkq::numeric

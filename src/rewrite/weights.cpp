@@ -43,11 +43,8 @@ std::optional<ChannelView> input_channels(const ir::Node& layer, const ir::Shape
 }
 
 float largest_magnitude(std::span<const float> values) {
-  constexpr size_t kShortRun = 32;
-  if (values.size() >= kShortRun) {
-    const auto found = QQ_DISPATCH(numeric, extremes)(values.data(), static_cast<int64_t>(values.size()));
-    if (!found.has_nan) return std::max(std::abs(found.min), std::abs(found.max));
-  }
+  const numeric::Extremes found = numeric::extremes_of(values);
+  if (!found.has_nan) return std::max(std::abs(found.min), std::abs(found.max));
   float largest = 0.0f;
   for (const float value : values) largest = std::max(largest, std::abs(value));
   return largest;

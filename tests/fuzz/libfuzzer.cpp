@@ -36,6 +36,11 @@ const quarkq::fuzz::Target& chosen() {
 
 }  // namespace
 
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  if (const auto status = quarkq::fuzz::answer_about_targets(*argc, *argv)) std::exit(*status);
+  return 0;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   chosen().run(data, size);
   return 0;

@@ -36,24 +36,10 @@ void add_seeds(const std::filesystem::path& path, std::vector<std::string>& seed
   }
 }
 
-/// Writes the target's own seeds as files 1, 2, ... into the folder.
-int write_seeds(const quarkq::fuzz::Target* target, const std::filesystem::path& folder) {
-  if (target == nullptr || target->seeds == nullptr) return std::fputs("no target with seeds of its own\n", stderr), 2;
-  size_t number = 0;
-  for (const std::string& bytes : target->seeds())
-    std::ofstream(folder / std::to_string(++number), std::ios::binary) << bytes;
-  return 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string(argv[1]) == "--list") {
-    for (const quarkq::fuzz::Target& target : quarkq::fuzz::targets())
-      std::printf("%s%s\n", target.name, target.seeds == nullptr ? " files" : "");
-    return 0;
-  }
-  if (argc == 4 && std::string(argv[1]) == "--seeds") return write_seeds(quarkq::fuzz::find_target(argv[2]), argv[3]);
+  if (const auto status = quarkq::fuzz::answer_about_targets(argc, argv)) return *status;
   const quarkq::fuzz::Target* target = argc < 4 ? nullptr : quarkq::fuzz::find_target(argv[1]);
   if (target == nullptr) {
     return std::fputs("quarkq_fuzz_replay TARGET SECONDS SEED [FILE-OR-FOLDER...]; --list\n", stderr), 2;

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "fuzz/targets.h"
 
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
 #include "fuzz/differential.h"
 #include "fuzz/fuzz_run.h"
 #include "fuzz/sample_files.h"
 
 namespace quarkq::fuzz {
+namespace {
+
+int write_seeds(const Target* target, const std::filesystem::path& folder) {
+  if (target == nullptr || target->seeds == nullptr) return std::fputs("no target with seeds of its own\n", stderr), 2;
+  size_t number = 0;
+  for (const std::string& bytes : target->seeds())
+    std::ofstream(folder / std::to_string(++number), std::ios::binary) << bytes;
+  return 0;
+}
+
+}  // namespace
 
 const std::vector<Target>& targets() {
   static const std::vector<Target> table = {
@@ -44,6 +59,14 @@ const Target* find_target(const std::string& name) {
     if (name == target.name) return &target;
   }
   return nullptr;
+}
+
+std::optional<int> answer_about_targets(int argc, char** argv) {
+  const std::string asked = argc < 2 ? "" : argv[1];
+  if (argc == 4 && asked == "--seeds") return write_seeds(find_target(argv[2]), argv[3]);
+  if (argc != 2 || asked != "--list") return std::nullopt;
+  for (const Target& target : targets()) std::printf("%s%s\n", target.name, target.seeds == nullptr ? " files" : "");
+  return 0;
 }
 
 }  // namespace quarkq::fuzz

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,10 @@ struct Target {
 const std::vector<Target>& targets();
 /// The target of this name, or null.
 const Target* find_target(const std::string& name);
+
+/// The exit status of a program that was asked about its targets; none: it was asked for something else.
+/// `--list` prints a target a line, with " files" after it where its seeds are files; `--seeds TARGET FOLDER` writes
+/// the others' as files 1, 2, ...
+std::optional<int> answer_about_targets(int argc, char** argv);
 
 }  // namespace quarkq::fuzz

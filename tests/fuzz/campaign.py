@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A long run of libFuzzer: campaign.py FUZZER --hours N [--record FILE] [--corpora FOLDER] [--jobs N] [TARGET...]
+
+Until N hours are over, each job takes the target that has had the least time and fuzzes it for a slice. Corpora grow from run to run; the record,
+which adds up over runs and is written after each slice, holds what each target has had: inputs, CPU hours, faults, and the edges that its corpus
+covers. What makes a fault is kept as build/test-logs/fuzz-TARGET-*, and its target rests until the next run."""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MODELS = os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data/*/*/model.onnx")
+LOGS = os.path.join(ROOT, "build/test-logs")
+LARGEST_SEED = 8192  # bytes; larger models are rare there, and slow
+SANITIZERS = {"ASAN_OPTIONS": "detect_container_overflow=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1",
+              "LSAN_OPTIONS": f"suppressions={os.path.join(ROOT, 'scripts/lsan.supp')}:print_suppressions=0"}
+EMPTY = {"inputs": 0, "CPU hours": 0.0, "faults": 0, "edges": 0}
+
+
+def targets_of(fuzzer):
+    """{name: whether its seeds are files}"""
+    lines = subprocess.run([fuzzer, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    return {line.split()[0]: line.endswith(" files") for line in lines}
+
+
+def make_corpus(fuzzer, target, from_files, folder):
+    if os.path.isdir(folder):
+        return
+    os.makedirs(folder + ".part", exist_ok=True)
+    if from_files:
+        for number, model in enumerate(sorted(glob.glob(MODELS))):
+            if os.path.getsize(model) <= LARGEST_SEED:
+                shutil.copyfile(model, os.path.join(folder + ".part", str(number)))
+    else:
+        subprocess.run([fuzzer, "--seeds", target, folder + ".part"], check=True)
+    os.rename(folder + ".part", folder)
+
+
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def last_number(pattern, text):
+    found = re.findall(pattern, text)
+    return int(found[-1]) if found else 0
+
+
+def fuzz(fuzzer, target, corpus, seconds):
+    """What a slice adds to the target's record; in a process of its own, so that its children's time is the slice's."""
+    before = children_seconds()
+    command = [fuzzer, corpus, f"-max_total_time={seconds:.0f}", "-timeout=60", "-rss_limit_mb=4096", "-print_final_stats=1", "-reload=0",
+               f"-artifact_prefix={LOGS}/fuzz-{target}-"]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+                           env={**os.environ, **SANITIZERS, "QUARKQ_FUZZ_TARGET": target, "OMP_NUM_THREADS": "2"})
+    if ended.returncode:
+        print(f"{ended.stdout[-6000:]}\nFAIL fuzz-{target}: ended with status {ended.returncode}", flush=True)
+    return {"inputs": last_number(r"stat::number_of_executed_units: (\d+)", ended.stdout), "CPU hours": (children_seconds() - before) / 3600,
+            "faults": int(ended.returncode != 0), "edges": last_number(r"cov: (\d+)", ended.stdout)}
+
+
+def read_record(path):
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        return {name: {**EMPTY, **entry} for name, entry in json.load(file)["targets"].items()}
+
+
+def write_record(path, record):
+    totals = {key: round(sum(entry[key] for entry in record.values()), 2) for key in EMPTY if key != "edges"}
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump({"total": totals, "targets": dict(sorted(record.items()))}, file, indent=1)
+        file.write("\n")
+    os.replace(path + ".part", path)
+
+
+def add_slice(record, target, found):
+    entry = record[target]
+    for key in ("inputs", "CPU hours", "faults"):
+        entry[key] = round(entry[key] + found[key], 4)
+    entry["edges"] = max(entry["edges"], found["edges"])
+
+
+def run(arguments, targets):
+    record = {name: dict(EMPTY) for name in targets} | read_record(arguments.record)
+    end, faulty, running = time.monotonic() + arguments.hours * 3600, set(), {}
+    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
+        while True:
+            while len(running) < arguments.jobs and (left := end - time.monotonic()) > 1:
+                waiting = [name for name in targets if name not in faulty and name not in running.values()]
+                if not waiting:
+                    break
+                target = min(waiting, key=lambda name: record[name]["CPU hours"])
+                folder = os.path.join(arguments.corpora, target)
+                make_corpus(arguments.fuzzer, target, targets[target], folder)
+                running[pool.submit(fuzz, arguments.fuzzer, target, folder, min(arguments.slice, left))] = target
+            if not running:
+                break
+            for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                target, found = running.pop(done), done.result()
+                add_slice(record, target, found)
+                if found["faults"]:
+                    faulty.add(target)
+            write_record(arguments.record, record)
+    print(f"{sum(entry['inputs'] for entry in record.values())} inputs, {sum(entry['CPU hours'] for entry in record.values()):.2f} CPU hours in all")
+    return 1 if faulty else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fuzzer")
+    parser.add_argument("targets", nargs="*")
+    parser.add_argument("--hours", type=float, required=True)
+    parser.add_argument("--slice", type=float, default=120, help="seconds of a target before the next one")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--record", default=os.path.join(ROOT, "tests", "fuzz", "results.json"))
+    parser.add_argument("--corpora", default=os.path.join(ROOT, "build", "fuzz", "corpora"))
+    arguments = parser.parse_args()
+    os.makedirs(LOGS, exist_ok=True)
+    known = targets_of(arguments.fuzzer)
+    return run(arguments, {name: known[name] for name in arguments.targets} if arguments.targets else known)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
