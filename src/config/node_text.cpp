@@ -43,10 +43,18 @@ bool is_plain(const std::string& text) {
 
 std::string yaml_text(const std::string& text) { return is_plain(text) ? text : json_quoted(text); }
 
+/// A key up to and with its colon. YAML reads no more than 1024 characters as a key unless it is marked as one;
+/// `before_colon` then parts the two.
+std::string yaml_key(const std::string& key, const std::string& before_colon) {
+  constexpr size_t kLongestUnmarked = 1000;
+  const std::string text = yaml_text(key);
+  return text.size() <= kLongestUnmarked ? text + ":" : cat("? ", text, before_colon, ":");
+}
+
 void write_block(const Node& map, int indent, std::string& out) {
+  const std::string margin(static_cast<size_t>(indent), ' ');
   for (const Node::Entry& entry : map.entries()) {
-    out.append(static_cast<size_t>(indent), ' ');
-    out += yaml_text(entry.key) + ":";
+    out += margin + yaml_key(entry.key, "\n" + margin);
     if (entry.value.is_map() && !entry.value.entries().empty()) {
       out += '\n';
       write_block(entry.value, indent + 2, out);
@@ -113,7 +121,7 @@ std::string to_flow(const Node& node) {
     case Node::Kind::kMap: break;
   }
   for (const Node::Entry& entry : node.entries())
-    parts.push_back(cat(yaml_text(entry.key), ": ", to_flow(entry.value)));
+    parts.push_back(cat(yaml_key(entry.key, " "), " ", to_flow(entry.value)));
   return cat('{', join(parts, ", "), '}');
 }
 

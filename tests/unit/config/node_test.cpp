@@ -137,6 +137,15 @@ TEST(SettingsLoadTest, SaysHowTuplesAreWritten) {
   EXPECT_EQ(node_error_of("pattern: '^([ab]).*'\nb: [1, 2\n").find("tuples"), std::string::npos) << "another line";
 }
 
+TEST(SettingsLoadTest, KeysOfAnyLengthReadAsWritten) {
+  for (const size_t length : {size_t{999}, size_t{1001}, size_t{5000}}) {
+    const std::string key(length, 'k');
+    const Node node = parse(cat("a:\n  ? ", key, "\n  : {? ", key, " : 1}\n  b: 2\n"));
+    EXPECT_EQ(parse(to_yaml(node)), node) << length;
+    EXPECT_EQ(parse(to_flow(node)), node) << length;
+  }
+}
+
 TEST(SettingsLoadTest, NoGarbageCrashesIt) {
   const std::string alphabet = "{}[]:,-?&*!|>'\"%@`# \n\tab01.~<=";
   uint32_t state = 1;

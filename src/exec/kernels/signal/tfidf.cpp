@@ -58,7 +58,7 @@ Kernel vectorizer_kernel(Vectorizer v, int64_t rows, int64_t length) {
     std::vector<int64_t> counts(as_index(v.width));
     for (int64_t r = 0; r < rows; ++r) {
       std::fill(counts.begin(), counts.end(), 0);
-      const int64_t most = std::min(v.skips + 1, std::max<int64_t>(length, 1));
+      const int64_t most = std::min(v.skips, std::max<int64_t>(length, 1) - 1) + 1;
       for (int64_t distance = 1; distance <= most; ++distance) {
         // Single items do not depend on the distance and are counted once.
         const int64_t shortest = distance == 1 ? v.shortest : std::max<int64_t>(v.shortest, 2);
