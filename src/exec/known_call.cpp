@@ -24,6 +24,7 @@ Result<std::optional<std::vector<ir::Tensor>>> run_known(const KnownCall& call,
   }
   Prepare prepare(call.node, call.label, call.opset, std::move(specs), std::move(present));
   prepare.set_layout(is_image ? Layout::kChannelsLast : Layout::kPlain);
+  prepare.set_max_memory(call.max_memory);
   QQ_TRY(const Kernel kernel, op.prepare(prepare));
   if (!kernel) return std::optional<std::vector<ir::Tensor>>();
   QQ_TRY(std::vector<ir::Tensor> outputs, run_prepared(prepare, kernel, call.max_memory));

@@ -133,6 +133,8 @@ class Prepare {
   const Output& output(size_t i) const { return outputs_[i]; }
   size_t scratch_bytes() const { return scratch_bytes_; }
   bool is_taken(size_t i) const { return i < 32 && (taken_ >> i & 1) != 0; }
+  int64_t max_memory() const { return max_memory_; }  ///< bytes that an output may take; 0: what the machine has
+  void set_max_memory(int64_t bytes) { max_memory_ = bytes; }
   void set_layout(Layout layout) { layout_ = layout; }
   void set_post_ops(std::vector<PostOp> post_ops) { post_ops_ = std::move(post_ops); }
   const std::string& label() const { return label_; }
@@ -147,6 +149,7 @@ class Prepare {
   std::vector<PostOp> post_ops_;
   Layout layout_ = Layout::kPlain;
   size_t scratch_bytes_ = 0;
+  int64_t max_memory_ = 0;
   uint32_t taken_ = 0;
 };
 

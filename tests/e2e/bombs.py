@@ -314,6 +314,7 @@ BOMBS = [
     *graph_bombs("Resize by scales", [node("Resize", ["x", "", "scales"], ["c"], mode="nearest"), SUM, ADDED],
                  [("scales", np.array([1e6, 1e6], np.float32))]),
     *graph_bombs("Resize to sizes", [node("Resize", ["x", "", "", "sizes"], ["c"], mode="nearest"), SUM, ADDED], [("sizes", ints(2 ** 20, 2 ** 20))]),
+    *graph_bombs("Resize to the longest axes", [node("Resize", ["x", "", "", "sizes"], ["c"], mode="nearest"), SUM, ADDED], [("sizes", ints(2 ** 26, 2 ** 26))]),
     *graph_bombs("RandomNormal", [node("RandomNormal", [], ["c"], shape=[2 ** 20, 2 ** 20]), SUM, ADDED]),
     *graph_bombs("EyeLike of a large tensor", [FILLED, node("EyeLike", ["c"], ["e"]), node("ReduceSum", ["e"], ["s"], keepdims=0), ADDED],
                  [("shape", ints(2 ** 20, 2 ** 20))]),

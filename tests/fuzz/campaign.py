@@ -15,21 +15,16 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
+
+from corpora import environment, targets_of, unpack
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data/*/*/model.onnx")
 LOGS = os.path.join(ROOT, "build/test-logs")
 LARGEST_SEED = 8192  # bytes; larger models are rare there, and slow
-SANITIZERS = {"ASAN_OPTIONS": "detect_container_overflow=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1",
-              "LSAN_OPTIONS": f"suppressions={os.path.join(ROOT, 'scripts/lsan.supp')}:print_suppressions=0"}
 EMPTY = {"inputs": 0, "CPU hours": 0.0, "faults": 0, "edges": 0}
-
-
-def targets_of(fuzzer):
-    """{name: whether its seeds are files}"""
-    lines = subprocess.run([fuzzer, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    return {line.split()[0]: line.endswith(" files") for line in lines}
 
 
 def make_corpus(fuzzer, target, from_files, folder):
@@ -42,6 +37,10 @@ def make_corpus(fuzzer, target, from_files, folder):
                 shutil.copyfile(model, os.path.join(folder + ".part", str(number)))
     else:
         subprocess.run([fuzzer, "--seeds", target, folder + ".part"], check=True)
+    with tempfile.TemporaryDirectory() as packed:
+        unpack(packed)
+        for name in os.listdir(os.path.join(packed, target)) if os.path.isdir(os.path.join(packed, target)) else []:
+            shutil.copyfile(os.path.join(packed, target, name), os.path.join(folder + ".part", f"packed-{name}"))
     os.rename(folder + ".part", folder)
 
 
@@ -61,7 +60,7 @@ def fuzz(fuzzer, target, corpus, seconds):
     command = [fuzzer, corpus, f"-max_total_time={seconds:.0f}", "-timeout=60", "-rss_limit_mb=4096", "-print_final_stats=1", "-reload=0",
                f"-artifact_prefix={LOGS}/fuzz-{target}-"]
     ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-                           env={**os.environ, **SANITIZERS, "QUARKQ_FUZZ_TARGET": target, "OMP_NUM_THREADS": "2"})
+                           env={**environment(target), "OMP_NUM_THREADS": "2"})
     if ended.returncode:
         print(f"{ended.stdout[-6000:]}\nFAIL fuzz-{target}: ended with status {ended.returncode}", flush=True)
     return {"inputs": last_number(r"stat::number_of_executed_units: (\d+)", ended.stdout), "CPU hours": (children_seconds() - before) / 3600,

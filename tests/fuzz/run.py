@@ -13,16 +13,12 @@ import sys
 import tempfile
 import time
 
+from corpora import targets_of, unpack
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SEED_FILES = os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data")
 LOGS = os.path.join(ROOT, "build/test-logs")
 HANG_SECONDS = 600
-
-
-def targets_of(binary):
-    """{name: whether its seeds are files}"""
-    lines = subprocess.run([binary, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    return {line.split()[0]: line.endswith(" files") for line in lines}
 
 
 def last_input(target):
@@ -43,9 +39,8 @@ def wait_for(process, last):
                 return False
 
 
-def run_target(binary, target, from_files, seconds, seed):
+def run_target(binary, target, seeds, seconds, seed):
     """Whether nothing was found, and what is to be said."""
-    seeds = glob.glob(SEED_FILES) if from_files else []
     last = last_input(target)
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         process = subprocess.Popen([binary, target, str(seconds), str(seed)] + seeds, env={**os.environ, "QUARKQ_FUZZ_LAST": last}, stdout=said,
@@ -60,12 +55,15 @@ def run_target(binary, target, from_files, seconds, seed):
 
 
 def run_targets(arguments, targets):
-    def one(target):
-        seconds = arguments.seconds if targets[target] else arguments.seconds / 6
-        good, text = run_target(arguments.binary, target, targets[target], seconds, arguments.seed)
-        print(text, flush=True)
-        return good
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as corpora, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        unpack(corpora)
+
+        def one(target):
+            from_files = targets[target]
+            seeds = sorted(glob.glob(os.path.join(corpora, target, "*"))) + (glob.glob(SEED_FILES) if from_files else [])
+            good, text = run_target(arguments.binary, target, seeds, arguments.seconds if from_files else arguments.seconds / 6, arguments.seed)
+            print(text, flush=True)
+            return good
         return all(list(pool.map(one, targets)))
 
 

@@ -199,10 +199,10 @@ Result<Kernel> prepare_resize(Prepare& p) {
   if (!request.known) return Prepare::defer();
   QQ_RETURN_IF_ERROR(complete_request(p, request));
   drop_idle_scales(rule, x.dims, request);
+  ir::Shape dims = x.dims;
+  for (size_t i = 0; i < request.axes.size(); ++i) dims[as_index(request.axes[i])] = request.sizes[i];
+  QQ_RETURN_IF_ERROR(check_dims(p, dims));  // before tables as long as an axis
   QQ_TRY(std::vector<AxisTaps> taps, all_taps(p, rule, request));
-  ir::Shape dims;
-  for (const AxisTaps& axis : taps) dims.push_back(axis.out());
-  QQ_RETURN_IF_ERROR(check_dims(p, dims));
   if (rule.mode != ResizeMode::kNearest) QQ_RETURN_IF_ERROR(require_real(p, 0));
   p.out(0, x.type, std::move(dims));
   const float outside = p.node().float_or("extrapolation_value", 0.0f);

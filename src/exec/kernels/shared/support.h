@@ -159,14 +159,14 @@ inline Result<int64_t> element_bytes(const Prepare& p, ElementType type) {
 }
 
 /// Fails when a tensor of these dims cannot exist: a dim is negative, or there are too many elements of so many
-/// bits.
+/// bits. To be called before a kernel makes tables as long as an output's axis.
 inline Status check_dims(const Prepare& p, const ir::Shape& dims, int element_bits = 4) {
   QQ_TRY(const int64_t count, Result<int64_t>(ir::element_count(dims)).context(p.label()));
   const double bytes = static_cast<double>(count) * element_bits / 8;
-  const auto machine = static_cast<double>(allowed_memory(0));
-  if (bytes <= machine) return Status();
+  const auto allowed = static_cast<double>(allowed_memory(p.max_memory()));
+  if (bytes <= allowed) return Status();
   return resource_error(p.label(), ": needs ", bytes_text(bytes), " or more for ", shape_text(dims),
-                        ", this machine has ", bytes_text(machine));
+                        p.max_memory() > 0 ? ", allowed are " : ", this machine has ", bytes_text(allowed));
 }
 
 /// Fails unless `found` lies in [low, high].

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The corpora of the repository: corpora.py FUZZER [--grown FOLDER] [--jobs N] packs the least inputs of the grown corpora (campaign.py) that still
+cover all of their edges into tests/fuzz/corpora.tar.xz. run.py runs them as seeds, campaign.py begins with them."""
+import argparse
+import concurrent.futures
+import io
+import lzma
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PACKED = os.path.join(ROOT, "tests", "fuzz", "corpora.tar.xz")
+LARGEST = 8192  # bytes of an input
+SLOWEST = 1.0   # seconds of an input under the sanitizers
+SANITIZERS = {"ASAN_OPTIONS": "detect_container_overflow=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1",
+              "LSAN_OPTIONS": f"suppressions={os.path.join(ROOT, 'scripts/lsan.supp')}:print_suppressions=0"}
+
+
+def environment(target):
+    return {**os.environ, **SANITIZERS, "QUARKQ_FUZZ_TARGET": target}
+
+
+def targets_of(fuzzer):
+    """{name: whether its seeds are files}"""
+    lines = subprocess.run([fuzzer, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    return {line.split()[0]: line.endswith(" files") for line in lines}
+
+
+def unpack(folder):
+    """Writes FOLDER/TARGET/1, 2, ... of each target that has a corpus."""
+    with tarfile.open(PACKED) as archive:
+        archive.extractall(folder)
+
+
+def quick_inputs(fuzzer, target, folder):
+    """The inputs of the folder that are small and quick, in the order of their sizes."""
+    for path in sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=lambda path: (os.path.getsize(path), path)):
+        if os.path.getsize(path) > LARGEST:
+            continue
+        begun = time.monotonic()
+        good = subprocess.run([fuzzer, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, env=environment(target)).returncode == 0
+        if good and time.monotonic() - begun <= SLOWEST:
+            yield path
+
+
+def least(fuzzer, target, grown):
+    """The bytes of the inputs that cover what the grown corpus does."""
+    with tempfile.TemporaryDirectory() as folder:
+        merge = [fuzzer, "-set_cover_merge=1", "-use_counters=0", f"-artifact_prefix={folder}-", folder, grown]
+        subprocess.run(merge, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, env=environment(target))
+        inputs = []
+        for path in quick_inputs(fuzzer, target, folder):
+            with open(path, "rb") as file:
+                inputs.append(file.read())
+        return inputs
+
+
+def pack(corpora):
+    with lzma.open(PACKED + ".part", "wb", preset=9) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+        for target in sorted(corpora):
+            for number, content in enumerate(corpora[target], 1):
+                member = tarfile.TarInfo(f"{target}/{number}")
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+    os.replace(PACKED + ".part", PACKED)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fuzzer")
+    parser.add_argument("--grown", default=os.path.join(ROOT, "build", "fuzz", "corpora"))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    grown = [target for target in targets_of(arguments.fuzzer) if os.path.isdir(os.path.join(arguments.grown, target))]
+
+    def one(target):
+        inputs = least(arguments.fuzzer, target, os.path.join(arguments.grown, target))
+        print(f"{target}: {len(inputs)} inputs, {sum(map(len, inputs))} bytes", flush=True)
+        return inputs
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        pack(dict(zip(grown, pool.map(one, grown))))
+    print(f"{PACKED}: {os.path.getsize(PACKED)} bytes")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
