@@ -33,6 +33,8 @@ def targets_of(fuzzer):
 
 def unpack(folder):
     """Writes FOLDER/TARGET/1, 2, ... of each target that has a corpus."""
+    if not os.path.exists(PACKED):
+        return
     with tarfile.open(PACKED) as archive:
         archive.extractall(folder)
 
