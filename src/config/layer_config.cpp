@@ -214,9 +214,12 @@ Result<LayerSpec> read_layer_spec(const Node& node, const std::string& path, boo
 
 Result<std::vector<LayerRule>> read_layer_rules(const Node& node, const std::string& path,
                                                 const std::string& list_key) {
-  return read_list<LayerRule>(node, path, [&](const Node& item, const std::string& item_path) {
-    return read_layer_rule(item, item_path, list_key);
-  });
+  QQ_TRY(std::vector<LayerRule> rules,
+         read_list<LayerRule>(node, path, [&](const Node& item, const std::string& item_path) {
+           return read_layer_rule(item, item_path, list_key);
+         }));
+  std::erase_if(rules, [](const LayerRule& rule) { return rule.layers.empty() && rule.op_types.empty(); });
+  return rules;
 }
 
 Result<std::vector<Selector>> read_exclusions(const Node& node, const std::string& path) {

@@ -63,6 +63,7 @@ const std::vector<SpecClass>& spec_classes();
 Result<TensorSpec> read_tensor_spec(const Node& node, const std::string& path);
 /// `is_global`: the form whose input_tensors and weight are mandatory.
 Result<LayerSpec> read_layer_spec(const Node& node, const std::string& path, bool is_global);
+/// Entries that name nothing are left out.
 Result<std::vector<LayerRule>> read_layer_rules(const Node& node, const std::string& path, const std::string& list_key);
 Result<std::vector<Selector>> read_selectors(const Node& node, const std::string& path);
 /// exclude: a list of selectors, or {node_names: [...], subgraphs: [...]} as in JSON files of the compiler's vendor.

@@ -122,6 +122,8 @@ TEST(LayerRulesTest, BothFormsMeanTheSame) {
             text("[{config: {weight: Int8Spec}, layers: [a, ^b.*]}]", "layers"));
   EXPECT_EQ(text("[[null, [Conv]]]", "op_types"), text("[{op_types: [Conv]}]", "op_types"));
   EXPECT_EQ(text("null", "layers"), "");
+  EXPECT_EQ(text("[{config: {weight: Int8Spec}, layers: []}, [{weight: Int8Spec}, null]]", "layers"), "");
+  EXPECT_EQ(text("[{op_types: []}]", "op_types"), "");
   const Refusal rows[] = {
       {"{a: 1}", "p: "},
       {"[{config: {weight: Int8Spec}}]", "p[0]: needs layers"},
