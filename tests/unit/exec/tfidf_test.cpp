@@ -29,10 +29,10 @@ TEST(TfIdfTest, CountsAndWeighs) {
 
 TEST(TfIdfTest, RejectsWhatMakesNoSense) {
   const ir::Tensor x = ints({2}, {2, 3});
-  const auto with = [](std::string name, ir::AttributeValue value) {
+  const auto with = [](const std::string& name, const ir::AttributeValue& value) {
     OpCall call = vectorizer("TFIDF");
     for (ir::Attribute& own : call.attributes) {
-      if (own.name == name) own.value = std::move(value);
+      if (own.name == name) own.value = value;
     }
     return call;
   };

@@ -161,6 +161,7 @@ Result<std::vector<AxisTaps>> all_taps(const Prepare& p, const ResizeRule& rule,
     if (!std::isfinite(axis.roi_start) || !std::isfinite(axis.roi_end)) return p.corrupt("roi is not finite");
   }
   std::vector<AxisTaps> taps;
+  taps.reserve(axes.size());
   for (const ResizeAxis& axis : axes) taps.push_back(make_taps(rule, axis));
   return taps;
 }
