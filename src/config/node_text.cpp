@@ -22,7 +22,7 @@ std::string json_quoted(const std::string& text) {
     } else if (c == '\t') {
       out += "\\t";
     } else if (byte < 0x20 || byte == 0x7f) {
-      static const char* const kHex = "0123456789abcdef";
+      constexpr std::string_view kHex = "0123456789abcdef";
       out += cat("\\u00", kHex[byte >> 4], kHex[byte & 15]);
     } else {
       out += c;
@@ -54,7 +54,8 @@ std::string yaml_key(const std::string& key, const std::string& before_colon) {
 void write_block(const Node& map, int indent, std::string& out) {
   const std::string margin(static_cast<size_t>(indent), ' ');
   for (const Node::Entry& entry : map.entries()) {
-    out += margin + yaml_key(entry.key, "\n" + margin);
+    out += margin;
+    out += yaml_key(entry.key, cat('\n', margin));
     if (entry.value.is_map() && !entry.value.entries().empty()) {
       out += '\n';
       write_block(entry.value, indent + 2, out);
