@@ -281,6 +281,19 @@ void Compiler::tap(ir::ValueId value, int step) {
       {value, source.slot, step, {source.type, stored_dims(source.dims, source.native), source.native, nullptr}});
 }
 
+namespace {
+
+/// What the results of a folded node may take. What a small file makes large (ConstantOfShape, Tile) stays computed:
+/// whoever runs the model has a ceiling for it.
+int64_t most_folded(const std::vector<const ir::Tensor*>& inputs) {
+  constexpr int64_t kAlways = int64_t{256} << 20, kTimesInputs = 16;  // 4 bits become 32
+  int64_t read = 0;
+  for (const ir::Tensor* input : inputs) read += input == nullptr ? 0 : input->bytes();
+  return std::max(kAlways, kTimesInputs * read);
+}
+
+}  // namespace
+
 Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
                                               ir::NodeId id, const std::vector<const ir::Tensor*>& inputs) {
   const ir::Node& node = graph.node(id);
@@ -289,8 +302,10 @@ Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std:
   const OpDef* op = find_op(node.op, node.domain, opset);
   if (op == nullptr || op->prepare == nullptr) return std::vector<ir::Tensor>();
   QQ_RETURN_IF_ERROR(check_arity(node, opset, graph.label(id)));
-  QQ_TRY(auto results, run_known({*op, node, graph.label(id), opset}, inputs));
-  return results ? std::move(*results) : std::vector<ir::Tensor>();
+  auto results = run_known({*op, node, graph.label(id), opset, most_folded(inputs)}, inputs);
+  if (!results.ok() && results.status().code() == Code::kResource) return std::vector<ir::Tensor>();
+  QQ_TRY(auto known, std::move(results));
+  return known ? std::move(*known) : std::vector<ir::Tensor>();
 }
 
 }  // namespace quarkq::exec

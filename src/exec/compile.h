@@ -76,7 +76,8 @@ Result<Compiled> compile(const ir::Graph& graph, const std::map<std::string, int
                          const CompileRequest& request);
 
 /// The value of a node all of whose inputs are constants, computed now. Used by constant folding.
-/// Nothing when the operator has no kernel or declines; an error when the node is wrong.
+/// Nothing when the operator has no kernel or declines, and where the value takes more than 256 MiB and 16 times the
+/// inputs; an error when the node is wrong.
 Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
                                               ir::NodeId node, const std::vector<const ir::Tensor*>& inputs);
 

@@ -303,6 +303,8 @@ def pattern(text, name):
 
 BOMBS = [
     *graph_bombs("ConstantOfShape", [FILLED, SUM, ADDED], [("shape", ints(HUGE))]),
+    Bomb("ConstantOfShape beyond --max-memory, run",
+         lambda folder: run_of(*save_model(folder, [FILLED, SUM, ADDED], [("shape", ints(2 ** 30))])) + ["--max-memory", "512M"], ("ConstantOfShape", "allowed"), codes=(7,)),
     *graph_bombs("ConstantOfShape of several axes", [FILLED, SUM, ADDED], [("shape", ints(2 ** 31, 2 ** 31, 4))]),
     *graph_bombs("Expand", [node("Expand", ["x", "shape"], ["c"]), SUM, ADDED], [("shape", ints(2 ** 20, 2 ** 20, 4))]),
     *graph_bombs("Tile", [node("Tile", ["x", "shape"], ["c"]), SUM, ADDED], [("shape", ints(2 ** 30, 2 ** 10))]),
