@@ -80,7 +80,7 @@ if [ -f tests/conformance/run.py ]; then suite conformance "$python" tests/confo
 suite e2e "$python" tests/e2e/harness.py --jobs "$jobs"
 suite reference env PYTHON="$python" bash tests/reference/run_all.sh --check
 suite targets "$python" tests/targets/legalized.py --check --only "squeezenet|nanodet|resnet8|vit_digits"
-suite fuzz "$python" tests/fuzz/run.py build/release/tests/quarkq_fuzz_replay 3
+suite fuzz "$python" tests/fuzz/run.py build/release/tests/quarkq_fuzz_replay --seconds 3
 suite install bash tests/install/run.sh build/release
 suite python env -u PYTHONPATH "$python" tests/python/run.py --make
 

@@ -7,7 +7,7 @@ set(QUARKQ_HARDENING -fstack-protector-strong -fstack-clash-protection -U_FORTIF
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND QUARKQ_HARDENING -fcf-protection=full)
 endif()
-if(NOT QUARKQ_SANITIZE AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")  # FORTIFY needs an optimizing compiler
+if(NOT QUARKQ_SANITIZE AND NOT QUARKQ_FUZZER AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")  # FORTIFY needs an optimizing compiler
   add_compile_options(${QUARKQ_HARDENING})
   add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 endif()

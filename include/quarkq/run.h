@@ -26,7 +26,7 @@ struct RunRequest {
   std::function<Status(const std::string& sample, const std::vector<SampleTensor>& results)> on_result;
   int threads = 0;         ///< 0: the cores that are free
   size_t limit = 0;        ///< first so many samples; 0: all
-  int64_t max_memory = 0;  ///< bytes for intermediate values and results; 0: the memory of the machine
+  int64_t max_memory = 0;  ///< bytes for intermediate values and results; 0: the memory of the machine or container
   int repeat = 1;          ///< run each sample this often; the results are the same
   std::function<bool(const Progress&)> progress;
 };

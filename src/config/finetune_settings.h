@@ -46,12 +46,12 @@ struct FinetuneSettings {
   std::optional<int64_t> output_index;  ///< the output that selective_update measures; nothing: all
   bool parallel = false;                ///< inputs come from the model without the layers finetuned before
   int64_t claim_seconds = 60;           ///< a worker that gave no sign of life for so long has died (ADR 0013)
-  int64_t memory_budget = 0;            ///< bytes that the process may take; 0: a quarter of the machine's memory
-  std::string reference_path;  ///< another model that gives the target outputs of layers; empty: the float model
-  bool largest_only = false;   ///< of all layers only the one that takes most memory
-  bool keeps_on_disk = false;  ///< no sample's values stay in memory
+  int64_t memory_budget = 0;            ///< bytes that the process may take; 0: a quarter of exec::allowed_memory(0)
+  std::string reference_path;    ///< another model that gives the target outputs of layers; empty: the float model
+  bool largest_only = false;     ///< of all layers only the one that takes most memory
+  bool keeps_on_disk = false;    ///< no sample's values stay in memory
   bool stays_in_memory = false;  ///< no temporary file, whatever the budget is
-  std::string cache_dir;       ///< folder of what does not fit into memory; empty: the system's
+  std::string cache_dir;         ///< folder of what does not fit into memory; empty: the system's
 
   std::vector<KeyWithoutEffect> without_effect;
   std::string deciding;  ///< the given keys on which the result depends, as one line of YAML

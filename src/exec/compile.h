@@ -31,7 +31,7 @@ struct CompileRequest {
   std::vector<ir::ValueId> opaque;  ///< values that are there but are no tensors
   std::vector<ir::ValueId> fetches;
   std::vector<ir::ValueId> taps;  ///< values the sink observes; they are never fused away
-  int64_t max_memory = 0;         ///< bytes of intermediate values and results; 0: the memory of the machine
+  int64_t max_memory = 0;  ///< bytes of intermediate values and results; 0: the memory of the machine or container
   /// Bytes of weights and values after which the program ends, where that spares memory; the nodes that are left make
   /// a further segment (ADR 0016). 0: it has all nodes.
   int64_t segment_bytes = 0;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "exec/memory_guard.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 
+#include "base/control_groups.h"
 #include "base/residency.h"
 
 namespace quarkq::exec {
@@ -29,10 +28,7 @@ int64_t memory_left() {
   return std::max<int64_t>(0, bytes - bytes / kReserved - std::min(kMostMapped, bytes / kMappedShare) - taken);
 }
 
-int64_t allowed_memory(int64_t max_memory) {
-  static const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  return max_memory > 0 ? max_memory : machine;
-}
+int64_t allowed_memory(int64_t max_memory) { return max_memory > 0 ? max_memory : granted_memory(); }
 
 Status check_memory(const Prepare& prepare, int64_t allowed) {
   auto needed = static_cast<double>(prepare.scratch_bytes());

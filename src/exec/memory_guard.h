@@ -8,7 +8,8 @@
 
 namespace quarkq::exec {
 
-/// Bytes that a run may use: `max_memory`, or the memory of the machine when that is 0.
+/// Bytes that a run may use: `max_memory`, or when that is 0 the memory of the machine, or of the container where that
+/// is less.
 int64_t allowed_memory(int64_t max_memory);
 
 /// A ceiling on the resident memory of the process: what runs from now on is split into segments that fit into what is

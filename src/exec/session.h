@@ -29,7 +29,7 @@ class BodySink {
 
 /// What holds for a session and the sessions of the graphs in it: bounds, and who observes those graphs.
 struct RunLimits {
-  int64_t memory = 0;      ///< bytes of intermediate values and results; 0: the memory of the machine
+  int64_t memory = 0;      ///< bytes of intermediate values and results; 0: the memory of the machine or container
   int64_t loop_trips = 0;  ///< iterations of one Loop; 0: no bound
   /// Bytes of weights and values of one segment; 0: what the ceiling of the process leaves (memory_guard.h), all when
   /// there is none.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "base/cpu_quota.h"
+#include "base/control_groups.h"
 #include "base/stopwatch.h"
 #include "base/strings.h"
 

@@ -1,11 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A long run of libFuzzer: campaign.py FUZZER --hours N [--record FILE] [--corpora FOLDER] [--jobs N] [TARGET...]
+"""Hours of libFuzzer, run.py --hours N: until they are over, each job takes the target that has had the least time and fuzzes it for a slice.
 
-Until N hours are over, each job takes the target that has had the least time and fuzzes it for a slice. Corpora grow from run to run; the record,
-which adds up over runs and is written after each slice, holds what each target has had: inputs, CPU hours, faults, and the edges that its corpus
-covers. What makes a fault is kept as build/test-logs/fuzz-TARGET-*, and its target rests until the next run."""
-import argparse
+Corpora grow from run to run; the record, which adds up over runs and is written after each slice, holds what each target has had: inputs, CPU hours,
+faults, and the edges that its corpus covers. What makes a fault is kept as build/test-logs/fuzz-TARGET-*, and its target rests until the next run."""
 import concurrent.futures
 import glob
 import json
@@ -14,11 +11,10 @@ import re
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
-from corpora import environment, targets_of, unpack
+from corpora import environment, unpack
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MODELS = os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data/*/*/model.onnx")
@@ -89,7 +85,8 @@ def add_slice(record, target, found):
     entry["edges"] = max(entry["edges"], found["edges"])
 
 
-def run(arguments, targets):
+def run_campaign(arguments, targets):
+    """Whether nothing was found."""
     record = {name: dict(EMPTY) for name in targets} | read_record(arguments.record)
     end, faulty, running = time.monotonic() + arguments.hours * 3600, set(), {}
     with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
@@ -100,8 +97,8 @@ def run(arguments, targets):
                     break
                 target = min(waiting, key=lambda name: record[name]["CPU hours"])
                 folder = os.path.join(arguments.corpora, target)
-                make_corpus(arguments.fuzzer, target, targets[target], folder)
-                running[pool.submit(fuzz, arguments.fuzzer, target, folder, min(arguments.slice, left))] = target
+                make_corpus(arguments.binary, target, targets[target], folder)
+                running[pool.submit(fuzz, arguments.binary, target, folder, min(arguments.slice, left))] = target
             if not running:
                 break
             for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
@@ -111,23 +108,4 @@ def run(arguments, targets):
                     faulty.add(target)
             write_record(arguments.record, record)
     print(f"{sum(entry['inputs'] for entry in record.values())} inputs, {sum(entry['CPU hours'] for entry in record.values()):.2f} CPU hours in all")
-    return 1 if faulty else 0
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("fuzzer")
-    parser.add_argument("targets", nargs="*")
-    parser.add_argument("--hours", type=float, required=True)
-    parser.add_argument("--slice", type=float, default=120, help="seconds of a target before the next one")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--record", default=os.path.join(ROOT, "tests", "fuzz", "results.json"))
-    parser.add_argument("--corpora", default=os.path.join(ROOT, "build", "fuzz", "corpora"))
-    arguments = parser.parse_args()
-    os.makedirs(LOGS, exist_ok=True)
-    known = targets_of(arguments.fuzzer)
-    return run(arguments, {name: known[name] for name in arguments.targets} if arguments.targets else known)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return not faulty

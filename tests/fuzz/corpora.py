@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The corpora of the repository: corpora.py FUZZER [--grown FOLDER] [--jobs N] packs the least inputs of the grown corpora (campaign.py) that still
-cover all of their edges into tests/fuzz/corpora.tar.xz. run.py runs them as seeds, campaign.py begins with them."""
+"""The corpora of the repository: corpora.py FUZZER [--grown FOLDER] [--jobs N] packs the least inputs of the grown corpora (run.py --hours) that still
+cover all of their edges into tests/fuzz/corpora.tar.xz. run.py runs them as seeds, or begins with them."""
 import argparse
 import concurrent.futures
 import io
@@ -18,7 +18,7 @@ PACKED = os.path.join(ROOT, "tests", "fuzz", "corpora.tar.xz")
 LARGEST = 8192  # bytes of an input
 SLOWEST = 1.0   # seconds of an input under the sanitizers
 SANITIZERS = {"ASAN_OPTIONS": "detect_container_overflow=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1",
-              "LSAN_OPTIONS": f"suppressions={os.path.join(ROOT, 'scripts/lsan.supp')}:print_suppressions=0"}
+              "LSAN_OPTIONS": "print_suppressions=0"}
 
 
 def environment(target):

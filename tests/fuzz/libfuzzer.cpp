@@ -36,6 +36,9 @@ const quarkq::fuzz::Target& chosen() {
 
 }  // namespace
 
+/// Memory that packages keep until the process ends, as scripts/lsan.supp: who runs the program elsewhere has no options.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libomp\nleak:libdnnl\nleak:libprotobuf\n"; }
+
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   if (const auto status = quarkq::fuzz::answer_about_targets(*argc, *argv)) std::exit(*status);
   return 0;

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fuzz targets without a fuzzer: run.py REPLAY-BINARY [SECONDS [SEED [TARGET...]]]
+"""Fuzz targets: run.py REPLAY-BINARY [TARGET...] --seconds N, without a fuzzer; run.py FUZZER [TARGET...] --hours N, guided by coverage.
 
-SECONDS are for each target whose seeds are files (models), the others take a sixth of them. A fault leaves its input in build/test-logs. Hours are
-for campaign.py."""
+A fault leaves its input in build/test-logs."""
 import argparse
 import concurrent.futures
 import glob
@@ -13,6 +12,7 @@ import sys
 import tempfile
 import time
 
+from campaign import run_campaign
 from corpora import targets_of, unpack
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -70,13 +70,21 @@ def run_targets(arguments, targets):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
-    parser.add_argument("seconds", nargs="?", type=float, default=120)
-    parser.add_argument("seed", nargs="?", default="1")
-    parser.add_argument("targets", nargs="*")
+    parser.add_argument("targets", nargs="*", help="default: all")
+    parser.add_argument("--seconds", type=float, default=120, help="for each target whose seeds are files (models); the others take a sixth")
+    parser.add_argument("--seed", default="1")
+    campaign = parser.add_argument_group("guided by coverage (campaign.py)")
+    campaign.add_argument("--hours", type=float, help="on the clock")
+    campaign.add_argument("--slice", type=float, default=120, help="seconds of a target before the next one")
+    campaign.add_argument("--jobs", type=int, default=os.cpu_count())
+    campaign.add_argument("--record", default=os.path.join(ROOT, "tests", "fuzz", "results.json"))
+    campaign.add_argument("--corpora", default=os.path.join(ROOT, "build", "fuzz", "corpora"))
     arguments = parser.parse_args()
     os.makedirs(LOGS, exist_ok=True)
     known = targets_of(arguments.binary)
-    return 0 if run_targets(arguments, {name: known[name] for name in arguments.targets} if arguments.targets else known) else 1
+    targets = {name: known[name] for name in arguments.targets} if arguments.targets else known
+    good = run_campaign(arguments, targets) if arguments.hours else run_targets(arguments, targets)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

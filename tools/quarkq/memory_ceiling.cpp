@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/control_groups.h"
 #include "base/file_system.h"
 #include "base/residency.h"
 #include "messages.h"
@@ -29,11 +30,17 @@ constexpr const char* kHelp = "Take no more memory than this, such as 2G or 500M
 /// A run takes what its dry run took, but for what threads and the system's allocator vary. What is recommended has
 /// more of a reserve, so that the same dry run does not refuse it the next time.
 constexpr double kReserve = 1.05, kRecommended = 1.15;
+/// A dry run may pass the ceiling, so that the refusal can name the one that does; but no further than this, because
+/// models come from strangers.
+constexpr int64_t kMostTimes = 4, kMostAnyway = int64_t{1} << 30;
+constexpr double kMostOfMachine = 0.8;
+constexpr int kBeyond = 2;  // exit code of a dry run that took more
 
 /// What a dry run tells its parent.
 struct Found {
   int64_t bytes = 0;  ///< peak of resident memory; 0: the dry run failed, as the run will
   bool finetunes = false;
+  bool is_beyond = false;  ///< it was ended because it took more than it may
 };
 
 using DryRun = std::function<Result<Forecast>(int threads)>;
@@ -43,19 +50,25 @@ Found try_here(const DryRun& dry_run, int threads) {
   if (!found.ok()) return {};
   const bool finetunes = std::ranges::any_of(found.value().not_included,
                                              [](const std::string& text) { return text == "training of the layers"; });
-  return {static_cast<int64_t>(found.value().memory_bytes), finetunes};
+  return {.bytes = static_cast<int64_t>(found.value().memory_bytes), .finetunes = finetunes};
 }
 
 [[noreturn]] void end_beyond(int64_t bytes) {
   while (static_cast<int64_t>(resident_memory().all) <= bytes) std::this_thread::sleep_for(kInterval);
-  _exit(1);
+  _exit(kBeyond);
 }
 
 /// What the process of a dry run may take.
 struct Bounds {
   int64_t ceiling = 0;  ///< that segments are cut for; 0: whole programs
-  int64_t most = 0;     ///< it ends beyond that; 0: no bound
+  int64_t most = 0;     ///< it ends beyond that
 };
+
+int64_t most_measured(int64_t ceiling) {
+  const auto machine = static_cast<int64_t>(kMostOfMachine * static_cast<double>(granted_memory()));
+  const int64_t times = ceiling > machine / kMostTimes ? machine : ceiling * kMostTimes;
+  return std::max(ceiling, std::min(std::max(times, kMostAnyway), machine));
+}
 
 /// Nothing when the process ended before it could tell.
 std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, const Bounds& bounds) {
@@ -66,7 +79,7 @@ std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, const Bou
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a parent that is ended takes its trial with it
     set_memory_ceiling(bounds.ceiling);
-    if (bounds.most > 0) std::thread(end_beyond, bounds.most).detach();
+    std::thread(end_beyond, bounds.most).detach();
     const Found found = try_here(dry_run, threads);
     const ssize_t written = ::write(ends[1], &found, sizeof found);
     _exit(written == static_cast<ssize_t>(sizeof found) ? 0 : 1);
@@ -76,10 +89,12 @@ std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, const Bou
   const ssize_t length = ::read(ends[0], &found, sizeof found);
   ::close(ends[0]);
   if (length != static_cast<ssize_t>(sizeof found)) ::kill(child, SIGKILL);  // interrupted
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  int ended = 0;
+  while (::waitpid(child, &ended, 0) < 0 && errno == EINTR) {
   }
-  if (length != static_cast<ssize_t>(sizeof found)) return {};
-  return found;
+  if (length == static_cast<ssize_t>(sizeof found)) return found;
+  if (WIFEXITED(ended) && WEXITSTATUS(ended) == kBeyond) return Found{.is_beyond = true};
+  return {};
 }
 
 /// In the form that --max-memory takes, rounded up.
@@ -108,12 +123,12 @@ std::vector<MemoryFit> ways_to_fit(int threads) {
 
 /// A ceiling that a dry run of `way`, which takes `taken` bytes, showed to be enough. A higher ceiling makes larger
 /// segments, so what a lower one takes is not enough to know.
-int64_t smallest_ceiling(const DryRun& dry_run, const MemoryFit& way, int64_t taken) {
+int64_t smallest_ceiling(const DryRun& dry_run, const MemoryFit& way, int64_t taken, int64_t most) {
   constexpr int kTries = 4;
   int64_t ceiling = with_reserve(taken, kRecommended);
   for (int i = 0; way.in_segments && i < kTries; ++i) {
-    const std::optional<Found> found = try_elsewhere(dry_run, way.threads, {.ceiling = ceiling});
-    if (!found || with_reserve(found->bytes, kReserve) <= ceiling) break;
+    const std::optional<Found> found = try_elsewhere(dry_run, way.threads, {.ceiling = ceiling, .most = most});
+    if (!found || found->is_beyond || with_reserve(found->bytes, kReserve) <= ceiling) break;
     ceiling = with_reserve(found->bytes, kRecommended);
   }
   return ceiling;
@@ -146,21 +161,27 @@ void add_ceiling_option(CLI::App& app) {
 }
 
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes, const DryRun& dry_run) {
+  const int64_t most = most_measured(bytes);
   std::optional<std::pair<int64_t, MemoryFit>> least;
   for (MemoryFit way : ways_to_fit(threads)) {
-    const Bounds bounds = way.in_segments ? Bounds{.ceiling = bytes} : Bounds{.most = least->first};
+    const Bounds bounds = {.ceiling = way.in_segments ? bytes : 0,
+                           .most = least && !way.in_segments ? least->first : most};
     const std::optional<Found> found = try_elsewhere(dry_run, way.threads, bounds);
     if (!found && way.in_segments) return resource_error("--max-memory: the dry run that measures memory was ended");
-    if (!found) continue;  // whole programs take more than segments, as most do
+    if (!found || found->is_beyond) continue;
     way.finetunes = found->finetunes;
     if (with_reserve(found->bytes, kReserve) <= bytes) return way;
     if (!least || found->bytes < least->first) least = {found->bytes, way};
   }
+  if (!least)
+    return resource_error(model, ": takes more than ", size_text(most), " with these settings; --max-memory allows ",
+                          size_text(bytes), "; --dry-run without --max-memory measures how much");
   const auto& [taken, way] = *least;
   return resource_error(
-      model, ": takes about ", size_text(taken), " with these settings", way.in_segments ? ", in the smallest segments" : "",
-      "; --max-memory allows ", size_text(bytes), "; the smallest that does is ",
-      size_text(smallest_ceiling(dry_run, way, way.in_segments ? std::max(bytes, taken) : taken)));
+      model, ": takes about ", size_text(taken), " with these settings",
+      way.in_segments ? ", in the smallest segments" : "", "; --max-memory allows ", size_text(bytes),
+      "; the smallest that does is ",
+      size_text(smallest_ceiling(dry_run, way, way.in_segments ? std::max(bytes, taken) : taken, most)));
 }
 
 }  // namespace quarkq::tool

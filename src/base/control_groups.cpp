@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Linux keeps quotas in files: cgroup v2 has "MAX PERIOD" in cpu.max, v1 has two files. /proc/self/cgroup names the
-// group of each hierarchy; inside of a container that is often "/", while limits stand at the root of what is mounted.
-#include "base/cpu_quota.h"
+// Linux keeps limits in files: cgroup v2 has "MAX PERIOD" in cpu.max and a number in memory.max, v1 has two files and
+// one. /proc/self/cgroup names the group of each hierarchy; inside of a container that is often "/", while limits stand
+// at the root of what is mounted.
+#include "base/control_groups.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number in a file; "-1" is no limit and gives nothing.
+/// The number in a file; "-1" and "max" are no limit and give nothing.
 std::optional<double> first_number(const fs::path& path) {
   std::ifstream file(path);
   double value = 0;
@@ -36,6 +39,16 @@ std::optional<double> quota_v1(const fs::path& folder) {
   return *quota / *period;
 }
 
+/// How a limit is read from the folder of a group.
+struct Limit {
+  const char* controller;
+  std::optional<double> (*v2)(const fs::path& folder);
+  std::optional<double> (*v1)(const fs::path& folder);
+};
+constexpr Limit kCpu = {"cpu", quota_v2, quota_v1};
+constexpr Limit kMemory = {"memory", [](const fs::path& folder) { return first_number(folder / "memory.max"); },
+                           [](const fs::path& folder) { return first_number(folder / "memory.limit_in_bytes"); }};
+
 /// `mount` and the groups from there down to `group`.
 template <typename Read>
 void take_least(const fs::path& mount, const std::string& group, Read read, std::optional<double>& least) {
@@ -47,16 +60,14 @@ void take_least(const fs::path& mount, const std::string& group, Read read, std:
   }
 }
 
-bool has_cpu(const std::string& controllers) {
+bool has_controller(const std::string& controllers, const std::string& wanted) {
   std::istringstream names(controllers);
   for (std::string name; std::getline(names, name, ',');)
-    if (name == "cpu") return true;
+    if (name == wanted) return true;
   return false;
 }
 
-}  // namespace
-
-std::optional<double> cpu_quota(const std::string& root) {
+std::optional<double> least_of(const Limit& limit, const std::string& root) {
   const fs::path mounts = root + "/sys/fs/cgroup";
   std::optional<double> least;
   std::ifstream groups(root + "/proc/self/cgroup");
@@ -65,13 +76,32 @@ std::optional<double> cpu_quota(const std::string& root) {
     const size_t second = line.find(':', first == std::string::npos ? first : first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
-    if (controllers.empty()) take_least(mounts, group, quota_v2, least);
-    if (has_cpu(controllers)) {
-      take_least(mounts / controllers, group, quota_v1, least);
-      take_least(mounts / "cpu", group, quota_v1, least);
+    if (controllers.empty()) take_least(mounts, group, limit.v2, least);
+    if (has_controller(controllers, limit.controller)) {
+      take_least(mounts / controllers, group, limit.v1, least);
+      take_least(mounts / limit.controller, group, limit.v1, least);
     }
   }
   return least;
+}
+
+}  // namespace
+
+std::optional<double> cpu_quota(const std::string& root) { return least_of(kCpu, root); }
+
+std::optional<int64_t> memory_quota(const std::string& root) {
+  constexpr double kMost = 1e18;  // version 1 says "no limit" as nearly 2^63
+  const std::optional<double> bytes = least_of(kMemory, root);
+  if (!bytes || *bytes > kMost) return std::nullopt;
+  return static_cast<int64_t>(*bytes);
+}
+
+int64_t granted_memory() {
+  static const int64_t bytes = [] {
+    const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+    return std::min(machine, memory_quota().value_or(machine));
+  }();
+  return bytes;
 }
 
 }  // namespace quarkq
