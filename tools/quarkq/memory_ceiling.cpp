@@ -164,8 +164,8 @@ Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t byte
   const int64_t most = most_measured(bytes);
   std::optional<std::pair<int64_t, MemoryFit>> least;
   for (MemoryFit way : ways_to_fit(threads)) {
-    const Bounds bounds = {.ceiling = way.in_segments ? bytes : 0,
-                           .most = least && !way.in_segments ? least->first : most};
+    if (!way.in_segments && !least) break;  // segments took far too much
+    const Bounds bounds = {.ceiling = way.in_segments ? bytes : 0, .most = way.in_segments ? most : least->first};
     const std::optional<Found> found = try_elsewhere(dry_run, way.threads, bounds);
     if (!found && way.in_segments) return resource_error("--max-memory: the dry run that measures memory was ended");
     if (!found || found->is_beyond) continue;

@@ -5,7 +5,8 @@
 cd "$SRC/quarkq"
 # The onnx library without the engine's flags: its archive is pinned and built as for a release.
 env -u CFLAGS -u CXXFLAGS third_party/onnx/build.sh build/deps/onnx
-cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DQUARKQ_BUILD_TESTS=ON -DQUARKQ_FUZZER=ON \
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=8 \
+  -DQUARKQ_BUILD_TESTS=ON -DQUARKQ_FUZZER=ON \
   -DQUARKQ_FUZZING_ENGINE="$LIB_FUZZING_ENGINE" -DCMAKE_C_FLAGS="$CFLAGS" -DCMAKE_CXX_FLAGS="$CXXFLAGS" \
   -DCMAKE_C_FLAGS_RELWITHDEBINFO=-DNDEBUG -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-DNDEBUG
 ninja -C build/fuzz quarkq_fuzz quarkq_fuzz_replay
