@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+from onnx import helper, numpy_helper
+
 from harness import QUARKQ, ROOT, Skip, expect, quarkq, test
 
 import random_operators
@@ -51,6 +54,25 @@ def every_operator_has_a_recipe():
     names = {row["name"] if row["domain"] == "ai.onnx" else f"{row['domain']}:{row['name']}" for row in rows if row["domain"] in ("ai.onnx", "com.microsoft") and row["since"] not in ("", "-")}
     missing = names - set(random_operators.names()) - WITHOUT_RECIPE
     expect(not missing, f"no recipe in tests/e2e/operators for {sorted(missing)}")
+
+
+@test()
+def only_saturated_pairs_are_explained():
+    """What ONNX Runtime makes of bytes without VNNI is a reason, other values of the same call are none."""
+    sys.path.append(FUZZ)
+    import differences
+    import explained
+    import single_calls
+    x, weights = np.full((1, 5), 255, np.uint8), np.full((5, 1), 100, np.int8)
+    proto = helper.make_model(helper.make_graph([helper.make_node("MatMulInteger", ["x", "w"], ["y"])], "g", [], [], [numpy_helper.from_array(weights, "w")]))
+    exact = {"y": np.full((1, 1), 5 * 25500, np.int32)}
+    for wanted, is_explained in ((2 * 32767 + 25500, True), (2 * 32767, False), (5 * 25500 - 1, False)):
+        call = single_calls.Call(proto, {"x": x}, {"y": np.full((1, 1), wanted, np.int32)})
+        row = explained.find(call, differences.first_difference(exact, call.wanted))
+        expect((row is not None) == is_explained, f"{wanted}: {row}")
+    wrong = {"y": exact["y"] + 1}
+    call = single_calls.Call(proto, {"x": x}, {"y": np.full((1, 1), 2 * 32767 + 25500, np.int32)})
+    expect(explained.find(call, differences.first_difference(wrong, call.wanted)) is None, "values that are neither exact nor saturated")
 
 
 @test(cases=["compare_ort.json", "mutated_models.json", "mutated_verbs.json"])

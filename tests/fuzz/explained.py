@@ -211,6 +211,41 @@ def small_variance(_, model, difference):
     return difference.worst <= 1e-3 * max(1.0, float(finite[np.isfinite(finite)].max(initial=0)))
 
 
+def products(x, weights, zero_of_x, zero_of_weights, least, largest):
+    """Sums of products of bytes, where pairs of products are held to [least, largest]."""
+    shift = 128 if x.dtype == np.int8 else 0  # bytes with a sign are made ones without
+    x, weights, zero_of_x = (np.asarray(one, np.int64) + more for one, more in ((x, shift), (weights, 0), (zero_of_x, shift)))
+    inner, pad = x.shape[-1], x.shape[-1] % 2
+    even_x = np.concatenate([x, np.zeros((*x.shape[:-1], pad), np.int64)], -1)
+    even_weights = np.concatenate([weights, np.zeros((pad, weights.shape[1]), np.int64)])
+    pairs = even_x[..., 0::2, None] * even_weights[0::2] + even_x[..., 1::2, None] * even_weights[1::2]
+    return (np.clip(pairs, least, largest).sum(-2) - zero_of_x * weights.sum(0) - zero_of_weights * x.sum(-1, keepdims=True)
+            + inner * zero_of_x * zero_of_weights)
+
+
+@row("pairs of products in 16 bits", "without VNNI, ONNX Runtime adds pairs of products of bytes in 16 bits, which saturate (docs/running-elsewhere.md); quarkq "
+     "is exact. Held only where ONNX Runtime's values are those of saturated pairs, and the difference is theirs to the exact ones", "MatMulInteger", "QLinearMatMul")
+def saturated_pairs(node, model, difference):
+    if difference.kind != "values" or difference.output != node.output[0]:
+        return False
+    is_quantized = node.op_type == "QLinearMatMul"
+    places = (0, 3, 2, 5) if is_quantized else (0, 1, 2, 3)
+    operands = [value(model, node, place) for place in places]
+    operands[2:] = [np.int64(0) if one is None else one for one in operands[2:]]
+    if any(one is None or one.size == 0 for one in operands[:2]) or any(one.size != 1 for one in operands[2:]) or operands[1].dtype != np.int8:
+        return False
+    operands[2:] = [int(one.ravel()[0]) for one in operands[2:]]
+    saturated, exact = products(*operands, -2 ** 15, 2 ** 15 - 1), products(*operands, -2 ** 31, 2 ** 31)
+    one_step = 0
+    if is_quantized:
+        x, weights, made, zero = (float(value(model, node, place).ravel()[0]) for place in (1, 4, 6, 7))
+        ends = np.iinfo(model.wanted[difference.output].dtype)
+        saturated, exact = (np.clip(np.rint(sums * (x * weights / made)) + zero, ends.min, ends.max) for sums in (saturated, exact))
+        one_step = 1
+    wanted = model.wanted[difference.output].astype(np.int64)
+    return np.abs(saturated - wanted).max() <= one_step and abs(np.abs(exact - wanted).max() - difference.worst) <= one_step
+
+
 def find(model, difference):
     """The first row that explains the difference, or None."""
     for candidate in ROWS:
