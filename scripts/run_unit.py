@@ -34,8 +34,11 @@ def run_once(binary, options, names, folder):
     """Runs `names` with `folder` for temporary files; returns those that have ended, and whether one failed."""
     done, failed, current, printed = set(), False, None, []
     command = [binary, "--gtest_color=no", *options]
-    if names is not None:
-        command.append("--gtest_filter=" + ":".join(names))
+    if names is not None:  # in a file: thousands of names are longer than an argument may be
+        flags = os.path.join(folder, "tests")
+        with open(flags, "w", encoding="utf-8") as file:
+            file.write("--gtest_filter=" + ":".join(names) + "\n")
+        command.append(f"--gtest_flagfile={flags}")
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                errors="replace", env={**os.environ, "TEST_TMPDIR": folder})
     for line in process.stdout:

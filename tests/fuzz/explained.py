@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Callable
 
 import numpy as np
+import reference
 import workers
 from onnx import helper, numpy_helper, shape_inference
+from onnx.reference import ReferenceEvaluator
 
 # Kernels that compute float64 in float32 and round once (exec/kernels/shared/float_bridge.h).
 BRIDGED = {"AffineGrid", "Attention", "BatchNormalization", "Col2Im", "GridSample", "Gelu", "GroupNormalization", "Hardmax", "InstanceNormalization",
@@ -244,6 +246,18 @@ def saturated_pairs(node, model, difference):
         one_step = 1
     wanted = model.wanted[difference.output].astype(np.int64)
     return np.abs(saturated - wanted).max() <= one_step and abs(np.abs(exact - wanted).max() - difference.worst) <= one_step
+
+
+@row("pairs of products in 16 bits, convolutions", "as above; the onnx library's reference, which is exact, gives what quarkq does", "ConvInteger", "QLinearConv")
+def saturated_convolution(node, model, difference):
+    if difference.kind != "values" or len(model.proto.graph.node) > 1 or reference.adds_products_exactly():
+        return False
+    weights = value(model, node, 3 if node.op_type == "QLinearConv" else 1)
+    if weights is None or weights.dtype != np.int8:
+        return False
+    exact = ReferenceEvaluator(model.proto).run([difference.output], model.feeds)[0].astype(np.int64)
+    one_step = int(node.op_type == "QLinearConv")
+    return abs(np.abs(exact - model.wanted[difference.output].astype(np.int64)).max() - difference.worst) <= one_step
 
 
 def find(model, difference):

@@ -11,7 +11,7 @@ cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_UNIT
   -DCMAKE_C_FLAGS_RELWITHDEBINFO=-DNDEBUG -DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-DNDEBUG
 ninja -C build/fuzz quarkq_fuzz quarkq_fuzz_replay
 
-# The image that runs the targets has no packages.
+# The image that runs the targets has no packages. RPATH, because libraries of libraries are not looked for in RUNPATH.
 mkdir -p "$OUT/lib"
 ldd build/fuzz/tests/quarkq_fuzz | awk '$3 ~ "^/" {print $3}' | grep -vE '/(libc|libm|libdl|libpthread|librt)\.so' | xargs -I{} cp -L {} "$OUT/lib"
 models=$(find build/deps/onnx/work -name model.onnx -size -8k)
@@ -19,7 +19,7 @@ packed=$(mktemp -d)
 tar -xJf tests/fuzz/corpora.tar.xz -C "$packed"
 build/fuzz/tests/quarkq_fuzz_replay --list | while read -r target from_files; do
   cp build/fuzz/tests/quarkq_fuzz "$OUT/quarkq_fuzz_$target"
-  patchelf --set-rpath '$ORIGIN/lib' "$OUT/quarkq_fuzz_$target"
+  patchelf --force-rpath --set-rpath '$ORIGIN/lib' "$OUT/quarkq_fuzz_$target"
   seeds=$(mktemp -d)
   if [ -n "$from_files" ]; then
     number=0
