@@ -225,27 +225,34 @@ def products(x, weights, zero_of_x, zero_of_weights, least, largest):
             + inner * zero_of_x * zero_of_weights)
 
 
+# Inputs of products of bytes: (x, weights and their zero points), (scales of both and of the result), zero point of the result, bias.
+PRODUCTS = {"MatMulInteger": ((0, 1, 2, 3), (), None, None), "QLinearMatMul": ((0, 3, 2, 5), (1, 4, 6), 7, None), "QGemm": ((0, 3, 2, 5), (1, 4, 7), 8, 6)}
+
+
+def stored_number(array):
+    return 0 if array is None else array.ravel()[0].item()
+
+
 @row("pairs of products in 16 bits", "without VNNI, ONNX Runtime adds pairs of products of bytes in 16 bits, which saturate (docs/running-elsewhere.md); quarkq "
-     "is exact. Held only where ONNX Runtime's values are those of saturated pairs, and the difference is theirs to the exact ones", "MatMulInteger", "QLinearMatMul")
+     "is exact. Held only where ONNX Runtime's values are those of saturated pairs, and the difference is theirs to the exact ones", *PRODUCTS)
 def saturated_pairs(node, model, difference):
     if difference.kind != "values" or difference.output != node.output[0]:
         return False
-    is_quantized = node.op_type == "QLinearMatMul"
-    places = (0, 3, 2, 5) if is_quantized else (0, 1, 2, 3)
-    operands = [value(model, node, place) for place in places]
-    operands[2:] = [np.int64(0) if one is None else one for one in operands[2:]]
-    if any(one is None or one.size == 0 for one in operands[:2]) or any(one.size != 1 for one in operands[2:]) or operands[1].dtype != np.int8:
+    places, scales, zero, bias = PRODUCTS[node.op_type]
+    x, weights, *zeros = (value(model, node, place) for place in places)
+    others = [value(model, node, place) for place in (*scales, zero) if place is not None]
+    if x is None or weights is None or weights.dtype != np.int8 or x.size == 0 or any(one is not None and one.size != 1 for one in (*zeros, *others)):
         return False
-    operands[2:] = [int(one.ravel()[0]) for one in operands[2:]]
-    saturated, exact = products(*operands, -2 ** 15, 2 ** 15 - 1), products(*operands, -2 ** 31, 2 ** 31)
-    one_step = 0
-    if is_quantized:
-        x, weights, made, zero = (float(value(model, node, place).ravel()[0]) for place in (1, 4, 6, 7))
-        ends = np.iinfo(model.wanted[difference.output].dtype)
-        saturated, exact = (np.clip(np.rint(sums * (x * weights / made)) + zero, ends.min, ends.max) for sums in (saturated, exact))
-        one_step = 1
-    wanted = model.wanted[difference.output].astype(np.int64)
-    return np.abs(saturated - wanted).max() <= one_step and abs(np.abs(exact - wanted).max() - difference.worst) <= one_step
+    zeros = [stored_number(one) for one in zeros]
+    both = [products(x, weights, *zeros, *ends) for ends in ((-2 ** 15, 2 ** 15 - 1), (-2 ** 31, 2 ** 31))]
+    if bias is not None and value(model, node, bias) is not None:
+        both = [sums + value(model, node, bias) for sums in both]
+    if scales:
+        factors, ends = [stored_number(one) for one in others], np.iinfo(model.wanted[difference.output].dtype)
+        both = [np.clip(np.rint(sums * (factors[0] * factors[1] / factors[2])) + factors[3], ends.min, ends.max) for sums in both]
+    wanted, one_step = model.wanted[difference.output].astype(np.int64), int(bool(scales))
+    saturated, exact = (np.abs(made - wanted).max() for made in both)
+    return saturated <= one_step and abs(exact - difference.worst) <= one_step
 
 
 @row("pairs of products in 16 bits, convolutions", "as above; the onnx library's reference, which is exact, gives what quarkq does", "ConvInteger", "QLinearConv")

@@ -14,8 +14,8 @@ CARRIED = "roundings carried on: each call alone agrees"
 MOST = 2e-3  # of the largest value of an output, where no operator makes steps of roundings
 STEPS = {"ArgMax", "ArgMin", "Cast", "CastLike", "Ceil", "Compress", "DequantizeLinear", "DynamicQuantizeLinear", "Equal", "Floor", "Greater", "GreaterOrEqual",
          "Hardmax", "Less", "LessOrEqual", "Mod", "NonMaxSuppression", "NonZero", "OneHot", "QuantizeLinear", "Round", "Shrink", "Sign", "ThresholdedRelu", "TopK",
-         "Unique", "GridSample", "Not", "Where", "MatMulInteger", "ConvInteger", "QLinearConv", "QLinearMatMul", "QLinearAdd", "QLinearMul", "IsInf", "IsNaN", "MaxPool",
-         "If", "Loop"}
+         "Unique", "GridSample", "Not", "Where", "MatMulInteger", "ConvInteger", "QGemm", "QLinearConv", "QLinearMatMul", "QLinearAdd", "QLinearMul", "IsInf", "IsNaN",
+         "MaxPool", "If", "Loop"}
 
 
 def values_of(model, session):
