@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -69,6 +71,8 @@ class Lifter {
     if (!is_integer(reading.spec.type)) return {};
     reading.spec.scale = numeric::ScaleKind::kPowerOfTwo;
     for (size_t i = 0; i < zeros.size(); ++i) {
+      constexpr std::numeric_limits<int32_t> kHeld;  // types of 32 bits and more have others
+      if (zeros[i] < kHeld.min() || zeros[i] > kHeld.max()) return {};
       reading.params.push_back({static_cast<float>(scales.value()[i]), static_cast<int32_t>(zeros[i])});
       if (!is_power_of_two(reading.params[i].scale)) reading.spec.scale = numeric::ScaleKind::kFloat;
     }

@@ -105,6 +105,9 @@ TEST(LiftTest, LeavesWhatItDoesNotKnow) {
                            // The integers are read, too.
                            "g (float[2] x) => (float[2] y, uint8[2] q) <float s = {0.5}, uint8 z = {0}> "
                            "{ q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Relu (d) }",
+                           // No plan holds such a zero point.
+                           "g (float[2] x) => (float[2] y) <float s = {0.5}, uint32 z = {4000000000}> "
+                           "{ q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Relu (d) }",
                            // Nothing in between: an input cannot take the output's name.
                            "g (float[2] x) => (float[2] y) <float s = {0.5}, uint8 z = {0}> "
                            "{ q = QuantizeLinear (x, s, z) y = DequantizeLinear (q, s, z) }"}) {
