@@ -62,6 +62,16 @@ def least(fuzzer, target, grown):
         return inputs
 
 
+def packed_inputs():
+    """{target: the bytes of its inputs} of the archive as it is."""
+    corpora = {}
+    if os.path.exists(PACKED):
+        with tarfile.open(PACKED) as archive:
+            for member in archive:
+                corpora.setdefault(member.name.split("/")[0], []).append(archive.extractfile(member).read())
+    return corpora
+
+
 def pack(corpora):
     with lzma.open(PACKED + ".part", "wb", preset=9) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
         for target in sorted(corpora):
@@ -85,7 +95,7 @@ def main():
         print(f"{target}: {len(inputs)} inputs, {sum(map(len, inputs))} bytes", flush=True)
         return inputs
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        pack(dict(zip(grown, pool.map(one, grown))))
+        pack(packed_inputs() | dict(zip(grown, pool.map(one, grown))))  # what did not grow stays
     print(f"{PACKED}: {os.path.getsize(PACKED)} bytes")
 
 
