@@ -13,14 +13,11 @@ import re
 import resource
 import shutil
 import subprocess
-import tempfile
 import time
 
-from corpora import environment, unpack
+from corpora import LOGS, OPERATOR_TESTS, environment, packed_inputs
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODELS = os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data/*/*/model.onnx")
-LOGS = os.path.join(ROOT, "build/test-logs")
+MODELS = os.path.join(OPERATOR_TESTS, "*/*/model.onnx")
 LARGEST_SEED = 8192  # bytes; larger models are rare there, and slow
 EMPTY = {"inputs": 0, "CPU hours": 0.0, "faults": 0, "edges": 0}
 
@@ -35,10 +32,9 @@ def make_corpus(fuzzer, target, from_files, folder):
                 shutil.copyfile(model, os.path.join(folder + ".part", str(number)))
     else:
         subprocess.run([fuzzer, "--seeds", target, folder + ".part"], check=True)
-    with tempfile.TemporaryDirectory() as packed:
-        unpack(packed)
-        for name in os.listdir(os.path.join(packed, target)) if os.path.isdir(os.path.join(packed, target)) else []:
-            shutil.copyfile(os.path.join(packed, target, name), os.path.join(folder + ".part", f"packed-{name}"))
+    for number, content in enumerate(packed_inputs().get(target, []), 1):
+        with open(os.path.join(folder + ".part", f"packed-{number}"), "wb") as file:
+            file.write(content)
     os.rename(folder + ".part", folder)
 
 

@@ -14,6 +14,8 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OPERATOR_TESTS = os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data")  # of the onnx archive: seeds of models
+LOGS = os.path.join(ROOT, "build/test-logs")
 PACKED = os.path.join(ROOT, "tests", "fuzz", "corpora.tar.xz")
 LARGEST = 8192  # bytes of an input
 SLOWEST = 1.0   # seconds of an input under the sanitizers
@@ -31,12 +33,23 @@ def targets_of(fuzzer):
     return {line.split()[0]: line.endswith(" files") for line in lines}
 
 
+def packed_inputs():
+    """{target: the bytes of its inputs} of the archive as it is."""
+    corpora = {}
+    if os.path.exists(PACKED):
+        with tarfile.open(PACKED) as archive:
+            for member in archive:
+                corpora.setdefault(member.name.split("/")[0], []).append(archive.extractfile(member).read())
+    return corpora
+
+
 def unpack(folder):
     """Writes FOLDER/TARGET/1, 2, ... of each target that has a corpus."""
-    if not os.path.exists(PACKED):
-        return
-    with tarfile.open(PACKED) as archive:
-        archive.extractall(folder)
+    for target, inputs in packed_inputs().items():
+        os.makedirs(os.path.join(folder, target))
+        for number, content in enumerate(inputs, 1):
+            with open(os.path.join(folder, target, str(number)), "wb") as file:
+                file.write(content)
 
 
 def quick_inputs(fuzzer, target, folder):
@@ -60,16 +73,6 @@ def least(fuzzer, target, grown):
             with open(path, "rb") as file:
                 inputs.append(file.read())
         return inputs
-
-
-def packed_inputs():
-    """{target: the bytes of its inputs} of the archive as it is."""
-    corpora = {}
-    if os.path.exists(PACKED):
-        with tarfile.open(PACKED) as archive:
-            for member in archive:
-                corpora.setdefault(member.name.split("/")[0], []).append(archive.extractfile(member).read())
-    return corpora
 
 
 def pack(corpora):

@@ -13,11 +13,8 @@ import tempfile
 import time
 
 from campaign import run_campaign
-from corpora import targets_of, unpack
+from corpora import LOGS, OPERATOR_TESTS, ROOT, targets_of, unpack
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SEED_FILES = os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data")
-LOGS = os.path.join(ROOT, "build/test-logs")
 HANG_SECONDS = 600
 
 
@@ -60,7 +57,7 @@ def run_targets(arguments, targets):
 
         def one(target):
             from_files = targets[target]
-            seeds = sorted(glob.glob(os.path.join(corpora, target, "*"))) + (glob.glob(SEED_FILES) if from_files else [])
+            seeds = sorted(glob.glob(os.path.join(corpora, target, "*"))) + (glob.glob(OPERATOR_TESTS) if from_files else [])
             good, text = run_target(arguments.binary, target, seeds, arguments.seconds if from_files else arguments.seconds / 6, arguments.seed)
             print(text, flush=True)
             return good

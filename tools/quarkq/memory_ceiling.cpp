@@ -66,8 +66,7 @@ struct Bounds {
 
 int64_t most_measured(int64_t ceiling) {
   const auto machine = static_cast<int64_t>(kMostOfMachine * static_cast<double>(granted_memory()));
-  const int64_t times = ceiling > machine / kMostTimes ? machine : ceiling * kMostTimes;
-  return std::max(ceiling, std::min(std::max(times, kMostAnyway), machine));
+  return std::max(ceiling, std::min(std::max(std::min(ceiling, machine) * kMostTimes, kMostAnyway), machine));
 }
 
 /// Nothing when the process ended before it could tell.
