@@ -50,8 +50,8 @@ constexpr Limit kMemory = {"memory", [](const fs::path& folder) { return first_n
                            [](const fs::path& folder) { return first_number(folder / "memory.limit_in_bytes"); }};
 
 /// `mount` and the groups from there down to `group`.
-template <typename Read>
-void take_least(const fs::path& mount, const std::string& group, Read read, std::optional<double>& least) {
+void take_least(const fs::path& mount, const std::string& group, std::optional<double> (*read)(const fs::path&),
+                std::optional<double>& least) {
   fs::path folder = mount;
   std::vector<fs::path> folders = {folder};
   for (const fs::path& part : fs::path(group).relative_path()) folders.push_back(folder /= part);
