@@ -36,6 +36,12 @@ struct CalibrationSource {
   const calib::StatisticsSet* statistics = nullptr;
 };
 
+/// Kept of calibration for further plans of the same calibrated model.
+struct Measured {
+  calib::Ranges ranges = {};              ///< of calibrated tensors, as found
+  std::vector<Diagnostic> findings = {};  ///< what was reported while they were measured
+};
+
 /// Phase select: reads the model as loaded.
 struct SelectContext {
   const ir::Model& model;
@@ -84,8 +90,8 @@ struct PlanContext {
   const ir::Model* float_model = nullptr;  ///< as it was calibrated, before phase restructure; shares its ids
   Tuning* tuning = nullptr;                ///< phase tune only
   bool* replan = nullptr;  ///< phase calibrate: set to have phase mark run again with the selection as it now is
-  /// Phase calibrate: ranges found so far, so that a second round measures only what is new; null: nothing is kept.
-  calib::Ranges* measured = nullptr;
+  /// Phase calibrate: so that a second round measures only what is new; null: nothing is kept.
+  Measured* measured = nullptr;
   Progress progress = {};
 
   const ir::Graph& graph() const { return model.graph; }

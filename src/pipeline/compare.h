@@ -57,13 +57,13 @@ class ExpectedOutputs {
  private:
   struct Output {
     std::string name;
-    size_t index = 0;                         ///< among the model's outputs
-    double least_magnitude = 0;               ///< 1 for probabilities
-    bool makes_choices = false;               ///< pipeline/choices.h
-    std::vector<double> largest;              ///< magnitude, by sample
-    std::vector<ir::Shape> dims;              ///< by sample
-    std::vector<std::vector<double>> values;  ///< by sample
-    std::optional<MinorChannels> minor = {};  ///< where all samples have the same dimensions
+    size_t index = 0;                                    ///< among the model's outputs
+    double least_magnitude = 0;                          ///< 1 for probabilities
+    bool makes_choices = false;                          ///< pipeline/choices.h
+    std::vector<double> largest;                         ///< magnitude, by sample
+    std::vector<ir::Shape> dims;                         ///< by sample
+    std::vector<std::vector<double>> values;             ///< by sample
+    std::optional<MinorChannels> minor = {};             ///< where all samples have the same dimensions
     std::vector<std::vector<double>> minor_values = {};  ///< by sample
   };
 

@@ -37,7 +37,7 @@ struct Results {
   plan::Selection selection;
   plan::QuantPlan plan;
   std::optional<ir::Model> calibrated;
-  calib::Ranges measured;
+  pass::Measured measured;
   Diagnostics diagnostics;
   std::shared_ptr<pass::RoundingCache> rounded;
 };

@@ -54,7 +54,7 @@ std::string settings_hash(config::Settings settings) {
 std::string calibration_hash(const RunState& state) {
   ContentHash hash;
   const ir::Graph& graph = state.calibrated->graph;
-  for (const auto& [value, range] : state.measured) {
+  for (const auto& [value, range] : state.measured.ranges) {
     hash.add(graph.value(value).name);
     hash.add(&range.min, sizeof range.min);
     hash.add(&range.max, sizeof range.max);
@@ -68,7 +68,7 @@ void write_metadata(const RunState& state, ir::Model& model) {
   if (!state.settings.writes_metadata()) return;
   std::vector<std::pair<std::string, std::string>> pairs = {{"quarkq.version", version()},
                                                             {"quarkq.settings", settings_hash(state.settings)}};
-  if (!state.measured.empty() && state.calibrated) pairs.emplace_back("quarkq.calibration", calibration_hash(state));
+  if (!state.measured.ranges.empty() && state.calibrated) pairs.emplace_back("quarkq.calibration", calibration_hash(state));
   onnx_io::set_metadata(model, pairs);
 }
 

@@ -248,7 +248,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   QQ_RETURN_IF_ERROR(pipeline::evaluate_result(run));
   pipeline::count_tensors(state.plan, report);
   pipeline::count_nodes(state, loaded.graph, floats.calibrated.graph, report);
-  report.calibrated_tensors = state.measured.size();
+  report.calibrated_tensors = state.measured.ranges.size();
   QQ_RETURN_IF_ERROR(report_unused_overrides(state, floats.calibrated.graph));
   report_float16(state, pipeline::model_facts(loaded), report);
   if (request.details) pipeline::add_details(state, floats.calibrated, source.samples.get(), report);

@@ -20,7 +20,7 @@ struct RunState {
   pass::CalibrationSource source = {};
   std::vector<std::string> channels_last_inputs = {};  ///< whose samples are transposed (0, 2, 3, 1) from then on
   std::optional<ir::Model> calibrated = {};            ///< the float model as phase calibrate found it
-  calib::Ranges measured = {};                         ///< ranges of calibrated tensors, as found
+  pass::Measured measured = {};
   pass::Tuning tuning = {};
   pass::Progress progress = {};  ///< of the pass that runs; false interrupts
   bool replan = false;           ///< a pass of phase calibrate asks for phase mark to run again

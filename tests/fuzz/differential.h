@@ -30,4 +30,9 @@ void run_threads(const uint8_t* data, size_t size);
 void run_rewrites(const uint8_t* data, size_t size);
 std::vector<std::string> rewrite_seeds();
 
+/// quantize() returns a model that loads and that the checker takes, or an error that is not its own.
+void run_quantize(const uint8_t* data, size_t size);
+std::string mutate_variant(const uint8_t* data, size_t size, uint32_t seed);
+std::vector<std::string> quantize_seeds();
+
 }  // namespace quarkq::fuzz

@@ -50,6 +50,7 @@ const std::vector<Target>& targets() {
       {"save-load", run_save_load, mutate, nullptr},
       {"threads", run_threads, mutate, nullptr},
       {"rewrites", run_rewrites, mutate, rewrite_seeds},
+      {"quantize", run_quantize, mutate_variant, quantize_seeds},
   };
   return table;
 }

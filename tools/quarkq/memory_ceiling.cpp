@@ -120,17 +120,19 @@ std::vector<MemoryFit> ways_to_fit(int threads) {
   return ways;
 }
 
-/// A ceiling that a dry run of `way`, which takes `taken` bytes, showed to be enough. A higher ceiling makes larger
-/// segments, so what a lower one takes is not enough to know.
-int64_t smallest_ceiling(const DryRun& dry_run, const MemoryFit& way, int64_t taken, int64_t most) {
+/// What to ask for instead, where `way` took `taken` bytes. A higher ceiling makes larger segments, so what a lower one
+/// takes is not enough to know: dry runs show it, unless they take more than `most`.
+std::string recommendation(const DryRun& dry_run, const MemoryFit& way, int64_t taken, int64_t most) {
   constexpr int kTries = 4;
   int64_t ceiling = with_reserve(taken, kRecommended);
-  for (int i = 0; way.in_segments && i < kTries; ++i) {
+  bool is_shown = !way.in_segments;
+  for (int i = 0; !is_shown && i < kTries; ++i) {
     const std::optional<Found> found = try_elsewhere(dry_run, way.threads, {.ceiling = ceiling, .most = most});
-    if (!found || found->is_beyond || with_reserve(found->bytes, kReserve) <= ceiling) break;
-    ceiling = with_reserve(found->bytes, kRecommended);
+    if (!found || found->is_beyond) break;
+    is_shown = with_reserve(found->bytes, kReserve) <= ceiling;
+    if (!is_shown) ceiling = with_reserve(found->bytes, kRecommended);
   }
-  return ceiling;
+  return cat(is_shown ? "the smallest that does is " : "try at least ", size_text(ceiling));
 }
 
 }  // namespace
@@ -176,11 +178,9 @@ Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t byte
     return resource_error(model, ": takes more than ", size_text(most), " with these settings; --max-memory allows ",
                           size_text(bytes), "; --dry-run without --max-memory measures how much");
   const auto& [taken, way] = *least;
-  return resource_error(
-      model, ": takes about ", size_text(taken), " with these settings",
-      way.in_segments ? ", in the smallest segments" : "", "; --max-memory allows ", size_text(bytes),
-      "; the smallest that does is ",
-      size_text(smallest_ceiling(dry_run, way, way.in_segments ? std::max(bytes, taken) : taken, most)));
+  return resource_error(model, ": takes about ", size_text(taken), " with these settings",
+                        way.in_segments ? ", in the smallest segments" : "", "; --max-memory allows ", size_text(bytes),
+                        "; ", recommendation(dry_run, way, way.in_segments ? std::max(bytes, taken) : taken, most));
 }
 
 }  // namespace quarkq::tool

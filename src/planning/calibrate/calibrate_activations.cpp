@@ -95,18 +95,23 @@ Result<calib::Ranges> measured_ranges(pass::PlanContext& context, const std::vec
   return calib::observe_ranges(run, context.model.graph, tensors, method, context.diagnostics);
 }
 
-/// As measured_ranges(), for those tensors that no earlier run of this pass measured.
+/// As measured_ranges(), for those tensors that no earlier run of this pass measured. What earlier runs reported of the
+/// samples is reported again: it holds for this plan, too.
 Result<calib::Ranges> all_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   if (context.measured == nullptr) return measured_ranges(context, tensors);
+  pass::Measured& known = *context.measured;
+  for (const Diagnostic& finding : known.findings) context.diagnostics.add(finding);
   std::vector<ir::ValueId> missing;
   for (const ir::ValueId tensor : tensors) {
-    if (!context.measured->contains(tensor)) missing.push_back(tensor);
+    if (!known.ranges.contains(tensor)) missing.push_back(tensor);
   }
-  if (!missing.empty()) {
-    QQ_TRY(const calib::Ranges found, measured_ranges(context, missing));
-    context.measured->insert(found.begin(), found.end());
-  }
-  return *context.measured;
+  if (missing.empty()) return known.ranges;
+  const size_t reported = context.diagnostics.all().size();
+  QQ_TRY(const calib::Ranges found, measured_ranges(context, missing));
+  known.ranges.insert(found.begin(), found.end());
+  const std::vector<Diagnostic>& all = context.diagnostics.all();
+  known.findings.insert(known.findings.end(), all.begin() + static_cast<std::ptrdiff_t>(reported), all.end());
+  return known.ranges;
 }
 
 /// The ranges, before Relu, Clip and Softmax adjust them; kept in a file when SaveAndRestore names one.
@@ -114,7 +119,7 @@ Result<calib::Ranges> find_ranges(pass::PlanContext& context, const std::vector<
   const auto& file = context.settings.ranges.save_and_restore;
   if (file && file_exists(*file)) {
     QQ_TRY(calib::Ranges restored, restored_ranges(context, tensors));
-    if (context.measured != nullptr) *context.measured = restored;
+    if (context.measured != nullptr) context.measured->ranges = restored;
     return restored;
   }
   QQ_TRY(calib::Ranges ranges, all_ranges(context, tensors));

@@ -69,8 +69,8 @@ void MixedPlan::make_block(QuantSlot& slot, const MixedFormat& format) {
 std::optional<numeric::Range> MixedPlan::range_of(const QuantSlot& slot) const {
   if (slot.range) return slot.range;
   if (!encodes_from_floats() && context_.measured != nullptr) {
-    const auto own = context_.measured->find(slot.value);
-    if (own != context_.measured->end()) return own->second;
+    const auto own = context_.measured->ranges.find(slot.value);
+    if (own != context_.measured->ranges.end()) return own->second;
   }
   const QuantSlot* source = &slot;
   for (size_t i = 0; !source->range && source->provider.valid() && i < context_.plan.slots().size(); ++i) {
