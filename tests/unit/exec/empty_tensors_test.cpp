@@ -183,6 +183,8 @@ TEST(EmptyTensorsTest, ResizeKeepsEmptyAxes) {
           {mode, unary(shape, cat("y = Resize ", attributes, "(x, , f)"), "float[4] f = {1, 1, 2, 2.5}")});
     expect_inferred_shapes(
         {mode, unary("0, 2, 4, 4", cat("y = Resize ", attributes, "(x, , , s)"), "int64[4] s = {0, 2, 7, 3}")});
+    expect_inferred_shapes(
+        {mode, unary("1, 2, 3, 0", cat("y = Resize ", attributes, "(x, , f)"), "float[4] f = {1, 2, 2.5, 1}")});
     EXPECT_NE(refusal_of(unary("0, 2, 4, 4", cat("y = Resize ", attributes, "(x, , , s)"), "int64[4] s = {1, 2, 7, 3}"))
                   .find("size 1, allowed: 0 to 0"),
               std::string::npos);
