@@ -12,7 +12,9 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
+import threading
 import time
 
 from corpora import LOGS, OPERATOR_TESTS, environment, packed_inputs
@@ -48,17 +50,28 @@ def last_number(pattern, text):
     return int(found[-1]) if found else 0
 
 
+def run_slice(command, seconds, variables):
+    """The status and the output of libFuzzer, which ends after `seconds` of mutations: a corpus may take as long to read as a slice."""
+    said = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=variables) as process:
+        end = threading.Timer(seconds, process.send_signal, [signal.SIGUSR1])  # libFuzzer ends after the input at hand
+        for line in process.stdout:
+            said.append(line)
+            if "\tINITED " in line:
+                end.start()
+        end.cancel()
+    return process.returncode, "".join(said)
+
+
 def fuzz(fuzzer, target, corpus, seconds):
     """What a slice adds to the target's record; in a process of its own, so that its children's time is the slice's."""
     before = children_seconds()
-    command = [fuzzer, corpus, f"-max_total_time={seconds:.0f}", "-timeout=60", "-rss_limit_mb=4096", "-print_final_stats=1", "-reload=0",
-               f"-artifact_prefix={LOGS}/fuzz-{target}-"]
-    ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-                           env={**environment(target), "OMP_NUM_THREADS": "2"})
-    if ended.returncode:
-        print(f"{ended.stdout[-6000:]}\nFAIL fuzz-{target}: ended with status {ended.returncode}", flush=True)
-    return {"inputs": last_number(r"stat::number_of_executed_units: (\d+)", ended.stdout), "CPU hours": (children_seconds() - before) / 3600,
-            "faults": int(ended.returncode != 0), "edges": last_number(r"cov: (\d+)", ended.stdout)}
+    command = [fuzzer, corpus, "-timeout=60", "-rss_limit_mb=4096", "-print_final_stats=1", "-reload=0", f"-artifact_prefix={LOGS}/fuzz-{target}-"]
+    status, said = run_slice(command, seconds, {**environment(target), "OMP_NUM_THREADS": "2"})
+    if status:
+        print(f"{said[-6000:]}\nFAIL fuzz-{target}: ended with status {status}", flush=True)
+    return {"inputs": last_number(r"stat::number_of_executed_units: (\d+)", said), "CPU hours": (children_seconds() - before) / 3600,
+            "faults": int(status != 0), "edges": last_number(r"cov: (\d+)", said)}
 
 
 def read_record(path):
