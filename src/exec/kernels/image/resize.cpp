@@ -142,7 +142,8 @@ void drop_idle_scales(const ResizeRule& rule, const ir::Shape& dims, Request& re
   }
 }
 
-Result<std::vector<AxisTaps>> all_taps(const Prepare& p, const ResizeRule& rule, const Request& request) {
+/// Every axis of input 0, those of the request with their new length.
+Result<std::vector<ResizeAxis>> requested_axes(const Prepare& p, const ResizeRule& rule, const Request& request) {
   const ir::Shape& dims = p.in(0).dims;
   const bool crops = rule.coordinates == "tf_crop_and_resize";
   const size_t count = request.axes.size();
@@ -160,13 +161,10 @@ Result<std::vector<AxisTaps>> all_taps(const Prepare& p, const ResizeRule& rule,
     axis.roi_end = request.roi[i + count];
     if (!std::isfinite(axis.roi_start) || !std::isfinite(axis.roi_end)) return p.corrupt("roi is not finite");
   }
-  std::vector<AxisTaps> taps;
-  taps.reserve(axes.size());
-  for (const ResizeAxis& axis : axes) taps.push_back(make_taps(rule, axis));
-  return taps;
+  return axes;
 }
 
-Result<Kernel> nearest_kernel(Prepare& p, std::vector<AxisTaps> taps, float outside) {
+Result<Kernel> nearest_kernel(const Prepare& p, std::vector<AxisTaps> taps, float outside) {
   const Spec& x = p.in(0);
   QQ_TRY(const int64_t bytes, element_bytes(p, x.type));
   bool fills = false;
@@ -203,9 +201,12 @@ Result<Kernel> prepare_resize(Prepare& p) {
   ir::Shape dims = x.dims;
   for (size_t i = 0; i < request.axes.size(); ++i) dims[as_index(request.axes[i])] = request.sizes[i];
   QQ_RETURN_IF_ERROR(check_dims(p, dims));  // before tables as long as an axis
-  QQ_TRY(std::vector<AxisTaps> taps, all_taps(p, rule, request));
+  QQ_TRY(const std::vector<ResizeAxis> axes, requested_axes(p, rule, request));
   if (rule.mode != ResizeMode::kNearest) QQ_RETURN_IF_ERROR(require_real(p, 0));
-  p.out(0, x.type, std::move(dims));
+  p.out(0, x.type, dims);
+  if (product(dims) == 0) return no_kernel();  // without tables, which would be as long as its other axes
+  std::vector<AxisTaps> taps;
+  for (const ResizeAxis& axis : axes) taps.push_back(make_taps(rule, axis));
   const float outside = p.node().float_or("extrapolation_value", 0.0f);
   if (rule.mode == ResizeMode::kNearest) return nearest_kernel(p, std::move(taps), outside);
   size_t scratch = 0;

@@ -148,7 +148,7 @@ Result<Kernel> prepare_matmul_nbits(Prepare& p) {
   dims.back() = n.columns;
   QQ_RETURN_IF_ERROR(check_dims(p, dims));
   p.out(0, p.in(kSource).type, dims);
-  if (n.rows == 0) return Kernel([](const Run&) { return Status(); });
+  if (n.rows == 0) return no_kernel();
   const StoredWeights constant = constant_weights(p);
   const bool known = constant.codes != nullptr && constant.scales != nullptr;
   std::vector<float> weights(known ? static_cast<size_t>(n.columns * n.depth) : 0);

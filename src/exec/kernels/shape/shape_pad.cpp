@@ -110,9 +110,10 @@ Result<Kernel> prepare_pad(Prepare& p) {
     return copy_kernel(plan_copy({}, bytes));
   }
   QQ_TRY(const auto fill, attribute_value(p));
+  p.out(0, x.type, dims);
+  if (product(dims) == 0) return no_kernel();  // without tables, which would be as long as its other axes
   IndexPlan plan = plan_index_copy(x.dims, pad_tables(x.dims, dims, pads, mode), bytes);
   const bool has_value = p.opset() >= 11 && p.has(2);
-  p.out(0, x.type, std::move(dims));
   return Kernel([plan = std::move(plan), fill, has_value](const Run& run) {
     run_index_copy(plan, run.inputs[0], has_value ? run.inputs[2] : fill.data(), run.outputs[0]);
     return Status();

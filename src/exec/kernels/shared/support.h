@@ -203,7 +203,7 @@ inline Result<IntList> read_ints(const Prepare& p, std::string_view attribute, s
 inline bool has_input(const Run& run, size_t i) { return i < run.inputs.size() && run.inputs[i] != nullptr; }
 inline bool wants_output(const Run& run, size_t i) { return i < run.outputs.size() && run.outputs[i] != nullptr; }
 
-/// The kernel of outputs that are nothing but another view of an input.
+/// The kernel of outputs that are nothing but another view of an input, or that have no elements.
 inline Kernel no_kernel() {
   return [](const Run&) { return Status(); };
 }
