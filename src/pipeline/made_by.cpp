@@ -68,7 +68,8 @@ void write_metadata(const RunState& state, ir::Model& model) {
   if (!state.settings.writes_metadata()) return;
   std::vector<std::pair<std::string, std::string>> pairs = {{"quarkq.version", version()},
                                                             {"quarkq.settings", settings_hash(state.settings)}};
-  if (!state.measured.ranges.empty() && state.calibrated) pairs.emplace_back("quarkq.calibration", calibration_hash(state));
+  if (!state.measured.ranges.empty() && state.calibrated)
+    pairs.emplace_back("quarkq.calibration", calibration_hash(state));
   onnx_io::set_metadata(model, pairs);
 }
 

@@ -86,13 +86,9 @@ constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kUInt8, Eleme
 std::optional<std::vector<ir::Operand>> results_of(const ir::Model& model, const std::vector<ir::Operand>& inputs,
                                                    int threads) {
   exec::set_threads(threads);
-  exec::Session session(model, {.fetches = {}, .taps = {}, .limits = kRunLimits});
-  Result<const std::vector<ir::Operand>*> found = session.run_operands(inputs);
+  auto found = run_limited(model, inputs);
   exec::set_threads(1);
-  if (!found.ok()) return std::nullopt;
-  std::vector<ir::Operand> copies;
-  for (const ir::Operand& operand : *found.value()) copies.push_back(operand);
-  return copies;
+  return found;
 }
 
 bool have_same_bits(const ir::Operand& a, const ir::Operand& b) {

@@ -16,4 +16,7 @@ inline constexpr exec::RunLimits kRunLimits = {.memory = int64_t{8} << 20, .loop
 /// would be large.
 std::optional<std::vector<ir::Operand>> make_inputs(const ir::Model& model);
 
+/// The results of one run within kRunLimits; nothing when the model is refused.
+std::optional<std::vector<ir::Operand>> run_limited(const ir::Model& model, const std::vector<ir::Operand>& inputs);
+
 }  // namespace quarkq::fuzz

@@ -97,12 +97,6 @@ std::string with_variant(const std::string& bytes, size_t number) {
   return model.SerializeAsString();
 }
 
-/// What the model asks for stays within the limits of the fuzz targets.
-bool runs(const ir::Model& model, const std::vector<ir::Operand>& inputs) {
-  exec::Session session(model, {.fetches = {}, .taps = {}, .limits = kRunLimits});
-  return session.run_operands(inputs).ok();
-}
-
 }  // namespace
 
 void run_quantize(const uint8_t* data, size_t size) {
@@ -111,8 +105,7 @@ void run_quantize(const uint8_t* data, size_t size) {
   const Result<ir::Model> model = onnx_io::load_bytes(bytes, "fuzz");
   if (!model.ok()) return;
   const auto inputs = make_inputs(model.value());
-  if (!inputs) return;
-  if (!runs(model.value(), *inputs)) return;
+  if (!inputs || !run_limited(model.value(), *inputs)) return;  // asks for more than these limits
   QuantizeRequest request = request_of(variant_of(model.value()), bytes);
   request.sample_source = source_of(model.value().graph, *inputs);
   const Result<QuantizeReport> report = quantize(request);

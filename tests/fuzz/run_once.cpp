@@ -44,6 +44,13 @@ std::optional<std::vector<ir::Operand>> make_inputs(const ir::Model& model) {
   return inputs;
 }
 
+std::optional<std::vector<ir::Operand>> run_limited(const ir::Model& model, const std::vector<ir::Operand>& inputs) {
+  exec::Session session(model, {.fetches = {}, .taps = {}, .limits = kRunLimits});
+  const Result<const std::vector<ir::Operand>*> found = session.run_operands(inputs);
+  if (!found.ok()) return std::nullopt;
+  return *found.value();
+}
+
 void run_once(const uint8_t* data, size_t size) {
   exec::set_threads(1);
   Result<ir::Model> model = onnx_io::load_bytes({reinterpret_cast<const char*>(data), size}, "fuzz");
