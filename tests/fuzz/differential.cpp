@@ -127,7 +127,7 @@ void run_quantize_loops(const uint8_t* data, size_t size) {
 
 std::vector<std::string> quantize_loop_seeds() {
   std::vector<std::string> seeds;
-  for (uint8_t type = 0; type < std::size(kTypes); ++type) {
+  for (size_t type = 0; type < std::size(kTypes); ++type) {
     for (const float scale : {0.1f, 0.0078125f, 17.3f, 1e-30f}) {
       std::string seed = {static_cast<char>(type), static_cast<char>(type)};
       seed.append(reinterpret_cast<const char*>(&scale), sizeof scale).append(4, '\x05');

@@ -3,7 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "base/check.h"
-#include "config/load.h"
+#include "config/quant_config.h"
 #include "exec/threads.h"
 #include "fuzz/differential.h"
 #include "fuzz/fuzz_run.h"

@@ -20,7 +20,7 @@ std::string unary(const std::string& shape, const std::string& node, const std::
 }
 
 const std::vector<EmptyCase>& empty_cases() {
-  static const std::vector<EmptyCase> kCases = [] {
+  static const std::vector<EmptyCase> table = [] {
     std::vector<EmptyCase> cases;
     for (const char* op : {"Abs",        "Acos",     "Acosh",   "Asin",        "Asinh",      "Atan",
                            "Atanh",      "Ceil",     "Celu",    "Cos",         "Cosh",       "Elu",
@@ -42,7 +42,7 @@ const std::vector<EmptyCase>& empty_cases() {
     }
     return cases;
   }();
-  return kCases;
+  return table;
 }
 
 const EmptyCase kShaped[] = {

@@ -206,6 +206,7 @@ Result<Kernel> prepare_resize(Prepare& p) {
   p.out(0, x.type, dims);
   if (product(dims) == 0) return no_kernel();  // without tables, which would be as long as its other axes
   std::vector<AxisTaps> taps;
+  taps.reserve(axes.size());
   for (const ResizeAxis& axis : axes) taps.push_back(make_taps(rule, axis));
   const float outside = p.node().float_or("extrapolation_value", 0.0f);
   if (rule.mode == ResizeMode::kNearest) return nearest_kernel(p, std::move(taps), outside);
