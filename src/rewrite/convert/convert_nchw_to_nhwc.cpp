@@ -13,7 +13,10 @@ namespace {
 constexpr int64_t kFirstIrWithFreeInitializers = 4;
 const std::vector<int64_t> kToChannelsFirst = {0, 3, 1, 2}, kToChannelsLast = {0, 2, 3, 1};
 
-bool is_rank_4(const ir::ValueType& type) { return type.is_tensor() && type.has_shape && type.dims.size() == 4; }
+/// Strings and elements that are packed into bytes stay: samples of them are not moved.
+bool may_be_image(const ir::ValueType& type) {
+  return type.is_tensor() && type.has_shape && type.dims.size() == 4 && bits(type.element) >= 8;
+}
 
 ir::ValueType channels_last(const ir::ValueType& type) {
   ir::ValueType moved = type;
@@ -86,10 +89,12 @@ class Boundary {
 
   void convert_input(ir::ValueId id) {
     const ir::Value& input = graph_.value(id);
-    if (!is_rank_4(input.type) || !input.type.dims[1].known() || !input.type.dims[2].known() ||
+    if (!may_be_image(input.type) || !input.type.dims[1].known() || !input.type.dims[2].known() ||
         !input.type.dims[3].known()) {
-      context_.diagnostics.add("input-not-channels-last", input.name,
-                               "stays as it is: not of rank 4 with known channels, height and width");
+      context_.diagnostics.add(
+          "input-not-channels-last", input.name,
+          "stays as it is: not of rank 4 with known channels, height and width, or not of elements of whole "
+          "bytes");
       return;
     }
     if (is_converted_input(input)) return;
@@ -107,7 +112,7 @@ class Boundary {
 
   void convert_output(ir::ValueId id) {
     const ir::Value& output = graph_.value(id);
-    if (!is_rank_4(output.type) || output.is_input || is_converted_output(id)) return;
+    if (!may_be_image(output.type) || output.is_input || is_converted_output(id)) return;
     const ir::Node* dequantize = graph_.producer(id);
     const std::vector<ir::NodeId> origins = dequantize == nullptr ? std::vector<ir::NodeId>{} : dequantize->origins;
     const bool is_pair = dequantize != nullptr && is_quantized(*dequantize);

@@ -97,6 +97,20 @@ TEST(ConvertNchwToNhwcTest, SkipsUnknownSizesAndOtherRanks) {
   EXPECT_EQ(count(unknown.diagnostics, "input-not-channels-last"), 2U);
 }
 
+TEST(ConvertNchwToNhwcTest, SkipsElementsThatSamplesCannotBeMovedIn) {
+  for (const ElementType type : {ElementType::kInt4, ElementType::kString}) {
+    PassBench bench("g (float[1, 2, 5, 6] x) => (int64 s, float[1, 2, 5, 6] y) { s = Size (x)  y = Identity (x) }");
+    ir::GraphEdit edit(bench.model.graph);
+    for (const char* name : {"x", "y"}) {
+      ir::ValueType moved = bench.graph().value(bench.value(name)).type;
+      moved.element = type;
+      edit.set_type(bench.value(name), std::move(moved));
+    }
+    test::expect_idle(bench, convert_nchw_to_nhwc);
+    EXPECT_EQ(count(bench.diagnostics, "input-not-channels-last"), 1U);
+  }
+}
+
 TEST(ConvertNchwToNhwcTest, AnUnknownBatchIsNoHindrance) {
   PassBench bench(test::model_of("g (float[N, 2, 5, 6] x) => (float[N, 2, 5, 6] y) { y = Abs (x) }"));
   EXPECT_TRUE(bench.run(convert_nchw_to_nhwc));
@@ -124,7 +138,7 @@ TEST(ConvertNchwToNhwcTest, DropsInitializersFromTheInputs) {
   EXPECT_EQ(bench.model.ir_version, 4);
 }
 
-TEST(ConvertNchwToNhwcTest, AQuantizedOutputGetsItsPairBehindTheTranspose) {
+TEST(ConvertNchwToNhwcTest, AQuantizedOutputGetsItsPairAfterTheTranspose) {
   PassBench bench(R"(g (float[1, 2, 5, 6] x) => (float[1, 2, 5, 6] y)
       <float[2] s = {0.125, 0.25}, int8[2] z = {1, -2}> {
       a = Relu (x)
