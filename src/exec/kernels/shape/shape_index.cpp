@@ -14,7 +14,9 @@ bool copies_in_order(const std::vector<int64_t>& table, int64_t length) {
   return true;
 }
 
+/// Nothing when runs are short: then the table is read element by element.
 std::vector<IndexRun> find_runs(const std::vector<int64_t>& table) {
+  constexpr size_t kShortest = 4;  // on average
   std::vector<IndexRun> runs;
   for (size_t i = 0; i < table.size(); ++i) {
     const int64_t from = table[i];
@@ -25,6 +27,7 @@ std::vector<IndexRun> find_runs(const std::vector<int64_t>& table) {
         continue;
       }
     }
+    if (kShortest * (runs.size() + 1) > table.size()) return {};
     runs.push_back({static_cast<int64_t>(i), from, 1});
   }
   return runs;
@@ -58,10 +61,21 @@ void gather_index_row(const std::vector<int64_t>& table, const std::byte* from, 
   for (size_t i = 0; i < table.size(); ++i) y[i] = table[i] == kFillIndex ? fill : x[table[i]];
 }
 
+void copy_run(const IndexPlan& plan, const IndexRun& run, const std::byte* from, const std::byte* value,
+              std::byte* to) {
+  if (run.from == kFillIndex) {
+    fill_units(plan, value, to + run.to * plan.unit, run.count);
+  } else {
+    std::memcpy(to + run.to * plan.unit, from + run.from * plan.unit, static_cast<size_t>(run.count * plan.unit));
+  }
+}
+
 /// One output row along the last axis.
 void copy_row(const IndexPlan& plan, const std::byte* from, const std::byte* value, std::byte* to) {
+  for (const IndexRun& run : plan.runs) copy_run(plan, run, from, value, to);
+  if (!plan.runs.empty()) return;
   const std::vector<int64_t>& table = plan.tables.back();
-  if (plan.unit == plan.element && 4 * plan.runs.size() > table.size()) {  // short runs: element by element
+  if (plan.unit == plan.element) {
     switch (plan.unit) {
       case 1: return gather_index_row<uint8_t>(table, from, value, to);
       case 2: return gather_index_row<uint16_t>(table, from, value, to);
@@ -70,13 +84,7 @@ void copy_row(const IndexPlan& plan, const std::byte* from, const std::byte* val
       default: break;
     }
   }
-  for (const IndexRun& run : plan.runs) {
-    if (run.from == kFillIndex) {
-      fill_units(plan, value, to + run.to * plan.unit, run.count);
-    } else {
-      std::memcpy(to + run.to * plan.unit, from + run.from * plan.unit, static_cast<size_t>(run.count * plan.unit));
-    }
-  }
+  for (size_t i = 0; i < table.size(); ++i) copy_run(plan, {static_cast<int64_t>(i), table[i], 1}, from, value, to);
 }
 
 /// Walks output rows one by one: where in the input the source of each starts.

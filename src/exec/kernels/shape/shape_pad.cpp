@@ -61,6 +61,7 @@ std::vector<std::vector<int64_t>> pad_tables(const ir::Shape& in, const ir::Shap
                                              std::string_view mode) {
   std::vector<std::vector<int64_t>> tables(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
+    tables[i].reserve(as_index(out[i]));
     for (int64_t at = 0; at < out[i]; ++at) tables[i].push_back(source_index(mode, at, pads.before[i], in[i]));
   }
   return tables;

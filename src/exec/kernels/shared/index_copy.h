@@ -21,7 +21,7 @@ struct IndexRun {
 struct IndexPlan {
   std::vector<std::vector<int64_t>> tables;  ///< by axis; trailing axes that copy in order are part of the unit
   std::vector<int64_t> steps;                ///< bytes between input indices of an axis
-  std::vector<IndexRun> runs;                ///< of the last table
+  std::vector<IndexRun> runs;                ///< of the last table; none when they are short
   int64_t unit = 1;                          ///< bytes copied at a time
   int64_t element = 1;                       ///< bytes of the fill value
 };
