@@ -6,8 +6,8 @@ import subprocess
 import time
 
 import harness
-from bombs import BOMBS
-from harness import expect, temp_folder, test
+from bombs import ADDED, BOMBS, FILLED, SUM, ints, run_of, save_model
+from harness import Skip, expect, temp_folder, test
 
 MOST_SECONDS = 20
 TIMEOUT = "4"  # of the program itself: what computes for years is ended by it
@@ -58,3 +58,38 @@ def wait_at_most(process, seconds):
     _, status, _ = os.wait4(process.pid, 0)
     process.returncode = -9
     raise harness.Failure(f"did not end within {seconds} s")
+
+
+def run_on_machine(arguments, folder, **kibibytes):
+    """As on a machine whose /proc/meminfo says that, for as long as the run takes."""
+    said = os.path.join(folder, "meminfo")
+    with open(said, "w", encoding="utf-8") as file:
+        file.writelines(f"{name}: {size} kB\n" for name, size in kibibytes.items())
+    inside = ["unshare", "--map-root-user", "--mount", "sh", "-c", f'mount --bind "{said}" /proc/meminfo && exec "$@"', "sh"]
+    if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
+        raise Skip("no mount namespaces here")
+    return subprocess.run([*inside, harness.QUARKQ, *arguments], capture_output=True, text=True)
+
+
+MACHINE = {"MemTotal": 1 << 20}  # 1 GiB
+
+
+@test(cases=[("almost nothing is left", {"MemAvailable": 5000}, 7), ("enough is left", {"MemAvailable": 500000}, 0),
+             ("the rest fits into the swap", {"MemAvailable": 5000, "SwapFree": 500000}, 0)])
+def a_run_ends_before_memory_runs_out(case):
+    _, left, code = case
+    with temp_folder() as folder:
+        model, calib = save_model(folder, [FILLED, SUM, ADDED], [("shape", ints(2 ** 27))])  # 512 MiB
+        ended = run_on_machine(run_of(model, calib), folder, **MACHINE, **left)
+        expect(ended.returncode == code, f"exit code {ended.returncode}: {ended.stderr}")
+        if code == 7:
+            expect(ended.stderr.startswith("quarkq: error: out of memory: the run has taken ") and "docs/large-models.md" in ended.stderr, ended.stderr)
+            expect("of the 1024M that this machine has, and 5M are left" in ended.stderr, ended.stderr)
+
+
+@test()
+def a_small_run_is_not_ended_for_what_others_take():
+    with temp_folder() as folder:
+        model, calib = save_model(folder, [FILLED, SUM, ADDED], [("shape", ints(2 ** 20))])
+        ended = run_on_machine(run_of(model, calib), folder, **MACHINE, MemAvailable=5000)
+        expect(ended.returncode == 0, f"exit code {ended.returncode}: {ended.stderr}")

@@ -9,6 +9,7 @@
 #include "base/isa.h"
 #include "forecast_text.h"
 #include "memory_ceiling.h"
+#include "memory_watch.h"
 #include "progress.h"
 #include "quarkq/analyze.h"
 #include "table.h"

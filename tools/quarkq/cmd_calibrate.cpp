@@ -8,6 +8,7 @@
 #include "base/isa.h"
 #include "forecast_text.h"
 #include "memory_ceiling.h"
+#include "memory_watch.h"
 #include "progress.h"
 #include "quarkq/calibrate.h"
 #include "terminal.h"

@@ -5,6 +5,7 @@
 #include "base/isa.h"
 #include "forecast_text.h"
 #include "memory_ceiling.h"
+#include "memory_watch.h"
 #include "progress.h"
 #include "quantize_summary.h"
 #include "quarkq/deploy.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/suggest.h"
+#include "memory_watch.h"
 #include "quarkq/version.h"
 #include "run_limits.h"
 #include "sandbox.h"
@@ -163,6 +164,7 @@ int main_function(int argc, char** argv) {
     if (is_sandboxed) {
       if (Status status = enter_sandbox(*sub); !status.ok()) return fail(status);
     }
+    stop_when_memory_runs_out();
     const Status status = run();
     if (const Status printed = check_printed(); !printed.ok() && status.ok()) return fail(printed);
     if (!status.ok()) return fail(status);

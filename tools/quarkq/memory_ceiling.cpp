@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <optional>
 #include <thread>
@@ -17,15 +16,11 @@
 #include <vector>
 
 #include "base/control_groups.h"
-#include "base/file_system.h"
-#include "base/residency.h"
-#include "messages.h"
+#include "memory_watch.h"
 
 namespace quarkq::tool {
 namespace {
 
-constexpr int64_t kMebibyte = int64_t{1} << 20;
-constexpr std::chrono::milliseconds kInterval(5);  // between two looks at the memory in use
 constexpr const char* kHelp = "Take no more memory than this, such as 2G or 500M (docs/large-models.md)";
 /// A run takes what its dry run took, but for what threads and the system's allocator vary. What is recommended has
 /// more of a reserve, so that the same dry run does not refuse it the next time.
@@ -54,7 +49,7 @@ Found try_here(const DryRun& dry_run, int threads) {
 }
 
 [[noreturn]] void end_beyond(int64_t bytes) {
-  while (static_cast<int64_t>(resident_memory().all) <= bytes) std::this_thread::sleep_for(kInterval);
+  wait_beyond(bytes);
   _exit(kBeyond);
 }
 
@@ -96,20 +91,7 @@ std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, const Bou
   return {};
 }
 
-/// In the form that --max-memory takes, rounded up.
-std::string size_text(int64_t bytes) { return cat((bytes + kMebibyte - 1) / kMebibyte, "M"); }
-
 int64_t with_reserve(int64_t bytes, double factor) { return static_cast<int64_t>(static_cast<double>(bytes) * factor); }
-
-[[noreturn]] void watch(int64_t bytes) {
-  for (;; std::this_thread::sleep_for(kInterval)) {
-    const auto taken = static_cast<int64_t>(resident_memory().all);
-    if (taken <= bytes) continue;
-    print_error("error", cat("--max-memory: the run has taken ", size_text(taken), ", allowed are ", size_text(bytes)));
-    remove_unfinished_files();
-    _exit(exit_code(Code::kResource));
-  }
-}
 
 /// The ways to run below a ceiling, the first that fits is taken.
 std::vector<MemoryFit> ways_to_fit(int threads) {
@@ -142,10 +124,6 @@ void add_memory_option(CLI::App& app, int64_t& bytes) {
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::PositiveNumber)
       ->type_name("SIZE");
-}
-
-void stop_beyond(int64_t bytes) {
-  if (bytes > 0) std::thread(watch, bytes).detach();
 }
 
 void add_ceiling_option(CLI::App& app) {

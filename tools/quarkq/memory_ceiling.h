@@ -16,10 +16,6 @@ namespace quarkq::tool {
 /// --max-memory SIZE in bytes; "2G" and "500M" are powers of 1024. 0 is left when it is not given.
 void add_memory_option(CLI::App& app, int64_t& bytes);
 
-/// From now on the process ends with the exit code of kResource, after removing unfinished files, as soon as it takes
-/// more than `bytes`. 0 does nothing.
-void stop_beyond(int64_t bytes);
-
 /// --max-memory of a verb without a dry run: models run segment by segment from the start, and the process ends beyond
 /// the ceiling.
 void add_ceiling_option(CLI::App& app);
@@ -34,7 +30,7 @@ struct MemoryFit {
 /// Measures what `dry_run(threads)` takes in a process of its own below that ceiling: in segments, then with whole
 /// programs, each with the `threads` asked for and with a single one. Fails (kResource) when all of that is too much and
 /// says which ceiling does.
-/// What the run would refuse is left to it. REQUIRES: no other thread runs.
+/// What the run would refuse is left to it. REQUIRES: no other thread runs but the one that watches the memory, which takes no lock.
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes,
                              const std::function<Result<Forecast>(int threads)>& dry_run);
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "base/system_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "unit/base/temp_folder.h"
+
+namespace quarkq {
+namespace {
+
+SystemMemory read_from(const std::string& text) {
+  const test::TempFolder folder;
+  const std::string path = folder.path() + "/meminfo";
+  std::ofstream(path) << text;
+  return system_memory(path.c_str());
+}
+
+TEST(SystemMemoryTest, ReadsKibibytes) {
+  const SystemMemory found = read_from(
+      "MemTotal:       24684084 kB\nMemFree:            17 kB\nMemAvailable:   22773240 kB\nSwapCached: 3 kB\n"
+      "SwapFree:              5 kB\n");
+  EXPECT_EQ(found.total, int64_t{24684084} * 1024);
+  EXPECT_EQ(found.available, int64_t{22773240} * 1024);
+  EXPECT_EQ(found.free_swap, 5 * 1024);
+}
+
+TEST(SystemMemoryTest, TakesWhatIsNotSaidAsNothing) {
+  for (const char* text : {"", "MemTotal:", "MemTotal: much kB\n", "MemTotal:   "}) {
+    const SystemMemory found = read_from(text);
+    EXPECT_EQ(found.total, 0) << text;
+    EXPECT_EQ(found.available, 0) << text;
+    EXPECT_EQ(found.free_swap, 0) << text;
+  }
+  EXPECT_EQ(system_memory("/no/such/file").total, 0);
+}
+
+TEST(SystemMemoryTest, KnowsThisMachine) {
+  const SystemMemory found = system_memory();
+  if (found.total == 0) GTEST_SKIP() << "/proc/meminfo is not there";
+  EXPECT_GT(found.available, 0);
+  EXPECT_LE(found.available, found.total);
+}
+
+}  // namespace
+}  // namespace quarkq
