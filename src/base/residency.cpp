@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "base/residency.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
-#include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <set>
+
+#include "base/system_memory.h"
 
 namespace quarkq {
 namespace {
@@ -53,20 +50,6 @@ void drop_mapped_pages() {
     // A failure leaves the pages where they are, which is as good.
     static_cast<void>(::madvise(const_cast<std::byte*>(data), bytes, MADV_DONTNEED));
   }
-}
-
-ResidentMemory resident_memory() {
-  const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  std::array<char, 256> text{};
-  const ssize_t length = ::read(fd, text.data(), text.size() - 1);
-  ::close(fd);
-  if (length <= 0) return {};
-  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  char* at = text.data();  // total, resident, of these shared: pages
-  std::strtoull(at, &at, 10);
-  const size_t resident = static_cast<size_t>(std::strtoull(at, &at, 10)) * page;
-  return {resident, static_cast<size_t>(std::strtoull(at, &at, 10)) * page};
 }
 
 void trim_mapped_pages() {

@@ -15,13 +15,6 @@ void announce_mapping(const std::byte* data, size_t bytes);
 /// REQUIRES: announced, and not unmapped yet.
 void withdraw_mapping(const std::byte* data);
 
-/// Bytes of this process in memory; 0 when the system does not say.
-struct ResidentMemory {
-  size_t all = 0;
-  size_t of_files = 0;  ///< pages of mapped files, those of the program included
-};
-ResidentMemory resident_memory();
-
 /// Drops all resident pages of the announced mappings. What still reads them gets them from the file again.
 void drop_mapped_pages();
 

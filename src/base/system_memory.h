@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What is left of the machine's memory, for all processes.
+// Memory in use: what is left of the machine's, for all processes, and what this one has taken. Nothing here allocates,
+// so that it can be asked when nothing is left.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace quarkq {
@@ -13,8 +15,14 @@ struct SystemMemory {
   int64_t free_swap = 0;
 };
 
-/// What `path` says, in the form of Linux's /proc/meminfo. Allocates nothing, so that it can be asked when nothing is
-/// left.
+/// What `path` says, in the form of Linux's /proc/meminfo.
 SystemMemory system_memory(const char* path = "/proc/meminfo");
+
+/// Bytes of this process in memory; 0 when the system does not say.
+struct ResidentMemory {
+  size_t all = 0;
+  size_t of_files = 0;  ///< pages of mapped files, those of the program included
+};
+ResidentMemory resident_memory();
 
 }  // namespace quarkq

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "base/control_groups.h"
-#include "base/residency.h"
+#include "base/system_memory.h"
 
 namespace quarkq::exec {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "base/control_groups.h"
 #include "base/file_system.h"
-#include "base/residency.h"
 #include "base/system_memory.h"
 #include "messages.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "quarkq/quantize.h"
+#include "quarkq/quantize_report.h"
 
 namespace quarkq::tool {
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/residency.h"
+#include "base/system_memory.h"
 #include "run_limits.h"
 #include "table.h"
 #include "terminal.h"

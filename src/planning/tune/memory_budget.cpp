@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/residency.h"
+#include "base/system_memory.h"
 #include "exec/memory_guard.h"
 
 namespace quarkq::planning::finetune {

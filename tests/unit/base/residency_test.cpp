@@ -8,6 +8,7 @@
 
 #include "base/file_system.h"
 #include "base/spill_file.h"
+#include "base/system_memory.h"
 #include "unit/base/temp_folder.h"
 
 namespace quarkq {

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "unit/base/temp_folder.h"
 
@@ -42,6 +43,16 @@ TEST(SystemMemoryTest, KnowsThisMachine) {
   if (found.total == 0) GTEST_SKIP() << "/proc/meminfo is not there";
   EXPECT_GT(found.available, 0);
   EXPECT_LE(found.available, found.total);
+}
+
+TEST(ResidentMemoryTest, CountsWhatIsWritten) {
+  const ResidentMemory before = resident_memory();
+  if (before.all == 0) GTEST_SKIP() << "/proc/self/statm is not there";
+  constexpr size_t kBytes = size_t{64} << 20;
+  const std::vector<char> written(kBytes, 'x');
+  const ResidentMemory after = resident_memory();
+  EXPECT_GE(after.all - after.of_files + kBytes / 8, before.all - before.of_files + written.size());
+  EXPECT_GE(after.all, after.of_files);
 }
 
 }  // namespace
