@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "ir/tensor.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "numeric/half.h"
 #include "numeric/small_floats.h"
@@ -22,13 +24,19 @@ std::shared_ptr<std::byte> aligned_buffer(int64_t bytes) {
   return {block, reinterpret_cast<std::byte*>(address)};
 }
 
+/// Real numbers lose their fraction as integers, which have to hold the rest.
 template <typename Out, typename In>
-std::vector<Out> convert(std::span<const In> values) {
+Result<std::vector<Out>> convert(std::span<const In> values) {
+  if constexpr (std::is_integral_v<Out> && std::is_floating_point_v<In>) {
+    constexpr auto kEnd = static_cast<In>(uint64_t{1} << 63);
+    const auto bad = std::ranges::find_if_not(values, [](In value) { return value >= -kEnd && value < kEnd; });
+    if (bad != values.end()) return corrupt_model("a tensor holds ", *bad, " where integers of 64 bits are needed");
+  }
   return std::vector<Out>(values.begin(), values.end());
 }
 
 template <typename Out>
-std::vector<Out> convert_nibbles(const Tensor& tensor) {
+Result<std::vector<Out>> convert_nibbles(const Tensor& tensor) {
   const auto* packed = reinterpret_cast<const uint8_t*>(tensor.raw());
   std::vector<int8_t> values(static_cast<size_t>(tensor.size()));
   if (tensor.type() == ElementType::kInt4) {
@@ -57,12 +65,11 @@ Result<std::vector<Out>> to_vector(const Tensor& tensor) {
     case ElementType::kUInt64: return convert<Out>(tensor.data<uint64_t>());
     case ElementType::kFloat16:
     case ElementType::kBFloat16: {
-      std::vector<Out> out;
+      std::vector<float> values;
       const bool half = tensor.type() == ElementType::kFloat16;
-      for (const uint16_t v : tensor.data<uint16_t>()) {
-        out.push_back(static_cast<Out>(half ? float_from_float16(v) : float_from_bfloat16(v)));
-      }
-      return out;
+      for (const uint16_t v : tensor.data<uint16_t>())
+        values.push_back(half ? float_from_float16(v) : float_from_bfloat16(v));
+      return convert<Out>(std::span<const float>(values));
     }
     default: return unsupported("a tensor of type ", name(tensor.type()), " where numbers are needed");
   }

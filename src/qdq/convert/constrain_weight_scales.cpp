@@ -33,14 +33,19 @@ Result<Limits> read_limits(const pass::ConversionOptions& options) {
   return limits;
 }
 
-/// The scales that these become; the same where they are close enough to each other.
-std::vector<float> constrained(const std::vector<float>& scales, const Limits& limits) {
+bool are_positive(const std::vector<float>& scales) {
+  return std::ranges::all_of(scales, [](float scale) { return scale > 0 && std::isfinite(scale); });
+}
+
+/// The scales that these become; nothing where they are close enough to each other.
+std::optional<std::vector<float>> constrained(const std::vector<float>& scales, const Limits& limits) {
+  if (scales.size() < 2 || !are_positive(scales)) return std::nullopt;
   const auto [least, most] = std::ranges::minmax(scales);
-  if (scales.size() < 2 || least <= 0 || most / least <= limits.ratio) return scales;
+  if (most / least <= limits.ratio) return std::nullopt;
   const double floor = limits.adaptive ? std::max(limits.least, most / limits.ratio) : limits.least;
   std::vector<float> changed = scales;
   for (float& scale : changed) scale = std::max(scale, static_cast<float>(floor));
-  return changed;
+  return changed == scales ? std::nullopt : std::optional(std::move(changed));
 }
 
 /// Codes along `axis` in steps of `to` instead of `from`; nothing where the channels are not those of the axis.
@@ -101,6 +106,8 @@ void constrain_bias(pass::ConvertContext& context, ir::NodeId layer, const Opera
     return context.leave(layer, "its bias has other channels than its weights");
   std::vector<float> moved = bias->operand.scales;
   for (size_t i = 0; i < moved.size(); ++i) moved[i] *= scales[i] / weight.scales[i];
+  if (!are_positive(bias->operand.scales) || !are_positive(moved))
+    return context.leave(layer, "its bias has scales that are not positive numbers, or would have");
   Operand from = bias->operand;
   from.axis = 0;
   std::optional<ir::Tensor> codes = encoded_anew(bias->codes, from, moved);
@@ -118,15 +125,15 @@ Result<size_t> constrain_weight_scales(pass::ConvertContext& context) {
     if (!has_integer_bias(graph.node(id))) continue;
     const std::optional<Stored> weight = stored_at(graph, graph.node(id), 1);
     if (!weight) continue;
-    const std::vector<float> scales = constrained(weight->operand.scales, limits);
-    if (scales == weight->operand.scales) continue;
-    std::optional<ir::Tensor> codes = encoded_anew(weight->codes, weight->operand, scales);
+    const std::optional<std::vector<float>> scales = constrained(weight->operand.scales, limits);
+    if (!scales) continue;
+    std::optional<ir::Tensor> codes = encoded_anew(weight->codes, weight->operand, *scales);
     if (!codes) {
       context.leave(id, "its weights have other channels than scales");
       continue;
     }
-    store(graph, *weight, std::move(*codes), scales);
-    if (limits.adjusts_bias) constrain_bias(context, id, weight->operand, scales);
+    store(graph, *weight, std::move(*codes), *scales);
+    if (limits.adjusts_bias) constrain_bias(context, id, weight->operand, *scales);
     ++changed;
   }
   ir::GraphEdit(graph).remove_unused_initializers();

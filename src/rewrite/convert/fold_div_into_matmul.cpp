@@ -150,7 +150,8 @@ class DivFolder {
     return is_stored(product.input(1)) && graph_.constant(product.input(1))->rank() == 2;
   }
 
-  /// A copy of stored values with the columns divided; nothing where the columns cannot be told apart.
+  /// A copy of stored values with the columns divided; nothing where the columns cannot be told apart, or a quotient is
+  /// not finite.
   std::optional<ir::Tensor> divided(const ir::Tensor& old, float divisor, const Columns& columns, bool by_rows) const {
     std::vector<float> values = ir::float_values(old).value();
     const int64_t last = old.rank() == 0 ? 1 : old.dims().back();
@@ -161,7 +162,13 @@ class DivFolder {
       const bool is_meant = !is_part || (column >= columns.begin && column < columns.begin + columns.count);
       if (is_meant) values[i] /= divisor;
     }
-    return ir::store_floats(values, old.type(), old.dims());
+    ir::Tensor stored = ir::store_floats(values, old.type(), old.dims());
+    if (!is_finite(stored)) return std::nullopt;
+    return stored;
+  }
+
+  static bool is_finite(const ir::Tensor& stored) {
+    return std::ranges::all_of(ir::float_values(stored).value(), [](float value) { return std::isfinite(value); });
   }
 
   bool divide(const Projection& projection, float divisor) {

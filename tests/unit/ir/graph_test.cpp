@@ -3,6 +3,7 @@
 #include "ir/graph.h"
 
 #include <functional>
+#include <limits>
 
 #include "ir/node.h"
 #include "support/pass_support.h"
@@ -220,6 +221,19 @@ TEST(TensorMemoryTest, NumbersOfEveryTypeAreRead) {
   for (const ElementType type : {ElementType::kComplex64, ElementType::kFloat8E5M2}) {
     EXPECT_FALSE(to_double(Tensor::zeros(type, {2})).ok()) << name(type);
   }
+}
+
+TEST(TensorMemoryTest, RealNumbersThatNoIntegerHoldsAreRefused) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const float value : {infinity, -infinity, nan, 9.3e18f, -9.3e18f}) {
+    for (const ElementType type : {ElementType::kFloat, ElementType::kDouble, ElementType::kBFloat16}) {
+      const Tensor tensor = test::as_type(Tensor::from<float>({2}, std::vector<float>{1, value}), type);
+      EXPECT_EQ(to_int64(tensor).status().code(), Code::kCorruptModel) << value << " " << name(type);
+      EXPECT_TRUE(to_double(tensor).ok());
+    }
+  }
+  EXPECT_EQ(to_int64(Tensor::from<float>({3}, std::vector<float>{-9223372036854775808.0f, 2.75f, -2.75f})).value(),
+            (std::vector<int64_t>{std::numeric_limits<int64_t>::min(), 2, -2}));
 }
 
 }  // namespace
