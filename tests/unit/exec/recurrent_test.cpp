@@ -305,16 +305,17 @@ TEST(RecurrentTest, ExtendedLstmFollowsLstm) {
 TEST(RecurrentTest, ExtendedLstmRejectsWhatItsDefinitionLacks) {
   const std::vector<ir::Tensor> inputs = make_inputs("LSTM", {2, 2, 1, 3, 2}, "B");
   const std::vector<ir::Tensor> four(inputs.begin(), inputs.begin() + 4);
-  const auto with = [](const ir::Attribute& bad) {
+  const auto with = [](auto... bad) {
     auto list = extended(2, 0);
-    std::erase_if(list, [&](const ir::Attribute& a) { return a.name == bad.name; });
-    list.push_back(bad);
+    std::erase_if(list, [&](const ir::Attribute& a) { return ((a.name == bad.name) || ...); });
+    (list.push_back(bad), ...);
     return OpCall{"ExtendedLSTM", "com.amd.quark", 1, list};
   };
   expect_error(with(attribute("layout", int64_t{1})), four, "layout");
   expect_error(with(attribute("hidden_size", int64_t{0})), four, "hidden_size is 0");
   expect_error(with(attribute("hidden_size", int64_t{3})), four, "must be [2,12,3]");
   expect_error(with(attribute("y_scale", 0.0f)), four, "y_scale is 0");
+  expect_error(with(attribute("x_scale", 1e30f), attribute("w_scale", 1e30f)), four, "products of its scales are inf");
   expect_error(with(attribute("w_zero_point", int64_t{65536})), four, "w_zero_point is 65536");
   expect_error({"ExtendedLSTM", "com.amd.quark", 1, attributes(2, {})}, four, "x_scale and x_zero_point are needed");
 }

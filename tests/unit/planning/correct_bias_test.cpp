@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Bias correction: the mean error of a layer is removed, types and outputs stay.
+#include <limits>
+
 #include "exec/simulate.h"
 #include "plan/constant_codes.h"
 #include "support/legalize_samples.h"
@@ -119,6 +121,23 @@ TEST(CorrectBiasTest, LeavesOutWhatItCannotCompare) {
   BiasBench no_samples({});
   no_samples.bench.context.source.data = nullptr;
   EXPECT_FALSE(no_samples.bench.run(correct_bias));
+}
+
+TEST(CorrectBiasTest, LeavesOutErrorsThatAreNotFinite) {
+  struct Infinite : calib::DataReader {
+    size_t size() const override { return 1; }
+    Result<calib::Sample> read(size_t) const override {
+      std::vector<float> values(150, 0.0f);  // one channel of each image
+      for (const int begin : {0, 75}) std::fill_n(values.begin() + begin, 25, std::numeric_limits<float>::infinity());
+      return calib::Sample{"infinite", {ir::Tensor::from<float>({2, 3, 5, 5}, values)}, {}};
+    }
+  };
+  const Infinite infinite;
+  BiasBench bias({});
+  bias.bench.context.source.data = &infinite;
+  EXPECT_FALSE(bias.bench.run(correct_bias));
+  EXPECT_EQ(test::diagnostic_ids(bias.bench.diagnostics), std::vector<std::string>{"bias-not-corrected"});
+  EXPECT_FALSE(bias.bench.context.plan.replaced_constants.contains(bias.bench.value("b")));
 }
 
 TEST(CorrectBiasTest, ShrinksALargeCorrection) {

@@ -82,10 +82,11 @@ void keep_aspect_ratio(const std::string& policy, Request& request, const ir::Sh
     const bool better = policy == "not_larger" ? own < scale : own > scale;
     if (i == 0 || better) scale = own;
   }
+  constexpr float kTooLong = 1e12f;  // refused later, and safe to convert to an integer
   request.scales.assign(request.sizes.size(), scale);
   for (size_t i = 0; i < request.sizes.size(); ++i) {
-    request.sizes[i] =
-        static_cast<int64_t>(std::floor(scale * static_cast<float>(dims[as_index(request.axes[i])]) + 0.5f));
+    const float length = std::floor(scale * static_cast<float>(dims[as_index(request.axes[i])]) + 0.5f);
+    request.sizes[i] = static_cast<int64_t>(std::min(length, kTooLong));
   }
 }
 

@@ -126,9 +126,12 @@ Status read_shapes(const Prepare& p, ExtendedLstm& lstm) {
   return check_dims_of(p, 3, {2, 2 * lstm.rows()});
 }
 
-void derive_constants(ExtendedLstm& lstm) {
-  lstm.qx = static_cast<double>(lstm.x.scale * lstm.w.scale) * kOne;
-  lstm.qh = static_cast<double>(lstm.y.scale * lstm.r.scale) * kOne;
+Status derive_constants(const Prepare& p, ExtendedLstm& lstm) {
+  const float of_inputs = lstm.x.scale * lstm.w.scale, of_hidden = lstm.y.scale * lstm.r.scale;
+  if (!std::isfinite(of_inputs) || !std::isfinite(of_hidden))
+    return p.corrupt("products of its scales are ", of_inputs, " and ", of_hidden, ", must be finite");
+  lstm.qx = static_cast<double>(of_inputs) * kOne;
+  lstm.qh = static_cast<double>(of_hidden) * kOne;
   lstm.qa = lstm.qx * lstm.w.middle_zero();
   lstm.qb = lstm.qh * lstm.r.middle_zero();
   lstm.fx = fix(lstm.qx);
@@ -141,6 +144,7 @@ void derive_constants(ExtendedLstm& lstm) {
   const int64_t shift = 16 - ceil_log2(inverse);
   lstm.output_scale = static_cast<uint16_t>(wrap_short(round_int(std::ldexp(inverse, static_cast<int>(shift)))));
   lstm.output_shift = 24 + shift;
+  return Status();
 }
 
 void place_extended_scratch(const Prepare& p, ExtendedLstm& lstm) {
@@ -260,7 +264,7 @@ Result<Kernel> prepare_extended_lstm(Prepare& p) {
   QQ_RETURN_IF_ERROR(read_side(p, "r", lstm.r));
   QQ_RETURN_IF_ERROR(read_side(p, "b", lstm.b));
   QQ_RETURN_IF_ERROR(read_side(p, "y", lstm.y));
-  derive_constants(lstm);
+  QQ_RETURN_IF_ERROR(derive_constants(p, lstm));
   place_extended_scratch(p, lstm);
   const ir::Shape dims = {lstm.steps, 2, lstm.batch, lstm.hidden};
   QQ_RETURN_IF_ERROR(check_dims(p, dims));
