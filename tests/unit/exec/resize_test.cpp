@@ -184,6 +184,18 @@ TEST(ResizeTest, CropAndResizeExtrapolates) {
             {1, 1, 3, 3}, {7.6, 10, 10, 8.8, 10, 10, 10, 10, 10}, 1e-5);
 }
 
+TEST(ResizeTest, PlacesThatAreNoNumbersLieOutside) {
+  // 3e38 * 1 overflows, and the step back is as large: infinity - infinity.
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    const std::vector attributes = {resize_text("mode", mode),
+                                    resize_text("coordinate_transformation_mode", "tf_crop_and_resize"),
+                                    attribute("extrapolation_value", 10.0f)};
+    expect_op({"Resize", "", 13, attributes},
+              {image(), floats({8}, {0, 0, 3e38f, 0, 1, 1, -3e38f, 1}), ir::Tensor(), ints({1, 1, 2, 2})}, {1, 1, 2, 2},
+              {10, 10, 10, 10}, 0);
+  }
+}
+
 TEST(ResizeTest, AntialiasWidensTheFilterOfShrinkingAxes) {
   const ir::Tensor row = floats({1, 1, 1, 6}, {1, 5, 2, 8, 3, 7}), none;  // recorded: ONNX Runtime
   const auto expect = [&](const char* mode, int64_t exclude, const std::vector<double>& expected) {

@@ -144,7 +144,8 @@ AxisTaps make_taps(const ResizeRule& rule, const ResizeAxis& axis) {
   taps.index.reserve(count);
   if (!copies) taps.weight.reserve(count);
   for (int64_t i = 0; i < axis.out; ++i) {
-    const float position = taps.identity ? static_cast<float>(i) : source_position(rule, axis, i);
+    const float computed = taps.identity ? static_cast<float>(i) : source_position(rule, axis, i);
+    const float position = std::isnan(computed) ? -1.0f : computed;  // of infinite steps: outside
     taps.outside.push_back(crops && !(position >= 0 && position <= static_cast<float>(axis.in - 1)));
     if (copies) {
       taps.index.push_back(taps.identity ? i : clamp_index(nearest_position(rule, axis, position), axis.in));
