@@ -44,7 +44,7 @@ void count_codes(std::span<const float> values, const plan::QuantPlan& plan, con
                  TensorProfile& profile) {
   if (!is_integer(stage.spec.type) || bits(stage.spec.type) > 16 || !stage.params.valid()) return;
   const plan::ParamList& params = plan.params[stage.params];
-  if (params.size() != 1 || values.empty()) return;
+  if (params.size() != 1 || !(params[0].scale > 0) || values.empty()) return;
   const numeric::IntegerRange full = numeric::integer_range(stage.spec.type, numeric::RangeKind::kFull);
   std::vector<bool> taken(static_cast<size_t>(full.max - full.min + 1));
   size_t clipped = 0;

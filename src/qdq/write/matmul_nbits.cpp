@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // UseMatMulNBits (ref:writing#matmulnbits): matrices in 4 bits instead of Q/DQ nodes.
+#include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 
 #include "config/matmul_nbits_settings.h"
@@ -120,6 +123,21 @@ Packed round_plainly(const ir::Tensor& weight, const config::MatMulNBitsSettings
   return made;
 }
 
+bool all_finite(std::span<const float> values) {
+  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
+}
+
+/// A block with one of these has no scale.
+Status check_weights(const pass::QdqContext& context, const std::vector<pass::GptqTarget>& targets) {
+  for (const pass::GptqTarget& target : targets) {
+    const ir::Value& weight = context.model.graph.value(target.weight);
+    QQ_TRY(const ir::FloatView values, ir::FloatView::of(*weight.constant));
+    if (!all_finite(values))
+      return bad_data("MatMulNBits of '", weight.name, "': the weight holds NaN or infinities; exclude its nodes");
+  }
+  return Status();
+}
+
 /// How codes of GPTQ are stored: unchanged, or in compat mode rounded again to blocks whose size may be one that no
 /// runtime takes.
 Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq,
@@ -189,6 +207,7 @@ Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
   const std::vector<pass::GptqTarget> targets =
       pass::gptq_targets(graph, [&](const ir::Node& node) { return is_chosen(context, node); });
   if (targets.empty()) return changed;
+  QQ_RETURN_IF_ERROR(check_weights(context, targets));
   const bool is_gptq = options.algorithm == config::NBitsAlgorithm::kGptq;
   PackedWeights with_gptq;
   if (is_gptq) {
@@ -202,6 +221,9 @@ Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
     }
     const Packed packed =
         is_gptq ? std::exchange(with_gptq[t], {}) : round_plainly(*graph.value(targets[t].weight).constant, options);
+    if (!all_finite(packed.weight.scales) || !all_finite(packed.weight.zeros))
+      return bad_data("MatMulNBits of '", graph.value(targets[t].weight).name,
+                      "': differences of its weights overflow, so that blocks have no scale; exclude its nodes");
     writer.write(targets[t].weight, packed, nodes);
   }
   ir::GraphEdit(context.graph()).remove_unused_initializers();

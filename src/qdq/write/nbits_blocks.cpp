@@ -18,7 +18,8 @@ struct BlockGrid {
   float scale = 0, zero = kMiddle;
 };
 
-uint8_t limited(float code) { return static_cast<uint8_t>(std::clamp(code, 0.0f, kLargestNBitsCode)); }
+/// 0 for NaN.
+uint8_t limited(float code) { return static_cast<uint8_t>(code > 0 ? std::min(code, kLargestNBitsCode) : 0.0f); }
 
 /// Fills codes, scales and zero points block by block: `grid_of(values)`, then `code_of(value, grid)`.
 template <typename GridOf, typename CodeOf>

@@ -2,6 +2,7 @@
 // MatMulNBits: blocks against worked and recorded numbers, the pass against the recorded models.
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -197,6 +198,7 @@ struct NBitsBench {
     settings.matmul_nbits.matmul_nbits_params = map_of(params);
     return settings;
   }
+  const ir::Tensor& stored_scales() { return *bench.graph().constant(bench.node("MatMulNBits").input(2)); }
   double error() { return test::output_difference(original, bench.model, samples).square; }
   ir::Model original;
   PassBench bench;
@@ -213,6 +215,31 @@ TEST(QuantizeMatMulNBitsTest, StaysCloseWithEachAlgorithm) {
     EXPECT_LT(error, 0.2) << algorithm;
     EXPECT_GT(error, 0) << algorithm;
     EXPECT_FALSE(nbits.bench.run(quantize_matmul_nbits));
+  }
+}
+
+TEST(QuantizeMatMulNBitsTest, RefusesWeightsWithoutFiniteScales) {
+  for (const char* algorithm : {"DEFAULT", "HQQ", "GPTQ", "K_QUANT"}) {
+    for (const bool symmetric : {true, false}) {
+      for (const float value :
+           {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f}) {
+        NBitsBench nbits({{"Algorithm", algorithm}, {"GroupSize", 16}, {"Symmetric", symmetric}});
+        std::vector<float> weight(160, 0.5f);
+        weight[37] = value;
+        weight[41] = -value;
+        ir::GraphEdit(nbits.bench.model.graph)
+            .set_constant(nbits.bench.value("w"), ir::Tensor::from<float>({40, 4}, weight));
+        const Result<Changed> changed = pipeline::run_pass(nbits.bench.context, quantize_matmul_nbits);
+        if (changed.ok()) {  // some of the largest are taken
+          for (const double scale : ir::to_double(nbits.stored_scales()).value())
+            EXPECT_TRUE(std::isfinite(scale)) << algorithm << " " << symmetric << " " << value;
+          EXPECT_TRUE(std::isfinite(value)) << algorithm << " " << symmetric;
+        } else {
+          EXPECT_EQ(changed.status().code(), Code::kBadData) << algorithm << " " << value;
+          EXPECT_NE(changed.status().message().find("'w'"), std::string::npos) << changed.status().message();
+        }
+      }
+    }
   }
 }
 

@@ -33,7 +33,7 @@ Region read_region(const RoiAlign& r, const float* roi) {
   region.bin_width = width / static_cast<float>(r.out_width);
   const auto samples = [&](float bin) {
     if (r.sampling_ratio > 0) return r.sampling_ratio;
-    return static_cast<int64_t>(std::clamp(std::ceil(bin), 0.0f, static_cast<float>(kMostSamples)));
+    return bin > 0 ? static_cast<int64_t>(std::min(std::ceil(bin), static_cast<float>(kMostSamples))) : 0;  // or NaN
   };
   region.rows = samples(region.bin_height);
   region.columns = samples(region.bin_width);
