@@ -2,6 +2,7 @@
 #include "base/strings.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace quarkq {
@@ -23,7 +24,12 @@ void TextPart::append_to(std::string& text) const {
   switch (kind_) {
     case Kind::kText: text += value_.text; return;
     case Kind::kCharacter: text += value_.character; return;
-    case Kind::kReal: return append_number(text, value_.real, std::chars_format::general, kSignificantDigits);
+    case Kind::kReal:
+      if (std::isnan(value_.real))
+        text += "nan";  // whose sign is an accident of the computation
+      else
+        append_number(text, value_.real, std::chars_format::general, kSignificantDigits);
+      return;
     case Kind::kSigned: return append_number(text, value_.integer);
     case Kind::kUnsigned: return append_number(text, value_.natural);
   }

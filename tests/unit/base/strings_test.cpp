@@ -20,6 +20,7 @@ TEST(StringsTest, CatPrintsNumbersOfAllTypes) {
   EXPECT_EQ(cat(std::numeric_limits<uint64_t>::max()), "18446744073709551615");
   EXPECT_EQ(cat(0.1f, ' ', 1e-7, ' ', 1234567.0, ' ', 100.0), "0.1 1e-07 1.23457e+06 100");
   EXPECT_EQ(cat(-std::numeric_limits<double>::infinity(), ' ', std::numeric_limits<double>::quiet_NaN()), "-inf nan");
+  EXPECT_EQ(cat(-std::numeric_limits<double>::quiet_NaN()), "nan");
   EXPECT_EQ(cat(-std::numeric_limits<double>::max()), "-1.79769e+308");
 }
 
