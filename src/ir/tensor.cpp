@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <type_traits>
 
@@ -18,10 +19,11 @@ constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register
 /// Not aligned_alloc: what glibc (before 2.38) frees of that does not fit the next request of the same size, and a run
 /// over many samples takes several times the memory it needs.
 std::shared_ptr<std::byte> aligned_buffer(int64_t bytes) {
-  const std::shared_ptr<void> block(std::malloc(static_cast<size_t>(bytes) + kAlignment), std::free);
+  size_t space = static_cast<size_t>(bytes) + kAlignment;
+  const std::shared_ptr<void> block(std::malloc(space), std::free);
   if (block == nullptr) throw std::bad_alloc();  // ends with exit code 7, as all memory that runs out
-  const auto address = (reinterpret_cast<uintptr_t>(block.get()) + kAlignment - 1) / kAlignment * kAlignment;
-  return {block, reinterpret_cast<std::byte*>(address)};
+  void* place = block.get();
+  return {block, static_cast<std::byte*>(std::align(kAlignment, static_cast<size_t>(bytes), place, space))};
 }
 
 /// Real numbers lose their fraction as integers, which have to hold the rest.
