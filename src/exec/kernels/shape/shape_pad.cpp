@@ -2,6 +2,7 @@
 // Pad: index tables by mode.
 #include <array>
 
+#include "base/index.h"
 #include "exec/kernels/shape/shape_prepare.h"
 #include "exec/kernels/shared/index_copy.h"
 
