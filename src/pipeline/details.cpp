@@ -166,13 +166,13 @@ void add_details(const RunState& state, const ir::Model& calibrated, const calib
   };
   details.settings = settings_of(state.settings);
   Result<std::vector<TensorProfile>> profiles = profile_tensors(state.plan, calibrated, data);
-  if (profiles.ok()) details.profiles = std::move(profiles).value();
   if (!profiles.ok()) leave_out("values of tensors", profiles.status());
+  if (profiles.ok()) details.profiles = std::move(profiles).value();
   details.decisions = explain_all(calibrated.graph, state.plan);
   if (!state.settings.traits().is_cnn_overlay || report.nothing_to_quantize) return;
   Result<CheckReport> limits = check_limits(state.model, report.output_path, "xint8");
-  if (limits.ok()) details.limits = std::move(limits).value();
   if (!limits.ok()) leave_out("limits of the NPU", limits.status());
+  if (limits.ok()) details.limits = std::move(limits).value();
 }
 
 Json details_json(const ReportDetails& details) {

@@ -68,6 +68,7 @@ TEST(NBitsBlocksTest, KQuantLeavesLessError) {
 TEST(NBitsBlocksTest, KQuantKeepsBlocksOfOneSign) {
   for (const float sign : {1.0f, -1.0f}) {
     std::vector<float> weight;
+    weight.reserve(48);
     for (int i = 0; i < 48; ++i)
       weight.push_back(sign * (i < 16 ? 1.0f + 0.1f * static_cast<float>(i) : i < 32 ? 3.0f : 0.0f));
     const NBitsWeight result = k_quant_blocks(std::span(weight).first(40), {40, 1, 16});
