@@ -24,11 +24,8 @@ struct FoldCase {
   const char* name;
   const char* nodes;
   const char* ops;
+  friend std::ostream& operator<<(std::ostream& out, const FoldCase& row) { return out << row.name; }
 };
-
-void PrintTo(const FoldCase& row, std::ostream* out) {  // NOLINT(readability-identifier-naming): googletest's name
-  *out << row.name;
-}
 
 class FoldDiv : public testing::TestWithParam<FoldCase> {};
 
@@ -80,11 +77,8 @@ struct StayCase {
   const char* nodes;
   const char* divisor = "float d = {0.7}";
   const char* result = "float[2, 3, 4]";
+  friend std::ostream& operator<<(std::ostream& out, const StayCase& row) { return out << row.name; }
 };
-
-void PrintTo(const StayCase& row, std::ostream* out) {  // NOLINT(readability-identifier-naming): googletest's name
-  *out << row.name;
-}
 
 class FoldDivNot : public testing::TestWithParam<StayCase> {};
 
