@@ -85,7 +85,8 @@ class Tensor {
 };
 
 /// Elements as int64 / double whatever the stored type (integers, bool, float, double, float16, bfloat16).
-/// Fails for other types, and for real numbers that no int64 holds. For the small tensors that hold shapes, axes, limits and scales.
+/// Fails for other types, and for real numbers that no int64 holds. For the small tensors that hold shapes, axes,
+/// limits and scales.
 Result<std::vector<int64_t>> to_int64(const Tensor& tensor);
 Result<std::vector<double>> to_double(const Tensor& tensor);
 

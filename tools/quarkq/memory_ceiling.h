@@ -30,7 +30,8 @@ struct MemoryFit {
 /// Measures what `dry_run(threads)` takes in a process of its own below that ceiling: in segments, then with whole
 /// programs, each with the `threads` asked for and with a single one. Fails (kResource) when all of that is too much and
 /// says which ceiling does.
-/// What the run would refuse is left to it. REQUIRES: no other thread runs but the one that watches the memory, which takes no lock.
+/// What the run would refuse is left to it. REQUIRES: no other thread runs but the one that watches the memory, which
+/// takes no lock.
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes,
                              const std::function<Result<Forecast>(int threads)>& dry_run);
 

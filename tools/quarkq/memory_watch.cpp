@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <system_error>
 #include <thread>
 
@@ -36,19 +35,19 @@ constexpr int64_t kBytesPerMicrosecond = 16'000;  // faster than processes take 
   end(cat("--max-memory: the run has taken ", size_text(taken), ", allowed are ", size_text(bytes)));
 }
 
-/// Looks seldom while much is left. `quota`: of the container.
-void watch_machine(int64_t quota) {
+/// Looks seldom while much is left. `granted`: bytes of the machine or the container.
+void watch_machine(int64_t granted) {
   for (;;) {
     const SystemMemory system = system_memory();
     if (system.total == 0) return;  // nobody says
     const ResidentMemory resident = resident_memory();
     const auto own = static_cast<int64_t>(resident.all - std::min(resident.all, resident.of_files));
-    const int64_t total = std::min(system.total, quota);
-    const int64_t left = std::min(system.available, quota - own) + system.free_swap;
+    const int64_t total = std::min(system.total, granted);
+    const int64_t left = std::min(system.available, granted - own) + system.free_swap;
     const int64_t spare = left - total / kLeftShare;
     if (spare < 0 && own > total / kOwnShare)
       end(cat("out of memory: the run has taken ", size_text(own), " of the ", size_text(total), " that this ",
-              quota < system.total ? "container" : "machine", " has, and ", size_text(std::max(left, int64_t{0})),
+              granted < system.total ? "container" : "machine", " has, and ", size_text(std::max(left, int64_t{0})),
               " are left; --threads 1 takes less, and so does --max-memory, where the verb has them "
               "(docs/large-models.md)"));
     std::this_thread::sleep_for(std::clamp(microseconds(spare / kBytesPerMicrosecond), kShortest, kLongest));
@@ -74,9 +73,8 @@ void stop_beyond(int64_t bytes) {
 }
 
 void stop_when_memory_runs_out() {
-  const int64_t quota = memory_quota().value_or(std::numeric_limits<int64_t>::max());
   try {
-    std::thread(watch_machine, quota).detach();
+    std::thread(watch_machine, granted_memory()).detach();
   } catch (const std::system_error&) {
     // No thread is to be had: the system then ends a run that takes too much.
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Heads that list boxes, classes and scores: detectors that end with a suppression of their own.
 #include <algorithm>
-#include <cmath>
 
 #include "metrics/detect/heads.h"
+#include "numeric/finite.h"
 
 namespace quarkq::metrics {
 namespace {
@@ -74,8 +74,7 @@ Result<std::vector<Detection>> decode_list(const HeadInput& input, BoxOf box_of)
   for (size_t i = 0; i < list.size(); ++i) {
     const double* numbers = list.boxes.data() + 4 * i;
     const std::optional<size_t> category = category_of(list.classes[i], input.truth);
-    const bool is_finite = std::all_of(numbers, numbers + 4, [](double one) { return std::isfinite(one); });
-    if (category && is_finite && list.scores[i] > input.min_score)
+    if (category && numeric::all_finite(std::span(numbers, 4)) && list.scores[i] > input.min_score)
       found.push_back({box_of(numbers, input), list.scores[i], *category});
   }
   std::ranges::stable_sort(found, std::ranges::greater{}, &Detection::score);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "metrics/detect/heads.h"
+#include "numeric/finite.h"
 
 namespace quarkq::metrics {
 namespace {
@@ -76,7 +77,7 @@ std::vector<Detection> detections(ScoredBoxes& read, const HeadInput& input, con
   std::vector<Detection> found;
   for (size_t row = 0; row < read.rows; ++row) {
     const double* shares = read.box_of(row);
-    if (!std::all_of(shares, shares + 4, [](double one) { return std::isfinite(one); })) continue;
+    if (!numeric::all_finite(std::span(shares, 4))) continue;
     Box box = box_of(shares);
     box.left *= read.width, box.right *= read.width, box.top *= read.height, box.bottom *= read.height;
     const std::span<double> scores = read.scores_of(row);

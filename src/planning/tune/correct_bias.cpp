@@ -10,6 +10,7 @@
 #include "exec/session.h"
 #include "exec/simulate.h"
 #include "ir/stored_floats.h"
+#include "numeric/finite.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"
 #include "planning/tune/bias_layers.h"
@@ -144,8 +145,7 @@ class BiasWriter {
   /// Empty, or why the bias stays.
   std::string write(const BiasLayer& layer, const std::vector<double>& error) {
     if (static_cast<size_t>(layer.stored.size()) != error.size()) return "its bias is not one value per channel";
-    if (!std::ranges::all_of(error, [](double value) { return std::isfinite(value); }))
-      return "the mean error of its results is not finite";
+    if (!numeric::all_finite(error)) return "the mean error of its results is not finite";
     if (layer.is_coded) return write_codes(layer, error);
     const std::vector<float> before = ir::float_values(layer.stored).value();
     const std::vector<double> bias = corrected({before.begin(), before.end()}, error);

@@ -8,6 +8,7 @@
 #include "ir/edit.h"
 #include "ir/qdq_nodes.h"
 #include "ir/stored_floats.h"
+#include "numeric/finite.h"
 #include "numeric/half.h"
 #include "numeric/rounding.h"
 
@@ -63,8 +64,7 @@ std::string reason_to_stay(const pass::QdqContext& context, ir::ValueId table, s
   for (const ir::Use& use : graph.value(table).uses) {
     if (!is_lookup(context, use, table)) return cat(graph.label(use.node), " reads it as floats, too");
   }
-  const bool is_finite = std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
-  return is_finite ? "" : "it holds NaN or infinity";
+  return numeric::all_finite(values) ? "" : "it holds NaN or infinity";
 }
 
 class TableWriter {

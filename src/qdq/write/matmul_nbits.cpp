@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // UseMatMulNBits (ref:writing#matmulnbits): matrices in 4 bits instead of Q/DQ nodes.
-#include <algorithm>
-#include <cmath>
-#include <span>
 #include <utility>
 
 #include "config/matmul_nbits_settings.h"
 #include "ir/edit.h"
 #include "ir/qdq_nodes.h"
 #include "ir/stored_floats.h"
+#include "numeric/finite.h"
 #include "pass/gptq/gptq_inputs.h"
 #include "plan/constant_codes.h"
 #include "qdq/passes.h"
@@ -123,16 +121,12 @@ Packed round_plainly(const ir::Tensor& weight, const config::MatMulNBitsSettings
   return made;
 }
 
-bool all_finite(std::span<const float> values) {
-  return std::ranges::all_of(values, [](float value) { return std::isfinite(value); });
-}
-
 /// A block with one of these has no scale.
 Status check_weights(const pass::QdqContext& context, const std::vector<pass::GptqTarget>& targets) {
   for (const pass::GptqTarget& target : targets) {
     const ir::Value& weight = context.model.graph.value(target.weight);
     QQ_TRY(const ir::FloatView values, ir::FloatView::of(*weight.constant));
-    if (!all_finite(values))
+    if (!numeric::all_finite(values.span()))
       return bad_data("MatMulNBits of '", weight.name, "': the weight holds NaN or infinities; exclude its nodes");
   }
   return Status();
@@ -221,7 +215,7 @@ Result<Changed> quantize_matmul_nbits(pass::QdqContext& context) {
     }
     const Packed packed =
         is_gptq ? std::exchange(with_gptq[t], {}) : round_plainly(*graph.value(targets[t].weight).constant, options);
-    if (!all_finite(packed.weight.scales) || !all_finite(packed.weight.zeros))
+    if (!numeric::all_finite(packed.weight.scales) || !numeric::all_finite(packed.weight.zeros))
       return bad_data("MatMulNBits of '", graph.value(targets[t].weight).name,
                       "': differences of its weights overflow, so that blocks have no scale; exclude its nodes");
     writer.write(targets[t].weight, packed, nodes);

@@ -10,6 +10,7 @@
 
 #include "ir/edit.h"
 #include "ir/stored_floats.h"
+#include "numeric/finite.h"
 #include "rewrite/convert/conversions.h"
 
 namespace quarkq::rewrite {
@@ -163,12 +164,8 @@ class DivFolder {
       if (is_meant) values[i] /= divisor;
     }
     ir::Tensor stored = ir::store_floats(values, old.type(), old.dims());
-    if (!is_finite(stored)) return std::nullopt;
+    if (!numeric::all_finite(ir::float_values(stored).value())) return std::nullopt;
     return stored;
-  }
-
-  static bool is_finite(const ir::Tensor& stored) {
-    return std::ranges::all_of(ir::float_values(stored).value(), [](float value) { return std::isfinite(value); });
   }
 
   bool divide(const Projection& projection, float divisor) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Folds BatchNormalization into the weights and bias of the Conv, ConvTranspose or Gemm before it:
 //   y = gamma * (x - mean) / sqrt(variance + epsilon) + beta  =  factor * x + (beta - mean * factor)
-#include <cmath>
-
+#include "numeric/finite.h"
 #include "rewrite/driver.h"
 #include "rewrite/fold_affine.h"
 #include "rewrite/passes.h"
@@ -29,13 +28,6 @@ std::optional<ChannelView> channels_of_layer(const ir::Node& layer, const Tensor
   return written_channels(layer, weights.dims());
 }
 
-bool all_finite(const Tensor& tensor) {
-  for (const float value : tensor.data<float>()) {
-    if (!std::isfinite(value)) return false;
-  }
-  return true;
-}
-
 std::optional<ir::GraphPatch> fold_into_producer(const ir::Graph& graph, const ir::Node& norm) {
   if (!norm.is("BatchNormalization") || norm.outputs.size() != 1) return std::nullopt;
   const ir::Node* producer = graph.producer(norm.input(0));
@@ -50,7 +42,7 @@ std::optional<ir::GraphPatch> fold_into_producer(const ir::Graph& graph, const i
   if (bias != nullptr && bias->size() != view->channels) return std::nullopt;
   Tensor new_weights = fold_into_weight(*weights, *view, *affine);
   Tensor new_bias = Tensor::from<float>({view->channels}, fold_into_bias(bias, *affine));
-  if (!all_finite(new_weights) || !all_finite(new_bias)) return std::nullopt;
+  if (!numeric::all_finite(new_weights.data<float>()) || !numeric::all_finite(new_bias.data<float>())) return std::nullopt;
 
   ir::GraphPatch patch;
   const std::string& weight_name = graph.value(producer->input(1)).name;

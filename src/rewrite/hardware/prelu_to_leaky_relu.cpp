@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // PRelu, which a compiler may not take: LeakyRelu where all slopes are equal, else Relu(x) + (-slope) * Relu(-x).
 #include <algorithm>
-#include <cmath>
 
+#include "numeric/finite.h"
 #include "rewrite/driver.h"
 #include "rewrite/passes.h"
 
@@ -16,8 +16,7 @@ const ir::Tensor* slopes_of(const ir::Graph& graph, const ir::Node& prelu) {
   if (!prelu.is("PRelu") || !prelu.input(1).valid() || graph.value(prelu.input(1)).is_input) return nullptr;
   const ir::Tensor* slopes = graph.constant(prelu.input(1));
   if (slopes == nullptr || slopes->type() != ElementType::kFloat || slopes->size() == 0) return nullptr;
-  const std::span<const float> values = slopes->data<float>();
-  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }) ? slopes : nullptr;
+  return numeric::all_finite(slopes->data<float>()) ? slopes : nullptr;
 }
 
 ir::GraphPatch leaky_relu_for(const ir::Node& prelu, float slope) {

@@ -30,7 +30,8 @@ struct ResizeAxis {
   float roi_start = 0, roi_end = 1;  ///< of tf_crop_and_resize
 };
 
-/// `width` taps per output index, weighted unless they copy; outside[i] marks output indices that tf_crop_and_resize extrapolates.
+/// `width` taps per output index, weighted unless they copy; outside[i] marks output indices that tf_crop_and_resize
+/// extrapolates.
 struct AxisTaps {
   int64_t width = 1;
   std::vector<int64_t> index;

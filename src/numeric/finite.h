@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+namespace quarkq::numeric {
+
+/// Whether none of the real numbers of a range is NaN or infinite; true when there are none.
+template <typename Values>
+bool all_finite(const Values& values) {
+  return std::ranges::all_of(values, [](auto value) { return std::isfinite(value); });
+}
+
+}  // namespace quarkq::numeric
