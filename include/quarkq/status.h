@@ -60,7 +60,8 @@ class [[nodiscard]] Result {
   /// REQUIRES: ok().
   T& value() & { return std::get<0>(state_); }
   const T& value() const& { return std::get<0>(state_); }
-  T&& value() && { return std::get<0>(std::move(state_)); }
+  /// By value, so that `for (x : f().value())` runs over a value that lives as long as the loop.
+  T value() && { return std::get<0>(std::move(state_)); }
 
   Result<T> context(const std::string& where) && {
     if (ok()) return std::move(*this);
