@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "plan/constant_codes.h"
 
+#include <algorithm>
+
 #include "numeric/half.h"
 #include "numeric/small_floats.h"
 #include "numeric/weight_loops.h"
@@ -70,6 +72,16 @@ ir::Tensor store_codes(const std::vector<int32_t>& codes, ElementType type, cons
     case 16: return store_as<uint16_t>(codes, type, dims);
     default: return store_as<uint32_t>(codes, type, dims);
   }
+}
+
+ir::Tensor store_saturated(const std::vector<double>& codes, ElementType type, const ir::Shape& dims) {
+  const numeric::IntegerRange range = numeric::integer_range(type, numeric::RangeKind::kFull);
+  const auto least = static_cast<double>(range.min), most = static_cast<double>(range.max);
+  std::vector<int32_t> held(codes.size());
+  std::ranges::transform(codes, held.begin(), [&](double code) {
+    return static_cast<int32_t>(code >= least ? std::min(code, most) : least);  // NaN is not >= anything
+  });
+  return store_codes(held, type, dims);
 }
 
 ir::Tensor encode_constant(std::span<const float> values, const ir::Shape& dims, const numeric::QuantSpec& spec,

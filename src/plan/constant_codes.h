@@ -17,6 +17,10 @@ namespace quarkq::plan {
 /// Integers stored in `type` under `dims`. REQUIRES: every value fits the type.
 ir::Tensor store_codes(const std::vector<int32_t>& codes, ElementType type, const ir::Shape& dims);
 
+/// Real numbers stored in `type` under `dims`: cut off after the point and clipped to what the type holds; NaN becomes
+/// the smallest. REQUIRES: an integer type of at most 32 bits.
+ir::Tensor store_saturated(const std::vector<double>& codes, ElementType type, const ir::Shape& dims);
+
 /// The limits that the stored integers of a constant are clipped to, by the slot's policy.
 numeric::IntegerRange stored_limits(const config::Settings& settings, const QuantSlot& slot);
 

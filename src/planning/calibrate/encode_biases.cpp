@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // int32 biases (ref:marking#biases): scale = scale(input) * scale(weight) * beta in float32, values rounded half to
 // even in double.
-#include <algorithm>
 #include <cmath>
 
 #include "ir/stored_floats.h"
@@ -37,15 +36,14 @@ Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
     const float product = input[0].scale * own.scale * slot.bias->beta;
     scales.push_back({is_half ? numeric::half_scale(product) : product, 0});
   }
-  std::vector<int32_t> codes(values.size());
+  std::vector<double> codes(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const double scale = scales[scales.size() > 1 ? i : 0].scale;
-    const double steps = std::nearbyint(static_cast<double>(values[i]) / scale);
-    if (std::isnan(steps))
+    codes[i] = std::nearbyint(static_cast<double>(values[i]) / scale);
+    if (std::isnan(codes[i]))
       return bad_data("bias ", context.graph().value(slot.value).name, " holds NaN or has scale 0");
-    codes[i] = static_cast<int32_t>(std::clamp(steps, -2147483648.0, 2147483647.0));
   }
-  slot.codes = plan::store_codes(codes, ElementType::kInt32, tensor.dims());
+  slot.codes = plan::store_saturated(codes, ElementType::kInt32, tensor.dims());
   slot.stage.spec.type = ElementType::kInt32;
   slot.stage.spec.per_channel = weight.size() > 1;
   slot.stage.spec.axis = 0;

@@ -36,14 +36,13 @@ bool all_differ(const plan::ParamList& a, const plan::ParamList& b) {
 }
 
 ir::Tensor truncated(const ir::Tensor& codes, const plan::ParamList& old_scales, const plan::ParamList& new_scales) {
-  std::vector<int32_t> moved;
+  std::vector<double> moved;
   for (size_t i = 0; i < static_cast<size_t>(codes.size()); ++i) {
     const float ratio =
         new_scales[new_scales.size() > 1 ? i : 0].scale / old_scales[old_scales.size() > 1 ? i : 0].scale;
-    const double code = static_cast<double>(codes.data<int32_t>()[i]) / static_cast<double>(ratio);
-    moved.push_back(static_cast<int32_t>(std::clamp(code, -2147483648.0, 2147483647.0)));
+    moved.push_back(static_cast<double>(codes.data<int32_t>()[i]) / static_cast<double>(ratio));
   }
-  return plan::store_codes(moved, ElementType::kInt32, codes.dims());
+  return plan::store_saturated(moved, ElementType::kInt32, codes.dims());
 }
 
 }  // namespace

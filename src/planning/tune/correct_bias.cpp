@@ -179,14 +179,10 @@ class BiasWriter {
       for (numeric::QuantParams& one : params) one.zero_point = 0;
       stage.params = plan_.params.add(params);
     }
-    const numeric::IntegerRange limits = numeric::integer_range(stage.spec.type, numeric::RangeKind::kFull);
-    std::vector<int32_t> integers;
-    for (size_t i = 0; i < count; ++i) {
-      const double steps = std::rint(bias[i] / static_cast<double>(at(i).scale)) + at(i).zero_point;
-      integers.push_back(
-          static_cast<int32_t>(std::clamp(steps, static_cast<double>(limits.min), static_cast<double>(limits.max))));
-    }
-    slot.codes = plan::store_codes(integers, stage.spec.type, layer.stored.dims());
+    std::vector<double> integers(count);
+    for (size_t i = 0; i < count; ++i)
+      integers[i] = std::rint(bias[i] / static_cast<double>(at(i).scale)) + at(i).zero_point;
+    slot.codes = plan::store_saturated(integers, stage.spec.type, layer.stored.dims());
     return "";
   }
 

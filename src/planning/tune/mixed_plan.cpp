@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "planning/tune/mixed_plan.h"
+
 #include "ir/stored_floats.h"
-
-#include <algorithm>
-#include <cmath>
-
 #include "numeric/encode.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"
@@ -152,13 +149,12 @@ Status MixedPlan::rescale_bias(const ir::Node& node) {
   const float scale =
       context_.plan.params[input->stage.params][0].scale * context_.plan.params[weight->stage.params][0].scale;
   const plan::ParamList old = context_.plan.params[bias->stage.params];
-  std::vector<int32_t> codes;
+  std::vector<double> codes;
   for (const double code : code_values(*bias->codes)) {
     const float value = static_cast<float>(code) * old[old.size() > 1 ? codes.size() : 0].scale;
-    const double steps = std::trunc(static_cast<double>(value / scale));
-    codes.push_back(static_cast<int32_t>(std::clamp(steps, -2147483648.0, 2147483647.0)));
+    codes.push_back(static_cast<double>(value / scale));
   }
-  bias->codes = plan::store_codes(codes, ElementType::kInt32, bias->codes->dims());
+  bias->codes = plan::store_saturated(codes, ElementType::kInt32, bias->codes->dims());
   bias->stage.spec.type = ElementType::kInt32;
   bias->stage.spec.per_channel = false;
   context_.plan.params.set(bias->stage.params, {{scale, 0}});

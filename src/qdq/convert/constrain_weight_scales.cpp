@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "numeric/quant_spec.h"
 #include "numeric/rounding.h"
 #include "plan/constant_codes.h"
 #include "qdq/convert/bias_scales.h"
@@ -58,15 +57,13 @@ std::optional<ir::Tensor> encoded_anew(const ir::Tensor& codes, const Operand& f
   size_t inner = 1;
   for (size_t i = static_cast<size_t>(axis) + 1; i < codes.dims().size(); ++i)
     inner *= static_cast<size_t>(codes.dims()[i]);
-  const numeric::IntegerRange range = numeric::integer_range(codes.type(), numeric::RangeKind::kFull);
-  std::vector<int32_t> moved(integers.value().size());
+  std::vector<double> moved(integers.value().size());
   for (size_t i = 0; i < moved.size(); ++i) {
     const size_t channel = i / inner % channels;
     const double steps = static_cast<double>(integers.value()[i] - from.zero_points[channel]) * from.scales[channel];
-    const double code = numeric::round_half_even(steps / to[channel]) + static_cast<double>(from.zero_points[channel]);
-    moved[i] = static_cast<int32_t>(std::clamp(code, static_cast<double>(range.min), static_cast<double>(range.max)));
+    moved[i] = numeric::round_half_even(steps / to[channel]) + static_cast<double>(from.zero_points[channel]);
   }
-  return plan::store_codes(moved, codes.type(), codes.dims());
+  return plan::store_saturated(moved, codes.type(), codes.dims());
 }
 
 /// The stored integers that input `index` of the layer dequantizes, when nothing else reads them.

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "ir/stored_floats.h"
 #include "numeric/half.h"
@@ -33,6 +34,18 @@ TEST(ConstantCodesTest, IntegersAreStoredAsTheyAre) {
     EXPECT_EQ(tensor.type(), type);
     EXPECT_EQ(tensor.dims(), (ir::Shape{3, 3}));
     EXPECT_EQ(stored(tensor), std::vector<double>(codes.begin(), codes.end())) << name(type);
+  }
+}
+
+TEST(ConstantCodesTest, RealCodesSaturate) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const ElementType type : kIntegers) {
+    const numeric::IntegerRange range = numeric::integer_range(type, numeric::RangeKind::kFull);
+    const auto least = static_cast<double>(range.min), most = static_cast<double>(range.max);
+    const std::vector<double> codes = {least - 1, most + 1, -kInfinity, kInfinity, std::nan(""), 2.9, least, most};
+    EXPECT_EQ(stored(store_saturated(codes, type, {2, 4})),
+              (std::vector<double>{least, most, least, most, least, 2, least, most}))
+        << name(type);
   }
 }
 
