@@ -37,7 +37,8 @@ class [[nodiscard]] Status {
 
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
-  const std::string& message() const { return message_; }
+  const std::string& message() const& { return message_; }
+  std::string message() && { return std::move(message_); }
 
   /// The same error with "`where`: " put before its message; no effect on success.
   QUARKQ_EXPORT Status context(const std::string& where) &&;

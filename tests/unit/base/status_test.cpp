@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace quarkq {
@@ -30,6 +31,13 @@ TEST(ResultTest, AReferenceToTheValueOfATemporaryKeepsIt) {
   const Shared& kept = result_of(number).value();
   EXPECT_EQ(number.use_count(), 3);
   EXPECT_EQ(kept.front(), number);
+}
+
+TEST(StatusTest, AReferenceToTheMessageOfATemporaryKeepsIt) {
+  const auto refused = [] { return Status(Code::kBadData, "a message too long for the string itself"); };
+  static_assert(std::is_same_v<decltype(refused().message()), std::string>);
+  const std::string& kept = refused().message();
+  EXPECT_EQ(kept, "a message too long for the string itself");
 }
 
 }  // namespace
