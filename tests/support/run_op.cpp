@@ -180,7 +180,12 @@ ir::Tensor as_type(const ir::Tensor& tensor, ElementType type) {
   exec::visit_number(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (int64_t i = 0; i < tensor.size(); ++i) {
-      reinterpret_cast<T*>(to)[i] = static_cast<T>(tensor.data<float>()[static_cast<size_t>(i)]);
+      const float value = tensor.data<float>()[static_cast<size_t>(i)];
+      if constexpr (std::is_same_v<T, bool> || !std::is_integral_v<T>) {
+        reinterpret_cast<T*>(to)[i] = static_cast<T>(value);
+      } else {  // negative numbers wrap in types without a sign
+        reinterpret_cast<T*>(to)[i] = static_cast<T>(static_cast<int64_t>(value));
+      }
     }
   });
   return out;

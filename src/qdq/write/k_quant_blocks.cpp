@@ -4,18 +4,15 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
-#include "numeric/rounding.h"
 #include "qdq/write/nbits_blocks.h"
 
 namespace quarkq::qdq {
 namespace {
 
-float code_of(float steps) { return std::clamp(numeric::round_half_even(steps), 0.0f, kLargestNBitsCode); }
-
 struct Grid {
   float scale = 0, zero = 0;
 
-  float code(float value) const { return scale == 0 ? zero : code_of(value / scale + zero); }
+  float code(float value) const { return scale == 0 ? zero : nearest_nbits_code(value / scale + zero); }
 };
 
 class Block {
@@ -51,7 +48,7 @@ class Block {
 
   static Grid over(float low, float high, float steps) {
     const float scale = (high - low) / steps;
-    return {scale, code_of(-low / scale)};
+    return {scale, nearest_nbits_code(-low / scale)};
   }
 
   /// Weighted least squares: the scale for the codes that the grid gives.

@@ -61,7 +61,7 @@ struct HqqRows {
 
   float code(size_t i) const {
     const size_t row = i / static_cast<size_t>(width);
-    return std::clamp(numeric::round_half_even(values[i] * scale[row] + zero[row]), 0.0f, kLargestNBitsCode);
+    return nearest_nbits_code(values[i] * scale[row] + zero[row]);
   }
 
   /// One step; returns the mean error before it.
@@ -99,6 +99,8 @@ HqqRows hqq_rows(std::span<const float> weight, const NBitsShape& shape) {
 }
 
 }  // namespace
+
+float nearest_nbits_code(float steps) { return limited(numeric::round_half_even(steps)); }
 
 std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block) {
   const int64_t begin = block * shape.block, end = std::min(begin + shape.block, shape.depth);
@@ -172,7 +174,7 @@ NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, 
         const auto [low, high] = range_of(values);
         if (symmetric) return {2 * std::max(std::abs(low), std::abs(high)) / kLargestNBitsCode, kMiddle};
         const float scale = (high - low) / kLargestNBitsCode;
-        return {scale, scale == 0 ? 0.0f : std::clamp(numeric::round_half_even(-low / scale), 0.0f, kLargestNBitsCode)};
+        return {scale, scale == 0 ? 0.0f : nearest_nbits_code(-low / scale)};
       },
       [](float value, const BlockGrid& grid) {
         return grid.scale == 0 ? limited(grid.zero) : limited(numeric::round_half_even(value / grid.scale + grid.zero));

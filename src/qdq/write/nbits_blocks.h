@@ -30,6 +30,9 @@ struct PackedNBits {
   std::vector<float> scales, zeros;
 };
 
+/// Rounded to even and limited to the codes; 0 for NaN.
+float nearest_nbits_code(float steps);
+
 /// The block's values of one column in order; fewer at the end of the column.
 std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block);
 

@@ -35,6 +35,23 @@ TEST(NBitsBlocksTest, TakesBlocksOfZeros) {
   for (const float scale : hqq_blocks(zeros, {16, 1, 16}).scales) EXPECT_TRUE(std::isfinite(scale));
 }
 
+TEST(NBitsBlocksTest, TakesBlocksWhoseStepIsTooSmallForAFloat) {
+  for (const float value : {1e-45f, -1e-45f, 1e-44f, -1e-38f}) {
+    std::vector<float> weight(16, 0.0f);
+    weight[3] = value;
+    const NBitsWeight results[] = {round_blocks(weight, {16, 1, 16}, true), round_blocks(weight, {16, 1, 16}, false),
+                                   hqq_blocks(weight, {16, 1, 16}),         k_quant_blocks(weight, {16, 1, 16}),
+                                   round_again(weight, {16, 1, 16}, true),  round_again(weight, {16, 1, 16}, false)};
+    for (const NBitsWeight& result : results) {
+      for (size_t i = 0; i < weight.size(); ++i) {
+        const float stored = (static_cast<float>(result.codes[i]) - result.zeros[0]) * result.scales[0];
+        EXPECT_NEAR(stored, weight[i], std::numeric_limits<float>::min())
+            << value << " at " << i << " by method " << &result - results;
+      }
+    }
+  }
+}
+
 /// Squared errors, weighted as k_quant_blocks() does.
 double weighted_error(const std::vector<float>& weight, const NBitsWeight& found, size_t block) {
   double error = 0;
