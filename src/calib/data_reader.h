@@ -64,4 +64,7 @@ Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> in
 /// errors.
 Result<ir::Tensor> fit_to_input(ir::Tensor tensor, const InputSpec& spec, const std::string& file);
 
+/// Zeros of a shape that follows from the model. kResource where they take more than the machine has.
+Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, const ir::Shape& dims);
+
 }  // namespace quarkq::calib

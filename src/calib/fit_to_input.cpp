@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "calib/data_reader.h"
+#include "exec/memory_guard.h"
 #include "numeric/half.h"
 
 namespace quarkq::calib {
@@ -129,6 +130,15 @@ Result<ir::Tensor> fit_to_input(ir::Tensor tensor, const InputSpec& spec, const 
   QQ_TRY(ir::Tensor shaped, fit_shape(std::move(tensor), spec, file));
   make_bools_valid(shaped);
   return cast_to(std::move(shaped), spec.type, spec.name, file);
+}
+
+Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, const ir::Shape& dims) {
+  QQ_TRY(const int64_t count, Result<int64_t>(ir::element_count(dims)).context("input " + spec.name));
+  const auto bytes = static_cast<double>(storage_bytes(type, count));
+  if (bytes > static_cast<double>(exec::allowed_memory(0)))
+    return resource_error("input ", spec.name, ": a sample of ", shape_text(dims), " takes ", bytes_text(bytes),
+                          ", more than this machine has");
+  return ir::Tensor::zeros(type, dims);
 }
 
 std::vector<InputSpec> input_specs(const ir::Graph& graph) {

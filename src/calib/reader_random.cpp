@@ -3,7 +3,6 @@
 #include "base/random.h"
 #include "base/suggest.h"
 #include "calib/data_reader.h"
-#include "exec/memory_guard.h"
 #include "numeric/half.h"
 
 namespace quarkq::calib {
@@ -114,13 +113,7 @@ Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> in
     if (!options.ranges.empty() && range == options.ranges.end()) {
       return invalid_argument("RandomDataReaderInputDataRange: has no entry for input ", input.name);
     }
-    Result<int64_t> count = ir::element_count(dims);
-    if (!count.ok()) return count.status().context(input.name);
-    const auto bytes = static_cast<double>(storage_bytes(input.type, count.value()));
-    if (bytes > static_cast<double>(exec::allowed_memory(0)))
-      return resource_error("input ", input.name, ": a random sample of ", shape_text(dims), " takes ",
-                            bytes_text(bytes), ", more than this machine has");
-    ir::Tensor tensor = ir::Tensor::zeros(input.type, dims);
+    QQ_TRY(ir::Tensor tensor, zeros_for_input(input, input.type, dims));
     QQ_RETURN_IF_ERROR(fill(tensor, input, options.ranges.empty() ? nullptr : &range->second));
     sample.inputs.push_back(std::move(tensor));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bytes that claim to be a calibration sample, statistics, a finetuned layer, labels, boxes, texts, a mask, a report or
-// settings, and seeds for them.
+// Bytes that claim to be a calibration sample, inputs of a model, statistics, a finetuned layer, labels, boxes, texts,
+// a mask, a report or settings, and seeds for them.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@ void run_npz(const uint8_t* data, size_t size);
 void run_operand(const uint8_t* data, size_t size);
 void run_list(const uint8_t* data, size_t size);
 void run_statistics(const uint8_t* data, size_t size);
+void run_input_shapes(const uint8_t* data, size_t size);
 void run_image(const uint8_t* data, size_t size);
 void run_tar(const uint8_t* data, size_t size);
 void run_saved_layer(const uint8_t* data, size_t size);
@@ -37,6 +38,7 @@ std::vector<std::string> npy_seeds();
 std::vector<std::string> npz_seeds();
 std::vector<std::string> operand_seeds();
 std::vector<std::string> list_seeds();
+std::vector<std::string> input_shapes_seeds();
 std::vector<std::string> image_seeds();
 std::vector<std::string> tar_seeds();
 std::vector<std::string> statistics_seeds();

@@ -31,6 +31,7 @@ const std::vector<Target>& targets() {
       {"pb", run_operand, mutate_bytes, operand_seeds},
       {"list", run_list, mutate_bytes, list_seeds},
       {"tar", run_tar, mutate_bytes, tar_seeds},
+      {"input-shapes", run_input_shapes, mutate_text, input_shapes_seeds},
       {"image", run_image, mutate_bytes, image_seeds},
       {"statistics", run_statistics, mutate_bytes, statistics_seeds},
       {"saved-layer", run_saved_layer, mutate_bytes, saved_layer_seeds},

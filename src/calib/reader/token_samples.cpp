@@ -80,8 +80,8 @@ class TokenReader : public DataReader {
     if (fill == TokenFill::kTokens) return tokens;
     QQ_TRY(const ir::Shape dims, dims_of(input, fill, tokens.dims()).context(file));
     if (fill == TokenFill::kPast || fill == TokenFill::kNo || fill == TokenFill::kZeros)
-      return ir::Tensor::zeros(input.type, dims);
-    ir::Tensor numbers = ir::Tensor::zeros(ElementType::kInt64, dims);
+      return zeros_for_input(input, input.type, dims);
+    QQ_TRY(ir::Tensor numbers, zeros_for_input(input, ElementType::kInt64, dims));
     const int64_t last = dims.back(), length = tokens.dims()[1];
     const auto values = numbers.mutable_data<int64_t>();
     for (size_t k = 0; k < values.size(); ++k) {
@@ -109,7 +109,6 @@ class TokenReader : public DataReader {
       if (std::ranges::any_of(dims, [](int64_t dim) { return dim < 0; }))
         return bad_data("input ", input.name, " is ", shape_text(input.dims),
                         ", tokens alone do not say how large; give a folder for each input");
-      QQ_RETURN_IF_ERROR(ir::element_count(dims).status());
       return dims;
     }
     const int64_t length = fill == TokenFill::kMask ? past_ + tokens[1] : tokens[1];
@@ -163,9 +162,15 @@ bool holds_tokens_alone(const FileTree& tree, const DataOptions& options, const 
   return has_tokens || (files.ok() && std::ranges::any_of(files.value(), is_array));
 }
 
-std::unique_ptr<DataReader> fill_from_tokens(std::unique_ptr<DataReader> tokens, std::vector<InputSpec> inputs,
-                                             std::vector<TokenFill> fills) {
-  return std::make_unique<TokenReader>(std::move(tokens), std::move(inputs), std::move(fills));
+Result<std::unique_ptr<DataReader>> fill_from_tokens(std::unique_ptr<DataReader> tokens, std::vector<InputSpec> inputs,
+                                                     std::vector<TokenFill> fills) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (fills[i] != TokenFill::kPast) continue;
+    ir::Shape least = inputs[i].dims;
+    std::ranges::replace(least, -1, 0);
+    QQ_RETURN_IF_ERROR(ir::element_count(least).status().context("input " + inputs[i].name));
+  }
+  return std::unique_ptr<DataReader>(new TokenReader(std::move(tokens), std::move(inputs), std::move(fills)));
 }
 
 std::string tokenize_first(const std::string& path) {

@@ -29,9 +29,9 @@ std::optional<std::vector<TokenFill>> token_fills(const std::vector<InputSpec>& 
 bool holds_tokens_alone(const FileTree& tree, const DataOptions& options, const std::vector<InputSpec>& inputs,
                         const std::vector<TokenFill>& fills);
 
-/// Samples of all `inputs` from those of the tokens.
-std::unique_ptr<DataReader> fill_from_tokens(std::unique_ptr<DataReader> tokens, std::vector<InputSpec> inputs,
-                                             std::vector<TokenFill> fills);
+/// Samples of all `inputs` from those of the tokens. kResource where an input of the past has no possible size.
+Result<std::unique_ptr<DataReader>> fill_from_tokens(std::unique_ptr<DataReader> tokens, std::vector<InputSpec> inputs,
+                                                     std::vector<TokenFill> fills);
 
 /// What to do with `path`, a text or the files of a tokenizer, which is no data set; empty for other files.
 std::string tokenize_first(const std::string& path);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Inputs as a model declares them, a line each ("name type dim dim ..."), and the samples that follow from them alone:
+// random ones, and those of a language model from its tokens.
+#include <sstream>
+
+#include "calib/reader/token_samples.h"
+#include "fuzz/sample_files.h"
+#include "ir/shape.h"
+
+namespace quarkq::fuzz {
+namespace {
+
+constexpr int64_t kMostElements = 1 << 20;  // of a sample that is made; sizes that nothing has are refused
+constexpr int64_t kUnknown = 32;            // the most that stands for an unknown dimension, or one of 0
+
+constexpr ElementType kTypes[] = {ElementType::kInt64, ElementType::kInt32,   ElementType::kUInt8,
+                                  ElementType::kBool,  ElementType::kFloat,   ElementType::kFloat16,
+                                  ElementType::kInt4,  ElementType::kBFloat16};
+
+std::vector<calib::InputSpec> read_inputs(const uint8_t* data, size_t size) {
+  std::istringstream text(std::string(reinterpret_cast<const char*>(data), size));
+  std::vector<calib::InputSpec> inputs;
+  std::string line;
+  while (inputs.size() < 8 && std::getline(text, line)) {
+    std::istringstream words(line);
+    calib::InputSpec& input = inputs.emplace_back();
+    size_t type = 0;
+    words >> input.name >> type;
+    input.type = kTypes[type % std::size(kTypes)];
+    input.has_shape = !words.fail();
+    for (int64_t dim = 0; input.dims.size() < 6 && words >> dim;) input.dims.push_back(dim < 0 ? -1 : dim);
+  }
+  return inputs;
+}
+
+/// Whether samples are small, or of sizes that are refused.
+bool is_cheap(const std::vector<calib::InputSpec>& inputs) {
+  for (const calib::InputSpec& input : inputs) {
+    ir::Shape dims = input.dims;
+    for (int64_t& dim : dims) dim = dim <= 0 ? kUnknown : dim;
+    const Result<int64_t> count = ir::element_count(dims);
+    if (count.ok() && count.value() > kMostElements) return false;
+  }
+  return true;
+}
+
+class Tokens : public calib::DataReader {
+ public:
+  size_t size() const override { return 1; }
+  Result<calib::Sample> read(size_t) const override {
+    return calib::Sample{"tokens", {ir::Tensor::from<int64_t>({2, 3}, {1, 2, 3, 4, 5, 6})}, {}};
+  }
+};
+
+void use(const Result<std::unique_ptr<calib::DataReader>>& reader, const std::vector<calib::InputSpec>& inputs) {
+  if (!reader.ok()) return;
+  const Result<calib::Sample> sample = reader.value()->read(0);
+  for (size_t i = 0; sample.ok() && i < inputs.size(); ++i)
+    (void)calib::fit_to_input(sample.value().inputs.at(i), inputs[i], "fuzz").ok();
+}
+
+}  // namespace
+
+void run_input_shapes(const uint8_t* data, size_t size) {
+  const std::vector<calib::InputSpec> inputs = read_inputs(data, size);
+  if (!is_cheap(inputs)) return;
+  use(calib::make_random_reader(inputs, {}), inputs);
+  if (const auto fills = calib::token_fills(inputs))
+    use(calib::fill_from_tokens(std::make_unique<Tokens>(), inputs, *fills), inputs);
+}
+
+std::vector<std::string> input_shapes_seeds() {
+  return {"input_ids 0 -1 -1\nattention_mask 0 -1 -1\nposition_ids 1 -1 -1\npast_key 4 -1 2 -1 4\n",
+          "input_ids 1 2 3\nattention_mask 3 2 8\ntoken_type_ids 2 2 3\ncache_position 0 3\nuse_cache_branch 3 1\npast "
+          "5 2 2 5 4\n",
+          "x 4 1 3 8 8\ny 6 4\nz 7\n"};
+}
+
+}  // namespace quarkq::fuzz
