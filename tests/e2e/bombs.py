@@ -212,7 +212,7 @@ def tokens_and_past(past):
         inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", name]) for name in ("input_ids", "attention_mask")]
         inputs.append(helper.make_tensor_value_info("past_key", TensorProto.FLOAT, [1, 1, past, 1]))
         nodes = [node("Gather", ["w", "input_ids"], ["e"]), node("MatMul", ["e", "w"], ["y"]), node("Shape", ["past_key"], ["n"])]
-        outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None), helper.make_tensor_value_info("n", TensorProto.INT64, [4])]
+        outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", "length", 4]), helper.make_tensor_value_info("n", TensorProto.INT64, [4])]
         path = os.path.join(folder, "bomb.onnx")
         graph = helper.make_graph(nodes, "g", inputs, outputs, [numpy_helper.from_array(np.eye(4, dtype=np.float32), "w")])
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
@@ -377,7 +377,7 @@ BOMBS = [
     Bomb("an image of 2^31 columns", sample("0.png", png(2 ** 31 - 1, 1))),
     Bomb("an array of 2^50 elements", sample("0.npy", npy_header(f"({2 ** 50},)"))),
     Bomb("an array of 2^63 and 4 elements", sample("0.npy", npy_header(f"({2 ** 62}, 4)"))),
-    Bomb("tokens beside a past of 2^40", tokens_and_past(2 ** 40), ("input past_key", "more than this machine has"), codes=(7,)),
+    Bomb("tokens beside a past of 2^40", tokens_and_past(2 ** 40), ("input attention_mask", "more than this machine has"), codes=(7,)),
     Bomb("tokens beside a past of 2^63 - 1", tokens_and_past(2 ** 63 - 1), ("input past_key",), codes=(7,)),
     Bomb("an archive of zeros", sample("0.npz", packed_zeros)),
     Bomb("an archive of 60000 members", sample("0.npz", many_members)),

@@ -52,7 +52,7 @@ class Tokens : public calib::DataReader {
   }
 };
 
-void use(const Result<std::unique_ptr<calib::DataReader>>& reader, const std::vector<calib::InputSpec>& inputs) {
+void fit_sample(const Result<std::unique_ptr<calib::DataReader>>& reader, const std::vector<calib::InputSpec>& inputs) {
   if (!reader.ok()) return;
   const Result<calib::Sample> sample = reader.value()->read(0);
   for (size_t i = 0; sample.ok() && i < inputs.size(); ++i)
@@ -64,9 +64,9 @@ void use(const Result<std::unique_ptr<calib::DataReader>>& reader, const std::ve
 void run_input_shapes(const uint8_t* data, size_t size) {
   const std::vector<calib::InputSpec> inputs = read_inputs(data, size);
   if (!is_cheap(inputs)) return;
-  use(calib::make_random_reader(inputs, {}), inputs);
+  fit_sample(calib::make_random_reader(inputs, {}), inputs);
   if (const auto fills = calib::token_fills(inputs))
-    use(calib::fill_from_tokens(std::make_unique<Tokens>(), inputs, *fills), inputs);
+    fit_sample(calib::fill_from_tokens(std::make_unique<Tokens>(), inputs, *fills), inputs);
 }
 
 std::vector<std::string> input_shapes_seeds() {

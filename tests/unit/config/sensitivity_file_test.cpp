@@ -19,7 +19,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-SensitivityCache read(const std::string& path) {
+SensitivityCache cache_of(const std::string& path) {
   Result<std::optional<SensitivityCache>> cache = load_sensitivity(path);
   EXPECT_TRUE(cache.ok()) << cache.status().message();
   EXPECT_TRUE(!cache.ok() || cache.value().has_value());
@@ -39,9 +39,9 @@ TEST(SensitivityFileTest, WhatIsWrittenIsReadAgain) {
   constexpr double kSmall = 1.0 / 3, kLeast = std::numeric_limits<double>::min();
   const SensitivityCache written{"key: \"of\" this run",
                                  {{"/conv1/Conv", {"/conv1/Conv"}, {kSmall, 2, kLeast}, 2, true},
-                                  {"group é", {"a", "b\n", ""}, {-1.5}, 0, false}}};
+                                  {"group \xC3\xA9", {"a", "b\n", ""}, {-1.5}, 0, false}}};
   ASSERT_TRUE(save_sensitivity(path, written).ok());
-  const SensitivityCache found = read(path);
+  const SensitivityCache found = cache_of(path);
   EXPECT_EQ(found.key, written.key);
   ASSERT_EQ(found.candidates.size(), written.candidates.size());
   for (size_t i = 0; i < found.candidates.size(); ++i) {
@@ -62,7 +62,7 @@ TEST(SensitivityFileTest, AFileOfTheReferenceIsReadWithItsKey) {
   const std::string path = folder.write("cache.json", R"({"version": "0.13", "timestamp": "2026", "cache_key": "k",
     "results": [{"name": "n", "candidate_nodes": ["n"], "score": 1, "all_config_scores": [2, 1], "best_config_index": 1,
                  "enabled": false, "extra": {"a": 1}}]})");
-  const SensitivityCache cache = read(path);
+  const SensitivityCache cache = cache_of(path);
   EXPECT_EQ(cache.key, "k");
   ASSERT_EQ(cache.candidates.size(), 1U);
   EXPECT_EQ(cache.candidates[0].config, 1U);
