@@ -57,7 +57,8 @@ Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::v
 /// One random sample per ref:samples#random-samples: NumPy's MT19937, seeded with 42 for each input. `ranges` and
 /// `shapes` may be empty.
 using RandomDataOptions = config::RandomDataSettings;
-Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> inputs, const RandomDataOptions& options);
+Result<std::unique_ptr<DataReader>> make_random_reader(const std::vector<InputSpec>& inputs,
+                                                       const RandomDataOptions& options);
 
 /// `tensor` made fit for `spec` by the rules of ref:samples#folders-of-arrays: a flat array is reshaped, a missing
 /// batch dimension added, a float or integer dtype converted to the input's of the same kind. `file` is named in

@@ -100,7 +100,7 @@ Status fill(ir::Tensor& tensor, const InputSpec& input, const std::pair<double, 
 
 }  // namespace
 
-Result<std::unique_ptr<DataReader>> make_random_reader(std::vector<InputSpec> inputs,
+Result<std::unique_ptr<DataReader>> make_random_reader(const std::vector<InputSpec>& inputs,
                                                        const RandomDataOptions& options) {
   Sample sample;
   sample.name = "random";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/run_op.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -126,10 +127,12 @@ Result<std::vector<ir::Tensor>> make_outputs(const exec::Prepare& p, std::vector
 Result<std::vector<ir::Tensor>> run_prepared(const exec::Prepare& p, const exec::Kernel& kernel,
                                              std::vector<ir::Tensor> inputs) {
   QQ_TRY(std::vector<ir::Tensor> outputs, make_outputs(p, inputs));
-  std::vector<const std::byte*> in;
-  std::vector<std::byte*> out;
-  for (const ir::Tensor& input : inputs) in.push_back(input.is_defined() ? input.raw() : nullptr);
-  for (const ir::Tensor& output : outputs) out.push_back(const_cast<std::byte*>(output.raw()));
+  std::vector<const std::byte*> in(inputs.size());
+  std::vector<std::byte*> out(outputs.size());
+  std::ranges::transform(inputs, in.begin(),
+                         [](const ir::Tensor& input) { return input.is_defined() ? input.raw() : nullptr; });
+  std::ranges::transform(outputs, out.begin(),
+                         [](const ir::Tensor& output) { return const_cast<std::byte*>(output.raw()); });
   const ir::Tensor scratch = ir::Tensor::allocate(ElementType::kUInt8, {static_cast<int64_t>(p.scratch_bytes())});
   QQ_RETURN_IF_ERROR(kernel({in, out, const_cast<std::byte*>(scratch.raw())}));
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = from_layout(outputs[i], p.output(i).spec.layout);

@@ -72,20 +72,22 @@ TEST(NpyFolderTest, MissingPartnerNamesFileAndBothFolders) {
   save(folder, "a/1.npy", floats({1}));
   save(folder, "b/0.npy", floats({1}));
   const std::string text = refusal(in_folder(folder.path()), {input("a", {1}), input("b", {1})});
-  EXPECT_MENTIONS(text, folder.path() + "/b: has no partner of " + folder.path() + "/a/1.npy");
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("b", {1}), input("a", {1})}),
-                  folder.path() + "/b: has no partner of " + folder.path() + "/a/1.npy");
+  QQ_EXPECT_MENTIONS(text, folder.path() + "/b: has no partner of " + folder.path() + "/a/1.npy");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("b", {1}), input("a", {1})}),
+                     folder.path() + "/b: has no partner of " + folder.path() + "/a/1.npy");
 }
 
 TEST(NpyFolderTest, WrongFoldersAreExplained) {
   const test::TempFolder folder;
-  EXPECT_MENTIONS(refusal(in_folder(folder / "none"), {input("x", {1})}), "no such folder");
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("x", {1})}), "no samples here, looked for .npy, .npz, .pb");
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), {}), "no inputs");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "none"), {input("x", {1})}), "no such folder");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("x", {1})}),
+                     "no samples here, looked for .npy, .npz, .pb");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), {}), "no inputs");
   save(folder, "image/0.npy", floats({1}));
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("image", {1}), input("mask", {1})}),
-                  "no folder for input mask");
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("images", {1}), input("mask", {1})}), "did you mean image?");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("image", {1}), input("mask", {1})}),
+                     "no folder for input mask");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), {input("images", {1}), input("mask", {1})}),
+                     "did you mean image?");
 }
 
 TEST(NpyFolderTest, FoldersOfAModelWithOneInputAreClasses) {
@@ -107,9 +109,9 @@ TEST(NpyFolderTest, UnfitFilesAreNamedWithFoundAndWanted) {
   const auto reader = open_data(in_folder(folder.path()), {input("x", {-1, 3, 4})});
   ASSERT_TRUE(reader.ok());
   const std::string shape = reader.value()->read(0).status().message();
-  EXPECT_MENTIONS(shape, folder.path() + "/0.npy: shape [1,3,5], input x takes [?,3,4]");
+  QQ_EXPECT_MENTIONS(shape, folder.path() + "/0.npy: shape [1,3,5], input x takes [?,3,4]");
   EXPECT_EQ(reader.value()->read(1).value().inputs[0].type(), ElementType::kFloat);
-  EXPECT_MENTIONS(reader.value()->read(2).status().message(), "2.npy: not a .npy file");
+  QQ_EXPECT_MENTIONS(reader.value()->read(2).status().message(), "2.npy: not a .npy file");
 }
 
 }  // namespace

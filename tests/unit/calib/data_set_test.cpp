@@ -2,6 +2,8 @@
 // What --calib takes beside a folder of samples: folders of classes, one file, archives.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "calib/reader/tar_file.h"
 #include "unit/calib/sample_support.h"
 
@@ -21,8 +23,8 @@ const std::vector<InputSpec> kX = {{"x", ElementType::kFloat, true, {1}}};
 const std::vector<InputSpec> kRows = {{"x", ElementType::kFloat, true, {1, 2}}};
 
 std::string rows_npy(int rows, const std::string& fortran = "False") {
-  std::vector<float> values;
-  for (int i = 0; i < 2 * rows; ++i) values.push_back(static_cast<float>(i));
+  std::vector<float> values(static_cast<size_t>(2 * rows));
+  std::iota(values.begin(), values.end(), 0.0f);
   return test::npy_bytes(test::npy_header("<f4", cat("(", rows, ", 2)"), fortran), test::raw_bytes<float>(values));
 }
 
@@ -49,7 +51,7 @@ TEST(DataSetTest, ClassesOfTwoKindsAreRefused) {
   const TempFolder folder;
   folder.write("one/a.npy", npy_of(1));
   folder.write("two/b.pb", test::pb_of(2));
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), kX), "one/a.npy and ");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), kX), "one/a.npy and ");
   EXPECT_EQ(first_values(in_folder(folder.path(), "pb"), kX), Values{{2}});
 }
 
@@ -73,13 +75,13 @@ TEST(DataSetTest, OneFileIsADataSet) {
 TEST(DataSetTest, OneFileThatDoesNotFitIsRefused) {
   const TempFolder folder;
   const std::string many = folder.write("many.npy", rows_npy(3));
-  EXPECT_MENTIONS(refusal(in_folder(many), {{"x", ElementType::kFloat, true, {2, 2}}}), "3 rows for input x");
-  EXPECT_MENTIONS(refusal(in_folder(many), {kRows[0], kX[0]}), "must be .npz");
-  EXPECT_MENTIONS(refusal(in_folder(folder.write("a.txt", "a.npy")), kX), "calibration.list");
-  EXPECT_MENTIONS(refusal(in_folder(folder / "none"), kX), "no such folder or file");
-  EXPECT_MENTIONS(refusal(in_folder(folder.write("b.npy", "text")), kX), "not a .npy file");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(many), {{"x", ElementType::kFloat, true, {2, 2}}}), "3 rows for input x");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(many), {kRows[0], kX[0]}), "must be .npz");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.write("a.txt", "a.npy")), kX), "calibration.list");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "none"), kX), "no such folder or file");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.write("b.npy", "text")), kX), "not a .npy file");
   const std::string uneven = test::zip_bytes({test::stored("x.npy", rows_npy(2)), test::stored("y.npy", rows_npy(3))});
-  EXPECT_MENTIONS(
+  QQ_EXPECT_MENTIONS(
       refusal(in_folder(folder.write("c.npz", uneven)), {kRows[0], {"y", ElementType::kFloat, true, {1, 2}}}),
       "3 samples for input y, 2 for input x");
 }
@@ -104,15 +106,15 @@ TEST(DataSetTest, BadArchivesAreRefused) {
   const auto of = [&](const std::string& name, const std::string& bytes) {
     return refusal(in_folder(folder.write(name, bytes)), kX);
   };
-  EXPECT_MENTIONS(of("a.tar", "text"), "truncated tar archive");
-  EXPECT_MENTIONS(of("b.tar", damaged), "not a tar archive");
-  EXPECT_MENTIONS(of("c.tar", good.substr(0, 600)), "truncated tar archive, in a.npy");
-  EXPECT_MENTIONS(of("d.tar", test::tar_bytes({{"x/../../a.npy", npy_of(1)}})), "'x/../../a.npy'");
-  EXPECT_MENTIONS(of("e.tar", test::tar_bytes({{"/a.npy", npy_of(1)}})), "'/a.npy'");
-  EXPECT_MENTIONS(of("f.tar", test::tar_bytes({})), "no samples here");
-  EXPECT_MENTIONS(of("g.tgz", good), "damaged or truncated gzip archive");
-  EXPECT_MENTIONS(of("h.tgz", packed.substr(0, packed.size() - 20)), "damaged or truncated gzip archive");
-  EXPECT_MENTIONS(of("i.tgz", packed + packed), "several parts");
+  QQ_EXPECT_MENTIONS(of("a.tar", "text"), "truncated tar archive");
+  QQ_EXPECT_MENTIONS(of("b.tar", damaged), "not a tar archive");
+  QQ_EXPECT_MENTIONS(of("c.tar", good.substr(0, 600)), "truncated tar archive, in a.npy");
+  QQ_EXPECT_MENTIONS(of("d.tar", test::tar_bytes({{"x/../../a.npy", npy_of(1)}})), "'x/../../a.npy'");
+  QQ_EXPECT_MENTIONS(of("e.tar", test::tar_bytes({{"/a.npy", npy_of(1)}})), "'/a.npy'");
+  QQ_EXPECT_MENTIONS(of("f.tar", test::tar_bytes({})), "no samples here");
+  QQ_EXPECT_MENTIONS(of("g.tgz", good), "damaged or truncated gzip archive");
+  QQ_EXPECT_MENTIONS(of("h.tgz", packed.substr(0, packed.size() - 20)), "damaged or truncated gzip archive");
+  QQ_EXPECT_MENTIONS(of("i.tgz", packed + packed), "several parts");
 }
 
 TEST(DataSetTest, LongPathsOfArchives) {
@@ -164,12 +166,12 @@ TEST(DataSetTest, ImagesForFloatsNeedARecipe) {
   folder.write("c/a.png", test::png_bytes(2, 2, 1, 2, 3));
   const std::vector<InputSpec> floats = {{"x", ElementType::kFloat, true, {1, 3, 2, 2}}};
   const std::string message = refusal(in_folder(folder.path()), floats);
-  EXPECT_MENTIONS(message, "a.png: an image, and the settings do not say how its pixels become input x");
-  EXPECT_MENTIONS(message, "--preprocess");
-  EXPECT_MENTIONS(message, "yolo-letterbox");
-  EXPECT_MENTIONS(message, "raw");
+  QQ_EXPECT_MENTIONS(message, "a.png: an image, and the settings do not say how its pixels become input x");
+  QQ_EXPECT_MENTIONS(message, "--preprocess");
+  QQ_EXPECT_MENTIONS(message, "yolo-letterbox");
+  QQ_EXPECT_MENTIONS(message, "raw");
   EXPECT_TRUE(open_data(in_folder(folder.path()), {{"x", ElementType::kUInt8, true, {1, 3, 2, 2}}}).ok());
-  EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats), "the settings do not say how its pixels become");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats), "the settings do not say how its pixels become");
 }
 
 }  // namespace

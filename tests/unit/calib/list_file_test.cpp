@@ -17,16 +17,16 @@ const std::vector<InputSpec> kTwoInputs = {input("net/x:0", {1}), input("b", {1}
 class ListFileTest : public ::testing::Test {
  protected:
   ListFileTest() {
-    for (int i = 0; i < 3; ++i) folder_.write(cat("data/", i, ".npy"), npy_of(static_cast<float>(i)));
-    folder_.write("with space.npy", npy_of(7));
-    folder_.write("both.npz",
-                  test::zip_bytes({test::stored("b.npy", npy_of(2)), test::stored("net_x_0.npy", npy_of(1))}));
-    folder_.write("t.pb", test::pb_of(5));
-    folder_.write("notes.txt", "?");
+    for (int i = 0; i < 3; ++i) folder.write(cat("data/", i, ".npy"), npy_of(static_cast<float>(i)));
+    folder.write("with space.npy", npy_of(7));
+    folder.write("both.npz",
+                 test::zip_bytes({test::stored("b.npy", npy_of(2)), test::stored("net_x_0.npy", npy_of(1))}));
+    folder.write("t.pb", test::pb_of(5));
+    folder.write("notes.txt", "?");
   }
   DataOptions list(const std::string& text, const std::string& kind = "") {
     DataOptions options;
-    options.list_file = folder_.write("list.txt", text);
+    options.list_file = folder.write("list.txt", text);
     options.kind = kind;
     return options;
   }
@@ -34,12 +34,12 @@ class ListFileTest : public ::testing::Test {
     return test::refusal(list(text), inputs);
   }
 
-  TempFolder folder_;
+  TempFolder folder;
 };
 
 TEST_F(ListFileTest, OnePathPerLine) {
   const std::string text =
-      "# a comment\n\n  data/2.npy   # the last first\r\n\"with space.npy\"\nt.pb\n" + folder_.path() + "/data/0.npy";
+      "# a comment\n\n  data/2.npy   # the last first\r\n\"with space.npy\"\nt.pb\n" + folder.path() + "/data/0.npy";
   EXPECT_EQ(first_values(list(text), kOneInput), (Values{{2}, {7}, {5}, {0}}));
   DataOptions limited = list(text);
   limited.limit = 2;
@@ -54,7 +54,7 @@ TEST_F(ListFileTest, PairsForSeveralInputs) {
 }
 
 TEST_F(ListFileTest, BadLinesAreNamed) {
-  const std::string place = folder_.path() + "/list.txt:2: ";
+  const std::string place = folder.path() + "/list.txt:2: ";
   const struct {
     const char *line, *message;
   } rows[] = {
@@ -70,22 +70,23 @@ TEST_F(ListFileTest, BadLinesAreNamed) {
   };
   for (const auto& row : rows) {
     const std::string text = refused(cat("data/0.npy\n", row.line, "\n"), kOneInput);
-    EXPECT_MENTIONS(text, place) << row.line;
-    EXPECT_MENTIONS(text, row.message) << row.line;
+    QQ_EXPECT_MENTIONS(text, place) << row.line;
+    QQ_EXPECT_MENTIONS(text, row.message) << row.line;
   }
-  EXPECT_MENTIONS(refused("both.npz\nb=t.pb\n", kTwoInputs), place + "no file for input net/x:0");
-  EXPECT_MENTIONS(refused("both.npz\nt.pb\n", kTwoInputs), place + "t.pb: one file for 2 inputs");
-  EXPECT_MENTIONS(refused("both.npz\nbb=t.pb b=t.pb\n", kTwoInputs), "did you mean b?");
+  QQ_EXPECT_MENTIONS(refused("both.npz\nb=t.pb\n", kTwoInputs), place + "no file for input net/x:0");
+  QQ_EXPECT_MENTIONS(refused("both.npz\nt.pb\n", kTwoInputs), place + "t.pb: one file for 2 inputs");
+  QQ_EXPECT_MENTIONS(refused("both.npz\nbb=t.pb b=t.pb\n", kTwoInputs), "did you mean b?");
 }
 
 TEST_F(ListFileTest, ListsThatAreNone) {
-  EXPECT_MENTIONS(refused("\n# nothing\n", kOneInput), "list.txt: names no samples");
+  QQ_EXPECT_MENTIONS(refused("\n# nothing\n", kOneInput), "list.txt: names no samples");
   DataOptions options;
-  options.list_file = folder_.path() + "/none.txt";
-  EXPECT_MENTIONS(test::refusal(options, kOneInput), "none.txt: no such file");
-  options.folder = folder_.path();
+  options.list_file = folder.path() + "/none.txt";
+  QQ_EXPECT_MENTIONS(test::refusal(options, kOneInput), "none.txt: no such file");
+  options.folder = folder.path();
   EXPECT_EQ(open_data(options, kOneInput).status().code(), Code::kInvalidArgument);
-  EXPECT_MENTIONS(test::refusal(list("data/0.npy", "pb"), kOneInput), "data/0.npy: not a sample file, allowed are .pb");
+  QQ_EXPECT_MENTIONS(test::refusal(list("data/0.npy", "pb"), kOneInput),
+                     "data/0.npy: not a sample file, allowed are .pb");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using ir::Shape;
 using test::input;
 
 ElementType type_of_dtype(const std::string& dtype) {
-  const std::pair<const char*, ElementType> kTypes[] = {
+  constexpr std::pair<const char*, ElementType> kTypes[] = {
       {"float32", ElementType::kFloat}, {"float64", ElementType::kDouble}, {"float16", ElementType::kFloat16},
       {"int64", ElementType::kInt64},   {"uint8", ElementType::kUInt8},    {"bool", ElementType::kBool}};
   for (const auto& [text, type] : kTypes) {
@@ -68,7 +68,7 @@ TEST(RandomReaderTest, OtherTypesAndRangesThatAreNoneAreRefused) {
     options.ranges["x"] = range;
     const auto reader = make_random_reader({input("x", {2}, ElementType::kInt32)}, options);
     ASSERT_FALSE(reader.ok()) << range.second;
-    EXPECT_MENTIONS(reader.status().message(), "RandomDataReaderInputDataRange");
+    QQ_EXPECT_MENTIONS(reader.status().message(), "RandomDataReaderInputDataRange");
   }
 }
 
@@ -80,7 +80,7 @@ TEST(RandomReaderTest, ShapesAndRangesMustNameEveryInput) {
     const auto reader = make_random_reader({input("x", {1})}, options);
     ASSERT_FALSE(reader.ok());
     EXPECT_EQ(reader.status().code(), Code::kInvalidArgument);
-    EXPECT_MENTIONS(reader.status().message(), "input x");
+    QQ_EXPECT_MENTIONS(reader.status().message(), "input x");
   }
 }
 

@@ -61,10 +61,10 @@ TEST(SampleFolderTest, ImagesAreReadAndStacked) {
   EXPECT_EQ(pair.data<float>()[12], 30.0f);
   EXPECT_EQ(reader.value()->read(2).value().inputs[0].dims(), (ir::Shape{1, 3, 2, 2}));
   options.preprocess->batch = 6;
-  EXPECT_MENTIONS(refusal(options, {input("x", {6, 3, 2, 2})}), "holds 5 images, preprocess.batch: 6");
+  QQ_EXPECT_MENTIONS(refusal(options, {input("x", {6, 3, 2, 2})}), "holds 5 images, preprocess.batch: 6");
   options.preprocess->batch = 2;
-  EXPECT_MENTIONS(open_data(options, {input("x", {4, 3, 2, 2})}).value()->read(0).status().message(),
-                  "i0.png: shape [2,3,2,2]");
+  QQ_EXPECT_MENTIONS(open_data(options, {input("x", {4, 3, 2, 2})}).value()->read(0).status().message(),
+                     "i0.png: shape [2,3,2,2]");
 }
 
 TEST(SampleFolderTest, EqualNamesKeepTheirSuffixes) {
@@ -78,14 +78,14 @@ TEST(SampleFolderTest, MixedKindsNameAFileOfEachAndTheWayOut) {
   folder.write("b.npy", npy_of(1));
   folder.write("a.bin", test::raw_bytes<float>({2}));
   const std::string text = refusal(in_folder(folder.path()), kOne);
-  EXPECT_MENTIONS(text, folder.path() + ": holds a.bin and b.npy");
-  EXPECT_MENTIONS(text, "calibration.reader: raw or npy");
+  QQ_EXPECT_MENTIONS(text, folder.path() + ": holds a.bin and b.npy");
+  QQ_EXPECT_MENTIONS(text, "calibration.reader: raw or npy");
   EXPECT_EQ(first_values(in_folder(folder.path(), "npy"), kOne), (Values{{1}}));
   EXPECT_EQ(first_values(in_folder(folder.path(), "raw"), kOne), (Values{{2}}));
-  EXPECT_MENTIONS(refusal(in_folder(folder.path(), "image"), kOne), "looked for .jpg, .jpeg, .png");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path(), "image"), kOne), "looked for .jpg, .jpeg, .png");
   const auto unknown = open_data(in_folder(folder.path(), "numpy"), kOne);
   EXPECT_EQ(unknown.status().code(), Code::kInvalidArgument);
-  EXPECT_MENTIONS(unknown.status().message(), "found numpy");
+  QQ_EXPECT_MENTIONS(unknown.status().message(), "found numpy");
 }
 
 TEST(SampleFolderTest, FoldersOfSeveralInputsMayHoldDifferentKinds) {
@@ -96,7 +96,7 @@ TEST(SampleFolderTest, FoldersOfSeveralInputsMayHoldDifferentKinds) {
   folder.write("b/s1.pb", pb_of(2));
   EXPECT_EQ(first_values(in_folder(folder.path()), kTwo), (Values{{1, 2}, {10, 20}}));
   folder.write("b/s10.raw", "1234");
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), kTwo), "/b: holds s1.pb and s10.raw");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), kTwo), "/b: holds s1.pb and s10.raw");
 }
 
 TEST(SampleFolderTest, PairedFilesMustBeUnique) {
@@ -104,7 +104,7 @@ TEST(SampleFolderTest, PairedFilesMustBeUnique) {
   folder.write("net_x_0/s.npy", npy_of(1));
   folder.write("b/s.raw", "1234");
   folder.write("b/s.bin", "1234");
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), kTwo), "files are paired by their names");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), kTwo), "files are paired by their names");
 }
 
 TEST(NpzTest, HoldsAllInputs) {
@@ -120,11 +120,11 @@ TEST(NpzTest, OneInputTakesASingleArrayOfAnyName) {
   const TempFolder folder;
   folder.write("1.npz", zip_bytes({stored("arr_0.npy", npy_of(1))}));
   EXPECT_EQ(first_values(in_folder(folder.path()), kOne), (Values{{1}}));
-  EXPECT_MENTIONS(open_data(in_folder(folder.path()), kTwo).value()->read(0).status().message(),
-                  "1.npz: holds no array for input net/x:0 (found: arr_0)");
+  QQ_EXPECT_MENTIONS(open_data(in_folder(folder.path()), kTwo).value()->read(0).status().message(),
+                     "1.npz: holds no array for input net/x:0 (found: arr_0)");
   folder.write("1.npz", zip_bytes({stored("arr_0.npy", npy_of(1)), stored("arr_1.npy", npy_of(1))}));
-  EXPECT_MENTIONS(open_data(in_folder(folder.path()), kOne).value()->read(0).status().message(),
-                  "(found: arr_0, arr_1)");
+  QQ_EXPECT_MENTIONS(open_data(in_folder(folder.path()), kOne).value()->read(0).status().message(),
+                     "(found: arr_0, arr_1)");
 }
 
 TEST(NpzTest, BadArraysNameFileAndEntry) {
@@ -147,7 +147,7 @@ TEST(NpzTest, BadArraysNameFileAndEntry) {
     folder.write("1.npz", row.bytes);
     const Status status = open_data(in_folder(folder.path()), kOne).value()->read(0).status();
     EXPECT_EQ(status.code(), Code::kBadData) << row.what;
-    EXPECT_MENTIONS(status.message(), row.message) << row.what;
+    QQ_EXPECT_MENTIONS(status.message(), row.message) << row.what;
   }
 }
 
@@ -165,9 +165,10 @@ TEST(TestDataSetTest, FilesGoToInputsByNumber) {
   EXPECT_EQ(values[10], (std::vector<float>{10, 100}));
   EXPECT_EQ(sample_names(in_folder(folder.path()), kTwo)[10], "test_data_set_10");
   EXPECT_EQ(first_values(in_folder(folder.path() + "/test_data_set_3"), kTwo), (Values{{3, 100}}));
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), kOne), "has input_1.pb, the model has 1 inputs");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), kOne), "has input_1.pb, the model has 1 inputs");
   std::filesystem::remove(folder / "test_data_set_4/input_1.pb");
-  EXPECT_MENTIONS(refusal(in_folder(folder.path()), kTwo), "test_data_set_4: has no input_1.pb, which input b needs");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder.path()), kTwo),
+                     "test_data_set_4: has no input_1.pb, which input b needs");
 }
 
 TEST(TestDataSetTest, OneInputModelsMayNumberTheirSamplesSo) {
@@ -185,7 +186,7 @@ TEST(TestDataSetTest, DamagedFilesAreBadData) {
   for (size_t i = 0; i < 2; ++i) {
     const Status status = reader.value()->read(i).status();
     EXPECT_EQ(status.code(), Code::kBadData);
-    EXPECT_MENTIONS(status.message(), i == 0 ? "a.pb: " : "b.pb: ");
+    QQ_EXPECT_MENTIONS(status.message(), i == 0 ? "a.pb: " : "b.pb: ");
   }
 }
 
@@ -193,16 +194,16 @@ TEST(RawFileTest, TypeAndShapeComeFromTheBlockOrTheModel) {
   const TempFolder folder;
   folder.write("0.raw", std::string("\1\0\2\0", 4));
   DataOptions options = in_folder(folder.path());
-  EXPECT_MENTIONS(open_data(options, {input("x", {2})}).value()->read(0).status().message(),
-                  "0.raw: 4 bytes, FLOAT[2] of input x needs 8");
-  EXPECT_MENTIONS(open_data(options, {input("x", {-1})}).value()->read(0).status().message(),
-                  "raw values need a shape");
+  QQ_EXPECT_MENTIONS(open_data(options, {input("x", {2})}).value()->read(0).status().message(),
+                     "0.raw: 4 bytes, FLOAT[2] of input x needs 8");
+  QQ_EXPECT_MENTIONS(open_data(options, {input("x", {-1})}).value()->read(0).status().message(),
+                     "raw values need a shape");
   options.raw[""] = {ElementType::kInt16, {2}};
   EXPECT_EQ(first_values(options, {input("x", {-1})}), (Values{{1}}));
   options.raw["x"] = {ElementType::kUInt8, {4}};
   EXPECT_EQ(open_data(options, {input("x", {-1})}).value()->read(0).value().inputs[0].data<float>()[2], 2.0f);
   options.raw["x"] = {ElementType::kUInt8, {int64_t{1} << 40, int64_t{1} << 40}};
-  EXPECT_MENTIONS(open_data(options, {input("x", {-1})}).value()->read(0).status().message(), "2^48");
+  QQ_EXPECT_MENTIONS(open_data(options, {input("x", {-1})}).value()->read(0).status().message(), "2^48");
 }
 
 TEST(FileFormatsTest, SuffixesSayTheKind) {

@@ -9,7 +9,7 @@
 
 namespace quarkq::test {
 
-#define EXPECT_MENTIONS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << (text)
+#define QQ_EXPECT_MENTIONS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << (text)
 
 inline calib::InputSpec input(const std::string& name, ir::Shape dims, ElementType type = ElementType::kFloat) {
   return {name, type, true, std::move(dims)};

@@ -123,7 +123,7 @@ TEST(TokenSamplesTest, TokensThatDoNotFitAreRefused) {
     const Result<Sample> sample = sample_of({2, 3}, {kTokens, row.input});
     ASSERT_FALSE(sample.ok()) << row.input.name;
     EXPECT_EQ(sample.status().code(), Code::kBadData) << row.input.name;
-    EXPECT_MENTIONS(sample.status().message(), row.part);
+    QQ_EXPECT_MENTIONS(sample.status().message(), row.part);
   }
 }
 
@@ -135,18 +135,18 @@ TEST(TokenSamplesTest, SizesThatNoMachineHasAreRefused) {
           sample_of({1, 3}, {integers("attention_mask", {-1, -1}), kTokens, input("past_key", {1, 1, past, 1}, type)});
       ASSERT_FALSE(sample.ok()) << past;
       EXPECT_EQ(sample.status().code(), Code::kResource) << sample.status().message();
-      EXPECT_MENTIONS(sample.status().message(), "input ");
+      QQ_EXPECT_MENTIONS(sample.status().message(), "input ");
     }
   }
   const Result<Sample> mask = sample_of({1, 3}, {kTokens, integers("attention_mask", {1, kLargest})});
   ASSERT_FALSE(mask.ok());
   EXPECT_EQ(mask.status().code(), Code::kResource);
-  EXPECT_MENTIONS(mask.status().message(), "input attention_mask");
+  QQ_EXPECT_MENTIONS(mask.status().message(), "input attention_mask");
 }
 
 TEST(TokenizeFirstTest, TextsAndTokenizersAreNamed) {
   for (const char* path : {"a/wiki.txt", "b.text", "c.jsonl", "d.md", "/m/tokenizer.json"})
-    EXPECT_MENTIONS(tokenize_first(path), "tokenizer.json");
+    QQ_EXPECT_MENTIONS(tokenize_first(path), "tokenizer.json");
   for (const char* path : {"a.npy", "labels.csv", "config.json", "folder.txt/a.npy"})
     EXPECT_EQ(tokenize_first(path), "") << path;
 }
