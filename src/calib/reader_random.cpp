@@ -2,23 +2,13 @@
 // Random samples, number for number those of the reference (ref:samples#random-samples).
 #include "base/random.h"
 #include "base/suggest.h"
-#include "calib/data_reader.h"
+#include "calib/one_sample.h"
 #include "numeric/half.h"
 
 namespace quarkq::calib {
 namespace {
 
 constexpr uint32_t kSeed = 42;  // from ref:samples#random-samples
-
-class OneSample : public DataReader {
- public:
-  explicit OneSample(Sample sample) : sample_(std::move(sample)) {}
-  size_t size() const override { return 1; }
-  Result<Sample> read(size_t) const override { return sample_; }
-
- private:
-  Sample sample_;
-};
 
 /// Sizes for unknown dimensions: images get 3 x 32 x 32, matrices 16 columns (ref:samples#random-samples).
 int64_t default_dim(size_t axis, size_t rank) {

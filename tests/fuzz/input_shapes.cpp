@@ -3,6 +3,7 @@
 // random ones, and those of a language model from its tokens.
 #include <sstream>
 
+#include "calib/one_sample.h"
 #include "calib/reader/token_samples.h"
 #include "fuzz/sample_files.h"
 #include "ir/shape.h"
@@ -44,13 +45,10 @@ bool is_cheap(const std::vector<calib::InputSpec>& inputs) {
   return true;
 }
 
-class Tokens : public calib::DataReader {
- public:
-  size_t size() const override { return 1; }
-  Result<calib::Sample> read(size_t) const override {
-    return calib::Sample{"tokens", {ir::Tensor::from<int64_t>({2, 3}, {1, 2, 3, 4, 5, 6})}, {}};
-  }
-};
+std::unique_ptr<calib::DataReader> tokens() {
+  return std::make_unique<calib::OneSample>(
+      calib::Sample{"tokens", {ir::Tensor::from<int64_t>({2, 3}, {1, 2, 3, 4, 5, 6})}, {}});
+}
 
 void fit_sample(const Result<std::unique_ptr<calib::DataReader>>& reader, const std::vector<calib::InputSpec>& inputs) {
   if (!reader.ok()) return;
@@ -66,7 +64,7 @@ void run_input_shapes(const uint8_t* data, size_t size) {
   if (!is_cheap(inputs)) return;
   fit_sample(calib::make_random_reader(inputs, {}), inputs);
   if (const auto fills = calib::token_fills(inputs))
-    fit_sample(calib::fill_from_tokens(std::make_unique<Tokens>(), inputs, *fills), inputs);
+    fit_sample(calib::fill_from_tokens(tokens(), inputs, *fills), inputs);
 }
 
 std::vector<std::string> input_shapes_seeds() {

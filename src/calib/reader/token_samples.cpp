@@ -51,13 +51,9 @@ size_t past_axis(const ir::Shape& dims) {
 
 class TokenReader : public DataReader {
  public:
-  TokenReader(std::unique_ptr<DataReader> tokens, std::vector<InputSpec> inputs, std::vector<TokenFill> fills)
-      : tokens_(std::move(tokens)), inputs_(std::move(inputs)), fills_(std::move(fills)) {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      const ir::Shape& dims = inputs_[i].dims;
-      if (fills_[i] == TokenFill::kPast) past_ = std::max<int64_t>(past_, dims[past_axis(dims)]);
-    }
-  }
+  TokenReader(std::unique_ptr<DataReader> tokens, std::vector<InputSpec> inputs, std::vector<TokenFill> fills,
+              int64_t past)
+      : tokens_(std::move(tokens)), inputs_(std::move(inputs)), fills_(std::move(fills)), past_(past) {}
 
   size_t size() const override { return tokens_->size(); }
 
@@ -126,7 +122,7 @@ class TokenReader : public DataReader {
   std::unique_ptr<DataReader> tokens_;
   std::vector<InputSpec> inputs_;
   std::vector<TokenFill> fills_;
-  int64_t past_ = 0;  ///< tokens that the inputs of the past hold
+  int64_t past_;  ///< tokens that the inputs of the past hold
 };
 
 }  // namespace
@@ -164,13 +160,15 @@ bool holds_tokens_alone(const FileTree& tree, const DataOptions& options, const 
 
 Result<std::unique_ptr<DataReader>> fill_from_tokens(std::unique_ptr<DataReader> tokens, std::vector<InputSpec> inputs,
                                                      std::vector<TokenFill> fills) {
+  int64_t past = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (fills[i] != TokenFill::kPast) continue;
     ir::Shape least = inputs[i].dims;
     std::ranges::replace(least, -1, 0);
     QQ_RETURN_IF_ERROR(ir::element_count(least).status().context("input " + inputs[i].name));
+    past = std::max(past, least[past_axis(inputs[i].dims)]);
   }
-  return std::unique_ptr<DataReader>(new TokenReader(std::move(tokens), std::move(inputs), std::move(fills)));
+  return std::unique_ptr<DataReader>(new TokenReader(std::move(tokens), std::move(inputs), std::move(fills), past));
 }
 
 std::string tokenize_first(const std::string& path) {

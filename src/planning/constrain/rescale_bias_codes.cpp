@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "plan/constant_codes.h"
@@ -49,11 +48,11 @@ ir::Tensor truncated(const ir::Tensor& codes, const plan::ParamList& old_scales,
 }  // namespace
 
 Result<bool> rescale_bias_codes(pass::PlanContext& context) {
-  constexpr std::array<std::string_view, 3> kOps = {"Conv", "Gemm", "ConvTranspose"};
+  constexpr std::string_view kOps[] = {"Conv", "Gemm", "ConvTranspose"};
   bool changed = false;
   for (const ir::NodeId id : context.graph().order()) {
     const ir::Node& node = context.graph().node(id);
-    if (std::ranges::find(kOps, node.op) == kOps.end() || node.inputs.size() != 3) continue;
+    if (std::ranges::find(kOps, node.op) == std::end(kOps) || node.inputs.size() != 3) continue;
     const plan::ParamList *input = bias_scales_of(context, node.input(0)),
                           *weight = bias_scales_of(context, node.input(1)),
                           *bias = bias_scales_of(context, node.input(2));

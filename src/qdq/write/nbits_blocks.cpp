@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
-#include "numeric/rounding.h"
 #include "numeric/weight_loops.h"
 
 namespace quarkq::qdq {
@@ -17,9 +16,6 @@ constexpr float kMiddle = 8.0f;
 struct BlockGrid {
   float scale = 0, zero = kMiddle;
 };
-
-/// 0 for NaN.
-uint8_t limited(float code) { return static_cast<uint8_t>(code > 0 ? std::min(code, kLargestNBitsCode) : 0.0f); }
 
 /// Fills codes, scales and zero points block by block: `grid_of(values)`, then `code_of(value, grid)`.
 template <typename GridOf, typename CodeOf>
@@ -100,8 +96,6 @@ HqqRows hqq_rows(std::span<const float> weight, const NBitsShape& shape) {
 
 }  // namespace
 
-float nearest_nbits_code(float steps) { return limited(numeric::round_half_even(steps)); }
-
 std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block) {
   const int64_t begin = block * shape.block, end = std::min(begin + shape.block, shape.depth);
   std::vector<float> values;
@@ -125,7 +119,7 @@ NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape,
       },
       [](float value, const BlockGrid& grid) {
         const float inverse = grid.scale != 0 ? 1.0f / grid.scale : 0.0f;
-        return limited(numeric::round_half_away(value * inverse + grid.zero));
+        return static_cast<uint8_t>(limited_nbits_code(numeric::round_half_away(value * inverse + grid.zero)));
       });
 }
 
@@ -177,7 +171,7 @@ NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, 
         return {scale, scale == 0 ? 0.0f : nearest_nbits_code(-low / scale)};
       },
       [](float value, const BlockGrid& grid) {
-        return grid.scale == 0 ? limited(grid.zero) : limited(numeric::round_half_even(value / grid.scale + grid.zero));
+        return static_cast<uint8_t>(nearest_nbits_code(grid.scale == 0 ? grid.zero : value / grid.scale + grid.zero));
       });
 }
 

@@ -3,9 +3,12 @@
 // (ref:writing#matmulnbits). Pure functions on arrays: a weight is [depth, columns], row-major.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "numeric/rounding.h"
 
 namespace quarkq::qdq {
 
@@ -30,8 +33,9 @@ struct PackedNBits {
   std::vector<float> scales, zeros;
 };
 
-/// Rounded to even and limited to the codes; 0 for NaN.
-float nearest_nbits_code(float steps);
+/// Between 0 and kLargestNBitsCode; 0 for NaN.
+inline float limited_nbits_code(float code) { return code > 0 ? std::min(code, kLargestNBitsCode) : 0.0f; }
+inline float nearest_nbits_code(float steps) { return limited_nbits_code(numeric::round_half_even(steps)); }
 
 /// The block's values of one column in order; fewer at the end of the column.
 std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block);

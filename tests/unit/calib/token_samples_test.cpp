@@ -2,6 +2,7 @@
 // Samples of a language model from its tokens: which inputs follow, what they hold, which shapes are refused.
 #include "calib/reader/token_samples.h"
 
+#include "calib/one_sample.h"
 #include "unit/calib/sample_support.h"
 
 namespace quarkq::calib {
@@ -53,21 +54,9 @@ TEST(TokenFillsTest, OtherInputsNeedSamplesOfTheirOwn) {
   EXPECT_FALSE(token_fills({integers("input_ids", {-1}), integers("attention_mask", {-1, -1})}));
 }
 
-/// One sample of tokens of this shape.
-class Tokens : public DataReader {
- public:
-  explicit Tokens(ir::Shape dims) : dims_(std::move(dims)) {}
-  size_t size() const override { return 1; }
-  Result<Sample> read(size_t) const override {
-    return Sample{"s", {ir::Tensor::zeros(ElementType::kInt64, dims_)}, {"s.npy"}};
-  }
-
- private:
-  ir::Shape dims_;
-};
-
 Result<Sample> sample_of(const ir::Shape& tokens, const std::vector<InputSpec>& inputs) {
-  QQ_TRY(const auto reader, fill_from_tokens(std::make_unique<Tokens>(tokens), inputs, token_fills(inputs).value()));
+  const Sample given{"s", {ir::Tensor::zeros(ElementType::kInt64, tokens)}, {"s.npy"}};
+  QQ_TRY(const auto reader, fill_from_tokens(std::make_unique<OneSample>(given), inputs, token_fills(inputs).value()));
   EXPECT_EQ(reader->size(), 1U);
   return reader->read(0);
 }

@@ -4,20 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "../base/temp_folder.h"
+#include "base/file_system.h"
 
 namespace quarkq::config {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 SensitivityCache cache_of(const std::string& path) {
   Result<std::optional<SensitivityCache>> cache = load_sensitivity(path);
@@ -52,9 +45,9 @@ TEST(SensitivityFileTest, WhatIsWrittenIsReadAgain) {
     EXPECT_EQ(one.config, wanted.config);
     EXPECT_EQ(one.enabled, wanted.enabled);
   }
-  const std::string text = text_of(path);
+  const std::string text = read_text_file(path).value();
   ASSERT_TRUE(save_sensitivity(path, found).ok());
-  EXPECT_EQ(text_of(path), text);
+  EXPECT_EQ(read_text_file(path).value(), text);
 }
 
 TEST(SensitivityFileTest, AFileOfTheReferenceIsReadWithItsKey) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Channels-last inputs and outputs.
+#include "calib/one_sample.h"
 #include "calib/reader/fit_samples.h"
 #include "exec/layout_convert.h"
+#include "numeric/half.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/load.h"
 #include "pipeline/pass_table.h"
@@ -178,23 +180,15 @@ TEST(ConvertNchwToNhwcTest, SharedModelsStayValid) {
   }
 }
 
-/// One sample of an image and a vector.
-class OneImage : public calib::DataReader {
- public:
-  size_t size() const override { return 1; }
-  Result<calib::Sample> read(size_t /*index*/) const override {
-    ir::Tensor image = ir::Tensor::zeros(ElementType::kFloat16, {1, 2, 1, 3});
-    for (size_t i = 0; i < 6; ++i) image.mutable_data<uint16_t>()[i] = float16_from(static_cast<float>(i));
-    return calib::Sample{"one", {image, ir::Tensor::from<float>({2}, {1, 2})}, {"image.npy", "vector.npy"}};
-  }
-  static uint16_t float16_from(float value) {  // of 0 to 5
-    constexpr uint16_t kHalves[] = {0, 0x3C00, 0x4000, 0x4200, 0x4400, 0x4500};
-    return kHalves[static_cast<size_t>(value)];
-  }
-};
+/// An image and a vector.
+calib::OneSample one_image() {
+  ir::Tensor image = ir::Tensor::zeros(ElementType::kFloat16, {1, 2, 1, 3});
+  for (size_t i = 0; i < 6; ++i) image.mutable_data<uint16_t>()[i] = float16_from_float(static_cast<float>(i));
+  return calib::OneSample({"one", {image, ir::Tensor::from<float>({2}, {1, 2})}, {"image.npy", "vector.npy"}});
+}
 
 TEST(FitSamplesTest, TransposesAndConverts) {
-  const OneImage images;
+  const calib::OneSample images = one_image();
   const auto fitted = calib::fit_samples(
       images, {{"x", ElementType::kFloat, true, {1, 1, 3, 2}}, {"z", ElementType::kFloat, true, {2}}}, {"x", "z"});
   ASSERT_EQ(fitted->size(), 1U);
@@ -208,7 +202,7 @@ TEST(FitSamplesTest, TransposesAndConverts) {
 }
 
 TEST(FitSamplesTest, LeavesOtherInputsAlone) {
-  const OneImage images;
+  const calib::OneSample images = one_image();
   const auto fitted = calib::fit_samples(
       images, {{"x", ElementType::kFloat16, true, {1, 2, 1, 3}}, {"z", ElementType::kFloat, true, {2}}}, {});
   const Result<calib::Sample> sample = fitted->read(0);
