@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Inputs as a model declares them, a line each ("name type dim dim ..."), and the samples that follow from them alone:
 // random ones, and those of a language model from its tokens.
+#include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "calib/one_sample.h"
@@ -34,15 +36,19 @@ std::vector<calib::InputSpec> read_inputs(const uint8_t* data, size_t size) {
   return inputs;
 }
 
-/// Whether samples are small, or of sizes that are refused.
+/// How many elements a sample has where each unknown dimension has that size; none where so many are refused.
+std::optional<int64_t> count_with(const calib::InputSpec& input, int64_t unknown) {
+  ir::Shape dims = input.dims;
+  for (int64_t& dim : dims) dim = dim <= 0 ? unknown : dim;
+  const Result<int64_t> count = ir::element_count(dims);
+  return count.ok() ? std::optional(count.value()) : std::nullopt;
+}
+
+/// Whether samples are small, or of sizes that are refused whatever stands for an unknown dimension.
 bool is_cheap(const std::vector<calib::InputSpec>& inputs) {
-  for (const calib::InputSpec& input : inputs) {
-    ir::Shape dims = input.dims;
-    for (int64_t& dim : dims) dim = dim <= 0 ? kUnknown : dim;
-    const Result<int64_t> count = ir::element_count(dims);
-    if (count.ok() && count.value() > kMostElements) return false;
-  }
-  return true;
+  return std::all_of(inputs.begin(), inputs.end(), [](const calib::InputSpec& input) {
+    return !count_with(input, 1) || count_with(input, kUnknown).value_or(kMostElements + 1) <= kMostElements;
+  });
 }
 
 std::unique_ptr<calib::DataReader> tokens() {
