@@ -65,6 +65,10 @@ Result<std::unique_ptr<DataReader>> make_random_reader(const std::vector<InputSp
 /// errors.
 Result<ir::Tensor> fit_to_input(ir::Tensor tensor, const InputSpec& spec, const std::string& file);
 
+/// What can be said of an array before its values are read: kBadData where fit_to_input() refuses its shape, kResource
+/// where its values take more than the machine has.
+Status check_fit(ElementType type, const ir::Shape& dims, const InputSpec& spec, const std::string& file);
+
 /// Zeros of a shape that follows from the model. kResource where they take more than the machine has.
 Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, const ir::Shape& dims);
 

@@ -101,43 +101,46 @@ void make_bools_valid(ir::Tensor& tensor) {
   for (uint8_t& value : tensor.mutable_data<uint8_t>()) value = value != 0;
 }
 
-std::string wanted_text(const InputSpec& spec) { return shape_text(spec.dims); }
-
-Result<ir::Tensor> fit_shape(ir::Tensor tensor, const InputSpec& spec, const std::string& file) {
-  if (!spec.has_shape) return tensor;
-  const auto rank = static_cast<int64_t>(spec.dims.size());
+/// The shape that an array of `dims` is fitted to.
+Result<ir::Shape> fitted_dims(ir::Shape dims, const InputSpec& spec, const std::string& file) {
+  if (!spec.has_shape) return dims;
+  const size_t rank = spec.dims.size();
   const Result<int64_t> fixed = ir::element_count(spec.dims);  // an error when a dimension is unknown
-  if (tensor.rank() == 1 && rank != 1 && fixed.ok() && fixed.value() == tensor.size())
-    return tensor.reshaped(spec.dims);
-  if (tensor.rank() + 1 == rank) {
-    ir::Shape dims = tensor.dims();
-    dims.insert(dims.begin(), 1);
-    tensor = tensor.reshaped(dims);
-  }
-  bool fits = tensor.rank() == rank;
-  for (size_t i = 0; fits && i < spec.dims.size(); ++i) {
-    fits = spec.dims[i] < 0 || spec.dims[i] == tensor.dims()[i];
-  }
-  if (!fits) {
-    return bad_data(file, ": shape ", shape_text(tensor.dims()), ", input ", spec.name, " takes ", wanted_text(spec));
-  }
-  return tensor;
+  if (dims.size() == 1 && rank != 1 && fixed.ok() && fixed.value() == dims[0]) return spec.dims;
+  if (dims.size() + 1 == rank) dims.insert(dims.begin(), 1);
+  bool fits = dims.size() == rank;
+  for (size_t i = 0; fits && i < rank; ++i) fits = spec.dims[i] < 0 || spec.dims[i] == dims[i];
+  if (!fits)
+    return bad_data(file, ": shape ", shape_text(dims), ", input ", spec.name, " takes ", shape_text(spec.dims));
+  return dims;
+}
+
+Status check_memory_for(double bytes, const ir::Shape& dims, const std::string& place) {
+  if (bytes <= static_cast<double>(exec::allowed_memory(0))) return Status();
+  return resource_error(place, ": a sample of ", shape_text(dims), " takes ", bytes_text(bytes),
+                        ", more than this machine has");
 }
 
 }  // namespace
 
 Result<ir::Tensor> fit_to_input(ir::Tensor tensor, const InputSpec& spec, const std::string& file) {
-  QQ_TRY(ir::Tensor shaped, fit_shape(std::move(tensor), spec, file));
+  QQ_TRY(ir::Shape dims, fitted_dims(tensor.dims(), spec, file));
+  ir::Tensor shaped = dims == tensor.dims() ? std::move(tensor) : tensor.reshaped(std::move(dims));
   make_bools_valid(shaped);
   return cast_to(std::move(shaped), spec.type, spec.name, file);
 }
 
+Status check_fit(ElementType type, const ir::Shape& dims, const InputSpec& spec, const std::string& file) {
+  QQ_RETURN_IF_ERROR(fitted_dims(dims, spec, file).status());
+  QQ_TRY(const int64_t count, Result<int64_t>(ir::element_count(dims)).context(file));
+  double bytes = static_cast<double>(storage_bytes(type, count));
+  if (type != spec.type) bytes += static_cast<double>(storage_bytes(ElementType::kDouble, count));  // to convert them
+  return check_memory_for(bytes, dims, file);
+}
+
 Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, const ir::Shape& dims) {
   QQ_TRY(const int64_t count, Result<int64_t>(ir::element_count(dims)).context("input " + spec.name));
-  const auto bytes = static_cast<double>(storage_bytes(type, count));
-  if (bytes > static_cast<double>(exec::allowed_memory(0)))
-    return resource_error("input ", spec.name, ": a sample of ", shape_text(dims), " takes ", bytes_text(bytes),
-                          ", more than this machine has");
+  QQ_RETURN_IF_ERROR(check_memory_for(static_cast<double>(storage_bytes(type, count)), dims, "input " + spec.name));
   return ir::Tensor::zeros(type, dims);
 }
 

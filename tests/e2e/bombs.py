@@ -234,12 +234,23 @@ def png(width, height):
         chunk(b"IDAT", zlib.compress(b"\0" * 100000)) + chunk(b"IEND", b"")
 
 
-def packed_zeros(path):
-    """4 GB of zeros in 4 MB."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("x.npy", "w", force_zip64=True) as member:
-        member.write(npy_header(f"({2 ** 30},)"))
-        for _ in range(256):
-            member.write(b"\0" * (1 << 24))
+def packed_zeros(count, level):
+    """An array of so many zeros: a better level packs them a thousand to one, the first 230 to one and in half the time."""
+    def write(path):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive, archive.open("x.npy", "w", force_zip64=True) as member:
+            member.write(npy_header(f"({count},)"))
+            for _ in range(count >> 22):
+                member.write(b"\0" * (1 << 24))
+    return write
+
+
+def holes(count):
+    """An array of which the disk holds the header alone."""
+    def write(path):
+        with open(path, "wb") as file:
+            file.write(npy_header(f"({count},)"))
+            file.truncate(file.tell() + 4 * count)
+    return write
 
 
 def many_members(path):
@@ -251,12 +262,10 @@ def many_members(path):
 def packed_archive(folder):
     path, _ = save_model(folder, [node("MatMul", ["x", "w"])], [("w", np.eye(4, dtype=np.float32))])
     name = os.path.join(folder, "calib.tar.gz")
-    with gzip.open(name, "wb", compresslevel=9) as packed:
-        info = tarfile.TarInfo("x.npy")
-        info.size = 4 << 30
-        packed.write(info.tobuf())
-        for _ in range(64):
-            packed.write(b"\0" * (1 << 26))
+    info = tarfile.TarInfo("x.npy")
+    info.size = 1 << 29
+    with open(name, "wb") as packed:
+        packed.write(gzip.compress(info.tobuf() + bytes(info.size)))
     return quantize_of(path, name)
 
 
@@ -379,9 +388,11 @@ BOMBS = [
     Bomb("an array of 2^63 and 4 elements", sample("0.npy", npy_header(f"({2 ** 62}, 4)"))),
     Bomb("tokens beside a past of 2^40", tokens_and_past(2 ** 40), ("input attention_mask", "more than this machine has"), codes=(7,)),
     Bomb("tokens beside a past of 2^63 - 1", tokens_and_past(2 ** 63 - 1), ("input past_key",), codes=(7,)),
-    Bomb("an archive of zeros", sample("0.npz", packed_zeros)),
+    Bomb("an array of holes", sample("0.npy", holes(2 ** 31)), ("shape [1,2147483648], input x takes [1,4]",), codes=(4,)),
+    Bomb("an archive of zeros", sample("0.npz", packed_zeros(2 ** 26, level=9)), ("allowed is 1000 times",), codes=(4,)),
+    Bomb("an archive of zeros for no input", sample("0.npz", packed_zeros(3 << 27, level=1)), ("shape [1,402653184], input x takes [1,4]",), codes=(4,)),
     Bomb("an archive of 60000 members", sample("0.npz", many_members)),
-    Bomb("a packed archive of zeros", packed_archive),
+    Bomb("a packed archive of zeros", packed_archive, ("hold more than 1000 times as much",), codes=(4,)),
     Bomb("a sample that is a pipe", sample("0.npy", unnamed_pipe)),
     Bomb("folders in a circle", sample("in", circle_of_folders)),
     Bomb("aliases of aliases", settings(aliases())),

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -149,10 +150,11 @@ def run_one(name, function, arguments):
 
 
 def captured(number):
-    """(what test `number` printed, whether it did not fail)"""
+    """(what test `number` printed, whether it did not fail, the seconds it took)"""
+    begin = time.monotonic()
     with contextlib.redirect_stdout(io.StringIO()) as text:
         good = run_one(*_tests[number])
-    return text.getvalue(), good
+    return text.getvalue(), good, time.monotonic() - begin
 
 
 def run_all(numbers, jobs):
@@ -164,11 +166,21 @@ def run_all(numbers, jobs):
         yield from pool.map(captured, numbers)
 
 
+def print_slowest(times, count):
+    files = {}
+    for name, seconds in times.items():
+        files[name.split(".")[0]] = files.get(name.split(".")[0], 0) + seconds
+    for kind in (times, files):
+        for name, seconds in sorted(kind.items(), key=lambda one: -one[1])[:count]:
+            print(f"{seconds:8.1f} s  {name}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", help="test_*.py files or names; all when none is given")
     parser.add_argument("-k", dest="part", default="", help="only tests whose name contains this")
     parser.add_argument("--jobs", type=int, default=1, help="tests that run at once (of run_tests.sh: one for each core)")
+    parser.add_argument("--slowest", type=int, default=0, metavar="N", help="print the N tests that took longest, and the time of each file")
     arguments = parser.parse_args()
     names = [os.path.splitext(os.path.basename(module))[0] for module in arguments.modules]
     names = names or sorted(entry[:-3] for entry in os.listdir(HERE) if entry.startswith("test_") and entry.endswith(".py"))
@@ -180,10 +192,12 @@ def main():
     chosen = [number for number, entry in enumerate(_tests) if arguments.part in entry[0]]
     if not chosen:
         sys.exit("FAIL harness: no test has that name")
-    outcomes = []
-    for text, good in run_all(chosen, arguments.jobs):
+    outcomes, times = [], {}
+    for number, (text, good, seconds) in zip(chosen, run_all(chosen, arguments.jobs)):
         print(text, end="", flush=True)
         outcomes.append(good)
+        times[_tests[number][0]] = seconds
+    print_slowest(times, arguments.slowest)
     sys.exit(0 if all(outcomes) else 1)
 
 

@@ -21,17 +21,15 @@ FIRST_OPSET_WITH_QDQ = 10
 MAX_TIES = 1e-3  # share of a tensor's values that another order of float sums may round the other way
 Q_OPS = ("QuantizeLinear", "DequantizeLinear")
 
-_work = tempfile.TemporaryDirectory(prefix="quarkq-e2e-quantized-")
-_quantized = {}
+_work = tempfile.TemporaryDirectory(prefix="quarkq-e2e-quantized-")  # of all processes that run tests: they are forked
 
 
 def quantized(name, preset):
-    """The quantized model, made once for all tests of this file."""
-    if (name, preset) not in _quantized:
-        path = os.path.join(_work.name, f"{name}_{preset}.onnx")
+    """The quantized model, made once for all tests of this file. It is there as a whole or not at all."""
+    path = os.path.join(_work.name, f"{name}_{preset}.onnx")
+    if not os.path.exists(path):
         quantize(shared_model(name), path, shared("golden", "inputs", name, "calib"), preset.lower())
-        _quantized[name, preset] = path
-    return _quantized[name, preset]
+    return path
 
 
 def golden(name, preset):

@@ -63,7 +63,15 @@ std::string file_spelling(std::string input) {
   return input;
 }
 
+Status check_array(const FileRequest& request, ElementType type, const ir::Shape& dims) {
+  InputSpec fitted = request.input;
+  fitted.has_shape = fitted.has_shape && request.is_one_sample;
+  return check_fit(type, dims, fitted, request.path);
+}
+
 Result<ir::Tensor> read_npy_file(const FileRequest& request) {
+  QQ_TRY(const NpyHeader header, read_npy_header(request.bytes.data, request.bytes.size, request.path));
+  QQ_RETURN_IF_ERROR(check_array(request, header.type, header.dims));
   return parse_npy(request.bytes.data, request.bytes.size, request.path);
 }
 

@@ -18,6 +18,7 @@ struct FileRequest {
   const InputSpec& input;
   const DataOptions& options;
   bool is_only_input = true;  ///< of the model
+  bool is_one_sample = true;  ///< false: the first axis of the array may count samples
 };
 
 struct FileFormat {
@@ -41,6 +42,9 @@ std::string stem_of(const std::string& file_name);
 
 /// '/' and ':' as '_': how the name of an input may be spelt where a file name stands.
 std::string file_spelling(std::string input);
+
+/// What is known of the file's array before its values are read, as check_fit() has it.
+Status check_array(const FileRequest& request, ElementType type, const ir::Shape& dims);
 
 // One function per format.
 Result<ir::Tensor> read_npy_file(const FileRequest& request);

@@ -96,9 +96,10 @@ Result<std::unique_ptr<DataReader>> open_single_file(const DataOptions& options,
   QQ_TRY(const FileBytes bytes, disk_tree()->open(path));
   std::vector<Rows> rows;
   for (const InputSpec& input : inputs) {
-    QQ_TRY(ir::Tensor array, std::string_view(format->kind) == "npy"
-                                 ? adopt_npy(bytes.owner, {bytes.data, bytes.size}, path)
-                                 : format->read({path, bytes, input, options, inputs.size() == 1}));
+    QQ_TRY(ir::Tensor array,
+           std::string_view(format->kind) == "npy"
+               ? adopt_npy(bytes.owner, {bytes.data, bytes.size}, path)
+               : format->read({path, bytes, input, options, inputs.size() == 1, /*is_one_sample=*/false}));
     QQ_TRY(Rows own, rows_of(std::move(array), input, path));
     rows.push_back(std::move(own));
     if (rows.back().count != rows[0].count) {

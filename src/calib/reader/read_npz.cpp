@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // NumPy's .npz: a zip archive with one .npy file per array, named after it.
 #include <algorithm>
+#include <memory>
 
 #include "base/suggest.h"
 #include "calib/npy.h"
@@ -48,8 +49,10 @@ Result<ir::Tensor> read_npz_file(const FileRequest& request) {
     return bad_data(name, ": ", entry->bytes, " bytes, its header ", quarkq::name(header.type), shape_text(header.dims),
                     " needs ", header.total_bytes);
   }
-  QQ_TRY(const std::vector<std::byte> bytes, zip.read(*entry));
-  return parse_npy(bytes.data(), bytes.size(), name);
+  QQ_RETURN_IF_ERROR(check_array(request, header.type, header.dims));
+  QQ_TRY(std::vector<std::byte> unpacked, zip.read(*entry));
+  const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(unpacked));
+  return adopt_npy(bytes, *bytes, name);
 }
 
 }  // namespace quarkq::calib

@@ -39,6 +39,7 @@ Result<ir::Tensor> read_raw_file(const FileRequest& request) {
     return bad_data(request.path, ": ", request.bytes.size, " bytes, ", name(format.type), shape_text(format.dims),
                     " of input ", request.input.name, " needs ", needed);
   }
+  QQ_RETURN_IF_ERROR(check_array(request, format.type, format.dims));
   ir::Tensor tensor = ir::Tensor::allocate(format.type, format.dims);
   if (needed > 0) std::memcpy(tensor.mutable_raw(), request.bytes.data, needed);
   return tensor;

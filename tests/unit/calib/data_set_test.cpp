@@ -67,6 +67,9 @@ TEST(DataSetTest, OneFileIsADataSet) {
   EXPECT_EQ(first_values(in_folder(turned), kRows), (Values{{0}, {1}, {2}}));
   const std::string zip = folder.write("both.npz", test::zip_bytes({test::stored("x.npy", rows_npy(2))}));
   EXPECT_EQ(first_values(in_folder(zip), kRows), (Values{{0}, {2}}));
+  DataOptions raw = in_folder(folder.write("many.bin", test::raw_bytes<float>({0, 1, 2, 3, 4, 5})));
+  raw.raw["x"] = {ElementType::kFloat, {3, 2}};
+  EXPECT_EQ(first_values(raw, kRows), (Values{{0}, {2}, {4}}));
   DataOptions limited = in_folder(many);
   limited.limit = 2;
   EXPECT_EQ(first_values(limited, kRows), (Values{{0}, {2}}));

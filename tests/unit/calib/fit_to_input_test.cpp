@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "exec/memory_guard.h"
 #include "numeric/half.h"
 #include "unit/calib/sample_support.h"
 
@@ -32,6 +33,34 @@ TEST(FitToInputTest, OtherShapesAreRefused) {
   EXPECT_FALSE(fit(floats({4, 3}), input("x", {1, 3, 4})).ok());
   EXPECT_FALSE(fit(floats({2, 3, 4}), input("x", {1, 3, 4})).ok());
   EXPECT_FALSE(fit(floats({1, 1, 3, 4}), input("x", {1, 3, 4})).ok());
+}
+
+/// Whether an array of that shape would be read.
+Status would_fit(const Shape& dims, const InputSpec& spec, ElementType type = ElementType::kFloat) {
+  return check_fit(type, dims, spec, "f.npy");
+}
+
+TEST(FitToInputTest, ShapesAreKnownToFitBeforeValuesAreRead) {
+  EXPECT_TRUE(would_fit({12}, input("x", {1, 3, 4})).ok());
+  EXPECT_TRUE(would_fit({3, 4}, input("x", {-1, 3, 4})).ok());
+  EXPECT_TRUE(would_fit({7, 9}, {"x", ElementType::kFloat, false, {}}).ok());
+  EXPECT_TRUE(would_fit({0, 4}, input("x", {-1, 4})).ok());
+  EXPECT_EQ(would_fit({11}, input("x", {1, 3, 4})).code(), Code::kBadData);
+  QQ_EXPECT_MENTIONS(would_fit({4, 3}, input("x", {1, 3, 4})).message(), "f.npy: shape [1,4,3], input x takes [1,3,4]");
+}
+
+TEST(FitToInputTest, ArraysThatTheMachineCannotHoldAreRefusedBeforeTheyAreRead) {
+  const Status refused = would_fit({1, int64_t{1} << 44}, input("x", {1, -1}));
+  EXPECT_EQ(refused.code(), Code::kResource);
+  QQ_EXPECT_MENTIONS(refused.message(), "f.npy: a sample of [1,17592186044416] takes 70.4 TB, more than this machine");
+  EXPECT_EQ(would_fit({int64_t{1} << 49}, input("x", {-1})).code(), Code::kResource);  // more than any shape may have
+}
+
+TEST(FitToInputTest, ConversionsCountAsMemory) {
+  const auto bytes = static_cast<int64_t>(exec::allowed_memory(0));
+  const Shape half{bytes / 2};  // of bytes: eight more for each while they become floats
+  EXPECT_TRUE(would_fit(half, input("x", {-1}, ElementType::kUInt8), ElementType::kUInt8).ok());
+  EXPECT_EQ(would_fit(half, input("x", {-1}), ElementType::kUInt8).code(), Code::kResource);
 }
 
 TEST(FitToInputTest, KindsAreKeptAndWidthsConverted) {
