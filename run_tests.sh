@@ -75,7 +75,7 @@ python=build/venv/bin/python
 export QUARKQ=$root/build/release/quarkq PYTHONDONTWRITEBYTECODE=1
 
 suite lint "$python" tests/lint/run.py
-suite unit "$python" scripts/run_unit.py build/release/tests/quarkq_tests
+suite unit "$python" scripts/run_unit.py --jobs "$jobs" build/release/tests/quarkq_tests
 if [ -f tests/conformance/run.py ]; then suite conformance "$python" tests/conformance/run.py; fi
 suite e2e "$python" tests/e2e/harness.py --jobs "$jobs"
 suite reference env PYTHON="$python" bash tests/reference/run_all.sh --check
@@ -93,17 +93,16 @@ affords() {
   return 1
 }
 
-if [ -n "$long" ] && affords 4 bare; then suite bare bash tests/install/bare.sh dist/quarkq-*.whl; fi
-if [ -n "$long" ] && affords 5 modes; then suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes; fi
-if [ -n "$long" ] && affords 30 asan; then
+if [ -n "$long" ] && affords 24 asan; then
   configure asan ON
   build asan quarkq quarkq_tests quarkq_fuzz_replay
   # The packages are not instrumented: containers that cross into them look overflown.
   export ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1
   export UBSAN_OPTIONS=print_stacktrace=1
   export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
-  suite unit-asan "$python" scripts/run_unit.py build/asan/tests/quarkq_tests
-  suite fuzz-asan "$python" tests/fuzz/run.py build/asan/tests/quarkq_fuzz_replay
+  suite unit-asan "$python" scripts/run_unit.py --jobs "$jobs" build/asan/tests/quarkq_tests
+  # Hours of the same are in tests/fuzz/results.json; this is for what changed since.
+  suite fuzz-asan "$python" tests/fuzz/run.py build/asan/tests/quarkq_fuzz_replay --seconds 60
   QUARKQ=$root/build/asan/quarkq suite bad-input-asan "$python" tests/e2e/harness.py --jobs "$jobs" test_bad_input test_calib_data
 fi
 if [ -n "$long" ] && affords 6 threads-tsan; then
@@ -111,6 +110,8 @@ if [ -n "$long" ] && affords 6 threads-tsan; then
   build tsan quarkq_thread_tests
   OMP_NUM_THREADS=1 suite threads-tsan "$python" scripts/run_unit.py build/tsan/tests/quarkq_thread_tests
 fi
+if [ -n "$long" ] && affords 4 bare; then suite bare bash tests/install/bare.sh dist/quarkq-*.whl; fi
+if [ -n "$long" ] && affords 5 modes; then suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes; fi
 # The whole tree takes too long for every run (scripts/tidy.py --all): what the last commit changed.
 if [ -n "$long" ] && affords 12 tidy; then
   configure tidy ON

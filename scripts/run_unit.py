@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs a GoogleTest binary and prints one line for each test: run_unit.py BINARY [GTEST_OPTION...].
+"""Runs a GoogleTest binary and prints one line for each test: run_unit.py [--jobs N] BINARY [GTEST_OPTION...].
 
 "ok name", "skip name", or "FAIL name" with what the test had printed above it. When the binary crashes, the test it was in is
-the one that failed, and the binary is started again for the tests that had not run yet.
+the one that failed, and the binary is started again for the tests that had not run yet. With several jobs each runs whole suites,
+whose tests may share what the first of them makes.
 """
+import argparse
+import concurrent.futures
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 BEGIN = re.compile(r"^\[ RUN      \] (\S+)")
 END = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] (\S+?),?(?: |$)")
 MAX_CRASHES = 20
+printing = threading.Lock()  # what a failed test had printed stays above its line
 
 
 def list_tests(binary, options):
@@ -30,15 +35,20 @@ def list_tests(binary, options):
     return [name for name in names if not re.search(r"(^|[./])DISABLED_", name)]
 
 
+def say(line, above=()):
+    with printing:
+        sys.stdout.write("".join("    " + text for text in above) + line + "\n")
+        sys.stdout.flush()
+
+
 def run_once(binary, options, names, folder):
     """Runs `names` with `folder` for temporary files; returns those that have ended, and whether one failed."""
     done, failed, current, printed = set(), False, None, []
     command = [binary, "--gtest_color=no", *options]
-    if names is not None:  # in a file: thousands of names are longer than an argument may be
-        flags = os.path.join(folder, "tests")
-        with open(flags, "w", encoding="utf-8") as file:
-            file.write("--gtest_filter=" + ":".join(names) + "\n")
-        command.append(f"--gtest_flagfile={flags}")
+    flags = os.path.join(folder, "tests")
+    with open(flags, "w", encoding="utf-8") as file:  # thousands of names are longer than an argument may be
+        file.write("--gtest_filter=" + ":".join(names) + "\n")
+    command.append(f"--gtest_flagfile={flags}")
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                errors="replace", env={**os.environ, "TEST_TMPDIR": folder})
     for line in process.stdout:
@@ -50,11 +60,10 @@ def run_once(binary, options, names, folder):
             outcome, current = end.group(1), None
             if outcome == "FAILED":
                 failed = True
-                sys.stdout.write("".join("    " + text for text in printed))
-                print(f"FAIL {end.group(2)}: see above")
+                say(f"FAIL {end.group(2)}: see above", printed)
             else:
                 reason = ": " + printed[-1].strip() if outcome == "SKIPPED" and printed else ""
-                print(("skip " if outcome == "SKIPPED" else "ok ") + end.group(2) + reason, flush=True)
+                say(("skip " if outcome == "SKIPPED" else "ok ") + end.group(2) + reason)
         elif current or process.poll() not in (None, 0, 1):
             printed.append(line)
         else:
@@ -62,31 +71,51 @@ def run_once(binary, options, names, folder):
     status = process.wait()
     if status not in (0, 1) or (status == 1 and not failed):
         name = current or os.path.basename(binary)
-        sys.stdout.write("".join("    " + text for text in printed[-60:]))
         what = f"signal {-status}" if status < 0 else f"exit status {status}"
-        print(f"FAIL {name}: the test program ended with {what}", flush=True)
+        say(f"FAIL {name}: the test program ended with {what}", printed[-60:])
         failed = True
         done.add(name)
     return done, failed
 
 
-def main():
-    binary, options = sys.argv[1], sys.argv[2:]
-    left = list_tests(binary, options)
-    if not left:
-        sys.exit(f"FAIL {os.path.basename(binary)}: holds no tests")
-    names, any_failed = None, False
+def run_part(binary, options, names):
+    """Whether all of `names` ran and did not fail."""
+    left, any_failed = names, False
     for _ in range(MAX_CRASHES):
         with tempfile.TemporaryDirectory(prefix="quarkq-unit-") as folder:  # of its own: runs may go on at the same time
-            done, failed = run_once(binary, options, names, folder)
+            done, failed = run_once(binary, options, left, folder)
         any_failed |= failed
-        left = [name for name in left if name not in done]
-        if not left or not done & set(list_tests(binary, options)):
+        ran, left = done & set(left), [name for name in left if name not in done]
+        if not left or not ran:
             break
-        names = left
     for name in left:
-        print(f"FAIL {name}: did not run")
-    sys.exit(1 if any_failed or left else 0)
+        say(f"FAIL {name}: did not run")
+    return not any_failed and not left
+
+
+def parts_of(names, count):
+    """Suites in turn to each of `count` parts; none is empty."""
+    suites = {}
+    for name in names:
+        suites.setdefault(name.rsplit(".", 1)[0], []).append(name)
+    parts = [[] for _ in range(count)]
+    for number, suite in enumerate(suites.values()):
+        parts[number % count] += suite
+    return [part for part in parts if part]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
+    parser.add_argument("binary")
+    arguments, options = parser.parse_known_args()
+    binary, jobs = arguments.binary, arguments.jobs
+    names = list_tests(binary, options)
+    if not names:
+        sys.exit(f"FAIL {os.path.basename(binary)}: holds no tests")
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        good = list(pool.map(lambda part: run_part(binary, options, part), parts_of(names, jobs)))
+    sys.exit(0 if all(good) else 1)
 
 
 if __name__ == "__main__":
