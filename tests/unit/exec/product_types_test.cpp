@@ -110,6 +110,10 @@ TEST(ProductTypesTest, ConvolutionsRoundOnce) {
                {random_floats({2, 4, 9, 8}), random_floats({6, 2, 3, 3}, -1, 1, 2), random_floats({6}, -1, 1, 3)});
   expect_types({"ConvTranspose", "", 11, attributes},
                {random_floats({2, 4, 5, 8}), random_floats({4, 3, 3, 3}, -1, 1, 2), random_floats({6}, -1, 1, 3)});
+  const std::vector wide = {attribute("pads", Ints{2, 5, 0, 1}), attribute("strides", Ints{4, 6}),
+                            attribute("dilations", Ints{6, 3})};  // places that no tap meets
+  expect_types({"Conv", "", 11, wide}, {random_floats({1, 2, 17, 16}), random_floats({3, 2, 4, 5}, -1, 1, 2)});
+  expect_types({"ConvTranspose", "", 11, wide}, {random_floats({1, 2, 5, 4}), random_floats({2, 3, 4, 5}, -1, 1, 2)});
   expect_types({"Conv", "", 11, {attribute("pads", Ints{1, 1})}},
                {random_floats({1, 3, 7}), random_floats({5, 3, 3}, -1, 1, 2)});
   expect_error({"Conv"}, {as_type(random_floats({1, 3, 7}), ElementType::kFloat16), random_floats({5, 3, 3})},

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "exec/kernels/image/conv.h"
 
+#include <cstdlib>
+#include <numeric>
+
 #include "exec/kernels/shared/support.h"
 
 namespace quarkq::exec {
@@ -12,6 +15,7 @@ using Position = std::array<int64_t, 3>;
 struct Grid {
   Position extent = {1, 1, 1};
   int64_t size() const { return extent[0] * extent[1] * extent[2]; }
+  int64_t index(int64_t a, int64_t b, int64_t c) const { return (a * extent[1] + b) * extent[2] + c; }
   Position at(int64_t index) const {
     return {index / (extent[1] * extent[2]), index / extent[2] % extent[1], index % extent[2]};
   }
@@ -24,6 +28,27 @@ Position padded_double(const ir::Shape& list, size_t first, int64_t fill) {
   return position;
 }
 
+/// Places of the kernel, and of the source under them, along one dimension: evenly spaced.
+struct Taps {
+  int64_t kernel = 0, source = 0;
+  int64_t kernel_step = 1, source_step = 1;
+  int64_t count = 0;
+
+  int64_t tap(int64_t i) const { return kernel + i * kernel_step; }
+  int64_t place(int64_t i) const { return source + i * source_step; }
+};
+
+/// Those of `taps` whose source lies in [0, extent).
+Taps inside(const Taps& taps, int64_t extent) {
+  const int64_t step = std::abs(taps.source_step);
+  const int64_t first =
+      taps.source_step > 0 ? taps.source : extent - 1 - taps.source;  // counted from the side it leaves
+  const int64_t skipped = first < 0 ? (step - 1 - first) / step : 0;
+  const int64_t end = first < extent ? std::min(taps.count, (extent - 1 - first) / step + 1) : 0;
+  if (end <= skipped) return {};
+  return {taps.tap(skipped), taps.place(skipped), taps.kernel_step, taps.source_step, end - skipped};
+}
+
 struct DoubleConvolution {
   bool transposed = false, has_bias = false;
   int64_t groups = 1, in_channels = 0, out_channels = 0;
@@ -33,22 +58,20 @@ struct DoubleConvolution {
   int64_t group_inputs() const { return in_channels / groups; }
   int64_t group_outputs() const { return out_channels / groups; }
 
-  /// The source position under tap `k` of result position `y`; false when there is none.
-  bool tap(const Position& y, const Position& k, int64_t& index) const {
-    index = 0;
-    for (size_t d = 0; d < 3; ++d) {
-      int64_t x = 0;
-      if (transposed) {
-        x = y[d] + pads[d] - k[d] * dilations[d];
-        if (x < 0 || x % strides[d] != 0) return false;
-        x /= strides[d];
-      } else {
-        x = y[d] * strides[d] - pads[d] + k[d] * dilations[d];
-      }
-      if (x < 0 || x >= source.extent[d]) return false;
-      index = index * source.extent[d] + x;
+  /// The taps of dimension `d` for position `y` of the result.
+  Taps taps(size_t d, int64_t y) const {
+    Taps all{.kernel = 0, .source = y * strides[d] - pads[d], .source_step = dilations[d], .count = kernel.extent[d]};
+    if (transposed) {  // every stride-th place has a source; of places `dilation` apart every kernel_step-th
+      const int64_t common = std::gcd(strides[d], dilations[d]), limit = std::min(strides[d] / common, all.count);
+      const auto place = [&](int64_t k) { return y + pads[d] - k * dilations[d]; };
+      while (all.kernel < limit && place(all.kernel) % strides[d] != 0) ++all.kernel;
+      if (all.kernel == limit) return {};
+      all.source = place(all.kernel) / strides[d];
+      all.kernel_step = strides[d] / common;
+      all.source_step = -dilations[d] / common;
+      all.count = (all.count - all.kernel + all.kernel_step - 1) / all.kernel_step;
     }
-    return true;
+    return inside(all, source.extent[d]);
   }
 
   /// Element of the weights for tap 0: [O, I/G, kernel] or, transposed, [I, O/G, kernel].
@@ -59,21 +82,33 @@ struct DoubleConvolution {
     return place * kernel.size();
   }
 
+  /// `start` and the sum over the taps `at`: `channels` and `weights` are those of place 0, `next` is from one
+  /// channel's weights to the next one's.
+  double sum(const std::array<Taps, 3>& at, const double* channels, const double* weights, int64_t next,
+             double start) const {
+    const int64_t inputs = group_inputs();
+    for (int64_t a = 0; a < at[0].count; ++a) {
+      for (int64_t b = 0; b < at[1].count; ++b) {
+        const double* x = channels + in_channels * source.index(at[0].place(a), at[1].place(b), at[2].source);
+        const double* w = weights + kernel.index(at[0].tap(a), at[1].tap(b), at[2].kernel);
+        for (int64_t c = 0; c < at[2].count; ++c) {
+          const int64_t from = c * at[2].source_step * in_channels, tap = c * at[2].kernel_step;
+          double of_tap = 0;
+          for (int64_t i = 0; i < inputs; ++i) of_tap += x[from + i] * w[tap + i * next];
+          start += of_tap;
+        }
+      }
+    }
+    return start;
+  }
+
   /// All channels of one result position.
   void make(const double* x, const double* w, const double* b, int64_t position, double* y) const {
     const Position at = result.at(position);
-    for (int64_t o = 0; o < out_channels; ++o) y[o] = has_bias ? b[o] : 0.0;
-    for (int64_t k = 0; k < kernel.size(); ++k) {
-      int64_t index = 0;
-      if (!tap(at, kernel.at(k), index)) continue;
-      for (int64_t o = 0; o < out_channels; ++o) {
-        const double* channels = x + index * in_channels + o / group_outputs() * group_inputs();
-        const double* weights = w + weight(o, 0) + k;
-        const int64_t step = weight(o, 1) - weight(o, 0);
-        double sum = 0;
-        for (int64_t i = 0; i < group_inputs(); ++i) sum += channels[i] * weights[i * step];
-        y[o] += sum;
-      }
+    const std::array<Taps, 3> met = {taps(0, at[0]), taps(1, at[1]), taps(2, at[2])};
+    for (int64_t o = 0; o < out_channels; ++o) {
+      const double* channels = x + o / group_outputs() * group_inputs();
+      y[o] = sum(met, channels, w + weight(o, 0), weight(o, 1) - weight(o, 0), has_bias ? b[o] : 0.0);
     }
   }
 };
