@@ -16,6 +16,9 @@ bool moves_first_channel_only(const config::Settings& settings) {
   return !settings.quirk(config::Quirk::kMoveAllChannels);
 }
 
+/// Of a model that is already quantized; infinite, NaN or no more than 0.
+bool has_no_position(const numeric::QuantParams& params) { return !std::isfinite(params.scale) || params.scale <= 0; }
+
 }  // namespace
 
 Positions::Positions(const ir::Graph& graph, plan::QuantPlan& plan, const config::Settings& settings)
@@ -46,7 +49,8 @@ void Positions::set(plan::ParamId params, int position) {
 const plan::QuantSlot* Positions::written_slot(ir::ValueId value) const {
   const plan::QuantSlot* slot = plan_.find(value);
   if (slot == nullptr || slot->state == plan::SlotState::kAbsorbed) return nullptr;
-  return plan_.params[slot->stage.params].empty() ? nullptr : slot;
+  const plan::ParamList& params = plan_.params[slot->stage.params];
+  return params.empty() || std::ranges::any_of(params, has_no_position) ? nullptr : slot;
 }
 
 bool Positions::has_own_pairs(ir::ValueId value) const {

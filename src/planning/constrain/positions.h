@@ -39,6 +39,7 @@ class Positions {
   bool read_the_same(const ir::Node& a, size_t i, const ir::Node& b, size_t j) const;
 
  private:
+  /// The slot of a value whose Q/DQ are written, with scales that have positions: finite, above 0. Else null.
   const plan::QuantSlot* written_slot(ir::ValueId value) const;
   std::optional<Position> read_position(const ir::Node& node, size_t i) const;
   bool is_connected(const ir::Node& node, const ir::Node& reader) const;

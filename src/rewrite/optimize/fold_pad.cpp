@@ -52,7 +52,7 @@ Proposal fold_pad(Workspace& work, const ir::Node& pad) {
   const ir::Node& reader = work.node(reader_id);
   if (reader.input(0) != pad.output(0) || reader.input(1) == pad.output(0)) return nothing;
   const std::optional<SpatialPad> found =
-      read_spatial_pad(pad, [&](ir::ValueId value) { return work.constant(value); });
+      read_spatial_pad(work.graph(), pad, [&](ir::ValueId value) { return work.constant(value); });
   if (!found || !takes_pad(work, reader, pad, *found)) return nothing;
   const std::vector<int64_t> none(found->amounts.size() - 4, 0);
   const std::optional<std::vector<int64_t>> pads = grown_pads(reader.ints_or("pads", none), *found);

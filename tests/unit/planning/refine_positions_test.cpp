@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Position rules against the recorded graphs and the shared models, and what happens to stored integers.
 #include "planning/constrain/refine_positions.h"
+
+#include <bit>
+#include <cmath>
+
 #include "support/npu_support.h"
 #include "support/shared_records.h"
 
@@ -160,6 +164,16 @@ TEST(RefinePositionsTest, ValuesWithoutPositionsStay) {
   ConvBench bench;
   bench.context.plan.remove(bench.value("y"));
   EXPECT_FALSE(bench.run(refine_positions));
+}
+
+TEST(RefinePositionsTest, ScalesWithoutPositionsStay) {
+  for (const float scale : {NAN, INFINITY, 0.0f, -1.0f}) {
+    ConvBench bench;
+    const plan::ParamId weight = bench.context.plan.slot(bench.value("w")).stage.params;
+    bench.context.plan.params.set(weight, {{scale, 0}});
+    EXPECT_FALSE(bench.run(refine_positions)) << scale;
+    EXPECT_EQ(std::bit_cast<uint32_t>(bench.context.plan.params[weight][0].scale), std::bit_cast<uint32_t>(scale));
+  }
 }
 
 class RefineSharedModelsTest : public ::testing::TestWithParam<std::string> {};
