@@ -70,9 +70,9 @@ TEST(RoiAlignPropertyTest, ConstantsAndRampsKeepTheirValue) {
     for (int x = 0; x < 12; ++x) ramp.push_back(static_cast<float>(2 * x + y));
   }
   const ir::Tensor rois = floats({2, 4}, {2, 2, 6, 6, 3, 1, 9, 7}), batch = ints({2}, {0, 0});
-  for (const int64_t side : {1, 2, 4}) {
+  for (const auto& [side, samples] : {std::pair<int64_t, int64_t>(1, 2), {2, 2}, {4, 2}, {1, 300}, {4, 127}}) {
     OpCall call = {"RoiAlign", "", 16, {number("output_height", side), number("output_width", side)}};
-    call.attributes.push_back(number("sampling_ratio", 2));
+    call.attributes.push_back(number("sampling_ratio", samples));
     call.attributes.push_back(attribute("coordinate_transformation_mode", std::string("output_half_pixel")));
     expect_op(call, {floats({1, 1, 12, 12}, std::vector<float>(144, 3)), rois, batch}, {2, 1, side, side},
               std::vector<double>(static_cast<size_t>(2 * side * side), 3), 1e-5);

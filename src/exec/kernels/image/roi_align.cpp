@@ -61,19 +61,76 @@ struct Bin {
   int64_t row = 0, column = 0;
 };
 
-void add_bin(const RoiAlign& r, const Region& region, const Bin& bin, int64_t base, RowTaps& taps) {
+float row_place(const Region& region, const Bin& bin, int64_t i) {
+  return region.top + static_cast<float>(bin.row) * region.bin_height +
+         (static_cast<float>(i) + 0.5f) * region.bin_height / static_cast<float>(region.rows);
+}
+float column_place(const Region& region, const Bin& bin, int64_t i) {
+  return region.left + static_cast<float>(bin.column) * region.bin_width +
+         (static_cast<float>(i) + 0.5f) * region.bin_width / static_cast<float>(region.columns);
+}
+
+/// A line of pixels, with the sum of what sample points take of it.
+struct Line {
+  int64_t at = 0;
+  double weight = 0;
+};
+using Lines = std::vector<Line>;
+
+/// Places are in order, so a line that there is already is one of the last two.
+void add_line(Lines& lines, int64_t at, float weight) {
+  for (size_t back = 1; back <= std::min<size_t>(lines.size(), 2); ++back) {
+    Line& line = lines[lines.size() - back];
+    if (line.at != at) continue;
+    line.weight += weight;
+    return;
+  }
+  lines.push_back({at, weight});
+}
+
+/// The lines between which `samples` places of one axis lie.
+template <typename Place>
+void find_lines(int64_t samples, int64_t length, const Place& place, Lines& lines) {
+  lines.clear();
+  Between b;
+  for (int64_t i = 0; i < samples; ++i) {
+    if (!between(place(i), length, b)) continue;
+    add_line(lines, b.low, b.low_weight);
+    if (b.high != b.low) add_line(lines, b.high, b.high_weight);
+  }
+}
+
+/// What a thread keeps between bins.
+struct Scratch {
+  Lines rows, columns;
+  RowTaps taps;
+};
+
+/// The sum over the points of a bin: each pixel once, however many points lie beside it.
+void add_sum(const RoiAlign& r, const Region& region, const Bin& bin, int64_t base, Scratch& s) {
+  find_lines(
+      region.rows, r.height, [&](int64_t i) { return row_place(region, bin, i); }, s.rows);
+  find_lines(
+      region.columns, r.width, [&](int64_t i) { return column_place(region, bin, i); }, s.columns);
+  s.taps.expect(static_cast<int64_t>(s.rows.size() * s.columns.size()));
+  for (const Line& row : s.rows) {
+    for (const Line& column : s.columns) {
+      s.taps.add(base + (row.at * r.width + column.at) * r.channels, static_cast<float>(row.weight * column.weight));
+    }
+  }
+  s.taps.end_row();
+}
+
+/// Every point of a bin, of which the largest counts.
+void add_points(const RoiAlign& r, const Region& region, const Bin& bin, int64_t base, RowTaps& taps) {
   taps.expect(4 * region.rows * region.columns);
   for (int64_t iy = 0; iy < region.rows; ++iy) {
-    const float y = region.top + static_cast<float>(bin.row) * region.bin_height +
-                    (static_cast<float>(iy) + 0.5f) * region.bin_height / static_cast<float>(region.rows);
     Between v;
-    const bool row_counts = between(y, r.height, v);
+    const bool row_counts = between(row_place(region, bin, iy), r.height, v);
     for (int64_t ix = 0; ix < region.columns; ++ix) {
-      const float x = region.left + static_cast<float>(bin.column) * region.bin_width +
-                      (static_cast<float>(ix) + 0.5f) * region.bin_width / static_cast<float>(region.columns);
       Between h;
-      if (!row_counts || !between(x, r.width, h)) {
-        if (r.largest) taps.add(base, 0.0f);  // a point outside is a zero among those compared
+      if (!row_counts || !between(column_place(region, bin, ix), r.width, h)) {
+        taps.add(base, 0.0f);  // a point outside is a zero among those compared
         continue;
       }
       const auto at = [&](int64_t row, int64_t column) { return base + (row * r.width + column) * r.channels; };
@@ -90,19 +147,20 @@ int64_t image_of(const RoiAlign& r, const Run& run, int64_t roi) {
   return r.wide_indices ? run.in<int64_t>(2)[roi] : run.in<int32_t>(2)[roi];
 }
 
-void align_region(const RoiAlign& r, const Run& run, int64_t roi, RowTaps& taps) {
+void align_region(const RoiAlign& r, const Run& run, int64_t roi, Scratch& s) {
   const Region region = read_region(r, run.in<float>(1) + 4 * roi);
   const int64_t base = image_of(r, run, roi) * r.height * r.width * r.channels;
   const float factor = 1.0f / static_cast<float>(std::max<int64_t>(region.rows * region.columns, 1));
   for (int64_t ph = 0; ph < r.out_height; ++ph) {
     for (int64_t pw = 0; pw < r.out_width; ++pw) {
-      taps.clear();
-      add_bin(r, region, {ph, pw}, base, taps);
-      RowSums sums = taps.sums(r.channels, r.channels);
+      s.taps.clear();
       float* y = run.out<float>(0) + ((roi * r.out_height + ph) * r.out_width + pw) * r.channels;
       if (r.largest) {
-        QQ_DISPATCH(exec, largest_rows)(sums, run.in<float>(0), y, 1);
+        add_points(r, region, {ph, pw}, base, s.taps);
+        QQ_DISPATCH(exec, largest_rows)(s.taps.sums(r.channels, r.channels), run.in<float>(0), y, 1);
       } else {
+        add_sum(r, region, {ph, pw}, base, s);
+        RowSums sums = s.taps.sums(r.channels, r.channels);
         sums.factor = &factor;
         QQ_DISPATCH(exec, weighted_rows)(sums, run.in<float>(0), y, 1);
       }
@@ -127,8 +185,8 @@ Kernel roi_align_kernel(const RoiAlign& r, const std::string& label) {
       }
     }
     for_rows(r.rois, r.out_height * r.out_width * (r.channels * 4 + 32), [&](int64_t begin, int64_t end) {
-      RowTaps taps;
-      for (int64_t i = begin; i < end; ++i) align_region(r, run, i, taps);
+      Scratch scratch;
+      for (int64_t i = begin; i < end; ++i) align_region(r, run, i, scratch);
     });
     return Status();
   };
