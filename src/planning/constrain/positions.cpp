@@ -2,7 +2,8 @@
 #include "planning/constrain/positions.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "numeric/finite.h"
 
 namespace quarkq::planning {
 namespace {
@@ -15,9 +16,6 @@ bool averages(const ir::Node& node) { return node.op == "AveragePool" || node.op
 bool moves_first_channel_only(const config::Settings& settings) {
   return !settings.quirk(config::Quirk::kMoveAllChannels);
 }
-
-/// Of a model that is already quantized; infinite, NaN or no more than 0.
-bool has_no_position(const numeric::QuantParams& params) { return !std::isfinite(params.scale) || params.scale <= 0; }
 
 }  // namespace
 
@@ -50,7 +48,9 @@ const plan::QuantSlot* Positions::written_slot(ir::ValueId value) const {
   const plan::QuantSlot* slot = plan_.find(value);
   if (slot == nullptr || slot->state == plan::SlotState::kAbsorbed) return nullptr;
   const plan::ParamList& params = plan_.params[slot->stage.params];
-  return params.empty() || std::ranges::any_of(params, has_no_position) ? nullptr : slot;
+  return !params.empty() && std::ranges::all_of(params, numeric::is_usable_scale, &numeric::QuantParams::scale)
+             ? slot
+             : nullptr;
 }
 
 bool Positions::has_own_pairs(ir::ValueId value) const {

@@ -3,8 +3,8 @@
 // smallest scales are enlarged and the integers encoded anew, so that values stay (the reference keeps the integers,
 // which enlarges the values).
 #include <algorithm>
-#include <cmath>
 
+#include "numeric/finite.h"
 #include "numeric/rounding.h"
 #include "plan/constant_codes.h"
 #include "qdq/convert/bias_scales.h"
@@ -32,9 +32,7 @@ Result<Limits> read_limits(const pass::ConversionOptions& options) {
   return limits;
 }
 
-bool are_positive(const std::vector<float>& scales) {
-  return std::ranges::all_of(scales, [](float scale) { return scale > 0 && std::isfinite(scale); });
-}
+bool are_positive(const std::vector<float>& scales) { return std::ranges::all_of(scales, numeric::is_usable_scale); }
 
 /// The scales that these become; nothing where they are close enough to each other.
 std::optional<std::vector<float>> constrained(const std::vector<float>& scales, const Limits& limits) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "numeric/finite.h"
 #include "qdq/convert/conversions.h"
 #include "qdq/pairs.h"
 
@@ -37,7 +38,7 @@ bool set_power_of_two(pass::ConvertContext& context, const Activation& activatio
   ir::Graph& graph = context.graph();
   const ir::Node q = graph.node(activation.quantizer);
   const auto old = range_of(graph, q);
-  if (!old || !(old->scale > 0 && std::isfinite(old->scale)) || (bits(old->type) != 8 && bits(old->type) != 16)) {
+  if (!old || !numeric::is_usable_scale(old->scale) || (bits(old->type) != 8 && bits(old->type) != 16)) {
     context.leave(q.id, "it has no one positive scale and zero point of 8 or 16 bits");
     return false;
   }

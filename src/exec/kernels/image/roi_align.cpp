@@ -15,28 +15,37 @@ struct RoiAlign {
   bool half_pixel = true, largest = false, wide_indices = true;
 };
 
-/// One region in input coordinates: where it starts and how large a bin is.
+/// One axis of a region in input coordinates: where it starts, how large a bin is, and how many sample points one has.
+struct Axis {
+  float start = 0, bin = 0;
+  int64_t samples = 1;
+
+  float place(int64_t of_bin, int64_t i) const {
+    return start + static_cast<float>(of_bin) * bin +
+           (static_cast<float>(i) + 0.5f) * bin / static_cast<float>(samples);
+  }
+};
 struct Region {
-  float top = 0, left = 0, bin_height = 0, bin_width = 0;
-  int64_t rows = 1, columns = 1;  ///< sample points of a bin
+  Axis rows, columns;
+  int64_t points() const { return rows.samples * columns.samples; }
 };
 
 Region read_region(const RoiAlign& r, const float* roi) {
   const float shift = r.half_pixel ? 0.5f : 0.0f;
-  Region region{roi[1] * r.scale - shift, roi[0] * r.scale - shift};
-  float height = roi[3] * r.scale - shift - region.top, width = roi[2] * r.scale - shift - region.left;
+  Region region{{.start = roi[1] * r.scale - shift}, {.start = roi[0] * r.scale - shift}};
+  float height = roi[3] * r.scale - shift - region.rows.start, width = roi[2] * r.scale - shift - region.columns.start;
   if (!r.half_pixel) {  // older versions force at least one pixel
     height = std::max(height, 1.0f);
     width = std::max(width, 1.0f);
   }
-  region.bin_height = height / static_cast<float>(r.out_height);
-  region.bin_width = width / static_cast<float>(r.out_width);
+  region.rows.bin = height / static_cast<float>(r.out_height);
+  region.columns.bin = width / static_cast<float>(r.out_width);
   const auto samples = [&](float bin) {
     if (r.sampling_ratio > 0) return r.sampling_ratio;
     return bin > 0 ? static_cast<int64_t>(std::min(std::ceil(bin), static_cast<float>(kMostSamples))) : 0;  // or NaN
   };
-  region.rows = samples(region.bin_height);
-  region.columns = samples(region.bin_width);
+  region.rows.samples = samples(region.rows.bin);
+  region.columns.samples = samples(region.columns.bin);
   return region;
 }
 
@@ -61,15 +70,6 @@ struct Bin {
   int64_t row = 0, column = 0;
 };
 
-float row_place(const Region& region, const Bin& bin, int64_t i) {
-  return region.top + static_cast<float>(bin.row) * region.bin_height +
-         (static_cast<float>(i) + 0.5f) * region.bin_height / static_cast<float>(region.rows);
-}
-float column_place(const Region& region, const Bin& bin, int64_t i) {
-  return region.left + static_cast<float>(bin.column) * region.bin_width +
-         (static_cast<float>(i) + 0.5f) * region.bin_width / static_cast<float>(region.columns);
-}
-
 /// A line of pixels, with the sum of what sample points take of it.
 struct Line {
   int64_t at = 0;
@@ -88,13 +88,12 @@ void add_line(Lines& lines, int64_t at, float weight) {
   lines.push_back({at, weight});
 }
 
-/// The lines between which `samples` places of one axis lie.
-template <typename Place>
-void find_lines(int64_t samples, int64_t length, const Place& place, Lines& lines) {
+/// The lines between which the sample points of a bin lie, along an axis of `length` lines.
+void find_lines(const Axis& axis, int64_t of_bin, int64_t length, Lines& lines) {
   lines.clear();
   Between b;
-  for (int64_t i = 0; i < samples; ++i) {
-    if (!between(place(i), length, b)) continue;
+  for (int64_t i = 0; i < axis.samples; ++i) {
+    if (!between(axis.place(of_bin, i), length, b)) continue;
     add_line(lines, b.low, b.low_weight);
     if (b.high != b.low) add_line(lines, b.high, b.high_weight);
   }
@@ -108,10 +107,8 @@ struct Scratch {
 
 /// The sum over the points of a bin: each pixel once, however many points lie beside it.
 void add_sum(const RoiAlign& r, const Region& region, const Bin& bin, int64_t base, Scratch& s) {
-  find_lines(
-      region.rows, r.height, [&](int64_t i) { return row_place(region, bin, i); }, s.rows);
-  find_lines(
-      region.columns, r.width, [&](int64_t i) { return column_place(region, bin, i); }, s.columns);
+  find_lines(region.rows, bin.row, r.height, s.rows);
+  find_lines(region.columns, bin.column, r.width, s.columns);
   s.taps.expect(static_cast<int64_t>(s.rows.size() * s.columns.size()));
   for (const Line& row : s.rows) {
     for (const Line& column : s.columns) {
@@ -123,13 +120,13 @@ void add_sum(const RoiAlign& r, const Region& region, const Bin& bin, int64_t ba
 
 /// Every point of a bin, of which the largest counts.
 void add_points(const RoiAlign& r, const Region& region, const Bin& bin, int64_t base, RowTaps& taps) {
-  taps.expect(4 * region.rows * region.columns);
-  for (int64_t iy = 0; iy < region.rows; ++iy) {
+  taps.expect(4 * region.points());
+  for (int64_t iy = 0; iy < region.rows.samples; ++iy) {
     Between v;
-    const bool row_counts = between(row_place(region, bin, iy), r.height, v);
-    for (int64_t ix = 0; ix < region.columns; ++ix) {
+    const bool row_counts = between(region.rows.place(bin.row, iy), r.height, v);
+    for (int64_t ix = 0; ix < region.columns.samples; ++ix) {
       Between h;
-      if (!row_counts || !between(column_place(region, bin, ix), r.width, h)) {
+      if (!row_counts || !between(region.columns.place(bin.column, ix), r.width, h)) {
         taps.add(base, 0.0f);  // a point outside is a zero among those compared
         continue;
       }
@@ -150,7 +147,7 @@ int64_t image_of(const RoiAlign& r, const Run& run, int64_t roi) {
 void align_region(const RoiAlign& r, const Run& run, int64_t roi, Scratch& s) {
   const Region region = read_region(r, run.in<float>(1) + 4 * roi);
   const int64_t base = image_of(r, run, roi) * r.height * r.width * r.channels;
-  const float factor = 1.0f / static_cast<float>(std::max<int64_t>(region.rows * region.columns, 1));
+  const float factor = 1.0f / static_cast<float>(std::max<int64_t>(region.points(), 1));
   for (int64_t ph = 0; ph < r.out_height; ++ph) {
     for (int64_t pw = 0; pw < r.out_width; ++pw) {
       s.taps.clear();
@@ -180,8 +177,9 @@ Kernel roi_align_kernel(const RoiAlign& r, const std::string& label) {
         return bad_data(label, ": region ", i, " is not finite");
       }
       const Region region = read_region(r, run.in<float>(1) + 4 * i);
-      if (region.rows * region.columns > kMostInBin) {
-        return bad_data(label, ": region ", i, " needs ", region.rows, " x ", region.columns, " points for each bin");
+      if (region.points() > kMostInBin) {
+        return bad_data(label, ": region ", i, " needs ", region.rows.samples, " x ", region.columns.samples,
+                        " points for each bin");
       }
     }
     for_rows(r.rois, r.out_height * r.out_width * (r.channels * 4 + 32), [&](int64_t begin, int64_t end) {
