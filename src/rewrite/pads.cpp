@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "rewrite/pads.h"
 
-#include <algorithm>
-
 #include "ir/axes.h"
 
 namespace quarkq::rewrite {
-namespace {
 
-bool is_zero(const ir::Dim& dim) { return dim.known() && dim.size == 0; }
-
-}  // namespace
-
-std::optional<SpatialPad> read_spatial_pad(const ir::Graph& graph, const ir::Node& pad, const ConstantOf& constant) {
+std::optional<SpatialPad> read_spatial_pad(const ir::Node& pad, const ConstantOf& constant) {
   if (!pad.is("Pad") || pad.string_or("mode", "constant") != "constant" || pad.input(3).valid()) return std::nullopt;
-  if (std::ranges::any_of(graph.value(pad.input(0)).type.dims, is_zero)) return std::nullopt;
   SpatialPad found{pad.ints_or("pads", {}), pad.float_or("value", 0.0f)};
   if (pad.input(1).valid()) {
     const ir::Tensor* given = constant(pad.input(1));

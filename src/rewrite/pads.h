@@ -23,9 +23,8 @@ struct SpatialPad {
 };
 
 /// Nothing unless mode is constant, the amounts are known (an input of int64, else the attribute) and only image
-/// dimensions grow, and the value is known. Nothing for an image that is known to have no elements: its Pad makes one
-/// that a Conv takes.
-std::optional<SpatialPad> read_spatial_pad(const ir::Graph& graph, const ir::Node& pad, const ConstantOf& constant);
+/// dimensions grow, and the value is known.
+std::optional<SpatialPad> read_spatial_pad(const ir::Node& pad, const ConstantOf& constant);
 
 /// `pads` of a window ([begin..., end...] of the image dimensions) grown by `pad`; nothing when the numbers of
 /// dimensions differ or a sum overflows.

@@ -13,7 +13,7 @@ std::optional<ir::GraphPatch> fuse(const ir::Graph& graph, const ir::Node& conv)
   const ir::Node* pad = graph.producer(conv.input(0));
   if (pad == nullptr || !graph.sole_use(conv.input(0))) return std::nullopt;
   const std::optional<SpatialPad> amounts =
-      read_spatial_pad(graph, *pad, [&](ir::ValueId value) { return graph.constant(value); });
+      read_spatial_pad(*pad, [&](ir::ValueId value) { return graph.constant(value); });
   return amounts && amounts->value == 0 ? merge_pads(conv, *pad, *amounts, conv.name) : std::nullopt;
 }
 

@@ -19,9 +19,16 @@ bool is_never_negative(const Workspace& work, ir::ValueId value) {
   return false;
 }
 
+/// As far as its dimensions are known. A pool refuses such an image, but takes what a Pad makes of it.
+bool has_no_elements(const Workspace& work, ir::ValueId image) {
+  return std::ranges::any_of(work.graph().value(image).type.dims,
+                             [](const ir::Dim& dim) { return dim.known() && dim.size == 0; });
+}
+
 bool takes_pad(const Workspace& work, const ir::Node& reader, const ir::Node& pad, const SpatialPad& found) {
   if (reader.string_or("auto_pad", "NOTSET") != "NOTSET") return false;
   if (reader.is("Conv")) return found.value == 0;
+  if (has_no_elements(work, pad.input(0))) return false;
   const std::vector<int64_t> own = reader.ints_or("pads", {});
   const bool has_own = std::any_of(own.begin(), own.end(), [](int64_t amount) { return amount != 0; });
   if (reader.is("AveragePool")) {
@@ -52,7 +59,7 @@ Proposal fold_pad(Workspace& work, const ir::Node& pad) {
   const ir::Node& reader = work.node(reader_id);
   if (reader.input(0) != pad.output(0) || reader.input(1) == pad.output(0)) return nothing;
   const std::optional<SpatialPad> found =
-      read_spatial_pad(work.graph(), pad, [&](ir::ValueId value) { return work.constant(value); });
+      read_spatial_pad(pad, [&](ir::ValueId value) { return work.constant(value); });
   if (!found || !takes_pad(work, reader, pad, *found)) return nothing;
   const std::vector<int64_t> none(found->amounts.size() - 4, 0);
   const std::optional<std::vector<int64_t>> pads = grown_pads(reader.ints_or("pads", none), *found);

@@ -9,7 +9,7 @@ std::optional<Rewrite> fuse_pad_conv(const Sweep& sweep, const ir::Node& conv) {
   const ir::Node* pad = sweep.sole_producer(conv.input(0), "Pad");
   if (pad == nullptr || !pad->input(1).valid()) return std::nullopt;  // as an attribute, before opset 11, it stays
   const std::optional<SpatialPad> amounts =
-      read_spatial_pad(sweep.graph, *pad, [&](ir::ValueId value) { return sweep.scope.constant(value); });
+      read_spatial_pad(*pad, [&](ir::ValueId value) { return sweep.scope.constant(value); });
   if (!amounts || amounts->value != 0) return std::nullopt;
   std::optional<ir::GraphPatch> patch = merge_pads(conv, *pad, *amounts, sweep.scope.name(conv.output(0)));
   if (!patch) return std::nullopt;

@@ -195,26 +195,58 @@ TEST(EmptyTensorsTest, ResizeKeepsEmptyAxes) {
             std::string::npos);
 }
 
+/// The first result of the model on zeros.
+std::vector<double> first_result(const std::string& body) {
+  const ir::Model model = model_of(body);
+  exec::Session session(model, {});
+  const auto results = session.run(zero_inputs(model.graph));
+  EXPECT_TRUE(results.ok()) << results.status().message();
+  return results.ok() ? ir::to_double((*results.value())[0]).value() : std::vector<double>{};
+}
+
 TEST(EmptyTensorsTest, SumsOfNothingAreTheNeutralElement) {
-  const auto value_of = [](const std::string& body) {
-    const ir::Model model = model_of(body);
-    exec::Session session(model, {});
-    const auto results = session.run(zero_inputs(model.graph));
-    EXPECT_TRUE(results.ok()) << results.status().message();
-    return results.ok() ? ir::to_double((*results.value())[0]).value() : std::vector<double>{};
-  };
-  EXPECT_EQ(value_of("g (float[0, 2] x) => (float[1, 2] y) <int64[1] a = {0}> { y = ReduceSum (x, a) }"),
+  EXPECT_EQ(first_result("g (float[0, 2] x) => (float[1, 2] y) <int64[1] a = {0}> { y = ReduceSum (x, a) }"),
             (std::vector<double>{0, 0}));
-  EXPECT_EQ(value_of("g (float[0, 2] x) => (float[1, 2] y) { y = ReduceProd <axes = [0]> (x) }"),
+  EXPECT_EQ(first_result("g (float[0, 2] x) => (float[1, 2] y) { y = ReduceProd <axes = [0]> (x) }"),
             (std::vector<double>{1, 1}));
-  EXPECT_EQ(value_of("g (float[2, 0] x, float[0, 2] v) => (float[2, 2] y) { y = MatMul (x, v) }"),
+  EXPECT_EQ(first_result("g (float[2, 0] x, float[0, 2] v) => (float[2, 2] y) { y = MatMul (x, v) }"),
             (std::vector<double>{0, 0, 0, 0}));
   EXPECT_EQ(
-      value_of("g (float[2, 0] x, float[0, 2] v) => (float[2, 2] y) <float[2] b = {3, 4}> { y = Gemm (x, v, b) }"),
+      first_result("g (float[2, 0] x, float[0, 2] v) => (float[2, 2] y) <float[2] b = {3, 4}> { y = Gemm (x, v, b) }"),
       (std::vector<double>{3, 4, 3, 4}));
   EXPECT_EQ(
-      value_of("g (float[0, 2] x) => (float[2, 2] y) <int64[4] p = {1, 0, 1, 0}, float v = {7}> { y = Pad (x, p, v) }"),
+      first_result(
+          "g (float[0, 2] x) => (float[2, 2] y) <int64[4] p = {1, 0, 1, 0}, float v = {7}> { y = Pad (x, p, v) }"),
       (std::vector<double>{7, 7, 7, 7}));
+}
+
+/// Only padding lies under the windows.
+TEST(EmptyTensorsTest, ConvolutionsOfNothingAreTheBias) {
+  struct Row {
+    const char *image, *weights, *nodes;
+    std::vector<double> expected;
+  };
+  const Row rows[] = {
+      {"[1, 1, 0, 2]",
+       "[2, 1, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}",
+       "y = Conv <pads = [1, 0, 1, 0]> (x, W, B)",
+       {-1, 2}},
+      {"[1, 1, 0, 2]", "[2, 1, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}", "y = Conv <pads = [1, 0, 1, 0]> (x, W)", {0, 0}},
+      {"[1, 0, 1, 2]", "[2, 0, 1, 1] w = {}", "y = Conv (x, W, B)", {-1, -1, 2, 2}},
+      {"[1, 0, 1, 2]", "[0, 2, 1, 1] w = {}", "y = ConvTranspose (x, W, B)", {-1, -1, 2, 2}},
+      {"[1, 0, 1, 1]", "[2, 0, 1, 1] w = {}", "c = Conv (x, W, B) y = Relu (c)", {0, 2}},
+      {"[1, 0, 1, 1]", "[2, 0, 1, 1] w = {}", "c = Conv (x, W, B) y = Add (c, R)", {4, 8}},
+  };
+  for (const auto& [type, code] : {std::pair("float", 1), {"float16", 10}, {"double", 11}}) {
+    for (const Row& row : rows) {
+      SCOPED_TRACE(cat(type, " ", row.nodes));
+      const std::string cast = cat(" = Cast <to = ", code, "> ");
+      EXPECT_EQ(first_result(cat("g (", type, row.image, " x) => (", type, "[N, C, H, W] y) <float", row.weights,
+                                 ", float[2] b = {-1, 2}, float[1, 2, 1, 1] r = {5, 6}> { W", cast, "(w) B", cast,
+                                 "(b) R", cast, "(r) ", row.nodes, " }")),
+                row.expected);
+    }
+  }
 }
 
 }  // namespace

@@ -138,6 +138,22 @@ TEST(BasicTest, FoldsPadIntoConvAndPools) {
   }
 }
 
+/// A pool refuses an image without elements, but takes what a Pad makes of it.
+TEST(BasicTest, FoldsPadOfAnEmptyImageIntoConvOnly) {
+  for (const auto& [reader, ops] : {std::pair("Conv (a, w)", "Relu Conv Neg"),
+                                    {"AveragePool <kernel_shape = [3, 3]> (a)", "Relu Pad AveragePool Neg"},
+                                    {"MaxPool <kernel_shape = [3, 3]> (a)", "Relu Pad MaxPool Neg"}}) {
+    PassBench bench(
+        "g (float[1, 2, 0, 5] x) => (float[1, 2, N, 5] z) <int64[8] p = {0, 0, 2, 1, 0, 0, 2, 1}"
+        ", float[2, 2, 3, 3] w = " +
+        test::numbers(36, 3) + "> { r = Relu (x) a = Pad (r, p) b = " + reader + " z = Neg (b) }");
+    const ir::Model before = bench.model;
+    static_cast<void>(bench.run(optimize_basic));
+    EXPECT_EQ(bench.ops(), ops);
+    test::expect_same_outputs(before, bench.model);
+  }
+}
+
 TEST(BasicTest, KeepsPadThatIsNoPadding) {
   // Of channels; of numbers that may be below zero in front of a maximum; where the padding follows from the size.
   PassBench channels(R"(g (float[1, 1, 5, 5] x) => (float[1, 2, 5, 5] z)

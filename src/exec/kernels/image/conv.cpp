@@ -59,7 +59,9 @@ Status read_sizes(const Prepare& p, ConvProblem& problem) {
 /// Takes what is fused after the node; fails when that would change the result. `added`: inputs of residual sums.
 Status read_post_ops(const Prepare& p, ConvProblem& problem, std::vector<size_t>& added) {
   problem.post_ops.assign(p.post_ops().begin(), p.post_ops().end());
+  if (problem.post_ops.empty()) return Status();
   const ElementType type = p.in(0).type;
+  if (product(problem.source) == 0) return p.cannot("no operation can be fused after a convolution of no elements");
   for (const PostOp& post : problem.post_ops) {
     if (type == ElementType::kDouble) return p.cannot("no operation can be fused after a convolution of doubles");
     if (type != ElementType::kFloat && post.kind != PostOp::Kind::kClip) {
@@ -92,6 +94,17 @@ Result<Kernel> prepare_floats(Prepare& p, const ConvProblem& problem, const std:
   return bridged(p, std::move(kernel), convolution->scratch_bytes(), weights.is_defined() ? uint32_t{1} << 1 : 0);
 }
 
+/// Of an image without elements: nothing but padding lies under the window, as in ONNX Runtime.
+Result<Kernel> prepare_bias(Prepare& p, const ConvProblem& problem) {
+  const int64_t channels = problem.result[1], positions = product(problem.result) / channels;
+  return bridged(p, [has_bias = problem.has_bias, channels, positions](const Run& run) {
+    float* y = run.out<float>(0);
+    std::fill_n(y, positions * channels, 0.0f);
+    for (int64_t i = 0; has_bias && i < positions; ++i) std::copy_n(run.in<float>(2), channels, y + i * channels);
+    return Status();
+  });
+}
+
 Result<Kernel> prepare_convolution(Prepare& p, bool transposed) {
   ConvProblem problem;
   std::vector<size_t> added;
@@ -100,10 +113,8 @@ Result<Kernel> prepare_convolution(Prepare& p, bool transposed) {
   QQ_RETURN_IF_ERROR(read_post_ops(p, problem, added));
   p.out(0, p.in(0).type, stored_dims(problem.result, Layout::kChannelsLast), Layout::kChannelsLast);
   if (product(problem.result) == 0) return no_kernel();
-  if (product(problem.source) == 0) {
-    return p.cannot("an image without elements: input ", shape_text(problem.source));
-  }
   if (p.in(0).type == ElementType::kDouble) return convolve_doubles(problem);
+  if (product(problem.source) == 0) return prepare_bias(p, problem);
   QQ_TRY(Kernel kernel, prepare_floats(p, problem, added));
   return kernel;
 }
