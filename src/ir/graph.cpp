@@ -45,9 +45,12 @@ Tensor Graph::settled(Tensor data) const {
   return store_ == nullptr ? std::move(data) : store_->settle(std::move(data));
 }
 
-size_t Graph::use_count(ValueId id) const { return value(id).uses.size() + (value(id).is_output ? 1 : 0); }
+size_t Graph::use_count(ValueId id) const {
+  return id.valid() ? value(id).uses.size() + (value(id).is_output ? 1 : 0) : 0;
+}
 
 std::optional<Use> Graph::sole_use(ValueId id) const {
+  if (!id.valid()) return std::nullopt;
   const Value& found = value(id);
   if (found.is_output || found.uses.size() != 1 || found.uses[0].is_capture) return std::nullopt;
   return found.uses[0];

@@ -19,7 +19,8 @@ bool passes_input_on(const ir::Graph& graph, const ir::Node& node) {
 Result<Changed> remove_no_ops(pass::FloatContext& context) {
   return run_rule(context, "remove-no-ops",
                   [](const ir::Graph& graph, const ir::Node& node) -> Result<std::optional<ir::GraphPatch>> {
-                    if (!passes_input_on(graph, node) || !node.input(0).valid()) return std::optional<ir::GraphPatch>();
+                    if (!passes_input_on(graph, node) || !node.input(0).valid() || !node.output(0).valid())
+                      return std::optional<ir::GraphPatch>();
                     const ir::Value& input = graph.value(node.input(0));
                     const bool is_output = graph.value(node.output(0)).is_output;
                     // An output must keep a producer of its own, so only an inner value may take an output's place.

@@ -40,6 +40,8 @@ TEST_F(EditTest, LinksBothWays) {
   EXPECT_EQ(graph.sole_use(x), (Use{relu, 0, false}));
   EXPECT_FALSE(graph.sole_use(y).has_value());
   EXPECT_EQ(graph.use_count(y), 1u);
+  EXPECT_EQ(graph.use_count(ValueId{}), 0u);
+  EXPECT_FALSE(graph.sole_use(ValueId{}).has_value());
   EXPECT_EQ(graph.constant(w)->data<float>()[0], 2.0f);
 }
 

@@ -89,6 +89,13 @@ TEST(RemoveNoOpsTest, KeepsDropoutThatDoesSomething) {
   expect_idle(unknown, remove_no_ops);
 }
 
+/// No checker has looked at the models of `run`.
+TEST(RemoveNoOpsTest, KeepsNodesWithoutOutputs) {
+  PassBench bench("g (float[3] x) => (float[3] y) { [a] = Identity (x) [b] = Dropout (x) y = Relu (x) }");
+  ASSERT_TRUE(bench.node("Identity").outputs.empty());
+  expect_idle(bench, remove_no_ops);
+}
+
 TEST(RemoveInputInitializersTest, ListsInputsThatMustBeFed) {
   PassBench bench("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }");
   ASSERT_EQ(bench.graph().inputs().size(), 2u);
