@@ -157,8 +157,8 @@ ir::Model named_old_model(int opset) {
   ir::Model model = test::model_of(
       "g (float[1, 2, 4, 4] x) => (float[1, 2, 4, 4] y) { a = Relu (x) b = Sigmoid (a) y = Relu (b) }", opset);
   ir::GraphEdit edit(model.graph);
-  const char* const kNames[] = {"first", "second", "third"};
-  for (size_t i = 0; i < 3; ++i) edit.node(model.graph.order()[i]).name = kNames[i];
+  const char* const names[] = {"first", "second", "third"};
+  for (size_t i = 0; i < 3; ++i) edit.node(model.graph.order()[i]).name = names[i];
   return model;
 }
 
