@@ -86,9 +86,10 @@ class Graph {
   const Tensor* constant(ValueId value) const;
   /// `data` where this graph keeps its large constants: on disk when there is a store, which copies of the graph share.
   Tensor settled(Tensor data) const;
-  /// Reads of `value`: uses plus one for a graph output.
+  /// Reads of `value`: uses plus one for a graph output. 0 for an id that is not valid.
   size_t use_count(ValueId value) const;
-  /// The only node input reading `value`, or nothing when there are more readers, captures, or it is a graph output.
+  /// The only node input reading `value`, or nothing when there are more readers, captures, it is a graph output or no
+  /// valid id.
   std::optional<Use> sole_use(ValueId value) const;
   /// "node NAME (Op)": name of a node in messages.
   std::string label(NodeId id) const;

@@ -61,7 +61,7 @@ class Mixer {
     const ir::Graph& graph = context_.model.graph;
     const bool is_named = options_.include.empty() || contains(options_.include, node.name);
     if (!contains(options_.target_ops, node.op) || !is_named || contains(options_.exclude, node.name)) return false;
-    const bool is_shared = node.input(0).valid() && graph.use_count(node.input(0)) > 1;
+    const bool is_shared = graph.use_count(node.input(0)) > 1;
     if (options_.skip_shared_inputs && is_shared) return false;
     return reads_quantized(node);
   }

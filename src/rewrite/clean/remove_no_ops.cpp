@@ -8,7 +8,7 @@ namespace {
 
 bool passes_input_on(const ir::Graph& graph, const ir::Node& node) {
   if (node.is("Identity")) return true;
-  if (!node.is("Dropout") || (node.output(1).valid() && graph.use_count(node.output(1)) > 0)) return false;
+  if (!node.is("Dropout") || graph.use_count(node.output(1)) > 0) return false;
   const ir::Tensor* training = graph.constant(node.input(2));
   return !node.input(2).valid() || (training != nullptr && training->type() == ElementType::kBool &&
                                     training->size() == 1 && training->data<uint8_t>()[0] == 0);

@@ -73,7 +73,7 @@ class DivFolder {
     return divides ? std::optional(value) : std::nullopt;
   }
 
-  bool is_read_once(ir::ValueId value) const { return value.valid() && graph_.sole_use(value).has_value(); }
+  bool is_read_once(ir::ValueId value) const { return graph_.sole_use(value).has_value(); }
 
   bool is_read_by_product(const ir::Node& div) const {
     for (const ir::Use& use : graph_.value(div.output(0)).uses) {

@@ -15,7 +15,7 @@ using ir::Node;
 
 /// The node that makes `value` for one reader alone, else null.
 const Node* own_producer(const Graph& graph, ir::ValueId value) {
-  return value.valid() && graph.sole_use(value) ? graph.producer(value) : nullptr;
+  return graph.sole_use(value) ? graph.producer(value) : nullptr;
 }
 
 /// Layers that the reference folds into: `after_concat` adds Conv and the square Gemm.

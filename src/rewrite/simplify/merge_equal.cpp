@@ -73,7 +73,7 @@ void merge(ir::Graph& graph, ir::NodeId kept, ir::NodeId dropped) {
 /// Outputs that the dropped node has and that have readers must be there in the kept one, too.
 bool covers_outputs(const ir::Graph& graph, const ir::Node& kept, const ir::Node& dropped) {
   for (size_t i = 0; i < dropped.outputs.size(); ++i) {
-    if (dropped.outputs[i].valid() && graph.use_count(dropped.outputs[i]) > 0 && !kept.output(i).valid()) return false;
+    if (graph.use_count(dropped.outputs[i]) > 0 && !kept.output(i).valid()) return false;
   }
   return true;
 }

@@ -22,7 +22,7 @@ using PassesOn = bool(const Scope& scope, const ir::Node& node);
 bool always(const Scope& scope, const ir::Node&) { return !scope.nested; }
 
 bool drops_nothing(const Scope& scope, const ir::Node& node) {
-  if (scope.nested || (node.output(1).valid() && scope.graph.use_count(node.output(1)) > 0)) return false;
+  if (scope.nested || scope.graph.use_count(node.output(1)) > 0) return false;
   return !node.input(2).valid() || is_filled_with(scope.constant(node.input(2)), 0);
 }
 
