@@ -28,4 +28,13 @@ bool takes_type(const std::string& op, int64_t opset, Place place, ElementType t
   return std::ranges::any_of(types, [&](const std::string* one) { return *one == wanted; });
 }
 
+bool has_stash_type(const std::string& op, int64_t opset, size_t index) {
+  register_custom_schemas();
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, static_cast<int>(opset), "");
+  if (schema == nullptr || !schema->attributes().contains("stash_type") || index >= schema->outputs().size())
+    return false;
+  const std::string& type = schema->outputs()[index].GetTypeStr();
+  return std::ranges::none_of(schema->inputs(), [&](const auto& input) { return input.GetTypeStr() == type; });
+}
+
 }  // namespace quarkq::onnx_io

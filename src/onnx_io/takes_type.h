@@ -19,4 +19,8 @@ struct Place {
 /// one.
 bool takes_type(const std::string& op, int64_t opset, Place place, ElementType type);
 
+/// True if output `index` has a type of its own, which attribute stash_type chooses: mean and deviation of
+/// LayerNormalization. False for operators that the library does not know.
+bool has_stash_type(const std::string& op, int64_t opset, size_t index);
+
 }  // namespace quarkq::onnx_io

@@ -63,6 +63,16 @@ class Changer {
   bool takes(const ir::Node& node, bool is_input, size_t index) const {
     return onnx_io::takes_type(node.op, context_.model.opset(), {is_input, index}, change_.to);
   }
+  bool keeps_type(const ir::Node& node, size_t output) const {
+    return onnx_io::has_stash_type(node.op, context_.model.opset(), output);
+  }
+  /// True if a node that changes makes the value in the new type.
+  bool is_made_new(ir::ValueId id) const {
+    const ir::NodeId producer = graph_.value(id).producer;
+    if (!producer.valid() || !chosen_[static_cast<size_t>(producer.index)]) return false;
+    const auto& outputs = graph_.node(producer).outputs;
+    return !keeps_type(graph_.node(producer), static_cast<size_t>(std::ranges::find(outputs, id) - outputs.begin()));
+  }
   bool is_from(ir::ValueId value) const { return value.valid() && graph_.value(value).type.element == change_.from; }
 
   /// Has floats of the type that all may change; leaves it with the reason where the operator does not take the other.
@@ -77,6 +87,10 @@ class Changer {
       context_.leave(id, cat("is computed in ", name(change_.from)));
       return false;
     }
+    if (const std::string reason = why_not_typed(node); !reason.empty()) {
+      context_.leave(id, reason);
+      return false;
+    }
     const bool has_graphs = std::ranges::any_of(node.attributes, [](const ir::Attribute& attribute) {
       return std::holds_alternative<ir::GraphPtr>(attribute.value) ||
              std::holds_alternative<std::vector<ir::GraphPtr>>(attribute.value);
@@ -86,6 +100,20 @@ class Changer {
       return false;
     }
     return fits_constants(id) && takes_floats(id);
+  }
+
+  /// Sequences and optionals hold floats of their own, and where a type is not known a Cast cannot be placed.
+  std::string why_not_typed(const ir::Node& node) const {
+    for (const auto* values : {&node.inputs, &node.outputs}) {
+      for (const ir::ValueId value : *values) {
+        if (!value.valid() || graph_.constant(value) != nullptr) continue;
+        const ir::ValueType& type = graph_.value(value).type;
+        if (!type.other_type.empty()) return cat(graph_.value(value).name, " is a sequence or an optional");
+        if (type.element == ElementType::kUndefined)
+          return cat("the type of ", graph_.value(value).name, " is not known");
+      }
+    }
+    return {};
   }
 
   bool is_scaling(ir::NodeId id) const { return std::ranges::find(kScaling, graph_.node(id).op) != std::end(kScaling); }
@@ -122,7 +150,7 @@ class Changer {
     bool can = !is_from(node.input(0)) || takes(node, true, 0), any = false;
     for (size_t i = 0; i < node.inputs.size(); ++i) any |= is_from(node.inputs[i]) && takes(node, true, i);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (!is_from(node.outputs[i])) continue;
+      if (!is_from(node.outputs[i]) || keeps_type(node, i)) continue;
       can &= takes(node, false, i);
       any = true;
     }
@@ -142,7 +170,7 @@ class Changer {
 
   void change(ir::ValueId id) {
     const ir::Value& value = graph_.value(id);
-    const bool is_made = value.producer.valid() && chosen_[static_cast<size_t>(value.producer.index)];
+    const bool is_made = is_made_new(id);
     const bool is_fed = value.is_input && !value.is_initializer() && !keep_io_;
     const bool keeps_output = value.is_output && (keep_io_ || !(is_made || is_fed));
     const std::vector<ir::Use> uses = value.uses;
