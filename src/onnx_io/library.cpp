@@ -58,6 +58,8 @@ Status guarded(Code code, Call call) {
     return Status();
   } catch (const std::bad_alloc&) {
     throw;  // no matter of the model
+  } catch (const std::out_of_range&) {
+    return Status(code, "an operator lacks an input or attribute that the onnx library requires");
   } catch (const std::exception& error) {
     return Status(code, without_source(one_line(error.what())));
   } catch (...) {
@@ -78,6 +80,11 @@ std::string experimental_operator(const onnx::GraphProto& graph) {
     }
   }
   return {};
+}
+
+const onnx::OpSchema* schema_of(const std::string& op, int64_t version, const std::string& domain) {
+  register_custom_schemas();
+  return onnx::OpSchemaRegistry::Schema(op, static_cast<int>(version), domain);
 }
 
 constexpr const char* kBodyDomain = "quarkq.body";  // of a schema's function while it is inlined
@@ -128,7 +135,16 @@ Status library_check(const onnx::ModelProto& model) {
   if (!experimental.empty()) {
     return corrupt_model("operator ", experimental, " was an experiment and is not part of ONNX");
   }
-  return guarded(Code::kCorruptModel, [&] { onnx::checker::check_model(model); });
+  return guarded(Code::kCorruptModel, [&] {
+    onnx::checker::CheckerContext context;
+    std::unordered_map<std::string, int> imports;
+    for (const auto& import : model.opset_import()) imports[import.domain()] = static_cast<int>(import.version());
+    if (imports.empty()) imports[""] = 1;
+    context.set_ir_version(static_cast<int>(model.ir_version()));
+    context.set_opset_imports(std::move(imports));
+    context.set_schema_registry(&guarded_schemas());
+    onnx::checker::check_graph(model.graph(), context, onnx::checker::LexicalScopeContext());
+  });
 }
 
 Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t target) {
@@ -140,7 +156,43 @@ Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t 
 }
 
 Status library_inline_functions(onnx::ModelProto& model) {
-  return guarded(Code::kUnsupported, [&] { onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true); });
+  return guarded(Code::kUnsupported, [&] { onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/false); });
+}
+
+bool has_operator(const std::string& op, int64_t version) { return schema_of(op, version, "") != nullptr; }
+
+void drop_idle_attributes(onnx::NodeProto& node, int64_t from, int64_t to) {
+  const onnx::OpSchema* before = schema_of(node.op_type(), from, node.domain());
+  const onnx::OpSchema* after = schema_of(node.op_type(), to, node.domain());
+  if (before == nullptr || after == nullptr) return;
+  auto& attributes = *node.mutable_attribute();
+  for (auto it = attributes.begin(); it != attributes.end();) {
+    const auto known = before->attributes().find(it->name());
+    onnx::AttributeProto value = *it;
+    value.clear_doc_string();
+    const bool is_idle = !after->attributes().contains(it->name()) && known != before->attributes().end() &&
+                         known->second.default_value.SerializeAsString() == value.SerializeAsString();
+    it = is_idle ? attributes.erase(it) : it + 1;
+  }
+}
+
+bool means_the_same(const onnx::NodeProto& node, int64_t from, int64_t to) {
+  const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+  const onnx::OpSchema* before = schema_of(node.op_type(), from, domain);
+  const onnx::OpSchema* after = schema_of(node.op_type(), to, domain);
+  if (before == after) return true;
+  if (before == nullptr || after == nullptr || after->Deprecated()) return false;
+  const auto fits = [](int count, int least, int most) { return count >= least && count <= most; };
+  if (!fits(node.input_size(), after->min_input(), after->max_input())) return false;
+  if (!fits(node.output_size(), after->min_output(), after->max_output())) return false;
+  const bool has_unknown = std::ranges::any_of(node.attribute(), [&](const onnx::AttributeProto& attribute) {
+    return !after->attributes().contains(attribute.name());
+  });
+  return !has_unknown && std::ranges::all_of(before->attributes(), [&](const auto& entry) {
+    const auto same = after->attributes().find(entry.first);
+    return same == after->attributes().end() ||
+           same->second.default_value.SerializeAsString() == entry.second.default_value.SerializeAsString();
+  });
 }
 
 Result<bool> library_inline_only_node(onnx::ModelProto& model, const std::vector<onnx::TypeProto>& input_types) {

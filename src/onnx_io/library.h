@@ -21,14 +21,25 @@ enum class Inference {
 /// Shape inference in place.
 Status library_infer(onnx::ModelProto& model, Inference inference);
 
-/// The library's checker, with the schemas of known operators.
+/// The library's checker of the graph, with guarded_schemas().
 Status library_check(const onnx::ModelProto& model);
 
 /// The library's opset converter for ai.onnx.
 Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t target);
 
-/// Replaces calls of model-local functions by their bodies.
+/// Replaces calls of model-local functions by their bodies. Functions with other opset imports than the model's stay.
 Status library_inline_functions(onnx::ModelProto& model);
+
+/// True if the library defines operator `op` of ai.onnx in opset `version`.
+bool has_operator(const std::string& op, int64_t version);
+
+/// Removes attributes that opset `to` does not know and whose value is their default in opset `from`.
+void drop_idle_attributes(onnx::NodeProto& node, int64_t from, int64_t to);
+
+/// True if opset `to` of the domain of `node` defines the operator so that the node means there what it means in opset
+/// `from`: its attributes and number of inputs and outputs are allowed, and no default differs. Also true if the
+/// library does not know the operator.
+bool means_the_same(const onnx::NodeProto& node, int64_t from, int64_t to);
 
 /// Replaces the only node of the graph by the body that its schema defines for inputs of these types, one per node
 /// input (not set where one is absent). False when it defines none.

@@ -12,6 +12,7 @@
 #include "onnx_io/check_model.h"
 #include "onnx_io/library.h"
 #include "onnx_io/model_proto.h"
+#include "onnx_io/opset_adapters.h"
 #include "onnx_io/opset_repair.h"
 #include "onnx_io/skeleton.h"
 
@@ -168,14 +169,6 @@ Status Restorer::check_weights() const {
   return Status();
 }
 
-/// Rest of the model without its functions, which are inlined now.
-std::string without_functions(const std::string& rest) {
-  onnx::ModelProto proto;
-  merge_rest(rest, proto);
-  proto.clear_functions();
-  return proto.SerializeAsString();
-}
-
 void restore_model(const ir::Model& from, int64_t target, ir::Model& to) {
   to.ir_version = from.ir_version;
   to.opsets = from.opsets;
@@ -183,8 +176,7 @@ void restore_model(const ir::Model& from, int64_t target, ir::Model& to) {
   to.set_opset("", target);
   to.producer_name = from.producer_name;
   to.producer_version = from.producer_version;
-  to.extra = from.has_functions ? without_functions(from.extra) : from.extra;
-  to.has_functions = false;
+  to.extra = from.extra;
   to.path = from.path;
 }
 
@@ -192,7 +184,6 @@ void restore_model(const ir::Model& from, int64_t target, ir::Model& to) {
 Status check_before(const onnx::ModelProto& proto) {
   QQ_RETURN_IF_ERROR(library_check(proto));
   const onnx::GraphProto& graph = proto.graph();
-  if (graph.sparse_initializer_size() > 0) return unsupported("the model has sparse initializers");
   std::unordered_set<std::string> defined;
   for (const auto& input : graph.input()) defined.insert(input.name());
   for (const auto& tensor : graph.initializer()) defined.insert(tensor.name());
@@ -205,16 +196,19 @@ Status check_before(const onnx::ModelProto& proto) {
 
 Result<ir::Model> convert(const ir::Model& model, int64_t target) {
   Skeleton skeleton = make_skeleton(model);
-  if (model.has_functions) QQ_RETURN_IF_ERROR(library_inline_functions(skeleton.proto));
   QQ_RETURN_IF_ERROR(check_before(skeleton.proto));
   // Several adapters need ranks. Where inference fails they say so themselves.
   onnx::ModelProto typed = skeleton.proto;
   if (library_infer(typed, Inference::kFollowsValues).ok()) skeleton.proto.Swap(&typed);
   // From IR version 4 on, initializers need not be among the inputs, in which the converter trusts.
   skeleton.proto.set_ir_version(std::max<int64_t>(skeleton.proto.ir_version(), 4));
-  QQ_TRY(onnx::ModelProto proto, library_convert(skeleton.proto, target));
-  ExternalFiles external("");
-  QQ_TRY(ir::Model converted, import_model(proto, external));
+  QQ_TRY(const bool needs_library, adapt_nodes(skeleton.proto, model.opset(), target));
+  onnx::ModelProto proto = skeleton.proto;
+  if (needs_library) {
+    QQ_TRY(proto, library_convert(skeleton.proto, target));
+  }
+  reveal_nodes(*proto.mutable_graph());
+  QQ_TRY(ir::Model converted, import_own_model(proto));
   Restorer restorer(model, skeleton, converted);
   restorer.run();
   restore_model(model, target, converted);

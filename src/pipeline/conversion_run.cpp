@@ -6,19 +6,19 @@
 #include "base/stopwatch.h"
 #include "ir/verify.h"
 #include "onnx_io/check_model.h"
+#include "pass/output_guard.h"
 #include "pass/tidy_up.h"
-#include "pipeline/guard.h"
 
 namespace quarkq::pipeline {
 namespace {
 
-/// Both models on one random sample, which fits the inputs of the second one.
+/// Runs both models on one random sample, which fits the inputs of the second one. Returns nullopt if the first one
+/// cannot be run, and infinity as pass::OutputGuard::distance() does.
 std::optional<double> difference_between(const ir::Model& before, const ir::Model& after, double& tolerance) {
-  const Result<OutputGuard> guard = OutputGuard::on_random_sample(before, after.graph);
+  const Result<pass::OutputGuard> guard = pass::OutputGuard::on_random_sample(before, after.graph);
   if (!guard.ok()) return std::nullopt;
   tolerance = guard.value().tolerance();
-  const double distance = guard.value().distance(after);
-  return std::isfinite(distance) ? std::optional(distance) : std::nullopt;
+  return guard.value().distance(after);
 }
 
 /// What every conversion ends with: order, types, and the checks that the next one relies on.
@@ -26,7 +26,7 @@ Status settle(ir::Model& model, Diagnostics& diagnostics) {
   QQ_RETURN_IF_ERROR(pass::tidy_up(model.graph, Changed::kNo).status());
   QQ_RETURN_IF_ERROR(pass::infer_types_again(model, diagnostics).status());
   QQ_RETURN_IF_ERROR(ir::verify(model.graph));
-  return onnx_io::check_model(model).context("the converted model did not pass its check");
+  return onnx_io::check_result(model, diagnostics).context("the converted model did not pass its check");
 }
 
 Status check_strict(const ConvertedPass& done) {
@@ -35,10 +35,13 @@ Status check_strict(const ConvertedPass& done) {
   return Status();
 }
 
-Status check_claim(const ConversionStep& step, const ConvertedPass& done, double tolerance) {
-  if (step.conversion->claim != pass::OutputClaim::kEqual || !done.difference || *done.difference <= tolerance)
-    return Status();
-  return internal_error("outputs differ by ", *done.difference, " of their range, allowed is ", tolerance,
+Status check_claim(const ConversionStep& step, std::optional<double> difference, double tolerance) {
+  if (step.conversion->claim != pass::OutputClaim::kEqual || !difference || *difference <= tolerance) return Status();
+  if (!std::isfinite(*difference))
+    return internal_error(
+        "the result cannot be run, or its outputs have other shapes, types or infinities; nothing was "
+        "written, please report this");
+  return internal_error("outputs differ by ", *difference, " of their range, allowed is ", tolerance,
                         "; nothing was written, please report this");
 }
 
@@ -58,8 +61,10 @@ Result<ConvertedPass> run_conversion(const ConversionStep& step, const Conversio
   if (run.strict) QQ_RETURN_IF_ERROR(check_strict(done));
   QQ_RETURN_IF_ERROR(settle(run.model, run.diagnostics));
   double tolerance = 0;
-  if (done.changes > 0) done.difference = difference_between(before, run.model, tolerance);
-  QQ_RETURN_IF_ERROR(check_claim(step, done, tolerance));
+  std::optional<double> difference;
+  if (done.changes > 0) difference = difference_between(before, run.model, tolerance);
+  QQ_RETURN_IF_ERROR(check_claim(step, difference, tolerance));
+  if (difference && std::isfinite(*difference)) done.difference = difference;
   done.nodes_after = run.model.graph.order().size();
   done.seconds = watch.seconds();
   return done;

@@ -13,11 +13,11 @@ constexpr pass::Phase kFirstGuarded = pass::Phase::kPrepare;  // after select an
 
 /// A guard on the outputs of the converted model, on the first sample. Nothing without samples, in compat mode (whose
 /// defects stay), and when the executor cannot run the model, which is reported.
-std::optional<OutputGuard> make_guard(const RunState& state, const calib::DataReader* samples) {
+std::optional<pass::OutputGuard> make_guard(const RunState& state, const calib::DataReader* samples) {
   if (samples == nullptr || state.settings.compat) return std::nullopt;
   Result<calib::Sample> sample = samples->read(0);
   if (!sample.ok()) return std::nullopt;  // calibration reports the reason
-  Result<OutputGuard> guard = OutputGuard::make(state.model, std::move(sample).value());
+  Result<pass::OutputGuard> guard = pass::OutputGuard::make(state.model, std::move(sample).value());
   if (guard.ok()) return std::move(guard).value();
   state.diagnostics.add("rewrites-not-checked", "",
                         "rewrites of the float model are not checked: " + guard.status().message());
@@ -53,7 +53,7 @@ Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phas
   }
   state.source.data = samples.get();
   const ir::Model converted_model = state.model;  // shares the weights
-  std::optional<OutputGuard> guard = make_guard(state, probe != nullptr ? probe : samples.get());
+  std::optional<pass::OutputGuard> guard = make_guard(state, probe != nullptr ? probe : samples.get());
   options.guard = guard ? &*guard : nullptr;
   QQ_RETURN_IF_ERROR(run_passes(state, {.from = kFirstGuarded, .until = until}, times, options));
   return converted_model;

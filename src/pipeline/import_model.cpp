@@ -6,8 +6,8 @@
 #include "exec/threads.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
+#include "pass/output_guard.h"
 #include "pipeline/facts.h"
-#include "pipeline/guard.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
 #include "pipeline/judge_target.h"
@@ -74,7 +74,7 @@ Result<size_t> make_float(pipeline::RunState& state) {
 std::optional<double> difference_of(const ir::Model& original, const ir::Model& result, bool is_float,
                                     Diagnostics& diagnostics, bool& is_same) {
   is_same = true;
-  const Result<pipeline::OutputGuard> guard = pipeline::OutputGuard::on_random_sample(original, original.graph);
+  const Result<pass::OutputGuard> guard = pass::OutputGuard::on_random_sample(original, original.graph);
   if (!guard.ok()) {
     diagnostics.add("import-not-compared", "", guard.status().message());
     return std::nullopt;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/guard.h"
+#include "pass/output_guard.h"
 #include "pipeline/pass_table.h"
 #include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
@@ -24,8 +24,8 @@ struct PhaseRange {
 struct RunnerOptions {
   /// Receives the phase names and returns false to interrupt; may be empty.
   std::function<bool(const std::string& phase)> phase;
-  std::set<std::string> only, skip;  ///< names of passes; `only` empty: all
-  OutputGuard* guard = nullptr;      ///< null: float outputs are not compared
+  std::set<std::string> only, skip;    ///< names of passes; `only` empty: all
+  pass::OutputGuard* guard = nullptr;  ///< null: float outputs are not compared
   /// Receives each pass that ran; may be empty.
   std::function<void(const pass::PassInfo&, const ir::Model&)> after;
 };

@@ -7,7 +7,7 @@
 
 #include "ir/edit.h"
 #include "ir/qdq_nodes.h"
-#include "onnx_io/opset_convert.h"
+#include "pass/convert_opset.h"
 #include "qdq/passes.h"
 
 namespace quarkq::qdq {
@@ -73,7 +73,7 @@ Result<Changed> int16_bias(pass::QdqContext& context) {
   if (!has_wide && !(has_narrow && needs_opset)) return Changed::kNo;
   if (needs_opset) {
     // Origins stay, and with them what was selected.
-    Result<ir::Model> raised = onnx_io::convert_opset(context.model, kOpsetWithInt16);
+    Result<ir::Model> raised = pass::convert_opset(context.model, kOpsetWithInt16);
     if (!raised.ok()) {
       context.diagnostics.add("bias-not-narrowed", "Int16Bias",
                               cat("biases stay int32, the opset cannot be raised: ", raised.status().message()));

@@ -114,7 +114,6 @@ Result<Changed> convert_fp16_to_fp32(pass::FloatContext& context) {
   Widening widening(wide.graph);
   if (!widening.run()) return Changed::kNo;
   std::string reason = widening.reason();
-  if (context.model.has_functions) reason = "the model has functions of its own";
   if (reason.empty()) {
     QQ_RETURN_IF_ERROR(onnx_io::infer_types(wide, context.diagnostics));
     remove_idle_casts(wide.graph);

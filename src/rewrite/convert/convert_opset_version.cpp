@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "onnx_io/infer.h"
-#include "onnx_io/opset_convert.h"
+#include "pass/convert_opset.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
@@ -9,7 +9,7 @@ namespace {
 Result<Changed> convert(pass::FloatContext& context, int64_t wanted, const char* setting) {
   const int64_t found = context.model.opset();
   if (wanted == found) return Changed::kNo;
-  Result<ir::Model> converted = onnx_io::convert_opset(context.model, wanted);
+  Result<ir::Model> converted = pass::convert_opset(context.model, wanted);
   if (!converted.ok()) {
     context.diagnostics.add("opset-not-converted", setting,
                             cat(converted.status().message(), "; the model stays at opset ", found));

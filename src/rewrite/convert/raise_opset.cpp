@@ -6,7 +6,7 @@
 
 #include "config/four_bits.h"
 #include "config/tensor_overrides.h"
-#include "onnx_io/opset_convert.h"
+#include "pass/convert_opset.h"
 #include "plan/data_types.h"
 #include "rewrite/passes.h"
 
@@ -72,8 +72,7 @@ Result<Changed> raise_opset(pass::FloatContext& context) {
   const bool is_for_4_bits = needed == config::kOpsetWith4Bits;
   if (is_for_4_bits) context.model.ir_version = std::max(context.model.ir_version, kIrWith4Bits);
   if (found >= needed) return Changed::kNo;
-  QQ_TRY(ir::Model raised,
-         onnx_io::convert_opset(context.model, needed).context(cat("raising the opset from ", found)));
+  QQ_TRY(ir::Model raised, pass::convert_opset(context.model, needed).context(cat("raising the opset from ", found)));
   raised.path = context.model.path;
   context.model = std::move(raised);
   const std::string why = is_for_4_bits ? cat("4-bit weights need opset ", needed, ", raised from ", found)

@@ -2,10 +2,10 @@
 // What counts as rounding when a float model was rewritten.
 #include <gtest/gtest.h>
 
-#include "pipeline/guard.h"
+#include "pass/output_guard.h"
 #include "support/pass_support.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::pass {
 namespace {
 
 /// A chain of so many MatMul nodes.
@@ -33,4 +33,4 @@ TEST(OutputGuardTest, ToleranceGrowsWithDepth) {
 }
 
 }  // namespace
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::pass

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/guard.h"
+#include "pass/output_guard.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "exec/session.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::pass {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -87,4 +87,4 @@ void OutputGuard::accept(const ir::Model& model) {
   if (outputs.ok()) outputs_ = std::move(outputs).value();
 }
 
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::pass

@@ -10,7 +10,7 @@
 #include "calib/data_reader.h"
 #include "ir/graph.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::pass {
 
 class OutputGuard {
  public:
@@ -38,4 +38,4 @@ class OutputGuard {
   double tolerance_ = 0;
 };
 
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::pass
