@@ -28,4 +28,6 @@ void Diagnostics::add(DiagnosticId id, std::string subject, std::string text) {
 
 void Diagnostics::add(Diagnostic found) { all_.push_back(std::move(found)); }
 
+void Diagnostics::add(const Diagnostics& others) { all_.insert(all_.end(), others.all_.begin(), others.all_.end()); }
+
 }  // namespace quarkq

@@ -58,6 +58,7 @@ class Diagnostics {
  public:
   void add(DiagnosticId id, std::string subject, std::string text);
   void add(Diagnostic found);
+  void add(const Diagnostics& others);
   const std::vector<Diagnostic>& all() const { return all_; }
 
  private:

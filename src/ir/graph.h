@@ -116,9 +116,8 @@ struct Model {
   std::map<std::string, int64_t> opsets;  ///< domain ("" for ai.onnx) -> version
   std::vector<std::string> opset_order;   ///< domains in file order
   std::string producer_name, producer_version;
-  std::string extra;           ///< serialized rest of the ModelProto (functions, metadata, doc, unknown)
-  bool has_functions = false;  ///< model-local functions are present (inside `extra`)
-  std::string path;            ///< where it was loaded from; "" when made in memory
+  std::string extra;  ///< serialized rest of the ModelProto (metadata, doc, unknown fields)
+  std::string path;   ///< where it was loaded from; "" when made in memory
 
   int64_t opset(const std::string& domain = "") const;  ///< 0 when the domain is not imported
   void set_opset(const std::string& domain, int64_t version);

@@ -2,16 +2,60 @@
 #include "onnx_io/check_model.h"
 
 #include "onnx_io/check_shapes.h"
+#include "onnx_io/correct_shapes.h"
 #include "onnx_io/library.h"
 #include "onnx_io/skeleton.h"
 
 namespace quarkq::onnx_io {
+namespace {
+
+/// Tensor types of the graph's inputs and outputs without a shape. The checker requires one, ONNX and ONNX Runtime do
+/// not.
+template <typename Infos>
+void add_unshaped(Infos& infos, std::vector<onnx::TypeProto_Tensor*>& types) {
+  for (onnx::ValueInfoProto& info : infos) {
+    if (info.type().has_tensor_type() && !info.type().tensor_type().has_shape())
+      types.push_back(info.mutable_type()->mutable_tensor_type());
+  }
+}
+
+Status check_types(const onnx::GraphProto& graph) {
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    if (input.type().value_case() == onnx::TypeProto::VALUE_NOT_SET)
+      return corrupt_model("graph input '", input.name(), "' has no type; declare its element type");
+  }
+  for (const onnx::ValueInfoProto& output : graph.output()) {
+    if (output.type().value_case() == onnx::TypeProto::VALUE_NOT_SET)
+      return corrupt_model("graph output '", output.name(), "' has no type, and it does not follow from the graph");
+  }
+  return Status();
+}
+
+Status check_structure(onnx::ModelProto& proto) {
+  QQ_RETURN_IF_ERROR(check_types(proto.graph()));
+  std::vector<onnx::TypeProto_Tensor*> unshaped;
+  add_unshaped(*proto.mutable_graph()->mutable_input(), unshaped);
+  add_unshaped(*proto.mutable_graph()->mutable_output(), unshaped);
+  for (onnx::TypeProto_Tensor* type : unshaped) type->mutable_shape();
+  const Status status = library_check(proto);
+  for (onnx::TypeProto_Tensor* type : unshaped) type->clear_shape();
+  return status;
+}
+
+}  // namespace
 
 Status check_model(const ir::Model& model) {
   Skeleton skeleton = make_skeleton(model);
-  QQ_RETURN_IF_ERROR(library_check(skeleton.proto));
+  QQ_RETURN_IF_ERROR(check_structure(skeleton.proto));
   QQ_RETURN_IF_ERROR(library_infer(skeleton.proto, Inference::kStrict));
   return check_shapes(skeleton.proto.graph());
+}
+
+Status check_result(ir::Model& model, Diagnostics& findings) {
+  Status status = check_model(model);
+  if (status.ok()) return status;
+  correct_shapes(model, findings);
+  return check_model(model);
 }
 
 }  // namespace quarkq::onnx_io

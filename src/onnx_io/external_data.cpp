@@ -5,6 +5,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "onnx_io/load.h"
+
 namespace quarkq::onnx_io {
 namespace {
 
@@ -13,6 +15,23 @@ namespace fs = std::filesystem;
 bool is_inside(const fs::path& file, const fs::path& folder) {
   const auto [folder_end, rest] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
   return folder_end == folder.end() && rest != file.end();
+}
+
+std::vector<std::string>& allowed_folders() {
+  static std::vector<std::string> folders;
+  return folders;
+}
+
+/// Canonical folders in which the data of the model at `model_path` may lie. The first one is the model's own.
+std::vector<fs::path> folders_of(const std::string& model_path) {
+  std::error_code error;
+  const fs::path model(model_path);
+  std::vector<fs::path> folders = {fs::canonical(model.has_parent_path() ? model.parent_path() : ".", error)};
+  if (const fs::path real = fs::canonical(model, error); !error) folders.push_back(real.parent_path());
+  for (const std::string& folder : allowed_folders()) {
+    if (const fs::path real = fs::canonical(folder, error); !error) folders.push_back(real);
+  }
+  return folders;
 }
 
 Status check_location(const std::string& location) {
@@ -42,10 +61,9 @@ ir::Tensor adopt_or_copy(ElementType type, ir::Shape dims, std::shared_ptr<const
   return copy;
 }
 
-ExternalFiles::ExternalFiles(const std::string& model_path) : has_folder_(!model_path.empty()) {
-  const fs::path folder = fs::path(model_path).parent_path();
-  folder_ = folder.empty() ? fs::path(".").string() : folder.string();
-}
+void allow_external_data_in(std::vector<std::string> folders) { allowed_folders() = std::move(folders); }
+
+ExternalFiles::ExternalFiles(const std::string& model_path) : model_path_(model_path) {}
 
 uint64_t ExternalFiles::bytes() const {
   uint64_t all = 0;
@@ -56,12 +74,13 @@ uint64_t ExternalFiles::bytes() const {
 Result<ExternalFiles::File> ExternalFiles::open(const std::string& location) const {
   QQ_RETURN_IF_ERROR(check_location(location));
   std::error_code error;
-  const fs::path folder = fs::canonical(folder_, error);
-  if (error) return corrupt_model("external data folder '", folder_, "': ", error.message());
-  const fs::path file = fs::weakly_canonical(folder / location, error);
+  const std::vector<fs::path> folders = folders_of(model_path_);
+  const fs::path file = fs::weakly_canonical(folders.front() / location, error);
   if (error) return corrupt_model("external data file '", location, "': ", error.message());
-  if (!is_inside(file, folder)) {
-    return corrupt_model("external data location '", location, "' leads out of the model's folder by a symbolic link");
+  if (std::ranges::none_of(folders, [&](const fs::path& folder) { return is_inside(file, folder); })) {
+    return corrupt_model("external data location '", location, "' is a symbolic link to ", file.string(),
+                         ", outside of the model's folder; pass --allow-external ", file.parent_path().string(),
+                         " if you trust the model, or copy the model with its links followed (cp -rL)");
   }
   if (!fs::exists(file, error)) {
     return corrupt_model("external data file '", location, "' does not exist beside the model");
@@ -73,7 +92,7 @@ Result<ExternalFiles::File> ExternalFiles::open(const std::string& location) con
 }
 
 Result<ir::Tensor> ExternalFiles::read(const ExternalRef& ref, ElementType type, ir::Shape dims) {
-  if (!has_folder_) return unsupported("external data in a model that was not loaded from a file");
+  if (model_path_.empty()) return unsupported("external data in a model that was not loaded from a file");
   auto found = files_.find(ref.location);
   if (found == files_.end()) found = files_.emplace(ref.location, open(ref.location)).first;
   QQ_TRY(const File file, Result<File>(found->second));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tensor data in files beside the model. Locations come from the model file, so they are hostile until checked: nothing
-// outside of the model's folder is ever opened, and every range is checked against the size of the file.
+// Tensor data in files next to the model. Locations come from the model file, so they are hostile until checked: only
+// files in the folder of the model, in the folder of the file that a linked model really is, and in folders that the
+// user allowed are opened, and every range is checked against the size of the file.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/file_system.h"
 #include "ir/tensor.h"
@@ -24,7 +26,8 @@ struct ExternalRef {
 /// The external files of one model, each mapped once and shared by all its tensors.
 class ExternalFiles {
  public:
-  /// `model_path` "" stands for a model in memory: it has no folder, so external data is refused.
+  /// `model_path` "" stands for a model in memory: it has no folder, so external data is refused. If the path is a
+  /// symbolic link, as in the cache of a model hub, data may also lie in the folder of the link's target.
   explicit ExternalFiles(const std::string& model_path);
 
   /// The tensor at `ref`, read in place where its offset is aligned for the type.
@@ -37,8 +40,7 @@ class ExternalFiles {
  private:
   using File = std::shared_ptr<const MappedFile>;
   Result<File> open(const std::string& location) const;
-  std::string folder_;
-  bool has_folder_;
+  std::string model_path_;
   std::map<std::string, Result<File>> files_;
 };
 

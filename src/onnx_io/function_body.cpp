@@ -80,8 +80,7 @@ Result<std::shared_ptr<const ir::Model>> function_body(const ir::Graph& graph, i
   onnx::ModelProto proto = model_of(graph, node, opsets, inputs, types);
   QQ_TRY(const bool found, library_inline_only_node(proto, types));
   if (!found) return std::shared_ptr<const ir::Model>();
-  ExternalFiles no_files("");
-  QQ_TRY(ir::Model body, import_model(proto, no_files));
+  QQ_TRY(ir::Model body, import_own_model(proto));
   return std::make_shared<const ir::Model>(std::move(body));
 }
 

@@ -23,6 +23,27 @@ struct Guard {
   size_t divisor = kNone;                                     ///< stored input that it divides by
 };
 
+/// A form of an operator that ONNX Runtime runs and the library's schemas lack or call deprecated: `op` of opsets
+/// `first` to `last` has the inputs, outputs and attributes of `like_op` of opset `like`.
+struct Form {
+  std::string_view op;
+  int first, last;
+  const char* like_op;
+  int like;
+};
+
+constexpr Form kForms[] = {
+    // ONNX Runtime's optimizer writes these into models of any opset.
+    {"LayerNormalization", 1, 16, "LayerNormalization", 17},
+    {"SimplifiedLayerNormalization", 1, 1000, "RMSNormalization", 23},
+    // Deprecated: scale and bias have an element per group, not per channel.
+    {"GroupNormalization", 18, 20, "GroupNormalization", 21},
+};
+
+/// Operators whose output is like their input, and which the library infers from a body that reads an attribute without
+/// its default.
+constexpr std::string_view kLikeInput[] = {"MeanVarianceNormalization"};
+
 constexpr Guard kGuards[] = {
     {.op = "Conv", .same_rank = {0, 1}},
     {.op = "ConvInteger", .same_rank = {0, 1}},
@@ -117,7 +138,12 @@ void bound_propagation(const onnx::OpSchema& original, onnx::OpSchema& made) {
 class GuardedRegistry : public onnx::ISchemaRegistry {
  public:
   const onnx::OpSchema* GetSchema(const std::string& op, int version, const std::string& domain) const override {
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Instance()->GetSchema(op, version, domain);
+    const auto* form = std::find_if(std::begin(kForms), std::end(kForms), [&](const Form& row) {
+      return domain.empty() && row.op == op && version >= row.first && version <= row.last;
+    });
+    const auto* registry = onnx::OpSchemaRegistry::Instance();
+    const onnx::OpSchema* schema = form == std::end(kForms) ? registry->GetSchema(op, version, domain)
+                                                            : registry->GetSchema(form->like_op, form->like, domain);
     const auto* guard =
         std::find_if(std::begin(kGuards), std::end(kGuards), [&](const Guard& row) { return row.op == op; });
     if (schema == nullptr || !domain.empty()) return schema;
@@ -127,6 +153,8 @@ class GuardedRegistry : public onnx::ISchemaRegistry {
     if (made == nullptr) {
       made = std::make_unique<onnx::OpSchema>(*schema);
       bound_propagation(*schema, *made);
+      if (std::find(std::begin(kLikeInput), std::end(kLikeInput), op) != std::end(kLikeInput))
+        made->TypeAndShapeInferenceFunction(onnx::propagateShapeAndTypeFromFirstInput);
       if (!has_guard) return made.get();
       made->TypeAndShapeInferenceFunction(
           [guard, inner = schema->GetTypeAndShapeInferenceFunction()](onnx::InferenceContext& context) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library's operator schemas for shape inference, where some of them index past what a model gave them. Private to
-// src/onnx_io.
+// The library's operator schemas for shape inference and the checker: guarded where they index past what a model gave
+// them, and extended by forms that ONNX Runtime accepts. Private to src/onnx_io.
 #pragma once
 
 #include "onnx_io/onnx_headers.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "onnx_io/import_attribute.h"
 
-#include "onnx_io/tensor_proto.h"
+#include "onnx_io/sparse_tensor.h"
 
 namespace quarkq::onnx_io {
 namespace {
@@ -15,6 +15,7 @@ Proto::AttributeType kind_of(const Proto& proto) {
   if (proto.has_i()) return Proto::INT;
   if (proto.has_s()) return Proto::STRING;
   if (proto.has_t()) return Proto::TENSOR;
+  if (proto.has_sparse_tensor()) return Proto::SPARSE_TENSOR;
   if (proto.has_g()) return Proto::GRAPH;
   if (proto.floats_size() > 0) return Proto::FLOATS;
   if (proto.ints_size() > 0) return Proto::INTS;
@@ -34,6 +35,12 @@ ir::AttributeValue take_list(Field& field) {
 Result<ir::AttributeValue> take_tensor_value(Proto& proto, ExternalFiles& external) {
   QQ_TRY(ir::Tensor tensor, take_tensor(*proto.mutable_t(), external));
   if (proto.t().ByteSizeLong() == 0) proto.clear_t();
+  return ir::AttributeValue(std::move(tensor));
+}
+
+Result<ir::AttributeValue> take_sparse_value(Proto& proto, ExternalFiles& external) {
+  QQ_TRY(ir::Tensor tensor, take_sparse_tensor(*proto.mutable_sparse_tensor(), external));
+  proto.clear_sparse_tensor();
   return ir::AttributeValue(std::move(tensor));
 }
 
@@ -71,6 +78,7 @@ Result<ir::AttributeValue> take_value(Proto& proto, Proto::AttributeType kind, c
     case Proto::STRINGS: value = take_list(*proto.mutable_strings()); break;
     case Proto::TENSOR: return take_tensor_value(proto, context.external);
     case Proto::TENSORS: return take_tensors(proto, context.external);
+    case Proto::SPARSE_TENSOR: return take_sparse_value(proto, context.external);
     case Proto::GRAPH: {
       QQ_TRY(ir::GraphPtr graph, context.import_graph(*proto.mutable_g()));
       value = std::move(graph);
@@ -99,16 +107,22 @@ bool has_typed_form(Proto::AttributeType kind) {
   }
 }
 
+/// The form of a Constant; other sparse attributes stay as they are.
+bool is_sparse_value(const Proto& proto, Proto::AttributeType kind) {
+  return kind == Proto::SPARSE_TENSOR && proto.name() == "sparse_value";
+}
+
 }  // namespace
 
 Result<ir::Attribute> take_attribute(Proto& proto, const AttributeContext& context) {
   ir::Attribute attribute;
+  const Proto::AttributeType kind = kind_of(proto);
+  const bool is_typed = has_typed_form(kind) || is_sparse_value(proto, kind);
   attribute.name = std::move(*proto.mutable_name());
   proto.clear_name();
   if (attribute.name.empty()) return corrupt_model("an attribute has no name");
-  const Proto::AttributeType kind = kind_of(proto);
   attribute.reference = proto.ref_attr_name();
-  if (!attribute.reference.empty() || !has_typed_form(kind)) {
+  if (!attribute.reference.empty() || !is_typed) {
     attribute.value = ir::OpaqueAttribute{proto.SerializeAsString()};
     return attribute;
   }
@@ -126,7 +140,9 @@ Result<ir::Attribute> take_attribute(Proto& proto, const AttributeContext& conte
 void unify_constant_value(ir::Attribute& attribute) {
   ir::AttributeValue& value = attribute.value;
   const std::string& name = attribute.name;
-  if (const auto* f = std::get_if<float>(&value); f != nullptr && name == "value_float") {
+  if (name == "sparse_value" && std::holds_alternative<ir::Tensor>(value)) {
+    // Dense now.
+  } else if (const auto* f = std::get_if<float>(&value); f != nullptr && name == "value_float") {
     value = ir::Tensor::scalar(*f);
   } else if (const auto* i = std::get_if<int64_t>(&value); i != nullptr && name == "value_int") {
     value = ir::Tensor::scalar(*i);

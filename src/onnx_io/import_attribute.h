@@ -19,7 +19,7 @@ struct AttributeContext {
 /// Consumes `proto`. Kinds without a typed form, and references inside functions, become ir::OpaqueAttribute.
 Result<ir::Attribute> take_attribute(onnx::AttributeProto& proto, const AttributeContext& context);
 
-/// Turns the forms value_float(s), value_int(s) and value_string(s) of a Constant node into `value`, a tensor.
+/// Replaces value_float(s), value_int(s), value_string(s) and sparse_value of a Constant node by `value`, a tensor.
 void unify_constant_value(ir::Attribute& attribute);
 
 }  // namespace quarkq::onnx_io

@@ -10,6 +10,7 @@
 #include "ir/topo.h"
 #include "onnx_io/export_graph.h"
 #include "onnx_io/import_attribute.h"
+#include "onnx_io/sparse_tensor.h"
 #include "onnx_io/tensor_proto.h"
 
 namespace quarkq::onnx_io {
@@ -17,13 +18,15 @@ namespace {
 
 class GraphImporter {
  public:
-  GraphImporter(ExternalFiles& external, int depth) : external_(external), edit_(graph_), depth_(depth) {}
+  GraphImporter(const ImportContext& context, int depth) : context_(context), edit_(graph_), depth_(depth) {}
   Result<ir::Graph> run(onnx::GraphProto& proto);
 
  private:
   Result<ir::ValueId> define(const std::string& name, const std::string& what);
   Status add_inputs(onnx::GraphProto& proto);
   Status add_initializers(onnx::GraphProto& proto);
+  Status add_sparse_initializers(onnx::GraphProto& proto);
+  Status add_initializer(const std::string& name, ir::Tensor tensor, std::string rest);
   Status add_node_outputs(const onnx::GraphProto& proto);
   Status add_nodes(onnx::GraphProto& proto);
   Status add_node(onnx::NodeProto& proto);
@@ -37,7 +40,7 @@ class GraphImporter {
   std::string label(const onnx::NodeProto& proto) const;
 
   ir::Graph graph_;
-  ExternalFiles& external_;
+  const ImportContext& context_;
   ir::GraphEdit edit_;
   int depth_;
 };
@@ -84,22 +87,48 @@ Status GraphImporter::add_inputs(onnx::GraphProto& proto) {
 Status GraphImporter::add_initializers(onnx::GraphProto& proto) {
   for (onnx::TensorProto& stored : *proto.mutable_initializer()) {
     const std::string name = stored.name();
-    QQ_TRY(ir::Tensor tensor, take_tensor(stored, external_));
-    ir::ValueId id = graph_.find(name);
-    if (!id.valid() || graph_.value(id).constant) {
-      QQ_TRY(id, define(name, "an initializer"));
-    }
-    edit_.set_constant(id, std::move(tensor));
+    QQ_TRY(ir::Tensor tensor, take_tensor(stored, context_.external));
     stored.clear_name();
-    edit_.mutable_value(id).tensor_extra = stored.SerializeAsString();
+    QQ_RETURN_IF_ERROR(add_initializer(name, std::move(tensor), stored.SerializeAsString()));
   }
   proto.clear_initializer();
-  // Sparse initializers stay in the rest of the graph. To the ir their names are values from outside.
-  for (const onnx::SparseTensorProto& sparse : proto.sparse_initializer()) {
-    if (graph_.find(sparse.values().name()).valid()) continue;
-    QQ_TRY(const ir::ValueId id, define(sparse.values().name(), "a sparse initializer"));
-    edit_.mark_captured(id);
+  return Status();
+}
+
+Status GraphImporter::add_sparse_initializers(onnx::GraphProto& proto) {
+  for (onnx::SparseTensorProto& sparse : *proto.mutable_sparse_initializer()) {
+    const std::string name = sparse.values().name();
+    Result<ir::Tensor> tensor = take_sparse_tensor(sparse, context_.external);
+    if (!tensor.ok()) return tensor.status().context(cat("sparse initializer ", name));
+    QQ_RETURN_IF_ERROR(add_initializer(name, std::move(tensor).value(), {}));
+    context_.findings.add("sparse-made-dense", name, "a sparse initializer was made dense");
   }
+  proto.clear_sparse_initializer();
+  return Status();
+}
+
+/// ONNX Runtime 1.32 announces that it uses the last of several initializers with one name. It does so below this size,
+/// and uses the first one from it on.
+constexpr int64_t kFirstCounts = 128;
+
+Status GraphImporter::add_initializer(const std::string& name, ir::Tensor tensor, std::string rest) {
+  ir::ValueId id = graph_.find(name);
+  if (!id.valid()) {
+    QQ_TRY(id, define(name, "an initializer"));
+  }
+  if (const auto& earlier = graph_.value(id).constant) {
+    if (earlier->type() != tensor.type()) {
+      return corrupt_model("initializer '", name, "' is stored twice, as ", quarkq::name(earlier->type()), " and as ",
+                           quarkq::name(tensor.type()));
+    }
+    const bool keeps_first = earlier->bytes() >= kFirstCounts;
+    context_.findings.add("initializer-stored-twice", name,
+                          cat("an initializer is stored twice; the ", keeps_first ? "first" : "last",
+                              " one is used, as in ONNX Runtime"));
+    if (keeps_first) return Status();
+  }
+  edit_.set_constant(id, std::move(tensor));
+  edit_.mutable_value(id).tensor_extra = std::move(rest);
   return Status();
 }
 
@@ -115,8 +144,8 @@ Status GraphImporter::add_node_outputs(const onnx::GraphProto& proto) {
 }
 
 Status GraphImporter::add_attributes(onnx::NodeProto& proto, ir::NodeSpec& spec) {
-  const AttributeContext context{external_, [&](onnx::GraphProto& nested) -> Result<ir::GraphPtr> {
-                                   QQ_TRY(ir::Graph graph, import_graph(nested, external_, depth_ + 1));
+  const AttributeContext context{context_.external, [&](onnx::GraphProto& nested) -> Result<ir::GraphPtr> {
+                                   QQ_TRY(ir::Graph graph, import_graph(nested, context_, depth_ + 1));
                                    return ir::GraphPtr(std::make_shared<const ir::Graph>(std::move(graph)));
                                  }};
   const bool is_constant = spec.domain.empty() && spec.op == "Constant";
@@ -191,9 +220,6 @@ Status GraphImporter::add_outputs(onnx::GraphProto& proto) {
   for (onnx::ValueInfoProto& info : *proto.mutable_output()) {
     const ir::ValueId id = info.name().empty() ? ir::ValueId{} : resolve(info.name());
     if (!id.valid()) return corrupt_model("graph output '", info.name(), "' is defined nowhere");
-    if (depth_ == 0 && graph_.value(id).is_output) {
-      return corrupt_model("graph output '", info.name(), "' is there twice");
-    }
     edit_.add_graph_output(id);
     QQ_RETURN_IF_ERROR(set_type(id, info));
   }
@@ -221,21 +247,23 @@ Result<ir::Graph> GraphImporter::run(onnx::GraphProto& proto) {
   graph_.name = proto.name();
   QQ_RETURN_IF_ERROR(add_inputs(proto));
   QQ_RETURN_IF_ERROR(add_initializers(proto));
+  QQ_RETURN_IF_ERROR(add_sparse_initializers(proto));
   QQ_RETURN_IF_ERROR(add_node_outputs(proto));
   QQ_RETURN_IF_ERROR(add_nodes(proto));
   QQ_RETURN_IF_ERROR(add_outputs(proto));
   QQ_RETURN_IF_ERROR(add_infos(proto));
   proto.clear_name();
   graph_.extra = proto.SerializeAsString();
-  // Refused here, so that nothing after the load needs to fear an endless walk.
-  if (Result<std::vector<ir::NodeId>> order = ir::execution_order(graph_); !order.ok()) return order.status();
+  // A cycle is refused here, so that nothing after the load needs to fear an endless walk.
+  QQ_TRY(std::vector<ir::NodeId> order, ir::execution_order(graph_));
+  if (order != graph_.order()) edit_.set_order(std::move(order));
   return std::move(graph_);
 }
 
 }  // namespace
 
-Result<ir::Graph> import_graph(onnx::GraphProto& proto, ExternalFiles& external, int depth) {
-  return GraphImporter(external, depth).run(proto);
+Result<ir::Graph> import_graph(onnx::GraphProto& proto, const ImportContext& context, int depth) {
+  return GraphImporter(context, depth).run(proto);
 }
 
 }  // namespace quarkq::onnx_io

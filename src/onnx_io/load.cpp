@@ -7,7 +7,7 @@
 
 #include "base/file_system.h"
 #include "ir/check_attributes.h"
-#include "onnx_io/check_functions.h"
+#include "onnx_io/correct_shapes.h"
 #include "onnx_io/count_messages.h"
 #include "onnx_io/diagnose.h"
 #include "onnx_io/model_proto.h"
@@ -25,7 +25,7 @@ Status check_path(const std::string& path) {
   return Status();
 }
 
-Result<ir::Model> load_from(std::string_view bytes, const std::string& path, ExternalFiles& external) {
+Result<ir::Model> load_from(std::string_view bytes, const std::string& path, const ImportContext& context) {
   if (bytes.empty()) return corrupt_model(path, ": the file is empty");
   if (bytes.size() > static_cast<size_t>(INT_MAX)) {
     return unsupported(path, ": ", bytes.size(), " bytes, a model file may have at most ", INT_MAX,
@@ -34,35 +34,39 @@ Result<ir::Model> load_from(std::string_view bytes, const std::string& path, Ext
   QQ_RETURN_IF_ERROR(check_counts(bytes).context(path));
   onnx::ModelProto proto;
   if (!parse_proto(bytes.data(), bytes.size(), proto)) return corrupt_model(path, ": ", describe_damage(bytes));
-  QQ_RETURN_IF_ERROR(check_functions(proto).context(path));
-  Result<ir::Model> model = import_model(proto, external);
+  Result<ir::Model> model = import_model(proto, context);
   // Plain text can look like a message of unknown fields, so what the file is comes before what the message lacks.
   if (!model.ok() && !proto.has_ir_version() && !proto.has_graph()) {
     return corrupt_model(path, ": ", describe_damage(bytes));
   }
   if (model.ok()) {
     QQ_RETURN_IF_ERROR(ir::check_attributes(model.value().graph, model.value().opsets).context(path));
+    correct_shapes(model.value(), context.findings);
   }
   return std::move(model).context(path);
 }
 
 }  // namespace
 
-Result<ir::Model> load(const std::string& path, uint64_t* external_bytes) {
+Result<ir::Model> load(const std::string& path, LoadReport* report) {
   QQ_RETURN_IF_ERROR(check_path(path));
   const auto file = MappedFile::open(path);
   if (!file.ok()) return invalid_argument(file.status().message());
   const MappedFile& mapped = *file.value();
   ExternalFiles external(path);
-  QQ_TRY(ir::Model model, load_from({reinterpret_cast<const char*>(mapped.data()), mapped.size()}, path, external));
+  LoadReport ignored;
+  LoadReport& told = report == nullptr ? ignored : *report;
+  const std::string_view bytes(reinterpret_cast<const char*>(mapped.data()), mapped.size());
+  QQ_TRY(ir::Model model, load_from(bytes, path, {external, told.findings}));
   model.path = path;
-  if (external_bytes != nullptr) *external_bytes = external.bytes();
+  told.external_bytes = external.bytes();
   return model;
 }
 
-Result<ir::Model> load_bytes(std::string_view bytes, const std::string& path_for_messages) {
+Result<ir::Model> load_bytes(std::string_view bytes, const std::string& path_for_messages, LoadReport* report) {
   ExternalFiles external("");
-  return load_from(bytes, path_for_messages, external);
+  LoadReport ignored;
+  return load_from(bytes, path_for_messages, {external, (report == nullptr ? ignored : *report).findings});
 }
 
 }  // namespace quarkq::onnx_io

@@ -5,17 +5,31 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/diagnostics.h"
 #include "ir/graph.h"
 
 namespace quarkq::onnx_io {
 
-/// Loads `path`. IR versions up to 13 and ai.onnx opsets up to 24 are taken; external data is mapped, not read.
-/// kInvalidArgument: no such file; kCorruptModel: not a sound model; kUnsupported: newer or larger than quarkq handles.
-/// `external_bytes`, when given, receives the size of the files beside the model that it reads.
-Result<ir::Model> load(const std::string& path, uint64_t* external_bytes = nullptr);
+/// What a load tells in addition to the model.
+struct LoadReport {
+  uint64_t external_bytes = 0;  ///< of the files next to the model that hold its weights
+  Diagnostics findings;         ///< how the model was normalized
+};
 
-/// The same for a model in memory, which cannot have external data. `path_for_messages` only appears in messages.
-Result<ir::Model> load_bytes(std::string_view bytes, const std::string& path_for_messages);
+/// Folders whose files external data may reach through symbolic links, for all models that are loaded from now on.
+/// Not thread-safe: call it before anything is loaded.
+void allow_external_data_in(std::vector<std::string> folders);
+
+/// Loads `path` and normalizes it: model-local functions are expanded, nodes are in an execution order, sparse tensors
+/// are dense, stored shapes that contradict the graph are replaced. External data is mapped, not read.
+/// Accepts IR versions up to 13 and ai.onnx opsets up to 24. kInvalidArgument: no such file; kCorruptModel: not a sound
+/// model; kUnsupported: newer or larger than quarkq handles. `report` may be null.
+Result<ir::Model> load(const std::string& path, LoadReport* report = nullptr);
+
+/// Loads a model in memory, which cannot have external data. `path_for_messages` only appears in messages.
+Result<ir::Model> load_bytes(std::string_view bytes, const std::string& path_for_messages,
+                             LoadReport* report = nullptr);
 
 }  // namespace quarkq::onnx_io

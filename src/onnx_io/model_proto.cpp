@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "onnx_io/model_proto.h"
 
-#include "onnx_io/import_graph.h"
+#include <algorithm>
+
+#include "ir/domains.h"
+#include "ir/search.h"
+#include "onnx_io/expand_functions.h"
 
 namespace quarkq::onnx_io {
 namespace {
@@ -38,23 +42,48 @@ Status take_opsets(onnx::ModelProto& proto, ir::Model& model) {
   return Status();
 }
 
+/// True if a node of `graph` or of a graph nested in it belongs to `domain`.
+bool uses_domain(const ir::Graph& graph, const std::string& domain) {
+  return std::ranges::any_of(graph.order(), [&](ir::NodeId id) {
+    const ir::Node& node = graph.node(id);
+    if (node.domain == domain) return true;
+    const auto nested = ir::nested_graphs(node);
+    return std::ranges::any_of(nested, [&](const ir::Graph* inner) { return uses_domain(*inner, domain); });
+  });
+}
+
+/// ONNX Runtime knows its own domain without an import.
+void add_missing_import(ir::Model& model, Diagnostics& findings) {
+  if (model.opset(ir::kMicrosoftDomain) != 0 || !uses_domain(model.graph, ir::kMicrosoftDomain)) return;
+  model.set_opset(ir::kMicrosoftDomain, 1);
+  findings.add("opset-import-added", ir::kMicrosoftDomain,
+               "the model has operators of this domain without an opset import");
+}
+
 }  // namespace
 
-Result<ir::Model> import_model(onnx::ModelProto& proto, ExternalFiles& external) {
+Result<ir::Model> import_model(onnx::ModelProto& proto, const ImportContext& context) {
   QQ_RETURN_IF_ERROR(check_versions(proto));
+  QQ_RETURN_IF_ERROR(expand_functions(proto, context.findings));
   ir::Model model;
   QQ_RETURN_IF_ERROR(take_opsets(proto, model));
   model.ir_version = proto.ir_version();
   model.producer_name = proto.producer_name();
   model.producer_version = proto.producer_version();
-  model.has_functions = proto.functions_size() > 0;
-  QQ_TRY(model.graph, import_graph(*proto.mutable_graph(), external));
+  QQ_TRY(model.graph, import_graph(*proto.mutable_graph(), context));
+  add_missing_import(model, context.findings);
   proto.clear_graph();
   proto.clear_ir_version();
   proto.clear_producer_name();
   proto.clear_producer_version();
   model.extra = proto.SerializeAsString();
   return model;
+}
+
+Result<ir::Model> import_own_model(onnx::ModelProto& proto) {
+  ExternalFiles no_files("");
+  Diagnostics ignored;
+  return import_model(proto, {no_files, ignored});
 }
 
 }  // namespace quarkq::onnx_io

@@ -9,8 +9,7 @@ namespace quarkq::onnx_io {
 
 Result<ir::Model> parse_model_text(const std::string& text) {
   QQ_TRY(onnx::ModelProto proto, library_parse(text));
-  ExternalFiles external("");
-  return import_model(proto, external);
+  return import_own_model(proto);
 }
 
 std::string model_text(const ir::Model& model) { return library_print(whole_model(model)); }

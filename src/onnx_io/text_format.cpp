@@ -36,7 +36,7 @@ bool is_text_path(const std::string& path) {
   return std::ranges::any_of(kSuffixes, [&](std::string_view suffix) { return path.ends_with(suffix); });
 }
 
-Result<ir::Model> load_text(const std::string& path) {
+Result<ir::Model> load_text(const std::string& path, LoadReport* report) {
   if (!file_exists(path)) return invalid_argument(path, ": no such file");
   QQ_TRY(const std::string text, read_text_file(path, kMostBytes));
   google::protobuf::TextFormat::Parser parser;
@@ -47,7 +47,7 @@ Result<ir::Model> load_text(const std::string& path) {
   if (!parser.ParseFromString(text, &proto)) return corrupt_model(path, ": not a model in text format, ", error.text);
   if (proto.ByteSizeLong() > kMostBytes) return unsupported(path, ": the model takes more than ", kMostBytes, " bytes");
   // What holds for bytes from elsewhere holds for these.
-  QQ_TRY(ir::Model model, load_bytes(proto.SerializeAsString(), path));
+  QQ_TRY(ir::Model model, load_bytes(proto.SerializeAsString(), path, report));
   model.path = path;
   return model;
 }

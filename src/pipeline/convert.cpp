@@ -27,7 +27,10 @@ using pipeline::ConversionStep;
 Result<ir::Model> load_any(const ConvertRequest& request, Diagnostics& diagnostics) {
   const auto file = pipeline::ModelFile::of(request);
   const bool is_text = !file.is_in_memory() && onnx_io::is_text_path(request.model_path);
-  QQ_TRY(ir::Model model, is_text ? onnx_io::load_text(request.model_path) : pipeline::load_model(file));
+  onnx_io::LoadReport loaded;
+  QQ_TRY(ir::Model model,
+         is_text ? onnx_io::load_text(request.model_path, &loaded) : pipeline::load_model(file, &loaded));
+  diagnostics.add(loaded.findings);
   QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(request.model_path));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(request.model_path));

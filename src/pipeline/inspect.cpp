@@ -72,7 +72,9 @@ void count_nested(const ir::Graph& graph, InspectReport& report) {
 
 Result<InspectReport> inspect_file(const pipeline::ModelFile& file, const InspectOptions& options) {
   InspectReport report;
-  QQ_TRY(ir::Model model, pipeline::load_model(file, &report.external_bytes));
+  onnx_io::LoadReport loaded;
+  QQ_TRY(ir::Model model, pipeline::load_model(file, &loaded));
+  report.external_bytes = loaded.external_bytes;
   report.path = file.path;
   report.file_bytes = file.is_in_memory() ? (*file.bytes)->size() : pipeline::file_size(file.path);
   report.ir_version = model.ir_version;

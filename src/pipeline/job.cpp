@@ -86,12 +86,12 @@ Result<calib::DataOptions> options_of(const AnySettings& settings) {
 
 }  // namespace
 
-Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes) {
-  if (file.is_in_memory()) return onnx_io::load_bytes(**file.bytes, file.path);
-  uint64_t beside = 0;
-  QQ_TRY(ir::Model model, onnx_io::load(file.path, &beside));
-  if (file_size(file.path) + beside >= kLargeModel) limit_residency(file, model);
-  if (external_bytes != nullptr) *external_bytes = beside;
+Result<ir::Model> load_model(const ModelFile& file, onnx_io::LoadReport* report) {
+  if (file.is_in_memory()) return onnx_io::load_bytes(**file.bytes, file.path, report);
+  onnx_io::LoadReport own;
+  onnx_io::LoadReport& told = report == nullptr ? own : *report;
+  QQ_TRY(ir::Model model, onnx_io::load(file.path, &told));
+  if (file_size(file.path) + told.external_bytes >= kLargeModel) limit_residency(file, model);
   return model;
 }
 
@@ -111,8 +111,9 @@ Result<Job> open_job(const ModelFile& given, const std::string& config, const st
   QQ_TRY(const config::QuantConfig asked, config::load_config(config, sets));
   ModelFile file = given;
   file.stays_in_memory = config::asks_crypto(asked);
-  uint64_t external_bytes = 0;
-  QQ_TRY(ir::Model model, load_model(file, &external_bytes));
+  onnx_io::LoadReport loaded;
+  QQ_TRY(ir::Model model, load_model(file, &loaded));
+  diagnostics.add(loaded.findings);
   QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(model_path));
   if (file.requantizes) {
     QQ_TRY(model, qdq::strip(model).context(model_path));
@@ -127,7 +128,7 @@ Result<Job> open_job(const ModelFile& given, const std::string& config, const st
   QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
   QQ_RETURN_IF_ERROR(pin_shapes(model, settings.legalize, diagnostics).context(model_path));
-  const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + external_bytes;
+  const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + loaded.external_bytes;
   std::optional<ir::Model> tail = cut_tail(model, settings, diagnostics);
   return Job{std::move(model), std::move(settings), bytes, file.requantizes, std::move(tail)};
 }

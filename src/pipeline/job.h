@@ -13,6 +13,7 @@
 #include "calib/statistics_set.h"
 #include "config/settings.h"
 #include "ir/graph.h"
+#include "onnx_io/load.h"
 #include "quarkq/samples.h"
 
 namespace quarkq::pipeline {
@@ -37,8 +38,8 @@ struct ModelFile {
   bool is_in_memory() const { return bytes != nullptr && bytes->has_value(); }
 };
 
-/// `external_bytes`: of the files beside it that hold weights; may be null.
-Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes = nullptr);
+/// Loads and normalizes the model. `report` may be null.
+Result<ir::Model> load_model(const ModelFile& file, onnx_io::LoadReport* report = nullptr);
 
 /// The bytes of the model file, without those of files beside it.
 Status add_file(const ModelFile& file, ContentHash& hash);

@@ -18,7 +18,9 @@ namespace {
 constexpr pass::Phase kCalibrate = pass::Phase::kCalibrate;  // the phase after those that rewrite the float model
 
 Result<ir::Model> load_typed(const ModelFile& file, Diagnostics& diagnostics) {
-  QQ_TRY(ir::Model model, load_model(file));
+  onnx_io::LoadReport loaded;
+  QQ_TRY(ir::Model model, load_model(file, &loaded));
+  diagnostics.add(loaded.findings);
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
   return model;
 }

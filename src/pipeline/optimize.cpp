@@ -70,7 +70,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
                          .status()
                          .context(request.model_path));
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(job.model, diagnostics));
-  QQ_RETURN_IF_ERROR(onnx_io::check_model(job.model)
+  QQ_RETURN_IF_ERROR(onnx_io::check_result(job.model, diagnostics)
                          .context("the optimized model did not pass its check")
                          .context(request.model_path));
   QQ_TRY(report.tail_path, pipeline::save_tail(job, request.output_path));

@@ -7,7 +7,7 @@ namespace quarkq::pipeline {
 
 Status check_written(const Run& run) {
   constexpr size_t kShown = 300;  // the checker repeats itself node by node
-  Status status = onnx_io::check_model(run.state.model);
+  Status status = onnx_io::check_result(run.state.model, run.state.diagnostics);
   if (status.ok()) return status;
   const std::string found = status.message().substr(0, kShown);
   return Status(status.code(),

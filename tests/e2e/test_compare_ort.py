@@ -3,33 +3,20 @@
 the scripts run longer, and their last results stand beside them."""
 import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 from onnx import helper, numpy_helper
 
-from harness import QUARKQ, ROOT, Skip, expect, quarkq, test
+from fuzz_script import FUZZ, script
+from harness import expect, quarkq, test
 
 import random_operators
 
-FUZZ = os.path.join(ROOT, "tests", "fuzz")
 MODELS = int(os.environ.get("QUARKQ_COMPARED_MODELS", "1600"))
 PARTS = 4
 # Without a recipe: random numbers are not comparable, and what is of quarkq's own domains has test_ort_ops.py.
 WITHOUT_RECIPE = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"}
-
-
-def script(name, *arguments):
-    """The last line of a script of tests/fuzz; its findings are the failure. It loads the library of the program under test."""
-    library = os.path.join(os.path.dirname(QUARKQ), "libquarkq.so")
-    if not os.path.exists(library):
-        raise Skip("libquarkq.so is not built")
-    environment = {**os.environ, "QUARKQ": QUARKQ, "QUARKQ_LIBRARY": library, "QUARKQ_ORT_OPS_LIBRARY": os.path.join(os.path.dirname(QUARKQ), "libquarkq_ort_ops.so")}
-    done = subprocess.run([sys.executable, os.path.join(FUZZ, name), *map(str, arguments)], capture_output=True, text=True, check=False, env=environment)
-    lines = done.stdout.strip().splitlines()
-    expect(done.returncode == 0, f"{name} {' '.join(map(str, arguments))}: {' | '.join(lines[:5])} {done.stderr[-500:]}")
-    return lines[-1]
 
 
 @test(cases=[(f"part {part}", part) for part in range(PARTS)])

@@ -8,6 +8,7 @@ row of explained.py gives its reason. The last line counts; the exit status is 1
 """
 import argparse
 import collections
+import contextlib
 import json
 import os
 import sys
@@ -27,11 +28,13 @@ from onnx import numpy_helper  # noqa: E402
 import coverage  # noqa: E402
 import differences  # noqa: E402
 import explained  # noqa: E402
+import model_forms  # noqa: E402
 import quarkq  # noqa: E402
 import random_graphs  # noqa: E402
 import random_operators  # noqa: E402
 import single_calls  # noqa: E402
 import workers  # noqa: E402
+from operators.builder import TypedBuilder  # noqa: E402
 
 onnxruntime.set_default_logger_severity(4)
 PRESETS = ["A8W8", "XINT8", "A16W8", "U8S8_AAWS", "S8S8_AAWS", "BF16", "MX9", "INT8_TRANSFORMER_DEFAULT", "UINT8_DYNAMIC_QUANT"]
@@ -40,8 +43,15 @@ PERTURBED = 1e-6  # relative change of inputs that shows how much a graph amplif
 AMPLIFIED = 50.0  # so much of what it shows is allowed
 
 
+TARGETS = ["x1", "x2", "winml", "vaiml-bf16", "gen2-vint8", "ort-cpu"]
+
+
 class NotDrawn(Exception):
     """The draw is no model that both programs are asked to run; the text says why."""
+
+
+class Declined(Exception):
+    """A request that quarkq may decline, with a message and without a result."""
 
 
 class Model:
@@ -103,6 +113,31 @@ def draw_network(number):
     return Model(proto, feeds, sorted({node.op_type for node in proto.graph.node}))
 
 
+def draw_form(number):
+    """A model in a form that means the same, which ONNX Runtime loads, too."""
+    base = (draw_network, draw_chain, draw_network, draw_call)[number % 4](number)
+    formed, done = model_forms.other_form(base.proto, number)
+    if not done:
+        raise NotDrawn("no other form")
+    model = Model(formed, base.feeds, base.ops)
+    if differences.first_difference(model.wanted, base.wanted):
+        raise NotDrawn("another function")
+    model.proto = base.proto  # what explained.py looks into
+    return model
+
+
+def draw_opset(number):
+    """One call of any opset, and another opset to convert it to."""
+    names = [name for name in random_operators.names() if ":" not in name]
+    name, rng = names[number % len(names)], np.random.default_rng([number, 3])
+    b = TypedBuilder([number, 3], int(rng.integers(random_operators.OLDEST_OPSET, random_operators.NEWEST_OPSET + 1)))
+    if not random_operators.add_call(b, name):
+        raise NotDrawn("the opset lacks it")
+    model = from_builder(b, [name])
+    model.other_opset = int(rng.integers(random_operators.OLDEST_OPSET, random_operators.NEWEST_OPSET + 1))
+    return model
+
+
 def in_quarkq(model, feeds):
     return quarkq.run(model, [feeds], threads=1)[0]
 
@@ -146,6 +181,13 @@ def compare_run(model):
     return difference
 
 
+def check_written(model):
+    """The onnx library's checker, which wants a shape of every input and output; ONNX and ONNX Runtime do not."""
+    proto = onnx.ModelProto.FromString(model)
+    if all(value.type.HasField("sequence_type") or value.type.tensor_type.HasField("shape") for value in (*proto.graph.input, *proto.graph.output)):
+        onnx.checker.check_model(model, full_check=True)
+
+
 def compare_optimized(model):
     """What ONNX Runtime makes of the model after `quarkq optimize`."""
     with tempfile.TemporaryDirectory(prefix="quarkq-compare-") as folder:
@@ -155,17 +197,36 @@ def compare_optimized(model):
         quarkq.optimize(given, made, threads=1)
         with open(made, "rb") as file:
             optimized = file.read()
-    onnx.checker.check_model(optimized, full_check=True)
+    check_written(optimized)
     found = run_session(session(optimized), model.feeds)
     difference = differences.first_difference(found, model.wanted)
     return difference and differences.first_difference(found, model.wanted, amplification(model))
 
 
+@contextlib.contextmanager
+def declining(*texts):
+    """Refusals that say one of these texts are answers."""
+    try:
+        yield
+    except quarkq.QuarkqError as error:
+        reason = next((text for text in texts if text in str(error)), None)
+        if reason is None:
+            raise
+        raise Declined(reason) from error
+
+
+def quantize(model, preset, **more):
+    with declining("is quantized already", "has no kernel", "needs opset"):
+        return quarkq.quantize(model.bytes, config=preset, data=[model.feeds], threads=1, **more).model
+
+
 def compare_quantized(model, preset):
     """The quantized model: it loads in ONNX Runtime, and both programs make the same of it, up to single steps."""
-    quantized = quarkq.quantize(model.bytes, config=preset, data=[model.feeds], threads=1).model
-    onnx.checker.check_model(quantized, full_check=True)
-    wanted, found = run_session(session(quantized), model.feeds), in_quarkq(quantized, model.feeds)
+    quantized = quantize(model, preset)
+    check_written(quantized)
+    wanted = run_session(session(quantized), model.feeds)
+    with declining("has no kernel"):
+        found = in_quarkq(quantized, model.feeds)
     for name, array in wanted.items():
         if found[name].shape != array.shape or found[name].dtype != array.dtype:
             return differences.first_difference(found, wanted)
@@ -178,12 +239,39 @@ def compare_quantized(model, preset):
     return None
 
 
-# kind: (draw, compare, of 100 models)
+def compare_converted(model):
+    """What ONNX Runtime makes of the model in another opset. Types that its kernels of an old opset lack are no matter of the conversion."""
+    try:
+        made = quarkq.convert(model.bytes, in_memory=True, passes=[f"convert-opset-version:version={model.other_opset}"]).model
+    except quarkq.ModelError as error:
+        raise Declined("not converted") from error
+    try:
+        found = run_session(session(made), model.feeds)
+    except Exception as error:
+        if "NOT_IMPLEMENTED" in str(error):
+            raise Declined("ONNX Runtime: no kernel in that opset") from error
+        raise
+    return differences.first_difference(found, model.wanted)
+
+
+def compare_form(model, number):
+    """The form as it is, after `optimize`, and quantized: in turn."""
+    turn = number // 4 % 3
+    if turn == 0:
+        return compare_run(model)
+    if turn == 1:
+        return compare_optimized(model)
+    return compare_quantized(model, PRESETS[number // 12 % len(PRESETS)])
+
+
+# kind: (draw, compare, share)
 KINDS = {
     "call": (draw_call, lambda model, _: compare_run(model), 50),
     "chain": (draw_chain, lambda model, _: compare_run(model), 20),
     "network": (draw_network, lambda model, _: compare_run(model), 10),
     "optimized": (lambda number: (draw_network, draw_chain)[number % 2](number), lambda model, _: compare_optimized(model), 10),
+    "form": (draw_form, compare_form, 12),
+    "opset": (draw_opset, lambda model, _: compare_converted(model), 12),
     "quantized": (draw_network, lambda model, number: compare_quantized(model, PRESETS[number // 7 % len(PRESETS)]), 10),
 }
 
@@ -206,6 +294,8 @@ def outcome_of(number, kinds, keep=""):
         np.savez(os.path.join(keep, f"{number}.npz"), **model.feeds)
     try:
         difference = compare(model, number)
+    except Declined as reason:
+        return {"kind": kind, "ops": [], "outcome": str(reason), "text": ""}
     except Exception as error:  # a refusal, or a result that ONNX Runtime or the checker refuses
         difference = differences.Difference("", "refused", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
     calls = coverage.calls_of(model.proto)

@@ -9,6 +9,7 @@
 
 #include "base/suggest.h"
 #include "memory_watch.h"
+#include "onnx_io/load.h"
 #include "quarkq/version.h"
 #include "run_limits.h"
 #include "sandbox.h"
@@ -62,7 +63,7 @@ using Words = std::vector<std::string>;
 size_t verb_place(const Words& words) {
   size_t at = 0;
   while (at < words.size() && words[at].starts_with("-"))
-    at += words[at] == "--log-level" || words[at] == "--timeout" ? 2 : 1;
+    at += words[at] == "--log-level" || words[at] == "--timeout" || words[at] == "--allow-external" ? 2 : 1;
   return std::min(at, words.size());
 }
 
@@ -115,6 +116,11 @@ void add_program_options(CLI::App& app, bool& is_sandboxed) {
       ->check(CLI::IsMember(kLogLevelNames));
   app.add_flag_callback("-q,--quiet", set_quiet, "Print errors only, and results of verbs that only print");
   app.add_flag_callback("-v,--verbose", set_verbose, "Print every finding, and the time of every phase");
+  app.add_option_function<std::vector<std::string>>(
+         "--allow-external", [](const std::vector<std::string>& folders) { onnx_io::allow_external_data_in(folders); },
+         "A folder into which the external data of a model may be linked; may be repeated")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
   add_timeout_option(app);
   add_sandbox_option(app, is_sandboxed);
 }

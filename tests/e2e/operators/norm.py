@@ -51,6 +51,12 @@ def rms_norm(b, op):
     b.call(op, [b.operand(dims), b.operand(dims[axis:], late=0.2)], axis=axis, epsilon=0.1)
 
 
+@recipe("SimplifiedLayerNormalization")
+def simplified_norm(b, op):
+    dims = features(b)
+    b.call(op, [b.operand(dims), b.operand(dims[-1:], late=0.2)], types=[np.float32], axis=-1, epsilon=0.1)
+
+
 @recipe("LpNormalization")
 def lp_norm(b, op):
     dims = features(b, 1)

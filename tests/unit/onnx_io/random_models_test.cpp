@@ -41,10 +41,10 @@ TEST_P(RandomModelsTest, WeightsBesideTheModelAreTheSame) {
     const std::string path = folder / cat("m", threshold, ".onnx");
     const auto saved = save(model_, path, {.external_data = true, .external_threshold = threshold});
     ASSERT_TRUE(saved.ok()) << saved.status().message();
-    uint64_t beside = 0;
-    const Result<ir::Model> loaded = load(path, &beside);
+    LoadReport report;
+    const Result<ir::Model> loaded = load(path, &report);
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-    EXPECT_EQ(beside, saved.value().data_bytes);
+    EXPECT_EQ(report.external_bytes, saved.value().data_bytes);
     EXPECT_EQ(ir::dump(loaded.value()), ir::dump(model_));
   }
 }
