@@ -125,8 +125,9 @@ bool is_same_file(int fd, const std::string& path) {
          own.st_ino == found.st_ino;
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  const int fd = open_file(path, O_RDONLY);
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, Links links) {
+  // O_NONBLOCK: a pipe in the place of a file is refused below instead of waited for.
+  const int fd = open_file(path, O_RDONLY | O_NONBLOCK | (links == Links::kRefused ? O_NOFOLLOW : 0));
   if (fd < 0) return cannot_open(path);
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -182,15 +183,6 @@ const std::string& process_token() {
     return cat(::getpid(), "-", hash.text().substr(0, kDigits));
   }();
   return token;
-}
-
-Status check_not_input(const std::string& output, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs) {
-    std::error_code error;
-    if (output == input || std::filesystem::equivalent(output, input, error))
-      return invalid_argument(output, ": is an input, which is never overwritten; give another name");
-  }
-  return Status();
 }
 
 // Runs of digits compare by value, everything else byte by byte.

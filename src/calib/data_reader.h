@@ -32,6 +32,9 @@ struct Sample {
   std::vector<std::string> files;  ///< by input: the file it came from, for messages; empty: none
 };
 
+/// Returns the sample as it is. Fails with kBadData if none of its tensors has a value: it would measure nothing.
+Result<Sample> with_values(Sample sample);
+
 class DataReader {
  public:
   virtual ~DataReader() = default;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From the array in a file to what a model input takes.
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -142,6 +143,13 @@ Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, cons
   QQ_TRY(const int64_t count, Result<int64_t>(ir::element_count(dims)).context("input " + spec.name));
   QQ_RETURN_IF_ERROR(check_memory_for(static_cast<double>(storage_bytes(type, count)), dims, "input " + spec.name));
   return ir::Tensor::zeros(type, dims);
+}
+
+Result<Sample> with_values(Sample sample) {
+  const auto has_values = [](const ir::Tensor& tensor) { return tensor.size() > 0; };
+  if (sample.inputs.empty() || std::ranges::any_of(sample.inputs, has_values)) return sample;
+  const std::string& place = sample.files.empty() ? sample.name : sample.files[0];
+  return bad_data(place, ": holds no values, shape ", shape_text(sample.inputs[0].dims()), "; remove it");
 }
 
 std::vector<InputSpec> input_specs(const ir::Graph& graph) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/printable.h"
 
 namespace quarkq::calib {
 namespace {
@@ -19,9 +20,10 @@ std::string number(double value) {
 }  // namespace
 
 std::string HistogramFolder::free_name(const std::string& tensor) {
-  std::string plain = tensor;
-  std::replace_if(
-      plain.begin(), plain.end(), [](char c) { return c == '/' || c == '.' || c == ':'; }, '_');
+  constexpr size_t kMostBytes = 200;  // file systems allow 255
+  std::string plain = tensor.substr(0, kMostBytes);
+  const auto is_unfit = [](unsigned char c) { return c == '/' || c == '.' || c == ':' || c < 0x20 || c == 0x7F; };
+  std::replace_if(plain.begin(), plain.end(), is_unfit, '_');
   std::string free = plain;
   for (size_t number = 2; !taken_.insert(free).second; ++number) free = cat(plain, "_", number);
   return free;
@@ -32,8 +34,9 @@ Status HistogramFolder::save(const std::string& name, const ValueStatistics& sta
   std::filesystem::create_directories(path_, error);
   if (error) return io_error(path_, ": cannot make this folder, ", error.message());
   const numeric::Range extremes = statistics.extremes();
-  std::string text = cat("# tensor: ", name, "\n# observed: ", number(extremes.min), " ", number(extremes.max),
-                         "\n# range: ", number(range.min), " ", number(range.max), "\nlow,high,count\n");
+  std::string text =
+      cat("# tensor: ", printable(name), "\n# observed: ", number(extremes.min), " ", number(extremes.max),
+          "\n# range: ", number(range.min), " ", number(range.max), "\nlow,high,count\n");
   for (const WeightedValue& bin : statistics.bins()) {
     const double low = static_cast<double>(bin.value) - static_cast<double>(bin.width) / 2;
     text += cat(number(low), ",", number(low + static_cast<double>(bin.width)), ",", bin.count, "\n");

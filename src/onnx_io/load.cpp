@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/run_files.h"
 #include "ir/check_attributes.h"
 #include "onnx_io/check_functions.h"
 #include "onnx_io/count_messages.h"
@@ -48,7 +49,7 @@ Result<ir::Model> load_from(std::string_view bytes, const std::string& path, Ext
 
 }  // namespace
 
-Result<ir::Model> load(const std::string& path, uint64_t* external_bytes) {
+Result<ir::Model> load(const std::string& path, ExternalUse* external_use) {
   QQ_RETURN_IF_ERROR(check_path(path));
   const auto file = MappedFile::open(path);
   if (!file.ok()) return invalid_argument(file.status().message());
@@ -56,7 +57,9 @@ Result<ir::Model> load(const std::string& path, uint64_t* external_bytes) {
   ExternalFiles external(path);
   QQ_TRY(ir::Model model, load_from({reinterpret_cast<const char*>(mapped.data()), mapped.size()}, path, external));
   model.path = path;
-  if (external_bytes != nullptr) *external_bytes = external.bytes();
+  const std::vector<std::string> files = external.files();
+  for (const std::string& data : files) QQ_RETURN_IF_ERROR(note_input(data));
+  if (external_use != nullptr) *external_use = {files, external.bytes()};
   return model;
 }
 

@@ -88,10 +88,10 @@ Result<calib::DataOptions> options_of(const AnySettings& settings) {
 
 Result<ir::Model> load_model(const ModelFile& file, uint64_t* external_bytes) {
   if (file.is_in_memory()) return onnx_io::load_bytes(**file.bytes, file.path);
-  uint64_t beside = 0;
-  QQ_TRY(ir::Model model, onnx_io::load(file.path, &beside));
-  if (file_size(file.path) + beside >= kLargeModel) limit_residency(file, model);
-  if (external_bytes != nullptr) *external_bytes = beside;
+  onnx_io::ExternalUse external;
+  QQ_TRY(ir::Model model, onnx_io::load(file.path, &external));
+  if (file_size(file.path) + external.bytes >= kLargeModel) limit_residency(file, model);
+  if (external_bytes != nullptr) *external_bytes = external.bytes;
   return model;
 }
 

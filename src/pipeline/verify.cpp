@@ -89,6 +89,9 @@ void look_inside(const FloatModels& floats, const ir::Model& quantized, const ca
 }
 
 Status check_outputs(double least, const char* asked, const QuantizeReport& report) {
+  if (report.outputs.empty() && report.compared_samples > 0)
+    return quality_gate(asked, least, ": no output of the ", report.compared_samples,
+                        " samples has values that can be compared with the float model");
   const bool is_judged = std::ranges::any_of(report.outputs, [](const auto& output) { return !output.near_zero; });
   for (const OutputAgreement& output : report.outputs) {
     if (output.min_cosine >= least || (output.near_zero && is_judged)) continue;

@@ -209,11 +209,6 @@ Status check_options(EvaluateArgs& args) {
 }
 
 Status open_outputs(const EvaluateArgs& args, EvaluateFiles& outputs) {
-  const std::vector<std::string> inputs = {args.models.float_path, args.models.quantized_path, args.models.config,
-                                           args.models.accuracy.labels_path};
-  for (const std::string& path : {args.json, args.csv_path, args.layers_csv_path}) {
-    if (!path.empty() && path != kStdout) QQ_RETURN_IF_ERROR(check_not_input(path, inputs));
-  }
   QQ_RETURN_IF_ERROR(outputs.open(args.json, to_json));
   QQ_RETURN_IF_ERROR(outputs.open(args.csv_path, pairs_csv));
   return outputs.open(args.layers_csv_path, layers_csv);

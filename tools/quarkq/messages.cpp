@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/printable.h"
 #include "base/strings.h"
 #include "terminal.h"
 

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/printable.h"
+#include "base/quoted_words.h"
 #include "base/suggest.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
@@ -11,35 +13,17 @@
 namespace quarkq::calib {
 namespace {
 
-/// The words of a line. A quote may stand anywhere in a word: name="a b.npy".
-Result<std::vector<std::string>> words_of(std::string_view line) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = 0;
-  for (const char c : line) {
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-      if (quote != 0) word += c;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-      in_word = true;
-    } else if (c == ' ' || c == '\t' || c == '\r') {
-      if (in_word) words.push_back(std::move(word));
-      word.clear();
-      in_word = false;
-    } else if (c == '#' && !in_word) {
-      break;
-    } else if (static_cast<unsigned char>(c) < 32) {
-      return bad_data("holds control characters, a text is needed");
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (quote != 0) return bad_data("a quote ", quote, " without its end");
-  if (in_word) words.push_back(std::move(word));
-  return words;
+/// What a message may say of a word: the end of a path with the suffix of a sample, or of a file that is often taken
+/// for one. A settings file can name any file as a list, and its other lines must not reach a log that more people can
+/// read.
+std::string shown(const std::string& word) {
+  constexpr std::string_view kTexts[] = {".txt", ".csv", ".json", ".yaml", ".yml"};
+  constexpr size_t kMost = 100;  // bytes
+  const auto is_end = [&](std::string_view suffix) { return word.ends_with(suffix); };
+  if (format_of(word, "") == nullptr && std::ranges::none_of(kTexts, is_end))
+    return "a word without a suffix of samples";
+  const bool is_long = word.size() > kMost;
+  return printable(is_long ? "..." + word.substr(word.size() - kMost) : word);
 }
 
 class LineReader {
@@ -79,7 +63,7 @@ class LineReader {
       std::vector<std::string> names;
       for (const InputSpec& one : inputs_) names.push_back(one.name);
       const std::string name = word.substr(0, word.find('='));
-      return bad_data("found ", word, did_you_mean(name, names), ", needed is <input>=<file> with the inputs ",
+      return bad_data("found ", shown(word), did_you_mean(name, names), ", needed is <input>=<file> with the inputs ",
                       join(names, ", "));
     }
     auto& paths = sample.paths[static_cast<size_t>(input - inputs_.data())];
@@ -92,10 +76,11 @@ class LineReader {
   Result<std::string> checked_path(const std::string& text, bool is_whole_sample) const {
     const std::string path = (std::filesystem::path(options_.list_file).parent_path() / text).string();
     const FileFormat* format = format_of(path, options_.kind);
-    if (format == nullptr) return bad_data(text, ": not a sample file, allowed are ", suffixes_text(options_.kind));
-    if (!file_exists(path)) return bad_data(path, ": no such file");
+    if (format == nullptr)
+      return bad_data(shown(text), ": not a sample file, allowed are ", suffixes_text(options_.kind));
+    if (!file_exists(path)) return bad_data(shown(path), ": no such file");
     if (is_whole_sample && inputs_.size() > 1 && !format->has_all_inputs) {
-      return bad_data(text, ": one file for ", inputs_.size(),
+      return bad_data(shown(text), ": one file for ", inputs_.size(),
                       " inputs must be .npz; else give <input>=<file> for each");
     }
     return path;
@@ -115,7 +100,7 @@ Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, cons
   size_t number = 0;
   for (const std::string& line : split(text.value(), '\n')) {
     const std::string place = cat(options.list_file, ":", ++number);
-    QQ_TRY(const std::vector<std::string> words, words_of(line).context(place));
+    QQ_TRY(const std::vector<std::string> words, quoted_words(line).context(place));
     if (words.empty()) continue;
     QQ_TRY(SampleFiles sample, reader.sample_of(words).context(place));
     samples.push_back(std::move(sample));

@@ -65,7 +65,8 @@ TEST_F(ListFileTest, BadLinesAreNamed) {
       {"x=data/0.npy x=data/1.npy", "two files for input x"},
       {"\"data/0.npy", "a quote \" without its end"},
       {"data\1", "control characters"},
-      {"data", "data: not a sample file"},
+      {"data", "a word without a suffix of samples: not a sample file"},
+      {"root:$y$secret:x", "a word without a suffix of samples: not a sample file"},
       {"x=", "not a sample file"},
   };
   for (const auto& row : rows) {

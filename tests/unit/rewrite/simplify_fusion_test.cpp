@@ -152,5 +152,20 @@ TEST(SimplifyFusionTest, LeavesOtherGemms) {
   expect_left(gemm_chain("Gemm <transB = 1> (x, t, b)", "float[3, 1] k = {3, 4, 5}", "Mul (c, k)"));
 }
 
+TEST(SimplifyFusionTest, ConcatsThatOthersReadAreMergedUpToABound) {
+  const auto nodes_of = [](int levels) {
+    std::string body = "g (float[1, 1] x) => (float[N, 1] y) { h0 = Concat <axis = 0> (x, x) ";
+    for (int level = 1; level < levels; ++level)
+      body += cat("h", level, " = Concat <axis = 0> (h", level - 1, ", h", level - 1, ") ");
+    PassBench bench(cat(body, "y = Relu (h", levels - 1, ") }"));
+    bench.run(simplify_model);
+    size_t most = 0;
+    for (const ir::NodeId id : bench.graph().order()) most = std::max(most, bench.graph().node(id).inputs.size());
+    return most;
+  };
+  EXPECT_EQ(nodes_of(3), 8u);
+  EXPECT_LE(nodes_of(12), 256u);
+}
+
 }  // namespace
 }  // namespace quarkq::pass_tests
