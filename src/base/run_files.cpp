@@ -33,7 +33,7 @@ Runs& runs() {
   return instance;
 }
 
-Status is_input(const std::string& output, const char* what) {
+Status overwrites(const std::string& output, const char* what) {
   return invalid_argument(output, ": is an input, which is never overwritten; give another ", what);
 }
 
@@ -51,33 +51,34 @@ RunFiles::~RunFiles() {
 
 /// Folders are listed when an output is found that might be one of their files: most runs write new files only.
 bool RunFiles::reads(const Id& id) {
-  for (const std::string& folder : std::exchange(unlisted_, {})) {
+  for (const auto& [folder, is_input] : std::exchange(unlisted_, {})) {
     const Result<std::vector<std::string>> files = list_files_below(folder);
     if (!files.ok()) continue;  // the reader of the folder complains
     for (const std::string& file : files.value()) {
+      if (is_input != nullptr && !is_input(file)) continue;
       if (const auto found = found_at(cat(folder, "/", file))) inputs_.insert(found->id);
     }
   }
   return inputs_.contains(id);
 }
 
-Status RunFiles::add_input_locked(const std::string& path) {
+Status RunFiles::add_input_locked(const std::string& path, IsInput is_input) {
   const std::optional<Found> found = found_at(path);
   if (!found) return Status();
   if (found->is_folder) {
-    if (input_folders_.insert(found->id).second) unlisted_.push_back(path);
+    if (input_folders_.insert(found->id).second) unlisted_.emplace_back(path, is_input);
   } else if (found->is_file && !products_.contains(found->id)) {
     inputs_.insert(found->id);
   }
   for (const auto& [id, output] : outputs_) {
-    if (!products_.contains(id) && reads(id)) return is_input(output, "name");
+    if (!products_.contains(id) && reads(id)) return overwrites(output, "name");
   }
   return Status();
 }
 
-Status RunFiles::add_input(const std::string& path) {
+Status RunFiles::add_input(const std::string& path, IsInput is_input) {
   const std::lock_guard<std::mutex> lock(runs().mutex);
-  return add_input_locked(path);
+  return add_input_locked(path, is_input);
 }
 
 Status RunFiles::add_output(const std::string& path) {
@@ -85,13 +86,13 @@ Status RunFiles::add_output(const std::string& path) {
   const std::optional<Found> found = found_at(path);
   if (!found || !found->is_file) return Status();
   outputs_.emplace(found->id, path);
-  return reads(found->id) ? is_input(path, "name") : Status();
+  return reads(found->id) ? overwrites(path, "name") : Status();
 }
 
 Status RunFiles::add_output_folder(const std::string& path) {
   const std::lock_guard<std::mutex> lock(runs().mutex);
   const std::optional<Found> found = found_at(path);
-  return found && input_folders_.contains(found->id) ? is_input(path, "folder") : Status();
+  return found && input_folders_.contains(found->id) ? overwrites(path, "folder") : Status();
 }
 
 Status check_not_input(const std::string& output) {
@@ -100,14 +101,14 @@ Status check_not_input(const std::string& output) {
   const std::optional<Found> found = found_at(output);
   if (!found || !found->is_file) return Status();
   for (RunFiles* run : runs().all) {
-    if (run->reads(found->id)) return is_input(output, "name");
+    if (run->reads(found->id)) return overwrites(output, "name");
   }
   return Status();
 }
 
 Status note_input(const std::string& path) {
   const std::lock_guard<std::mutex> lock(runs().mutex);
-  for (RunFiles* run : runs().all) QQ_RETURN_IF_ERROR(run->add_input_locked(path));
+  for (RunFiles* run : runs().all) QQ_RETURN_IF_ERROR(run->add_input_locked(path, nullptr));
   return Status();
 }
 

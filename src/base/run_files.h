@@ -25,9 +25,10 @@ class RunFiles {
   RunFiles(const RunFiles&) = delete;
   RunFiles& operator=(const RunFiles&) = delete;
 
-  /// Declares a file, or a folder with all files below it. Other paths are ignored: the reader complains about them.
-  /// Fails with kInvalidArgument if the file is a declared output.
-  Status add_input(const std::string& path);
+  using IsInput = bool (*)(const std::string& file_name);
+  /// Declares a file, or a folder with the files below it whose names `is_input` accepts; null accepts all. Other paths
+  /// are ignored: the reader complains about them. Fails with kInvalidArgument if a file is a declared output.
+  Status add_input(const std::string& path, IsInput is_input = nullptr);
   /// Declares a result. Fails with kInvalidArgument if an input is there. "" and "-" are ignored.
   Status add_output(const std::string& path);
   /// Declares a folder for results. Fails with kInvalidArgument if it is a declared folder of inputs.
@@ -40,11 +41,11 @@ class RunFiles {
   friend void note_product(int fd);
 
   bool reads(const Id& id);
-  Status add_input_locked(const std::string& path);
+  Status add_input_locked(const std::string& path, IsInput is_input);
 
   std::set<Id> inputs_, input_folders_, products_;
-  std::vector<std::string> unlisted_;  ///< folders whose files are not in `inputs_` yet
-  std::map<Id, std::string> outputs_;  ///< files that were there when they were declared
+  std::vector<std::pair<std::string, IsInput>> unlisted_;  ///< folders whose files are not in `inputs_` yet
+  std::map<Id, std::string> outputs_;                      ///< files that were there when they were declared
 };
 
 /// Fails with kInvalidArgument if `output` is an input of a run in progress.

@@ -8,6 +8,7 @@
 
 #include "base/file_system.h"
 #include "base/parse_json.h"
+#include "calib/data_reader.h"
 #include "config/named_files.h"
 
 namespace quarkq::c_api {
@@ -44,15 +45,14 @@ Result<Request> Request::parse(const std::string& verb, const char* text) {
 
 Status Request::declare_files(RunFiles& files) const {
   constexpr std::string_view kOutputs[] = {"output"}, kOutputFolders[] = {"outputs", "state", "workers_folder"},
-                             kInputFolders[] = {"calib",
-                                                "eval",
-                                                "data",
-                                                "inputs",
-                                                "labels",
-                                                "baseline",
-                                                "results",
-                                                "baseline_results_folder",
-                                                "quantized_results_folder"};
+                             kSampleFolders[] = {"calib",
+                                                 "eval",
+                                                 "data",
+                                                 "inputs",
+                                                 "baseline",
+                                                 "results",
+                                                 "baseline_results_folder",
+                                                 "quantized_results_folder"};
   const auto is_in = [](std::span<const std::string_view> names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
@@ -66,7 +66,9 @@ Status Request::declare_files(RunFiles& files) const {
       if (name == "settings") settings.push_back(path);
       if (is_in(kOutputs, name)) {
         QQ_RETURN_IF_ERROR(files.add_output(path));
-      } else if (!is_in(kOutputFolders, name) && (file_exists(path) || is_in(kInputFolders, name))) {
+      } else if (is_in(kSampleFolders, name)) {
+        QQ_RETURN_IF_ERROR(files.add_input(path, calib::is_sample_name));
+      } else if (!is_in(kOutputFolders, name) && (file_exists(path) || name == "labels")) {
         QQ_RETURN_IF_ERROR(files.add_input(path));
       }
     }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/file_system.h"
+#include "calib/data_reader.h"
 #include "config/named_files.h"
 #include "output.h"
 #include "quarkq/quantize.h"
@@ -23,10 +24,12 @@ constexpr struct {
                 {"--outputs", Place::kFolder},  {"--deploy", Place::kFolder},
                 {"--state", Place::kFolder},    {"--workers-folder", Place::kFolder}};
 
-/// Options whose value may be a folder of inputs. A folder with the name of another value, such as a metric, is not.
-constexpr std::string_view kInputFolders[] = {
-    "--calib", "--eval", "--data", "--inputs", "--labels", "--baseline_results_folder", "--quantized_results_folder",
-    "PLACES"};
+/// Options whose value may be a folder of samples or results. A folder with the name of another value, such as a
+/// metric, is not an input.
+constexpr std::string_view kSampleFolders[] = {
+    "--calib", "--eval", "--data", "--inputs", "--baseline_results_folder", "--quantized_results_folder", "PLACES"};
+/// Options whose value may be a folder in which every file is an input.
+constexpr std::string_view kWholeFolders[] = {"--labels"};
 /// Options whose value is a settings file or a preset.
 constexpr std::string_view kSettings[] = {"--config", "source", "file"};
 /// Options whose value is a file in YAML or JSON that may name further files.
@@ -94,9 +97,10 @@ std::vector<OutputPlace> outputs_of(const CLI::App& verb) {
 Status declare_files(const CLI::App& verb, RunFiles& files) {
   for (const CLI::Option* option : verb.get_options()) {
     if (option->count() == 0 || is_output(*option)) continue;
-    const bool may_be_folder = is_one_of(*option, kInputFolders);
+    const bool has_samples = is_one_of(*option, kSampleFolders), is_whole = is_one_of(*option, kWholeFolders);
     for (const std::string& value : option->results()) {
-      if (may_be_folder || file_exists(value)) QQ_RETURN_IF_ERROR(files.add_input(value));
+      if (!has_samples && !is_whole && !file_exists(value)) continue;
+      QQ_RETURN_IF_ERROR(files.add_input(value, has_samples ? calib::is_sample_name : nullptr));
     }
   }
   for (const OutputPlace& one : outputs_of(verb))

@@ -39,6 +39,8 @@ const FileFormat* format_of(std::string_view file_name, const std::string& kind)
   return nullptr;
 }
 
+bool is_sample_name(const std::string& file_name) { return format_of(file_name, "") != nullptr; }
+
 Status check_kind(const std::string& kind) {
   std::vector<std::string> kinds;
   for (const FileFormat& format : file_formats()) kinds.emplace_back(format.kind);
