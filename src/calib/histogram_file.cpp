@@ -21,9 +21,12 @@ std::string number(double value) {
 
 std::string HistogramFolder::free_name(const std::string& tensor) {
   constexpr size_t kMostBytes = 200;  // file systems allow 255
-  std::string plain = tensor.substr(0, kMostBytes);
-  const auto is_unfit = [](unsigned char c) { return c == '/' || c == '.' || c == ':' || c < 0x20 || c == 0x7F; };
-  std::replace_if(plain.begin(), plain.end(), is_unfit, '_');
+  std::string plain = printable(tensor);
+  size_t end = std::min(plain.size(), kMostBytes);
+  while (end > 0 && end < plain.size() && (static_cast<unsigned char>(plain[end]) & 0xC0) == 0x80) --end;
+  plain.resize(end);  // between two characters
+  std::replace_if(
+      plain.begin(), plain.end(), [](char c) { return c == '/' || c == '.' || c == ':'; }, '_');
   std::string free = plain;
   for (size_t number = 2; !taken_.insert(free).second; ++number) free = cat(plain, "_", number);
   return free;

@@ -28,7 +28,7 @@ def evil_model(folder):
     nodes = [helper.make_node("Conv", [name("x"), name("w")], [name("c")], name=name("conv")), helper.make_node("Relu", [name("c")], [name("r")], name=name("relu")),
              helper.make_node("Identity", [name("r")], [name("i")], name=name("identity")), helper.make_node("Sigmoid", [name("i")], [name("y")], name=name("end"))]
     graph = helper.make_graph(nodes, name("graph"), [helper.make_tensor_value_info(name("x"), TensorProto.FLOAT, ["N" + EVIL, 1, 8, 8])],
-                              [helper.make_tensor_value_info(name("y"), TensorProto.FLOAT, None)], [numpy_helper.from_array(weights(4, 1, 3, 3), name("w"))])
+                              [helper.make_tensor_value_info(name("y"), TensorProto.FLOAT, ["N" + EVIL, 4, 6, 6])], [numpy_helper.from_array(weights(4, 1, 3, 3), name("w"))])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("domain" + EVIL, 1)], ir_version=8,
                               producer_name=name("producer"))
     path = os.path.join(folder, SHORT + "m.onnx")
