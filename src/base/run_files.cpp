@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 
 #include "base/file_system.h"

@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>

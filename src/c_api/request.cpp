@@ -8,7 +8,7 @@
 
 #include "base/file_system.h"
 #include "base/parse_json.h"
-#include "calib/data_reader.h"
+#include "calib/sample_name.h"
 #include "config/named_files.h"
 
 namespace quarkq::c_api {

@@ -32,9 +32,6 @@ struct Sample {
   std::vector<std::string> files;  ///< by input: the file it came from, for messages; empty: none
 };
 
-/// Whether a file of this name may be a sample, or one of the inputs of a sample.
-bool is_sample_name(const std::string& file_name);
-
 /// Returns the sample as it is. Fails with kBadData if none of its tensors has a value: it would measure nothing.
 Result<Sample> with_values(Sample sample);
 

@@ -163,7 +163,7 @@ def cells_are_no_formulas():
 def a_list_prints_nothing_of_other_files():
     with temp_folder() as folder:
         secrets = ["root:$y$j9T$secretsecret:19000:0:99999:7:::", "machine example.com login me password hunter2secret", "aws_secret_access_key = abcsecret/def",
-                   "SECRET_TOKEN=topsecret", "eyJhbGciOi.secret.sig", "/home/me/.ssh/secret", "7f00-7f01 r-xp 00000000 08:01 123 /usr/lib/secret", "x=secret.so"]
+                   "SECRET_TOKEN=topsecret", "eyJhbGciOi.secret.sig", "/srv/me/.ssh/secret", "7f00-7f01 r-xp 00000000 08:01 123 /usr/lib/secret", "x=secret.so"]
         for number, text in enumerate([*secrets, "secret" * 900000]):
             listed, settings = os.path.join(folder, f"{number}.conf"), os.path.join(folder, f"{number}.yaml")
             with open(listed, "w", encoding="utf-8") as file:

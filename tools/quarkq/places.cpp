@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/file_system.h"
-#include "calib/data_reader.h"
+#include "calib/sample_name.h"
 #include "config/named_files.h"
 #include "output.h"
 #include "quarkq/quantize.h"

@@ -7,6 +7,7 @@
 #include "base/suggest.h"
 #include "calib/image/read_image.h"
 #include "calib/npy.h"
+#include "calib/sample_name.h"
 #include "onnx_io/operand_file.h"
 
 namespace quarkq::calib {
