@@ -177,3 +177,16 @@ def a_list_prints_nothing_of_other_files():
             file.write("d/" * 3000 + "none.npy\n")
         done = run("quantize", os.path.join(DIGITS, "digits.onnx"), "-c", settings, "-o", os.path.join(folder, "o.onnx"))
         expect(done.returncode == 4 and "none.npy: no such file" in done.stderr and len(done.stderr) < 1000, done.stderr[:500])
+
+
+@test(cases=["a key", "a value", "a pattern", "a name"])
+def a_long_text_makes_no_long_message(what):
+    long = "k" * 5_000_000
+    with temp_folder() as folder:
+        path = os.path.join(folder, "s.yaml")
+        text = {"a key": f"? {long}\n: 1\n? {long}\n: 1\n", "a value": f"preset: {long}\n", "a pattern": f"preset: XINT8\nexclude: ['^{long}']\n",
+                "a name": f"preset: XINT8\nexclude: [{long}]\n"}[what]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = run("config", "check", path, "--model", os.path.join(DIGITS, "digits.onnx"))
+        expect(len(done.stderr) < 20_000 and (done.returncode == 0 or "error: " in done.stderr), f"a message of {len(done.stderr)} bytes")
