@@ -30,7 +30,7 @@ class CallbackReader : public DataReader {
       QQ_TRY(ir::Tensor copy, copy_of(tensor, cat(name, ", input ", inputs_[place].name)));
       QQ_TRY(sample.inputs[place], fit_to_input(std::move(copy), inputs_[place], name));
     }
-    return with_values(std::move(sample));
+    return sample;
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "base/file_system.h"
 #include "base/isa.h"
 #include "calib/callback_reader.h"
+#include "calib/refuse_empty.h"
 #include "config/crypto_mode.h"
 #include "config/print.h"
 #include "config/resolve.h"
@@ -157,7 +158,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
   options.list_file = options.folder.empty() ? block.list.value_or("") : "";
   options.limit = sample_limit(settings);
   if (!options.folder.empty() || !options.list_file.empty()) {
-    return calib::open_data(options, calib::input_specs(graph));
+    return calib::refuse_empty(calib::open_data(options, calib::input_specs(graph)));
   }
   if (!settings.ranges.use_random_data) return std::unique_ptr<calib::DataReader>();
   QQ_TRY(const calib::RandomDataOptions random, config::read_random_data_settings(settings));
@@ -170,7 +171,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
   calib::DataOptions options;
   options.folder = folder;
   options.limit = sample_limit(job.settings);
-  return open_samples(source, options, job.model.graph);
+  return calib::refuse_empty(open_samples(source, options, job.model.graph));
 }
 
 Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const calib::DataOptions& options,

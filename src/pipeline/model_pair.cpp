@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calib/reader/fit_samples.h"
+#include "calib/refuse_empty.h"
 #include "ir/edit.h"
 #include "onnx_io/infer.h"
 #include "pipeline/compare_tensors.h"
@@ -119,7 +120,7 @@ Result<std::unique_ptr<calib::DataReader>> open_pair_samples(const EvaluateModel
   }
   options.folder = request.data_folder;
   options.limit = request.limit;
-  return open_samples(request.sample_source, options, graph);
+  return calib::refuse_empty(open_samples(request.sample_source, options, graph));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "pipeline/plan_model.h"
 
 #include "calib/callback_reader.h"
+#include "calib/refuse_empty.h"
 #include "calib/some_samples.h"
 #include "calib/statistics_file.h"
 #include "config/evaluation_settings.h"
@@ -27,7 +28,7 @@ Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& 
   if (request.eval_samples) {
     if (!folder.empty())
       return invalid_argument("--eval: found both a folder and a source in memory, give one of them");
-    return calib::make_callback_reader(calib::input_specs(job.model.graph), request.eval_samples);
+    return calib::refuse_empty(calib::make_callback_reader(calib::input_specs(job.model.graph), request.eval_samples));
   }
   if (folder.empty() && job.settings.evaluation.eval_metrics) {
     QQ_TRY(folder, config::evaluation_folder(job.settings));
@@ -35,7 +36,7 @@ Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& 
   if (folder.empty()) return std::unique_ptr<calib::DataReader>();
   QQ_TRY(calib::DataOptions options, data_options(job.settings));
   options.folder = folder;
-  return calib::open_data(options, calib::input_specs(job.model.graph));
+  return calib::refuse_empty(calib::open_data(options, calib::input_specs(job.model.graph)));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ def empty_samples(folder, shape=(0, 1, 8, 8)):
     return calib
 
 
-@test(cases=["quantize", "calibrate", "run", "evaluate", "tune", "analyze", "optimize", "an array", "npz"])
+@test(cases=["quantize", "calibrate", "evaluate", "score", "tune", "analyze", "optimize", "an array", "npz"])
 def a_sample_without_values_is_refused(verb):
     with temp_folder() as folder:
         calib, out = empty_samples(folder), os.path.join(folder, "out.onnx")
@@ -78,7 +78,7 @@ def a_sample_without_values_is_refused(verb):
         if verb == "npz":
             np.savez(os.path.join(folder, "empty.npz"), **{onnx.load(MODEL).graph.input[0].name: np.zeros((0, 1, 8, 8), np.float32)})
             calib = os.path.join(folder, "empty.npz")
-        command = {"calibrate": ["calibrate", MODEL, "-c", "xint8", "--calib", calib, "-o", out], "run": ["run", MODEL, "--inputs", calib, "--outputs", out],
+        command = {"calibrate": ["calibrate", MODEL, "-c", "xint8", "--calib", calib, "-o", out], "score": ["evaluate", MODEL, "--data", calib, "--labels", LABELS, "--metric", "top1", "--require", "top1>=0"],
                    "evaluate": ["evaluate", "--float", MODEL, "--quantized", MODEL, "--data", calib],
                    "tune": ["tune", MODEL, "-c", "xint8", "--calib", calib, "--eval", EVAL, "--labels", LABELS, "--metric", "top1", "-o", out],
                    "analyze": ["analyze", MODEL, "-c", "xint8", "--calib", calib], "optimize": ["optimize", MODEL, "--calib", calib, "-o", out]}.get(

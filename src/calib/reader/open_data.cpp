@@ -53,7 +53,7 @@ class FileReader : public DataReader {
       sample.inputs.push_back(std::move(tensor));
       sample.files.push_back(files.paths[i][0]);
     }
-    return with_values(std::move(sample));
+    return sample;
   }
 
  private:

@@ -70,7 +70,7 @@ class RowReader : public DataReader {
       sample.inputs.push_back(std::move(tensor));
       sample.files.push_back(place);
     }
-    return with_values(std::move(sample));
+    return sample;
   }
 
  private:

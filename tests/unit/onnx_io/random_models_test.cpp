@@ -41,10 +41,11 @@ TEST_P(RandomModelsTest, WeightsBesideTheModelAreTheSame) {
     const std::string path = folder / cat("m", threshold, ".onnx");
     const auto saved = save(model_, path, {.external_data = true, .external_threshold = threshold});
     ASSERT_TRUE(saved.ok()) << saved.status().message();
-    uint64_t beside = 0;
+    ExternalUse beside;
     const Result<ir::Model> loaded = load(path, &beside);
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-    EXPECT_EQ(beside, saved.value().data_bytes);
+    EXPECT_EQ(beside.bytes, saved.value().data_bytes);
+    EXPECT_EQ(beside.files.size(), saved.value().data_bytes > 0 ? 1u : 0u);
     EXPECT_EQ(ir::dump(loaded.value()), ir::dump(model_));
   }
 }
