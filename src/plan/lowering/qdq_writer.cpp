@@ -175,7 +175,8 @@ void QdqWriter::write_activation(const QuantSlot& slot) {
   }
   const QdqNames names(name);
   const ir::ValueId output = add_output(names.dequantize_output, slot.value);
-  if (graph_.value(slot.value).is_output) {
+  const ir::Value& value = graph_.value(slot.value);
+  if (value.is_output && !value.is_input) {   // an input that is also an output keeps its name and its exact values
     edit_.replace_value(slot.value, output);  // the last node takes the output's name
     edit_.rename(slot.value, names.quantize_input);
   } else {
