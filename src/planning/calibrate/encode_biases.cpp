@@ -5,6 +5,7 @@
 
 #include "ir/stored_floats.h"
 #include "numeric/range_to_params.h"
+#include "plan/bias_scales.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"
 
@@ -26,15 +27,9 @@ Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
   QQ_TRY(const plan::ParamList weight, scales_of(context, slot.bias->weight, node));
   const ir::Tensor& tensor = *context.graph().value(slot.value).constant;
   QQ_TRY(const std::vector<float> values, ir::float_values(tensor));
-  if (weight.size() > 1 && weight.size() != values.size()) {
-    return unsupported(context.graph().label(node.id), ": ", values.size(), " bias values and ", weight.size(),
-                       " weight scales");
-  }
-  plan::ParamList scales;
-  const bool is_half = slot.stage.spec.half_scale;
-  for (const numeric::QuantParams& own : weight) {
-    const float product = input[0].scale * own.scale * slot.bias->beta;
-    scales.push_back({is_half ? numeric::half_scale(product) : product, 0});
+  plan::ParamList scales = plan::bias_params(input, weight, slot.bias->beta, values.size());
+  if (slot.stage.spec.half_scale) {
+    for (numeric::QuantParams& own : scales) own.scale = numeric::half_scale(own.scale);
   }
   std::vector<double> codes(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
@@ -46,7 +41,7 @@ Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
   slot.codes = plan::store_saturated(codes, ElementType::kInt32, tensor.dims());
   slot.stage.spec.type = ElementType::kInt32;
   slot.stage.spec.per_channel = weight.size() > 1;
-  slot.stage.spec.axis = 0;
+  slot.stage.spec.axis = plan::bias_axis(tensor.dims());
   context.plan.params.set(slot.stage.params, std::move(scales));
   slot.state = plan::SlotState::kCalibrated;
   return Status();

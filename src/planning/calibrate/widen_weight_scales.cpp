@@ -20,11 +20,10 @@ double smallest_scale(double magnitude) { return 1.0001 * 2.0 * magnitude / 4294
 /// True when a scale grew.
 bool widen(plan::ParamList& weight, double others, const std::vector<float>& bias) {
   bool changed = false;
-  const bool is_per_channel = weight.size() > 1;
   for (size_t i = 0; i < weight.size(); ++i) {
     double magnitude = 0;
     for (size_t j = 0; j < bias.size(); ++j) {
-      if (!is_per_channel || j == i) magnitude = std::max(magnitude, std::abs(static_cast<double>(bias[j])));
+      if (j % weight.size() == i) magnitude = std::max(magnitude, std::abs(static_cast<double>(bias[j])));
     }
     const double product = others * static_cast<double>(weight[i].scale), least = smallest_scale(magnitude);
     if (!(product > 0 && product * kRounding < least)) continue;
@@ -52,7 +51,6 @@ Result<bool> visit(pass::PlanContext& context, const plan::QuantSlot& bias) {
   const bool is_coded = weight->stage.kind != plan::StageKind::kBlock && is_integer(weight->stage.spec.type);
   if (inputs.empty() || !is_coded) return false;
   QQ_TRY(const std::vector<float> values, ir::float_values(*context.graph().value(bias.value).constant));
-  if (params.size() > 1 && params.size() != values.size()) return false;
   const double others = static_cast<double>(inputs[0].scale) * static_cast<double>(bias.bias->beta);
   if (!widen(params, others, values)) return false;
   QQ_RETURN_IF_ERROR(encode_again(context, *weight, params));
