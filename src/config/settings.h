@@ -52,7 +52,7 @@ struct Settings {
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
   bool compat = false;
-  PassList passes;  ///< of ShapeShifterYaml
+  PassList passes;                        ///< of ShapeShifterYaml
   std::map<std::string, Origin> origins;  ///< by key or field; absent: default
 
   const QuantizerTraits& traits() const { return traits_of(quantizer); }
@@ -69,6 +69,11 @@ struct Settings {
   /// Rewrites of the float model; rows of the kind QQ_PREPROCESS_PASS need it in any case.
   bool preprocesses() const { return !preprocessing.skip_preprocess; }
   bool raises_opset() const { return quirk(Quirk::kRaiseOpsetForQdq); }
+  /// Q/DQ nodes of 8-bit activations are written so that ONNX Runtime's default optimizations find kernels for them.
+  bool fits_runtime() const {
+    const bool is_byte = formats.activation_type == DataType::kInt8 || formats.activation_type == DataType::kUInt8;
+    return inserts_qdq() && is_byte && quirk(Quirk::kFitOnnxRuntime);
+  }
   /// Constant folding and no-op removal of our own, where the simplifier does not do it.
   bool prepares_plainly() const { return !preprocessing.simplify_model; }
   bool fuses_batch_norm_first() const {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,8 @@ class QuantPlan {
   std::vector<ExtraStage> extras;  ///< in node order
   /// Readers per value, when every reader gets a pair of its own (DedicatedQDQPair): node and input, in handling order.
   std::vector<std::vector<ir::Use>> dedicated_uses;
+  /// Nodes that read every value itself, although it may have a pair for its other readers.
+  std::set<ir::NodeId> float_readers;
   bool dedicated_pairs = false;
   bool pair_per_input = false;  ///< of a node that reads one value twice; false: one pair for both
   /// Reads that get the float value: the pair that served this one read is not written (RemoveQDQBetweenOps).

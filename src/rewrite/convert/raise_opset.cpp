@@ -8,12 +8,13 @@
 #include "config/tensor_overrides.h"
 #include "onnx_io/opset_convert.h"
 #include "plan/data_types.h"
+#include "plan/runtime_kernels.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {
 
-constexpr int64_t kIrWith4Bits = 10, kOpsetWithFloat16 = 19;
+constexpr int64_t kIrWith4Bits = 10, kOpsetWithPairs = 10, kOpsetWithFloat16 = 19;
 /// Clip and MaxPool take 8-bit integers from here on.
 constexpr int64_t kOpsetWithBytes = 12;
 
@@ -55,13 +56,22 @@ bool writes_float16_pairs(const pass::FloatContext& context) {
          (std::ranges::any_of(graph.inputs(), is_half) || std::ranges::any_of(graph.initializers(), is_half));
 }
 
+/// The opset that the operators around which Q/DQ nodes are written need.
+int64_t opset_with_kernels(const pass::FloatContext& context) {
+  int64_t needed = kOpsetWithPairs;
+  if (!context.settings.fits_runtime()) return needed;
+  for (const ir::NodeId id : context.graph().order())
+    needed = std::max(needed, plan::byte_kernel_since(context.graph().node(id)));
+  return needed;
+}
+
 int64_t needed_opset(const pass::FloatContext& context) {
   const config::Settings& settings = context.settings;
   if (settings.inserts_qdq() && (has_4_bits(settings.formats.weight_type) || OwnTypes(context).store_4_bits()))
     return config::kOpsetWith4Bits;
   if (writes_float16_pairs(context)) return kOpsetWithFloat16;
   if (settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast) return 13;
-  return settings.writes_integer_operators() ? kOpsetWithBytes : 10;
+  return std::max(opset_with_kernels(context), settings.writes_integer_operators() ? kOpsetWithBytes : kOpsetWithPairs);
 }
 
 }  // namespace
@@ -77,7 +87,9 @@ Result<Changed> raise_opset(pass::FloatContext& context) {
   raised.path = context.model.path;
   context.model = std::move(raised);
   const std::string why = is_for_4_bits ? cat("4-bit weights need opset ", needed, ", raised from ", found)
-                                        : cat("opset ", found, " lacks the Q/DQ operators needed, raised to ", needed);
+                          : needed > kOpsetWithPairs && needed == opset_with_kernels(context)
+                              ? cat("opset ", found, " lacks operators on 8-bit integers, raised to ", needed)
+                              : cat("opset ", found, " lacks the Q/DQ operators needed, raised to ", needed);
   context.diagnostics.add("opset-raised", "", why);
   return Changed::kYes;
 }
