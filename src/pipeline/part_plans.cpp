@@ -60,9 +60,7 @@ void PartPlans::leave(const Nodes& quantized, plan::QuantPlan& plan) const {
     touched.insert(node.inputs.begin(), node.inputs.end());
     touched.insert(node.outputs.begin(), node.outputs.end());
   }
-  for (const plan::QuantSlot& slot : state_.plan.slots()) {
-    if (!touched.contains(slot.value)) plan.remove(slot.value);
-  }
+  plan.remove_if([&](const plan::QuantSlot& slot) { return !touched.contains(slot.value); });
   std::erase_if(plan.extras, [&](const plan::ExtraStage& extra) {
     return !quantized.contains(extra.node) || !plan.has(extra.value);
   });

@@ -77,8 +77,11 @@ class QuantPlan {
   QuantSlot& add(ir::ValueId value);
   /// The place for new parameters of `slot` alone: its id when it is the only one with it, else a new one.
   ParamId own_params(const QuantSlot& slot);
-  /// Forgets the slot; the others keep their order.
+  /// Forgets the slot; the others keep their order. Takes time in proportion to the number of slots.
   void remove(ir::ValueId value);
+  /// The same for all slots for which `is_dropped(slot)` holds, at the cost of one.
+  template <typename Predicate>
+  void remove_if(Predicate is_dropped);
 
   /// True when the parameters of `slot` are those of the value that it was marked to share them with.
   bool shares(const QuantSlot& slot) const {
@@ -121,6 +124,17 @@ class QuantPlan {
   std::vector<QuantSlot> slots_;
   std::vector<int> by_value_;
 };
+
+template <typename Predicate>
+void QuantPlan::remove_if(Predicate is_dropped) {
+  std::erase_if(slots_, [&](const QuantSlot& slot) {
+    const bool dropped = is_dropped(slot);
+    if (dropped) by_value_[static_cast<size_t>(slot.value.index)] = -1;
+    return dropped;
+  });
+  for (size_t i = 0; i < slots_.size(); ++i)
+    by_value_[static_cast<size_t>(slots_[i].value.index)] = static_cast<int>(i);
+}
 
 /// One line per slot, in order: for goldens and reports.
 std::string text(const QuantPlan& plan, const ir::Graph& graph);

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import expect, expect_equal, quarkq, temp_folder, test
+from harness import expect, expect_equal, expect_error, quarkq, run, temp_folder, test
 from reference import cosine, session
 
 
@@ -93,3 +93,44 @@ def a_table_keeps_its_type_when_a_concat_is_aligned(preset):
         expect_equal(kinds["table_zero_point"], kinds["table_quantized"], "types of codes and zero point")
         scales = {one.name: float(numpy_helper.to_array(one)) for one in graph.initializer if one.name in ("e_scale", "c_scale")}
         expect(np.isclose(scales["e_scale"], scales["c_scale"]), f"scales {scales}")
+
+
+def small_conv(folder):
+    rng = np.random.default_rng(5)
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"], name="conv", kernel_shape=[3, 3])]
+    return save(folder, nodes, [1, 3, 8, 8], "y", [stored(rng, "w", 4, 3, 3, 3), stored(rng, "b", 4)])
+
+
+# What the documents allow and no runtime runs, or what has no effect: each has a line that names it.
+NAMED = [("activation_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("weight_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("RemoveInputInit=false", "u8s8_aaws", "option-no-effect"),
+         ("UseUnsignedReLU=true", "u8s8_aaws", "option-inert"), ("TmpDir=/tmp", "u8s8_aaws", "option-inert"), ("EncryptionAlgorithm=AES-128", "u8s8_aaws", "option-inert"),
+         ("execution_providers=[CUDAExecutionProvider]", "u8s8_aaws", "option-inert")]
+
+
+@test(cases=[(setting, setting, preset, name) for setting, preset, name in NAMED])
+def settings_without_effect_are_named(case):
+    _, setting, preset, name = case
+    with temp_folder() as folder:
+        _, messages = quantized(folder, small_conv(folder), preset, "--set", setting, "--on-collapse", "warn")
+        expect(f"[{name}]" in messages, f"{setting}: {messages}")
+
+
+@test(cases=[("scale_type", {"scale_type": "ScaleType.Int16", "calibration_method": "CalibMethod.Percentile"}, "setting-no-effect"),
+             ("Distribution", {"calibration_method": "CalibMethod.Distribution"}, "method-mismatch")])
+def specs_without_effect_are_named(case):
+    _, spec, name = case
+    with temp_folder() as folder:
+        config = os.path.join(folder, "settings.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("global_config:\n  input_tensors: {spec: Int8Spec" + "".join(f", {key}: {value}" for key, value in spec.items()) + "}\n  weight: {spec: Int8Spec}\n")
+        _, messages = quantized(folder, small_conv(folder), config, "--on-collapse", "warn")
+        expect(f"[{name}]" in messages, messages)
+        _, messages = quantized(folder, os.path.join(folder, "m.onnx"), config, "--compat", "quark-0.13")
+        expect(f"[{name}]" not in messages, messages)
+
+
+@test()
+def the_documents_name_of_excluded_nodes_is_suggested():
+    with temp_folder() as folder:
+        expect_error(run("quantize", "-c", "a8w8", "--set", "exclude_nodes=[conv]", "-o", os.path.join(folder, "q.onnx"), small_conv(folder)), 2,
+                     "--set exclude_nodes: unknown setting, did you mean nodes_to_exclude?")

@@ -4,6 +4,8 @@
 // 16 bits: int32 cannot count to a bias in products of such steps, and to widen the weight's scale would leave nothing
 // of the weights. Weights of 32 bits alone have bits to spare for that; ONNX Runtime quantizes a float bias beside them
 // by itself, and overflows.
+#include <set>
+
 #include "plan/bias_scales.h"
 #include "planning/passes.h"
 
@@ -30,14 +32,14 @@ void report_misfit(pass::PlanContext& context, const plan::QuantSlot& bias) {
 }  // namespace
 
 Result<Changed> release_biases(pass::PlanContext& context) {
-  std::vector<ir::ValueId> released;
+  std::set<ir::ValueId> released;
   for (const plan::QuantSlot& slot : context.plan.slots()) {
     if (slot.role != plan::Role::kBias) continue;
     const bool has_scales = context.plan.has(slot.bias->input) && context.plan.has(slot.bias->weight);
     const bool fits = !has_scales || plan::has_fitting_weight(context.graph(), context.plan, slot);
     if (has_scales && fits && !is_too_fine(context, slot.bias->input)) continue;
     context.plan.decisions.push_back({slot.value, plan::DecisionKind::kBiasWithoutScale, slot.bias->node});
-    released.push_back(slot.value);
+    released.insert(slot.value);
     if (!fits) report_misfit(context, slot);
     if (has_scales) continue;
     const ir::ValueId missing = context.plan.has(slot.bias->input) ? slot.bias->weight : slot.bias->input;
@@ -45,7 +47,8 @@ Result<Changed> release_biases(pass::PlanContext& context) {
                             cat("is the bias of ", context.graph().label(slot.bias->node), ", whose ",
                                 context.graph().value(missing).name, " is not quantized; the bias stays float"));
   }
-  for (const ir::ValueId value : released) context.plan.remove(value);
+  if (!released.empty())
+    context.plan.remove_if([&](const plan::QuantSlot& slot) { return released.contains(slot.value); });
   return released.empty() ? Changed::kNo : Changed::kYes;
 }
 
