@@ -73,6 +73,7 @@ void print_aggregates(const EvaluateReport& report) {
 }
 
 std::string magnitude(double value) {
+  if (std::isnan(value)) return "nan";
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
   return text;
@@ -99,6 +100,14 @@ void print_outputs(const EvaluateReport& report) {
                magnitude(output.l2), magnitude(output.max_abs)});
   }
   table.print();
+  for (const OutputMetrics& output : report.outputs) {
+    if (output.same_not_finite > 0)
+      say("%s: %llu values are the same NaN or infinity in both models, which the figures leave out\n",
+          output.name.c_str(), static_cast<unsigned long long>(output.same_not_finite));
+    if (output.different_not_finite > 0)
+      say("%s: %llu values are NaN or infinite in one of the models only\n", output.name.c_str(),
+          static_cast<unsigned long long>(output.different_not_finite));
+  }
 }
 
 /// What a node lost against its noisiest input; nothing when that is exact or has no signal.

@@ -91,6 +91,7 @@ std::string shortest(double value) {
 }
 
 std::string significant(double value) {
+  if (std::isnan(value)) return "nan";
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;

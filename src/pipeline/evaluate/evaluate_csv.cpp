@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The tables of evaluate() as CSV. Columns and their order are part of the contract (docs/evaluate.md).
 #include <charconv>
+#include <cmath>
 
 #include "base/strings.h"
 #include "quarkq/evaluate.h"
@@ -10,6 +11,7 @@ namespace {
 
 /// The shortest decimal that reads back as `value`; "nan", "inf".
 std::string cell(double value) {
+  if (std::isnan(value)) return "nan";
   char text[64];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
