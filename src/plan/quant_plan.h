@@ -55,6 +55,7 @@ struct QuantSlot {
   Stage stage;
   std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (ref:scales#range-sources)
   bool always_measured = false;         ///< even when its own stage needs no range: another format may
+  bool seen_not_finite = false;         ///< activations: calibration saw NaN or infinities, which the range leaves out
   std::optional<BiasSource> bias;       ///< kBias only
   ClipPolicy clip = ClipPolicy::kByTarget;
   std::optional<ir::Tensor> codes;  ///< constants: what will be stored in their place, in their shape
