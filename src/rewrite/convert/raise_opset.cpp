@@ -46,13 +46,15 @@ class OwnTypes {
 /// Q and DQ of ai.onnx between float16 tensors.
 bool writes_float16_pairs(const pass::FloatContext& context) {
   const config::Settings& settings = context.settings;
-  const bool is_kept = settings.inserts_qdq() && settings.formats.quantize_fp16 && !settings.formats.use_fp32_scale &&
+  const bool is_kept = settings.inserts_qdq() && !settings.formats.use_fp32_scale &&
                        !settings.formats.use_qdq_contrib_ops &&
                        settings.traits().domains != config::DomainPolicy::kContrib;
   const ir::Graph& graph = context.graph();
-  const auto is_half = [&](ir::ValueId id) { return graph.value(id).type.element == ElementType::kFloat16; };
-  return is_kept &&
-         (std::ranges::any_of(graph.inputs(), is_half) || std::ranges::any_of(graph.initializers(), is_half));
+  for (size_t i = 0; is_kept && i < graph.value_count(); ++i) {
+    const ir::ValueId id{static_cast<int32_t>(i)};
+    if (graph.is_alive(id) && graph.value(id).type.element == ElementType::kFloat16) return true;
+  }
+  return false;
 }
 
 int64_t needed_opset(const pass::FloatContext& context) {
