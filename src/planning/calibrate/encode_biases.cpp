@@ -2,10 +2,12 @@
 // int32 biases (ref:marking#biases): scale = scale(input) * scale(weight) * beta in float32, values rounded half to
 // even in double.
 #include <cmath>
+#include <limits>
 
 #include "ir/stored_floats.h"
 #include "numeric/range_to_params.h"
 #include "plan/constant_codes.h"
+#include "planning/calibrate/bias_limit.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -18,6 +20,33 @@ Result<plan::ParamList> scales_of(const pass::PlanContext& context, ir::ValueId 
                        context.model.graph.value(value).name, " has no scale; set Int32Bias=false or exclude the node");
   }
   return context.plan.params[slot->stage.params];
+}
+
+/// Values of a bias that int32 cannot hold at the product of the scales. Those that drive the result to the end of its
+/// range anyway are cut to half of what int32 holds, so that sums do not overflow; the others are reported.
+void saturate(pass::PlanContext& context, const plan::QuantSlot& slot, const plan::ParamList& scales,
+              std::vector<double>& codes) {
+  constexpr size_t kShown = 8;
+  constexpr double kLowest = std::numeric_limits<int32_t>::min(), kHighest = std::numeric_limits<int32_t>::max();
+  constexpr double kHalf = 1 << 30;
+  if (context.settings.compat) return;
+  const double limit = bias_limit(context, slot);
+  std::vector<std::string> channels;
+  size_t saturated = 0;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i] >= kLowest && codes[i] <= kHighest) continue;
+    if (kHalf * static_cast<double>(scales[scales.size() > 1 ? i : 0].scale) >= limit) {
+      codes[i] = std::copysign(kHalf, codes[i]);
+      continue;
+    }
+    if (++saturated <= kShown) channels.push_back(cat(i));
+  }
+  if (saturated == 0) return;
+  context.diagnostics.add(
+      "bias-saturated", context.graph().value(slot.value).name,
+      cat(saturated, " of ", codes.size(), " values of the bias of ", context.graph().label(slot.bias->node),
+          " do not fit int32 in steps of input scale * weight ", "scale (channels ", join(channels, ", "),
+          saturated > kShown ? ", ..." : "", ")"));
 }
 
 Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
@@ -43,6 +72,7 @@ Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
     if (std::isnan(codes[i]))
       return bad_data("bias ", context.graph().value(slot.value).name, " holds NaN or has scale 0");
   }
+  saturate(context, slot, scales, codes);
   slot.codes = plan::store_saturated(codes, ElementType::kInt32, tensor.dims());
   slot.stage.spec.type = ElementType::kInt32;
   slot.stage.spec.per_channel = weight.size() > 1;

@@ -106,6 +106,7 @@ Result<Changed> align_scales(pass::PlanContext& context) {
         cat("scales still changed in round ", alignment.loops, ", the last that MaxLoopNum allows"));
   }
   if (!alignment.changed.empty() && context.settings.bias.adjust_bias_scale && !keeps_bias_codes(context.settings)) {
+    if (context.settings.widens_weight_scales()) QQ_RETURN_IF_ERROR(widen_weight_scales(context).status());
     QQ_RETURN_IF_ERROR(encode_biases(context).status());
   }
   return alignment.changed.empty() && !moved_bias ? Changed::kNo : Changed::kYes;
