@@ -2,6 +2,7 @@
 // Walks the nodes in order and lets the rule of each selected operator mark its tensors (ref:marking#visited-nodes,
 // ref:marking#op-rules).
 #include "plan/op_rules.h"
+#include "planning/mark/check_overrides.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -42,6 +43,7 @@ Result<Changed> mark_tensors(pass::PlanContext& context) {
           {id, static_cast<int32_t>(i), false});
     }
   }
+  QQ_RETURN_IF_ERROR(check_overrides(context));
   return context.plan.slots().empty() ? Changed::kNo : Changed::kYes;
 }
 
