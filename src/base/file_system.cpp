@@ -154,6 +154,19 @@ MappedFile::~MappedFile() {
   ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+namespace {
+
+/// By its byte order mark, or by a zero byte in one half of the first two characters.
+bool is_utf_16(std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return true;
+  if (text.size() < 4 || text.size() % 2 != 0) return false;
+  const auto is_zero = [&](size_t i) { return text[i] == '\0'; };
+  return (is_zero(1) && is_zero(3) && !is_zero(0) && !is_zero(2)) ||
+         (is_zero(0) && is_zero(2) && !is_zero(1) && !is_zero(3));
+}
+
+}  // namespace
+
 Result<std::string> read_text_file(const std::string& path, size_t limit) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return io_error(path, ": no such file");
@@ -166,6 +179,9 @@ Result<std::string> read_text_file(const std::string& path, size_t limit) {
     if (text.size() > limit) return resource_error(path, ": larger than ", bytes_text(static_cast<double>(limit)));
   }
   if (in.bad()) return io_error(path, ": reading failed after ", text.size(), " bytes");
+  if (is_utf_16(text)) return bad_data(path, ": is UTF-16, allowed is UTF-8; save the file as UTF-8");
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it before UTF-8
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 

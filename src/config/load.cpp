@@ -185,8 +185,10 @@ Result<Node> parse_text(const std::string& text, const std::string& source_name)
 }
 
 Result<Node> load_file(const std::string& path) {
-  QQ_TRY(const std::string text, read_text_file(path, kMaxFileBytes));
-  return parse_text(text, path);
+  const Result<std::string> text = read_text_file(path, kMaxFileBytes);
+  if (!text.ok() && text.status().code() == Code::kBadData) return invalid_argument(text.status().message());
+  if (!text.ok()) return text.status();
+  return parse_text(text.value(), path);
 }
 
 }  // namespace quarkq::config

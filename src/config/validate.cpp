@@ -61,6 +61,16 @@ constexpr struct {
     {"NumBins", kNoEffect,
      [](const Settings& s) { return !s.compat && s.ranges.calibrate_method != CalibrateMethod::kEntropy; },
      "statistics have fixed bins; takes effect with --compat only"},
+    {"Percentile", kNoEffect,
+     [](const Settings& s) {
+       return !s.compat && s.ranges.calibrate_method != CalibrateMethod::kPercentile &&
+              s.ranges.calibrate_method != CalibrateMethod::kMinMSE &&
+              s.ranges.weight_calibrate_method != CalibrateMethod::kWeightMinMSE;
+     },
+     "applies to the methods Percentile and PowerOfTwoMethod.MinMSE only"},
+    {"PercentileCandidates", kNoEffect,
+     [](const Settings& s) { return s.ranges.calibrate_method != CalibrateMethod::kLayerWisePercentile; },
+     "applies to the method LayerWisePercentile only"},
     {"LWPUseHistogram", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"CalibOptimizeMem", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"CalibWorkerNum", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},

@@ -7,6 +7,7 @@
 #include "base/file_system.h"
 #include "base/isa.h"
 #include "calib/callback_reader.h"
+#include "calib/data_note.h"
 #include "config/crypto_mode.h"
 #include "config/print.h"
 #include "config/resolve.h"
@@ -181,6 +182,10 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
   SampleSource limited = source;
   if (options.limit > 0) limited.count = std::min(limited.count, options.limit);
   return calib::make_callback_reader(calib::input_specs(graph), std::move(limited));
+}
+
+void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics) {
+  for (const calib::DataNote& note : samples.notes()) diagnostics.add(note.id, note.subject, note.text);
 }
 
 bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings) {

@@ -61,6 +61,7 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
   QQ_TRY(source.samples.opened, open_samples(request.samples, request.calib_folder, job));
   QQ_TRY(source.evaluation.opened, open_evaluation(request, job, source.evaluation_folder));
   if (source.samples.opened != nullptr) {
+    report_notes(*source.samples.opened, diagnostics);
     source.available = source.samples.opened->size();
     if (request.most_samples > 0 && source.available > request.most_samples) {
       source.samples.opened = std::make_unique<calib::SomeSamples>(

@@ -2,6 +2,8 @@
 // List files: a sample per line, as one path or as name=path for each input. Quotes keep spaces, '#' begins a comment.
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "base/file_system.h"
 #include "base/suggest.h"
@@ -66,7 +68,7 @@ class LineReader {
   /// The input that a word name=path is for; null when it is none.
   const InputSpec* input_of(const std::string& word) const {
     for (const InputSpec& input : inputs_) {
-      for (const std::string& name : {input.name, file_spelling(input.name)}) {
+      for (const std::string& name : spellings_of(input)) {
         if (word.starts_with(name + "=")) return &input;
       }
     }
@@ -105,6 +107,23 @@ class LineReader {
   const std::vector<InputSpec>& inputs_;
 };
 
+/// Files of one name in several folders are named with their folder below that of the list, and after that with a
+/// number: results are named after their samples.
+void tell_apart(std::vector<SampleFiles>& samples, const std::filesystem::path& folder) {
+  std::map<std::string, int> uses;
+  for (const SampleFiles& sample : samples) ++uses[sample.name];
+  std::set<std::string> taken;
+  for (SampleFiles& sample : samples) {
+    if (uses[sample.name] > 1) {
+      const std::filesystem::path path = std::filesystem::path(sample.paths[0][0]).lexically_relative(folder);
+      const bool is_below = !path.empty() && *path.begin() != "..";
+      if (is_below) sample.name = (path.parent_path() / sample.name).string();
+    }
+    const std::string name = sample.name;
+    for (int number = 2; !taken.insert(sample.name).second; ++number) sample.name = cat(name, "_", number);
+  }
+}
+
 }  // namespace
 
 Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, const std::vector<InputSpec>& inputs) {
@@ -121,6 +140,7 @@ Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, cons
     samples.push_back(std::move(sample));
   }
   if (samples.empty()) return bad_data(options.list_file, ": names no samples");
+  tell_apart(samples, std::filesystem::path(options.list_file).parent_path());
   return samples;
 }
 
