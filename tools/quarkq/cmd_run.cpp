@@ -39,7 +39,11 @@ Status run_run(RunArgs& args) {
                                   : report.backend;
     print_line(cat(report.samples, " samples, ", report.outputs.size(), " outputs, median ", fixed(milliseconds, 3),
                    " ms a sample, ", where));
+    for (const auto& [output, folder] : report.renamed)
+      print_line(
+          cat("results of output ", output, " are in folder ", folder, ", because another output is spelt alike"));
   }
+  print_findings(report.findings);
   return Status();
 }
 
