@@ -71,7 +71,7 @@ typedef struct quarkq_call_arguments {
 /* What a call returns; freed by quarkq_free(). Pointers into it are valid until then. */
 typedef struct quarkq_result quarkq_result;
 
-/* Never fails to return a result, unless memory for it is missing: null. */
+/* Returns NULL only if there is no memory for a result. The functions below accept NULL and report that: exit code 7. */
 QUARKQ_C_EXPORT quarkq_result* quarkq_call(const quarkq_call_arguments* arguments);
 QUARKQ_C_EXPORT void quarkq_free(quarkq_result* result);
 

@@ -31,6 +31,10 @@ struct PairMetrics {
   double sqnr_db = 0;      ///< 10 log10(sum baseline^2 / sum error^2); infinite when equal
   double max_abs = 0;      ///< largest difference of two values
   bool is_choice = false;  ///< booleans, or integers of 32 bits or more: indices, classes, counts
+  /// Places where both arrays hold NaN or the same infinity, which the figures leave out, and places where only one
+  /// does: the cosine is multiplied by the share of places that can be compared, the others are NaN. compat: both are
+  /// 0.
+  uint64_t same_not_finite = 0, different_not_finite = 0;
 };
 
 /// What accuracy is measured on.
@@ -59,6 +63,7 @@ struct OutputMetrics {
   std::string name;
   size_t samples = 0;
   double cosine = 0, sqnr_db = 0, l2 = 0, max_abs = 0;
+  uint64_t same_not_finite = 0, different_not_finite = 0;  ///< as in PairMetrics
 };
 
 using EvaluateProgress = std::function<bool(const Progress&)>;  ///< returns false to interrupt; may be empty

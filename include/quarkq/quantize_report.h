@@ -40,6 +40,9 @@ struct OutputAgreement {
   std::optional<Agreement> minor = {};
   /// Of a Softmax: share of the rows, of those in which the float model is sure, with the same class. Absent below 32.
   std::optional<double> same_choices = {};
+  /// Places, in all samples, where both models give NaN or the same infinity, and places where only one does. Cosine
+  /// and SQNR leave them out, but a cosine is multiplied by the share of places that can be compared.
+  size_t same_not_finite = 0, different_not_finite = 0;
 };
 
 /// Agreement of one inner tensor, over a few calibration samples. In decibels; infinity is no noise at all.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct RunReport {
   std::vector<double> milliseconds;  ///< per run, inference only
   size_t arena_bytes = 0;            ///< intermediate values; 0 where another runtime has them
   std::string backend;               ///< who ran it: "native", or "onnxruntime 1.23.0 (CPUExecutionProvider)"
+  /// {output: its folder} of outputs whose folder has a number, because another output has the same spelling.
+  std::map<std::string, std::string> renamed = {};
+  std::vector<Finding> findings = {};  ///< what was found and left out of the samples
 };
 
 QUARKQ_EXPORT Result<RunReport> run_model(const RunRequest& request);

@@ -48,6 +48,7 @@ struct Trial {
   uint64_t bytes = 0;                 ///< of the model
   std::optional<size_t> npu_nodes, nodes, subgraphs;  ///< as predicted for the target, where there is one
   double seconds = 0;                                 ///< that quantizing and scoring took
+  std::string model_hash;                             ///< of the model and its weights; kept with trials on disk
   bool is_reused = false;                             ///< an earlier run, or another process, made it
   bool is_pareto = false;                             ///< no other is better in one of value, wide_macs and bytes, and
                                                       ///< as good in the others
@@ -80,6 +81,10 @@ struct TuneReport {
 /// Fails as quantize() and score() do for the plain settings; other trials that fail say so in their row.
 /// kInvalidArgument for a goal or metric that cannot be; kInterrupted names what is there already.
 QUARKQ_EXPORT Result<TuneReport> tune(const TuneRequest& request);
+
+/// Returns where tune() writes the settings of the result: "out.yaml" for the output "out.onnx". A file that is there
+/// and not of an earlier tune() is refused.
+QUARKQ_EXPORT std::string settings_path_of(const std::string& output_path);
 
 /// A step that tune() would try, in order.
 struct TuneStep {

@@ -16,7 +16,9 @@
 
 #include "base/file_system.h"
 #include "base/finished_files.h"
+#include "base/hash.h"
 #include "base/residency.h"
+#include "base/run_files.h"
 
 namespace quarkq {
 namespace {
@@ -107,6 +109,18 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// The beginning of the name of a temporary of the file `name`. File systems allow 255 bytes, of which the mark and the
+/// token of the process take up to 35; a longer name is cut, and a hash tells names apart that begin alike.
+std::string shortened(const std::string& name) {
+  constexpr size_t kMost = 220, kHashDigits = 16;
+  if (name.size() <= kMost) return name;
+  ContentHash hash;
+  hash.add(name);
+  return cat(name.substr(0, kMost - kHashDigits - 1), "~", hash.text().substr(0, kHashDigits));
+}
+
 /// The new name survives a failing machine only when its folder is on the disk, too. Not every system can; the file is
 /// complete in either case.
 void force_folder_to_disk(const std::string& path) {
@@ -119,13 +133,15 @@ void force_folder_to_disk(const std::string& path) {
 }  // namespace
 
 Result<AtomicFile> AtomicFile::create(const std::string& target, Kind kind) {
+  QQ_RETURN_IF_ERROR(check_not_input(target));
   if (is_device(target)) {
     const int fd = open_file(target, O_WRONLY);
     if (fd < 0) return io_error(target, ": cannot write here, ", std::strerror(errno));
     return AtomicFile(fd, "", target, kind);
   }
   if (kind == Kind::kAlone) remove_dead_temporaries(target);
-  const std::string temporary = cat(target, kTemporaryMark, process_token());
+  const std::string temporary =
+      cat(folder_of(target), "/", shortened(name_of(target)), kTemporaryMark, process_token());
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     AtomicFile file(-1, temporary, target, kind);  // before there is a file, so that memory that runs out leaves none
@@ -213,6 +229,7 @@ Status AtomicFile::put_in_place() {
 
 Status AtomicFile::commit() {
   QQ_RETURN_IF_ERROR(flush_buffer());
+  if (!temporary_.empty()) note_product(fd_);
   if (Status status = put_in_place(); !status.ok()) {
     if (fd_ < 0 && !temporary_.empty()) ::unlink(temporary_.c_str());  // there was no second descriptor
     forget_unfinished(temporary_);
@@ -232,7 +249,7 @@ Status write_file(const std::string& target, const std::string& text) {
 }
 
 void remove_dead_temporaries(const std::string& path) {
-  const std::string folder = folder_of(path), prefix = path.substr(path.rfind('/') + 1);
+  const std::string folder = folder_of(path), prefix = shortened(name_of(path));
   DIR* const listed = ::opendir(folder.c_str());
   if (listed == nullptr) return;
   std::vector<std::string> found;

@@ -125,8 +125,9 @@ bool is_same_file(int fd, const std::string& path) {
          own.st_ino == found.st_ino;
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  const int fd = open_file(path, O_RDONLY);
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, Links links) {
+  // O_NONBLOCK: a pipe in the place of a file is refused below instead of waited for.
+  const int fd = open_file(path, O_RDONLY | O_NONBLOCK | (links == Links::kRefused ? O_NOFOLLOW : 0));
   if (fd < 0) return cannot_open(path);
   struct stat info {};
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -154,6 +155,19 @@ MappedFile::~MappedFile() {
   ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+namespace {
+
+/// By its byte order mark, or by a zero byte in one half of the first two characters.
+bool is_utf_16(std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return true;
+  if (text.size() < 4 || text.size() % 2 != 0) return false;
+  const auto is_zero = [&](size_t i) { return text[i] == '\0'; };
+  return (is_zero(1) && is_zero(3) && !is_zero(0) && !is_zero(2)) ||
+         (is_zero(0) && is_zero(2) && !is_zero(1) && !is_zero(3));
+}
+
+}  // namespace
+
 Result<std::string> read_text_file(const std::string& path, size_t limit) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return io_error(path, ": no such file");
@@ -166,6 +180,9 @@ Result<std::string> read_text_file(const std::string& path, size_t limit) {
     if (text.size() > limit) return resource_error(path, ": larger than ", bytes_text(static_cast<double>(limit)));
   }
   if (in.bad()) return io_error(path, ": reading failed after ", text.size(), " bytes");
+  if (is_utf_16(text)) return bad_data(path, ": is UTF-16, allowed is UTF-8; save the file as UTF-8");
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it before UTF-8
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 
@@ -182,15 +199,6 @@ const std::string& process_token() {
     return cat(::getpid(), "-", hash.text().substr(0, kDigits));
   }();
   return token;
-}
-
-Status check_not_input(const std::string& output, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs) {
-    std::error_code error;
-    if (output == input || std::filesystem::equivalent(output, input, error))
-      return invalid_argument(output, ": is an input, which is never overwritten; give another name");
-  }
-  return Status();
 }
 
 // Runs of digits compare by value, everything else byte by byte.

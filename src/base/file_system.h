@@ -15,7 +15,9 @@ namespace quarkq {
 /// A read-only memory mapping of a whole file. Empty files have size 0 and a null pointer.
 class MappedFile {
  public:
-  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  /// kRefused: fails if `path` itself is a symbolic link, for folders in which others may have put one.
+  enum class Links { kFollowed, kRefused };
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, Links links = Links::kFollowed);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -39,8 +41,8 @@ Result<std::string> read_text_file(const std::string& path, size_t limit = size_
 /// open(2) that goes on after a signal; the descriptor is closed in programs that are started. -1 and errno on failure.
 int open_file(const std::string& path, int flags, unsigned mode = 0);
 
-/// A file without a name in `folder`, for reading and writing, that is removed with the process however that ends. -1 and
-/// errno on failure.
+/// A file without a name in `folder`, for reading and writing, that is removed with the process however that ends. -1
+/// and errno on failure.
 int open_nameless_file(const std::string& folder);
 
 /// pwrite(2) and pread(2) of all bytes, which go on after a signal. False and errno on failure; a file that ends before
@@ -86,9 +88,6 @@ class AtomicFile {
   std::vector<char> buffer_;
   uint64_t written_ = 0;
 };
-
-/// Fails when `output` is one of `inputs` under whatever path: inputs are never overwritten.
-Status check_not_input(const std::string& output, const std::vector<std::string>& inputs);
 
 /// Writes `text`; the file is complete or absent.
 Status write_file(const std::string& target, const std::string& text);

@@ -158,7 +158,7 @@ std::string last_lines(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   std::vector<std::string> lines = split(text, '\n');
   if (lines.size() > kLastLines) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(kLastLines));
-  std::string end = join(lines, "\n");
+  std::string end = join(lines, " / ");  // one line: messages have no line breaks
   if (end.size() > kLastBytes) end.erase(0, end.size() - kLastBytes);
   return end;
 }
@@ -228,7 +228,7 @@ Result<CommandResult> run_command(const std::vector<std::string>& words, const C
   std::string errors;
   const auto told = [&](const Status& status) {
     const std::string end = last_lines(errors);
-    return Status(status.code(), cat(words[0], ": ", status.message(), end.empty() ? "" : "\n", end));
+    return Status(status.code(), cat(words[0], ": ", status.message(), end.empty() ? "" : "; it printed: ", end));
   };
   if (Status status = child.collect(options, result.output, errors); !status.ok()) {
     return status.code() == Code::kInterrupted ? status : told(status);

@@ -249,6 +249,8 @@ Status call(const Arguments* arguments, quarkq_result& result) {
     names.emplace_back(verb.name);
     if (name != verb.name) continue;
     QQ_TRY(Request request, Request::parse(name, arguments->request));
+    RunFiles files;
+    QQ_RETURN_IF_ERROR(request.declare_files(files));
     return verb.call(request, *arguments, result);
   }
   return invalid_argument(name, ": unknown verb", did_you_mean(name, names), " (known: ", join(names, ", "), ")");
@@ -272,9 +274,16 @@ quarkq_result* quarkq_call(const quarkq_call_arguments* arguments) {
 
 void quarkq_free(quarkq_result* result) { delete result; }
 
-int quarkq_exit_code(const quarkq_result* result) { return quarkq::exit_code(result->status.code()); }
-const char* quarkq_report(const quarkq_result* result) { return result->report.c_str(); }
-const char* quarkq_message(const quarkq_result* result) { return result->status.message().c_str(); }
-const char* quarkq_findings(const quarkq_result* result) { return result->findings.c_str(); }
-quarkq_bytes quarkq_model(const quarkq_result* result) { return {result->model.data(), result->model.size()}; }
+// A result is NULL if there was no memory for it.
+int quarkq_exit_code(const quarkq_result* result) {
+  return quarkq::exit_code(result == nullptr ? quarkq::Code::kResource : result->status.code());
+}
+const char* quarkq_report(const quarkq_result* result) { return result == nullptr ? "" : result->report.c_str(); }
+const char* quarkq_message(const quarkq_result* result) {
+  return result == nullptr ? "out of memory" : result->status.message().c_str();
+}
+const char* quarkq_findings(const quarkq_result* result) { return result == nullptr ? "[]" : result->findings.c_str(); }
+quarkq_bytes quarkq_model(const quarkq_result* result) {
+  return result == nullptr ? quarkq_bytes{nullptr, 0} : quarkq_bytes{result->model.data(), result->model.size()};
+}
 const char* quarkq_version(void) { return quarkq::version(); }

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
+#include <string_view>
 
+#include "base/file_system.h"
 #include "base/parse_json.h"
+#include "calib/sample_name.h"
+#include "config/named_files.h"
 
 namespace quarkq::c_api {
 namespace {
@@ -36,6 +41,44 @@ Result<Request> Request::parse(const std::string& verb, const char* text) {
   request.json_ = parse_json<Json>(text == nullptr ? "" : text);
   if (!request.json_.is_object()) return invalid_argument(verb, ": the request is no JSON object");
   return request;
+}
+
+Status Request::declare_files(RunFiles& files) const {
+  constexpr std::string_view kOutputs[] = {"output"}, kOutputFolders[] = {"outputs", "state", "workers_folder"},
+                             kSampleFolders[] = {"calib",
+                                                 "eval",
+                                                 "data",
+                                                 "inputs",
+                                                 "baseline",
+                                                 "results",
+                                                 "baseline_results_folder",
+                                                 "quantized_results_folder"};
+  const auto is_in = [](std::span<const std::string_view> names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  std::string source;
+  std::vector<std::string> settings;
+  for (const auto& [name, member] : json_.items()) {
+    for (const Json& value : member.is_array() ? member : Json::array({member})) {
+      if (!value.is_string()) continue;
+      const auto path = value.get<std::string>();
+      if (name == "config") source = path;
+      if (name == "settings") settings.push_back(path);
+      if (is_in(kOutputs, name)) {
+        QQ_RETURN_IF_ERROR(files.add_output(path));
+      } else if (is_in(kSampleFolders, name)) {
+        QQ_RETURN_IF_ERROR(files.add_input(path, calib::is_sample_name));
+      } else if (!is_in(kOutputFolders, name) && (file_exists(path) || name == "labels")) {
+        QQ_RETURN_IF_ERROR(files.add_input(path));
+      }
+    }
+  }
+  for (const std::string_view name : kOutputFolders) {
+    const auto folder = json_.find(name);
+    if (folder != json_.end() && folder->is_string())
+      QQ_RETURN_IF_ERROR(files.add_output_folder(folder->get<std::string>()));
+  }
+  return config::declare(config::files_named_by(source, settings), files);
 }
 
 Status Request::finish() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/run_files.h"
 
 namespace quarkq::c_api {
 
@@ -24,6 +25,10 @@ class Request {
     json_.erase(found);
     return *this;
   }
+
+  /// Declares the files that the request names. Every member that is not an output is an input if it names a file.
+  /// Fails with kInvalidArgument if a result would overwrite an input. REQUIRES: nothing was taken yet.
+  Status declare_files(RunFiles& files) const;
 
   /// kInvalidArgument for a value of the wrong type, and for members that nobody took.
   Status finish() const;

@@ -21,6 +21,9 @@ struct InputSpec {
   ElementType type = ElementType::kFloat;
   bool has_shape = false;
   ir::Shape dims;
+  std::string container = {};  ///< "sequence", "optional" or "map", which no sample file holds; empty: a tensor
+  /// Another input has the same spelling in file names, so that only the exact name means this one.
+  bool is_ambiguous = false;
 };
 /// The required inputs of a graph, in order.
 std::vector<InputSpec> input_specs(const ir::Graph& graph);
@@ -32,12 +35,18 @@ struct Sample {
   std::vector<std::string> files;  ///< by input: the file it came from, for messages; empty: none
 };
 
+/// Returns the sample as it is. Fails with kBadData if none of its tensors has a value: it would measure nothing.
+Result<Sample> with_values(Sample sample);
+struct DataNote;  // calib/data_note.h
+
 class DataReader {
  public:
   virtual ~DataReader() = default;
   virtual size_t size() const = 0;
   /// Sample `index`. REQUIRES: index < size(). Safe to call from several threads.
   virtual Result<Sample> read(size_t index) const = 0;
+  /// What was found and left out, and settings that do not apply to these samples.
+  virtual std::vector<DataNote> notes() const;
 };
 
 using config::RawFormat;

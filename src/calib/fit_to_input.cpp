@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // From the array in a file to what a model input takes.
+#include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <limits>
 
+#include "calib/data_note.h"
 #include "calib/data_reader.h"
 #include "exec/memory_guard.h"
 #include "numeric/half.h"
@@ -101,6 +104,21 @@ void make_bools_valid(ir::Tensor& tensor) {
   for (uint8_t& value : tensor.mutable_data<uint8_t>()) value = value != 0;
 }
 
+/// Advice if `found` is an image in the other order of axes; else empty.
+std::string layout_hint(const ir::Shape& found, const ir::Shape& wanted) {
+  const auto matches = [&](std::initializer_list<size_t> order) {
+    size_t i = 0;
+    return std::ranges::all_of(order, [&](size_t axis) {
+      const int64_t dim = wanted[i++];
+      return dim < 0 || dim == found[axis];
+    });
+  };
+  if (found.size() != 4 || wanted.size() != 4) return "";
+  if (matches({0, 3, 1, 2})) return "; it looks like NHWC: transpose it with numpy.transpose(array, (0, 3, 1, 2))";
+  if (matches({0, 2, 3, 1})) return "; it looks like NCHW: transpose it with numpy.transpose(array, (0, 2, 3, 1))";
+  return "";
+}
+
 /// The shape that an array of `dims` is fitted to.
 Result<ir::Shape> fitted_dims(ir::Shape dims, const InputSpec& spec, const std::string& file) {
   if (!spec.has_shape) return dims;
@@ -111,7 +129,8 @@ Result<ir::Shape> fitted_dims(ir::Shape dims, const InputSpec& spec, const std::
   bool fits = dims.size() == rank;
   for (size_t i = 0; fits && i < rank; ++i) fits = spec.dims[i] < 0 || spec.dims[i] == dims[i];
   if (!fits)
-    return bad_data(file, ": shape ", shape_text(dims), ", input ", spec.name, " takes ", shape_text(spec.dims));
+    return bad_data(file, ": shape ", shape_text(dims), ", input ", spec.name, " takes ", shape_text(spec.dims),
+                    layout_hint(dims, spec.dims));
   return dims;
 }
 
@@ -144,11 +163,37 @@ Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, cons
   return ir::Tensor::zeros(type, dims);
 }
 
+Result<Sample> with_values(Sample sample) {
+  const auto has_values = [](const ir::Tensor& tensor) { return tensor.size() > 0; };
+  if (sample.inputs.empty() || std::ranges::any_of(sample.inputs, has_values)) return sample;
+  const std::string& place = sample.files.empty() ? sample.name : sample.files[0];
+  return bad_data(place, ": holds no values, shape ", shape_text(sample.inputs[0].dims()), "; remove it");
+}
+
+namespace {
+
+/// By the field of the serialized TypeProto that holds the type.
+std::string container_of(const ir::ValueType& type) {
+  if (type.other_type.empty()) return "";
+  constexpr char kSequence = 0x22, kMap = 0x2A, kOptional = 0x4A;
+  switch (type.other_type[0]) {
+    case kSequence: return "sequence";
+    case kMap: return "map";
+    case kOptional: return "optional";
+    default: return "type other than a tensor";
+  }
+}
+
+}  // namespace
+
+std::vector<DataNote> DataReader::notes() const { return {}; }
+
 std::vector<InputSpec> input_specs(const ir::Graph& graph) {
   std::vector<InputSpec> specs;
   for (const ir::ValueId id : graph.required_inputs()) {
     const ir::Value& value = graph.value(id);
     specs.push_back({value.name, value.type.element, value.type.has_shape, value.type.shape()});
+    specs.back().container = container_of(value.type);
   }
   return specs;
 }

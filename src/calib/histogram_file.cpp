@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/printable.h"
 
 namespace quarkq::calib {
 namespace {
@@ -19,7 +20,11 @@ std::string number(double value) {
 }  // namespace
 
 std::string HistogramFolder::free_name(const std::string& tensor) {
-  std::string plain = tensor;
+  constexpr size_t kMostBytes = 200;  // file systems allow 255
+  std::string plain = printable(tensor);
+  size_t end = std::min(plain.size(), kMostBytes);
+  while (end > 0 && end < plain.size() && (static_cast<unsigned char>(plain[end]) & 0xC0) == 0x80) --end;
+  plain.resize(end);  // between two characters
   std::replace_if(
       plain.begin(), plain.end(), [](char c) { return c == '/' || c == '.' || c == ':'; }, '_');
   std::string free = plain;
@@ -32,8 +37,9 @@ Status HistogramFolder::save(const std::string& name, const ValueStatistics& sta
   std::filesystem::create_directories(path_, error);
   if (error) return io_error(path_, ": cannot make this folder, ", error.message());
   const numeric::Range extremes = statistics.extremes();
-  std::string text = cat("# tensor: ", name, "\n# observed: ", number(extremes.min), " ", number(extremes.max),
-                         "\n# range: ", number(range.min), " ", number(range.max), "\nlow,high,count\n");
+  std::string text =
+      cat("# tensor: ", printable(name), "\n# observed: ", number(extremes.min), " ", number(extremes.max),
+          "\n# range: ", number(range.min), " ", number(range.max), "\nlow,high,count\n");
   for (const WeightedValue& bin : statistics.bins()) {
     const double low = static_cast<double>(bin.value) - static_cast<double>(bin.width) / 2;
     text += cat(number(low), ",", number(low + static_cast<double>(bin.width)), ",", bin.count, "\n");

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "calib/data_note.h"
 #include "calib/data_reader.h"
 
 namespace quarkq::calib {
@@ -18,6 +19,7 @@ class SomeSamples final : public DataReader {
 
   size_t size() const override { return numbers_.size(); }
   Result<Sample> read(size_t index) const override { return all_->read(numbers_[index]); }
+  std::vector<DataNote> notes() const override { return all_->notes(); }
 
  private:
   std::unique_ptr<DataReader> all_;

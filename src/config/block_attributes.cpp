@@ -4,8 +4,8 @@
 namespace quarkq::config {
 namespace {
 
-Result<std::variant<int64_t, std::string>> attribute_value(const Node& node, const std::string& path) {
-  using Value = std::variant<int64_t, std::string>;
+Result<decltype(BlockAttribute::value)> attribute_value(const Node& node, const std::string& path) {
+  using Value = decltype(BlockAttribute::value);
   if (node.kind() == Node::Kind::kInt) return Value(node.as_int());
   if (node.kind() == Node::Kind::kBool) return Value(static_cast<int64_t>(node.as_bool()));
   if (node.is_text()) return Value(node.as_text());

@@ -7,13 +7,14 @@
 #include <variant>
 #include <vector>
 
+#include "base/no_value.h"
 #include "config/settings.h"
 
 namespace quarkq::config {
 
 struct BlockAttribute {
   std::string name;
-  std::variant<int64_t, std::string> value;
+  std::variant<NoValue, int64_t, std::string> value;
 };
 
 /// The attributes that the settings give for `type`, in the order of the file. Fails for a value that no attribute can

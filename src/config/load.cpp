@@ -9,6 +9,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <map>
 #include <new>
 #include <set>
@@ -29,40 +30,51 @@ struct ParseStop : std::runtime_error {
 /// Builds one Node from the parser's events. A list or map under construction is a frame on a stack.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(const std::string& source_name) : source_(std::make_shared<const std::string>(source_name)) {}
+  TreeBuilder(const std::string& source_name, const std::string& text)
+      : source_(std::make_shared<const std::string>(source_name)),
+        most_bytes_(text.size() + kMaxAliasBytes),
+        lines_(split(text, '\n')) {}
 
   Node take_root() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, Node(), anchor, 1); }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(mark, Node(), anchor, {1, 0}); }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     const bool is_quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
-    add(mark, is_quoted || expects_key() ? Node(value) : Node::from_plain_scalar(value), anchor, 1);
+    if (is_quoted) check_quotes(mark);
+    add(mark, is_quoted || expects_key() ? Node(value) : Node::from_plain_scalar(value), anchor, {1, value.size()});
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) throw ParseStop(mark, "an alias names a value that contains it");
-    add(mark, found->second.node, 0, found->second.nodes);
+    add(mark, found->second.node, 0, found->second.size);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                       YAML::EmitterStyle::value) override {
-    open(mark, anchor, /*is_map=*/false);
+                       YAML::EmitterStyle::value style) override {
+    open(mark, anchor, {.is_map = false, .is_block = style == YAML::EmitterStyle::Block});
   }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    open(mark, anchor, /*is_map=*/true);
+                  YAML::EmitterStyle::value style) override {
+    open(mark, anchor, {.is_map = true, .is_block = style == YAML::EmitterStyle::Block});
   }
   void OnSequenceEnd() override { close(); }
   void OnMapEnd() override { close(); }
 
  private:
+  /// What a value stands for, with aliases counted every time.
+  struct Size {
+    size_t nodes = 0, bytes = 0;  ///< values, and the bytes of their texts
+  };
+  struct Kind {
+    bool is_map, is_block;  ///< block style: by indentation, without brackets
+  };
   struct Frame {
     YAML::Mark mark;
     YAML::anchor_t anchor;
-    bool is_map;
-    size_t nodes_before;
+    Kind kind;
+    Size before;
     Node::List items;
     Node::Map entries;
     std::set<std::string> keys;
@@ -72,45 +84,75 @@ class TreeBuilder : public YAML::EventHandler {
   };
   struct Anchored {
     Node node;
-    size_t nodes;
+    Size size;
   };
 
-  bool expects_key() const { return !stack_.empty() && stack_.back().is_map && !stack_.back().has_key; }
+  bool expects_key() const { return !stack_.empty() && stack_.back().kind.is_map && !stack_.back().has_key; }
   Mark mark_of(const YAML::Mark& mark) const { return Mark{source_, mark.line + 1}; }
 
-  void open(const YAML::Mark& mark, YAML::anchor_t anchor, bool is_map) {
+  void open(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) {
     if (expects_key()) throw ParseStop(mark, "found a list or map as a key, allowed are scalars");
     if (stack_.size() >= static_cast<size_t>(kMaxDepth))
       throw ParseStop(mark, cat("nested deeper than ", kMaxDepth, " levels"));
-    stack_.push_back({mark, anchor, is_map, nodes_, {}, {}, {}, false, {}, {}});
+    stack_.push_back({mark, anchor, kind, size_, {}, {}, {}, false, {}, {}});
   }
 
   void close() {
     Frame frame = std::move(stack_.back());
     stack_.pop_back();
-    Node node = frame.is_map ? Node(std::move(frame.entries)) : Node(std::move(frame.items));
-    const size_t inside = nodes_ - frame.nodes_before;
-    nodes_ = frame.nodes_before;
-    add(frame.mark, std::move(node), frame.anchor, inside + 1);
+    Node node = frame.kind.is_map ? Node(std::move(frame.entries)) : Node(std::move(frame.items));
+    const Size inside{size_.nodes - frame.before.nodes + 1, size_.bytes - frame.before.bytes};
+    size_ = frame.before;
+    add(frame.mark, std::move(node), frame.anchor, inside);
   }
 
-  void add(const YAML::Mark& mark, Node node, YAML::anchor_t anchor, size_t nodes) {
-    nodes_ += nodes;
-    if (nodes_ > kMaxNodes) throw ParseStop(mark, cat("more than ", kMaxNodes, " values"));
+  void add(const YAML::Mark& mark, Node node, YAML::anchor_t anchor, const Size& size) {
+    size_.nodes += size.nodes;
+    size_.bytes += size.bytes;
+    if (size_.nodes > kMaxNodes) throw ParseStop(mark, cat("more than ", kMaxNodes, " values"));
+    if (size_.bytes > most_bytes_)
+      throw ParseStop(mark, cat("aliases repeat more than ", kMaxAliasBytes, " bytes of text"));
     node = node.at(mark_of(mark));
-    if (anchor != 0) anchors_[anchor] = {node, nodes};
+    if (anchor != 0) anchors_[anchor] = {node, size};
     if (stack_.empty()) {
       root_ = std::move(node);
       return;
     }
     Frame& frame = stack_.back();
-    if (!frame.is_map) {
+    if (!frame.kind.is_map) {
       frame.items.push_back(std::move(node));
     } else if (!frame.has_key) {
       take_key(mark, node, frame);
     } else {
       frame.entries.push_back({std::move(frame.key), std::move(node), std::move(frame.key_mark)});
       frame.has_key = false;
+    }
+  }
+
+  /// A text in quotes may go on in lines that are indented more than the keys around it (YAML 1.2.2, section 7.3). The
+  /// library does not look, so a missing quote would take in the settings that follow.
+  void check_quotes(const YAML::Mark& mark) const {
+    const auto around = std::find_if(stack_.rbegin(), stack_.rend(),
+                                     [](const Frame& frame) { return frame.kind.is_map && frame.kind.is_block; });
+    const auto first = static_cast<size_t>(mark.line), column = static_cast<size_t>(mark.column);
+    if (around == stack_.rend() || first >= lines_.size() || column >= lines_[first].size()) return;
+    const char quote = lines_[first][column];
+    if (quote != '"' && quote != '\'') return;
+    for (size_t line = first, at = column + 1; line < lines_.size(); ++line, at = 0) {
+      const std::string& text = lines_[line];
+      const size_t indent = std::min(text.find_first_not_of(' '), text.size());
+      const bool is_blank = text.find_first_not_of(" \t\r") == std::string::npos;
+      if (line > first && !is_blank && indent <= static_cast<size_t>(around->mark.column))
+        throw ParseStop(mark, cat("a text in quotes goes on in line ", line + 1,
+                                  ", which is not indented enough; close it with ", quote));
+      for (; at < text.size(); ++at) {
+        if (quote == '"' && text[at] == '\\')
+          ++at;
+        else if (text[at] == quote && quote == '\'' && at + 1 < text.size() && text[at + 1] == quote)
+          ++at;
+        else if (text[at] == quote)
+          return;
+      }
     }
   }
 
@@ -125,7 +167,9 @@ class TreeBuilder : public YAML::EventHandler {
   std::shared_ptr<const std::string> source_;
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Anchored> anchors_;
-  size_t nodes_ = 0;
+  size_t most_bytes_;
+  std::vector<std::string> lines_;
+  Size size_;
   Node root_;
 };
 
@@ -165,10 +209,10 @@ Result<Node> parse_text(const std::string& text, const std::string& source_name)
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
-    TreeBuilder builder(source_name);
+    TreeBuilder builder(source_name, text);
     if (!parser.HandleNextDocument(builder)) return Node();
     Node root = builder.take_root();
-    TreeBuilder second(source_name);
+    TreeBuilder second(source_name, text);
     if (parser.HandleNextDocument(second))
       return invalid_argument(source_name, ": found several documents, allowed is one");
     return root;
@@ -185,8 +229,10 @@ Result<Node> parse_text(const std::string& text, const std::string& source_name)
 }
 
 Result<Node> load_file(const std::string& path) {
-  QQ_TRY(const std::string text, read_text_file(path, kMaxFileBytes));
-  return parse_text(text, path);
+  const Result<std::string> text = read_text_file(path, kMaxFileBytes);
+  if (!text.ok() && text.status().code() == Code::kBadData) return invalid_argument(text.status().message());
+  if (!text.ok()) return text.status();
+  return parse_text(text.value(), path);
 }
 
 }  // namespace quarkq::config

@@ -13,7 +13,8 @@ namespace quarkq::config {
 
 constexpr size_t kMaxFileBytes = size_t{16} << 20;
 constexpr int kMaxDepth = 64;
-constexpr size_t kMaxNodes = 200'000;  ///< with every alias counted as what it stands for
+constexpr size_t kMaxAliasBytes = size_t{4} << 20;  ///< of the texts that aliases repeat, each counted every time
+constexpr size_t kMaxNodes = 200'000;               ///< with every alias counted as what it stands for
 
 /// The one document in `text`. Empty text gives null. Errors (kInvalidArgument) start with `source_name` and the line.
 /// Duplicate keys, keys that are not scalars, several documents and bytes that are not text are errors.

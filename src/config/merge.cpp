@@ -88,6 +88,9 @@ Result<std::vector<std::string>> full_path(const std::string& key) {
     path.insert(path.begin(), home);
     return path;
   }
+  // The reference's documents call it so; the reference stores the attribute and ignores it.
+  if (path.front() == "exclude_nodes")
+    return invalid_argument("--set ", key, ": unknown setting, did you mean nodes_to_exclude?");
   std::vector<std::string> known = option_names();
   for (const std::string& name : field_names()) known.push_back(name);
   known.insert(known.end(), top.begin(), top.end());

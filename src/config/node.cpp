@@ -157,6 +157,7 @@ bool operator==(const Node& a, const Node& b) {
   if (a.kind() != b.kind()) return false;
   if (a.is_list()) return a.items() == b.items();
   if (a.is_map()) return same_map(a, b);
+  if (a.is_text()) return a.as_text() == b.as_text();
   return a.value_ == b.value_;
 }
 

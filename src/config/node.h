@@ -35,8 +35,8 @@ class Node {
   explicit Node(bool value) : value_(value) {}
   explicit Node(int64_t value) : value_(value) {}
   explicit Node(double value) : value_(value) {}
-  explicit Node(std::string value) : value_(std::move(value)) {}
-  explicit Node(const char* value) : value_(std::string(value)) {}
+  explicit Node(std::string value) : value_(std::make_shared<const std::string>(std::move(value))) {}
+  explicit Node(const char* value) : Node(std::string(value)) {}
   explicit Node(List items);
   explicit Node(Map entries);
 
@@ -54,7 +54,7 @@ class Node {
   bool as_bool() const { return std::get<bool>(value_); }
   int64_t as_int() const { return std::get<int64_t>(value_); }
   double as_real() const;
-  const std::string& as_text() const { return std::get<std::string>(value_); }
+  const std::string& as_text() const { return *std::get<std::shared_ptr<const std::string>>(value_); }
   /// The items or entries; an empty one for every other kind.
   const List& items() const;
   const Map& entries() const;
@@ -73,7 +73,9 @@ class Node {
   friend bool operator!=(const Node& a, const Node& b) { return !(a == b); }
 
  private:
-  std::variant<std::monostate, bool, int64_t, double, std::string, std::shared_ptr<const List>,
+  // Shared, so that copies of a node cannot run out of memory (tests/lint/variants.py) and aliases of a text are one
+  // text.
+  std::variant<std::monostate, bool, int64_t, double, std::shared_ptr<const std::string>, std::shared_ptr<const List>,
                std::shared_ptr<const Map>>
       value_;
   Mark mark_;

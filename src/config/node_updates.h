@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/no_value.h"
 
 namespace quarkq::config {
 
-/// A value of the kinds that attributes have; monostate: one of another kind, or a list of several kinds.
-using AttributeUpdate = std::variant<std::monostate, int64_t, float, std::string, std::vector<int64_t>,
-                                     std::vector<float>, std::vector<std::string>>;
+/// A value of the kinds that attributes have; NoValue: one of another kind, or a list of several kinds.
+using AttributeUpdate = std::variant<NoValue, int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
+                                     std::vector<std::string>>;
 
 struct NodeUpdate {
   std::string node;

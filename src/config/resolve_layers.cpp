@@ -137,6 +137,14 @@ Status check_tensor_spec(Resolving& r, const TensorSpec& spec, const std::string
                       cat("power-of-two scales go with MinMSE or MinMax",
                           r.settings.guards() ? "; MinMSE is taken" : ", and these will be float scales"));
   }
+  if (r.settings.guards() && spec.scale_type == ScaleType::kInt16 && !r.config.options.int16_scale) {
+    r.diagnostics.add("setting-no-effect", subject + ".scale_type",
+                      "Int16 is taken as Float32; set Int16Scale=true in extra_options for scales of that form");
+  }
+  if (r.settings.guards() && spec.calibration_method == CalibMethod::kDistribution) {
+    r.diagnostics.add("method-mismatch", subject,
+                      "Distribution is a method for QFLOAT8E4M3FN; choose MinMax, Percentile or Entropy for integers");
+  }
   if (spec.quant_granularity != QuantGranularity::kGroup) return Status();
   if (r.settings.guards()) {
     return invalid_argument(subject, ".quant_granularity: found Group, allowed are Tensor and Channel; matrices in ",

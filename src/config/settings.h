@@ -52,7 +52,7 @@ struct Settings {
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
   bool compat = false;
-  PassList passes;  ///< of ShapeShifterYaml
+  PassList passes;                        ///< of ShapeShifterYaml
   std::map<std::string, Origin> origins;  ///< by key or field; absent: default
 
   const QuantizerTraits& traits() const { return traits_of(quantizer); }
@@ -69,6 +69,11 @@ struct Settings {
   /// Rewrites of the float model; rows of the kind QQ_PREPROCESS_PASS need it in any case.
   bool preprocesses() const { return !preprocessing.skip_preprocess; }
   bool raises_opset() const { return quirk(Quirk::kRaiseOpsetForQdq); }
+  /// Q/DQ nodes of 8-bit activations are written so that ONNX Runtime's default optimizations find kernels for them.
+  bool fits_runtime() const {
+    const bool is_byte = formats.activation_type == DataType::kInt8 || formats.activation_type == DataType::kUInt8;
+    return inserts_qdq() && is_byte && quirk(Quirk::kFitOnnxRuntime);
+  }
   /// Constant folding and no-op removal of our own, where the simplifier does not do it.
   bool prepares_plainly() const { return !preprocessing.simplify_model; }
   bool fuses_batch_norm_first() const {
@@ -80,7 +85,15 @@ struct Settings {
   bool folds_gemm_beta() const { return quirk(Quirk::kFoldGemmBeta); }
   bool resets_gemm_beta() const { return !folds_gemm_beta(); }
   bool plans_dual_pairs() const { return traits().has_dual_pairs && qdq.enable_dual_quant_node_pairs; }
-  bool widens_weight_scales() const { return traits().widens_weight_scales && bias.adjust_weight_scale_for_int32_bias; }
+  bool widens_weight_scales() const {
+    return (traits().widens_weight_scales && bias.adjust_weight_scale_for_int32_bias) ||
+           quirk(Quirk::kKeepBiasesInRange);
+  }
+  /// Parts of a float32 model that compute in float16 compute in float32. Where all is float16, or float16 was asked
+  /// for, UseFP32Scale and ConvertFP16ToFP32 decide.
+  bool widens_float16_parts() const {
+    return quirk(Quirk::kWidenFloat16Parts) && !formats.quantize_fp16 && !stays_float();
+  }
   /// Operators and parameters are adjusted for the NPU after calibration (ref:npu#which-rules-run).
   bool meets_npu_limits() const { return traits().simulates_dpu; }
   bool simulates_dpu() const { return meets_npu_limits() && npu.simulate_dpu; }

@@ -22,6 +22,10 @@ bool uses(const Settings& s, DataType type) {
   return s.formats.activation_type == type || s.formats.weight_type == type;
 }
 
+bool has_32_bits(DataType type) { return type == DataType::kInt32 || type == DataType::kUInt32; }
+constexpr DiagnosticId kNotLoaded = "type-does-not-load";
+constexpr const char* kNoPairsOf32Bits = "ONNX Runtime loads no model with Q/DQ nodes of 32 bits";
+
 bool counts(Origin origin, Asked asked) {
   return asked == Asked::kByUser ? is_users(origin) : origin != Origin::kDefault;
 }
@@ -61,6 +65,16 @@ constexpr struct {
     {"NumBins", kNoEffect,
      [](const Settings& s) { return !s.compat && s.ranges.calibrate_method != CalibrateMethod::kEntropy; },
      "statistics have fixed bins; takes effect with --compat only"},
+    {"Percentile", kNoEffect,
+     [](const Settings& s) {
+       return !s.compat && s.ranges.calibrate_method != CalibrateMethod::kPercentile &&
+              s.ranges.calibrate_method != CalibrateMethod::kMinMSE &&
+              s.ranges.weight_calibrate_method != CalibrateMethod::kWeightMinMSE;
+     },
+     "applies to the methods Percentile and PowerOfTwoMethod.MinMSE only"},
+    {"PercentileCandidates", kNoEffect,
+     [](const Settings& s) { return s.ranges.calibrate_method != CalibrateMethod::kLayerWisePercentile; },
+     "applies to the method LayerWisePercentile only"},
     {"LWPUseHistogram", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"CalibOptimizeMem", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
     {"CalibWorkerNum", kNoEffect, [](const Settings& s) { return !s.compat; }, kOnlyCompat},
@@ -78,6 +92,16 @@ constexpr struct {
     {"UseRandomData", kConflict,
      [](const Settings& s) { return s.ranges.use_random_data && s.calibration.dir.has_value(); },
      "calibration.dir is given and takes precedence"},
+    {"activation_type", kNotLoaded,
+     [](const Settings& s) { return !s.compat && has_32_bits(s.formats.activation_type); }, kNoPairsOf32Bits},
+    {"weight_type", kNotLoaded, [](const Settings& s) { return !s.compat && has_32_bits(s.formats.weight_type); },
+     kNoPairsOf32Bits},
+    {"RemoveInputInit", kNoEffect,
+     [](const Settings& s) {
+       const bool rewrites = s.preprocessing.simplify_model || s.preprocessing.optimize_model;
+       return !s.compat && !s.runtime.remove_input_init && rewrites;
+     },
+     "SimplifyModel and OptimizeModel remove initializers from the inputs as well"},
     {"extra_op_types_to_quantize", kNoEffect,
      [](const Settings& s) {
        return s.selection.quantize_all_op_types && !s.selection.extra_op_types_to_quantize.empty();

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/hash.h"
+#include "base/printable.h"
 
 namespace quarkq::ir {
 namespace {
@@ -40,7 +41,7 @@ std::string quoted(const std::string& text) {
     else
       out += cat("\\x", static_cast<int>(c));
   }
-  return out + "\"";
+  return printable(out) + "\"";
 }
 std::string number_text(const std::string& value) { return quoted(value); }
 std::string number_text(const Tensor& value) { return tensor_text(value); }
@@ -74,7 +75,7 @@ class Dumper {
   std::string rest(const char* what, const std::string& bytes) const {
     return options_.rests ? rest_text(what, bytes) : std::string();
   }
-  std::string value_name(ValueId id) const { return id.valid() ? graph_.value(id).name : "_"; }
+  std::string value_name(ValueId id) const { return id.valid() ? printable(graph_.value(id).name) : "_"; }
   std::string names(const std::vector<ValueId>& ids) const {
     std::vector<std::string> parts;
     parts.reserve(ids.size());
@@ -86,24 +87,25 @@ class Dumper {
     line(cat("graph ", quoted(graph_.name), rest("rest", graph_.extra)));
     for (const ValueId id : graph_.inputs()) {
       const Value& value = graph_.value(id);
-      line(cat("input ", value.name, ": ", type_text(value.type), rest("rest", value.extra)));
+      line(cat("input ", printable(value.name), ": ", type_text(value.type), rest("rest", value.extra)));
     }
     for (const ValueId id : graph_.captured()) line("captured " + value_name(id));
     for (const ValueId id : graph_.initializers()) {
       const Value& value = graph_.value(id);
-      line(cat("initializer ", value.name, ": ", tensor_text(*value.constant), rest("rest", value.tensor_extra)));
+      line(cat("initializer ", printable(value.name), ": ", tensor_text(*value.constant),
+               rest("rest", value.tensor_extra)));
     }
   }
   void values_after() {
     for (const ValueId id : graph_.outputs()) {
       const Value& value = graph_.value(id);
-      line(cat("output ", value.name, ": ", type_text(value.type), rest("rest", value.extra)));
+      line(cat("output ", printable(value.name), ": ", type_text(value.type), rest("rest", value.extra)));
     }
     for (size_t i = 0; i < graph_.value_count(); ++i) {
       const ValueId id{static_cast<int32_t>(i)};
       if (!graph_.is_alive(id) || !graph_.value(id).has_info) continue;
       const Value& value = graph_.value(id);
-      line(cat("info ", value.name, ": ", type_text(value.type), rest("rest", value.extra)));
+      line(cat("info ", printable(value.name), ": ", type_text(value.type), rest("rest", value.extra)));
     }
   }
 
@@ -113,8 +115,8 @@ class Dumper {
   }
   std::string attribute_text(const Attribute& attribute) const {
     const std::string text = std::visit([&](const auto& value) { return value_text(value); }, attribute.value);
-    return cat(attribute.name, ": ", text, attribute.reference.empty() ? "" : " @" + attribute.reference,
-               rest("rest", attribute.extra));
+    return cat(printable(attribute.name), ": ", text,
+               attribute.reference.empty() ? "" : " @" + printable(attribute.reference), rest("rest", attribute.extra));
   }
   template <typename T>
   std::string value_text(const T& value) const {
@@ -136,13 +138,15 @@ class Dumper {
   }
 
   std::string node_text(const Node& node) const {
-    std::string text = cat(names(node.outputs), " = ", node.domain.empty() ? "" : node.domain + "::", node.op,
-                           node.overload.empty() ? "" : ":" + node.overload, "(", names(node.inputs), ")");
+    std::string text =
+        cat(names(node.outputs), " = ", node.domain.empty() ? "" : printable(node.domain) + "::", printable(node.op),
+            node.overload.empty() ? "" : ":" + printable(node.overload), "(", names(node.inputs), ")");
     std::vector<std::string> attributes;
     for (const Attribute& attribute : node.attributes) attributes.push_back(attribute_text(attribute));
     if (!attributes.empty()) text += cat(" {", join(attributes, ", "), "}");
     if (!node.name.empty()) text += " " + quoted(node.name);
-    for (const Capture& capture : node.captures) text += cat(" <", capture.name, "=", value_name(capture.outer), ">");
+    for (const Capture& capture : node.captures)
+      text += cat(" <", printable(capture.name), "=", value_name(capture.outer), ">");
     return text + rest("rest", node.extra);
   }
 
@@ -158,7 +162,7 @@ std::string dims_text(const std::vector<Dim>& dims) {
   std::vector<std::string> texts;
   texts.reserve(dims.size());
   for (const Dim& dim : dims) {
-    texts.push_back(dim.known() ? std::to_string(dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
+    texts.push_back(dim.known() ? std::to_string(dim.size) : dim.symbol.empty() ? "?" : printable(dim.symbol));
   }
   return "[" + join(texts, ",") + "]";
 }
@@ -185,7 +189,7 @@ std::string dump(const Graph& graph, const DumpOptions& options) { return Dumper
 std::string dump(const Model& model, const DumpOptions& options) {
   std::string text = cat("ir_version ", model.ir_version, "\n");
   for (const std::string& domain : model.opset_order) {
-    text += cat("opset ", domain.empty() ? "ai.onnx" : domain, " ", model.opset(domain), "\n");
+    text += cat("opset ", domain.empty() ? "ai.onnx" : printable(domain), " ", model.opset(domain), "\n");
   }
   text += cat("producer ", quoted(model.producer_name), " ", quoted(model.producer_version));
   if (options.rests) text += rest_text("rest", model.extra);

@@ -13,12 +13,14 @@ namespace {
 /// Narrower integers may be pixels or sound.
 bool is_choice(ElementType type) { return type == ElementType::kBool || (is_integer(type) && bits(type) >= 32); }
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
 double to_float32(double value) { return static_cast<double>(static_cast<float>(value)); }
 
 /// The reference's figures: float32 arrays and results, except that psnr widens to double when it meets its floor.
 void round_as_reference(const numeric::PairSums& sums, PairMetrics& metrics) {
   const bool no_angle = sums.norm_a == 0 || sums.norm_b == 0;
-  metrics.cosine = no_angle ? std::numeric_limits<double>::quiet_NaN() : to_float32(metrics.cosine);
+  metrics.cosine = no_angle ? kNaN : to_float32(metrics.cosine);
   metrics.l2 = to_float32(metrics.l2);
   if (sums.max_a > 0 && metrics.l2 > 0) metrics.psnr = to_float32(metrics.psnr);
   metrics.ssim = to_float32(metrics.ssim);
@@ -69,16 +71,22 @@ Comparison compare_arrays(ArrayPair& arrays, bool compat) {
     std::ranges::transform(arrays.quantized, arrays.quantized.begin(), to_float32);
   }
   Comparison found;
-  found.sums = numeric::pair_sums(arrays.baseline, arrays.quantized);
+  found.sums = compat ? numeric::pair_sums_of_all(arrays.baseline, arrays.quantized)
+                      : numeric::pair_sums(arrays.baseline, arrays.quantized);
   PairMetrics& metrics = found.metrics;
   metrics.cosine = numeric::cosine(found.sums);
   metrics.l2 = numeric::l2_distance(found.sums);
-  metrics.psnr =
-      numeric::psnr_db(found.sums, arrays.baseline.size(), compat ? numeric::Peak::kSigned : numeric::Peak::kMagnitude);
-  metrics.ssim = ssim(arrays.baseline, arrays.quantized, split_images(arrays.dims),
+  metrics.psnr = numeric::psnr_db(found.sums, compat ? numeric::Peak::kSigned : numeric::Peak::kMagnitude);
+  const bool is_partial = found.sums.same + found.sums.differing > 0;
+  const auto part = is_partial ? numeric::finite_part(arrays.baseline, arrays.quantized) : std::nullopt;
+  metrics.ssim = ssim(part ? part->a : arrays.baseline, part ? part->b : arrays.quantized, split_images(arrays.dims),
                       compat ? WindowMoments::kRaw : WindowMoments::kCentral);
   metrics.sqnr_db = numeric::sqnr_db(found.sums);
   metrics.max_abs = found.sums.max_distance;
+  metrics.same_not_finite = found.sums.same;
+  metrics.different_not_finite = found.sums.differing;
+  if (found.sums.differing > 0)
+    metrics.l2 = metrics.psnr = metrics.ssim = metrics.sqnr_db = metrics.max_abs = kNaN;  // gates fail
   if (compat) round_as_reference(found.sums, metrics);
   metrics.is_choice = arrays.is_choice;
   return found;

@@ -2,20 +2,33 @@
 // Distances between two arrays: `a` is the baseline.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "numeric/metrics_loops.h"
 
 namespace quarkq::numeric {
 
-/// What every distance below follows from. REQUIRES: same size.
+/// The places of two arrays where both hold a finite number; every other place holds 0 in both.
+struct FinitePart {
+  std::vector<double> a, b;
+  uint64_t same = 0, differing = 0;  ///< as in PairSums
+};
+/// Returns nullopt if every value of both arrays is finite. REQUIRES: same size.
+std::optional<FinitePart> finite_part(std::span<const double> a, std::span<const double> b);
+
+/// What every distance below follows from, over the finite part of both arrays. REQUIRES: same size.
 PairSums pair_sums(std::span<const double> a, std::span<const double> b);
+/// The same over all values: a NaN or an infinity makes the distances NaN or infinite, as in the reference.
+PairSums pair_sums_of_all(std::span<const double> a, std::span<const double> b);
 /// Adds the sums of further values: `all` then is what pair_sums() of the arrays one after the other would give, up to
 /// rounding.
 void add(const PairSums& added, PairSums& all);
 
-/// dot(a, b) / (|a| |b|); 1 when both are zero, 0 when one is.
+/// dot(a, b) / (|a| |b|); 1 when both are zero, 0 when one is. A positive cosine is multiplied by the share of the
+/// places that hold comparable values, so that NaN where the baseline has none lowers it.
 double cosine(const PairSums& sums);
 /// 10 log10(sum a^2 / sum (a - b)^2); infinite when equal.
 double sqnr_db(const PairSums& sums);
@@ -26,7 +39,7 @@ double l2_distance(const PairSums& sums);
 
 /// Which value of the baseline counts as the loudest signal of psnr_db().
 enum class Peak { kMagnitude, kSigned };
-/// 20 log10(peak) - 10 log10(mean squared error), both at least 1e-10 (ref:evaluation#metrics). REQUIRES: count >= 1.
-double psnr_db(const PairSums& sums, size_t count, Peak peak);
+/// 20 log10(peak) - 10 log10(mean squared error), both at least 1e-10 (ref:evaluation#metrics).
+double psnr_db(const PairSums& sums, Peak peak);
 
 }  // namespace quarkq::numeric

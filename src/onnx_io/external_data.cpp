@@ -71,6 +71,14 @@ uint64_t ExternalFiles::bytes() const {
   return all;
 }
 
+std::vector<std::string> ExternalFiles::files() const {
+  std::vector<std::string> paths;
+  for (const auto& [location, file] : files_) {
+    if (file.ok()) paths.push_back((fs::path(model_path_).parent_path() / location).string());
+  }
+  return paths;
+}
+
 Result<ExternalFiles::File> ExternalFiles::open(const std::string& location) const {
   QQ_RETURN_IF_ERROR(check_location(location));
   std::error_code error;

@@ -34,8 +34,9 @@ class ExternalFiles {
   /// REQUIRES: element_count(dims) succeeds.
   Result<ir::Tensor> read(const ExternalRef& ref, ElementType type, ir::Shape dims);
 
-  /// Of all files that were read.
+  /// The sum of the sizes of all files that were read, and their paths.
   uint64_t bytes() const;
+  std::vector<std::string> files() const;
 
  private:
   using File = std::shared_ptr<const MappedFile>;

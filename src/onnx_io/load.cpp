@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/run_files.h"
 #include "ir/check_attributes.h"
 #include "onnx_io/correct_shapes.h"
 #include "onnx_io/count_messages.h"
@@ -59,6 +60,9 @@ Result<ir::Model> load(const std::string& path, LoadReport* report) {
   const std::string_view bytes(reinterpret_cast<const char*>(mapped.data()), mapped.size());
   QQ_TRY(ir::Model model, load_from(bytes, path, {external, told.findings}));
   model.path = path;
+  const std::vector<std::string> files = external.files();
+  for (const std::string& data : files) QQ_RETURN_IF_ERROR(note_input(data));
+  told.external_files = files;
   told.external_bytes = external.bytes();
   return model;
 }

@@ -14,8 +14,9 @@ namespace quarkq::onnx_io {
 
 /// What a load tells in addition to the model.
 struct LoadReport {
-  uint64_t external_bytes = 0;  ///< of the files next to the model that hold its weights
-  Diagnostics findings;         ///< how the model was normalized
+  std::vector<std::string> external_files;  ///< those next to the model that hold its weights
+  uint64_t external_bytes = 0;              ///< the sum of their sizes
+  Diagnostics findings;                     ///< how the model was normalized
 };
 
 /// Folders whose files external data may reach through symbolic links, for all models that are loaded from now on.

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/run_files.h"
 #include "onnx_io/data_place.h"
 #include "onnx_io/model_writer.h"
 
@@ -77,11 +78,9 @@ Status check_target(const ir::Model& model, const std::string& path) {
   if (path.empty()) return invalid_argument("no output path");
   if (is_folder(path)) return invalid_argument(path, ": is a folder, cannot be written as a model");
   if (model.path.empty()) return Status();
-  std::error_code error;
-  if (fs::equivalent(path, model.path, error)) {
-    return invalid_argument(path, ": is the input model, which is never overwritten");
-  }
-  return Status();
+  RunFiles files;
+  QQ_RETURN_IF_ERROR(files.add_input(model.path));
+  return files.add_output(path);
 }
 
 /// The model file at `path`, whose weights are at `location`.

@@ -11,33 +11,31 @@
 namespace quarkq::onnx_io {
 namespace {
 
+constexpr int kOptional = 1 << 8;  ///< added to a number of inputs: all but the first two may be absent
+
 /// Where the output's element type comes from.
 enum class TypeFrom { kInput0, kScale, kZeroPoint };
 
 struct SchemaRow {
   const char* domain;
   const char* op;
-  int required, inputs;  ///< inputs after the required ones may be absent
+  int inputs;
   TypeFrom type;
 };
 
 constexpr SchemaRow kRows[] = {
-    {ir::kMicrosoftDomain, "BiasGelu", 2, 2, TypeFrom::kInput0},
-    {ir::kMicrosoftDomain, "FastGelu", 1, 2, TypeFrom::kInput0},
-    {ir::kMicrosoftDomain, "Gelu", 1, 1, TypeFrom::kInput0},
-    {ir::kMicrosoftDomain, "QuickGelu", 1, 1, TypeFrom::kInput0},
-    {ir::kMicrosoftDomain, "QuantizeLinear", 2, 3, TypeFrom::kZeroPoint},
-    {ir::kMicrosoftDomain, "DequantizeLinear", 2, 3, TypeFrom::kScale},
-    {ir::kQuarkDomain, "ExtendedQuantizeLinear", 2, 3, TypeFrom::kZeroPoint},
-    {ir::kQuarkDomain, "ExtendedDequantizeLinear", 2, 3, TypeFrom::kScale},
-    {ir::kQuarkDomain, "ExtendedInstanceNormalization", 3, 3, TypeFrom::kInput0},
-    {ir::kQuarkDomain, "BFPQuantizeDequantize", 1, 1, TypeFrom::kInput0},
-    {ir::kQuarkDomain, "MXQuantizeDequantize", 1, 1, TypeFrom::kInput0},
-    {ir::kVitisDomain, "VitisQuantizeLinear", 2, 3, TypeFrom::kZeroPoint},
-    {ir::kVitisDomain, "VitisDequantizeLinear", 2, 3, TypeFrom::kScale},
-    {ir::kVitisDomain, "VitisInstanceNormalization", 3, 3, TypeFrom::kInput0},
-    {ir::kVitisDomain, "BFPFixNeuron", 1, 1, TypeFrom::kInput0},
-    {ir::kVitisDomain, "MXFixNeuron", 1, 1, TypeFrom::kInput0},
+    {ir::kMicrosoftDomain, "QuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
+    {ir::kMicrosoftDomain, "DequantizeLinear", 3 | kOptional, TypeFrom::kScale},
+    {ir::kQuarkDomain, "ExtendedQuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
+    {ir::kQuarkDomain, "ExtendedDequantizeLinear", 3 | kOptional, TypeFrom::kScale},
+    {ir::kQuarkDomain, "ExtendedInstanceNormalization", 3, TypeFrom::kInput0},
+    {ir::kQuarkDomain, "BFPQuantizeDequantize", 1, TypeFrom::kInput0},
+    {ir::kQuarkDomain, "MXQuantizeDequantize", 1, TypeFrom::kInput0},
+    {ir::kVitisDomain, "VitisQuantizeLinear", 3 | kOptional, TypeFrom::kZeroPoint},
+    {ir::kVitisDomain, "VitisDequantizeLinear", 3 | kOptional, TypeFrom::kScale},
+    {ir::kVitisDomain, "VitisInstanceNormalization", 3, TypeFrom::kInput0},
+    {ir::kVitisDomain, "BFPFixNeuron", 1, TypeFrom::kInput0},
+    {ir::kVitisDomain, "MXFixNeuron", 1, TypeFrom::kInput0},
 };
 
 void infer_type(onnx::InferenceContext& context, TypeFrom from) {
@@ -57,8 +55,9 @@ void infer_type(onnx::InferenceContext& context, TypeFrom from) {
 void register_row(const SchemaRow& row) {
   onnx::OpSchema schema(row.op, __FILE__, __LINE__);
   schema.SetDomain(row.domain).SinceVersion(1).AllowUncheckedAttributes();
-  for (int i = 0; i < row.inputs; ++i) {
-    const bool optional = i >= row.required;
+  const int count = row.inputs & ~kOptional;
+  for (int i = 0; i < count; ++i) {
+    const bool optional = (row.inputs & kOptional) != 0 && i >= 2;
     const std::string number = std::to_string(i);
     schema.Input(i, "input" + number, "", "T" + number, optional ? onnx::OpSchema::Optional : onnx::OpSchema::Single);
     schema.TypeConstraint("T" + number, onnx::OpSchema::all_tensor_types_ir10(), "");

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct CalibrationSource {
 /// Kept of calibration for further plans of the same calibrated model.
 struct Measured {
   calib::Ranges ranges = {};              ///< of calibrated tensors, as found
+  std::set<ir::ValueId> not_finite = {};  ///< tensors that held NaN or infinities
   std::vector<Diagnostic> findings = {};  ///< what was reported while they were measured
 };
 

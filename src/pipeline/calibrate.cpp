@@ -82,6 +82,7 @@ Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelF
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
   if (samples.opened == nullptr) return bad_data("calibration samples are needed: give --calib DIR");
+  pipeline::report_notes(*samples.opened, diagnostics);
   auto observed =
       std::make_unique<calib::ObservedReader>(std::move(samples.opened), calib::input_specs(job.model.graph));
   if (!pipeline::is_random_data(request.sample_source, request.calib_folder, job.settings))

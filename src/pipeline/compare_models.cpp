@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/compare_models.h"
 
+#include <limits>
 #include <numeric>
 
 #include "calib/read_ahead.h"
@@ -8,6 +9,7 @@
 #include "exec/layout_convert.h"
 #include "exec/session.h"
 #include "pipeline/custom_metric.h"
+#include "pipeline/not_finite.h"
 #include "pipeline/problem_list.h"
 
 namespace quarkq::pipeline {
@@ -116,6 +118,10 @@ class ModelComparison {
       output.sqnr_db = numeric::sqnr_db(sums_[i]);
       output.l2 = numeric::l2_distance(sums_[i]);
       output.max_abs = sums_[i].max_distance;
+      output.same_not_finite = sums_[i].same;
+      output.different_not_finite = sums_[i].differing;
+      if (sums_[i].differing > 0)
+        output.sqnr_db = output.l2 = output.max_abs = std::numeric_limits<double>::quiet_NaN();
     }
   }
 
@@ -136,6 +142,7 @@ Status compare_models(const EvaluateModelsRequest& request, const ModelPair& mod
                       EvaluateReport& report) {
   QQ_RETURN_IF_ERROR(ModelComparison(request, models, accuracy, report).run());
   metrics::aggregate(report, /*compat=*/false);
+  note_not_finite(report);
   return Status();
 }
 

@@ -146,12 +146,18 @@ Likeness likeness(const std::vector<float>& reference, const std::vector<float>&
     const double value = reference[i], found = other[i], difference = value - found;
     if (!std::isfinite(value) || std::abs(value) > limit) continue;
     ++left;
+    if (!std::isfinite(found)) {
+      ++sums.differing;
+      continue;
+    }
+    ++sums.compared;
     sums.dot += value * found;
     sums.norm_a += value * value;
     sums.norm_b += found * found;
     noise += difference * difference;
   }
   if (left == 0 && !reference.empty()) return {};
+  if (sums.differing > 0) return {-kInfinity, numeric::cosine(sums)};
   if (noise == 0) return {kInfinity, 1};
   const double ratio = 10 * std::log10(sums.norm_a / noise);
   return {std::isnan(ratio) ? -kInfinity : ratio, numeric::cosine(sums)};

@@ -7,6 +7,8 @@
 #include "base/file_system.h"
 #include "base/isa.h"
 #include "calib/callback_reader.h"
+#include "calib/data_note.h"
+#include "calib/refuse_empty.h"
 #include "config/crypto_mode.h"
 #include "config/print.h"
 #include "config/resolve.h"
@@ -158,7 +160,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folde
   options.list_file = options.folder.empty() ? block.list.value_or("") : "";
   options.limit = sample_limit(settings);
   if (!options.folder.empty() || !options.list_file.empty()) {
-    return calib::open_data(options, calib::input_specs(graph));
+    return calib::refuse_empty(calib::open_data(options, calib::input_specs(graph)));
   }
   if (!settings.ranges.use_random_data) return std::unique_ptr<calib::DataReader>();
   QQ_TRY(const calib::RandomDataOptions random, config::read_random_data_settings(settings));
@@ -171,7 +173,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
   calib::DataOptions options;
   options.folder = folder;
   options.limit = sample_limit(job.settings);
-  return open_samples(source, options, job.model.graph);
+  return calib::refuse_empty(open_samples(source, options, job.model.graph));
 }
 
 Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const calib::DataOptions& options,
@@ -182,6 +184,10 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
   SampleSource limited = source;
   if (options.limit > 0) limited.count = std::min(limited.count, options.limit);
   return calib::make_callback_reader(calib::input_specs(graph), std::move(limited));
+}
+
+void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics) {
+  for (const calib::DataNote& note : samples.notes()) diagnostics.add(note.id, note.subject, note.text);
 }
 
 bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings) {

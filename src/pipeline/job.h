@@ -76,6 +76,9 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
 Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const calib::DataOptions& options,
                                                         const ir::Graph& graph);
 
+/// What the user should know of the samples becomes findings.
+void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics);
+
 /// Whether open_samples() makes random data.
 bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings);
 

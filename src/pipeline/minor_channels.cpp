@@ -70,10 +70,11 @@ std::optional<MinorChannels> find_minor_channels(const std::vector<std::vector<d
   for (const std::vector<double>& values : samples) {
     const double* value = values.data();
     for (size_t i = 0; i < layout.outer * layout.channels; ++i) {
-      for (size_t j = 0; j < layout.inner; ++j, ++value) energy[i % layout.channels] += *value * *value;
+      for (size_t j = 0; j < layout.inner; ++j, ++value)
+        energy[i % layout.channels] += std::isfinite(*value) ? *value * *value : 0;
     }
   }
-  std::vector<size_t> order;  // without empty or non-finite channels
+  std::vector<size_t> order;  // without channels that are empty, or whose energy is too large for a double
   for (size_t c = 0; c < channels; ++c) {
     if (energy[c] > 0 && std::isfinite(energy[c])) order.push_back(c);
   }

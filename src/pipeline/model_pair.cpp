@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calib/reader/fit_samples.h"
+#include "calib/refuse_empty.h"
 #include "ir/edit.h"
 #include "onnx_io/infer.h"
 #include "pipeline/compare_tensors.h"
@@ -114,14 +115,17 @@ Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std
 }
 
 Result<std::unique_ptr<calib::DataReader>> open_pair_samples(const EvaluateModelsRequest& request,
-                                                             const config::Settings& settings, const ir::Graph& graph) {
+                                                             const config::Settings& settings, const ir::Graph& graph,
+                                                             Diagnostics& diagnostics) {
   QQ_TRY(calib::DataOptions options, data_options(settings));
   if (!request.preprocess.empty()) {
     QQ_TRY(options.preprocess, config::read_recipe(request.preprocess));
   }
   options.folder = request.data_folder;
   options.limit = request.limit;
-  return open_samples(request.sample_source, options, graph);
+  QQ_TRY(auto samples, calib::refuse_empty(open_samples(request.sample_source, options, graph)));
+  report_notes(*samples, diagnostics);
+  return samples;
 }
 
 }  // namespace
@@ -147,7 +151,7 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
     QQ_TRY(models.float_model, load_typed(float_file, diagnostics));
   }
   QQ_TRY(models.quantized_model, load_typed({request.quantized_path, request.quantized_bytes}, diagnostics));
-  QQ_TRY(models.opened, open_pair_samples(request, settings, models.float_model.graph));
+  QQ_TRY(models.opened, open_pair_samples(request, settings, models.float_model.graph, diagnostics));
   models.samples = models.opened.get();
   QQ_RETURN_IF_ERROR(pair_models(request, models, diagnostics));
   if (request.layers && job) {

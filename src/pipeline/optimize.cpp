@@ -50,6 +50,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, settings, diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));
+  if (samples.opened != nullptr) QQ_RETURN_IF_ERROR(samples.opened->read(0).status());  // no later step reports it
   // Without samples a random one will do for the guard: only the outputs before and after are compared.
   const auto random = calib::make_random_reader(calib::input_specs(job.model.graph), {});
   const bool use_random = samples.opened == nullptr && random.ok();

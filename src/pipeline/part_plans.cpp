@@ -20,6 +20,10 @@ Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs) {
   };
   for (const OutputAgreement& output : outputs) {
     if (output.near_zero) continue;  // its cosine is meaningless
+    if (output.different_not_finite > 0) {
+      take(-1, -kInfinity);  // NaN where the float model has none is worse than any noise
+      continue;
+    }
     take(output.cosine, output.sqnr_db);
     if (output.minor) take(output.minor->cosine, output.minor->sqnr_db);
     worst.same_choices = std::min(worst.same_choices, output.same_choices.value_or(1));
@@ -60,9 +64,7 @@ void PartPlans::leave(const Nodes& quantized, plan::QuantPlan& plan) const {
     touched.insert(node.inputs.begin(), node.inputs.end());
     touched.insert(node.outputs.begin(), node.outputs.end());
   }
-  for (const plan::QuantSlot& slot : state_.plan.slots()) {
-    if (!touched.contains(slot.value)) plan.remove(slot.value);
-  }
+  plan.remove_if([&](const plan::QuantSlot& slot) { return !touched.contains(slot.value); });
   std::erase_if(plan.extras, [&](const plan::ExtraStage& extra) {
     return !quantized.contains(extra.node) || !plan.has(extra.value);
   });

@@ -2,6 +2,7 @@
 #include "pipeline/plan_model.h"
 
 #include "calib/callback_reader.h"
+#include "calib/refuse_empty.h"
 #include "calib/some_samples.h"
 #include "calib/statistics_file.h"
 #include "config/evaluation_settings.h"
@@ -27,7 +28,7 @@ Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& 
   if (request.eval_samples) {
     if (!folder.empty())
       return invalid_argument("--eval: found both a folder and a source in memory, give one of them");
-    return calib::make_callback_reader(calib::input_specs(job.model.graph), request.eval_samples);
+    return calib::refuse_empty(calib::make_callback_reader(calib::input_specs(job.model.graph), request.eval_samples));
   }
   if (folder.empty() && job.settings.evaluation.eval_metrics) {
     QQ_TRY(folder, config::evaluation_folder(job.settings));
@@ -35,7 +36,7 @@ Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& 
   if (folder.empty()) return std::unique_ptr<calib::DataReader>();
   QQ_TRY(calib::DataOptions options, data_options(job.settings));
   options.folder = folder;
-  return calib::open_data(options, calib::input_specs(job.model.graph));
+  return calib::refuse_empty(calib::open_data(options, calib::input_specs(job.model.graph)));
 }
 
 }  // namespace
@@ -61,6 +62,7 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
   QQ_TRY(source.samples.opened, open_samples(request.samples, request.calib_folder, job));
   QQ_TRY(source.evaluation.opened, open_evaluation(request, job, source.evaluation_folder));
   if (source.samples.opened != nullptr) {
+    report_notes(*source.samples.opened, diagnostics);
     source.available = source.samples.opened->size();
     if (request.most_samples > 0 && source.available > request.most_samples) {
       source.samples.opened = std::make_unique<calib::SomeSamples>(

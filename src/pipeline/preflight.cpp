@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/run_files.h"
 #include "config/finetune_settings.h"
 #include "pipeline/custom_metric.h"
 #include "pipeline/facts.h"
@@ -15,7 +16,9 @@
 namespace quarkq::pipeline {
 
 Status check_output(const std::string& input, const std::string& output) {
-  QQ_RETURN_IF_ERROR(check_not_input(output, {input}));
+  RunFiles files;
+  QQ_RETURN_IF_ERROR(files.add_input(input));
+  QQ_RETURN_IF_ERROR(files.add_output(output));
   std::error_code error;
   const auto folder = std::filesystem::path(output).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {

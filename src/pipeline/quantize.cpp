@@ -18,6 +18,7 @@
 #include "pipeline/details.h"
 #include "pipeline/evaluate_result.h"
 #include "pipeline/facts.h"
+#include "pipeline/interface.h"
 #include "pipeline/judge_target.h"
 #include "pipeline/made_by.h"
 #include "pipeline/plausible_inputs.h"
@@ -51,6 +52,16 @@ Status save_result(const ir::Model& model, const config::Settings& settings, boo
   report.output_opset = model.opset();
   report.quantized_ops = pipeline::count_ops(model.graph);
   return Status();
+}
+
+/// Inputs and outputs are those of the float model, except for the changes that settings request. Passes that a list
+/// runs on the result may change them as well.
+Status check_interface(const pipeline::Run& run, const ir::Model& original, bool is_copy) {
+  const config::Settings& settings = run.state.settings;
+  pipeline::report_changed_interface(run.loaded.graph, run.state.model.graph, run.state.diagnostics);
+  if (settings.compat || !settings.passes.after.empty()) return Status();
+  const ir::Graph& wanted = is_copy ? run.loaded.graph : original.graph;
+  return pipeline::check_interface(wanted, run.state.model.graph).context(run.report.model_path);
 }
 
 /// Returns the float model whose function the result has.
@@ -257,6 +268,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   report.target_is_default = report.target && !job.settings.target;
   QQ_TRY(report.tail_path, pipeline::save_tail(job, report.output_path));
   if (!report.nothing_to_quantize) pipeline::write_metadata(state, job.model);
+  QQ_RETURN_IF_ERROR(check_interface(run, original.value(), report.nothing_to_quantize));
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);

@@ -43,7 +43,9 @@ Json output_agreement_json(const OutputAgreement& output) {
           {"worst_sample", output.worst_sample},
           {"near_zero", output.near_zero},
           {"minor", output.minor ? agreement_json(*output.minor) : Json(nullptr)},
-          {"same_choices", output.same_choices ? Json(*output.same_choices) : Json(nullptr)}};
+          {"same_choices", output.same_choices ? Json(*output.same_choices) : Json(nullptr)},
+          {"same_not_finite", output.same_not_finite},
+          {"different_not_finite", output.different_not_finite}};
 }
 
 /// Of the second model; null without one.

@@ -59,8 +59,10 @@ bool takes_16_bit_activations(const config::Settings& settings) {
 double noise_of(const Agreement& agreement) { return std::pow(10, -agreement.sqnr_db / 10); }
 
 /// `a` has at most this part of the noise of `b`, and points no worse: outputs of zeros have less noise than poor ones.
+/// Returns false if the noise of `a` cannot be measured, so that no remedy without a measured gain is kept.
 bool leaves_noise(const Agreement& a, const Agreement& b, double part) {
-  return a.cosine >= b.cosine && noise_of(a) <= part * noise_of(b);
+  const double noise = noise_of(a);
+  return std::isfinite(noise) && a.cosine >= b.cosine && noise <= part * noise_of(b);
 }
 
 /// What the user calls collapsed must not be left so.
@@ -148,9 +150,8 @@ class Rescuer {
   std::optional<Rescued> rescued() {
     Rescued found{best_, report(), {}};
     found.report.seconds = watch_.seconds();
-    found.planned =
-        std::make_shared<Planned>(Planned{best_attempt_->model, best_attempt_->state.selection,
-                                          best_attempt_->state.plan, best_attempt_->diagnostics});
+    found.planned = std::make_shared<Planned>(Planned{best_attempt_->model, best_attempt_->state.selection,
+                                                      best_attempt_->state.plan, best_attempt_->diagnostics});
     return found;
   }
 

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "base/file_system.h"
 #include "base/stopwatch.h"
+#include "calib/data_note.h"
 #include "calib/data_reader.h"
 #include "calib/npy.h"
 #include "config/read_config.h"
@@ -13,6 +16,7 @@
 #include "exec/session.h"
 #include "exec/threads.h"
 #include "pipeline/custom_metric.h"
+#include "pipeline/facts.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
 #include "pipeline/pass_runner.h"
@@ -38,11 +42,40 @@ Status make_folder(const std::string& path) {
   return Status();
 }
 
-Status write_results(const RunRequest& request, const std::vector<std::string>& names, const std::string& sample,
+/// The folder of each output's results. Where two names are spelt the same, outputs whose own name it is come first,
+/// and the others get a number.
+std::vector<std::string> result_folders(const RunRequest& request, const std::vector<std::string>& outputs) {
+  if (outputs.size() == 1) return {request.output_folder};
+  std::vector<std::string> folders(outputs.size());
+  std::set<std::string> taken;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (folder_name(outputs[i]) == outputs[i]) taken.insert(folders[i] = outputs[i]);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!folders[i].empty()) continue;
+    folders[i] = folder_name(outputs[i]);
+    for (int number = 2; !taken.insert(folders[i]).second; ++number)
+      folders[i] = cat(folder_name(outputs[i]), "_", number);
+  }
+  for (std::string& folder : folders) folder = cat(request.output_folder, "/", folder);
+  return folders;
+}
+
+/// Outputs whose folder has a number, for the summary.
+std::map<std::string, std::string> renamed_folders(const std::vector<std::string>& outputs,
+                                                   const std::vector<std::string>& folders) {
+  std::map<std::string, std::string> renamed;
+  for (size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i) {
+    const std::string own = std::filesystem::path(folders[i]).filename().string();
+    if (own != folder_name(outputs[i])) renamed.emplace(outputs[i], own);
+  }
+  return renamed;
+}
+
+Status write_results(const std::vector<std::string>& folders, const std::string& sample,
                      const std::vector<ir::Tensor>& results) {
   for (size_t i = 0; i < results.size(); ++i) {
-    std::string folder = request.output_folder;
-    if (results.size() > 1) folder += cat("/", folder_name(names[i]));
+    const std::string& folder = folders[i];
     const std::string path = cat(folder, "/", sample, ".npy");  // the name of a sample may hold that of its class
     QQ_RETURN_IF_ERROR(make_folder(std::filesystem::path(path).parent_path().string()));
     QQ_RETURN_IF_ERROR(calib::write_npy(path, results[i]));
@@ -51,11 +84,9 @@ Status write_results(const RunRequest& request, const std::vector<std::string>& 
 }
 
 /// Temporaries that killed runs left among the results.
-void remove_dead_results(const RunRequest& request, const std::vector<std::string>& names) {
+void remove_dead_results(const RunRequest& request, const std::vector<std::string>& folders) {
   remove_dead_temporaries(cat(request.output_folder, "/"));
-  if (names.size() < 2) return;
-  for (const std::string& name : names)
-    remove_dead_temporaries(cat(request.output_folder, "/", folder_name(name), "/"));
+  for (const std::string& folder : folders) remove_dead_temporaries(folder + "/");
 }
 
 /// How samples are read, as the settings say it; of the rest of them nothing counts here.
@@ -110,9 +141,15 @@ Result<RunReport> run_model(const RunRequest& request) {
   QQ_RETURN_IF_ERROR(runner.open(model, request).context(request.model_path));
   QQ_TRY(const auto reader, pipeline::open_samples(request.sample_source, data, model.graph));
   RunReport report;
+  for (const calib::DataNote& note : reader->notes())
+    report.findings.push_back(pipeline::finding(note.id, note.subject, note.text));
   report.backend = exec::backend() == nullptr ? "native" : exec::backend()->name();
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);
-  if (!request.on_result) remove_dead_results(request, report.outputs);
+  const std::vector<std::string> folders = result_folders(request, report.outputs);
+  if (!request.on_result) {
+    report.renamed = renamed_folders(report.outputs, folders);
+    remove_dead_results(request, folders);
+  }
   for (size_t i = 0; i < reader->size(); ++i) {
     QQ_TRY(const calib::Sample sample, reader->read(i));
     const std::vector<ir::Tensor>* results = nullptr;
@@ -127,7 +164,7 @@ Result<RunReport> run_model(const RunRequest& request) {
       QQ_TRY(const std::vector<SampleTensor> views, pipeline::views_of(model.graph, *results));
       QQ_RETURN_IF_ERROR(request.on_result(sample.name, views));
     } else {
-      QQ_RETURN_IF_ERROR(write_results(request, report.outputs, sample.name, *results));
+      QQ_RETURN_IF_ERROR(write_results(folders, sample.name, *results));
     }
     ++report.samples;
     if (request.progress && !request.progress({"run", i + 1, reader->size()}))
@@ -146,6 +183,8 @@ std::string to_json(const RunReport& report) {
   json["median_ms"] = times.empty() ? 0 : *middle;
   json["arena_bytes"] = report.arena_bytes;
   json["backend"] = report.backend;
+  json["renamed"] = report.renamed;
+  json["findings"] = pipeline::findings_json(report.findings);
   return pipeline::text(json);
 }
 

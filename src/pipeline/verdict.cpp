@@ -25,6 +25,7 @@ constexpr double kGoodMean = 0.99, kGoodWorst = 0.98, kFairMean = 0.95;
 constexpr size_t kUsualSamples = 32;  // fewer leave the ranges of activations to chance
 
 std::string digits(double value) {
+  if (std::isnan(value)) return "nan";
   char text[32];
   std::snprintf(text, sizeof text, value > 0.9999 && value < 1 ? "%.6f" : "%.4f", value);
   return text;
@@ -94,10 +95,12 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
 std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
                              const config::Settings& settings, double collapse) {
   double worst = 1, mean = 1;
+  size_t not_finite = 0;
   bool is_judged = false;
   for (const OutputAgreement& output : report.outputs) {
     if (output.near_zero) continue;
     is_judged = true;
+    not_finite += output.different_not_finite;
     worst = lesser(worst, output.min_cosine);
     mean = lesser(mean, output.cosine);
     if (output.minor) mean = lesser(mean, output.minor->cosine);
@@ -114,6 +117,9 @@ std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest
   const auto below = [&](const char* what, double found, double limit) {
     return cat(what, " cosine ", digits(found), ", below ", digits(limit));
   };
+  if (not_finite > 0)
+    return graded(Grade::kPoor,
+                  cat(not_finite, " values of the outputs are NaN or infinite in one of the models only"));
   if (!(worst >= collapse)) return graded(Grade::kPoor, below("worst", worst, collapse));
   if (!(mean >= kFairMean)) return graded(Grade::kPoor, below("mean", mean, kFairMean));
   if (!(mean >= kGoodMean)) return graded(Grade::kFair, below("mean", mean, kGoodMean));

@@ -73,7 +73,8 @@ std::string agreement_text(const OutputAgreement& output, size_t samples) {
 std::string telling_sample(const Judgement& judgement, const QuantizeReport& report) {
   const double limit = std::max(judgement.collapse, judgement.required.value_or(judgement.collapse));
   for (const OutputAgreement& output : report.outputs) {
-    if (!output.near_zero && !(output.min_cosine >= limit)) return output.worst_sample;
+    if (output.near_zero) continue;
+    if (output.different_not_finite > 0 || !(output.min_cosine >= limit)) return output.worst_sample;
   }
   return "";
 }
@@ -89,6 +90,9 @@ void look_inside(const FloatModels& floats, const ir::Model& quantized, const ca
 }
 
 Status check_outputs(double least, const char* asked, const QuantizeReport& report) {
+  if (report.outputs.empty() && report.compared_samples > 0)
+    return quality_gate(asked, least, ": no output of the ", report.compared_samples,
+                        " samples has values that can be compared with the float model");
   const bool is_judged = std::ranges::any_of(report.outputs, [](const auto& output) { return !output.near_zero; });
   for (const OutputAgreement& output : report.outputs) {
     if (output.min_cosine >= least || (output.near_zero && is_judged)) continue;
@@ -156,6 +160,11 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
   std::optional<std::vector<OutputAgreement>> rewritten;  // computed when an output needs it
   for (const OutputAgreement& output : report.outputs) {
     const std::string found = agreement_text(output, report.compared_samples);
+    if (output.different_not_finite > 0) {
+      diagnostics.add("output-not-finite", output.name,
+                      cat(output.different_not_finite, " values on ", report.compared_samples,
+                          " samples are NaN or infinite in one of the models only"));
+    }
     if (output.near_zero) {
       diagnostics.add("output-near-zero", output.name,
                       cat("the float output is almost zero on all ", report.compared_samples, " samples compared"));
@@ -181,7 +190,8 @@ bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
   constexpr double kPoorMean = 0.97;
   return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
     if (output.near_zero) return false;
-    return !(output.min_cosine >= judgement.collapse) || !(output.cosine >= std::max(kPoorMean, judgement.collapse)) ||
+    return output.different_not_finite > 0 || !(output.min_cosine >= judgement.collapse) ||
+           !(output.cosine >= std::max(kPoorMean, judgement.collapse)) ||
            (output.minor && !(output.minor->cosine >= kPoorMean)) || output.same_choices.value_or(1) < kEnoughChoices;
   });
 }
@@ -190,7 +200,7 @@ bool may_gain(const Judgement& judgement, const QuantizeReport& report) {
   constexpr double kGoodMean = 0.99, kGoodWorst = 0.97;
   return std::any_of(report.outputs.begin(), report.outputs.end(), [&](const OutputAgreement& output) {
     if (output.near_zero) return false;
-    return !(output.min_cosine >= std::max(kGoodWorst, judgement.collapse)) ||
+    return output.different_not_finite > 0 || !(output.min_cosine >= std::max(kGoodWorst, judgement.collapse)) ||
            !(output.cosine >= std::max(kGoodMean, judgement.collapse)) ||
            (output.minor && !(output.minor->cosine >= kGoodWorst)) || output.same_choices.value_or(1) < kEnoughChoices;
   });

@@ -56,7 +56,8 @@ BlockFormat block_format(config::DataType type, const std::vector<config::BlockA
   BlockFormat format{is_bfp ? "BFPQuantizeDequantize" : "MXQuantizeDequantize",
                      is_bfp ? bfp_defaults() : mx_defaults()};
   for (const config::BlockAttribute& attribute : given) {
-    std::visit([&](const auto& value) { set(format.attributes, attribute.name, value); }, attribute.value);
+    if (const auto* number = std::get_if<int64_t>(&attribute.value)) set(format.attributes, attribute.name, *number);
+    if (const auto* text = std::get_if<std::string>(&attribute.value)) set(format.attributes, attribute.name, *text);
   }
   return format;
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ struct QuantSlot {
   Stage stage;
   std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (ref:scales#range-sources)
   bool always_measured = false;         ///< even when its own stage needs no range: another format may
+  bool seen_not_finite = false;         ///< activations: calibration saw NaN or infinities, which the range leaves out
   std::optional<BiasSource> bias;       ///< kBias only
   ClipPolicy clip = ClipPolicy::kByTarget;
   std::optional<ir::Tensor> codes;  ///< constants: what will be stored in their place, in their shape
@@ -76,8 +78,11 @@ class QuantPlan {
   QuantSlot& add(ir::ValueId value);
   /// The place for new parameters of `slot` alone: its id when it is the only one with it, else a new one.
   ParamId own_params(const QuantSlot& slot);
-  /// Forgets the slot; the others keep their order.
+  /// Forgets the slot; the others keep their order. Takes time in proportion to the number of slots.
   void remove(ir::ValueId value);
+  /// The same for all slots for which `is_dropped(slot)` holds, at the cost of one.
+  template <typename Predicate>
+  void remove_if(Predicate is_dropped);
 
   /// True when the parameters of `slot` are those of the value that it was marked to share them with.
   bool shares(const QuantSlot& slot) const {
@@ -101,6 +106,8 @@ class QuantPlan {
   std::vector<ExtraStage> extras;  ///< in node order
   /// Readers per value, when every reader gets a pair of its own (DedicatedQDQPair): node and input, in handling order.
   std::vector<std::vector<ir::Use>> dedicated_uses;
+  /// Nodes that read every value itself, although it may have a pair for its other readers.
+  std::set<ir::NodeId> float_readers;
   bool dedicated_pairs = false;
   bool pair_per_input = false;  ///< of a node that reads one value twice; false: one pair for both
   /// Reads that get the float value: the pair that served this one read is not written (RemoveQDQBetweenOps).
@@ -118,6 +125,17 @@ class QuantPlan {
   std::vector<QuantSlot> slots_;
   std::vector<int> by_value_;
 };
+
+template <typename Predicate>
+void QuantPlan::remove_if(Predicate is_dropped) {
+  std::erase_if(slots_, [&](const QuantSlot& slot) {
+    const bool dropped = is_dropped(slot);
+    if (dropped) by_value_[static_cast<size_t>(slot.value.index)] = -1;
+    return dropped;
+  });
+  for (size_t i = 0; i < slots_.size(); ++i)
+    by_value_[static_cast<size_t>(slots_[i].value.index)] = static_cast<int>(i);
+}
 
 /// One line per slot, in order: for goldens and reports.
 std::string text(const QuantPlan& plan, const ir::Graph& graph);

@@ -51,7 +51,8 @@ struct Selection {
   std::set<std::string, std::less<>> op_types;
   NodeMarks included;  ///< empty: every node
   NodeMarks excluded;
-  std::set<ir::NodeId> left_float;  ///< what a guard of the phase calibrate excluded, by id in the graph as it then is
+  std::set<ir::NodeId> left_float;   ///< what a guard of the phase calibrate excluded, by id in the graph as it then is
+  std::set<ir::NodeId> reads_float;  ///< nodes among them whose inputs have no pairs, either
   std::vector<LayerChoice> layers;
   NodeMarks layered;                             ///< the nodes of all layers
   std::vector<PromotionGroup> promotion_groups;  ///< a node is in one at most; none: each node alone

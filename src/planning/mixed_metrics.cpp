@@ -48,7 +48,7 @@ double sqnr(Values reference, Values quantized) {
 }
 
 double psnr(Values reference, Values quantized) {
-  return -numeric::psnr_db(numeric::pair_sums(reference, quantized), reference.size(), numeric::Peak::kMagnitude);
+  return -numeric::psnr_db(numeric::pair_sums(reference, quantized), numeric::Peak::kMagnitude);
 }
 
 constexpr struct {
@@ -64,6 +64,9 @@ constexpr struct {
 
 double mixed_metric(MixedMetric metric, Values reference, Values quantized) {
   if (reference.empty()) return 0;
+  const std::optional<numeric::FinitePart> part = numeric::finite_part(reference, quantized);
+  if (part && part->differing > 0) return std::numeric_limits<double>::infinity();
+  if (part) return mixed_metric(metric, part->a, part->b);
   for (const auto& row : kMetricFunctions) {
     if (row.metric == metric) return row.measure(reference, quantized);
   }

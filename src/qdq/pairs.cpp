@@ -42,18 +42,35 @@ std::vector<Activation> activations(const ir::Graph& graph) {
   return all;
 }
 
-std::optional<ir::Tensor> zero_point_of(const ir::Graph& graph, const ir::Node& node, ElementType absent) {
+ElementType code_type(const ir::Graph& graph, const ir::Node& node) {
+  const auto type_of = [&](ir::ValueId value) {
+    const ir::Tensor* stored = value.valid() ? graph.constant(value) : nullptr;
+    if (stored != nullptr) return stored->type();
+    return value.valid() ? graph.value(value).type.element : ElementType::kUndefined;
+  };
+  if (const ElementType own = type_of(node.input(2)); own != ElementType::kUndefined) return own;
+  if (quantizes(node)) {
+    const auto given = element_type_from_wire(static_cast<int32_t>(node.int_or("output_dtype", 0)));
+    return given.value_or(ElementType::kUndefined) == ElementType::kUndefined ? ElementType::kUInt8 : *given;
+  }
+  const ir::Node* source = quantizer_of(graph, node);
+  if (source != nullptr) return code_type(graph, *source);
+  const ElementType codes = type_of(node.input(0));
+  return codes == ElementType::kUndefined ? ElementType::kUInt8 : codes;
+}
+
+std::optional<ir::Tensor> zero_point_of(const ir::Graph& graph, const ir::Node& node) {
   if (node.input(2).valid()) {
     const ir::Tensor* stored = graph.constant(node.input(2));
     return stored == nullptr ? std::nullopt : std::optional(*stored);
   }
   const ir::Tensor* scale = node.input(1).valid() ? graph.constant(node.input(1)) : nullptr;
-  return scale == nullptr ? std::nullopt : std::optional(ir::Tensor::zeros(absent, scale->dims()));
+  return scale == nullptr ? std::nullopt : std::optional(ir::Tensor::zeros(code_type(graph, node), scale->dims()));
 }
 
 std::optional<PairRange> range_of(const ir::Graph& graph, const ir::Node& q) {
   const ir::Tensor* scale = q.input(1).valid() ? graph.constant(q.input(1)) : nullptr;
-  const auto zero_point = zero_point_of(graph, q, ElementType::kUInt8);
+  const auto zero_point = zero_point_of(graph, q);
   if (scale == nullptr || !zero_point || scale->size() != 1 || zero_point->size() != 1) return std::nullopt;
   if (!is_integer(zero_point->type())) return std::nullopt;
   const auto zero = ir::to_int64(*zero_point);

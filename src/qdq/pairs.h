@@ -28,9 +28,13 @@ struct Activation {
 /// reads or whose scale or zero point is computed.
 std::vector<Activation> activations(const ir::Graph& graph);
 
-/// The zero point of a Q or DQ as it is stored; for one without, zeros of `absent` in the shape of the scale. Null when
-/// it is computed.
-std::optional<ir::Tensor> zero_point_of(const ir::Graph& graph, const ir::Node& node, ElementType absent);
+/// The type of the integers that a Q makes or a DQ reads: that of the zero point, otherwise output_dtype of a Q, the
+/// type of the integers or that of the Q which makes them, and uint8 where the model specifies none.
+ElementType code_type(const ir::Graph& graph, const ir::Node& node);
+
+/// The zero point of a Q or DQ as it is stored; for one without, zeros of its code_type() in the shape of the scale.
+/// Returns nullopt if it is computed.
+std::optional<ir::Tensor> zero_point_of(const ir::Graph& graph, const ir::Node& node);
 
 /// What the Q does to its tensor; nothing where it has several scales or they are computed.
 std::optional<PairRange> range_of(const ir::Graph& graph, const ir::Node& q);

@@ -12,7 +12,9 @@ const ir::Node* MatchedGroup::producer(ir::ValueId value, const char* op) {
   return node;
 }
 
-bool MatchedGroup::is_closed() const {
+bool MatchedGroup::is_closed(ir::ValueId input) const {
+  const ir::Node* source = graph_.producer(input);
+  if (source != nullptr && std::find(members_.begin(), members_.end(), source->id) != members_.end()) return false;
   for (size_t i = 1; i < members_.size(); ++i) {
     for (const ir::ValueId output : graph_.node(members_[i]).outputs) {
       if (!output.valid()) continue;

@@ -18,8 +18,11 @@ class MatchedGroup {
 
   /// The node of this type that makes `value`, now a member; null when there is none.
   const ir::Node* producer(ir::ValueId value, const char* op);
-  /// True when nothing outside reads what the members make, the root's output aside.
-  bool is_closed() const;
+  /// True when nothing outside reads what the members make, the root's output aside. `input` is what the new node
+  /// reads.
+  bool is_closed(ir::ValueId input) const;
+  /// Forgets the members that a failed attempt added: all but the first `count`.
+  void keep_first(size_t count) { members_.resize(count); }
   /// All members, the root first.
   const std::vector<ir::NodeId>& members() const { return members_; }
   const ir::Graph& graph() const { return graph_; }

@@ -179,16 +179,11 @@ Result<std::optional<Trial>> Climb::take(const Trial& asked, Claims& claims, boo
     report_.is_timed_out = true;
     return std::optional<Trial>();
   }
-  std::optional<Claim> claim;
-  if (!request_.state_folder
-           .empty()) {  // nobody else works in a folder of our own, and a killed run left no claim to wait for
-    QQ_TRY(std::optional<Claim> taken, claims.take(store_.claim_path(asked.settings)));
-    if (!taken) return std::optional<Trial>();
-    claim.emplace(std::move(*taken));
-    if (std::optional<Trial> done = store_.load(asked.settings)) return done;  // the one who had the claim made it
-  }
+  QQ_TRY(std::optional<Claim> claim, claims.take(store_.claim_path(asked.settings)));
+  if (!claim) return std::optional<Trial>();
+  if (std::optional<Trial> done = store_.load(asked.settings)) return done;  // the one who had the claim made it
   QQ_TRY(const std::string model, store_.make_model_path(asked.settings));
-  Result<Trial> made = judge_.try_settings(asked.settings, model, keep_going(asked.name, claim ? &*claim : nullptr));
+  Result<Trial> made = judge_.try_settings(asked.settings, model, keep_going(asked.name, &*claim));
   if (!made.ok() && is_given_up_) {
     report_.is_timed_out = true;
     return std::optional<Trial>();
@@ -216,7 +211,7 @@ Status Climb::keep_best(size_t first) {
   if (best_ == before) return Status();
   const Trial& trial = report_.trials[*best_];
   report_.is_met = goal_.is_met(trial.value, report_.float_value);
-  return store_.copy_model(trial.settings, request_.output_path);
+  return store_.copy_model(trial, request_.output_path);
 }
 
 }  // namespace quarkq::tuning

@@ -2,6 +2,7 @@
 #include "tuning/judge.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/stopwatch.h"
 #include "metrics/metric_table.h"
@@ -13,7 +14,7 @@ namespace {
 double worst_cosine(const QuantizeReport& report) {
   double worst = 1;
   for (const OutputAgreement& output : report.outputs) {
-    if (!output.near_zero) worst = std::min(worst, output.cosine);
+    if (!output.near_zero) worst = std::isnan(output.cosine) ? -1 : std::min(worst, output.cosine);
   }
   return worst;
 }

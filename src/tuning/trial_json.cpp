@@ -46,7 +46,11 @@ Json trial_json(const Trial& trial) {
           {"seconds", pipeline::number(trial.seconds)}};
 }
 
-std::string encode_trial(const Trial& trial) { return pipeline::text(trial_json(trial)); }
+std::string encode_trial(const Trial& trial) {
+  Json json = trial_json(trial);
+  json["model_hash"] = trial.model_hash;
+  return pipeline::text(json);
+}
 
 std::optional<Trial> parse_trial(const std::string& text) {
   const Json json = parse_json<Json>(text);
@@ -57,6 +61,7 @@ std::optional<Trial> parse_trial(const std::string& text) {
     trial.settings.push_back(setting.get<std::string>());
   }
   trial.step = text_of(json, "step"), trial.name = text_of(json, "name"), trial.why_not = text_of(json, "why_not");
+  trial.model_hash = text_of(json, "model_hash");
   trial.value = number_of(json, "value"), trial.cosine = number_of(json, "cosine");
   trial.excluded_macs = number_of(json, "excluded_macs"), trial.wide_macs = number_of(json, "wide_macs"),
   trial.seconds = number_of(json, "seconds");

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "tuning/trial_store.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "base/file_system.h"
 #include "base/hash.h"
 #include "base/isa.h"
 #include "base/parse_number.h"
+#include "config/named_files.h"
+#include "onnx_io/load.h"
 #include "quarkq/version.h"
 
 namespace quarkq::tuning {
@@ -19,6 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTrialFile = "trial.json";
 constexpr const char* kFloatFile = "float.txt";
+constexpr const char *kDataSuffix = ".data", *kClaimSuffix = ".claim";
 
 Status add_file(const std::string& path, FileHashes& hashes, ContentHash& hash) {
   QQ_TRY(const std::string content, hashes.of(path));
@@ -34,6 +44,19 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   return files;
 }
 
+/// What a run reads in addition to the model file and the folders of the request: external data under any name, the
+/// search, and what the settings name. A model or settings that cannot be read have none; the first trial says why.
+std::vector<std::string> further_files(const TuneRequest& request) {
+  std::vector<std::string> paths;
+  onnx_io::LoadReport external;
+  if (onnx_io::load(request.model_path, &external).ok()) paths = external.external_files;
+  if (!request.search_path.empty()) paths.push_back(request.search_path);
+  const config::NamedFiles named = config::files_named_by(request.config, request.settings);
+  paths.insert(paths.end(), named.read.begin(), named.read.end());
+  std::ranges::copy_if(named.written, std::back_inserter(paths), file_exists);  // ranges of an earlier run are read
+  return paths;
+}
+
 Status add_folder(const std::string& folder, FileHashes& hashes, ContentHash& hash) {
   hash.add(folder.empty() ? "none" : "files");  // the same labels as classes are something else
   if (folder.empty()) return Status();
@@ -45,11 +68,46 @@ Status add_folder(const std::string& folder, FileHashes& hashes, ContentHash& ha
   return Status();
 }
 
-Status copy_file(const std::string& from, const std::string& to) {
-  QQ_TRY(const auto file, MappedFile::open(from));
+using File = std::shared_ptr<const MappedFile>;
+
+Status write_copy(const MappedFile& file, const std::string& to) {
   QQ_TRY(AtomicFile copy, AtomicFile::create(to));
-  QQ_RETURN_IF_ERROR(copy.write(file->data(), file->size()));
+  QQ_RETURN_IF_ERROR(copy.write(file.data(), file.size()));
   return copy.commit();
+}
+
+/// A model in the folder of trials, and its weights if they are in a file of their own. Others may have put anything
+/// there, so links are not followed.
+struct StoredModel {
+  File model, data;
+
+  static Result<StoredModel> open(const std::string& path) {
+    StoredModel stored;
+    QQ_TRY(stored.model, MappedFile::open(path, MappedFile::Links::kRefused));
+    std::error_code error;
+    const bool has_data = fs::exists(fs::symlink_status(path + kDataSuffix, error));
+    if (has_data) {
+      QQ_TRY(stored.data, MappedFile::open(path + kDataSuffix, MappedFile::Links::kRefused));
+    }
+    return stored;
+  }
+
+  std::string hash() const {
+    ContentHash hash;
+    for (const File& file : {model, data}) {
+      hash.add(cat(file == nullptr ? 0 : file->size()));
+      if (file != nullptr) hash.add(file->data(), file->size());
+    }
+    return hash.text();
+  }
+};
+
+/// The text of a small file of the store. Returns nullopt for links and for what is no file.
+std::optional<std::string> stored_text(const std::string& path) {
+  constexpr size_t kMostBytes = size_t{64} << 20;
+  const Result<File> file = MappedFile::open(path, MappedFile::Links::kRefused);
+  if (!file.ok() || file.value()->size() > kMostBytes) return std::nullopt;
+  return std::string(reinterpret_cast<const char*>(file.value()->data()), file.value()->size());
 }
 
 std::string folder_of(const std::string& path) {
@@ -74,11 +132,7 @@ Result<std::string> run_key(const TuneRequest& request, const std::string& setti
   hash.add(isa_name(isa()));
   hash.add(settings_text);
   QQ_RETURN_IF_ERROR(add_file(request.model_path, hashes, hash));
-  // Weights outside of the model: they are named after it.
-  for (const char* suffix : {".data", "_data"}) {
-    if (file_exists(request.model_path + suffix))
-      QQ_RETURN_IF_ERROR(add_file(request.model_path + suffix, hashes, hash));
-  }
+  for (const std::string& path : further_files(request)) QQ_RETURN_IF_ERROR(add_folder(path, hashes, hash));
   const MetricRequest& metric = request.metric;
   for (const std::string& folder :
        {request.calib_folder, request.eval_folder, metric.truth_path, metric.classes_path, metric.alphabet_path}) {
@@ -87,6 +141,7 @@ Result<std::string> run_key(const TuneRequest& request, const std::string& setti
   hash.add(join(metric.names, ","));
   for (const std::string& text : {metric.output, metric.detector.head, metric.command}) hash.add(text);
   hash.add(cat(metric.detector.min_score, " ", metric.detector.nms_iou, " ", request.limit));
+  if (metric.function) hash.add(process_token());  // another function may judge in another process
   return hash.text();
 }
 
@@ -115,7 +170,35 @@ Status TrialStore::make_folder() const {
   return error ? io_error(folder_, ": cannot make this folder: ", error.message()) : Status();
 }
 
+TrialStore::~TrialStore() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+/// The one that ends last removes the folder. Where a file system has no locks nothing is removed while others work.
+Status TrialStore::share() {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    const Status made = make_folder();
+    lock_ = open_file(folder_, O_RDONLY | O_DIRECTORY);
+    if (lock_ < 0 && i + 1 < kTries) continue;  // another run has removed it just now
+    if (lock_ < 0) return made.ok() ? io_error(folder_, ": cannot open this folder, ", std::strerror(errno)) : made;
+    if (::flock(lock_, LOCK_EX | LOCK_NB) == 0) remove_claims();
+    is_locked_ = ::flock(lock_, LOCK_SH) == 0;
+    if (is_same_file(lock_, folder_)) return Status();
+    ::close(std::exchange(lock_, -1));
+  }
+  return io_error(folder_, ": other runs keep removing this folder");
+}
+
+/// Nobody else works here, so claims are of runs that were killed.
+void TrialStore::remove_claims() const {
+  const Result<std::vector<std::string>> files = list_files(folder_, kClaimSuffix);
+  if (!files.ok()) return;
+  for (const std::string& file : files.value()) ::unlink(cat(folder_, "/", file).c_str());
+}
+
 void TrialStore::remove() const {
+  if (!is_locked_ || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) return;
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
   fs::remove(root_, ignored);  // only when it is empty
@@ -132,44 +215,51 @@ std::string TrialStore::model_path(const std::vector<std::string>& settings) con
 }
 
 std::string TrialStore::claim_path(const std::vector<std::string>& settings) const {
-  return place(settings) + ".claim";
+  return place(settings) + kClaimSuffix;
 }
 
 Result<std::string> TrialStore::make_model_path(const std::vector<std::string>& settings) const {
   std::error_code error;
   fs::create_directories(place(settings), error);
   if (error) return io_error(place(settings), ": cannot make this folder: ", error.message());
-  return model_path(settings);
+  std::string path = model_path(settings);
+  for (const std::string& left : {path, path + kDataSuffix}) fs::remove(left, error);  // it was not what was made
+  return path;
 }
 
 std::optional<Trial> TrialStore::load(const std::vector<std::string>& settings) const {
-  const std::string path = cat(place(settings), "/", kTrialFile);
-  if (!file_exists(path)) return std::nullopt;
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) return std::nullopt;
-  std::optional<Trial> trial = parse_trial(text.value());
-  const bool is_whole = trial && (!trial->why_not.empty() || file_exists(model_path(settings)));
-  if (!is_whole || trial->settings != settings) return std::nullopt;
+  const std::optional<std::string> text = stored_text(cat(place(settings), "/", kTrialFile));
+  if (!text) return std::nullopt;
+  std::optional<Trial> trial = parse_trial(*text);
+  if (!trial || trial->settings != settings) return std::nullopt;
+  if (trial->why_not.empty()) {
+    const Result<StoredModel> model = StoredModel::open(model_path(settings));
+    if (!model.ok() || model.value().hash() != trial->model_hash) return std::nullopt;
+  }
   trial->is_reused = true;
   return trial;
 }
 
-Status TrialStore::save(const Trial& trial) const {
+Status TrialStore::save(Trial& trial) const {
+  if (trial.why_not.empty()) {
+    QQ_TRY(const StoredModel model, StoredModel::open(model_path(trial.settings)));
+    trial.model_hash = model.hash();
+  }
   return write_file(cat(place(trial.settings), "/", kTrialFile), encode_trial(trial));
 }
 
-Status TrialStore::copy_model(const std::vector<std::string>& settings, const std::string& output) const {
-  const std::string model = model_path(settings), data = model + ".data";
-  if (file_exists(data)) QQ_RETURN_IF_ERROR(copy_file(data, cat(folder_of(output), "/", model_name_, ".data")));
-  return copy_file(model, output);
+Status TrialStore::copy_model(const Trial& trial, const std::string& output) const {
+  const std::string path = model_path(trial.settings);
+  QQ_TRY(const StoredModel stored, StoredModel::open(path));
+  if (stored.hash() != trial.model_hash) return io_error(path, ": was changed by somebody else while it was in use");
+  if (stored.data != nullptr)
+    QQ_RETURN_IF_ERROR(write_copy(*stored.data, cat(folder_of(output), "/", model_name_, kDataSuffix)));
+  return write_copy(*stored.model, output);
 }
 
 std::optional<double> TrialStore::load_float_value() const {
-  const std::string path = cat(folder_, "/", kFloatFile);
-  if (!file_exists(path)) return std::nullopt;
-  const Result<std::string> text = read_text_file(path);
-  if (!text.ok()) return std::nullopt;
-  return parse_finite(text.value());
+  const std::optional<std::string> text = stored_text(cat(folder_, "/", kFloatFile));
+  return text ? parse_finite(*text) : std::nullopt;
 }
 
 Status TrialStore::save_float_value(double value) const {

@@ -33,20 +33,29 @@ class TrialStore {
   /// `key`: of run_key(). `model_name`: what models are called, so that their external data fits the output's name.
   TrialStore(std::string folder, const std::string& key, std::string model_name);
 
+  ~TrialStore();
+  TrialStore(const TrialStore&) = delete;
+  TrialStore& operator=(const TrialStore&) = delete;
+
   Status make_folder() const;
-  /// Removes what this run wrote, and the folder when nothing else is in it.
+  /// Makes the folder and keeps other runs from removing it. For a folder that is removed at the end.
+  Status share();
+  /// Removes what this run wrote, and the folder when nothing else is in it, unless another run shares it. REQUIRES:
+  /// share().
   void remove() const;
 
-  /// Nothing when it is not done, or its file is damaged.
+  /// Returns nullopt if the trial is not done, or its model is not the one that was made: whoever may write the folder
+  /// can put anything there.
   std::optional<Trial> load(const std::vector<std::string>& settings) const;
-  /// REQUIRES: model_path(settings) was written when the trial has a result.
-  Status save(const Trial& trial) const;
-  /// Makes the trial's folder. Where its model is to be.
+  /// Fills in `trial.model_hash`. REQUIRES: model_path(settings) was written when the trial has a result.
+  Status save(Trial& trial) const;
+  /// Makes the trial's folder and removes a model that is there. Returns where the new one goes.
   Result<std::string> make_model_path(const std::vector<std::string>& settings) const;
   std::string model_path(const std::vector<std::string>& settings) const;
   std::string claim_path(const std::vector<std::string>& settings) const;
-  /// The model and its external data; the output is complete or as it was.
-  Status copy_model(const std::vector<std::string>& settings, const std::string& output) const;
+  /// Copies the model and its external data; the output is complete or as it was. Fails with kIo if the model is no
+  /// longer that of the trial.
+  Status copy_model(const Trial& trial, const std::string& output) const;
 
   std::optional<double> load_float_value() const;
   Status save_float_value(double value) const;
@@ -54,7 +63,11 @@ class TrialStore {
  private:
   std::string place(const std::vector<std::string>& settings) const;
 
+  void remove_claims() const;
+
   std::string root_, folder_, model_name_;
+  int lock_ = -1;  ///< the folder, open and locked
+  bool is_locked_ = false;
 };
 
 std::string encode_trial(const Trial& trial);

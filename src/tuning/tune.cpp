@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/file_system.h"
+#include "base/run_files.h"
 #include "config/print.h"
 #include "config/quant_config.h"
 #include "exec/threads.h"
@@ -25,17 +26,25 @@ using tuning::Judge;
 
 std::string name_of(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-/// "out.yaml" of "out.onnx".
-std::string settings_path_of(const std::string& output) {
-  return std::filesystem::path(output).replace_extension(".yaml").string();
+/// The first line of the settings file. Only a file that begins with it is replaced: nobody named that file.
+constexpr std::string_view kSettingsMark = "# written by quarkq tune";
+
+Status check_settings_file(const std::string& path) {
+  if (!file_exists(path)) return Status();
+  QQ_TRY(const auto there, MappedFile::open(path));
+  const std::string_view text(reinterpret_cast<const char*>(there->data()), there->size());
+  if (text.starts_with(kSettingsMark)) return Status();
+  return invalid_argument(path, ": is not of an earlier tune, which would write its settings here; move it, or give ",
+                          "another --output");
 }
 
-Status check_paths(const TuneRequest& request) {
+Status check_paths(const TuneRequest& request, RunFiles& files) {
   if (!file_exists(request.model_path)) return invalid_argument(request.model_path, ": no such file");
-  const std::vector<std::string> inputs = {request.model_path, request.config, request.search_path,
-                                           request.metric.truth_path};
-  QQ_RETURN_IF_ERROR(check_not_input(request.output_path, inputs));
-  return check_not_input(settings_path_of(request.output_path), inputs);
+  for (const std::string& input : {request.model_path, request.config, request.search_path, request.metric.truth_path})
+    QQ_RETURN_IF_ERROR(files.add_input(input));
+  const std::string settings = settings_path_of(request.output_path);
+  for (const std::string& output : {request.output_path, settings}) QQ_RETURN_IF_ERROR(files.add_output(output));
+  return check_settings_file(settings);
 }
 
 TuneRequest with_paths(TuneRequest request) {
@@ -66,7 +75,7 @@ Status write_settings(const TuneRequest& request, TuneReport& report) {
   settings.insert(settings.end(), found.begin(), found.end());
   QQ_TRY(const config::QuantConfig config, config::load_config(request.config, settings));
   report.settings_path = settings_path_of(request.output_path);
-  return write_file(report.settings_path, config::to_yaml(config));
+  return write_file(report.settings_path, cat(kSettingsMark, "\n", config::to_yaml(config)));
 }
 
 Result<Goal> read_goal(const TuneRequest& request, const Judge& judge) {
@@ -80,9 +89,14 @@ Result<Goal> read_goal(const TuneRequest& request, const Judge& judge) {
 
 }  // namespace
 
+std::string settings_path_of(const std::string& output_path) {
+  return std::filesystem::path(output_path).replace_extension(".yaml").string();
+}
+
 Result<TuneReport> tune(const TuneRequest& asked_request) {
   exec::set_threads(asked_request.threads);
-  QQ_RETURN_IF_ERROR(check_paths(with_paths(asked_request)));
+  RunFiles files;
+  QQ_RETURN_IF_ERROR(check_paths(with_paths(asked_request), files));
   QQ_TRY(Asked asked, tuning::read_request(with_paths(asked_request)));
   const TuneRequest& request = asked.request;
   QQ_TRY(const Judge judge, Judge::make(request));
@@ -92,7 +106,8 @@ Result<TuneReport> tune(const TuneRequest& asked_request) {
   QQ_TRY(const std::string key, tuning::run_key(request, asked.settings_text, hashes));
   const bool is_own = request.state_folder.empty();
   const std::string folder = is_own ? request.output_path + ".tune" : request.state_folder;
-  const tuning::TrialStore store(folder, key, name_of(request.output_path));
+  tuning::TrialStore store(folder, key, name_of(request.output_path));
+  if (is_own) QQ_RETURN_IF_ERROR(store.share());
   Climb climb(request, judge, goal, asked.rungs, store);
   if (const Status done = climb.run(); !done.ok()) {
     if (request.metric.function) store.remove();  // another function may judge next time
@@ -106,7 +121,8 @@ Result<TuneReport> tune(const TuneRequest& asked_request) {
 }
 
 Result<TunePlan> plan_tuning(const TuneRequest& asked_request) {
-  QQ_RETURN_IF_ERROR(check_paths(with_paths(asked_request)));
+  RunFiles files;
+  QQ_RETURN_IF_ERROR(check_paths(with_paths(asked_request), files));
   QQ_TRY(const Asked asked, tuning::read_request(with_paths(asked_request)));
   const TuneRequest& request = asked.request;
   QQ_TRY(const Judge judge, Judge::make(request));

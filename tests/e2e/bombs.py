@@ -2,6 +2,7 @@
 """Small files that ask for a machine's whole memory or for years: one maker each, which writes them into a folder and returns the
 arguments of a run. BOMBS is the table."""
 import gzip
+import io
 import os
 import struct
 import tarfile
@@ -24,6 +25,7 @@ class Bomb:
     words: tuple = ()  # all of them stand in the message
     may_run: bool = False  # ending well is right, too: then only time and memory count
     codes: tuple = (2, 3, 4, 7)
+    most_mib: int = 2048
 
 
 def ints(*numbers):
@@ -325,6 +327,40 @@ def pattern(text, name):
     return make
 
 
+# Aliases of one text count with all of its bytes, whatever stands around them.
+LONG_TEXTS = {
+    "in a list": 'a: &a "%s"\npreset: XINT8\nexclude: [%s]\n' % ("x" * 100_000, ",".join(["*a"] * 10_000)),
+    "as values": 'a: &a "%s"\npreset: XINT8\nextra_options: {%s}\n' % ("x" * 200_000, ", ".join(f"k{n}: *a" for n in range(20_000))),
+    "within lists": 'a: &a ["%s"]\nb: &b [%s]\npreset: XINT8\nexclude: [%s]\n' % ("x" * 10_000, ",".join(["*a"] * 100), ",".join(["*b"] * 100)),
+    "as keys": 'a: &a "%s"\npreset: XINT8\nexclude: [%s]\n' % ("x" * 100_000, ",".join(["{*a : 1}"] * 1000)),
+}
+
+
+def deep_archive(kind):
+    def make(folder):
+        model, calib = save_model(folder, [node("Relu", ["x"])])
+        path = os.path.join(folder, "deep.tar.gz" if kind == "a packed" else "deep.tar")
+        with open(os.path.join(calib, "0.npy"), "rb") as file:
+            data = file.read()
+        with tarfile.open(path, "w:gz" if kind == "a packed" else "w", format=tarfile.PAX_FORMAT) as archive:
+            for number in range(4):
+                info = tarfile.TarInfo(f"{number}/" + "a/" * 32000 + "x.npy")
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
+        return run_of(model, path)
+    return make
+
+
+def rewriting(verb, model, calib):
+    return ["optimize", model, "-o", model + ".out"] if verb == "optimize" else quantize_of(model, calib)
+
+
+def joined(count, names_of):
+    """Concats of Concats along one axis: what each joins is named by names_of(number)."""
+    nodes = [node("Concat", names_of(number), [f"h{number}"], axis=0) for number in range(count)]
+    return [*nodes, node("ReduceSum", [f"h{count - 1}"], ["s"], keepdims=0), ADDED]
+
+
 BOMBS = [
     *graph_bombs("ConstantOfShape", [FILLED, SUM, ADDED], [("shape", ints(HUGE))]),
     Bomb("ConstantOfShape beyond --max-memory, run",
@@ -367,6 +403,12 @@ BOMBS = [
     Bomb("types of two bytes", many_messages(13), ("parts",)),
     Bomb("attributes of two bytes", many_messages(1, field(5, b"") * 1000, 20000), ("attributes", "parts")),
     Bomb("inputs of nodes, one byte each", many_messages(1, b"\x0a\x00" * 1000, 20000), ("names",)),
+    *[Bomb(f"{count} Concats of all before, {verb}", lambda folder, count=count, verb=verb: rewriting(verb, *save_model(
+        folder, joined(count, lambda number: ["x", *(f"h{one}" for one in range(number))]))), may_run=True, most_mib=1024)
+      for count in (20, 24) for verb in ("optimize", "quantize")],
+    *[Bomb(f"{count} Concats of twice the same, {verb}", lambda folder, count=count, verb=verb: rewriting(verb, *save_model(
+        folder, joined(count, lambda number: [f"h{number - 1}" if number else "x"] * 2))), may_run=True, most_mib=1024)
+      for count in (20, 60) for verb in ("optimize", "quantize")],
     Bomb("functions that call functions", functions(10, 11), ("nodes once its functions are expanded",)),
     Bomb("a function that calls itself", calling_itself, ("calls itself",)),
     Bomb("a name of megabytes", long_name, may_run=True),
@@ -392,10 +434,13 @@ BOMBS = [
     Bomb("an archive of zeros", sample("0.npz", packed_zeros(2 ** 26, level=9)), ("allowed is 1000 times",), codes=(4,)),
     Bomb("an archive of zeros for no input", sample("0.npz", packed_zeros(3 << 27, level=1)), ("shape [1,402653184], input x takes [1,4]",), codes=(4,)),
     Bomb("an archive of 60000 members", sample("0.npz", many_members)),
-    Bomb("a packed archive of zeros", packed_archive, ("hold more than 1000 times as much",), codes=(4,)),
+    Bomb("a packed archive of zeros", packed_archive, ("hold more than 100 times as much",), codes=(4,)),
+    *[Bomb(f"{kind} archive with a member in 32000 folders", deep_archive(kind), ("which no sample has",), codes=(4,), most_mib=200)
+      for kind in ("a packed", "a plain")],
     Bomb("a sample that is a pipe", sample("0.npy", unnamed_pipe)),
     Bomb("folders in a circle", sample("in", circle_of_folders)),
     Bomb("aliases of aliases", settings(aliases())),
+    *[Bomb(f"aliases of a long text, {what}", settings(text), ("aliases repeat more than",), codes=(2,), most_mib=200) for what, text in LONG_TEXTS.items()],
     Bomb("lists in lists", settings("a: " + "[" * 100000 + "]" * 100000)),
     Bomb("maps in maps", settings("a: " + "{a: " * 100000 + "1" + "}" * 100000)),
     Bomb("indented maps", settings("".join(" " * level + "a:\n" for level in range(3000)))),

@@ -96,7 +96,7 @@ def a_command_scores_both_sides():
         expect_equal(found["command"]["baseline"], found["command"]["value"], "the other side")
 
 
-@test(cases=[("sh -c 'echo 0.5; echo no data >&2; exit 7'", 4, "ended with exit code 7\nno data"), ("echo score: 0.5", 4, "one finite number"),
+@test(cases=[("sh -c 'echo 0.5; echo no data >&2; exit 7'", 4, "ended with exit code 7; it printed: no data"), ("echo score: 0.5", 4, "one finite number"),
              ("true", 4, 'printed ""'), ("sh -c 'sleep 60'", 4, "takes longer than 0.2 seconds"), ("no-such-program", 2, "cannot be started"),
              ("sh -c 'x", 2, "is not closed")])
 def commands_that_fail(case):

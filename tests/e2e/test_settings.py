@@ -3,8 +3,9 @@
 import json
 import os
 import re
+import resource
 
-from harness import ROOT, expect_equal, quarkq, run, temp_folder, test
+from harness import ROOT, expect, expect_equal, quarkq, run, temp_folder, test
 
 MODEL = os.path.join(ROOT, "examples", "digits", "digits.onnx")
 with open(os.path.join(ROOT, "docs", "settings.md")) as page:
@@ -46,3 +47,21 @@ def every_option_that_is_a_map_has_an_example():
     missing = [name for name in maps if not any(f"{name}:" in text for _, text in EXAMPLES)]
     expect_equal(missing, [], "maps without an example")
     return f"{len(maps)} options"
+
+
+@test()
+def memory_that_runs_out_is_a_message():
+    """Also while settings are copied: at many limits, so that allocations of all kinds fail."""
+    with temp_folder() as folder:
+        path = os.path.join(folder, "settings.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("a: &a %s\npreset: XINT8\nexclude: [%s]\nb: [%s]\n" % ("x" * 1_000_000, ", ".join(["*a"] * 3), ", ".join(str(number) for number in range(60_000))))
+        codes = set()
+        for mebibytes in range(40, 400, 6):
+            limit = mebibytes << 20
+            done = run("config", "check", path, preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            if "error while loading shared libraries" in done.stderr:
+                continue
+            codes.add(done.returncode)
+            expect(done.returncode in (2, 7) and "error: " in done.stderr, f"{mebibytes} MiB: exit code {done.returncode}, {done.stderr[-300:]}")
+        expect(codes == {2, 7}, f"exit codes {codes}: the limits prove nothing")

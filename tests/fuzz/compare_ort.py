@@ -44,6 +44,7 @@ AMPLIFIED = 50.0  # so much of what it shows is allowed
 
 
 TARGETS = ["x1", "x2", "winml", "vaiml-bf16", "gen2-vint8", "ort-cpu"]
+LIKE_FLOAT = 0.9  # least cosine of an output that the program calls good, on the sample that calibrated it
 
 
 class NotDrawn(Exception):
@@ -216,13 +217,43 @@ def declining(*texts):
 
 
 def quantize(model, preset, **more):
+    """The report of a quantization, whose result has the interface of the float model."""
     with declining("is quantized already", "has no kernel", "needs opset"):
-        return quarkq.quantize(model.bytes, config=preset, data=[model.feeds], threads=1, **more).model
+        report = quarkq.quantize(model.bytes, config=preset, data=[model.feeds], threads=1, **more)
+    made = onnx.ModelProto.FromString(report.model).graph
+    for kind in ("input", "output"):
+        names = [[value.name for value in getattr(graph, kind)] for graph in (made, onnx.ModelProto.FromString(model.bytes).graph)]
+        stored = {one.name for one in made.initializer} if kind == "input" else set()
+        if [name for name in names[0] if name not in stored] != [name for name in names[1] if name in model.feeds or kind == "output"]:
+            raise AssertionError(f"{kind}s are {names[0]}, expected {names[1]}")
+    return report
+
+
+def cosine(a, b):
+    a, b = a.astype(np.float64).ravel(), b.astype(np.float64).ravel()
+    return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-30))
+
+
+def compare_placed(model, number):
+    """What a target's settings make of it loads in ONNX Runtime, and is like the float model where the program says so."""
+    target, preset = TARGETS[number % len(TARGETS)], (None, *PRESETS)[number // len(TARGETS) % (len(PRESETS) + 1)]
+    with declining("target"):
+        report = quantize(model, preset, target=target)
+    check_written(report.model)
+    if b"com.amd.quark" in report.model:
+        return None
+    found = run_session(session(report.model), model.feeds)
+    for name, array in model.wanted.items():
+        if report.grade != "good" or array.dtype.kind != "f" or not np.isfinite(array).all() or np.abs(array).max(initial=0) < 1e-3:
+            continue
+        if cosine(found[name], array) < LIKE_FLOAT:
+            return differences.Difference(name, "values", f"{preset} for {target}: good, cosine of {name} is {cosine(found[name], array):.4f}")
+    return None
 
 
 def compare_quantized(model, preset):
     """The quantized model: it loads in ONNX Runtime, and both programs make the same of it, up to single steps."""
-    quantized = quantize(model, preset)
+    quantized = quantize(model, preset).model
     check_written(quantized)
     wanted = run_session(session(quantized), model.feeds)
     with declining("has no kernel"):
@@ -232,10 +263,9 @@ def compare_quantized(model, preset):
             return differences.first_difference(found, wanted)
         if array.dtype.kind != "f" or not np.isfinite(array).all() or np.abs(array).max(initial=0) < 1e-3:
             continue
-        a, b = found[name].astype(np.float64).ravel(), array.astype(np.float64).ravel()
-        cosine = float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), 1e-30))
-        if cosine <= 0.99:
-            return differences.Difference(name, "values", f"{preset}: cosine of {name} is {cosine:.5f}", 1 - cosine)
+        alike = cosine(found[name], array)
+        if alike <= 0.99:
+            return differences.Difference(name, "values", f"{preset}: cosine of {name} is {alike:.5f}", 1 - alike)
     return None
 
 
@@ -271,6 +301,7 @@ KINDS = {
     "network": (draw_network, lambda model, _: compare_run(model), 10),
     "optimized": (lambda number: (draw_network, draw_chain)[number % 2](number), lambda model, _: compare_optimized(model), 10),
     "form": (draw_form, compare_form, 12),
+    "placed": (draw_network, compare_placed, 12),
     "opset": (draw_opset, lambda model, _: compare_converted(model), 12),
     "quantized": (draw_network, lambda model, number: compare_quantized(model, PRESETS[number // 7 % len(PRESETS)]), 10),
 }

@@ -143,3 +143,20 @@ def configurations_are_copies():
     first, second = QConfig.get_default_config("XINT8"), QConfig.get_default_config("XINT8")
     first.global_quant_config.extra_options["Int32Bias"] = True
     expect_equal(second.global_quant_config.extra_options, {}, "options of another object")
+
+
+@test()
+def a_subclass_of_a_spec_is_the_spec_that_it_extends():
+    """With a name of its own, and values that its constructor sets."""
+    from quarkq.compat.quark import CalibMethod, Int8, Int8Spec, QTensorConfig
+
+    class MySpec(Int8Spec):
+        def __init__(self):
+            super().__init__(symmetric=False, calibration_method=CalibMethod.MinMax)
+
+    class Free(QTensorConfig):
+        def __init__(self):
+            super().__init__(data_type=Int8)
+
+    expect_equal(MySpec().to_settings(), Int8Spec(symmetric=False, calibration_method=CalibMethod.MinMax).to_settings(), "a subclass of Int8Spec")
+    expect_equal(Free().to_settings(), QTensorConfig(data_type=Int8).to_settings(), "a subclass of QTensorConfig")

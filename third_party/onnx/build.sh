@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Builds the onnx C++ library, static, against the system protobuf: build.sh PREFIX
-# The source archive comes from PyPI through pip and is checked by its SHA-256. Does nothing when PREFIX holds it already.
+# The source archive comes from where pip looks and is checked by its SHA-256 before anything of it is unpacked or run. Does nothing when
+# PREFIX holds the library already.
 set -euo pipefail
 version=1.19.1
 sha256=737524d6eb3907d3499ea459c6f01c5a96278bb3a0f2ff8ae04786fb5d7f1ed5
@@ -14,8 +15,7 @@ archive=$prefix/onnx-$version.tar.gz
 mkdir -p "$work"
 if ! echo "$sha256  $archive" | sha256sum --check --status 2>/dev/null; then
   echo "fetching onnx $version"
-  python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary onnx --dest "$prefix" "onnx==$version"
-  echo "$sha256  $archive" | sha256sum --check --quiet
+  python3 "$here/../fetch_archive.py" onnx "onnx-$version.tar.gz" "$sha256" "$archive"
 fi
 tar -xzf "$archive" -C "$work"
 echo "building onnx $version (about a minute)"

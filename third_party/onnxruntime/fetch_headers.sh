@@ -16,9 +16,8 @@ is_right "$header_sha256" "$header" && exit 0
 work=$(mktemp -d "$prefix/work.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 echo "fetching ONNX Runtime's C API header (in $package $version, 2.7 MB)"
-python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work" "$package==$version"
-wheel=$(find "$work" -name '*.whl')
-is_right "$package_sha256" "$wheel" || { echo "fetch_headers.sh: $package $version is not the known file" >&2; exit 1; }
+wheel=$work/amd_quark-$version-py3-none-any.whl
+python3 "$(dirname "${BASH_SOURCE[0]}")/../fetch_archive.py" "$package" "${wheel##*/}" "$package_sha256" "$wheel"
 python3 -c 'import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' "$wheel" "$member" >"$work/header"
 is_right "$header_sha256" "$work/header" || { echo "fetch_headers.sh: the header is not the known one" >&2; exit 1; }
 mkdir -p "$prefix/include"

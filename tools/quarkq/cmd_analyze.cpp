@@ -62,7 +62,6 @@ Status check_arguments(const AnalyzeArgs& args) {
     return invalid_argument("--write: needs --min-cos X, the cosine that the outputs must reach");
   if (!args.data_type.empty() && !wants_file) return invalid_argument("--type: needs --write FILE");
   if (!wants_file) return Status();
-  QQ_RETURN_IF_ERROR(check_not_input(args.settings_path, {args.request.model_path, args.request.config}));
   return settings_file(args.request, {}, args.data_type).status();
 }
 

@@ -104,7 +104,7 @@ Status run_calibrate(CalibrateArgs& args) {
   args.request.threads = args.compute.threads;
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   if (args.dry_run) return run_dry(args.request, args.json);
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_RETURN_IF_ERROR(fit_memory(args.request, args.max_memory));
   stop_beyond(args.max_memory);
   QQ_TRY(const CalibrateReport report, run_with_bar(args.request, calibrate));
@@ -113,7 +113,7 @@ Status run_calibrate(CalibrateArgs& args) {
 
 Status run_merge(MergeArgs& args) {
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, args.request.parts));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const CalibrateReport report, merge_statistics(args.request));
   return print_report(report, args.json, json_file);
 }
@@ -126,9 +126,9 @@ Run setup_calibrate(CLI::App& app) {
   app.add_option("-c,--config", args->request.config, "Settings file, or a preset: the one that quantize will get");
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("-o,--output", args->request.output_path, "The statistics file")->required();
-  app.add_option(
-      "--shard", args->shard,
-      "i/N: only samples i, i+N, ...; auto/N: i from JOB_COMPLETION_INDEX or Slurm (default: Slurm's array)");
+  app.add_option("--shard", args->shard,
+                 "i/N: only samples i, i+N, ...; auto/N: i from JOB_COMPLETION_INDEX or Slurm (default: Slurm's array)")
+      ->type_name("I/N");
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);

@@ -46,7 +46,7 @@ Status check_limits(const CheckArgs& args) {
   if (has_more)
     return invalid_argument(
         "--report, --min-npu, --max-partitions: need --target with a name of `quarkq list targets`");
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const CheckReport report, check(args.model_path, args.options.target));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   if (args.json != kStdout) print_text(report);
@@ -70,9 +70,9 @@ Status check_on_target(CheckArgs args) {
   if (!args.min_npu.empty()) {
     QQ_TRY(args.options.min_npu, share_of("--min-npu", args.min_npu));
   }
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path, args.options.target}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   if (args.html == kStdout) return invalid_argument("--report: found -, allowed is a file");
-  QQ_TRY(TextOutput html_file, TextOutput::open(args.html, {args.model_path, args.options.target}));
+  QQ_TRY(TextOutput html_file, TextOutput::open(args.html));
   QQ_TRY(const TargetReport report, check_target(args.model_path, args.options));
   QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
   QQ_RETURN_IF_ERROR(html_file.write(html_page(report)));

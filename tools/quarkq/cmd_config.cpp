@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "config/print.h"
 #include "config/resolve.h"
 #include "config/validate.h"
 #include "onnx_io/load.h"
 #include "pipeline/facts.h"
 #include "pipeline/pass_runner.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -31,19 +33,17 @@ Status check_names(ir::Model& model, const config::Settings& settings, Diagnosti
 }
 
 std::string line_of(const Diagnostic& one) {
-  return cat(config::severity_name(one.severity), ": ", one.subject, ": ", one.text);
+  return printable(cat(config::severity_name(one.severity), ": ", one.subject, ": ", one.text));
 }
-
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 void show_text(const config::QuantConfig& asked, const Result<config::Settings>& settings,
                const Diagnostics& diagnostics) {
   std::string text = config::to_yaml(asked);
-  if (!settings.ok()) text += cat("\n# cannot run: ", settings.status().message(), "\n");
+  if (!settings.ok()) text += cat("\n# cannot run: ", printable(settings.status().message()), "\n");
   if (settings.ok())
     text += "\n# what holds for an ordinary float32 model:\n" + config::resolved_text(settings.value(), "# ");
   for (const Diagnostic& one : diagnostics.all()) text += "# " + line_of(one) + "\n";
-  print(text);
+  print_lines(text);
 }
 
 Status run_show(const ConfigArgs& args) {
@@ -51,7 +51,7 @@ Status run_show(const ConfigArgs& args) {
   Diagnostics diagnostics;
   const Result<config::Settings> settings = config::resolve(asked, config::ModelFacts{}, diagnostics);
   if (!settings.ok() && settings.status().code() != Code::kUnsupported) return settings.status();
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.source}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   if (args.json != kStdout) show_text(asked, settings, diagnostics);
   return json_file.is_open() ? json_file.write(config::to_json(asked, settings, diagnostics)) : Status();
 }
@@ -67,10 +67,10 @@ Status run_config_check(const ConfigArgs& args) {
   QQ_TRY(const config::Settings settings, config::resolve(asked, facts, diagnostics));
   config::validate(settings, config::Asked::kByUser, diagnostics);
   if (model) QQ_RETURN_IF_ERROR(check_names(*model, settings, diagnostics));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.source, args.model}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   if (args.json != kStdout) {
-    for (const Diagnostic& one : diagnostics.all()) print(line_of(one) + "\n");
-    if (diagnostics.all().empty()) print("ok\n");
+    for (const Diagnostic& one : diagnostics.all()) print_lines(line_of(one) + "\n");
+    if (diagnostics.all().empty()) print_lines("ok\n");
   }
   return json_file.is_open() ? json_file.write(config::to_json(diagnostics)) : Status();
 }

@@ -51,7 +51,7 @@ Status run_convert(ConvertArgs& args) {
   if (args.request.model_path.empty() && args.request.pass_list.empty())
     return invalid_argument("MODEL is missing: give a model, or --passes with a list that names one");
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const ConvertReport report, convert(args.request));
   print_findings(report.findings);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));

@@ -73,6 +73,7 @@ void print_aggregates(const EvaluateReport& report) {
 }
 
 std::string magnitude(double value) {
+  if (std::isnan(value)) return "nan";
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
   return text;
@@ -99,6 +100,14 @@ void print_outputs(const EvaluateReport& report) {
                magnitude(output.l2), magnitude(output.max_abs)});
   }
   table.print();
+  for (const OutputMetrics& output : report.outputs) {
+    if (output.same_not_finite > 0)
+      say("%s: %llu values are the same NaN or infinity in both models, which the figures leave out\n",
+          output.name.c_str(), static_cast<unsigned long long>(output.same_not_finite));
+    if (output.different_not_finite > 0)
+      say("%s: %llu values are NaN or infinite in one of the models only\n", output.name.c_str(),
+          static_cast<unsigned long long>(output.different_not_finite));
+  }
 }
 
 /// What a node lost against its noisiest input; nothing when that is exact or has no signal.
@@ -209,11 +218,6 @@ Status check_options(EvaluateArgs& args) {
 }
 
 Status open_outputs(const EvaluateArgs& args, EvaluateFiles& outputs) {
-  const std::vector<std::string> inputs = {args.models.float_path, args.models.quantized_path, args.models.config,
-                                           args.models.accuracy.labels_path};
-  for (const std::string& path : {args.json, args.csv_path, args.layers_csv_path}) {
-    if (!path.empty() && path != kStdout) QQ_RETURN_IF_ERROR(check_not_input(path, inputs));
-  }
   QQ_RETURN_IF_ERROR(outputs.open(args.json, to_json));
   QQ_RETURN_IF_ERROR(outputs.open(args.csv_path, pairs_csv));
   return outputs.open(args.layers_csv_path, layers_csv);

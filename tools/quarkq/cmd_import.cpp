@@ -39,7 +39,7 @@ void print_import(const ImportReport& report) {
 Status run_import(ImportArgs& args) {
   args.request.threads = args.compute.threads;
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const ImportReport report, import_model(args.request));
   print_findings(report.findings);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));

@@ -168,7 +168,7 @@ void print_explained(const ExplainReport& report) {
 Status run_why(const InspectArgs& args) {
   if (args.config.empty()) return invalid_argument("--why: needs --config, because settings decide what is quantized");
   QQ_TRY(const ExplainReport report, explain({args.model_path, args.config, args.sets, args.why}));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path, args.config}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   if (args.json != kStdout) print_explained(report);
   return json_file.is_open() ? json_file.write(to_json(report)) : Status();
 }
@@ -178,7 +178,7 @@ Status run_inspect(const InspectArgs& args) {
   if (!args.config.empty() || !args.sets.empty())
     return invalid_argument("--config, --set: apply to --why only; inspect shows the model as it is");
   QQ_TRY(const InspectReport report, inspect(args.model_path, args.options));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.model_path}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   if (args.json != kStdout) print_all(report);
   return json_file.is_open() ? json_file.write(to_json(report)) : Status();
 }

@@ -36,11 +36,11 @@ Status run_optimize(OptimizeArgs& args) {
   args.request.threads = args.compute.threads;
   if (!args.passes.empty()) args.request.settings.push_back("ShapeShifterYaml=" + args.passes);
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const OptimizeReport report, optimize(args.request));
   print_findings(report.findings);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
-  if (args.json != kStdout) std::fputs(printable(report.dump).c_str(), stdout);
+  if (args.json != kStdout) print_lines(report.dump);
   if (prints_text(args.json)) print_passes(report);
   return Status();
 }

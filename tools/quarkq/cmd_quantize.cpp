@@ -38,9 +38,8 @@ Status run_quantize(QuantizeArgs& args) {
   if (args.verify_samples > 0) args.request.settings.push_back(cat("quarkq.verify_samples=", args.verify_samples));
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   if (args.dry_run) return run_dry(args.request, args.json);
-  const std::vector<std::string> inputs = {args.request.model_path, args.request.config};
-  QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path, inputs));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, inputs));
+  QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_RETURN_IF_ERROR(fit_memory(args.request, args.max_memory));
   stop_beyond(args.max_memory);
   QQ_TRY(const QuantizeReport report, run_with_bar(args.request, quantize));
@@ -78,6 +77,7 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("--require", args->request.requirements,
                  "cos>=X: write nothing and fail (exit code 5) when the cosine of an output is below X on any sample "
                  "it is compared on")
+      ->type_name("GOAL")
       ->allow_extra_args(false);
   app.add_option("--eval", args->request.eval_folder,
                  "Samples to compare the result with the float model on (default: 8 of those of --calib)");

@@ -19,7 +19,7 @@ struct ReportArgs {
 Status run_report(ReportArgs& args) {
   if (args.output_path.empty()) args.output_path = std::filesystem::path(args.report_path).replace_extension(".html");
   if (!file_exists(args.report_path)) return invalid_argument(args.report_path, ": no such file");
-  QQ_TRY(TextOutput output, TextOutput::open(args.output_path, {args.report_path}));
+  QQ_TRY(TextOutput output, TextOutput::open(args.output_path));
   QQ_TRY(const std::string page, html_report(args.report_path));
   QQ_RETURN_IF_ERROR(output.write(page));
   if (args.output_path == kStdout || is_quiet()) return Status();

@@ -29,7 +29,7 @@ double median(std::vector<double> values) {
 Status run_run(RunArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const RunReport report, run_with_bar(args.request, run_model));
   const double milliseconds = median(report.milliseconds);
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
@@ -39,7 +39,11 @@ Status run_run(RunArgs& args) {
                                   : report.backend;
     print_line(cat(report.samples, " samples, ", report.outputs.size(), " outputs, median ", fixed(milliseconds, 3),
                    " ms a sample, ", where));
+    for (const auto& [output, folder] : report.renamed)
+      print_line(
+          cat("results of output ", output, " are in folder ", folder, ", because another output is spelt alike"));
   }
+  print_findings(report.findings);
   return Status();
 }
 

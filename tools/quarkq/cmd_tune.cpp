@@ -88,7 +88,7 @@ Status prepare(TuneArgs& args) {
 
 Status run_plan(TuneArgs& args) {
   QQ_RETURN_IF_ERROR(prepare(args));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, {args.request.model_path}));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const TunePlan plan, run_with_bar(args.request, plan_tuning));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(plan)));
   print_findings(plan.findings);
@@ -106,10 +106,8 @@ Status check_goal(const TuneReport& report) {
 Status run_tune(TuneArgs& args) {
   if (args.dry_run) return run_plan(args);
   QQ_RETURN_IF_ERROR(prepare(args));
-  const std::vector<std::string> inputs = {args.request.model_path, args.request.config, args.request.search_path,
-                                           args.request.metric.truth_path};
-  QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path, inputs));
-  QQ_TRY(TextOutput json_file, TextOutput::open(args.json, inputs));
+  QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path));
+  QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const TuneReport report, run_with_bar(args.request, tune));
   if (report_file.is_open()) QQ_RETURN_IF_ERROR(report_file.write(to_json(report)));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
@@ -135,7 +133,8 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   add_scoring_options(app, request.metric);
   app.add_option("--goal", request.goal,
                  "drop<=X, drop<=X% (points of a share, else percent of the float value), value>=X or value<=X; "
-                 "without one: the best within the time");
+                 "without one: the best within the time")
+      ->type_name("GOAL");
   app.add_option("--set", request.settings, "key=value, stronger than --config; no trial changes it (repeatable)")
       ->allow_extra_args(false);
   add_preprocess_option(app, request.settings);
@@ -155,7 +154,8 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
 Run setup_tune(CLI::App& app) {
   const std::shared_ptr<TuneArgs> args = add_tune_options(app);
   app.add_flag("--lower-is-better", args->request.lower_is_better, "Of the number of --metric-cmd");
-  app.add_option("--time", args->time, "Stop after this: 90s, 30m, 2h (the plain settings are always tried)");
+  app.add_option("--time", args->time, "Stop after this: 90s, 30m, 2h (the plain settings are always tried)")
+      ->type_name("TIME");
   app.add_option("--state", args->request.state_folder,
                  "Keep trials here; processes that get the same folder, on any machines, share them "
                  "(default: <output>.tune, removed at the end)")

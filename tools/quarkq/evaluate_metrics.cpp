@@ -85,6 +85,7 @@ void add_scoring_options(CLI::App& app, MetricRequest& request) {
 void add_metric_options(CLI::App& app, MetricArgs& args) {
   add_scoring_options(app, args.request);
   app.add_option("--require", args.required, "Fail (exit 5) unless METRIC>=X or METRIC<=X (repeatable)")
+      ->type_name("GOAL")
       ->allow_extra_args(false);
 }
 
@@ -98,8 +99,7 @@ Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::str
     requirements.push_back(std::move(required));
   }
   const MetricRequest& metric = request.metric;
-  QQ_TRY(TextOutput file, TextOutput::open(json, {request.baseline, request.results, request.config, metric.truth_path,
-                                                  metric.alphabet_path, metric.classes_path}));
+  QQ_TRY(TextOutput file, TextOutput::open(json));
   QQ_TRY(const ScoreReport report, run_with_bar(request, score));
   QQ_RETURN_IF_ERROR(file.write(to_json(report)));
   print_findings(report.findings);

@@ -70,7 +70,7 @@ CLI::Option* add_dry_run_option(CLI::App& app, bool& dry_run) {
 }
 
 Status print_forecast(const Forecast& found, const std::string& json) {
-  QQ_TRY(TextOutput file, TextOutput::open(json, {found.model_path}));
+  QQ_TRY(TextOutput file, TextOutput::open(json));
   if (file.is_open()) QQ_RETURN_IF_ERROR(file.write(to_json(found)));
   print_findings(found.findings);
   if (prints_text(json)) print_found(found);

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/suggest.h"
 #include "memory_watch.h"
 #include "onnx_io/load.h"
+#include "places.h"
 #include "quarkq/version.h"
 #include "run_limits.h"
 #include "sandbox.h"
@@ -50,7 +52,7 @@ int fail(const Status& failed) {
   if (status.code() == Code::kInterrupted) {
     const bool has_more = status.message() != "interrupted";
     std::fprintf(stderr, "quarkq: interrupted, no output was written%s%s\n", has_more ? "; " : "",
-                 has_more ? status.message().c_str() : "");
+                 has_more ? printable(status.message()).c_str() : "");
   } else {
     print_error("error", status.message());
   }
@@ -107,6 +109,13 @@ Status check_printed() {
   return io_error("standard output: writing failed, ", std::strerror(errno));
 }
 
+/// Returns the exit code of a run that ended with `status`, and reports what failed.
+int finish(const Status& status) {
+  const Status printed = check_printed();
+  if (status.ok() && printed.ok()) return 0;
+  return fail(status.ok() ? printed : status);
+}
+
 void add_program_options(CLI::App& app, bool& is_sandboxed) {
   app.set_version_flag("-V,--version", cat("quarkq ", version(), "\n", build_information()));
   app.fallthrough();  // so that what belongs to every verb may follow it
@@ -158,22 +167,25 @@ int main_function(int argc, char** argv) {
     app.parse(Words(words.rbegin(), words.rend()));  // CLI11 takes them from the back
   } catch (const CLI::CallForHelp&) {
     std::fputs(wrapped_help(app.help(), columns).c_str(), stdout);
-    return 0;
+    return finish(Status());
   } catch (const CLI::Success& asked) {  // --version
-    return app.exit(asked);
+    app.exit(asked);
+    return finish(Status());
   } catch (const CLI::ParseError& error) {
     return refuse(app, words, error);
   }
   watch_over_run();
+  RunFiles files;
   for (const auto& [sub, run] : runs) {
     if (!sub->parsed()) continue;
+    const CLI::App& given = innermost(*sub);
+    if (Status status = check_values(given); !status.ok()) return fail(status);
+    if (Status status = declare_files(given, files); !status.ok()) return fail(status);
     if (is_sandboxed) {
-      if (Status status = enter_sandbox(*sub); !status.ok()) return fail(status);
+      if (Status status = enter_sandbox(given); !status.ok()) return fail(status);
     }
     stop_when_memory_runs_out();
-    const Status status = run();
-    if (const Status printed = check_printed(); !printed.ok() && status.ok()) return fail(printed);
-    if (!status.ok()) return fail(status);
+    if (const int code = finish(run()); code != 0) return code;
   }
   return 0;
 }
@@ -182,6 +194,7 @@ int main_function(int argc, char** argv) {
 }  // namespace quarkq::tool
 
 int main(int argc, char** argv) {
+  quarkq::tool::prepare_process(argv[0]);
   try {
     return quarkq::tool::main_function(argc, argv);
   } catch (const std::bad_alloc&) {

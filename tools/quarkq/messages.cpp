@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/printable.h"
 #include "base/strings.h"
 #include "terminal.h"
 
@@ -28,10 +29,17 @@ bool has_colour() {
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
+/// Messages quote what was found in files: a name or a key of megabytes must not become a message of megabytes.
+std::string bounded(const std::string& text) {
+  constexpr size_t kMost = 16384, kEnd = 1024;  // bytes; the end says what is allowed
+  if (text.size() <= kMost) return printable(text);
+  return printable(text.substr(0, kMost - kEnd)) + " ... " + printable(text.substr(text.size() - kEnd));
+}
+
 void print_message(const char* colour, const char* kind, const std::string& subject, const std::string& text) {
   const bool coloured = *colour != 0 && has_colour();
   std::fprintf(stderr, "quarkq: %s%s:%s %s%s%s\n", coloured ? colour : "", kind, coloured ? kPlain : "",
-               printable(subject).c_str(), subject.empty() ? "" : ": ", printable(text).c_str());
+               bounded(subject).c_str(), subject.empty() ? "" : ": ", bounded(text).c_str());
 }
 
 void print_finding(bool is_warning, const std::string& subject, const std::string& text) {

@@ -14,11 +14,10 @@ void add_json_option(CLI::App& app, std::string& place) {
 
 bool prints_text(const std::string& json_place) { return !is_quiet() && json_place != kStdout; }
 
-Result<TextOutput> TextOutput::open(const std::string& place, const std::vector<std::string>& inputs) {
+Result<TextOutput> TextOutput::open(const std::string& place) {
   TextOutput output;
   output.is_stdout_ = place == kStdout;
   if (place.empty() || output.is_stdout_) return output;
-  QQ_RETURN_IF_ERROR(check_not_input(place, inputs));
   QQ_TRY(AtomicFile made, AtomicFile::create(place));
   output.file_.emplace(std::move(made));
   return output;

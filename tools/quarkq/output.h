@@ -25,8 +25,8 @@ bool prints_text(const std::string& json_place);
 /// A result that is complete or absent.
 class TextOutput {
  public:
-  /// `place` "" is no output, "-" is stdout; a file must not be one of `inputs`.
-  static Result<TextOutput> open(const std::string& place, const std::vector<std::string>& inputs = {});
+  /// `place` "" is no output, "-" is stdout. Inputs are never overwritten (places.h).
+  static Result<TextOutput> open(const std::string& place);
   bool is_open() const { return file_.has_value() || is_stdout_; }
   /// Nothing when it is not open.
   Status write(const std::string& text);

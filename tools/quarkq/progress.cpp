@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/printable.h"
 #include "base/system_memory.h"
 #include "run_limits.h"
 #include "table.h"
@@ -88,7 +89,7 @@ bool ProgressBar::update(const Progress& progress) {
     phase_ = progress.phase;
     watch_.restart();
     last_ = 0;
-    if (!terminal_) std::fprintf(stderr, "quarkq: %s\n", phase_text(progress).c_str());
+    if (!terminal_) std::fprintf(stderr, "quarkq: %s\n", printable(phase_text(progress)).c_str());
   }
   const double since = watch_.seconds() - last_;
   const bool is_last = progress.total > 0 && progress.done == progress.total;

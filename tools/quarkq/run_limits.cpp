@@ -2,6 +2,8 @@
 #include "run_limits.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "base/file_system.h"
@@ -110,6 +113,16 @@ Result<double> seconds_of(const std::string& option, const std::string& text) {
   const std::optional<double> value = parse_finite(number);
   if (value && *value > 0 && *value < 1e9) return *value * unit;
   return invalid_argument(option, ": found ", text, ", allowed is a number above 0 with s, m or h, such as 30m");
+}
+
+void prepare_process(const char* program) {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const bool is_closed = ::fcntl(fd, F_GETFD) == -1 && errno == EBADF;
+    if (is_closed)
+      static_cast<void>(::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY));  // gets the lowest
+  }
+  const std::string_view path(program == nullptr ? "quarkq" : program);
+  static_cast<void>(::prctl(PR_SET_NAME, std::string(path.substr(path.rfind('/') + 1)).c_str()));
 }
 
 void add_timeout_option(CLI::App& app) {

@@ -12,6 +12,11 @@ namespace quarkq::tool {
 /// "90", "90s", "30m", "2h" in seconds: above 0, at most a billion. Messages name the option.
 Result<double> seconds_of(const std::string& option, const std::string& text);
 
+/// Gives the process the name of the program, which it loses when it restarts itself, and opens the standard streams
+/// that are closed on /dev/null: a result would be opened in their place and messages written into it. Nothing can be
+/// written to a standard output that was closed, so a text that was asked for still fails.
+void prepare_process(const char* program);
+
 /// --timeout, for every verb.
 void add_timeout_option(CLI::App& app);
 

@@ -4,7 +4,6 @@
 #include "sandbox.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -14,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -24,23 +22,14 @@
 #include <vector>
 
 #include "base/file_system.h"
-#include "output.h"
-#include "quarkq/quantize.h"
+#include "places.h"
+#include "sandbox_calls.h"
 
 namespace quarkq::tool {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Options that name a result. kBeside: a file, whose folder is needed; kInside: a folder of results.
-enum class Place : char { kBeside, kInside };
-constexpr struct {
-  std::string_view name;
-  Place place;
-} kOutputs[] = {{"--output", Place::kBeside},        {"--report", Place::kBeside},     {"--json", Place::kBeside},
-                {"--csv", Place::kBeside},           {"--layers-csv", Place::kBeside}, {"--write", Place::kBeside},
-                {"--outputs", Place::kInside},       {"--deploy", Place::kInside},     {"--state", Place::kInside},
-                {"--workers-folder", Place::kInside}};
 /// Options that need another process.
 constexpr std::string_view kForbidden[] = {"--metric-cmd", "--max-memory"};
 
@@ -120,116 +109,8 @@ Status restrict_files(const std::set<std::string>& folders) {
 
 // ---- seccomp
 
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-constexpr uint32_t kMostNumber = 0x3FFFFFFF;  // above: the numbers of x32
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-constexpr uint32_t kMostNumber = 0xFFFFFFFF;
-#else
-#error "name this machine's AUDIT_ARCH"
-#endif
-
-/// Refused with EPERM. io_uring would do the work of others unseen.
-constexpr uint32_t kRefused[] = {
-    SYS_socket,
-    SYS_socketpair,
-    SYS_connect,
-    SYS_bind,
-    SYS_listen,
-    SYS_accept,
-    SYS_accept4,  // network
-    SYS_execve,
-    SYS_execveat,  // programs
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_kill,
-    SYS_pidfd_open,  // processes
-    SYS_pidfd_send_signal,
-    SYS_pidfd_getfd,
-    SYS_kcmp,
-    SYS_fchmod,
-    SYS_fchmodat,
-    SYS_fchown,
-    SYS_fchownat,
-    SYS_setxattr,
-    SYS_lsetxattr,
-    SYS_fsetxattr,  // files of others
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_unshare,
-    SYS_setns,
-    SYS_open_by_handle_at,  // the system
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_io_uring_setup,
-    SYS_io_uring_enter,
-    SYS_io_uring_register,
-    SYS_userfaultfd,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_keyctl,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_kexec_load,
-    SYS_reboot,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_quotactl,
-    SYS_acct,
-    SYS_sethostname,
-    SYS_settimeofday,
-#if defined(__x86_64__)
-    SYS_fork,
-    SYS_vfork,
-    SYS_chmod,
-    SYS_chown,
-    SYS_lchown,
-#endif
-};
-
-constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA);
-constexpr uint32_t kNotThere = SECCOMP_RET_ERRNO | (ENOSYS & SECCOMP_RET_DATA);
-constexpr uint32_t kThreadFlag = 0x00010000;  // CLONE_THREAD
-
-sock_filter statement(uint16_t code, uint32_t value) { return {code, 0, 0, value}; }
-sock_filter jump(uint16_t how, uint32_t value, uint8_t if_true, uint8_t if_false) {
-  return {static_cast<uint16_t>(BPF_JMP | how | BPF_K), if_true, if_false, value};
-}
-
-/// Threads may be made, processes not; clone3 keeps its flags where a filter cannot see them, and the C library then
-/// uses clone.
-std::vector<sock_filter> filter_program() {
-  constexpr uint16_t kLoad = BPF_LD | BPF_W | BPF_ABS, kReturn = BPF_RET | BPF_K;
-  std::vector<sock_filter> program = {
-      statement(kLoad, offsetof(seccomp_data, arch)),
-      jump(BPF_JEQ, kArchitecture, 1, 0),
-      statement(kReturn, SECCOMP_RET_KILL_PROCESS),
-      statement(kLoad, offsetof(seccomp_data, nr)),
-      jump(BPF_JGT, kMostNumber, 0, 1),
-      statement(kReturn, SECCOMP_RET_KILL_PROCESS),
-      jump(BPF_JEQ, SYS_clone3, 0, 1),
-      statement(kReturn, kNotThere),
-      jump(BPF_JEQ, SYS_clone, 0, 4),
-      statement(kLoad, offsetof(seccomp_data, args)),  // the lower half comes first on the machines above
-      jump(BPF_JSET, kThreadFlag, 1, 0),
-      statement(kReturn, kRefuse),
-      statement(kReturn, SECCOMP_RET_ALLOW),
-  };
-  for (const uint32_t number : kRefused) {
-    program.push_back(jump(BPF_JEQ, number, 0, 1));
-    program.push_back(statement(kReturn, kRefuse));
-  }
-  program.push_back(statement(kReturn, SECCOMP_RET_ALLOW));
-  return program;
-}
-
 Status restrict_calls() {
-  std::vector<sock_filter> program = filter_program();
+  std::vector<sock_filter> program = filter_of_calls(::getpid());
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
     return not_here("seccomp filters");
@@ -243,33 +124,19 @@ std::string folder_of(const std::string& file) {
   return folder.empty() ? "." : folder;
 }
 
-/// The value of an option, "" without one.
-std::string value_of(const CLI::App& verb, std::string_view name) {
-  const CLI::Option* option = verb.get_option_no_throw(std::string(name));
-  return option == nullptr || option->count() == 0 || option->results().empty() ? "" : option->results().front();
-}
-
 Result<std::set<std::string>> output_folders(const CLI::App& verb) {
   std::set<std::string> folders;
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
   if (!error) folders.insert(temporary.string());
-  for (const auto& [name, place] : kOutputs) {
-    const std::string value = value_of(verb, name);
-    if (value.empty() || value == kStdout || verb.get_option_no_throw(std::string(name))->get_items_expected_max() == 0)
-      continue;
-    if (place == Place::kInside) {
-      fs::create_directories(value, error);
-      if (error) return io_error(value, ": cannot make this folder, ", error.message());
+  for (const auto& [path, place] : outputs_of(verb)) {
+    if (place == Place::kFolder) {
+      fs::create_directories(path, error);
+      if (error) return io_error(path, ": cannot make this folder, ", error.message());
     }
-    const std::string folder = place == Place::kInside ? value : folder_of(value);
-    if (is_folder(folder)) folders.insert(folder);  // of one that is not there the verb complains
+    const std::string folder = place == Place::kFolder ? path : folder_of(path);
+    if (is_folder(folder)) folders.insert(folder);  // the verb complains about one that is not there
   }
-  // Results that are named after what they are made of.
-  const std::string& name = verb.get_name();
-  const std::string output = value_of(verb, "--output");
-  const bool is_beside_input = output.empty() && (name == "quantize" || name == "tune" || name == "report");
-  if (is_beside_input) folders.insert(folder_of(value_of(verb, name == "report" ? "REPORT" : "MODEL")));
   return folders;
 }
 

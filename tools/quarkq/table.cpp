@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "base/strings.h"
 #include "terminal.h"
 
@@ -35,7 +36,10 @@ Table::Table(std::vector<Column> columns, std::string separator)
   rows_.push_back(std::move(titles));
 }
 
-void Table::add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+void Table::add(std::vector<std::string> row) {
+  for (std::string& cell : row) cell = printable(cell);  // before its width is measured
+  rows_.push_back(std::move(row));
+}
 
 void Table::print_fitting() {
   const size_t columns = columns_of(stdout);
@@ -91,6 +95,7 @@ std::string shortest(double value) {
 }
 
 std::string significant(double value) {
+  if (std::isnan(value)) return "nan";
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;

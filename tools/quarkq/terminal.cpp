@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <cstdarg>
+#include <cstring>
+#include <vector>
 
+#include "base/printable.h"
 #include "base/strings.h"
 
 namespace quarkq::tool {
@@ -24,6 +27,24 @@ size_t description_column(const std::string& line) {
   return text == std::string::npos ? 0 : text;
 }
 
+/// One conversion of printf: `flags` begins with '%', `length` is "", "l", "ll" or "z".
+std::string converted(const std::string& flags, const std::string& length, char kind, va_list& arguments) {
+  const auto print = [](const std::string& format, auto value) {
+    std::string text(static_cast<size_t>(std::max(std::snprintf(nullptr, 0, format.c_str(), value), 0)), '\0');
+    std::snprintf(text.data(), text.size() + 1, format.c_str(), value);
+    return text;
+  };
+  switch (kind) {
+    case '%': return "%";
+    case 's': return print(flags + "s", printable(va_arg(arguments, const char*)).c_str());
+    case 'c': return printable(std::string(1, static_cast<char>(va_arg(arguments, int))));
+    case 'd': return print(flags + "lld", length.empty() ? va_arg(arguments, int) : va_arg(arguments, long long));
+    case 'u':
+      return print(flags + "llu", length.empty() ? va_arg(arguments, unsigned) : va_arg(arguments, unsigned long long));
+    default: return print(flags + kind, va_arg(arguments, double));
+  }
+}
+
 }  // namespace
 
 size_t columns_of(std::FILE* stream) {
@@ -36,26 +57,6 @@ size_t columns_of(std::FILE* stream) {
 size_t width_of(const std::string& text) {
   return static_cast<size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-std::string printable(const std::string& text) {
-  const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7F; };
-  std::string result;
-  result.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F: the same controls in UTF-8.
-    const bool is_second = c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (!is_control(c) && !is_second) {
-      result += text[i];
-      continue;
-    }
-    if (is_second) ++i;
-    char code[8];
-    std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(text[i])));
-    result += code;
-  }
-  return result;
 }
 
 std::string wrapped(const std::string& text, size_t columns, size_t indent) {
@@ -86,19 +87,36 @@ std::string wrapped_help(const std::string& text, size_t columns) {
 
 size_t help_column(size_t columns) { return columns == 0 ? kHelpColumn : std::min(kHelpColumn, columns * 2 / 5); }
 
-// NOLINTNEXTLINE(cert-dcl50-cpp): the compiler checks what is printed
-void say(const char* format, ...) {
-  va_list arguments, again;
-  va_start(arguments, format);
-  va_copy(again, arguments);
-  const int size = std::vsnprintf(nullptr, 0, format, arguments);
-  va_end(arguments);
-  std::string text(static_cast<size_t>(std::max(size, 0)), '\0');
-  std::vsnprintf(text.data(), text.size() + 1, format, again);
-  va_end(again);
-  std::fputs(printable(text).c_str(), stdout);
+std::string formatted(const char* format, va_list& arguments) {
+  std::string text;
+  for (const char* at = format; *at != '\0';) {
+    const size_t plain = std::strcspn(at, "%");
+    text.append(at, plain);
+    at += plain;
+    if (*at == '\0') break;
+    const size_t flags = std::strspn(at + 1, "-+ #0123456789."), length = std::strspn(at + 1 + flags, "lz");
+    const char kind = at[1 + flags + length];
+    text += converted({at, flags + 1}, {at + 1 + flags, length}, kind, arguments);
+    at += 2 + flags + length;
+  }
+  return text;
 }
 
-void print_line(const std::string& line) { say("%s\n", wrapped(line, columns_of(stdout), kLabel).c_str()); }
+// NOLINTNEXTLINE(cert-dcl50-cpp): the compiler checks what is printed
+void say(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const std::string text = formatted(format, arguments);
+  va_end(arguments);
+  std::fputs(text.c_str(), stdout);
+}
+
+void print_lines(const std::string& text) {
+  std::vector<std::string> lines = split(text, '\n');
+  for (std::string& line : lines) line = printable(line);
+  std::fputs(join(lines, "\n").c_str(), stdout);
+}
+
+void print_line(const std::string& line) { print_lines(wrapped(printable(line), columns_of(stdout), kLabel) + "\n"); }
 
 }  // namespace quarkq::tool

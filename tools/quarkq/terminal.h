@@ -23,12 +23,12 @@ std::string wrapped_help(const std::string& text, size_t columns);
 /// The column of descriptions in help for a terminal of so many columns.
 size_t help_column(size_t columns);
 
-/// Names in models are strangers' text: characters that control a terminal become "\\x1b" and the like; new lines and
-/// tabs stay.
-std::string printable(const std::string& text);
-
-/// std::printf() of printable() text.
+/// std::printf() to stdout. Texts among the arguments become printable(): only `format` breaks lines. Supports the
+/// conversions s, c, d, u and those of double, without '*'.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
+
+/// Prints a text of several lines that the program itself has put together from printable() parts.
+void print_lines(const std::string& text);
 
 /// "label      text", wrapped as stdout needs it.
 void print_line(const std::string& line);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "usage.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include "base/suggest.h"
 
@@ -42,6 +46,19 @@ std::vector<std::string> long_names(const CLI::App* part) {
   return names;
 }
 
+/// Types of options whose value is a text: a path, a name or a list of settings. Every other type has a value that is
+/// never empty.
+bool takes_text(const CLI::Option& option) {
+  constexpr std::string_view kTexts[] = {"TEXT", "DIR", "NAME|FILE", "FILE", "[=FILE]", "native|ort", "INPUT="};
+  const std::string type = option.get_type_name();
+  return type.empty() || std::ranges::any_of(kTexts, [&](std::string_view text) { return type.starts_with(text); });
+}
+
+bool is_nan(const std::string& text) {
+  char* end = nullptr;
+  return std::isnan(std::strtod(text.c_str(), &end)) && end != text.c_str() && *end == '\0';
+}
+
 }  // namespace
 
 std::string usage_line(const CLI::App& part) {
@@ -65,6 +82,18 @@ const CLI::App& part_of(const CLI::App& app, const std::vector<std::string>& arg
     if (!parts.empty()) part = parts.front();
   }
   return *part;
+}
+
+Status check_values(const CLI::App& part) {
+  for (const CLI::Option* option : part.get_options()) {
+    if (option->count() == 0 || option->get_items_expected_max() == 0 || takes_text(*option)) continue;
+    for (const std::string& value : option->results()) {
+      if (value.empty() || is_nan(value))
+        return invalid_argument(option->get_name(), ": found ", value.empty() ? "an empty text" : value,
+                                ", allowed is a value; leave the option out to set none");
+    }
+  }
+  return part.get_parent() == nullptr ? Status() : check_values(*part.get_parent());
 }
 
 Status check_options_known(const CLI::App& part, const std::vector<std::string>& arguments) {

@@ -20,4 +20,8 @@ const CLI::App& part_of(const CLI::App& app, const std::vector<std::string>& arg
 /// all are known. A misspelt option must not show as another one that is missing.
 Status check_options_known(const CLI::App& part, const std::vector<std::string>& arguments);
 
+/// Fails with kInvalidArgument if an option that takes a number, a time, a size or a goal was given an empty text or
+/// NaN: the parser would take them for "not given", and a gate would be off without a word.
+Status check_values(const CLI::App& part);
+
 }  // namespace quarkq::tool

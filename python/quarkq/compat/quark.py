@@ -142,7 +142,8 @@ class QTensorConfig:
 
     def to_settings(self) -> Dict[str, Any]:
         given = {key: _plain(value) for key, value in vars(self).items() if value is not None}
-        own = type(self)
+        # A user's subclass is an instance of the class that it extends.
+        own = next(base for base in type(self).__mro__ if base.__module__ == __name__)
         if own is not QTensorConfig:
             given["spec"] = own.__name__
         return given

@@ -41,6 +41,7 @@ void* reallocate_limited(void* block, size_t bytes) {
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_ONLY_JPEG
 #define STBI_ONLY_PNG
+#define STBI_ONLY_BMP
 #define STBI_NO_STDIO
 #define STBI_MAX_DIMENSIONS (1 << 20)
 #define STBI_ASSERT(condition) static_cast<void>(0)
@@ -75,7 +76,8 @@ Status check_format(const std::byte* data, size_t bytes, const std::string& name
                     bytes_text(static_cast<double>(kMaxFileBytes)));
   }
   if (starts_with(data, bytes, "\x89PNG\r\n\x1A\n")) return {};
-  if (!starts_with(data, bytes, "\xFF\xD8")) return bad_data(name, ": neither a JPEG nor a PNG image");
+  if (starts_with(data, bytes, "BM")) return {};
+  if (!starts_with(data, bytes, "\xFF\xD8")) return bad_data(name, ": neither a JPEG, a PNG nor a BMP image");
   const char* damage = find_jpeg_damage(data, bytes);
   return damage == nullptr ? Status() : undecodable(name, damage);
 }
@@ -118,6 +120,14 @@ std::vector<uint8_t> luma(const std::vector<uint8_t>& rgb) {
 }
 
 }  // namespace
+
+Status check_image(const std::byte* data, size_t bytes, const std::string& name) {
+  QQ_RETURN_IF_ERROR(check_format(data, bytes, name));
+  const std::string_view text(reinterpret_cast<const char*>(data), bytes);
+  if (text[1] == 'P' && text.rfind("IEND") == std::string_view::npos)
+    return undecodable(name, "it ends before its last chunk");
+  return read_claim(data, bytes, name, 4).status();
+}
 
 Result<Image> parse_image(const std::byte* data, size_t bytes, const std::string& name, int64_t channels) {
   QQ_RETURN_IF_ERROR(check_format(data, bytes, name));

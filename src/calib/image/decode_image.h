@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JPEG and PNG files to 8-bit pixels. Its .cpp is the only file that sees the decoder library.
+// JPEG, PNG and BMP files to 8-bit pixels. Its .cpp is the only file that sees the decoder library.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,10 @@ constexpr int64_t kMaxPixels =
 Result<Image> decode_image(const std::string& path, int64_t channels);
 /// The same from memory; `name` is its name in messages.
 Result<Image> parse_image(const std::byte* data, size_t bytes, const std::string& name, int64_t channels);
+
+/// Finds what is wrong with a file without decoding it: another format, damage of a JPEG, a PNG without its end, a size
+/// that is not allowed.
+Status check_image(const std::byte* data, size_t bytes, const std::string& name);
 
 /// Only the size of an image file, as its header claims it: no pixels, no channels.
 Result<Image> read_image_size(const std::string& path);

@@ -23,20 +23,33 @@ constexpr float kIntegral = 1.0f / 1024;  ///< largest distance from an integer 
 
 bool can_be_channels(int64_t dim) { return dim == 1 || dim == 3 || dim == 4; }
 
+/// The dimensions of one image, without the batch; empty if the input's are not those of images.
+ir::Shape image_dims(const InputSpec& input) {
+  if (!input.has_shape || (input.dims.size() != 4 && input.dims.size() != 3)) return {};
+  return {input.dims.end() - 3, input.dims.end()};
+}
+
 ImageLayout choose_layout(const Preprocess& preprocess, const InputSpec& input) {
   if (preprocess.layout) return *preprocess.layout;
-  if (!input.has_shape || input.dims.size() != 4) return ImageLayout::kNchw;
+  const ir::Shape dims = image_dims(input);
+  if (dims.empty()) return ImageLayout::kNchw;
   const auto channels = static_cast<int64_t>(channels_of(preprocess.color));
-  const bool last = can_be_channels(input.dims[3]), first = can_be_channels(input.dims[1]);
-  if (first && last)
-    return input.dims[1] != channels && input.dims[3] == channels ? ImageLayout::kNhwc : ImageLayout::kNchw;
+  const bool last = can_be_channels(dims[2]), first = can_be_channels(dims[0]);
+  if (first && last) return dims[0] != channels && dims[2] == channels ? ImageLayout::kNhwc : ImageLayout::kNchw;
   return last ? ImageLayout::kNhwc : ImageLayout::kNchw;
 }
 
 ImageSize input_size(const InputSpec& input, ImageLayout layout) {
-  if (!input.has_shape || input.dims.size() != 4) return {};
-  const size_t axis = layout == ImageLayout::kNchw ? 2 : 1;
-  return {input.dims[axis], input.dims[axis + 1]};
+  const ir::Shape dims = image_dims(input);
+  if (dims.empty()) return {};
+  return layout == ImageLayout::kNchw ? ImageSize{dims[1], dims[2]} : ImageSize{dims[0], dims[1]};
+}
+
+/// Advice if the only fault of the sample is the number of images in it; else empty.
+std::string batch_hint(const Preprocess& preprocess, const InputSpec& input) {
+  const bool has_batch = input.has_shape && input.dims.size() == 4 && input.dims[0] > 1;
+  if (!has_batch || preprocess.batch == input.dims[0]) return "";
+  return cat("; set preprocess.batch=", input.dims[0], " to stack as many photos into one sample");
 }
 
 /// What is cut out after resizing; unknown sides when nothing is.
@@ -145,6 +158,7 @@ void look_up(const Image& image, const ir::Tensor& levels, bool is_reversed, Ima
   }
 }
 
+/// [1, C, H, W] or [1, H, W, C].
 ir::Tensor make_tensor(const Image& image, const ir::Tensor& levels, ColorOrder color, ImageLayout layout) {
   const bool is_reversed = color == ColorOrder::kBgr || color == ColorOrder::kBgra;
   const ir::Shape dims = layout == ImageLayout::kNchw ? ir::Shape{1, image.channels, image.height, image.width}
@@ -187,9 +201,20 @@ Result<ir::Tensor> read_image(const ImageFile& file, const Preprocess& preproces
   const auto channels = static_cast<int64_t>(channels_of(preprocess.color));
   QQ_TRY(Image image, parse_image(file.data, file.bytes, file.name, channels));
   QQ_TRY(image, frame(std::move(image), preprocess, input_size(input, layout), input, file.name));
+  ir::Tensor tensor = make_tensor(image, levels, preprocess.color, layout);
+  if (input.has_shape && input.dims.size() == 3) {  // the model adds the batch itself
+    if (preprocess.batch != 1) {
+      return invalid_argument("preprocess.batch: found ", preprocess.batch, ", input ", input.name, " takes ",
+                              shape_text(input.dims), ", which has no batch; allowed is 1");
+    }
+    const ir::Shape& dims = tensor.dims();
+    tensor = tensor.reshaped({dims.begin() + 1, dims.end()});
+  }
   InputSpec one = input;
   if (preprocess.batch != 1 && !one.dims.empty()) one.dims[0] = -1;  // the caller stacks
-  return fit_to_input(make_tensor(image, levels, preprocess.color, layout), one, file.name);
+  Result<ir::Tensor> fitted = fit_to_input(std::move(tensor), one, file.name);
+  if (fitted.ok()) return fitted;
+  return Status(fitted.status().code(), fitted.status().message() + batch_hint(preprocess, input));
 }
 
 }  // namespace quarkq::calib

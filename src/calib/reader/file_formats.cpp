@@ -5,8 +5,10 @@
 #include <filesystem>
 
 #include "base/suggest.h"
+#include "calib/image/decode_image.h"
 #include "calib/image/read_image.h"
 #include "calib/npy.h"
+#include "calib/sample_name.h"
 #include "onnx_io/operand_file.h"
 
 namespace quarkq::calib {
@@ -23,11 +25,17 @@ bool has_suffix(std::string_view file_name, const FileFormat& format) {
 const std::vector<FileFormat>& file_formats() {
   // .npy is case-sensitive as in the reference (ref:samples#folders-of-arrays).
   static const std::vector<FileFormat> table = {
-      {"npy", {".npy"}, false, false, read_npy_file},
+      {"npy", {".npy"}, false, false, read_npy_file, check_npy_file},
       {"npz", {".npz"}, true, true, read_npz_file},
       {"pb", {".pb"}, true, false, read_operand_file},
       {"raw", {".bin", ".raw", ".data"}, true, false, read_raw_file},
-      {"image", {".jpg", ".jpeg", ".png"}, true, false, read_image_file},
+      {"image",
+       {".jpg", ".jpeg", ".png", ".bmp"},
+       true,
+       false,
+       read_image_file,
+       check_image_file,
+       /*reads_all_to_check=*/true},
   };
   return table;
 }
@@ -38,6 +46,8 @@ const FileFormat* format_of(std::string_view file_name, const std::string& kind)
   }
   return nullptr;
 }
+
+bool is_sample_name(const std::string& file_name) { return format_of(file_name, "") != nullptr; }
 
 Status check_kind(const std::string& kind) {
   std::vector<std::string> kinds;
@@ -63,15 +73,29 @@ std::string file_spelling(std::string input) {
   return input;
 }
 
+std::vector<std::string> spellings_of(const InputSpec& input) {
+  std::string spelling = file_spelling(input.name);
+  if (input.is_ambiguous || spelling == input.name) return {input.name};
+  return {input.name, std::move(spelling)};
+}
+
 Status check_array(const FileRequest& request, ElementType type, const ir::Shape& dims) {
   InputSpec fitted = request.input;
   fitted.has_shape = fitted.has_shape && request.is_one_sample;
   return check_fit(type, dims, fitted, request.path);
 }
 
-Result<ir::Tensor> read_npy_file(const FileRequest& request) {
+Status check_npy_file(const FileRequest& request) {
   QQ_TRY(const NpyHeader header, read_npy_header(request.bytes.data, request.bytes.size, request.path));
-  QQ_RETURN_IF_ERROR(check_array(request, header.type, header.dims));
+  return check_array(request, header.type, header.dims);
+}
+
+Status check_image_file(const FileRequest& request) {
+  return check_image(request.bytes.data, request.bytes.size, request.path);
+}
+
+Result<ir::Tensor> read_npy_file(const FileRequest& request) {
+  QQ_RETURN_IF_ERROR(check_npy_file(request));
   return parse_npy(request.bytes.data, request.bytes.size, request.path);
 }
 

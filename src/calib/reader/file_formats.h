@@ -28,6 +28,9 @@ struct FileFormat {
   bool has_all_inputs;                ///< one file holds a whole sample
   /// The array as the file holds it, not yet fitted to the input's shape and type. kBadData names the file.
   Result<ir::Tensor> (*read)(const FileRequest& request);
+  /// Finds faults that show without the values; null: none do.
+  Status (*check)(const FileRequest& request) = nullptr;
+  bool reads_all_to_check = false;  ///< `check` reads more than a header
 };
 
 const std::vector<FileFormat>& file_formats();
@@ -42,6 +45,8 @@ std::string stem_of(const std::string& file_name);
 
 /// '/' and ':' as '_': how the name of an input may be spelt where a file name stands.
 std::string file_spelling(std::string input);
+/// The names that mean the input in file names: its own, and how it may be spelt unless another input is spelt so, too.
+std::vector<std::string> spellings_of(const InputSpec& input);
 
 /// What is known of the file's array before its values are read, as check_fit() has it.
 Status check_array(const FileRequest& request, ElementType type, const ir::Shape& dims);
@@ -52,5 +57,8 @@ Result<ir::Tensor> read_npz_file(const FileRequest& request);
 Result<ir::Tensor> read_operand_file(const FileRequest& request);
 Result<ir::Tensor> read_raw_file(const FileRequest& request);
 Result<ir::Tensor> read_image_file(const FileRequest& request);
+
+Status check_npy_file(const FileRequest& request);
+Status check_image_file(const FileRequest& request);
 
 }  // namespace quarkq::calib

@@ -2,6 +2,7 @@
 // The layouts of a sample folder: files of one kind, a folder per input or per class, ONNX test
 // data.
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -15,6 +16,8 @@ namespace {
 using Names = std::vector<std::string>;
 
 constexpr const char kSetPrefix[] = "test_data_set_";
+
+std::string folder_above(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
 /// Sample files directly in `folder`, of one kind.
 Result<Names> list_samples(const FileTree& tree, const std::string& folder, const std::string& kind) {
@@ -35,8 +38,53 @@ Result<Names> list_samples(const FileTree& tree, const std::string& folder, cons
   return samples;
 }
 
-std::string no_samples(const std::string& folder, const std::string& kind) {
-  return cat(folder, ": no samples here, looked for ", suffixes_text(kind));
+constexpr const char* kUnreadablePhotos[] = {".webp", ".gif",  ".tif", ".tiff", ".heic",
+                                             ".heif", ".avif", ".jxl", ".jp2"};
+
+bool is_unreadable_photo(const std::string& suffix) {
+  return std::ranges::find(kUnreadablePhotos, suffix) != std::end(kUnreadablePhotos);
+}
+
+/// {suffix in lower case: number of files}; hidden files do not count.
+std::map<std::string, size_t> count_suffixes(const FileTree& tree, const std::string& folder) {
+  std::map<std::string, size_t> counts;
+  const Result<Names> files = tree.files(folder);
+  if (!files.ok()) return counts;
+  for (const std::string& name : files.value()) {
+    if (!name.starts_with('.')) ++counts[lower_case(std::filesystem::path(name).extension().string())];
+  }
+  return counts;
+}
+
+std::string counts_text(const std::map<std::string, size_t>& counts) {
+  Names parts;
+  for (const auto& [suffix, count] : counts) parts.push_back(cat(count, " x ", suffix.empty() ? "no suffix" : suffix));
+  return join(parts, ", ");
+}
+
+/// The first folder two levels below `folder` that holds samples; empty if there is none.
+std::string deep_samples(const FileTree& tree, const std::string& folder, const std::string& kind) {
+  const Result<Names> outer = tree.folders(folder);
+  for (const std::string& first : outer.ok() ? outer.value() : Names()) {
+    const Result<Names> inner = tree.folders(cat(folder, "/", first));
+    for (const std::string& second : inner.ok() ? inner.value() : Names()) {
+      std::string path = cat(folder, "/", first, "/", second);
+      const Result<Names> files = tree.files(path);
+      const auto is_sample = [&](const std::string& name) { return format_of(name, kind) != nullptr; };
+      if (files.ok() && std::ranges::any_of(files.value(), is_sample)) return path;
+    }
+  }
+  return "";
+}
+
+std::string no_samples(const FileTree& tree, const std::string& folder, const std::string& kind) {
+  std::string text =
+      cat(folder, ": no samples here, looked for ", suffixes_text(kind), ", found ", contents_text(tree, folder));
+  if (!unreadable_photos(tree, folder).empty()) text += "; convert the photos to .png or .jpg";
+  const std::string deep = deep_samples(tree, folder, kind);
+  if (!deep.empty())
+    text += cat("; folders are read one level deep, and ", deep, " holds samples: give ", folder_above(deep));
+  return text;
 }
 
 /// Files that hold whole samples. Two with the same stem keep their suffixes, so that results do not overwrite others.
@@ -90,7 +138,7 @@ Result<std::vector<SampleFiles>> test_data_sets(const FileTree& tree, const std:
 // A folder per input, samples paired by file name.
 
 std::optional<std::string> folder_of(const FileTree& tree, const std::string& folder, const InputSpec& input) {
-  for (const std::string& name : {input.name, file_spelling(input.name)}) {
+  for (const std::string& name : spellings_of(input)) {
     std::string path = cat(folder, "/", name);
     if (tree.has_folder(path)) return path;
   }
@@ -100,11 +148,15 @@ std::optional<std::string> folder_of(const FileTree& tree, const std::string& fo
 Status no_folder(const FileTree& tree, const DataOptions& options, const InputSpec& input, bool is_only_input) {
   const std::string& folder = options.folder;
   QQ_TRY(const Names folders, tree.folders(folder));
-  const std::string none = no_samples(folder, options.kind);
+  const std::string none = no_samples(tree, folder, options.kind);
   if (is_only_input && folders.empty()) return bad_data(none);
-  return bad_data(is_only_input ? none + ", nor in its folders, and there is" : folder + ":", " no folder for input ",
-                  input.name, did_you_mean(input.name, folders),
-                  " (found: ", folders.empty() ? "no folders" : join(folders, ", "), ")");
+  return bad_data(
+      is_only_input ? none + ", nor in its folders, and there is" : folder + ":", " no folder for input ", input.name,
+      did_you_mean(input.name, folders), " (found: ", folders.empty() ? "no folders" : join(folders, ", "), ")",
+      input.is_ambiguous && tree.has_folder(cat(folder, "/", file_spelling(input.name)))
+          ? cat("; ", file_spelling(input.name), " may mean several inputs, so give their files as .npz, or ",
+                "in a list (calibration.list)")
+          : "");
 }
 
 /// {stem: path} of an input's folder.
@@ -129,7 +181,7 @@ Result<std::vector<SampleFiles>> paired_samples(const FileTree& tree, const Data
     const std::optional<std::string> own = folder_of(tree, options.folder, input);
     if (!own) return no_folder(tree, options, input, inputs.size() == 1);
     QQ_TRY(const Names files, list_samples(tree, *own, kind));
-    if (files.empty()) return bad_data(no_samples(*own, kind));
+    if (files.empty()) return bad_data(no_samples(tree, *own, kind));
     if (inputs.size() == 1) return samples_of(*own, files, 1);
     QQ_TRY(auto paths, by_stem(*own, files));
     if (samples.empty()) {
@@ -186,7 +238,31 @@ Result<std::string> without_shell(const FileTree& tree, std::string folder, cons
   }
 }
 
+/// Photos beside folders with more photos: one of the two is meant, and which is not known.
+Status check_stray(const FileTree& tree, const DataOptions& options, const Names& files) {
+  const Result<std::vector<SampleFiles>> below = class_samples(tree, options.folder, options.kind);
+  const bool is_photo = std::string_view(format_of(files[0], options.kind)->kind) == "image";
+  if (!below.ok() || !is_photo || below.value().size() <= files.size()) return Status();
+  return bad_data(options.folder, ": holds ", files.size(), files.size() == 1 ? " photo (" : " photos (", files[0],
+                  files.size() == 1 ? ") beside folders with " : ", ...) beside folders with ", below.value().size(),
+                  "; move them away, or give a folder that holds one of the two");
+}
+
 }  // namespace
+
+std::string contents_text(const FileTree& tree, const std::string& folder) {
+  const Result<Names> folders = tree.folders(folder);
+  const std::string files = counts_text(count_suffixes(tree, folder));
+  const size_t count = folders.ok() ? folders.value().size() : 0;
+  if (count == 0) return files.empty() ? "nothing" : files;
+  return cat(files, files.empty() ? "" : " and ", count, count == 1 ? " folder" : " folders");
+}
+
+std::string unreadable_photos(const FileTree& tree, const std::string& folder) {
+  std::map<std::string, size_t> counts = count_suffixes(tree, folder);
+  std::erase_if(counts, [](const auto& entry) { return !is_unreadable_photo(entry.first); });
+  return counts_text(counts);
+}
 
 Result<std::vector<SampleFiles>> list_folder(const FileTree& tree, DataOptions options,
                                              const std::vector<InputSpec>& inputs) {
@@ -203,6 +279,7 @@ Result<std::vector<SampleFiles>> list_folder(const FileTree& tree, DataOptions o
   const bool is_only_input = inputs.size() == 1;
   if (is_only_input || options.kind.empty() || options.kind == "npz") {  // files with all inputs
     QQ_TRY(const Names files, list_samples(tree, folder, is_only_input ? options.kind : "npz"));
+    if (!files.empty() && is_only_input) QQ_RETURN_IF_ERROR(check_stray(tree, options, files));
     if (!files.empty()) return samples_of(folder, files, inputs.size());
   }
   if (may_be_set) {

@@ -2,6 +2,7 @@
 // The reader of files, whatever their format: open_data().
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "base/file_system.h"
 #include "calib/reader/file_formats.h"
@@ -36,13 +37,37 @@ Result<ir::Tensor> stack(const std::vector<ir::Tensor>& tensors, const std::vect
 class FileReader : public DataReader {
  public:
   FileReader(std::shared_ptr<const FileTree> tree, DataOptions options, std::vector<InputSpec> inputs,
-             std::vector<SampleFiles> samples)
+             std::vector<SampleFiles> samples, std::vector<DataNote> notes)
       : tree_(std::move(tree)),
         options_(std::move(options)),
         inputs_(std::move(inputs)),
-        samples_(std::move(samples)) {}
+        samples_(std::move(samples)),
+        notes_(std::move(notes)) {}
 
   size_t size() const override { return samples_.size(); }
+  std::vector<DataNote> notes() const override { return notes_; }
+
+  /// Looks at the headers of the files, so that a wrong one is found before the model is prepared. Files beyond
+  /// kMostChecked bytes are checked when they are read.
+  Status check_headers() const {
+    constexpr size_t kMostChecked = size_t{256} << 20;
+    size_t checked = 0;
+    for (const SampleFiles& files : samples_) {
+      for (size_t i = 0; i < inputs_.size(); ++i) {
+        InputSpec single = inputs_[i];
+        if (files.paths[i].size() > 1 && !single.dims.empty()) single.dims[0] = -1;
+        for (const std::string& path : files.paths[i]) {
+          const FileFormat* format = format_of(path, options_.kind);
+          if (format->check == nullptr) continue;
+          QQ_TRY(FileBytes bytes, tree_->open(path));
+          checked += format->reads_all_to_check ? bytes.size : 0;
+          if (checked > kMostChecked) return Status();
+          QQ_RETURN_IF_ERROR(format->check({path, std::move(bytes), single, options_, inputs_.size() == 1}));
+        }
+      }
+    }
+    return Status();
+  }
 
   Result<Sample> read(size_t index) const override {
     const SampleFiles& files = samples_[index];
@@ -82,7 +107,37 @@ class FileReader : public DataReader {
   DataOptions options_;
   std::vector<InputSpec> inputs_;
   std::vector<SampleFiles> samples_;
+  std::vector<DataNote> notes_;
 };
+
+/// Sample files hold tensors.
+Status check_tensors(const std::vector<InputSpec>& inputs) {
+  for (const InputSpec& input : inputs) {
+    if (input.container.empty()) continue;
+    return bad_data("input ", input.name, " is a", input.container == "optional" ? "n " : " ", input.container,
+                    ", which sample files cannot hold; take a preset that needs no samples, such as BF16, or cut the ",
+                    "model so that this input is a tensor");
+  }
+  return Status();
+}
+
+/// Marks inputs that are spelt alike in file names, so that none is read for another.
+void find_ambiguous(std::vector<InputSpec>& inputs) {
+  std::map<std::string, int> uses;
+  for (const InputSpec& input : inputs) {
+    const std::string spelling = file_spelling(input.name);
+    ++uses[spelling];
+  }
+  for (InputSpec& input : inputs) input.is_ambiguous = uses[file_spelling(input.name)] > 1;
+}
+
+/// Photos of kinds that cannot be read, beside those that can.
+void note_unreadable(const FileTree& tree, const DataOptions& options, std::vector<DataNote>& notes) {
+  const std::string photos = unreadable_photos(tree, options.folder);
+  if (photos.empty()) return;
+  notes.push_back({"samples-left-out", options.folder,
+                   cat(photos, " are left out, because quarkq reads .jpg, .png and .bmp; convert them to .png")});
+}
 
 Result<std::unique_ptr<DataReader>> open_files(std::shared_ptr<const FileTree> tree, const DataOptions& options,
                                                std::vector<InputSpec> inputs) {
@@ -90,9 +145,15 @@ Result<std::unique_ptr<DataReader>> open_files(std::shared_ptr<const FileTree> t
   QQ_TRY(std::vector<SampleFiles> singles,
          has_list ? read_list_file(options, inputs) : list_folder(*tree, options, inputs));
   QQ_RETURN_IF_ERROR(check_images(singles, options, inputs));
-  QQ_TRY(std::vector<SampleFiles> samples, stack_images(std::move(singles), options, inputs));
+  std::vector<DataNote> notes;
+  note_unused_recipe(singles, options, notes);
+  if (!has_list) note_unreadable(*tree, options, notes);
+  QQ_TRY(std::vector<SampleFiles> samples, stack_images(std::move(singles), options, inputs, notes));
   if (options.limit > 0 && samples.size() > options.limit) samples.resize(options.limit);
-  return std::unique_ptr<DataReader>(new FileReader(std::move(tree), options, std::move(inputs), std::move(samples)));
+  auto reader =
+      std::make_unique<FileReader>(std::move(tree), options, std::move(inputs), std::move(samples), std::move(notes));
+  QQ_RETURN_IF_ERROR(reader->check_headers());
+  return std::unique_ptr<DataReader>(std::move(reader));
 }
 
 /// Where texts are all that the folder holds.
@@ -115,6 +176,8 @@ Result<std::unique_ptr<DataReader>> open_data(const DataOptions& options, std::v
     return invalid_argument("calibration: found dir and list, allowed is only one of the two");
   }
   QQ_RETURN_IF_ERROR(check_kind(options.kind));
+  QQ_RETURN_IF_ERROR(check_tensors(inputs));
+  find_ambiguous(inputs);
   if (inputs.empty()) {
     return bad_data(has_list ? options.list_file : options.folder, ": the model has no inputs to feed");
   }

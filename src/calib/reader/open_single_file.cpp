@@ -58,6 +58,9 @@ class RowReader : public DataReader {
   RowReader(std::string path, std::vector<InputSpec> inputs, std::vector<Rows> rows, size_t size)
       : path_(std::move(path)), inputs_(std::move(inputs)), rows_(std::move(rows)), size_(size) {}
 
+  void note(DataNote found) { notes_.push_back(std::move(found)); }
+  std::vector<DataNote> notes() const override { return notes_; }
+
   size_t size() const override { return size_; }
 
   Result<Sample> read(size_t index) const override {
@@ -78,6 +81,7 @@ class RowReader : public DataReader {
   std::vector<InputSpec> inputs_;
   std::vector<Rows> rows_;
   size_t size_;
+  std::vector<DataNote> notes_;
 };
 
 }  // namespace
@@ -108,7 +112,11 @@ Result<std::unique_ptr<DataReader>> open_single_file(const DataOptions& options,
     }
   }
   const size_t size = options.limit > 0 ? std::min(options.limit, rows[0].count) : rows[0].count;
-  return std::unique_ptr<DataReader>(new RowReader(path, std::move(inputs), std::move(rows), size));
+  auto reader = std::make_unique<RowReader>(path, std::move(inputs), std::move(rows), size);
+  std::vector<DataNote> notes;
+  note_unused_recipe({{"", {{path}}}}, options, notes);
+  for (DataNote& note : notes) reader->note(std::move(note));
+  return std::unique_ptr<DataReader>(std::move(reader));
 }
 
 }  // namespace quarkq::calib

@@ -2,8 +2,12 @@
 // List files: a sample per line, as one path or as name=path for each input. Quotes keep spaces, '#' begins a comment.
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "base/file_system.h"
+#include "base/printable.h"
+#include "base/quoted_words.h"
 #include "base/suggest.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
@@ -11,35 +15,17 @@
 namespace quarkq::calib {
 namespace {
 
-/// The words of a line. A quote may stand anywhere in a word: name="a b.npy".
-Result<std::vector<std::string>> words_of(std::string_view line) {
-  std::vector<std::string> words;
-  std::string word;
-  bool in_word = false;
-  char quote = 0;
-  for (const char c : line) {
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-      if (quote != 0) word += c;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-      in_word = true;
-    } else if (c == ' ' || c == '\t' || c == '\r') {
-      if (in_word) words.push_back(std::move(word));
-      word.clear();
-      in_word = false;
-    } else if (c == '#' && !in_word) {
-      break;
-    } else if (static_cast<unsigned char>(c) < 32) {
-      return bad_data("holds control characters, a text is needed");
-    } else {
-      word += c;
-      in_word = true;
-    }
-  }
-  if (quote != 0) return bad_data("a quote ", quote, " without its end");
-  if (in_word) words.push_back(std::move(word));
-  return words;
+/// What a message may say of a word: the end of a path with the suffix of a sample, or of a file that is often taken
+/// for one. A settings file can name any file as a list, and its other lines must not reach a log that more people can
+/// read.
+std::string shown(const std::string& word) {
+  constexpr std::string_view kTexts[] = {".txt", ".csv", ".json", ".yaml", ".yml"};
+  constexpr size_t kMost = 100;  // bytes
+  const auto is_end = [&](std::string_view suffix) { return word.ends_with(suffix); };
+  if (format_of(word, "") == nullptr && std::ranges::none_of(kTexts, is_end))
+    return "a word without a suffix of samples";
+  const bool is_long = word.size() > kMost;
+  return printable(is_long ? "..." + word.substr(word.size() - kMost) : word);
 }
 
 class LineReader {
@@ -66,7 +52,7 @@ class LineReader {
   /// The input that a word name=path is for; null when it is none.
   const InputSpec* input_of(const std::string& word) const {
     for (const InputSpec& input : inputs_) {
-      for (const std::string& name : {input.name, file_spelling(input.name)}) {
+      for (const std::string& name : spellings_of(input)) {
         if (word.starts_with(name + "=")) return &input;
       }
     }
@@ -79,7 +65,7 @@ class LineReader {
       std::vector<std::string> names;
       for (const InputSpec& one : inputs_) names.push_back(one.name);
       const std::string name = word.substr(0, word.find('='));
-      return bad_data("found ", word, did_you_mean(name, names), ", needed is <input>=<file> with the inputs ",
+      return bad_data("found ", shown(word), did_you_mean(name, names), ", needed is <input>=<file> with the inputs ",
                       join(names, ", "));
     }
     auto& paths = sample.paths[static_cast<size_t>(input - inputs_.data())];
@@ -92,10 +78,11 @@ class LineReader {
   Result<std::string> checked_path(const std::string& text, bool is_whole_sample) const {
     const std::string path = (std::filesystem::path(options_.list_file).parent_path() / text).string();
     const FileFormat* format = format_of(path, options_.kind);
-    if (format == nullptr) return bad_data(text, ": not a sample file, allowed are ", suffixes_text(options_.kind));
-    if (!file_exists(path)) return bad_data(path, ": no such file");
+    if (format == nullptr)
+      return bad_data(shown(text), ": not a sample file, allowed are ", suffixes_text(options_.kind));
+    if (!file_exists(path)) return bad_data(shown(path), ": no such file");
     if (is_whole_sample && inputs_.size() > 1 && !format->has_all_inputs) {
-      return bad_data(text, ": one file for ", inputs_.size(),
+      return bad_data(shown(text), ": one file for ", inputs_.size(),
                       " inputs must be .npz; else give <input>=<file> for each");
     }
     return path;
@@ -104,6 +91,23 @@ class LineReader {
   const DataOptions& options_;
   const std::vector<InputSpec>& inputs_;
 };
+
+/// Files of one name in several folders are named with their folder below that of the list, and after that with a
+/// number: results are named after their samples.
+void tell_apart(std::vector<SampleFiles>& samples, const std::filesystem::path& folder) {
+  std::map<std::string, int> uses;
+  for (const SampleFiles& sample : samples) ++uses[sample.name];
+  std::set<std::string> taken;
+  for (SampleFiles& sample : samples) {
+    if (uses[sample.name] > 1) {
+      const std::filesystem::path path = std::filesystem::path(sample.paths[0][0]).lexically_relative(folder);
+      const bool is_below = !path.empty() && *path.begin() != "..";
+      if (is_below) sample.name = (path.parent_path() / sample.name).string();
+    }
+    const std::string name = sample.name;
+    for (int number = 2; !taken.insert(sample.name).second; ++number) sample.name = cat(name, "_", number);
+  }
+}
 
 }  // namespace
 
@@ -115,12 +119,13 @@ Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, cons
   size_t number = 0;
   for (const std::string& line : split(text.value(), '\n')) {
     const std::string place = cat(options.list_file, ":", ++number);
-    QQ_TRY(const std::vector<std::string> words, words_of(line).context(place));
+    QQ_TRY(const std::vector<std::string> words, quoted_words(line).context(place));
     if (words.empty()) continue;
     QQ_TRY(SampleFiles sample, reader.sample_of(words).context(place));
     samples.push_back(std::move(sample));
   }
   if (samples.empty()) return bad_data(options.list_file, ": names no samples");
+  tell_apart(samples, std::filesystem::path(options.list_file).parent_path());
   return samples;
 }
 

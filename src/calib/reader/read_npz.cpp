@@ -27,7 +27,7 @@ Result<const ZipEntry*> find_entry(const ZipFile& zip, const FileRequest& reques
     arrays.push_back(&entry);
     keys.push_back(key_of(entry));
   }
-  for (const std::string& wanted : {request.input.name, file_spelling(request.input.name)}) {
+  for (const std::string& wanted : spellings_of(request.input)) {
     const auto found = std::find(keys.begin(), keys.end(), wanted);
     if (found != keys.end()) return arrays[static_cast<size_t>(found - keys.begin())];
   }

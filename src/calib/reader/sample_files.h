@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/data_note.h"
 #include "calib/data_reader.h"
 #include "calib/reader/file_tree.h"
 
@@ -15,6 +16,11 @@ struct SampleFiles {
   std::string name;
   std::vector<std::vector<std::string>> paths;
 };
+
+/// "2 x .webp, 1 x .txt": the files in `folder`, by suffix; "nothing" if it is empty.
+std::string contents_text(const FileTree& tree, const std::string& folder);
+/// How many files in `folder` are photos of a kind that cannot be read, by suffix; empty if there are none.
+std::string unreadable_photos(const FileTree& tree, const std::string& folder);
 
 /// The samples of options.folder in natural order of their names; those of a folder per class are named
 /// <class>/<sample>. Fails with kBadData when there are none, when kinds are mixed, or when an input has none.
@@ -33,8 +39,11 @@ Status check_images(const std::vector<SampleFiles>& samples, const DataOptions& 
                     const std::vector<InputSpec>& inputs);
 
 /// Groups of preprocess.batch samples, when there are images among their files. What is left over becomes a smaller
-/// sample, or is left out when the model's batch dimension is fixed.
+/// sample, or is left out, with a note, when the model's batch dimension is fixed.
 Result<std::vector<SampleFiles>> stack_images(std::vector<SampleFiles> singles, const DataOptions& options,
-                                              const std::vector<InputSpec>& inputs);
+                                              const std::vector<InputSpec>& inputs, std::vector<DataNote>& notes);
+/// Adds a note if the settings say how to preprocess photos and none is among the samples.
+void note_unused_recipe(const std::vector<SampleFiles>& samples, const DataOptions& options,
+                        std::vector<DataNote>& notes);
 
 }  // namespace quarkq::calib

@@ -39,8 +39,15 @@ Status check_images(const std::vector<SampleFiles>& samples, const DataOptions& 
   return {};
 }
 
+void note_unused_recipe(const std::vector<SampleFiles>& samples, const DataOptions& options,
+                        std::vector<DataNote>& notes) {
+  if (!options.preprocess || has_images(samples, options)) return;
+  notes.push_back({"option-no-effect", "preprocess",
+                   "applies to photos; these samples are arrays, whose values are taken as they are"});
+}
+
 Result<std::vector<SampleFiles>> stack_images(std::vector<SampleFiles> singles, const DataOptions& options,
-                                              const std::vector<InputSpec>& inputs) {
+                                              const std::vector<InputSpec>& inputs, std::vector<DataNote>& notes) {
   const auto batch = static_cast<size_t>(options.preprocess ? std::max<int64_t>(options.preprocess->batch, 1) : 1);
   if (batch == 1 || !has_images(singles, options)) return singles;
   const bool is_fixed = std::any_of(inputs.begin(), inputs.end(), [](const InputSpec& input) {
@@ -49,7 +56,13 @@ Result<std::vector<SampleFiles>> stack_images(std::vector<SampleFiles> singles, 
   std::vector<SampleFiles> stacked;
   for (size_t i = 0; i < singles.size(); ++i) {
     if (i % batch == 0) {
-      if (is_fixed && singles.size() - i < batch) break;
+      if (is_fixed && singles.size() - i < batch) {
+        const size_t rest = singles.size() - i;
+        notes.push_back({"samples-left-out", options.folder.empty() ? options.list_file : options.folder,
+                         cat("the last ", rest, rest == 1 ? " photo does" : " photos do", " not fill a batch of ",
+                             batch, ", which the model's shape fixes, and ", rest == 1 ? "is" : "are", " left out")});
+        break;
+      }
       stacked.push_back(std::move(singles[i]));
       continue;
     }

@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kBlock = 512;
 constexpr size_t kMaxName = 64 << 10;  ///< bytes that hold a long name, or the records of a pax header
+// Every folder above a member is kept under its whole path, so a path of many folders takes the square of its length.
+constexpr size_t kMostPath = 4096, kMostFolders = 64;  ///< bytes, as PATH_MAX of Linux; levels
 constexpr char kFile = '0', kOldFile = '\0', kContiguous = '7', kLongName = 'L', kPax = 'x';
 
 struct Header {
@@ -84,10 +86,12 @@ std::optional<std::string> pax_path(std::string_view records) {
   return path;
 }
 
-/// Without "./"; empty when it leads out of the archive or is no text.
+/// Without "./"; empty when it leads out of the archive, is no text or exceeds the bounds.
 std::string clean_path(std::string path) {
   while (path.starts_with("./")) path.erase(0, 2);
-  const bool is_bad = path.starts_with('/') || cat("/", path, "/").find("/../") != std::string::npos ||
+  const bool is_long =
+      path.size() > kMostPath || std::ranges::count(path, '/') > static_cast<std::ptrdiff_t>(kMostFolders);
+  const bool is_bad = is_long || path.starts_with('/') || cat("/", path, "/").find("/../") != std::string::npos ||
                       path.find("//") != std::string::npos ||
                       std::any_of(path.begin(), path.end(), [](char c) { return static_cast<unsigned char>(c) < 32; });
   return is_bad ? std::string() : path;

@@ -17,8 +17,9 @@
 namespace quarkq::calib {
 namespace {
 
-// Deflate packs zeros a thousand to one; samples do not consist of zeros.
-constexpr uint64_t kTarBombBytes = uint64_t{64} << 20, kTarBombRatio = 1000;
+// Deflate packs zeros a thousand to one; samples do not consist of zeros. The unpacked archive goes to TMPDIR, which
+// may be memory.
+constexpr uint64_t kTarBombBytes = uint64_t{64} << 20, kTarBombRatio = 100;
 constexpr size_t kStepBytes = size_t{1} << 20;
 
 class TarTree : public FileTree {

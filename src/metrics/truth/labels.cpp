@@ -7,13 +7,12 @@
 #include "base/file_system.h"
 #include "calib/npy.h"
 #include "metrics/truth/sample_names.h"
+#include "metrics/truth/texts.h"
 
 namespace quarkq::metrics {
 namespace {
 
 using Cells = std::vector<std::string>;
-
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it before UTF-8
 
 std::string trimmed(std::string_view text) {
   constexpr const char* kSpace = " \t\r";
@@ -77,9 +76,8 @@ std::optional<size_t> label_column(const Cells& header) {
 }  // namespace
 
 Result<std::vector<Labels::Row>> Labels::read_rows(const std::string& path) {
-  Result<std::string> text = read_text_file(path);
+  const Result<std::string> text = read_text_file(path);
   if (!text.ok()) return bad_data(text.status().message());
-  if (text.value().starts_with(kByteOrderMark)) text.value().erase(0, kByteOrderMark.size());
   std::vector<Row> rows;
   size_t column = 0, width = 0, number = 0;
   for (const std::string& line : split(text.value(), '\n')) {
@@ -102,6 +100,27 @@ Result<std::vector<Labels::Row>> Labels::read_rows(const std::string& path) {
     rows.push_back({width == 1 ? "" : (*cells)[0], *label});
   }
   if (rows.empty()) return bad_data(path, ": holds no labels");
+  return rows;
+}
+
+Result<std::vector<Labels::Row>> Labels::rows_of_folders(const std::string& path) {
+  QQ_TRY(std::vector<std::string> classes, list_folders(path));
+  std::erase_if(classes, [](const std::string& name) { return name.starts_with('.'); });
+  std::sort(classes.begin(), classes.end());
+  const std::string list = path + "/classes.txt";
+  std::vector<std::string> order = classes;
+  if (file_exists(list)) {
+    QQ_TRY(order, read_lines(list));
+  }
+  std::vector<Row> rows;
+  for (const std::string& name : classes) {
+    const auto place = std::ranges::find(order, name);
+    if (place == order.end()) return bad_data(list, ": does not name the class of folder ", name);
+    QQ_TRY(const std::vector<std::string> files, list_files(cat(path, "/", name), ""));
+    for (const std::string& file : files) rows.push_back({cat(name, "/", file), place - order.begin()});
+  }
+  if (rows.empty())
+    return bad_data(path, ": holds no folders of classes with samples, allowed is ", path, "/<class>/*");
   return rows;
 }
 
@@ -130,7 +149,7 @@ Result<Labels> Labels::read(const std::string& path) {
     labels.rows_ = static_cast<size_t>(tensor.dims()[0]);
     return labels;
   }
-  QQ_TRY(const std::vector<Row> rows, read_rows(path));
+  QQ_TRY(const std::vector<Row> rows, is_folder(path) ? rows_of_folders(path) : read_rows(path));
   labels.rows_ = rows.size();
   labels.is_named_ = !rows[0].name.empty();
   for (const Row& row : rows) {

@@ -15,9 +15,10 @@ namespace quarkq::metrics {
 
 class Labels {
  public:
-  /// A .npy of integers, or a text: a label a line, in the order of the results; or "name,label" (a header may say
-  /// which column is the "label" or "class") or "name label", found by name; cells may be quoted as in RFC 4180. Fails
-  /// with kBadData naming the line.
+  /// A folder of folders of samples, whose names are the classes: in sorted order, or in the order of its classes.txt,
+  /// which has a name a line. Else a .npy of integers, or a text: a label a line, in the order of the results; or
+  /// "name,label" (a header may say which column is the "label" or "class") or "name label", found by name; cells may
+  /// be quoted as in RFC 4180. Fails with kBadData naming the line.
   static Result<Labels> read(const std::string& path);
 
   /// Labels in order: shared out evenly. `is_part`: the results may be the first of more. Fails with kBadData when the
@@ -34,6 +35,8 @@ class Labels {
     int64_t label = 0;
   };
   static Result<std::vector<Row>> read_rows(const std::string& path);
+  /// A row for each file of the folders in `path`.
+  static Result<std::vector<Row>> rows_of_folders(const std::string& path);
   void add_named(const Row& row);
 
   std::string path_;

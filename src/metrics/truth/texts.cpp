@@ -6,12 +6,9 @@
 namespace quarkq::metrics {
 
 Result<std::vector<std::string>> read_lines(const std::string& path) {
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // some editors write it before UTF-8
   const Result<std::string> text = read_text_file(path);
   if (!text.ok()) return bad_data(text.status().message());
-  std::string_view rest = text.value();
-  if (rest.starts_with(kMark)) rest.remove_prefix(kMark.size());
-  std::vector<std::string> lines = split(rest, '\n');
+  std::vector<std::string> lines = split(text.value(), '\n');
   for (std::string& line : lines) {
     if (line.ends_with('\r')) line.pop_back();
   }

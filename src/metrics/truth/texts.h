@@ -25,7 +25,7 @@ class Texts {
   SampleNames names_{"text"};
 };
 
-/// The lines of a text file without their ends; a byte order mark is skipped, and nothing after the last line's end.
+/// The lines of a text file without their ends; nothing stands for what follows the last line's end.
 Result<std::vector<std::string>> read_lines(const std::string& path);
 
 }  // namespace quarkq::metrics

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The tables of evaluate() as CSV. Columns and their order are part of the contract (docs/evaluate.md).
 #include <charconv>
+#include <cmath>
+#include <string_view>
 
+#include "base/printable.h"
 #include "base/strings.h"
 #include "quarkq/evaluate.h"
 
@@ -10,13 +13,16 @@ namespace {
 
 /// The shortest decimal that reads back as `value`; "nan", "inf".
 std::string cell(double value) {
+  if (std::isnan(value)) return "nan";
   char text[64];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// Quoted where it holds a comma, a quote or a line end.
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+/// On one line, in quotes if it has a comma or a quote. A name that a spreadsheet would compute gets an apostrophe.
+std::string cell(const std::string& name) {
+  const bool is_formula = !name.empty() && std::string_view("=+-@").find(name[0]) != std::string_view::npos;
+  const std::string text = (is_formula ? "'" : "") + printable(name);
+  if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";

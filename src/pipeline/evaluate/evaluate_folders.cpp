@@ -10,6 +10,7 @@
 #include "metrics/accuracy.h"
 #include "pipeline/evaluate/result_pairs.h"
 #include "pipeline/facts.h"
+#include "pipeline/not_finite.h"
 #include "pipeline/problem_list.h"
 
 namespace quarkq {
@@ -152,6 +153,7 @@ Result<EvaluateReport> evaluate(const EvaluateRequest& request) {
   QQ_RETURN_IF_ERROR(comparison.run());
   QQ_RETURN_IF_ERROR(collect(comparison, accuracy ? &*accuracy : nullptr, report));
   metrics::aggregate(report, request.compat);
+  pipeline::note_not_finite(report);
   if (accuracy) report.accuracy = accuracy->counted();
   return report;
 }

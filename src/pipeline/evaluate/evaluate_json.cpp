@@ -29,7 +29,9 @@ Json output_json(const OutputMetrics& output) {
           {"cosine", number(output.cosine)},
           {"sqnr_db", number(output.sqnr_db)},
           {"l2", number(output.l2)},
-          {"max_abs", number(output.max_abs)}};
+          {"max_abs", number(output.max_abs)},
+          {"same_not_finite", output.same_not_finite},
+          {"different_not_finite", output.different_not_finite}};
 }
 
 Json layer_json(const TensorAgreement& layer) {
@@ -48,7 +50,9 @@ Json pair_json(const PairMetrics& pair) {
           {"psnr", number(pair.psnr)},
           {"ssim", number(pair.ssim)},
           {"sqnr_db", number(pair.sqnr_db)},
-          {"max_abs", number(pair.max_abs)}};
+          {"max_abs", number(pair.max_abs)},
+          {"same_not_finite", pair.same_not_finite},
+          {"different_not_finite", pair.different_not_finite}};
 }
 
 template <typename Entry>

@@ -36,7 +36,7 @@ Result<double> run_metric_command(const MetricRequest& metric, const std::string
   Result<CommandResult> ran = run_command(words, options);
   if (!ran.ok()) return ran.status().code() == Code::kInterrupted ? ran.status() : ran.status().context(kOption);
   const CommandResult& result = ran.value();
-  const std::string end = result.last_lines.empty() ? "" : "\n" + result.last_lines;
+  const std::string end = result.last_lines.empty() ? "" : "; it printed: " + result.last_lines;
   if (result.exit_code != 0) return bad_data(kOption, ": ", words[0], ": ended with exit code ", result.exit_code, end);
   const std::string text = trimmed_output(result.output);
   const std::optional<double> value = parse_finite(text);

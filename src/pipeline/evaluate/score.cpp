@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "calib/refuse_empty.h"
 #include "config/preprocess_recipes.h"
 #include "config/read_config.h"
 #include "exec/threads.h"
@@ -81,7 +82,7 @@ Result<Sides> score_models(const ScoreRequest& request, const std::vector<Chosen
   }
   QQ_TRY(ir::Model model, pipeline::load_model({request.results, request.results_bytes}));
   QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.results));
-  QQ_TRY(const auto samples, pipeline::open_samples(request.sample_source, options, model.graph));
+  QQ_TRY(const auto samples, calib::refuse_empty(pipeline::open_samples(request.sample_source, options, model.graph)));
   QQ_TRY(sides.results,
          pipeline::score_model({request.results, model, *samples, false, options.preprocess}, request, metrics));
   return sides;

@@ -146,7 +146,15 @@ ir::ValueId QdqWriter::add_output(const std::string& name, ir::ValueId like) {
 
 void QdqWriter::move_node_uses(ir::ValueId from, ir::ValueId to) {
   for (const ir::Use& use : std::vector<ir::Use>(graph_.value(from).uses)) {
-    if (!use.is_capture) edit_.set_input(use.node, static_cast<size_t>(use.input), to);
+    const bool is_kept = use.is_capture || plan_.float_readers.contains(use.node);
+    if (!is_kept) edit_.set_input(use.node, static_cast<size_t>(use.input), to);
+  }
+}
+
+void QdqWriter::keep_float_readers(ir::ValueId from, ir::ValueId to) {
+  for (const ir::Use& use : std::vector<ir::Use>(graph_.value(to).uses)) {
+    if (!use.is_capture && plan_.float_readers.contains(use.node))
+      edit_.set_input(use.node, static_cast<size_t>(use.input), from);
   }
 }
 
@@ -175,9 +183,11 @@ void QdqWriter::write_activation(const QuantSlot& slot) {
   }
   const QdqNames names(name);
   const ir::ValueId output = add_output(names.dequantize_output, slot.value);
-  if (graph_.value(slot.value).is_output) {
+  const ir::Value& value = graph_.value(slot.value);
+  if (value.is_output && !value.is_input) {   // an input that is also an output keeps its name and its exact values
     edit_.replace_value(slot.value, output);  // the last node takes the output's name
     edit_.rename(slot.value, names.quantize_input);
+    keep_float_readers(slot.value, output);
   } else {
     move_node_uses(slot.value, output);
   }

@@ -67,6 +67,8 @@ class QdqWriter {
   Result<ir::ValueId> write_extra(const ExtraStage& extra, ir::ValueId input, const std::string& target);
   /// Readers in nested graphs go on reading the float value.
   void move_node_uses(ir::ValueId from, ir::ValueId to);
+  /// Undoes the move of readers that get `from` itself.
+  void keep_float_readers(ir::ValueId from, ir::ValueId to);
   /// A reader with a pair of its own.
   void rewire(const ir::Use& reader, ir::ValueId from, ir::ValueId to);
   ir::ValueId add_output(const std::string& name, ir::ValueId like);

@@ -9,6 +9,7 @@
 #include "planning/calibrate/headroom.h"
 #include "planning/calibrate/measured_tensors.h"
 #include "planning/calibrate/saturation.h"
+#include "planning/calibrate/softmax_feeds.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -16,16 +17,19 @@ namespace {
 
 constexpr const char* kHistogramFolder = "tensor_hist";  // as the reference's, in the working directory
 
-Result<calib::Ranges> restored_ranges(const pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+/// What calibration found: ranges, and which tensors held NaN or infinities.
+using pass::Measured;
+
+Result<Measured> restored_ranges(const pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   const std::string& path = *context.settings.ranges.save_and_restore;
   QQ_TRY(const calib::NamedRanges named, calib::load_ranges(path));
-  calib::Ranges ranges;
+  Measured restored;
   for (const ir::ValueId tensor : tensors) {
     const auto found = named.find(context.model.graph.value(tensor).name);
     if (found == named.end()) continue;
-    ranges[tensor] = found->second;
+    restored.ranges[tensor] = found->second;
   }
-  return ranges;
+  return restored;
 }
 
 Result<calib::Statistics> stored_statistics(const pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
@@ -55,9 +59,30 @@ void give_headroom(pass::PlanContext& context, const calib::Statistics& statisti
                               " activations are wider than what the samples showed, as more samples would show more"));
 }
 
+/// Tensors that held NaN or infinities. Those are reported, except for masks, whose infinities are intended.
+std::set<ir::ValueId> find_not_finite(pass::PlanContext& context, const calib::Statistics& statistics,
+                                      const std::map<uint64_t, std::string>& names) {
+  std::set<ir::ValueId> found;
+  for (const auto& [tensor, seen] : statistics) {
+    if (seen.not_finite() > 0) found.insert(tensor);
+  }
+  const ir::Graph& graph = context.model.graph;
+  std::vector<bool> masks(graph.value_count()), subtracted = masks;
+  if (context.settings.guards() && !found.empty()) {
+    masks = feeds_softmax_only(graph);
+    subtracted = subtracted_before_softmax(graph, masks);
+  }
+  for (const ir::ValueId tensor : found) {
+    const auto index = static_cast<size_t>(tensor.index);
+    if (!masks[index] && !subtracted[index])
+      calib::report_non_finite(graph.value(tensor).name, statistics.at(tensor), names, context.diagnostics);
+  }
+  return found;
+}
+
 /// Ranges by a default method.
-Result<calib::Ranges> finished_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors,
-                                      calib::SampleRun* run) {
+Result<Measured> finished_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors,
+                                 calib::SampleRun* run) {
   calib::Statistics statistics;
   if (run == nullptr) {
     QQ_TRY(statistics, stored_statistics(context, tensors));
@@ -65,23 +90,22 @@ Result<calib::Ranges> finished_ranges(pass::PlanContext& context, const std::vec
     QQ_TRY(statistics, calib::collect_statistics(*run, tensors, pass::collect_options(context.settings)));
   }
   const ir::Graph& graph = context.model.graph;
+  Measured found;
   const auto& names = run != nullptr ? run->sample_names() : context.source.statistics->samples;
-  for (const auto& [tensor, seen] : statistics) {
-    calib::report_non_finite(graph.value(tensor).name, seen, names, context.diagnostics);
-  }
+  found.not_finite = find_not_finite(context, statistics, names);
   QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
-  QQ_TRY(calib::Ranges ranges, calib::finish_ranges(graph, statistics, *calibrator,
-                                                    pass::method_options(context.settings), context.diagnostics));
-  give_headroom(context, statistics, ranges);
-  if (!context.settings.ranges.save_tensor_hist_fig) return ranges;
+  QQ_TRY(found.ranges, calib::finish_ranges(graph, statistics, *calibrator, pass::method_options(context.settings),
+                                            context.diagnostics));
+  give_headroom(context, statistics, found.ranges);
+  if (!context.settings.ranges.save_tensor_hist_fig) return found;
   calib::HistogramFolder folder(kHistogramFolder);
   for (const auto& [tensor, seen] : statistics) {
-    QQ_RETURN_IF_ERROR(folder.save(graph.value(tensor).name, seen, ranges.at(tensor)));
+    QQ_RETURN_IF_ERROR(folder.save(graph.value(tensor).name, seen, found.ranges.at(tensor)));
   }
-  return ranges;
+  return found;
 }
 
-Result<calib::Ranges> measured_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+Result<Measured> measured_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   if (context.source.statistics != nullptr) return finished_ranges(context, tensors, nullptr);
   if (context.source.data == nullptr) {
     return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
@@ -92,42 +116,45 @@ Result<calib::Ranges> measured_ranges(pass::PlanContext& context, const std::vec
   if (!calibrator->is_compat()) return finished_ranges(context, tensors, &run);
   const calib::CompatMethod method{*calibrator, pass::method_options(context.settings),
                                    pass::fallback_options(context.settings, calibrator->fallback)};
-  return calib::observe_ranges(run, context.model.graph, tensors, method, context.diagnostics);
+  Measured found;
+  QQ_TRY(found.ranges, calib::observe_ranges(run, context.model.graph, tensors, method, context.diagnostics));
+  return found;
 }
 
 /// As measured_ranges(), for those tensors that no earlier run of this pass measured. What earlier runs reported of the
 /// samples is reported again: it holds for this plan, too.
-Result<calib::Ranges> all_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+Result<Measured> all_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   if (context.measured == nullptr) return measured_ranges(context, tensors);
-  pass::Measured& known = *context.measured;
+  Measured& known = *context.measured;
   for (const Diagnostic& finding : known.findings) context.diagnostics.add(finding);
   std::vector<ir::ValueId> missing;
   for (const ir::ValueId tensor : tensors) {
     if (!known.ranges.contains(tensor)) missing.push_back(tensor);
   }
-  if (missing.empty()) return known.ranges;
+  if (missing.empty()) return known;
   const size_t reported = context.diagnostics.all().size();
-  QQ_TRY(const calib::Ranges found, measured_ranges(context, missing));
-  known.ranges.insert(found.begin(), found.end());
+  QQ_TRY(const Measured found, measured_ranges(context, missing));
+  known.ranges.insert(found.ranges.begin(), found.ranges.end());
+  known.not_finite.insert(found.not_finite.begin(), found.not_finite.end());
   const std::vector<Diagnostic>& all = context.diagnostics.all();
   known.findings.insert(known.findings.end(), all.begin() + static_cast<std::ptrdiff_t>(reported), all.end());
-  return known.ranges;
+  return known;
 }
 
 /// The ranges, before Relu, Clip and Softmax adjust them; kept in a file when SaveAndRestore names one.
-Result<calib::Ranges> find_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
+Result<Measured> find_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   const auto& file = context.settings.ranges.save_and_restore;
   if (file && file_exists(*file)) {
-    QQ_TRY(calib::Ranges restored, restored_ranges(context, tensors));
-    if (context.measured != nullptr) context.measured->ranges = restored;
+    QQ_TRY(Measured restored, restored_ranges(context, tensors));
+    if (context.measured != nullptr) context.measured->ranges = restored.ranges;
     return restored;
   }
-  QQ_TRY(calib::Ranges ranges, all_ranges(context, tensors));
-  if (!file) return ranges;
+  QQ_TRY(Measured found, all_ranges(context, tensors));
+  if (!file) return found;
   calib::NamedRanges named;
-  for (const auto& [tensor, range] : ranges) named[context.model.graph.value(tensor).name] = range;
+  for (const auto& [tensor, range] : found.ranges) named[context.model.graph.value(tensor).name] = range;
   QQ_RETURN_IF_ERROR(calib::save_ranges(*file, named, context.settings.ranges.calibrate_method));
-  return ranges;
+  return found;
 }
 
 /// Scale 1 where a format needs no range.
@@ -174,7 +201,8 @@ Result<Changed> calibrate_activations(pass::PlanContext& context) {
   fill_fixed_parameters(context.plan);
   const std::vector<plan::QuantSlot*> slots = slots_to_measure(context.plan);
   if (slots.empty()) return Changed::kNo;
-  QQ_TRY(const calib::Ranges ranges, find_ranges(context, tensors_to_measure(context, sources)));
+  QQ_TRY(const Measured measured, find_ranges(context, tensors_to_measure(context, sources)));
+  const calib::Ranges& ranges = measured.ranges;
   Saturation saturation(context);
   for (plan::QuantSlot* slot : slots) {
     const auto index = static_cast<size_t>(slot->value.index);
@@ -186,6 +214,7 @@ Result<Changed> calibrate_activations(pass::PlanContext& context) {
     slot->range = sources.unit[index] ? numeric::Range{0.0f, 1.0f}
                                       : with_headroom(context, sources.source[index], slot->stage.spec, found->second);
     slot->range = saturation.apply(*slot, *slot->range);
+    slot->seen_not_finite = measured.not_finite.contains(slot->value);
     const config::OverrideValues* given = given_values(context, *slot);
     if (given != nullptr && given->min) slot->range = numeric::Range{*given->min, *given->max};
     Result<numeric::QuantParams> params = numeric::params_for_range(slot->stage.spec, *slot->range);

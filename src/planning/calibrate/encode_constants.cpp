@@ -61,15 +61,35 @@ std::optional<std::vector<numeric::QuantParams>> given_params(const config::Tens
   return params;
 }
 
+/// The parameters of the ranges that the user gave: one of all channels, or one of each.
+Result<std::vector<numeric::QuantParams>> params_for_given_ranges(const config::TensorOverride& own,
+                                                                  const numeric::QuantSpec& spec, int64_t channels) {
+  std::vector<numeric::QuantParams> params;
+  for (int64_t i = 0; i < channels; ++i) {
+    const config::OverrideValues& values = own.values[std::min(static_cast<size_t>(i), own.values.size() - 1)];
+    const config::OverrideValues& range = values.min ? values : own.values[0];
+    QQ_TRY(const numeric::QuantParams one, numeric::params_for_range(spec, {*range.min, *range.max}));
+    params.push_back(one);
+  }
+  return params;
+}
+
+/// By the type of all weights, as in the reference; by default also by the type of this one: a mask's lowest float32
+/// would round to minus infinity, and rows that are masked altogether become NaN.
+bool clips_to_bfloat16(const config::Settings& settings, const plan::Stage& stage) {
+  const bool is_own =
+      settings.guards() && stage.kind != plan::StageKind::kBlock && stage.spec.type == ElementType::kBFloat16;
+  return settings.traits().clips_bfloat16_weights &&
+         (settings.formats.weight_type == config::DataType::kBFloat16 || is_own);
+}
+
 /// Floating formats: the value in the new type, or the float value as that type can hold it under a pair.
 Status encode_float(pass::PlanContext& context, plan::QuantSlot& slot, const ir::Tensor& tensor) {
   plan::Stage& stage = slot.stage;
   QQ_TRY(const ir::FloatView stored, ir::FloatView::of(tensor));
   const numeric::ChannelSplit split = numeric::split_channels(tensor.dims(), stage.spec);
-  auto clipped = context.settings.formats.weight_type == config::DataType::kBFloat16 &&
-                         context.settings.traits().clips_bfloat16_weights
-                     ? plan::clipped_to_bfloat16(stored, tensor.dims())
-                     : std::nullopt;
+  auto clipped =
+      clips_to_bfloat16(context.settings, stage) ? plan::clipped_to_bfloat16(stored, tensor.dims()) : std::nullopt;
   const std::span<const float> values = clipped ? std::as_const(*clipped).data<float>() : stored.span();
   QQ_TRY(std::vector<numeric::QuantParams> params, numeric::weight_params(values, split, stage.spec, {}, false));
   if (stage.kind == plan::StageKind::kStored) {
@@ -92,8 +112,7 @@ Status encode_integers(pass::PlanContext& context, plan::QuantSlot& slot, const 
   const numeric::IntegerRange limits = plan::stored_limits(context.settings, slot);
   std::vector<numeric::QuantParams> params = given.value_or(std::vector<numeric::QuantParams>());
   if (!given && own != nullptr && !own->values.empty() && own->values[0].min) {
-    QQ_TRY(const numeric::QuantParams one, numeric::params_for_range(spec, {*own->values[0].min, *own->values[0].max}));
-    params.assign(static_cast<size_t>(split.channels), one);
+    QQ_TRY(params, params_for_given_ranges(*own, spec, split.channels));
   } else if (!given) {
     QQ_TRY(params, find_params(context.settings, values, split, spec, limits));
   }

@@ -8,6 +8,7 @@
 #include "ir/stored_floats.h"
 #include "pass/calibration_options.h"
 #include "plan/constant_codes.h"
+#include "planning/calibrate/release_infinities.h"
 #include "planning/calibrate/sentinels.h"
 #include "planning/calibrate/softmax_feeds.h"
 #include "planning/passes.h"
@@ -25,7 +26,10 @@ float margin(const QuantSlot& slot) { return bits(slot.stage.spec.type) <= 8 ? 8
 class SentinelGuard {
  public:
   explicit SentinelGuard(pass::PlanContext& context)
-      : context_(context), graph_(context.graph()), only_softmax_(feeds_softmax_only(graph_)) {}
+      : context_(context),
+        graph_(context.graph()),
+        only_softmax_(feeds_softmax_only(graph_)),
+        subtracted_(subtracted_before_softmax(graph_, only_softmax_)) {}
 
   Result<Changed> run() {
     find_constants();
@@ -43,8 +47,17 @@ class SentinelGuard {
 
  private:
   bool is_candidate(const QuantSlot& slot) const {
-    return only_softmax_[static_cast<size_t>(slot.value.index)] && !context_.plan.shares(slot) &&
-           slot.stage.kind != plan::StageKind::kBlock && is_integer(slot.stage.spec.type);
+    const bool is_for_softmax = only_softmax_[static_cast<size_t>(slot.value.index)] || is_subtracted(slot.value);
+    return is_for_softmax && !context_.plan.shares(slot) && slot.stage.kind != plan::StageKind::kBlock &&
+           is_integer(slot.stage.spec.type);
+  }
+
+  bool is_subtracted(ir::ValueId value) const { return subtracted_[static_cast<size_t>(value.index)]; }
+
+  /// Keeps the real values of a tensor, those that are subtracted with the other sign, if it holds sentinels.
+  void look_at(ir::ValueId value, const calib::ValueStatistics& seen) {
+    std::optional<calib::ValueStatistics> real = without_sentinels(is_subtracted(value) ? mirrored(seen) : seen);
+    if (real) found_.emplace(value, std::move(*real));
   }
 
   void find_constants() {
@@ -54,7 +67,7 @@ class SentinelGuard {
       if (!values.ok()) continue;
       calib::ValueStatistics seen(/*with_bins=*/true);
       seen.add(values.value().data(), static_cast<int64_t>(values.value().size()), 0);
-      if (auto real = without_sentinels(seen)) found_.emplace(slot.value, std::move(*real));
+      look_at(slot.value, seen);
     }
   }
 
@@ -65,26 +78,12 @@ class SentinelGuard {
     std::vector<ir::ValueId> tensors;
     for (const QuantSlot& slot : context_.plan.slots()) {
       if (slot.role != Role::kActivation || !slot.range || !is_candidate(slot)) continue;
-      if (has_mask || slot.range->min <= kSuspicious) tensors.push_back(slot.value);
+      const float lowest = is_subtracted(slot.value) ? -slot.range->max : slot.range->min;
+      if (has_mask || slot.seen_not_finite || lowest <= kSuspicious) tensors.push_back(slot.value);
     }
-    if (tensors.empty()) return Status();
-    std::sort(tensors.begin(), tensors.end());
-    calib::Statistics statistics;
-    if (context_.source.statistics == nullptr && context_.source.data != nullptr) {
-      calib::SampleRunOptions options = pass::sample_run_options(context_.settings, tensors, {});
-      calib::SampleRun run(context_.model, *context_.source.data, std::move(options));
-      calib::CollectOptions collect;
-      collect.with_bins = true;
-      QQ_TRY(statistics, calib::collect_statistics(run, tensors, collect));
-    } else if (context_.source.statistics != nullptr) {
-      for (const ir::ValueId tensor : tensors) {
-        const auto stored = context_.source.statistics->tensors.find(graph_.value(tensor).name);
-        if (stored != context_.source.statistics->tensors.end()) statistics.emplace(tensor, stored->second);
-      }
-    }
+    QQ_TRY(const calib::Statistics statistics, statistics_with_bins(context_, std::move(tensors)));
     for (const auto& [tensor, seen] : statistics) {
-      if (!seen.with_bins()) continue;
-      if (auto real = without_sentinels(seen)) found_.emplace(tensor, std::move(*real));
+      if (seen.with_bins()) look_at(tensor, seen);
     }
     return Status();
   }
@@ -103,10 +102,12 @@ class SentinelGuard {
     float lowest = real.min;
     for (const ir::Use& use : graph_.value(slot.value).uses) {
       const ir::Node& reader = graph_.node(use.node);
-      const FeedKind kind = feed_kind(reader, use.input);
+      const FeedKind kind = feed_kind(graph_, reader, use.input);
       const QuantSlot* after = kind == FeedKind::kSoftmax ? nullptr : context_.plan.find(reader.output(0));
       const auto repaired = after == nullptr ? repaired_.end() : repaired_.find(after->value);
-      const float width = repaired == repaired_.end() ? margin(slot) : repaired->second.max - repaired->second.min;
+      const float width = repaired == repaired_.end()
+                              ? margin(slot)
+                              : (repaired->second.max - repaired->second.min) / feed_factor(graph_, reader, use.input);
       const float own =
           kind == FeedKind::kMoves && repaired != repaired_.end() ? repaired->second.min : real.min - width;
       lowest = std::min(lowest, own);
@@ -120,6 +121,7 @@ class SentinelGuard {
     QQ_TRY(numeric::Range range, real_range(slot));
     range.min = std::max(floor_for_readers(slot, range), std::numeric_limits<float>::lowest() / 4);
     range.max = std::max(range.max, 0.0f);
+    if (is_subtracted(value)) range = {-range.max, -range.min};
     repaired_[value] = range;
     if (slot.role == Role::kWeight) {
       config::TensorOverride& own = context_.selection.overrides[value];
@@ -138,13 +140,17 @@ class SentinelGuard {
 
   pass::PlanContext& context_;
   const ir::Graph& graph_;
-  std::vector<bool> only_softmax_;
+  std::vector<bool> only_softmax_, subtracted_;          ///< by value id
   std::map<ir::ValueId, calib::ValueStatistics> found_;  ///< without their sentinels
   std::map<ir::ValueId, numeric::Range> repaired_;
 };
 
 }  // namespace
 
-Result<Changed> guard_sentinel_ranges(pass::PlanContext& context) { return SentinelGuard(context).run(); }
+Result<Changed> guard_sentinel_ranges(pass::PlanContext& context) {
+  QQ_TRY(const Changed released, release_infinities(context));
+  QQ_TRY(const Changed repaired, SentinelGuard(context).run());
+  return released == Changed::kYes ? released : repaired;
+}
 
 }  // namespace quarkq::planning

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pass/calibration_options.h"
+
 namespace quarkq::planning {
 namespace {
 
@@ -44,6 +46,35 @@ std::optional<calib::ValueStatistics> without_sentinels(const calib::ValueStatis
   std::vector<calib::BinCount> counts = seen.bin_counts();
   counts.resize(counts.size() - sentinels);
   return calib::ValueStatistics(/*with_bins=*/true, std::move(records), std::move(counts));
+}
+
+calib::ValueStatistics mirrored(const calib::ValueStatistics& seen) {
+  std::vector<calib::SampleRecord> records = seen.records();
+  for (calib::SampleRecord& record : records) record.range = {-record.range.max + 0.0f, -record.range.min + 0.0f};
+  std::vector<calib::BinCount> counts = seen.bin_counts();
+  for (calib::BinCount& entry : counts) {
+    if ((entry.bin & ~calib::kSignBin) != 0) entry.bin ^= calib::kSignBin;
+  }
+  std::ranges::sort(counts, {}, &calib::BinCount::bin);
+  return calib::ValueStatistics(/*with_bins=*/true, std::move(records), std::move(counts));
+}
+
+Result<calib::Statistics> statistics_with_bins(const pass::PlanContext& context, std::vector<ir::ValueId> tensors) {
+  calib::Statistics statistics;
+  if (tensors.empty()) return statistics;
+  std::sort(tensors.begin(), tensors.end());
+  if (context.source.statistics != nullptr) {
+    for (const ir::ValueId tensor : tensors) {
+      const auto stored = context.source.statistics->tensors.find(context.graph().value(tensor).name);
+      if (stored != context.source.statistics->tensors.end()) statistics.emplace(tensor, stored->second);
+    }
+  } else if (context.source.data != nullptr) {
+    calib::SampleRun run(context.model, *context.source.data, pass::sample_run_options(context.settings, tensors, {}));
+    calib::CollectOptions collect;
+    collect.with_bins = true;
+    QQ_TRY(statistics, calib::collect_statistics(run, tensors, collect));
+  }
+  return statistics;
 }
 
 }  // namespace quarkq::planning

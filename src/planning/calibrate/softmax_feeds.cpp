@@ -2,7 +2,11 @@
 #include "planning/calibrate/softmax_feeds.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string_view>
+
+#include "ir/stored_floats.h"
 
 namespace quarkq::planning {
 namespace {
@@ -18,15 +22,26 @@ constexpr struct {
     {"Slice", 1, FeedKind::kMoves},     {"Squeeze", 1, FeedKind::kMoves}, {"Unsqueeze", 1, FeedKind::kMoves},
     {"Expand", 1, FeedKind::kMoves},    {"Flatten", 1, FeedKind::kMoves}, {"Identity", 1, FeedKind::kMoves},
     {"Concat", ~0u, FeedKind::kMoves},  {"Split", 1, FeedKind::kMoves},   {"Tile", 1, FeedKind::kMoves},
-    {"Gather", 1, FeedKind::kMoves},
+    {"Gather", 1, FeedKind::kMoves},    {"Cast", 1, FeedKind::kMoves},    {"Max", ~0u, FeedKind::kMoves},
+    {"Min", ~0u, FeedKind::kMoves},     {"Clip", 1, FeedKind::kMoves},    {"Dropout", 1, FeedKind::kMoves},
+    {"Mul", 3, FeedKind::kScales},      {"Div", 1, FeedKind::kScales},
 };
+
+/// What a Mul or Div multiplies its other input by, if that is one positive constant.
+std::optional<float> constant_factor(const ir::Graph& graph, const ir::Node& node, int32_t input) {
+  const ir::Tensor* constant = graph.constant(node.input(input == 0 ? 1 : 0));
+  if (constant == nullptr || constant->size() != 1) return std::nullopt;
+  const Result<std::vector<float>> values = ir::float_values(*constant);
+  if (!values.ok() || !(values.value()[0] > 0) || !std::isfinite(values.value()[0])) return std::nullopt;
+  return node.is("Div") ? 1 / values.value()[0] : values.value()[0];
+}
 
 bool is_such(const ir::Graph& graph, ir::ValueId id, const std::vector<bool>& known) {
   const ir::Value& value = graph.value(id);
   if (value.is_output || value.uses.empty()) return false;
   return std::all_of(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) {
     const ir::Node& reader = graph.node(use.node);
-    const FeedKind kind = use.is_capture ? FeedKind::kNone : feed_kind(reader, use.input);
+    const FeedKind kind = use.is_capture ? FeedKind::kNone : feed_kind(graph, reader, use.input);
     if (kind == FeedKind::kNone || kind == FeedKind::kSoftmax) return kind == FeedKind::kSoftmax;
     return std::all_of(reader.outputs.begin(), reader.outputs.end(),
                        [&](ir::ValueId output) { return !output.valid() || known[static_cast<size_t>(output.index)]; });
@@ -35,12 +50,33 @@ bool is_such(const ir::Graph& graph, ir::ValueId id, const std::vector<bool>& kn
 
 }  // namespace
 
-FeedKind feed_kind(const ir::Node& node, int32_t input) {
+FeedKind feed_kind(const ir::Graph& graph, const ir::Node& node, int32_t input) {
   if (!node.domain.empty() || input > 31) return FeedKind::kNone;
   for (const auto& row : kFeeds) {
-    if (row.op == node.op) return (row.inputs >> input & 1) != 0 ? row.kind : FeedKind::kNone;
+    if (row.op != node.op) continue;
+    const bool is_fed =
+        (row.inputs >> input & 1) != 0 && (row.kind != FeedKind::kScales || constant_factor(graph, node, input));
+    return is_fed ? row.kind : FeedKind::kNone;
   }
   return FeedKind::kNone;
+}
+
+float feed_factor(const ir::Graph& graph, const ir::Node& node, int32_t input) {
+  return feed_kind(graph, node, input) == FeedKind::kScales ? *constant_factor(graph, node, input) : 1;
+}
+
+std::vector<bool> subtracted_before_softmax(const ir::Graph& graph, const std::vector<bool>& only_softmax) {
+  std::vector<bool> such(graph.value_count());
+  for (size_t i = 0; i < such.size(); ++i) {
+    const ir::ValueId id{static_cast<int32_t>(i)};
+    if (!graph.is_alive(id) || graph.value(id).is_output || graph.value(id).uses.empty()) continue;
+    such[i] = std::ranges::all_of(graph.value(id).uses, [&](const ir::Use& use) {
+      const ir::Node& reader = graph.node(use.node);
+      return !use.is_capture && use.input == 1 && reader.is("Sub") &&
+             only_softmax[static_cast<size_t>(reader.output(0).index)];
+    });
+  }
+  return such;
 }
 
 std::vector<bool> feeds_softmax_only(const ir::Graph& graph) {

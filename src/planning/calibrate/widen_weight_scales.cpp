@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// AdjustWeightScaleForInt32Bias (ref:marking#biases): a bias is stored in steps of input scale * weight scale; where
-// int32 cannot hold it, the weight gets a larger scale and is encoded again.
+// AdjustWeightScaleForInt32Bias (ref:marking#biases) and the default mode: a bias is stored in steps of input scale *
+// weight scale; where int32 cannot hold it, the weight gets a larger scale and is encoded again. The bias then has 2^31
+// steps, so what the coarser weights lose is far below one step of the result.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ir/stored_floats.h"
 #include "numeric/encode.h"
 #include "plan/constant_codes.h"
+#include "planning/calibrate/bias_limit.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -17,18 +20,33 @@ constexpr double kRounding = 1 + 1e-6;  // of a scale that was widened before
 /// The smallest scale at which int32 holds values up to `magnitude`, with a little room for rounding.
 double smallest_scale(double magnitude) { return 1.0001 * 2.0 * magnitude / 4294967294.0; }
 
-/// True when a scale grew.
-bool widen(plan::ParamList& weight, double others, const std::vector<float>& bias) {
+/// `scale` times `factor` or more, in the form that the format's scales have.
+float enlarged(float scale, double factor, numeric::ScaleKind kind) {
+  if (kind == numeric::ScaleKind::kPowerOfTwo) factor = std::exp2(std::ceil(std::log2(factor)));
+  const auto larger = static_cast<float>(static_cast<double>(scale) * factor);
+  return kind == numeric::ScaleKind::kInt16 ? numeric::int16_scale(larger) : larger;
+}
+
+/// What a weight's scales must make room for.
+struct BiasRoom {
+  std::vector<float> values;
+  double limit = 0;   ///< larger values need no room: bias_limit()
+  double spare = 1;   ///< how much more room a scale that grows gets, so that sums with a bias do not overflow
+  double others = 1;  ///< what a weight's scale is multiplied by
+};
+
+/// Enlarges the scales that are too small. Returns true if a scale grew.
+bool widen(plan::ParamList& weight, const BiasRoom& bias, numeric::ScaleKind kind) {
   bool changed = false;
-  const bool is_per_channel = weight.size() > 1;
   for (size_t i = 0; i < weight.size(); ++i) {
     double magnitude = 0;
-    for (size_t j = 0; j < bias.size(); ++j) {
-      if (!is_per_channel || j == i) magnitude = std::max(magnitude, std::abs(static_cast<double>(bias[j])));
+    for (size_t j = 0; j < bias.values.size(); ++j) {
+      if (j % weight.size() == i) magnitude = std::max(magnitude, std::abs(static_cast<double>(bias.values[j])));
     }
-    const double product = others * static_cast<double>(weight[i].scale), least = smallest_scale(magnitude);
+    const double product = bias.others * static_cast<double>(weight[i].scale);
+    const double least = smallest_scale(std::min(magnitude, bias.limit));
     if (!(product > 0 && product * kRounding < least)) continue;
-    weight[i].scale = static_cast<float>(static_cast<double>(weight[i].scale) * (least / product));
+    weight[i].scale = enlarged(weight[i].scale, bias.spare * least / product, kind);
     changed = true;
   }
   return changed;
@@ -43,6 +61,12 @@ Status encode_again(pass::PlanContext& context, plan::QuantSlot& slot, const pla
   return Status();
 }
 
+/// The user gave scales for this weight; they stay.
+bool has_given_scales(const pass::PlanContext& context, const plan::QuantSlot& weight) {
+  const config::TensorOverride* own = plan::find_override(context.selection.overrides, weight.value);
+  return !context.settings.compat && own != nullptr && !own->values.empty() && own->values[0].params.has_value();
+}
+
 Result<bool> visit(pass::PlanContext& context, const plan::QuantSlot& bias) {
   const plan::QuantSlot* input = context.plan.find(bias.bias->input);
   plan::QuantSlot* weight = context.plan.find(bias.bias->weight);
@@ -50,11 +74,14 @@ Result<bool> visit(pass::PlanContext& context, const plan::QuantSlot& bias) {
   plan::ParamList params = context.plan.params[weight->stage.params];
   const plan::ParamList& inputs = context.plan.params[input->stage.params];
   const bool is_coded = weight->stage.kind != plan::StageKind::kBlock && is_integer(weight->stage.spec.type);
-  if (inputs.empty() || !is_coded) return false;
-  QQ_TRY(const std::vector<float> values, ir::float_values(*context.graph().value(bias.value).constant));
-  if (params.size() > 1 && params.size() != values.size()) return false;
-  const double others = static_cast<double>(inputs[0].scale) * static_cast<double>(bias.bias->beta);
-  if (!widen(params, others, values)) return false;
+  if (inputs.empty() || !is_coded || has_given_scales(context, *weight)) return false;
+  BiasRoom room;
+  QQ_TRY(room.values, ir::float_values(*context.graph().value(bias.value).constant));
+  const bool is_as_asked = context.settings.bias.adjust_weight_scale_for_int32_bias;
+  room.limit = is_as_asked ? std::numeric_limits<double>::infinity() : bias_limit(context, bias);
+  room.spare = is_as_asked ? 1 : 2;
+  room.others = static_cast<double>(inputs[0].scale) * static_cast<double>(bias.bias->beta);
+  if (!widen(params, room, weight->stage.spec.scale)) return false;
   QQ_RETURN_IF_ERROR(encode_again(context, *weight, params));
   context.plan.params.set(weight->stage.params, std::move(params));
   return true;

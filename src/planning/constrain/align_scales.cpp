@@ -49,6 +49,18 @@ void copy_parameters(pass::PlanContext& context, const plan::Stage& from, const 
   }
 }
 
+/// Stored tensors keep their parameters, which their codes are written in: the other tensors that share `id` get a copy
+/// of their own.
+void separate_from_stored(plan::QuantPlan& plan, plan::ParamId id) {
+  const auto is_stored = [](const plan::QuantSlot& slot) { return slot.stage.kind == plan::StageKind::kStored; };
+  const auto shares = [&](const plan::QuantSlot& slot) { return slot.stage.params == id; };
+  if (std::ranges::none_of(plan.slots(), [&](const auto& slot) { return shares(slot) && is_stored(slot); })) return;
+  const plan::ParamId copy = plan.params.add(plan::ParamList(plan.params[id]));
+  for (plan::QuantSlot& slot : plan.slots()) {
+    if (shares(slot) && !is_stored(slot)) slot.stage.params = copy;
+  }
+}
+
 void align_node(pass::PlanContext& context, const ir::Node& node, From from, std::set<plan::ParamId>& changed,
                 bool& again) {
   const ir::ValueId reference = from == From::kInput ? node.input(0) : node.output(0);
@@ -58,6 +70,8 @@ void align_node(pass::PlanContext& context, const ir::Node& node, From from, std
   for (const ir::ValueId value : from == From::kInput ? node.outputs : node.inputs) {
     const plan::QuantSlot* slot = pair_of(context, value);
     if (slot == nullptr || context.plan.params[slot->stage.params] == context.plan.params[source.params]) continue;
+    if (context.settings.quirk(config::Quirk::kKeepStoredScales))
+      separate_from_stored(context.plan, slot->stage.params);
     const plan::ParamId target = slot->stage.params;
     context.diagnostics.add("scale-aligned", context.graph().label(node.id),
                             cat("tensor ", context.graph().value(value).name, " gets the scale of ",
@@ -106,6 +120,7 @@ Result<Changed> align_scales(pass::PlanContext& context) {
         cat("scales still changed in round ", alignment.loops, ", the last that MaxLoopNum allows"));
   }
   if (!alignment.changed.empty() && context.settings.bias.adjust_bias_scale && !keeps_bias_codes(context.settings)) {
+    if (context.settings.widens_weight_scales()) QQ_RETURN_IF_ERROR(widen_weight_scales(context).status());
     QQ_RETURN_IF_ERROR(encode_biases(context).status());
   }
   return alignment.changed.empty() && !moved_bias ? Changed::kNo : Changed::kYes;

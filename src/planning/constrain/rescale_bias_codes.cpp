@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "plan/bias_scales.h"
 #include "plan/constant_codes.h"
 #include "planning/constrain/align_scales.h"
 
@@ -13,13 +14,6 @@ const plan::ParamList* bias_scales_of(const pass::PlanContext& context, ir::Valu
   if (slot == nullptr || slot->state == plan::SlotState::kAbsorbed) return nullptr;
   const plan::ParamList& list = context.plan.params[slot->stage.params];
   return list.empty() ? nullptr : &list;
-}
-
-/// scale(input) * scale(weight), one per channel of the weight.
-plan::ParamList product(const plan::ParamList& input, const plan::ParamList& weight) {
-  plan::ParamList scales;
-  for (const numeric::QuantParams& own : weight) scales.push_back({input[0].scale * own.scale, 0});
-  return scales;
 }
 
 /// One for all of `count` values, or one for each.
@@ -57,10 +51,10 @@ Result<bool> rescale_bias_codes(pass::PlanContext& context) {
                           *weight = bias_scales_of(context, node.input(1)),
                           *bias = bias_scales_of(context, node.input(2));
     if (input == nullptr || weight == nullptr || bias == nullptr) continue;
-    const plan::ParamList wanted = product(*input, *weight);
     const ir::Tensor* stored = context.graph().constant(node.input(2));
     const int64_t count = stored == nullptr ? 1 : stored->size();
-    if (!fits(wanted, count) || !fits(*bias, count)) continue;
+    if (count % static_cast<int64_t>(weight->size()) != 0 || !fits(*bias, count)) continue;
+    const plan::ParamList wanted = plan::bias_params(*input, *weight, /*beta=*/1.0f, static_cast<size_t>(count));
     if (!all_differ(wanted, *bias)) continue;
     plan::QuantSlot& slot = context.plan.slot(node.input(2));
     if (!slot.codes || slot.codes->type() != ElementType::kInt32) {

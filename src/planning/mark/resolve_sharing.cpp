@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every slot gets its parameter id; slots marked "same as" get the one of their provider, through chains
-// (ref:marking#shared-parameters). Settings of its own on either side end the sharing. Slots that have an id keep it.
+// (ref:marking#shared-parameters). Settings of its own on either side end the sharing, and so does a provider with
+// scales per channel: its channels do not run along the same axis of what a node computes from it. Slots that have an
+// id keep it.
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -12,7 +14,10 @@ Result<Changed> resolve_sharing(pass::PlanContext& context) {
   for (plan::QuantSlot& slot : plan.slots()) {
     if (slot.stage.params.valid()) continue;
     changed = Changed::kYes;
-    const bool alone = overrides.contains(slot.value) || overrides.contains(slot.provider);
+    const plan::QuantSlot* provider = plan.find(slot.provider);
+    const bool is_per_channel =
+        provider != nullptr && (provider->stage.spec.per_channel || provider->role == plan::Role::kBias);
+    const bool alone = is_per_channel || overrides.contains(slot.value) || overrides.contains(slot.provider);
     if (!slot.provider.valid() || alone) slot.stage.params = plan.params.add();
   }
   bool waiting = true;

@@ -9,6 +9,7 @@
 
 #include "exec/session.h"
 #include "exec/simulate.h"
+#include "ir/part.h"
 #include "ir/stored_floats.h"
 #include "numeric/finite.h"
 #include "plan/constant_codes.h"
@@ -63,10 +64,12 @@ class Measurement {
     for (const BiasLayer& layer : layers) {
       options.fetches.push_back(layer.start);
       options.fetches.push_back(layer.end);
+      parts_.push_back(
+          std::make_unique<ir::Part>(ir::part_of(context.graph(), {layer.float_start}, {layer.float_end})));
       exec::SessionOptions part;
-      part.feeds = {layer.float_start};
-      part.fetches = {layer.float_end};
-      parts_.push_back(std::make_unique<exec::Session>(context.model, std::move(part)));
+      part.feeds = parts_.back()->feeds;
+      part.fetches = parts_.back()->fetches;
+      sessions_.push_back(std::make_unique<exec::Session>(parts_.back()->graph, context.model.opsets, std::move(part)));
     }
     whole_ = std::make_unique<exec::Session>(simulated, std::move(options));
   }
@@ -93,7 +96,7 @@ class Measurement {
       return Status();
     }
     QQ_TRY(const std::vector<ir::Tensor>* const exact,
-           parts_[layer]->run({&start, 1}).context(cat("bias correction, float ", layers_[layer].label)));
+           sessions_[layer]->run({&start, 1}).context(cat("bias correction, float ", layers_[layer].label)));
     add(error, exact->front(), end);
     return Status();
   }
@@ -101,7 +104,8 @@ class Measurement {
   const pass::PlanContext& context_;
   const std::vector<BiasLayer>& layers_;
   std::vector<MeanError> errors_;
-  std::vector<std::unique_ptr<exec::Session>> parts_;  ///< the float layers
+  std::vector<std::unique_ptr<ir::Part>> parts_;  ///< the float layers
+  std::vector<std::unique_ptr<exec::Session>> sessions_;
   std::unique_ptr<exec::Session> whole_;
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/part.h"
+
 namespace quarkq::planning::finetune {
 namespace {
 
@@ -121,10 +123,6 @@ Status LayerWalk::run_sample(size_t sample, const std::vector<ir::ValueId>& want
   }
   const std::vector<ir::Tensor>* results = nullptr;
   if (!stretch.fetches.empty()) {
-    if (stretch.fed.empty()) {  // constants only: a session without feeds wants the inputs
-      QQ_TRY(calib::Sample read, data_.read(sample));
-      inputs = std::move(read.inputs);
-    }
     QQ_TRY(results, session.run(inputs).context(cat("finetuning, sample ", sample)));
   }
   const auto result = [&](ir::ValueId value) { return (*results)[static_cast<size_t>(stretch.place[at(value)])]; };
@@ -162,10 +160,13 @@ Status LayerWalk::advance(const Sink& sink) {
   if (next_ == 0) QQ_RETURN_IF_ERROR(keep_inputs());
   const std::vector<ir::ValueId>& wanted = wanted_[next_];
   Stretch stretch = plan_stretch(wanted);
+  std::vector<ir::ValueId> feeds;
+  for (const Kept* kept : stretch.fed) feeds.push_back(kept->value);
+  const ir::Part part = ir::part_of(graph_, feeds, stretch.fetches);
   exec::SessionOptions options;
-  for (const Kept* kept : stretch.fed) options.feeds.push_back(kept->value);
-  options.fetches = stretch.fetches;
-  exec::Session session(model_, std::move(options));
+  options.feeds = part.feeds;
+  options.fetches = part.fetches;
+  exec::Session session(part.graph, model_.opsets, std::move(options));
   for (size_t i = 0; i < samples_; ++i) QQ_RETURN_IF_ERROR(run_sample(i, wanted, stretch, session, sink));
   move_frontier(std::move(stretch.made));
   ++next_;

@@ -188,6 +188,7 @@ Status MixedPlan::encode_biases_again() {
     if (!has_scales) homeless.push_back(slot.value);
   }
   for (const ir::ValueId bias : homeless) context_.plan.remove(bias);
+  if (context_.settings.widens_weight_scales()) QQ_RETURN_IF_ERROR(widen_weight_scales(context_).status());
   return encode_biases(context_).status();
 }
 

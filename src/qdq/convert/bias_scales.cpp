@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "qdq/convert/bias_scales.h"
 
+#include "plan/bias_scales.h"
 #include "qdq/convert/conversions.h"
 #include "qdq/convert/integer_operands.h"
 #include "qdq/pairs.h"
@@ -9,7 +10,7 @@ namespace quarkq::qdq {
 namespace {
 
 /// The scales of input and weights multiplied; nothing where they are not stored or not of the output channels.
-std::optional<std::vector<float>> products(ir::Graph& graph, const ir::Node& layer, size_t channels) {
+std::optional<std::vector<float>> products(ir::Graph& graph, const ir::Node& layer) {
   std::vector<Operand> sides;
   for (const size_t input : {size_t{0}, size_t{1}}) {
     const ir::Node* dq = ir::source_of(graph, layer, input);
@@ -17,11 +18,12 @@ std::optional<std::vector<float>> products(ir::Graph& graph, const ir::Node& lay
     if (!operand) return std::nullopt;
     sides.push_back(*operand);
   }
-  const size_t count = sides[1].scales.size();
-  if (sides[0].scales.size() != 1 || (count != 1 && count != channels)) return std::nullopt;
-  std::vector<float> scales;
-  for (const float scale : sides[1].scales) scales.push_back(sides[0].scales[0] * scale);
-  return scales;
+  const ir::Node* dq = ir::source_of(graph, layer, 2);
+  const ir::Tensor* bias = graph.constant(dq != nullptr ? dq->input(0) : layer.input(2));
+  const auto count = static_cast<int64_t>(sides[1].scales.size());
+  if (sides[0].scales.size() != 1 || bias == nullptr) return std::nullopt;
+  if (!plan::fits_bias(layer, sides[1].axis, count, bias->dims())) return std::nullopt;
+  return plan::bias_scales(sides[0].scales[0], sides[1].scales, /*beta=*/1.0f, static_cast<size_t>(bias->size()));
 }
 
 void set_bias(ir::Graph& graph, const ir::Node& dq, ir::Tensor codes, const std::vector<float>& scales) {
@@ -55,7 +57,7 @@ Result<bool> store_bias_in_int32(pass::ConvertContext& context, ir::NodeId id) {
   const auto values = bias_values(context.model, layer.input(2));
   if (!values) return leave("its bias is not stored, or not with a value for each channel");
   if (!graph.sole_use(dq.output(0))) return leave("its bias has other readers");
-  const auto scales = products(graph, layer, values->size());
+  const auto scales = products(graph, layer);
   if (!scales) return leave("its input or weights have no stored scales that fit the bias");
   Result<ir::Tensor> codes = encode_bias(*values, {scales->begin(), scales->end()});
   if (!codes.ok()) return leave(codes.status().message());
@@ -83,9 +85,8 @@ Result<size_t> adjust_bias_scale(pass::ConvertContext& context) {
     const ir::Node* dq = has_integer_bias(graph.node(id)) ? ir::source_of(graph, graph.node(id), 2) : nullptr;
     const ir::Tensor* codes = dq != nullptr && dequantizes(*dq) ? graph.constant(dq->input(0)) : nullptr;
     if (codes == nullptr || codes->type() != ElementType::kInt32) continue;
-    const auto channels = static_cast<size_t>(codes->size());
     const auto bias = operand_of(graph, dq->id);
-    const auto wanted = products(graph, graph.node(id), channels);
+    const auto wanted = products(graph, graph.node(id));
     if (bias && wanted && bias->scales == *wanted) continue;
     QQ_TRY(const bool is_stored, store_bias_in_int32(context, id));
     changed += is_stored ? 1 : 0;

@@ -13,7 +13,7 @@ constexpr int64_t kOpsetOfAxes = 13, kOpsetOf16Bits = 21;
 
 /// Why the node cannot become one of the other domain; empty when it can.
 std::string obstacle(const pass::ConvertContext& context, const ir::Node& node, const std::string& domain) {
-  const auto zero_point = zero_point_of(context.graph(), node, ElementType::kUInt8);
+  const auto zero_point = zero_point_of(context.graph(), node);
   if (!zero_point) return "its zero point is computed";
   const ElementType type = zero_point->type();
   if (!is_integer(type) || bits(type) > 32)

@@ -48,7 +48,7 @@ class Flipper {
 
  private:
   bool is_of_type(ir::NodeId id) const {
-    const auto zero_point = zero_point_of(graph_, graph_.node(id), ElementType::kUInt8);
+    const auto zero_point = zero_point_of(graph_, graph_.node(id));
     return zero_point && zero_point->type() == flip_.from;
   }
   bool fits(const Activation& activation) const {
@@ -58,7 +58,7 @@ class Flipper {
 
   void set_zero_point(ir::NodeId id) {
     const ir::Node& node = graph_.node(id);
-    const ir::Tensor moved = shifted(*zero_point_of(graph_, node, ElementType::kUInt8), flip_);
+    const ir::Tensor moved = shifted(*zero_point_of(graph_, node), flip_);
     const ir::ValueId stored = store(moved);
     put_input(edit_, node, 2, stored);
     if (node.find("output_dtype") != nullptr && quantizes(node))

@@ -16,7 +16,7 @@ namespace {
 std::optional<std::vector<double>> exact_values(const ir::Graph& graph, const ir::Node& dq) {
   const ir::Tensor* codes = dq.input(0).valid() ? graph.constant(dq.input(0)) : nullptr;
   const ir::Tensor* scale = dq.input(1).valid() ? graph.constant(dq.input(1)) : nullptr;
-  const auto zero_point = zero_point_of(graph, dq, ElementType::kInt32);
+  const auto zero_point = zero_point_of(graph, dq);
   if (codes == nullptr || scale == nullptr || !zero_point || !is_integer(codes->type()) || codes->rank() > 1) return {};
   if (scale->size() != 1 && scale->size() != codes->size()) return {};
   const auto integers = ir::to_int64(*codes), zeros = ir::to_int64(*zero_point);
@@ -35,7 +35,7 @@ std::optional<std::vector<double>> exact_values(const ir::Graph& graph, const ir
 std::optional<Operand> operand_of(ir::Graph& graph, ir::NodeId id) {
   const ir::Node node = graph.node(id);
   const ir::Tensor* scale = node.input(1).valid() ? graph.constant(node.input(1)) : nullptr;
-  const auto zero_point = zero_point_of(graph, node, ElementType::kUInt8);
+  const auto zero_point = zero_point_of(graph, node);
   if (scale == nullptr || !zero_point || scale->rank() > 1 || scale->size() == 0 || node.int_or("block_size", 0) != 0 ||
       scale->type() != ElementType::kFloat || zero_point->size() != scale->size())
     return {};

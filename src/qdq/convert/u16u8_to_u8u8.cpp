@@ -43,7 +43,7 @@ class Narrowing {
 
  private:
   bool has_wide_zero(ir::NodeId id) const {
-    const auto zero_point = zero_point_of(graph_, graph_.node(id), ElementType::kUInt8);
+    const auto zero_point = zero_point_of(graph_, graph_.node(id));
     const ir::Tensor* scale = graph_.constant(graph_.node(id).input(1));
     return zero_point && zero_point->type() == ElementType::kUInt16 && scale != nullptr &&
            scale->type() == ElementType::kFloat;
@@ -59,6 +59,10 @@ class Narrowing {
       const ir::Shape dims = graph_.constant(scale)->dims();
       wide = edit_.add_initializer(graph_.value(scale).name + "_uint8", ir::Tensor::from<float>(dims, scales));
     }
+    edit_.set_input(id, 1, wide);
+    if (graph_.node(id).find("output_dtype") != nullptr && quantizes(graph_.node(id)))
+      edit_.node(id).set("output_dtype", static_cast<int64_t>(ElementType::kUInt8));
+    if (!zero_point.valid()) return;  // 0 in both types
     ir::ValueId& zero = narrowed_[zero_point];
     if (!zero.valid()) {
       const ir::Tensor& old = *graph_.constant(zero_point);
@@ -68,10 +72,7 @@ class Narrowing {
       });
       zero = edit_.add_initializer(graph_.value(zero_point).name + "_uint8", std::move(zeros));
     }
-    edit_.set_input(id, 1, wide);
     edit_.set_input(id, 2, zero);
-    if (graph_.node(id).find("output_dtype") != nullptr && quantizes(graph_.node(id)))
-      edit_.node(id).set("output_dtype", static_cast<int64_t>(ElementType::kUInt8));
   }
 
   /// A DQ of a stored uint16 tensor: the codes nearest to its values.
@@ -79,7 +80,7 @@ class Narrowing {
     const ir::Node dq = graph_.node(id);
     const ir::Tensor* codes = dequantizes(dq) && dq.input(0).valid() ? graph_.constant(dq.input(0)) : nullptr;
     if (codes == nullptr || codes->type() != ElementType::kUInt16 || !has_wide_zero(id)) return false;
-    const ir::Tensor zeros = *graph_.constant(dq.input(2));
+    const ir::Tensor zeros = *zero_point_of(graph_, dq);
     if (zeros.size() != 1) {
       context_.leave(id, "its stored uint16 tensor has a scale for each channel");
       return false;
@@ -87,7 +88,8 @@ class Narrowing {
     const ir::Tensor wide = *codes;
     narrow_parameters(id);
     const double zero = zeros.data<uint16_t>()[0];
-    const double new_zero = graph_.constant(graph_.node(id).input(2))->data<uint8_t>()[0];
+    const ir::ValueId moved_zero = graph_.node(id).input(2);
+    const double new_zero = moved_zero.valid() ? graph_.constant(moved_zero)->data<uint8_t>()[0] : 0.0;
     ir::Tensor narrow = ir::Tensor::allocate(ElementType::kUInt8, wide.dims());
     std::ranges::transform(wide.data<uint16_t>(), narrow.mutable_data<uint8_t>().begin(), [&](uint16_t code) {
       const double moved = numeric::round_half_even((code - zero) * (kSteps8 / kSteps16)) + new_zero;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "ir/edit.h"
 #include "plan/lowering/qdq_names.h"
@@ -58,15 +59,13 @@ class Lifter {
     if (!scales.ok()) return {};
     Reading reading;
     std::vector<double> zeros(scales.value().size(), 0);
-    const ir::Tensor* codes = node.input(0).valid() ? graph().constant(node.input(0)) : nullptr;
-    reading.spec.type = dequantizes(node) && codes != nullptr ? codes->type() : ElementType::kUInt8;
+    reading.spec.type = code_type(graph(), node);
     if (node.input(2).valid()) {
       const ir::Tensor* zero_point = graph().constant(node.input(2));
       if (zero_point == nullptr || !is_integer(zero_point->type()) || zero_point->size() != scale->size()) return {};
       const Result<std::vector<double>> given = ir::to_double(*zero_point);
       if (!given.ok()) return {};
       zeros = given.value();
-      reading.spec.type = zero_point->type();
     }
     if (!is_integer(reading.spec.type)) return {};
     reading.spec.scale = numeric::ScaleKind::kPowerOfTwo;
@@ -82,7 +81,7 @@ class Lifter {
   }
 
   plan::ParamId id_of(const ir::Node& node, const Reading& reading) {
-    const auto [found, is_new] = ids_.try_emplace({node.input(1), node.input(2)});
+    const auto [found, is_new] = ids_.try_emplace({node.input(1), node.input(2), reading.spec.type});
     if (is_new) found->second = result_.plan.params.add(reading.params);
     return found->second;
   }
@@ -212,7 +211,8 @@ class Lifter {
 
   LiftedModel result_;
   ir::GraphEdit edit_;
-  std::map<std::pair<ir::ValueId, ir::ValueId>, plan::ParamId> ids_;  ///< by scale and zero point
+  /// By scale, zero point and, since the zero point may be absent, type.
+  std::map<std::tuple<ir::ValueId, ir::ValueId, ElementType>, plan::ParamId> ids_;
 };
 
 }  // namespace

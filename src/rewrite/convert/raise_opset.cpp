@@ -8,12 +8,13 @@
 #include "config/tensor_overrides.h"
 #include "pass/convert_opset.h"
 #include "plan/data_types.h"
+#include "plan/runtime_kernels.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {
 
-constexpr int64_t kIrWith4Bits = 10, kOpsetWithFloat16 = 19;
+constexpr int64_t kIrWith4Bits = 10, kOpsetWithPairs = 10, kOpsetWithFloat16 = 19;
 /// Clip and MaxPool take 8-bit integers from here on.
 constexpr int64_t kOpsetWithBytes = 12;
 
@@ -46,13 +47,24 @@ class OwnTypes {
 /// Q and DQ of ai.onnx between float16 tensors.
 bool writes_float16_pairs(const pass::FloatContext& context) {
   const config::Settings& settings = context.settings;
-  const bool is_kept = settings.inserts_qdq() && settings.formats.quantize_fp16 && !settings.formats.use_fp32_scale &&
+  const bool is_kept = settings.inserts_qdq() && !settings.formats.use_fp32_scale &&
                        !settings.formats.use_qdq_contrib_ops &&
                        settings.traits().domains != config::DomainPolicy::kContrib;
   const ir::Graph& graph = context.graph();
-  const auto is_half = [&](ir::ValueId id) { return graph.value(id).type.element == ElementType::kFloat16; };
-  return is_kept &&
-         (std::ranges::any_of(graph.inputs(), is_half) || std::ranges::any_of(graph.initializers(), is_half));
+  for (size_t i = 0; is_kept && i < graph.value_count(); ++i) {
+    const ir::ValueId id{static_cast<int32_t>(i)};
+    if (graph.is_alive(id) && graph.value(id).type.element == ElementType::kFloat16) return true;
+  }
+  return false;
+}
+
+/// The opset that the operators around which Q/DQ nodes are written need.
+int64_t opset_with_kernels(const pass::FloatContext& context) {
+  int64_t needed = kOpsetWithPairs;
+  if (!context.settings.fits_runtime()) return needed;
+  for (const ir::NodeId id : context.graph().order())
+    needed = std::max(needed, plan::byte_kernel_since(context.graph().node(id)));
+  return needed;
 }
 
 int64_t needed_opset(const pass::FloatContext& context) {
@@ -61,7 +73,7 @@ int64_t needed_opset(const pass::FloatContext& context) {
     return config::kOpsetWith4Bits;
   if (writes_float16_pairs(context)) return kOpsetWithFloat16;
   if (settings.formats.per_channel || settings.blocks.bf16_qdq_to_cast) return 13;
-  return settings.writes_integer_operators() ? kOpsetWithBytes : 10;
+  return std::max(opset_with_kernels(context), settings.writes_integer_operators() ? kOpsetWithBytes : kOpsetWithPairs);
 }
 
 }  // namespace
@@ -76,7 +88,9 @@ Result<Changed> raise_opset(pass::FloatContext& context) {
   raised.path = context.model.path;
   context.model = std::move(raised);
   const std::string why = is_for_4_bits ? cat("4-bit weights need opset ", needed, ", raised from ", found)
-                                        : cat("opset ", found, " lacks the Q/DQ operators needed, raised to ", needed);
+                          : needed > kOpsetWithPairs && needed == opset_with_kernels(context)
+                              ? cat("opset ", found, " lacks operators on 8-bit integers, raised to ", needed)
+                              : cat("opset ", found, " lacks the Q/DQ operators needed, raised to ", needed);
   context.diagnostics.add("opset-raised", "", why);
   return Changed::kYes;
 }

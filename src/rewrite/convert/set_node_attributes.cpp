@@ -15,7 +15,7 @@ namespace {
 bool assign_attribute(const config::AttributeUpdate& update, ir::AttributeValue& attribute) {
   const auto assign = [&](const auto& value) {
     using Kind = std::decay_t<decltype(value)>;
-    if constexpr (!std::is_same_v<Kind, std::monostate>) {
+    if constexpr (!std::is_same_v<Kind, NoValue>) {
       if (!std::holds_alternative<Kind>(attribute)) return false;
       attribute = value;
       return true;

@@ -60,9 +60,11 @@ ValueId match_half_of(const Graph& graph, MatchedGroup& group, ValueId value) {
   if (product == nullptr) return {};
   const size_t sum =
       graph.producer(product->input(0)) != nullptr && graph.producer(product->input(0))->is("Add") ? 0 : 1;
+  const size_t known = group.members().size();
   for (const size_t i : {sum, 1 - sum}) {
     const ValueId x = match_erf(graph, group, product->input(i));
     if (x.valid()) return x == product->input(1 - i) ? x : ValueId{};
+    group.keep_first(known);  // the Add may be the bias before the Gelu
   }
   return {};
 }
@@ -73,7 +75,7 @@ std::optional<GeluGroup> match_other(const Graph& graph, const Node& root) {
   for (const size_t i : {size_t{0}, size_t{1}}) {
     MatchedGroup group(graph, root);
     const ValueId x = match_product(graph, group, root.input(i), root.input(1 - i));
-    if (x.valid() && group.is_closed()) return GeluGroup{std::move(group), x};
+    if (x.valid() && group.is_closed(x)) return GeluGroup{std::move(group), x};
   }
   return std::nullopt;
 }
@@ -85,7 +87,7 @@ std::optional<GeluGroup> match_halved_gelu(const Graph& graph, const Node& root)
   if (!rest.valid()) return std::nullopt;
   MatchedGroup group(graph, root);
   const ValueId x = match_half_of(graph, group, rest);
-  if (!x.valid() || !group.is_closed()) return std::nullopt;
+  if (!x.valid() || !group.is_closed(x)) return std::nullopt;
   return GeluGroup{std::move(group), x};
 }
 

@@ -53,7 +53,7 @@ std::optional<InstanceNorm> match_instance_norm(const Graph& graph, MatchedGroup
   if (mean == nullptr || !match_scale(graph, group, scaled_mean->input(1), found)) return std::nullopt;
   found.bias = shift->input(0);
   const bool same_data = mean->input(0) == found.data && other_operand(*scaled, found.data) == scaled_mean->input(1);
-  if (!same_data || !group.is_closed()) return std::nullopt;
+  if (!same_data || !group.is_closed(found.data)) return std::nullopt;
   if (!is_per_channel(graph, found.weight) || !is_per_channel(graph, found.bias)) return std::nullopt;
   return found;
 }

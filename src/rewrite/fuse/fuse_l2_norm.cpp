@@ -37,7 +37,7 @@ std::optional<L2Norm> match_l2_norm(const Graph& graph, MatchedGroup& group, con
   if (source == nullptr || !source->is("Unsqueeze") || !type.has_shape || limited->inputs.size() != 2)
     return std::nullopt;
   if (!epsilon || *epsilon < 0 || *epsilon > kLargestNormEpsilon || !axes || axes->size() != 1) return std::nullopt;
-  if (sum->int_or("keepdims", 1) != 1 || !group.is_closed()) return std::nullopt;
+  if (sum->int_or("keepdims", 1) != 1 || !group.is_closed(root.input(0))) return std::nullopt;
   const auto rank = static_cast<int64_t>(type.dims.size());
   const Result<int64_t> axis = ir::normalize_axis(axes->front(), rank);
   return axis.ok() ? std::optional(L2Norm{root.input(0), axis.value(), rank}) : std::nullopt;

@@ -77,7 +77,7 @@ std::optional<LayerNormGroup> match_layer_norm(const Graph& graph, const Node& r
   const ValueId data = match_centered(graph, group, ratio->input(0));
   double epsilon = 0;
   const ValueId spread_of = match_deviation(graph, group, ratio->input(1), epsilon);
-  if (!data.valid() || data != spread_of || !group.is_closed()) return std::nullopt;
+  if (!data.valid() || data != spread_of || !group.is_closed(data)) return std::nullopt;
   return LayerNormGroup{group, data, factors->first, shifted->first, scaled->id, static_cast<float>(epsilon)};
 }
 

@@ -38,15 +38,26 @@ std::optional<int64_t> picked_place(const Sweep& sweep, ir::ValueId element, ir:
 
 }  // namespace
 
+/// Upper bound on the inputs of a Concat that takes in others which are read elsewhere, too. Their inputs are then
+/// repeated, and a chain in which each joins all before it would double them with every node. Networks have a few
+/// dozen.
+constexpr size_t kMostRepeated = 256;
+
 std::optional<Rewrite> merge_concats(const Sweep& sweep, const ir::Node& outer) {
   Rewrite rewrite;
   ir::GraphPatch::PatchNode merged{outer.op, outer.domain,      sweep.scope.name(outer.output(0)),
                                    {},       {outer.output(0)}, outer.attributes};
   rewrite.patch.remove(outer.id);
   bool found = false;
-  for (const ir::ValueId input : outer.inputs) {
+  for (size_t place = 0; place < outer.inputs.size(); ++place) {
+    const ir::ValueId input = outer.inputs[place];
     const ir::Node* inner = inner_concat(sweep, outer, input);
     if (inner == nullptr) {
+      merged.inputs.emplace_back(input);
+      continue;
+    }
+    const size_t left = outer.inputs.size() - place;  // this input and those behind it
+    if (!sweep.graph.sole_use(input) && merged.inputs.size() + inner->inputs.size() + left > kMostRepeated) {
       merged.inputs.emplace_back(input);
       continue;
     }

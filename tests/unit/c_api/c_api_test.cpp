@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/strings.h"
+#include "unit/base/temp_folder.h"
+
 namespace quarkq {
 namespace {
 
@@ -61,6 +64,35 @@ TEST(CApiTest, RefusesRequestsThatItDoesNotKnow) {
     EXPECT_TRUE(std::string(quarkq_message(result.get())).starts_with(one.said)) << quarkq_message(result.get());
     EXPECT_STREQ(quarkq_report(result.get()), "");
   }
+}
+
+TEST(CApiTest, TheFunctionsTakeAResultThatIsNull) {
+  EXPECT_EQ(quarkq_exit_code(nullptr), 7);
+  EXPECT_STREQ(quarkq_message(nullptr), "out of memory");
+  EXPECT_STREQ(quarkq_report(nullptr), "");
+  EXPECT_STREQ(quarkq_findings(nullptr), "[]");
+  EXPECT_EQ(quarkq_model(nullptr).size, 0u);
+  quarkq_free(nullptr);
+}
+
+TEST(CApiTest, NoOutputReplacesAnInput) {
+  const test::TempFolder folder;
+  const std::string model = folder.write("m.onnx", "model"), settings = folder.write("s.yaml", "preset: XINT8\n"),
+                    sample = folder.write("calib/0.npy", "sample"), list = folder.write("list.txt", "calib/0.npy\n");
+  for (const std::string& output : {model, settings, sample, list}) {
+    const std::string request =
+        cat(R"({"model": ")", model, R"(", "config": ")", settings, R"(", "calib": ")", folder / "calib",
+            R"(", "output": ")", output, R"(", "settings": ["evaluation.dir=)", list, R"("]})");
+    const CallResult result = call("quantize", request.c_str());
+    EXPECT_EQ(quarkq_exit_code(result.get()), 2) << output;
+    EXPECT_NE(std::string(quarkq_message(result.get())).find("is an input, which is never overwritten"),
+              std::string::npos)
+        << quarkq_message(result.get());
+  }
+  EXPECT_EQ(test::content_of(sample), "sample");
+  const std::string request = cat(R"({"model": ")", model, R"(", "inputs": ")", folder / "calib", R"(", "outputs": ")",
+                                  folder / "calib", R"("})");
+  EXPECT_EQ(quarkq_exit_code(call("run", request.c_str()).get()), 2);
 }
 
 TEST(CApiTest, NullMembersAreNotGiven) {

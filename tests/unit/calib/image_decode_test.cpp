@@ -98,9 +98,9 @@ std::vector<BadRow> bad_images() {
   std::string bad_length = kJpeg;
   bad_length.replace(4, 2, std::string("\0\1", 2));
   return {
-      {"empty file", "", "neither a JPEG nor a PNG"},
-      {"text named .jpg", "I am no image\n", "neither a JPEG nor a PNG"},
-      {"gif", "GIF89a\1\0\1\0\x80\1", "neither a JPEG nor a PNG"},
+      {"empty file", "", "neither a JPEG, a PNG nor a BMP"},
+      {"text named .jpg", "I am no image\n", "neither a JPEG, a PNG nor a BMP"},
+      {"gif", "GIF89a\1\0\1\0\x80\1", "neither a JPEG, a PNG nor a BMP"},
       {"signature alone", "\x89PNG\r\n\x1A\n", "cannot be decoded"},
       {"half a JPEG", kJpeg.substr(0, kJpeg.size() - 20), "truncated"},
       {"JPEG header alone", kJpeg.substr(0, 20), "truncated"},

@@ -201,7 +201,7 @@ TEST(ReadImageTest, BadFileIsNamed) {
   const Result<ir::Tensor> tensor = read_file("b.jpg", "text", {}, input_of({}));
   ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.status().code(), Code::kBadData);
-  EXPECT_NE(tensor.status().message().find("b.jpg: neither a JPEG nor a PNG image"), std::string::npos);
+  EXPECT_NE(tensor.status().message().find("b.jpg: neither a JPEG, a PNG nor a BMP image"), std::string::npos);
 }
 
 }  // namespace

@@ -46,6 +46,33 @@ TEST_F(ListFileTest, OnePathPerLine) {
   EXPECT_EQ(first_values(limited, kOneInput), (Values{{2}, {7}}));
 }
 
+TEST_F(ListFileTest, MarksOfOtherSystemsAreSkipped) {
+  EXPECT_EQ(first_values(list("\xEF\xBB\xBF"
+                              "data/2.npy\r\ndata/1.npy\r\n"),
+                         kOneInput),
+            (Values{{2}, {1}}));
+  const std::string wide(
+      "\xFF\xFE"
+      "d\0a\0\n\0",
+      8);
+  EXPECT_NE(refused(wide, kOneInput).find("list.txt: is UTF-16"), std::string::npos);
+  EXPECT_NE(refused(std::string("d\0a\0", 4), kOneInput).find("is UTF-16"), std::string::npos);
+}
+
+TEST_F(ListFileTest, FilesOfOneNameAreToldApart) {
+  folder.write("more/0.npy", npy_of(9));
+  const auto reader = open_data(list("data/0.npy\nmore/0.npy\ndata/0.npy\ndata/1.npy\n"), kOneInput);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < reader.value()->size(); ++i) names.push_back(reader.value()->read(i).value().name);
+  EXPECT_EQ(names, (std::vector<std::string>{"data/0", "more/0", "data/0_2", "1"}));
+}
+
+TEST_F(ListFileTest, InputsThatAreSpeltAlikeNeedTheirExactNames) {
+  const std::vector<InputSpec> alike = {input("a/b", {1}), input("a_b", {1})};
+  EXPECT_EQ(first_values(list("a_b=data/1.npy a/b=data/2.npy\n"), alike), (Values{{2, 1}}));
+}
+
 TEST_F(ListFileTest, PairsForSeveralInputs) {
   EXPECT_EQ(first_values(list("b=data/1.npy net/x:0=data/0.npy\nnet_x_0='with space.npy' b=\"t.pb\"\nboth.npz\n"),
                          kTwoInputs),
@@ -65,7 +92,8 @@ TEST_F(ListFileTest, BadLinesAreNamed) {
       {"x=data/0.npy x=data/1.npy", "two files for input x"},
       {"\"data/0.npy", "a quote \" without its end"},
       {"data\1", "control characters"},
-      {"data", "data: not a sample file"},
+      {"data", "a word without a suffix of samples: not a sample file"},
+      {"root:$y$secret:x", "a word without a suffix of samples: not a sample file"},
       {"x=", "not a sample file"},
   };
   for (const auto& row : rows) {

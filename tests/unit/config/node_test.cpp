@@ -162,5 +162,31 @@ TEST(SettingsLoadTest, NoGarbageCrashesIt) {
 
 TEST(SettingsLoadTest, AnUnreadableFileIsAnError) { EXPECT_FALSE(load_file("/nowhere/x.yaml").ok()); }
 
+TEST(NodeTest, AliasesOfALongTextAreBounded) {
+  const std::string text(100'000, 'x');
+  const auto repeated = [&](int count) {
+    std::string yaml = "a: &a \"" + text + "\"\nb: [";
+    for (int i = 0; i < count; ++i) yaml += "*a, ";
+    return parse_text(yaml + "1]\n", "t.yaml");
+  };
+  EXPECT_TRUE(repeated(40).ok());
+  EXPECT_EQ(repeated(50).status().message(), "t.yaml:2: aliases repeat more than 4194304 bytes of text");
+}
+
+TEST(NodeTest, AMissingQuoteTakesInNoOtherKey) {
+  for (const char* yaml :
+       {"exclude:\n  - \"fc\nquant_config: {per_channel: true}\nx: \"y\"\n", "a: 'b\nc: 'd\ne: f\n",
+        "a:\n  b: \"c\n  d: 1\n  e: \"f\"\n", "a: [\"b\nc: d\ne: \"f\"]\n", "a: \"b\n\n\nc: \"d\"\n"}) {
+    const Result<Node> node = parse_text(yaml, "t.yaml");
+    ASSERT_FALSE(node.ok()) << yaml;
+    EXPECT_NE(node.status().message().find("a text in quotes goes on in line"), std::string::npos)
+        << node.status().message();
+  }
+  for (const char* yaml : {"a: \"b\n  c\"\n", "a: 'it''s\n  c'\nd: 1\n", "\"a\": [\"b\",\n\"c\"]\n", "[\"a\nb\"]\n",
+                           "a:\n- \"b\n  c\"\n", "a: \"b\n\n  c\"\n"}) {
+    EXPECT_TRUE(parse_text(yaml, "t.yaml").ok()) << yaml;
+  }
+}
+
 }  // namespace
 }  // namespace quarkq::config

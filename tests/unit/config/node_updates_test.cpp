@@ -24,12 +24,12 @@ TEST(NodeUpdatesTest, ValuesHaveTheKindsTheyAreWrittenIn) {
               {"[1, -2]", std::vector<int64_t>{1, -2}},
               {"[1.0, 0.5]", std::vector<float>{1, 0.5f}},
               {"[a, '1']", std::vector<std::string>{"a", "1"}},
-              {"true", std::monostate()},
-              {"[1, 2.0]", std::monostate()},
-              {"[true]", std::monostate()},
-              {"[]", std::monostate()},
-              {"{b: 1}", std::monostate()},
-              {"[[1]]", std::monostate()}};
+              {"true", NoValue()},
+              {"[1, 2.0]", NoValue()},
+              {"[true]", NoValue()},
+              {"[]", NoValue()},
+              {"{b: 1}", NoValue()},
+              {"[[1]]", NoValue()}};
   for (const auto& row : rows) EXPECT_TRUE(value_of(row.text) == row.wanted) << row.text;
 }
 

@@ -49,7 +49,7 @@ TEST(MetricsTest, SumsAreThoseOfPlainLoops) {
     EXPECT_NEAR(sqnr_db(sums), static_cast<double>(10 * std::log10(norm_a / distance)), 1e-9);
     EXPECT_NEAR(l2_distance(sums), static_cast<double>(std::sqrt(distance)), 1e-9);
     const double error = static_cast<double>(distance) / static_cast<double>(n);
-    EXPECT_NEAR(psnr_db(sums, n, Peak::kMagnitude), 20 * std::log10(magnitude) - 10 * std::log10(error), 1e-9);
+    EXPECT_NEAR(psnr_db(sums, Peak::kMagnitude), 20 * std::log10(magnitude) - 10 * std::log10(error), 1e-9);
   }
 }
 
@@ -99,7 +99,7 @@ TEST(MetricsTest, LargeDoublesHaveTheDistancesOfSmallOnes) {
     EXPECT_NEAR(sqnr_db(large), sqnr_db(small), 1e-9);
     EXPECT_NEAR(std::ldexp(l2_distance(large), -exponent), l2_distance(small), 1e-12);
     for (const Peak peak : {Peak::kMagnitude, Peak::kSigned})
-      EXPECT_NEAR(psnr_db(large, 100, peak), psnr_db(small, 100, peak), 1e-9);
+      EXPECT_NEAR(psnr_db(large, peak), psnr_db(small, peak), 1e-9);
     EXPECT_EQ(large.max_a, std::ldexp(small.max_a, exponent));
     EXPECT_EQ(cosine(pair_sums(large_a, large_a)), 1.0);
     PairSums all = small;  // of small values and large ones: these decide
@@ -123,20 +123,44 @@ TEST(MetricsTest, ZerosHaveADefinition) {
 
 TEST(MetricsTest, PeaksAndFloorsOfPsnr) {
   const Doubles loud = {-4, 1}, off = {-4, 2}, zero = {0, 0};
-  EXPECT_NEAR(psnr_db(pair_sums(loud, off), 2, Peak::kMagnitude), 20 * std::log10(4.0) - 10 * std::log10(0.5), 1e-12);
-  EXPECT_NEAR(psnr_db(pair_sums(loud, off), 2, Peak::kSigned), 20 * std::log10(1.0) - 10 * std::log10(0.5), 1e-12);
-  EXPECT_NEAR(psnr_db(pair_sums(loud, loud), 2, Peak::kMagnitude), 20 * std::log10(4.0) + 100, 1e-12);
-  EXPECT_NEAR(psnr_db(pair_sums(zero, off), 2, Peak::kMagnitude), -200 - 10 * std::log10(10.0), 1e-12);
+  EXPECT_NEAR(psnr_db(pair_sums(loud, off), Peak::kMagnitude), 20 * std::log10(4.0) - 10 * std::log10(0.5), 1e-12);
+  EXPECT_NEAR(psnr_db(pair_sums(loud, off), Peak::kSigned), 20 * std::log10(1.0) - 10 * std::log10(0.5), 1e-12);
+  EXPECT_NEAR(psnr_db(pair_sums(loud, loud), Peak::kMagnitude), 20 * std::log10(4.0) + 100, 1e-12);
+  EXPECT_NEAR(psnr_db(pair_sums(zero, off), Peak::kMagnitude), -200 - 10 * std::log10(10.0), 1e-12);
   const Doubles negative = {-4, -1};
-  EXPECT_NEAR(psnr_db(pair_sums(negative, negative), 2, Peak::kSigned), -200 + 100, 1e-12);
+  EXPECT_NEAR(psnr_db(pair_sums(negative, negative), Peak::kSigned), -200 + 100, 1e-12);
 }
 
-TEST(MetricsTest, NanIsSeen) {
+TEST(MetricsTest, EqualNanAndInfinitiesAreLeftOut) {
+  const Doubles a = {1, NAN, 2, kInfinite, -kInfinite}, b = {1, NAN, 3, kInfinite, -kInfinite};
+  const PairSums sums = pair_sums(a, b), finite = pair_sums(Doubles{1, 2}, Doubles{1, 3});
+  EXPECT_EQ(sums.same, 3u);
+  EXPECT_EQ(sums.differing, 0u);
+  EXPECT_EQ(sums.compared, 2u);
+  EXPECT_EQ(cosine(sums), cosine(finite));
+  EXPECT_EQ(sqnr_db(sums), sqnr_db(finite));
+  EXPECT_EQ(psnr_db(sums, Peak::kMagnitude), psnr_db(finite, Peak::kMagnitude));
+  EXPECT_EQ(sums.max_distance, 1);
+  EXPECT_EQ(cosine(pair_sums(Doubles{NAN}, Doubles{NAN})), 1.0);
+}
+
+TEST(MetricsTest, DifferentNanAndInfinitiesLowerTheCosine) {
+  const Doubles a = {1, NAN, 2, kInfinite, 3, 4}, b = {1, 2, 2, -kInfinite, 3, 4};
+  PairSums sums = pair_sums(a, b);
+  EXPECT_EQ(sums.differing, 2u);
+  EXPECT_NEAR(cosine(sums), 4.0 / 6.0, 1e-12);
+  EXPECT_EQ(cosine(pair_sums(Doubles{NAN}, Doubles{1})), 0.0);
+  add(pair_sums(Doubles{1, NAN}, Doubles{1, 1}), sums);
+  EXPECT_EQ(sums.differing, 3u);
+  EXPECT_EQ(sums.compared, 5u);
+}
+
+TEST(MetricsTest, AllValuesCountWhereAsked) {
   const Doubles a = {1, NAN, 2}, b = {1, 2, 3};
-  EXPECT_TRUE(std::isnan(pair_sums(a, b).dot));
-  EXPECT_TRUE(std::isnan(pair_sums(a, b).max_distance));
-  PairSums all = pair_sums(b, b);
-  add(pair_sums(a, b), all);
+  EXPECT_TRUE(std::isnan(pair_sums_of_all(a, b).dot));
+  EXPECT_TRUE(std::isnan(pair_sums_of_all(a, b).max_distance));
+  PairSums all = pair_sums_of_all(b, b);
+  add(pair_sums_of_all(a, b), all);
   EXPECT_TRUE(std::isnan(all.max_distance));
   EXPECT_TRUE(std::isnan(all.squared_distance));
 }

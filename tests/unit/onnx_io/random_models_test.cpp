@@ -45,6 +45,7 @@ TEST_P(RandomModelsTest, WeightsBesideTheModelAreTheSame) {
     const Result<ir::Model> loaded = load(path, &report);
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     EXPECT_EQ(report.external_bytes, saved.value().data_bytes);
+    EXPECT_EQ(report.external_files.size(), saved.value().data_bytes > 0 ? 1u : 0u);
     EXPECT_EQ(ir::dump(loaded.value()), ir::dump(model_));
   }
 }

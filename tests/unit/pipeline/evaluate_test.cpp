@@ -120,16 +120,31 @@ TEST(EvaluateTest, PeakIsAMagnitudeByDefault) {
   EXPECT_NEAR(files.metrics(/*compat=*/true).psnr, -200 - 10 * std::log10(0.25), 1e-4);
 }
 
-TEST(EvaluateTest, NanMakesItsAggregatesNan) {
+TEST(EvaluateTest, CompatLetsNanMakeItsAggregatesNan) {
   const ResultFiles files;
   files.pair<float>("0", {2}, {1, 2}, {1, 2});
   files.pair<float>("1", {2}, {1, NAN}, {1, 2});
-  const EvaluateReport report = files.evaluate().value();
+  const EvaluateReport report = files.evaluate(/*compat=*/true).value();
   for (const double value :
        {report.mean_cosine, report.min_cosine, report.mean_l2, report.max_l2, report.min_psnr, report.mean_ssim}) {
     EXPECT_TRUE(std::isnan(value));
   }
   EXPECT_NE(to_json(report).find("\"min_cosine\": null"), std::string::npos);
+}
+
+TEST(EvaluateTest, NanAndInfinitiesAreCounted) {
+  const ResultFiles files;
+  files.pair<float>("0", {3}, {1, NAN, 2}, {1, NAN, 2});
+  files.pair<float>("1", {2}, {1, INFINITY}, {1, 2});
+  const EvaluateReport report = files.evaluate().value();
+  EXPECT_EQ(report.pairs[0].same_not_finite, 1u);
+  EXPECT_EQ(report.pairs[0].cosine, 1.0);
+  EXPECT_EQ(report.pairs[1].different_not_finite, 1u);
+  EXPECT_EQ(report.min_cosine, 0.5);
+  EXPECT_TRUE(std::isfinite(report.pairs[0].psnr) && std::isfinite(report.pairs[0].ssim));
+  EXPECT_TRUE(std::isnan(report.pairs[1].psnr) && std::isnan(report.pairs[1].l2));
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].id, "output-not-finite");
 }
 
 TEST(EvaluateTest, EveryNumericTypeIsCompared) {

@@ -188,6 +188,16 @@ const QuirkCase kQuirkCases[] = {
          ", float[3] b = ", numbers(3, 2), ", float[3, 3, 1, 1] v = ", numbers(9, 3), ", float[3] c = ", numbers(3, 4),
          "> { a = Conv <group = 1> (x, w, b) r = Relu (a) y = Conv <group = 1> (r, v, c) }"),
      {"include_cle=true"}},
+    {"WidenFloat16Parts", "widen-float16-parts",
+     "g (float[4] x) => (float[4] y) { h = Cast <to = 10> (x) r = Relu (h) y = Cast <to = 1> (r) }"},
+    {"KeepBiasesInRange",
+     "widen-weight-scales",
+     "g (float[1, 2, 4, 4] x) => (float[1, 3, 4, 4] y) <float[3, 2, 1, 1] w = {0.001, -0.0005, 0.0003, 0.001, -0.001, "
+     "0.0002}, float[3] b = {100000, 1, 2}> { y = Conv (x, w, b) }",
+     {},
+     "A8W8",
+     17,
+     true},
     {"FollowShapesThroughAll", "simplify-model",
      "g (float[N, 4] x) => (float[A, B, C] y) <float[4] s = {1, 2, 3, 4}, int64[1] first = {0}, int64[2] rest = {2, "
      "2}, float[2] zeros = {0, 0}> "

@@ -119,7 +119,7 @@ void expect_command_fails(const std::string& command, const std::string& message
 
 TEST(ScoreTest, AFailingCommandIsAnError) {
   expect_command_fails("sh -c 'echo 0.5; echo bad model >&2; exit 1'",
-                       "--metric-cmd: sh: ended with exit code 1\nbad model");
+                       "--metric-cmd: sh: ended with exit code 1; it printed: bad model");
   for (const char* text : {"", "nan", "inf", "0.5 0.6", "score 0.5", "0.5x"}) {
     expect_command_fails(cat("printf '%s' '", text, "'"), cat("--metric-cmd: printf: printed \"", text,
                                                               "\", allowed is one finite number and nothing else"));

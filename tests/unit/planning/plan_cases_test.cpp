@@ -50,6 +50,18 @@ PassCase passthrough() {
           .outputs = PassOutputs::kPlan};
 }
 
+PassCase without_kernel() {
+  return {.pass = "leave-without-kernel",
+          .name = "DilatedAveragePool",
+          .model =
+              "g (float[1, 2, 6, 6] x) => (float[N, C, H, W] y) { a = Sigmoid (x) b = AveragePool <kernel_shape = "
+              "[2, 2], dilations = [2, 2]> (a) y = Sigmoid (b) }",
+          .guards = {{"HasNoDilations", "dilations = [2, 2]", "dilations = [1, 1]"}},
+          .opset = 19,
+          .start = PassStart::kInOrder,
+          .outputs = PassOutputs::kPlan};
+}
+
 PassCase measured() {
   return {
       .pass = "measure-for-mixing",
@@ -329,6 +341,7 @@ PassCase mixed() {
 }
 
 const bool kPlanCases = add_pass_cases({mixed(),
+                                        without_kernel(),
                                         released(),
                                         op_set(),
                                         settings_of_a_tensor(),

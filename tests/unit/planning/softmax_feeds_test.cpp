@@ -70,13 +70,38 @@ TEST(SoftmaxFeedsTest, KindsByOperatorAndInput) {
                       {"Where", "", 2, FeedKind::kMoves},     {"Reshape", "", 0, FeedKind::kMoves},
                       {"Reshape", "", 1, FeedKind::kNone},    {"Gather", "", 1, FeedKind::kNone},
                       {"Concat", "", 31, FeedKind::kMoves},   {"Concat", "", 32, FeedKind::kNone},
-                      {"Slice", "", 2, FeedKind::kNone},      {"Mul", "", 0, FeedKind::kNone}};
+                      {"Slice", "", 2, FeedKind::kNone},      {"Mul", "", 0, FeedKind::kNone},
+                      {"Max", "", 1, FeedKind::kMoves},       {"Cast", "", 0, FeedKind::kMoves}};
   for (const Row& row : rows) {
     ir::Node node;
     node.op = row.op;
     node.domain = row.domain;
-    EXPECT_EQ(feed_kind(node, row.input), row.kind) << row.op << " " << row.input;
+    EXPECT_EQ(feed_kind(ir::Graph(), node, row.input), row.kind) << row.op << " " << row.input;
   }
+}
+
+TEST(SoftmaxFeedsTest, PositiveConstantsScale) {
+  const auto factor_of = [](const std::string& op, const std::string& constant) {
+    const ir::Model model = test::model_of(cat("g (float[2, 3] x) => (float[2, 3] y) <float c = {", constant,
+                                               "}> { m = ", op, " (x, c) y = Softmax (m) }"));
+    const ir::Node& node = model.graph.node(model.graph.order()[0]);
+    const bool is_fed = feed_kind(model.graph, node, 0) == FeedKind::kScales;
+    EXPECT_EQ(feeds_softmax_only(model.graph)[static_cast<size_t>(node.input(0).index)], is_fed) << op << constant;
+    return is_fed ? feed_factor(model.graph, node, 0) : 0;
+  };
+  EXPECT_EQ(factor_of("Mul", "0.5"), 0.5f);
+  EXPECT_EQ(factor_of("Div", "8.0"), 0.125f);
+  for (const char* constant : {"-1.0", "0.0"}) EXPECT_EQ(factor_of("Mul", constant), 0) << constant;
+}
+
+TEST(SoftmaxFeedsTest, SubtractedMasksAreFound) {
+  const ir::Model model =
+      test::model_of("g (float[2, 3] x, float[2, 3] mask) => (float[2, 3] y) { m = Sub (x, mask) y = Softmax (m) }");
+  const std::vector<bool> fed = feeds_softmax_only(model.graph),
+                          subtracted = subtracted_before_softmax(model.graph, fed);
+  const auto index = [&](const char* name) { return static_cast<size_t>(model.graph.find(name).index); };
+  EXPECT_TRUE(fed[index("x")] && !subtracted[index("x")]);
+  EXPECT_TRUE(!fed[index("mask")] && subtracted[index("mask")]);
 }
 
 /// "c<-y u": the range of c is read from y, u has a range of one.

@@ -28,6 +28,28 @@ PassCase wider_floats() {
       .outputs = PassOutputs::kChange};
 }
 
+PassCase widened_part() {
+  return {
+      .pass = "widen-float16-parts",
+      .name = "PartBetweenCasts",
+      .model =
+          "g (float[1, 4] x) => (float[1, 4] y) { [half] h = Cast <to = 10> (x) r = Relu (h) y = Cast <to = 1> (r) }",
+      .guards = {{"NoPart", "[half] h = Cast <to = 10> (x)", "h = Identity (x)"}},
+      .tolerance = 1e-2};
+}
+
+PassCase widened_inside() {
+  return {
+      .pass = "widen-float16-parts",
+      .name = "BordersKeepTheirType",
+      .model =
+          "g (float16[1, 4] x, float[1, 4] z) => (float16[1, 4] y) { r = Relu (x) f = Cast <to = 1> (r) "
+          "a = Add (f, z) h = Cast <to = 10> (a) y = Relu (h) }",
+      .guards = {{"CastsOnly", "r = Relu (x) f = Cast <to = 1> (r) a = Add (f, z) h = Cast <to = 10> (a) y = Relu (h)",
+                  "f = Cast <to = 1> (x) a = Add (f, z) y = Cast <to = 10> (a)"}},
+      .outputs = PassOutputs::kChange};
+}
+
 PassCase channels_last() {
   return {.pass = "convert-nchw-to-nhwc",
           .name = "InputAndOutput",
@@ -135,9 +157,9 @@ PassCase rotated() {
           .once = true};  // a second rotation of the same stream is another rotation
 }
 
-const bool kConvertCases =
-    add_pass_cases({newer_opset(), wider_floats(), channels_last(), raised_for_channels(), simplified(), optimized(),
-                    focused(), focused_in_another_order(), focused_by_axes(), smoothed(), rotated()});
+const bool kConvertCases = add_pass_cases({newer_opset(), wider_floats(), widened_part(), widened_inside(),
+                                           channels_last(), raised_for_channels(), simplified(), optimized(), focused(),
+                                           focused_in_another_order(), focused_by_axes(), smoothed(), rotated()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -112,6 +112,19 @@ PassCase slopes() {
           .tolerance = 0};
 }
 
+PassCase axes_of_pad() {
+  return {.pass = "spell-out-axes",
+          .name = "Pad",
+          .model =
+              "g (float[1, 3, 6, 6] x) => (float[N, C, H, W] y) <int64[2] pads = {1, 2}, int64[1] axes = "
+              "{-1}> { y = Pad (x, pads, , axes) }",
+          .guards = {{"HasNoAxes", "<int64[2] pads = {1, 2}, int64[1] axes = {-1}> { y = Pad (x, pads, , axes) }",
+                      "<int64[8] pads = {0, 0, 0, 1, 0, 0, 0, 2}> { y = Pad (x, pads) }"},
+                     {"PadsAreComputed", "y = Pad (x, pads, , axes)", "k = Abs (pads) y = Pad (x, k, , axes)"}},
+          .opset = 18,
+          .tolerance = 0};
+}
+
 PassCase conv_attributes() {
   return {.pass = "explicit-conv-attributes",
           .name = "None",
@@ -146,7 +159,7 @@ PassCase opset_of_target() {
 
 const bool kRankCases =
     add_pass_cases({channel_shuffle(), pixel_unshuffle(), windows(), scores(), stored_matrix(), turned(), one_slope(),
-                    slopes(), conv_attributes(), same_pads(), opset_of_target()});
+                    slopes(), axes_of_pad(), conv_attributes(), same_pads(), opset_of_target()});
 
 }  // namespace
 }  // namespace quarkq::test

@@ -152,5 +152,21 @@ TEST(SimplifyFusionTest, LeavesOtherGemms) {
   expect_left(gemm_chain("Gemm <transB = 1> (x, t, b)", "float[3, 1] k = {3, 4, 5}", "Mul (c, k)"));
 }
 
+TEST(SimplifyFusionTest, ConcatsThatOthersReadAreMergedUpToABound) {
+  const auto inputs_of = [](int levels) {
+    std::string body = "g (float[1, 1] x) => (float[N, 1] y) { h0 = Concat <axis = 0> (x, x) ";
+    for (int level = 1; level < levels; ++level)
+      body += cat("h", level, " = Concat <axis = 0> (h", level - 1, ", h", level - 1, ") ");
+    PassBench bench(cat(body, "y = Relu (h", levels - 1, ") }"));
+    bench.run(simplify_model);
+    size_t all = 0;
+    for (const ir::NodeId id : bench.graph().order()) all += bench.graph().node(id).inputs.size();
+    return all;
+  };
+  EXPECT_EQ(inputs_of(3), 9u);           // one Concat of eight, and Relu
+  EXPECT_LE(inputs_of(12), 12u * 256u);  // 4096 without a bound
+  EXPECT_LE(inputs_of(40), 40u * 256u);
+}
+
 }  // namespace
 }  // namespace quarkq::pass_tests

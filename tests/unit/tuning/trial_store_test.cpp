@@ -46,33 +46,72 @@ TEST(TrialStoreTest, TextOfATrialReadsBackAsTheSame) {
 
 TEST(TrialStoreTest, ATrialIsDoneOnceItsFileAndItsModelAreThere) {
   const TempFolder folder;
-  const TrialStore store(folder / "state", "key", "out.onnx");
-  ASSERT_TRUE(store.make_folder().ok());
-  const Trial trial = example();
+  TrialStore store(folder / "state", "key", "out.onnx");
+  ASSERT_TRUE(store.share().ok());
+  Trial trial = example();
   const Result<std::string> model = store.make_model_path(trial.settings);
   ASSERT_TRUE(model.ok());
-  ASSERT_TRUE(store.save(trial).ok());
-  EXPECT_FALSE(store.load(trial.settings));  // its model is missing
+  EXPECT_FALSE(store.save(trial).ok());  // its model is missing
+  EXPECT_FALSE(store.load(trial.settings));
   std::ofstream(model.value()) << "model";
+  ASSERT_TRUE(store.save(trial).ok());
   const std::optional<Trial> done = store.load(trial.settings);
   ASSERT_TRUE(done);
   EXPECT_TRUE(done->is_reused);
   EXPECT_FALSE(store.load({"other=1"}));
   EXPECT_FALSE(TrialStore(folder / "state", "other key", "out.onnx").load(trial.settings));
-  ASSERT_TRUE(store.copy_model(trial.settings, folder / "out.onnx").ok());
+  ASSERT_TRUE(store.copy_model(trial, folder / "out.onnx").ok());
   EXPECT_EQ(test::content_of(folder / "out.onnx"), "model");
   store.remove();
   EXPECT_FALSE(std::filesystem::exists(folder / "state"));
 }
 
-TEST(TrialStoreTest, WeightsBesideTheModelKeepTheirName) {
+TEST(TrialStoreTest, AModelThatWasChangedIsNotTheTrials) {
   const TempFolder folder;
   const TrialStore store(folder / "state", "key", "out.onnx");
-  const Trial trial = example();
+  Trial trial = example();
   const std::string model = store.make_model_path(trial.settings).value();
   std::ofstream(model) << "model";
   std::ofstream(model + ".data") << "weights";
-  ASSERT_TRUE(store.copy_model(trial.settings, folder / "out.onnx").ok());
+  ASSERT_TRUE(store.save(trial).ok());
+  ASSERT_TRUE(store.load(trial.settings));
+  std::ofstream(model + ".data") << "Weights";
+  EXPECT_FALSE(store.load(trial.settings));
+  EXPECT_FALSE(store.copy_model(trial, folder / "out.onnx").ok());
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.onnx"));
+  std::ofstream(model + ".data") << "weights";
+  ASSERT_TRUE(store.load(trial.settings));
+  std::filesystem::rename(model, folder / "elsewhere");
+  std::filesystem::create_symlink(folder / "elsewhere", model);  // the same bytes, but a link may lead anywhere
+  EXPECT_FALSE(store.load(trial.settings));
+  EXPECT_EQ(store.make_model_path(trial.settings).value(), model);
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(model)));
+  EXPECT_TRUE(std::filesystem::exists(folder / "elsewhere"));
+}
+
+TEST(TrialStoreTest, TheLastOfTwoRunsRemovesTheFolder) {
+  const TempFolder folder;
+  TrialStore first(folder / "state", "key", "out.onnx"), second(folder / "state", "key", "out.onnx");
+  ASSERT_TRUE(first.share().ok());
+  ASSERT_TRUE(second.share().ok());
+  {
+    TrialStore third(folder / "state", "key", "out.onnx");
+    ASSERT_TRUE(third.share().ok());
+    third.remove();
+  }
+  first.remove();
+  EXPECT_TRUE(std::filesystem::exists(folder / "state/key"));
+}
+
+TEST(TrialStoreTest, WeightsBesideTheModelKeepTheirName) {
+  const TempFolder folder;
+  const TrialStore store(folder / "state", "key", "out.onnx");
+  Trial trial = example();
+  const std::string model = store.make_model_path(trial.settings).value();
+  std::ofstream(model) << "model";
+  std::ofstream(model + ".data") << "weights";
+  ASSERT_TRUE(store.save(trial).ok());
+  ASSERT_TRUE(store.copy_model(trial, folder / "out.onnx").ok());
   EXPECT_EQ(test::content_of(folder / "out.onnx.data"), "weights");
 }
 

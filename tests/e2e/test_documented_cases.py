@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Settings of the reference's documents that ended in an error or in silence: each does what they say, is refused or is named."""
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from harness import expect, expect_equal, expect_error, quarkq, run, temp_folder, test
+from reference import cosine, session
+
+
+def save(folder, nodes, dims, output, stored, opset=17, kind=np.float32):
+    types = {np.float32: TensorProto.FLOAT, np.int64: TensorProto.INT64}
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", types[kind], dims)], [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)], stored)
+    path = os.path.join(folder, "m.onnx")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    onnx.save(onnx.shape_inference.infer_shapes(model), path)
+    os.makedirs(os.path.join(folder, "in"))
+    rng = np.random.default_rng(6)
+    for i in range(4):
+        x = rng.integers(0, 6, dims) if kind == np.int64 else rng.standard_normal(dims)
+        np.save(os.path.join(folder, "in", f"{i}.npy"), x.astype(kind))
+    return path
+
+
+def stored(rng, name, *dims):
+    return numpy_helper.from_array((rng.standard_normal(dims) * 0.5).astype(np.float32), name)
+
+
+def constant(name, value, kind=np.float32):
+    return numpy_helper.from_array(np.asarray(value, kind), name)
+
+
+def expect_close(folder, model, written, least=0.99):
+    x = {"x": np.load(os.path.join(folder, "in", "0.npy"))}
+    found = cosine(session(written).run(None, x)[0], session(model).run(None, x)[0])
+    expect(found >= least, f"cosine {found:.4f}")
+
+
+def quantized(folder, model, preset, *more):
+    written = os.path.join(folder, "q.onnx")
+    result = quarkq("quantize", "--config", preset, "--calib", os.path.join(folder, "in"), "-o", written, *more, model)
+    return written, result.stderr
+
+
+def gelu_nodes(form):
+    """Gelu of a bias Add, with the factors in the order of `form`."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["mm"], name="mm"), helper.make_node("Add", ["mm", "b"], ["a"], name="bias"),
+             helper.make_node("Div", ["a", "root"], ["r"], name="div"), helper.make_node("Erf", ["r"], ["e"], name="erf"), helper.make_node("Add", ["e", "one"], ["s"], name="sum")]
+    pairs = {"x(1+e)h": ("a", "s"), "(1+e)xh": ("s", "a")}
+    if form in pairs:
+        nodes += [helper.make_node("Mul", list(pairs[form]), ["p"], name="mul"), helper.make_node("Mul", ["p", "half"], ["y"], name="halve")]
+    elif form == "h(1+e)x":
+        nodes += [helper.make_node("Mul", ["half", "s"], ["p"], name="halve"), helper.make_node("Mul", ["p", "a"], ["y"], name="mul")]
+    else:
+        nodes += [helper.make_node("Mul", ["a", "half"], ["p"], name="halve"), helper.make_node("Mul", ["s", "p"], ["y"], name="mul")]
+    return nodes
+
+
+@test(cases=[(f"{form} opset {opset} {' '.join(more)}", form, opset, more) for form in ("x(1+e)h", "(1+e)xh", "h(1+e)x", "(1+e)hx") for opset in (17, 20)
+             for more in ((), ("SimplifyModel=false",), ("SimplifyModel=false", "OptimizeModel=false"))])
+def gelu_behind_a_bias_is_fused(case):
+    _, form, opset, more = case
+    rng = np.random.default_rng(2)
+    values = [stored(rng, "w", 8, 8), stored(rng, "b", 8), constant("root", np.sqrt(2)), constant("one", 1), constant("half", 0.5)]
+    with temp_folder() as folder:
+        model = save(folder, gelu_nodes(form), [4, 8], "y", values, opset)
+        for preset in ("a8w8", "vint8"):
+            written, _ = quantized(folder, model, preset, *(part for one in more for part in ("--set", one)))
+            expect_close(folder, model, written)
+            if preset == "a8w8":
+                expect_equal("Gelu" in [node.op_type for node in onnx.load(written).graph.node], opset >= 20, "Gelu is one node")
+        written = os.path.join(folder, "c.onnx")
+        quarkq("convert", model, written, "--pass", "fuse-gelu")
+        expect_close(folder, model, written, 0.999999)
+
+
+@test(cases=["a16w8", "a8w8", "u8s8_aaws"])
+def a_table_keeps_its_type_when_a_concat_is_aligned(preset):
+    """The Concat's scale does not replace the one that the codes of a gathered table are written in."""
+    rng = np.random.default_rng(3)
+    nodes = [helper.make_node("Gather", ["table", "x"], ["e"], name="gather"), helper.make_node("Relu", ["e"], ["r"], name="relu"), helper.make_node("Add", ["r", "r"], ["m"], name="add"),
+             helper.make_node("Concat", ["e", "m"], ["c"], name="concat", axis=1), helper.make_node("MatMul", ["c", "w"], ["y"], name="mm")]
+    values = [stored(rng, "table", 6, 8), stored(rng, "w", 16, 5)]
+    with temp_folder() as folder:
+        model = save(folder, nodes, [4], "y", values, kind=np.int64)
+        extended = ("--set", "quant_format=ExtendedQuantFormat.QDQ") if preset == "u8s8_aaws" else ()
+        written, _ = quantized(folder, model, preset, "--set", "AlignConcat=true", *extended)
+        expect_close(folder, model, written)
+        graph = onnx.load(written).graph
+        kinds = {one.name: one.data_type for one in graph.initializer}
+        expect_equal(kinds["table_zero_point"], kinds["table_quantized"], "types of codes and zero point")
+        scales = {one.name: float(numpy_helper.to_array(one)) for one in graph.initializer if one.name in ("e_scale", "c_scale")}
+        expect(np.isclose(scales["e_scale"], scales["c_scale"]), f"scales {scales}")
+
+
+def small_conv(folder):
+    rng = np.random.default_rng(5)
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"], name="conv", kernel_shape=[3, 3])]
+    return save(folder, nodes, [1, 3, 8, 8], "y", [stored(rng, "w", 4, 3, 3, 3), stored(rng, "b", 4)])
+
+
+# What the documents allow and no runtime runs, or what has no effect: each has a line that names it.
+NAMED = [("activation_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("weight_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("RemoveInputInit=false", "u8s8_aaws", "option-no-effect"),
+         ("UseUnsignedReLU=true", "u8s8_aaws", "option-inert"), ("TmpDir=scratch", "u8s8_aaws", "option-inert"), ("EncryptionAlgorithm=AES-128", "u8s8_aaws", "option-inert"),
+         ("execution_providers=[CUDAExecutionProvider]", "u8s8_aaws", "option-inert")]
+
+
+@test(cases=[(setting, setting, preset, name) for setting, preset, name in NAMED])
+def settings_without_effect_are_named(case):
+    _, setting, preset, name = case
+    with temp_folder() as folder:
+        _, messages = quantized(folder, small_conv(folder), preset, "--set", setting, "--on-collapse", "warn")
+        expect(f"[{name}]" in messages, f"{setting}: {messages}")
+
+
+@test(cases=[("scale_type", {"scale_type": "ScaleType.Int16", "calibration_method": "CalibMethod.Percentile"}, "setting-no-effect"),
+             ("Distribution", {"calibration_method": "CalibMethod.Distribution"}, "method-mismatch")])
+def specs_without_effect_are_named(case):
+    _, spec, name = case
+    with temp_folder() as folder:
+        config = os.path.join(folder, "settings.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("global_config:\n  input_tensors: {spec: Int8Spec" + "".join(f", {key}: {value}" for key, value in spec.items()) + "}\n  weight: {spec: Int8Spec}\n")
+        _, messages = quantized(folder, small_conv(folder), config, "--on-collapse", "warn")
+        expect(f"[{name}]" in messages, messages)
+        _, messages = quantized(folder, os.path.join(folder, "m.onnx"), config, "--compat", "quark-0.13")
+        expect(f"[{name}]" not in messages, messages)
+
+
+@test()
+def the_documents_name_of_excluded_nodes_is_suggested():
+    with temp_folder() as folder:
+        expect_error(run("quantize", "-c", "a8w8", "--set", "exclude_nodes=[conv]", "-o", os.path.join(folder, "q.onnx"), small_conv(folder)), 2,
+                     "--set exclude_nodes: unknown setting, did you mean nodes_to_exclude?")
