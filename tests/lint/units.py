@@ -12,7 +12,7 @@ import sources
 BUILD = os.path.join(sources.ROOT, "build", "release")
 MEGABYTE = 1e6
 # Bounds in MB, by the start of the object's path: (of one unit, mean). GCC 12's own headers are 4 MB of each; they may only shrink.
-BOUNDS = {"src/": (7.6, 5.6), "tools/": (6.5, 6.0), "tests/": (9.7, 7.6)}
+BOUNDS = {"src/": (7.6, 5.6), "tools/": (6.5, 6.1), "tests/": (9.7, 7.6)}
 SYSTEM_SLACK = 1.15  # other compilers and systems have other headers
 
 
