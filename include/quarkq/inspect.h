@@ -94,6 +94,7 @@ struct InspectReport {
   std::vector<NodeTypes> node_types;       ///< nodes whose first or second input is quantized; on request
   std::vector<InspectNode> node_list;      ///< every node of the main graph, in the order of the file; on request
   double macs = 0;                         ///< of all nodes, for one sample; unknown dimensions count as 1
+  size_t unsized_macs = 0;                 ///< nodes whose part in `macs` is too small, because shapes are not known
   std::vector<QuantizedTensor> tensors;    ///< in the order of their Q or DQ nodes; on request
   InspectOptions options;                  ///< what was requested
 };

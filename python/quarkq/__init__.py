@@ -18,7 +18,10 @@ from ._files import ort_ops_library, program
 from ._report import Progress, Report
 from ._verbs import analyze, calibrate, check, convert, evaluate, inspect, merge, optimize, quantize, run, score, tune, version
 
+__version__ = version()
+
 __all__ = [
+    "__version__",
     "Arrays", "DataError", "Finding", "Interrupted", "ModelError", "NpuLimitError", "Progress", "QualityGateError", "QuarkqError", "Report",
     "ResourceError", "UsageError", "analyze", "calibrate", "check", "convert", "evaluate", "inspect", "merge", "optimize", "ort_ops_library",
     "program", "quantize", "run", "score", "tune", "version",

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "ir/macs.h"
 
+#include <algorithm>
+#include <ranges>
+
 namespace quarkq::ir {
 namespace {
 
@@ -35,6 +38,15 @@ double macs_of(const Graph& graph) {
   double sum = 0;
   for (const NodeId id : graph.order()) sum += macs_of(graph, graph.node(id));
   return sum;
+}
+
+size_t count_unsized_macs(const Graph& graph) {
+  return static_cast<size_t>(std::ranges::count_if(graph.order(), [&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (macs_of(graph, node) == 0) return false;
+    const ValueType& type = graph.value(node.output(0)).type;
+    return !type.has_shape || std::ranges::any_of(type.dims | std::views::drop(1), [](const Dim& dim) { return !dim.known(); });
+  }));
 }
 
 double mac_share(const Graph& graph, const std::set<NodeId>& nodes) {

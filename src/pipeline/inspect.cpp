@@ -89,7 +89,8 @@ Result<InspectReport> inspect_file(const pipeline::ModelFile& file, const Inspec
   count_nested(model.graph, report);
   Diagnostics ignored;
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, ignored));
-  for (const ir::NodeId id : model.graph.order()) report.macs += ir::macs_of(model.graph, model.graph.node(id));
+  report.macs = ir::macs_of(model.graph);
+  report.unsized_macs = ir::count_unsized_macs(model.graph);
   if (options.nodes) report.node_list = list_nodes(model.graph);
   report.options = options;
   report.tensors = pipeline::list_quantized(model.graph);

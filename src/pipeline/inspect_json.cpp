@@ -82,6 +82,7 @@ std::string to_json(const InspectReport& report) {
   json["parameters"] = {
       {"tensors", report.parameter_tensors}, {"elements", report.parameters}, {"bytes", report.parameter_bytes}};
   json["macs"] = number(report.macs);
+  json["unsized_macs"] = report.unsized_macs;
   json["is_quantized"] = !report.qdq_domains.empty();
   json["quantized"] = Json::array();
   for (const QuantizedGroup& group : report.quantized) json["quantized"].push_back(group_json(group));

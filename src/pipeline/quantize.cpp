@@ -12,6 +12,7 @@
 #include "calib/callback_reader.h"
 #include "config/tensor_overrides.h"
 #include "exec/threads.h"
+#include "ir/search.h"
 #include "onnx_io/save.h"
 #include "pipeline/custom_metric.h"
 #include "pipeline/cut_tail.h"
@@ -220,6 +221,15 @@ std::string default_output_path(const std::string& model_path) {
 
 namespace {
 
+/// What helps if all work of a model is inside of control flow; empty for other models.
+std::string inside_bodies(const ir::Graph& graph) {
+  const bool has_bodies = std::ranges::any_of(
+      graph.order(), [&](ir::NodeId id) { return !ir::nested_graphs(graph.node(id)).empty(); });
+  return has_bodies ? "; nodes inside of If, Loop and Scan are quantized with --set EnableSubgraph=true, or export the "
+                      "model without them"
+                    : "";
+}
+
 Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& diagnostics) {
   const Stopwatch watch;
   QuantizeReport report;
@@ -246,7 +256,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   report.nothing_to_quantize = !job.settings.stays_float() && !pipeline::has_written(report.phases);
   if (report.nothing_to_quantize) {
     diagnostics.add("nothing-to-quantize", request.model_path,
-                    "no selected node has a float tensor; the float model was copied");
+                    cat("no selected node has a float tensor; the float model was copied", inside_bodies(loaded.graph)));
     job.model = loaded;
   }
   if (request.details) report.details.emplace();

@@ -401,7 +401,10 @@ std::string rescue_text(const RescueReport& report) {
   const auto same_by_settings = [](const RescueReport& found) -> std::string {
     if (found.unnamed_float_nodes > 0)
       return cat("Settings cannot express the same: ", found.unnamed_float_nodes, " of the float nodes have no name");
-    return cat("The same by settings: --set '", join(found.settings, "' --set '"), "'");
+    constexpr size_t kReadable = 200;  // characters; a detector's list of nodes has thousands
+    const std::string settings = join(found.settings, "' --set '");
+    if (settings.size() > kReadable) return "The same by settings: rescue.settings in the JSON report (--report FILE.json)";
+    return cat("The same by settings: --set '", settings, "'");
   };
   std::vector<std::string> changes;
   for (const FloatRemedy& remedy : float_remedies()) {

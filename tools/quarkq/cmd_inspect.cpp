@@ -78,7 +78,10 @@ void print_inspection(const InspectReport& report) {
   print_table_line("operators", ops.empty() ? "none" : join(ops, ", "));
   print_table_line("parameters", cat(report.parameters, " in ", report.parameter_tensors, " tensors, ",
                                      bytes_text(static_cast<double>(report.parameter_bytes))));
-  print_table_line("MACs", report.macs > 0 ? significant(report.macs) + " a sample" : "none");
+  std::string macs = report.macs > 0 ? significant(report.macs) + " per sample" : "none";
+  if (report.unsized_macs > 0)
+    macs = cat("at least ", macs, "; ", report.unsized_macs, " layers have no fixed shape (quarkq optimize --shape INPUT=1,3,224,224 fixes them)");
+  print_table_line("MACs", macs);
   print_quantized(report);
 }
 
