@@ -29,7 +29,10 @@ TEST(QuantizerTraitsTest, SettingsAskTheRow) {
   EXPECT_TRUE(with(Quantizer::kCpu).inserts_qdq());
   EXPECT_TRUE(with(Quantizer::kCpu).widens_weight_scales());
   EXPECT_FALSE(with(Quantizer::kCpu).meets_npu_limits());
+  EXPECT_TRUE(with(Quantizer::kNpuTransformer).widens_weight_scales());  // quirk KeepBiasesInRange
+  settings.compat = true;
   EXPECT_FALSE(with(Quantizer::kNpuTransformer).widens_weight_scales());
+  EXPECT_TRUE(with(Quantizer::kCpu).widens_weight_scales());
   EXPECT_TRUE(with(Quantizer::kExtended).aligns_scales());
   EXPECT_FALSE(with(Quantizer::kExtended).refines_positions());
   EXPECT_TRUE(with(Quantizer::kNpuCnn).refines_positions());
