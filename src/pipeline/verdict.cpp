@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
+#include <utility>
 
 #include "base/strings.h"
 #include "config/preset.h"
@@ -46,6 +48,20 @@ std::string argument(const std::string& text) {
   return quoted + "'";
 }
 
+/// A setting as an argument: those that an option of their own sets appear as that option.
+std::string setting_argument(const std::string& setting) {
+  constexpr std::pair<std::string_view, std::string_view> kOptions[] = {{"target=", "--target "},
+                                                                        {"preprocess=", "--preprocess "}};
+  for (const auto& [key, option] : kOptions) {
+    if (!setting.starts_with(key)) continue;
+    std::string value = setting.substr(key.size());
+    const bool is_quoted = value.size() > 2 && value.front() == '"' && value.back() == '"';
+    if (is_quoted) value = value.substr(1, value.size() - 2);
+    if (value.find_first_of("{[\"\\") == std::string::npos) return cat(option, argument(value));
+  }
+  return "--set " + argument(setting);
+}
+
 /// Training and analysis need samples, which statistics are not.
 std::string command(const char* verb, const QuantizeRequest& request, const config::Settings& settings,
                     const std::string& config) {
@@ -60,7 +76,7 @@ std::string command(const char* verb, const QuantizeRequest& request, const conf
   for (const std::string& setting : request.settings) {
     const bool is_of_this_run =
         setting.starts_with("quarkq.on_collapse") || setting.starts_with("quarkq.verify_samples");
-    if (!is_of_this_run) text += " --set " + argument(setting);
+    if (!is_of_this_run) text += " " + setting_argument(setting);
   }
   return text;
 }
@@ -77,13 +93,12 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
                       Grade grade) {
   if (grade == Grade::kGood) {
     if (settings.traits().is_cnn_overlay) return "quarkq check " + argument(report.output_path);
-    const std::string& data = request.calib_folder;
     return cat("quarkq evaluate --float ", argument(request.model_path), " --quantized ", argument(report.output_path),
-               " --data ", data.empty() ? "DIR" : argument(data), " --labels FILE");
+               " --data VALIDATION --labels FILE");
   }
   if (settings.ranges.use_random_data && request.calib_folder.empty())
     return "calibrate with real samples: --calib DIR";
-  if (report.samples > 0 && report.samples < kUsualSamples)
+  if (report.causes.empty() && report.samples > 0 && report.samples < kUsualSamples)
     return cat("calibrate with more samples (", report.samples, " now; 100 or more are usual)");
   const std::string tuned = report.tuned_layers.empty() ? tuned_preset(settings.preset) : "";
   if (report.causes.empty() && !tuned.empty()) return command("quantize", request, settings, tuned);

@@ -40,9 +40,9 @@ struct AdvisedRun {
 TEST(VerdictAdviceTest, GoodResultsAreCheckedWhereTheyWillRun) {
   AdvisedRun run;
   run.outputs({{1, 1}});
-  EXPECT_EQ(run.next(), "quarkq evaluate --float m.onnx --quantized out.onnx --data calib --labels FILE");
+  EXPECT_EQ(run.next(), "quarkq evaluate --float m.onnx --quantized out.onnx --data VALIDATION --labels FILE");
   run.request.calib_folder.clear();
-  EXPECT_EQ(run.next(), "quarkq evaluate --float m.onnx --quantized out.onnx --data DIR --labels FILE");
+  EXPECT_EQ(run.next(), "quarkq evaluate --float m.onnx --quantized out.onnx --data VALIDATION --labels FILE");
   run.settings.quantizer = config::Quantizer::kNpuCnn;
   run.report.output_path = "a b.onnx";
   EXPECT_EQ(run.next(), "quarkq check 'a b.onnx'");
@@ -78,7 +78,11 @@ TEST(VerdictAdviceTest, TheTargetChoosesThePresetWhereNoneWasGiven) {
   run.request.config.clear();
   run.request.settings = {"target=x2"};
   run.settings.preset = "XINT8_ADAQUANT";
-  EXPECT_EQ(run.next(), "quarkq analyze m.onnx --calib calib --set target=x2 --min-cos 0.98 --write better.yaml");
+  EXPECT_EQ(run.next(), "quarkq analyze m.onnx --calib calib --target x2 --min-cos 0.98 --write better.yaml");
+  run.request.settings = {"target=\"my target.yaml\"", "preprocess=tf", "preprocess={crop: 8}"};
+  EXPECT_EQ(run.next(),
+            "quarkq analyze m.onnx --calib calib --target 'my target.yaml' --preprocess tf --set "
+            "'preprocess={crop: 8}' --min-cos 0.98 --write better.yaml");
 }
 
 TEST(VerdictAdviceTest, RunsFromStatisticsNeedSamplesNow) {
@@ -103,6 +107,9 @@ TEST(VerdictAdviceTest, DataComesFirstThenTrainingThenAnalysis) {
   run.settings.preset.clear();  // a file of settings has no trained twin
   EXPECT_EQ(run.next(), analysis);
   run.report.samples = 31;
+  run.report.causes.emplace_back();
+  EXPECT_EQ(run.next(), analysis);
+  run.report.causes.clear();
   EXPECT_EQ(run.next(), "calibrate with more samples (31 now; 100 or more are usual)");
   run.settings.ranges.use_random_data = true;
   EXPECT_EQ(run.next(), "calibrate with more samples (31 now; 100 or more are usual)");
