@@ -9,16 +9,6 @@
 namespace quarkq::onnx_io {
 namespace {
 
-/// Tensor types of the graph's inputs and outputs without a shape. The checker requires one, ONNX and ONNX Runtime do
-/// not.
-template <typename Infos>
-void add_unshaped(Infos& infos, std::vector<onnx::TypeProto_Tensor*>& types) {
-  for (onnx::ValueInfoProto& info : infos) {
-    if (info.type().has_tensor_type() && !info.type().tensor_type().has_shape())
-      types.push_back(info.mutable_type()->mutable_tensor_type());
-  }
-}
-
 Status check_types(const onnx::GraphProto& graph) {
   for (const onnx::ValueInfoProto& input : graph.input()) {
     if (input.type().value_case() == onnx::TypeProto::VALUE_NOT_SET)
@@ -33,13 +23,7 @@ Status check_types(const onnx::GraphProto& graph) {
 
 Status check_structure(onnx::ModelProto& proto) {
   QQ_RETURN_IF_ERROR(check_types(proto.graph()));
-  std::vector<onnx::TypeProto_Tensor*> unshaped;
-  add_unshaped(*proto.mutable_graph()->mutable_input(), unshaped);
-  add_unshaped(*proto.mutable_graph()->mutable_output(), unshaped);
-  for (onnx::TypeProto_Tensor* type : unshaped) type->mutable_shape();
-  const Status status = library_check(proto);
-  for (onnx::TypeProto_Tensor* type : unshaped) type->clear_shape();
-  return status;
+  return library_check(proto);
 }
 
 }  // namespace

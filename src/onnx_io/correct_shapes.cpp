@@ -33,13 +33,13 @@ std::string shape_of(const ir::ValueType& type) {
 }
 
 /// What the operators say: no stored shape but those of the inputs takes part.
-Result<onnx::GraphProto> infer_without_hints(const ir::Model& model) {
+Result<onnx::GraphProto> infer_without_hints(const ir::Model& model, Inference inference) {
   Skeleton skeleton = make_skeleton(model);
   onnx::GraphProto& graph = *skeleton.proto.mutable_graph();
   graph.clear_value_info();
   for (onnx::ValueInfoProto& output : *graph.mutable_output())
     if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
-  QQ_RETURN_IF_ERROR(library_infer(skeleton.proto, Inference::kFollowsValues));
+  QQ_RETURN_IF_ERROR(library_infer(skeleton.proto, inference));
   return std::move(graph);
 }
 
@@ -102,12 +102,15 @@ bool declares_types(const ir::Graph& graph) {
 
 void correct_shapes(ir::Model& model, Diagnostics& findings) {
   if (declares_types(model.graph) && is_sound(model)) return;
-  Result<onnx::GraphProto> inferred = infer_without_hints(model);
-  if (!inferred.ok()) return;
-  onnx::GraphProto& graph = inferred.value();
-  for (onnx::ValueInfoProto& info : *graph.mutable_value_info()) correct_value(model.graph, info, findings);
-  for (onnx::ValueInfoProto& info : *graph.mutable_output()) correct_value(model.graph, info, findings);
-  if (is_sound(model)) return;
+  // Each finds shapes that the other does not: behind computed shapes, and behind operators of unknown types.
+  for (const Inference inference : {Inference::kFollowsValues, Inference::kStrict}) {
+    Result<onnx::GraphProto> inferred = infer_without_hints(model, inference);
+    if (!inferred.ok()) continue;
+    onnx::GraphProto& graph = inferred.value();
+    for (onnx::ValueInfoProto& info : *graph.mutable_value_info()) correct_value(model.graph, info, findings);
+    for (onnx::ValueInfoProto& info : *graph.mutable_output()) correct_value(model.graph, info, findings);
+    if (is_sound(model)) return;
+  }
   ir::Model without_nested = model;
   drop_nested_shapes(without_nested.graph);
   if (!is_sound(without_nested)) return;

@@ -36,6 +36,8 @@ constexpr Form kForms[] = {
     // ONNX Runtime's optimizer writes these into models of any opset.
     {"LayerNormalization", 1, 16, "LayerNormalization", 17},
     {"SimplifiedLayerNormalization", 1, 1000, "RMSNormalization", 23},
+    // Exporters write integers into models of old opsets, too: the shape of a Reshape.
+    {"Constant", 1, 8, "Constant", 9},
     // Deprecated: scale and bias have an element per group, not per channel.
     {"GroupNormalization", 18, 20, "GroupNormalization", 21},
 };

@@ -119,18 +119,17 @@ bool schema_body(const onnx::OpSchema& schema, const onnx::NodeProto& node,
   return schema.BuildContextDependentFunction(context, body, version);
 }
 
-}  // namespace
-
-Status library_infer(onnx::ModelProto& model, Inference inference) {
-  return guarded(Code::kCorruptModel, [&] {
-    const bool strict = inference == Inference::kStrict;  // as the library's own full check does it
-    const onnx::ShapeInferenceOptions options{/*check_type_val=*/strict, /*strict_mode_val=*/strict ? 1 : 0,
-                                              /*data_prop_val=*/inference == Inference::kFollowsValues};
-    onnx::shape_inference::InferShapes(model, &guarded_schemas(), options);
-  });
+/// Tensor types of the graph's inputs and outputs without a shape. The checker requires one, ONNX and ONNX Runtime do
+/// not.
+template <typename Infos>
+void add_unshaped(Infos& infos, std::vector<onnx::TypeProto_Tensor*>& types) {
+  for (onnx::ValueInfoProto& info : infos) {
+    if (info.type().has_tensor_type() && !info.type().tensor_type().has_shape())
+      types.push_back(info.mutable_type()->mutable_tensor_type());
+  }
 }
 
-Status library_check(const onnx::ModelProto& model) {
+Status check_shaped(const onnx::ModelProto& model) {
   const std::string experimental = experimental_operator(model.graph());
   if (!experimental.empty()) {
     return corrupt_model("operator ", experimental, " was an experiment and is not part of ONNX");
@@ -145,6 +144,27 @@ Status library_check(const onnx::ModelProto& model) {
     context.set_schema_registry(&guarded_schemas());
     onnx::checker::check_graph(model.graph(), context, onnx::checker::LexicalScopeContext());
   });
+}
+
+}  // namespace
+
+Status library_infer(onnx::ModelProto& model, Inference inference) {
+  return guarded(Code::kCorruptModel, [&] {
+    const bool strict = inference == Inference::kStrict;  // as the library's own full check does it
+    const onnx::ShapeInferenceOptions options{/*check_type_val=*/strict, /*strict_mode_val=*/strict ? 1 : 0,
+                                              /*data_prop_val=*/inference == Inference::kFollowsValues};
+    onnx::shape_inference::InferShapes(model, &guarded_schemas(), options);
+  });
+}
+
+Status library_check(onnx::ModelProto& model) {
+  std::vector<onnx::TypeProto_Tensor*> unshaped;
+  add_unshaped(*model.mutable_graph()->mutable_input(), unshaped);
+  add_unshaped(*model.mutable_graph()->mutable_output(), unshaped);
+  for (onnx::TypeProto_Tensor* type : unshaped) type->mutable_shape();
+  const Status status = check_shaped(model);
+  for (onnx::TypeProto_Tensor* type : unshaped) type->clear_shape();
+  return status;
 }
 
 Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t target) {

@@ -21,8 +21,9 @@ enum class Inference {
 /// Shape inference in place.
 Status library_infer(onnx::ModelProto& model, Inference inference);
 
-/// The library's checker of the graph, with guarded_schemas().
-Status library_check(const onnx::ModelProto& model);
+/// The library's checker of the graph, with guarded_schemas(). Inputs and outputs may lack a shape. `model` is the same
+/// afterwards.
+Status library_check(onnx::ModelProto& model);
 
 /// The library's opset converter for ai.onnx.
 Result<onnx::ModelProto> library_convert(const onnx::ModelProto& model, int64_t target);

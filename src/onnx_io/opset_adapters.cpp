@@ -197,8 +197,9 @@ constexpr Change kChanges[] = {
     {"Max", 8},                  // broadcasting
     {"Mean", 8},
     {"Min", 8},
-    {"Scan", 9},    // no batch dimension
-    {"Split", 18},  // without sizes needs num_outputs
+    {"OneHot", 11},  // negative indices
+    {"Scan", 9},     // no batch dimension
+    {"Split", 18},   // without sizes needs num_outputs
     {"Sum", 8},
 };
 

@@ -181,7 +181,7 @@ void restore_model(const ir::Model& from, int64_t target, ir::Model& to) {
 }
 
 /// The converter trusts its input and crashes on some that are not sound.
-Status check_before(const onnx::ModelProto& proto) {
+Status check_before(onnx::ModelProto& proto) {
   QQ_RETURN_IF_ERROR(library_check(proto));
   const onnx::GraphProto& graph = proto.graph();
   std::unordered_set<std::string> defined;

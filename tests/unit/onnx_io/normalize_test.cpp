@@ -233,6 +233,8 @@ TEST(NormalizeTest, AcceptsOperatorsThatOnlyOnnxRuntimeKnows) {
       R"(<ir_version: 8, opset_import: ["" : 18]> g (float[1,4,2] x) => (float[1,4,2] y) <float[2] s = {1, 1}, float[2] b = {0, 0}>
          { y = GroupNormalization <num_groups = 2> (x, s, b) })",
       R"(<ir_version: 7, opset_import: ["" : 13]> g (float[4] x) => (float[4] y) { y = com.microsoft.Gelu (x) })",
+      R"(<ir_version: 4, opset_import: ["" : 8]> g (float[4] x) => (float[2,2] y)
+         { s = Constant <value = int64[2] {2, 2}> ()  y = Reshape (x, s) })",
   };
   for (const char* text : models) EXPECT_EQ(check_model(parsed(text)).message(), "") << text;
 }

@@ -206,6 +206,14 @@ TEST(OpsetConvertTest, TurnsStoredListsIntoAttributes) {
   }
 }
 
+TEST(OpsetConvertTest, TakesOutputsWithoutAShape) {
+  ir::Model model =
+      parsed(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) { y = Relu (x) })");
+  ir::GraphEdit(model.graph).set_type(model.graph.outputs()[0], {ElementType::kFloat, false, {}, {}});
+  const ir::Model result = converted(model, 18);
+  EXPECT_FALSE(result.graph.value(result.graph.outputs()[0]).type.has_shape);
+}
+
 TEST(OpsetConvertTest, ConvertsInsideOfBranches) {
   const ir::Model model = parsed(R"(<ir_version: 8, opset_import: ["" : 18]>
     g (float[2,3] x, bool c) => (float[1,1] y) {
