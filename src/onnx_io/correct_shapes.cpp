@@ -111,12 +111,15 @@ void correct_shapes(ir::Model& model, Diagnostics& findings) {
     for (onnx::ValueInfoProto& info : *graph.mutable_output()) correct_value(model.graph, info, findings);
     if (is_sound(model)) return;
   }
-  ir::Model without_nested = model;
-  drop_nested_shapes(without_nested.graph);
-  if (!is_sound(without_nested)) return;
-  model = std::move(without_nested);
-  findings.add("value-info-fixed", "",
-               "stored shapes inside of If, Loop or Scan contradicted the graph and were dropped");
+  // What is left contradicts inside of nested graphs, or where the library infers in part only (sequences).
+  for (const auto drop : {drop_nested_shapes, drop_shapes}) {
+    ir::Model without = model;
+    drop(without.graph);
+    if (!is_sound(without)) continue;
+    model = std::move(without);
+    findings.add("value-info-fixed", "", "stored shapes contradicted the graph and were dropped");
+    return;
+  }
 }
 
 }  // namespace quarkq::onnx_io
