@@ -18,11 +18,15 @@ from ._files import ort_ops_library, program
 from ._report import Progress, Report
 from ._verbs import analyze, calibrate, check, convert, evaluate, inspect, merge, optimize, quantize, run, score, tune, version
 
-__version__ = version()
-
 __all__ = [
-    "__version__",
     "Arrays", "DataError", "Finding", "Interrupted", "ModelError", "NpuLimitError", "Progress", "QualityGateError", "QuarkqError", "Report",
     "ResourceError", "UsageError", "analyze", "calibrate", "check", "convert", "evaluate", "inspect", "merge", "optimize", "ort_ops_library",
     "program", "quantize", "run", "score", "tune", "version",
 ]
+
+
+def __getattr__(name: str) -> str:
+    """`__version__` loads the library only when it is read."""
+    if name == "__version__":
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -115,3 +115,9 @@ def every_file_is_python_3_9():
 def nothing_leaks_into_the_environment():
     code = "import os, quarkq; quarkq.version(); print(os.environ.get('GOMP_SPINCOUNT'))"
     expect_equal(command(sys.executable, "-c", code, cwd=DIGITS).strip(), "None", "GOMP_SPINCOUNT")
+
+
+@test()
+def the_version_is_an_attribute():
+    import quarkq
+    expect_equal(quarkq.__version__, quarkq.version(), "quarkq.__version__")
