@@ -102,8 +102,8 @@ bool declares_types(const ir::Graph& graph) {
 
 void correct_shapes(ir::Model& model, Diagnostics& findings) {
   // Inference of more nodes than any network has would dominate the load.
-  constexpr size_t kMostNodes = 200'000;
-  if (model.graph.order().size() > kMostNodes) return;
+  constexpr size_t kMostCorrected = 200'000;
+  if (model.graph.order().size() > kMostCorrected) return;
   if (declares_types(model.graph) && is_sound(model)) return;
   // Each finds shapes that the other does not: behind computed shapes, and behind operators of unknown types.
   for (const Inference inference : {Inference::kFollowsValues, Inference::kStrict}) {
