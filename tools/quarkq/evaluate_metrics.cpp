@@ -98,7 +98,6 @@ Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::str
     QQ_TRY(Requirement required, read_requirement(text, names));
     requirements.push_back(std::move(required));
   }
-  const MetricRequest& metric = request.metric;
   QQ_TRY(TextOutput file, TextOutput::open(json));
   QQ_TRY(const ScoreReport report, run_with_bar(request, score));
   QQ_RETURN_IF_ERROR(file.write(to_json(report)));
