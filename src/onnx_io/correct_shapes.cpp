@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/edit.h"
+#include "ir/search.h"
 #include "onnx_io/library.h"
 #include "onnx_io/skeleton.h"
 #include "onnx_io/tensor_proto.h"
@@ -32,7 +33,7 @@ std::string shape_of(const ir::ValueType& type) {
   return shape_text(dims);
 }
 
-/// What the operators say: no stored shape but those of the inputs takes part.
+/// Infers the types from the operators. Of the stored shapes only those of the graph's inputs take part.
 Result<onnx::GraphProto> infer_without_hints(const ir::Model& model, Inference inference) {
   Skeleton skeleton = make_skeleton(model);
   onnx::GraphProto& graph = *skeleton.proto.mutable_graph();
@@ -66,17 +67,13 @@ void drop_shapes(ir::Graph& graph);
 
 void drop_nested_shapes(ir::Graph& graph) {
   ir::GraphEdit edit(graph);
-  const auto without_shapes = [](const ir::GraphPtr& nested) -> ir::GraphPtr {
+  const auto replace = [](ir::GraphPtr& nested) {
     ir::Graph copy = *nested;
     drop_shapes(copy);
-    return std::make_shared<const ir::Graph>(std::move(copy));
+    nested = std::make_shared<const ir::Graph>(std::move(copy));
   };
   for (const ir::NodeId id : graph.order()) {
-    for (ir::Attribute& attribute : edit.node(id).attributes) {
-      if (auto* one = std::get_if<ir::GraphPtr>(&attribute.value)) *one = without_shapes(*one);
-      if (auto* list = std::get_if<std::vector<ir::GraphPtr>>(&attribute.value))
-        std::ranges::transform(*list, list->begin(), without_shapes);
-    }
+    for (ir::Attribute& attribute : edit.node(id).attributes) ir::change_nested(attribute, replace);
   }
 }
 
