@@ -58,15 +58,9 @@ class FunctionCounter {
 
   Result<Size> count_node(const onnx::NodeProto& node) {
     Size all{1, 0};
-    for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) {
-        QQ_TRY(const Size inner, count(attribute.g().node()));
-        all += inner;
-      }
-      for (const onnx::GraphProto& graph : attribute.graphs()) {
-        QQ_TRY(const Size inner, count(graph.node()));
-        all += inner;
-      }
+    for (const onnx::GraphProto* graph : nested_graphs(node)) {
+      QQ_TRY(const Size inner, count(graph->node()));
+      all += inner;
     }
     const auto found = functions_.find({node.domain(), node.op_type(), node.overload()});
     if (found == functions_.end()) return all;

@@ -32,10 +32,7 @@ template <typename Visit>
 void for_each_node(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const Visit& visit) {
   for (const onnx::NodeProto& node : nodes) {
     visit(node);
-    for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) for_each_node(attribute.g().node(), visit);
-      for (const onnx::GraphProto& graph : attribute.graphs()) for_each_node(graph.node(), visit);
-    }
+    for (const onnx::GraphProto* graph : nested_graphs(node)) for_each_node(graph->node(), visit);
   }
 }
 
@@ -79,10 +76,7 @@ class FunctionExpander {
   /// Gives calls the default attributes of their functions, which the library's inliner does not know.
   void complete_calls(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes) const {
     for (onnx::NodeProto& node : nodes) {
-      for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-        if (attribute.has_g()) complete_calls(*attribute.mutable_g()->mutable_node());
-        for (onnx::GraphProto& graph : *attribute.mutable_graphs()) complete_calls(*graph.mutable_node());
-      }
+      for (onnx::GraphProto* graph : nested_graphs(node)) complete_calls(*graph->mutable_node());
       const auto found = by_key_.find({node.domain(), node.op_type(), node.overload()});
       if (found == by_key_.end()) continue;
       for (const onnx::AttributeProto& standard : found->second->attribute_proto()) {

@@ -71,11 +71,8 @@ Status guarded(Code code, Call call) {
 std::string experimental_operator(const onnx::GraphProto& graph) {
   for (const onnx::NodeProto& node : graph.node()) {
     if (onnx::checker::check_is_experimental_op(node)) return node.op_type();
-    for (const onnx::AttributeProto& attribute : node.attribute()) {
-      std::string found = attribute.has_g() ? experimental_operator(attribute.g()) : std::string();
-      for (int i = 0; i < attribute.graphs_size() && found.empty(); ++i) {
-        found = experimental_operator(attribute.graphs(i));
-      }
+    for (const onnx::GraphProto* graph : nested_graphs(node)) {
+      std::string found = experimental_operator(*graph);
       if (!found.empty()) return found;
     }
   }

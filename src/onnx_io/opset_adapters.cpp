@@ -243,11 +243,9 @@ class NodeAdapter {
 
   Result<bool> adapt(onnx::NodeProto& node, const Scope& scope) const {
     bool is_left = false;
-    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-      for (onnx::GraphProto* nested : nested_graphs(attribute)) {
-        QQ_TRY(const bool inside, adapt(*nested, &scope));
-        is_left = is_left || inside;
-      }
+    for (onnx::GraphProto* nested : nested_graphs(node)) {
+      QQ_TRY(const bool inside, adapt(*nested, &scope));
+      is_left = is_left || inside;
     }
     if (!is_of_onnx(node)) return is_left;
     QQ_RETURN_IF_ERROR(check_values(node));
@@ -256,13 +254,6 @@ class NodeAdapter {
     if (is_converted && !is_left) node.set_domain(kHidden);
     if (!is_converted) QQ_RETURN_IF_ERROR(check_for_library(node, scope));
     return is_left || !is_converted;
-  }
-
-  static std::vector<onnx::GraphProto*> nested_graphs(onnx::AttributeProto& attribute) {
-    std::vector<onnx::GraphProto*> graphs;
-    if (attribute.has_g()) graphs.push_back(attribute.mutable_g());
-    for (onnx::GraphProto& graph : *attribute.mutable_graphs()) graphs.push_back(&graph);
-    return graphs;
   }
 
   Status check_values(onnx::NodeProto& node) const {
@@ -311,10 +302,7 @@ Result<bool> adapt_nodes(onnx::ModelProto& model, int64_t from, int64_t to) {
 void reveal_nodes(onnx::GraphProto& graph) {
   for (onnx::NodeProto& node : *graph.mutable_node()) {
     if (node.domain() == kHidden) node.clear_domain();
-    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) reveal_nodes(*attribute.mutable_g());
-      for (onnx::GraphProto& nested : *attribute.mutable_graphs()) reveal_nodes(nested);
-    }
+    for (onnx::GraphProto* nested : nested_graphs(node)) reveal_nodes(*nested);
   }
 }
 

@@ -36,4 +36,22 @@ void merge_rest(const std::string& rest, google::protobuf::MessageLite& message)
   QQ_CHECK(merged);
 }
 
+std::vector<const onnx::GraphProto*> nested_graphs(const onnx::NodeProto& node) {
+  std::vector<const onnx::GraphProto*> graphs;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_g()) graphs.push_back(&attribute.g());
+    for (const onnx::GraphProto& graph : attribute.graphs()) graphs.push_back(&graph);
+  }
+  return graphs;
+}
+
+std::vector<onnx::GraphProto*> nested_graphs(onnx::NodeProto& node) {
+  std::vector<onnx::GraphProto*> graphs;
+  for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) graphs.push_back(attribute.mutable_g());
+    for (onnx::GraphProto& graph : *attribute.mutable_graphs()) graphs.push_back(&graph);
+  }
+  return graphs;
+}
+
 }  // namespace quarkq::onnx_io

@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace quarkq::onnx_io {
 
@@ -32,6 +33,10 @@ constexpr int kMaxGraphDepth = 64;    ///< graphs nested in attributes
 /// Replaces `message` by the serialized one at `data`. False when the bytes are no such message.
 /// REQUIRES: `size` is below 2^31.
 bool parse_proto(const void* data, size_t size, google::protobuf::MessageLite& message);
+
+/// Returns the graphs that the attributes of `node` hold, in their order; not those nested deeper.
+std::vector<const onnx::GraphProto*> nested_graphs(const onnx::NodeProto& node);
+std::vector<onnx::GraphProto*> nested_graphs(onnx::NodeProto& node);
 
 /// Merges a rest made by this program into `message`.
 void merge_rest(const std::string& rest, google::protobuf::MessageLite& message);
