@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exec/evaluation.h"
 
+#include "exec/memory_guard.h"
 #include "exec/nested_graphs.h"
 
 namespace quarkq::exec {
@@ -40,6 +41,10 @@ Result<const ir::Graph*> Evaluation::graph(std::string_view attribute) const {
 int64_t Evaluation::max_trips() const {
   const int64_t bound = graphs_ == nullptr ? 0 : graphs_->limits().loop_trips;
   return bound > 0 ? bound : INT64_MAX;
+}
+
+int64_t Evaluation::allowed_memory() const {
+  return exec::allowed_memory(graphs_ == nullptr ? 0 : graphs_->limits().memory);
 }
 
 Result<std::vector<ir::Operand>> Evaluation::run_graph(std::string_view attribute,

@@ -44,6 +44,8 @@ class Evaluation {
   Result<std::vector<ir::Operand>> run_graph(std::string_view name, std::span<const ir::Operand> inputs);
   /// Iterations that a loop may take.
   int64_t max_trips() const;
+  /// Bytes that the results may take.
+  int64_t allowed_memory() const;
   /// The graph in attribute `name`; an error when there is none.
   Result<const ir::Graph*> graph(std::string_view name) const;
 

@@ -19,8 +19,8 @@ struct Guard {
   std::string_view op;
   std::pair<size_t, size_t> same_rank = {kNone, kNone};       ///< two inputs
   std::array<size_t, 3> one_element = {kNone, kNone, kNone};  ///< stored inputs of which it reads the first element
-  size_t typed = kNone;                                       ///< input whose type it reads without looking for it
   size_t divisor = kNone;                                     ///< stored input that it divides by
+  int rank = 0;                                               ///< least number of dimensions of input 0
 };
 
 /// A form of an operator that ONNX Runtime runs and the library's schemas lack or call deprecated: `op` of opsets
@@ -46,6 +46,24 @@ constexpr Form kForms[] = {
 /// its default.
 constexpr std::string_view kLikeInput[] = {"MeanVarianceNormalization"};
 
+/// Operators whose output has an element type of its own: it is inferred without the types of their inputs.
+constexpr std::string_view kOwnType[] = {
+    "And",           "ArgMax",
+    "ArgMin",        "Bernoulli",
+    "Cast",          "ConstantOfShape",
+    "Equal",         "Greater",
+    "IsInf",         "GreaterOrEqual",
+    "IsNaN",         "DynamicQuantizeLinear",
+    "Less",          "LessOrEqual",
+    "Multinomial",   "DequantizeLinear",
+    "NonZero",       "NonMaxSuppression",
+    "Not",           "Or",
+    "Shape",         "QuantizeLinear",
+    "Size",          "OptionalHasElement",
+    "SequenceEmpty", "SequenceLength",
+    "Xor",
+};
+
 constexpr Guard kGuards[] = {
     {.op = "Conv", .same_rank = {0, 1}},
     {.op = "ConvInteger", .same_rank = {0, 1}},
@@ -55,7 +73,10 @@ constexpr Guard kGuards[] = {
     {.op = "OneHot", .one_element = {1, kNone, kNone}},
     {.op = "Range", .one_element = {0, 1, 2}},
     {.op = "TopK", .one_element = {1, kNone, kNone}},
-    {.op = "EyeLike", .typed = 0},
+    {.op = "RNN", .rank = 2},
+    {.op = "GRU", .rank = 2},
+    {.op = "LSTM", .rank = 2},
+    {.op = "MaxRoiPool", .rank = 3},
     {.op = "SplitToSequence", .divisor = 1},
 };
 
@@ -83,16 +104,40 @@ bool has_small_number(onnx::InferenceContext& context, size_t input) {
   return std::any_of(numbers.begin(), numbers.end(), is_small);
 }
 
+/// What every inference takes for granted: loading infers before the checker has seen the node.
+void check_presence(size_t inputs, const std::vector<std::string>& required, onnx::InferenceContext& context) {
+  if (context.getNumInputs() < inputs)
+    fail_type_inference(context.getNumInputs(), " inputs, at least ", inputs, " are required");
+  for (const std::string& name : required) {
+    if (context.getAttribute(name) == nullptr) fail_type_inference("the required attribute ", name, " is missing");
+  }
+}
+
+bool lacks_type(const std::vector<size_t>& inputs, const onnx::InferenceContext& context) {
+  return std::ranges::any_of(inputs, [&](size_t input) { return context.getInputType(input) == nullptr; });
+}
+
+/// The library counts a Scan's state variables as the inputs that are not scanned, without a look at the sign.
+void check_scan(int64_t lengths, onnx::InferenceContext& context) {
+  const int64_t scanned = context.getAttribute("num_scan_inputs")->i();
+  const int64_t inputs = static_cast<int64_t>(context.getNumInputs()) - lengths;
+  if (scanned < 1 || scanned > inputs)
+    fail_shape_inference("num_scan_inputs is ", scanned, ", from 1 to ", inputs, " (the inputs) are allowed");
+  if (inputs - scanned > static_cast<int64_t>(context.getNumOutputs()))
+    fail_shape_inference("Scan has ", context.getNumOutputs(), " outputs, but ", inputs - scanned, " state variables");
+}
+
 void check(const Guard& guard, onnx::InferenceContext& context) {
+  const int rank = guard.rank == 0 ? -1 : rank_of(context, 0);
+  if (rank >= 0 && rank < guard.rank) {
+    fail_shape_inference("input 0 has ", rank, " dimensions, at least ", guard.rank, " are required");
+  }
   const auto [a, b] = guard.same_rank;
   if (a != kNone) {
     const int first = rank_of(context, a), second = rank_of(context, b);
     if (first >= 0 && second >= 0 && first != second) {
       fail_shape_inference("input ", a, " has ", first, " dimensions, input ", b, " has ", second);
     }
-  }
-  if (guard.typed != kNone && (guard.typed >= context.getNumInputs() || context.getInputType(guard.typed) == nullptr)) {
-    fail_type_inference("input ", guard.typed, " has no type");
   }
   if (has_small_number(context, guard.divisor)) {
     fail_shape_inference("input ", guard.divisor, " must have numbers from 1 on");
@@ -137,6 +182,33 @@ void bound_propagation(const onnx::OpSchema& original, onnx::OpSchema& made) {
       });
 }
 
+void guard_inference(onnx::OpSchema& schema) {
+  if (!schema.has_type_and_shape_inference_function()) return;
+  const bool is_scan = schema.Name() == "Scan";
+  const int64_t lengths = schema.SinceVersion() == 8 ? 1 : 0;  // the first input of Scan was that of each sequence
+  std::vector<std::string> required;
+  for (const auto& [name, attribute] : schema.attributes()) {
+    if (attribute.required) required.push_back(name);
+  }
+  std::vector<size_t> typed;  // inputs whose types the library reads without looking for them
+  for (size_t i = 0; i < schema.inputs().size(); ++i) {
+    if (schema.inputs()[i].GetOption() == onnx::OpSchema::Single) typed.push_back(i);
+  }
+  if (std::ranges::find(kOwnType, schema.Name()) != std::end(kOwnType)) typed.clear();
+  std::vector<Guard> guards;
+  std::ranges::copy_if(kGuards, std::back_inserter(guards), [&](const Guard& row) { return row.op == schema.Name(); });
+  const auto inputs = static_cast<size_t>(schema.min_input());
+  schema.TypeAndShapeInferenceFunction([=, inner = schema.GetTypeAndShapeInferenceFunction(),
+                                        required = std::move(required), typed = std::move(typed),
+                                        guards = std::move(guards)](onnx::InferenceContext& context) {
+    check_presence(inputs, required, context);
+    if (lacks_type(typed, context)) return;
+    if (is_scan) check_scan(lengths, context);
+    for (const Guard& guard : guards) check(guard, context);
+    inner(context);
+  });
+}
+
 class GuardedRegistry : public onnx::ISchemaRegistry {
  public:
   const onnx::OpSchema* GetSchema(const std::string& op, int version, const std::string& domain) const override {
@@ -146,10 +218,7 @@ class GuardedRegistry : public onnx::ISchemaRegistry {
     const auto* registry = onnx::OpSchemaRegistry::Instance();
     const onnx::OpSchema* schema = form == std::end(kForms) ? registry->GetSchema(op, version, domain)
                                                             : registry->GetSchema(form->like_op, form->like, domain);
-    const auto* guard =
-        std::find_if(std::begin(kGuards), std::end(kGuards), [&](const Guard& row) { return row.op == op; });
-    if (schema == nullptr || !domain.empty()) return schema;
-    const bool has_guard = guard != std::end(kGuards);
+    if (schema == nullptr) return schema;
     const std::lock_guard lock(mutex_);
     std::unique_ptr<onnx::OpSchema>& made = made_[schema];
     if (made == nullptr) {
@@ -157,12 +226,7 @@ class GuardedRegistry : public onnx::ISchemaRegistry {
       bound_propagation(*schema, *made);
       if (std::find(std::begin(kLikeInput), std::end(kLikeInput), op) != std::end(kLikeInput))
         made->TypeAndShapeInferenceFunction(onnx::propagateShapeAndTypeFromFirstInput);
-      if (!has_guard) return made.get();
-      made->TypeAndShapeInferenceFunction(
-          [guard, inner = schema->GetTypeAndShapeInferenceFunction()](onnx::InferenceContext& context) {
-            check(*guard, context);
-            inner(context);
-          });
+      guard_inference(*made);
     }
     return made.get();
   }

@@ -222,6 +222,16 @@ class NodeAdapter {
  public:
   NodeAdapter(int64_t from, int64_t to) : from_(from), to_(to) {}
 
+  /// Checks a graph that is left to the library with all its nodes.
+  static Status check_all(onnx::GraphProto& graph, const Scope* outer) {
+    const Scope scope(graph, outer);
+    for (onnx::NodeProto& node : *graph.mutable_node()) {
+      for (onnx::GraphProto* nested : nested_graphs(node)) QQ_RETURN_IF_ERROR(check_all(*nested, &scope));
+      if (is_of_onnx(node)) QQ_RETURN_IF_ERROR(check_for_library(node, scope).context(label(node)));
+    }
+    return Status();
+  }
+
   /// Returns true if nodes of the graph are left for the library.
   Result<bool> adapt(onnx::GraphProto& graph, const Scope* outer) const {
     const Scope scope(graph, outer);
@@ -282,6 +292,12 @@ class NodeAdapter {
 
   /// What the library's adapters take for granted: they count a negative axis from a rank of 0 if it is not known.
   static Status check_for_library(onnx::NodeProto& node, const Scope& scope) {
+    if (node.op_type() == "Gemm") {
+      for (int input = 0; input < std::min(node.input_size(), 2); ++input) {
+        const auto dims = scope.dims(node.input(input));
+        if (!dims || dims->size() != 2) return unsupported("input ", node.input(input), " is not known to be a matrix");
+      }
+    }
     const onnx::AttributeProto* axis = find_attribute(node, "axis");
     const bool needs_rank = node.op_type() == "GroupNormalization" || (axis != nullptr && axis->i() < 0);
     if (needs_rank && node.input_size() > 0 && !scope.dims(node.input(0)))
@@ -295,7 +311,10 @@ class NodeAdapter {
 }  // namespace
 
 Result<bool> adapt_nodes(onnx::ModelProto& model, int64_t from, int64_t to) {
-  if (std::min(from, to) < kOldestOpset) return true;
+  if (std::min(from, to) < kOldestOpset) {
+    QQ_RETURN_IF_ERROR(NodeAdapter::check_all(*model.mutable_graph(), nullptr));
+    return true;
+  }
   return NodeAdapter(from, to).adapt(*model.mutable_graph(), nullptr);
 }
 

@@ -23,11 +23,8 @@ double depth_factor(const ir::Graph& graph) {
   return std::sqrt(std::max(1.0, static_cast<double>(layers) / kUsualLayers));
 }
 
-Result<std::vector<ir::Tensor>> run_once(const ir::Model& model, const calib::Sample& sample) {
-  exec::Session session(model, {});
-  QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(sample.inputs));
-  return *results;
-}
+/// Random numbers may end no loop.
+constexpr int64_t kMostTrips = 1000;
 
 /// Largest difference, relative to the largest finite magnitude expected. Non-finite values must not change.
 double relative_difference(const std::vector<double>& expected, const std::vector<double>& found) {
@@ -55,27 +52,29 @@ double output_distance(const ir::Tensor& expected, const ir::Tensor& found) {
 
 }  // namespace
 
-OutputGuard::OutputGuard(calib::Sample sample, std::vector<ir::Tensor> outputs, double tolerance_factor)
-    : sample_(std::move(sample)), outputs_(std::move(outputs)), tolerance_(kFloatTolerance) {
-  for (const ir::Tensor& output : outputs_) {
-    if (is_floating(output.type()) && bits(output.type()) < 32) tolerance_ = kHalfTolerance;
-  }
-  tolerance_ *= tolerance_factor;
+Result<std::vector<ir::Tensor>> OutputGuard::run(const ir::Model& model) const {
+  exec::Session session(model, {.fetches = {}, .taps = {}, .limits = {.loop_trips = loop_trips_}});
+  QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(sample_.inputs));
+  return *results;
 }
 
-Result<OutputGuard> OutputGuard::make(const ir::Model& model, calib::Sample sample) {
-  QQ_TRY(std::vector<ir::Tensor> outputs, run_once(model, sample));
-  return OutputGuard(std::move(sample), std::move(outputs), depth_factor(model.graph));
+Result<OutputGuard> OutputGuard::make(const ir::Model& model, calib::Sample sample, int64_t loop_trips) {
+  OutputGuard guard(std::move(sample), loop_trips);
+  QQ_TRY(guard.outputs_, guard.run(model));
+  const bool is_half = std::ranges::any_of(
+      guard.outputs_, [](const ir::Tensor& output) { return is_floating(output.type()) && bits(output.type()) < 32; });
+  guard.tolerance_ = (is_half ? kHalfTolerance : kFloatTolerance) * depth_factor(model.graph);
+  return guard;
 }
 
 Result<OutputGuard> OutputGuard::on_random_sample(const ir::Model& model, const ir::Graph& inputs) {
   QQ_TRY(const auto random, calib::make_random_reader(calib::input_specs(inputs), {}));
   QQ_TRY(calib::Sample sample, random->read(0));
-  return make(model, std::move(sample));
+  return make(model, std::move(sample), kMostTrips);
 }
 
 double OutputGuard::distance(const ir::Model& model) const {
-  const Result<std::vector<ir::Tensor>> found = run_once(model, sample_);
+  const Result<std::vector<ir::Tensor>> found = run(model);
   if (!found.ok() || found.value().size() != outputs_.size()) return kInfinity;
   double worst = 0;
   for (size_t i = 0; i < outputs_.size(); ++i) worst = std::max(worst, output_distance(outputs_[i], found.value()[i]));
@@ -83,7 +82,7 @@ double OutputGuard::distance(const ir::Model& model) const {
 }
 
 void OutputGuard::accept(const ir::Model& model) {
-  Result<std::vector<ir::Tensor>> outputs = run_once(model, sample_);
+  Result<std::vector<ir::Tensor>> outputs = run(model);
   if (outputs.ok()) outputs_ = std::move(outputs).value();
 }
 

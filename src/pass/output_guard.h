@@ -14,11 +14,12 @@ namespace quarkq::pass {
 
 class OutputGuard {
  public:
-  /// Runs `model` on `sample`; later outputs are compared with its outputs. Fails when the executor cannot run
-  /// it.
-  static Result<OutputGuard> make(const ir::Model& model, calib::Sample sample);
+  /// Runs `model` on `sample`; later outputs are compared with its outputs. Fails when the executor cannot run it, or
+  /// when a loop takes more than `loop_trips` iterations (0: no bound).
+  static Result<OutputGuard> make(const ir::Model& model, calib::Sample sample, int64_t loop_trips = 0);
 
   /// The same on one random sample, which fits the inputs of `inputs`: those of a graph whose shapes are fixed, too.
+  /// Loops have a bound there.
   static Result<OutputGuard> on_random_sample(const ir::Model& model, const ir::Graph& inputs);
 
   /// How far the outputs of `model` are from the first ones: the largest difference of an output relative to its
@@ -31,9 +32,11 @@ class OutputGuard {
   void accept(const ir::Model& model);
 
  private:
-  OutputGuard(calib::Sample sample, std::vector<ir::Tensor> outputs, double tolerance_factor);
+  OutputGuard(calib::Sample sample, int64_t loop_trips) : sample_(std::move(sample)), loop_trips_(loop_trips) {}
+  Result<std::vector<ir::Tensor>> run(const ir::Model& model) const;
 
   calib::Sample sample_;
+  int64_t loop_trips_ = 0;
   std::vector<ir::Tensor> outputs_;
   double tolerance_ = 0;
 };

@@ -159,6 +159,17 @@ TEST(LoopTest, EndlessLoopsEndAtTheLimit) {
   EXPECT_EQ(found.status().message(), "node y (Loop): exceeds the limit after 7 iterations, allowed are no more");
 }
 
+TEST(LoopTest, RowsOfAnEndlessLoopEndAtTheMemoryThatIsAllowed) {
+  const ir::Model model = flow_model(
+      "g (float[1000] x) => (float[k,1000] y) <bool go = {1}> { y = Loop <body = b (int64 i, bool c) => (bool d, "
+      "float[1000] w) { d = "
+      "Identity(c) w = Identity(x) }> (, go) }");
+  const auto found = run_flow(model, {Tensor::zeros(ElementType::kFloat, {1000})}, {.memory = 100'000});
+  EXPECT_EQ(found.status().code(), Code::kResource);
+  EXPECT_EQ(found.status().message(),
+            "node y (Loop): the scan outputs of 13 iterations take 107.3 kB, allowed are 100.0 kB");
+}
+
 TEST(LoopTest, IterationsAreNumbered) {
   const ir::Model model = flow_model(
       "g (int64 n) => (int64[k] all) <bool go = {1}> { all = Loop <body = b (int64 i, bool c) => (bool d, int64 u) { d "

@@ -32,5 +32,12 @@ TEST(OutputGuardTest, ToleranceGrowsWithDepth) {
   EXPECT_LT(tolerance_of(1000), 1e-3);   // a wrong rewrite moves them further
 }
 
+TEST(OutputGuardTest, LoopsThatARandomSampleDoesNotEndHaveABound) {
+  const ir::Model model = test::model_of(
+      "g (float x) => (float y) { y = Loop <body = b (int64 i, bool c, float v) => (bool d, float w) { d = "
+      "Identity(c) w = Add(v, v) }> (, , x) }");
+  EXPECT_EQ(OutputGuard::on_random_sample(model, model.graph).status().code(), Code::kResource);
+}
+
 }  // namespace
 }  // namespace quarkq::pass

@@ -39,18 +39,38 @@ Result<ir::Tensor> stacked(const Evaluation& e, const std::vector<ir::Tensor>& r
   return ir::Tensor::zeros(type.is_tensor() ? type.element : ElementType::kFloat, std::move(dims));
 }
 
-Status collect(const Evaluation& e, std::vector<ir::Operand>& results, size_t first,
-               std::vector<std::vector<ir::Tensor>>& rows) {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (!results[first + i].is_tensor()) return e.corrupt("scan output ", i, " is not a tensor");
-    rows[i].push_back(std::move(results[first + i].tensor));
+/// What the iterations made for each scan output.
+class Rows {
+ public:
+  explicit Rows(size_t outputs) : rows_(outputs) {}
+
+  std::vector<ir::Tensor>& of(size_t output) { return rows_[output]; }
+  size_t outputs() const { return rows_.size(); }
+
+  /// Takes the results of an iteration from number `first` on. A loop may go on for ever: kResource when the rows, and
+  /// the outputs that are made of them, would take more memory than is allowed.
+  Status add(const Evaluation& e, std::vector<ir::Operand>& results, size_t first) {
+    constexpr int64_t kRowOverhead = 256;  // bytes of a tensor beside its elements
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      if (!results[first + i].is_tensor()) return e.corrupt("scan output ", i, " is not a tensor");
+      bytes_ += 2 * results[first + i].tensor.bytes() + kRowOverhead;
+      rows_[i].push_back(std::move(results[first + i].tensor));
+    }
+    const int64_t allowed = e.allowed_memory();
+    if (bytes_ <= allowed) return Status();
+    return resource_error("the scan outputs of ", rows_[0].size(), " iterations take ",
+                          bytes_text(static_cast<double>(bytes_)), ", allowed are ",
+                          bytes_text(static_cast<double>(allowed)));
   }
-  return Status();
-}
+
+ private:
+  std::vector<std::vector<ir::Tensor>> rows_;
+  int64_t bytes_ = 0;
+};
 
 struct LoopState {
   std::vector<ir::Operand> inputs;  ///< iteration, condition, carried values
-  std::vector<std::vector<ir::Tensor>> rows;
+  Rows rows;
 };
 
 /// One iteration; the new condition and carried values replace the old ones.
@@ -61,7 +81,7 @@ Status iterate(Evaluation& e, LoopState& state) {
     return e.corrupt("the body's first output is not a BOOL scalar");
   }
   for (size_t i = 0; i <= carried; ++i) state.inputs[1 + i] = std::move(results[i]);
-  return collect(e, results, 1 + carried, state.rows);
+  return state.rows.add(e, results, 1 + carried);
 }
 
 Status run_loop(Evaluation& e) {
@@ -79,10 +99,9 @@ Status run_loop(Evaluation& e) {
     return e.corrupt("the body has ", body->inputs().size(), " inputs and ", body->outputs().size(),
                      " outputs, needed: ", carried + 2, " inputs and at least ", carried + 1, " outputs");
   }
-  LoopState state;
-  state.inputs = {ir::Tensor::scalar(int64_t{0}), boolean_scalar(goes_on)};
+  LoopState state{{ir::Tensor::scalar(int64_t{0}), boolean_scalar(goes_on)},
+                  Rows(body->outputs().size() - carried - 1)};
   for (size_t i = 0; i < carried; ++i) state.inputs.push_back(e.has(2 + i) ? e.in(2 + i) : ir::Operand());
-  state.rows.resize(body->outputs().size() - carried - 1);
   for (int64_t trip = 0; trip < trips && goes_on; ++trip) {
     if (trip == e.max_trips())
       return resource_error("exceeds the limit after ", trip, " iterations, allowed are no more");
@@ -91,8 +110,8 @@ Status run_loop(Evaluation& e) {
     goes_on = state.inputs[1].tensor.data<uint8_t>()[0] != 0;
   }
   for (size_t i = 0; i < carried; ++i) e.out(i, std::move(state.inputs[2 + i]));
-  for (size_t i = 0; i < state.rows.size(); ++i) {
-    QQ_TRY(ir::Tensor output, stacked(e, state.rows[i], 0, 1 + carried + i));
+  for (size_t i = 0; i < state.rows.outputs(); ++i) {
+    QQ_TRY(ir::Tensor output, stacked(e, state.rows.of(i), 0, 1 + carried + i));
     e.out(carried + i, std::move(output));
   }
   return Status();
@@ -116,9 +135,9 @@ Result<ScanAxes> scan_axes(const Evaluation& e, std::string_view axes, std::stri
   return plan;
 }
 
-/// One scan over `scanned` (axes still to be normalized); `state` is updated, rows[i] gets what output i makes.
+/// One scan over `scanned` (axes still to be normalized); `state` is updated, `rows` gets what each output makes.
 Status scan(Evaluation& e, std::vector<ir::Operand>& state, const std::vector<ir::Tensor>& scanned, ScanAxes axes,
-            std::vector<std::vector<ir::Tensor>>& rows) {
+            Rows& rows) {
   int64_t length = -1;
   for (size_t i = 0; i < scanned.size(); ++i) {
     QQ_TRY(axes.axes[i], ir::normalize_axis(axes.axes[i], scanned[i].rank()));
@@ -136,7 +155,7 @@ Status scan(Evaluation& e, std::vector<ir::Operand>& state, const std::vector<ir
     }
     QQ_TRY(std::vector<ir::Operand> results, e.run_graph("body", inputs));
     for (size_t i = 0; i < state.size(); ++i) state[i] = std::move(results[i]);
-    QQ_RETURN_IF_ERROR(collect(e, results, state.size(), rows));
+    QQ_RETURN_IF_ERROR(rows.add(e, results, state.size()));
   }
   return Status();
 }
@@ -176,16 +195,16 @@ Status run_scan(Evaluation& e) {
   QQ_TRY(ScanInputs inputs, scan_inputs(e, 0));
   QQ_TRY(ScanAxes axes, scan_axes(e, "scan_input_axes", "scan_input_directions", inputs.scanned.size()));
   QQ_TRY(const ScanAxes out_axes, scan_axes(e, "scan_output_axes", "scan_output_directions", inputs.outputs));
-  std::vector<std::vector<ir::Tensor>> rows(inputs.outputs);
+  Rows rows(inputs.outputs);
   QQ_RETURN_IF_ERROR(scan(e, inputs.state, inputs.scanned, std::move(axes), rows));
   for (size_t i = 0; i < inputs.state.size(); ++i) e.out(i, inputs.state[i]);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (out_axes.reversed[i]) std::reverse(rows[i].begin(), rows[i].end());
+  for (size_t i = 0; i < rows.outputs(); ++i) {
+    if (out_axes.reversed[i]) std::reverse(rows.of(i).begin(), rows.of(i).end());
     int64_t axis = out_axes.axes[i];
-    if (!rows[i].empty()) {
-      QQ_TRY(axis, ir::normalize_axis(axis, rows[i][0].rank() + 1));
+    if (!rows.of(i).empty()) {
+      QQ_TRY(axis, ir::normalize_axis(axis, rows.of(i)[0].rank() + 1));
     }
-    QQ_TRY(ir::Tensor output, stacked(e, rows[i], axis, inputs.state.size() + i));
+    QQ_TRY(ir::Tensor output, stacked(e, rows.of(i), axis, inputs.state.size() + i));
     e.out(inputs.state.size() + i, std::move(output));
   }
   return Status();
@@ -219,11 +238,11 @@ Status run_batched_scan(Evaluation& e) {
       QQ_TRY(ir::Tensor one, sample(tensor, b));
       scanned.push_back(std::move(one));
     }
-    std::vector<std::vector<ir::Tensor>> rows(inputs.outputs);
+    Rows rows(inputs.outputs);
     QQ_RETURN_IF_ERROR(scan(e, state, scanned, axes, rows));
     for (size_t i = 0; i < state.size(); ++i) outputs[i].push_back(state[i].tensor);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      QQ_TRY(ir::Tensor output, stacked(e, rows[i], 0, state.size() + i));
+    for (size_t i = 0; i < rows.outputs(); ++i) {
+      QQ_TRY(ir::Tensor output, stacked(e, rows.of(i), 0, state.size() + i));
       outputs[state.size() + i].push_back(std::move(output));
     }
   }
