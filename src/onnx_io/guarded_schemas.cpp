@@ -70,6 +70,7 @@ constexpr Guard kGuards[] = {
     {.op = "ConvTranspose", .same_rank = {0, 1}},
     {.op = "DeformConv", .same_rank = {0, 1}},
     {.op = "QLinearConv", .same_rank = {0, 3}},
+    {.op = "MaxUnpool", .same_rank = {0, 1}},
     {.op = "OneHot", .one_element = {1, kNone, kNone}},
     {.op = "Range", .one_element = {0, 1, 2}},
     {.op = "TopK", .one_element = {1, kNone, kNone}},

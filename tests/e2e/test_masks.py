@@ -36,6 +36,18 @@ class Form:
         self.nodes, self.stored, self.inputs = nodes, stored or {}, inputs or {}
 
 
+def arithmetic(low):
+    """(1 - mask) * low, as BERT and its descendants write it. Minus infinity has no such form: 0 times it is NaN."""
+    if np.isinf(low):
+        return {}
+    add, one = node("Add", ["s", "bias"], "m"), np.float32(1)
+    cast = [node("Unsqueeze", ["keep", "axis"], "wide"), node("Cast", ["wide"], "kept", to=TensorProto.FLOAT)]
+    stored, keep = {"one": one, "axis": np.array([1]), "low": low}, {"keep": padded}
+    return {"one minus mask times low": Form(cast + [node("Sub", ["one", "kept"], "no"), node("Mul", ["no", "low"], "bias"), add], stored, keep),
+            "mask minus one times high": Form(cast + [node("Sub", ["kept", "one"], "no"), node("Mul", ["no", "high"], "bias"), add],
+                                              {"one": one, "axis": np.array([1]), "high": -low}, keep)}
+
+
 def forms(masked):
     """{name: Form}, where masked places are given the value `masked`."""
     zero, low = np.float32(0), np.float32(masked)
@@ -55,6 +67,7 @@ def forms(masked):
         "two masks": Form(both + [node("Where", ["mask", "s", "low"], "m")], {**values, "one": np.array([1]), "causal": causal()}, {"keep": padded}),
         "two masks as a bias": Form(both + [node("Where", ["mask", "zero", "low"], "bias"), add],
                                     {**values, "one": np.array([1]), "causal": causal()}, {"keep": padded}),
+        **arithmetic(low),
         "expanded": Form([node("Expand", ["row", "shape"], "bias"), node("Where", ["mask", "bias", "lows"], "b2"), node("Add", ["s", "b2"], "m")],
                          {"row": np.zeros((1, 1, LENGTH), np.float32), "shape": np.array([1, LENGTH, LENGTH]),
                           "lows": np.full((1, LENGTH, LENGTH), low), "mask": causal()}),
