@@ -41,11 +41,11 @@ def arithmetic(low):
     if np.isinf(low):
         return {}
     add, one = node("Add", ["s", "bias"], "m"), np.float32(1)
-    cast = [node("Unsqueeze", ["keep", "axis"], "wide"), node("Cast", ["wide"], "kept", to=TensorProto.FLOAT)]
-    stored, keep = {"one": one, "axis": np.array([1]), "low": low}, {"keep": padded}
-    return {"one minus mask times low": Form(cast + [node("Sub", ["one", "kept"], "no"), node("Mul", ["no", "low"], "bias"), add], stored, keep),
-            "mask minus one times high": Form(cast + [node("Sub", ["kept", "one"], "no"), node("Mul", ["no", "high"], "bias"), add],
-                                              {"one": one, "axis": np.array([1]), "high": -low}, keep)}
+    cast, mask = node("Cast", ["mask"], "kept", to=TensorProto.FLOAT), {"mask": lambda i: causal()}
+    return {"one minus mask times low": Form([cast, node("Sub", ["one", "kept"], "no"), node("Mul", ["no", "low"], "bias"), add],
+                                             {"one": one, "low": low}, mask),
+            "mask minus one times high": Form([cast, node("Sub", ["kept", "one"], "no"), node("Mul", ["no", "high"], "bias"), add],
+                                              {"one": one, "high": -low}, mask)}
 
 
 def forms(masked):

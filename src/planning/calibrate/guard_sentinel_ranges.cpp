@@ -2,6 +2,7 @@
 // Guard: where a mask's sentinels share a tensor with scores, one scale for both leaves no codes for the scores.
 // Tensors that only Softmax reads get the range of their real values, and the sentinels saturate below it.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -42,6 +43,7 @@ class SentinelGuard {
     for (const auto* outer : {&graph_.inputs(), &graph_.initializers()}) {
       for (const ir::ValueId id : *outer) QQ_RETURN_IF_ERROR(repair(id));
     }
+    QQ_RETURN_IF_ERROR(shrink_factors());
     return Changed::kYes;
   }
 
@@ -136,6 +138,53 @@ class SentinelGuard {
         cat("holds real values and the sentinels of a mask, and is read by Softmax only; its range is ", range.min,
             " to ", range.max, ", and the sentinels saturate"));
     return Status();
+  }
+
+  /// (1 - mask) * -1e9: the stored factor of a repaired tensor, with what it multiplies. Invalid ids for others.
+  std::pair<ir::ValueId, ir::ValueId> factor_of(ir::ValueId product) const {
+    const ir::NodeId producer = graph_.value(product).producer;
+    if (!producer.valid() || !graph_.node(producer).is("Mul")) return {};
+    const std::vector<ir::ValueId>& inputs = graph_.node(producer).inputs;
+    for (const size_t i : {0, 1}) {
+      const ir::Value& factor = graph_.value(inputs[i]);
+      const QuantSlot* slot = context_.plan.find(inputs[i]);
+      const bool is_stored = slot != nullptr && slot->role == Role::kWeight && factor.uses.size() == 1;
+      if (is_stored && factor.constant->size() == 1) return {inputs[i], inputs[1 - i]};
+    }
+    return {};
+  }
+
+  /// A factor as large as its products saturate at needs no scale for more, which would leave no position for a
+  /// power-of-two product. Only of masks: tensors of zeros and one other number.
+  Status shrink_factors() {
+    std::map<ir::ValueId, std::pair<ir::ValueId, float>> factors;  // by mask: the factor, where its product saturates
+    for (const auto& [product, range] : repaired_) {
+      const auto [factor, mask] = factor_of(product);
+      if (factor.valid()) factors[mask] = {factor, std::max(std::abs(range.min), std::abs(range.max))};
+    }
+    std::vector<ir::ValueId> masks;
+    for (const auto& [mask, factor] : factors) masks.push_back(mask);
+    QQ_TRY(const calib::Statistics statistics, statistics_with_bins(context_, std::move(masks)));
+    for (const auto& [mask, seen] : statistics) {
+      if (!seen.with_bins() || seen.bins().size() > 2 || seen.not_finite() > 0) continue;
+      const numeric::Range found = seen.extremes();
+      const auto [factor, bound] = factors.at(mask);
+      const float largest = std::max(std::abs(found.min), std::abs(found.max));
+      const bool is_mask = found.min == 0 || found.max == 0;
+      if (is_mask) limit(factor, bound / (largest > 0 ? largest : 1));
+    }
+    return Status();
+  }
+
+  void limit(ir::ValueId factor, float magnitude) {
+    const Result<std::vector<float>> values = ir::float_values(*graph_.value(factor).constant);
+    if (!values.ok() || std::abs(values.value()[0]) <= magnitude) return;
+    const bool is_negative = values.value()[0] < 0;
+    context_.selection.overrides[factor].values = {
+        config::OverrideValues{std::nullopt, is_negative ? -magnitude : 0, is_negative ? 0 : magnitude}};
+    context_.diagnostics.add(
+        "guard-sentinel-range", graph_.value(factor).name,
+        cat("makes the sentinels of a mask, which saturate; it is taken as ", is_negative ? -magnitude : magnitude));
   }
 
   pass::PlanContext& context_;
