@@ -134,11 +134,8 @@ def masked_places_stay_masked(case):
     return f"worst cosine {min(worst.values()):.4f}"
 
 
-# Masks that are no constants of a quantized node: in bfloat16 the lowest float32 rounds to minus infinity.
-OTHERS = ["bf16_bfp16", "bf16_mxint8", "mx9_int8"]
-
-
-@test(cases=[preset for preset in INTEGERS + BLOCKS if preset not in LEAST and preset not in OTHERS])
+# The stored mask saturates in int8 while the sum stays float: the scores of such a row are seen.
+@test(cases=[preset for preset in INTEGERS + BLOCKS if preset not in LEAST and preset != "mx9_int8"])
 def rows_without_any_place(preset):
     """The float model gives every place the same weight."""
     mask, zero = causal(), np.float32(0)

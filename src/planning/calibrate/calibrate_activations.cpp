@@ -5,11 +5,11 @@
 #include "base/file_system.h"
 #include "calib/histogram_file.h"
 #include "calib/range_file.h"
+#include "ir/softmax_feeds.h"
 #include "pass/calibration_options.h"
 #include "planning/calibrate/headroom.h"
 #include "planning/calibrate/measured_tensors.h"
 #include "planning/calibrate/saturation.h"
-#include "planning/calibrate/softmax_feeds.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -69,7 +69,7 @@ std::set<ir::ValueId> find_not_finite(pass::PlanContext& context, const calib::S
   const ir::Graph& graph = context.model.graph;
   std::vector<bool> masks(graph.value_count()), subtracted = masks;
   if (context.settings.guards() && !found.empty()) {
-    masks = feeds_softmax_only(graph);
+    masks = ir::feeds_softmax_only(graph);
     subtracted = subtracted_before_softmax(graph, masks);
   }
   for (const ir::ValueId tensor : found) {

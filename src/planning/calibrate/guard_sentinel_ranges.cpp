@@ -6,12 +6,12 @@
 #include <limits>
 #include <map>
 
+#include "ir/softmax_feeds.h"
 #include "ir/stored_floats.h"
 #include "pass/calibration_options.h"
 #include "plan/constant_codes.h"
 #include "planning/calibrate/release_infinities.h"
 #include "planning/calibrate/sentinels.h"
-#include "planning/calibrate/softmax_feeds.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -29,8 +29,8 @@ class SentinelGuard {
   explicit SentinelGuard(pass::PlanContext& context)
       : context_(context),
         graph_(context.graph()),
-        only_softmax_(feeds_softmax_only(graph_)),
-        subtracted_(subtracted_before_softmax(graph_, only_softmax_)) {}
+        only_softmax_(ir::feeds_softmax_only(graph_)),
+        subtracted_(ir::subtracted_before_softmax(graph_, only_softmax_)) {}
 
   Result<Changed> run() {
     find_constants();
@@ -104,14 +104,14 @@ class SentinelGuard {
     float lowest = real.min;
     for (const ir::Use& use : graph_.value(slot.value).uses) {
       const ir::Node& reader = graph_.node(use.node);
-      const FeedKind kind = feed_kind(graph_, reader, use.input);
-      const QuantSlot* after = kind == FeedKind::kSoftmax ? nullptr : context_.plan.find(reader.output(0));
+      const ir::FeedKind kind = ir::feed_kind(graph_, reader, use.input);
+      const QuantSlot* after = kind == ir::FeedKind::kSoftmax ? nullptr : context_.plan.find(reader.output(0));
       const auto repaired = after == nullptr ? repaired_.end() : repaired_.find(after->value);
-      const float width = repaired == repaired_.end()
-                              ? margin(slot)
-                              : (repaired->second.max - repaired->second.min) / feed_factor(graph_, reader, use.input);
+      const float width = repaired == repaired_.end() ? margin(slot)
+                                                      : (repaired->second.max - repaired->second.min) /
+                                                            ir::feed_factor(graph_, reader, use.input);
       const float own =
-          kind == FeedKind::kMoves && repaired != repaired_.end() ? repaired->second.min : real.min - width;
+          kind == ir::FeedKind::kMoves && repaired != repaired_.end() ? repaired->second.min : real.min - width;
       lowest = std::min(lowest, own);
     }
     return lowest;

@@ -6,9 +6,9 @@
 #include <functional>
 #include <set>
 
+#include "ir/softmax_feeds.h"
 #include "ir/stored_floats.h"
 #include "planning/calibrate/sentinels.h"
-#include "planning/calibrate/softmax_feeds.h"
 
 namespace quarkq::planning {
 namespace {
@@ -29,8 +29,8 @@ void follow(const ir::Graph& graph, const std::function<bool(ir::ValueId)>& may_
     const ir::Node& node = graph.node(id);
     if (node.is("Max") || node.is("Min") || node.is("Clip")) continue;
     const auto feeds = [&](size_t i) {
-      const FeedKind kind = feed_kind(graph, node, static_cast<int32_t>(i));
-      return kind != FeedKind::kNone && kind != FeedKind::kSoftmax && found.contains(node.inputs[i]);
+      const ir::FeedKind kind = ir::feed_kind(graph, node, static_cast<int32_t>(i));
+      return kind != ir::FeedKind::kNone && kind != ir::FeedKind::kSoftmax && found.contains(node.inputs[i]);
     };
     bool is_fed = false;
     for (size_t i = 0; i < node.inputs.size(); ++i) is_fed = is_fed || feeds(i);
@@ -45,8 +45,8 @@ class Search {
   explicit Search(const pass::PlanContext& context)
       : context_(context),
         graph_(context.graph()),
-        only_softmax_(feeds_softmax_only(graph_)),
-        subtracted_(subtracted_before_softmax(graph_, only_softmax_)) {}
+        only_softmax_(ir::feeds_softmax_only(graph_)),
+        subtracted_(ir::subtracted_before_softmax(graph_, only_softmax_)) {}
 
   /// In the order of the plan.
   Result<std::vector<ir::ValueId>> find() {
@@ -109,7 +109,7 @@ class Search {
   /// A reader adds it, chooses from it or moves it; weights of layers are not looked at.
   bool is_mask_like(ir::ValueId id) const {
     return std::ranges::any_of(graph_.value(id).uses, [&](const ir::Use& use) {
-      return !use.is_capture && feed_kind(graph_, graph_.node(use.node), use.input) != FeedKind::kNone;
+      return !use.is_capture && ir::feed_kind(graph_, graph_.node(use.node), use.input) != ir::FeedKind::kNone;
     });
   }
 

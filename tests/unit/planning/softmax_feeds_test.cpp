@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the planner reads off a graph before it measures: tensors that only Softmax looks at, whose range stands for
 // whose, which activations NPUs compute with their producer, and which Clips are gates.
-#include "planning/calibrate/softmax_feeds.h"
+#include "ir/softmax_feeds.h"
 
 #include "pass/gate_clip.h"
 #include "planning/calibrate/measured_tensors.h"
@@ -18,7 +18,7 @@ std::string only_feeds(const std::string& nodes, const std::string& outputs = "f
                             ") <float[3] k = {1, 2, 3}, int64[2] s = {3, 2}, "
                             "int64[1] i = {0}> { ",
                             nodes, " }"));
-  const std::vector<bool> found = feeds_softmax_only(bench.graph());
+  const std::vector<bool> found = ir::feeds_softmax_only(bench.graph());
   std::vector<std::string> names;
   for (size_t i = 0; i < found.size(); ++i) {
     const ir::Value& value = bench.graph().value({static_cast<int32_t>(i)});
@@ -61,22 +61,22 @@ TEST(SoftmaxFeedsTest, KindsByOperatorAndInput) {
   struct Row {
     const char *op, *domain;
     int32_t input;
-    FeedKind kind;
+    ir::FeedKind kind;
   };
-  const Row rows[] = {{"Softmax", "", 0, FeedKind::kSoftmax}, {"Softmax", "com.microsoft", 0, FeedKind::kNone},
-                      {"Add", "", 0, FeedKind::kAdds},        {"Add", "", 1, FeedKind::kAdds},
-                      {"Sub", "", 0, FeedKind::kAdds},        {"Sub", "", 1, FeedKind::kNone},
-                      {"Where", "", 0, FeedKind::kNone},      {"Where", "", 1, FeedKind::kMoves},
-                      {"Where", "", 2, FeedKind::kMoves},     {"Reshape", "", 0, FeedKind::kMoves},
-                      {"Reshape", "", 1, FeedKind::kNone},    {"Gather", "", 1, FeedKind::kNone},
-                      {"Concat", "", 31, FeedKind::kMoves},   {"Concat", "", 32, FeedKind::kNone},
-                      {"Slice", "", 2, FeedKind::kNone},      {"Mul", "", 0, FeedKind::kNone},
-                      {"Max", "", 1, FeedKind::kMoves},       {"Cast", "", 0, FeedKind::kMoves}};
+  const Row rows[] = {{"Softmax", "", 0, ir::FeedKind::kSoftmax}, {"Softmax", "com.microsoft", 0, ir::FeedKind::kNone},
+                      {"Add", "", 0, ir::FeedKind::kAdds},        {"Add", "", 1, ir::FeedKind::kAdds},
+                      {"Sub", "", 0, ir::FeedKind::kAdds},        {"Sub", "", 1, ir::FeedKind::kNone},
+                      {"Where", "", 0, ir::FeedKind::kNone},      {"Where", "", 1, ir::FeedKind::kMoves},
+                      {"Where", "", 2, ir::FeedKind::kMoves},     {"Reshape", "", 0, ir::FeedKind::kMoves},
+                      {"Reshape", "", 1, ir::FeedKind::kNone},    {"Gather", "", 1, ir::FeedKind::kNone},
+                      {"Concat", "", 31, ir::FeedKind::kMoves},   {"Concat", "", 32, ir::FeedKind::kNone},
+                      {"Slice", "", 2, ir::FeedKind::kNone},      {"Mul", "", 0, ir::FeedKind::kNone},
+                      {"Max", "", 1, ir::FeedKind::kMoves},       {"Cast", "", 0, ir::FeedKind::kMoves}};
   for (const Row& row : rows) {
     ir::Node node;
     node.op = row.op;
     node.domain = row.domain;
-    EXPECT_EQ(feed_kind(ir::Graph(), node, row.input), row.kind) << row.op << " " << row.input;
+    EXPECT_EQ(ir::feed_kind(ir::Graph(), node, row.input), row.kind) << row.op << " " << row.input;
   }
 }
 
@@ -85,9 +85,9 @@ TEST(SoftmaxFeedsTest, PositiveConstantsScale) {
     const ir::Model model = test::model_of(cat("g (float[2, 3] x) => (float[2, 3] y) <float c = {", constant,
                                                "}> { m = ", op, " (x, c) y = Softmax (m) }"));
     const ir::Node& node = model.graph.node(model.graph.order()[0]);
-    const bool is_fed = feed_kind(model.graph, node, 0) == FeedKind::kScales;
-    EXPECT_EQ(feeds_softmax_only(model.graph)[static_cast<size_t>(node.input(0).index)], is_fed) << op << constant;
-    return is_fed ? feed_factor(model.graph, node, 0) : 0;
+    const bool is_fed = ir::feed_kind(model.graph, node, 0) == ir::FeedKind::kScales;
+    EXPECT_EQ(ir::feeds_softmax_only(model.graph)[static_cast<size_t>(node.input(0).index)], is_fed) << op << constant;
+    return is_fed ? ir::feed_factor(model.graph, node, 0) : 0;
   };
   EXPECT_EQ(factor_of("Mul", "0.5"), 0.5f);
   EXPECT_EQ(factor_of("Div", "8.0"), 0.125f);
@@ -97,8 +97,8 @@ TEST(SoftmaxFeedsTest, PositiveConstantsScale) {
 TEST(SoftmaxFeedsTest, SubtractedMasksAreFound) {
   const ir::Model model =
       test::model_of("g (float[2, 3] x, float[2, 3] mask) => (float[2, 3] y) { m = Sub (x, mask) y = Softmax (m) }");
-  const std::vector<bool> fed = feeds_softmax_only(model.graph),
-                          subtracted = subtracted_before_softmax(model.graph, fed);
+  const std::vector<bool> fed = ir::feeds_softmax_only(model.graph),
+                          subtracted = ir::subtracted_before_softmax(model.graph, fed);
   const auto index = [&](const char* name) { return static_cast<size_t>(model.graph.find(name).index); };
   EXPECT_TRUE(fed[index("x")] && !subtracted[index("x")]);
   EXPECT_TRUE(!fed[index("mask")] && subtracted[index("mask")]);

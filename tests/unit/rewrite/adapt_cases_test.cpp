@@ -149,8 +149,19 @@ PassCase clipped() {
       .start = PassStart::kInOrder};
 }
 
-const bool kAdaptCases = add_pass_cases({clipped(), reduce_mean(), large_pool(), split_to_slice(), norm_to_conv(),
-                                         unit_variance(), gemm_beta(), node_order(), clip6(), stem(), layers()});
+PassCase lowest_of_a_mask() {
+  return {.pass = "bound-masks",
+          .name = "LowestFloat",
+          .model =
+              "g (float[2, 3] x) => (float[2, 3] y) <float[3] mask = {0, -3.4e38, 0}> { s = Add (x, mask) y = Softmax "
+              "(s) }",
+          .guards = {{"IsNoExtreme", "-3.4e38", "-1e9"},
+                     {"SomethingElseReadsIt", "float[2, 3] y)", "float[2, 3] y, float[2, 3] s)"}}};
+}
+
+const bool kAdaptCases =
+    add_pass_cases({clipped(), reduce_mean(), large_pool(), split_to_slice(), norm_to_conv(), unit_variance(),
+                    gemm_beta(), node_order(), clip6(), stem(), layers(), lowest_of_a_mask()});
 
 }  // namespace
 }  // namespace quarkq::test

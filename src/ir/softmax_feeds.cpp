@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "planning/calibrate/softmax_feeds.h"
+#include "ir/softmax_feeds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "ir/stored_floats.h"
 
-namespace quarkq::planning {
+namespace quarkq::ir {
 namespace {
 
 /// Inputs whose number has its bit set in `inputs` are data; the others are shapes, indices and conditions.
@@ -28,29 +28,29 @@ constexpr struct {
 };
 
 /// What a Mul or Div multiplies its other input by, if that is one positive constant.
-std::optional<float> constant_factor(const ir::Graph& graph, const ir::Node& node, int32_t input) {
-  const ir::Tensor* constant = graph.constant(node.input(input == 0 ? 1 : 0));
+std::optional<float> constant_factor(const Graph& graph, const Node& node, int32_t input) {
+  const Tensor* constant = graph.constant(node.input(input == 0 ? 1 : 0));
   if (constant == nullptr || constant->size() != 1) return std::nullopt;
-  const Result<std::vector<float>> values = ir::float_values(*constant);
+  const Result<std::vector<float>> values = float_values(*constant);
   if (!values.ok() || !(values.value()[0] > 0) || !std::isfinite(values.value()[0])) return std::nullopt;
   return node.is("Div") ? 1 / values.value()[0] : values.value()[0];
 }
 
-bool is_such(const ir::Graph& graph, ir::ValueId id, const std::vector<bool>& known) {
-  const ir::Value& value = graph.value(id);
+bool is_such(const Graph& graph, ValueId id, const std::vector<bool>& known) {
+  const Value& value = graph.value(id);
   if (value.is_output || value.uses.empty()) return false;
-  return std::all_of(value.uses.begin(), value.uses.end(), [&](const ir::Use& use) {
-    const ir::Node& reader = graph.node(use.node);
+  return std::all_of(value.uses.begin(), value.uses.end(), [&](const Use& use) {
+    const Node& reader = graph.node(use.node);
     const FeedKind kind = use.is_capture ? FeedKind::kNone : feed_kind(graph, reader, use.input);
     if (kind == FeedKind::kNone || kind == FeedKind::kSoftmax) return kind == FeedKind::kSoftmax;
     return std::all_of(reader.outputs.begin(), reader.outputs.end(),
-                       [&](ir::ValueId output) { return !output.valid() || known[static_cast<size_t>(output.index)]; });
+                       [&](ValueId output) { return !output.valid() || known[static_cast<size_t>(output.index)]; });
   });
 }
 
 }  // namespace
 
-FeedKind feed_kind(const ir::Graph& graph, const ir::Node& node, int32_t input) {
+FeedKind feed_kind(const Graph& graph, const Node& node, int32_t input) {
   if (!node.domain.empty() || input > 31) return FeedKind::kNone;
   for (const auto& row : kFeeds) {
     if (row.op != node.op) continue;
@@ -61,17 +61,17 @@ FeedKind feed_kind(const ir::Graph& graph, const ir::Node& node, int32_t input) 
   return FeedKind::kNone;
 }
 
-float feed_factor(const ir::Graph& graph, const ir::Node& node, int32_t input) {
+float feed_factor(const Graph& graph, const Node& node, int32_t input) {
   return feed_kind(graph, node, input) == FeedKind::kScales ? *constant_factor(graph, node, input) : 1;
 }
 
-std::vector<bool> subtracted_before_softmax(const ir::Graph& graph, const std::vector<bool>& only_softmax) {
+std::vector<bool> subtracted_before_softmax(const Graph& graph, const std::vector<bool>& only_softmax) {
   std::vector<bool> such(graph.value_count());
   for (size_t i = 0; i < such.size(); ++i) {
-    const ir::ValueId id{static_cast<int32_t>(i)};
+    const ValueId id{static_cast<int32_t>(i)};
     if (!graph.is_alive(id) || graph.value(id).is_output || graph.value(id).uses.empty()) continue;
-    such[i] = std::ranges::all_of(graph.value(id).uses, [&](const ir::Use& use) {
-      const ir::Node& reader = graph.node(use.node);
+    such[i] = std::ranges::all_of(graph.value(id).uses, [&](const Use& use) {
+      const Node& reader = graph.node(use.node);
       return !use.is_capture && use.input == 1 && reader.is("Sub") &&
              only_softmax[static_cast<size_t>(reader.output(0).index)];
     });
@@ -79,17 +79,17 @@ std::vector<bool> subtracted_before_softmax(const ir::Graph& graph, const std::v
   return such;
 }
 
-std::vector<bool> feeds_softmax_only(const ir::Graph& graph) {
+std::vector<bool> feeds_softmax_only(const Graph& graph) {
   std::vector<bool> such(graph.value_count());
   for (auto id = graph.order().rbegin(); id != graph.order().rend(); ++id) {
-    for (const ir::ValueId output : graph.node(*id).outputs) {
+    for (const ValueId output : graph.node(*id).outputs) {
       if (output.valid()) such[static_cast<size_t>(output.index)] = is_such(graph, output, such);
     }
   }
   for (const auto* outer : {&graph.initializers(), &graph.inputs()}) {
-    for (const ir::ValueId id : *outer) such[static_cast<size_t>(id.index)] = is_such(graph, id, such);
+    for (const ValueId id : *outer) such[static_cast<size_t>(id.index)] = is_such(graph, id, such);
   }
   return such;
 }
 
-}  // namespace quarkq::planning
+}  // namespace quarkq::ir

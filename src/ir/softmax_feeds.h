@@ -7,7 +7,7 @@
 
 #include "ir/graph.h"
 
-namespace quarkq::planning {
+namespace quarkq::ir {
 
 /// How a reader treats the tensor that it reads at one input.
 enum class FeedKind : uint8_t {
@@ -17,14 +17,14 @@ enum class FeedKind : uint8_t {
   kAdds,     ///< other values are added
   kScales,   ///< values are multiplied by a positive constant
 };
-FeedKind feed_kind(const ir::Graph& graph, const ir::Node& node, int32_t input);
+FeedKind feed_kind(const Graph& graph, const Node& node, int32_t input);
 /// The factor of kScales; 1 for every other kind.
-float feed_factor(const ir::Graph& graph, const ir::Node& node, int32_t input);
+float feed_factor(const Graph& graph, const Node& node, int32_t input);
 
 /// By value id: every reader is a Softmax, or an operator whose outputs are such tensors.
-std::vector<bool> feeds_softmax_only(const ir::Graph& graph);
+std::vector<bool> feeds_softmax_only(const Graph& graph);
 
 /// By value id: every reader is a Sub that subtracts it from such a tensor. `only_softmax`: feeds_softmax_only().
-std::vector<bool> subtracted_before_softmax(const ir::Graph& graph, const std::vector<bool>& only_softmax);
+std::vector<bool> subtracted_before_softmax(const Graph& graph, const std::vector<bool>& only_softmax);
 
-}  // namespace quarkq::planning
+}  // namespace quarkq::ir
