@@ -166,7 +166,7 @@ Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, cons
 Result<Sample> with_values(Sample sample) {
   const auto has_values = [](const ir::Tensor& tensor) { return tensor.size() > 0; };
   if (sample.inputs.empty() || std::ranges::any_of(sample.inputs, has_values)) return sample;
-  const std::string& place = sample.files.empty() ? sample.name : sample.files[0];
+  const std::string place = sample.files.empty() ? cat("sample ", sample.name) : sample.files[0];
   return bad_data(place, ": holds no values, shape ", shape_text(sample.inputs[0].dims()), "; remove it");
 }
 
