@@ -7,6 +7,10 @@ set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/scripts/setup.sh"
 
+# 4 min 46 s on two idle cores (README.md): about ten minutes of one core.
+if [ ! -e build/release/quarkq ]; then
+  say "the first build takes about $(((10 + jobs - 1) / jobs)) minutes with $jobs jobs on an idle machine, and longer on a busy one"
+fi
 install_packages "${build_packages[@]}"
 build_onnx
 fetch_onnxruntime
@@ -42,3 +46,4 @@ echo "float:  $(python3 "$example/top1.py" "$results/float" "$example/eval/label
 echo "XINT8:  $(python3 "$example/top1.py" "$results/xint8" "$example/eval/labels.csv")"
 say "quarkq evaluate, float against XINT8 results"
 "$quarkq" evaluate --baseline_results_folder "$results/float" --quantized_results_folder "$results/xint8"
+say "It works. Yours: $quarkq quantize --config xint8 --target x1 --calib DIR [--preprocess NAME] model.onnx"

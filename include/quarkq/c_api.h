@@ -60,7 +60,7 @@ typedef struct quarkq_callbacks {
 typedef struct quarkq_call_arguments {
   size_t size;      /* sizeof(quarkq_call_arguments): a library of another layout refuses the call */
   const char* verb; /* "quantize", "calibrate", "merge", "optimize", "convert", "analyze", "run", "evaluate", "score",
-                       "tune", "inspect", "check" */
+                       "tune", "inspect", "check", "report" */
   const char* request;    /* a JSON object; unknown members are refused */
   quarkq_bytes model;     /* instead of the file that "model" names; in "evaluate" the float model */
   quarkq_bytes quantized; /* "evaluate": the quantized model */

@@ -38,7 +38,7 @@ struct RunReport {
   std::vector<double> milliseconds;  ///< per run, inference only
   size_t arena_bytes = 0;            ///< intermediate values; 0 where another runtime has them
   std::string backend;               ///< who ran it: "native", or "onnxruntime 1.23.0 (CPUExecutionProvider)"
-  /// {output: its folder} of outputs whose folder has a number, because another output has the same spelling.
+  /// Folder by output, for outputs whose folder got a number because another output is spelt the same.
   std::map<std::string, std::string> renamed = {};
   std::vector<Finding> findings = {};  ///< what was found and left out of the samples
 };

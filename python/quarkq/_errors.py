@@ -2,7 +2,33 @@
 """What the library reports: findings, and an exception per exit code of the program."""
 from __future__ import annotations
 
+import re
 from typing import Dict, List, NamedTuple, Optional, Sequence, Type
+
+
+#: Options of the program in messages, where the functions have an argument of another name.
+_ARGUMENTS = {"calib": "data", "eval": "eval_data", "shape": "shapes", "labels-output": "scores"}
+_SAME_NAME = "config|data|goal|head|labels|metric|preprocess|require|state|target|top"
+_OPTION = re.compile(
+    r"(?P<command>\bquarkq [a-z]+ -[^;)]*)"  # a line for a shell stays one
+    r"|--set (?P<key>[\w.-]+): "
+    r"|--set (?:'(?P<quoted>[^']*)'|(?P<setting>[\w.-]+=\S*[^\s,;:.)]))"
+    rf"|--(?P<option>{'|'.join(_ARGUMENTS)}|{_SAME_NAME})\b(?!-)(?: (?:DIR|FILE|NAME|INPUT=[\d,]+))?")
+
+
+def _in_python(found: "re.Match[str]") -> str:
+    if found["command"]:
+        return found[0]
+    if found["key"]:
+        return f"settings: {found['key']}: "
+    if found["option"]:
+        return _ARGUMENTS.get(found["option"], found["option"])
+    return f"settings={[found['quoted'] or found['setting']]}"
+
+
+def in_python(text: str) -> str:
+    """A message of the library, with the arguments of the functions in the place of the program's options."""
+    return _OPTION.sub(_in_python, text).replace("] settings=[", ", ")
 
 
 class Finding(NamedTuple):
@@ -77,4 +103,4 @@ _CLASSES: Dict[int, Type[QuarkqError]] = {
 
 
 def error_of(exit_code: int, message: str, diagnostics: Sequence[Finding]) -> QuarkqError:
-    return _CLASSES.get(exit_code, QuarkqError)(message, diagnostics, exit_code)
+    return _CLASSES.get(exit_code, QuarkqError)(in_python(message), diagnostics, exit_code)

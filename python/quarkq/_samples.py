@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
-from ._arrays import Tensor, tensors_of
+from ._arrays import Tensor, array_of, tensors_of
 from ._errors import DataError
 
 Preprocess = Callable[[Any], Any]
@@ -85,6 +86,20 @@ def _read_all(descriptor: int, offset: int, size: int) -> bytes:
         offset += len(part)
         size -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def write_folder(source: Source, folder: str) -> None:
+    """Writes the samples as the program reads them: NUMBER.npy, or INPUT/NUMBER.npy if the inputs are named."""
+    import numpy as np
+
+    if source.count == 0:
+        raise DataError("samples: the source has none, one is needed at least")
+    for number in range(source.count):
+        for tensor in source.read(number):
+            array = array_of(tensor.type, tensor.dims, tensor.data) if isinstance(tensor.data, bytes) else tensor.data.reshape(tensor.dims)
+            place = os.path.join(folder, re.sub("[/:]", "_", tensor.name))
+            os.makedirs(place, exist_ok=True)
+            np.save(os.path.join(place, f"{number:06}.npy"), array)
 
 
 def open_source(data: Any, preprocess: Optional[Preprocess]) -> Source:

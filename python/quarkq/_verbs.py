@@ -71,18 +71,24 @@ class _Job:
             config = self._write_config(config)
         self.request.update(config=os.fspath(config) if config is not None else None, settings=lines)
 
-    def _write_config(self, values: Mapping[str, Any]) -> str:
-        import json
+    def _new_folder(self) -> str:
+        """A folder until the call is over."""
         import tempfile
 
         folder = tempfile.TemporaryDirectory(prefix="quarkq-")
         self._closers.append(folder.cleanup)
-        path = os.path.join(folder.name, "config.json")
+        return folder.name
+
+    def _write_config(self, values: Mapping[str, Any]) -> str:
+        import json
+
+        path = os.path.join(self._new_folder(), "config.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(dict(values), file)
         return path
 
-    def take_data(self, data: Data, key: str, member: str, preprocess: Optional[Preprocess]) -> None:
+    def take_data(self, data: Data, key: str, member: Optional[str], preprocess: Optional[Preprocess]) -> None:
+        """member: where the call takes samples in memory; None for verbs that read folders only, which get a temporary one."""
         if data is None:
             return
         if isinstance(data, (str, os.PathLike)):
@@ -91,11 +97,15 @@ class _Job:
                                 "it is the name of a recipe (quarkq list recipes)")
             self.request[key] = os.fspath(data)
             return
-        from ._samples import open_source
+        from ._samples import open_source, write_folder
 
         source = open_source(data, preprocess if callable(preprocess) else None)
         self._closers.append(source.close)
-        setattr(self.call, member, source)
+        if member is not None:
+            setattr(self.call, member, source)
+        else:
+            self.request[key] = self._new_folder()
+            write_folder(source, self.request[key])
 
     def run(self) -> Report:
         return self.call.run()
@@ -147,6 +157,13 @@ def quantize(
 ) -> Report:
     """Quantizes `model` into the file `output`; without one into `Report.model`.
 
+    model: a path, the serialized bytes, or an onnx.ModelProto.
+    config: a preset ("xint8"), a settings file, or a dict with what such a file holds. settings: single settings over it, as a dict
+    or as a list of "key=value" texts.
+    data: the calibration samples: a folder, or an iterable of samples. A sample is an array, or a dict of arrays by input name.
+    eval_data: samples of the same kinds to compare the result with the float model on; the calibration samples if absent.
+    preprocess: a function from what the iterable yields to a sample, or the name of a recipe for a folder of photos.
+    stats: a file of calibrate() or merge() instead of data.
     target: the NPU compiler that the model is rewritten for (docs/targets.md), with a preset of its own where `config` is absent.
     shapes: of inputs with symbolic dimensions, by name.
     workers_folder: shared by processes that fine-tune the layers together (docs/scaling.md).
@@ -174,7 +191,8 @@ def calibrate(
     settings: Optional[Settings] = None, shard: Tuple[int, int] = (0, 1), progress: Optional[OnProgress] = None, threads: int = 0,
     target: Optional[Path] = None, shapes: Optional[Shapes] = None,
 ) -> Report:
-    """Writes the statistics of the samples; shard=(i, n) takes sample number k when k mod n is i."""
+    """Writes the statistics of the samples in `data` to `output`, for `quantize(stats=...)`. `config`, `data`, `preprocess` and
+    `settings` are those of quantize(). shard=(i, n) takes sample number k if k mod n is i."""
     with _Job("calibrate", output=os.fspath(output), shard_index=shard[0], shard_count=shard[1], threads=threads) as job:
         job.take_model(model)
         job.take_config(config, settings, preprocess, target, shapes)
@@ -190,14 +208,15 @@ def merge(parts: Iterable[Path], output: Path, *, allow_other_isa: bool = False)
 
 
 def optimize(
-    model: Path, output: Path, *, config: Optional[Config] = None, data: Optional[Path] = None, settings: Optional[Settings] = None,
+    model: Path, output: Path, *, config: Optional[Config] = None, data: Data = None, settings: Optional[Settings] = None,
     only: Sequence[str] = (), skip: Sequence[str] = (), threads: int = 0,
     target: Optional[Path] = None, shapes: Optional[Shapes] = None,
 ) -> Report:
-    """Does only what quantize() does to the float model."""
-    with _Job("optimize", model=os.fspath(model), output=os.fspath(output), calib=_output(data), only=list(only), skip=list(skip),
-              threads=threads) as job:
+    """Applies only the changes that quantize() makes to the float model. `data` (for passes that compare or measure) and `config` are
+    those of quantize(); only, skip: names of passes (`quarkq list passes`)."""
+    with _Job("optimize", model=os.fspath(model), output=os.fspath(output), only=list(only), skip=list(skip), threads=threads) as job:
         job.take_config(config, settings, None, target, shapes)
+        job.take_data(data, "calib", None, None)
         return job.run()
 
 
@@ -221,7 +240,10 @@ def analyze(
     progress: Optional[OnProgress] = None, threads: int = 0,
     target: Optional[Path] = None, shapes: Optional[Shapes] = None,
 ) -> Report:
-    """Finds the layers that cost the outputs most. one_float: each layer alone stays float, instead of each alone quantized."""
+    """Finds the layers that cost the outputs most. `config`, `data`, `preprocess` and `settings` are those of quantize().
+
+    samples: how many of `data` are compared. one_float: each layer alone stays float, instead of each alone quantized.
+    """
     with _Job("analyze", one_float=one_float, samples=samples, min_cosine=min_cosine, most_left_out=most_left_out,
               threads=threads) as job:
         job.take_model(model)
@@ -238,8 +260,12 @@ def score(
     config: Optional[Config] = None, settings: Optional[Settings] = None, limit: int = 0,
     progress: Optional[OnProgress] = None, threads: int = 0,
 ) -> Report:
-    """Metrics of a model over samples, or of a folder of results; with a baseline also those of that side. scores: the output that is
-    scored. A metric of your own is called as that of `quantize` and needs two models."""
+    """Computes metrics of a model over the samples of `data`, or of a folder of results; with a baseline also those of that side.
+
+    results: a model, or a folder that run() wrote. data: a folder or an iterable of samples, as in quantize(). preprocess: a recipe for
+    photos or a function. config, settings: what else reading the samples needs. metric: names (`quarkq list metrics`), or a function of
+    your own, which is called as that of quantize() and needs two models. scores: the output that is scored.
+    """
     with _Job("score", limit=limit, threads=threads,
               **_metric("" if callable(metric) else metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
         job.call.metric = metric if callable(metric) else None
@@ -255,21 +281,29 @@ def score(
 
 
 def tune(
-    model: Path, output: Path, *, config: Optional[Config] = None, data: Path, eval_data: Path, metric: Union[str, Metric] = "",
+    model: Path, output: Path, *, config: Optional[Config] = None, data: Data, eval_data: Data, metric: Union[str, Metric] = "",
     labels: Optional[Path] = None, metric_cmd: str = "", lower_is_better: bool = False, head: str = "", scores: Optional[str] = None,
     classes: Optional[Path] = None, alphabet: Optional[Path] = None, goal: str = "",
-    seconds: float = 0, state: Optional[Path] = None, preprocess: Optional[str] = None, settings: Optional[Settings] = None,
+    seconds: float = 0, state: Optional[Path] = None, preprocess: Optional[Preprocess] = None, settings: Optional[Settings] = None,
     limit: int = 0, progress: Optional[OnProgress] = None, threads: int = 0,
     target: Optional[Path] = None, shapes: Optional[Shapes] = None, search: Optional[Path] = None,
 ) -> Report:
     """Tries settings until a metric meets a goal ("drop<=0.5%", "value>=0.8"); the best model is written to `output`. A goal that is
-    missed does not raise: see `Report["met"]`. A metric of your own is called as that of `quantize`; its mean over the samples counts.
-    search: a file of AutoSearchPro or AutoSearch, which says what is tried (docs/tune.md)."""
-    with _Job("tune", model=os.fspath(model), output=os.fspath(output), calib=os.fspath(data), eval=os.fspath(eval_data), goal=goal,
-              seconds=seconds, limit=limit, state=_output(state), search=_output(search), lower_is_better=lower_is_better, threads=threads,
+    missed does not raise: see `Report["met"]`.
+
+    data: the calibration samples; eval_data: other samples, which the metric is computed on. Both are folders or iterables, as in
+    quantize(); samples of an iterable are copied to a temporary folder, and sample k is named as a six-digit number (000000, ...) in
+    `labels`. preprocess: a recipe for photos or a function. config: the settings of the first trial.
+    metric: a name (`quarkq list metrics`) or a function, called as that of quantize(); its mean over the samples counts.
+    search: a file of AutoSearchPro or AutoSearch, which specifies what is tried (docs/tune.md).
+    """
+    with _Job("tune", model=os.fspath(model), output=os.fspath(output), goal=goal, seconds=seconds, limit=limit,
+              state=_output(state), search=_output(search), lower_is_better=lower_is_better, threads=threads,
               **_metric("" if callable(metric) else metric, labels, metric_cmd, head, scores, classes, alphabet)) as job:
         job.call.metric = metric if callable(metric) else None
         job.take_config(config, settings, preprocess, target, shapes)
+        job.take_data(data, "calib", None, preprocess)
+        job.take_data(eval_data, "eval", None, preprocess)
         job.call.on_progress = progress
         return job.run()
 
@@ -308,7 +342,11 @@ def evaluate(
     settings: Optional[Settings] = None, limit: int = 0, layers: bool = False, compat: bool = False,
     progress: Optional[OnProgress] = None, threads: int = 0,
 ) -> Report:
-    """Compares two models over samples; without `data` two folders of results. scores: the output that `labels` are about."""
+    """Compares two models over the samples of `data`; without `data` two folders of results.
+
+    data: a folder or an iterable of samples, as in quantize(). preprocess: a recipe for photos or a function. config, settings: what else
+    reading the samples needs. scores: the output that `labels` apply to.
+    """
     shared = {"labels": _output(labels), "top": list(top), "output": scores, "threads": threads}
     if data is None:
         folders = {"baseline_results_folder": os.fspath(baseline), "quantized_results_folder": os.fspath(quantized)}
@@ -343,7 +381,8 @@ def run(
     preprocess: Optional[Preprocess] = None, config: Optional[Config] = None, settings: Optional[Settings] = None, limit: int = 0,
     progress: Optional[OnProgress] = None, threads: int = 0,
 ) -> Union[Report, List[Arrays]]:
-    """Runs a float or quantized model. outputs: a folder for .npy files, or a function that is called with the name of each sample
+    """Runs a float or quantized model over the samples of `data`: a folder or an iterable, as in quantize(). preprocess: a recipe for
+    photos or a function. config, settings: what else reading the samples needs. outputs: a folder for .npy files, or a function that is called with the name of each sample
     and its results; without it the results of all samples are returned, as dicts of arrays by output name."""
     results: List[Arrays] = []
     with _Job("run", limit=limit, threads=threads) as job:

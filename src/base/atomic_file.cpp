@@ -111,8 +111,9 @@ std::string folder_of(const std::string& path) {
 
 std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// The beginning of the name of a temporary of the file `name`. File systems allow 255 bytes, of which the mark and the
-/// token of the process take up to 35; a longer name is cut, and a hash tells names apart that begin alike.
+/// Returns the first part of the name of a temporary file for the file `name`. File systems allow 255 bytes, of which
+/// the mark and the token of the process take up to 35. Longer names are cut, and a hash distinguishes names that begin
+/// alike.
 std::string shortened(const std::string& name) {
   constexpr size_t kMost = 220, kHashDigits = 16;
   if (name.size() <= kMost) return name;

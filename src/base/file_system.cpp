@@ -157,7 +157,7 @@ MappedFile::~MappedFile() {
 
 namespace {
 
-/// By its byte order mark, or by a zero byte in one half of the first two characters.
+/// Recognizes UTF-16 by its byte order mark, or by a zero byte in one half of the first two characters.
 bool is_utf_16(std::string_view text) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return true;
   if (text.size() < 4 || text.size() % 2 != 0) return false;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/file_system.h"
 #include "base/suggest.h"
 #include "c_api/callbacks.h"
 #include "c_api/request.h"
@@ -17,6 +18,7 @@
 #include "quarkq/check_target.h"
 #include "quarkq/convert.h"
 #include "quarkq/evaluate.h"
+#include "quarkq/html_report.h"
 #include "quarkq/inspect.h"
 #include "quarkq/optimize.h"
 #include "quarkq/quantize.h"
@@ -231,6 +233,18 @@ Status call_check(Request& json, const Arguments& arguments, quarkq_result& resu
   return finish(json, target, verb, result);
 }
 
+/// Writes the page of a report that "quantize" or "tune" returned.
+Status call_report(Request& json, const Arguments&, quarkq_result& result) {
+  std::string report, output;
+  json.take("report", report).take("output", output);
+  QQ_RETURN_IF_ERROR(json.finish());
+  if (output.empty()) return invalid_argument("report: output: found none, needed is the file for the page");
+  QQ_TRY(const std::string page, html_report(report));
+  QQ_RETURN_IF_ERROR(write_file(output, page));
+  result.report = pipeline::text({{"output", output}, {"bytes", page.size()}});
+  return Status();
+}
+
 struct Verb {
   const char* name;
   Status (*call)(Request& json, const Arguments& arguments, quarkq_result& result);
@@ -238,7 +252,8 @@ struct Verb {
 constexpr Verb kVerbs[] = {{"quantize", call_quantize}, {"calibrate", call_calibrate}, {"merge", call_merge},
                            {"optimize", call_optimize}, {"convert", call_convert},     {"analyze", call_analyze},
                            {"run", call_run},           {"evaluate", call_evaluate},   {"score", call_score},
-                           {"tune", call_tune},         {"inspect", call_inspect},     {"check", call_check}};
+                           {"tune", call_tune},         {"inspect", call_inspect},     {"check", call_check},
+                           {"report", call_report}};
 
 Status call(const Arguments* arguments, quarkq_result& result) {
   if (arguments == nullptr || arguments->size != sizeof(Arguments) || arguments->verb == nullptr)

@@ -18,8 +18,8 @@ class CallbackReader : public DataReader {
   size_t size() const override { return source_.count; }
 
   Result<Sample> read(size_t index) const override {
-    const std::string name = cat("sample ", index);
-    Sample sample{name, std::vector<ir::Tensor>(inputs_.size()), {}};
+    const std::string name = cat("sample ", index);  // in messages
+    Sample sample{cat(index), std::vector<ir::Tensor>(inputs_.size()), {}};
     const std::lock_guard<std::mutex> lock(mutex_);  // callers need not be thread-safe
     QQ_TRY(const std::vector<SampleTensor> given, source_.read(index));
     if (given.size() != inputs_.size())

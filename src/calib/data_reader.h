@@ -45,7 +45,7 @@ class DataReader {
   virtual size_t size() const = 0;
   /// Sample `index`. REQUIRES: index < size(). Safe to call from several threads.
   virtual Result<Sample> read(size_t index) const = 0;
-  /// What was found and left out, and settings that do not apply to these samples.
+  /// Returns notes about files that were left out and settings that do not apply to these samples.
   virtual std::vector<DataNote> notes() const;
 };
 
@@ -74,8 +74,8 @@ Result<std::unique_ptr<DataReader>> make_random_reader(const std::vector<InputSp
 /// errors.
 Result<ir::Tensor> fit_to_input(ir::Tensor tensor, const InputSpec& spec, const std::string& file);
 
-/// What can be said of an array before its values are read: kBadData where fit_to_input() refuses its shape, kResource
-/// where its values take more than the machine has.
+/// Checks an array before its values are read. Fails with kBadData if fit_to_input() would reject its shape, and with
+/// kResource if its values need more memory than the machine has.
 Status check_fit(ElementType type, const ir::Shape& dims, const InputSpec& spec, const std::string& file);
 
 /// Zeros of a shape that follows from the model. kResource where they take more than the machine has.

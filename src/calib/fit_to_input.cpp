@@ -104,7 +104,7 @@ void make_bools_valid(ir::Tensor& tensor) {
   for (uint8_t& value : tensor.mutable_data<uint8_t>()) value = value != 0;
 }
 
-/// Advice if `found` is an image in the other order of axes; else empty.
+/// Returns advice if `found` is an image in the other order of axes, and an empty string otherwise.
 std::string layout_hint(const ir::Shape& found, const ir::Shape& wanted) {
   const auto matches = [&](std::initializer_list<size_t> order) {
     size_t i = 0;
@@ -166,13 +166,13 @@ Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, cons
 Result<Sample> with_values(Sample sample) {
   const auto has_values = [](const ir::Tensor& tensor) { return tensor.size() > 0; };
   if (sample.inputs.empty() || std::ranges::any_of(sample.inputs, has_values)) return sample;
-  const std::string& place = sample.files.empty() ? sample.name : sample.files[0];
+  const std::string place = sample.files.empty() ? cat("sample ", sample.name) : sample.files[0];
   return bad_data(place, ": holds no values, shape ", shape_text(sample.inputs[0].dims()), "; remove it");
 }
 
 namespace {
 
-/// By the field of the serialized TypeProto that holds the type.
+/// Names the container type by the field of the serialized TypeProto that stores it. Returns "" for tensors.
 std::string container_of(const ir::ValueType& type) {
   if (type.other_type.empty()) return "";
   constexpr char kSequence = 0x22, kMap = 0x2A, kOptional = 0x4A;

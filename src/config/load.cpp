@@ -63,7 +63,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  /// What a value stands for, with aliases counted every time.
+  /// Expanded size of a value: an alias counts each time it is used.
   struct Size {
     size_t nodes = 0, bytes = 0;  ///< values, and the bytes of their texts
   };

@@ -88,7 +88,7 @@ Result<std::vector<std::string>> full_path(const std::string& key) {
     path.insert(path.begin(), home);
     return path;
   }
-  // The reference's documents call it so; the reference stores the attribute and ignores it.
+  // The reference's documents use this name, but the reference stores the attribute and ignores it.
   if (path.front() == "exclude_nodes")
     return invalid_argument("--set ", key, ": unknown setting, did you mean nodes_to_exclude?");
   std::vector<std::string> known = option_names();

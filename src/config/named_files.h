@@ -19,7 +19,7 @@ struct NamedFiles {
 /// cannot be read name nothing: load_config() says why.
 NamedFiles files_named_by(const std::string& file_or_preset, const std::vector<std::string>& sets);
 
-/// The same for a file in YAML or JSON. Returns nothing if `path` is no such file.
+/// Collects the files that a YAML or JSON file names. Returns an empty list if `path` is not such a file.
 NamedFiles files_named_in(const std::string& path);
 
 /// Declares `named` as inputs and outputs of a run.

@@ -88,8 +88,8 @@ class Graph {
   Tensor settled(Tensor data) const;
   /// Reads of `value`: uses plus one for a graph output. 0 for an id that is not valid.
   size_t use_count(ValueId value) const;
-  /// The only node input reading `value`, or nothing when there are more readers, captures, it is a graph output or no
-  /// valid id.
+  /// Returns the only node input that reads `value`. Returns nullopt if there are other readers or captures, or if
+  /// `value` is a graph output or an invalid id.
   std::optional<Use> sole_use(ValueId value) const;
   /// "node NAME (Op)": name of a node in messages.
   std::string label(NodeId id) const;

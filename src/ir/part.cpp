@@ -24,7 +24,7 @@ class Extraction {
   }
 
  private:
-  /// In the order of ids: whoever runs the part sorts it.
+  /// Returns the nodes in the order of ids; the caller sorts them for execution.
   std::set<NodeId> needed_nodes(const std::vector<ValueId>& fetches) const {
     std::set<NodeId> nodes;
     std::vector<ValueId> open = fetches;

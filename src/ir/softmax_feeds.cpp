@@ -27,7 +27,7 @@ constexpr struct {
     {"Mul", 3, FeedKind::kScales},      {"Div", 1, FeedKind::kScales},
 };
 
-/// What a Mul or Div multiplies its other input by, if that is one positive constant.
+/// Returns the factor by which a Mul or Div scales its other input, or nullopt if it is not one positive constant.
 std::optional<float> constant_factor(const Graph& graph, const Node& node, int32_t input) {
   const Tensor* constant = graph.constant(node.input(input == 0 ? 1 : 0));
   if (constant == nullptr || constant->size() != 1) return std::nullopt;

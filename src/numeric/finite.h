@@ -12,7 +12,7 @@ bool all_finite(const Values& values) {
   return std::ranges::all_of(values, [](auto value) { return std::isfinite(value); });
 }
 
-/// Whether a scale can be divided by; models of other tools hold NaN, infinite ones, 0 and negative ones.
+/// Whether a scale can be used as a divisor. Models of other tools contain NaN, infinite, zero and negative scales.
 inline bool is_usable_scale(float scale) { return scale > 0 && std::isfinite(scale); }
 
 }  // namespace quarkq::numeric

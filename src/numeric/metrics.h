@@ -19,9 +19,9 @@ struct FinitePart {
 /// Returns nullopt if every value of both arrays is finite. REQUIRES: same size.
 std::optional<FinitePart> finite_part(std::span<const double> a, std::span<const double> b);
 
-/// What every distance below follows from, over the finite part of both arrays. REQUIRES: same size.
+/// Computes the sums that every distance below derives from, over the finite part of both arrays. REQUIRES: same size.
 PairSums pair_sums(std::span<const double> a, std::span<const double> b);
-/// The same over all values: a NaN or an infinity makes the distances NaN or infinite, as in the reference.
+/// Computes these sums over all values: a NaN or an infinity makes the distances NaN or infinite, as in the reference.
 PairSums pair_sums_of_all(std::span<const double> a, std::span<const double> b);
 /// Adds the sums of further values: `all` then is what pair_sums() of the arrays one after the other would give, up to
 /// rounding.

@@ -12,8 +12,8 @@ namespace quarkq::onnx_io {
 /// Operators of domains without schemas pass.
 Status check_model(const ir::Model& model);
 
-/// check_model() of a model that is about to be written. Stored shapes that only the rewritten graph contradicts
-/// (behind operators that inference does not know in the loaded one) are corrected before.
+/// Runs check_model() on a model that is about to be written. First corrects stored shapes that only the rewritten
+/// graph contradicts (behind operators that inference does not support in the loaded graph).
 Status check_result(ir::Model& model, Diagnostics& findings);
 
 }  // namespace quarkq::onnx_io

@@ -105,7 +105,7 @@ bool has_small_number(onnx::InferenceContext& context, size_t input) {
   return std::any_of(numbers.begin(), numbers.end(), is_small);
 }
 
-/// What every inference takes for granted: loading infers before the checker has seen the node.
+/// Checks the preconditions of every inference function: a load infers types before the checker has seen the node.
 void check_presence(size_t inputs, const std::vector<std::string>& required, onnx::InferenceContext& context) {
   if (context.getNumInputs() < inputs)
     fail_type_inference(context.getNumInputs(), " inputs, at least ", inputs, " are required");

@@ -107,7 +107,7 @@ bool has_typed_form(Proto::AttributeType kind) {
   }
 }
 
-/// The form of a Constant; other sparse attributes stay as they are.
+/// Whether the attribute is the sparse value of a Constant. Other sparse attributes are preserved.
 bool is_sparse_value(const Proto& proto, Proto::AttributeType kind) {
   return kind == Proto::SPARSE_TENSOR && proto.name() == "sparse_value";
 }
@@ -141,7 +141,7 @@ void unify_constant_value(ir::Attribute& attribute) {
   ir::AttributeValue& value = attribute.value;
   const std::string& name = attribute.name;
   if (name == "sparse_value" && std::holds_alternative<ir::Tensor>(value)) {
-    // Dense now.
+    // import made the tensor dense
   } else if (const auto* f = std::get_if<float>(&value); f != nullptr && name == "value_float") {
     value = ir::Tensor::scalar(*f);
   } else if (const auto* i = std::get_if<int64_t>(&value); i != nullptr && name == "value_int") {

@@ -12,7 +12,7 @@
 
 namespace quarkq::onnx_io {
 
-/// What a load tells in addition to the model.
+/// Results of a load in addition to the model.
 struct LoadReport {
   std::vector<std::string> external_files;  ///< those next to the model that hold its weights
   uint64_t external_bytes = 0;              ///< the sum of their sizes

@@ -40,7 +40,7 @@ void set_ints(onnx::NodeProto& node, const char* name, const std::vector<int64_t
   attribute.mutable_ints()->Add(values.begin(), values.end());
 }
 
-/// Absent optional inputs at the end of the list say nothing.
+/// Removes omitted optional inputs at the end of the list.
 void drop_trailing_inputs(onnx::NodeProto& node) {
   while (node.input_size() > 0 && node.input(node.input_size() - 1).empty()) node.mutable_input()->RemoveLast();
 }
@@ -290,7 +290,7 @@ class NodeAdapter {
     return means_the_same(node, from_, to_);
   }
 
-  /// What the library's adapters take for granted: they count a negative axis from a rank of 0 if it is not known.
+  /// Checks the preconditions of the library's adapters: they count a negative axis from rank 0 if the rank is unknown.
   static Status check_for_library(onnx::NodeProto& node, const Scope& scope) {
     if (node.op_type() == "Gemm") {
       for (int input = 0; input < std::min(node.input_size(), 2); ++input) {

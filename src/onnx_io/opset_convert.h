@@ -9,9 +9,9 @@
 
 namespace quarkq::onnx_io {
 
-/// `model` at ai.onnx opset `target`. Names, metadata, node origins and weights stay (the weights' buffers are shared);
-/// nodes that the converter adds get the origins of the nodes they serve. The result
-/// has passed the checker. kUnsupported when an operator cannot be converted or the result is not valid.
+/// Returns `model` converted to ai.onnx opset `target`. Preserves names, metadata, node origins and weights (whose
+/// buffers are shared); nodes that the converter adds get the origins of the nodes they replace. The result has passed
+/// the checker. Fails with kUnsupported if an operator cannot be converted or the result is not valid.
 Result<ir::Model> convert_opset(const ir::Model& model, int64_t target);
 
 }  // namespace quarkq::onnx_io

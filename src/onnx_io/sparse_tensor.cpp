@@ -7,7 +7,8 @@
 namespace quarkq::onnx_io {
 namespace {
 
-/// Whatever the file stores, this much is made dense; beyond it, this many times what is stored.
+/// Bytes up to which any tensor is made dense. Larger ones may be at most kTimesStored times the size of the stored
+/// data.
 constexpr int64_t kAlwaysDense = int64_t{256} << 20, kTimesStored = 64;
 
 /// Positions of the values in the flattened dense tensor.

@@ -8,9 +8,9 @@
 
 namespace quarkq::pass {
 
-/// As onnx_io::convert_opset(), and both models are run on one random sample: kUnsupported if outputs differ by more
-/// than rounding, or if the converted model cannot be run although the original can. A model that the executor cannot
-/// run is not verified.
+/// Calls onnx_io::convert_opset() and runs both models on one random sample. Fails with kUnsupported if outputs differ
+/// by more than rounding, or if only the converted model cannot be run. A model that the executor cannot run is not
+/// verified.
 Result<ir::Model> convert_opset(const ir::Model& model, int64_t target);
 
 }  // namespace quarkq::pass

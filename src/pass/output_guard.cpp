@@ -23,7 +23,7 @@ double depth_factor(const ir::Graph& graph) {
   return std::sqrt(std::max(1.0, static_cast<double>(layers) / kUsualLayers));
 }
 
-/// Random numbers may end no loop.
+/// Upper bound on the iterations of a loop: random numbers may never meet its condition.
 constexpr int64_t kMostTrips = 1000;
 
 /// Largest difference, relative to the largest finite magnitude expected. Non-finite values must not change.

@@ -76,7 +76,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
 Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const calib::DataOptions& options,
                                                         const ir::Graph& graph);
 
-/// What the user should know of the samples becomes findings.
+/// Adds the notes of the reader as findings.
 void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics);
 
 /// Whether open_samples() makes random data.

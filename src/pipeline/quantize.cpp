@@ -221,7 +221,7 @@ std::string default_output_path(const std::string& model_path) {
 
 namespace {
 
-/// What helps if all work of a model is inside of control flow; empty for other models.
+/// Returns advice for models that compute inside control flow only, and an empty string for others.
 std::string inside_bodies(const ir::Graph& graph) {
   const bool has_bodies = std::ranges::any_of(
       graph.order(), [&](ir::NodeId id) { return !ir::nested_graphs(graph.node(id)).empty(); });

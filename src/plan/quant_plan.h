@@ -80,7 +80,7 @@ class QuantPlan {
   ParamId own_params(const QuantSlot& slot);
   /// Forgets the slot; the others keep their order. Takes time in proportion to the number of slots.
   void remove(ir::ValueId value);
-  /// The same for all slots for which `is_dropped(slot)` holds, at the cost of one.
+  /// Removes all slots for which `is_dropped(slot)` holds, in the time of one removal.
   template <typename Predicate>
   void remove_if(Predicate is_dropped);
 

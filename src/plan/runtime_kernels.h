@@ -25,7 +25,7 @@ const std::vector<KernelLimit>& kernel_limits();
 /// The ai.onnx opset from which the node's operator takes 8-bit integers.
 int64_t byte_kernel_since(const ir::Node& node);
 
-/// The row by which ONNX Runtime fails on the node between Q and DQ, or null.
+/// Returns the row that makes ONNX Runtime fail on the node between Q and DQ, or null if there is none.
 const KernelLimit* missing_kernel(const ir::Node& node);
 
 }  // namespace quarkq::plan

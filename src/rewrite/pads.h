@@ -22,8 +22,8 @@ struct SpatialPad {
   double value = 0;
 };
 
-/// Nothing unless mode is constant, the amounts are known (an input of int64, else the attribute) and only image
-/// dimensions grow, and the value is known.
+/// Returns nullopt unless the mode is constant, the amounts (an int64 input or the attribute) and the value are known,
+/// and only image dimensions grow.
 std::optional<SpatialPad> read_spatial_pad(const ir::Node& pad, const ConstantOf& constant);
 
 /// `pads` of a window ([begin..., end...] of the image dimensions) grown by `pad`; nothing when the numbers of

@@ -174,7 +174,8 @@ TrialStore::~TrialStore() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-/// The one that ends last removes the folder. Where a file system has no locks nothing is removed while others work.
+/// Shares the folder with other runs; the run that ends last removes it. On file systems without locks, nothing is
+/// removed while other runs work.
 Status TrialStore::share() {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
@@ -190,7 +191,7 @@ Status TrialStore::share() {
   return io_error(folder_, ": other runs keep removing this folder");
 }
 
-/// Nobody else works here, so claims are of runs that were killed.
+/// Removes the claims of killed runs. REQUIRES: no other run works in the folder.
 void TrialStore::remove_claims() const {
   const Result<std::vector<std::string>> files = list_files(folder_, kClaimSuffix);
   if (!files.ok()) return;

@@ -79,6 +79,17 @@ def temp_folder():
     return tempfile.TemporaryDirectory(prefix="quarkq-e2e-")
 
 
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def contents(folder):
+    """The bytes of every file below `folder`, by relative path."""
+    paths = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names]
+    return {os.path.relpath(path, folder): read_bytes(path) for path in paths}
+
+
 def run(*arguments, **options):
     """The program's CompletedProcess (text); never fails by itself. Sanitizers may write their report to stderr."""
     return subprocess.run([QUARKQ, *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",

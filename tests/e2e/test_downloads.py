@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tarfile
 
-from harness import ROOT, expect, expect_equal, temp_folder, test
+from harness import QUARKQ, ROOT, expect, expect_equal, temp_folder, test
 
 FETCH = os.path.join(ROOT, "third_party", "fetch_archive.py")
 BUILD = os.path.join(ROOT, "third_party", "onnx", "build.sh")
@@ -97,6 +97,22 @@ def the_action_installs_its_own_release():
         expect(word in text, f"without {word}")
     version = re.search(r"project\(quarkq VERSION ([0-9.]+)", open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8").read())
     expect(version is not None, "the version that the action looks for is not in CMakeLists.txt")
+
+
+@test(cases=[({"TARGET": "x1", "MIN_NPU": "80%", "PREPROCESS": ""}, 0, "on x1: "), ({"CONFIG": "xint8", "PREPROCESS": "imagenet"}, 0, "option-no-effect"),
+             ({"CONFIG": "a8w8", "TARGET": "x1", "MIN_NPU": "80%"}, 6, "--min-npu")])
+def the_action_passes_its_inputs(case):
+    inputs, code, said = case
+    with open(os.path.join(ROOT, "action.yml"), encoding="utf-8") as file:
+        script = file.read().rsplit("run: |\n", 1)[1]
+    digits = os.path.join(ROOT, "examples", "digits")
+    with temp_folder() as folder:
+        os.makedirs(os.path.join(folder, "quarkq", "bin"))
+        os.symlink(QUARKQ, os.path.join(folder, "quarkq", "bin", "quarkq"))
+        environment = {**os.environ, "RUNNER_TEMP": folder, "MODEL": os.path.join(digits, "digits.onnx"), "CALIB": os.path.join(digits, "calib"),
+                       "OUTPUT": os.path.join(folder, "q.onnx"), "REPORT": os.path.join(folder, "report.json"), **inputs}
+        done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    expect(done.returncode == code and said in done.stdout + done.stderr, f"exit code {done.returncode}, {done.stdout[-200:]}{done.stderr[-400:]}")
 
 
 @test(cases=["third_party/onnx/build.sh", "third_party/onnxruntime/fetch_headers.sh"])

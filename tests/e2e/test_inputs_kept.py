@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """SECURITY.md: an input is never overwritten. All pairs of an input and an output of each verb, given as the same file: exit code 2, the
 file stays as it is, and nothing else is written."""
-import hashlib
 import os
 import shutil
 
 import onnx
 
-from harness import expect, expect_equal, quarkq, run, temp_folder, test
+from harness import contents, expect, expect_equal, quarkq, run, temp_folder, test
 from reference import DIGITS
 
 REFUSED = "is an input, which is never overwritten"
@@ -62,16 +61,6 @@ def fill(folder):
     shutil.copy(os.path.join(root, "x1.yaml"), os.path.join(folder, "target.yaml"))
     quarkq("quantize", "m.onnx", "-c", "xint8", "--calib", "calib", "-o", "q.onnx", "--report", "report.json", "-q", cwd=folder)
     quarkq("calibrate", "m.onnx", "-c", "xint8", "--calib", "calib", "-o", "st.qqstats", "-q", cwd=folder)
-
-
-def contents(folder):
-    found = {}
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = os.path.join(place, name)
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, folder)] = hashlib.sha256(file.read()).hexdigest()
-    return found
 
 
 def refused(folder, before, *words, of):

@@ -10,7 +10,7 @@ import sys
 import time
 
 import harness
-from harness import QUARKQ, ROOT, expect, expect_equal, temp_folder, test
+from harness import QUARKQ, ROOT, contents, expect, expect_equal, temp_folder, test
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "large"))
 import make_models  # noqa: E402
@@ -85,14 +85,6 @@ def limited(bytes_written):
 
 
 EXTERNAL = ("--set", "use_external_data_format=true")
-
-
-def contents(folder):
-    files = {}
-    for name in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, name), "rb") as file:
-            files[name] = file.read()
-    return files
 
 
 @test(cases=[("nothing before", False), ("a result before", True)])

@@ -7,7 +7,7 @@ import pty
 import subprocess
 
 import harness
-from harness import ROOT, Skip, expect, expect_equal, quarkq, run, temp_folder, test
+from harness import ROOT, Skip, contents, expect, expect_equal, quarkq, run, temp_folder, test
 from reference import DIGITS
 
 MODEL = os.path.join(DIGITS, "digits.onnx")
@@ -23,15 +23,6 @@ def sandboxed(*arguments, **options):
         expect_equal(done.returncode, 1, "exit code where there is no sandbox")
         raise Skip(done.stderr.strip())
     return done
-
-
-def contents(folder):
-    found = {}
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with open(os.path.join(place, name), "rb") as file:
-                found[os.path.relpath(os.path.join(place, name), folder)] = file.read()
-    return found
 
 
 VERBS = {

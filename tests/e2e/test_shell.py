@@ -20,6 +20,9 @@ WORDS = [  # what is typed, what is offered among others, what is not
     ("quarkq quantize --config XINT8_ADA", "XINT8_ADAROUND", "xint8_adaround"),
     ("quarkq check --target x", "xint8", "a8w8"),
     ("quarkq check --target gen2-v", "gen2-vint8", "x2"),
+    ("quarkq evaluate --metric map", "map50", "top1"),
+    ("quarkq tune --metric top", "top5", "topK"),
+    ("quarkq evaluate --head yolo", "yolov8", "map"),
     ("quarkq config sh", "show", "check"),
 ]
 

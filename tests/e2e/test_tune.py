@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from harness import QUARKQ, expect, expect_equal, quarkq, run, temp_folder, test
+from harness import QUARKQ, expect, expect_equal, quarkq, read_bytes, run, temp_folder, test
 from reference import DIGITS
 from test_rescue import Bench, massive_activation
 
@@ -27,11 +27,6 @@ def tune(*arguments):
     """(exit code, report, what it said)"""
     done = run(*arguments, "--json")
     return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 @test()
@@ -53,7 +48,7 @@ def sensitivity_is_by_depth_and_its_blocks_are_tried():
         with open(bench.path("r.json"), "w", encoding="utf-8") as file:
             json.dump(report, file)
         quarkq("report", bench.path("r.json"), "-o", page, "--quiet")
-        expect("Sensitivity by depth" in read(page).decode(), "no chart")
+        expect("Sensitivity by depth" in read_bytes(page).decode(), "no chart")
         return f"cosine {plain['value']:.3f} becomes {best['value']:.3f} by {best['name']}"
 
 
@@ -75,7 +70,7 @@ def report_becomes_a_page():
         report, page = os.path.join(folder, "r.json"), os.path.join(folder, "p.html")
         quarkq(*TOP1, "--goal", "drop<=50%", "-o", os.path.join(folder, "out.onnx"), "--report", report, "--quiet")
         quarkq("report", report, "-o", page, "--quiet")
-        text = read(page).decode()
+        text = read_bytes(page).decode()
         expect("Tuning of digits.onnx" in text and "The goal drop&lt;=50% is met" in text, text[-3000:])
 
 
@@ -99,7 +94,7 @@ def best_of_the_ladder_and_its_settings():
         expect(max(values) >= values[0], "worse than the plain settings")
         expect(report["trials"][report["best"]]["pareto"], "the best is beaten by another")
         quarkq("quantize", MODEL, "--config", report["settings"], "--calib", CALIB, "-o", again)
-        expect(read(out) == read(again), "quantize with the settings found makes another model")
+        expect(read_bytes(out) == read_bytes(again), "quantize with the settings found makes another model")
         expect_equal(report["timed_out"], False, "timed out")
 
 
@@ -108,14 +103,14 @@ def steps_are_never_repeated():
     with temp_folder() as folder:
         out, state = os.path.join(folder, "out.onnx"), os.path.join(folder, "state")
         _, first, _ = tune(*COSINE, "-o", out, "--state", state)
-        model = read(out)
+        model = read_bytes(out)
         os.remove(out)
         started = time.monotonic()
         code, second, _ = tune(*COSINE, "-o", out, "--state", state)
         expect_equal(code, 0, "exit code")
         expect(all(trial["reused"] for trial in second["trials"]), "a trial was made again")
         expect(time.monotonic() - started < first["seconds"] + 5, "took as long as the first run")
-        expect(read(out) == model, "another model")
+        expect(read_bytes(out) == model, "another model")
         _, other, _ = tune(*COSINE, "-o", out, "--state", state, "--set", "CalibDataSize=8", "--goal", "value>=0.1")
         expect(not other["trials"][0]["reused"], "a trial with other settings was taken")
 
@@ -136,7 +131,7 @@ def several_processes_make_the_same_model():
             made = sum(not trial["reused"] for report in reports for trial in report["trials"])
             expect_equal(made, len(reports[0]["trials"]), f"trials made by all of {workers}")
             for out in outs:
-                expect(read(out) == read(alone), f"{out} is another model than that of one process")
+                expect(read_bytes(out) == read_bytes(alone), f"{out} is another model than that of one process")
 
 
 def finished_trials(out):
@@ -177,7 +172,7 @@ def a_killed_run_leaves_a_valid_model_and_goes_on():
         expect_equal(code, 0, "exit code")
         expect_equal(sum(trial["reused"] for trial in report["trials"]), len(before), "finished trials that are taken over")
         expect(valid > 5 and not os.path.exists(out + ".tune"), f"{valid} kills left a model")
-        expect(read(out) == read(unkilled), "another model than that of a run without kills")
+        expect(read_bytes(out) == read_bytes(unkilled), "another model than that of a run without kills")
         return f"{valid} of 20 kills left a model, {len(before)} of {len(report['trials'])} trials were taken over"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from harness import QUARKQ, expect, expect_equal, quarkq, run, temp_folder, test
+from harness import QUARKQ, expect, expect_equal, quarkq, read_bytes, run, temp_folder, test
 from reference import DIGITS
 
 MODEL = os.path.join(DIGITS, "digits.onnx")
@@ -20,11 +20,6 @@ CALIB = os.path.join(DIGITS, "calib")
 EVAL = os.path.join(DIGITS, "eval", "inputs")
 LABELS = os.path.join(DIGITS, "eval", "labels.csv")
 TOP1 = ["--calib", CALIB, "--eval", EVAL, "--labels", LABELS, "--metric", "top1"]
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 def write(path, data):
@@ -45,10 +40,10 @@ def folder_instead(path):
 
 CHANGES = {
     "empty": lambda path: write(path, b""),
-    "cut off": lambda path: write(path, read(path)[:4000]),
+    "cut off": lambda path: write(path, read_bytes(path)[:4000]),
     "a text": lambda path: write(path, b"hello"),
-    "the float model": lambda path: write(path, read(MODEL)),
-    "one byte": lambda path: write(path, read(path)[:-1] + b"\1"),
+    "the float model": lambda path: write(path, read_bytes(MODEL)),
+    "one byte": lambda path: write(path, read_bytes(path)[:-1] + b"\1"),
     "a link to another file": lambda path: link(path, "/etc/passwd"),
     "a link to the same bytes": lambda path: (shutil.copy(path, path + ".copy"), link(path, path + ".copy")),
     "a folder": folder_instead,
@@ -62,7 +57,7 @@ def a_model_that_is_not_the_trials_is_made_anew(change):
         out, state = os.path.join(folder, "t.onnx"), os.path.join(folder, "state")
         line = ["tune", MODEL, "-c", "xint8", *TOP1, "--goal", "drop<=0.5", "-o", out, "--state", state]
         quarkq(*line, "-q")
-        right = read(out)
+        right = read_bytes(out)
         os.remove(out)
         models = glob.glob(state + "/*/*/t.onnx")
         expect(models, "no trial in the folder")
@@ -70,7 +65,7 @@ def a_model_that_is_not_the_trials_is_made_anew(change):
             CHANGES[change](path)
         report = json.loads(quarkq(*line, "--json").stdout)
         expect(not report["trials"][0]["reused"], "the trial was taken as it is")
-        expect(read(out) == right, "the result is another one")
+        expect(read_bytes(out) == right, "the result is another one")
 
 
 @test(cases=["model", "weights", "float.txt", "trial.json"])
@@ -80,7 +75,7 @@ def links_in_the_folder_are_not_followed(name):
         out, state = os.path.join(folder, "t.onnx"), os.path.join(folder, "state")
         line = ["tune", MODEL, "-c", "xint8", *TOP1, "--goal", "drop<=0.5", "-o", out, "--state", state, "--set", "use_external_data_format=true"]
         quarkq(*line, "-q")
-        right = [read(out), read(out + ".data")]
+        right = [read_bytes(out), read_bytes(out + ".data")]
         pattern = {"model": "/*/*/t.onnx", "weights": "/*/*/t.onnx.data", "float.txt": "/*/float.txt", "trial.json": "/*/*/trial.json"}[name]
         paths = glob.glob(state + pattern)
         expect(paths, f"no {pattern}")
@@ -89,7 +84,7 @@ def links_in_the_folder_are_not_followed(name):
             link(path, path + ".copy")
         report = json.loads(quarkq(*line, "--json").stdout)
         expect(name == "float.txt" or not report["trials"][0]["reused"], "what the link leads to was taken")
-        expect_equal([read(out), read(out + ".data")], right, "the result")
+        expect_equal([read_bytes(out), read_bytes(out + ".data")], right, "the result")
 
 
 def save(path, factor, location):
@@ -163,9 +158,9 @@ def only_its_own_settings_file_is_replaced():
             file.write("mine: true\n")
         done = run(*line)
         expect(done.returncode == 2 and "net.yaml: is not of an earlier tune" in done.stderr, done.stderr)
-        expect_equal((read(beside), os.path.exists(out)), (b"mine: true\n", False), "what is there")
+        expect_equal((read_bytes(beside), os.path.exists(out)), (b"mine: true\n", False), "what is there")
         os.remove(beside)
         for _ in range(2):
             quarkq(*line, "-q")
         quarkq("quantize", MODEL, "-c", beside, "--calib", CALIB, "-o", os.path.join(folder, "again.onnx"), "-q")
-        expect_equal(read(os.path.join(folder, "again.onnx")), read(out), "the model that the settings make")
+        expect_equal(read_bytes(os.path.join(folder, "again.onnx")), read_bytes(out), "the model that the settings make")

@@ -4,16 +4,11 @@ import os
 
 import quarkq
 
-from harness import expect, quantize, temp_folder, test
+from harness import expect, quantize, read_bytes, temp_folder, test
 from samples import DIGITS, DIGITS_MODEL, golden_inputs, load_folder, shared
 
 MODELS = ["digits", "resnet8_cifar10", "mobilenetv1_025_vww_96", "superres_x3", "silero_vad_16k"]
 PRESETS = ["xint8", "vint8", "a8w8", "a16w8", "int8_cnn_default", "bf16"]
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 @test(cases=MODELS)
@@ -27,7 +22,7 @@ def same_bytes_as_the_program(model):
             wanted, found = os.path.join(work, "program.onnx"), os.path.join(work, "python.onnx")
             quantize(path, wanted, folder, preset)
             quarkq.quantize(path, found, config=preset, data=samples)
-            if read(wanted) != read(found):
+            if read_bytes(wanted) != read_bytes(found):
                 differ.append(preset)
     expect(not differ, f"{model}: other bytes with {', '.join(differ)}")
     return f"{len(PRESETS)} presets"
@@ -41,6 +36,6 @@ def data_ways_give_the_same_bytes():
             "dicts": [{"image": sample} for sample in samples]}
     name = quarkq.inspect(DIGITS_MODEL)["inputs"][0]["name"]
     ways["dicts"] = [{name: sample} for sample in samples]
-    results = {way: quarkq.quantize(read(DIGITS_MODEL), config="a8w8", data=data).model for way, data in ways.items()}
+    results = {way: quarkq.quantize(read_bytes(DIGITS_MODEL), config="a8w8", data=data).model for way, data in ways.items()}
     expect(all(results.values()), "a result is missing")
     expect(len(set(results.values())) == 1, f"results differ: {[(way, len(model)) for way, model in results.items()]}")

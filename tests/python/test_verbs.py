@@ -10,7 +10,7 @@ import onnxruntime
 import quarkq
 
 from harness import Failure, expect, expect_equal, temp_folder, test
-from samples import DIGITS, DIGITS_MODEL, conv_model, digits, noise, write_conv_model
+from samples import DIGITS, DIGITS_MODEL, conv_model, digits, load_folder, noise, write_conv_model
 
 
 def raised(kind, function, *arguments, **options):
@@ -231,7 +231,7 @@ def scores_of_models_and_folders():
         try:
             quarkq.score(results, metric="top1")
         except quarkq.UsageError as error:
-            expect("needs --labels" in str(error), str(error))
+            expect("needs labels" in str(error), str(error))
         else:
             raise Failure("no labels, and no error")
 
@@ -291,3 +291,67 @@ def tunes_to_a_goal():
                      open(output, "rb").read(), "model of the settings found")
         report = quarkq.tune(DIGITS_MODEL, output, goal="value>=2", seconds=0.01, **arguments)
         expect(not report["met"] and report["timed_out"] and os.path.exists(output), "a missed goal")
+
+
+def quantized(**arguments):
+    return quarkq.quantize(DIGITS_MODEL, **{"config": "xint8", "data": digits(), **arguments})
+
+
+@test(cases=[
+    ("data", "give data, or set", lambda: quantized(data=None)),
+    ("setting", "settings: NoSuchSetting: unknown setting", lambda: quantized(settings={"NoSuchSetting": 1})),
+    ("eval_data", "needs eval_data, samples", lambda: quarkq.tune(DIGITS_MODEL, "o.onnx", config="xint8", data=digits(), eval_data=None, metric="cosine")),
+    ("sample", "sample 1: the model has no input 'other'", lambda: quarkq.run(DIGITS_MODEL, [{"image": digits()[0]}, {"other": digits()[1]}])),
+])
+def messages_name_arguments(case):
+    _, words, call = case
+    message = raised(quarkq.QuarkqError, call).message
+    expect("--" not in message and "sample sample" not in message, message)
+    expect(words in message, message)
+
+
+@test()
+def text_with_options_names_arguments():
+    translated = quarkq._errors.in_python
+    for given, wanted in (
+            ("quantize with --target, or with --set Int32Bias=false, so that", "quantize with target, or with settings=['Int32Bias=false'], so that"),
+            ("The same by settings: --set 'a=[1, 2]' --set 'b=c'", "The same by settings: settings=['a=[1, 2]', 'b=c']"),
+            ("fix it with --shape INPUT=1,3,224,224 (or --labels FILE)", "fix it with shapes (or labels)"),
+            ("quarkq check --target NAME MODEL lists them", "quarkq check --target NAME MODEL lists them"),
+            ("--metric-cmd COMMAND, --no-verify", "--metric-cmd COMMAND, --no-verify")):
+        expect_equal(translated(given), wanted, given)
+
+
+@test()
+def reports_print_a_summary():
+    report = quantized()
+    lines = {line.split()[0]: line for line in str(report).splitlines()}
+    expect(set(lines) >= {"model", "settings", "calibrated", "quantized", "output", "written", "verdict"}, f"found {str(report)}")
+    expect(report.grade in lines["verdict"] and "Report.model" in lines["written"], str(report))
+    page = report._repr_html_()
+    expect(page.startswith("<table>") and report.grade in page, page)
+    expect("nodes" in str(quarkq.inspect(DIGITS_MODEL)).split(), "inspect")
+    with temp_folder() as folder:
+        page, copy = os.path.join(folder, "x.html"), os.path.join(folder, "x.json")
+        report.save(page)
+        report.save(copy)
+        with open(page, encoding="utf-8") as file:
+            expect("<html" in file.read(), "a page")
+        with open(copy, encoding="utf-8") as file:
+            expect_equal(file.read(), report.to_json(), "the JSON")
+        raised(quarkq.DataError, quarkq.inspect(DIGITS_MODEL).save, page)
+
+
+@test()
+def samples_in_memory_tune_and_optimize_as_folders_do():
+    inputs = os.path.join(DIGITS, "eval", "inputs")
+    with temp_folder() as folder:
+        output = os.path.join(folder, "out.onnx")
+        arguments = {"config": "xint8", "metric": "cosine", "goal": "value>=0.5"}
+        wanted = quarkq.tune(DIGITS_MODEL, output, data=os.path.join(DIGITS, "calib"), eval_data=inputs, **arguments)
+        doubled = (sample * 2 for sample in digits())
+        held_out = [sample * 2 for sample in load_folder(inputs)]
+        found = quarkq.tune(DIGITS_MODEL, output, data=doubled, eval_data=held_out, preprocess=lambda sample: {"image": sample / 2}, **arguments)
+        expect_equal([trial["value"] for trial in found["trials"]], [trial["value"] for trial in wanted["trials"]], "values")
+        raised(quarkq.DataError, quarkq.tune, DIGITS_MODEL, output, data=[], eval_data=inputs, **arguments)
+        quarkq.optimize(DIGITS_MODEL, output, config="xint8", data=digits())

@@ -9,6 +9,8 @@
 #include "config/preset.h"
 #include "config/targets/target.h"
 #include "messages.h"
+#include "metrics/detect/heads.h"
+#include "metrics/metric_table.h"
 #include "pipeline/conversion_table.h"
 #include "pipeline/pass_table.h"
 
@@ -25,22 +27,27 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-/// What may stand before the = of --set.
-std::vector<std::string> setting_names() {
+/// The column `name` of a table.
+template <typename Table>
+std::vector<std::string> names_in(const Table& table) {
   std::vector<std::string> names;
-  for (const config::Field& field : config::all_fields()) names.emplace_back(field.name);
+  for (const auto& row : table) names.emplace_back(row.name);
   return names;
 }
 
-std::vector<std::string> pass_names() {
-  std::vector<std::string> names;
-  for (const pass::PassInfo& pass : pipeline::all_passes()) names.emplace_back(pass.name);
-  return names;
-}
+std::vector<std::string> pass_names() { return names_in(pipeline::all_passes()); }
 
-std::vector<std::string> recipe_names() {
+/// A K at the end of a name stands for a number; 1 and 5 are offered.
+std::vector<std::string> metric_names() {
   std::vector<std::string> names;
-  for (const config::PreprocessRecipe& recipe : config::preprocess_recipes()) names.emplace_back(recipe.name);
+  for (std::string name : names_in(metrics::metric_table())) {
+    if (name.ends_with('K')) {
+      name.back() = '1';
+      names.push_back(name);
+      name.back() = '5';
+    }
+    names.push_back(name);
+  }
   return names;
 }
 
@@ -50,25 +57,21 @@ std::vector<std::string> target_and_limit_names() {
   return names;
 }
 
-std::vector<std::string> conversion_names() {
-  std::vector<std::string> names;
-  for (const pass::Conversion& conversion : pipeline::all_conversions()) names.emplace_back(conversion.name);
-  return names;
-}
-
 /// Values that a table of the program has; a row without verb holds for all that have none of their own before it.
 constexpr struct {
   std::string_view verb, option;
   std::vector<std::string> (*values)();
 } kTables[] = {
     {"", "--config", preset_names},
-    {"", "--preprocess", recipe_names},
-    {"", "--set", setting_names},
-    {"convert", "--pass", conversion_names},
+    {"", "--preprocess", [] { return names_in(config::preprocess_recipes()); }},
+    {"", "--set", [] { return names_in(config::all_fields()); }},
+    {"convert", "--pass", [] { return names_in(pipeline::all_conversions()); }},
     {"", "--pass", pass_names},
     {"", "--skip", pass_names},
     {"", "--dump-after", pass_names},
     {"", "--target", target_and_limit_names},
+    {"", "--metric", metric_names},
+    {"", "--head", [] { return names_in(metrics::head_table()); }},
 };
 
 /// Values of options and positionals that come from a fixed set; a row without verb holds for all of them.
@@ -80,7 +83,8 @@ constexpr struct {
     {"", "--backend", "native ort ort:cuda ort:dml ort:vitisai"},
     {"", "--on-collapse", "rescue warn fail"},
     {"list", "what",
-     "presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks diagnostics targets target-ops "
+     "presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks "
+     "diagnostics targets target-ops "
      "target-rules "
      "target-options remedies"},
     {"completion", "SHELL", "bash zsh fish"},

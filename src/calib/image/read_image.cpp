@@ -45,7 +45,7 @@ ImageSize input_size(const InputSpec& input, ImageLayout layout) {
   return layout == ImageLayout::kNchw ? ImageSize{dims[1], dims[2]} : ImageSize{dims[0], dims[1]};
 }
 
-/// Advice if the only fault of the sample is the number of images in it; else empty.
+/// Returns advice if only the number of images in the sample is wrong, and an empty string otherwise.
 std::string batch_hint(const Preprocess& preprocess, const InputSpec& input) {
   const bool has_batch = input.has_shape && input.dims.size() == 4 && input.dims[0] > 1;
   if (!has_batch || preprocess.batch == input.dims[0]) return "";

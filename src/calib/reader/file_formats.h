@@ -28,7 +28,7 @@ struct FileFormat {
   bool has_all_inputs;                ///< one file holds a whole sample
   /// The array as the file holds it, not yet fitted to the input's shape and type. kBadData names the file.
   Result<ir::Tensor> (*read)(const FileRequest& request);
-  /// Finds faults that show without the values; null: none do.
+  /// Checks what can be checked without reading the values; null if nothing can.
   Status (*check)(const FileRequest& request) = nullptr;
   bool reads_all_to_check = false;  ///< `check` reads more than a header
 };
@@ -45,10 +45,11 @@ std::string stem_of(const std::string& file_name);
 
 /// '/' and ':' as '_': how the name of an input may be spelt where a file name stands.
 std::string file_spelling(std::string input);
-/// The names that mean the input in file names: its own, and how it may be spelt unless another input is spelt so, too.
+/// Returns the spellings of the input in file names: its own name, and the replaced spelling unless another input has
+/// the same one.
 std::vector<std::string> spellings_of(const InputSpec& input);
 
-/// What is known of the file's array before its values are read, as check_fit() has it.
+/// Calls check_fit() on the array of the file, before its values are read.
 Status check_array(const FileRequest& request, ElementType type, const ir::Shape& dims);
 
 // One function per format.

@@ -26,7 +26,7 @@ class FittedSamples : public DataReader {
         // What is channels-last in memory here is the plain order of the converted input.
         tensor = exec::in_layout(tensor, exec::Layout::kChannelsLast);
       }
-      const std::string& file = i < sample.files.size() ? sample.files[i] : sample.name;
+      const std::string file = i < sample.files.size() ? sample.files[i] : cat("sample ", sample.name);
       QQ_TRY(tensor, fit_to_input(std::move(tensor), inputs_[i], file));
     }
     return sample;

@@ -45,7 +45,7 @@ bool is_unreadable_photo(const std::string& suffix) {
   return std::ranges::find(kUnreadablePhotos, suffix) != std::end(kUnreadablePhotos);
 }
 
-/// {suffix in lower case: number of files}; hidden files do not count.
+/// Returns the number of files by suffix in lower case. Hidden files are not counted.
 std::map<std::string, size_t> count_suffixes(const FileTree& tree, const std::string& folder) {
   std::map<std::string, size_t> counts;
   const Result<Names> files = tree.files(folder);
@@ -238,7 +238,7 @@ Result<std::string> without_shell(const FileTree& tree, std::string folder, cons
   }
 }
 
-/// Photos beside folders with more photos: one of the two is meant, and which is not known.
+/// Rejects photos next to folders that contain more photos: it is ambiguous which of the two are the samples.
 Status check_stray(const FileTree& tree, const DataOptions& options, const Names& files) {
   const Result<std::vector<SampleFiles>> below = class_samples(tree, options.folder, options.kind);
   const bool is_photo = std::string_view(format_of(files[0], options.kind)->kind) == "image";

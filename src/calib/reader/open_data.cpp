@@ -110,7 +110,7 @@ class FileReader : public DataReader {
   std::vector<DataNote> notes_;
 };
 
-/// Sample files hold tensors.
+/// Fails if an input is not a tensor: sample files can only store tensors.
 Status check_tensors(const std::vector<InputSpec>& inputs) {
   for (const InputSpec& input : inputs) {
     if (input.container.empty()) continue;
@@ -131,7 +131,7 @@ void find_ambiguous(std::vector<InputSpec>& inputs) {
   for (InputSpec& input : inputs) input.is_ambiguous = uses[file_spelling(input.name)] > 1;
 }
 
-/// Photos of kinds that cannot be read, beside those that can.
+/// Adds a note about photos of unsupported kinds next to supported ones.
 void note_unreadable(const FileTree& tree, const DataOptions& options, std::vector<DataNote>& notes) {
   const std::string photos = unreadable_photos(tree, options.folder);
   if (photos.empty()) return;

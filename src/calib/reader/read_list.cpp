@@ -15,9 +15,9 @@
 namespace quarkq::calib {
 namespace {
 
-/// What a message may say of a word: the end of a path with the suffix of a sample, or of a file that is often taken
-/// for one. A settings file can name any file as a list, and its other lines must not reach a log that more people can
-/// read.
+/// Returns the part of a word that a message may quote: the end of a path with the suffix of a sample, or of a file
+/// that is often mistaken for one. A settings file can name any file as a list, and the other lines of that file must
+/// not reach a log that more people can read.
 std::string shown(const std::string& word) {
   constexpr std::string_view kTexts[] = {".txt", ".csv", ".json", ".yaml", ".yml"};
   constexpr size_t kMost = 100;  // bytes
@@ -92,8 +92,8 @@ class LineReader {
   const std::vector<InputSpec>& inputs_;
 };
 
-/// Files of one name in several folders are named with their folder below that of the list, and after that with a
-/// number: results are named after their samples.
+/// Makes sample names unique, because results are named after them: files with the same name in several folders get the
+/// name of their folder, and a number if that is not enough.
 void tell_apart(std::vector<SampleFiles>& samples, const std::filesystem::path& folder) {
   std::map<std::string, int> uses;
   for (const SampleFiles& sample : samples) ++uses[sample.name];

@@ -17,9 +17,9 @@ struct SampleFiles {
   std::vector<std::vector<std::string>> paths;
 };
 
-/// "2 x .webp, 1 x .txt": the files in `folder`, by suffix; "nothing" if it is empty.
+/// Returns the number of files in `folder` by suffix, as "2 x .webp, 1 x .txt", or "nothing" if it is empty.
 std::string contents_text(const FileTree& tree, const std::string& folder);
-/// How many files in `folder` are photos of a kind that cannot be read, by suffix; empty if there are none.
+/// Returns the number of photos of unsupported kinds in `folder`, by suffix, or an empty string if there are none.
 std::string unreadable_photos(const FileTree& tree, const std::string& folder);
 
 /// The samples of options.folder in natural order of their names; those of a folder per class are named

@@ -86,7 +86,7 @@ std::optional<std::string> pax_path(std::string_view records) {
   return path;
 }
 
-/// Without "./"; empty when it leads out of the archive, is no text or exceeds the bounds.
+/// Returns `path` without "./", or an empty string if it leads out of the archive, is not text or exceeds the bounds.
 std::string clean_path(std::string path) {
   while (path.starts_with("./")) path.erase(0, 2);
   const bool is_long =

@@ -60,7 +60,7 @@ class TokenReader : public DataReader {
   Result<Sample> read(size_t index) const override {
     QQ_TRY(Sample sample, tokens_->read(index));
     const ir::Tensor tokens = std::move(sample.inputs[0]);
-    const std::string file = sample.files.empty() ? sample.name : sample.files[0];
+    const std::string file = sample.files.empty() ? cat("sample ", sample.name) : sample.files[0];
     sample.inputs.clear();
     sample.files.assign(inputs_.size(), file);
     for (size_t i = 0; i < inputs_.size(); ++i) {

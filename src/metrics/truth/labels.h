@@ -35,7 +35,7 @@ class Labels {
     int64_t label = 0;
   };
   static Result<std::vector<Row>> read_rows(const std::string& path);
-  /// A row for each file of the folders in `path`.
+  /// Returns one row per file in the class folders of `path`.
   static Result<std::vector<Row>> rows_of_folders(const std::string& path);
   void add_named(const Row& row);
 

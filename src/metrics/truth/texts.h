@@ -25,7 +25,8 @@ class Texts {
   SampleNames names_{"text"};
 };
 
-/// The lines of a text file without their ends; nothing stands for what follows the last line's end.
+/// Returns the lines of a text file without their line ends. A line end at the end of the file does not start another
+/// line.
 Result<std::vector<std::string>> read_lines(const std::string& path);
 
 }  // namespace quarkq::metrics

@@ -18,7 +18,8 @@ std::string cell(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// On one line, in quotes if it has a comma or a quote. A name that a spreadsheet would compute gets an apostrophe.
+/// Returns `name` on one line, in quotes if it contains a comma or a quote. A name that a spreadsheet would evaluate
+/// gets an apostrophe.
 std::string cell(const std::string& name) {
   const bool is_formula = !name.empty() && std::string_view("=+-@").find(name[0]) != std::string_view::npos;
   const std::string text = (is_formula ? "'" : "") + printable(name);

@@ -8,7 +8,7 @@
 namespace quarkq::planning {
 namespace {
 
-/// Of the result, or of the Relu or Clip that alone reads it and shares its Q/DQ pair.
+/// Returns the range of the result, or of the Relu or Clip that is its only reader and shares its Q/DQ pair.
 std::optional<numeric::Range> result_range(const pass::PlanContext& context, ir::ValueId result) {
   const ir::Graph& graph = context.graph();
   const plan::QuantSlot* slot = context.plan.find(result);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kHistogramFolder = "tensor_hist";  // as the reference's, in the working directory
 
-/// What calibration found: ranges, and which tensors held NaN or infinities.
+/// Results of calibration: ranges, and the tensors that contained NaN or infinities.
 using pass::Measured;
 
 Result<Measured> restored_ranges(const pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {

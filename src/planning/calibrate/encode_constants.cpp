@@ -61,7 +61,7 @@ std::optional<std::vector<numeric::QuantParams>> given_params(const config::Tens
   return params;
 }
 
-/// The parameters of the ranges that the user gave: one of all channels, or one of each.
+/// Computes the parameters for the user's ranges: one for all channels, or one per channel.
 Result<std::vector<numeric::QuantParams>> params_for_given_ranges(const config::TensorOverride& own,
                                                                   const numeric::QuantSpec& spec, int64_t channels) {
   std::vector<numeric::QuantParams> params;

@@ -48,7 +48,7 @@ class Search {
         only_softmax_(ir::feeds_softmax_only(graph_)),
         subtracted_(ir::subtracted_before_softmax(graph_, only_softmax_)) {}
 
-  /// In the order of the plan.
+  /// Returns the tensors to leave in float, in the order of the plan.
   Result<std::vector<ir::ValueId>> find() {
     QQ_RETURN_IF_ERROR(find_masks());
     find_infinities();

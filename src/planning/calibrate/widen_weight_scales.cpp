@@ -27,7 +27,7 @@ float enlarged(float scale, double factor, numeric::ScaleKind kind) {
   return kind == numeric::ScaleKind::kInt16 ? numeric::int16_scale(larger) : larger;
 }
 
-/// What a weight's scales must make room for.
+/// A bias that the scales of its weight must leave room for.
 struct BiasRoom {
   std::vector<float> values;
   double limit = 0;   ///< larger values need no room: bias_limit()
@@ -61,7 +61,7 @@ Status encode_again(pass::PlanContext& context, plan::QuantSlot& slot, const pla
   return Status();
 }
 
-/// The user gave scales for this weight; they stay.
+/// Whether the user specified the scales of this weight, which are then preserved.
 bool has_given_scales(const pass::PlanContext& context, const plan::QuantSlot& weight) {
   const config::TensorOverride* own = plan::find_override(context.selection.overrides, weight.value);
   return !context.settings.compat && own != nullptr && !own->values.empty() && own->values[0].params.has_value();

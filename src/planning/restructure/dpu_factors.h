@@ -10,8 +10,8 @@ namespace quarkq::planning {
 
 /// The factor that the mean of k x k values is multiplied by: the DPU multiplies by m / 2^n instead of dividing by k^2.
 double average_pool_factor(int64_t kernel);
-/// The same for a mean over `count` values, without the hand-made numbers of average_pool_factor(). REQUIRES: count >
-/// 0.
+/// Returns the factor for a mean over `count` values, without the hand-made numbers of average_pool_factor(). REQUIRES:
+/// count > 0.
 double mean_factor(int64_t count);
 /// Steps of 1/256.
 float dpu_leaky_relu_alpha(float alpha);

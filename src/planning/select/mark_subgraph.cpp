@@ -21,7 +21,10 @@ class Walk {
     while (!stack_.empty()) step();
   }
 
+  /// Name of the graph input that a way from an end reaches without passing a start; empty if there is none.
   const std::string& open_input() const { return open_input_; }
+  /// The nodes that lead in: readers of graph inputs, as "name (Operator)".
+  const std::vector<std::string>& readers() const { return readers_; }
 
  private:
   struct Frame {
@@ -44,7 +47,7 @@ class Walk {
     if (!value.valid() || graph_.value(value).is_initializer()) return;
     const ir::Node* producer = graph_.producer(value);
     const bool is_new = visited_.insert(value).second;
-    if (producer == nullptr) open_input_ = graph_.value(value).name;
+    if (producer == nullptr) add_open(node, graph_.value(value).name);
     if (producer != nullptr && is_start(producer->name)) marks_.add(*producer);
     if (producer == nullptr || !is_new || is_start(producer->name)) {
       if (!complete_) stack_.pop_back();
@@ -54,6 +57,12 @@ class Walk {
     stack_.push_back({producer->id, 0});
   }
 
+  void add_open(const ir::Node& reader, const std::string& input) {
+    open_input_ = input;
+    std::string text = cat(reader.name.empty() ? "a node without a name" : reader.name, " (", reader.op, ")");
+    if (std::ranges::find(readers_, text) == readers_.end()) readers_.push_back(std::move(text));
+  }
+
   const ir::Graph& graph_;
   const config::Selector& selector_;
   bool complete_;
@@ -61,6 +70,7 @@ class Walk {
   std::vector<Frame> stack_;
   std::set<ir::ValueId> visited_;
   std::string open_input_;
+  std::vector<std::string> readers_;
 };
 
 }  // namespace
@@ -81,7 +91,7 @@ Status mark_subgraph(const ir::Graph& graph, const config::Selector& selector, c
   if (walk.open_input().empty()) return Status();
   return invalid_argument(what, ": the subgraph from ", join(selector.starts, ", "), " to ", join(selector.ends, ", "),
                           " is open: it reaches the graph's input ", walk.open_input(),
-                          " without passing a start; add the nodes that read this input to the starts");
+                          " without passing a start; add to the starts ", join(walk.readers(), ", "));
 }
 
 }  // namespace quarkq::planning

@@ -211,7 +211,7 @@ class Lifter {
 
   LiftedModel result_;
   ir::GraphEdit edit_;
-  /// By scale, zero point and, since the zero point may be absent, type.
+  /// Parameter ids by scale, zero point and (the zero point may be omitted) type.
   std::map<std::tuple<ir::ValueId, ir::ValueId, ElementType>, plan::ParamId> ids_;
 };
 

@@ -33,7 +33,7 @@ struct PackedNBits {
   std::vector<float> scales, zeros;
 };
 
-/// Between 0 and kLargestNBitsCode; 0 for NaN.
+/// Clamps `code` to [0, kLargestNBitsCode]. Returns 0 for NaN.
 inline float limited_nbits_code(float code) { return code > 0 ? std::min(code, kLargestNBitsCode) : 0.0f; }
 inline float nearest_nbits_code(float steps) { return limited_nbits_code(numeric::round_half_even(steps)); }
 

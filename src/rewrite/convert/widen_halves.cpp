@@ -36,7 +36,7 @@ class Widening {
  public:
   Widening(ir::Graph& graph, const std::set<ir::ValueId>& kept) : graph_(graph), edit_(graph), kept_(kept) {}
 
-  /// True when there was any float16. Nested graphs are converted, too.
+  /// Converts the graph and its nested graphs. Returns true if any tensor was float16.
   bool run() {
     for (size_t i = 0; i < graph_.value_count(); ++i) {
       const ir::ValueId id{static_cast<int32_t>(i)};
@@ -49,7 +49,7 @@ class Widening {
     return found_;
   }
 
-  /// Why the graph cannot be converted; empty when it can.
+  /// Returns why the graph cannot be converted, or an empty string if it can.
   const std::string& reason() const { return reason_; }
 
  private:

@@ -75,7 +75,7 @@ class Speller {
     return values.ok() ? std::optional(std::move(values).value()) : std::nullopt;
   }
 
-  /// The sizes of all dimensions; those that stay must be known.
+  /// Returns the sizes of all dimensions, or nullopt if one that does not change is unknown.
   std::optional<Ints> all_sizes(const ir::Node& node, const Ints& axes) const {
     const auto sizes = ir::integers_of(graph_, node, 3, "");
     Ints absent;

@@ -19,7 +19,7 @@ bool is_never_negative(const Workspace& work, ir::ValueId value) {
   return false;
 }
 
-/// As far as its dimensions are known. A pool refuses such an image, but takes what a Pad makes of it.
+/// Whether a known dimension of the image is 0. A pool rejects such an image but accepts the result of a Pad of it.
 bool has_no_elements(const Workspace& work, ir::ValueId image) {
   return std::ranges::any_of(work.graph().value(image).type.dims,
                              [](const ir::Dim& dim) { return dim.known() && dim.size == 0; });

@@ -116,6 +116,7 @@ const std::vector<VerbRow>& verbs() {
         {"output", kText}}},
       {"inspect", {{"model", kText}, {"nodes", kFlag}, {"scales", kFlag}}},
       {"check", {{"model", kText}, {"target", kText}}},
+      {"report", {{"report", kText}, {"output", kText}}},
   };
   return rows;
 }
@@ -176,7 +177,7 @@ TEST(VerbsTest, NamesAreExact) {
     EXPECT_NE(
         refused.message.find(
             "(known: quantize, calibrate, merge, optimize, convert, analyze, run, evaluate, score, tune, inspect, "
-            "check)"),
+            "check, report)"),
         std::string::npos)
         << refused.message;
   }

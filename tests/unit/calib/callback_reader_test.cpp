@@ -25,7 +25,7 @@ Result<Sample> read(std::vector<SampleTensor> tensors) {
 TEST(CallbackReaderTest, CopiesInInputOrder) {
   const Result<Sample> sample = read({kN, kA});
   ASSERT_TRUE(sample.ok()) << sample.status().message();
-  EXPECT_EQ(sample.value().name, "sample 2");
+  EXPECT_EQ(sample.value().name, "2") << "messages begin with \"sample \"";
   EXPECT_EQ(sample.value().inputs[0].data<float>()[1], -2);
   EXPECT_NE(sample.value().inputs[0].data<float>().data(), kFloats);
   EXPECT_EQ(sample.value().inputs[1].data<int64_t>()[0], 7);

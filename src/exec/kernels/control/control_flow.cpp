@@ -39,7 +39,7 @@ Result<ir::Tensor> stacked(const Evaluation& e, const std::vector<ir::Tensor>& r
   return ir::Tensor::zeros(type.is_tensor() ? type.element : ElementType::kFloat, std::move(dims));
 }
 
-/// What the iterations made for each scan output.
+/// Results of the iterations, by scan output.
 class Rows {
  public:
   explicit Rows(size_t outputs) : rows_(outputs) {}

@@ -94,7 +94,8 @@ Result<Kernel> prepare_floats(Prepare& p, const ConvProblem& problem, const std:
   return bridged(p, std::move(kernel), convolution->scratch_bytes(), weights.is_defined() ? uint32_t{1} << 1 : 0);
 }
 
-/// Of an image without elements: nothing but padding lies under the window, as in ONNX Runtime.
+/// Prepares a convolution of an image without elements: every window covers padding only, so the result is the bias, as
+/// in ONNX Runtime.
 Result<Kernel> prepare_bias(Prepare& p, const ConvProblem& problem) {
   const int64_t channels = problem.result[1], positions = product(problem.result) / channels;
   return bridged(p, [has_bias = problem.has_bias, channels, positions](const Run& run) {

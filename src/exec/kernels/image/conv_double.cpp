@@ -38,7 +38,7 @@ struct Taps {
   int64_t place(int64_t i) const { return source + i * source_step; }
 };
 
-/// Those of `taps` whose source lies in [0, extent).
+/// Returns the taps whose source position is within [0, extent).
 Taps inside(const Taps& taps, int64_t extent) {
   const int64_t step = std::abs(taps.source_step);
   const int64_t first =
@@ -82,8 +82,8 @@ struct DoubleConvolution {
     return place * kernel.size();
   }
 
-  /// `start` and the sum over the taps `at`: `channels` and `weights` are those of place 0, `next` is from one
-  /// channel's weights to the next one's.
+  /// Returns `start` plus the sum over the taps `at`. `channels` and `weights` point to place 0; `next` is the distance
+  /// between the weights of two channels.
   double sum(const std::array<Taps, 3>& at, const double* channels, const double* weights, int64_t next,
              double start) const {
     const int64_t inputs = group_inputs();

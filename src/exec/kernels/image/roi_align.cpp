@@ -70,14 +70,14 @@ struct Bin {
   int64_t row = 0, column = 0;
 };
 
-/// A line of pixels, with the sum of what sample points take of it.
+/// A row of pixels and the accumulated weight of its sample points.
 struct Line {
   int64_t at = 0;
   double weight = 0;
 };
 using Lines = std::vector<Line>;
 
-/// Places are in order, so a line that there is already is one of the last two.
+/// Adds `weight` to line `at`. Lines are added in order, so an existing one is among the last two.
 void add_line(Lines& lines, int64_t at, float weight) {
   for (size_t back = 1; back <= std::min<size_t>(lines.size(), 2); ++back) {
     Line& line = lines[lines.size() - back];
@@ -99,13 +99,13 @@ void find_lines(const Axis& axis, int64_t of_bin, int64_t length, Lines& lines) 
   }
 }
 
-/// What a thread keeps between bins.
+/// Buffers that a thread reuses for all bins.
 struct Scratch {
   Lines rows, columns;
   RowTaps taps;
 };
 
-/// The sum over the points of a bin: each pixel once, however many points lie beside it.
+/// Computes the sum over the sample points of a bin. Reads each pixel once, however many points use it.
 void add_sum(const RoiAlign& r, const Region& region, const Bin& bin, int64_t base, Scratch& s) {
   find_lines(region.rows, bin.row, r.height, s.rows);
   find_lines(region.columns, bin.column, r.width, s.columns);
@@ -118,7 +118,7 @@ void add_sum(const RoiAlign& r, const Region& region, const Bin& bin, int64_t ba
   s.taps.end_row();
 }
 
-/// Every point of a bin, of which the largest counts.
+/// Lists every sample point of a bin; the result is their maximum.
 void add_points(const RoiAlign& r, const Region& region, const Bin& bin, int64_t base, RowTaps& taps) {
   taps.expect(4 * region.points());
   for (int64_t iy = 0; iy < region.rows.samples; ++iy) {
