@@ -279,12 +279,48 @@ def pool(b, x):
     return b.node(op, [x], [n, channels, (height - 2) // 2 + 1, (width - 2) // 2 + 1], kernel_shape=[2, 2], strides=[2, 2])
 
 
+def half_island(b, x):
+    """A few nodes that compute in float16, as exporters leave them in float32 models."""
+    shape = b.shapes[x]
+    y = b.node("Cast", [x], None, to=TensorProto.FLOAT16)  # without a shape nothing else reads it
+    for _ in range(int(b.rng.integers(1, 4))):
+        op = b.pick(["Relu", "Sigmoid", "Mul", "Add", "Tanh"])
+        other = [b.constant(b.rng.uniform(-1, 1, shape[-1:]), np.float16)] if op in ("Mul", "Add") else []
+        y = b.node(op, [y, *other], None)
+    return b.node("Cast", [y], shape, to=TensorProto.FLOAT)
+
+
+def masked_softmax(b, x):
+    """Scores under a mask; every row keeps a place."""
+    shape = b.shapes[x]
+    keep = b.rng.random(shape[-2:]) < 0.6
+    keep[..., 0] = True
+    low = b.pick([-1e4, -65504, -1e9, float(np.finfo(np.float32).min), -np.inf])
+    form = b.pick(["add", "where", "bias", "product"])
+    if form == "product" and np.isinf(low):
+        form = "add"
+    if form == "add":
+        y = b.node("Add", [x, b.constant(np.where(keep, 0, low))], shape)
+    elif form == "where":
+        y = b.node("Where", [b.constant(keep, bool), x, b.constant(low)], shape)
+    elif form == "bias":
+        y = b.node("Add", [x, b.node("Where", [b.constant(keep, bool), b.constant(0), b.constant(low)], list(keep.shape))], shape)
+    else:
+        no = b.node("Sub", [b.constant(1), b.node("Cast", [b.constant(keep, bool)], list(keep.shape), to=TensorProto.FLOAT)], list(keep.shape))
+        y = b.node("Add", [x, b.node("Mul", [no, b.constant(low)], list(keep.shape))], shape)
+    y = b.node("Softmax", [y], shape, axis=-1)
+    return b.node("MatMul", [y, b.weight(shape[-1], 4)], shape[:-1] + [4])
+
+
 ANY = [unary, unary, binary, binary, transpose, reshape, views, concat, slice_of, split, pad, reduce, choose, product, normalize]
 IMAGE = [convolution, convolution, convolution, pool]
 
 
-def random_model(seed, length=12, opset=17):
-    """The model and the shape of its one input "x". Opsets 13 to 17."""
+RARE = [half_island, masked_softmax]
+
+
+def random_model(seed, length=12, opset=17, rare=False):
+    """The model and the shape of its one input "x". Opsets 13 to 17. rare: with float16 islands and attention masks."""
     b = Builder(seed, opset)
     shape = b.pick([[1, 4, 8, 8], [2, 3, 6, 5], [1, 6, 10], [4, 8], [2, 5, 4], [1, 8, 4, 4]])
     b.shapes["x"] = shape
@@ -293,7 +329,10 @@ def random_model(seed, length=12, opset=17):
         if b.chance(0.2):  # go on from an earlier value
             at = b.pick([name for name, dims in b.shapes.items() if dims])
         is_image = len(b.shapes[at]) == 4 and math.prod(b.shapes[at]) > 0
-        at = b.pick(ANY + (IMAGE * 2 if is_image else []))(b, at)
+        if rare and len(b.shapes[at]) > 1 and math.prod(b.shapes[at]) > 0 and b.chance(0.25):
+            at = b.pick(RARE)(b, at)
+        else:
+            at = b.pick(ANY + (IMAGE * 2 if is_image else []))(b, at)
     read = {name for node in b.nodes for name in node.input}
     ends = [name for name, dims in b.shapes.items() if dims is not None and name not in read and name != "x"]
     outputs = ends + [name for name in [at] if name not in ends and name != "x"]

@@ -9,6 +9,7 @@ row of explained.py gives its reason. The last line counts; the exit status is 1
 import argparse
 import collections
 import contextlib
+import glob
 import json
 import os
 import sys
@@ -108,8 +109,8 @@ def draw_chain(number, among=None):
     return from_builder(b, sorted({node.op_type for node in b.nodes}))
 
 
-def draw_network(number):
-    proto, shape = random_graphs.random_model(number, opset=[17, 17, 13, 14, 15, 16][number % 6])
+def draw_network(number, rare=False):
+    proto, shape = random_graphs.random_model(number, opset=[17, 17, 13, 14, 15, 16][number % 6], rare=rare)
     feeds = {"x": np.random.default_rng(number).uniform(-1, 1, shape).astype(np.float32)}
     return Model(proto, feeds, sorted({node.op_type for node in proto.graph.node}))
 
@@ -139,6 +140,40 @@ def draw_opset(number):
     return model
 
 
+def archive_cases():
+    """Folders of the operator tests that the onnx archive holds: every operator, with and without its optional inputs."""
+    return sorted(glob.glob(os.path.join(ROOT, "build/deps/onnx/work/onnx-*/onnx/backend/test/data/node/*")))
+
+
+WALKED_OPSETS = range(7, 25)
+
+
+def draw_case(number):
+    """One case of the archive. In the order of the numbers each goes to every opset, through `optimize`, and through every preset."""
+    cases = archive_cases()
+    if not cases:
+        raise NotDrawn("the onnx archive is not there")
+    folder = cases[number % len(cases)]
+    with open(os.path.join(folder, "model.onnx"), "rb") as file:
+        proto = onnx.ModelProto.FromString(file.read())
+    feeds = {}
+    for i, value in enumerate(proto.graph.input):
+        if not value.type.HasField("tensor_type"):
+            raise NotDrawn("an input is no tensor")
+        with open(os.path.join(folder, "test_data_set_0", f"input_{i}.pb"), "rb") as file:
+            feeds[value.name] = numpy_helper.to_array(onnx.TensorProto.FromString(file.read()))
+    return Model(proto, feeds, sorted({node.op_type for node in proto.graph.node}))
+
+
+def compare_case(model, number):
+    step = number // len(archive_cases())
+    if step < len(WALKED_OPSETS):
+        model.other_opset = WALKED_OPSETS[step]
+        return compare_converted(model)
+    step -= len(WALKED_OPSETS)
+    return compare_optimized(model) if step == 0 else compare_quantized(model, PRESETS[(step - 1) % len(PRESETS)])
+
+
 def in_quarkq(model, feeds):
     return quarkq.run(model, [feeds], threads=1)[0]
 
@@ -146,7 +181,8 @@ def in_quarkq(model, feeds):
 def moved(array, rng):
     if array.dtype.kind != "f":
         return array
-    return np.asarray(array * (1 + PERTURBED * rng.choice([-1, 1], array.shape)), array.dtype)
+    with np.errstate(over="ignore"):  # masks hold the lowest number of their type
+        return np.asarray(array * (1 + PERTURBED * rng.choice([-1, 1], array.shape)), array.dtype)
 
 
 def with_moved_weights(proto, rng):
@@ -294,6 +330,14 @@ def compare_form(model, number):
     return compare_quantized(model, PRESETS[number // 12 % len(PRESETS)])
 
 
+def compare_rare(model, number):
+    """Float16 islands and masks, through `run`, the presets, and the targets in turn."""
+    turn = number % 4
+    if turn == 0:
+        return compare_run(model)
+    return compare_placed(model, number // 4) if turn == 1 else compare_quantized(model, PRESETS[number // 4 % len(PRESETS)])
+
+
 # kind: (draw, compare, share)
 KINDS = {
     "call": (draw_call, lambda model, _: compare_run(model), 50),
@@ -303,6 +347,8 @@ KINDS = {
     "form": (draw_form, compare_form, 12),
     "placed": (draw_network, compare_placed, 12),
     "opset": (draw_opset, lambda model, _: compare_converted(model), 12),
+    "rare": (lambda number: draw_network(number, rare=True), compare_rare, 12),
+    "archive": (draw_case, compare_case, 12),
     "quantized": (draw_network, lambda model, number: compare_quantized(model, PRESETS[number // 7 % len(PRESETS)]), 10),
 }
 
