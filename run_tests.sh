@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every test of quarkq: run_tests.sh [--long]
+# The tests of quarkq: run_tests.sh [--long] [SUITE...]
+#   SUITE    only these suites of: lint unit conformance e2e reference targets fuzz install python, and with --long
+#            unit-asan fuzz-asan bad-input-asan threads-tsan bare modes tidy. Without one, all. CONTRIBUTING.md says how long each takes.
 #   --long   also: warnings are errors; the wheel on a bare Debian 12 and 13; the default mode beside compat mode on all shared
 #            networks; the unit and bad-input tests under AddressSanitizer and UBSan; the tests of threads under ThreadSanitizer;
 #            clang-tidy over 40 files at most.
@@ -8,13 +10,26 @@
 # The last line is "N passed, N failed" (", N skipped" when some could not run here); the exit status is 0 when none failed.
 # Each test prints one line; what a suite printed is kept in build/test-logs/.
 set -euo pipefail
-long=
+long= only=
+suites=" lint unit conformance e2e reference targets fuzz install python "
+long_suites=" unit-asan fuzz-asan bad-input-asan threads-tsan bare modes tidy "
+usage() { sed -n '3,10s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 for argument in "$@"; do
-  case $argument in
-    --long) long=1 ;;
-    *) sed -n '3,8s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+  case "$suites$long_suites" in
+    *" $argument "*) only+=" $argument " ;;
+    *) [ "$argument" = --long ] || usage; long=1 ;;
   esac
 done
+for argument in $only; do
+  case $long_suites in *" $argument "*) [ -n "$long" ] || usage ;; esac
+done
+# wanted SUITE...: whether one of them runs.
+wanted() {
+  local name
+  [ -n "$only" ] || return 0
+  for name in "$@"; do case $only in *" $name "*) return 0 ;; esac; done
+  return 1
+}
 passed=0 failed=0 skipped=0 finished=
 close() {
   if [ "$failed" -gt 0 ]; then say "failures"; cat "$failures"; fi
@@ -36,6 +51,7 @@ failures=$logs/failures.txt # said again at the end: who sees the end of the out
 suite() {
   local name=$1 log=$logs/$1.log status=0 ok bad
   shift
+  wanted "$name" || return 0
   say "$name"
   "$@" </dev/null 2>&1 | tee "$log" || status=$?
   ok=$(grep -c '^ok ' "$log") || true
@@ -84,8 +100,10 @@ suite fuzz "$python" tests/fuzz/run.py build/release/tests/quarkq_fuzz_replay --
 suite install bash tests/install/run.sh build/release
 suite python env -u PYTHONPATH "$python" tests/python/run.py --make
 
-# affords MINUTES NAME: whether a step that takes so long where the build takes 12 minutes ends within $QUARKQ_TEST_MINUTES.
+# affords MINUTES NAME SUITE...: whether a step that runs these suites is wanted and, taking so long where the build takes 12
+# minutes, ends within $QUARKQ_TEST_MINUTES.
 affords() {
+  wanted "${@:3}" || return 1
   local need=$(($1 * built / 12)) limit=${QUARKQ_TEST_MINUTES:-}
   if [ -z "$limit" ] || [ $((SECONDS + need)) -lt $((limit * 60)) ]; then return 0; fi
   echo "skip $2: takes about $((need / 60)) minutes on this machine, $((limit - SECONDS / 60)) are left"
@@ -93,7 +111,7 @@ affords() {
   return 1
 }
 
-if [ -n "$long" ] && affords 24 asan; then
+if [ -n "$long" ] && affords 24 asan unit-asan fuzz-asan bad-input-asan; then
   configure asan ON
   build asan quarkq quarkq_tests quarkq_fuzz_replay
   # The packages are not instrumented: containers that cross into them look overflown.
@@ -105,15 +123,15 @@ if [ -n "$long" ] && affords 24 asan; then
   suite fuzz-asan "$python" tests/fuzz/run.py build/asan/tests/quarkq_fuzz_replay --seconds 60
   QUARKQ=$root/build/asan/quarkq suite bad-input-asan "$python" tests/e2e/harness.py --jobs "$jobs" test_bad_input test_calib_data
 fi
-if [ -n "$long" ] && affords 6 threads-tsan; then
+if [ -n "$long" ] && affords 6 threads-tsan threads-tsan; then
   configure tsan ON
   build tsan quarkq_thread_tests
   OMP_NUM_THREADS=1 suite threads-tsan "$python" scripts/run_unit.py build/tsan/tests/quarkq_thread_tests
 fi
-if [ -n "$long" ] && affords 4 bare; then suite bare bash tests/install/bare.sh dist/quarkq-*.whl; fi
-if [ -n "$long" ] && affords 5 modes; then suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes; fi
+if [ -n "$long" ] && affords 4 bare bare; then suite bare bash tests/install/bare.sh dist/quarkq-*.whl; fi
+if [ -n "$long" ] && affords 5 modes modes; then suite modes env PYTHON="$python" bash tests/reference/run_all.sh --modes; fi
 # The whole tree takes too long for every run (scripts/tidy.py --all): what the last commit changed.
-if [ -n "$long" ] && affords 12 tidy; then
+if [ -n "$long" ] && affords 12 tidy tidy; then
   configure tidy ON
   suite tidy "$python" scripts/tidy.py --since HEAD~1 --most 40
 fi
