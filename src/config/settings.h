@@ -124,7 +124,10 @@ struct Settings {
   bool guards() const { return !compat && tool.guards.value_or(true); }
   /// The result names the version, settings and calibration that made it; the reference writes nothing of the kind.
   bool writes_metadata() const { return !compat && tool.metadata.value_or(true); }
-  bool quirk(Quirk id) const { return quirk_value(id, compat); }
+  /// Whether a difference from the reference holds in this run.
+  bool quirk(Quirk) const { return !compat; }
+  /// Part of the key of what a run keeps for the next one.
+  const char* mode_key() const { return compat ? "compat" : ""; }
   Origin origin_of(const std::string& name) const {
     const auto found = origins.find(name);
     return found == origins.end() ? Origin::kDefault : found->second;

@@ -49,7 +49,7 @@ calib::SampleRunOptions sample_run_options(const config::Settings& settings, con
                                            const Progress& progress) {
   calib::SampleRunOptions options;
   options.tensors = tensors;
-  options.order = settings.compat ? calib::ValueOrder::kOnnx : calib::ValueOrder::kAny;
+  options.order = settings.quirk(config::Quirk::kAnySampleOrder) ? calib::ValueOrder::kAny : calib::ValueOrder::kOnnx;
   options.allow_non_finite =
       settings.calibration.allow_non_finite.value_or(!settings.quirk(config::Quirk::kRefuseNonFiniteInputs));
   options.progress = progress;
@@ -58,7 +58,8 @@ calib::SampleRunOptions sample_run_options(const config::Settings& settings, con
 }
 
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings) {
-  const calib::Calibrator* calibrator = calib::find_calibrator(settings.ranges.calibrate_method, settings.compat);
+  const calib::Calibrator* calibrator =
+      calib::find_calibrator(settings.ranges.calibrate_method, !settings.quirk(config::Quirk::kMergeableStatistics));
   if (calibrator != nullptr) return calibrator;
   return invalid_argument("calibrate_method: found ", config::enum_text(settings.ranges.calibrate_method),
                           ", which is not a method for activations");

@@ -22,7 +22,7 @@ namespace quarkq {
 namespace {
 
 Status check_mergeable(const config::Settings& settings) {
-  if (settings.compat) {
+  if (!settings.quirk(config::Quirk::kMergeableStatistics)) {
     return invalid_argument(
         "--compat: the reference's histograms depend on the order of the samples, so they cannot be built in parts; "
         "calibrate in one run of quarkq quantize, or without --compat");

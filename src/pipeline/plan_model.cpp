@@ -78,7 +78,8 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
   const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
   if (file.empty() && source.observed != nullptr) report_backend(diagnostics);
   if (file.empty()) return source;
-  if (job.settings.compat) return invalid_argument(file, ": --compat calibrates from samples, not from statistics");
+  if (!job.settings.quirk(config::Quirk::kMergeableStatistics))
+    return invalid_argument(file, ": --compat calibrates from samples, not from statistics");
   QQ_TRY(source.statistics, calib::load_statistics(file));
   if (!block.allow_partial.value_or(false)) QQ_RETURN_IF_ERROR(calib::check_complete(*source.statistics, file));
   return source;

@@ -60,7 +60,7 @@ Status save_result(const ir::Model& model, const config::Settings& settings, boo
 Status check_interface(const pipeline::Run& run, const ir::Model& original, bool is_copy) {
   const config::Settings& settings = run.state.settings;
   pipeline::report_changed_interface(run.loaded.graph, run.state.model.graph, run.state.diagnostics);
-  if (settings.compat || !settings.passes.after.empty()) return Status();
+  if (!settings.quirk(config::Quirk::kCheckInterface) || !settings.passes.after.empty()) return Status();
   const ir::Graph& wanted = is_copy ? run.loaded.graph : original.graph;
   return pipeline::check_interface(wanted, run.state.model.graph).context(run.report.model_path);
 }

@@ -126,7 +126,8 @@ Result<Changed> quantize_bodies_of(RunState& state, ir::NodeId id, const BodyRec
 }  // namespace
 
 Result<Changed> quantize_bodies(RunState& state) {
-  if (!state.settings.selection.enable_subgraph || state.settings.compat) return Changed::kNo;
+  if (!state.settings.selection.enable_subgraph || !state.settings.quirk(config::Quirk::kQuantizeBodies))
+    return Changed::kNo;
   const std::vector<ir::NodeId> nodes = nodes_with_bodies(state);
   if (nodes.empty()) return Changed::kNo;
   BodyRecorder recorder;

@@ -27,7 +27,7 @@ QdqOperators::QdqOperators(const config::Settings& settings, int64_t opset) {
   const DomainPolicy policy = settings.traits().domains;
   by_type_ = policy == DomainPolicy::kContrib;
   prefers_standard_ = settings.legalize.qdq_in_ai_onnx.value_or(false);
-  keeps_valid_ = !settings.compat && policy != DomainPolicy::kAlwaysStandard;
+  keeps_valid_ = settings.quirk(config::Quirk::kKeepQdqValid) && policy != DomainPolicy::kAlwaysStandard;
   has_16_bits_ = opset >= kFirstOpsetWith16Bits;
   if (settings.formats.use_qdq_contrib_ops) domain_ = ir::kMicrosoftDomain;
   if (policy != DomainPolicy::kStandard) return;

@@ -45,9 +45,9 @@ def check(root):
     return findings
 
 
-GOOD = {PAGES + "a.md": "# A\n## Two words\n", "src/a.cpp": "// ref:a, ref:a#two-words.\n", "src/b.def": 'QUIRK(One, "a#two-words", true, false, "")\n'}
+GOOD = {PAGES + "a.md": "# A\n## Two words\n", "src/a.cpp": "// ref:a, ref:a#two-words.\n", "src/b.def": 'QUIRK(One, "a#two-words", "")\n'}
 BAD = [("src/c.cpp:1", {"src/c.cpp": "// ref:a#gone\n"}), ("src/c.cpp:1", {"src/c.cpp": "// (ref:gone)\n"}),
-       ("src/c.def:1", {"src/c.def": 'QUIRK(One, "a#gone", true, false, "")\n'}), ("docs/b.md:1", {"docs/b.md": "See spec 02 A.4.\n"}), ("src/c.cpp:1", {"src/c.cpp": "int a;  // as A.10 has it\n"})]
+       ("src/c.def:1", {"src/c.def": 'QUIRK(One, "a#gone", "")\n'}), ("docs/b.md:1", {"docs/b.md": "See spec 02 A.4.\n"}), ("src/c.cpp:1", {"src/c.cpp": "int a;  // as A.10 has it\n"})]
 
 
 def main():

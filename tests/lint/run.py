@@ -13,6 +13,7 @@ import groups
 import json_text
 import layers
 import measures
+import modes
 import packages
 import parallel
 import ratchet
@@ -22,7 +23,7 @@ import variants
 import workflows
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, citations, measures, units, parallel, json_text, variants, workflows)]
+    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, citations, measures, units, parallel, json_text, modes, variants, workflows)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)

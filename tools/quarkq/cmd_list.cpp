@@ -72,13 +72,10 @@ std::vector<Row> list_options() {
 }
 
 std::vector<Row> list_quirks() {
-  const auto text = [](bool value) { return std::string(value ? "true" : "false"); };
   std::vector<Row> rows;
   for (const config::QuirkInfo& quirk : config::kQuirks) {
     rows.push_back({{"name", config::quirk_name(quirk)},
                     {"section", quirk.section},
-                    {"default", text(quirk.by_default)},
-                    {"compat", text(quirk.in_compat)},
                     {"summary", quirk.summary}});
   }
   return rows;

@@ -30,7 +30,7 @@ void saturate(pass::PlanContext& context, const plan::QuantSlot& slot, const pla
   constexpr size_t kShown = 8;
   constexpr double kLowest = std::numeric_limits<int32_t>::min(), kHighest = std::numeric_limits<int32_t>::max();
   constexpr double kHalf = 1 << 30;
-  if (context.settings.compat) return;
+  if (!context.settings.quirk(config::Quirk::kSaturateBiases)) return;
   const double limit = bias_limit(context, slot);
   std::vector<std::string> channels;
   size_t saturated = 0;

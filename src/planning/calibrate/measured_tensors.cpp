@@ -52,8 +52,8 @@ std::vector<ir::ValueId> tensors_to_measure(const pass::PlanContext& context, co
     const auto index = static_cast<size_t>(slot->value.index);
     if (!sources.unit[index]) tensors.insert(sources.source[index]);
   }
-  if (!tensors.empty() &&
-      (settings.compat || settings.ranges.save_and_restore || settings.ranges.save_tensor_hist_fig)) {
+  if (!tensors.empty() && (!settings.quirk(config::Quirk::kMeasureNeededOnly) || settings.ranges.save_and_restore ||
+                           settings.ranges.save_tensor_hist_fig)) {
     const std::vector<ir::ValueId> all = calibrated_tensors(context);
     tensors.insert(all.begin(), all.end());
   }

@@ -9,6 +9,7 @@
 #include "ir/softmax_feeds.h"
 #include "ir/stored_floats.h"
 #include "planning/calibrate/sentinels.h"
+#include "planning/passes.h"
 
 namespace quarkq::planning {
 namespace {
@@ -149,7 +150,9 @@ Result<Changed> release_infinities(pass::PlanContext& context) {
                               : "holds infinities, which its format does not have; it stays float");
   }
   std::erase_if(context.plan.extras, [&](const plan::ExtraStage& extra) { return !context.plan.has(extra.value); });
-  return released.empty() ? Changed::kNo : Changed::kYes;
+  if (released.empty()) return Changed::kNo;
+  QQ_RETURN_IF_ERROR(release_biases(context));  // of layers whose input is one of these
+  return Changed::kYes;
 }
 
 }  // namespace quarkq::planning

@@ -36,7 +36,7 @@ Status check_count(const ir::Value& value, const config::TensorOverride& own, co
 }  // namespace
 
 Status check_overrides(const pass::PlanContext& context) {
-  if (context.settings.compat) return Status();
+  if (!context.settings.quirk(config::Quirk::kCheckOverrides)) return Status();
   for (const plan::QuantSlot& slot : context.plan.slots()) {
     const config::TensorOverride* own = plan::find_override(context.selection.overrides, slot.value);
     const numeric::QuantSpec& spec = slot.stage.spec;

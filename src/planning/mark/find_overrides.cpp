@@ -26,7 +26,8 @@ class Collector {
   ir::ValueId tensor_meant(const std::string& name) const {
     if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
     const std::vector<ir::NodeId> nodes = nodes_meant(graph_, name, context_.settings);
-    return nodes.empty() || context_.settings.compat ? ir::ValueId() : graph_.node(nodes.front()).output(0);
+    const bool is_meant = !nodes.empty() && context_.settings.quirk(config::Quirk::kOverrideByNode);
+    return is_meant ? graph_.node(nodes.front()).output(0) : ir::ValueId();
   }
 
   Status take(const std::string& name, config::TensorOverride made) {

@@ -3,10 +3,16 @@
 // fit the bias, the bias stays float. (The reference gives up there.) It also stays float where the input has more than
 // 16 bits: int32 cannot count to a bias in products of such steps, and to widen the weight's scale would leave nothing
 // of the weights. Weights of 32 bits alone have bits to spare for that; ONNX Runtime quantizes a float bias beside them
-// by itself, and overflows.
+// by itself, and overflows. A mask that is added to a layer's output is no bias either: its sentinels would leave the
+// weights no codes.
+#include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "ir/softmax_feeds.h"
+#include "ir/stored_floats.h"
 #include "plan/bias_scales.h"
+#include "planning/calibrate/sentinels.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
@@ -17,6 +23,29 @@ bool is_too_fine(const pass::PlanContext& context, ir::ValueId value) {
   const ElementType type = context.plan.slot(value).stage.spec.type;
   return context.settings.guards() && is_integer(type) && bits(type) > kMostBits;
 }
+
+/// Whether a bias is the mask of the Softmax that follows the layer, or holds infinities.
+class MaskBiases {
+ public:
+  explicit MaskBiases(const pass::PlanContext& context)
+      : context_(context), only_softmax_(ir::feeds_softmax_only(context.graph())) {}
+
+  bool contains(const plan::QuantSlot& bias) const {
+    const ir::ValueId sum = context_.graph().node(bias.bias->node).output(0);
+    const Result<std::vector<float>> values = ir::float_values(*context_.graph().value(bias.value).constant);
+    if (!context_.settings.guards() || !values.ok()) return false;
+    calib::ValueStatistics seen(/*with_bins=*/true);
+    seen.add(values.value().data(), static_cast<int64_t>(values.value().size()), 0);
+    const bool is_for_softmax = only_softmax_[static_cast<size_t>(sum.index)];
+    const bool is_infinite = std::ranges::any_of(values.value(), [](float value) { return std::isinf(value); });
+    const bool is_broken = std::ranges::any_of(values.value(), [](float value) { return std::isnan(value); });
+    return !is_broken && (is_infinite || (is_for_softmax && without_sentinels(seen).has_value()));
+  }
+
+ private:
+  const pass::PlanContext& context_;
+  std::vector<bool> only_softmax_;  ///< by value id
+};
 
 void report_misfit(pass::PlanContext& context, const plan::QuantSlot& bias) {
   const ir::Graph& graph = context.graph();
@@ -33,14 +62,21 @@ void report_misfit(pass::PlanContext& context, const plan::QuantSlot& bias) {
 
 Result<Changed> release_biases(pass::PlanContext& context) {
   std::set<ir::ValueId> released;
+  const MaskBiases masks(context);
   for (const plan::QuantSlot& slot : context.plan.slots()) {
     if (slot.role != plan::Role::kBias) continue;
     const bool has_scales = context.plan.has(slot.bias->input) && context.plan.has(slot.bias->weight);
     const bool fits = !has_scales || plan::has_fitting_weight(context.graph(), context.plan, slot);
-    if (has_scales && fits && !is_too_fine(context, slot.bias->input)) continue;
+    const bool is_mask = masks.contains(slot);
+    if (has_scales && fits && !is_mask && !is_too_fine(context, slot.bias->input)) continue;
     context.plan.decisions.push_back({slot.value, plan::DecisionKind::kBiasWithoutScale, slot.bias->node});
     released.insert(slot.value);
     if (!fits) report_misfit(context, slot);
+    if (is_mask) {
+      context.diagnostics.add("bias-without-scale", context.graph().value(slot.value).name,
+                              cat("holds a mask, which is added to the result of ",
+                                  context.graph().label(slot.bias->node), "; it stays float"));
+    }
     if (has_scales) continue;
     const ir::ValueId missing = context.plan.has(slot.bias->input) ? slot.bias->weight : slot.bias->input;
     context.diagnostics.add("bias-without-scale", context.graph().value(slot.value).name,

@@ -126,7 +126,7 @@ std::string Finetuner::run_key() const {
   hash.add(ir::dump(quantized_));
   hash.add(ir::dump(exact_));
   hash.add(options_.deciding);
-  hash.add(context_.settings.compat ? "compat" : "");
+  hash.add(context_.settings.mode_key());
   hash.add(cat(samples_));
   return hash.text();
 }

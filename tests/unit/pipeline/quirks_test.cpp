@@ -14,22 +14,21 @@ namespace {
 
 const char* const kCompat = "quarkq.compat=quark-0.13";
 
-TEST(QuirksTest, EveryRowHasTwoValuesAndASection) {
+TEST(QuirksTest, EveryRowHoldsByDefaultAndHasASection) {
   std::set<std::string> names;
   const config::Settings ours = settings_for("A8W8"), compat = settings_for("A8W8", {kCompat});
   for (size_t i = 0; i < config::kQuirkCount; ++i) {
     const config::QuirkInfo& row = config::kQuirks[i];
     const auto quirk = static_cast<config::Quirk>(i);
     EXPECT_TRUE(names.insert(row.id).second) << row.id;
-    EXPECT_NE(row.by_default, row.in_compat) << row.id << ": a row that does not differ is none";
-    EXPECT_EQ(ours.quirk(quirk), row.by_default) << row.id;
-    EXPECT_EQ(compat.quirk(quirk), row.in_compat) << row.id;
+    EXPECT_TRUE(ours.quirk(quirk)) << row.id;
+    EXPECT_FALSE(compat.quirk(quirk)) << row.id;
     EXPECT_FALSE(std::string(row.section).empty() || std::string(row.summary).empty()) << row.id;
   }
 }
 
 TEST(QuirksTest, ListingsNameThemWithUnderscores) {
-  const auto name_of = [](const char* id) { return config::quirk_name({id, "", true, false, ""}); };
+  const auto name_of = [](const char* id) { return config::quirk_name({id, "", ""}); };
   EXPECT_EQ(name_of("FoldGemmBeta"), "fold_gemm_beta");
   EXPECT_EQ(name_of("One"), "one");
 }
