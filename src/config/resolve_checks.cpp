@@ -123,13 +123,13 @@ Status check_integer_operators(const Settings& s) {
 
 /// Methods that fit only one side (ref:settings#calibration-methods-of-specs).
 Status check_methods(const Settings& s) {
-  if (s.ranges.calibrate_method == CalibrateMethod::kWeightMinMSE ||
-      s.ranges.calibrate_method == CalibrateMethod::kInt16MinMax) {
+  const bool is_for_weights = s.compat && s.ranges.calibrate_method == CalibrateMethod::kFloatMinMSE;
+  if (is_for_weights || s.ranges.calibrate_method == CalibrateMethod::kInt16MinMax) {
     return invalid_argument("calibrate_method: found ", enum_text(s.ranges.calibrate_method),
                             ", which does not apply to activations");
   }
   const OptMethod& weight = s.ranges.weight_calibrate_method;
-  if (!weight || *weight == CalibrateMethod::kMinMax || *weight == CalibrateMethod::kWeightMinMSE) return {};
+  if (!weight || *weight == CalibrateMethod::kMinMax || *weight == CalibrateMethod::kFloatMinMSE) return {};
   return invalid_argument("WeightCalibrateMethod: found ", enum_text(*weight),
                           ", allowed are CalibrationMethod.MinMax and ExtendedCalibrationMethod.MinMSE");
 }

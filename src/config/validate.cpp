@@ -11,6 +11,7 @@ namespace {
 
 constexpr DiagnosticId kNoEffect = "option-no-effect";
 constexpr const char* kOnlyCompat = "quarkq stores no activations; takes effect with --compat only";
+constexpr const char* kForFloat8 = "Distribution is a method for QFLOAT8E4M3FN";
 constexpr DiagnosticId kConflict = "setting-conflict";
 
 bool is_pow2(const Settings& s) { return family(s.ranges.calibrate_method) == Family::kPow2; }
@@ -48,6 +49,18 @@ constexpr struct {
     {"CalibMovingAverageConstant", kNoEffect, [](const Settings& s) { return !s.ranges.calib_moving_average; },
      "needs CalibMovingAverage true"},
     {"RandomDataReaderInputShape", kNoEffect, [](const Settings& s) { return !s.ranges.use_random_data; },
+    {"CalibTensorRangeSymmetric", kNoEffect,
+     [](const Settings& s) {
+       return !s.compat && !s.ranges.calib_tensor_range_symmetric &&
+              s.ranges.calibrate_method == CalibrateMethod::kDistribution;
+     },
+     "the method Distribution has symmetric ranges only"},
+    {"calibrate_method", "method-mismatch",
+     [](const Settings& s) {
+       return !s.compat && s.ranges.calibrate_method == CalibrateMethod::kDistribution &&
+              s.formats.activation_type != DataType::kFloat8E4M3Fn;
+     },
+     kForFloat8},
      "needs UseRandomData true"},
     {"RandomDataReaderInputDataRange", kNoEffect, [](const Settings& s) { return !s.ranges.use_random_data; },
      "needs UseRandomData true"},
@@ -69,7 +82,7 @@ constexpr struct {
      [](const Settings& s) {
        return !s.compat && s.ranges.calibrate_method != CalibrateMethod::kPercentile &&
               s.ranges.calibrate_method != CalibrateMethod::kMinMSE &&
-              s.ranges.weight_calibrate_method != CalibrateMethod::kWeightMinMSE;
+              s.ranges.weight_calibrate_method != CalibrateMethod::kFloatMinMSE;
      },
      "applies to the methods Percentile and PowerOfTwoMethod.MinMSE only"},
     {"PercentileCandidates", kNoEffect,

@@ -103,8 +103,8 @@ def small_conv(folder):
 
 # What the documents allow and no runtime runs, or what has no effect: each has a line that names it.
 NAMED = [("activation_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("weight_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("RemoveInputInit=false", "u8s8_aaws", "option-no-effect"),
-         ("UseUnsignedReLU=true", "u8s8_aaws", "option-inert"), ("TmpDir=scratch", "u8s8_aaws", "option-inert"), ("EncryptionAlgorithm=AES-128", "u8s8_aaws", "option-inert"),
-         ("execution_providers=[CUDAExecutionProvider]", "u8s8_aaws", "option-inert")]
+         ("UseUnsignedReLU=true", "u8s8_aaws", "option-inert"), ("CalibOptimizeDisk=true", "u8s8_aaws", "option-inert"), ("TmpDir=scratch", "u8s8_aaws", "option-inert"), ("EncryptionAlgorithm=AES-128", "u8s8_aaws", "option-inert"),
+         ("execution_providers=[CUDAExecutionProvider]", "u8s8_aaws", "option-inert"), ("calibrate_method=CalibrationMethod.Distribution", "u8s8_aaws", "method-mismatch")]
 
 
 @test(cases=[(setting, setting, preset, name) for setting, preset, name in NAMED])
@@ -115,14 +115,16 @@ def settings_without_effect_are_named(case):
         expect(f"[{name}]" in messages, f"{setting}: {messages}")
 
 
-@test(cases=[("scale_type", {"scale_type": "ScaleType.Int16", "calibration_method": "CalibMethod.Percentile"}, "setting-no-effect"),
-             ("Distribution", {"calibration_method": "CalibMethod.Distribution"}, "method-mismatch")])
+@test(cases=[("scale_type", "input_tensors", {"scale_type": "ScaleType.Int16", "calibration_method": "CalibMethod.Percentile"}, "setting-no-effect"),
+             ("Distribution", "input_tensors", {"calibration_method": "CalibMethod.Distribution"}, "method-mismatch"),
+             ("Entropy of weights", "weight", {"calibration_method": "CalibMethod.Entropy"}, "setting-no-effect")])
 def specs_without_effect_are_named(case):
-    _, spec, name = case
+    _, role, spec, name = case
     with temp_folder() as folder:
         config = os.path.join(folder, "settings.yaml")
         with open(config, "w", encoding="utf-8") as file:
-            file.write("global_config:\n  input_tensors: {spec: Int8Spec" + "".join(f", {key}: {value}" for key, value in spec.items()) + "}\n  weight: {spec: Int8Spec}\n")
+            given = "".join(f", {key}: {value}" for key, value in spec.items())
+            file.write("global_config:\n" + "".join(f"  {one}: {{spec: Int8Spec{given if one == role else ''}}}\n" for one in ("input_tensors", "weight")))
         _, messages = quantized(folder, small_conv(folder), config, "--on-collapse", "warn")
         expect(f"[{name}]" in messages, messages)
         _, messages = quantized(folder, os.path.join(folder, "m.onnx"), config, "--compat", "quark-0.13")
@@ -134,3 +136,53 @@ def the_documents_name_of_excluded_nodes_is_suggested():
     with temp_folder() as folder:
         expect_error(run("quantize", "-c", "a8w8", "--set", "exclude_nodes=[conv]", "-o", os.path.join(folder, "q.onnx"), small_conv(folder)), 2,
                      "--set exclude_nodes: unknown setting, did you mean nodes_to_exclude?")
+
+
+def conv_relu_conv(folder, size=8):
+    rng = np.random.default_rng(7)
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv", pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["r"], name="relu"),
+             helper.make_node("Conv", ["r", "v", "a"], ["y"], name="last")]
+    return save(folder, nodes, [1, 3, size, size], "y", [stored(rng, "w", 4, 3, 3, 3), stored(rng, "b", 4), stored(rng, "v", 2, 4, 3, 3), stored(rng, "a", 2)])
+
+
+def parameter(written, name):
+    return next(numpy_helper.to_array(one) for one in onnx.load(written).graph.initializer if one.name == name)
+
+
+@test()
+def calibration_follows_the_users_constant_and_symmetry():
+    averaged = ("--set", "calibrate_method=CalibrationMethod.MinMax", "--set", "CalibMovingAverage=true")
+    with temp_folder() as folder:
+        model = conv_relu_conv(folder)
+
+        def scale(*settings):
+            return float(parameter(quantized(folder, model, "u8s8_aaws", *settings)[0], "x_scale"))
+        x = [np.load(os.path.join(folder, "in", f"{i}.npy")) for i in range(4)]
+        expect(np.isclose(scale(*averaged), (np.mean([one.max() for one in x]) - np.mean([one.min() for one in x])) / 255, rtol=1e-5), "the mean")
+        low, high = x[0].min(), x[0].max()
+        for one in x[1:]:
+            low, high = low + 0.3 * (one.min() - low), high + 0.3 * (one.max() - high)
+        expect(np.isclose(scale(*averaged, "--set", "CalibMovingAverageConstant=0.3"), (high - low) / 255, rtol=1e-5), "the constant")
+        percentile = ("--set", "calibrate_method=CalibrationMethod.Percentile", "--set", "Percentile=100", "--set", "CalibTensorRangeSymmetric=true")
+        most = max(np.abs(one).max() for one in x)
+        expect(np.isclose(scale(*percentile), 2 * most / 255, rtol=1e-5), "a symmetric percentile")
+
+
+@test()
+def float_scales_are_searched_for_activations():
+    """MinMSE with float scales cuts an outlier that MinMax and the default percentile keep."""
+    with temp_folder() as folder:
+        model, config = conv_relu_conv(folder, 64), os.path.join(folder, "settings.yaml")
+        for i in range(4):
+            x = np.load(os.path.join(folder, "in", f"{i}.npy"))
+            x[0, 0, 0, 0] = 8
+            np.save(os.path.join(folder, "in", f"{i}.npy"), x)
+        scales = {}
+        for method in ("MinMax", "MinMSE"):
+            with open(config, "w", encoding="utf-8") as file:
+                file.write(f"global_config:\n  input_tensors: {{spec: Int8Spec, calibration_method: {method}}}\n  weight: Int8Spec\n")
+            written, messages = quantized(folder, model, config)
+            expect("[method-changed]" not in messages, messages)
+            expect_close(folder, model, written)
+            scales[method] = float(parameter(written, "x_scale"))
+        expect(scales["MinMSE"] < scales["MinMax"] and np.log2(scales["MinMSE"]) % 1 != 0, f"scales {scales}")

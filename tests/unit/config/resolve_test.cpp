@@ -135,8 +135,9 @@ TEST(ResolveTest, WideBitsNeedTheExtendedFormat) {
 }
 
 TEST(ResolveTest, ContradictionsAreRefused) {
-  EXPECT_TRUE(
-      mentions(refusal_of("quant_config: {calibrate_method: ExtendedCalibrationMethod.MinMSE}"), "calibrate_method"));
+  EXPECT_TRUE(mentions(
+      refusal_of("quant_config: {calibrate_method: ExtendedCalibrationMethod.MinMSE}\nquarkq: {compat: quark-0.13}"),
+      "calibrate_method"));
   EXPECT_TRUE(mentions(refusal_of("preset: A8W8\nextra_options: {CalibDataSize: -1}"), "CalibDataSize"));
   EXPECT_TRUE(
       mentions(refusal_of("preset: A8W8\nextra_options: {TensorQuantOverrides: {t: 3}}"), "allowed is a list of maps"));
