@@ -70,6 +70,13 @@ constexpr struct {
     {"MXAttributes", kNoEffect, [](const Settings& s) { return !uses(s, DataType::kMx); }, "no type is QMX"},
     {"Int32Bias", kNoEffect, [](const Settings& s) { return s.bias.int32_bias && !s.bias.quantize_bias; },
      "QuantizeBias is false"},
+    {"UseUnsignedReLU", kNoEffect,
+     [](const Settings& s) {
+       return s.formats.use_unsigned_relu && (s.compat || s.traits().is_cnn_overlay || !s.formats.activation_symmetric);
+     },
+     "needs symmetric activations of a quantizer other than npu-cnn, and has no effect with --compat"},
+    {"Scenario", kNoEffect, [](const Settings& s) { return s.ranges.scenario != "same"; },
+     "same and p3 give the same ranges"},
     {"UsePowerOf2Scale", kNoEffect, [](const Settings& s) { return !is_pow2(s); },
      "applies to the methods PowerOfTwoMethod.* only"},
     {"MinMSEModePof2Scale", kNoEffect,

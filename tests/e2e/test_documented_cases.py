@@ -103,7 +103,7 @@ def small_conv(folder):
 
 # What the documents allow and no runtime runs, or what has no effect: each has a line that names it.
 NAMED = [("activation_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("weight_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("RemoveInputInit=false", "u8s8_aaws", "option-no-effect"),
-         ("UseUnsignedReLU=true", "u8s8_aaws", "option-inert"), ("CalibOptimizeDisk=true", "u8s8_aaws", "option-inert"), ("TmpDir=scratch", "u8s8_aaws", "option-inert"), ("EncryptionAlgorithm=AES-128", "u8s8_aaws", "option-inert"),
+         ("UseUnsignedReLU=true", "u8s8_aaws", "option-no-effect"), ("CalibOptimizeDisk=true", "u8s8_aaws", "option-inert"), ("TmpDir=scratch", "u8s8_aaws", "option-inert"), ("EncryptionAlgorithm=AES-128", "u8s8_aaws", "option-inert"),
          ("execution_providers=[CUDAExecutionProvider]", "u8s8_aaws", "option-inert"), ("calibrate_method=CalibrationMethod.Distribution", "u8s8_aaws", "method-mismatch")]
 
 
@@ -147,6 +147,28 @@ def conv_relu_conv(folder, size=8):
 
 def parameter(written, name):
     return next(numpy_helper.to_array(one) for one in onnx.load(written).graph.initializer if one.name == name)
+
+
+@test()
+def outputs_of_relu_become_asymmetric():
+    with temp_folder() as folder:
+        model = conv_relu_conv(folder)
+        written, messages = quantized(folder, model, "a8w8", "--set", "UseUnsignedReLU=true")
+        expect("UseUnsignedReLU" not in messages, messages)
+        expect_equal((int(parameter(written, "r_zero_point")), int(parameter(written, "y_zero_point"))), (-128, 0), "zero points of the Relu and of the output")
+        expect_close(folder, model, written)
+        _, messages = quantized(folder, model, "a8w8", "--set", "UseUnsignedReLU=true", "--compat", "quark-0.13")
+        expect("[option-no-effect]" in messages, messages)
+
+
+@test(cases=["OpTypesToExcludeOutputQuantization=[Relu]", "NodesToExcludeOutputQuantization=[relu]"])
+def excluded_outputs_stay_float_before_quantized_nodes(setting):
+    with temp_folder() as folder:
+        model = conv_relu_conv(folder)
+        for preset in ("a8w8", "int8_transformer_default"):
+            written, _ = quantized(folder, model, preset, "--set", setting)
+            expect(not any(node.input[0] == "r" for node in onnx.load(written).graph.node if node.op_type == "QuantizeLinear"), f"{preset}: r is quantized")
+            expect_close(folder, model, written)
 
 
 @test()

@@ -107,14 +107,12 @@ TEST(ResolveTest, OffValuesAreTaken) {
 
 TEST(ResolveTest, InertSettingsAreNoticed) {
   Diagnostics diagnostics;
-  ASSERT_TRUE(
-      resolve_text("preset: XINT8\nextra_options: {CalibOptimizeDisk: true, UseUnsignedReLU: true, TmpDir: scratch}\n"
-                   "quant_config: {execution_providers: [X]}",
-                   diagnostics)
-          .ok());
+  ASSERT_TRUE(resolve_text("preset: XINT8\nextra_options: {CalibOptimizeDisk: true, TmpDir: scratch}\n"
+                           "quant_config: {execution_providers: [X]}",
+                           diagnostics)
+                  .ok());
   const std::vector<std::string> inert = subjects(diagnostics, "option-inert");
-  for (const char* name : {"CalibOptimizeDisk", "UseUnsignedReLU", "TmpDir", "execution_providers"})
-    EXPECT_TRUE(has(inert, name));
+  for (const char* name : {"CalibOptimizeDisk", "TmpDir", "execution_providers"}) EXPECT_TRUE(has(inert, name));
 }
 
 TEST(ResolveTest, Xint8RestrictionsNameBothSettings) {
