@@ -208,3 +208,18 @@ def float_scales_are_searched_for_activations():
             expect_close(folder, model, written)
             scales[method] = float(parameter(written, "x_scale"))
         expect(scales["MinMSE"] < scales["MinMax"] and np.log2(scales["MinMSE"]) % 1 != 0, f"scales {scales}")
+
+
+@test(cases=["vint8", "xint8", "a8w8"])
+def a_copy_of_a_preset_file_is_the_preset(name):
+    with temp_folder() as folder:
+        model, copy = small_conv(folder), os.path.join(folder, "copy.yaml")
+        source = os.path.join(os.path.dirname(__file__), "..", "..", "configs", "presets", name + ".yaml")
+        with open(source, encoding="utf-8") as file, open(copy, "w", encoding="utf-8") as made:
+            made.write(file.read())
+        by_file, messages = quantized(folder, model, copy)
+        expect("[option-no-effect]" not in messages, messages)
+        with open(by_file, "rb") as file:
+            data = file.read()
+        with open(quantized(folder, model, name)[0], "rb") as file:
+            expect(file.read() == data, "the results differ")
