@@ -223,3 +223,18 @@ def a_copy_of_a_preset_file_is_the_preset(name):
             data = file.read()
         with open(quantized(folder, model, name)[0], "rb") as file:
             expect(file.read() == data, "the results differ")
+
+
+@test(cases=["bf16", "fp16"])
+def half_scales_of_half_formats_are_refused(preset):
+    with temp_folder() as folder:
+        model = onnx.load(conv_relu_conv(folder))
+        for one in [*model.graph.input, *model.graph.output]:
+            one.type.tensor_type.elem_type = TensorProto.FLOAT16
+        for one in model.graph.initializer:
+            one.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(one).astype(np.float16), one.name))
+        del model.graph.value_info[:]
+        halves = os.path.join(folder, "half.onnx")
+        onnx.save(model, halves)
+        expect_error(run("quantize", "-c", preset, "--set", "UseFP32Scale=false", "--set", "UseRandomData=true", "-o", os.path.join(folder, "q.onnx"), halves), 2,
+                     "UseFP32Scale: found false", "convert_fp16_to_fp32=true")
