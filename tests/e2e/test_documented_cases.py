@@ -238,3 +238,23 @@ def half_scales_of_half_formats_are_refused(preset):
         onnx.save(model, halves)
         expect_error(run("quantize", "-c", preset, "--set", "UseFP32Scale=false", "--set", "UseRandomData=true", "-o", os.path.join(folder, "q.onnx"), halves), 2,
                      "UseFP32Scale: found false", "convert_fp16_to_fp32=true")
+
+
+@test(cases=[("Gelu", "FuseGelu", 20), ("LayerNormalization", "FuseLayerNorm", 17)])
+def fusions_that_are_off_do_not_happen(case):
+    kind, option, opset = case
+    rng = np.random.default_rng(8)
+    if kind == "Gelu":
+        nodes, values = gelu_nodes("x(1+e)h"), [stored(rng, "w", 8, 8), stored(rng, "b", 8), constant("root", np.sqrt(2)), constant("one", 1), constant("half", 0.5)]
+    else:
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["a"], name="mm"), helper.make_node("ReduceMean", ["a"], ["m"], axes=[-1]), helper.make_node("Sub", ["a", "m"], ["d"]), helper.make_node("Pow", ["d", "two"], ["s"]),
+                 helper.make_node("ReduceMean", ["s"], ["v"], axes=[-1]), helper.make_node("Add", ["v", "eps"], ["e"]), helper.make_node("Sqrt", ["e"], ["q"]),
+                 helper.make_node("Div", ["d", "q"], ["n"]), helper.make_node("Mul", ["n", "g"], ["k"]), helper.make_node("Add", ["k", "b"], ["y"])]
+        values = [stored(rng, "w", 8, 8), constant("two", 2), constant("eps", 1e-5), stored(rng, "g", 8), stored(rng, "b", 8)]
+    with temp_folder() as folder:
+        model = save(folder, nodes, [4, 8], "y", values, opset)
+        for preset in ("a8w8", "vint8"):
+            for setting, fused in (("true", True), ("false", False)):
+                written, _ = quantized(folder, model, preset, "--set", f"{option}={setting}")
+                expect_equal(kind in [node.op_type for node in onnx.load(written).graph.node], fused, f"{preset} {option}={setting}")
+                expect_close(folder, model, written)
