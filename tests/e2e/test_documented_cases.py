@@ -258,3 +258,22 @@ def fusions_that_are_off_do_not_happen(case):
                 written, _ = quantized(folder, model, preset, "--set", f"{option}={setting}")
                 expect_equal(kind in [node.op_type for node in onnx.load(written).graph.node], fused, f"{preset} {option}={setting}")
                 expect_close(folder, model, written)
+
+
+@test(cases=[("Clip, Expand", "Clip", True), ("Clip", "Clip", False), ("Max", "Max", False)])
+def divided_l2_norms_are_fused(case):
+    """The form in which PyTorch exports F.normalize."""
+    _, limit, expands = case
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv"), helper.make_node("ReduceL2", ["c"], ["n"], name="norm", axes=[1], keepdims=1),
+             helper.make_node(limit, ["n", "eps"], ["l"], name="limit"), helper.make_node("Div", ["c", "e" if expands else "l"], ["y"], name="div")]
+    nodes[3:3] = [helper.make_node("Shape", ["c"], ["dims"]), helper.make_node("Expand", ["l", "dims"], ["e"], name="expand")] if expands else []
+    rng = np.random.default_rng(9)
+    with temp_folder() as folder:
+        model = save(folder, nodes, [1, 3, 4, 4], "y", [stored(rng, "w", 5, 3, 1, 1), constant("eps", 1e-12)])
+        for setting, fused in (("true", True), ("false", False)):
+            for more in ((), ("--set", "SimplifyModel=false", "--set", "OptimizeModel=false")):
+                written, _ = quantized(folder, model, "a8w8", "--set", f"FuseL2Norm={setting}", *more)
+                expect_equal("LpNormalization" in [node.op_type for node in onnx.load(written).graph.node], fused, f"FuseL2Norm={setting} {more}")
+                expect_close(folder, model, written)
+        written, _ = quantized(folder, model, "a8w8", "--compat", "quark-0.13")
+        expect("LpNormalization" not in [node.op_type for node in onnx.load(written).graph.node], "compat mode keeps the nodes")
