@@ -277,3 +277,22 @@ def divided_l2_norms_are_fused(case):
                 expect_close(folder, model, written)
         written, _ = quantized(folder, model, "a8w8", "--compat", "quark-0.13")
         expect("LpNormalization" not in [node.op_type for node in onnx.load(written).graph.node], "compat mode keeps the nodes")
+
+
+@test(cases=[(f"{square}, {axes}, factors of rank {rank}", square, axes, rank) for square in ("Mul", "Pow") for axes in ([2, 3], [-1, -2]) for rank in (3, 4)])
+def divided_instance_norms_are_fused(case):
+    _, square, axes, rank = case
+    shape = [1] * (rank - 3) + [5, 1, 1]
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv"), helper.make_node("ReduceMean", ["c"], ["m"], axes=axes), helper.make_node("Sub", ["c", "m"], ["d"]),
+             helper.make_node(square, ["d", "d" if square == "Mul" else "two"], ["s"]), helper.make_node("ReduceMean", ["s"], ["v"], axes=axes), helper.make_node("Add", ["v", "eps"], ["e"]),
+             helper.make_node("Sqrt", ["e"], ["q"]), helper.make_node("Div", ["d", "q"], ["n"]), helper.make_node("Mul", ["n", "g"], ["k"]), helper.make_node("Add", ["k", "b"], ["y"])]
+    rng = np.random.default_rng(10)
+    with temp_folder() as folder:
+        model = save(folder, nodes, [1, 3, 6, 4], "y", [stored(rng, "w", 5, 3, 1, 1), constant("eps", 1e-5), constant("two", 2), stored(rng, "g", *shape), stored(rng, "b", *shape)])
+        for setting, fused in (("true", True), ("false", False)):
+            written, _ = quantized(folder, model, "a8w8", "--set", f"FuseInstanceNorm={setting}")
+            expect_equal("InstanceNormalization" in [node.op_type for node in onnx.load(written).graph.node], fused, f"FuseInstanceNorm={setting}")
+            expect_close(folder, model, written)
+        written = os.path.join(folder, "o.onnx")
+        quarkq("optimize", model, "-o", written, "--config", "a8w8")
+        expect_close(folder, model, written, 0.999999)
