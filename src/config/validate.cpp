@@ -72,9 +72,12 @@ constexpr struct {
      "QuantizeBias is false"},
     {"UseUnsignedReLU", kNoEffect,
      [](const Settings& s) {
-       return s.formats.use_unsigned_relu && (s.compat || s.traits().is_cnn_overlay || !s.formats.activation_symmetric);
+       const DataType type = s.formats.activation_type;
+       const bool is_float = is_half(type) || is_block(type) || type == DataType::kFloat8E4M3Fn;
+       const bool applies = !s.compat && !s.traits().is_cnn_overlay && s.formats.activation_symmetric && !is_float;
+       return s.formats.use_unsigned_relu && !applies;
      },
-     "needs symmetric activations of a quantizer other than npu-cnn, and has no effect with --compat"},
+     "needs symmetric integer activations of a quantizer other than npu-cnn, and has no effect with --compat"},
     {"Scenario", kNoEffect, [](const Settings& s) { return s.ranges.scenario != "same"; },
      "same and p3 give the same ranges"},
     {"UsePowerOf2Scale", kNoEffect, [](const Settings& s) { return !is_pow2(s); },

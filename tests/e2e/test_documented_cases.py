@@ -103,11 +103,11 @@ def small_conv(folder):
 
 # What the documents allow and no runtime runs, or what has no effect: each has a line that names it.
 NAMED = [("activation_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("weight_type=ExtendedQuantType.QInt32", "a8w8", "type-does-not-load"), ("RemoveInputInit=false", "u8s8_aaws", "option-no-effect"),
-         ("UseUnsignedReLU=true", "u8s8_aaws", "option-no-effect"), ("CalibOptimizeDisk=true", "u8s8_aaws", "option-inert"), ("TmpDir=scratch", "u8s8_aaws", "option-inert"), ("EncryptionAlgorithm=AES-128", "u8s8_aaws", "option-inert"),
+         ("UseUnsignedReLU=true", "u8s8_aaws", "option-no-effect"), ("UseUnsignedReLU=true", "bfp16", "option-no-effect"), ("CalibOptimizeDisk=true", "u8s8_aaws", "option-inert"), ("TmpDir=scratch", "u8s8_aaws", "option-inert"), ("EncryptionAlgorithm=AES-128", "u8s8_aaws", "option-inert"),
          ("execution_providers=[CUDAExecutionProvider]", "u8s8_aaws", "option-inert"), ("calibrate_method=CalibrationMethod.Distribution", "u8s8_aaws", "method-mismatch")]
 
 
-@test(cases=[(setting, setting, preset, name) for setting, preset, name in NAMED])
+@test(cases=[(f"{setting} {preset}", setting, preset, name) for setting, preset, name in NAMED])
 def settings_without_effect_are_named(case):
     _, setting, preset, name = case
     with temp_folder() as folder:
