@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "calib/calibrator_table.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "calib/quark_methods.h"
 
 namespace quarkq::calib {
@@ -13,6 +16,8 @@ const std::vector<Calibrator>& calibrators() {
        "as MinMax, symmetric, for power-of-two scales"},
       {kMinMSE, "MinMSE", true, finish_power_of_two_mse, nullptr, kMinMSE,
        "the power-of-two scale with the smallest squared error"},
+      {kFloatMinMSE, "FloatMinMSE", true, finish_float_mse, nullptr, kFloatMinMSE,
+       "the range with the smallest squared error, for float scales"},
       {kPercentile, "Percentile", true, finish_percentile, nullptr, kPercentile,
        "keeps a percentage of the values (Percentile)"},
       {kLayerWisePercentile, "LayerWisePercentile", true, finish_layerwise_percentile, nullptr, kLayerWisePercentile,
@@ -42,6 +47,14 @@ const Calibrator* find_calibrator(config::CalibrateMethod method, bool compat) {
     if (row.method == method && row.is_compat() == compat) return &row;
   }
   return nullptr;
+}
+
+Result<numeric::Range> finish_range(const Calibrator& calibrator, const ValueStatistics& statistics,
+                                    const MethodOptions& options) {
+  QQ_TRY(const numeric::Range range, calibrator.finish(statistics, options));
+  if (!options.symmetric_asked) return range;
+  const float most = std::max(std::abs(range.min), std::abs(range.max));
+  return numeric::Range{-most, most};
 }
 
 }  // namespace quarkq::calib

@@ -31,6 +31,10 @@ const std::vector<Calibrator>& calibrators();
 /// The row of `method`; null for methods that do not apply to activations.
 const Calibrator* find_calibrator(config::CalibrateMethod method, bool compat);
 
+/// Returns the range that a default row computes, made symmetric around 0 if the user asked for that.
+Result<numeric::Range> finish_range(const Calibrator& calibrator, const ValueStatistics& statistics,
+                                    const MethodOptions& options);
+
 // One function per method file.
 Result<numeric::Range> finish_min_max(const ValueStatistics&, const MethodOptions&);
 Result<numeric::Range> finish_percentile(const ValueStatistics&, const MethodOptions&);
@@ -38,6 +42,7 @@ Result<numeric::Range> finish_layerwise_percentile(const ValueStatistics&, const
 Result<numeric::Range> finish_entropy(const ValueStatistics&, const MethodOptions&);
 Result<numeric::Range> finish_distribution(const ValueStatistics&, const MethodOptions&);
 Result<numeric::Range> finish_power_of_two_mse(const ValueStatistics&, const MethodOptions&);
+Result<numeric::Range> finish_float_mse(const ValueStatistics&, const MethodOptions&);
 
 /// Position of the best power-of-two scale for what `statistics` saw (MinMSE's candidates).
 Result<int> best_position(const ValueStatistics& statistics, const MethodOptions& options);

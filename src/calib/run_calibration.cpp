@@ -90,7 +90,7 @@ Result<Ranges> finish_ranges(const ir::Graph& graph, const Statistics& statistic
   for (const auto& entry : statistics) entries.push_back(&entry);
   parallel_for(static_cast<int64_t>(entries.size()), {.share = Share::kAsFree}, [&](int64_t at) {
     const auto i = static_cast<size_t>(at);
-    found[i] = calibrator.finish(entries[i]->second, for_tensor(graph, entries[i]->first, options));
+    found[i] = finish_range(calibrator, entries[i]->second, for_tensor(graph, entries[i]->first, options));
   });
   Ranges ranges;
   for (size_t i = 0; i < entries.size(); ++i) {

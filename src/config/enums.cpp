@@ -20,7 +20,7 @@ const std::vector<EnumName<CalibrateMethod>>& enum_names() {
       {"PowerOfTwoMethod.NonOverflow", CalibrateMethod::kNonOverflow},
       {"PowerOfTwoMethod.MinMSE", CalibrateMethod::kMinMSE},
       {"Int16Method.MinMax", CalibrateMethod::kInt16MinMax, false, /*is_internal=*/true},
-      {"ExtendedCalibrationMethod.MinMSE", CalibrateMethod::kWeightMinMSE},
+      {"ExtendedCalibrationMethod.MinMSE", CalibrateMethod::kFloatMinMSE},
   };
   return names;
 }

@@ -17,10 +17,10 @@ enum class CalibrateMethod {
   kPercentile,
   kDistribution,
   kLayerWisePercentile,
-  kNonOverflow,   ///< power of two
-  kMinMSE,        ///< power of two
-  kInt16MinMax,   ///< never asked for: Int16Scale leads to it
-  kWeightMinMSE,  ///< float scales; for weights only
+  kNonOverflow,  ///< power of two
+  kMinMSE,       ///< power of two
+  kInt16MinMax,  ///< never asked for: Int16Scale leads to it
+  kFloatMinMSE,  ///< float scales; compat mode: for weights only
 };
 
 /// What kind of scale a method leads to; the quantizer is chosen by it.

@@ -207,9 +207,21 @@ const Node* strongest(const std::vector<Layer>& layers, const char* key) {
   return nullptr;
 }
 
+Node by_preset(const std::string& name) { return Node(Node::Map{{"preset", Node(name), {}}}); }
+
+/// Returns the name of the preset whose body is `values`: a copy of its file is not the user's own choice of each key.
+/// Returns an empty text if there is none.
+std::string preset_with(const Node& values) {
+  for (const PresetInfo& preset : presets()) {
+    const Result<Node> body = preset_body(preset);
+    if (body.ok() && body.value() == values) return preset.name;
+  }
+  return "";
+}
+
 /// What is quantized when nobody says: the preset of the target, or nothing.
 Node form_of(const Target& target) {
-  if (!target.takes_float()) return Node(Node::Map{{"preset", Node(target.preset), {}}});
+  if (!target.takes_float()) return by_preset(target.preset);
   const Node tool(Node::Map{{"float_result", Node(true), {}}});
   return Node(Node::Map{{"quant_config", Node(Node::Map{}), {}}, {"quarkq", tool, {}}});
 }
@@ -297,10 +309,12 @@ Result<QuantConfig> load_config(const std::string& file_or_preset, const std::ve
   } else if (file_exists(file_or_preset)) {
     QQ_TRY(const Node values, load_file(file_or_preset));
     if (!values.is_map()) return wrong_kind(values, "a map of settings").context(file_or_preset);
-    layers.push_back({values, Origin::kFile});
+    const std::string preset = preset_with(values);
+    if (preset.empty()) layers.push_back({values, Origin::kFile});
+    if (!preset.empty()) layers.push_back({by_preset(preset), Origin::kPreset});
   } else {
     QQ_TRY(const PresetInfo preset, find_preset(file_or_preset));
-    layers.push_back({Node(Node::Map{{"preset", Node(preset.name), {}}}), Origin::kPreset});
+    layers.push_back({by_preset(preset.name), Origin::kPreset});
   }
   for (const std::string& set : sets) {
     QQ_TRY(const Node values, parse_set(set));

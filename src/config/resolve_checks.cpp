@@ -69,6 +69,15 @@ Status check_wide_bits(const Settings& s) {
 
 bool is_nibble(DataType type) { return type == DataType::kInt4 || type == DataType::kUInt4; }
 
+/// ExtendedDequantizeLinear of half types makes float32 only, so its readers in a float16 model need UseFP32Scale.
+Status check_half_scales(const Settings& s) {
+  const bool is_written = is_half(s.formats.activation_type) && !s.blocks.bf16_qdq_to_cast && s.inserts_qdq();
+  if (s.compat || !is_written || !s.formats.quantize_fp16 || s.formats.use_fp32_scale) return {};
+  return invalid_argument("UseFP32Scale: found false", origin_note(s, "UseFP32Scale"), " for a float16 model with ",
+                          enum_text(s.formats.activation_type), " activations, which no runtime loads; allowed is ",
+                          "true, or set convert_fp16_to_fp32=true");
+}
+
 /// 4 bits are for stored weights that a DequantizeLinear reads. The reference fails on all of them
 /// (ref:settings#data-types).
 Status check_nibbles(const Settings& s) {
@@ -123,13 +132,13 @@ Status check_integer_operators(const Settings& s) {
 
 /// Methods that fit only one side (ref:settings#calibration-methods-of-specs).
 Status check_methods(const Settings& s) {
-  if (s.ranges.calibrate_method == CalibrateMethod::kWeightMinMSE ||
-      s.ranges.calibrate_method == CalibrateMethod::kInt16MinMax) {
+  const bool is_for_weights = s.compat && s.ranges.calibrate_method == CalibrateMethod::kFloatMinMSE;
+  if (is_for_weights || s.ranges.calibrate_method == CalibrateMethod::kInt16MinMax) {
     return invalid_argument("calibrate_method: found ", enum_text(s.ranges.calibrate_method),
                             ", which does not apply to activations");
   }
   const OptMethod& weight = s.ranges.weight_calibrate_method;
-  if (!weight || *weight == CalibrateMethod::kMinMax || *weight == CalibrateMethod::kWeightMinMSE) return {};
+  if (!weight || *weight == CalibrateMethod::kMinMax || *weight == CalibrateMethod::kFloatMinMSE) return {};
   return invalid_argument("WeightCalibrateMethod: found ", enum_text(*weight),
                           ", allowed are CalibrationMethod.MinMax and ExtendedCalibrationMethod.MinMSE");
 }
@@ -215,6 +224,7 @@ Status check_restrictions(const Resolving& r) {
   QQ_RETURN_IF_ERROR(check_target(r.settings));
   QQ_RETURN_IF_ERROR(check_methods(r.settings));
   QQ_RETURN_IF_ERROR(check_wide_bits(r.settings));
+  QQ_RETURN_IF_ERROR(check_half_scales(r.settings));
   QQ_RETURN_IF_ERROR(check_npu_cnn(r.settings));
   QQ_RETURN_IF_ERROR(check_nibbles(r.settings));
   QQ_RETURN_IF_ERROR(check_integer_operators(r.settings));

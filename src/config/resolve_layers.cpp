@@ -19,7 +19,10 @@ bool is_mismatch(const TensorSpec& spec) {
 Result<CalibrateMethod> activation_method(const TensorSpec& spec, bool guards) {
   if (guards && is_mismatch(spec)) return CalibrateMethod::kMinMSE;  // the others give scales that are no power of two
   switch (spec.calibration_method) {
-    case CalibMethod::kMinMSE: return CalibrateMethod::kMinMSE;
+    case CalibMethod::kMinMSE: {
+      const bool is_float = guards && spec.scale_type == ScaleType::kFloat32;
+      return is_float ? CalibrateMethod::kFloatMinMSE : CalibrateMethod::kMinMSE;
+    }
     case CalibMethod::kPercentile: return CalibrateMethod::kPercentile;
     case CalibMethod::kEntropy: return CalibrateMethod::kEntropy;
     case CalibMethod::kDistribution: return CalibrateMethod::kDistribution;
@@ -129,7 +132,7 @@ Status map_layer_blocks(Resolving& r, DataType type) {
 Status check_tensor_spec(Resolving& r, const TensorSpec& spec, const std::string& role) {
   const bool is_mse = spec.calibration_method == CalibMethod::kMinMSE;
   const std::string subject = "global_config." + role;
-  if (spec.scale_type == ScaleType::kFloat32 && is_mse && role == "input_tensors") {
+  if (!r.settings.guards() && spec.scale_type == ScaleType::kFloat32 && is_mse && role == "input_tensors") {
     r.diagnostics.add("method-changed", subject, "MinMSE with float scales is taken as the power-of-two MinMSE");
   }
   if (is_mismatch(spec)) {
@@ -141,9 +144,11 @@ Status check_tensor_spec(Resolving& r, const TensorSpec& spec, const std::string
     r.diagnostics.add("setting-no-effect", subject + ".scale_type",
                       "Int16 is taken as Float32; set Int16Scale=true in extra_options for scales of that form");
   }
-  if (r.settings.guards() && spec.calibration_method == CalibMethod::kDistribution) {
-    r.diagnostics.add("method-mismatch", subject,
-                      "Distribution is a method for QFLOAT8E4M3FN; choose MinMax, Percentile or Entropy for integers");
+  const bool is_silent = is_mse || spec.calibration_method == CalibMethod::kMinMax ||
+                         spec.calibration_method == CalibMethod::kPercentile;  // Percentile is the classes' default
+  if (r.settings.guards() && role == "weight" && !is_silent) {
+    r.diagnostics.add("setting-no-effect", subject + ".calibration_method",
+                      "weights take MinMax, or MinMSE if that is given; other methods are for activations");
   }
   if (spec.quant_granularity != QuantGranularity::kGroup) return Status();
   if (r.settings.guards()) {
@@ -164,7 +169,7 @@ Status map_weight_method(Resolving& r, const TensorSpec& weight, Origin origin) 
     return {};
   }
   const bool is_mse = weight.calibration_method == CalibMethod::kMinMSE;
-  const auto method = is_mse ? CalibrateMethod::kWeightMinMSE : CalibrateMethod::kMinMax;
+  const auto method = is_mse ? CalibrateMethod::kFloatMinMSE : CalibrateMethod::kMinMax;
   return set_value(r.settings, "WeightCalibrateMethod", Node(enum_text(method)), origin);
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr DiagnosticId kNoEffect = "option-no-effect";
 constexpr const char* kOnlyCompat = "quarkq stores no activations; takes effect with --compat only";
+constexpr const char* kForFloat8 = "Distribution is a method for QFLOAT8E4M3FN";
 constexpr DiagnosticId kConflict = "setting-conflict";
 
 bool is_pow2(const Settings& s) { return family(s.ranges.calibrate_method) == Family::kPow2; }
@@ -47,6 +48,18 @@ constexpr struct {
      "applies to the methods MinMax and NonOverflow only"},
     {"CalibMovingAverageConstant", kNoEffect, [](const Settings& s) { return !s.ranges.calib_moving_average; },
      "needs CalibMovingAverage true"},
+    {"CalibTensorRangeSymmetric", kNoEffect,
+     [](const Settings& s) {
+       return !s.compat && !s.ranges.calib_tensor_range_symmetric &&
+              s.ranges.calibrate_method == CalibrateMethod::kDistribution;
+     },
+     "the method Distribution has symmetric ranges only"},
+    {"calibrate_method", "method-mismatch",
+     [](const Settings& s) {
+       return !s.compat && s.ranges.calibrate_method == CalibrateMethod::kDistribution &&
+              s.formats.activation_type != DataType::kFloat8E4M3Fn;
+     },
+     kForFloat8},
     {"RandomDataReaderInputShape", kNoEffect, [](const Settings& s) { return !s.ranges.use_random_data; },
      "needs UseRandomData true"},
     {"RandomDataReaderInputDataRange", kNoEffect, [](const Settings& s) { return !s.ranges.use_random_data; },
@@ -57,6 +70,16 @@ constexpr struct {
     {"MXAttributes", kNoEffect, [](const Settings& s) { return !uses(s, DataType::kMx); }, "no type is QMX"},
     {"Int32Bias", kNoEffect, [](const Settings& s) { return s.bias.int32_bias && !s.bias.quantize_bias; },
      "QuantizeBias is false"},
+    {"UseUnsignedReLU", kNoEffect,
+     [](const Settings& s) {
+       const DataType type = s.formats.activation_type;
+       const bool is_float = is_half(type) || is_block(type) || type == DataType::kFloat8E4M3Fn;
+       const bool applies = !s.compat && !s.traits().is_cnn_overlay && s.formats.activation_symmetric && !is_float;
+       return s.formats.use_unsigned_relu && !applies;
+     },
+     "needs symmetric integer activations of a quantizer other than npu-cnn, and has no effect with --compat"},
+    {"Scenario", kNoEffect, [](const Settings& s) { return s.ranges.scenario != "same"; },
+     "same and p3 give the same ranges"},
     {"UsePowerOf2Scale", kNoEffect, [](const Settings& s) { return !is_pow2(s); },
      "applies to the methods PowerOfTwoMethod.* only"},
     {"MinMSEModePof2Scale", kNoEffect,
@@ -69,7 +92,7 @@ constexpr struct {
      [](const Settings& s) {
        return !s.compat && s.ranges.calibrate_method != CalibrateMethod::kPercentile &&
               s.ranges.calibrate_method != CalibrateMethod::kMinMSE &&
-              s.ranges.weight_calibrate_method != CalibrateMethod::kWeightMinMSE;
+              s.ranges.weight_calibrate_method != CalibrateMethod::kFloatMinMSE;
      },
      "applies to the methods Percentile and PowerOfTwoMethod.MinMSE only"},
     {"PercentileCandidates", kNoEffect,
@@ -108,6 +131,76 @@ constexpr struct {
      },
      "QuantizeAllOpTypes is true, which includes all op types"},
 };
+
+bool equalizes(const Settings& s) { return s.algorithms.include_cle; }
+bool rotates(const Settings& s) { return s.algorithms.include_rotation; }
+
+/// Whether single layers or tensors may have types of their own.
+bool has_own_types(const Settings& s) {
+  return !s.specific_layers.empty() || !s.layer_types.empty() || s.algorithms.include_auto_mp ||
+         s.algorithms.specific_tensor_precision || !s.ranges.tensor_quant_overrides.node.entries().empty();
+}
+bool uses_bfloat16(const Settings& s) { return uses(s, DataType::kBFloat16) || has_own_types(s); }
+bool uses_blocks(const Settings& s) {
+  return is_block(s.formats.activation_type) || is_block(s.formats.weight_type) || has_own_types(s);
+}
+
+/// Settings that something else switches on.
+constexpr struct {
+  const char* setting;
+  bool (*is_read)(const Settings&);
+  const char* needs;
+} kNeeds[] = {
+    {"SmoothAlpha", [](const Settings& s) { return s.algorithms.include_sq; }, "include_sq true"},
+    {"RMatrixDim", rotates, "include_rotation true"},
+    {"UseRandomHad", rotates, "include_rotation true"},
+    {"RConfigPath", rotates, "include_rotation true"},
+    {"CLESteps", equalizes, "include_cle true"},
+    {"CLEBalanceMethod", equalizes, "include_cle true"},
+    {"CLEWeightThreshold", equalizes, "include_cle true"},
+    {"CLEScaleAppendBias", equalizes, "include_cle true"},
+    {"CLEScaleUseThreshold", equalizes, "include_cle true"},
+    {"CLETotalLayerDiffThreshold", equalizes, "include_cle true"},
+    {"GPTQParams", [](const Settings& s) { return s.algorithms.use_gptq || s.packs_matrices(); },
+     "UseGPTQ or UseMatMulNBits true"},
+    {"FastFinetune", [](const Settings& s) { return s.algorithms.include_fast_ft; }, "include_fast_ft true"},
+    {"AutoMixprecision", [](const Settings& s) { return s.algorithms.include_auto_mp; }, "include_auto_mp true"},
+    {"MixedPrecisionTensor", [](const Settings& s) { return s.algorithms.specific_tensor_precision; },
+     "specific_tensor_precision true"},
+    {"NodesWithMixedPrecision", [](const Settings& s) { return s.qdq.enable_dual_quant_node_pairs; },
+     "EnableDualQuantNodePairs true"},
+    {"SimplifyModelOptions", [](const Settings& s) { return s.preprocessing.simplify_model; }, "SimplifyModel true"},
+    {"EvalDataReader", [](const Settings& s) { return s.evaluation.eval_metrics; }, "EvalMetrics true"},
+    {"LWPMetric", [](const Settings& s) { return s.ranges.calibrate_method == CalibrateMethod::kLayerWisePercentile; },
+     "the method LayerWisePercentile"},
+    {"NumQuantizedBins", [](const Settings& s) { return s.ranges.calibrate_method == CalibrateMethod::kEntropy; },
+     "the method Entropy"},
+    {"MinMSEModeFloatScale",
+     [](const Settings& s) { return s.ranges.weight_calibrate_method == CalibrateMethod::kFloatMinMSE; },
+     "WeightCalibrateMethod ExtendedCalibrationMethod.MinMSE"},
+    {"ActivationScaled", [](const Settings& s) { return is_half(s.formats.activation_type) || has_own_types(s); },
+     "activations in bfloat16 or float16"},
+    {"WeightScaled", [](const Settings& s) { return is_half(s.formats.weight_type) || has_own_types(s); },
+     "weights in bfloat16 or float16"},
+    {"BF16WithClip", uses_bfloat16, "a type QBFloat16"},
+    {"BF16QDQToCast", uses_bfloat16, "a type QBFloat16"},
+    {"RefineBlockAxis", uses_blocks, "a type QBFP or QMX"},
+    {"RemoveFusedQDQ", uses_blocks, "a type QBFP or QMX"},
+};
+
+/// Whether `value` is the default. A default that depends on other settings is false for all rows of kNeeds.
+bool is_default(const Field& field, const Node& value) {
+  return value == (field.depends() ? Node(false) : literal(field.by_default));
+}
+
+void check_needs(const Settings& settings, Asked asked, Diagnostics& diagnostics) {
+  for (const auto& row : kNeeds) {
+    const Field& field = *find_field(row.setting);
+    const bool is_asked = counts(settings.origin_of(row.setting), asked) && !is_default(field, field.value(settings));
+    if (!is_asked || row.is_read(settings)) continue;
+    diagnostics.add(kNoEffect, row.setting, cat("needs ", row.needs));
+  }
+}
 
 std::string quantizers_of(unsigned bits) {
   std::vector<std::string> names;
@@ -150,6 +243,7 @@ void validate(const Settings& settings, Asked asked, Diagnostics& diagnostics) {
     if (!counts(settings.origin_of(rule.setting), asked) || !rule.applies(settings)) continue;
     diagnostics.add(rule.id, rule.setting, rule.text);
   }
+  check_needs(settings, asked, diagnostics);
   check_scopes(settings, asked, diagnostics);
   check_selectors(settings, diagnostics);
 }

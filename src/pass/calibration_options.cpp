@@ -13,7 +13,11 @@ calib::MethodOptions method_options(const config::Settings& settings) {
   options.spec.symmetric = settings.formats.activation_symmetric;
   options.spec.scale = plan::activation_scale_kind(settings);
   options.symmetric_range = settings.ranges.calib_tensor_range_symmetric;
+  options.symmetric_asked =
+      options.symmetric_range && config::is_users(settings.origin_of("CalibTensorRangeSymmetric"));
   options.moving_average = settings.ranges.calib_moving_average;
+  if (config::is_users(settings.origin_of("CalibMovingAverageConstant")))
+    options.averaging_constant = settings.ranges.calib_moving_average_constant;
   options.percentile = settings.ranges.percentile;
   options.num_bins = settings.ranges.num_bins;
   options.num_quantized_bins = settings.ranges.num_quantized_bins;

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "config/op_type_settings.h"
+#include "ir/arguments.h"
 
 namespace quarkq::plan {
 namespace {
@@ -32,9 +33,16 @@ std::optional<DecisionKind> Marker::refusal(ir::ValueId value) const {
   if (found.is_initializer()) return std::nullopt;
   if (weights_only_) return DecisionKind::kWeightsOnly;
   const ir::Node* producer = graph_.producer(value);
-  const bool is_excluded = producer != nullptr && settings_.traits().excludes_outputs_by_name &&
-                           contains(settings_.qdq.nodes_to_exclude_output_quantization, producer->name);
+  const bool is_excluded = producer != nullptr && excludes_output(*producer);
   return is_excluded ? std::optional(DecisionKind::kOutputExcluded) : std::nullopt;
+}
+
+/// The reference marks the output all the same if a quantized node reads it, and not all of its quantizers read names.
+bool Marker::excludes_output(const ir::Node& producer) const {
+  const bool reads_names = !settings_.compat || settings_.traits().excludes_outputs_by_name;
+  const bool reads_types = !settings_.compat;
+  return (reads_names && contains(settings_.qdq.nodes_to_exclude_output_quantization, producer.name)) ||
+         (reads_types && !marks_outputs(producer));
 }
 
 bool Marker::accepts(ir::ValueId value) {
@@ -46,6 +54,23 @@ bool Marker::accepts(ir::ValueId value) {
 
 bool Marker::marks_outputs(const ir::Node& node) const {
   return !contains(settings_.qdq.op_types_to_exclude_output_quantization, node.op);
+}
+
+/// UseUnsignedReLU: values of Relu, and of Clip from 0 on, use the whole type. The reference only reads the option.
+bool Marker::is_unsigned(ir::ValueId value) const {
+  if (settings_.compat || !settings_.formats.use_unsigned_relu || settings_.traits().is_cnn_overlay) return false;
+  const ir::Node* producer = graph_.producer(value);
+  if (producer == nullptr) return false;
+  return producer->is("Relu") || (producer->is("Clip") && ir::number_of(graph_, *producer, 1, "min", -1.0) == 0.0);
+}
+
+Stage Marker::activation_stage(ir::ValueId value) const {
+  Stage stage = formats_.activation(value);
+  const config::TensorOverride* own = formats_.override_of(value);
+  const bool is_given = own != nullptr && own->symmetric;
+  if (stage.kind != StageKind::kBlock && is_integer(stage.spec.type) && !is_given && is_unsigned(value))
+    stage.spec.symmetric = false;
+  return stage;
 }
 
 QuantSlot& Marker::place(ir::ValueId value, Role role, Stage stage) {
@@ -70,13 +95,13 @@ void Marker::activation(ir::ValueId value) {
   }
   if (is_marked(value) || !accepts(value)) return;
   decide(value, DecisionKind::kMarkedActivation);
-  place(value, Role::kActivation, formats_.activation(value));
+  place(value, Role::kActivation, activation_stage(value));
 }
 
 void Marker::same_as(ir::ValueId value, ir::ValueId provider) {
   if (!accepts(value)) return;
   decide(value, DecisionKind::kMarkedSame, provider);
-  place(value, Role::kActivation, formats_.activation(value)).provider = provider;
+  place(value, Role::kActivation, activation_stage(value)).provider = provider;
 }
 
 void Marker::weight_per_tensor(ir::ValueId value) {

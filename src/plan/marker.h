@@ -57,6 +57,9 @@ class Marker {
   bool fold_into_producer(const ir::Node& node);
 
  private:
+  bool excludes_output(const ir::Node& producer) const;
+  bool is_unsigned(ir::ValueId value) const;
+  Stage activation_stage(ir::ValueId value) const;
   /// Why the value cannot be quantized at all; nothing when it can. REQUIRES: value.valid().
   std::optional<DecisionKind> refusal(ir::ValueId value) const;
   /// False, and recorded, when it cannot.

@@ -43,7 +43,7 @@ Result<std::vector<numeric::QuantParams>> find_params(const config::Settings& se
                                                       const numeric::ChannelSplit& split,
                                                       const numeric::QuantSpec& spec, numeric::IntegerRange limits) {
   using config::CalibrateMethod;
-  if (settings.ranges.weight_calibrate_method == CalibrateMethod::kWeightMinMSE) {
+  if (settings.ranges.weight_calibrate_method == CalibrateMethod::kFloatMinMSE) {
     return mse_params(values, split, spec, limits, mse_mode(settings));
   }
   const bool search = settings.ranges.calibrate_method == CalibrateMethod::kMinMSE && !settings.formats.int16_scale;

@@ -95,7 +95,7 @@ class SentinelGuard {
     const calib::ValueStatistics& real = found_.at(slot.value);
     if (slot.role == Role::kWeight) return real.extremes();
     QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context_.settings));
-    Result<numeric::Range> range = calibrator->finish(real, pass::method_options(context_.settings));
+    Result<numeric::Range> range = calib::finish_range(*calibrator, real, pass::method_options(context_.settings));
     return range.ok() ? range : real.extremes();
   }
 

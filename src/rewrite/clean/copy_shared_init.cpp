@@ -35,10 +35,11 @@ bool is_small_integer(config::DataType type) {
   return type == kInt8 || type == kUInt8 || type == kInt16 || type == kUInt16;
 }
 
-/// Methods that ONNX Runtime has itself; the reference requires these.
+/// Methods that ONNX Runtime has itself, which the reference requires, and the one that only the default mode has.
 bool is_runtime_method(config::CalibrateMethod method) {
   using enum config::CalibrateMethod;
-  return method == kMinMax || method == kEntropy || method == kPercentile || method == kDistribution;
+  return method == kMinMax || method == kEntropy || method == kPercentile || method == kDistribution ||
+         method == kFloatMinMSE;
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // X * M + (bias - mean * M) with M = weight / sqrt(variance + epsilon) becomes InstanceNormalization
-// (ref:rewrites#instance-normalization).
+// (ref:rewrites#instance-normalization), and in the default mode (X - mean) / sqrt(variance + epsilon) * weight + bias.
+#include <algorithm>
+
+#include "ir/arguments.h"
 #include "ir/stored_floats.h"
 #include "pass/tidy_up.h"
 #include "rewrite/driver.h"
@@ -58,6 +61,58 @@ std::optional<InstanceNorm> match_instance_norm(const Graph& graph, MatchedGroup
   return found;
 }
 
+/// Returns what `value` is the mean of over all axes after the first two. Returns an invalid id for other means.
+ValueId averaged(const Graph& graph, MatchedGroup& group, ValueId value) {
+  if (const Node* pool = group.producer(value, "GlobalAveragePool")) return pool->input(0);
+  const Node* mean = group.producer(value, "ReduceMean");
+  if (mean == nullptr || mean->int_or("keepdims", 1) != 1) return {};
+  const auto axes = ir::integers_of(graph, *mean, 1, "axes");
+  const ir::ValueType& type = graph.value(mean->input(0)).type;
+  const auto rank = static_cast<int64_t>(type.dims.size());
+  if (!axes || !type.has_shape || rank < 3 || static_cast<int64_t>(axes->size()) != rank - 2) return {};
+  const bool are_spatial =
+      std::ranges::all_of(*axes, [&](int64_t axis) { return (axis < 0 ? axis + rank : axis) >= 2; });
+  return are_spatial ? mean->input(0) : ValueId{};
+}
+
+/// One number per channel of `data`, stored as [C, 1, ...] or [1, C, 1, ...]. Returns an invalid id for others.
+ValueId channel_operand(const Graph& graph, const Node& node, ValueId other, ValueId data) {
+  const ValueId value = other_operand(node, other);
+  const ir::Tensor* stored = value.valid() ? ir::stored_floats(graph, value) : nullptr;
+  const int64_t rank = static_cast<int64_t>(graph.value(data).type.dims.size());
+  if (stored == nullptr || stored->rank() < 1) return {};
+  const bool is_short = stored->rank() == rank - 1 && stored->dims()[0] == stored->size();
+  return is_short || (stored->rank() == rank && is_per_channel(graph, value)) ? value : ValueId{};
+}
+
+/// Add(Mul(Div(D, Sqrt(Add(mean of D^2, epsilon))), weight), bias), D = Sub(X, mean of X).
+std::optional<InstanceNorm> match_divided(const Graph& graph, MatchedGroup& group, const Node& root) {
+  const auto binary = [&](const Node& node, const char* op) {
+    const Node* first = group.producer(node.input(0), op);
+    return first != nullptr ? first : group.producer(node.input(1), op);
+  };
+  const Node* scaled = root.is("Add") ? binary(root, "Mul") : nullptr;
+  const Node* ratio = scaled == nullptr ? nullptr : binary(*scaled, "Div");
+  const Node* centered = ratio == nullptr ? nullptr : group.producer(ratio->input(0), "Sub");
+  const Node* deviation = centered == nullptr ? nullptr : group.producer(ratio->input(1), "Sqrt");
+  const Node* sum = deviation == nullptr ? nullptr : group.producer(deviation->input(0), "Add");
+  if (sum == nullptr) return std::nullopt;
+  InstanceNorm found;
+  found.data = centered->input(0);
+  const ValueId squares = averaged(graph, group, sum->input(0));
+  const Node* power = group.producer(squares, "Pow");
+  const Node* square = power != nullptr ? power : group.producer(squares, "Mul");
+  const std::optional<double> epsilon = scalar(graph, sum->input(1));
+  if (square == nullptr || !epsilon || averaged(graph, group, centered->input(1)) != found.data) return std::nullopt;
+  const bool is_square =
+      power != nullptr ? scalar(graph, power->input(1)) == 2.0 : square->input(0) == square->input(1);
+  if (!is_square || square->input(0) != centered->output(0) || !group.is_closed(found.data)) return std::nullopt;
+  found.epsilon = *epsilon;
+  found.weight = channel_operand(graph, *scaled, ratio->output(0), found.data);
+  found.bias = channel_operand(graph, root, scaled->output(0), found.data);
+  return found.weight.valid() && found.bias.valid() ? std::optional(found) : std::nullopt;
+}
+
 /// The initializer as [C]: itself when nothing else reads it, else a copy.
 ir::PatchValue flattened(const Graph& graph, ValueId value, ir::GraphPatch& patch) {
   const ir::Tensor flat = graph.constant(value)->reshaped({graph.constant(value)->size()});
@@ -69,9 +124,14 @@ ir::PatchValue flattened(const Graph& graph, ValueId value, ir::GraphPatch& patc
 }  // namespace
 
 Result<Changed> fuse_instance_norm(pass::FloatContext& context) {
-  const auto rule = [](const Graph& graph, const Node& root) -> Proposal {
+  const bool takes_divisions = !context.settings.compat;
+  const auto rule = [takes_divisions](const Graph& graph, const Node& root) -> Proposal {
     MatchedGroup group(graph, root);
-    const std::optional<InstanceNorm> found = match_instance_norm(graph, group, root);
+    std::optional<InstanceNorm> found = match_instance_norm(graph, group, root);
+    if (!found && takes_divisions) {
+      group.keep_first(1);
+      found = match_divided(graph, group, root);
+    }
     if (!found) return std::optional<ir::GraphPatch>();
     ir::GraphPatch patch;
     const ir::PatchValue weight = flattened(graph, found->weight, patch), bias = flattened(graph, found->bias, patch);

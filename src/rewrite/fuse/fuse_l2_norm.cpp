@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// x / sqrt(max(sum of x^2, epsilon)) becomes LpNormalization with p = 2 (ref:rewrites#l2-normalization); differs for
-// tiny norms only.
+// x / sqrt(max(sum of x^2, epsilon)) becomes LpNormalization with p = 2 (ref:rewrites#l2-normalization), and in the
+// default mode x / max(ReduceL2(x), epsilon), as PyTorch exports it. Differs for tiny norms only.
+#include <algorithm>
+#include <limits>
+
 #include "ir/arguments.h"
 #include "pass/tidy_up.h"
 #include "rewrite/driver.h"
@@ -13,6 +16,7 @@ namespace {
 using ir::Graph;
 using ir::Node;
 
+constexpr double kLargestFloat = std::numeric_limits<float>::max() / 2;  // a limit above it limits nothing
 constexpr double kLargestNormEpsilon = 1e-4;  // above it the limit would be part of the function
 
 struct L2Norm {
@@ -43,12 +47,52 @@ std::optional<L2Norm> match_l2_norm(const Graph& graph, MatchedGroup& group, con
   return axis.ok() ? std::optional(L2Norm{root.input(0), axis.value(), rank}) : std::nullopt;
 }
 
+/// Whether `expand` repeats its input to the shape of `data`, which a Shape reads or a constant repeats.
+bool is_to_shape_of(const Graph& graph, const Node& expand, ir::ValueId data) {
+  const Node* reader = graph.producer(expand.input(1));
+  if (reader != nullptr) return reader->is("Shape") && reader->input(0) == data && reader->attributes.empty();
+  const auto wanted = ir::integers_of(graph, expand, 1, "shape");
+  const auto& dims = graph.value(data).type.dims;
+  return wanted && std::ranges::equal(*wanted, dims, [](int64_t size, const auto& dim) { return dim.size == size; });
+}
+
+/// Div(U, Expand(Clip(ReduceL2(U), epsilon))). The Expand may be missing, and Max may be in place of Clip.
+std::optional<L2Norm> match_divided_norm(const Graph& graph, MatchedGroup& group, const Node& root) {
+  if (!root.is("Div")) return std::nullopt;
+  const ir::ValueId data = root.input(0);
+  const Node* expand = group.producer(root.input(1), "Expand");
+  const ir::ValueId divisor = expand == nullptr ? root.input(1) : expand->input(0);
+  const Node* clip = group.producer(divisor, "Clip");
+  const Node* limited = clip == nullptr ? group.producer(divisor, "Max") : clip;
+  const Node* norm = limited == nullptr ? nullptr : group.producer(limited->input(0), "ReduceL2");
+  if (norm == nullptr || norm->input(0) != data || norm->int_or("keepdims", 1) != 1) return std::nullopt;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::optional<double> epsilon =
+      clip == nullptr ? scalar(graph, limited->input(1)) : ir::number_of(graph, *clip, 1, "min", -1.0);
+  const bool is_open = clip == nullptr ? limited->inputs.size() == 2
+                                       : ir::number_of(graph, *clip, 2, "max", kInfinity).value_or(0) > kLargestFloat;
+  const auto axes = ir::integers_of(graph, *norm, 1, "axes");
+  const ir::ValueType& type = graph.value(data).type;
+  const bool keeps_shape = type.has_shape && (expand == nullptr || is_to_shape_of(graph, *expand, data));
+  if (!epsilon || *epsilon < 0 || *epsilon > kLargestNormEpsilon || !is_open || !axes || axes->size() != 1)
+    return std::nullopt;
+  if (!keeps_shape || !group.is_closed(data)) return std::nullopt;
+  const auto rank = static_cast<int64_t>(type.dims.size());
+  const Result<int64_t> axis = ir::normalize_axis(axes->front(), rank);
+  return axis.ok() ? std::optional(L2Norm{data, axis.value(), rank}) : std::nullopt;
+}
+
 }  // namespace
 
 Result<Changed> fuse_l2_norm(pass::FloatContext& context) {
-  const auto rule = [](const Graph& graph, const Node& root) -> Proposal {
+  const bool takes_divisions = !context.settings.compat;
+  const auto rule = [takes_divisions](const Graph& graph, const Node& root) -> Proposal {
     MatchedGroup group(graph, root);
-    const std::optional<L2Norm> found = match_l2_norm(graph, group, root);
+    std::optional<L2Norm> found = match_l2_norm(graph, group, root);
+    if (!found && takes_divisions) {
+      group.keep_first(1);
+      found = match_divided_norm(graph, group, root);
+    }
     if (!found) return std::optional<ir::GraphPatch>();
     ir::GraphPatch::PatchNode node{"LpNormalization", "", root.name, {found->data}, {}, {{"p", int64_t{2}, {}, {}}}};
     if (found->axis != found->rank - 1) node.attributes.push_back({"axis", found->axis, {}, {}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime's basic level makes LayerNormalization, too, whatever FuseLayerNorm says (ref:rewrites#basic-optimizer).
+// ONNX Runtime's basic level makes LayerNormalization, too (ref:rewrites#basic-optimizer).
 #include "rewrite/layer_norm_group.h"
 #include "rewrite/optimize/steps.h"
 

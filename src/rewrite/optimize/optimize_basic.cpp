@@ -17,6 +17,13 @@ constexpr Step kSteps[] = {basic::apply_local_rules,   basic::merge_same_nodes, 
                            basic::fuse_matmul_add,     basic::fuse_halved_gelu, basic::fuse_spelled_layer_norm,
                            basic::fuse_space_to_depth, basic::fuse_reshapes,    basic::move_transposes};
 
+/// FuseGelu and FuseLayerNorm of the user. In the reference ONNX Runtime's optimizer does not know them.
+bool is_switched_off(Step step, const config::Settings& settings) {
+  if (settings.compat) return false;
+  return (step == basic::fuse_halved_gelu && !settings.preprocessing.fuse_gelu) ||
+         (step == basic::fuse_spelled_layer_norm && !settings.preprocessing.fuse_layer_norm);
+}
+
 /// Runs one step and puts in order what all steps rely on.
 Result<bool> run_step(basic::Workspace& work, Step step, Diagnostics& diagnostics) {
   work.begin_step();
@@ -60,6 +67,7 @@ Result<Changed> optimize_basic(pass::FloatContext& context) {
     settled = true;
     for (const Step step : kSteps) {
       if (round > 0 && step == basic::move_transposes) continue;  // once, as in ONNX Runtime
+      if (is_switched_off(step, context.settings)) continue;
       QQ_TRY(const bool found, run_step(work, step, ignored));
       if (!found) continue;
       changed = true;

@@ -52,7 +52,51 @@ TEST(CalibratorsTest, EveryRowIsFoundByItsMethod) {
     EXPECT_NE(find_calibrator(row.fallback, row.is_compat()), nullptr);
     EXPECT_FALSE(std::string(row.summary).empty());
   }
-  EXPECT_EQ(find_calibrator(config::CalibrateMethod::kWeightMinMSE, /*compat=*/false), nullptr);
+  EXPECT_EQ(find_calibrator(config::CalibrateMethod::kFloatMinMSE, /*compat=*/true), nullptr);
+}
+
+ValueStatistics seen(const std::vector<std::vector<float>>& samples) {
+  ValueStatistics statistics(/*with_bins=*/true);
+  uint64_t number = 0;
+  for (const auto& sample : samples) statistics.add(sample.data(), static_cast<int64_t>(sample.size()), number++);
+  return statistics;
+}
+
+TEST(CalibratorsTest, FloatMinMseCutsOneOutlierAtItsEnd) {
+  std::vector<float> values;
+  for (int i = 0; i < 200000; ++i) values.push_back(static_cast<float>(i % 201 - 100) / 100);
+  values.push_back(40);
+  MethodOptions options;
+  for (const bool symmetric : {false, true}) {
+    options.spec.symmetric = symmetric;
+    const Range range = finish_float_mse(seen({values}), options).value();
+    EXPECT_LT(range.max, 39) << symmetric;
+    if (symmetric) EXPECT_EQ(range.min, -range.max);
+    if (!symmetric) EXPECT_NEAR(range.min, -1, 0.1);
+  }
+  values.back() = 1;
+  options.spec.symmetric = false;
+  EXPECT_NEAR(finish_float_mse(seen({values}), options).value().max, 1, 0.1) << "nothing to cut";
+}
+
+TEST(CalibratorsTest, AConstantOfTheUserMovesTheAverage) {
+  const ValueStatistics statistics = seen({{0, 8}, {-4, 16}, {0, 0}});
+  MethodOptions options;
+  options.moving_average = true;
+  EXPECT_EQ(finish_min_max(statistics, options).value(), (Range{-4.0f / 3, 8}));
+  options.averaging_constant = 0.5;
+  EXPECT_EQ(finish_min_max(statistics, options).value(), (Range{-1, 6}));
+}
+
+TEST(CalibratorsTest, SymmetryThatTheUserAsksForIsOfTheWholeRange) {
+  const ValueStatistics statistics = seen({{0, 1, 2, 8}});
+  MethodOptions options;
+  options.percentile = 100;
+  options.symmetric_range = true;
+  const Calibrator& percentile = *find_calibrator(config::CalibrateMethod::kPercentile, /*compat=*/false);
+  EXPECT_EQ(finish_range(percentile, statistics, options).value(), (Range{0, 8}));
+  options.symmetric_asked = true;
+  EXPECT_EQ(finish_range(percentile, statistics, options).value(), (Range{-8, 8}));
 }
 
 TEST(CalibratorsTest, MinMaxRangesAreTheRecordedOnes) {

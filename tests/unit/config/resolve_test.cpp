@@ -107,14 +107,12 @@ TEST(ResolveTest, OffValuesAreTaken) {
 
 TEST(ResolveTest, InertSettingsAreNoticed) {
   Diagnostics diagnostics;
-  ASSERT_TRUE(
-      resolve_text("preset: XINT8\nextra_options: {CalibOptimizeDisk: true, UseUnsignedReLU: true, TmpDir: scratch}\n"
-                   "quant_config: {execution_providers: [X]}",
-                   diagnostics)
-          .ok());
+  ASSERT_TRUE(resolve_text("preset: XINT8\nextra_options: {CalibOptimizeDisk: true, TmpDir: scratch}\n"
+                           "quant_config: {execution_providers: [X]}",
+                           diagnostics)
+                  .ok());
   const std::vector<std::string> inert = subjects(diagnostics, "option-inert");
-  for (const char* name : {"CalibOptimizeDisk", "UseUnsignedReLU", "TmpDir", "execution_providers"})
-    EXPECT_TRUE(has(inert, name));
+  for (const char* name : {"CalibOptimizeDisk", "TmpDir", "execution_providers"}) EXPECT_TRUE(has(inert, name));
 }
 
 TEST(ResolveTest, Xint8RestrictionsNameBothSettings) {
@@ -135,8 +133,9 @@ TEST(ResolveTest, WideBitsNeedTheExtendedFormat) {
 }
 
 TEST(ResolveTest, ContradictionsAreRefused) {
-  EXPECT_TRUE(
-      mentions(refusal_of("quant_config: {calibrate_method: ExtendedCalibrationMethod.MinMSE}"), "calibrate_method"));
+  EXPECT_TRUE(mentions(
+      refusal_of("quant_config: {calibrate_method: ExtendedCalibrationMethod.MinMSE}\nquarkq: {compat: quark-0.13}"),
+      "calibrate_method"));
   EXPECT_TRUE(mentions(refusal_of("preset: A8W8\nextra_options: {CalibDataSize: -1}"), "CalibDataSize"));
   EXPECT_TRUE(
       mentions(refusal_of("preset: A8W8\nextra_options: {TensorQuantOverrides: {t: 3}}"), "allowed is a list of maps"));

@@ -29,6 +29,17 @@ const RuleRow kRows[] = {
     {"CalibOptimizeMem", "CalibOptimizeMem: true", ""},
     {"CalibWorkerNum", "CalibWorkerNum: 4", ""},
     {"NumBins", "NumBins: 100", ""},
+    {"SmoothAlpha", "SmoothAlpha: 0.3", ""},
+    {"RMatrixDim", "RMatrixDim: 64", ""},
+    {"GPTQParams", "GPTQParams: {PerChannel: true}", "GPTQParams: {PerChannel: true}, UseGPTQ: true"},
+    {"MinMSEModeFloatScale", "MinMSEModeFloatScale: All",
+     "MinMSEModeFloatScale: All, WeightCalibrateMethod: ExtendedCalibrationMethod.MinMSE"},
+    {"LWPMetric", "LWPMetric: mse", ""},
+    {"Scenario", "Scenario: p3", "Scenario: same"},
+    {"ActivationScaled", "ActivationScaled: true", "ActivationScaled: false"},
+    {"BF16WithClip", "BF16WithClip: true", "BF16WithClip: true, TensorQuantOverrides: {t: [{symmetric: true}]}"},
+    {"UseUnsignedReLU", "UseUnsignedReLU: true, ActivationSymmetric: false",
+     "UseUnsignedReLU: true, ActivationSymmetric: true"},
 };
 
 std::vector<std::string> found(const std::string& options, const char* id, Asked asked = Asked::kAtAll) {

@@ -26,7 +26,11 @@ TEST(CalibrationOptionsTest, EverySettingArrives) {
   for (const bool symmetric : {false, true}) {
     const std::string set = cat("CalibTensorRangeSymmetric=", symmetric ? "true" : "false");
     EXPECT_EQ(options_with({set}).symmetric_range, symmetric);
+    EXPECT_EQ(options_with({set}).symmetric_asked, symmetric);
   }
+  EXPECT_FALSE(options_with({"calibrate_method=CalibrationMethod.Percentile"}).symmetric_asked) << "by the method";
+  EXPECT_EQ(options_with({"CalibMovingAverageConstant=0.5"}).averaging_constant, std::optional(0.5));
+  EXPECT_EQ(options_with({}).averaging_constant, std::nullopt);
 }
 
 TEST(CalibrationOptionsTest, TypesAreThoseOfActivations) {
@@ -101,8 +105,9 @@ TEST(CalibrationOptionsTest, EveryMethodOfActivationsHasARowInBothModes) {
   for (const auto& name : config::enum_names<CalibrateMethod>()) {
     config::Settings settings;
     settings.ranges.calibrate_method = name.value;
-    const bool is_activation = calib::find_calibrator(name.value, false) != nullptr;
     for (const bool compat : {false, true}) {
+      const bool is_activation =
+          name.value != CalibrateMethod::kInt16MinMax && !(compat && name.value == CalibrateMethod::kFloatMinMSE);
       settings.compat = compat;
       const auto row = asked_calibrator(settings);
       EXPECT_EQ(row.ok(), is_activation) << name.text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// MinMSE among power-of-two scales (ref:calibration#power-of-two-minmse), from the bins instead of the reference's
-// histogram.
+// MinMSE, from the bins instead of the reference's histogram: among power-of-two scales
+// (ref:calibration#power-of-two-minmse), and among float scales, which the reference has for weights only.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -65,6 +65,27 @@ Result<numeric::QuantParams> most_common(const ValueStatistics& statistics, cons
   return params;
 }
 
+enum class Ends { kMin, kMax, kBoth };
+
+/// Moves the given ends of `range` towards zero, in steps of 1/64, to where the squared error is smallest.
+Status fit_ends(const std::vector<WeightedValue>& values, const numeric::QuantSpec& spec, Ends ends,
+                numeric::Range& range) {
+  constexpr int kSteps = 64;
+  const numeric::Range whole = range;
+  double least = -1;
+  for (int step = kSteps; step > 0; --step) {
+    const float share = static_cast<float>(step) / kSteps;
+    const numeric::Range tried = {ends == Ends::kMax ? whole.min : whole.min * share,
+                                  ends == Ends::kMin ? whole.max : whole.max * share};
+    QQ_TRY(const numeric::QuantParams params, numeric::params_for_range(spec, tried));
+    const double error = grid_error(values, spec.range(), params.zero_point, params.scale).squared;
+    if (least >= 0 && error >= least) continue;
+    least = error;
+    range = tried;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> best_position(const ValueStatistics& statistics, const MethodOptions& options) {
@@ -84,6 +105,24 @@ Result<numeric::Range> finish_power_of_two_mse(const ValueStatistics& statistics
   }
   if (!best.ok()) return best.status();
   return numeric::representable_range(spec, best.value());
+}
+
+/// Fits the end that is farther from zero first, because its outliers widen the steps.
+Result<numeric::Range> finish_float_mse(const ValueStatistics& statistics, const MethodOptions& options) {
+  numeric::QuantSpec spec = options.spec;
+  spec.scale = numeric::ScaleKind::kFloat;
+  const std::vector<WeightedValue> values = statistics.bins();
+  numeric::Range range = statistics.extremes();
+  if (spec.symmetric || options.symmetric_range) {
+    const float most = std::max(std::abs(range.min), std::abs(range.max));
+    range = {-most, most};
+    QQ_RETURN_IF_ERROR(fit_ends(values, spec, Ends::kBoth, range));
+    return range;
+  }
+  const bool is_max_first = range.max >= -range.min;
+  QQ_RETURN_IF_ERROR(fit_ends(values, spec, is_max_first ? Ends::kMax : Ends::kMin, range));
+  QQ_RETURN_IF_ERROR(fit_ends(values, spec, is_max_first ? Ends::kMin : Ends::kMax, range));
+  return range;
 }
 
 }  // namespace quarkq::calib
