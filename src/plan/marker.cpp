@@ -39,8 +39,8 @@ std::optional<DecisionKind> Marker::refusal(ir::ValueId value) const {
 
 /// The reference marks the output all the same if a quantized node reads it, and not all of its quantizers read names.
 bool Marker::excludes_output(const ir::Node& producer) const {
-  const bool reads_names = !settings_.compat || settings_.traits().excludes_outputs_by_name;
-  const bool reads_types = !settings_.compat;
+  const bool reads_types = settings_.quirk(config::Quirk::kExcludeOutputs);
+  const bool reads_names = reads_types || settings_.traits().excludes_outputs_by_name;
   return (reads_names && contains(settings_.qdq.nodes_to_exclude_output_quantization, producer.name)) ||
          (reads_types && !marks_outputs(producer));
 }
@@ -58,7 +58,9 @@ bool Marker::marks_outputs(const ir::Node& node) const {
 
 /// UseUnsignedReLU: values of Relu, and of Clip from 0 on, use the whole type. The reference only reads the option.
 bool Marker::is_unsigned(ir::ValueId value) const {
-  if (settings_.compat || !settings_.formats.use_unsigned_relu || settings_.traits().is_cnn_overlay) return false;
+  if (!settings_.quirk(config::Quirk::kUnsignedRelu) || !settings_.formats.use_unsigned_relu ||
+      settings_.traits().is_cnn_overlay)
+    return false;
   const ir::Node* producer = graph_.producer(value);
   if (producer == nullptr) return false;
   return producer->is("Relu") || (producer->is("Clip") && ir::number_of(graph_, *producer, 1, "min", -1.0) == 0.0);

@@ -8,8 +8,8 @@
 
 #include "ir/softmax_feeds.h"
 #include "ir/stored_floats.h"
-#include "planning/calibrate/sentinels.h"
 #include "planning/passes.h"
+#include "planning/sentinels.h"
 
 namespace quarkq::planning {
 namespace {
@@ -151,7 +151,7 @@ Result<Changed> release_infinities(pass::PlanContext& context) {
   }
   std::erase_if(context.plan.extras, [&](const plan::ExtraStage& extra) { return !context.plan.has(extra.value); });
   if (released.empty()) return Changed::kNo;
-  QQ_RETURN_IF_ERROR(release_biases(context));  // of layers whose input is one of these
+  QQ_RETURN_IF_ERROR(release_biases(context).status());  // of layers whose input is one of these
   return Changed::kYes;
 }
 

@@ -64,7 +64,8 @@ Status encode_again(pass::PlanContext& context, plan::QuantSlot& slot, const pla
 /// Whether the user specified the scales of this weight, which are then preserved.
 bool has_given_scales(const pass::PlanContext& context, const plan::QuantSlot& weight) {
   const config::TensorOverride* own = plan::find_override(context.selection.overrides, weight.value);
-  return context.settings.quirk(config::Quirk::kKeepGivenScales) && own != nullptr && !own->values.empty() && own->values[0].params.has_value();
+  return context.settings.quirk(config::Quirk::kKeepGivenScales) && own != nullptr && !own->values.empty() &&
+         own->values[0].params.has_value();
 }
 
 Result<bool> visit(pass::PlanContext& context, const plan::QuantSlot& bias) {

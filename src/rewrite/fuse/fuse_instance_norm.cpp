@@ -124,7 +124,7 @@ ir::PatchValue flattened(const Graph& graph, ValueId value, ir::GraphPatch& patc
 }  // namespace
 
 Result<Changed> fuse_instance_norm(pass::FloatContext& context) {
-  const bool takes_divisions = !context.settings.compat;
+  const bool takes_divisions = context.settings.quirk(config::Quirk::kFuseDividedNorms);
   const auto rule = [takes_divisions](const Graph& graph, const Node& root) -> Proposal {
     MatchedGroup group(graph, root);
     std::optional<InstanceNorm> found = match_instance_norm(graph, group, root);

@@ -85,7 +85,7 @@ std::optional<L2Norm> match_divided_norm(const Graph& graph, MatchedGroup& group
 }  // namespace
 
 Result<Changed> fuse_l2_norm(pass::FloatContext& context) {
-  const bool takes_divisions = !context.settings.compat;
+  const bool takes_divisions = context.settings.quirk(config::Quirk::kFuseDividedNorms);
   const auto rule = [takes_divisions](const Graph& graph, const Node& root) -> Proposal {
     MatchedGroup group(graph, root);
     std::optional<L2Norm> found = match_l2_norm(graph, group, root);

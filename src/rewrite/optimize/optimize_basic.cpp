@@ -19,7 +19,7 @@ constexpr Step kSteps[] = {basic::apply_local_rules,   basic::merge_same_nodes, 
 
 /// FuseGelu and FuseLayerNorm of the user. In the reference ONNX Runtime's optimizer does not know them.
 bool is_switched_off(Step step, const config::Settings& settings) {
-  if (settings.compat) return false;
+  if (!settings.quirk(config::Quirk::kLeaveFusionsOff)) return false;
   return (step == basic::fuse_halved_gelu && !settings.preprocessing.fuse_gelu) ||
          (step == basic::fuse_spelled_layer_norm && !settings.preprocessing.fuse_layer_norm);
 }
