@@ -86,6 +86,9 @@ struct RescueReport {
   double macs_in_16_bits = 0;                   ///< the share of the nodes that read or write these activations
   size_t islands = 0;                           ///< connected parts that the changed nodes make
   std::vector<std::string> settings;  ///< "key=value", for `settings`: a run without rescue that gives the same model
+  /// File with these settings and those of the run, "<output>.rescued.yaml", where they name single nodes or tensors;
+  /// empty if no file was written.
+  std::string settings_path;
   double seconds = 0;
 };
 

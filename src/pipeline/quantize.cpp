@@ -279,6 +279,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   QQ_TRY(report.tail_path, pipeline::save_tail(job, report.output_path));
   if (!report.nothing_to_quantize) pipeline::write_metadata(state, job.model);
   QQ_RETURN_IF_ERROR(check_interface(run, original.value(), report.nothing_to_quantize));
+  QQ_RETURN_IF_ERROR(pipeline::save_rescue_settings(run));
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);

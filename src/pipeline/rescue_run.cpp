@@ -2,11 +2,16 @@
 #include "pipeline/rescue_run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "base/file_system.h"
+#include "base/run_files.h"
 #include "base/stopwatch.h"
 #include "calib/spread_samples.h"
+#include "config/load.h"
+#include "config/print.h"
 #include "ir/search.h"
 #include "pipeline/choices.h"
 #include "pipeline/float_remedies.h"
@@ -18,9 +23,20 @@
 namespace quarkq::pipeline {
 namespace {
 
-void report_rescue(Run& run, const RescueReport& report) {
-  run.report.rescue = report;
+/// Returns the name of the file with the settings of a rescue that named single nodes or tensors. Returns an empty text
+/// if options say the same, if settings cannot, or if the run writes no such file.
+std::string rescued_settings_path(const Run& run, const RescueReport& report) {
+  const bool names_parts = !report.float_nodes.empty() || !report.tensors_in_16_bits.empty();
+  if (!names_parts || report.unnamed_float_nodes > 0) return "";
+  if (run.request.in_memory || run.state.settings.runtime.crypto_mode) return "";
+  const std::string path = std::filesystem::path(run.report.output_path).replace_extension(".rescued.yaml").string();
+  return check_not_input(path).ok() ? path : "";
+}
+
+void report_rescue(Run& run, RescueReport report) {
+  report.settings_path = rescued_settings_path(run, report);
   run.state.diagnostics.add("rescued", "", rescue_text(report));
+  run.report.rescue = std::move(report);
 }
 
 /// The plan that the rescue found is written in place of the first one.
@@ -184,6 +200,17 @@ bool looks_before_tuning(const Run& run, const config::Settings& settings) {
   config::Settings plain = settings;
   plain.algorithms.include_fast_ft = false;
   return plain.tool.on_collapse.value_or("rescue") == "rescue" && may_rescue(plain);
+}
+
+Status save_rescue_settings(const Run& run) {
+  if (!run.report.rescue || run.report.rescue->settings_path.empty()) return Status();
+  const RescueReport& rescue = *run.report.rescue;
+  std::vector<std::string> settings = run.request.settings;
+  settings.insert(settings.end(), rescue.settings.begin(), rescue.settings.end());
+  settings.emplace_back("quarkq.on_collapse=warn");  // what a rescue would change is here
+  QQ_TRY(const config::QuantConfig config, config::load_config(run.request.config, settings));
+  return write_file(rescue.settings_path, cat("# the settings of ", run.report.output_path,
+                                              " after its rescue, for --config\n", config::to_yaml(config)));
 }
 
 Status remedy_before_tuning(Run& run, config::Settings& settings, const ir::Model& original) {

@@ -170,7 +170,9 @@ void print_rescue(const RescueReport& rescue) {
   if (!rescue.float_nodes.empty())
     changes.push_back(cat(rescue.float_nodes.size(), " float nodes", where(rescue.float_macs)));
   print_line(cat("rescued    cosine ", fixed(rescue.before.cosine, 6), " -> ", fixed(rescue.after.cosine, 6), " (",
-                 rescue.samples, " samples): ", join(changes, ", "), "; ", fixed(rescue.seconds, 2), " s"));
+                 rescue.samples, " samples): ", join(changes, ", "),
+                 rescue.settings_path.empty() ? "" : cat(", in ", rescue.settings_path), "; ", fixed(rescue.seconds, 2),
+                 " s"));
 }
 
 std::string short_numbers(const std::vector<double>& values) {
