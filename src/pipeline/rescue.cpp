@@ -2,6 +2,7 @@
 #include "pipeline/rescue.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -166,7 +167,7 @@ class Rescuer {
   }
 
   Result<Agreement> outputs_with(const Remedies& remedies) {
-    if (in_.progress && !in_.progress(++trials_, 0)) return Status(Code::kInterrupted, "interrupted");
+    if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
     last_attempt_ = std::make_shared<Attempt>(in_.state, in_.before_plan, remedies);
     const Status planned = last_attempt_->plan(Phase::kWrite);
     Result<Agreement> found = planned.ok() ? run_plan(last_attempt_->state, in_.expected) : planned;
@@ -212,7 +213,7 @@ class Rescuer {
     QQ_RETURN_IF_ERROR(planned.plan(Phase::kRestructure));
     const PartPlans parts(planned.state, in_.few);
     const PartNoise noise = [&](const std::vector<ir::NodeId>& nodes) -> Result<double> {
-      if (in_.progress && !in_.progress(++trials_, 0)) return Status(Code::kInterrupted, "interrupted");
+      if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
       QQ_TRY(const Agreement found, parts.quantize_only({nodes.begin(), nodes.end()}));
       return noise_of(found);
     };
@@ -381,11 +382,17 @@ class Rescuer {
   Remedies base_;  ///< what counts for all tensors
   Remedies best_;  ///< with single nodes; what `after_` was measured with
   std::shared_ptr<Attempt> last_attempt_, best_attempt_;
-  size_t trials_ = 0;
   Stopwatch watch_;
 };
 
 }  // namespace
+
+size_t most_format_trials(size_t nodes) {
+  constexpr size_t kMostWays = 3;  // of ways_to_spare()
+  const size_t steps = std::bit_width(nodes);
+  const size_t plain_and_channels = 2, rounded = 1, fallback = 1;
+  return SearchLimits().trials + plain_and_channels + kMostWays * (2 * steps + fallback + rounded);
+}
 
 bool may_rescue(const config::Settings& settings) {
   const ElementType weights = plan::element_type(settings.formats.weight_type);

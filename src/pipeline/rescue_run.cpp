@@ -52,7 +52,7 @@ Status write_again(Run& run, config::Settings& settings, const Rescued& rescued)
 }
 
 /// What brings the outputs closer: other rounding first, then another float model, then other formats.
-Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings, RescueInputs inputs) {
+Result<std::optional<Rescued>> search_rescue(Run& run, config::Settings& settings, RescueInputs inputs) {
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
   if (!run.is_poor || (rounded && is_enough(rounded->report.after, settings))) return rounded;
@@ -84,12 +84,24 @@ Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings,
     now = *after;
   }
   if (!inputs.applied.empty()) {
-    run.phase = "rescue";
     inputs.tried = &tried;
     QQ_TRY(rounded, find_rounding(inputs));
     if (rounded && is_enough(rounded->report.after, settings)) return rounded;
   }
   return find_formats(inputs, rounded);
+}
+
+/// The search as one phase of the run, which counts its trials.
+Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings, const RescueInputs& inputs) {
+  run.phase = "rescue";
+  run.trials = 0;
+  run.most_trials = kMostRoundingTrials;
+  if (run.is_poor)
+    run.most_trials +=
+        float_remedies().size() * kMostRoundingTrials + most_format_trials(run.state.calibrated->graph.order().size());
+  Result<std::optional<Rescued>> found = search_rescue(run, settings, inputs);
+  run.most_trials = 0;
+  return found;
 }
 
 /// The first two of at most four places that lie evenly among them: nodes are ranked by these samples.
@@ -143,7 +155,10 @@ Result<Judges> make_judges(const Run& run, const ir::Model& original, const Expe
 
 RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
   const ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
-  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, run.before_plan, {}, run.progress()};
+  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, run.before_plan, {}, [&run] {
+            ++run.trials;
+            return run.reports(0, 0);
+          }};
 }
 
 /// Fine-tuning is off while this lives.
@@ -186,7 +201,6 @@ Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& origi
   QQ_TRY(const Judges judges, make_judges(run, original, known));
   QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(run.state.model, run.state.diagnostics));
   QQ_TRY(const Agreement before, worst_agreement(outputs));
-  run.phase = "rescue";
   QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, settings, inputs_of(run, judges, before)));
   run.state.tuning.rounded.reset();
   run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
@@ -221,7 +235,6 @@ Status remedy_before_tuning(Run& run, config::Settings& settings, const ir::Mode
   QQ_TRY(const Agreement before, run_plan(run.state, judges.value().all));
   run.is_poor = !is_enough(before, settings);
   if (!run.is_poor) return Status();
-  run.phase = "rescue";
   QQ_TRY(const std::optional<Rescued> found, find_rescue(run, settings, inputs_of(run, judges.value(), before)));
   run.state.tuning.rounded.reset();
   const std::optional<Rescued> rescued = found ? std::optional(without_rounding(*found)) : std::nullopt;

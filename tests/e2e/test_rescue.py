@@ -2,12 +2,13 @@
 """The rescue: a result that collapsed is planned again with the least remedies of its target, and reports them."""
 import json
 import os
+import re
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import ROOT, expect, expect_equal, run, shared, temp_folder, test
+from harness import QUARKQ, ROOT, expect, expect_equal, on_terminal, run, shared, temp_folder, test
 from reference import mean_cosines, onnxruntime_results
 from schema import misfits
 
@@ -259,6 +260,19 @@ def names_of_a_rescue_are_a_settings_file(case):
         result, report = bench.quantize(bench.path("plain.rescued.yaml"), "plain.onnx")
         expect(report["rescue"] and report["rescue"]["settings_path"] is None, f"rescue {report['rescue']}")
         expect(len(kept) > 0 and os.path.getsize(bench.path("plain.rescued.yaml")) < 30, "an input was overwritten")
+
+
+@test(cases=[("other formats", massive_activation, "xint8"), ("another float model", clipped_channels, "xint8"), ("before fine-tuning", massive_activation, "a8w8_adaround")])
+def trials_are_counted_in_one_phase(case):
+    _, model, config = case
+    with temp_folder() as folder:
+        bench = Bench(folder, model())
+        _, text = on_terminal([QUARKQ, "quantize", bench.model, "--config", config, "--calib", bench.calib, "-o", bench.path("q.onnx"),
+                               *(["--set", "FastFinetune.NumIterations=5"] if config.endswith("adaround") else [])], 100)
+    counts = [(int(done), int(most)) for done, most in re.findall(r"rescue: trial (\d+) of at most (\d+)", text)]
+    expect(counts and counts == sorted(counts) and all(done <= most for done, most in counts), f"the trials are {counts} in {text[-500:]!r}")
+    begin, end = text.index("rescue: trial"), text.rindex("rescue: trial")
+    expect(not re.search(r"\(\d+ of \d+\)", text[begin:end]), f"other phases in between: {text[begin:end]!r}")
 
 
 @test(cases=["warn", "guards=off", "compat"])
