@@ -185,6 +185,7 @@ struct QuantizeReport {
   std::map<std::string, int> float_ops, quantized_ops;
   std::map<std::string, int> tensors_by_type;      ///< "activation INT8" -> count
   size_t nodes_quantized = 0, nodes_total = 0;     ///< of the model as loaded, without Constant nodes
+  size_t nodes_folded = 0;                         ///< those of which the rewrites of the float model left nothing
   std::map<std::string, OperatorCount> operators;  ///< the same by operator
   size_t calibrated_tensors = 0;                   ///< activations whose range was measured
   uint64_t model_bytes = 0, output_bytes = 0;      ///< with external data

@@ -186,7 +186,8 @@ void report_samples(const pipeline::Source& source, QuantizeReport& report) {
   if (source.observed == nullptr) return;
   const std::vector<calib::InputSummary> inputs = source.observed->summary();
   report.inputs = pipeline::input_reports(inputs);
-  report.sample_cautions = pipeline::sample_cautions(inputs, report.samples, source.is_random);
+  const bool has_ranges = report.calibrated_tensors > 0;  // else few samples are as good as many
+  report.sample_cautions = pipeline::sample_cautions(inputs, has_ranges ? report.samples : 0, source.is_random);
 }
 
 /// The float model after the passes of a list, where the list names a file for it.
@@ -223,8 +224,8 @@ namespace {
 
 /// What helps if all work of a model is inside of control flow; empty for other models.
 std::string inside_bodies(const ir::Graph& graph) {
-  const bool has_bodies = std::ranges::any_of(
-      graph.order(), [&](ir::NodeId id) { return !ir::nested_graphs(graph.node(id)).empty(); });
+  const bool has_bodies =
+      std::ranges::any_of(graph.order(), [&](ir::NodeId id) { return !ir::nested_graphs(graph.node(id)).empty(); });
   return has_bodies ? "; nodes inside of If, Loop and Scan are quantized with --set EnableSubgraph=true, or export the "
                       "model without them"
                     : "";
@@ -255,8 +256,9 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
   report.nothing_to_quantize = !job.settings.stays_float() && !pipeline::has_written(report.phases);
   if (report.nothing_to_quantize) {
-    diagnostics.add("nothing-to-quantize", request.model_path,
-                    cat("no selected node has a float tensor; the float model was copied", inside_bodies(loaded.graph)));
+    diagnostics.add(
+        "nothing-to-quantize", request.model_path,
+        cat("no selected node has a float tensor; the float model was copied", inside_bodies(loaded.graph)));
     job.model = loaded;
   }
   if (request.details) report.details.emplace();

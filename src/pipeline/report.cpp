@@ -138,7 +138,8 @@ std::string to_json(const QuantizeReport& report) {
   for (const InputReport& input : report.inputs) json["inputs"].push_back(input_json(input));
   json["sample_cautions"] = report.sample_cautions;
   json["opset"] = {{"input", report.input_opset}, {"output", report.output_opset}};
-  json["nodes"] = {{"total", report.nodes_total}, {"selected", report.nodes_quantized}};
+  json["nodes"] = {
+      {"total", report.nodes_total}, {"selected", report.nodes_quantized}, {"folded", report.nodes_folded}};
   json["operators"] = pipeline::operators_json(report.operators);
   json["calibrated_tensors"] = report.calibrated_tensors;
   json["tensors"] = report.tensors_by_type;
