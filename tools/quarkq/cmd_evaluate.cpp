@@ -148,17 +148,20 @@ double quantized_top1(const EvaluateReport& report) {
   return std::nan("");
 }
 
+/// In few digits, unless these hide that `limit` was missed.
+std::string found_text(double found, double limit) { return decimal(rounded(found) == limit ? found : rounded(found)); }
+
 Status check_required(const EvaluateArgs& args, const EvaluateReport& report) {
   std::vector<std::string> missed;
   auto at_least = [&](const char* name, double found, const std::optional<double>& required) {
     // Written so that NaN misses.
     if (required && !(found >= *required))
-      missed.push_back(cat(name, " is ", decimal(found), ", required is at least ", decimal(*required)));
+      missed.push_back(cat(name, " is ", found_text(found, *required), ", required is at least ", decimal(*required)));
   };
   at_least("min cos similarity", report.min_cosine, args.min_cosine);
   if (args.max_l2 && !(report.max_l2 <= *args.max_l2)) {
-    missed.push_back(
-        cat("max l2 distance is ", decimal(report.max_l2), ", required is at most ", decimal(*args.max_l2)));
+    missed.push_back(cat("max l2 distance is ", found_text(report.max_l2, *args.max_l2), ", required is at most ",
+                         decimal(*args.max_l2)));
   }
   at_least("min psnr", report.min_psnr, args.min_psnr);
   at_least("min ssim", report.min_ssim, args.min_ssim);

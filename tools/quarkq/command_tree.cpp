@@ -6,6 +6,7 @@
 
 #include "config/fields.h"
 #include "config/preprocess_recipes.h"
+#include "metrics/metric_table.h"
 #include "config/preset.h"
 #include "config/targets/target.h"
 #include "messages.h"
@@ -44,6 +45,12 @@ std::vector<std::string> recipe_names() {
   return names;
 }
 
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const metrics::MetricInfo& metric : metrics::metric_table()) names.emplace_back(metric.name);
+  return names;
+}
+
 std::vector<std::string> target_and_limit_names() {
   std::vector<std::string> names = config::target_names();
   names.emplace_back("xint8");
@@ -63,6 +70,7 @@ constexpr struct {
 } kTables[] = {
     {"", "--config", preset_names},
     {"", "--preprocess", recipe_names},
+    {"", "--metric", metric_names},
     {"", "--set", setting_names},
     {"convert", "--pass", conversion_names},
     {"", "--pass", pass_names},

@@ -64,9 +64,9 @@ int64_t before_crop(int64_t side, double fraction) { return std::llround(static_
 /// The shape of an input as an example, with `side` for its unknown sides: "1,3,640,640".
 std::string example_shape(const ir::Shape& dims, int64_t side) {
   const size_t channels = dims.size() == 4 && dims[3] >= 1 && dims[3] <= 4 ? 3 : 1;
-  std::vector<int64_t> shown = dims;
+  std::vector<int64_t> shown = dims.empty() ? ir::Shape(4, -1) : dims;
   for (size_t i = 0; i < shown.size(); ++i) {
-    if (shown[i] < 0) shown[i] = i == 0 ? 1 : i == channels ? 3 : side;
+    if (shown[i] < 1) shown[i] = i == 0 ? 1 : i == channels ? 3 : side;
   }
   return join(shown, ",");
 }

@@ -241,6 +241,8 @@ Result<std::string> html_report(const std::string& path) {
   if (file->size() > kMostBytes) return bad_data(path, ": has ", file->size(), " bytes, allowed are ", kMostBytes);
   try {
     const Json report = parse_json<Json>({reinterpret_cast<const char*>(file->data()), file->size()});
+    if (!report.is_object())
+      return bad_data(path, ": is not JSON, and so no report of quarkq quantize --report or tune --report");
     return report.contains("trials") ? tune_page(report) : page(report);
   } catch (const Json::exception& error) {
     return bad_data(path, ": is no report of quarkq quantize --report or tune --report (", error.what(), ")");
