@@ -296,7 +296,7 @@ def analyze_says_that_nothing_is_left_out():
 @test()
 def help_has_each_type_once():
     for verb, words in (("evaluate", ["evaluate [OPTIONS] [PLACES]", "--min-score FLOAT in [0 - 1]"]), ("quantize", ["--max-islands N in [1 -", "--max-memory SIZE "]),
-                        ("list", ["list [OPTIONS] what"]), ("check", ["--max-partitions INT "])):
+                        ("list", ["list [OPTIONS] WHAT", "\n  presets                   named settings"]), ("check", ["--max-partitions INT "])):
         text = quarkq(verb, "--help").stdout
         for word in words:
             expect(word in text, f"{word!r} is not in {text}")
