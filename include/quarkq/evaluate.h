@@ -81,9 +81,8 @@ struct EvaluateModelsRequest {
   std::optional<std::string> float_bytes = {}, quantized_bytes = {};  ///< serialized models, instead of the files
   std::string data_folder;          ///< samples, as quantize() and run_model() read them
   SampleSource sample_source = {};  ///< samples from memory, instead of a folder
-  std::string preprocess;           ///< the name of a recipe for images, stronger than `config`; empty: what that says
   std::string config;               ///< what `quantized_path` was made with: preprocessing, rewrites before layers
-  std::vector<std::string> settings = {};  ///< "key=value", stronger than `config`
+  std::vector<std::string> settings = {};  ///< "key=value", stronger than `config`: "preprocess=imagenet"
   size_t limit = 0;                        ///< first so many samples; 0: all
   bool layers = false;                     ///< compare the tensors inside, too
   AccuracyRequest accuracy = {};

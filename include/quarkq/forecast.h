@@ -26,7 +26,7 @@ struct FloatPart {
 struct Forecast {
   std::string model_path, preset, quantizer;
   std::string output_path;  ///< what would be written; empty: no file
-  size_t nodes_quantized = 0, nodes_total = 0;
+  size_t nodes_quantized = 0, nodes_total = 0, nodes_folded = 0;
   std::map<std::string, OperatorCount> operators;
   std::map<std::string, int> tensors_by_type;  ///< "activation INT8" -> count
   std::vector<FloatPart> float_parts;          ///< in the order of their first nodes

@@ -24,6 +24,7 @@ struct Progress {
   std::string unit = "samples";  ///< of `done` and `total`
   size_t number = 0, count = 0;  ///< this is phase `number` of `count`, from 1 on; 0: a single phase
   std::string detail = {};       ///< with a folder of workers: what this one did last; else empty
+  bool is_at_most = false;       ///< the phase may end before `total` is reached
 };
 
 /// Is given what was found before an error ended a run; a report has it otherwise.

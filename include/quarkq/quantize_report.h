@@ -86,6 +86,9 @@ struct RescueReport {
   double macs_in_16_bits = 0;                   ///< the share of the nodes that read or write these activations
   size_t islands = 0;                           ///< connected parts that the changed nodes make
   std::vector<std::string> settings;  ///< "key=value", for `settings`: a run without rescue that gives the same model
+  /// File with these settings and those of the run, "<output>.rescued.yaml", where they name single nodes or tensors;
+  /// empty if no file was written.
+  std::string settings_path;
   double seconds = 0;
 };
 
@@ -182,6 +185,7 @@ struct QuantizeReport {
   std::map<std::string, int> float_ops, quantized_ops;
   std::map<std::string, int> tensors_by_type;      ///< "activation INT8" -> count
   size_t nodes_quantized = 0, nodes_total = 0;     ///< of the model as loaded, without Constant nodes
+  size_t nodes_folded = 0;                         ///< those of which the rewrites of the float model left nothing
   std::map<std::string, OperatorCount> operators;  ///< the same by operator
   size_t calibrated_tensors = 0;                   ///< activations whose range was measured
   uint64_t model_bytes = 0, output_bytes = 0;      ///< with external data

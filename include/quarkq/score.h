@@ -39,9 +39,8 @@ struct ScoreRequest {
   std::optional<std::string> baseline_bytes = {}, results_bytes = {};  ///< serialized models, instead of the files
   std::string data_folder;                                             ///< samples for models
   SampleSource sample_source = {};                                     ///< samples from memory, instead of a folder
-  std::string preprocess;                  ///< the name of a recipe for images, stronger than `config`
-  std::string config;                      ///< its preprocessing is used
-  std::vector<std::string> settings = {};  ///< "key=value", stronger than `config`
+  std::string config;                                                  ///< its preprocessing is used; may be empty
+  std::vector<std::string> settings = {};  ///< "key=value", stronger than `config`: "preprocess=imagenet"
   size_t limit = 0;                        ///< first so many samples; 0: all
   MetricRequest metric = {};
   int threads = 0;

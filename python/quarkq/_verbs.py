@@ -272,9 +272,7 @@ def score(
         job.take_model(results, "results", "quantized")
         if baseline is not None:
             job.take_model(baseline, "baseline", "model")
-        job.take_config(config, settings, None)
-        if isinstance(preprocess, str):
-            job.request["preprocess"] = preprocess
+        job.take_config(config, settings, preprocess)
         job.take_data(data, "data", "samples", preprocess)
         job.call.on_progress = progress
         return job.run()
@@ -356,9 +354,7 @@ def evaluate(
     with _Job("evaluate", limit=limit, layers=layers, **shared) as job:
         job.take_model(baseline, "float", "model")
         job.take_model(quantized, "quantized", "quantized")
-        job.take_config(config, settings, None)
-        if isinstance(preprocess, str):
-            job.request["preprocess"] = preprocess
+        job.take_config(config, settings, preprocess)
         job.take_data(data, "data", "samples", preprocess)
         job.call.on_progress = progress
         return job.run()

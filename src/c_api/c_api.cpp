@@ -159,7 +159,7 @@ Status call_evaluate(Request& json, const Arguments& arguments, quarkq_result& r
   json.take("float", request.float_path);
   if (request.float_path.empty()) return evaluate_folders(json, arguments, result);
   json.take("quantized", request.quantized_path).take("data", request.data_folder);
-  json.take("preprocess", request.preprocess).take("config", request.config).take("settings", request.settings);
+  json.take("config", request.config).take("settings", request.settings);
   json.take("limit", request.limit).take("layers", request.layers).take("threads", request.threads);
   take_accuracy(json, request.accuracy);
   request.float_bytes = c_api::bytes_of(arguments.model);
@@ -179,7 +179,7 @@ void take_metric(Request& json, MetricRequest& metric) {
 Status call_score(Request& json, const Arguments& arguments, quarkq_result& result) {
   ScoreRequest request;
   json.take("baseline", request.baseline).take("results", request.results).take("data", request.data_folder);
-  json.take("preprocess", request.preprocess).take("config", request.config).take("settings", request.settings);
+  json.take("config", request.config).take("settings", request.settings);
   json.take("limit", request.limit).take("threads", request.threads);
   take_metric(json, request.metric);
   request.metric.function = c_api::metric_of(arguments.callbacks);

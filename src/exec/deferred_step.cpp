@@ -102,7 +102,7 @@ Status DeferredStep::make_foreign(const std::vector<const ir::Operand*>& operand
   const ir::Node& node = *deferred_.node;
   if (foreign_operators() == nullptr) {
     return unsupported(deferred_.label, ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
-                       " of opset ", deferred_.opset, " has no kernel; with --backend ort it runs in ONNX Runtime");
+                       " of opset ", deferred_.opset, " has no kernel; ", advice_without_kernel(node.domain));
   }
   std::vector<ir::ValueType> types;
   size_t next = 0;

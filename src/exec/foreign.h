@@ -35,6 +35,14 @@ class ForeignOperators {
                                                        const std::vector<ir::ValueType>& types) = 0;
 };
 
+/// What to do where an operator of `domain` has no kernel: ONNX Runtime has those of ONNX and its own, a library of the
+/// user's has others.
+inline const char* advice_without_kernel(const std::string& domain) {
+  const bool is_of_runtime = domain.empty() || domain.starts_with("ai.onnx") || domain.starts_with("com.microsoft");
+  return is_of_runtime ? "with --backend ort it runs in ONNX Runtime"
+                       : "give the library that computes it, --set UserCustomOpLibPath=LIBRARY.so";
+}
+
 /// Null: there is none. Set before sessions are made, and never while one runs.
 inline std::shared_ptr<ForeignOperators>& foreign_operators() {
   static std::shared_ptr<ForeignOperators> operators;

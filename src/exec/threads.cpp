@@ -70,8 +70,8 @@ ThreadChoice set_threads(int threads) {
   while (free_threads > 1 && stalled_share(free_threads) > kStalledShare) free_threads = (free_threads + 1) / 2;
   keep_choice(free_threads, granted);
   if (free_threads < granted)
-    return {free_threads, cat("of ", granted, " cores the others are busy; samples run on ", granted, " side by side")};
-  if (granted < cores) return {granted, cat("of ", cores, " cores, which the container's quota grants")};
+    return {free_threads, cat(free_threads, " of ", granted, " cores free; ", granted, " samples run at once")};
+  if (granted < cores) return {granted, cat("the container's quota grants ", granted, " of ", cores, " cores")};
   return {granted, ""};
 }
 

@@ -9,6 +9,7 @@
 #include "exec/threads.h"
 #include "ir/macs.h"
 #include "pipeline/facts.h"
+#include "pipeline/float_remedies.h"
 #include "pipeline/forecast.h"
 #include "pipeline/harmful_blocks.h"
 #include "pipeline/part_plans.h"
@@ -72,7 +73,7 @@ class Analyzer {
     if (report.nothing_quantized.cosine < pipeline::kRewrittenCosine) {
       state_.diagnostics.add("rewritten-float", request_.model_path,
                              cat("the hardware conversions alone, before quantization, reduce the outputs to cosine ",
-                                 report.nothing_quantized.cosine));
+                                 report.nothing_quantized.cosine, ways_to_keep()));
     }
     QQ_TRY(report.all_quantized, trial(Nodes(candidates_.begin(), candidates_.end())));
     std::vector<Tried> tried;
@@ -110,6 +111,15 @@ class Analyzer {
 
   bool reports(size_t done) const {
     return !request_.progress || request_.progress({"analyze", done, candidates_.size(), "layers"});
+  }
+  /// Settings that keep operators which the conversions replaced in this model.
+  std::string ways_to_keep() const {
+    std::vector<std::string> ways;
+    for (const pipeline::FloatRemedy& remedy : pipeline::float_remedies()) {
+      const std::string setting = remedy.setting;
+      if (setting.ends_with("=false") && remedy.is_open(state_, loaded_)) ways.push_back("--set " + setting);
+    }
+    return ways.empty() ? "" : cat("; ", join(ways, " or "), " keeps what they replaced");
   }
   static Status interrupted() { return Status(Code::kInterrupted, "interrupted"); }
 

@@ -16,6 +16,7 @@
 #include "pipeline/plausible_inputs.h"
 #include "pipeline/preflight.h"
 #include "pipeline/use_backend.h"
+#include "pipeline/user_operators.h"
 #include "planning/calibrate/measured_tensors.h"
 
 namespace quarkq {
@@ -82,6 +83,7 @@ Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelF
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
   if (samples.opened == nullptr) return bad_data("calibration samples are needed: give --calib DIR");
+  QQ_RETURN_IF_ERROR(pipeline::check_operators_known(job.model).context(request.model_path));
   pipeline::report_notes(*samples.opened, diagnostics);
   auto observed =
       std::make_unique<calib::ObservedReader>(std::move(samples.opened), calib::input_specs(job.model.graph));

@@ -82,9 +82,10 @@ std::vector<Finding> findings_of(const Diagnostics& diagnostics, const LoadedLab
 }
 
 void count_nodes(const RunState& state, const ir::Graph& loaded, const ir::Graph& calibrated, QuantizeReport& report) {
-  std::set<ir::NodeId> quantized;
+  std::set<ir::NodeId> quantized, computed;
   for (const ir::NodeId id : calibrated.order()) {
     const ir::Node& node = calibrated.node(id);
+    computed.insert(node.origins.begin(), node.origins.end());
     if (state.settings.inserts_qdq() ? state.selection.selects(node) : !state.graph().is_alive(id))
       quantized.insert(node.origins.begin(), node.origins.end());
   }
@@ -93,6 +94,7 @@ void count_nodes(const RunState& state, const ir::Graph& loaded, const ir::Graph
     OperatorCount& row = report.operators[full_op_name(loaded.node(id))];
     ++row.total;
     ++report.nodes_total;
+    report.nodes_folded += computed.contains(id) ? 0 : 1;
     if (!quantized.contains(id)) continue;
     ++row.quantized;
     ++report.nodes_quantized;

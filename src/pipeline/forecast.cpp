@@ -165,6 +165,7 @@ void describe_plan(const RunState& state, const ir::Graph& loaded, const ir::Gra
   forecast.operators = counted.operators;
   forecast.nodes_quantized = counted.nodes_quantized;
   forecast.nodes_total = counted.nodes_total;
+  forecast.nodes_folded = counted.nodes_folded;
   forecast.float_parts = float_parts(state, loaded, calibrated);
 }
 
@@ -220,7 +221,8 @@ std::string to_json(const Forecast& forecast) {
   json["preset"] = forecast.preset;
   json["quantizer"] = forecast.quantizer;
   json["samples"] = {{"total", forecast.samples}, {"tried", forecast.tried_samples}};
-  json["nodes"] = {{"total", forecast.nodes_total}, {"selected", forecast.nodes_quantized}};
+  json["nodes"] = {
+      {"total", forecast.nodes_total}, {"selected", forecast.nodes_quantized}, {"folded", forecast.nodes_folded}};
   json["operators"] = pipeline::operators_json(forecast.operators);
   json["tensors"] = forecast.tensors_by_type;
   json["float_parts"] = Json::array();

@@ -148,6 +148,15 @@ Status check_is_float(const std::string& model_path, const Job& job, Diagnostics
   return Status();
 }
 
+Result<config::QuantConfig> load_sample_settings(const std::string& config, const std::vector<std::string>& sets) {
+  std::vector<std::string> all = sets;
+  if (!config::selects_mode(config, sets)) all.insert(all.begin(), "quant_config={}");
+  QQ_TRY(config::QuantConfig asked, config::load_config(config, all));
+  QQ_RETURN_IF_ERROR(use_backend(asked));
+  QQ_RETURN_IF_ERROR(use_user_operators(asked));
+  return asked;
+}
+
 Result<calib::DataOptions> data_options(const config::QuantConfig& asked) { return options_of(asked); }
 
 Result<calib::DataOptions> data_options(const config::Settings& settings) { return options_of(settings); }

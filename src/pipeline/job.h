@@ -60,6 +60,10 @@ Result<Job> open_job(const ModelFile& model, const std::string& config, const st
 /// (kUnsupported). In compat mode that is a warning.
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics);
 
+/// Reads the settings of a run that takes samples but does not quantize, so that a preset is optional. Applies its
+/// backend and its user libraries.
+Result<config::QuantConfig> load_sample_settings(const std::string& config, const std::vector<std::string>& sets);
+
 /// Settings of samples: kind, formats and preprocessing. The caller says which samples.
 Result<calib::DataOptions> data_options(const config::QuantConfig& asked);
 Result<calib::DataOptions> data_options(const config::Settings& settings);

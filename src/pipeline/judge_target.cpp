@@ -8,10 +8,15 @@
 namespace quarkq::pipeline {
 namespace {
 
-std::string refusal_text(const TargetFinding& finding) {
+/// What happens, where, and what to do. What it was seen in is for `quarkq check --target`.
+std::string refusal_text(const TargetFinding& finding, const TargetReport& judged) {
   const TargetReason& reason = finding.reason;
-  std::string text =
-      cat(reason.text, " (", reason.rule, ", grade ", std::string(1, reason.grade), ": ", reason.source, ")");
+  const config::RuleInfo* rule = config::find_rule(reason.rule);
+  std::string text = reason.effect == "crash"            ? "the compiler aborts"
+                     : reason.effect == "nothing-placed" ? cat("the compiler places no node on the ", judged.label)
+                                                         : cat("the ", judged.label, " gives wrong results");
+  text += cat(": ", rule == nullptr ? cat("the model is of type ", judged.model_type) : rule->summary, " (",
+              reason.rule, ")");
   if (finding.count > 1) text += cat(", ", finding.count, " places");
   return reason.remedy_text.empty() ? text : cat(text, "; ", reason.remedy_text);
 }
@@ -37,9 +42,9 @@ Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const 
     const std::string& effect = finding.reason.effect;
     const std::string subject = finding.nodes.empty() ? judged.target : finding.nodes.front();
     if (effect == "wrong-results") {
-      diagnostics.add("target-computes-wrong", subject, refusal_text(finding));
+      diagnostics.add("target-computes-wrong", subject, refusal_text(finding, judged));
     } else if (effect == "crash" || effect == "nothing-placed") {
-      diagnostics.add("target-refuses", subject, refusal_text(finding));
+      diagnostics.add("target-refuses", subject, refusal_text(finding, judged));
     }
   }
   return std::optional(std::move(judged));

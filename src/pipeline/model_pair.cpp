@@ -12,6 +12,8 @@
 #include "pipeline/compare_tensors.h"
 #include "pipeline/float_phases.h"
 #include "pipeline/job.h"
+#include "pipeline/pin_shapes.h"
+#include "pipeline/user_operators.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -23,7 +25,25 @@ Result<ir::Model> load_typed(const ModelFile& file, Diagnostics& diagnostics) {
   QQ_TRY(ir::Model model, load_model(file, &loaded));
   diagnostics.add(loaded.findings);
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  QQ_RETURN_IF_ERROR(type_user_operators(model, diagnostics).context(file.path));
   return model;
+}
+
+/// Returns the shapes of inputs that only `quantized` fixes: photos then become what both models take.
+config::LegalizeBlock shapes_of(const ir::Graph& quantized, const ir::Graph& graph) {
+  config::LegalizeBlock fixed;
+  for (const ir::ValueId id : graph.required_inputs()) {
+    const ir::Value& input = graph.value(id);
+    const ir::ValueId other = quantized.find(input.name);
+    if (!other.valid() || !input.type.has_shape || input.type.is_static() || !quantized.value(other).type.is_static())
+      continue;
+    const std::vector<ir::Dim>&from = input.type.dims, &to = quantized.value(other).type.dims;
+    const auto fits = [](const ir::Dim& a, const ir::Dim& b) { return !a.known() || a.size == b.size; };
+    // A dimension of both, mostly the channels, shows that the layout is the same.
+    if (!std::ranges::equal(from, to, fits) || std::ranges::none_of(from, &ir::Dim::known)) continue;
+    for (const ir::Dim& dim : to) fixed.shapes[input.name].push_back(dim.size);
+  }
+  return fixed;
 }
 
 /// By name; by place when the names differ altogether.
@@ -115,12 +135,8 @@ Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std
 }
 
 Result<std::unique_ptr<calib::DataReader>> open_pair_samples(const EvaluateModelsRequest& request,
-                                                             const config::Settings& settings, const ir::Graph& graph,
+                                                             calib::DataOptions options, const ir::Graph& graph,
                                                              Diagnostics& diagnostics) {
-  QQ_TRY(calib::DataOptions options, data_options(settings));
-  if (!request.preprocess.empty()) {
-    QQ_TRY(options.preprocess, config::read_recipe(request.preprocess));
-  }
   options.folder = request.data_folder;
   options.limit = request.limit;
   QQ_TRY(auto samples, calib::refuse_empty(open_samples(request.sample_source, options, graph)));
@@ -141,21 +157,25 @@ Status pair_models(const EvaluateModelsRequest& request, ModelPair& models, Diag
 Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics) {
   ModelPair models;
   std::optional<Job> job;
-  config::Settings settings;
+  QQ_TRY(const config::QuantConfig asked, load_sample_settings(request.config, request.settings));
+  QQ_TRY(models.quantized_model, load_typed({request.quantized_path, request.quantized_bytes}, diagnostics));
   const ModelFile float_file(request.float_path, request.float_bytes);
-  if (!request.config.empty() || !request.settings.empty()) {
+  if (config::selects_mode(request.config, request.settings)) {
     QQ_TRY(job, open_job(float_file, request.config, request.settings, diagnostics));
     models.float_model = job->model;  // shares the weights
-    settings = job->settings;
   } else {
     QQ_TRY(models.float_model, load_typed(float_file, diagnostics));
+    QQ_RETURN_IF_ERROR(pin_shapes(models.float_model, asked.legalize, diagnostics).context(request.float_path));
   }
-  QQ_TRY(models.quantized_model, load_typed({request.quantized_path, request.quantized_bytes}, diagnostics));
-  QQ_TRY(models.opened, open_pair_samples(request, settings, models.float_model.graph, diagnostics));
+  const config::LegalizeBlock fixed = shapes_of(models.quantized_model.graph, models.float_model.graph);
+  QQ_RETURN_IF_ERROR(pin_shapes(models.float_model, fixed, diagnostics).context(request.float_path));
+  QQ_TRY(const calib::DataOptions options, data_options(asked));
+  QQ_TRY(models.opened, open_pair_samples(request, options, models.float_model.graph, diagnostics));
   models.samples = models.opened.get();
   QQ_RETURN_IF_ERROR(pair_models(request, models, diagnostics));
   if (request.layers && job) {
-    QQ_TRY(models.rewritten, rewrite(std::move(job->model), settings, models.opened, diagnostics));
+    QQ_RETURN_IF_ERROR(pin_shapes(job->model, fixed, diagnostics).context(request.float_path));
+    QQ_TRY(models.rewritten, rewrite(std::move(job->model), job->settings, models.opened, diagnostics));
   } else if (request.layers && models.fitted != nullptr) {
     return invalid_argument(request.quantized_path,
                             ": takes other inputs than the float model; --layers needs the --config it was made with");

@@ -9,6 +9,7 @@
 #include "pipeline/compare.h"
 #include "pipeline/plausible_inputs.h"
 #include "pipeline/use_backend.h"
+#include "pipeline/user_operators.h"
 
 namespace quarkq::pipeline {
 namespace {
@@ -77,6 +78,8 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
   }
   const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
   if (file.empty() && source.observed != nullptr) report_backend(diagnostics);
+  if (file.empty() && source.observed != nullptr)
+    QQ_RETURN_IF_ERROR(check_operators_known(job.model).context(request.model.path));
   if (file.empty()) return source;
   if (!job.settings.quirk(config::Quirk::kMergeableStatistics))
     return invalid_argument(file, ": --compat calibrates from samples, not from statistics");

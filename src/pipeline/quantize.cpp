@@ -186,7 +186,8 @@ void report_samples(const pipeline::Source& source, QuantizeReport& report) {
   if (source.observed == nullptr) return;
   const std::vector<calib::InputSummary> inputs = source.observed->summary();
   report.inputs = pipeline::input_reports(inputs);
-  report.sample_cautions = pipeline::sample_cautions(inputs, report.samples, source.is_random);
+  const bool has_ranges = report.calibrated_tensors > 0;  // else few samples are as good as many
+  report.sample_cautions = pipeline::sample_cautions(inputs, has_ranges ? report.samples : 0, source.is_random);
 }
 
 /// The float model after the passes of a list, where the list names a file for it.
@@ -223,8 +224,8 @@ namespace {
 
 /// Returns advice for models that compute inside control flow only, and an empty string for others.
 std::string inside_bodies(const ir::Graph& graph) {
-  const bool has_bodies = std::ranges::any_of(
-      graph.order(), [&](ir::NodeId id) { return !ir::nested_graphs(graph.node(id)).empty(); });
+  const bool has_bodies =
+      std::ranges::any_of(graph.order(), [&](ir::NodeId id) { return !ir::nested_graphs(graph.node(id)).empty(); });
   return has_bodies ? "; nodes inside of If, Loop and Scan are quantized with --set EnableSubgraph=true, or export the "
                       "model without them"
                     : "";
@@ -255,8 +256,9 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   pipeline::FloatModels floats{original.value(), state.calibrated ? *state.calibrated : original.value()};
   report.nothing_to_quantize = !job.settings.stays_float() && !pipeline::has_written(report.phases);
   if (report.nothing_to_quantize) {
-    diagnostics.add("nothing-to-quantize", request.model_path,
-                    cat("no selected node has a float tensor; the float model was copied", inside_bodies(loaded.graph)));
+    diagnostics.add(
+        "nothing-to-quantize", request.model_path,
+        cat("no selected node has a float tensor; the float model was copied", inside_bodies(loaded.graph)));
     job.model = loaded;
   }
   if (request.details) report.details.emplace();
@@ -279,6 +281,7 @@ Result<QuantizeReport> quantize(const QuantizeRequest& request, Diagnostics& dia
   QQ_TRY(report.tail_path, pipeline::save_tail(job, report.output_path));
   if (!report.nothing_to_quantize) pipeline::write_metadata(state, job.model);
   QQ_RETURN_IF_ERROR(check_interface(run, original.value(), report.nothing_to_quantize));
+  QQ_RETURN_IF_ERROR(pipeline::save_rescue_settings(run));
   QQ_RETURN_IF_ERROR(save_result(job.model, job.settings, request.in_memory, report));
   planning::finetune::SavedUnits(state.tuning.state_folder).remove(state.tuning.layers.size());
   report_samples(source, report);

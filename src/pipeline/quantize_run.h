@@ -2,6 +2,7 @@
 // One run of quantize(): what the steps after planning share.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "pipeline/facts.h"
@@ -21,12 +22,13 @@ struct Run {
   const ir::Model& loaded;       ///< whose node names settings take
   Diagnostics before_plan = {};  ///< what was found before phase mark: a second plan finds the rest again
   std::string phase = {};
-  bool is_poor = false;  ///< the result, as it was verified first
+  size_t trials = 0, most_trials = 0;  ///< of a rescue so far, and at most; 0: no rescue has begun
+  bool is_poor = false;                ///< the result, as it was verified first
 
   RunnerOptions options() {
     RunnerOptions options;
     options.phase = [this](const std::string& name) {
-      phase = name;
+      if (most_trials == 0) phase = name;  // a rescue plans again, and stays one phase
       if (name == pass::name(pass::Phase::kMark)) before_plan = state.diagnostics;
       return reports(0, 0);
     };
@@ -36,7 +38,10 @@ struct Run {
   /// False: the user interrupted.
   bool reports(size_t done, size_t total) const {
     if (!request.progress) return true;
-    Progress progress = progress_of(phase, done, total, state.settings);
+    const bool in_rescue = most_trials > 0;
+    Progress progress = progress_of(phase, in_rescue ? trials : done, in_rescue ? std::max(trials, most_trials) : total,
+                                    state.settings);
+    progress.is_at_most = in_rescue;
     progress.detail = state.tuning.now;
     return request.progress(progress);
   }

@@ -48,8 +48,8 @@ Json output_agreement_json(const OutputAgreement& output) {
           {"different_not_finite", output.different_not_finite}};
 }
 
-/// Of the second model; null without one.
-Json tail_json(const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); }
+/// Returns null if no such file was written.
+Json path_json(const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); }
 
 Json rescue_json(const RescueReport& rescue) {
   return {{"before", agreement_json(rescue.before)},
@@ -63,6 +63,7 @@ Json rescue_json(const RescueReport& rescue) {
           {"unnamed_float_nodes", rescue.unnamed_float_nodes},
           {"float_macs", rescue.float_macs},
           {"settings", rescue.settings},
+          {"settings_path", path_json(rescue.settings_path)},
           {"seconds", rescue.seconds},
           {"macs_in_16_bits", rescue.macs_in_16_bits},
           {"islands", rescue.islands}};
@@ -118,7 +119,7 @@ std::string to_json(const OptimizeReport& report) {
   json["passes"] = phases_json(report.passes);
   json["findings"] = findings_json(report.findings);
   json["seconds"] = report.seconds;
-  json["tail"] = tail_json(report.tail_path);
+  json["tail"] = path_json(report.tail_path);
   return pipeline::text(json);
 }
 
@@ -137,7 +138,8 @@ std::string to_json(const QuantizeReport& report) {
   for (const InputReport& input : report.inputs) json["inputs"].push_back(input_json(input));
   json["sample_cautions"] = report.sample_cautions;
   json["opset"] = {{"input", report.input_opset}, {"output", report.output_opset}};
-  json["nodes"] = {{"total", report.nodes_total}, {"selected", report.nodes_quantized}};
+  json["nodes"] = {
+      {"total", report.nodes_total}, {"selected", report.nodes_quantized}, {"folded", report.nodes_folded}};
   json["operators"] = pipeline::operators_json(report.operators);
   json["calibrated_tensors"] = report.calibrated_tensors;
   json["tensors"] = report.tensors_by_type;
@@ -147,7 +149,7 @@ std::string to_json(const QuantizeReport& report) {
   json["nothing_to_quantize"] = report.nothing_to_quantize;
   json["target"] = report.target ? pipeline::target_json(*report.target) : Json(nullptr);
   if (report.target) json["target"]["asked"] = !report.target_is_default;
-  json["tail"] = tail_json(report.tail_path);
+  json["tail"] = path_json(report.tail_path);
   json["rescue"] = report.rescue ? rescue_json(*report.rescue) : Json(nullptr);
   json["outputs"] = Json::array();
   for (const OutputAgreement& output : report.outputs) json["outputs"].push_back(output_agreement_json(output));

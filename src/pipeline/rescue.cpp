@@ -2,10 +2,12 @@
 #include "pipeline/rescue.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "base/stopwatch.h"
 #include "config/quantizer_traits.h"
@@ -165,7 +167,7 @@ class Rescuer {
   }
 
   Result<Agreement> outputs_with(const Remedies& remedies) {
-    if (in_.progress && !in_.progress(++trials_, 0)) return Status(Code::kInterrupted, "interrupted");
+    if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
     last_attempt_ = std::make_shared<Attempt>(in_.state, in_.before_plan, remedies);
     const Status planned = last_attempt_->plan(Phase::kWrite);
     Result<Agreement> found = planned.ok() ? run_plan(last_attempt_->state, in_.expected) : planned;
@@ -211,7 +213,7 @@ class Rescuer {
     QQ_RETURN_IF_ERROR(planned.plan(Phase::kRestructure));
     const PartPlans parts(planned.state, in_.few);
     const PartNoise noise = [&](const std::vector<ir::NodeId>& nodes) -> Result<double> {
-      if (in_.progress && !in_.progress(++trials_, 0)) return Status(Code::kInterrupted, "interrupted");
+      if (in_.next_trial && !in_.next_trial()) return Status(Code::kInterrupted, "interrupted");
       QQ_TRY(const Agreement found, parts.quantize_only({nodes.begin(), nodes.end()}));
       return noise_of(found);
     };
@@ -380,11 +382,17 @@ class Rescuer {
   Remedies base_;  ///< what counts for all tensors
   Remedies best_;  ///< with single nodes; what `after_` was measured with
   std::shared_ptr<Attempt> last_attempt_, best_attempt_;
-  size_t trials_ = 0;
   Stopwatch watch_;
 };
 
 }  // namespace
+
+size_t most_format_trials(size_t nodes) {
+  constexpr size_t kMostWays = 3;  // of ways_to_spare()
+  const size_t steps = std::bit_width(nodes);
+  const size_t plain_and_channels = 2, rounded = 1, fallback = 1;
+  return SearchLimits().trials + plain_and_channels + kMostWays * (2 * steps + fallback + rounded);
+}
 
 bool may_rescue(const config::Settings& settings) {
   const ElementType weights = plan::element_type(settings.formats.weight_type);
@@ -394,16 +402,21 @@ bool may_rescue(const config::Settings& settings) {
 }
 
 std::string rescue_text(const RescueReport& report) {
-  const auto where_text = [](double macs, size_t islands) {
-    return cat(std::round(1000 * macs) / 10, " % of the multiply-accumulates, ", islands,
+  const auto where_text = [](const std::vector<std::string>& names, double macs, size_t islands) {
+    constexpr size_t kShown = 3;
+    const std::span<const std::string> first(names.data(), std::min(kShown, names.size()));
+    return cat(join(first, ", "), names.size() > kShown ? ", ..." : "", names.empty() ? "" : "; ",
+               std::round(1000 * macs) / 10, " % of the multiply-accumulates, ", islands,
                islands == 1 ? " connected part" : " connected parts");
   };
   const auto same_by_settings = [](const RescueReport& found) -> std::string {
     if (found.unnamed_float_nodes > 0)
       return cat("Settings cannot express the same: ", found.unnamed_float_nodes, " of the float nodes have no name");
+    if (!found.settings_path.empty()) return cat("The same by settings: --config ", found.settings_path);
     constexpr size_t kReadable = 200;  // characters; a detector's list of nodes has thousands
     const std::string settings = join(found.settings, "' --set '");
-    if (settings.size() > kReadable) return "The same by settings: rescue.settings in the JSON report (--report FILE.json)";
+    if (settings.size() > kReadable)
+      return "The same by settings: rescue.settings in the JSON report (--report FILE.json)";
     return cat("The same by settings: --set '", settings, "'");
   };
   std::vector<std::string> changes;
@@ -416,9 +429,10 @@ std::string rescue_text(const RescueReport& report) {
   if (report.channel_scales) changes.push_back("weights have a scale per channel");
   if (!report.tensors_in_16_bits.empty())
     changes.push_back(cat(report.tensors_in_16_bits.size(), " activations have 16 bits (",
-                          where_text(report.macs_in_16_bits, report.islands), ")"));
+                          where_text(report.tensors_in_16_bits, report.macs_in_16_bits, report.islands), ")"));
   if (const size_t count = report.float_nodes.size() + report.unnamed_float_nodes; count > 0)
-    changes.push_back(cat(count, " nodes stay float (", where_text(report.float_macs, report.islands), ")"));
+    changes.push_back(
+        cat(count, " nodes stay float (", where_text(report.float_nodes, report.float_macs, report.islands), ")"));
   return cat("cosine ", report.before.cosine, " becomes ", report.after.cosine, " on ", report.samples,
              " calibration samples: ", join(changes, "; "), ". ", same_by_settings(report),
              "; --on-collapse warn leaves the plain result");

@@ -26,7 +26,7 @@ struct RescueInputs {
   Agreement before;                                         ///< of the plain result with `expected`
   const Diagnostics& before_plan;                           ///< what was found before phase mark
   std::vector<const FloatRemedy*> applied;                  ///< remedies of the float model that the state has
-  std::function<bool(size_t done, size_t total)> progress;  ///< false interrupts; may be empty
+  std::function<bool()> next_trial;                         ///< called before each trial; false interrupts; may be empty
   RoundingTrials* tried = nullptr;                          ///< of this state; may be null
 };
 
@@ -54,6 +54,11 @@ Result<std::optional<Rescued>> find_rounding(const RescueInputs& inputs);
 
 /// The same with other formats. `rounded`: what find_rounding() found for the same plan, if anything.
 Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const std::optional<Rescued>& rounded);
+
+/// Trials of find_formats() at most, for a graph of this size.
+size_t most_format_trials(size_t nodes);
+/// Those of find_rounding().
+inline constexpr size_t kMostRoundingTrials = 2;
 
 /// The outputs are good enough to leave formats as they are, also by quarkq.min_cosine.
 bool is_enough(const Agreement& outputs, const config::Settings& settings);

@@ -2,11 +2,16 @@
 #include "pipeline/rescue_run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "base/file_system.h"
+#include "base/run_files.h"
 #include "base/stopwatch.h"
 #include "calib/spread_samples.h"
+#include "config/load.h"
+#include "config/print.h"
 #include "ir/search.h"
 #include "pipeline/choices.h"
 #include "pipeline/float_remedies.h"
@@ -18,9 +23,20 @@
 namespace quarkq::pipeline {
 namespace {
 
-void report_rescue(Run& run, const RescueReport& report) {
-  run.report.rescue = report;
+/// Returns the name of the file with the settings of a rescue that named single nodes or tensors. Returns an empty text
+/// if options say the same, if settings cannot, or if the run writes no such file.
+std::string rescued_settings_path(const Run& run, const RescueReport& report) {
+  const bool names_parts = !report.float_nodes.empty() || !report.tensors_in_16_bits.empty();
+  if (!names_parts || report.unnamed_float_nodes > 0) return "";
+  if (run.request.in_memory || run.state.settings.runtime.crypto_mode) return "";
+  const std::string path = std::filesystem::path(run.report.output_path).replace_extension(".rescued.yaml").string();
+  return check_not_input(path).ok() ? path : "";
+}
+
+void report_rescue(Run& run, RescueReport report) {
+  report.settings_path = rescued_settings_path(run, report);
   run.state.diagnostics.add("rescued", "", rescue_text(report));
+  run.report.rescue = std::move(report);
 }
 
 /// The plan that the rescue found is written in place of the first one.
@@ -36,7 +52,7 @@ Status write_again(Run& run, config::Settings& settings, const Rescued& rescued)
 }
 
 /// What brings the outputs closer: other rounding first, then another float model, then other formats.
-Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings, RescueInputs inputs) {
+Result<std::optional<Rescued>> search_rescue(Run& run, config::Settings& settings, RescueInputs inputs) {
   run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
   if (!run.is_poor || (rounded && is_enough(rounded->report.after, settings))) return rounded;
@@ -68,12 +84,24 @@ Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings,
     now = *after;
   }
   if (!inputs.applied.empty()) {
-    run.phase = "rescue";
     inputs.tried = &tried;
     QQ_TRY(rounded, find_rounding(inputs));
     if (rounded && is_enough(rounded->report.after, settings)) return rounded;
   }
   return find_formats(inputs, rounded);
+}
+
+/// The search as one phase of the run, which counts its trials.
+Result<std::optional<Rescued>> find_rescue(Run& run, config::Settings& settings, const RescueInputs& inputs) {
+  run.phase = "rescue";
+  run.trials = 0;
+  run.most_trials = kMostRoundingTrials;
+  if (run.is_poor)
+    run.most_trials +=
+        float_remedies().size() * kMostRoundingTrials + most_format_trials(run.state.calibrated->graph.order().size());
+  Result<std::optional<Rescued>> found = search_rescue(run, settings, inputs);
+  run.most_trials = 0;
+  return found;
 }
 
 /// The first two of at most four places that lie evenly among them: nodes are ranked by these samples.
@@ -127,7 +155,10 @@ Result<Judges> make_judges(const Run& run, const ir::Model& original, const Expe
 
 RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
   const ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
-  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, run.before_plan, {}, run.progress()};
+  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, run.before_plan, {}, [&run] {
+            ++run.trials;
+            return run.reports(0, 0);
+          }};
 }
 
 /// Fine-tuning is off while this lives.
@@ -170,7 +201,6 @@ Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& origi
   QQ_TRY(const Judges judges, make_judges(run, original, known));
   QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(run.state.model, run.state.diagnostics));
   QQ_TRY(const Agreement before, worst_agreement(outputs));
-  run.phase = "rescue";
   QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, settings, inputs_of(run, judges, before)));
   run.state.tuning.rounded.reset();
   run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
@@ -186,6 +216,17 @@ bool looks_before_tuning(const Run& run, const config::Settings& settings) {
   return plain.tool.on_collapse.value_or("rescue") == "rescue" && may_rescue(plain);
 }
 
+Status save_rescue_settings(const Run& run) {
+  if (!run.report.rescue || run.report.rescue->settings_path.empty()) return Status();
+  const RescueReport& rescue = *run.report.rescue;
+  std::vector<std::string> settings = run.request.settings;
+  settings.insert(settings.end(), rescue.settings.begin(), rescue.settings.end());
+  settings.emplace_back("quarkq.on_collapse=warn");  // what a rescue would change is here
+  QQ_TRY(const config::QuantConfig config, config::load_config(run.request.config, settings));
+  return write_file(rescue.settings_path, cat("# the settings of ", run.report.output_path,
+                                              " after its rescue, for --config\n", config::to_yaml(config)));
+}
+
 Status remedy_before_tuning(Run& run, config::Settings& settings, const ir::Model& original) {
   const Stopwatch watch;
   const WithoutFinetuning plain(settings);
@@ -194,7 +235,6 @@ Status remedy_before_tuning(Run& run, config::Settings& settings, const ir::Mode
   QQ_TRY(const Agreement before, run_plan(run.state, judges.value().all));
   run.is_poor = !is_enough(before, settings);
   if (!run.is_poor) return Status();
-  run.phase = "rescue";
   QQ_TRY(const std::optional<Rescued> found, find_rescue(run, settings, inputs_of(run, judges.value(), before)));
   run.state.tuning.rounded.reset();
   const std::optional<Rescued> rescued = found ? std::optional(without_rounding(*found)) : std::nullopt;

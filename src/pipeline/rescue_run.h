@@ -12,6 +12,9 @@ namespace quarkq::pipeline {
 /// is written. `known`: outputs of `original` on samples of the calibration; may be null.
 Result<bool> rescue(Run& run, config::Settings& settings, const ir::Model& original, const ExpectedOutputs* known);
 
+/// Writes the settings that give the rescued model without a rescue to `RescueReport::settings_path`, if there is one.
+Status save_rescue_settings(const Run& run);
+
 /// Shall remedy_before_tuning() run between the phases constrain and tune?
 bool looks_before_tuning(const Run& run, const config::Settings& settings);
 

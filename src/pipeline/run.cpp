@@ -8,10 +8,8 @@
 
 #include "base/file_system.h"
 #include "base/stopwatch.h"
-#include "calib/data_note.h"
 #include "calib/data_reader.h"
 #include "calib/npy.h"
-#include "config/read_config.h"
 #include "exec/backend.h"
 #include "exec/session.h"
 #include "exec/threads.h"
@@ -20,8 +18,7 @@
 #include "pipeline/job.h"
 #include "pipeline/json.h"
 #include "pipeline/pass_runner.h"
-#include "pipeline/use_backend.h"
-#include "pipeline/user_operators.h"
+#include "pipeline/pin_shapes.h"
 
 namespace quarkq {
 namespace {
@@ -89,19 +86,6 @@ void remove_dead_results(const RunRequest& request, const std::vector<std::strin
   for (const std::string& folder : folders) remove_dead_temporaries(folder + "/");
 }
 
-/// How samples are read, as the settings say it; of the rest of them nothing counts here.
-Result<calib::DataOptions> sample_options(const RunRequest& request) {
-  config::QuantConfig asked;
-  if (!request.config.empty() || !request.settings.empty()) {
-    std::vector<std::string> sets = request.settings;
-    if (request.config.empty()) sets.insert(sets.begin(), "quant_config={}");  // a file needs one, images do not
-    QQ_TRY(asked, config::load_config(request.config, sets));
-  }
-  QQ_RETURN_IF_ERROR(pipeline::use_backend(asked));
-  QQ_RETURN_IF_ERROR(pipeline::use_user_operators(asked));
-  return pipeline::data_options(asked);
-}
-
 /// The model in what runs it: quarkq, or exec::backend().
 class Runner {
  public:
@@ -134,15 +118,18 @@ class Runner {
 Result<RunReport> run_model(const RunRequest& request) {
   exec::set_threads(request.threads);
   QQ_TRY(ir::Model model, pipeline::load_model({request.model_path, request.model_bytes}));
-  QQ_TRY(calib::DataOptions data, sample_options(request));
+  QQ_TRY(const config::QuantConfig asked, pipeline::load_sample_settings(request.config, request.settings));
+  QQ_TRY(calib::DataOptions data, pipeline::data_options(asked));
   data.folder = request.input_folder;
   data.limit = request.limit;
+  Diagnostics findings;
+  QQ_RETURN_IF_ERROR(pipeline::pin_shapes(model, asked.legalize, findings).context(request.model_path));
   Runner runner;
   QQ_RETURN_IF_ERROR(runner.open(model, request).context(request.model_path));
   QQ_TRY(const auto reader, pipeline::open_samples(request.sample_source, data, model.graph));
+  pipeline::report_notes(*reader, findings);
   RunReport report;
-  for (const calib::DataNote& note : reader->notes())
-    report.findings.push_back(pipeline::finding(note.id, note.subject, note.text));
+  report.findings = pipeline::findings_of(findings);
   report.backend = exec::backend() == nullptr ? "native" : exec::backend()->name();
   for (const ir::ValueId output : model.graph.outputs()) report.outputs.push_back(model.graph.value(output).name);
   const std::vector<std::string> folders = result_folders(request, report.outputs);

@@ -50,6 +50,17 @@ Status use_user_operators(const config::QuantConfig& asked) {
   return Status();
 }
 
+Status check_operators_known(const ir::Model& model) {
+  if (exec::foreign_operators() != nullptr) return Status();
+  for (const ir::NodeId id : model.graph.order()) {
+    const ir::Node& node = model.graph.node(id);
+    if (is_custom(model, node))
+      return unsupported(model.graph.label(id), ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
+                         " is unknown, and samples cannot run through it; ", exec::advice_without_kernel(node.domain));
+  }
+  return Status();
+}
+
 Status type_user_operators(ir::Model& model, Diagnostics& diagnostics) {
   if (exec::foreign_operators() == nullptr) return Status();
   std::map<std::string, int> counts;

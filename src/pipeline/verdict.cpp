@@ -10,6 +10,7 @@
 
 #include "base/strings.h"
 #include "config/preset.h"
+#include "pipeline/choices.h"
 
 namespace quarkq {
 
@@ -24,7 +25,8 @@ namespace {
 // The rule of docs/report.md. Cosines of 0.99 on average go with a loss of about a percent of top-1 on the networks of
 // docs/accuracy.md; below 0.95, or 0.9 on one sample, users see the difference.
 constexpr double kGoodMean = 0.99, kGoodWorst = 0.98, kFairMean = 0.95;
-constexpr size_t kUsualSamples = 32;  // fewer leave the ranges of activations to chance
+constexpr size_t kFewSamples = 8;     // below, ranges of activations are chance
+constexpr size_t kUsualSamples = 32;  // below, training fits the samples, not the data
 
 std::string digits(double value) {
   if (std::isnan(value)) return "nan";
@@ -98,9 +100,10 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
   }
   if (settings.ranges.use_random_data && request.calib_folder.empty())
     return "calibrate with real samples: --calib DIR";
-  if (report.causes.empty() && report.samples > 0 && report.samples < kUsualSamples)
+  if (report.causes.empty() && report.samples > 0 && report.samples < kFewSamples)
     return cat("calibrate with more samples (", report.samples, " now; 100 or more are usual)");
-  const std::string tuned = report.tuned_layers.empty() ? tuned_preset(settings.preset) : "";
+  const bool may_train = report.tuned_layers.empty() && (report.samples == 0 || report.samples >= kUsualSamples);
+  const std::string tuned = may_train ? tuned_preset(settings.preset) : "";
   if (report.causes.empty() && !tuned.empty()) return command("quantize", request, settings, tuned);
   return command("analyze", request, settings, request.config) + " --min-cos 0.98 --write better.yaml";
 }
@@ -109,13 +112,19 @@ std::string next_step(const QuantizeReport& report, const QuantizeRequest& reque
 
 std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
                              const config::Settings& settings, double collapse) {
-  double worst = 1, mean = 1;
+  double worst = 1, mean = 1, choices = 1;
   size_t not_finite = 0;
+  bool has_cosine = false;
   bool is_judged = false;
   for (const OutputAgreement& output : report.outputs) {
     if (output.near_zero) continue;
     is_judged = true;
     not_finite += output.different_not_finite;
+    if (output.same_choices) {  // what is read of such an output
+      choices = lesser(choices, *output.same_choices);
+      continue;
+    }
+    has_cosine = true;
     worst = lesser(worst, output.min_cosine);
     mean = lesser(mean, output.cosine);
     if (output.minor) mean = lesser(mean, output.minor->cosine);
@@ -135,10 +144,15 @@ std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest
   if (not_finite > 0)
     return graded(Grade::kPoor,
                   cat(not_finite, " values of the outputs are NaN or infinite in one of the models only"));
+  const std::string same = cat("the same class in ", std::round(10000 * choices) / 100, " % of the rows");
+  const auto fewer = [&](double limit) { return cat(same, ", below ", 100 * limit, " %"); };
+  if (!(choices >= kEnoughChoices)) return graded(Grade::kPoor, fewer(kEnoughChoices));
   if (!(worst >= collapse)) return graded(Grade::kPoor, below("worst", worst, collapse));
   if (!(mean >= kFairMean)) return graded(Grade::kPoor, below("mean", mean, kFairMean));
+  if (!(choices >= kGoodChoices)) return graded(Grade::kFair, fewer(kGoodChoices));
   if (!(mean >= kGoodMean)) return graded(Grade::kFair, below("mean", mean, kGoodMean));
   if (!(worst >= good_worst)) return graded(Grade::kFair, below("worst", worst, good_worst));
+  if (!has_cosine) return graded(Grade::kGood, same);
   return graded(Grade::kGood, cat("mean cosine ", digits(mean), ", worst ", digits(worst)));
 }
 

@@ -3,6 +3,7 @@
 #include "pipeline/choices.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 
 #include "base/parse_number.h"
@@ -89,13 +90,20 @@ void look_inside(const FloatModels& floats, const ir::Model& quantized, const ca
   if (report.details) report.details->tensors = tensors.value();
 }
 
-Status check_outputs(double least, const char* asked, const QuantizeReport& report) {
+/// Whether the outputs are too far away, by their choices where they are choices.
+bool is_collapsed(const OutputAgreement& output, double collapse) {
+  return !(output.min_cosine >= collapse) && output.same_choices.value_or(0) < kEnoughChoices;
+}
+
+using Passes = std::function<bool(const OutputAgreement&)>;
+
+Status check_outputs(double least, const char* asked, const QuantizeReport& report, const Passes& passes) {
   if (report.outputs.empty() && report.compared_samples > 0)
     return quality_gate(asked, least, ": no output of the ", report.compared_samples,
                         " samples has values that can be compared with the float model");
   const bool is_judged = std::ranges::any_of(report.outputs, [](const auto& output) { return !output.near_zero; });
   for (const OutputAgreement& output : report.outputs) {
-    if (output.min_cosine >= least || (output.near_zero && is_judged)) continue;
+    if (passes(output) || (output.near_zero && is_judged)) continue;
     return quality_gate("output ", output.name, ": ", agreement_text(output, report.compared_samples), ", ", asked,
                         least, "; ", causes_text(report));
   }
@@ -168,7 +176,7 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
     if (output.near_zero) {
       diagnostics.add("output-near-zero", output.name,
                       cat("the float output is almost zero on all ", report.compared_samples, " samples compared"));
-    } else if (!(output.min_cosine >= judgement.collapse)) {
+    } else if (is_collapsed(output, judgement.collapse)) {
       if (!rewritten) rewritten = rewritten_outputs(expected.value(), floats.calibrated);
       diagnostics.add("output-collapsed", output.name,
                       cat(found, ", below ", judgement.collapse, "; ", causes_text(report),
@@ -179,11 +187,14 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
 }
 
 Status check_required(const Judgement& judgement, const QuantizeReport& report) {
-  return judgement.required ? check_outputs(*judgement.required, "required is ", report) : Status();
+  if (!judgement.required) return Status();
+  const double least = *judgement.required;
+  return check_outputs(least, "required is ", report, [&](const auto& output) { return output.min_cosine >= least; });
 }
 
 Status check_not_collapsed(const Judgement& judgement, const QuantizeReport& report) {
-  return check_outputs(judgement.collapse, "on_collapse: fail requires ", report);
+  return check_outputs(judgement.collapse, "on_collapse: fail requires ", report,
+                       [&](const auto& output) { return !is_collapsed(output, judgement.collapse); });
 }
 
 bool is_poor(const Judgement& judgement, const QuantizeReport& report) {

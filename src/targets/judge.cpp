@@ -25,10 +25,10 @@ std::string joined(const std::vector<std::string>& parts) {
   return join(texts, "; ");
 }
 
-TargetReason rule_reason(const config::RuleRow& row, const std::string& found) {
-  TargetReason reason = make_reason(row.rule.c_str(), row.evidence, row.remedy);
+TargetReason rule_reason(const config::RuleRow& row, const Hit& hit) {
+  TargetReason reason = make_reason(row.rule.c_str(), row.evidence, hit.remedy != nullptr ? hit.remedy : row.remedy);
   reason.effect = config::text_of(row.effect);
-  reason.text = joined({found, row.symptom, row.evidence.note});
+  reason.text = joined({hit.found, row.symptom, row.evidence.note});
   if (reason.text.empty()) reason.text = config::find_rule(row.rule)->summary;
   return reason;
 }
@@ -119,7 +119,7 @@ class Judge {
     Hits hits;
     rule({view_, groups_, row.limit}, hits);
     if (hits.empty()) return;
-    TargetFinding finding{rule_reason(row, hits.front().found), hits.size(), {}};
+    TargetFinding finding{rule_reason(row, hits.front()), hits.size(), {}};
     for (const Hit& hit : hits) {
       if (hit.node.valid() && finding.nodes.size() < kMostNamed) finding.nodes.push_back(name_of(view_, hit.node));
       apply_effect(row, hit);
@@ -129,7 +129,7 @@ class Judge {
 
   void apply_effect(const config::RuleRow& row, const Hit& hit) {
     const bool is_node = hit.node.valid();
-    const size_t reason = is_node ? result_.reasons.index_of(rule_reason(row, hit.found)) : 0;
+    const size_t reason = is_node ? result_.reasons.index_of(rule_reason(row, hit)) : 0;
     switch (row.effect) {
       case config::Effect::kCrash:
       case config::Effect::kNothingPlaced:

@@ -19,7 +19,8 @@ struct RuleInput {
 /// A place where a rule holds; `node` is invalid for the model as a whole.
 struct Hit {
   ir::NodeId node;
-  std::string found;  ///< "opset 18", "kernel_shape and pads are missing"; may be empty
+  std::string found;             ///< "opset 18", "kernel_shape and pads are missing"; may be empty
+  const char* remedy = nullptr;  ///< id of the remedy where that of the rule does not help; null: the rule's
 };
 
 using Hits = std::vector<Hit>;

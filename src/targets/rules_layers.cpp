@@ -18,6 +18,11 @@ ir::ValueType input_type(const QuantizedView& view, const ir::Node& node, size_t
   return node.input(i).valid() ? view.graph().value(node.input(i)).type : ir::ValueType();
 }
 
+/// Whether height and width are known.
+bool has_known_image(const ir::ValueType& type) {
+  return type.has_shape && type.dims.size() > 2 && std::ranges::all_of(type.dims.begin() + 2, type.dims.end(), &ir::Dim::known);
+}
+
 bool is_depthwise(const QuantizedView& view, const ir::Node& node) {
   if (!node.is("Conv")) return false;
   const ir::ValueType x = input_type(view, node, 0);
@@ -48,14 +53,20 @@ bool is_activation_product(const QuantizedView& view, const ir::Node& node) {
 
 void rule_conv_implicit_attributes(const RuleInput& input, Hits& hits) {
   constexpr std::array<const char*, 5> kNeeded = {"strides", "pads", "dilations", "kernel_shape", "group"};
-  for_operators(input, hits, [&](const ir::Node& node) -> Found {
-    if (!node.is("Conv")) return std::nullopt;
+  for (const ir::NodeId id : input.view.operators) {
+    const ir::Node& node = input.view.node(id);
+    if (!node.is("Conv")) continue;
     std::vector<std::string> missing;
     for (const char* name : kNeeded) {
       if (node.find(name) == nullptr) missing.emplace_back(name);
     }
-    return missing.empty() ? std::nullopt : Found(cat("without ", join(missing, ", ")));
-  });
+    if (missing.empty()) continue;
+    const std::string automatic = node.string_or("auto_pad", "");
+    if (automatic.starts_with("SAME_") && !has_known_image(input_type(input.view, node, 0)))  // nobody knows the pads
+      hits.push_back({id, cat(automatic, " of an input without a fixed size"), "static-shapes"});
+    else
+      hits.push_back({id, cat("without ", join(missing, ", "))});
+  }
 }
 
 void rule_conv_pad_above_kernel(const RuleInput& input, Hits& hits) {

@@ -40,6 +40,9 @@ Status check_settings_file(const std::string& path) {
 
 Status check_paths(const TuneRequest& request, RunFiles& files) {
   if (!file_exists(request.model_path)) return invalid_argument(request.model_path, ": no such file");
+  const std::string& labels = request.metric.truth_path;
+  if (!labels.empty() && !file_exists(labels) && !is_folder(labels))
+    return bad_data(labels, ": no such file or folder");
   for (const std::string& input : {request.model_path, request.config, request.search_path, request.metric.truth_path})
     QQ_RETURN_IF_ERROR(files.add_input(input));
   const std::string settings = settings_path_of(request.output_path);

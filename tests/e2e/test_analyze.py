@@ -173,3 +173,28 @@ def refused(case):
         expect(not os.path.exists(settings), "a settings file was left")
     expect_equal(result.returncode, code, f"exit code with {result.stderr!r}")
     expect(named in result.stderr, result.stderr)
+
+
+@test(cases=["xint8", "kept"])
+def conversions_to_blame_are_named(case):
+    """HardSigmoid is two thirds as steep near 0.5, where half of the channels are, and like Sigmoid where it saturates."""
+    random = np.random.default_rng(9)
+    first, last = (random.normal(0, 1, shape).astype(np.float32) for shape in ((8, 8, 1, 1), (4, 8, 1, 1)))
+    first[:4] *= 0.1
+    first[4:] *= 6
+    last[:, :4] *= 6
+    nodes = [helper.make_node("Conv", ["x", "w0"], ["a"], name="first"), helper.make_node("Sigmoid", ["a"], ["b"], name="gate"), helper.make_node("Conv", ["b", "w1", "bias"], ["y"], name="last")]
+    graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8, 4, 4])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 4, 4])],
+                              [numpy_helper.from_array(first, "w0"), numpy_helper.from_array(last, "w1"), numpy_helper.from_array(-0.5 * last.sum(axis=(1, 2, 3)), "bias")])
+    with temp_folder() as folder:
+        _, calib = prepared(folder)
+        model = os.path.join(folder, "gated.onnx")
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        more = ["--set", "ConvertSigmoidToHardSigmoid=false"] if case == "kept" else []
+        report = json.loads(quarkq("analyze", model, "--config", "xint8", "--calib", calib, "--json", *more).stdout)
+    said = [finding["text"] for finding in report["findings"] if finding["id"] == "rewritten-float"]
+    if case == "kept":
+        expect_equal(said, [], "conversions blamed")
+    else:
+        expect(said and "--set ConvertSigmoidToHardSigmoid=false keeps what they replaced" in said[0], f"cosine {report['nothing_quantized']}, {said}")

@@ -76,6 +76,21 @@ def missing_attributes_crash_x2():
 
 
 @test()
+def pads_of_an_unknown_width_need_a_shape():
+    """No rewrite can write them out, so the remedy is not that of other Convs."""
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], "conv", auto_pad="SAME_UPPER", kernel_shape=[3, 3])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, "width"])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(np.ones((4, 3, 3, 3), np.float32), "w")])
+    with temp_folder() as folder:
+        path = os.path.join(folder, "m.onnx")
+        onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
+        found = [one for one in checked(path, "x2")["findings"] if one["rule"] == "conv-implicit-attributes"]
+    expect_equal([(one["remedy"], "--shape" in one["remedy_text"], "SAME_UPPER of an input without a fixed size" in one["text"]) for one in found],
+                 [("static-shapes", True, True)], "finding")
+
+
+@test()
 def goals_decide_the_exit_code():
     with temp_folder() as folder:
         model = float_model(folder)

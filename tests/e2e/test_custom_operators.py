@@ -83,6 +83,19 @@ def without_the_option_the_operator_has_no_kernel():
         expect_error(result, 3, "ScaledTanh", "has no kernel")
 
 
+@test(cases=["quantize", "calibrate", "analyze"])
+def unknown_operators_are_refused_at_once(verb):
+    """Before the model is prepared, with the option that names their library; a backend of others is no help."""
+    with temp_folder() as folder:
+        model, calib = prepare(folder)
+        output = [] if verb == "analyze" else ["-o", os.path.join(folder, "o")]
+        result = run(verb, model, "--config", "a8w8", "--calib", calib, *output, "-v")
+        expect_error(result, 3, "ScaledTanh", "is unknown", "UserCustomOpLibPath")
+        expect("--backend" not in result.stderr and "quarkq: calibrate" not in result.stderr, f"the message is {result.stderr}")
+        # A preset that runs no samples leaves the node as it is.
+        quarkq("quantize", model, "--config", "uint8_dynamic_quant", "-o", os.path.join(folder, "d.onnx"), "--no-verify")
+
+
 @test()
 def a_settings_file_names_no_code_to_run():
     with temp_folder() as folder:

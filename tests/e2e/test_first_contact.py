@@ -140,7 +140,12 @@ def counts_and_formats_are_said_as_they_are():
         text = quarkq("inspect", path).stdout
         expect("BFP16" in text and "BFLOAT16" not in text and "positions 0" not in text, text)
         dynamic = quarkq("quantize", MODEL, "--config", "uint8_dynamic_quant", "-o", os.path.join(folder, "d.onnx")).stdout
+        mixed = quarkq("quantize", MODEL, "--config", "bf16_mixed_bfp16", "--calib", CALIB, "-o", path).stdout
+        scales = quarkq("inspect", path).stdout
     expect("tensors: none" not in dynamic, dynamic)
+    expect("caution" not in mixed, f"a caution about samples that give no ranges: {mixed}")
+    expect("stored as float32" in " ".join(mixed.split()), f"a larger result has no reason: {mixed}")
+    expect("positions 0 to 0" not in scales and "all scales are 1" in scales, scales)
     counts = re.search(r"quantized +(\d+) of (\d+) nodes", dynamic)
     expect(counts and 0 < int(counts[1]) <= int(counts[2]) == 7, dynamic)
 
@@ -286,3 +291,53 @@ def analyze_says_that_nothing_is_left_out():
     expect("no layer is left float" in text, text)
     expect("node(s)" not in first and "every layer quantized" in first, first)
 
+
+
+@test()
+def help_has_each_type_once():
+    for verb, words in (("evaluate", ["evaluate [OPTIONS] [PLACES]", "--min-score FLOAT in [0 - 1]"]), ("quantize", ["--max-islands N in [1 -", "--max-memory SIZE "]),
+                        ("list", ["list [OPTIONS] WHAT", "\n  presets                   named settings"]), ("check", ["--max-partitions INT "])):
+        text = quarkq(verb, "--help").stdout
+        for word in words:
+            expect(word in text, f"{word!r} is not in {text}")
+
+
+@test(cases=[("--exclude", ["quantize", MODEL, "--exclude", "conv1"], 2, "give --set 'exclude=[NODE]'"),
+             ("report of a model", ["report", MODEL], 4, "is not JSON, and so no report"),
+             ("labels of tune", ["tune", MODEL, "--config", "a8w8", "--calib", CALIB, "--eval", CALIB, "--metric", "top1", "--labels", "no.csv", "--goal", "drop<=1%", "-o", "o.onnx"],
+              4, "no.csv: no such file")])
+def errors_are_said_in_words(case):
+    _, command, code, words = case
+    with temp_folder() as folder:
+        command = [os.path.join(folder, word) if word in ("no.csv", "o.onnx") else word for word in command]
+        result = run(*command)
+    expect_equal(result.returncode, code, f"exit code ({result.stderr})")
+    expect(words in result.stderr and "json.exception" not in result.stderr, f"{words!r} is not in {result.stderr}")
+
+
+@test()
+def gates_and_metrics_are_printed_in_short():
+    with temp_folder() as folder:
+        path, _ = quantized(folder)
+        labels = os.path.join(folder, "labels.npy")
+        np.save(labels, np.zeros(len(os.listdir(CALIB)), np.int64))
+        missed = run("evaluate", "--float", MODEL, "--quantized", path, "--data", CALIB, "--min-cos", "0.9999999")
+        found = re.search(r"min cos similarity is (0\.\d+), required", missed.stderr)
+        expect(missed.returncode == 5 and found and len(found[1]) <= 8, f"exit code {missed.returncode}: {missed.stderr}")
+        quiet = quarkq("evaluate", path, "--data", CALIB, "--metric", "top1", "--labels", labels, "-q")
+        expect("top1" in quiet.stdout, f"-q prints no results: {quiet.stdout!r}")
+        quarkq("run", MODEL, "--inputs", CALIB, "-o", os.path.join(folder, "results"))
+        expect(os.path.isdir(os.path.join(folder, "results")), "-o of run writes no results")
+
+
+@test()
+def nodes_that_fold_away_are_counted():
+    """The rest of the nodes is arithmetic of shapes, not float operators."""
+    with temp_folder() as folder:
+        model, calib = os.path.join(folder, "m.onnx"), save_samples(os.path.join(folder, "calib"), shape=(1, 3, 8, 8))
+        onnx.save(make_model([helper.make_node("Conv", ["x", "w"], ["a"], name="conv"), helper.make_node("Shape", ["a"], ["s"], name="shape"),
+                              helper.make_node("Reshape", ["a", "s"], ["b"], name="reshape"), helper.make_node("Relu", ["b"], ["y"], name="relu")],
+                             [("x", [1, 3, 8, 8])], [("y", [1, 4, 8, 8])], [weights("w", 4, 3, 1, 1)]), model)
+        text = quarkq("quantize", model, "--config", "a8w8", "--calib", calib, "-o", os.path.join(folder, "q.onnx")).stdout
+    found = re.search(r"quantized  (\d+) of 4 nodes, all that compute; (\d+) are folded away", text)
+    expect(found and int(found[1]) + int(found[2]) == 4 and int(found[2]) >= 1, text)

@@ -177,6 +177,25 @@ def verdict_is_on_top():
     expect(page.index("Next: ") < page.index('class="tiles"'), "the next step is not on top")
 
 
+TARGETS = [("named", "xint8", ["--target", "x1"], "runs", "good"), ("the preset's own", "xint8", [], "runs", "good"),
+           ("partly", "a8w8", ["--target", "x1", "--set", "exclude=[fc]"], "blocked: nothing would run", "bad")]
+
+
+@test(cases=TARGETS)
+def target_is_the_second_card(case):
+    _, preset, more, verdict, kind = case
+    with temp_folder() as folder:
+        found, page = report_of(folder, preset=preset, more=more)
+    target = found["target"]
+    text = section_of(page, "Target " + target["name"])
+    expect(page.index("<h2>") == page.index("<h2>Target"), "another section stands above it")
+    expect_equal(re.findall(r'class="verdict"><b>(.*?)</b>', text), [verdict], "verdict")
+    tiles = re.findall(r'class="tile (\w*)">(.*?)<b>(.*?)</b>', text)
+    expect_equal(tiles[:3], [(kind, "nodes placed", f"{target['npu']} of {target['nodes']}"), ("", "operators on the CPU", str(target["cpu"])),
+                             ("", "regions", str(target["subgraphs"]))], "tiles")
+    expect_equal("--target names another one" in text, not target["asked"], "says that nobody asked")
+
+
 @test()
 def operators_before_and_after():
     with temp_folder() as folder:
@@ -303,7 +322,7 @@ def reports_of_before_are_still_drawn():
             found["details"].pop(key)
         for profile in found["details"]["profiles"]:
             profile.pop("clipped"), profile.pop("unused")
-        for key in ("operators", "inputs", "verdict"):
+        for key in ("operators", "inputs", "verdict", "target"):
             found.pop(key)
         path = os.path.join(folder, "old.json")
         with open(path, "w") as file:

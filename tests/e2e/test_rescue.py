@@ -2,13 +2,15 @@
 """The rescue: a result that collapsed is planned again with the least remedies of its target, and reports them."""
 import json
 import os
+import re
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from harness import expect, expect_equal, run, shared, temp_folder, test
+from harness import QUARKQ, ROOT, expect, expect_equal, on_terminal, run, shared, temp_folder, test
 from reference import mean_cosines, onnxruntime_results
+from schema import misfits
 
 CHANNELS = 8
 
@@ -228,6 +230,49 @@ def settings_of_a_rescue_give_the_same(case):
         expect(again["rescue"] is None, "the second run was rescued itself")
         with open(bench.path("rescued.onnx"), "rb") as first, open(bench.path("again.onnx"), "rb") as second:
             expect(first.read() == second.read(), "the settings that the report names give another model")
+        with open(os.path.join(ROOT, "docs", "schemas", "quantize.schema.json"), encoding="utf-8") as file:
+            expect_equal(misfits(report, json.load(file)), [], "places that do not fit the schema")
+
+
+@test(cases=[("activations in A8W8", massive_activation, "a8w8"), ("activations in XINT8", massive_activation, "xint8")])
+def names_of_a_rescue_are_a_settings_file(case):
+    """The file gives the same model, also under the same name, and is never written over an input."""
+    _, model, config = case
+    with temp_folder() as folder:
+        bench = Bench(folder, model())
+        path = bench.path("rescued.rescued.yaml")
+        result, report = bench.quantize(config, "rescued.onnx")
+        expect_equal(report["rescue"]["settings_path"], path, "name of the settings file")
+        said = [finding["text"] for finding in report["findings"] if finding["id"] == "rescued"][0]
+        expect(f"--config {path};" in said and "TensorQuantOverrides" not in said and "nodes_to_exclude" not in said, f"the notice is {said}")
+        expect(path in " ".join(result.stdout.split()).replace(" ", ""), f"the summary is {result.stdout}")
+        with open(bench.path("rescued.onnx"), "rb") as file:
+            first = file.read()
+        _, again = bench.quantize(path, "rescued.onnx")
+        expect(again["rescue"] is None, "the second run was rescued itself")
+        with open(bench.path("rescued.onnx"), "rb") as file:
+            expect(file.read() == first, "the settings file gives another model")
+        with open(path, "rb") as file:
+            kept = file.read()
+        os.rename(path, bench.path("plain.rescued.yaml"))
+        with open(bench.path("plain.rescued.yaml"), "w", encoding="utf-8") as file:
+            file.write(f"preset: {config.upper()}\n")
+        result, report = bench.quantize(bench.path("plain.rescued.yaml"), "plain.onnx")
+        expect(report["rescue"] and report["rescue"]["settings_path"] is None, f"rescue {report['rescue']}")
+        expect(len(kept) > 0 and os.path.getsize(bench.path("plain.rescued.yaml")) < 30, "an input was overwritten")
+
+
+@test(cases=[("other formats", massive_activation, "xint8"), ("another float model", clipped_channels, "xint8"), ("before fine-tuning", massive_activation, "a8w8_adaround")])
+def trials_are_counted_in_one_phase(case):
+    _, model, config = case
+    with temp_folder() as folder:
+        bench = Bench(folder, model())
+        _, text = on_terminal([QUARKQ, "quantize", bench.model, "--config", config, "--calib", bench.calib, "-o", bench.path("q.onnx"),
+                               *(["--set", "FastFinetune.NumIterations=5"] if config.endswith("adaround") else [])], 100)
+    counts = [(int(done), int(most)) for done, most in re.findall(r"rescue: trial (\d+) of at most (\d+)", text)]
+    expect(counts and counts == sorted(counts) and all(done <= most for done, most in counts), f"the trials are {counts} in {text[-500:]!r}")
+    begin, end = text.index("rescue: trial"), text.rindex("rescue: trial")
+    expect(not re.search(r"\(\d+ of \d+\)", text[begin:end]), f"other phases in between: {text[begin:end]!r}")
 
 
 @test(cases=["warn", "guards=off", "compat"])

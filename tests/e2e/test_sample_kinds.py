@@ -68,6 +68,7 @@ def pixels(seed, height=36, width=40):
 def photos(folder, count=4, write_photo=png, suffix=".png"):
     for i in range(count):
         write(os.path.join(folder, f"p{i}{suffix}"), write_photo(pixels(i)))
+    return folder
 
 
 # Texts.
@@ -122,11 +123,10 @@ SHAPES = {"[3,32,32]": [3, 32, 32], "[32,32,3]": [32, 32, 3], "[1,3,32,32]": [1,
           "[n,3,32,32]": ["n", 3, 32, 32]}
 
 
-def image_model(folder, shape):
-    """The mean of each photo."""
-    axes = np.arange(-3, 0)
-    return save(folder, [helper.make_node("ReduceMean", ["x"], ["y"], name="mean", axes=axes.tolist(), keepdims=0)], [value("x", shape)],
-                [value("y", [d for d in shape[:-3]])])
+def image_model(folder, shape, axes=3):
+    """The mean of each photo over its last axes."""
+    return save(folder, [helper.make_node("ReduceMean", ["x"], ["y"], name="mean", axes=list(range(-axes, 0)), keepdims=0)], [value("x", shape)],
+                [value("y", shape[:-axes])])
 
 
 @test(cases=list(SHAPES))
@@ -166,6 +166,37 @@ def a_fixed_batch_names_its_setting():
         result = quarkq(*command, "--set", "preprocess.batch=4")
         expect_equal(len(os.listdir(os.path.join(folder, "out"))), 2, "samples")
         expect("the last 2 photos do not fill a batch of 4" in result.stdout + result.stderr, f"nothing is said of the rest: {result.stdout}{result.stderr}")
+
+
+@test(cases=["quantize", "run", "evaluate", "metric"])
+def dynamic_inputs_get_a_size(verb):
+    """By --shape or by a key of the recipe, in verbs that need no preset; the message names both."""
+    with temp_folder() as folder:
+        model, data = image_model(folder, [1, 3, "h", "w"], axes=2), photos(os.path.join(folder, "photos"))
+        labels = os.path.join(folder, "labels.npy")
+        np.save(labels, np.zeros(len(os.listdir(data)), np.int64))
+        command = {"quantize": ["quantize", model, "--config", "a8w8", "--calib", data, "-o", os.path.join(folder, "q.onnx")],
+                   "run": ["run", model, "--inputs", data, "--outputs", os.path.join(folder, "results")],
+                   "evaluate": ["evaluate", "--float", model, "--quantized", model, "--data", data],
+                   "metric": ["evaluate", "--float", model, "--data", data, "--metric", "top1", "--labels", labels]}[verb]
+        refused = run(*command, "--preprocess", "yolo-letterbox")
+        expect_equal(refused.returncode, 2, f"exit code ({refused.stderr})")
+        for words in ("--shape x=1,3,640,640", "--set preprocess.resize.size=640"):
+            expect(words in refused.stderr, f"{words!r} is not in {refused.stderr}")
+        quarkq(*command, "--preprocess", "yolo-letterbox", "--shape", "x=1,3,32,32")
+        quarkq(*command, "--preprocess", "yolo-letterbox", "--set", "preprocess.resize.size=32")
+        quarkq(*command, "--set", "preprocess.resize.size=32", "--preprocess", "yolo-letterbox")
+
+
+@test()
+def a_dynamic_model_takes_the_size_of_its_result():
+    with temp_folder() as folder:
+        model, data, fixed = image_model(folder, [1, 3, "h", "w"], axes=2), photos(os.path.join(folder, "photos")), os.path.join(folder, "q.onnx")
+        quarkq("quantize", model, "--config", "a8w8", "--calib", data, "-o", fixed, "--preprocess", "yolo-letterbox", "--shape", "x=1,3,32,32")
+        text = quarkq("evaluate", "--float", model, "--quantized", fixed, "--data", data, "--preprocess", "yolo-letterbox").stdout
+        expect("Min cos similarity: 0.9" in text, text)
+        more = run("evaluate", "--float", model, "--quantized", fixed, "--data", data, "--preprocess", "yolo-letterbox", "--shape", "y=1,3,32,32")
+        expect_equal(more.returncode, 2, "exit code of a shape for no input")
 
 
 @test()

@@ -115,7 +115,7 @@ def tuning():
         check("tune", quarkq("tune", *TUNING, "--goal", "drop<=50%", "-o", os.path.join(folder, "o.onnx"), "--json", "--report", path).stdout)
         with open(path) as file:
             check("tune", file.read())
-        check("plan", quarkq("plan", *TUNING).stdout)
+        check("plan", quarkq("plan", *TUNING, "--json").stdout)
 
 
 @test()

@@ -123,10 +123,18 @@ def a_bar_only_on_a_terminal():
 def log_level(level):
     with temp_folder() as folder:
         # An option that has no effect is a warning, phases are of level info.
-        result = quantize(folder, "--set", "ReplaceClip6Relu=true", "--set", "include_cle=false", "--log-level", level)
+        result = quantize(folder, "--set", "ReplaceClip6Relu=true", "--set", "include_cle=false", "--log-level", level, "-v")
     expect_equal(result.returncode, 0, "exit code")
     found = ("quarkq: calibrate" in result.stderr, "quarkq: warning:" in result.stderr)
     expect_equal(found, (level == "info", level != "error"), f"phases and warnings in {result.stderr!r}")
+
+
+@test()
+def short_runs_log_no_phases():
+    with temp_folder() as folder:
+        result = quantize(folder)
+    expect_equal(result.returncode, 0, "exit code")
+    expect("quarkq: calibrate" not in result.stderr, f"phases of a short run in {result.stderr!r}")
 
 
 @test()

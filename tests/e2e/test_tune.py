@@ -248,12 +248,13 @@ def wrong_requests(case):
 def plan_says_what_tune_would_do():
     with temp_folder() as folder:
         arguments = [*COSINE[1:], "-o", os.path.join(folder, "out.onnx")]
-        plan = json.loads(quarkq("plan", *arguments).stdout)
+        plan = json.loads(quarkq("plan", *arguments, "--json").stdout)
         expect_equal([step["name"] for step in plan["steps"]], ["plain", "rescued", "ranges", "weights", "sensitivity", "wider", "adaround", "blocks"],
                      "steps")
         expect(all(step["seconds"] > 0 and step["what"] and step["risk"] and step["trials"] for step in plan["steps"]), str(plan))
-        text = quarkq("tune", *arguments, "--dry-run").stdout
-        expect("Nothing was written" in text and "adaround" in text, text)
+        for words in (["tune", *arguments, "--dry-run"], ["plan", *arguments]):
+            text = quarkq(*words).stdout
+            expect("Nothing was written" in text and "adaround" in text, text)
         expect_equal(os.listdir(folder), [], "what is left")
 
 

@@ -105,7 +105,7 @@ def a_dry_run_counts_the_trials():
         path = os.path.join(folder, "search.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(PRO, file)
-        plan = json.loads(quarkq("plan", MODEL, "--search", path, *SAMPLES, "-o", os.path.join(folder, "out.onnx")).stdout)
+        plan = json.loads(quarkq("plan", MODEL, "--search", path, *SAMPLES, "-o", os.path.join(folder, "out.onnx"), "--json").stdout)
         expect_equal([(step["name"], len(step["trials"])) for step in plan["steps"]], [("search", 18), ("search-training", 4)], "steps")
         expect_equal([one["subject"] for one in plan["findings"]], ["search_algo"], "findings")
 

@@ -148,17 +148,20 @@ double quantized_top1(const EvaluateReport& report) {
   return std::nan("");
 }
 
+/// In few digits, unless these hide that `limit` was missed.
+std::string found_text(double found, double limit) { return decimal(rounded(found) == limit ? found : rounded(found)); }
+
 Status check_required(const EvaluateArgs& args, const EvaluateReport& report) {
   std::vector<std::string> missed;
   auto at_least = [&](const char* name, double found, const std::optional<double>& required) {
     // Written so that NaN misses.
     if (required && !(found >= *required))
-      missed.push_back(cat(name, " is ", decimal(found), ", required is at least ", decimal(*required)));
+      missed.push_back(cat(name, " is ", found_text(found, *required), ", required is at least ", decimal(*required)));
   };
   at_least("min cos similarity", report.min_cosine, args.min_cosine);
   if (args.max_l2 && !(report.max_l2 <= *args.max_l2)) {
-    missed.push_back(
-        cat("max l2 distance is ", decimal(report.max_l2), ", required is at most ", decimal(*args.max_l2)));
+    missed.push_back(cat("max l2 distance is ", found_text(report.max_l2, *args.max_l2), ", required is at most ",
+                         decimal(*args.max_l2)));
   }
   at_least("min psnr", report.min_psnr, args.min_psnr);
   at_least("min ssim", report.min_ssim, args.min_ssim);
@@ -203,10 +206,10 @@ Status check_options(EvaluateArgs& args) {
   if (args.has_models() && models.data_folder.empty()) return invalid_argument("evaluate: --float needs --data DIR");
   if (args.has_models() && args.folders.compat) return invalid_argument("--compat: compares folders, not models");
   const bool asks_models = !models.data_folder.empty() || models.layers || models.limit > 0 || !models.config.empty() ||
-                           !models.settings.empty() || !models.preprocess.empty();
+                           !models.settings.empty();
   if (!args.has_models() && asks_models) {
     return invalid_argument(
-        "evaluate: --data, --limit, --layers, --config, --preprocess and --set need models, --float A.onnx");
+        "evaluate: --data, --limit, --layers, --config, --preprocess, --shape and --set need models, --float A.onnx");
   }
   AccuracyRequest& accuracy = models.accuracy;
   if (accuracy.labels_path.empty() && (args.min_top1 || !accuracy.top.empty() || !accuracy.output.empty())) {
@@ -270,7 +273,6 @@ Result<ScoreRequest> score_request(const EvaluateArgs& args) {
   if (next != args.places.size()) return invalid_argument("evaluate: ", args.places[next], " is one argument too many");
   if (request.results.empty()) std::swap(request.baseline, request.results);  // --float alone
   request.data_folder = models.data_folder;
-  request.preprocess = models.preprocess;
   request.config = models.config;
   request.settings = models.settings;
   request.limit = models.limit;
@@ -318,9 +320,10 @@ void add_models(CLI::App& app, EvaluateArgs& args) {
   app.add_option("--limit", models.limit, "Only the first N samples");
   app.add_option("-c,--config", models.config,
                  "Preset or file that the model was quantized with: preprocessing, rewrites before --layers");
-  app.add_option("--set", models.settings, "Override one setting of --config: key=value (repeatable)")
+  app.add_option("--set", models.settings, "key=value, stronger than --config and --preprocess; may be repeated")
       ->allow_extra_args(false);
-  app.add_option("--preprocess", models.preprocess, "How photos become what the models take (quarkq list recipes)");
+  add_preprocess_option(app, models.settings);
+  add_shape_option(app, models.settings);
   app.add_flag("--layers", models.layers, "Also compare inner tensors, the worst first");
   app.add_option("--layers-csv", args.layers_csv_path, "Write the table of --layers here, as CSV");
 }

@@ -36,6 +36,8 @@ void print_values(const char* label, const std::vector<InspectValue>& values) {
 std::string scales_text(const QuantizedGroup& group) {
   if (group.with_scale == 0) return "no scale per tensor or channel";
   if (group.power_of_two == 0) return "no power-of-two scales";
+  const bool is_one = group.min_position == 0 && group.max_position == 0;
+  if (is_one && group.power_of_two == group.with_scale) return "all scales are 1";
   return cat(group.power_of_two == group.with_scale ? "all" : cat(group.power_of_two, " of ", group.with_scale),
              " scales are powers of two, positions ", group.min_position, " to ", group.max_position);
 }
@@ -80,7 +82,8 @@ void print_inspection(const InspectReport& report) {
                                      bytes_text(static_cast<double>(report.parameter_bytes))));
   std::string macs = report.macs > 0 ? significant(report.macs) + " per sample" : "none";
   if (report.unsized_macs > 0)
-    macs = cat("at least ", macs, "; ", report.unsized_macs, " layers have no fixed shape (quarkq optimize --shape INPUT=1,3,224,224 fixes them)");
+    macs = cat("at least ", macs, "; ", report.unsized_macs,
+               " layers have no fixed shape (quarkq optimize --shape INPUT=1,3,224,224 fixes them)");
   print_table_line("MACs", macs);
   print_quantized(report);
 }

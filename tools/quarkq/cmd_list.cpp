@@ -278,11 +278,14 @@ Run setup_list(CLI::App& app) {
     std::string json;
   };
   auto args = std::make_shared<Args>();
-  std::string names;
+  std::string names = "WHAT is one of:";
   for (const Listing& listing : kListings) {
-    names += cat(names.empty() ? "" : "; ", listing.name, listing.is_of_target ? " TARGET" : "", ": ", listing.summary);
+    std::string name = cat(listing.name, listing.is_of_target ? " TARGET" : "");
+    name.resize(24, ' ');
+    names += cat("\n  ", name, "  ", listing.summary);
   }
-  app.add_option("what", args->words, names)->required()->expected(1, 2);
+  app.add_option("WHAT", args->words, "What to list, and the target if it has one")->required()->expected(1, 2);
+  app.footer(names);
   add_json_option(app, args->json);
   return [args] { return run_list(args->words[0], args->words.size() > 1 ? args->words[1] : "", args->json); };
 }

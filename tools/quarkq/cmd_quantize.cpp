@@ -45,7 +45,8 @@ Status run_quantize(QuantizeArgs& args) {
   QQ_TRY(const QuantizeReport report, run_with_bar(args.request, quantize));
   if (report_file.is_open()) QQ_RETURN_IF_ERROR(report_file.write(to_json(report)));
   if (json_file.is_open()) QQ_RETURN_IF_ERROR(json_file.write(to_json(report)));
-  print_findings(report.findings, "--report FILE.json has them all");
+  const std::string all = args.report_path.empty() ? "--report FILE.json" : args.report_path;
+  print_findings(report.findings, (all + " has them all").c_str());
   std::vector<std::string> deployed;
   if (!args.deploy.empty()) {
     QQ_TRY(deployed, write_deployment(report.output_path, report.target->target, args.deploy));

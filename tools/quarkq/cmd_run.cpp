@@ -57,8 +57,9 @@ Run setup_run(CLI::App& app) {
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
+  add_shape_option(app, args->request.settings);
   add_backend_option(app, args->request.settings);
-  app.add_option("--outputs", args->request.output_folder, "Results: DIR/<sample>.npy, or DIR/<output>/<sample>.npy")
+  app.add_option("-o,--outputs", args->request.output_folder, "Results: DIR/<sample>.npy, or DIR/<output>/<sample>.npy")
       ->required();
   app.add_option("--limit", args->request.limit, "Only the first N samples");
   app.add_option("--repeat", args->request.repeat, "Run each sample N times, for timing")->check(CLI::Range(1, 100000));

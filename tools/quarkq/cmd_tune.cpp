@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// quarkq tune: the best model that meets a goal, found by trials. quarkq plan: what tune would try, as JSON.
+// quarkq tune: the best model that meets a goal, found by trials. quarkq plan: what tune would try.
 #include <cstdio>
 #include <memory>
 
@@ -167,10 +167,7 @@ Run setup_tune(CLI::App& app) {
 
 Run setup_plan(CLI::App& app) {
   const std::shared_ptr<TuneArgs> args = add_tune_options(app);
-  return [args] {
-    if (args->json.empty()) args->json = kStdout;
-    return run_plan(*args);
-  };
+  return [args] { return run_plan(*args); };
 }
 
 }  // namespace quarkq::tool

@@ -82,7 +82,7 @@ constexpr struct {
     {"", "--compat", "quark-0.13"},
     {"", "--backend", "native ort ort:cuda ort:dml ort:vitisai"},
     {"", "--on-collapse", "rescue warn fail"},
-    {"list", "what",
+    {"list", "WHAT",
      "presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks "
      "diagnostics targets target-ops "
      "target-rules "

@@ -61,13 +61,7 @@ void add_backend_option(CLI::App& app, std::vector<std::string>& settings) {
       ->type_name("native|ort[:PROVIDER]");
 }
 
-void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
-  app.add_option_function<std::string>(
-         "--target",
-         [&settings](const std::string& name) { settings.insert(settings.begin(), "target=" + json_text(name)); },
-         "Rewrite the model for this NPU compiler and say what would run there: a name of `quarkq list targets`, or a "
-         "target file")
-      ->type_name("NAME|FILE");
+void add_shape_option(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::vector<std::string>>(
          "--shape",
          [&settings](const std::vector<std::string>& shapes) {
@@ -76,6 +70,16 @@ void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
          "Fix the shape of an input; may be repeated")
       ->type_name("INPUT=1,3,224,224")
       ->allow_extra_args(false);
+}
+
+void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
+  app.add_option_function<std::string>(
+         "--target",
+         [&settings](const std::string& name) { settings.insert(settings.begin(), "target=" + json_text(name)); },
+         "Rewrite the model for this NPU compiler and say what would run there: a name of `quarkq list targets`, or a "
+         "target file")
+      ->type_name("NAME|FILE");
+  add_shape_option(app, settings);
 }
 
 Result<double> share_of(const std::string& option, const std::string& text) {

@@ -102,7 +102,8 @@ Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::str
   QQ_TRY(const ScoreReport report, run_with_bar(request, score));
   QQ_RETURN_IF_ERROR(file.write(to_json(report)));
   print_findings(report.findings);
-  if (prints_text(json)) print_metrics(report, !request.baseline.empty());
+  if (json.empty() || prints_text(json))  // without any other output they are printed with -q, too
+    print_metrics(report, !request.baseline.empty());
   std::fflush(stdout);
   return check_metrics(requirements, report);
 }

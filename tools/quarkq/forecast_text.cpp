@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "messages.h"
+#include "quantize_summary.h"
 #include "table.h"
 #include "terminal.h"
 
@@ -57,7 +58,7 @@ void print_found(const Forecast& found) {
   print_line(cat("model      ", found.model_path, " (", found.nodes_total, " nodes, ",
                  bytes_text(static_cast<double>(found.model_bytes)), ")"));
   print_line(cat("settings   ", found.preset.empty() ? "file" : found.preset, ", ", found.quantizer));
-  print_line(cat("quantized  ", found.nodes_quantized, " of ", found.nodes_total, " nodes"));
+  print_line(cat("quantized  ", quantized_nodes(found)));
   print_plan(found);
   print_cost(found);
 }

@@ -153,6 +153,7 @@ int main_function(int argc, char** argv) {
   add_program_options(app, is_sandboxed);
   app.require_subcommand(1);
   const size_t columns = columns_of(stdout);
+  app.formatter(help_formatter());
   app.get_formatter()->column_width(help_column(columns));
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Verb& verb : kVerbs) {

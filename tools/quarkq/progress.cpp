@@ -19,6 +19,7 @@ namespace quarkq::tool {
 namespace {
 
 constexpr double kRedrawSeconds = 0.1, kLogSeconds = 10;
+constexpr double kShortSeconds = 1;        // phases that begin before that are not logged
 constexpr double kFirstRateSeconds = 0.5;  // a rate before that is noise
 constexpr size_t kLeastBar = 8, kMostBar = 24, kUsualWidth = 80;
 
@@ -29,15 +30,24 @@ std::string duration(double seconds) {
   return cat(whole / 3600, " h ", whole % 3600 / 60, " min");
 }
 
+/// "samples" without the s.
+std::string one_of(const std::string& unit) { return unit.ends_with('s') ? unit.substr(0, unit.size() - 1) : unit; }
+
 /// "12.3 samples/s", or "4.1 s per layer" where that is more telling.
 std::string rate_text(double rate, const std::string& unit) {
   if (rate >= 1) return cat(fixed(rate, rate < 100 ? 1 : 0), " ", unit, "/s");
-  return cat(fixed(1 / rate, 1), " s per ", unit.ends_with('s') ? unit.substr(0, unit.size() - 1) : unit);
+  return cat(fixed(1 / rate, 1), " s per ", one_of(unit));
 }
 
 /// "calibrate (7 of 13)".
 std::string phase_text(const Progress& progress) {
   return progress.count == 0 ? progress.phase : cat(progress.phase, " (", progress.number, " of ", progress.count, ")");
+}
+
+/// " 12/64 samples", or ": trial 3 of at most 80".
+std::string count_text(const Progress& progress) {
+  if (progress.is_at_most) return cat(": ", one_of(progress.unit), " ", progress.done, " of at most ", progress.total);
+  return cat(" ", progress.done, progress.total > 0 ? cat("/", progress.total) : "", " ", progress.unit);
 }
 
 std::string bar_text(const Progress& progress, size_t width) {
@@ -50,11 +60,7 @@ std::string bar_text(const Progress& progress, size_t width) {
 std::string progress_line(const Progress& progress, double seconds, double memory, size_t width) {
   std::string line = phase_text(progress);
   const bool counts = progress.total > 0 || progress.done > 0;
-  if (counts) {
-    line += cat(" ", progress.done);
-    if (progress.total > 0) line += cat("/", progress.total);
-    line += " " + progress.unit;
-  }
+  if (counts) line += count_text(progress);
   const auto append = [&](const std::string& part) {
     if (line.size() + part.size() <= width) line += part;
   };
@@ -62,7 +68,8 @@ std::string progress_line(const Progress& progress, double seconds, double memor
   if (counts && progress.done > 0 && seconds >= kFirstRateSeconds) {
     const double rate = static_cast<double>(progress.done) / seconds;
     if (progress.total > progress.done)
-      append(cat(", ", duration(static_cast<double>(progress.total - progress.done) / rate), " left"));
+      append(cat(progress.is_at_most ? ", at most " : ", ",
+                 duration(static_cast<double>(progress.total - progress.done) / rate), " left"));
     append(", " + rate_text(rate, progress.unit));
   }
   if (progress.total > 0 && line.size() + kLeastBar + 3 <= width)
@@ -89,7 +96,8 @@ bool ProgressBar::update(const Progress& progress) {
     phase_ = progress.phase;
     watch_.restart();
     last_ = 0;
-    if (!terminal_) std::fprintf(stderr, "quarkq: %s\n", printable(phase_text(progress)).c_str());
+    if (!terminal_ && (is_verbose() || start_.seconds() >= kShortSeconds))
+      std::fprintf(stderr, "quarkq: %s\n", printable(phase_text(progress)).c_str());
   }
   const double since = watch_.seconds() - last_;
   const bool is_last = progress.total > 0 && progress.done == progress.total;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Progress on stderr: on a terminal one line that is drawn again and fits its width; in a pipe a line per phase, and
-// one every 10 seconds.
+// one every 10 seconds, from the first second on (with -v from the start).
 #pragma once
 
 #include <functional>
@@ -26,8 +26,8 @@ class ProgressBar {
   void clear();
   bool hidden_, terminal_, drawn_ = false;
   std::string phase_, detail_;
-  Stopwatch watch_;
-  double last_ = 0;  ///< seconds of the phase at which something was shown
+  Stopwatch start_, watch_;  ///< of the run, and of the phase
+  double last_ = 0;          ///< seconds of the phase at which something was shown
   InterruptListener listener_;
 };
 

@@ -155,7 +155,7 @@ void print_verdict(const QuantizeReport& report) {
 }
 
 /// "rescued    cosine 0.070 -> 0.981 (4 samples): per-channel weights, 34 activations in 16 bits (12.0 % of MACs, 2
-/// islands); 3.2 s"
+/// connected parts); 3.2 s"
 void print_rescue(const RescueReport& rescue) {
   std::vector<std::string> changes;
   changes = rescue.float_changes;
@@ -163,14 +163,16 @@ void print_rescue(const RescueReport& rescue) {
   if (rescue.channel_scales) changes.push_back("per-channel weights");
   const auto where = [&](double macs) {
     return cat(" (", fixed(100 * macs, 1), " % of MACs, ", rescue.islands,
-               rescue.islands == 1 ? " island)" : " islands)");
+               rescue.islands == 1 ? " connected part)" : " connected parts)");
   };
   if (!rescue.tensors_in_16_bits.empty())
     changes.push_back(cat(rescue.tensors_in_16_bits.size(), " activations in 16 bits", where(rescue.macs_in_16_bits)));
   if (!rescue.float_nodes.empty())
     changes.push_back(cat(rescue.float_nodes.size(), " float nodes", where(rescue.float_macs)));
   print_line(cat("rescued    cosine ", fixed(rescue.before.cosine, 6), " -> ", fixed(rescue.after.cosine, 6), " (",
-                 rescue.samples, " samples): ", join(changes, ", "), "; ", fixed(rescue.seconds, 2), " s"));
+                 rescue.samples, " samples): ", join(changes, ", "),
+                 rescue.settings_path.empty() ? "" : cat(", in ", rescue.settings_path), "; ", fixed(rescue.seconds, 2),
+                 " s"));
 }
 
 std::string short_numbers(const std::vector<double>& values) {
@@ -209,6 +211,16 @@ void print_target(const QuantizeReport& report) {
   say("           quarkq check --target %s %s\n", target.target.c_str(), target.model_path.c_str());
 }
 
+/// Why a result is larger than the float model; empty if it is not.
+std::string why_larger(const QuantizeReport& report) {
+  const auto is_packed = [](const auto& row) {
+    return row.first.starts_with("weight INT") || row.first.starts_with("weight UINT");
+  };
+  const bool is_expected = report.tensors_by_type.empty() || std::ranges::any_of(report.tensors_by_type, is_packed);
+  if (report.output_bytes <= report.model_bytes || is_expected) return "";
+  return ": weights of these formats are stored as float32";
+}
+
 }  // namespace
 
 void print_summary(const QuantizeReport& report, const std::vector<std::string>& deployed) {
@@ -221,7 +233,7 @@ void print_summary(const QuantizeReport& report, const std::vector<std::string>&
                  report.threads, report.threads == 1 ? " thread" : " threads", why, ", ", report.isa));
   print_line(cat("calibrated ", report.calibrated_tensors, " activations on ", report.samples, " samples"));
   for (const InputReport& input : report.inputs) print_input(input);
-  print_line(cat("quantized  ", report.nodes_quantized, " of ", report.nodes_total, " nodes",
+  print_line(cat("quantized  ", quantized_nodes(report),
                  report.tensors_by_type.empty() ? "" : "; tensors: " + counts_text(report.tensors_by_type)));
   if (report.rescue) print_rescue(*report.rescue);
   print_tuning(report);
@@ -229,7 +241,7 @@ void print_summary(const QuantizeReport& report, const std::vector<std::string>&
   say("\n");
   print_line(cat("written    ", report.output_path, " (opset ", report.output_opset, ", ",
                  bytes_text(static_cast<double>(report.output_bytes)), ", ",
-                 share_text(report.output_bytes, report.model_bytes), " of the float model",
+                 share_text(report.output_bytes, report.model_bytes), " of the float model", why_larger(report),
                  report.external_data ? ", weights in a file beside it" : "", ") in ", fixed(report.seconds, 2), " s"));
   if (!report.tail_path.empty()) print_line(cat("tail       ", report.tail_path, ": decodes the outputs"));
   if (report.target) print_target(report);

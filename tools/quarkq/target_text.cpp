@@ -23,8 +23,8 @@ std::string target_verdict(const TargetReport& report) {
   const std::string placed = cat(counts.npu, " of ", counts.total, " nodes on the ", report.label, ", ",
                                  report.unblocked.regions, report.unblocked.regions == 1 ? " region" : " regions");
   if (report.verdict == "blocked") {
-    return cat("blocked, nothing would run on the ", report.label, "; ", report.unblocked.npu, " of ",
-               report.unblocked.total, " nodes once the causes below are removed");
+    return cat("blocked: the compiler would place no node on the ", report.label, ", and ", report.unblocked.npu,
+               " of ", report.unblocked.total, " if nothing blocked the model");
   }
   if (report.verdict == "runs-wrong") return cat("runs, with results that are known to be wrong: ", placed);
   if (report.verdict == "unknown") {

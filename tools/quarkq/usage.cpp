@@ -59,7 +59,37 @@ bool is_nan(const std::string& text) {
   return std::isnan(std::strtod(text.c_str(), &end)) && end != text.c_str() && *end == '\0';
 }
 
+/// Options of other tools, and what has their effect here.
+constexpr std::pair<std::string_view, std::string_view> kInstead[] = {{"--exclude", "--set 'exclude=[NODE]'"}};
+
+std::string instead_of(const std::string& name, const std::vector<std::string>& known) {
+  const auto* const row = std::ranges::find(kInstead, name, [](const auto& one) { return one.first; });
+  return row == std::end(kInstead) ? did_you_mean(name, known) : cat(", give ", row->second);
+}
+
+/// Help with the type of a value once, without the library's notes on checks and counts.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    constexpr std::pair<std::string_view, std::string_view> kShorter[] = {{":SIZE [b, kb(=1024b), ...]:POSITIVE", ""},
+                                                                          {":NONNEGATIVE", ""},
+                                                                          {"FLOAT:FLOAT in", "FLOAT in"},
+                                                                          {":INT in", " in"}};
+    std::string text = Formatter::make_option_opts(option);
+    for (const auto& [from, to] : kShorter) {
+      if (const size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+    }
+    return text;
+  }
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const std::string name = make_option_name(option, /*is_positional=*/true);
+    return option->get_required() ? name : cat("[", name, "]");
+  }
+};
+
 }  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpFormatter>(); }
 
 std::string usage_line(const CLI::App& part) {
   std::string text = cat("usage: ", full_name(part), " [OPTION]...");
@@ -101,7 +131,7 @@ Status check_options_known(const CLI::App& part, const std::vector<std::string>&
     if (argument == "--") break;
     const std::string name = option_name(argument);
     if (name.empty() || has_option(&part, name)) continue;
-    return invalid_argument(name, ": unknown option of ", full_name(part), did_you_mean(name, long_names(&part)));
+    return invalid_argument(name, ": unknown option of ", full_name(part), instead_of(name, long_names(&part)));
   }
   return Status();
 }

@@ -13,6 +13,9 @@ namespace quarkq::tool {
 /// "usage: quarkq quantize [OPTION]... --config CONFIG MODEL": required options and positionals.
 std::string usage_line(const CLI::App& part);
 
+/// How --help is written. Verbs that are added later have it, too.
+std::shared_ptr<CLI::FormatterBase> help_formatter();
+
 /// The verb, or its action, that `arguments` (without the program's name) name; `app` when they name none.
 const CLI::App& part_of(const CLI::App& app, const std::vector<std::string>& arguments);
 

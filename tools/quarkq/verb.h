@@ -57,7 +57,9 @@ void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
 /// --backend native|ort[:PROVIDER], as a setting.
 void add_backend_option(CLI::App& app, std::vector<std::string>& settings);
 
-/// --target NAME|FILE and --shape INPUT=1,3,224,224 (repeatable), which become settings weaker than --set.
+/// --shape INPUT=1,3,224,224 (repeatable), which becomes a setting weaker than --set.
+void add_shape_option(CLI::App& app, std::vector<std::string>& settings);
+/// --target NAME|FILE, which becomes a setting weaker than --set, and --shape.
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
 /// --max-wide and --max-islands, as settings.
 void add_island_options(CLI::App& app, std::vector<std::string>& settings);

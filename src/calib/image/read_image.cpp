@@ -61,6 +61,16 @@ ImageSize crop_size(const Preprocess& preprocess, const ImageSize& wanted) {
 /// A side of the image that `side` is cut out of, rounded to the nearest pixel.
 int64_t before_crop(int64_t side, double fraction) { return std::llround(static_cast<double>(side) / fraction); }
 
+/// The shape of an input as an example, with `side` for its unknown sides: "1,3,640,640".
+std::string example_shape(const ir::Shape& dims, int64_t side) {
+  const size_t channels = dims.size() == 4 && dims[3] >= 1 && dims[3] <= 4 ? 3 : 1;
+  std::vector<int64_t> shown = dims.empty() ? ir::Shape(4, -1) : dims;
+  for (size_t i = 0; i < shown.size(); ++i) {
+    if (shown[i] < 1) shown[i] = i == 0 ? 1 : i == channels ? 3 : side;
+  }
+  return join(shown, ",");
+}
+
 /// The target size of `resize`: its own, or the input's.
 Result<ImageSize> target_size(const Preprocess& preprocess, const ImageSize& wanted, const InputSpec& input) {
   const config::Resize& resize = *preprocess.resize;
@@ -71,10 +81,10 @@ Result<ImageSize> target_size(const Preprocess& preprocess, const ImageSize& wan
                      before_crop(cut.width, *preprocess.crop_fraction)};
   }
   if (wanted.height < 1 || wanted.width < 1) {
-    return invalid_argument(preprocess.crop_fraction ? "preprocess.crop" : "preprocess.resize.size",
-                            ": not given, and input ", input.name, " has no fixed image size; a recipe takes it as in ",
-                            preprocess.crop_fraction ? "preprocess: {recipe: imagenet, crop: 224}"
-                                                     : "preprocess: {recipe: yolo-letterbox, resize: {size: 640}}");
+    const int64_t side = preprocess.crop_fraction ? 224 : 640;
+    const char* key = preprocess.crop_fraction ? "preprocess.crop" : "preprocess.resize.size";
+    return invalid_argument("input ", input.name, ": has no fixed image size; fix it with --shape ", input.name, "=",
+                            example_shape(input.dims, side), ", or give photos a size with --set ", key, "=", side);
   }
   if (resize.mode == config::ResizeMode::kShorterSide && wanted.height != wanted.width) {
     return invalid_argument("preprocess.resize.size: shorter_side needs it, because input ", input.name, " takes ",

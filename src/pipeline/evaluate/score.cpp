@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "calib/refuse_empty.h"
-#include "config/preprocess_recipes.h"
-#include "config/read_config.h"
 #include "exec/threads.h"
 #include "metrics/metric_table.h"
 #include "pipeline/evaluate/score_side.h"
@@ -16,6 +14,7 @@
 #include "pipeline/json.h"
 #include "pipeline/model_pair.h"
 #include "pipeline/pass_runner.h"
+#include "pipeline/pin_shapes.h"
 #include "quarkq/run.h"
 #include "quarkq/version.h"
 
@@ -35,7 +34,6 @@ EvaluateModelsRequest models_request(const ScoreRequest& request) {
   models.float_bytes = request.baseline_bytes, models.quantized_bytes = request.results_bytes;
   models.data_folder = request.data_folder;
   models.sample_source = request.sample_source;
-  models.preprocess = request.preprocess;
   models.config = request.config;
   models.settings = request.settings;
   models.limit = request.limit;
@@ -45,18 +43,9 @@ EvaluateModelsRequest models_request(const ScoreRequest& request) {
   return models;
 }
 
-/// How samples are read; a recipe is stronger than the settings.
-Result<calib::DataOptions> score_data_options(const ScoreRequest& request) {
-  calib::DataOptions options;
-  if (!request.config.empty() || !request.settings.empty()) {
-    std::vector<std::string> sets = request.settings;
-    if (request.config.empty()) sets.insert(sets.begin(), "quant_config={}");  // a file needs one, images do not
-    QQ_TRY(const config::QuantConfig asked, config::load_config(request.config, sets));
-    QQ_TRY(options, pipeline::data_options(asked));
-  }
-  if (!request.preprocess.empty()) {
-    QQ_TRY(options.preprocess, config::read_recipe(request.preprocess));
-  }
+/// How samples are read, and `asked`, the settings that say so.
+Result<calib::DataOptions> score_data_options(const ScoreRequest& request, const config::QuantConfig& asked) {
+  QQ_TRY(calib::DataOptions options, pipeline::data_options(asked));
   options.folder = request.data_folder;
   options.limit = request.limit;
   return options;
@@ -68,7 +57,8 @@ struct Sides {
 };
 
 Result<Sides> score_models(const ScoreRequest& request, const std::vector<ChosenMetric>& metrics) {
-  QQ_TRY(const calib::DataOptions options, score_data_options(request));
+  QQ_TRY(const config::QuantConfig asked, pipeline::load_sample_settings(request.config, request.settings));
+  QQ_TRY(const calib::DataOptions options, score_data_options(request, asked));
   Diagnostics ignored;
   Sides sides;
   if (has_baseline(request)) {
@@ -81,6 +71,9 @@ Result<Sides> score_models(const ScoreRequest& request, const std::vector<Chosen
     return sides;
   }
   QQ_TRY(ir::Model model, pipeline::load_model({request.results, request.results_bytes}));
+  const auto is_static = [&](ir::ValueId input) { return model.graph.value(input).type.is_static(); };
+  if (!std::ranges::all_of(model.graph.required_inputs(), is_static))
+    QQ_RETURN_IF_ERROR(pipeline::pin_shapes(model, asked.legalize, ignored).context(request.results));
   QQ_RETURN_IF_ERROR(pipeline::prepare_for_run(model, ignored).context(request.results));
   QQ_TRY(const auto samples, calib::refuse_empty(pipeline::open_samples(request.sample_source, options, model.graph)));
   QQ_TRY(sides.results,
@@ -89,7 +82,8 @@ Result<Sides> score_models(const ScoreRequest& request, const std::vector<Chosen
 }
 
 Result<Sides> score_folders(const ScoreRequest& request, const std::vector<ChosenMetric>& metrics) {
-  QQ_TRY(const calib::DataOptions options, score_data_options(request));
+  QQ_TRY(const config::QuantConfig asked, pipeline::load_sample_settings(request.config, request.settings));
+  QQ_TRY(const calib::DataOptions options, score_data_options(request, asked));
   Sides sides;
   if (has_baseline(request)) {
     QQ_TRY(sides.baseline, pipeline::score_folder(request.baseline, request, metrics, options.preprocess));
@@ -133,7 +127,6 @@ Result<double> command_value(const ScoreRequest& request, const std::string& pat
   run.sample_source = request.sample_source;
   run.config = request.config;
   run.settings = request.settings;
-  if (!request.preprocess.empty()) run.settings.push_back("preprocess=" + request.preprocess);
   run.output_folder = folder.path();
   run.threads = request.threads;
   run.limit = request.limit;

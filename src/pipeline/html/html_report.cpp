@@ -58,6 +58,39 @@ std::string header(const Json& run) {
          element("div", {{"class", "tiles"}}, tiles) + "\n";
 }
 
+/// What a verdict about a target means, with the class that colours it.
+struct TargetVerdict {
+  const char *name, *text, *kind;
+};
+constexpr TargetVerdict kTargetVerdicts[] = {
+    {"runs", "runs", "good"},
+    {"runs-partly", "runs partly: the other nodes are computed on the CPU", ""},
+    {"runs-wrong", "runs, with results that are known to be wrong", "bad"},
+    {"unknown", "unknown: nothing is known about some of the operators", ""},
+    {"blocked", "blocked: nothing would run", "bad"},
+};
+
+/// What the compiler of the target would run; absent in older reports, and null without a target.
+std::string target(const Json& run) {
+  if (!run.contains("target") || !run.at("target").is_object()) return "";
+  const Json& found = run.at("target");
+  const std::string verdict = text_of(found, "verdict");
+  const auto row = std::ranges::find(kTargetVerdicts, verdict, &TargetVerdict::name);
+  const bool is_listed = row != std::end(kTargetVerdicts);
+  const std::string tiles =
+      tile("nodes placed", count_of(found.at("npu")) + " of " + count_of(found.at("nodes")),
+           is_listed ? row->kind : "") +
+      tile("operators on the CPU", count_of(found.at("cpu"))) + tile("regions", count_of(found.at("subgraphs"))) +
+      tile("multiply-accumulates placed", short_number(100 * found.at("mac_share").get<double>()) + " %");
+  const bool is_asked = !found.contains("asked") || found.at("asked").get<bool>();
+  const std::string why =
+      is_asked ? "" : " This is what " + text_of(run, "preset") + " is for; --target names another one.";
+  return section("Target " + text_of(found, "name"),
+                 "A prediction; nothing was compiled. quarkq check --target names every node and cause." + why,
+                 element("p", {{"class", "verdict"}}, element("b", {}, escaped(is_listed ? row->text : verdict))) +
+                     element("div", {{"class", "tiles"}}, tiles));
+}
+
 /// The remedy, as the end of a sentence; empty in older reports.
 std::string remedy_of(const Json& finding) {
   const std::string remedy = finding.contains("remedy") ? text_of(finding, "remedy") : "";
@@ -190,7 +223,7 @@ std::string tuned_layers(const Json& run) {
 
 std::string page(const Json& run) {
   const bool has_details = run.contains("details");
-  std::string body = header(run) + inputs(run) + findings(run) + operators(run);
+  std::string body = header(run) + target(run) + inputs(run) + findings(run) + operators(run);
   if (has_details) {
     const Json& details = run.at("details");
     body += samples(details) + pictures(details) + noise(details) + ranges(details) + limits(details);
@@ -208,6 +241,8 @@ Result<std::string> html_report(const std::string& path) {
   if (file->size() > kMostBytes) return bad_data(path, ": has ", file->size(), " bytes, allowed are ", kMostBytes);
   try {
     const Json report = parse_json<Json>({reinterpret_cast<const char*>(file->data()), file->size()});
+    if (!report.is_object())
+      return bad_data(path, ": is not JSON, and so no report of quarkq quantize --report or tune --report");
     return report.contains("trials") ? tune_page(report) : page(report);
   } catch (const Json::exception& error) {
     return bad_data(path, ": is no report of quarkq quantize --report or tune --report (", error.what(), ")");

@@ -56,7 +56,7 @@ void give_headroom(pass::PlanContext& context, const calib::Statistics& statisti
   if (widened == 0) return;
   context.diagnostics.add("guard-few-samples", "",
                           cat("the ranges of ", widened, " of ", ranges.size(),
-                              " activations are wider than what the samples showed, as more samples would show more"));
+                              " activations were widened: so few samples do not show the largest values"));
 }
 
 /// Tensors that held NaN or infinities. Those are reported, except for masks, whose infinities are intended.

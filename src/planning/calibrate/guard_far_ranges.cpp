@@ -109,12 +109,12 @@ class FarRanges {
 
   void found_boxes(const ir::Node& node) {
     const ir::Graph& graph = context_.graph();
-    const std::string found = cat(graph.label(node.id), " places boxes in the image");
+    const std::string found = cat(
+        graph.label(node.id), " computes box coordinates, which 8 bits cannot represent: one step is several pixels");
     if (may_leave_float()) return keep(node, found, {});
     if (!context_.settings.guards() || has_reported_boxes_) return;
     has_reported_boxes_ = true;
-    context_.diagnostics.add("far-ranges", graph.value(node.output(0)).name,
-                             cat(found, ", and 8 bits are steps of several pixels"));
+    context_.diagnostics.add("far-ranges", graph.value(node.output(0)).name, found);
   }
 
   /// Not where the user wants the tail quantized, nor for a compiler that refuses models with a float part.

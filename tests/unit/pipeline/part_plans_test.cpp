@@ -169,11 +169,16 @@ TEST(RescueTest, TextSaysWhatChangedAndHowToHaveItBySettings) {
   report.float_macs = 0.0125;
   report.islands = 2;
   report.settings = {"per_channel=true", "nodes_to_exclude=[\"a\",\"b\"]"};
-  EXPECT_EQ(
-      rescue_text(report),
-      "cosine 0.25 becomes 0.5 on 4 calibration samples: weights have a scale per channel; 2 nodes stay float (1.3 % "
-      "of the multiply-accumulates, 2 connected parts). The same by settings: --set 'per_channel=true' --set "
-      "'nodes_to_exclude=[\"a\",\"b\"]'; --on-collapse warn leaves the plain result");
+  EXPECT_EQ(rescue_text(report),
+            "cosine 0.25 becomes 0.5 on 4 calibration samples: weights have a scale per channel; 2 nodes stay float "
+            "(a, b; 1.3 % "
+            "of the multiply-accumulates, 2 connected parts). The same by settings: --set 'per_channel=true' --set "
+            "'nodes_to_exclude=[\"a\",\"b\"]'; --on-collapse warn leaves the plain result");
+  report.settings_path = "out.rescued.yaml";
+  report.float_nodes = {"a", "b", "c", "d"};
+  EXPECT_NE(rescue_text(report).find("4 nodes stay float (a, b, c, ...; 1.3 %"), std::string::npos);
+  EXPECT_NE(rescue_text(report).find("The same by settings: --config out.rescued.yaml; "), std::string::npos);
+  report.float_nodes.resize(2);
   report.unnamed_float_nodes = 1;
   EXPECT_NE(rescue_text(report).find("3 nodes stay float"), std::string::npos);
   EXPECT_NE(rescue_text(report).find("Settings cannot express the same: 1 of the float nodes have no name"),

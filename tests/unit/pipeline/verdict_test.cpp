@@ -110,11 +110,32 @@ TEST(VerdictAdviceTest, DataComesFirstThenTrainingThenAnalysis) {
   run.report.causes.emplace_back();
   EXPECT_EQ(run.next(), analysis);
   run.report.causes.clear();
-  EXPECT_EQ(run.next(), "calibrate with more samples (31 now; 100 or more are usual)");
+  run.settings.preset = "A8W8";
+  EXPECT_EQ(run.next(), analysis) << "too few samples to train with";
+  run.report.samples = 7;
+  EXPECT_EQ(run.next(), "calibrate with more samples (7 now; 100 or more are usual)");
   run.settings.ranges.use_random_data = true;
-  EXPECT_EQ(run.next(), "calibrate with more samples (31 now; 100 or more are usual)");
+  EXPECT_EQ(run.next(), "calibrate with more samples (7 now; 100 or more are usual)");
   run.request.calib_folder.clear();
   EXPECT_EQ(run.next(), "calibrate with real samples: --calib DIR");
+}
+
+TEST(VerdictAdviceTest, ChoicesCountWhereAnOutputMakesThem) {
+  AdvisedRun run;
+  run.outputs({{0.9, 0.82}});
+  run.report.outputs[0].same_choices = 1;
+  EXPECT_EQ(run.verdict().grade, Grade::kGood);
+  EXPECT_EQ(run.verdict().why, "the same class in 100 % of the rows");
+  run.report.outputs[0].same_choices = 0.99;
+  EXPECT_EQ(run.verdict().grade, Grade::kFair);
+  EXPECT_EQ(run.verdict().why, "the same class in 99 % of the rows, below 99.8 %");
+  run.outputs({{1, 1}});
+  run.report.outputs[0].same_choices = 0.9712;
+  EXPECT_EQ(run.verdict().grade, Grade::kPoor);
+  EXPECT_EQ(run.verdict().why, "the same class in 97.12 % of the rows, below 98 %");
+  run.outputs({{0.9, 0.82}, {0.97, 0.96}});
+  run.report.outputs[0].same_choices = 1;
+  EXPECT_EQ(run.verdict().why, "mean cosine 0.9700, below 0.9900") << "of the other output";
 }
 
 TEST(VerdictAdviceTest, TheWorstOutputCounts) {
