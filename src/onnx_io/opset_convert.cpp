@@ -227,7 +227,11 @@ Result<ir::Model> convert_opset(const ir::Model& model, int64_t target) {
   if (target < 1 || target > kNewestOpset) {
     return unsupported("conversion to opset ", target, ", possible are 1 to ", kNewestOpset);
   }
-  if (from == 0) return unsupported("conversion to opset ", target, ": the model imports no ai.onnx opset");
+  if (from == 0) {  // all of its operators are of other domains
+    ir::Model same = model;
+    same.opsets[""] = target;
+    return same;
+  }
   if (from == target) return model;
   return convert(model, target).context(cat("conversion from opset ", from, " to ", target));
 }

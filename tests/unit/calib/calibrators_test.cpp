@@ -71,8 +71,7 @@ TEST(CalibratorsTest, FloatMinMseCutsOneOutlierAtItsEnd) {
     options.spec.symmetric = symmetric;
     const Range range = finish_float_mse(seen({values}), options).value();
     EXPECT_LT(range.max, 39) << symmetric;
-    if (symmetric) EXPECT_EQ(range.min, -range.max);
-    if (!symmetric) EXPECT_NEAR(range.min, -1, 0.1);
+    EXPECT_NEAR(range.min, symmetric ? -range.max : -1, 0.1);
   }
   values.back() = 1;
   options.spec.symmetric = false;
