@@ -11,8 +11,8 @@
 #include "pass/calibration_options.h"
 #include "plan/constant_codes.h"
 #include "planning/calibrate/release_infinities.h"
+#include "planning/calibrate/sentinels.h"
 #include "planning/passes.h"
-#include "planning/sentinels.h"
 
 namespace quarkq::planning {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "ir/softmax_feeds.h"
 #include "ir/stored_floats.h"
+#include "planning/calibrate/sentinels.h"
 #include "planning/passes.h"
-#include "planning/sentinels.h"
 
 namespace quarkq::planning {
 namespace {

@@ -7,13 +7,13 @@
 // weights no codes.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "ir/softmax_feeds.h"
 #include "ir/stored_floats.h"
 #include "plan/bias_scales.h"
 #include "planning/passes.h"
-#include "planning/sentinels.h"
 
 namespace quarkq::planning {
 namespace {
@@ -24,28 +24,16 @@ bool is_too_fine(const pass::PlanContext& context, ir::ValueId value) {
   return context.settings.guards() && is_integer(type) && bits(type) > kMostBits;
 }
 
-/// Whether a bias is the mask of the Softmax that follows the layer, or holds infinities.
-class MaskBiases {
- public:
-  explicit MaskBiases(const pass::PlanContext& context)
-      : context_(context), only_softmax_(ir::feeds_softmax_only(context.graph())) {}
-
-  bool contains(const plan::QuantSlot& bias) const {
-    const ir::ValueId sum = context_.graph().node(bias.bias->node).output(0);
-    const Result<std::vector<float>> values = ir::float_values(*context_.graph().value(bias.value).constant);
-    if (!context_.settings.guards() || !values.ok()) return false;
-    calib::ValueStatistics seen(/*with_bins=*/true);
-    seen.add(values.value().data(), static_cast<int64_t>(values.value().size()), 0);
-    const bool is_for_softmax = only_softmax_[static_cast<size_t>(sum.index)];
-    const bool is_infinite = std::ranges::any_of(values.value(), [](float value) { return std::isinf(value); });
-    const bool is_broken = std::ranges::any_of(values.value(), [](float value) { return std::isnan(value); });
-    return !is_broken && (is_infinite || (is_for_softmax && without_sentinels(seen).has_value()));
-  }
-
- private:
-  const pass::PlanContext& context_;
-  std::vector<bool> only_softmax_;  ///< by value id
-};
+/// Whether a bias is a mask for the Softmax that follows the layer, with numbers beyond what int32 counts to in steps
+/// of usual scales, or holds infinities.
+bool is_mask(const pass::PlanContext& context, const plan::QuantSlot& bias, const std::vector<bool>& only_softmax) {
+  constexpr float kLargest = 1e6f;
+  const ir::ValueId sum = context.graph().node(bias.bias->node).output(0);
+  const Result<std::vector<float>> values = ir::float_values(*context.graph().value(bias.value).constant);
+  if (!context.settings.guards() || !values.ok()) return false;
+  const float most = only_softmax[static_cast<size_t>(sum.index)] ? kLargest : std::numeric_limits<float>::max();
+  return std::ranges::any_of(values.value(), [&](float value) { return std::abs(value) > most; });
+}
 
 void report_misfit(pass::PlanContext& context, const plan::QuantSlot& bias) {
   const ir::Graph& graph = context.graph();
@@ -62,17 +50,17 @@ void report_misfit(pass::PlanContext& context, const plan::QuantSlot& bias) {
 
 Result<Changed> release_biases(pass::PlanContext& context) {
   std::set<ir::ValueId> released;
-  const MaskBiases masks(context);
+  const std::vector<bool> only_softmax = ir::feeds_softmax_only(context.graph());
   for (const plan::QuantSlot& slot : context.plan.slots()) {
     if (slot.role != plan::Role::kBias) continue;
     const bool has_scales = context.plan.has(slot.bias->input) && context.plan.has(slot.bias->weight);
     const bool fits = !has_scales || plan::has_fitting_weight(context.graph(), context.plan, slot);
-    const bool is_mask = masks.contains(slot);
-    if (has_scales && fits && !is_mask && !is_too_fine(context, slot.bias->input)) continue;
+    const bool adds_mask = is_mask(context, slot, only_softmax);
+    if (has_scales && fits && !adds_mask && !is_too_fine(context, slot.bias->input)) continue;
     context.plan.decisions.push_back({slot.value, plan::DecisionKind::kBiasWithoutScale, slot.bias->node});
     released.insert(slot.value);
     if (!fits) report_misfit(context, slot);
-    if (is_mask) {
+    if (adds_mask) {
       context.diagnostics.add("bias-without-scale", context.graph().value(slot.value).name,
                               cat("holds a mask, which is added to the result of ",
                                   context.graph().label(slot.bias->node), "; it stays float"));

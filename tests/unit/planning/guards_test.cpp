@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "pass/gate_clip.h"
-#include "planning/sentinels.h"
+#include "planning/calibrate/sentinels.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

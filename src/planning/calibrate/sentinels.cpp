@@ -4,7 +4,7 @@
 // exp(-124) is smaller than the smallest float32 (exp(-103.3) = 2^-149): beside any real value Softmax gives it exactly
 // zero. Real scores have no such gap: their bins are dense. Masks in use: -10000 (BERT), -1e9, -65504, -3.4e38,
 // -inf.
-#include "planning/sentinels.h"
+#include "planning/calibrate/sentinels.h"
 
 #include <algorithm>
 #include <cmath>
