@@ -3,8 +3,8 @@
 import json
 import os
 
-from harness import expect, expect_equal, quarkq, temp_folder, test
-from test_tune import CALIB, MODEL, read
+from harness import expect, expect_equal, quarkq, read_bytes, temp_folder, test
+from test_tune import CALIB, MODEL
 
 
 def quantize(folder, name, *arguments):
@@ -13,7 +13,7 @@ def quantize(folder, name, *arguments):
     quarkq("quantize", MODEL, "--config", "a16w8", "--calib", CALIB, "--set", "include_auto_mp=true", *arguments, "-o", out, "--report", report,
            "--quiet")
     with open(report, encoding="utf-8") as file:
-        return read(out), json.load(file)
+        return read_bytes(out), json.load(file)
 
 
 def mixed(**options):

@@ -3,8 +3,8 @@
 import json
 import os
 
-from harness import expect, expect_equal, quarkq, run, temp_folder, test
-from test_tune import CALIB, EVAL, LABELS, MODEL, read
+from harness import expect, expect_equal, quarkq, read_bytes, run, temp_folder, test
+from test_tune import CALIB, EVAL, LABELS, MODEL
 
 SAMPLES = ["--calib", CALIB, "--eval", EVAL]
 # The space that the reference has for A8W8, with fewer steps of training.
@@ -59,7 +59,7 @@ def two_stages_and_what_has_no_counterpart():
         expect_equal(best["value"], min(trial["value"] for trial in report["trials"]), "value of the best")
         expect_equal([one["subject"] for one in report["findings"]], ["search_algo"], "what is left out")
         quarkq("quantize", MODEL, "--config", report["settings"], "--calib", CALIB, "-o", again)
-        expect(read(out) == read(again), "quantize with the settings found makes another model")
+        expect(read_bytes(out) == read_bytes(again), "quantize with the settings found makes another model")
 
 
 @test()
