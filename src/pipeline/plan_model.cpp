@@ -77,9 +77,12 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
     if (!source.is_random) check_plausible(job.model, *source.observed, diagnostics);
   }
   const std::string file = !request.statistics_path.empty() ? request.statistics_path : block.stats.value_or("");
-  if (file.empty() && source.observed != nullptr) report_backend(diagnostics);
-  if (file.empty() && source.observed != nullptr)
-    QQ_RETURN_IF_ERROR(check_operators_known(job.model).context(request.model.path));
+  if (file.empty() && source.observed != nullptr) {
+    report_backend(diagnostics);
+    const config::DataType type = job.settings.formats.activation_type;
+    const bool measures_ranges = !config::is_half(type) && !config::is_block(type);  // the others only compare
+    if (measures_ranges) QQ_RETURN_IF_ERROR(check_operators_known(job.model).context(request.model.path));
+  }
   if (file.empty()) return source;
   if (!job.settings.quirk(config::Quirk::kMergeableStatistics))
     return invalid_argument(file, ": --compat calibrates from samples, not from statistics");
