@@ -300,14 +300,14 @@ def masked_softmax(b, x):
     if form == "product" and np.isinf(low):
         form = "add"
     if form == "add":
-        y = b.node("Add", [x, b.constant(np.where(keep, 0, low))], shape)
+        y = b.node("Add", [x, b.constant(np.where(keep, 0, low))], None)  # without a shape only the Softmax reads it
     elif form == "where":
-        y = b.node("Where", [b.constant(keep, bool), x, b.constant(low)], shape)
+        y = b.node("Where", [b.constant(keep, bool), x, b.constant(low)], None)
     elif form == "bias":
-        y = b.node("Add", [x, b.node("Where", [b.constant(keep, bool), b.constant(0), b.constant(low)], list(keep.shape))], shape)
+        y = b.node("Add", [x, b.node("Where", [b.constant(keep, bool), b.constant(0), b.constant(low)], None)], None)
     else:
-        no = b.node("Sub", [b.constant(1), b.node("Cast", [b.constant(keep, bool)], list(keep.shape), to=TensorProto.FLOAT)], list(keep.shape))
-        y = b.node("Add", [x, b.node("Mul", [no, b.constant(low)], list(keep.shape))], shape)
+        no = b.node("Sub", [b.constant(1), b.node("Cast", [b.constant(keep, bool)], None, to=TensorProto.FLOAT)], None)
+        y = b.node("Add", [x, b.node("Mul", [no, b.constant(low)], None)], None)
     y = b.node("Softmax", [y], shape, axis=-1)
     return b.node("MatMul", [y, b.weight(shape[-1], 4)], shape[:-1] + [4])
 
