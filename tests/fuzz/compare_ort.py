@@ -245,7 +245,8 @@ def compare_optimized(model):
         given, made = os.path.join(folder, "given.onnx"), os.path.join(folder, "made.onnx")
         with open(given, "wb") as file:
             file.write(model.bytes)
-        quarkq.optimize(given, made, threads=1)
+        with declining("(op_type:Scan)"):
+            quarkq.optimize(given, made, threads=1)
         with open(made, "rb") as file:
             optimized = file.read()
     if is_checked(model):
