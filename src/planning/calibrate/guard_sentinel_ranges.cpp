@@ -163,6 +163,7 @@ class SentinelGuard {
       if (factor.valid()) factors[mask] = {factor, std::max(std::abs(range.min), std::abs(range.max))};
     }
     std::vector<ir::ValueId> masks;
+    masks.reserve(factors.size());
     for (const auto& [mask, factor] : factors) masks.push_back(mask);
     QQ_TRY(const calib::Statistics statistics, statistics_with_bins(context_, std::move(masks)));
     for (const auto& [mask, seen] : statistics) {

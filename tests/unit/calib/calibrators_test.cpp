@@ -64,6 +64,7 @@ ValueStatistics seen(const std::vector<std::vector<float>>& samples) {
 
 TEST(CalibratorsTest, FloatMinMseCutsOneOutlierAtItsEnd) {
   std::vector<float> values;
+  values.reserve(200001);
   for (int i = 0; i < 200000; ++i) values.push_back(static_cast<float>(i % 201 - 100) / 100);
   values.push_back(40);
   MethodOptions options;
