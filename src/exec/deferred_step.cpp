@@ -4,6 +4,7 @@
 #include "exec/evaluation.h"
 #include "exec/known_call.h"
 #include "exec/stage.h"
+#include "ir/search.h"
 #include "onnx_io/function_body.h"
 
 namespace quarkq::exec {
@@ -101,8 +102,8 @@ Status DeferredStep::make_body(const std::vector<const ir::Operand*>& operands) 
 Status DeferredStep::make_foreign(const std::vector<const ir::Operand*>& operands) {
   const ir::Node& node = *deferred_.node;
   if (foreign_operators() == nullptr) {
-    return unsupported(deferred_.label, ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
-                       " of opset ", deferred_.opset, " has no kernel; ", advice_without_kernel(node.domain));
+    return unsupported(deferred_.label, ": operator ", ir::full_op_name(node), " of opset ", deferred_.opset,
+                       " has no kernel; ", advice_without_kernel(node.domain));
   }
   std::vector<ir::ValueType> types;
   size_t next = 0;

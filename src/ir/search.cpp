@@ -31,4 +31,6 @@ NodeId node_named(const Graph& graph, std::string_view name) {
   return {};
 }
 
+std::string full_op_name(const Node& node) { return node.domain.empty() ? node.op : node.domain + "::" + node.op; }
+
 }  // namespace quarkq::ir

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a graph keeps no index of: graphs inside of its nodes, nodes by name, ranks. Each call searches again.
+// What a graph keeps no index of: graphs inside of its nodes, nodes by name, full names of operators, ranks. Each call
+// searches again.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +29,9 @@ void change_nested(Attribute& attribute, const Change& change) {
 /// Number of dimensions: of the stored tensor that no caller can replace, else what the type says; nothing when that
 /// says nothing.
 std::optional<int64_t> rank_of(const Graph& graph, ValueId value);
+
+/// Operator with its domain, "com.amd.quark::BFPQuantizeDequantize"; without it for ai.onnx.
+std::string full_op_name(const Node& node);
 
 /// The first node of this name in the graph's order; an invalid id when none has it.
 NodeId node_named(const Graph& graph, std::string_view name);

@@ -11,11 +11,7 @@
 #include "plan/block_name.h"
 
 namespace quarkq::pipeline {
-namespace {
-
-std::string full_op_name(const ir::Node& node) { return node.domain.empty() ? node.op : node.domain + "::" + node.op; }
-
-}  // namespace
+namespace {}  // namespace
 
 config::ModelFacts model_facts(const ir::Model& model) {
   config::ModelFacts facts;
@@ -36,7 +32,7 @@ config::ModelFacts model_facts(const ir::Model& model) {
 
 std::map<std::string, int> count_ops(const ir::Graph& graph) {
   std::map<std::string, int> counts;
-  for (const ir::NodeId id : graph.order()) ++counts[full_op_name(graph.node(id))];
+  for (const ir::NodeId id : graph.order()) ++counts[ir::full_op_name(graph.node(id))];
   return counts;
 }
 
@@ -44,7 +40,7 @@ std::map<std::string, int> count_quantizing_ops(const ir::Graph& graph) {
   std::map<std::string, int> counts;
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
-    if (ir::quantizing_part(&node) != ir::QuantizingPart::kNone) ++counts[full_op_name(node)];
+    if (ir::quantizing_part(&node) != ir::QuantizingPart::kNone) ++counts[ir::full_op_name(node)];
     for (const ir::Graph* nested : ir::nested_graphs(node)) {
       for (const auto& [op, count] : count_quantizing_ops(*nested)) counts[op] += count;
     }
@@ -91,7 +87,7 @@ void count_nodes(const RunState& state, const ir::Graph& loaded, const ir::Graph
   }
   for (const ir::NodeId id : loaded.order()) {
     if (loaded.node(id).is("Constant")) continue;
-    OperatorCount& row = report.operators[full_op_name(loaded.node(id))];
+    OperatorCount& row = report.operators[ir::full_op_name(loaded.node(id))];
     ++row.total;
     ++report.nodes_total;
     report.nodes_folded += computed.contains(id) ? 0 : 1;

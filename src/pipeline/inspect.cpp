@@ -47,7 +47,7 @@ std::vector<InspectNode> list_nodes(const ir::Graph& graph) {
   std::vector<InspectNode> rows;
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
-    InspectNode row{node.name, node.domain.empty() ? node.op : node.domain + "::" + node.op, {}, {}, 0, 0};
+    InspectNode row{node.name, ir::full_op_name(node), {}, {}, 0, 0};
     row.inputs = describe_model(graph, given(node.inputs));
     row.outputs = describe_model(graph, given(node.outputs));
     row.macs = ir::macs_of(graph, node);

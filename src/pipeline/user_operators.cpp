@@ -5,6 +5,7 @@
 #include "exec/foreign.h"
 #include "exec/op_def.h"
 #include "ir/edit.h"
+#include "ir/search.h"
 #include "onnx_io/arity.h"
 #include "onnx_io/infer.h"
 #include "ort_runtime/open_operators.h"
@@ -55,7 +56,7 @@ Status check_operators_known(const ir::Model& model) {
   for (const ir::NodeId id : model.graph.order()) {
     const ir::Node& node = model.graph.node(id);
     if (is_custom(model, node))
-      return unsupported(model.graph.label(id), ": operator ", node.domain.empty() ? "" : node.domain + "::", node.op,
+      return unsupported(model.graph.label(id), ": operator ", ir::full_op_name(node),
                          " is unknown, and samples cannot run through it; ", exec::advice_without_kernel(node.domain));
   }
   return Status();
@@ -67,7 +68,7 @@ Status type_user_operators(ir::Model& model, Diagnostics& diagnostics) {
   for (const ir::NodeId id : std::vector<ir::NodeId>(model.graph.order())) {
     const ir::Node& node = model.graph.node(id);
     if (!is_custom(model, node)) continue;
-    ++counts[node.domain.empty() ? node.op : node.domain + "::" + node.op];
+    ++counts[ir::full_op_name(node)];
     const std::string label = model.graph.label(id);
     QQ_TRY(const bool is_new, type_outputs(model, id).context(label));
     if (is_new) QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/qdq_nodes.h"
+#include "ir/search.h"
 #include "ir/topo.h"
 
 namespace quarkq::targets {
@@ -85,10 +86,7 @@ bool QuantizedView::is_from_pair(ir::ValueId value) const {
   return made_by != nullptr && is_pair_node(kind(made_by->id));
 }
 
-std::string QuantizedView::op_of(ir::NodeId id) const {
-  const ir::Node& one = node(id);
-  return one.domain.empty() ? one.op : one.domain + "::" + one.op;
-}
+std::string QuantizedView::op_of(ir::NodeId id) const { return ir::full_op_name(node(id)); }
 
 Result<QuantizedView> view_of(const ir::Model& model) {
   QuantizedView view;

@@ -2,6 +2,7 @@
 #include "command_tree.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "config/fields.h"
@@ -31,13 +32,14 @@ std::vector<std::string> preset_names() {
 template <typename Table>
 std::vector<std::string> names_in(const Table& table) {
   std::vector<std::string> names;
+  names.reserve(std::size(table));
   for (const auto& row : table) names.emplace_back(row.name);
   return names;
 }
 
 std::vector<std::string> pass_names() { return names_in(pipeline::all_passes()); }
 
-/// A K at the end of a name stands for a number; 1 and 5 are offered.
+/// Offers 1 and 5 for the number that a K at the end of a name means.
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
   for (std::string name : names_in(metrics::metric_table())) {

@@ -3,8 +3,8 @@
 // fit the bias, the bias stays float. (The reference gives up there.) It also stays float where the input has more than
 // 16 bits: int32 cannot count to a bias in products of such steps, and to widen the weight's scale would leave nothing
 // of the weights. Weights of 32 bits alone have bits to spare for that; ONNX Runtime quantizes a float bias beside them
-// by itself, and overflows. A mask that is added to a layer's output is no bias either: its sentinels would leave the
-// weights no codes.
+// by itself, and overflows. A mask added to the output of a layer also stays float, because the weight's scale would
+// grow until int32 holds the sentinels, and all weights would become 0.
 #include <algorithm>
 #include <cmath>
 #include <limits>
