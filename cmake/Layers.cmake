@@ -25,8 +25,8 @@ function(quarkq_add_layer name)
   list(FILTER sources EXCLUDE REGEX "\\.isa\\.cpp$")
   add_library(quarkq_${name} STATIC ${sources})
   if(CMAKE_UNITY_BUILD)
-    # Three times the preset's size: headers are most of what is compiled here. Tests are larger, and change more often.
-    set_target_properties(quarkq_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
+    # Larger than the preset groups: headers are most of what is compiled here. Tests are larger, and change more often.
+    set_target_properties(quarkq_${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 12)
   endif()
   target_link_libraries(quarkq_${name} PUBLIC quarkq_options)
   foreach(layer ${ARG_USES})

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,5 +66,65 @@ QUARKQ_EXPORT Result<ConvertReport> convert(const ConvertRequest& request);
 
 /// The report as JSON (docs/schemas/convert.schema.json), keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const ConvertReport& report);
+
+/// import_model(): a quantized model of another tool, written anew with its own scales for a target, or made float.
+struct ImportRequest {
+  std::string model_path;
+  std::string output_path;
+  std::vector<std::string> settings;  ///< "key=value"; "target=x2" names what the model is written for
+  bool to_float = false;              ///< remove Q/DQ; the default for targets that take float models
+  int threads = 0;                    ///< 0: the cores that are free
+};
+
+struct ImportReport {
+  std::string model_path, output_path;
+  std::string producer;               ///< as the file names it: "onnx.quantize 0.1.0"; may be empty
+  std::map<std::string, int> before;  ///< quantizing nodes by operator, "com.microsoft::QuantizeLinear"
+  std::map<std::string, int> after;   ///< the same of the result
+  size_t tensors = 0;                 ///< whose scales were read and, unless the result is float, kept
+  int64_t input_opset = 0, output_opset = 0;
+  std::optional<double> difference;    ///< largest one of an output on a random sample, relative to its largest value
+  std::optional<TargetReport> target;  ///< what of the result it would run; absent without a target
+  uint64_t bytes = 0;                  ///< of the output
+  std::vector<Finding> findings;
+  double seconds = 0;
+};
+
+/// The output is complete or absent. Scales, zero points and stored integers stay. A result whose outputs differ from
+/// those of the model on a random sample is not written (kInternal). kUnsupported for a model that holds no Q/DQ that
+/// can be read; what is of other kinds (operators on integers, lone Q/DQ) stays and is named.
+QUARKQ_EXPORT Result<ImportReport> import_model(const ImportRequest& request);
+
+/// The report as JSON (docs/schemas/import.schema.json), keys in a fixed order.
+QUARKQ_EXPORT std::string to_json(const ImportReport& report);
+
+/// optimize(): only the rewrites of the float model that quantize() makes before calibration.
+struct OptimizeRequest {
+  std::string model_path;
+  std::string output_path;
+  std::string config;                 ///< as in QuantizeRequest; empty: the defaults
+  std::vector<std::string> settings;  ///< "key=value", stronger than `config`
+  std::string calib_folder;  ///< samples; the first checks that outputs stay. Empty: what the config says, or random
+  std::vector<std::string> only, skip;  ///< names of passes; `only` empty: those that the settings switch on
+  std::string dump_after;               ///< name of a pass; empty: no dump
+  int threads = 0;                      ///< 0: the cores that are free
+};
+
+struct OptimizeReport {
+  std::string model_path, output_path;
+  std::vector<PassTime> passes;  ///< the passes that ran and were kept, in order
+  size_t nodes_before = 0, nodes_after = 0;
+  uint64_t bytes = 0;  ///< of the output
+  std::string dump;    ///< the model after dump_after, as text
+  std::vector<Finding> findings;
+  double seconds = 0;
+  std::string tail_path;  ///< of the model that decodes the outputs, with legalize.tail=cut; else empty
+};
+
+/// The output is complete or absent.
+QUARKQ_EXPORT Result<OptimizeReport> optimize(const OptimizeRequest& request);
+
+/// The report as JSON, keys in a fixed order.
+QUARKQ_EXPORT std::string to_json(const OptimizeReport& report);
 
 }  // namespace quarkq

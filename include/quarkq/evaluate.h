@@ -5,15 +5,49 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "quarkq/export.h"
 #include "quarkq/quantize.h"
 #include "quarkq/status.h"
 
 namespace quarkq {
+
+/// run(): a float or quantized model over a folder of samples, results as .npy files.
+struct RunRequest {
+  std::string model_path;                  ///< when `model_bytes` are given: what messages call the model
+  std::optional<std::string> model_bytes;  ///< as in QuantizeRequest
+  std::string input_folder;
+  SampleSource sample_source;         ///< samples from memory, instead of a folder
+  std::string config;                 ///< how samples are read: `calibration` and `preprocess` of a file or preset
+  std::vector<std::string> settings;  ///< "key=value", stronger than `config`: "preprocess=imagenet"
+  std::string output_folder;  ///< made when missing; DIR/<sample>.npy, or DIR/<output>/<sample>.npy for several outputs
+  /// Takes the results of each sample, instead of files in `output_folder`. An error that it returns ends the run.
+  std::function<Status(const std::string& sample, const std::vector<SampleTensor>& results)> on_result;
+  int threads = 0;         ///< 0: the cores that are free
+  size_t limit = 0;        ///< first so many samples; 0: all
+  int64_t max_memory = 0;  ///< bytes for intermediate values and results; 0: the memory of the machine or container
+  int repeat = 1;          ///< run each sample this often; the results are the same
+  std::function<bool(const Progress&)> progress;
+};
+
+struct RunReport {
+  size_t samples = 0;
+  std::vector<std::string> outputs;
+  std::vector<double> milliseconds;  ///< per run, inference only
+  size_t arena_bytes = 0;            ///< intermediate values; 0 where another runtime has them
+  std::string backend;               ///< who ran it: "native", or "onnxruntime 1.23.0 (CPUExecutionProvider)"
+  /// Folder by output, for outputs whose folder got a number because another output is spelt the same.
+  std::map<std::string, std::string> renamed = {};
+  std::vector<Finding> findings = {};  ///< what was found and left out of the samples
+};
+
+QUARKQ_EXPORT Result<RunReport> run_model(const RunRequest& request);
+
+/// The report as JSON, keys in a fixed order.
+QUARKQ_EXPORT std::string to_json(const RunReport& report);
 
 /// Metrics of one pair of arrays (ref:evaluation#metrics). By default every sum is a double; with `compat` the
 /// reference's definitions hold where they differ, and values are rounded to float32 as the reference's are.
@@ -117,5 +151,67 @@ QUARKQ_EXPORT std::string to_json(const EvaluateReport& report);
 QUARKQ_EXPORT std::string pairs_csv(const EvaluateReport& report);
 /// The same for the layers.
 QUARKQ_EXPORT std::string layers_csv(const EvaluateReport& report);
+
+// score(): how good results are, measured against what is known to be right (labels, boxes, masks, texts) or by a
+// command of the caller's.
+
+/// How boxes are read from the outputs of a detector.
+struct DetectorRequest {
+  std::string head = {};     ///< how its outputs are laid out: a name of `quarkq list heads`
+  double min_score = 0.001;  ///< boxes that score less are left out
+  double nms_iou = 0.65;     ///< of boxes of a class that overlap more, the highest counts
+};
+
+struct MetricRequest {
+  std::vector<std::string> names = {};  ///< of `quarkq list metrics`
+  std::string truth_path = {};          ///< what the metrics compare with: a file or a folder
+  std::string output = {};              ///< whose results are scored, when there are several outputs
+  DetectorRequest detector = {};
+  std::string classes_path = {};   ///< the names of the classes, line by line, where boxes are in a folder
+  std::string alphabet_path = {};  ///< of text recognizers: the symbol of each class from 1 on, line by line
+  std::string command = {};        ///< prints one number; "{results}" in a word of it is the folder of results
+  double command_seconds = 600;    ///< longer than that is an error
+  Metric function = {};            ///< compares two models; may be empty
+};
+
+/// One or two sides: models (files ending in .onnx, or bytes), or folders of their results.
+struct ScoreRequest {
+  std::string baseline;  ///< empty: only `results` are scored
+  std::string results;
+  std::optional<std::string> baseline_bytes = {}, results_bytes = {};  ///< serialized models, instead of the files
+  std::string data_folder;                                             ///< samples for models
+  SampleSource sample_source = {};                                     ///< samples from memory, instead of a folder
+  std::string config;                                                  ///< its preprocessing is used; may be empty
+  std::vector<std::string> settings = {};  ///< "key=value", stronger than `config`: "preprocess=imagenet"
+  size_t limit = 0;                        ///< first so many samples; 0: all
+  MetricRequest metric = {};
+  int threads = 0;
+  EvaluateProgress progress = {};
+};
+
+struct MetricValue {
+  std::string name, unit = {};
+  bool higher_is_better = true;
+  std::optional<double> baseline = {};  ///< absent with one side, and for metrics that compare the two
+  double value = 0;
+};
+
+struct ScoreReport {
+  size_t samples = 0;
+  std::vector<MetricValue> metrics;  ///< in the order they were asked for, then the command's and the function's
+  std::vector<Finding> findings;
+};
+
+/// The name of the command's value among the metrics.
+inline constexpr const char kCommandMetric[] = "command";
+/// That of the function's.
+inline constexpr const char kFunctionMetric[] = "metric";
+
+/// Fails with kInvalidArgument for unknown metrics and missing options, with kBadData when truth or results cannot be
+/// read or do not fit each other, and when the command fails, takes too long or does not print one number.
+QUARKQ_EXPORT Result<ScoreReport> score(const ScoreRequest& request);
+
+/// The report as JSON, keys in a fixed order. NaN and infinities become null.
+QUARKQ_EXPORT std::string to_json(const ScoreReport& report);
 
 }  // namespace quarkq

@@ -2,6 +2,7 @@
 // quantize(): float ONNX model in, quantized ONNX model out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -9,12 +10,36 @@
 #include <string>
 #include <vector>
 
-#include "quarkq/export.h"
 #include "quarkq/quantize_report.h"
-#include "quarkq/samples.h"
 #include "quarkq/status.h"
 
 namespace quarkq {
+
+// Tensors that pass between the caller's memory and the library: samples instead of a folder, results instead of files.
+
+/// One tensor of one sample: an input that the caller gives, or an output that it gets. The memory of an input is
+/// copied before the callback is called again; that of an output is valid during the call.
+struct SampleTensor {
+  std::string name;           ///< of the model's input or output; may be empty when the model has one input
+  std::string type;           ///< ONNX name: "FLOAT", "UINT8", "INT64", ...
+  std::vector<int64_t> dims;  ///< in ONNX order; a missing batch dimension is added
+  const void* data = nullptr;
+  size_t bytes = 0;  ///< of `data`: elements times the element's size
+};
+
+/// Samples by number. `read` may be asked for a sample more than once (the guards and the comparison read some again)
+/// and is never called twice at once. An error that it returns ends the run with that error.
+struct SampleSource {
+  size_t count = 0;
+  std::function<Result<std::vector<SampleTensor>>(size_t index)> read = {};
+
+  explicit operator bool() const { return static_cast<bool>(read); }
+};
+
+/// A figure of the caller's own, higher is better: how good `found`, the outputs of the quantized model on sample
+/// number `sample`, are beside `expected`, those of the float model.
+using Metric = std::function<Result<double>(size_t sample, const std::vector<SampleTensor>& expected,
+                                            const std::vector<SampleTensor>& found)>;
 
 /// How far a run is. `total` is 0 when it is not known.
 struct Progress {
@@ -64,5 +89,22 @@ QUARKQ_EXPORT std::string to_json(const QuantizeReport& report);
 
 /// "<stem>_quantized.onnx" beside `model_path`.
 QUARKQ_EXPORT std::string default_output_path(const std::string& model_path);
+
+// write_deployment(): what a session on the target needs beside the model.
+
+/// Writes into `folder`, which is made when it is not there:
+/// the compiler's configuration (vitisai_config.json) for targets that read one, names and values for the execution
+/// provider (provider_options.json), and a page with the evidence and a session in Python.
+/// The values come from the options of the target (a name or a file, docs/targets.md); the cache key from the content
+/// of the model at `model_path`. Returns the paths written. Fails with kInvalidArgument for an unknown target, kIo when
+/// a file cannot be read or written; existing files of these names are replaced.
+QUARKQ_EXPORT Result<std::vector<std::string>> write_deployment(const std::string& model_path,
+                                                                const std::string& target, const std::string& folder);
+
+// html_report(): the report of a quantize run, or of tuning, as an HTML page.
+
+/// `path`: what `quarkq quantize --report` or `quarkq tune --report` wrote. The page needs no network and no scripts:
+/// style and pictures (SVG) are in it. Fails with kIo when it cannot be read, kBadData when it is not such a report.
+QUARKQ_EXPORT Result<std::string> html_report(const std::string& path);
 
 }  // namespace quarkq

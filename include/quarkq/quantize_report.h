@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "quarkq/check.h"
-#include "quarkq/check_target.h"
-#include "quarkq/explain.h"
-#include "quarkq/export.h"
 #include "quarkq/inspect.h"
+#include "quarkq/status.h"
 
 namespace quarkq {
 

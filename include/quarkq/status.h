@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Status and Result<T>: how every quarkq function reports errors. No exception crosses a public function.
+// Marks what the shared library exports.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "quarkq/export.h"
+#define QUARKQ_EXPORT __attribute__((visibility("default")))
 
 namespace quarkq {
+
+/// "MAJOR.MINOR.PATCH" of the library in use.
+QUARKQ_EXPORT const char* version();
+
+/// How the library was built: commit, compiler, build type. One line.
+QUARKQ_EXPORT const char* build_information();
 
 /// The kind of an error. Each code maps to one exit code of the command line (exit_code()).
 enum class Code {
@@ -72,5 +80,12 @@ class [[nodiscard]] Result {
  private:
   std::variant<T, Status> state_;
 };
+
+// A ceiling on the memory of the process.
+
+/// Runs that begin from now on take at most about `bytes` of resident memory, all of the process counted: models run
+/// segment by segment, and values that wait lie in temporary files (docs/large-models.md). Results have the same bytes.
+/// What takes more even so is not refused. 0: no ceiling.
+void set_memory_ceiling(int64_t bytes);
 
 }  // namespace quarkq

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "quarkq/export.h"
+#include "quarkq/evaluate.h"
 #include "quarkq/quantize.h"
-#include "quarkq/score.h"
 #include "quarkq/status.h"
 
 namespace quarkq {

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "base/file_system.h"
-#include "base/finished_files.h"
 #include "base/hash.h"
 #include "base/residency.h"
 #include "base/run_files.h"

@@ -2,9 +2,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "quarkq/status.h"
-#include "quarkq/version.h"
 
 namespace quarkq {
 

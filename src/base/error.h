@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Short constructors for Status, one per code, and the macros that carry errors up. Include this, not status.h, in
 // src/.
+// QQ_CHECK stops the program on our own bugs. What a file, a flag or a machine can break returns a Status instead.
 #pragma once
 
 #include "base/strings.h"
 #include "quarkq/status.h"
+
+namespace quarkq {
+[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+}
+
+#define QQ_CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : ::quarkq::check_failed(#condition, __FILE__, __LINE__))
 
 namespace quarkq {
 

@@ -112,4 +112,9 @@ bool natural_less(const std::string& a, const std::string& b);
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);
 
+// For signal handlers: is there something that must not be called unwritten?
+
+/// Whether an AtomicFile of this process has its name, or is about to get it. Async-signal-safe.
+bool has_finished_files();
+
 }  // namespace quarkq

@@ -75,4 +75,19 @@ std::string shape_text(const std::vector<long>& dims);
 /// `bytes` for people: "812 B", "3.4 MB" (powers of 1000).
 std::string bytes_text(double bytes);
 
+// Names from files inside sentences, tables and dumps.
+
+/// Returns `text` on one line without characters that control a terminal, a log or the direction of writing: controls,
+/// line breaks and tabs become "\x0a" and the like, U+2028, U+2029, U+202A to U+202E and U+2066 to U+2069 become
+/// "\u202e" and the like. Names are a stranger's text: escape them before the program adds line breaks of its own.
+std::string printable(std::string_view text);
+
+// "did you mean ...?": the nearest known name for a misspelt one.
+
+/// The candidate with the smallest edit distance to `name` (case ignored), or "" when none is close enough.
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
+
+/// ", did you mean X?" for the nearest candidate, or "".
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
+
 }  // namespace quarkq

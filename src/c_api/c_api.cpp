@@ -8,24 +8,17 @@
 #include <string>
 
 #include "base/file_system.h"
-#include "base/suggest.h"
-#include "c_api/callbacks.h"
+#include "base/strings.h"
 #include "c_api/request.h"
 #include "pipeline/json.h"
 #include "quarkq/analyze.h"
-#include "quarkq/calibrate.h"
 #include "quarkq/check.h"
-#include "quarkq/check_target.h"
 #include "quarkq/convert.h"
 #include "quarkq/evaluate.h"
-#include "quarkq/html_report.h"
 #include "quarkq/inspect.h"
-#include "quarkq/optimize.h"
 #include "quarkq/quantize.h"
-#include "quarkq/run.h"
-#include "quarkq/score.h"
+#include "quarkq/status.h"
 #include "quarkq/tune.h"
-#include "quarkq/version.h"
 
 struct quarkq_result {
   quarkq::Status status;

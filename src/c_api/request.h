@@ -2,14 +2,29 @@
 // The members of a JSON request, taken one by one; what was not taken is refused.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "base/run_files.h"
+#include "quarkq/c_api.h"
+#include "quarkq/evaluate.h"
+#include "quarkq/quantize.h"
 
 namespace quarkq::c_api {
+
+// Functions of a C caller as the C++ requests take them.
+
+/// A copy; nothing when there are no bytes.
+std::optional<std::string> bytes_of(const quarkq_bytes& bytes);
+/// Empty when there are none.
+SampleSource source_of(const quarkq_samples& samples);
+std::function<bool(const Progress&)> progress_of(const quarkq_callbacks& callbacks);
+Metric metric_of(const quarkq_callbacks& callbacks);
+decltype(RunRequest::on_result) result_of(const quarkq_callbacks& callbacks);
 
 class Request {
  public:

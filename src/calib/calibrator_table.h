@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "calib/method_options.h"
-#include "calib/range_observer.h"
 #include "calib/value_statistics.h"
 #include "config/enums.h"
 

@@ -8,12 +8,25 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "config/preprocess.h"
-#include "config/random_data_settings.h"
-#include "config/raw_format.h"
+#include "config/sample_settings.h"
 #include "ir/graph.h"
 
 namespace quarkq::calib {
+
+// Findings about a data set.
+
+/// What the user should know of a data set, as a finding.
+struct DataNote {
+  DiagnosticId id;
+  std::string subject, text;
+};
+
+// The names of files that the readers of samples take.
+
+/// Whether a file of this name may be a sample, or one of the inputs of a sample.
+bool is_sample_name(const std::string& file_name);
 
 /// Type and shape of a model input; unknown dimensions are -1.
 struct InputSpec {
@@ -37,7 +50,7 @@ struct Sample {
 
 /// Returns the sample as it is. Fails with kBadData if none of its tensors has a value: it would measure nothing.
 Result<Sample> with_values(Sample sample);
-struct DataNote;  // calib/data_note.h
+struct DataNote;  // calib/data_reader.h
 
 class DataReader {
  public:
@@ -80,5 +93,10 @@ Status check_fit(ElementType type, const ir::Shape& dims, const InputSpec& spec,
 
 /// Zeros of a shape that follows from the model. kResource where they take more than the machine has.
 Result<ir::Tensor> zeros_for_input(const InputSpec& spec, ElementType type, const ir::Shape& dims);
+
+// NaN and infinities in sample files: usually a broken recording, so they are an error unless allowed.
+
+/// kBadData names the file, the input and the first place of a NaN or an infinity in a float input of `sample`.
+Status check_finite(const Sample& sample, const std::vector<InputSpec>& inputs);
 
 }  // namespace quarkq::calib

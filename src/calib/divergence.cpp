@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "calib/pairwise_sum.h"
+#include "calib/uniform_histogram.h"
 
 namespace quarkq::calib {
 namespace {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "numeric/quant_spec.h"
+#include "numeric/quant_params.h"
 
 namespace quarkq::calib {
 
@@ -29,5 +31,39 @@ struct MethodOptions {
   std::optional<bool> optimize_mem;  ///< CalibOptimizeMem; absent: the method's own default
   int64_t worker_num = 1;            ///< CalibWorkerNum
 };
+
+/// RangeObserver: a method of the reference, sample by sample in the order of the data (--compat). The default methods
+/// have none of this: they read ValueStatistics, which no order can change.
+class RangeObserver {
+ public:
+  virtual ~RangeObserver() = default;
+
+  /// The tensor in the next sample: all its values in ONNX order, NaN and infinities included. Fails where the
+  /// reference fails; the tensor then takes the fallback method.
+  virtual Status add(std::span<const float> values) = 0;
+
+  /// Asked once after every pass over the samples: true to observe them all once more, in the same order.
+  virtual bool wants_another_pass() { return false; }
+
+  /// REQUIRES: wants_another_pass() said false.
+  virtual Result<numeric::Range> finish() = 0;
+};
+
+// The reference's calibration methods, bit for bit (ref:calibration): the compat rows of calibrator_table.cpp.
+
+using ObserverMaker = Result<std::unique_ptr<RangeObserver>>(const MethodOptions&);
+
+/// MinMax and NonOverflow (ref:calibration#min-and-max).
+ObserverMaker make_min_max_quark;
+/// Percentile (ref:calibration#percentiles).
+ObserverMaker make_percentile_quark;
+/// Entropy (ref:calibration#entropy).
+ObserverMaker make_entropy_quark;
+/// Distribution (ref:calibration#distribution).
+ObserverMaker make_distribution_quark;
+/// LayerWisePercentile (ref:calibration#layerwise-percentile), on histograms or on the raw values.
+ObserverMaker make_layerwise_percentile_quark;
+/// MinMSE (ref:calibration#power-of-two-minmse), all modes.
+ObserverMaker make_minmse_quark;
 
 }  // namespace quarkq::calib

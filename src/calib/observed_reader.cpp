@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 
 namespace quarkq::calib {
 

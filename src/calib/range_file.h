@@ -3,11 +3,14 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
+#include "calib/value_statistics.h"
 #include "config/enums.h"
-#include "numeric/range_to_params.h"
+#include "numeric/quant_params.h"
 
 namespace quarkq::calib {
 
@@ -18,5 +21,24 @@ Status save_ranges(const std::string& path, const NamedRanges& ranges, config::C
 
 /// Takes both forms. Fails with kBadData naming the file and what is wrong in it.
 Result<NamedRanges> load_ranges(const std::string& path);
+
+// A tensor's histogram as a CSV file (SaveTensorHistFig): for plots, and to explain a range.
+
+/// Files of one folder, each named after its tensor.
+class HistogramFolder {
+ public:
+  explicit HistogramFolder(std::string path) : path_(std::move(path)) {}
+
+  /// `<folder>/<name>.csv` with '/', '.' and ':' of the name as '_', and "_2", "_3", ... after it where an earlier
+  /// tensor has that name: comment lines with tensor and range, then "low,high,count" per bin that occurs, from the
+  /// most negative up. The folder is made when it is missing.
+  Status save(const std::string& name, const ValueStatistics& statistics, numeric::Range range);
+
+ private:
+  std::string free_name(const std::string& tensor);
+
+  std::string path_;
+  std::set<std::string> taken_;
+};
 
 }  // namespace quarkq::calib

@@ -2,7 +2,6 @@
 #include "calib/sample_run.h"
 
 #include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -10,15 +9,31 @@
 #include <optional>
 
 #include "base/parallel.h"
-#include "calib/check_finite.h"
-#include "calib/program_count.h"
+#include "calib/data_reader.h"
 #include "calib/read_ahead.h"
-#include "calib/thinned.h"
-#include "exec/layout_convert.h"
-#include "exec/memory_guard.h"
-#include "numeric/half.h"
+#include "exec/layout.h"
+#include "exec/resources.h"
+#include "numeric/element_type.h"
 
 namespace quarkq::calib {
+
+Status run_all(const ir::Model& model, exec::SessionOptions options, const DataReader& samples,
+               const std::string& purpose,
+               const std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)>& results) {
+  exec::Session session(model, std::move(options));
+  std::vector<std::string> names(samples.size());
+  exec::SampleSet set;
+  set.count = samples.size();
+  set.inputs = [&](size_t i) -> Result<std::vector<ir::Tensor>> {
+    QQ_TRY(Sample sample, samples.read(i));
+    names[i] = std::move(sample.name);
+    return std::move(sample.inputs);
+  };
+  set.results = results;
+  set.label = [&](size_t i) { return cat(purpose, ", sample ", names[i]); };
+  return session.run_samples(set);
+}
+
 namespace {
 
 constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
@@ -28,10 +43,6 @@ constexpr int64_t kShareOfMemory = 4;    // a quarter for what a backend returns
 
 /// Below a ceiling on memory samples, which may be large images, do not wait in it.
 size_t samples_ahead() { return exec::has_memory_ceiling() ? 1 : kSamplesAhead; }
-
-}  // namespace
-
-namespace {
 
 /// thinned() of the values in ONNX order, without moving the others there.
 std::vector<float> thinned_view(const exec::TensorView& view) {

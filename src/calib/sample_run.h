@@ -16,6 +16,30 @@
 
 namespace quarkq::calib {
 
+// A part of a tensor's values that stands for all of them.
+
+/// From one value that is kept to the next: 1 for small tensors. An odd stride meets all channels of an even number.
+inline size_t thinning_stride(size_t count) {
+  constexpr size_t kKept = 8192;  // bounds memory; ratios in decibels are exact to 0.1
+  return count <= kKept ? 1 : count / kKept | 1;
+}
+
+/// All values of small tensors, of others an even part in order.
+inline std::vector<float> thinned(std::span<const float> values) {
+  const size_t stride = thinning_stride(values.size());
+  std::vector<float> kept;
+  for (size_t i = 0; i < values.size(); i += stride) kept.push_back(values[i]);
+  return kept;
+}
+
+// Runs a model on all samples of a reader, for what is computed from its results one sample after another.
+
+/// `results` gets what `options` fetches, once for each sample, in order. Below a ceiling on memory the model runs
+/// segment by segment. `purpose`: for errors, which read "PURPOSE, sample NAME: ...".
+Status run_all(const ir::Model& model, exec::SessionOptions options, const DataReader& samples,
+               const std::string& purpose,
+               const std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)>& results);
+
 /// Receives the tapped tensors.
 class SampleSink {
  public:
@@ -28,7 +52,7 @@ class SampleSink {
 enum class ValueOrder : uint8_t {
   kAny,      ///< as they lie in memory, which costs nothing
   kOnnx,     ///< row-major in ONNX dimension order
-  kThinned,  ///< an even part (thinned.h) in that order, which costs little
+  kThinned,  ///< an even part (sample_run.h) in that order, which costs little
 };
 
 struct SampleRunOptions {

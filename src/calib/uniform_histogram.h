@@ -4,15 +4,78 @@
 // them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "base/error.h"
-#include "calib/bin_counts.h"
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 
 namespace quarkq::calib {
+
+// NumPy's float32 sum: blocks of at most 128 terms with eight accumulators, halves above
+// (ref:calibration#numpy-primitives).
+
+/// Sum of term(begin) .. term(begin + count - 1).
+template <typename Term>
+float pairwise_sum(int64_t begin, int64_t count, const Term& term) {
+  if (count < 8) {
+    float sum = 0;
+    for (int64_t i = 0; i < count; ++i) sum += term(begin + i);
+    return sum;
+  }
+  if (count > 128) {
+    const int64_t half = count / 2 - count / 2 % 8;
+    return pairwise_sum(begin, half, term) + pairwise_sum(begin + half, count - half, term);
+  }
+  float sums[8];
+  const int64_t whole = count - count % 8;
+  for (int64_t lane = 0; lane < 8; ++lane) sums[lane] = term(begin + lane);
+  for (int64_t i = 8; i < whole; i += 8) {
+    for (int64_t lane = 0; lane < 8; ++lane) sums[lane] += term(begin + i + lane);
+  }
+  float sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  for (int64_t i = whole; i < count; ++i) sum += term(begin + i);
+  return sum;
+}
+
+/// BinCounts: the counts of a histogram whose number of bins one outlier can multiply by a million. Only pages that
+/// hold a count take memory, so memory is bounded by the values seen, not by the bins.
+class BinCounts {
+ public:
+  /// REQUIRES: bin >= 0.
+  void add(int64_t bin) {
+    const auto place = static_cast<size_t>(bin + base_);
+    if (place / kPage >= pages_.size() || pages_[place / kPage].empty()) make_page(place / kPage);
+    ++pages_[place / kPage][place % kPage];
+    ++total_;
+  }
+  /// Moves every count `bins` bins up. REQUIRES: bins >= 0.
+  void shift(int64_t bins);
+  int64_t total() const { return total_; }
+  int64_t at(int64_t bin) const;
+
+  /// Calls visit(bin, count) for each count above zero, in order of bins, until it returns false.
+  template <typename Visit>
+  void visit(Visit visit) const {
+    for (size_t page = 0; page < pages_.size(); ++page) {
+      for (size_t i = 0; i < pages_[page].size(); ++i) {
+        const int64_t count = pages_[page][i];
+        if (count > 0 && !visit(static_cast<int64_t>(page * kPage + i) - base_, count)) return;
+      }
+    }
+  }
+
+ private:
+  static constexpr size_t kPage = 4096;
+  void make_page(size_t page);
+
+  std::vector<std::vector<int64_t>> pages_;  ///< an empty page counts zeros
+  int64_t base_ = 0;                         ///< place of bin 0
+  int64_t total_ = 0;
+};
 
 inline float rounded_to_half(float x) { return float_from_float16(float16_from_float(x)); }
 

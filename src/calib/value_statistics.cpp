@@ -2,13 +2,78 @@
 #include "calib/value_statistics.h"
 
 #include <omp.h>
-
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <iterator>
+#include <new>
 
 #include "base/parallel.h"
 
 namespace quarkq::calib {
+
+namespace {
+
+uint32_t magnitude_bin(float value) { return std::bit_cast<uint32_t>(std::abs(value)) >> kBinShift; }
+
+}  // namespace
+
+Extremes BinTable::count(const float* values, int64_t count) {
+  if (table_ == nullptr) table_.reset(static_cast<uint16_t*>(std::calloc(kBinCount, sizeof(uint16_t))));
+  if (table_ == nullptr) throw std::bad_alloc();
+  thread_local Carries carries;
+  const Extremes found = QQ_DISPATCH(calib, count_bins)(values, count, table_.get(), carries);
+  for (int i = 0; i < carries.count; ++i) ++overflows_[carries.bins[i]];
+  finite_ += static_cast<uint64_t>(found.finite);
+  if (found.smallest == 0xFFFFFFFF) return found;  // nothing but zeros
+  lowest_ = std::min(lowest_, found.smallest >> kBinShift);
+  highest_ = std::max({highest_, magnitude_bin(found.min), magnitude_bin(found.max)});
+  return found;
+}
+
+std::vector<BinCount> BinTable::take() {
+  std::vector<BinCount> all(1);  // bin 0: zeros, and magnitudes so small that they share its number
+  uint64_t binned = 0;
+  for (const uint32_t sign : {uint32_t{0}, kSignBin}) {
+    for (uint32_t bin = std::max(lowest_, 1u); bin <= highest_; ++bin) {
+      uint16_t& entry = table_.get()[sign | bin];
+      if (entry == 0) continue;
+      all.push_back({sign | bin, entry});
+      binned += entry;
+      entry = 0;
+    }
+  }
+  std::vector<BinCount> more;
+  for (const auto& [bin, times] : overflows_) {
+    if ((bin & ~kSignBin) >= kInfinityBin || (bin & ~kSignBin) == 0) continue;
+    more.push_back({bin, times << 16});
+    binned += times << 16;
+  }
+  all[0].count = finite_ - binned;
+  if (all[0].count == 0) all.erase(all.begin());
+  overflows_.clear();
+  lowest_ = kInfinityBin;
+  highest_ = finite_ = 0;
+  return more.empty() ? all : add_bins(all, more);
+}
+
+std::vector<BinCount> add_bins(const std::vector<BinCount>& a, const std::vector<BinCount>& b) {
+  std::vector<BinCount> sum;
+  sum.reserve(a.size() + b.size());
+  auto i = a.begin(), j = b.begin();
+  while (i != a.end() || j != b.end()) {
+    if (j == b.end() || (i != a.end() && i->bin < j->bin)) {
+      sum.push_back(*i++);
+    } else if (i == a.end() || j->bin < i->bin) {
+      sum.push_back(*j++);
+    } else {
+      sum.push_back({i->bin, i->count + j->count});
+      ++i, ++j;
+    }
+  }
+  return sum;
+}
+
 namespace {
 
 constexpr int64_t kValuesPerTask = kMaxCounted;  // 32 KiB: stays in the first cache between finding and counting
@@ -115,6 +180,100 @@ std::vector<WeightedValue> ValueStatistics::bins() const {
   for (auto entry = counts.end(); entry != negative;) push(*--entry);
   for (auto entry = counts.begin(); entry != negative; ++entry) push(*entry);
   return all;
+}
+
+namespace {
+
+/// Bins of magnitudes, ascending.
+std::vector<WeightedValue> magnitudes(const ValueStatistics& statistics) {
+  const std::vector<WeightedValue> bins = statistics.bins();
+  std::vector<WeightedValue> sorted(bins.size()), merged;
+  const auto positive = std::find_if(bins.begin(), bins.end(), [](const WeightedValue& bin) { return bin.value >= 0; });
+  std::merge(std::make_reverse_iterator(positive), bins.rend(), positive, bins.end(), sorted.begin(),
+             [](const WeightedValue& a, const WeightedValue& b) { return std::abs(a.value) < std::abs(b.value); });
+  for (WeightedValue& bin : sorted) bin.value = std::abs(bin.value);
+  for (const WeightedValue& bin : sorted) {
+    if (!merged.empty() && merged.back().value == bin.value) {
+      merged.back().count += bin.count;
+    } else {
+      merged.push_back(bin);
+    }
+  }
+  return merged;
+}
+
+/// The value of rank `rank` (1: the smallest) of the values in `bins`, ascending: its bin's values count as spread
+/// evenly.
+float value_of_rank(const std::vector<WeightedValue>& bins, uint64_t rank) {
+  uint64_t below = 0;
+  for (const WeightedValue& bin : bins) {
+    if (below + bin.count < rank) {
+      below += bin.count;
+      continue;
+    }
+    const double place = (static_cast<double>(rank - below) - 0.5) / static_cast<double>(bin.count);
+    return static_cast<float>(static_cast<double>(bin.value) + static_cast<double>(bin.width) * (place - 0.5));
+  }
+  return 0;
+}
+
+/// The smallest rank with rank / count >= fraction. A product that is a whole number but for rounding counts as it.
+uint64_t rank_of(double fraction, uint64_t count) {
+  const double wanted = fraction * static_cast<double>(count);
+  const double rank = std::ceil(wanted - wanted * 1e-12);
+  return std::clamp<uint64_t>(static_cast<uint64_t>(std::max(rank, 1.0)), 1, count);
+}
+
+}  // namespace
+
+float magnitude_quantile(const ValueStatistics& statistics, double percent) {
+  const uint64_t count = statistics.count();
+  if (count == 0) return 0;
+  const numeric::Range extremes = statistics.extremes();
+  const float largest = std::max(std::abs(extremes.min), std::abs(extremes.max));
+  const uint64_t rank = rank_of(percent / 100, count);
+  return rank == count ? largest : std::min(value_of_rank(magnitudes(statistics), rank), largest);
+}
+
+float value_quantile(const ValueStatistics& statistics, double fraction) {
+  const uint64_t count = statistics.count();
+  if (count == 0) return 0;
+  const numeric::Range extremes = statistics.extremes();
+  const uint64_t rank = rank_of(fraction, count);
+  if (rank == 1) return extremes.min;
+  if (rank == count) return extremes.max;
+  return std::clamp(value_of_rank(statistics.bins(), rank), extremes.min, extremes.max);
+}
+
+numeric::Range percentile_range(const ValueStatistics& statistics, double percent, bool symmetric) {
+  const numeric::Range extremes = statistics.extremes();
+  if (symmetric) {
+    const float most = magnitude_quantile(statistics, percent);
+    return {std::max(-most, extremes.min), std::min(most, extremes.max)};
+  }
+  const double cut = (100 - percent) / 200;
+  return {value_quantile(statistics, cut), value_quantile(statistics, 1 - cut)};
+}
+
+GridError grid_error(const std::vector<WeightedValue>& values, numeric::IntegerRange limits, int32_t zero_point,
+                     float scale) {
+  GridError sum;
+  const auto step = static_cast<double>(scale);
+  const auto low = static_cast<double>(limits.min), high = static_cast<double>(limits.max);
+  for (const WeightedValue& entry : values) {
+    const auto count = static_cast<double>(entry.count);
+    const double wanted = std::nearbyint(entry.value / scale) + zero_point;
+    const double steps = std::clamp(wanted, low, high);
+    if (steps == wanted && entry.width >= scale) {
+      sum.absolute += count * step / 4;
+      sum.squared += count * step * step / 12;
+      continue;
+    }
+    const double difference = std::abs(static_cast<double>(entry.value) - (steps - zero_point) * step);
+    sum.absolute += count * difference;
+    sum.squared += count * difference * difference;
+  }
+  return sum;
 }
 
 }  // namespace quarkq::calib

@@ -5,13 +5,48 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <vector>
 
-#include "calib/bin_table.h"
-#include "numeric/range_to_params.h"
+#include "calib/observe_loops.h"
+#include "numeric/quant_params.h"
 
 namespace quarkq::calib {
+
+// BinTable: the bins of one tensor as one thread counts them.
+
+/// Values that fell into one bin. Zeros of both signs are one bin, number 0.
+struct BinCount {
+  uint32_t bin = 0;  ///< bits of its values >> kBinShift
+  uint64_t count = 0;
+  bool operator==(const BinCount&) const = default;
+};
+
+class BinTable {
+ public:
+  /// Counts values and gives their extremes; those that are not finite are left out. REQUIRES: count <= kMaxCounted.
+  Extremes count(const float* values, int64_t count);
+
+  /// Bins that occur, by ascending number. The table is empty afterwards.
+  std::vector<BinCount> take();
+
+ private:
+  struct Free {
+    void operator()(uint16_t* block) const { std::free(block); }
+  };
+
+  // Every bin there is has an entry; the system gives memory only to pages that are touched, those of exponents that
+  // occur.
+  std::unique_ptr<uint16_t, Free> table_;
+  std::map<uint32_t, uint64_t> overflows_;        ///< bin -> how often its entry went past 65535
+  uint32_t lowest_ = kInfinityBin, highest_ = 0;  ///< bins of the smallest and largest magnitude
+  uint64_t finite_ = 0;
+};
+
+/// The sum of two lists, each by ascending bin number.
+std::vector<BinCount> add_bins(const std::vector<BinCount>& a, const std::vector<BinCount>& b);
 
 /// One bin that occurs: its middle value, its width and how many values fell into it. Zeros have width 0.
 struct WeightedValue {
@@ -70,5 +105,31 @@ class ValueStatistics {
   mutable std::vector<BinTable> tables_;  ///< one per thread
   mutable std::vector<BinCount> totals_;  ///< what was taken out of the tables
 };
+
+// Quantiles from bins: inside the bin that holds the exact quantile, so within 0.2 % of it (ADR 0006).
+
+/// The smallest magnitude that at least `percent` % of all magnitudes do not exceed. Exact where it is the largest one.
+/// REQUIRES: 0 <= percent <= 100.
+float magnitude_quantile(const ValueStatistics& statistics, double percent);
+
+/// The smallest value that at least the share `fraction` of all values does not exceed. Exact where it is the smallest
+/// or the largest one. REQUIRES: 0 <= fraction <= 1.
+float value_quantile(const ValueStatistics& statistics, double fraction);
+
+/// The range that keeps `percent` % of the values (ref:calibration#percentiles): symmetric ones by magnitude, others
+/// with half of the rest cut at either end; never beyond the observed extremes.
+numeric::Range percentile_range(const ValueStatistics& statistics, double percent, bool symmetric);
+
+/// How far the values of a tensor lie from a quantization grid, from its bins.
+struct GridError {
+  double absolute = 0;  ///< sum over all values of |value - nearest step|
+  double squared = 0;   ///< sum of the squares
+};
+
+/// A bin's values count as its middle while bins are finer than the grid. Where the grid is finer (16 bits), the middle
+/// of every bin is a grid point, which would hide all rounding: there the values count as spread evenly, with a mean
+/// error of scale / 4 and a mean square of scale^2 / 12. REQUIRES: scale > 0.
+GridError grid_error(const std::vector<WeightedValue>& values, numeric::IntegerRange limits, int32_t zero_point,
+                     float scale);
 
 }  // namespace quarkq::calib

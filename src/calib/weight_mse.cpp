@@ -6,7 +6,6 @@
 #include <set>
 #include <vector>
 
-#include "calib/pairwise_sum.h"
 #include "calib/uniform_histogram.h"
 #include "numeric/linear_quant.h"
 

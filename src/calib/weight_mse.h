@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "numeric/range_to_params.h"
+#include "numeric/quant_params.h"
 
 namespace quarkq::calib {
 

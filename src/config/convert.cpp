@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/suggest.h"
+#include "base/strings.h"
 
 namespace quarkq::config {
 

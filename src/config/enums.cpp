@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/suggest.h"
+#include "base/strings.h"
 
 namespace quarkq::config {
 

@@ -3,7 +3,7 @@
 // all_fields().
 #include "config/fields.h"
 
-#include "base/check.h"
+#include "base/error.h"
 #include "config/load.h"
 
 namespace quarkq::config {
@@ -42,30 +42,6 @@ struct Access {
   static Node value(const Settings& settings) { return Convert<T>::to((settings.*group).*member); }
 };
 
-/// In the order of the file, those of quant_config first.
-std::vector<Field> make_fields() {
-  std::vector<Field> fields;
-#define GROUP(category, Type, member) { using G [[maybe_unused]] = GroupOf<Category::category, &Settings::member>;
-#define END_GROUP(member) }
-#define LEGACY(member, Type, by_default, support, off, doc)                                                            \
-  {                                                                                                                    \
-    using A = Access<Type, &QuantConfig::fields, &QuantConfig::Fields::member, G::kMember, &G::Held::member>;          \
-    fields.push_back({#member, Convert<Type>::type(), by_default, Category::kField, scope::kAny, Support::support,     \
-                      off, doc, A::read, A::asked, A::assign, A::value});                                              \
-  }
-#include "config/fields.def"
-#define GROUP(category, Type, member) { using G [[maybe_unused]] = GroupOf<Category::category, &Settings::member>;
-#define END_GROUP(member) }
-#define OPTION(member, Key, Type, by_default, scope_, support, off, doc)                                         \
-  {                                                                                                              \
-    using A = Access<Type, &QuantConfig::options, &QuantConfig::Options::member, G::kMember, &G::Held::member>;  \
-    fields.push_back({#Key, Convert<Type>::type(), by_default, G::kCategory, scope::scope_, Support::support,    \
-                      off, doc, A::read, A::asked, A::assign, A::value});                                        \
-  }
-#include "config/fields.def"
-  return fields;
-}
-
 std::vector<FieldKey> make_field_keys() {
   return {
 #define FIELD_KEY(Key, member, category, doc) {#Key, #member, Category::category, doc},
@@ -74,11 +50,6 @@ std::vector<FieldKey> make_field_keys() {
 }
 
 }  // namespace
-
-const std::vector<Field>& all_fields() {
-  static const std::vector<Field> fields = make_fields();
-  return fields;
-}
 
 const Field* find_field(std::string_view name) {
   for (const Field& field : all_fields())
@@ -132,14 +103,51 @@ bool is_off_value(const Field& field, const Node& value) {
 
 std::string category_name(Category category) {
   static constexpr const char* kNames[] = {"field",   "preprocessing", "selection", "qdq nodes",     "calibration",
-                                       "bias",    "scale",         "npu",       "bf16, bfp, mx", "matmul n-bits",
-                                       "runtime", "evaluation",    "algorithms"};
+                                           "bias",    "scale",         "npu",       "bf16, bfp, mx", "matmul n-bits",
+                                           "runtime", "evaluation",    "algorithms"};
   return kNames[static_cast<size_t>(category)];
 }
 
 std::string support_name(Support support) {
   static constexpr const char* kNames[] = {"built", "no effect", "not supported yet"};
   return kNames[static_cast<size_t>(support)];
+}
+
+namespace {
+
+/// In the order of the file, those of quant_config first.
+std::vector<Field> make_fields() {
+  std::vector<Field> fields;
+#define GROUP(category, Type, member) \
+  {                                   \
+    using G [[maybe_unused]] = GroupOf<Category::category, &Settings::member>;
+#define END_GROUP(member) }
+#define LEGACY(member, Type, by_default, support, off, doc)                                                        \
+  {                                                                                                                \
+    using A = Access<Type, &QuantConfig::fields, &QuantConfig::Fields::member, G::kMember, &G::Held::member>;      \
+    fields.push_back({#member, Convert<Type>::type(), by_default, Category::kField, scope::kAny, Support::support, \
+                      off, doc, A::read, A::asked, A::assign, A::value});                                          \
+  }
+#include "config/fields.def"
+#define GROUP(category, Type, member) \
+  {                                   \
+    using G [[maybe_unused]] = GroupOf<Category::category, &Settings::member>;
+#define END_GROUP(member) }
+#define OPTION(member, Key, Type, by_default, scope_, support, off, doc)                                           \
+  {                                                                                                                \
+    using A = Access<Type, &QuantConfig::options, &QuantConfig::Options::member, G::kMember, &G::Held::member>;    \
+    fields.push_back({#Key, Convert<Type>::type(), by_default, G::kCategory, scope::scope_, Support::support, off, \
+                      doc, A::read, A::asked, A::assign, A::value});                                               \
+  }
+#include "config/fields.def"
+  return fields;
+}
+
+}  // namespace
+
+const std::vector<Field>& all_fields() {
+  static const std::vector<Field> fields = make_fields();
+  return fields;
 }
 
 }  // namespace quarkq::config

@@ -3,7 +3,7 @@
 // class name, or a map whose missing fields come from the class of its data type.
 #include "config/layer_config.h"
 
-#include "base/suggest.h"
+#include "base/strings.h"
 #include "config/algorithms.h"
 #include "config/convert.h"
 

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "base/file_system.h"
-#include "base/quoted_words.h"
+#include "base/parse_text.h"
+#include "config/convert.h"
 #include "config/load.h"
 #include "config/quant_config.h"
 
 namespace quarkq::config {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -94,6 +97,98 @@ NamedFiles files_named_in(const std::string& path) {
   Collector collector;
   collector.add_file(path, 1);
   return std::move(collector.found);
+}
+
+namespace {
+
+bool has_text(const Node& map, const char* key) {
+  const Node* value = map.find(key);
+  return value != nullptr && value->is_text() && !value->as_text().empty();
+}
+
+/// Settings that name files of their own, or ask for some.
+constexpr struct {
+  const char* setting;
+  bool (*writes)(const Settings&);
+} kWriters[] = {
+    {"SaveTensorHistFig", [](const Settings& s) { return s.ranges.save_tensor_hist_fig; }},
+    {"SaveAndRestore", [](const Settings& s) { return s.ranges.save_and_restore.has_value(); }},
+    {"FastFinetune.CacheDir", [](const Settings& s) { return has_text(s.algorithms.fast_finetune.node, "CacheDir"); }},
+    {"AutoMixprecision.SensitivityCacheFile",
+     [](const Settings& s) { return has_text(s.algorithms.auto_mixprecision.node, "SensitivityCacheFile"); }},
+    {"preprocessed_model_path", [](const Settings& s) { return s.passes.preprocessed_path.has_value(); }},
+};
+
+bool keeps_on_disk(const Settings& s) {
+  const Node* level = s.algorithms.fast_finetune.node.find("MemOptLevel");
+  return level != nullptr && *level == Node(int64_t{2});
+}
+
+}  // namespace
+
+bool asks_crypto(const QuantConfig& config) {
+  const auto is_key = [](const auto& key) { return key.first == "CryptoMode" && key.second == Node(true); };
+  return config.fields.crypto_mode.value_or(false) || std::ranges::any_of(config.field_keys, is_key);
+}
+
+Status check_crypto(const Settings& settings, Diagnostics& diagnostics) {
+  if (!settings.runtime.crypto_mode) return {};
+  for (const auto& row : kWriters) {
+    if (!row.writes(settings)) continue;
+    return invalid_argument(row.setting,
+                            ": found beside crypto_mode true, which writes nothing but the result; leave "
+                            "out one of the two");
+  }
+  if (settings.algorithms.include_fast_ft) {
+    diagnostics.add("crypto-mode", "FastFinetune",
+                    cat("finished layers are not kept on disk, so an interrupted run starts anew",
+                        keeps_on_disk(settings) ? "; MemOptLevel is 1, not 2" : ""));
+  }
+  return {};
+}
+
+Result<std::string> evaluation_folder(const Settings& settings) {
+  const Node& reader = settings.evaluation.eval_data_reader;
+  if (reader.is_null()) return settings.evaluation_dir.value_or("");
+  if (reader.is_text()) return reader.as_text();
+  return invalid_argument("EvalDataReader: found ", describe(reader),
+                          ", allowed is a folder or file of samples; from Python, a reader");
+}
+
+namespace {
+
+constexpr const char* kLibraries = "UserCustomOpLibPath";
+
+Status add_libraries(const std::string& path, std::vector<std::string>& files) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    if (!file_exists(path)) return invalid_argument(kLibraries, ": ", path, " is not there");
+    files.push_back(std::filesystem::absolute(path, error).string());
+    return {};
+  }
+  QQ_TRY(const std::vector<std::string> names, list_files(path, ".so"));
+  if (names.empty()) return invalid_argument(kLibraries, ": the folder ", path, " holds no .so file");
+  const std::filesystem::path folder = std::filesystem::absolute(path, error);
+  for (const std::string& name : names) files.push_back((folder / name).string());
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> user_libraries(const QuantConfig& config) {
+  std::vector<std::string> files;
+  const std::optional<Node>& asked = config.options.user_custom_op_lib_path;
+  if (!asked || asked->is_null()) return files;
+  if (config.origin_of(kLibraries) == Origin::kFile)
+    return invalid_argument(kLibraries, ": found in a settings file, which may not name code to run; ",
+                            "allowed is --set ", kLibraries, "=... on the command line");
+  if (asked->is_text()) {
+    QQ_RETURN_IF_ERROR(add_libraries(asked->as_text(), files));
+    return files;
+  }
+  QQ_TRY(const std::vector<std::string> paths, read<std::vector<std::string>>(*asked, kLibraries));
+  for (const std::string& path : paths) QQ_RETURN_IF_ERROR(add_libraries(path, files));
+  return files;
 }
 
 }  // namespace quarkq::config

@@ -13,6 +13,31 @@
 
 namespace quarkq::config {
 
+// Recipes: the blocks "preprocess:" that most networks were trained with, by name.
+
+/// Typical mean and standard deviation, per channel, of photos prepared by a recipe.
+struct TypicalInput {
+  double mean = 0, deviation = 0;
+};
+
+struct PreprocessRecipe {
+  const char* name;
+  const char* summary;
+  const char* block;  ///< what it stands for, as a settings file would say it (flow YAML)
+  TypicalInput typical;
+};
+
+/// THE table. Sizes are those of the model's input.
+const std::vector<PreprocessRecipe>& preprocess_recipes();
+
+/// "imagenet, imagenet-bgr, ..."
+std::string recipe_names();
+
+/// `node` as a map without the key "recipe": a text names a recipe; in a map the other keys override those of its
+/// recipe, and in the map "resize" each key for itself. Null stays null. Fails with kInvalidArgument naming the known
+/// recipes.
+Result<Node> expand_recipe(const Node& node);
+
 enum class ColorOrder { kRgb, kBgr, kGray, kRgba, kBgra };
 enum class ResizeMode {
   kStretch,      ///< to exactly height x width
@@ -47,7 +72,7 @@ struct Preprocess {
 /// Values per pixel: 1, 3 or 4.
 size_t channels_of(ColorOrder color);
 
-/// The typed block. `node`: a map, the name of a recipe (preprocess_recipes.h) or null (all defaults). Fails with
+/// The typed block. `node`: a map, the name of a recipe (preprocess.h) or null (all defaults). Fails with
 /// kInvalidArgument naming key, found and allowed.
 Result<Preprocess> read_preprocess(const Node& node);
 

@@ -3,11 +3,13 @@
 // after the license reads "# summary; target: what it is for", perhaps with "; compiler: name of a target file".
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "config/node.h"
+#include "config/quant_config.h"
 
 namespace quarkq::config {
 
@@ -34,5 +36,20 @@ Result<PresetInfo> find_preset(const std::string& name);
 
 /// The body of a preset: a map with quant_config and perhaps extra_options.
 Result<Node> preset_body(const PresetInfo& preset);
+
+// Laying one source of settings over another (ref:settings#settings-file), on value trees.
+
+/// A merged tree and, for each setting in it, the strongest layer that touched it (names as in QuantConfig::origins).
+struct Merged {
+  Node values{Node::Map{}};
+  std::map<std::string, Origin> origins;
+};
+
+/// Puts `layer` over `merged`. Blocks are merged by key; FastFinetune and the other nested parameter maps by inner key;
+/// every other value replaces the one below. A null takes the value below away; where there is none it stays a null.
+Status lay_over(const Layer& layer, Merged& merged);
+
+/// The tree that "key=value" stands for. The key is a dotted path from the top, a bare option or a bare field.
+Result<Node> parse_set(const std::string& text);
 
 }  // namespace quarkq::config

@@ -11,10 +11,28 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "config/field_types.h"
+#include "config/convert.h"
 #include "config/layer_config.h"
 
 namespace quarkq::config {
+
+// The type names that the rows of fields.def use.
+
+using Bool = bool;
+using Int = int64_t;
+using Real = double;
+using Text = std::string;
+using TextList = std::vector<std::string>;
+using RealList = std::vector<double>;
+using Map = MapValue;
+using List = ListValue;
+using Any = Node;
+using OptBool = std::optional<bool>;
+using OptInt = std::optional<int64_t>;
+using OptText = std::optional<std::string>;
+using OptTextList = std::optional<TextList>;
+using OptMap = std::optional<MapValue>;
+using OptMethod = std::optional<CalibrateMethod>;
 
 /// The block "calibration:".
 struct CalibrationBlock {
@@ -30,7 +48,7 @@ struct CalibrationBlock {
 /// The block "quarkq:": switches of this tool only.
 struct ToolBlock {
   std::optional<int64_t> threads, seed;
-  std::optional<std::string> backend;           ///< of float runs: ort, ort:PROVIDER; absent: native (backend_choice.h)
+  std::optional<std::string> backend;           ///< of float runs: ort, ort:PROVIDER; absent: native (read_tool.h)
   std::optional<std::string> exclude_tracking;  ///< strict or quark
   std::optional<std::string> info_csv;
   std::optional<bool> allow_unknown_options;

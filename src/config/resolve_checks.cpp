@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/crypto_mode.h"
-#include "config/four_bits.h"
+#include "config/format_settings.h"
+#include "config/low_bit_weights.h"
+#include "config/named_files.h"
 #include "config/resolve_steps.h"
-#include "config/tensor_overrides.h"
 
 namespace quarkq::config {
 namespace {

@@ -24,7 +24,7 @@ Status map_global_config(Resolving& r);
 Status merge_algorithms(Resolving& r);
 Status take_layers(Resolving& r);
 
-// resolve_preference.cpp: what QuantizationPreference changes (ref:settings#preference).
+// resolve_defaults.cpp: what QuantizationPreference changes (ref:settings#preference).
 Status apply_preference(Resolving& r);
 
 // resolve_defaults.cpp: quantizer, forced changes and defaults that depend on others (ref:settings).

@@ -11,9 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "exec/backend_onednn_forms.h"
-#include "exec/backend_onednn_weights.h"
 
 namespace quarkq::exec {
 namespace {

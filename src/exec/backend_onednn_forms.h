@@ -3,14 +3,30 @@
 #pragma once
 
 #include <omp.h>
-
 #include <dnnl.hpp>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "exec/backend_onednn.h"
+
+namespace quarkq::exec {
+
+// Packed weights, shared by all programs of the process that are alive: several samples run at once (calibration), and
+// each program has its own primitives, but the weights in cache and memory are the same.
+
+/// The weights of layout `given` at `data`, reordered to `packed`. Told apart by content, not by address. Safe to call
+/// from several threads; the result is read-only.
+std::shared_ptr<const dnnl::memory> shared_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
+                                                   const float* data);
+
+/// The one engine of the process, and the calling thread's stream on it.
+dnnl::engine& engine();
+dnnl::stream& stream();
+
+}  // namespace quarkq::exec
 
 namespace quarkq::exec::onednn {
 

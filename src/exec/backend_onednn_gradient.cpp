@@ -12,10 +12,9 @@
 #include <new>
 #include <string>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "base/parallel.h"
 #include "exec/backend_onednn_forms.h"
-#include "exec/backend_onednn_weights.h"
 
 namespace quarkq::exec {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "exec/compiler.h"
-#include "exec/known_call.h"
-#include "exec/memory_guard.h"
-#include "ir/topo.h"
+#include "exec/evaluation.h"
+#include "exec/resources.h"
+#include "ir/traversal.h"
 
 namespace quarkq::exec {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "exec/memory_plan.h"
 #include "exec/program.h"
-#include "exec/spill_plan.h"
 
 namespace quarkq::exec {
 

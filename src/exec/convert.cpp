@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "exec/compiler.h"
-#include "exec/layout_convert.h"
+#include "exec/layout.h"
 #include "exec/transpose.h"
 
 namespace quarkq::exec {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "ir/shape.h"
+#include "ir/tensor.h"
 
 namespace quarkq::exec {
 
@@ -37,5 +38,13 @@ inline int64_t stored_axis(int64_t axis, int64_t rank, Layout layout) {
   if (layout == Layout::kPlain || rank < 3 || axis == 0) return axis;
   return axis == 1 ? rank - 1 : axis - 1;
 }
+
+// Whole tensors from one layout to another.
+
+/// `tensor`, which lies in ONNX order, as it lies in `layout`, dims too. The buffer is shared when nothing moves.
+/// REQUIRES: elements of whole bytes, unless nothing moves.
+ir::Tensor in_layout(const ir::Tensor& tensor, Layout layout);
+/// The way back.
+ir::Tensor in_onnx_order(const ir::Tensor& stored, Layout layout);
 
 }  // namespace quarkq::exec

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "exec/memory_plan.h"
 #include "exec/op_def.h"
-#include "exec/spills.h"
 #include "ir/graph.h"
 
 namespace quarkq::exec {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "exec/half_as_float.h"
-#include "exec/memory_guard.h"
+#include "exec/resources.h"
+#include "exec/simulate.h"
 #include "exec/stage.h"
 
 namespace quarkq::exec {

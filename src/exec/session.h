@@ -14,7 +14,7 @@
 
 #include "exec/compile.h"
 #include "ir/graph.h"
-#include "ir/operand.h"
+#include "ir/tensor.h"
 
 namespace quarkq::exec {
 
@@ -31,7 +31,7 @@ class BodySink {
 struct RunLimits {
   int64_t memory = 0;      ///< bytes of intermediate values and results; 0: the memory of the machine or container
   int64_t loop_trips = 0;  ///< iterations of one Loop; 0: no bound
-  /// Bytes of weights and values of one segment; 0: what the ceiling of the process leaves (memory_guard.h), all when
+  /// Bytes of weights and values of one segment; 0: what the ceiling of the process leaves (resources.h), all when
   /// there is none.
   int64_t segment = 0;
   BodySink* body_sink = nullptr;  ///< null: nobody; must outlive the session
@@ -60,7 +60,7 @@ struct SessionOptions {
 };
 
 /// Whose graph a session runs. A nested one belongs to a graph whose float16 was dealt with as a whole
-/// (half_as_float.h).
+/// (simulate.h).
 enum class Nesting : uint8_t { kOutermost, kNested };
 
 struct FeedShape;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "exec/memory_guard.h"
+#include "exec/resources.h"
 #include "exec/session.h"
 #include "exec/stage.h"
 #include "ir/tensor_store.h"

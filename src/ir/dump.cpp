@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/hash.h"
-#include "base/printable.h"
+#include "base/strings.h"
 
 namespace quarkq::ir {
 namespace {

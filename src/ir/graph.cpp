@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/weight_store.h"
+#include "ir/tensor_store.h"
 
 namespace quarkq::ir {
 

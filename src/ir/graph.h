@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Graph: nodes and values with def-use chains in both directions. It is read through this header and changed through
 // ir/edit.h, so that links always agree. Copying copies structure, never weights (ir::Tensor shares buffers).
-// Node order is data: marks, sweeps and creation order depend on it (ref:writing#node-order); only ir/topo.h reorders.
+// Node order is data: marks, sweeps and creation order depend on it (ref:writing#node-order); only ir/traversal.h
+// reorders.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ir/ids.h"
 #include "ir/node.h"
 #include "ir/shape.h"
 #include "ir/tensor.h"

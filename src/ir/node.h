@@ -2,16 +2,53 @@
 // One operator call. Links (inputs, outputs, captures) are changed through ir::GraphEdit only.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "ir/attribute.h"
-#include "ir/ids.h"
+#include "ir/tensor.h"
 
 namespace quarkq::ir {
+
+/// Ids of nodes and values inside one graph: small integers of their own types, never reused.
+struct ValueId {
+  int32_t index = -1;
+  bool valid() const { return index >= 0; }
+  auto operator<=>(const ValueId&) const = default;
+};
+
+struct NodeId {
+  int32_t index = -1;
+  bool valid() const { return index >= 0; }
+  auto operator<=>(const NodeId&) const = default;
+};
+
+// Attributes of a node, typed on import. Kinds that quarkq never reads are carried as serialized AttributeProto.
+
+class Graph;
+
+/// A serialized AttributeProto of a kind without a typed form (sparse tensors, type protos, lists of those).
+struct OpaqueAttribute {
+  std::string bytes;
+};
+
+using GraphPtr = std::shared_ptr<const Graph>;  ///< nested graphs are values: replaced, never edited in place
+
+using AttributeValue =
+    std::variant<int64_t, float, std::string, Tensor, GraphPtr, std::vector<int64_t>, std::vector<float>,
+                 std::vector<std::string>, std::vector<Tensor>, std::vector<GraphPtr>, OpaqueAttribute>;
+
+struct Attribute {
+  std::string name;
+  AttributeValue value;
+  std::string reference;  ///< ref_attr_name inside a model-local function; empty elsewhere
+  std::string extra;      ///< serialized rest of the AttributeProto (doc_string, unknown fields)
+};
 
 /// A value of this graph that a nested graph of the node reads by name.
 struct Capture {

@@ -8,7 +8,7 @@
 #include <new>
 #include <type_traits>
 
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "numeric/small_floats.h"
 
 namespace quarkq::ir {

@@ -10,9 +10,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "ir/shape.h"
 
 namespace quarkq::ir {
@@ -97,5 +98,35 @@ Tensor Tensor::from(Shape dims, std::span<const T> values) {
   std::copy(values.begin(), values.end(), reinterpret_cast<T*>(tensor.mutable_raw()));
   return tensor;
 }
+
+// What a graph value holds while a model runs.
+
+/// A tensor, a sequence of tensors, or nothing (an optional without a value). An optional with a value is that value.
+struct Operand {
+  enum class Kind { kNone, kTensor, kSequence };
+
+  Operand() = default;
+  Operand(Tensor value) : kind(Kind::kTensor), tensor(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  static Operand of_sequence(std::vector<Tensor> elements) {
+    Operand operand;
+    operand.kind = Kind::kSequence;
+    operand.sequence = std::move(elements);
+    return operand;
+  }
+
+  /// As assignment, but keeps the memory of the dims there are.
+  void set(const Tensor& value) {
+    kind = Kind::kTensor;
+    tensor = value;
+    sequence.clear();
+  }
+
+  bool is_tensor() const { return kind == Kind::kTensor; }
+  bool is_sequence() const { return kind == Kind::kSequence; }
+
+  Kind kind = Kind::kNone;
+  Tensor tensor;
+  std::vector<Tensor> sequence;
+};
 
 }  // namespace quarkq::ir

@@ -2,12 +2,11 @@
 #include "ir/tensor_store.h"
 
 #include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 
 #include "base/file_system.h"
-#include "base/temporary_file.h"
+#include "base/residency.h"
 
 namespace quarkq::ir {
 
@@ -84,6 +83,20 @@ void TensorStore::drop(int number) {
   }
   entry = {};
   free_numbers_.push_back(number);
+}
+
+namespace {
+
+constexpr int64_t kLargeBytes = int64_t{1} << 20;  // smaller ones are not worth a mapping of their own
+
+}  // namespace
+
+Tensor WeightStore::settle(Tensor data) {
+  trim_mapped_pages();  // whoever made it has read a weight; on a busy machine the limit's own thread may come late
+  if (file_ == nullptr || !data.owns_memory() || data.bytes() < kLargeBytes) return data;
+  const Result<std::shared_ptr<const std::byte>> kept = file_->put(data.raw(), static_cast<size_t>(data.bytes()));
+  if (!kept.ok()) return data;
+  return Tensor::adopt(data.type(), data.dims(), kept.value(), kept.value().get());
 }
 
 }  // namespace quarkq::ir

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/residency.h"
 #include "ir/tensor.h"
 
 namespace quarkq::ir {
@@ -46,6 +48,23 @@ class TensorStore {
   std::vector<Entry> entries_;
   std::vector<int> free_numbers_;
   std::multimap<int64_t, int64_t> free_places_;  ///< size to offset
+};
+
+/// Where the large constants of a graph are kept once they are computed: in a temporary file, mapped. Graphs of small
+/// models have none and keep everything in memory.
+class WeightStore {
+ public:
+  /// `file` may be null: then constants that are computed stay in memory. At most about `resident` bytes of mapped
+  /// weights are resident while the store lives, those of loaded models included.
+  WeightStore(std::shared_ptr<SpillFile> file, size_t resident) : file_(std::move(file)), limit_(resident) {}
+
+  /// `data` from the file, when it is large and its buffer is memory of its own; else, and where the disk is full,
+  /// `data`.
+  Tensor settle(Tensor data);
+
+ private:
+  std::shared_ptr<SpillFile> file_;
+  ResidencyLimit limit_;
 };
 
 }  // namespace quarkq::ir

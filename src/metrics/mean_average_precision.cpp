@@ -2,8 +2,8 @@
 // mAP of a detector: its head is decoded, boxes are suppressed, brought back to the photo and matched with the truth.
 #include <set>
 
+#include "metrics/detect/detections.h"
 #include "metrics/detect/heads.h"
-#include "metrics/detect/suppress.h"
 #include "metrics/scorer.h"
 
 namespace quarkq::metrics {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/suggest.h"
+#include "base/strings.h"
 
 namespace quarkq::metrics {
 namespace {
@@ -50,10 +50,14 @@ constexpr MetricInfo kMetrics[] = {
      nullptr},
     {"wer", kLower, "share", kTexts, "the same by word", open_text_errors, 1, nullptr},
     {"exact", kHigher, "share", kTexts, "texts read without a fault; needs --alphabet", open_text_errors, 2, nullptr},
-    {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::cosine>},
-    {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::sqnr_db>},
-    {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::psnr>},
-    {"ssim", kHigher, "", kBaseline, "structural similarity, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::ssim>},
+    {"cosine", kHigher, "", kBaseline, "cosine similarity, mean over the pairs", nullptr, 0,
+     mean_of<&PairMetrics::cosine>},
+    {"sqnr", kHigher, "dB", kBaseline, "signal to quantization noise, mean over the pairs", nullptr, 0,
+     mean_of<&PairMetrics::sqnr_db>},
+    {"psnr", kHigher, "dB", kBaseline, "peak signal to noise, mean over the pairs", nullptr, 0,
+     mean_of<&PairMetrics::psnr>},
+    {"ssim", kHigher, "", kBaseline, "structural similarity, mean over the pairs", nullptr, 0,
+     mean_of<&PairMetrics::ssim>},
     {"l2", kLower, "", kBaseline, "euclidean distance, mean over the pairs", nullptr, 0, mean_of<&PairMetrics::l2>},
 };
 

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "ir/tensor.h"
-#include "metrics/detect/unframe.h"
-#include "quarkq/score.h"
+#include "metrics/detect/detections.h"
+#include "quarkq/evaluate.h"
 
 namespace quarkq::metrics {
 

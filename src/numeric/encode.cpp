@@ -5,9 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "numeric/weight_loops.h"
-
 namespace quarkq::numeric {
+
 namespace {
 
 template <typename Visit>
@@ -109,6 +108,20 @@ std::vector<int32_t> encode(std::span<const float> values, const ChannelSplit& s
     });
   }
   return codes;
+}
+
+Extremes extremes_of(std::span<const float> values) {
+  constexpr size_t kShortRun = 64;  // fewer are not worth a call of a vectorized loop
+  if (values.size() >= kShortRun)
+    return QQ_DISPATCH(numeric, extremes)(values.data(), static_cast<int64_t>(values.size()));
+  if (values.empty()) return {};
+  Extremes found{values[0], values[0], false};
+  for (const float value : values) {
+    found.has_nan = found.has_nan || std::isnan(value);
+    found.min = std::min(found.min, value);
+    found.max = std::max(found.max, value);
+  }
+  return found;
 }
 
 }  // namespace quarkq::numeric

@@ -1,14 +1,39 @@
 // SPDX-License-Identifier: MIT
-// Fast twins of numeric/reference.h for whole arrays: the same bits, tested on every instruction set. Single-threaded;
-// callers split the work. Call through QQ_DISPATCH(numeric, fake_quantize)(...).
+// Fast twins of numeric/linear_quant.h for whole arrays: the same bits, tested on every instruction set.
+// Single-threaded; callers split the work. Call through QQ_DISPATCH(numeric, fake_quantize)(...).
 #pragma once
 
 #include <cstdint>
 
 #include "base/isa.h"
-#include "numeric/reference.h"
+#include "numeric/quant_params.h"
 
 namespace quarkq::numeric {
+
+// Quantize, dequantize and fake-quantize for integer types: the slow scalar code that defines the bits. Everything
+// faster (numeric/linear_quant.h) is tested against it, bit for bit.
+
+/// What becomes of values that no integer can hold.
+enum class Overflow {
+  kLowest,    ///< NaN, both infinities and quotients >= 2^63 become range.min: an x86 float -> int64 conversion
+              ///< (ref:operators#quantize)
+  kSaturate,  ///< NaN becomes range.min, +Inf range.max, -Inf range.min: what ONNX Runtime's QuantizeLinear does
+};
+
+/// One scale and zero point, with the limits of what is stored.
+struct LinearParams {
+  float scale = 1.0f;
+  int64_t zero_point = 0;
+  IntegerRange range;
+  Overflow overflow = Overflow::kLowest;
+};
+
+/// q = clamp(rne(f32(x / scale)) + zero_point, range.min, range.max)
+int64_t quantize(float x, const LinearParams& params);
+/// y = f32(f32(q - zero_point) * scale); the difference is exact.
+float dequantize(int64_t q, const LinearParams& params);
+/// dequantize(quantize(x))
+float fake_quantize(float x, const LinearParams& params);
 
 /// One scale and zero point per element: the last axis of an array that has its channels there.
 template <typename Q>

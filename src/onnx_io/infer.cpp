@@ -2,10 +2,8 @@
 #include "onnx_io/infer.h"
 
 #include "ir/edit.h"
-#include "onnx_io/infer_plainly.h"
 #include "onnx_io/library.h"
-#include "onnx_io/skeleton.h"
-#include "onnx_io/tensor_proto.h"
+#include "onnx_io/proto.h"
 
 namespace quarkq::onnx_io {
 namespace {

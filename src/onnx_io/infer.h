@@ -15,4 +15,9 @@ Status infer_types(ir::Model& model, Diagnostics& diagnostics);
 /// What is known of a type when two sources say `model` and `inferred`: `model` wins, `inferred` fills its gaps.
 ir::ValueType merge_types(const ir::ValueType& model, const ir::ValueType& inferred);
 
+// Shape inference that looks at no values, for what depends on how little is known.
+
+/// As infer_types(), but without following the contents of small integer tensors that shapes are computed from.
+Status infer_types_plainly(ir::Model& model, Diagnostics& diagnostics);
+
 }  // namespace quarkq::onnx_io

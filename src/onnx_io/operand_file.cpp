@@ -5,8 +5,8 @@
 
 #include "base/file_system.h"
 
-#include "onnx_io/onnx_headers.h"
-#include "onnx_io/tensor_proto.h"
+#include "onnx_io/library_schemas.h"
+#include "onnx_io/proto.h"
 
 namespace quarkq::onnx_io {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "ir/operand.h"
 #include "ir/shape.h"
+#include "ir/tensor.h"
 
 namespace quarkq::onnx_io {
 

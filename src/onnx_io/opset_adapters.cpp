@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "onnx_io/library.h"
-#include "onnx_io/tensor_proto.h"
+#include "onnx_io/proto.h"
 
 namespace quarkq::onnx_io {
 namespace {

@@ -4,6 +4,9 @@
 // so that fields quarkq does not know survive.
 #pragma once
 
+#include "ir/tensor.h"
+#include "onnx_io/external_data.h"
+
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -40,5 +43,27 @@ std::vector<onnx::GraphProto*> nested_graphs(onnx::NodeProto& node);
 
 /// Merges a rest made by this program into `message`.
 void merge_rest(const std::string& rest, google::protobuf::MessageLite& message);
+
+// TensorProto and TypeProto from and to their ir forms. Private to src/onnx_io.
+
+/// Moves the data out of `proto` and clears shape, type and data there; name and rest stay. Raw data is not copied.
+Result<ir::Tensor> take_tensor(onnx::TensorProto& proto, ExternalFiles& external);
+
+/// Writes shape, type and data (raw, strings as strings) over what `proto` has of them.
+void put_tensor(const ir::Tensor& tensor, onnx::TensorProto& proto);
+/// The same without the data: for tensors whose bytes are written by hand or stored elsewhere.
+void put_tensor_head(const ir::Tensor& tensor, onnx::TensorProto& proto);
+
+/// Moves the type out of `info`; what ValueType cannot say (denotations, unknown fields) stays in `info`.
+Result<ir::ValueType> take_type(onnx::ValueInfoProto& info);
+/// Writes `type` into `info`, which may hold the rest that take_type() left.
+void put_type(const ir::ValueType& type, onnx::ValueInfoProto& info);
+
+// SparseTensorProto to a dense ir::Tensor. Private to src/onnx_io.
+
+/// Consumes `proto`. Indices may be positions in the flattened tensor ([NNZ]) or coordinates ([NNZ, rank]).
+/// kCorruptModel: indices that do not fit shape and values; kUnsupported: elements below 8 bits; kResource: the dense
+/// tensor takes more than 256 MiB and 64 times what is stored.
+Result<ir::Tensor> take_sparse_tensor(onnx::SparseTensorProto& proto, ExternalFiles& external);
 
 }  // namespace quarkq::onnx_io

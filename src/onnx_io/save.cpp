@@ -3,14 +3,89 @@
 
 #include <climits>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "base/error.h"
 #include "base/file_system.h"
 #include "base/run_files.h"
-#include "onnx_io/data_place.h"
-#include "onnx_io/model_writer.h"
+#include "onnx_io/export_model.h"
+#include "onnx_io/proto.h"
 
 namespace quarkq::onnx_io {
+
 namespace {
+
+// Where the data file of a written model goes. Two files cannot be replaced at once, so a model that is replaced gets
+// its new data under a second name first, and every file on the way is a whole model. Private to src/onnx_io.
+
+/// Names of data files in the folder of the model.
+struct DataPlace {
+  std::string location;                ///< where the data ends up: "<file name>.data" unless another model's is there
+  std::optional<std::string> passing;  ///< the model that is there reads `location`: where the data goes meanwhile
+  std::optional<std::string> stale;    ///< what the model that is there reads, and the new one does not
+};
+
+namespace fs = std::filesystem;
+
+/// The model file at a path, as bytes: names of data files stand in it as they are.
+class OldModel {
+ public:
+  explicit OldModel(const std::string& path) {
+    if (file_exists(path)) file_ = MappedFile::open(path);
+  }
+  bool reads(const std::string& location) const {
+    if (!file_.ok() || file_.value() == nullptr) return false;
+    const MappedFile& file = *file_.value();
+    const std::string_view bytes(reinterpret_cast<const char*>(file.data()), file.size());
+    const bool is_short = location.size() < 128;  // the length before the name is one byte
+    for (size_t at = bytes.find(location); at != std::string_view::npos; at = bytes.find(location, at + 1)) {
+      // Names of two files may end in the same letters; their lengths tell them apart.
+      if (!is_short || (at > 0 && static_cast<unsigned char>(bytes[at - 1]) == location.size())) return true;
+    }
+    return false;
+  }
+
+ private:
+  Result<std::shared_ptr<const MappedFile>> file_ = std::shared_ptr<const MappedFile>();
+};
+
+fs::path folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? fs::path(".") : folder;
+}
+
+bool is_same_folder(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return !b.empty() && fs::equivalent(folder_of(a), folder_of(b), error);
+}
+
+/// `name` in the folder of `path`.
+std::string beside(const std::string& path, const std::string& name) {
+  return (fs::path(path).parent_path() / name).string();
+}
+
+/// For a model at `path`. A file that the model there does not read may be another model's and is left alone: the next
+/// free of "<file name>.1.data", "<file name>.2.data", ... is taken then. What the model at `input` reads, from which
+/// `path` is made, is left alone, too; "" when there is none. Fails when "<file name>.data" is a folder.
+Result<DataPlace> choose_data_place(const std::string& path, const std::string& input) {
+  const std::string stem = fs::path(path).filename().string();
+  const OldModel old(path), read_now(is_same_folder(path, input) ? input : "");
+  for (int number = 0;; ++number) {
+    const std::string base = number == 0 ? stem : cat(stem, ".", number);
+    const std::string location = base + ".data", passing = base + ".quarkq-new.data";
+    const std::string file = beside(path, location);
+    if (number == 0 && is_folder(file))
+      return invalid_argument(file, ": is a folder, cannot be written as a data file");
+    if (read_now.reads(location) || read_now.reads(passing)) continue;
+    if (old.reads(location)) return DataPlace{location, passing, {}};
+    // A run that was killed while it replaced this model leaves it reading the second name.
+    if (old.reads(passing)) return DataPlace{location, {}, passing};
+    std::error_code error;
+    if (!fs::exists(fs::symlink_status(file, error))) return DataPlace{location, {}, {}};
+  }
+}
 
 namespace fs = std::filesystem;
 
@@ -189,6 +264,26 @@ Result<Unweighted> to_bytes_without_weights(const ir::Model& model) {
     if (layout.offset(id) >= 0) unweighted.weights.push_back(id);
   }
   return unweighted;
+}
+
+namespace {
+
+onnx::StringStringEntryProto& entry_of(onnx::ModelProto& proto, const std::string& key) {
+  for (onnx::StringStringEntryProto& entry : *proto.mutable_metadata_props()) {
+    if (entry.key() == key) return entry;
+  }
+  onnx::StringStringEntryProto& added = *proto.add_metadata_props();
+  added.set_key(key);
+  return added;
+}
+
+}  // namespace
+
+void set_metadata(ir::Model& model, const std::vector<std::pair<std::string, std::string>>& pairs) {
+  onnx::ModelProto proto;
+  merge_rest(model.extra, proto);
+  for (const auto& [key, value] : pairs) entry_of(proto, key).set_value(value);
+  model.extra = proto.SerializeAsString();
 }
 
 }  // namespace quarkq::onnx_io

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -11,7 +12,7 @@
 namespace quarkq::onnx_io {
 
 struct SaveOptions {
-  bool external_data = false;         ///< weights beside the model, in "<file name>.data" (data_place.h)
+  bool external_data = false;         ///< weights beside the model, in "<file name>.data" (save.cpp)
   int64_t external_threshold = 1024;  ///< bytes; smaller initializers stay inside the model
 };
 
@@ -41,5 +42,11 @@ struct Unweighted {
 
 /// Fails with kResource when the rest takes 2^31 bytes or more.
 Result<Unweighted> to_bytes_without_weights(const ir::Model& model);
+
+// Key and value pairs of a model (metadata_props), which every reader of ONNX shows and none acts upon.
+
+/// Writes `pairs` after those that the model has, in this order. A key that is there already keeps its place and takes
+/// the new value.
+void set_metadata(ir::Model& model, const std::vector<std::pair<std::string, std::string>>& pairs);
 
 }  // namespace quarkq::onnx_io

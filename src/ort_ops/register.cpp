@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "ort_ops/node_kernel.h"
-#include "ort_ops/tensors.h"
+#include "ort_ops/runtime.h"
 
 namespace quarkq::ort_ops {
 namespace {

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <onnxruntime_c_api.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "exec/backend.h"
+#include "ir/tensor.h"
 
 namespace quarkq::ort_runtime {
 
@@ -42,3 +43,32 @@ Result<Owned<OrtSessionOptions>> session_options(const OrtApi& api, int threads,
 
 /// Returns an error of an OrtApi call from the calling function.
 #define QQ_ORT_CALL(api, call) QQ_RETURN_IF_ERROR(::quarkq::ort_runtime::from_ort(api, (api).call))
+
+namespace quarkq::ort_runtime {
+
+// Tensors of ONNX Runtime and ours, without a copy. What the runtime returns is checked here.
+
+/// Reads the memory of `tensor`, which must stay as it is. Fails for texts.
+Result<Owned<OrtValue>> to_value(const Runtime& runtime, const ir::Tensor& tensor);
+
+/// Type and dimensions, -1 where unknown. A scalar has no shape here: it looks like what nothing is known of.
+Result<ir::ValueType> to_type(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info);
+
+/// Names of what a session is given and asked for.
+struct Ports {
+  std::vector<std::string> inputs, outputs;
+};
+
+/// Runs `session`. Fails when an output is no tensor of numbers, or claims a shape that none has.
+Result<std::vector<ir::Tensor>> run(const Runtime& runtime, OrtSession& session, const Ports& ports,
+                                    const std::vector<const ir::Tensor*>& inputs);
+
+// A model of ours in a session of ONNX Runtime, with values of its graph as outputs.
+
+/// `options`: the session gets a copy. Weights are handed over in memory, so that the model may have any size. Fails as
+/// the runtime does, and with kResource for a model whose parts beside weights are too large for a protobuf message.
+Result<std::unique_ptr<exec::BackendSession>> open_session(const Runtime& runtime, const OrtSessionOptions& options,
+                                                           const ir::Model& model,
+                                                           const std::vector<ir::ValueId>& wanted);
+
+}  // namespace quarkq::ort_runtime

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "ort_runtime/session.h"
+#include "ort_runtime/api.h"
 
 namespace quarkq::ort_runtime {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "ir/edit.h"
 #include "onnx_io/save.h"
-#include "ort_runtime/tensors.h"
+#include "ort_runtime/api.h"
 
 namespace quarkq::ort_runtime {
 namespace {

@@ -4,11 +4,14 @@
 // together, a Q/DQ pass the lowered model. pipeline/run_state.h owns what these refer to.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -16,10 +19,78 @@
 #include "calib/run_calibration.h"
 #include "calib/statistics_set.h"
 #include "config/settings.h"
-#include "pass/rounded_weights.h"
-#include "pass/tuning_report.h"
+#include "ir/node.h"
+#include "ir/tensor.h"
+#include "numeric/quant_params.h"
 #include "plan/quant_plan.h"
 #include "plan/selection.h"
+
+namespace quarkq::pass {
+
+// Weights that compensated rounding rounded, kept while plans of one calibrated model are tried: most of these plans
+// differ in other layers.
+
+/// What the codes of a layer's weights depend on, beside the weights and the samples.
+struct RoundingGrid {
+  std::vector<numeric::QuantParams> params;
+  numeric::IntegerRange limits;
+  float low = 0, high = 0;  ///< values of the layer's input that the plan can hold
+
+  bool operator==(const RoundingGrid&) const = default;
+};
+
+struct RoundedWeights {
+  RoundingGrid grid;
+  ir::Tensor codes;                ///< int32, [groups][outputs][depth] as one axis
+  std::vector<double> input_mean;  ///< of the float layer's input rows, [groups][depth]
+  int64_t rows = 0;                ///< that these were found with
+};
+
+/// By the weight and the float tensor that the layer reads.
+class RoundingCache {
+ public:
+  using Key = std::pair<ir::ValueId, ir::ValueId>;
+
+  /// Null: nothing is kept for this grid.
+  const RoundedWeights* find(const Key& key, const RoundingGrid& grid) const {
+    const auto found = kept_.find(key);
+    return found == kept_.end() || !(found->second.grid == grid) ? nullptr : &found->second;
+  }
+
+  /// In place of what was kept for the layer. Not more than kMostCodes in all: the rest is rounded each time.
+  void keep(const Key& key, RoundedWeights rounded) {
+    auto& place = kept_[key];
+    count_ += rounded.codes.size() - place.codes.size();
+    place = std::move(rounded);
+    if (count_ <= kMostCodes) return;
+    count_ -= place.codes.size();
+    kept_.erase(key);
+  }
+
+ private:
+  static constexpr int64_t kMostCodes = int64_t{1} << 25;  // 128 MB
+
+  std::map<Key, RoundedWeights> kept_;
+  int64_t count_ = 0;  ///< codes
+};
+
+/// What the finetuning did, layer by layer, for the report.
+struct FinetunedLayer {
+  std::string node;                          ///< "node conv5 (Conv)"
+  std::string algorithm;                     ///< "adaround"
+  double error_before = 0, error_after = 0;  ///< mean squared error of the block on samples not trained on
+  bool kept = false;
+  bool resumed = false;  ///< read from the state of a run that was interrupted
+  double seconds = 0;
+};
+
+/// The model as a whole: cosine with the float model's outputs, averaged over samples that were not trained with.
+struct FinetunedOutputs {
+  size_t samples = 0;
+  double cosine_before = 0, cosine_after = 0;
+};
+
+}  // namespace quarkq::pass
 
 namespace quarkq {
 
@@ -126,4 +197,25 @@ struct QdqContext {
 };
 
 }  // namespace pass
+
 }  // namespace quarkq
+
+namespace quarkq::pass {
+
+// What the settings ask of calibration, in the calibration layer's terms.
+
+/// Options of the asked method.
+calib::MethodOptions method_options(const config::Settings& settings);
+/// The same for the method that compat mode falls back to: its own default of symmetry, unless the user set one.
+calib::MethodOptions fallback_options(const config::Settings& settings, config::CalibrateMethod fallback);
+/// What one pass over the samples must remember for the asked method.
+calib::CollectOptions collect_options(const config::Settings& settings);
+
+/// How the samples are run: by exec::backend(), where there is one.
+calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
+                                           const Progress& progress);
+
+/// The row that `settings` names.
+Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings);
+
+}  // namespace quarkq::pass

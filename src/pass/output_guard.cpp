@@ -6,8 +6,36 @@
 #include <limits>
 
 #include "exec/session.h"
+#include "ir/edit.h"
+#include "ir/traversal.h"
+#include "onnx_io/infer.h"
+#include "onnx_io/opset_convert.h"
 
 namespace quarkq::pass {
+
+namespace {
+
+std::vector<ir::ValueType> types_of(const ir::Graph& graph) {
+  std::vector<ir::ValueType> types;
+  for (size_t i = 0; i < graph.value_count(); ++i) types.push_back(graph.value({static_cast<int32_t>(i)}).type);
+  return types;
+}
+
+}  // namespace
+
+Result<Changed> infer_types_again(ir::Model& model, Diagnostics& diagnostics) {
+  const std::vector<ir::ValueType> before = types_of(model.graph);
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  return types_of(model.graph) == before ? Changed::kNo : Changed::kYes;
+}
+
+Result<Changed> tidy_up(ir::Graph& graph, Changed so_far) {
+  const std::vector<ir::NodeId> before = graph.order();
+  const size_t removed = ir::GraphEdit(graph).remove_unused_initializers();
+  QQ_RETURN_IF_ERROR(ir::sort_topologically(graph).status());
+  return removed > 0 || before != graph.order() ? Changed::kYes : so_far;
+}
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -84,6 +112,17 @@ double OutputGuard::distance(const ir::Model& model) const {
 void OutputGuard::accept(const ir::Model& model) {
   Result<std::vector<ir::Tensor>> outputs = run(model);
   if (outputs.ok()) outputs_ = std::move(outputs).value();
+}
+
+Result<ir::Model> convert_opset(const ir::Model& model, int64_t target) {
+  QQ_TRY(ir::Model converted, onnx_io::convert_opset(model, target));
+  const Result<OutputGuard> guard = OutputGuard::on_random_sample(model, model.graph);
+  if (!guard.ok()) return converted;
+  const double distance = guard.value().distance(converted);
+  if (distance <= guard.value().tolerance()) return converted;
+  return unsupported("conversion from opset ", model.opset(), " to ", target,
+                     ": the converted model computes other outputs, they differ by ", distance,
+                     " of their range; convert the model with its exporter");
 }
 
 }  // namespace quarkq::pass

@@ -3,14 +3,25 @@
 // sample.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
 #include "ir/graph.h"
+#include "pass/context.h"
 
 namespace quarkq::pass {
+
+// What passes end with. tidy_up: each fusion and conversion of ref:rewrites#fusions, ref:rewrites#hardware-conversions,
+// also when it changed nothing, because later passes depend on the order this leaves.
+
+/// Types of all values as the onnx library tells them. kYes when one of them is new.
+Result<Changed> infer_types_again(ir::Model& model, Diagnostics& diagnostics);
+
+/// Removes initializers that nothing reads and sorts the nodes. kYes when that or the caller changed something.
+Result<Changed> tidy_up(ir::Graph& graph, Changed so_far);
 
 class OutputGuard {
  public:
@@ -40,5 +51,12 @@ class OutputGuard {
   std::vector<ir::Tensor> outputs_;
   double tolerance_ = 0;
 };
+
+// Opset conversion that is used only if the converted model computes what the original does.
+
+/// Calls onnx_io::convert_opset() and runs both models on one random sample. Fails with kUnsupported if outputs differ
+/// by more than rounding, or if only the converted model cannot be run. A model that the executor cannot run is not
+/// verified.
+Result<ir::Model> convert_opset(const ir::Model& model, int64_t target);
 
 }  // namespace quarkq::pass

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: MIT
-#include "quarkq/calibrate.h"
+#include "quarkq/analyze.h"
 
 #include <cmath>
 
 #include "base/stopwatch.h"
 #include "calib/run_calibration.h"
-#include "calib/statistics_file.h"
-#include "exec/threads.h"
-#include "pass/calibration_options.h"
+#include "calib/statistics_set.h"
+#include "exec/resources.h"
+#include "pass/context.h"
 #include "pipeline/compare.h"
 #include "pipeline/facts.h"
-#include "pipeline/float_phases.h"
 #include "pipeline/forecast.h"
 #include "pipeline/job.h"
+#include "pipeline/plan_model.h"
 #include "pipeline/plausible_inputs.h"
-#include "pipeline/preflight.h"
 #include "pipeline/use_backend.h"
-#include "pipeline/user_operators.h"
-#include "planning/calibrate/measured_tensors.h"
+#include "planning/calibrate/measured_ranges.h"
 
 namespace quarkq {
 namespace {

@@ -3,14 +3,14 @@
 
 #include <tuple>
 
-#include "base/suggest.h"
+#include "base/strings.h"
 #include "config/load.h"
 #include "config/resolve.h"
-#include "pipeline/check_limits.h"
+#include "pipeline/details.h"
 #include "pipeline/job.h"
 #include "planning/constrain/npu_limits.h"
 #include "qdq/import/lift.h"
-#include "quarkq/version.h"
+#include "quarkq/status.h"
 
 namespace quarkq {
 namespace {

@@ -1,18 +1,87 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/compare.h"
 
+#include <omp.h>
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <numeric>
+#include <vector>
 
+#include "base/parallel.h"
+#include "calib/data_reader.h"
+#include "calib/read_ahead.h"
+#include "exec/session.h"
 #include "numeric/metrics.h"
-#include "pipeline/choices.h"
+#include "pipeline/output_kinds.h"
 #include "pipeline/pass_runner.h"
-#include "pipeline/sample_runner.h"
 
 namespace quarkq::pipeline {
 namespace {
+
+/// Runs a model on a few samples, several at once; segment by segment below a ceiling on memory.
+class SampleRunner {
+ public:
+  /// Both are called once for each sample, from several threads at once, in any order; for one sample in this order.
+  using Inputs = std::function<Result<std::vector<ir::Tensor>>(size_t index)>;
+  using Results = std::function<Status(size_t index, const std::vector<ir::Tensor>& results)>;
+
+  /// `model` must outlive the runner; `samples` will be run in all.
+  SampleRunner(const ir::Model& model, size_t samples);
+
+  /// The samples from `begin` on, `end` left out. Of several failures that of the lowest index counts.
+  Status run(size_t begin, size_t end, const Inputs& inputs, const Results& results);
+
+ private:
+  std::vector<std::unique_ptr<exec::Session>> sessions_;
+};
+
+constexpr size_t kLeastSamplesEach = 2;
+
+SampleRunner::SampleRunner(const ir::Model& model, size_t samples)
+    : sessions_(calib::worthwhile_programs(model.graph, samples, kLeastSamplesEach)) {
+  for (auto& session : sessions_) session = std::make_unique<exec::Session>(model, exec::SessionOptions{});
+}
+
+Status SampleRunner::run(size_t begin, size_t end, const Inputs& inputs, const Results& results) {
+  if (sessions_.size() == 1) {
+    exec::SampleSet set;
+    set.count = end - begin;
+    set.inputs = [&](size_t i) { return inputs(begin + i); };
+    set.results = [&](size_t i, const std::vector<ir::Tensor>& found) { return results(begin + i, found); };
+    return sessions_[0]->run_samples(set);
+  }
+  const auto one = [&](exec::Session& session, size_t i) -> Status {
+    QQ_TRY(const std::vector<ir::Tensor> given, inputs(i));
+    QQ_TRY(const std::vector<ir::Tensor>* const found, session.run(given));
+    return results(i, *found);
+  };
+  const int threads = omp_get_max_threads();
+  const int each = std::max(1, threads / static_cast<int>(sessions_.size()));
+  std::atomic<size_t> next{begin};
+  std::mutex mutex;
+  size_t failed = end;
+  Status failure;
+  // Threads are counted when a program is compiled, which is in the thread that runs it first.
+  const auto work = [&](exec::Session& session) {
+    omp_set_num_threads(each);
+    for (size_t i = next++; i < end; i = next++) {
+      Status status = one(session, i);
+      if (status.ok()) continue;
+      const std::lock_guard lock(mutex);
+      if (i < failed) {
+        failed = i;
+        failure = std::move(status);
+      }
+      next = end;
+    }
+  };
+  on_threads(std::min(sessions_.size(), end - begin), [&](size_t i) { work(*sessions_[i]); });
+  return failure;
+}
 
 constexpr size_t kMostBytes = size_t{512} << 20;  // of float outputs that wait for the quantized ones
 
@@ -43,7 +112,7 @@ bool is_near_zero(const std::vector<double>& expected, const std::vector<double>
 }
 
 /// One output over the samples.
-class Agreement {
+class OutputSums {
  public:
   void add_sample(const std::string& sample, const numeric::PairSums& sums) {
     const double found = numeric::cosine(sums);
@@ -268,7 +337,7 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
   };
   const auto read = [&](size_t sample) { return inputs(sample); };
   QQ_RETURN_IF_ERROR(SampleRunner(model, samples_.size()).run(0, samples_.size(), read, judge));
-  std::vector<Agreement> agreements(outputs_.size()), near_zero(outputs_.size());
+  std::vector<OutputSums> agreements(outputs_.size()), near_zero(outputs_.size());
   std::vector<numeric::PairSums> minor_sums(outputs_.size());
   std::vector<Choices> choices(outputs_.size());
   std::vector<bool> fits(outputs_.size(), true);
@@ -294,12 +363,12 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
   }
   std::vector<OutputAgreement> found;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const Agreement& agreement = agreements[i].has_samples() ? agreements[i] : near_zero[i];
+    const OutputSums& agreement = agreements[i].has_samples() ? agreements[i] : near_zero[i];
     if (!agreement.has_samples()) continue;
     found.push_back(agreement.named(outputs_[i].name));
     found.back().near_zero = !agreements[i].has_samples();
     if (outputs_[i].minor)
-      found.back().minor = quarkq::Agreement{numeric::cosine(minor_sums[i]), numeric::sqnr_db(minor_sums[i])};
+      found.back().minor = Agreement{numeric::cosine(minor_sums[i]), numeric::sqnr_db(minor_sums[i])};
     if (choices[i].sure >= kLeastChoices)
       found.back().same_choices = static_cast<double>(choices[i].same) / static_cast<double>(choices[i].sure);
   }

@@ -9,7 +9,7 @@
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
 #include "ir/graph.h"
-#include "pipeline/minor_channels.h"
+#include "pipeline/output_kinds.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -59,7 +59,7 @@ class ExpectedOutputs {
     std::string name;
     size_t index = 0;                                    ///< among the model's outputs
     double least_magnitude = 0;                          ///< 1 for probabilities
-    bool makes_choices = false;                          ///< pipeline/choices.h
+    bool makes_choices = false;                          ///< pipeline/output_kinds.h
     std::vector<double> largest;                         ///< magnitude, by sample
     std::vector<ir::Shape> dims;                         ///< by sample
     std::vector<std::vector<double>> values;             ///< by sample

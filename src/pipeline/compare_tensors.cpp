@@ -11,12 +11,12 @@
 #include <optional>
 
 #include "base/parallel.h"
-#include "calib/program_count.h"
+#include "calib/read_ahead.h"
 #include "calib/sample_run.h"
-#include "ir/topo.h"
+#include "ir/traversal.h"
 #include "numeric/metrics.h"
 #include "pipeline/pass_runner.h"
-#include "plan/lowering/qdq_names.h"
+#include "plan/lowering/lower.h"
 
 namespace quarkq::pipeline {
 namespace {

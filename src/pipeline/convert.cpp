@@ -5,19 +5,18 @@
 
 #include "base/file_system.h"
 #include "base/stopwatch.h"
-#include "exec/threads.h"
-#include "ir/check_attributes.h"
+#include "exec/resources.h"
+#include "ir/check_graph.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/save.h"
 #include "onnx_io/text.h"
-#include "pipeline/conversion_run.h"
+#include "pipeline/conversions.h"
 #include "pipeline/facts.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
-#include "pipeline/preflight.h"
-#include "pipeline/run_listed.h"
-#include "quarkq/version.h"
+#include "pipeline/plan_model.h"
+#include "quarkq/status.h"
 
 namespace quarkq {
 namespace {

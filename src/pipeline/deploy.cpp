@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "quarkq/deploy.h"
+#include "quarkq/quantize.h"
 
 #include <filesystem>
 
 #include "base/file_system.h"
-#include "base/parse_json.h"
+#include "base/parse_text.h"
 #include "config/targets/target.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"

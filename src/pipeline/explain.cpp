@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "quarkq/explain.h"
+#include "quarkq/inspect.h"
 
 #include <algorithm>
 
-#include "base/suggest.h"
-#include "ir/search.h"
-#include "pipeline/decisions.h"
-#include "pipeline/float_phases.h"
+#include "base/strings.h"
+#include "ir/traversal.h"
+#include "pipeline/details.h"
 #include "pipeline/job.h"
-#include "quarkq/version.h"
+#include "pipeline/plan_model.h"
+#include "quarkq/status.h"
 
 namespace quarkq {
 namespace {

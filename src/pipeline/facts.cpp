@@ -6,9 +6,9 @@
 #include <set>
 
 #include "ir/quantizing_ops.h"
-#include "ir/search.h"
+#include "ir/traversal.h"
 #include "pass/pass_info.h"
-#include "plan/block_name.h"
+#include "plan/stage.h"
 
 namespace quarkq::pipeline {
 namespace {}  // namespace

@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <fstream>
 
-#include "exec/threads.h"
+#include "exec/resources.h"
 #include "onnx_io/save.h"
 #include "pipeline/facts.h"
 #include "pipeline/json.h"
-#include "pipeline/preflight.h"
+#include "pipeline/plan_model.h"
 #include "pipeline/rescue.h"
 #include "pipeline/verify.h"
 #include "pipeline/write_plan.h"
-#include "quarkq/version.h"
+#include "quarkq/status.h"
 
 namespace quarkq {
+
 namespace pipeline {
 namespace {
 
@@ -243,5 +244,7 @@ std::string to_json(const Forecast& forecast) {
   json["tried_seconds"] = forecast.tried_seconds;
   return pipeline::text(json);
 }
+
+void set_memory_ceiling(int64_t bytes) { exec::set_memory_ceiling(bytes); }
 
 }  // namespace quarkq

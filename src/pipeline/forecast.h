@@ -7,7 +7,7 @@
 
 #include "base/stopwatch.h"
 #include "pipeline/run_state.h"
-#include "quarkq/forecast.h"
+#include "quarkq/analyze.h"
 
 namespace quarkq::pipeline {
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
-#include "quarkq/import_model.h"
+#include "quarkq/convert.h"
 
 #include "base/stopwatch.h"
 #include "config/targets/target.h"
-#include "exec/threads.h"
+#include "exec/resources.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
 #include "pass/output_guard.h"
+#include "pipeline/check_target.h"
 #include "pipeline/facts.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
-#include "pipeline/judge_target.h"
 #include "pipeline/pass_runner.h"
-#include "pipeline/preflight.h"
+#include "pipeline/plan_model.h"
 #include "qdq/import/lift.h"
-#include "qdq/import/strip.h"
-#include "quarkq/version.h"
+#include "quarkq/status.h"
 
 namespace quarkq {
 namespace {

@@ -14,7 +14,7 @@
 #include "config/settings.h"
 #include "ir/graph.h"
 #include "onnx_io/load.h"
-#include "quarkq/samples.h"
+#include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
 
@@ -22,7 +22,7 @@ namespace quarkq::pipeline {
 struct ModelFile {
   std::string path;
   const std::optional<std::string>* bytes = nullptr;
-  bool requantizes = false;      ///< its Q/DQ are removed when it is read (qdq/import/strip.h)
+  bool requantizes = false;      ///< its Q/DQ are removed when it is read (qdq/import/lift.h)
   bool stays_in_memory = false;  ///< nothing that is computed from its weights goes to temporary files
 
   ModelFile(std::string file = "") : path(std::move(file)) {}  // NOLINT(google-explicit-constructor)
@@ -90,5 +90,19 @@ bool is_random_data(const SampleSource& source, const std::string& folder, const
 Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const ir::Model& original,
                                                   const ir::Model& prepared, const config::Settings& settings,
                                                   uint64_t samples);
+
+// legalize.tail=cut: the network ends where its tail begins (ir/parts.h), and the tail is a model of its own.
+
+/// Where settings ask for it and there is a tail: takes it out of `model` and returns it. The outputs of `model` are
+/// then those that the tail does not make, in their order, and after them what the tail reads; these are inputs of the
+/// tail, under the same names. Nothing, with a warning, where there is no tail.
+std::optional<ir::Model> cut_tail(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics);
+
+/// kUnsupported where a job with a tail is to give one result in memory.
+Status check_tail(const Job& job, bool in_memory);
+
+/// Writes the tail of the job, if there is one, beside the result ("d/out.onnx": "d/out_tail.onnx"), before the result:
+/// no network is left without its tail. Its path, or "".
+Result<std::string> save_tail(const Job& job, const std::string& result_path);
 
 }  // namespace quarkq::pipeline

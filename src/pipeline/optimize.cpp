@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-#include "quarkq/optimize.h"
+#include "quarkq/convert.h"
 
 #include <algorithm>
 
 #include "base/stopwatch.h"
-#include "base/suggest.h"
+#include "base/strings.h"
 #include "config/quant_config.h"
-#include "exec/threads.h"
+#include "exec/resources.h"
 #include "ir/dump.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/save.h"
-#include "pipeline/cut_tail.h"
 #include "pipeline/facts.h"
-#include "pipeline/float_phases.h"
 #include "pipeline/job.h"
+#include "pipeline/plan_model.h"
 
 namespace quarkq {
 namespace {

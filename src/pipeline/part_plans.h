@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/graph.h"
 #include "pipeline/compare.h"
 #include "pipeline/run_state.h"
 #include "quarkq/analyze.h"
@@ -43,5 +44,19 @@ class PartPlans {
 
 /// The outputs of a plan that is ready to be written.
 Result<Agreement> run_plan(const RunState& state, const ExpectedOutputs& expected);
+
+/// Islands around the layers that cost the outputs most.
+struct BlockLimits {
+  size_t most = 0;       ///< blocks
+  double mac_share = 1;  ///< of each, of the multiply-accumulates of the graph
+};
+
+/// Connected sets of nodes without holes that do not overlap. Each grows from the most harmful layer that no block has,
+/// by other harmful layers that are near. `worst_first`: layers in the order of their harm.
+std::vector<Nodes> harmful_blocks(const ir::Graph& graph, const std::vector<ir::NodeId>& worst_first,
+                                  const BlockLimits& limits);
+
+/// `loaded`: the graph that settings name nodes of.
+LayerBlock described(const Nodes& block, const ir::Graph& loaded, const ir::Graph& graph);
 
 }  // namespace quarkq::pipeline

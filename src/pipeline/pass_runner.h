@@ -10,11 +10,19 @@
 #include <vector>
 
 #include "pass/output_guard.h"
-#include "pipeline/pass_table.h"
+#include "pass/pass_info.h"
 #include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
+
+// All passes of the three libraries, from pass/passes.def.
+
+/// "fuse_batch_norm" as "fuse-batch-norm", which lives as long as the program.
+const char* dashed_name(const char* function);
+
+/// In the order they run.
+const std::vector<pass::PassInfo>& all_passes();
 
 /// A part of the pipeline: phases from `from` on, those from `until` on left out. Absent: from the start, to the end.
 struct PhaseRange {

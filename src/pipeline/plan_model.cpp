@@ -1,17 +1,79 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/plan_model.h"
 
-#include "calib/callback_reader.h"
-#include "calib/refuse_empty.h"
-#include "calib/some_samples.h"
-#include "calib/statistics_file.h"
-#include "config/evaluation_settings.h"
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "base/run_files.h"
+#include "calib/reader/fit_samples.h"
+#include "calib/sample_readers.h"
+#include "calib/statistics_set.h"
+#include "config/algorithms.h"
+#include "config/named_files.h"
+#include "onnx_io/infer.h"
 #include "pipeline/compare.h"
+#include "pipeline/facts.h"
 #include "pipeline/plausible_inputs.h"
 #include "pipeline/use_backend.h"
-#include "pipeline/user_operators.h"
+#include "pipeline/verify.h"
+#include "plan/op_rules.h"
+#include "plan/stage.h"
 
 namespace quarkq::pipeline {
+
+namespace {
+
+constexpr pass::Phase kFirstGuarded = pass::Phase::kPrepare;  // after select and convert
+
+/// A guard on the outputs of the converted model, on the first sample. Nothing without samples, in compat mode (whose
+/// defects stay), and when the executor cannot run the model, which is reported.
+std::optional<pass::OutputGuard> make_guard(const RunState& state, const calib::DataReader* samples) {
+  if (samples == nullptr || !state.settings.quirk(config::Quirk::kCompareRewrites)) return std::nullopt;
+  Result<calib::Sample> sample = samples->read(0);
+  if (!sample.ok()) return std::nullopt;  // calibration reports the reason
+  Result<pass::OutputGuard> guard = pass::OutputGuard::make(state.model, std::move(sample).value());
+  if (guard.ok()) return std::move(guard).value();
+  state.diagnostics.add("rewrites-not-checked", "",
+                        "rewrites of the float model are not checked: " + guard.status().message());
+  return std::nullopt;
+}
+
+std::unique_ptr<calib::DataReader> fitted(const calib::DataReader* reader, const ir::Model& converted,
+                                          const RunState& state) {
+  if (reader == nullptr) return nullptr;
+  const auto& names = state.channels_last_inputs;
+  return calib::fit_samples(*reader, calib::input_specs(converted.graph), {names.begin(), names.end()});
+}
+
+}  // namespace
+
+void fit(Samples& samples, const ir::Model& converted, const RunState& state) {
+  if (samples.fitted != nullptr) samples.retired.push_back(std::move(samples.fitted));
+  samples.fitted = fitted(samples.opened.get(), converted, state);
+}
+
+Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phase until, std::vector<PassTime>& times,
+                                   RunnerOptions options) {
+  options.guard = nullptr;
+  QQ_RETURN_IF_ERROR(run_passes(state, {.until = kFirstGuarded}, times, options));
+  const bool converted = std::any_of(times.begin(), times.end(), [](const PassTime& time) { return time.changed; });
+  const calib::DataReader* probe = samples.probe;
+  std::unique_ptr<calib::DataReader> fitted_probe;
+  if (converted) {
+    QQ_RETURN_IF_ERROR(onnx_io::infer_types(state.model, state.diagnostics));
+    fit(samples, state.model, state);
+    fitted_probe = fitted(probe, state.model, state);
+    if (fitted_probe != nullptr) probe = fitted_probe.get();
+  }
+  state.source.data = samples.get();
+  const ir::Model converted_model = state.model;  // shares the weights
+  std::optional<pass::OutputGuard> guard = make_guard(state, probe != nullptr ? probe : samples.get());
+  options.guard = guard ? &*guard : nullptr;
+  QQ_RETURN_IF_ERROR(run_passes(state, {.from = kFirstGuarded, .until = until}, times, options));
+  return converted_model;
+}
+
 namespace {
 
 Status check_statistics(const ModelFile& model, const ir::Model& original, const RunState& state) {
@@ -98,6 +160,59 @@ Result<ir::Model> plan_model(Source& source, RunState& state, pass::Phase until,
   QQ_RETURN_IF_ERROR(check_statistics(source.model, original, state));
   QQ_RETURN_IF_ERROR(run_passes(state, {.from = pass::Phase::kCalibrate, .until = until}, times, options));
   return original;
+}
+
+Status check_output(const std::string& input, const std::string& output) {
+  RunFiles files;
+  QQ_RETURN_IF_ERROR(files.add_input(input));
+  QQ_RETURN_IF_ERROR(files.add_output(output));
+  std::error_code error;
+  const auto folder = std::filesystem::path(output).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    return io_error(output, ": cannot write here, no such folder");
+  }
+  return AtomicFile::create(output).status();  // and removed again: a full or read-only folder shows now
+}
+
+Status check_samples(const Source& source, const Job& job) {
+  const config::Settings& settings = job.settings;
+  const bool has_ranges =
+      source.size() > 0 || settings.ranges.save_and_restore || settings.algorithms.tensors_range_file;
+  const bool selects_all = settings.exclude_selectors.empty() && settings.selection.nodes_to_quantize.empty() &&
+                           settings.selection.input_nodes.empty() && settings.selection.output_nodes.empty();
+  const bool is_static = settings.inserts_qdq() && !settings.selection.weights_only &&
+                         is_integer(plan::element_type(settings.formats.activation_type));
+  if (has_ranges || !selects_all || !is_static) return Status();
+  std::vector<std::string> types;
+  for (const auto& [op, count] : count_ops(job.model.graph)) types.push_back(op);
+  const bool has_layers = std::ranges::find(types, "Conv") != types.end() && settings.exclude_op_types.empty() &&
+                          plan::op_set(settings, types).contains("Conv");
+  if (!has_layers) return Status();
+  return bad_data(job.model.path, ": calibration samples are needed: give --calib DIR, or set UseRandomData=true to ",
+                  "try without");
+}
+
+Status check_workers(const QuantizeRequest& request, const Job& job) {
+  if (request.workers_folder.empty()) return Status();
+  if (job.settings.runtime.crypto_mode)
+    return invalid_argument("--workers-folder: found beside crypto_mode true, which writes nothing but the result");
+  if (!job.settings.algorithms.include_fast_ft)
+    return invalid_argument(
+        "--workers-folder: these settings train nothing; give a preset with AdaRound or AdaQuant, or "
+        "include_fast_ft=true");
+  QQ_TRY(const config::FinetuneSettings options, config::read_finetune_settings(job.settings));
+  return config::check_can_be_shared(options);
+}
+
+Status check_request(const QuantizeRequest& request) {
+  QQ_TRY(const std::optional<double> required, required_cosine(request.requirements));
+  QQ_TRY(const std::optional<double> metric, required_metric(request.requirements));
+  if (metric && !request.metric) return invalid_argument("--require metric>=X: needs a metric of the caller's own");
+  if (request.verify) return Status();
+  if (required || metric) return invalid_argument("--require: needs the comparison that --no-verify switches off");
+  if (!request.eval_folder.empty() || request.eval_source)
+    return invalid_argument("--eval: needs the comparison that --no-verify switches off");
+  return Status();
 }
 
 }  // namespace quarkq::pipeline

@@ -3,16 +3,39 @@
 // it for the plan.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "calib/observed_reader.h"
 #include "calib/statistics_set.h"
-#include "pipeline/float_phases.h"
 #include "pipeline/job.h"
+#include "pipeline/pass_runner.h"
+#include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
+
+// The phases before calibration, which quantize(), calibrate() and optimize() share: conversions of the whole model,
+// samples that fit the result, and the guarded rewrites of it.
+
+/// The samples as they were opened, and as the converted model takes them.
+struct Samples {
+  std::unique_ptr<calib::DataReader> opened, fitted;
+  /// Earlier `fitted` ones, which expected outputs still read.
+  std::vector<std::unique_ptr<calib::DataReader>> retired;
+  const calib::DataReader* probe = nullptr;  ///< what the guard runs, when that is not the samples
+
+  const calib::DataReader* get() const { return fitted != nullptr ? fitted.get() : opened.get(); }
+};
+
+/// Makes `samples` fit the inputs of `converted`, which the phases before `prepare` made.
+void fit(Samples& samples, const ir::Model& converted, const RunState& state);
+
+/// Runs the phases up to `until`. state.source.data becomes the fitted samples. Returns the float model after the
+/// conversions, whose inputs, outputs and function the quantized model has.
+Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phase until, std::vector<PassTime>& times,
+                                   RunnerOptions options);
 
 /// Input of calibration: samples, or statistics of earlier runs.
 struct Source {
@@ -50,5 +73,20 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
 /// state.calibrated becomes the float model as it was calibrated, whose tensors have the same names and meaning.
 Result<ir::Model> plan_model(Source& source, RunState& state, pass::Phase until, std::vector<PassTime>& times,
                              const RunnerOptions& options);
+
+// What is refused before anything is computed.
+
+/// The result must not replace the model, and its folder must exist and take a file.
+Status check_output(const std::string& input, const std::string& output);
+
+/// Missing samples, where the settings alone say that they are needed. What depends on the selection is left to the
+/// pass that calibrates.
+Status check_samples(const Source& source, const Job& job);
+
+/// QuantizeRequest::workers_folder with settings whose layers cannot be trained by several processes.
+Status check_workers(const QuantizeRequest& request, const Job& job);
+
+/// Options that contradict each other.
+Status check_request(const QuantizeRequest& request);
 
 }  // namespace quarkq::pipeline

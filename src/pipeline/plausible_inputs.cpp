@@ -9,11 +9,11 @@
 #include <cmath>
 #include <optional>
 
-#include "config/preprocess_recipes.h"
+#include "config/preprocess.h"
 #include "exec/session.h"
-#include "ir/stored_floats.h"
+#include "ir/constants.h"
 #include "pipeline/compare.h"
-#include "pipeline/first_layer.h"
+#include "pipeline/model_interface.h"
 
 namespace quarkq::pipeline {
 namespace {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
+#include "config/settings.h"
 #include "pipeline/facts.h"
 #include "pipeline/pass_runner.h"
 #include "pipeline/plan_model.h"
@@ -53,5 +55,25 @@ struct Run {
 
 /// The checker of ONNX on the written model; a failure says which settings may help.
 Status check_written(const Run& run);
+
+// What the settings EvalMetrics and debug_mode add to the report of a result.
+
+/// Fills in report.metrics, of the loaded and the written model over the evaluation samples, and report.nodes, where
+/// the settings ask for them. What keeps the models from being compared is a warning: the result itself is complete.
+Status evaluate_result(Run& run);
+
+// What a quantized model says about its making, so that it can be traced: version, settings and calibration.
+
+/// Writes into the metadata of `model`: quarkq.version; quarkq.settings, the hash of all settings that may change a
+/// result, whichever way they were given; and, where ranges were measured, quarkq.calibration, the hash of these.
+/// Hashes identify, they prove nothing (base/hash.h). Does nothing where the settings say so, and in compat mode.
+void write_metadata(const RunState& state, ir::Model& model);
+
+// The verdict of a quantize run: how good the result is by a documented rule, and the one thing to try next.
+
+/// By the worst sample and the mean of all outputs that are not almost zero. `collapse`: the cosine below which an
+/// output counts as broken. Nothing when no output can be judged.
+std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
+                             const config::Settings& settings, double collapse);
 
 }  // namespace quarkq::pipeline

@@ -2,11 +2,10 @@
 // The report of a quantize run as JSON. Keys and their order are part of the contract (docs/report.md).
 #include "pipeline/details.h"
 #include "pipeline/json.h"
-#include "pipeline/tensor_json.h"
-#include "quarkq/calibrate.h"
-#include "quarkq/optimize.h"
+#include "quarkq/analyze.h"
+#include "quarkq/convert.h"
 #include "quarkq/quantize.h"
-#include "quarkq/version.h"
+#include "quarkq/status.h"
 
 namespace quarkq {
 

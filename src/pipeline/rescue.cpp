@@ -10,14 +10,14 @@
 #include <span>
 
 #include "base/stopwatch.h"
-#include "config/quantizer_traits.h"
-#include "ir/islands.h"
-#include "ir/macs.h"
-#include "pipeline/choices.h"
+#include "config/settings.h"
+#include "ir/graph_analysis.h"
+#include "ir/parts.h"
 #include "pipeline/json.h"
+#include "pipeline/output_kinds.h"
 #include "pipeline/part_plans.h"
-#include "pipeline/rescue_search.h"
-#include "plan/data_types.h"
+#include "pipeline/remedies.h"
+#include "plan/stage.h"
 
 namespace quarkq::pipeline {
 namespace {

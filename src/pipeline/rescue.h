@@ -10,24 +10,23 @@
 #include <optional>
 
 #include "pipeline/compare.h"
-#include "pipeline/float_remedies.h"
-#include "pipeline/rescue_attempt.h"
+#include "pipeline/remedies.h"
 #include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
 
 struct RescueInputs {
-  const RunState& state;                                    ///< after the run that collapsed
-  const ir::Graph& loaded;                                  ///< whose node names settings take
-  const ExpectedOutputs& expected;                          ///< on calibration samples: plans are judged on these
-  const ExpectedOutputs& few;                               ///< on fewer of them: nodes are ranked by these
-  const ExpectedOutputs* hard;                              ///< on those the result was worst on; null: not known
-  Agreement before;                                         ///< of the plain result with `expected`
-  const Diagnostics& before_plan;                           ///< what was found before phase mark
-  std::vector<const FloatRemedy*> applied;                  ///< remedies of the float model that the state has
-  std::function<bool()> next_trial;                         ///< called before each trial; false interrupts; may be empty
-  RoundingTrials* tried = nullptr;                          ///< of this state; may be null
+  const RunState& state;                    ///< after the run that collapsed
+  const ir::Graph& loaded;                  ///< whose node names settings take
+  const ExpectedOutputs& expected;          ///< on calibration samples: plans are judged on these
+  const ExpectedOutputs& few;               ///< on fewer of them: nodes are ranked by these
+  const ExpectedOutputs* hard;              ///< on those the result was worst on; null: not known
+  Agreement before;                         ///< of the plain result with `expected`
+  const Diagnostics& before_plan;           ///< what was found before phase mark
+  std::vector<const FloatRemedy*> applied;  ///< remedies of the float model that the state has
+  std::function<bool()> next_trial;         ///< called before each trial; false interrupts; may be empty
+  RoundingTrials* tried = nullptr;          ///< of this state; may be null
 };
 
 /// The plan with the remedies, ready to be written.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "quarkq/run.h"
+#include "quarkq/evaluate.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,14 +11,14 @@
 #include "calib/data_reader.h"
 #include "calib/npy.h"
 #include "exec/backend.h"
+#include "exec/resources.h"
 #include "exec/session.h"
-#include "exec/threads.h"
-#include "pipeline/custom_metric.h"
 #include "pipeline/facts.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
+#include "pipeline/model_interface.h"
 #include "pipeline/pass_runner.h"
-#include "pipeline/pin_shapes.h"
+#include "pipeline/verify.h"
 
 namespace quarkq {
 namespace {

@@ -3,12 +3,86 @@
 // a row gets the generic rule: all inputs, all outputs.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "plan/marker.h"
+#include "base/diagnostics.h"
+#include "config/settings.h"
+#include "plan/quant_plan.h"
+#include "plan/selection.h"
 
 namespace quarkq::plan {
+
+/// Marker: the operations available to a rule of the op table. It registers tensors for quantization with the
+/// precedence of ref:marking#quantizable-tensors: a plain mark never overwrites, "same parameters as" and per-channel
+/// marks always do, the first position is kept.
+class Marker {
+ public:
+  Marker(const ir::Model& model, const config::Settings& settings, const TensorFormats& formats, QuantPlan& plan,
+         Diagnostics& diagnostics)
+      : graph_(model.graph),
+        opset_(model.opset()),
+        settings_(settings),
+        formats_(formats),
+        plan_(plan),
+        diagnostics_(diagnostics),
+        weights_only_(settings.selection.weights_only || settings.algorithms.use_gptq) {}
+
+  const ir::Graph& graph() const { return graph_; }
+  const config::Settings& settings() const { return settings_; }
+  int64_t opset() const { return opset_; }
+
+  /// The node whose rule runs next, for the decisions that are recorded.
+  void begin(const ir::Node& node) { node_ = node.id; }
+
+  bool is_marked(ir::ValueId value) const { return plan_.has(value); }
+  /// Float tensors whose type is known, and float initializers (ref:marking#quantizable-tensors).
+  bool is_quantizable(ir::ValueId value) const { return value.valid() && !refusal(value); }
+  bool is_initializer(ir::ValueId value) const { return value.valid() && graph_.value(value).is_initializer(); }
+  /// False when the node's op type is in OpTypesToExcludeOutputQuantization.
+  bool marks_outputs(const ir::Node& node) const;
+
+  /// Marks an activation; an initializer gets the weight type (ref:marking#quantizable-tensors). Nothing happens for
+  /// other tensors.
+  void activation(ir::ValueId value);
+  /// Marks `value` to get the parameters of `provider`.
+  void same_as(ir::ValueId value, ir::ValueId provider);
+  /// Marks a weight: per channel along `axis` when the settings say so and the value allows it, else per tensor.
+  void weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option = false);
+  void weight_per_tensor(ir::ValueId value);
+  /// Marks the bias of `node` by the rules of ref:marking#biases.
+  void bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir::ValueId weight, float beta);
+  void outputs(const ir::Node& node);
+  /// Folds a Relu or Clip into the range of its output, when activations have a zero point and nothing else reads its
+  /// input (ref:marking#op-rules). False: it stays.
+  bool fold_into_producer(const ir::Node& node);
+
+ private:
+  bool excludes_output(const ir::Node& producer) const;
+  bool is_unsigned(ir::ValueId value) const;
+  Stage activation_stage(ir::ValueId value) const;
+  /// Why the value cannot be quantized at all; nothing when it can. REQUIRES: value.valid().
+  std::optional<DecisionKind> refusal(ir::ValueId value) const;
+  /// False, and recorded, when it cannot.
+  bool accepts(ir::ValueId value);
+  void decide(ir::ValueId value, DecisionKind kind, ir::ValueId other = {}) {
+    plan_.decisions.push_back({value, kind, node_, other});
+  }
+  QuantSlot& place(ir::ValueId value, Role role, Stage stage);
+  /// The axis that a constant is quantized along, if it is per channel (ref:marking#channels).
+  std::optional<int64_t> channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option);
+
+  const ir::Graph& graph_;
+  int64_t opset_;
+  const config::Settings& settings_;
+  const TensorFormats& formats_;
+  QuantPlan& plan_;
+  Diagnostics& diagnostics_;
+  bool weights_only_;
+  ir::NodeId node_;
+};
 
 /// Marks the tensors of `node` that are to be quantized.
 using OpRule = void (*)(Marker&, const ir::Node&);

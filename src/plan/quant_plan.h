@@ -10,10 +10,8 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "numeric/range_to_params.h"
+#include "numeric/quant_params.h"
 #include "plan/decisions.h"
-#include "plan/param_pool.h"
-#include "plan/qdq_operators.h"
 #include "plan/stage.h"
 
 namespace quarkq::plan {

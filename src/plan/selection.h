@@ -4,17 +4,49 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "config/format_settings.h"
+#include "config/settings.h"
 #include "ir/graph.h"
 #include "plan/decisions.h"
-#include "plan/tensor_formats.h"
+#include "plan/quant_plan.h"
+#include "plan/stage.h"
 
 namespace quarkq::plan {
+
+// TensorFormats: the format of a marked tensor: the types of the settings, or those of its override.
+
+using TensorOverrides = std::map<ir::ValueId, config::TensorOverride>;
+
+/// Null when the tensor has no settings of its own.
+const config::TensorOverride* find_override(const TensorOverrides& overrides, ir::ValueId value);
+
+class TensorFormats {
+ public:
+  /// Fails when BFPAttributes or MXAttributes hold invalid attribute values. Both arguments must outlive the result.
+  static Result<TensorFormats> make(const config::Settings& settings, const TensorOverrides& overrides);
+
+  /// Stage without parameters of an activation, and of a constant of rank `rank`, quantized per tensor.
+  Stage activation(ir::ValueId value) const;
+  Stage constant(ir::ValueId value, int64_t rank) const;
+
+  const config::TensorOverride* override_of(ir::ValueId value) const { return find_override(overrides_, value); }
+
+ private:
+  explicit TensorFormats(const config::Settings& settings, const TensorOverrides& overrides)
+      : settings_(settings), overrides_(overrides) {}
+  Stage stage(config::DataType type, StageKind kind) const;
+
+  const config::Settings& settings_;
+  const TensorOverrides& overrides_;
+  BlockFormat bfp_, mx_;
+};
 
 /// A set of nodes of the model as loaded. Later it means the nodes that stand for one of them; in compat mode those
 /// that have one of their names (quirk NodesKeepOrigins).

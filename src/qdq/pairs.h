@@ -6,10 +6,27 @@
 #include <vector>
 
 #include "ir/edit.h"
-#include "ir/qdq_nodes.h"
-#include "qdq/clamp.h"
+#include "ir/graph.h"
+#include "ir/quantizing_ops.h"
+#include "numeric/quant_params.h"
 
 namespace quarkq::qdq {
+
+// The Relu or Clip that the range of a Q/DQ pair may have replaced: it comes back where pairs go.
+
+/// What a pair does to its tensor, which has one scale and zero point.
+struct PairRange {
+  ElementType type = ElementType::kUndefined;
+  float scale = 1;
+  int64_t zero_point = 0;
+};
+
+/// Whether the range begins at 0 after an operator whose results have both signs, so that it may be a clamp.
+bool may_clamp(const ir::Graph& graph, ir::ValueId value, const PairRange& range);
+
+/// Puts a Relu after the value's producer, or a Clip to 6 where the range ends there, when may_clamp(). One that was
+/// not there before changes nothing of what the model with the pair computes.
+void restore_clamp(ir::Model& model, ir::ValueId value, const PairRange& range);
 
 /// com.vai.quantize's names are those of older files for the same things.
 inline bool quantizes(const ir::Node& node) { return ir::is_q(node) || node.op == "VitisQuantizeLinear"; }

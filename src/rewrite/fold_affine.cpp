@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/stored_floats.h"
+#include "ir/constants.h"
 
 namespace quarkq::rewrite {
 namespace {

@@ -3,6 +3,8 @@
 // of many.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,5 +41,34 @@ std::optional<double> scalar(const ir::Graph& graph, ir::ValueId value);
 
 /// Removes the members; `node` takes over the root's output, at the end of the list as in the reference.
 void replace_group(ir::GraphPatch& patch, const MatchedGroup& group, ir::GraphPatch::PatchNode node);
+
+// The operators that a spelled-out Gelu is made of (ref:rewrites#gelu).
+
+constexpr int64_t kFirstGeluOpset = 20;  // of the standard operator
+
+struct GeluGroup {
+  MatchedGroup group;
+  ir::ValueId x;
+};
+
+/// 0.5 * (x * (1 + erf(x / sqrt(2)))), which ends in `root`.
+std::optional<GeluGroup> match_halved_gelu(const ir::Graph& graph, const ir::Node& root);
+
+// The operators that a spelled-out LayerNormalization is made of (ref:rewrites#layer-normalization).
+
+constexpr int64_t kFirstLayerNormOpset = 17;  // of the standard operator
+
+struct LayerNormGroup {
+  MatchedGroup group;
+  ir::ValueId data, weight, bias;
+  ir::NodeId scaling;  ///< the Mul by the weight
+  float epsilon = 0;
+
+  /// LayerNormalization in the place of the group.
+  ir::GraphPatch::PatchNode node(std::string name) const;
+};
+
+/// (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axis, which ends in `root`.
+std::optional<LayerNormGroup> match_layer_norm(const ir::Graph& graph, const ir::Node& root);
 
 }  // namespace quarkq::rewrite

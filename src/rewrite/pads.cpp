@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "rewrite/pads.h"
 
-#include "ir/axes.h"
+#include "ir/shape.h"
 
 namespace quarkq::rewrite {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/stored_floats.h"
-#include "numeric/weight_loops.h"
+#include "ir/constants.h"
+#include "numeric/encode.h"
 #include "plan/constant_codes.h"
 
 namespace quarkq::rewrite {

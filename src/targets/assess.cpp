@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "targets/judge.h"
 #include "targets/regions.h"
+#include "targets/rules.h"
 
 namespace quarkq::targets {
 namespace {

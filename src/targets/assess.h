@@ -4,7 +4,7 @@
 
 #include "config/targets/target.h"
 #include "ir/graph.h"
-#include "quarkq/check_target.h"
+#include "quarkq/check.h"
 
 namespace quarkq::targets {
 

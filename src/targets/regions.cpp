@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/macs.h"
+#include "ir/graph_analysis.h"
 
 namespace quarkq::targets {
 namespace {

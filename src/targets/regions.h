@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "config/targets/target.h"
-#include "quarkq/check_target.h"
-#include "targets/groups.h"
+#include "quarkq/check.h"
+#include "targets/quantized_view.h"
 
 namespace quarkq::targets {
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 
-#include "ir/macs.h"
-#include "ir/search.h"
-#include "targets/rule.h"
+#include "ir/graph_analysis.h"
+#include "ir/traversal.h"
+#include "targets/rules.h"
 
 namespace quarkq::targets {
 namespace {
@@ -20,7 +20,8 @@ ir::ValueType input_type(const QuantizedView& view, const ir::Node& node, size_t
 
 /// Whether height and width are known.
 bool has_known_image(const ir::ValueType& type) {
-  return type.has_shape && type.dims.size() > 2 && std::ranges::all_of(type.dims.begin() + 2, type.dims.end(), &ir::Dim::known);
+  return type.has_shape && type.dims.size() > 2 &&
+         std::ranges::all_of(type.dims.begin() + 2, type.dims.end(), &ir::Dim::known);
 }
 
 bool is_depthwise(const QuantizedView& view, const ir::Node& node) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "targets/rule.h"
+#include "targets/rules.h"
 
 namespace quarkq::targets {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/domains.h"
-#include "ir/qdq_nodes.h"
-#include "targets/rule.h"
+#include "ir/quantizing_ops.h"
+#include "targets/rules.h"
 
 namespace quarkq::targets {
 namespace {

@@ -2,11 +2,17 @@
 #include "tuning/ladder.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
+#include "base/file_system.h"
+#include "config/print.h"
+#include "config/resolve.h"
 #include "pipeline/json.h"
 #include "pipeline/rescue.h"
 
 namespace quarkq::tuning {
+
 namespace {
 
 bool always(const Base&) { return true; }
@@ -195,6 +201,159 @@ SettingList merged(const SettingList& settings, const SettingList& more) {
   }
   all.insert(all.end(), more.begin(), more.end());
   return all;
+}
+
+namespace {
+
+using config::Chosen;
+using config::Combination;
+using config::SearchChoice;
+using config::SearchFile;
+
+/// The combinations of the choices of one or both stages, as trials.
+struct Stage {
+  std::vector<SearchChoice> choices;
+  std::vector<Combination> combinations;
+};
+
+/// At most `most` of them; a rest of a grid is reported.
+Result<Stage> stage_of(std::vector<SearchChoice> choices, bool is_grid, size_t most, Diagnostics& diagnostics) {
+  Stage stage{std::move(choices), {}};
+  if (is_grid) {
+    QQ_TRY(stage.combinations, config::all_combinations(stage.choices, most + 1));
+  } else {
+    stage.combinations = config::drawn_combinations(stage.choices, most);
+  }
+  if (stage.combinations.size() > most) {
+    stage.combinations.resize(most);
+    diagnostics.add("search-cut", "search_space", cat("the first ", most, " combinations are tried"));
+  }
+  if (stage.combinations.empty()) return invalid_argument("search_space: found no combination");
+  return stage;
+}
+
+/// Without keys of the user's; as the combination is, without a rescue.
+SettingList settings_of(SearchFile::Form form, const std::vector<SearchChoice>& choices, const Combination& made,
+                        const SettingList& asked) {
+  SettingList settings = {"quarkq.on_collapse=warn"};
+  for (const std::string& setting : config::settings_of(form, choices, made)) settings.push_back(setting);
+  std::erase_if(settings, [&](const std::string& setting) { return sets_key(asked, setting); });
+  return settings;
+}
+
+/// The trials of `stage`, each after the choices `before` of an earlier stage.
+std::vector<Candidate> trials_of(SearchFile::Form form, const Stage& stage, const Stage& earlier,
+                                 const Combination& before, const SettingList& asked) {
+  std::vector<SearchChoice> choices = earlier.choices;
+  choices.insert(choices.end(), stage.choices.begin(), stage.choices.end());
+  std::vector<Candidate> trials;
+  for (const Combination& own : stage.combinations) {
+    Combination made = before;
+    for (const Chosen& one : own) made.push_back({one.choice + earlier.choices.size(), one.value});
+    Candidate trial{cat("search: ", config::name_of(stage.choices, own)), settings_of(form, choices, made, asked)};
+    const bool is_known =
+        std::ranges::any_of(trials, [&](const Candidate& other) { return other.settings == trial.settings; });
+    if (!is_known) trials.push_back(std::move(trial));
+  }
+  return trials;
+}
+
+constexpr double kTrainingCost = 20;
+
+Rung rung(std::string name, std::string what, double cost) {
+  Rung made;
+  made.name = std::move(name), made.what = std::move(what), made.risk = "as the search file says", made.cost = cost;
+  made.is_search = true;
+  return made;
+}
+
+}  // namespace
+
+Result<std::vector<Rung>> search_ladder(const SearchFile& file, const SettingList& asked, Diagnostics& diagnostics) {
+  const SearchFile::Form form = file.form;
+  const bool trains = std::ranges::any_of(file.choices, &SearchChoice::is_training);
+  if (!file.has_two_stages) {
+    QQ_TRY(const Stage stage, stage_of(file.choices, file.is_grid, file.trials, diagnostics));
+    Rung only = rung("search", "combinations of the search file", trains ? kTrainingCost : 1);
+    only.candidates = [trials = trials_of(form, stage, {}, {}, asked)](const Reached&) { return trials; };
+    return std::vector<Rung>{std::move(only)};
+  }
+  QQ_TRY(const Stage first, stage_of(config::choices_of_stage(file, /*first=*/true), /*is_grid=*/true,
+                                     config::kMostSearchTrials, diagnostics));
+  QQ_TRY(const Stage second,
+         stage_of(config::choices_of_stage(file, /*first=*/false), file.is_grid, file.trials, diagnostics));
+  Rung plain = rung("search", "combinations of everything but fine-tuning", 1);
+  plain.candidates = [trials = trials_of(form, first, {}, {}, asked)](const Reached&) { return trials; };
+  Rung training = rung("search-training", "fine-tuning on top of the best of these", kTrainingCost);
+  training.candidates = [=](const Reached& reached) {
+    size_t at = 0;  // a dry run has no best trial
+    for (size_t i = 0; i < first.combinations.size() && reached.best != nullptr; ++i) {
+      if (settings_of(form, first.choices, first.combinations[i], asked) == reached.best->settings) at = i;
+    }
+    return trials_of(form, second, first, first.combinations[at], asked);
+  };
+  return std::vector<Rung>{std::move(plain), std::move(training)};
+}
+
+namespace {
+
+Result<config::QuantConfig> load_settings(const TuneRequest& request, const SettingList& more) {
+  SettingList settings = request.settings;
+  settings.insert(settings.end(), more.begin(), more.end());
+  QQ_TRY(config::QuantConfig config, config::load_config(request.config, settings));
+  if (config.is_compat()) return invalid_argument("tune: found quarkq.compat, allowed is the default mode only");
+  return config;
+}
+
+Status take_ladder(Asked& asked) {
+  QQ_TRY(const config::QuantConfig config, load_settings(asked.request, {}));
+  Diagnostics ignored;
+  QQ_TRY(const config::Settings settings, config::resolve(config, config::ModelFacts{}, ignored));
+  asked.settings_text = config::to_yaml(config);
+  asked.preset = settings.preset;
+  Base base = base_of(settings);
+  base.may_exclude = base.may_exclude && config.mode == config::QuantConfig::Mode::kFields;
+  asked.rungs = rungs_of(base, asked.request.settings);
+  return Status();
+}
+
+/// The settings of all trials of a search have to be readable; whether the model takes them shows when they run.
+Status check_trials(const Asked& asked) {
+  for (const Rung& rung : asked.rungs) {
+    for (const Candidate& candidate : rung.candidates({})) {
+      QQ_RETURN_IF_ERROR(load_settings(asked.request, candidate.settings).context(candidate.name).status());
+    }
+  }
+  return Status();
+}
+
+Status take_search(Asked& asked) {
+  TuneRequest& request = asked.request;
+  QQ_TRY(const config::SearchFile file, config::load_search(request.search_path));
+  for (const Diagnostic& one : file.findings.all()) asked.diagnostics.add(one);
+  QQ_TRY(asked.rungs, search_ladder(file, request.settings, asked.diagnostics).context(request.search_path));
+  QQ_RETURN_IF_ERROR(check_trials(asked).context(request.search_path));
+  asked.settings_text = cat(request.config, "\n", join(request.settings, "\n"));
+  if (file_exists(request.config)) {
+    QQ_TRY(asked.settings_text, read_text_file(request.config));
+    asked.settings_text += join(request.settings, "\n");
+  }
+  const bool has_metric =
+      !request.metric.names.empty() || !request.metric.command.empty() || request.metric.function != nullptr;
+  if (!has_metric && file.metric) request.metric.names = {*file.metric};
+  if (request.seconds <= 0 && file.seconds) request.seconds = *file.seconds;
+  return Status();
+}
+
+}  // namespace
+
+Result<Asked> read_request(const TuneRequest& request) {
+  Asked asked;
+  asked.request = request;
+  QQ_RETURN_IF_ERROR(request.search_path.empty() ? take_ladder(asked) : take_search(asked));
+  const std::vector<Candidate> first = asked.rungs.at(0).candidates({});
+  if (!first.empty() && asked.rungs[0].is_search) asked.first = first[0].settings;
+  return asked;
 }
 
 }  // namespace quarkq::tuning

@@ -8,10 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "base/error.h"
+#include "config/search/search_file.h"
 #include "config/settings.h"
 #include "quarkq/tune.h"
-#include "tuning/sensitivity.h"
+#include "tuning/goal.h"
 
 namespace quarkq::tuning {
 
@@ -84,5 +86,27 @@ bool sets_key(const SettingList& settings, std::string_view setting);
 SettingList merged(const SettingList& settings, const SettingList& more);
 /// What stands before the =.
 std::string_view key_of(std::string_view setting);
+
+// A search file's combinations as steps of tune(), in the place of the ladder.
+
+/// One step, or two: everything but fine-tuning, and fine-tuning on top of the best of that. `asked`: no trial changes
+/// these keys. Combinations that are left out are reported in `diagnostics`. kInvalidArgument for a file without a
+/// combination.
+Result<std::vector<Rung>> search_ladder(const config::SearchFile& file, const SettingList& asked,
+                                        Diagnostics& diagnostics);
+
+/// A TuneRequest with everything read that is not the model: where the climb starts and which steps it has.
+struct Asked {
+  TuneRequest request;        ///< with what its search file says where the request says nothing: metric, time
+  std::vector<Rung> rungs;    ///< at least one
+  std::string settings_text;  ///< what all trials have in common
+  std::string preset;
+  SettingList first;  ///< settings of the first trial, beyond those asked for
+  Diagnostics diagnostics;
+};
+
+/// Settings and search file are read, and every trial's settings of a search are. Fails with kInvalidArgument, in
+/// compat mode too.
+Result<Asked> read_request(const TuneRequest& request);
 
 }  // namespace quarkq::tuning

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,5 +74,7 @@ class TrialStore {
 std::string encode_trial(const Trial& trial);
 /// Nothing when the text is no trial.
 std::optional<Trial> parse_trial(const std::string& text);
+
+nlohmann::ordered_json trial_json(const Trial& trial);
 
 }  // namespace quarkq::tuning

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "exec/resources.h"
 #include "exec/session.h"
-#include "exec/threads.h"
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "onnx_io/load.h"
 #include "onnx_io/operand_file.h"
 

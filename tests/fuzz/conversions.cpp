@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Models that claim to be finished: every conversion of `quarkq convert` on each, and models in text format.
-#include "base/check.h"
+#include "pipeline/conversions.h"
+#include "base/error.h"
 #include "fuzz/fuzz_run.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/sample_files.h"
-#include "ir/check_attributes.h"
-#include "ir/verify.h"
+#include "ir/check_graph.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
 #include "onnx_io/save.h"
 #include "onnx_io/text.h"
-#include "pass/tidy_up.h"
-#include "pipeline/conversion_table.h"
+#include "pass/output_guard.h"
 
 namespace quarkq::fuzz {
 namespace {
@@ -32,7 +31,8 @@ constexpr StepOptions kStepOptions[] = {
 
 std::string step_text(const pass::Conversion& conversion) {
   for (const StepOptions& options : kStepOptions)
-    if (std::string_view(conversion.options).starts_with(options.declared)) return cat(conversion.name, ":", options.given);
+    if (std::string_view(conversion.options).starts_with(options.declared))
+      return cat(conversion.name, ":", options.given);
   return conversion.name;
 }
 

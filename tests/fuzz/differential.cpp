@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/check.h"
-#include "calib/statistics_file.h"
-#include "exec/threads.h"
+#include "base/error.h"
+#include "calib/statistics_set.h"
+#include "exec/resources.h"
 #include "fuzz/model_inputs.h"
 #include "ir/dump.h"
 #include "numeric/linear_quant.h"

@@ -9,8 +9,8 @@
 
 namespace quarkq::fuzz {
 
-/// The loops of every instruction set against numeric/reference.h, bit for bit. Bytes: a format, a scale, a zero point,
-/// values.
+/// The loops of every instruction set against numeric/linear_quant.h, bit for bit. Bytes: a format, a scale, a zero
+/// point, values.
 void run_quantize_loops(const uint8_t* data, size_t size);
 std::vector<std::string> quantize_loop_seeds();
 

@@ -10,7 +10,7 @@ import workers
 from onnx import helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
-# Kernels that compute float64 in float32 and round once (exec/kernels/shared/float_bridge.h).
+# Kernels that compute float64 in float32 and round once (exec/kernels/shared/type_bridges.h).
 BRIDGED = {"AffineGrid", "Attention", "BatchNormalization", "Col2Im", "GridSample", "Gelu", "GroupNormalization", "Hardmax", "InstanceNormalization",
            "LayerNormalization", "LogSoftmax", "LpNormalization", "LpPool", "LRN", "MeanVarianceNormalization", "RMSNormalization", "Resize", "Shrink",
            "Softmax", "DFT", "Einsum", "GlobalLpPool", "AveragePool", "GlobalAveragePool", "RoiAlign"}

@@ -5,8 +5,8 @@
 #include <optional>
 #include <sstream>
 
-#include "calib/one_sample.h"
-#include "calib/reader/token_samples.h"
+#include "calib/reader/fit_samples.h"
+#include "calib/sample_readers.h"
 #include "fuzz/sample_files.h"
 #include "ir/shape.h"
 

@@ -2,9 +2,9 @@
 // Models through quantize(), with the presets' formats, tunings and rewrites.
 #include <onnx/onnx_pb.h>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "config/quant_config.h"
-#include "exec/threads.h"
+#include "exec/resources.h"
 #include "fuzz/differential.h"
 #include "fuzz/fuzz_run.h"
 #include "fuzz/model_inputs.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
-#include "exec/threads.h"
+#include "base/error.h"
+#include "exec/resources.h"
 #include "fuzz/differential.h"
 #include "fuzz/model_inputs.h"
 #include "fuzz/sample_files.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "exec/threads.h"
+#include "exec/resources.h"
 #include "fuzz/fuzz_run.h"
 #include "fuzz/model_inputs.h"
 #include "onnx_io/load.h"

@@ -4,12 +4,12 @@
 #include <atomic>
 #include <random>
 
-#include "calib/check_finite.h"
-#include "calib/image/stored_numbers.h"
+#include "calib/data_reader.h"
+#include "calib/image/image_formats.h"
 #include "calib/npy.h"
+#include "calib/reader/archives.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
-#include "calib/reader/tar_file.h"
 #include "fuzz/memory_file.h"
 #include "unit/calib/file_bytes.h"
 

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Bytes that claim to be settings or the files that settings name, a target, a list of passes, what an earlier tune
 // left.
-#include "base/check.h"
+#include "base/error.h"
 #include "calib/range_file.h"
-#include "config/listed_passes.h"
 #include "config/load.h"
-#include "config/node_updates.h"
+#include "config/mixed_precision.h"
+#include "config/pass_list.h"
 #include "config/preprocess.h"
 #include "config/preset.h"
 #include "config/print.h"
-#include "config/raw_format.h"
 #include "config/resolve.h"
-#include "config/rotation_config.h"
-#include "config/sensitivity_file.h"
-#include "config/subgraph_file.h"
+#include "config/rewrite_settings.h"
+#include "config/sample_settings.h"
 #include "config/targets/target.h"
-#include "config/validate.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/sample_files.h"
-#include "pipeline/conversion_table.h"
+#include "pipeline/conversions.h"
 #include "tuning/trial_store.h"
 
 namespace quarkq::fuzz {

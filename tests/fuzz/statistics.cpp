@@ -2,7 +2,7 @@
 // Bytes that claim to be a statistics file.
 #include "base/hash.h"
 #include "calib/calibrator_table.h"
-#include "calib/statistics_file.h"
+#include "calib/statistics_set.h"
 #include "fuzz/sample_files.h"
 
 namespace quarkq::fuzz {

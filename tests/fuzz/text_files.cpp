@@ -2,12 +2,9 @@
 // Bytes that claim to be labels of results, boxes in photos, texts, or the report of a quantize run.
 #include "fuzz/memory_file.h"
 #include "fuzz/sample_files.h"
-#include "metrics/ctc.h"
-#include "metrics/edit_distance.h"
-#include "metrics/truth/box_files.h"
+#include "metrics/text_errors.h"
+#include "metrics/truth/boxes.h"
 #include "metrics/truth/labels.h"
-#include "metrics/truth/texts.h"
-#include "quarkq/html_report.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::fuzz {

@@ -2,8 +2,7 @@
 // Uses the public API only: the version, and quantize() of a model that is not there.
 #include <quarkq/evaluate.h>
 #include <quarkq/quantize.h>
-#include <quarkq/run.h>
-#include <quarkq/version.h>
+#include <quarkq/status.h>
 
 #include <cstdio>
 

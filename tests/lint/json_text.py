@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""JSON under src/ is read by base/parse_json.h, which bounds its levels: a deep tree exhausts the stack when it is copied or destroyed."""
+"""JSON under src/ is read by base/parse_text.h, which bounds its levels: a deep tree exhausts the stack when it is copied or destroyed."""
 import re
 import sys
 
@@ -8,14 +8,14 @@ import ratchet
 import sources
 
 PARSE = re.compile(r"\b(?:Json|json)::parse\(")
-PARSE_OF = "src/base/parse_json.h"
+PARSE_OF = "src/base/parse_text.h"
 
 
 def check(root):
     findings = []
     for path in sources.files_below(root, "src"):
         if path.endswith(sources.CODE_SUFFIXES) and path != PARSE_OF:
-            findings += [f"{path}:{number}: reads JSON of any depth; use parse_json() of base/parse_json.h"
+            findings += [f"{path}:{number}: reads JSON of any depth; use parse_json() of base/parse_text.h"
                          for number, line in enumerate(sources.read_lines(root, path), 1) if PARSE.search(line.partition("//")[0])]
     return findings
 

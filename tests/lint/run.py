@@ -18,12 +18,13 @@ import packages
 import parallel
 import ratchet
 import sizes
+import subjects
 import units
 import variants
 import workflows
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, folders, packages, functions, groups, comments, citations, measures, units, parallel, json_text, modes, variants, workflows)]
+    outcomes = [lint.main() for lint in (layers, sizes, subjects, folders, packages, functions, groups, comments, citations, measures, units, parallel, json_text, modes, variants, workflows)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "ir/domains.h"
+#include "ir/quantizing_ops.h"
 #include "onnx_io/check_model.h"
-#include "pass/tidy_up.h"
-#include "pipeline/conversion_table.h"
+#include "pass/output_guard.h"
+#include "pipeline/conversions.h"
 #include "support/pass_support.h"
 
 namespace quarkq::test {

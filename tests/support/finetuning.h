@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/pass_table.h"
+#include "pipeline/pass_runner.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::test {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/load.h"
 

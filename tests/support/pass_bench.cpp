@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "plan/data_types.h"
+#include "plan/stage.h"
 
 namespace quarkq::test {
 namespace {

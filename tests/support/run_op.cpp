@@ -5,9 +5,9 @@
 #include <cstring>
 #include <random>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "exec/kernels/shared/support.h"
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 
 namespace quarkq::test {
 namespace {

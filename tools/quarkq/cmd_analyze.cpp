@@ -7,12 +7,10 @@
 
 #include "base/file_system.h"
 #include "base/isa.h"
-#include "forecast_text.h"
 #include "memory_ceiling.h"
-#include "memory_watch.h"
-#include "progress.h"
+#include "quantize_summary.h"
 #include "quarkq/analyze.h"
-#include "table.h"
+#include "run_control.h"
 #include "terminal.h"
 #include "verb.h"
 

@@ -6,11 +6,10 @@
 #include <memory>
 
 #include "base/isa.h"
-#include "forecast_text.h"
 #include "memory_ceiling.h"
-#include "memory_watch.h"
-#include "progress.h"
-#include "quarkq/calibrate.h"
+#include "quantize_summary.h"
+#include "quarkq/analyze.h"
+#include "run_control.h"
 #include "terminal.h"
 #include "verb.h"
 

@@ -5,10 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/suggest.h"
+#include "base/strings.h"
 #include "config/targets/target.h"
 #include "quarkq/check.h"
-#include "quarkq/check_target.h"
 #include "target_text.h"
 #include "terminal.h"
 #include "verb.h"

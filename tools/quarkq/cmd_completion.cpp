@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "base/strings.h"
-#include "base/suggest.h"
 #include "command_tree.h"
 #include "verb.h"
 
@@ -42,7 +41,8 @@ std::string bash_script(const Commands& commands) {
         values[option.names.back()] = join(option.values, " ");
       }
     }
-    words += cat("      ", command.name, ") options=", shell_quoted(join(options, " ")), " words=", shell_quoted(first), " ;;\n");
+    words += cat("      ", command.name, ") options=", shell_quoted(join(options, " ")), " words=", shell_quoted(first),
+                 " ;;\n");
   }
   for (const auto& [name, known] : values) cases += cat("    ", name, ") words=", shell_quoted(known), " ;;\n");
   return cat(
@@ -76,8 +76,8 @@ std::string zsh_argument(const CommandOption& option) {
   std::vector<std::string> arguments;
   for (const std::string& name : option.names) {
     const std::string takes = !option.takes_value ? "" : name.starts_with("--") ? "=" : "+";
-    arguments.push_back(
-        shell_quoted(cat("*", name, takes, "[", summary, "]", option.takes_value ? cat(":value:", action) : std::string())));
+    arguments.push_back(shell_quoted(
+        cat("*", name, takes, "[", summary, "]", option.takes_value ? cat(":value:", action) : std::string())));
   }
   return join(arguments, " ");
 }

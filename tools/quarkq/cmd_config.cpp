@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/printable.h"
+#include "base/strings.h"
 #include "config/print.h"
 #include "config/resolve.h"
-#include "config/validate.h"
 #include "onnx_io/load.h"
 #include "pipeline/facts.h"
 #include "pipeline/pass_runner.h"

@@ -6,7 +6,6 @@
 #include "base/isa.h"
 #include "memory_ceiling.h"
 #include "quarkq/convert.h"
-#include "table.h"
 #include "terminal.h"
 #include "verb.h"
 

@@ -12,12 +12,10 @@
 
 #include "base/file_system.h"
 #include "base/isa.h"
-#include "evaluate_files.h"
 #include "evaluate_metrics.h"
 #include "memory_ceiling.h"
-#include "progress.h"
 #include "quarkq/evaluate.h"
-#include "table.h"
+#include "run_control.h"
 #include "terminal.h"
 #include "verb.h"
 

@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "memory_ceiling.h"
-#include "quarkq/import_model.h"
-#include "table.h"
+#include "quarkq/convert.h"
 #include "target_text.h"
 #include "terminal.h"
 #include "verb.h"

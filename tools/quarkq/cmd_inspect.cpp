@@ -4,9 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "quarkq/explain.h"
 #include "quarkq/inspect.h"
-#include "table.h"
 #include "terminal.h"
 #include "verb.h"
 

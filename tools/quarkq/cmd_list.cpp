@@ -9,23 +9,23 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "base/suggest.h"
+#include "base/strings.h"
 #include "calib/calibrator_table.h"
 #include "config/fields.h"
-#include "config/listed_passes.h"
-#include "config/preprocess_recipes.h"
+#include "config/pass_list.h"
+#include "config/preprocess.h"
 #include "config/preset.h"
 #include "config/print.h"
-#include "config/quirks.h"
+#include "config/settings.h"
 #include "exec/op_def.h"
-#include "list_targets.h"
 #include "metrics/detect/heads.h"
 #include "metrics/metric_table.h"
-#include "pipeline/conversion_table.h"
-#include "pipeline/pass_table.h"
+#include "pipeline/conversions.h"
+#include "pipeline/pass_runner.h"
 #include "plan/lowering/lower.h"
 #include "plan/op_rules.h"
-#include "table.h"
+#include "target_text.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace quarkq::tool {
@@ -74,9 +74,7 @@ std::vector<Row> list_options() {
 std::vector<Row> list_quirks() {
   std::vector<Row> rows;
   for (const config::QuirkInfo& quirk : config::kQuirks) {
-    rows.push_back({{"name", config::quirk_name(quirk)},
-                    {"section", quirk.section},
-                    {"summary", quirk.summary}});
+    rows.push_back({{"name", config::quirk_name(quirk)}, {"section", quirk.section}, {"summary", quirk.summary}});
   }
   return rows;
 }

@@ -5,8 +5,7 @@
 
 #include "base/isa.h"
 #include "memory_ceiling.h"
-#include "quarkq/optimize.h"
-#include "table.h"
+#include "quarkq/convert.h"
 #include "terminal.h"
 #include "verb.h"
 

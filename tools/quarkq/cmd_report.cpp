@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/file_system.h"
-#include "quarkq/html_report.h"
+#include "quarkq/quantize.h"
 #include "terminal.h"
 #include "verb.h"
 

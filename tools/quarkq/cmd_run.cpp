@@ -5,9 +5,8 @@
 #include <memory>
 
 #include "base/isa.h"
-#include "progress.h"
-#include "quarkq/run.h"
-#include "table.h"
+#include "quarkq/evaluate.h"
+#include "run_control.h"
 #include "terminal.h"
 #include "verb.h"
 

@@ -5,12 +5,10 @@
 
 #include "base/isa.h"
 #include "evaluate_metrics.h"
-#include "forecast_text.h"
 #include "memory_ceiling.h"
-#include "progress.h"
+#include "quantize_summary.h"
 #include "quarkq/tune.h"
-#include "run_limits.h"
-#include "table.h"
+#include "run_control.h"
 #include "terminal.h"
 #include "verb.h"
 

@@ -6,14 +6,14 @@
 #include <string_view>
 
 #include "config/fields.h"
-#include "config/preprocess_recipes.h"
+#include "config/preprocess.h"
 #include "config/preset.h"
 #include "config/targets/target.h"
-#include "messages.h"
 #include "metrics/detect/heads.h"
 #include "metrics/metric_table.h"
-#include "pipeline/conversion_table.h"
-#include "pipeline/pass_table.h"
+#include "output.h"
+#include "pipeline/conversions.h"
+#include "pipeline/pass_runner.h"
 
 namespace quarkq::tool {
 namespace {

@@ -8,10 +8,26 @@
 #include <string>
 
 #include "base/error.h"
-#include "quarkq/forecast.h"
-#include "quarkq/memory.h"
+#include "quarkq/analyze.h"
+#include "quarkq/status.h"
 
 namespace quarkq::tool {
+
+// Threads that look at the memory in use and end the process, with the exit code of kResource and after removing
+// unfinished files, before the system ends it without a word.
+
+/// In the form that --max-memory takes, in MiB, rounded up.
+std::string size_text(int64_t bytes);
+
+/// Returns when the process has taken more than `bytes`, and how much.
+int64_t wait_beyond(int64_t bytes);
+
+/// From now on the process ends as soon as it takes more than `bytes`. 0 does nothing.
+void stop_beyond(int64_t bytes);
+
+/// From now on the process ends when the machine, or the container, has almost no memory left and this process has
+/// taken much of it.
+void stop_when_memory_runs_out();
 
 /// --max-memory SIZE in bytes; "2G" and "500M" are powers of 1024. 0 is left when it is not given.
 void add_memory_option(CLI::App& app, int64_t& bytes);
@@ -28,10 +44,9 @@ struct MemoryFit {
 };
 
 /// Measures what `dry_run(threads)` takes in a process of its own below that ceiling: in segments, then with whole
-/// programs, each with the `threads` asked for and with a single one. Fails (kResource) when all of that is too much and
-/// says which ceiling does.
-/// What the run would refuse is left to it. REQUIRES: no other thread runs but the one that watches the memory, which
-/// takes no lock.
+/// programs, each with the `threads` asked for and with a single one. Fails (kResource) when all of that is too much
+/// and says which ceiling does. What the run would refuse is left to it. REQUIRES: no other thread runs but the one
+/// that watches the memory, which takes no lock.
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes,
                              const std::function<Result<Forecast>(int threads)>& dry_run);
 

@@ -2,11 +2,15 @@
 // What quarkq quantize prints about a run: lines and tables.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "base/strings.h"
+#include "output.h"
+#include "quarkq/analyze.h"
 #include "quarkq/quantize.h"
+#include "run_control.h"
 
 namespace quarkq::tool {
 
@@ -21,5 +25,20 @@ std::string quantized_nodes(const Counts& counts) {
 
 /// `deployed`: the files of --deploy. Without print_summary the tables are left out.
 void print_summary(const QuantizeReport& report, const std::vector<std::string>& deployed);
+
+// --dry-run of the verbs that calibrate.
+
+/// --dry-run. Returns the option, which excludes those that name further files.
+CLI::Option* add_dry_run_option(CLI::App& app, bool& dry_run);
+
+/// The forecast as JSON where --json wants it, else as text on stdout.
+Status print_forecast(const Forecast& found, const std::string& json);
+
+/// forecast(request) under a bar, printed.
+template <typename Request>
+Status run_dry(Request& request, const std::string& json) {
+  QQ_TRY(const Forecast found, run_with_bar(request, [](const Request& asked) { return forecast(asked); }));
+  return print_forecast(found, json);
+}
 
 }  // namespace quarkq::tool

@@ -2,11 +2,20 @@
 // --sandbox: what a fault in this program could still do is bounded by the system (Linux: Landlock and seccomp).
 #pragma once
 
+#include <linux/filter.h>
 #include <CLI/CLI.hpp>
+#include <vector>
 
 #include "base/error.h"
 
 namespace quarkq::tool {
+
+// The system calls that --sandbox allows.
+
+/// Returns the seccomp filter for the process `own`. A call is allowed only if it is listed; every other call fails
+/// with EPERM, and calls newer than the list fail with ENOSYS as on an older kernel. The filter does not depend on
+/// Landlock: it also refuses what older versions of Landlock do not handle (signals, truncation, ioctl of devices).
+std::vector<sock_filter> filter_of_calls(int own);
 
 /// --sandbox, for every verb.
 void add_sandbox_option(CLI::App& app, bool& is_sandboxed);

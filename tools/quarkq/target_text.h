@@ -3,8 +3,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "quarkq/check_target.h"
+#include "base/error.h"
+#include "config/print.h"
+#include "quarkq/check.h"
 
 namespace quarkq::tool {
 
@@ -13,5 +16,14 @@ std::string target_verdict(const TargetReport& report);
 
 /// The verdict in the first line; then findings, regions, and what does not run, folded by operator and reason.
 void print_target_report(const TargetReport& report);
+
+// The listings about targets of `check --target`. `name`: a built-in target or a target file.
+
+Result<std::vector<config::TextRow>> list_targets(const std::string& unused);
+Result<std::vector<config::TextRow>> list_target_ops(const std::string& name);
+Result<std::vector<config::TextRow>> list_target_rules(const std::string& name);
+Result<std::vector<config::TextRow>> list_target_options(const std::string& name);
+Result<std::vector<config::TextRow>> list_target_settings(const std::string& name);
+Result<std::vector<config::TextRow>> list_remedies(const std::string& unused);
 
 }  // namespace quarkq::tool

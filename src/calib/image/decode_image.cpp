@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/file_system.h"
-#include "calib/image/check_jpeg.h"
+#include "calib/image/image_formats.h"
 
 namespace quarkq::calib {
 namespace {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "calib/image/frame_image.h"
-#include "numeric/rounding.h"
+#include "calib/image/resize_image.h"
+#include "numeric/real_numbers.h"
 
 namespace quarkq::calib {
 namespace {

@@ -2,13 +2,14 @@
 #include "calib/image/resize_image.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "calib/image/resize_loops.h"
-#include "calib/image/resize_taps.h"
-#include "numeric/rounding.h"
+#include "numeric/real_numbers.h"
 
 namespace quarkq::calib {
+
 namespace {
 
 using config::Interpolation;
@@ -133,6 +134,170 @@ Image resize_image(const Image& image, int64_t height, int64_t width, const Resa
   }
   return resampling.antialias ? resize_area(image, height, width, resampling)
                               : resize_points(image, height, width, resampling);
+}
+
+namespace {
+
+using config::Interpolation;
+
+/// Keys' cubic convolution kernel with slope `a` at distance 1.
+double cubic(double x, double a) {
+  x = std::abs(x);
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+double triangle(double x) { return std::max(0.0, 1 - std::abs(x)); }
+
+/// The kernel spread over the area that shrinks: each output pixel averages what falls into its window.
+Taps area_taps(int64_t in, int64_t out, Interpolation interpolation) {
+  const bool is_cubic = interpolation == Interpolation::kBicubic;
+  const double scale = static_cast<double>(in) / static_cast<double>(out), spread = std::max(scale, 1.0);
+  const double support = (is_cubic ? 2.0 : 1.0) * spread, shrink = 1.0 / spread;
+  Taps taps;
+  taps.stride = std::min(in, static_cast<int64_t>(std::ceil(support)) * 2 + 1);
+  taps.weights.resize(static_cast<size_t>(out * taps.stride));
+  for (int64_t i = 0; i < out; ++i) {
+    const double center = (static_cast<double>(i) + 0.5) * scale;
+    const int64_t first = std::max(int64_t{0}, static_cast<int64_t>(center - support + 0.5));
+    const int64_t end = std::min(in, static_cast<int64_t>(center + support + 0.5));
+    double* weights = taps.weights.data() + i * taps.stride;
+    double sum = 0;
+    for (int64_t t = 0; t < end - first; ++t) {
+      const double distance = (static_cast<double>(first + t) - center + 0.5) * shrink;
+      weights[t] = is_cubic ? cubic(distance, -0.5) : triangle(distance);
+      sum += weights[t];
+    }
+    for (int64_t t = 0; t < end - first; ++t) weights[t] /= sum;
+    taps.first.push_back(static_cast<int32_t>(first));
+    taps.count.push_back(static_cast<int32_t>(end - first));
+  }
+  return taps;
+}
+
+/// The kernel over the 2 or 4 nearest pixels, whatever the scale; beyond the border the outermost pixel is repeated.
+Taps point_taps(int64_t in, int64_t out, Interpolation interpolation) {
+  const bool is_cubic = interpolation == Interpolation::kBicubic;
+  const double scale = static_cast<double>(in) / static_cast<double>(out);
+  Taps taps;
+  taps.stride = 4;
+  taps.weights.resize(static_cast<size_t>(out * taps.stride));
+  for (int64_t i = 0; i < out; ++i) {
+    const double place = (static_cast<double>(i) + 0.5) * scale - 0.5;
+    const auto nearest = static_cast<int64_t>(std::floor(place));
+    const int64_t begin = nearest - (is_cubic ? 1 : 0), end = nearest + (is_cubic ? 3 : 2);
+    const int64_t first = std::clamp(begin, int64_t{0}, in - 1), last = std::clamp(end - 1, int64_t{0}, in - 1);
+    for (int64_t x = begin; x < end; ++x) {
+      const double distance = place - static_cast<double>(x);
+      const int64_t t = std::clamp(x, int64_t{0}, in - 1) - first;
+      taps.weights[static_cast<size_t>(i * taps.stride + t)] += is_cubic ? cubic(distance, -0.75) : triangle(distance);
+    }
+    taps.first.push_back(static_cast<int32_t>(first));
+    taps.count.push_back(static_cast<int32_t>(last - first + 1));
+  }
+  return taps;
+}
+
+}  // namespace
+
+Taps make_taps(int64_t in, int64_t out, const Resampling& resampling) {
+  return resampling.antialias ? area_taps(in, out, resampling.interpolation)
+                              : point_taps(in, out, resampling.interpolation);
+}
+
+std::vector<int64_t> nearest_pixels(int64_t in, int64_t out, bool antialias) {
+  std::vector<int64_t> pixels(static_cast<size_t>(out));
+  const double scale = static_cast<double>(in) / static_cast<double>(out);
+  const double step = 1.0 / (static_cast<double>(out) / static_cast<double>(in));  // OpenCV's scale, rounded twice
+  double center = 0.5 * scale;  // Pillow adds up the steps, and so sometimes gets another pixel
+  for (int64_t i = 0; i < out; ++i, center += scale) {
+    const double place = antialias ? center : static_cast<double>(i) * step;
+    pixels[static_cast<size_t>(i)] = std::min(in - 1, static_cast<int64_t>(place));
+  }
+  return pixels;
+}
+
+namespace {
+
+using config::ResizeMode;
+
+/// Copies `height` x `width` pixels between two images of the same channels.
+void copy_part(const Image& from, ImageSize from_corner, Image& to, ImageSize to_corner, const ImageSize& size) {
+  const int64_t channels = from.channels;
+  for (int64_t y = 0; y < size.height; ++y) {
+    const int64_t source = ((from_corner.height + y) * from.width + from_corner.width) * channels;
+    const int64_t target = ((to_corner.height + y) * to.width + to_corner.width) * channels;
+    std::copy_n(from.pixels.begin() + source, size.width * channels, to.pixels.begin() + target);
+  }
+}
+
+/// A canvas of `size` in the colour `fill` (file order), with `image` in its middle; an odd pixel is at the bottom
+/// or the right.
+Image on_canvas(const Image& image, const ImageSize& size, const std::vector<uint8_t>& fill) {
+  Image canvas{size.height, size.width, image.channels, {}};
+  canvas.pixels.resize(static_cast<size_t>(size.height * size.width * image.channels));
+  for (size_t i = 0; i < canvas.pixels.size(); ++i) canvas.pixels[i] = fill[i % fill.size()];
+  const ImageSize corner{(size.height - image.height) / 2, (size.width - image.width) / 2};
+  copy_part(image, {0, 0}, canvas, corner, {image.height, image.width});
+  return canvas;
+}
+
+/// The longer side when the shorter one becomes `side`, rounded down as torchvision does.
+int64_t longer_side(int64_t side, int64_t longer, int64_t shorter) {
+  return static_cast<int64_t>(static_cast<double>(side * longer) / static_cast<double>(shorter));
+}
+
+int64_t scaled(int64_t pixels, double scale, int64_t most) {
+  const auto rounded = static_cast<int64_t>(numeric::round_half_even(static_cast<double>(pixels) * scale));
+  return std::clamp(rounded, int64_t{1}, most);
+}
+
+}  // namespace
+
+ImageSize resized_size(const Image& image, ResizeMode mode, const ImageSize& target) {
+  const int64_t h = image.height, w = image.width;
+  if (mode == ResizeMode::kStretch) return target;
+  const double down = static_cast<double>(target.height) / static_cast<double>(h);
+  const double across = static_cast<double>(target.width) / static_cast<double>(w);
+  if (mode == ResizeMode::kShorterSide && target.height != target.width) {
+    return down > across ? ImageSize{target.height, std::max(target.width, longer_side(target.height, w, h))}
+                         : ImageSize{std::max(target.height, longer_side(target.width, h, w)), target.width};
+  }
+  if (mode == ResizeMode::kShorterSide) {
+    const int64_t side = target.height;
+    return w <= h ? ImageSize{longer_side(side, h, w), side} : ImageSize{side, longer_side(side, w, h)};
+  }
+  const double scale = std::min(down, across);
+  return {scaled(h, scale, target.height), scaled(w, scale, target.width)};
+}
+
+Result<Image> resize_into(const Image& image, const config::Resize& resize, const ImageSize& target,
+                          const std::string& file) {
+  const ImageSize size = resized_size(image, resize.mode, target);
+  const bool is_letterbox = resize.mode == ResizeMode::kLetterbox;
+  const int64_t canvas = is_letterbox ? target.height * target.width : 0;
+  if (!can_resize(image, size.height, size.width) || canvas > kMaxPixels) {
+    return bad_data(file, ": resizing ", image.height, "x", image.width, " to ", size.height, "x", size.width,
+                    " pixels (height x width) exceeds the limit of ", kMaxPixels, " pixels");
+  }
+  Image resized = resize_image(image, size.height, size.width, {resize.interpolation, resize.antialias});
+  if (!is_letterbox) return resized;
+  const std::vector<uint8_t> fill(resize.fill.begin(), resize.fill.end());
+  return on_canvas(resized, target, fill);
+}
+
+Result<Image> crop_center(const Image& image, const ImageSize& size, const std::string& file) {
+  if (size.height > image.height || size.width > image.width) {
+    return bad_data(file, ": a crop of ", size.height, "x", size.width, " does not fit into the image, ", image.height,
+                    "x", image.width, " pixels (height x width) after resizing");
+  }
+  const auto corner = [](int64_t outer, int64_t inner) {
+    return static_cast<int64_t>(numeric::round_half_even(static_cast<double>(outer - inner) / 2.0));
+  };
+  Image part{size.height, size.width, image.channels, {}};
+  part.pixels.resize(static_cast<size_t>(size.height * size.width * image.channels));
+  copy_part(image, {corner(image.height, size.height), corner(image.width, size.width)}, part, {0, 0}, size);
+  return part;
 }
 
 }  // namespace quarkq::calib

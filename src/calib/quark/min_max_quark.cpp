@@ -6,8 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "calib/pairwise_sum.h"
-#include "calib/quark_methods.h"
+#include "calib/method_options.h"
 #include "calib/uniform_histogram.h"
 
 namespace quarkq::calib {

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "base/suggest.h"
+#include "base/strings.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/sample_files.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "calib/data_note.h"
 #include "calib/data_reader.h"
 #include "calib/reader/file_tree.h"
 

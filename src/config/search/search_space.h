@@ -53,4 +53,12 @@ Result<std::vector<Combination>> all_combinations(const std::vector<SearchChoice
 /// `count` combinations drawn evenly with a fixed seed, each once; fewer when there are fewer.
 std::vector<Combination> drawn_combinations(const std::vector<SearchChoice>& choices, size_t count);
 
+// The search_space of either search, as choices (ref:search#search-space).
+
+/// Of AutoSearchPro: spec classes with their parameters, algorithms with theirs, and options.
+Result<std::vector<SearchChoice>> read_spec_space(const Node& space);
+
+/// Of AutoSearch: fields, options and the keys of FastFinetune, each with a list.
+Result<std::vector<SearchChoice>> read_field_space(const Node& space);
+
 }  // namespace quarkq::config

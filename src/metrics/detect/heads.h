@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "calib/image/frame_image.h"
+#include "calib/image/resize_image.h"
 #include "ir/tensor.h"
-#include "metrics/detect/average_precision.h"
+#include "metrics/detect/detections.h"
 #include "metrics/truth/boxes.h"
 
 namespace quarkq::metrics {

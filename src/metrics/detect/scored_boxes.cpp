@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "metrics/detect/heads.h"
-#include "numeric/finite.h"
+#include "numeric/real_numbers.h"
 
 namespace quarkq::metrics {
 namespace {
@@ -73,7 +73,8 @@ Status wrong_columns(const ScoredBoxes& read, const HeadInput& input, std::strin
 
 using BoxFromShares = Box (*)(const double* shares);
 
-std::vector<Detection> detections(ScoredBoxes& read, const HeadInput& input, const Columns& columns, BoxFromShares box_of) {
+std::vector<Detection> detections(ScoredBoxes& read, const HeadInput& input, const Columns& columns,
+                                  BoxFromShares box_of) {
   std::vector<Detection> found;
   for (size_t row = 0; row < read.rows; ++row) {
     const double* shares = read.box_of(row);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,5 +56,15 @@ Result<BoxTruth> read_coco(const std::string& path);
 /// A file of COCO's, or a folder with one file of YOLO's (.txt) or PASCAL VOC's (.xml) for each image. `classes_path`:
 /// the names of a folder's classes, line by line; empty: its classes.txt. Fails with kBadData naming what is damaged.
 Result<BoxTruth> read_boxes(const std::string& path, const std::string& classes_path);
+
+// Boxes in folders that have a file for each photo: how each kind of file is read.
+
+/// A line of YOLO's text files is an object: class, centre and size as shares of the photo. The photo, which gives the
+/// size, is looked for beside the file and where its last folder "labels" is called "images". `classes`: how many.
+Result<TrueImage> read_yolo_file(const std::string& path, size_t classes);
+
+/// PASCAL VOC's XML. The first pixel is number 1, and the last one belongs to the box: (1, 1, 2, 2) are four pixels. An
+/// object that is "difficult" is a crowd, its parts are left out. `classes`: their indices by name.
+Result<TrueImage> read_voc_file(const std::string& path, const std::map<std::string, size_t>& classes);
 
 }  // namespace quarkq::metrics

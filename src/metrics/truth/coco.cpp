@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/file_system.h"
-#include "base/parse_json.h"
+#include "base/parse_text.h"
 #include "metrics/truth/boxes.h"
 
 namespace quarkq::metrics {

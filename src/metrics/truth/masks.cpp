@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/file_system.h"
-#include "calib/image/stored_numbers.h"
+#include "calib/image/image_formats.h"
 #include "calib/npy.h"
 
 namespace quarkq::metrics {

@@ -1,22 +1,55 @@
 // SPDX-License-Identifier: MIT
 // score(): the metrics of one or two sides, models or folders of results.
-#include "quarkq/score.h"
-
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
 
-#include "calib/refuse_empty.h"
-#include "exec/threads.h"
+#include "base/error.h"
+#include "calib/sample_readers.h"
+#include "exec/resources.h"
 #include "metrics/metric_table.h"
+#include "pipeline/compare_models.h"
 #include "pipeline/evaluate/score_side.h"
-#include "pipeline/evaluate/temporary_folder.h"
 #include "pipeline/facts.h"
 #include "pipeline/job.h"
 #include "pipeline/json.h"
-#include "pipeline/model_pair.h"
+#include "pipeline/model_interface.h"
 #include "pipeline/pass_runner.h"
-#include "pipeline/pin_shapes.h"
-#include "quarkq/run.h"
-#include "quarkq/version.h"
+#include "quarkq/evaluate.h"
+#include "quarkq/status.h"
+
+namespace quarkq::pipeline {
+
+namespace {
+
+/// A folder of its own that disappears with what is in it.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> make() {
+    std::error_code error;
+    std::string path = (std::filesystem::temp_directory_path(error) / "quarkq-XXXXXX").string();
+    if (error || ::mkdtemp(path.data()) == nullptr) return io_error(path, ": cannot make this folder");
+    return TemporaryFolder(path);
+  }
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace
+
+}  // namespace quarkq::pipeline
 
 namespace quarkq {
 namespace {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "quarkq/html_report.h"
+#include "quarkq/quantize.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/file_system.h"
-#include "base/parse_json.h"
+#include "base/parse_text.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
-#include "pipeline/html/quality.h"
-#include "pipeline/html/report_text.h"
 #include "pipeline/html/tune_page.h"
 
 namespace quarkq {

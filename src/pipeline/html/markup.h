@@ -6,7 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "pipeline/json.h"
+
 namespace quarkq::pipeline::html {
+
+// Texts of a report that was read from a file.
+
+/// Throws Json::exception where there is no such key, or something else than a text.
+inline std::string text_of(const Json& entry, const char* key) { return entry.at(key).get<std::string>(); }
 
 /// Safe as text and inside a quoted attribute.
 std::string escaped(const std::string& text);

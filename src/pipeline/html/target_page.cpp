@@ -5,8 +5,8 @@
 
 #include "base/strings.h"
 #include "pipeline/html/markup.h"
-#include "quarkq/check_target.h"
-#include "quarkq/version.h"
+#include "quarkq/check.h"
+#include "quarkq/status.h"
 
 namespace quarkq {
 namespace {

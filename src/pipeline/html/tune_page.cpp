@@ -8,7 +8,6 @@
 #include "base/strings.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
-#include "pipeline/html/report_text.h"
 
 namespace quarkq::pipeline::html {
 namespace {

@@ -4,7 +4,7 @@
 // are removed.
 #include "plan/lowering/lower.h"
 
-#include "ir/topo.h"
+#include "ir/traversal.h"
 #include "plan/lowering/qdq_writer.h"
 
 namespace quarkq::plan {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "ir/qdq_nodes.h"
-#include "numeric/half.h"
+#include "ir/quantizing_ops.h"
+#include "numeric/element_type.h"
 #include "plan/constant_codes.h"
 
 namespace quarkq::plan {

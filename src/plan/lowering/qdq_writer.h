@@ -9,7 +9,6 @@
 
 #include "ir/edit.h"
 #include "plan/lowering/lower.h"
-#include "plan/lowering/qdq_names.h"
 
 namespace quarkq::plan {
 

@@ -2,7 +2,7 @@
 // The second stages of the plan (ref:marking#second-stages): a node reads and writes one format, whatever its
 // neighbours do.
 #include "ir/quantizing_ops.h"
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "plan/constant_codes.h"
 #include "plan/lowering/qdq_writer.h"
 

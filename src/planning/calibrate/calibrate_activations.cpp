@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "base/file_system.h"
-#include "calib/histogram_file.h"
 #include "calib/range_file.h"
-#include "ir/softmax_feeds.h"
-#include "pass/calibration_options.h"
-#include "planning/calibrate/headroom.h"
-#include "planning/calibrate/measured_tensors.h"
-#include "planning/calibrate/saturation.h"
+#include "ir/graph_analysis.h"
+#include "pass/context.h"
+#include "planning/calibrate/measured_ranges.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "calib/weight_mse.h"
-#include "ir/stored_floats.h"
+#include "ir/constants.h"
 #include "numeric/encode.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"

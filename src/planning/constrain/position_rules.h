@@ -3,12 +3,58 @@
 // what violates it; a sweep that only looks lists what it would move, which is how `quarkq check` finds violations.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "planning/constrain/positions.h"
+#include "plan/quant_plan.h"
+#include "planning/mark/annotated.h"
 
 namespace quarkq::planning {
+
+/// Fixed-point positions of a plan: scale = 2^-position. Finds them around a node as the reference does in the written
+/// model, Q/DQ by name, one scan along the node list (ref:npu#positions).
+struct Position {
+  ir::ValueId value;
+  plan::ParamId params;
+  int at = 0;
+};
+
+class Positions {
+ public:
+  Positions(const ir::Graph& graph, plan::QuantPlan& plan, const config::Settings& settings);
+
+  const ir::Graph& graph() const { return graph_; }
+  int at(plan::ParamId params) const;
+  void set(plan::ParamId params, int position);
+
+  /// Of the DQ that input `i` reads; pools look through an operator in front of them.
+  std::optional<Position> input(const ir::Node& node, size_t i = 0) const;
+  /// Of all inputs, or nothing when one has none.
+  std::optional<std::vector<Position>> all_inputs(const ir::Node& node) const;
+  /// Of the Q after output 0, looking through activations and the DPU's rescaling.
+  std::optional<Position> output(const ir::Node& node) const;
+
+  /// Input `i` of the node reads a value as it is made, not its DQ.
+  bool reads_raw(const ir::Node& node, size_t i) const;
+  /// Both inputs read the same tensor of the written model.
+  bool read_the_same(const ir::Node& a, size_t i, const ir::Node& b, size_t j) const;
+
+ private:
+  /// The slot of a value whose Q/DQ are written, with scales that have positions: finite, above 0. Else null.
+  const plan::QuantSlot* written_slot(ir::ValueId value) const;
+  std::optional<Position> read_position(const ir::Node& node, size_t i) const;
+  bool is_connected(const ir::Node& node, const ir::Node& reader) const;
+  bool has_own_pairs(ir::ValueId value) const;
+  int64_t place(ir::NodeId id) const { return place_[static_cast<size_t>(id.index)]; }
+
+  const ir::Graph& graph_;
+  plan::QuantPlan& plan_;
+  const OpTypes producers_, activations_;
+  bool moves_first_channel_only_;
+  std::vector<int64_t> place_;  ///< in the node list, by id
+};
 
 struct PositionRule;
 

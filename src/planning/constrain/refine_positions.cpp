@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "planning/constrain/refine_positions.h"
 
-#include "planning/constrain/reencode_constants.h"
+#include <set>
+
+#include "ir/constants.h"
+#include "numeric/encode.h"
+#include "pass/context.h"
+#include "plan/constant_codes.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {
 namespace {
+
+// Stored integers are updated when their parameters change.
+
+/// Encodes the constants whose parameters are among `changed` again from their float values.
+Status reencode_constants(pass::PlanContext& context, const std::set<plan::ParamId>& changed) {
+  for (plan::QuantSlot& slot : context.plan.slots()) {
+    const plan::Stage& stage = slot.stage;
+    const auto& constant = context.graph().value(slot.value).constant;
+    if (!slot.codes || !constant || !changed.contains(stage.params) || !is_integer(stage.spec.type)) continue;
+    QQ_TRY(const ir::FloatView values, ir::FloatView::of(*constant));
+    slot.codes = context.graph().settled(plan::encode_constant(values, constant->dims(), stage.spec,
+                                                               context.plan.params[stage.params],
+                                                               plan::stored_limits(context.settings, slot)));
+  }
+  return Status();
+}
 
 /// The reference leaves stored integers when their scale moves, which multiplies the weight by a power of two.
 bool keeps_codes(const config::Settings& settings) { return !settings.quirk(config::Quirk::kReencodeMovedConstants); }

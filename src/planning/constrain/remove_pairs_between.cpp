@@ -3,7 +3,7 @@
 // another's result. Decided on the plan: the read becomes a raw one, and its pair is not written.
 #include <algorithm>
 
-#include "config/op_type_settings.h"
+#include "config/format_settings.h"
 #include "planning/passes.h"
 
 namespace quarkq::planning {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "config/four_bits.h"
-#include "config/tensor_overrides.h"
-#include "plan/data_types.h"
+#include "config/format_settings.h"
+#include "config/low_bit_weights.h"
+#include "plan/stage.h"
 #include "planning/passes.h"
-#include "planning/select/node_names.h"
+#include "planning/select/selectors.h"
 
 namespace quarkq::planning {
 namespace {

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ir/axes.h"
-#include "ir/domains.h"
-#include "planning/restructure/dpu_factors.h"
-#include "planning/restructure/simulation.h"
+#include "ir/quantizing_ops.h"
+#include "ir/shape.h"
+#include "planning/restructure/simulate_dpu.h"
 
 namespace quarkq::planning {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "numeric/half.h"
-#include "planning/restructure/simulation.h"
+#include "numeric/element_type.h"
+#include "planning/restructure/simulate_dpu.h"
 
 namespace quarkq::planning {
 namespace {
@@ -13,45 +13,45 @@ namespace {
 enum class Kind { kConstant, kToBf16, kToFloat, kBf16, kFloat };  ///< of a step, by what it puts out
 
 /// Row numbers; the value that the Softmax reads.
-constexpr int kNone = -1, kX = -2;
+constexpr int kUnused = -1, kX = -2;
 
 struct Step {
   const char* op;
   const char* name;  ///< after the Softmax's own name
   Kind kind;
-  int a = kNone, b = kNone;  ///< rows of the inputs
+  int a = kUnused, b = kUnused;  ///< rows of the inputs
   float constant = 0;
 };
 
 constexpr Step kExpSteps[] = {
     {"Cast", "/exp_poly/round/cast", Kind::kToBf16, kX},  // 0
-    {"Constant", "/exp_poly/round/rcp_ln2", Kind::kConstant, kNone, kNone, 1.4426950408889634f},
+    {"Constant", "/exp_poly/round/rcp_ln2", Kind::kConstant, kUnused, kUnused, 1.4426950408889634f},
     {"Mul", "/exp_poly/round/mul", Kind::kBf16, 0, 1},
     {"Floor", "/exp_poly/round/round", Kind::kBf16, 2},
-    {"Constant", "/exp_poly/modulo/ln2", Kind::kConstant, kNone, kNone, 0.6931471805599453f},
+    {"Constant", "/exp_poly/modulo/ln2", Kind::kConstant, kUnused, kUnused, 0.6931471805599453f},
     {"Mul", "/exp_poly/modulo/mul", Kind::kBf16, 3, 4},  // 5
     {"Sub", "/exp_poly/modulo/sub", Kind::kBf16, 0, 5},
     {"Cast", "/exp_poly/poly_approx/cast_1", Kind::kToFloat, 6},
-    {"Constant", "/exp_poly/poly_approx/alpha_3", Kind::kConstant, kNone, kNone, 0.21875f},
+    {"Constant", "/exp_poly/poly_approx/alpha_3", Kind::kConstant, kUnused, kUnused, 0.21875f},
     {"Cast", "/exp_poly/poly_approx/cast_2", Kind::kToFloat, 8},
     {"Mul", "/exp_poly/poly_approx/mul_2", Kind::kFloat, 7, 9},  // 10
-    {"Constant", "/exp_poly/poly_approx/alpha_2", Kind::kConstant, kNone, kNone, 0.486328125f},
+    {"Constant", "/exp_poly/poly_approx/alpha_2", Kind::kConstant, kUnused, kUnused, 0.486328125f},
     {"Cast", "/exp_poly/poly_approx/cast_3", Kind::kToFloat, 11},
     {"Add", "/exp_poly/poly_approx/add", Kind::kFloat, 10, 12},
     {"Cast", "/exp_poly/poly_approx/cast_4", Kind::kToBf16, 13},
     {"Cast", "/exp_poly/poly_approx/cast_5", Kind::kToFloat, 14},  // 15
     {"Mul", "/exp_poly/poly_approx/mul_3", Kind::kFloat, 7, 15},
-    {"Constant", "/exp_poly/poly_approx/alpha_1", Kind::kConstant, kNone, kNone, 1.0f},
+    {"Constant", "/exp_poly/poly_approx/alpha_1", Kind::kConstant, kUnused, kUnused, 1.0f},
     {"Cast", "/exp_poly/poly_approx/cast_6", Kind::kToFloat, 17},
     {"Add", "/exp_poly/poly_approx/add_1", Kind::kFloat, 16, 18},
     {"Cast", "/exp_poly/poly_approx/cast_7", Kind::kToBf16, 19},  // 20
     {"Cast", "/exp_poly/poly_approx/cast_8", Kind::kToFloat, 20},
     {"Mul", "/exp_poly/poly_approx/mul_4", Kind::kFloat, 7, 21},
-    {"Constant", "/exp_poly/poly_approx/alpha_0", Kind::kConstant, kNone, kNone, 1.0f},
+    {"Constant", "/exp_poly/poly_approx/alpha_0", Kind::kConstant, kUnused, kUnused, 1.0f},
     {"Cast", "/exp_poly/poly_approx/cast_9", Kind::kToFloat, 23},
     {"Add", "/exp_poly/poly_approx/add_2", Kind::kFloat, 22, 24},  // 25
     {"Cast", "/exp_poly/poly_approx/cast_10", Kind::kToBf16, 25},
-    {"Constant", "/exp_poly/pow/pow/x", Kind::kConstant, kNone, kNone, 2.0f},
+    {"Constant", "/exp_poly/pow/pow/x", Kind::kConstant, kUnused, kUnused, 2.0f},
     {"Pow", "/exp_poly/pow/pow", Kind::kBf16, 27, 3},
     {"Mul", "/exp_poly/exp_x", Kind::kBf16, 28, 26},
 };
@@ -114,7 +114,7 @@ class SoftmaxWriter {
     for (const Step& step : kExpSteps) {
       std::vector<ir::ValueId> inputs;
       for (const int input : {step.a, step.b}) {
-        if (input != kNone) inputs.push_back(input == kX ? x : made[static_cast<size_t>(input)]);
+        if (input != kUnused) inputs.push_back(input == kX ? x : made[static_cast<size_t>(input)]);
       }
       std::vector<ir::Attribute> attributes;
       if (step.kind == Kind::kConstant) attributes.push_back({"value", bf16_scalar(step.constant), {}, {}});

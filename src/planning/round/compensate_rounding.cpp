@@ -6,17 +6,15 @@
 #include <span>
 
 #include "base/parallel.h"
-#include "calib/run_all.h"
-#include "calib/spread_samples.h"
-#include "exec/memory_guard.h"
+#include "calib/sample_readers.h"
+#include "calib/sample_run.h"
+#include "exec/resources.h"
 #include "exec/simulate.h"
-#include "ir/stored_floats.h"
+#include "ir/constants.h"
 #include "plan/constant_codes.h"
 #include "planning/passes.h"
-#include "planning/round/input_rows.h"
 #include "planning/round/nearest_plane.h"
-#include "planning/tune/constant_chain.h"
-#include "planning/tune/grid.h"
+#include "planning/tune/layer_constants.h"
 #include "planning/tune/layer_walk.h"
 
 namespace quarkq::planning {

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planning/tune/adam.h"
-#include "planning/tune/element_loops.h"
-#include "planning/tune/variables.h"
+#include "planning/tune/optimizer.h"
+#include "planning/tune/train_unit.h"
 
 namespace quarkq::planning::finetune {
 namespace {

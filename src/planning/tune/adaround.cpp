@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "base/parallel.h"
-#include "planning/tune/adam.h"
-#include "planning/tune/adaround_loops.h"
-#include "planning/tune/schedule.h"
-#include "planning/tune/variables.h"
+#include "planning/tune/optimizer.h"
+#include "planning/tune/train_loops.h"
+#include "planning/tune/train_unit.h"
 
 namespace quarkq::planning::finetune {
 namespace {

@@ -3,7 +3,16 @@
 // normalized.
 #include "planning/tune/block.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/parallel.h"
+#include "planning/tune/optimizer.h"
+#include "planning/tune/train_loops.h"
+
 namespace quarkq::planning::finetune {
+
 namespace {
 
 std::byte* aligned(std::vector<std::byte>& buffer) {
@@ -182,6 +191,167 @@ Status Block::prepare_input_gradient() {
 
 void Block::input_gradient(const std::vector<float>& dy, const std::vector<float>& weights, float* dx) {
   adjoint_->run({dy.data(), scaled(weights), nullptr, {}, dx, aligned(adjoint_scratch_)});
+}
+
+// Activations after a layer and their derivatives. Elementwise, so threads do not matter.
+
+namespace {
+
+using ActivationKind = Activation::Kind;
+
+constexpr float kRootHalf = std::numbers::sqrt2_v<float> / 2;
+constexpr float kRootTwoOverPi = 0.7978845608f, kCubic = 0.044715f;  // of the tanh form of Gelu
+constexpr float kNormalDensity = 0.3989422804f;                      // 1 / sqrt(2 pi)
+
+float clip(float x, float low, float high) {
+  const float y = x < low ? low : x;
+  return y > high ? high : y;
+}
+
+float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
+float tanh_of_gelu(float x) { return std::tanh(kRootTwoOverPi * (x + kCubic * x * x * x)); }
+
+template <typename F>
+void for_each(int64_t count, const F& f) {
+  constexpr int64_t kPiece = 8192;
+  for_each_element(static_cast<size_t>(count), kPiece, f);
+}
+
+float slope_at(const Activation& a, size_t i, int64_t channels) {
+  return a.slopes[a.slopes.size() == 1 ? 0 : i % static_cast<size_t>(channels)];
+}
+
+}  // namespace
+
+void activate(const Activation& a, std::span<const float> x, int64_t channels, std::span<float> y) {
+  const auto count = static_cast<int64_t>(x.size());
+  switch (a.kind) {
+    case ActivationKind::kNone: std::copy(x.begin(), x.end(), y.begin()); break;
+    case ActivationKind::kClip: for_each(count, [&](size_t i) { y[i] = clip(x[i], a.low, a.high); }); break;
+    case ActivationKind::kLeakyRelu:
+      for_each(count, [&](size_t i) { y[i] = x[i] < 0 ? slope_at(a, i, channels) * x[i] : x[i]; });
+      break;
+    case ActivationKind::kHardSigmoid:
+      for_each(count, [&](size_t i) { y[i] = clip(a.low * x[i] + a.high, 0, 1); });
+      break;
+    case ActivationKind::kHardSwish:
+      for_each(count, [&](size_t i) { y[i] = x[i] * clip(x[i] / 6 + 0.5f, 0, 1); });
+      break;
+    case ActivationKind::kTanh: for_each(count, [&](size_t i) { y[i] = std::tanh(x[i]); }); break;
+    case ActivationKind::kSigmoid: for_each(count, [&](size_t i) { y[i] = sigmoid(x[i]); }); break;
+    case ActivationKind::kGelu:
+      for_each(count, [&](size_t i) { y[i] = x[i] * 0.5f * (1 + std::erf(x[i] * kRootHalf)); });
+      break;
+    case ActivationKind::kTanhGelu:
+      for_each(count, [&](size_t i) { y[i] = 0.5f * x[i] * (1 + tanh_of_gelu(x[i])); });
+      break;
+  }
+}
+
+void activation_gradient(const Activation& a, std::span<const float> x, int64_t channels, std::span<float> dy) {
+  const auto count = static_cast<int64_t>(x.size());
+  switch (a.kind) {
+    case ActivationKind::kNone: break;
+    case ActivationKind::kClip:
+      for_each(count, [&](size_t i) { dy[i] = x[i] > a.low && x[i] < a.high ? dy[i] : 0.0f; });
+      break;
+    case ActivationKind::kLeakyRelu:
+      for_each(count, [&](size_t i) { dy[i] *= x[i] < 0 ? slope_at(a, i, channels) : 1.0f; });
+      break;
+    case ActivationKind::kHardSigmoid:
+      for_each(count, [&](size_t i) {
+        const float line = a.low * x[i] + a.high;
+        dy[i] = line > 0 && line < 1 ? dy[i] * a.low : 0.0f;
+      });
+      break;
+    case ActivationKind::kHardSwish:
+      for_each(count, [&](size_t i) { dy[i] *= x[i] <= -3 ? 0.0f : x[i] >= 3 ? 1.0f : x[i] / 3 + 0.5f; });
+      break;
+    case ActivationKind::kTanh:
+      for_each(count, [&](size_t i) {
+        const float t = std::tanh(x[i]);
+        dy[i] *= 1 - t * t;
+      });
+      break;
+    case ActivationKind::kSigmoid:
+      for_each(count, [&](size_t i) {
+        const float s = sigmoid(x[i]);
+        dy[i] *= s * (1 - s);
+      });
+      break;
+    case ActivationKind::kGelu:
+      for_each(count, [&](size_t i) {
+        const float share = 0.5f * (1 + std::erf(x[i] * kRootHalf));
+        dy[i] *= share + x[i] * kNormalDensity * std::exp(-0.5f * x[i] * x[i]);
+      });
+      break;
+    case ActivationKind::kTanhGelu:
+      for_each(count, [&](size_t i) {
+        const float t = tanh_of_gelu(x[i]);
+        const float inner = kRootTwoOverPi * (1 + 3 * kCubic * x[i] * x[i]);
+        dy[i] *= 0.5f * (1 + t) + 0.5f * x[i] * (1 - t * t) * inner;
+      });
+      break;
+  }
+}
+
+// Norms whose scales are learned: what they multiply does not depend on the scales.
+
+namespace {
+
+/// `count` values, `stride` apart, without their mean and over their deviation.
+void normalize(const float* x, float* y, int64_t count, int64_t stride, float epsilon) {
+  double sum = 0, square = 0;
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i * stride]);
+  const double mean = sum / static_cast<double>(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const double off = static_cast<double>(x[i * stride]) - mean;
+    square += off * off;
+  }
+  const double scale = 1 / std::sqrt(square / static_cast<double>(count) + static_cast<double>(epsilon));
+  for (int64_t i = 0; i < count; ++i)
+    y[i * stride] = static_cast<float>((static_cast<double>(x[i * stride]) - mean) * scale);
+}
+
+}  // namespace
+
+void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y) {
+  const int64_t instances = shape.instances, positions = shape.positions, channels = shape.channels;
+  const int64_t size = positions * channels;
+  parallel_for(instances * channels, [&](int64_t i) {
+    const int64_t from = i / channels * size + i % channels;
+    normalize(x + from, y.data() + from, positions, channels, epsilon);
+  });
+}
+
+void normalize_rows(const float* x, int64_t rows, int64_t channels, float epsilon, std::vector<float>& y) {
+  parallel_for(rows, [&](int64_t i) { normalize(x + i * channels, y.data() + i * channels, channels, 1, epsilon); });
+}
+
+void scale_channels(const std::vector<float>& x, const std::vector<float>& weights, const std::vector<float>* bias,
+                    std::vector<float>& y) {
+  for (size_t i = 0; i < x.size(); i += weights.size()) {
+    for (size_t c = 0; c < weights.size(); ++c)
+      y[i + c] = x[i + c] * weights[c] + (bias == nullptr ? 0.0f : (*bias)[c]);
+  }
+}
+
+void add_channel_sums(const std::vector<float>& dy, const std::vector<float>* x, float factor,
+                      std::vector<float>& sums) {
+  const auto channels = static_cast<int64_t>(sums.size()), rows = static_cast<int64_t>(dy.size()) / channels;
+  const int64_t step = std::max<int64_t>(1, kResultChunk / channels), chunks = (rows + step - 1) / step;
+  std::vector<double> parts(static_cast<size_t>(chunks * channels));
+  parallel_for(chunks, [&](int64_t i) {
+    const int64_t first = i * step * channels;
+    QQ_DISPATCH(planning, add_rows)
+    (dy.data() + first, x == nullptr ? nullptr : x->data() + first, std::min(step, rows - i * step), channels,
+     parts.data() + i * channels);
+  });
+  for (size_t c = 0; c < sums.size(); ++c) {
+    double found = 0;
+    for (size_t i = c; i < parts.size(); i += sums.size()) found += parts[i];
+    sums[c] += factor * static_cast<float>(found);
+  }
 }
 
 }  // namespace quarkq::planning::finetune

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One unit of the finetuning: its data, its variables, the verdict, its codes in plan and quantized model.
+#include "ir/constants.h"
 #include "ir/dump.h"
-#include "ir/stored_floats.h"
 #include "plan/constant_codes.h"
 #include "planning/tune/finetuner.h"
-#include "planning/tune/model_distance.h"
 
 namespace quarkq::planning::finetune {
 namespace {

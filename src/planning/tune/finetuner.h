@@ -4,18 +4,31 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/claim.h"
 #include "base/hash.h"
-#include "planning/tune/constant_chain.h"
+#include "config/algorithms.h"
+#include "pass/context.h"
+#include "planning/tune/layer_constants.h"
 #include "planning/tune/layer_walk.h"
-#include "planning/tune/memory_budget.h"
 #include "planning/tune/saved_units.h"
 #include "planning/tune/train_unit.h"
 
 namespace quarkq::planning::finetune {
+
+// How far the outputs of the quantized model are from the float ones: SelectiveUpdate (ref:tuning#acceptance), and what
+// the finetuning did to the model as a whole.
+
+/// L2 norm of the difference, averaged over the first samples and outputs.
+Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
+                              size_t samples, const config::FinetuneSettings& options);
+
+/// Cosine, averaged over these samples and the floating-point outputs of the same size; nothing when there is none.
+Result<std::optional<double>> model_cosine(const ir::Model& original, const ir::Model& quantized,
+                                           const calib::DataReader& data, std::span<const size_t> samples);
 
 class Finetuner {
  public:

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/finetune_settings.h"
+#include "config/algorithms.h"
 #include "pass/context.h"
 
 namespace quarkq::planning::finetune {

@@ -4,15 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/sensitivity_file.h"
+#include "config/mixed_precision.h"
 #include "exec/session.h"
 #include "exec/simulate.h"
-#include "ir/islands.h"
+#include "ir/parts.h"
 #include "planning/mark/dual_pairs.h"
-#include "planning/mixed_metrics.h"
 #include "planning/passes.h"
 #include "planning/tune/mixed_plan.h"
-#include "planning/tune/sensitivity_key.h"
 
 namespace quarkq::planning {
 namespace {

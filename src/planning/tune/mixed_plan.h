@@ -5,11 +5,21 @@
 
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "ir/graph.h"
 #include "pass/context.h"
-#include "planning/mixed_options.h"
+#include "plan/quant_plan.h"
+#include "planning/mixed_precision.h"
 
 namespace quarkq::planning {
+
+// What the scores of a sensitivity cache depend on (ref:mixed-precision#sensitivity-cache).
+
+/// A hash of the nodes of the graph and of the options that count, beside the samples.
+std::string sensitivity_key(const ir::Graph& graph, const config::MixedSettings& options);
 
 class MixedPlan {
  public:

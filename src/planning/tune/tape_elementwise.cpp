@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "exec/layout.h"
-#include "exec/layout_convert.h"
-#include "ir/stored_floats.h"
+#include "ir/constants.h"
 #include "planning/tune/block.h"
-#include "planning/tune/tape_ops.h"
+#include "planning/tune/tape.h"
 #include "planning/tune/train_loops.h"
 
 namespace quarkq::planning::finetune {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "planning/tune/train_loops.h"
 
+#include "exec/kernels/shared/simd_math.h"
+
 namespace quarkq::planning::QQ_ISA {
 
 double loss_gradient(const LossArrays& a, int64_t begin, int64_t end) {
@@ -30,6 +32,100 @@ void add_rows(const float* dy, const float* x, int64_t rows, int64_t channels, d
     for (int64_t c = 0; c < channels; ++c)
       sums[c] += static_cast<double>(dy[i + c]) * (x == nullptr ? 1.0 : static_cast<double>(x[i + c]));
   }
+}
+
+namespace {
+
+/// Two rounds of multiply and xor-shift, enough for every bit of the position to reach the highest ones.
+inline bool is_drawn(int64_t i, const Draw& draw) {
+  uint32_t bits = static_cast<uint32_t>(i) * 0x9e3779b9u + draw.seed;
+  bits = (bits ^ (bits >> 16)) * 0x7feb352du;
+  bits = (bits ^ (bits >> 15)) * 0x846ca68bu;
+  return (bits ^ (bits >> 16)) < draw.limit;
+}
+
+inline float clip(float x, float low, float high) {
+  const float y = x < low ? low : x;
+  return y > high ? high : y;
+}
+
+}  // namespace
+
+void clip_the_rest(const float* x, float* y, Span span, Draw draw, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i)
+    y[i] = is_drawn(i, draw) ? y[i] : clip(x[i], span.low, span.high);
+}
+
+void mix(const float* a, const float* b, float* y, Draw draw, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = is_drawn(i, draw) ? a[i] : b[i];
+}
+
+void pass_inside(const float* at, float* y, Span span, Elements elements) {
+#pragma omp simd
+  for (int64_t i = elements.begin; i < elements.end; ++i) y[i] = at[i] >= span.low && at[i] <= span.high ? y[i] : 0.0f;
+}
+
+namespace {
+
+constexpr float kGamma = -0.1f, kWidth = 1.2f;  // the stretched sigmoid: gamma to zeta
+namespace simd = exec::simd;
+
+
+/// The rounding cost of a share and its derivative, times the factors of `step`; none where the share is clipped.
+struct Cost {
+  float cost, derivative;
+};
+Cost cost_of(float share, bool is_soft, const AdaRoundStep& step) {
+  const float centered = 2.0f * share - 1.0f, size = std::fabs(centered);
+  const float power = simd::exp((step.beta - 1.0f) * simd::log(size));
+  const float derivative = -step.reg_param * step.beta * power * std::copysign(2.0f, centered);
+  return {is_soft ? 1.0f - power * size : 0.0f, is_soft ? derivative : 0.0f};
+}
+
+template <bool kWarmUp>
+double steps(const AdaRoundArrays& a, const float* gradient, const AdaRoundStep& step, int64_t begin, int64_t end) {
+  float total = 0;
+#pragma omp simd reduction(+ : total)
+  for (int64_t i = begin; i < end; ++i) {
+    const float raw = a.raw[i];
+    const bool is_soft = raw >= 0.0f && raw <= 1.0f;
+    const float share = clip(raw, 0.0f, 1.0f);
+    const float at = a.floors[i] + share;
+    const bool is_inside = at >= a.low && at <= a.high;
+    float of_share = is_inside ? gradient[i] * a.scales[i] : 0.0f;
+    if constexpr (!kWarmUp) {
+      const Cost cost = cost_of(share, is_soft, step);
+      total += cost.cost;
+      of_share += cost.derivative;
+    }
+    const float sigmoid = (raw - kGamma) * (1.0f / kWidth);
+    const float g = is_soft ? of_share * kWidth * sigmoid * (1.0f - sigmoid) : 0.0f;
+    const float first = 0.9f * a.first[i] + 0.1f * g, second = 0.999f * a.second[i] + 0.001f * g * g;
+    a.first[i] = first;
+    a.second[i] = second;
+    a.alpha[i] -= step.rate * first / (std::sqrt(second) * step.root + 1e-8f);
+  }
+  return static_cast<double>(total);
+}
+
+}  // namespace
+
+void adaround_weights(const AdaRoundArrays& a, float* weights, int64_t begin, int64_t end) {
+#pragma omp simd
+  for (int64_t i = begin; i < end; ++i) {
+    const float raw = kWidth * simd::sigmoid(a.alpha[i]) + kGamma;
+    a.raw[i] = raw;
+    const float code = clip(a.floors[i] + clip(raw, 0.0f, 1.0f), a.low, a.high);
+    weights[i] = (code - a.zeros[i]) * a.scales[i];
+  }
+}
+
+double adaround_step(const AdaRoundArrays& arrays, const float* gradient, const AdaRoundStep& step, int64_t begin,
+                     int64_t end) {
+  return step.is_warm_up ? steps<true>(arrays, gradient, step, begin, end)
+                         : steps<false>(arrays, gradient, step, begin, end);
 }
 
 }  // namespace quarkq::planning::QQ_ISA

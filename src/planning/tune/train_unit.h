@@ -2,14 +2,95 @@
 // The training of one unit (ref:tuning#training-data, ADR 0011).
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/random.h"
-#include "planning/tune/layer_data.h"
+#include "config/algorithms.h"
+#include "ir/tensor.h"
+#include "ir/tensor_store.h"
+#include "planning/tune/layer_constants.h"
 #include "planning/tune/tape.h"
-#include "planning/tune/variables.h"
 
 namespace quarkq::planning::finetune {
+
+// The variables of a layer, and the weights that the block computes with.
+
+/// Values as a quantizer of any kind gives them back.
+using Quantizer = std::function<Status(const std::vector<float>& values, std::vector<float>& quantized)>;
+
+class Variables {
+ public:
+  virtual ~Variables() = default;
+  /// The weights (and bias, when it is learned) to train with.
+  virtual Status current(std::vector<float>& weights, std::vector<float>& bias) = 0;
+  /// Those that will be stored.
+  virtual Status final(std::vector<float>& weights, std::vector<float>& bias) = 0;
+  /// Moves the variables down the gradient at what current() gave; returns the rounding cost of before.
+  virtual double step(int64_t iteration, std::vector<float>& weight_gradient, std::vector<float>& bias_gradient) = 0;
+
+  /// Integers to store; empty: what final() gives is stored as it is.
+  virtual std::vector<int32_t> weight_codes() const = 0;
+  virtual std::vector<int32_t> bias_codes() const { return {}; }
+  /// The stored form of a weight that is not an integer.
+  virtual const std::vector<float>& weight_values() const = 0;
+  virtual bool learns_bias() const { return false; }
+};
+
+std::unique_ptr<Variables> make_adaround(std::vector<float> weights, Grid grid, const config::FinetuneSettings& options,
+                                         double learning_rate);
+
+/// Either `grid` or `quantizer` says how weights are rounded; `bias` and its grid are empty when it is not learned.
+struct AdaQuantStart {
+  std::vector<float> weights;
+  std::optional<Grid> grid;
+  Quantizer quantizer;
+  std::vector<float> bias;
+  std::optional<Grid> bias_grid;
+};
+std::unique_ptr<Variables> make_adaquant(AdaQuantStart start, double learning_rate);
+
+/// The training data of one unit: its inputs in the quantized model and the float results, by sample, as its tape wants
+/// them.
+class LayerData {
+ public:
+  LayerData(bool channels_last, ir::TensorStore& store) : channels_last_(channels_last), store_(store) {}
+  ~LayerData();
+  LayerData(const LayerData&) = delete;
+
+  /// In ONNX order, of any float type. Fails when the shapes do not fit those of the other list.
+  Status add_input(const ir::Tensor& input);
+  Status add_float_input(const ir::Tensor& input);
+  Status add_target(const ir::Tensor& target);
+
+  struct Sample {
+    ir::Tensor input, float_input, target;  ///< float32, as the tape has them
+    ir::Shape dims;                         ///< of the input, ONNX order
+    int64_t positions = 0;                  ///< that the loss averages over: all axes but the second
+  };
+  size_t size() const { return targets_.size(); }
+  /// Of the largest sample so far.
+  int64_t sample_bytes() const { return input_bytes_ + target_bytes_; }
+  Result<Sample> sample(size_t i) const;
+
+ private:
+  Result<ir::Tensor> stored(const ir::Tensor& tensor) const;
+
+  bool channels_last_;
+  ir::TensorStore& store_;
+  std::vector<int> inputs_, float_inputs_, targets_;
+  std::vector<ir::Shape> input_dims_, target_dims_;
+  int64_t input_bytes_ = 0, target_bytes_ = 0;
+};
+
+/// Samples to train with and samples to judge by. Judges are the same when there are too few samples, or when
+/// `hold_out` is false.
+struct Partition {
+  std::vector<size_t> training, judging;
+};
+Partition partition(size_t samples, bool hold_out);
 
 /// The quantizer after a layer, when it is included: one scale and zero point.
 struct OutputGrid {

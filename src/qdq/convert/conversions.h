@@ -2,7 +2,7 @@
 // Declarations of the conversions of this library, expanded from its rows of pass/conversions.def.
 #pragma once
 
-#include "pass/conversion.h"
+#include "pass/pass_info.h"
 
 namespace quarkq::qdq {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "pass/pass_info.h"
 
 namespace quarkq::qdq {
 
@@ -32,5 +33,14 @@ std::optional<std::vector<double>> bias_values(const ir::Model& model, ir::Value
 /// The codes of a bias in int32: value / scale, rounded to nearest, ties to even. `scales`: one, or one for each value.
 /// An error when a code does not fit.
 Result<ir::Tensor> encode_bias(const std::vector<double>& values, const std::vector<double>& scales);
+
+// Biases of quantized layers in int32, in steps of the product of the scales of input and weights.
+
+/// The layers whose third input is a bias in steps of that product.
+bool has_integer_bias(const ir::Node& node);
+
+/// Stores the bias of the layer anew in int32, from the values that it has now and the scales that input and weights
+/// have now. False where the layer has no quantized bias; with a reason (`context.leave`) where it cannot be stored so.
+Result<bool> store_bias_in_int32(pass::ConvertContext& context, ir::NodeId layer);
 
 }  // namespace quarkq::qdq

@@ -5,13 +5,16 @@
 #include <array>
 #include <cmath>
 
-#include "ir/arguments.h"
-#include "numeric/reference.h"
+#include "ir/constants.h"
+#include "numeric/linear_quant.h"
+#include "pass/output_guard.h"
 #include "qdq/convert/conversions.h"
 #include "qdq/convert/integer_operands.h"
 #include "qdq/pairs.h"
+#include "qdq/passes.h"
 
 namespace quarkq::qdq {
+
 namespace {
 
 /// In which order an operator on integers reads its operands (codes, scale, zero point of each) and its output's scale.
@@ -345,5 +348,17 @@ class Converter {
 }  // namespace
 
 Result<size_t> qdq_to_qoperator(pass::ConvertContext& context) { return Converter(context).run(); }
+
+// quant_format QOperator: what the conversion qdq-to-qoperator does, at the end of a run.
+
+Result<Changed> write_integer_operators(pass::QdqContext& context) {
+  std::vector<pass::LeftNode> left;
+  std::vector<pass::SideFile> none;
+  const pass::ConversionOptions options;
+  pass::ConvertContext conversion{context.model, options, context.diagnostics, left, none};
+  QQ_TRY(const size_t converted, qdq_to_qoperator(conversion));
+  for (const pass::LeftNode& node : left) context.diagnostics.add("left-between-pairs", node.node, node.reason);
+  return pass::tidy_up(context.graph(), converted > 0 ? Changed::kYes : Changed::kNo);
+}
 
 }  // namespace quarkq::qdq

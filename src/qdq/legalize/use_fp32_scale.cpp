@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/constants.h"
 #include "ir/edit.h"
-#include "ir/qdq_nodes.h"
-#include "ir/stored_floats.h"
-#include "pass/tidy_up.h"
+#include "ir/quantizing_ops.h"
+#include "pass/output_guard.h"
 #include "plan/constant_codes.h"
 #include "qdq/passes.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "base/parallel.h"
 #include "qdq/write/nbits_blocks.h"
 

@@ -2,15 +2,14 @@
 // UseMatMulNBits (ref:writing#matmulnbits): matrices in 4 bits instead of Q/DQ nodes.
 #include <utility>
 
-#include "config/matmul_nbits_settings.h"
+#include "config/low_bit_weights.h"
+#include "ir/constants.h"
 #include "ir/edit.h"
-#include "ir/qdq_nodes.h"
-#include "ir/stored_floats.h"
-#include "numeric/finite.h"
-#include "pass/gptq/gptq_inputs.h"
+#include "ir/quantizing_ops.h"
+#include "numeric/real_numbers.h"
+#include "pass/gptq/gptq.h"
 #include "plan/constant_codes.h"
 #include "qdq/passes.h"
-#include "qdq/write/embedding_tables.h"
 #include "qdq/write/nbits_blocks.h"
 #include "qdq/write/split_gemm.h"
 

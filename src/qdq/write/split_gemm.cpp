@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/constants.h"
 #include "ir/edit.h"
-#include "ir/stored_floats.h"
 
 namespace quarkq::qdq {
 namespace {

@@ -2,7 +2,7 @@
 // The lowered graph takes the float graph's place (plan/lowering/lower.h).
 #include <algorithm>
 
-#include "ir/qdq_nodes.h"
+#include "ir/quantizing_ops.h"
 #include "plan/lowering/lower.h"
 #include "qdq/passes.h"
 

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "ir/edit.h"
-#include "ir/qdq_nodes.h"
-#include "plan/lowering/qdq_names.h"
+#include "ir/quantizing_ops.h"
+#include "plan/lowering/lower.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string_view>
 
+#include "ir/constants.h"
 #include "ir/edit.h"
-#include "ir/stored_floats.h"
-#include "numeric/finite.h"
+#include "numeric/real_numbers.h"
 #include "rewrite/convert/conversions.h"
 
 namespace quarkq::rewrite {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/edit.h"
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "rewrite/convert/conversions.h"
 
 namespace quarkq::rewrite {

@@ -2,10 +2,10 @@
 // Attributes that nodes have get other values of the same type.
 #include <type_traits>
 
-#include "config/node_updates.h"
-#include "ir/check_attributes.h"
+#include "config/rewrite_settings.h"
+#include "ir/check_graph.h"
 #include "ir/edit.h"
-#include "ir/search.h"
+#include "ir/traversal.h"
 #include "rewrite/convert/conversions.h"
 
 namespace quarkq::rewrite {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "ir/unique_names.h"
+#include "ir/edit.h"
 #include "rewrite/convert/conversions.h"
 
 namespace quarkq::rewrite {

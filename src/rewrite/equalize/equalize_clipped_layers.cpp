@@ -7,11 +7,10 @@
 #include <limits>
 #include <map>
 
-#include "calib/run_all.h"
-#include "calib/spread_samples.h"
-#include "ir/arguments.h"
-#include "ir/stored_floats.h"
-#include "rewrite/equalize/scaling.h"
+#include "calib/sample_readers.h"
+#include "calib/sample_run.h"
+#include "ir/constants.h"
+#include "rewrite/equalize/layer_chains.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

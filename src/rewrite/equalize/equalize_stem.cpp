@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "ir/stored_floats.h"
-#include "rewrite/equalize/patterns.h"
+#include "ir/constants.h"
+#include "rewrite/equalize/layer_chains.h"
 #include "rewrite/passes.h"
 #include "rewrite/weights.h"
 

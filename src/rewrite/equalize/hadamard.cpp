@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/error.h"
 #include "base/random.h"
 
 namespace quarkq::rewrite {

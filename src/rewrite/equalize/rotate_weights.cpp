@@ -3,16 +3,71 @@
 // cancel. A norm between the two commutes with R once its own weight is in the layers after it.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
+#include "config/rewrite_settings.h"
+#include "ir/constants.h"
 #include "ir/edit.h"
-#include "ir/stored_floats.h"
+#include "ir/graph.h"
 #include "plan/constant_codes.h"
 #include "rewrite/equalize/hadamard.h"
-#include "rewrite/equalize/rotation_pairs.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {
 namespace {
+
+// Which layers QuaRot rotates together: the file that RConfigPath names (ref:equalization#quarot).
+
+/// Layers that write an activation, the norm between (may be absent), and the layers that read what it makes.
+struct RotationPair {
+  std::string label;  ///< "FILE: R1_pairs[0]", for messages
+  std::vector<ir::NodeId> previous, next;
+  ir::NodeId norm;
+};
+
+using NodesByName = std::map<std::string, ir::NodeId, std::less<>>;
+
+Result<ir::NodeId> find_node(const std::string& name, const NodesByName& nodes) {
+  const auto found = nodes.find(name);
+  if (found == nodes.end()) return invalid_argument("no node is called '", name, "'");
+  return found->second;
+}
+
+Result<std::vector<ir::NodeId>> find_nodes(const std::vector<std::string>& names, const NodesByName& nodes) {
+  std::vector<ir::NodeId> found;
+  for (const std::string& name : names) {
+    QQ_TRY(const ir::NodeId id, find_node(name, nodes));
+    found.push_back(id);
+  }
+  return found;
+}
+
+Result<RotationPair> find_pair(const config::RotationEntry& entry, const NodesByName& nodes) {
+  RotationPair pair;
+  pair.label = entry.label;
+  QQ_TRY(pair.previous, find_nodes(entry.previous, nodes).context("prev_nodes"));
+  QQ_TRY(pair.next, find_nodes(entry.next, nodes).context("next_nodes"));
+  if (entry.norm) {
+    QQ_TRY(pair.norm, find_node(*entry.norm, nodes).context("norm_node"));
+  }
+  return pair;
+}
+
+/// {"R1_pairs": [{"prev_nodes": [names], "norm_node": name, "next_nodes": [names]}, ...]}. Fails with kInvalidArgument
+/// naming file, pair and node.
+Result<std::vector<RotationPair>> read_rotation_pairs(const std::string& path, const ir::Graph& graph) {
+  QQ_TRY(const std::vector<config::RotationEntry> entries, config::load_rotation_config(path));
+  NodesByName nodes;
+  for (const ir::NodeId id : graph.order()) nodes.emplace(graph.node(id).name, id);
+  std::vector<RotationPair> pairs;
+  for (const config::RotationEntry& entry : entries) {
+    QQ_TRY(RotationPair pair, find_pair(entry, nodes).context(entry.label));
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
 
 /// A layer's matrix with its numbers: [in, out], or [out, in] when `is_transposed`.
 struct LayerMatrix {

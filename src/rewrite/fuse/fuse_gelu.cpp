@@ -2,9 +2,9 @@
 // x * 0.5 * (1 + erf(x / sqrt(2))), multiplied in any order, becomes Gelu (ref:rewrites#gelu).
 #include <cmath>
 
-#include "ir/domains.h"
+#include "ir/quantizing_ops.h"
 #include "rewrite/driver.h"
-#include "rewrite/gelu_group.h"
+#include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

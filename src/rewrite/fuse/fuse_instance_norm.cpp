@@ -3,9 +3,8 @@
 // (ref:rewrites#instance-normalization), and in the default mode (X - mean) / sqrt(variance + epsilon) * weight + bias.
 #include <algorithm>
 
-#include "ir/arguments.h"
-#include "ir/stored_floats.h"
-#include "pass/tidy_up.h"
+#include "ir/constants.h"
+#include "pass/output_guard.h"
 #include "rewrite/driver.h"
 #include "rewrite/fuse_group.h"
 #include "rewrite/passes.h"

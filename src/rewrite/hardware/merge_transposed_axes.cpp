@@ -3,7 +3,7 @@
 // same on few axes, for compilers that take tensors of a low rank only.
 #include <algorithm>
 
-#include "ir/axes.h"
+#include "ir/shape.h"
 #include "rewrite/driver.h"
 #include "rewrite/hardware/axis_moves.h"
 #include "rewrite/passes.h"

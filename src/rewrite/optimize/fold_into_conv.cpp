@@ -2,7 +2,7 @@
 // Folds operators that follow a Conv and work per channel into its weight and bias (ref:rewrites#basic-optimizer).
 #include <algorithm>
 
-#include "ir/stored_floats.h"
+#include "ir/constants.h"
 #include "rewrite/fold_affine.h"
 #include "rewrite/optimize/local_rules.h"
 

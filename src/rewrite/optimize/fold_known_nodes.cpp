@@ -4,7 +4,7 @@
 
 #include "exec/compile.h"
 #include "rewrite/computed_nodes.h"
-#include "rewrite/optimize/steps.h"
+#include "rewrite/optimize/workspace.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reshapes get constant shapes where 0 and -1 can say what was computed, and chains of them become one.
-#include "rewrite/optimize/steps.h"
+#include "rewrite/optimize/workspace.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

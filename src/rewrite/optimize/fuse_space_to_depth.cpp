@@ -5,8 +5,8 @@
 #include <array>
 #include <limits>
 
-#include "ir/axes.h"
-#include "rewrite/optimize/steps.h"
+#include "ir/shape.h"
+#include "rewrite/optimize/workspace.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "rewrite/optimize/local_rules.h"
 
-#include "ir/arguments.h"
-#include "rewrite/optimize/steps.h"
+#include "ir/constants.h"
+#include "rewrite/optimize/workspace.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

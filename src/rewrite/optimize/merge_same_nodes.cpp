@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "rewrite/computed_nodes.h"
-#include "rewrite/optimize/steps.h"
+#include "rewrite/optimize/workspace.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

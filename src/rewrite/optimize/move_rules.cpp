@@ -5,8 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "ir/axes.h"
-#include "ir/search.h"
+#include "ir/shape.h"
+#include "ir/traversal.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

@@ -69,7 +69,7 @@ bool push_pad(const Move& move);
 bool push_tile(const Move& move);
 bool push_gather(const Move& move);
 bool push_shape(const Move& move);
-bool push_reshape(const Move& move);  // move_reshape.cpp
+bool push_reshape(const Move& move);  // move_axes.cpp
 
 /// The node becomes a Transpose of what `move.transpose` reads, by `permutation`; a node for which that is the identity
 /// is removed.

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "rewrite/optimize/move_rules.h"
-#include "rewrite/optimize/steps.h"
+#include "rewrite/optimize/workspace.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

@@ -3,8 +3,8 @@
 // findings, or one in which a step fails, stays as it is. Shapes are inferred as ONNX Runtime does there: without
 // following the values that they are computed from, because which Transposes move depends on how much is known.
 #include "ir/edit.h"
-#include "onnx_io/infer_plainly.h"
-#include "rewrite/optimize/steps.h"
+#include "onnx_io/infer.h"
+#include "rewrite/optimize/workspace.h"
 #include "rewrite/passes.h"
 
 namespace quarkq::rewrite {

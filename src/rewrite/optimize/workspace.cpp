@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "onnx_io/schema_defaults.h"
+#include "onnx_io/schemas.h"
 
 namespace quarkq::rewrite::basic {
 namespace {

@@ -3,7 +3,7 @@
 // MatMul becomes a Gemm only where the shape is known, and an Add of zeros is dropped only where its shape is.
 #include <algorithm>
 
-#include "onnx_io/infer_plainly.h"
+#include "onnx_io/infer.h"
 #include "rewrite/simplify/node_types.h"
 #include "rewrite/simplify/simplify.h"
 

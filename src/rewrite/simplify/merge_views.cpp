@@ -3,8 +3,8 @@
 // back.
 #include <algorithm>
 
-#include "ir/axes.h"
-#include "ir/search.h"
+#include "ir/shape.h"
+#include "ir/traversal.h"
 #include "rewrite/simplify/operands.h"
 #include "rewrite/simplify/patterns.h"
 

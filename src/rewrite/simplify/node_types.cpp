@@ -6,8 +6,217 @@
 #include <set>
 
 #include "onnx_io/infer.h"
+#include "rewrite/simplify/operands.h"
 
 namespace quarkq::rewrite::simplify {
+
+namespace {
+
+constexpr size_t kMostElements = 1024;
+
+using Maybe = std::optional<TrackedValue>;
+using Inputs = std::vector<Maybe>;
+using Rule = Maybe(const Scope& scope, const ir::Node& node, const Inputs& inputs);
+
+int64_t count_of(const TrackedValue& value) { return static_cast<int64_t>(value.elements.size()); }
+
+std::vector<MaybeTerm> tracked_dims_of(const Scope& scope, ir::ValueId id) {
+  std::vector<MaybeTerm> terms;
+  for (const ir::Dim& dim : scope.graph.value(id).type.dims) terms.push_back(term_of(dim));
+  return terms;
+}
+
+Maybe track_shape(const Scope& scope, const ir::Node& node, const Inputs&) {
+  if (!scope.graph.value(node.input(0)).type.has_shape) return std::nullopt;
+  const std::vector<MaybeTerm> dims = tracked_dims_of(scope, node.input(0));
+  const auto [start, end] = kept_dims(node, static_cast<int64_t>(dims.size()));
+  return TrackedValue{false, {dims.begin() + start, dims.begin() + end}};
+}
+
+Maybe track_size(const Scope& scope, const ir::Node& node, const Inputs&) {
+  if (!scope.graph.value(node.input(0)).type.has_shape) return std::nullopt;
+  MaybeTerm product = number_term(1);
+  for (const MaybeTerm& dim : tracked_dims_of(scope, node.input(0))) product = multiply(product, dim);
+  return TrackedValue{true, {product}};
+}
+
+Maybe track_gather(const Scope& scope, const ir::Node& node, const Inputs& inputs) {
+  const auto indices = scope.integers(node.input(1));
+  if (!inputs[0] || inputs[0]->is_scalar || !indices || node.int_or("axis", 0) > 0) return std::nullopt;
+  const int64_t rank = scope.constant(node.input(1))->rank(), count = count_of(*inputs[0]);
+  if (rank > 1) return std::nullopt;
+  TrackedValue picked{rank == 0, {}};
+  for (const int64_t index : *indices) {
+    const int64_t place = index < 0 ? index + count : index;
+    if (place < 0 || place >= count) return std::nullopt;
+    picked.elements.push_back(inputs[0]->elements[static_cast<size_t>(place)]);
+  }
+  return picked;
+}
+
+Maybe track_slice(const Scope& scope, const ir::Node& node, const Inputs& inputs) {
+  if (!inputs[0] || inputs[0]->is_scalar) return std::nullopt;
+  const auto kept = kept_range(scope, node, count_of(*inputs[0]));
+  if (!kept) return std::nullopt;
+  const auto& all = inputs[0]->elements;
+  return TrackedValue{false, {all.begin() + kept->first, all.begin() + kept->second}};
+}
+
+Maybe track_concat(const Scope&, const ir::Node&, const Inputs& inputs) {
+  TrackedValue joined;
+  for (const Maybe& input : inputs) {
+    if (!input || input->is_scalar) return std::nullopt;
+    joined.elements.insert(joined.elements.end(), input->elements.begin(), input->elements.end());
+  }
+  return joined;
+}
+
+/// Operators that give the same elements another rank: the output's own type says which.
+Maybe track_view(const Scope& scope, const ir::Node& node, const Inputs& inputs) {
+  if (!inputs[0]) return std::nullopt;
+  const ir::ValueType& type = scope.graph.value(node.output(0)).type;
+  if (!type.has_shape || type.dims.size() > 1) return std::nullopt;
+  const bool is_scalar = type.dims.empty();
+  if (is_scalar && inputs[0]->elements.size() != 1) return std::nullopt;
+  return TrackedValue{is_scalar, inputs[0]->elements};
+}
+
+Maybe track_cast(const Scope&, const ir::Node& node, const Inputs& inputs) {
+  const int64_t to = node.int_or("to", 0);
+  const bool whole = to == static_cast<int64_t>(ElementType::kInt64) || to == static_cast<int64_t>(ElementType::kInt32);
+  return node.is("Cast") && !whole ? std::nullopt : inputs[0];
+}
+
+Maybe track_constant_of_shape(const Scope&, const ir::Node& node, const Inputs& inputs) {
+  if (!inputs[0] || inputs[0]->elements.size() > 1) return std::nullopt;
+  const auto* value = node.get<ir::Tensor>("value");
+  if (value == nullptr || !is_integer(value->type()) || value->size() != 1) return std::nullopt;
+  const Result<std::vector<int64_t>> filled = ir::to_int64(*value);
+  const bool is_scalar = inputs[0]->elements.empty();
+  const MaybeTerm count = is_scalar ? MaybeTerm(number_term(1)) : inputs[0]->elements[0];
+  if (!filled.ok() || !count || !count->is_number() || count->factor < 0) return std::nullopt;
+  if (count->factor > static_cast<int64_t>(kMostElements)) return std::nullopt;
+  return TrackedValue{is_scalar,
+                      std::vector<MaybeTerm>(static_cast<size_t>(count->factor), number_term(filled.value()[0]))};
+}
+
+Maybe track_arithmetic(const Scope&, const ir::Node& node, const Inputs& inputs) {
+  static constexpr struct {
+    std::string_view op;
+    MaybeTerm (*apply)(const MaybeTerm&, const MaybeTerm&);
+  } kOperators[] = {{"Add", add}, {"Sub", subtract}, {"Mul", multiply}, {"Div", divide}};
+  if (inputs.size() != 2 || !inputs[0] || !inputs[1]) return std::nullopt;
+  const auto &a = inputs[0]->elements, &b = inputs[1]->elements;
+  if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return std::nullopt;
+  TrackedValue result{inputs[0]->is_scalar && inputs[1]->is_scalar, {}};
+  const size_t count = a.size() == 1 ? b.size() : a.size();
+  for (size_t i = 0; i < count; ++i) {
+    for (const auto& row : kOperators) {
+      if (node.op != row.op) continue;
+      result.elements.push_back(row.apply(a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]));
+    }
+  }
+  return result;
+}
+
+/// 1 or 0; nothing where that depends on the size of a named dimension, which is never negative.
+MaybeTerm equal_terms(const MaybeTerm& a, const MaybeTerm& b) {
+  if (!a || !b) return std::nullopt;
+  if (*a == *b) return number_term(1);
+  const bool differ = (a->is_number() && b->is_number()) || (a->is_number() && a->factor < 0 && b->factor >= 0) ||
+                      (b->is_number() && b->factor < 0 && a->factor >= 0);
+  return differ ? MaybeTerm(number_term(0)) : std::nullopt;
+}
+
+/// The element of a list that is as long as the result, or stretched.
+const MaybeTerm& element_at(const TrackedValue& value, size_t i) {
+  return value.elements[value.elements.size() == 1 ? 0 : i];
+}
+
+/// How many elements these have together; nothing when they do not fit.
+std::optional<size_t> common_count(const Inputs& inputs) {
+  size_t count = 1;
+  for (const Maybe& input : inputs) {
+    if (!input || input->elements.empty()) return std::nullopt;
+    if (input->elements.size() != 1 && count != 1 && input->elements.size() != count) return std::nullopt;
+    count = std::max(count, input->elements.size());
+  }
+  return count;
+}
+
+Maybe track_equal(const Scope&, const ir::Node&, const Inputs& inputs) {
+  const std::optional<size_t> count = common_count(inputs);
+  if (!count || inputs.size() != 2) return std::nullopt;
+  TrackedValue result{inputs[0]->is_scalar && inputs[1]->is_scalar, {}};
+  for (size_t i = 0; i < *count; ++i) {
+    result.elements.push_back(equal_terms(element_at(*inputs[0], i), element_at(*inputs[1], i)));
+  }
+  return result;
+}
+
+/// Shapes of Expand, as PyTorch exports it: Where(Equal(shape, -1), ones, shape).
+Maybe track_where(const Scope&, const ir::Node&, const Inputs& inputs) {
+  const std::optional<size_t> count = common_count(inputs);
+  if (!count || inputs.size() != 3) return std::nullopt;
+  TrackedValue result{inputs[0]->is_scalar && inputs[1]->is_scalar && inputs[2]->is_scalar, {}};
+  for (size_t i = 0; i < *count; ++i) {
+    const MaybeTerm& condition = element_at(*inputs[0], i);
+    if (!condition || !condition->is_number()) return std::nullopt;
+    result.elements.push_back(element_at(*inputs[condition->factor != 0 ? 1 : 2], i));
+  }
+  return result;
+}
+
+struct RuleRow {
+  std::string_view op;
+  Rule* track;
+};
+
+constexpr RuleRow kRules[] = {
+    {"Shape", track_shape},    {"Size", track_size},      {"Gather", track_gather},
+    {"Slice", track_slice},    {"Concat", track_concat},  {"Squeeze", track_view},
+    {"Unsqueeze", track_view}, {"Reshape", track_view},   {"Cast", track_cast},
+    {"Identity", track_cast},  {"Add", track_arithmetic}, {"Sub", track_arithmetic},
+    {"Mul", track_arithmetic}, {"Div", track_arithmetic}, {"ConstantOfShape", track_constant_of_shape},
+    {"Equal", track_equal},    {"Where", track_where},
+};
+
+/// Integers of 32 and 64 bits hold shapes, and truths decide between them; a type not known yet may be one.
+bool may_hold_shapes(ElementType element) {
+  return element == ElementType::kInt64 || element == ElementType::kInt32 || element == ElementType::kBool ||
+         element == ElementType::kUndefined;
+}
+
+}  // namespace
+
+std::optional<TrackedValue> TrackedValues::find(ir::ValueId value) const {
+  if (!value.valid()) return std::nullopt;
+  if (const ir::Tensor* constant = scope_.constant(value)) {
+    if (constant->rank() > 1 || constant->size() > static_cast<int64_t>(kMostElements)) return std::nullopt;
+    if (!may_hold_shapes(constant->type())) return std::nullopt;
+    const Result<std::vector<int64_t>> numbers = ir::to_int64(*constant);
+    if (!numbers.ok()) return std::nullopt;
+    TrackedValue held{constant->rank() == 0, {}};
+    for (const int64_t number : numbers.value()) held.elements.emplace_back(number_term(number));
+    return held;
+  }
+  return values_[static_cast<size_t>(value.index)];
+}
+
+void TrackedValues::visit(const ir::Node& node) {
+  if (!node.domain.empty() || node.outputs.size() != 1 || !node.input(0).valid()) return;
+  if (!may_hold_shapes(scope_.graph.value(node.output(0)).type.element)) return;
+  for (const RuleRow& row : kRules) {
+    if (node.op != row.op) continue;
+    Inputs inputs;
+    for (const ir::ValueId input : node.inputs) inputs.push_back(find(input));
+    Maybe tracked = row.track(scope_, node, inputs);
+    if (tracked && tracked->elements.size() <= kMostElements)
+      values_[static_cast<size_t>(node.output(0).index)] = std::move(tracked);
+    return;
+  }
+}
+
 namespace {
 
 using Terms = std::vector<MaybeTerm>;

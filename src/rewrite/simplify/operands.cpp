@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/axes.h"
+#include "ir/shape.h"
 
 namespace quarkq::rewrite::simplify {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ir/search.h"
+#include "ir/traversal.h"
 #include "onnx_io/infer.h"
 
 namespace quarkq::rewrite {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/control_groups.h"
+#include "base/machine.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/parse_json.h"
+#include "base/parse_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/printable.h"
+#include "base/strings.h"
 
 #include <gtest/gtest.h>
 

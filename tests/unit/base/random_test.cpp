@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/isa.h"
-#include "base/suggest.h"
+#include "base/strings.h"
 
 namespace quarkq {
 namespace {

@@ -7,8 +7,7 @@
 #include <numeric>
 
 #include "base/file_system.h"
-#include "base/spill_file.h"
-#include "base/system_memory.h"
+#include "base/machine.h"
 #include "unit/base/temp_folder.h"
 
 namespace quarkq {

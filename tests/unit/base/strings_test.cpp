@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/suggest.h"
 
 namespace quarkq {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/system_memory.h"
+#include "base/machine.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What C functions return as C++: null pointers, failures, and tensors without dimensions or names.
-#include "c_api/callbacks.h"
+#include "c_api/request.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "calib/run_calibration.h"
-#include "exec/memory_guard.h"
+#include "exec/resources.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/text.h"
 

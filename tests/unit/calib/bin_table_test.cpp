@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counts in fixed bins against a map, counts in pages against a map, and the counting loops of every instruction set.
-#include "calib/bin_table.h"
+#include "calib/value_statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,6 @@
 #include <cmath>
 #include <map>
 
-#include "calib/bin_counts.h"
 #include "calib/uniform_histogram.h"
 #include "support/every_isa.h"
 

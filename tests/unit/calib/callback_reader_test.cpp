@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Samples from the caller's memory: copied, checked, named in errors.
-#include "calib/callback_reader.h"
+#include "calib/sample_readers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // NaN and infinities in samples: found in every float type, wherever they stand.
-#include "calib/check_finite.h"
+#include "calib/data_reader.h"
 
 #include <limits>
 
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "unit/calib/sample_support.h"
 
 namespace quarkq::calib {

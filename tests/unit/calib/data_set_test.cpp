@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "calib/reader/tar_file.h"
+#include "calib/reader/archives.h"
 #include "unit/calib/sample_support.h"
 
 namespace quarkq::calib {

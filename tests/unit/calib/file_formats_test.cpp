@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "calib/image/resize_taps.h"
+#include "calib/image/resize_image.h"
 
 namespace quarkq::calib {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "exec/memory_guard.h"
-#include "numeric/half.h"
+#include "exec/resources.h"
+#include "numeric/element_type.h"
 #include "unit/calib/sample_support.h"
 
 namespace quarkq::calib {

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "calib/image/check_jpeg.h"
 #include "calib/image/decode_image.h"
+#include "calib/image/image_formats.h"
 #include "unit/base/temp_folder.h"
 #include "unit/calib/image_files.h"
 

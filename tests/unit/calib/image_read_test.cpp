@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "calib/image/frame_image.h"
+#include "calib/image/resize_image.h"
 #include "config/load.h"
 #include "unit/calib/image_files.h"
 

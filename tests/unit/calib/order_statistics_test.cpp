@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Percentiles of numbers that are observed twice, against sorting them; what MinMSE scores candidates with, against
 // loops.
-#include "calib/quark/order_statistics.h"
+#include "calib/quark/minmse_search.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "calib/quark/scoring_params.h"
 #include "support/every_isa.h"
 
 namespace quarkq::calib {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Properties of the default methods: ranges within the bins' resolution of the exact quantiles, MinMSE never worse than
 // the best of its candidates by more than the resolution explains, and nothing that depends on order.
-#include "calib/quantiles.h"
+#include "calib/value_statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,6 @@
 #include <random>
 
 #include "calib/calibrator_table.h"
-#include "calib/grid_error.h"
 
 namespace quarkq::calib {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "calib/quark/histogram_pow2.h"
+#include "calib/quark/minmse_search.h"
 #include "calib/quark/value_histogram.h"
 #include "unit/calib/quark_support.h"
 #include "unit/numeric/golden_calibration.h"

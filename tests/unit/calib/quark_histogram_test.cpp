@@ -4,12 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "calib/pairwise_sum.h"
-#include "calib/quark/edge_list.h"
-#include "calib/quark/histogram_pow2.h"
-#include "calib/quark/order_statistics.h"
-#include "calib/quark/scoring_params.h"
+#include "calib/quark/minmse_search.h"
 #include "calib/quark/value_histogram.h"
+#include "calib/uniform_histogram.h"
 #include "unit/numeric/golden_calibration.h"
 
 namespace quarkq::calib {

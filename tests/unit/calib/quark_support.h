@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/quark_methods.h"
+#include "calib/method_options.h"
 
 namespace quarkq::calib::quark_test {
 

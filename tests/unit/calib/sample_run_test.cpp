@@ -11,7 +11,6 @@
 #include <random>
 
 #include "calib/run_calibration.h"
-#include "calib/thinned.h"
 #include "support/pass_support.h"
 
 namespace quarkq::calib {

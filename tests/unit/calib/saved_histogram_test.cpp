@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Histograms for people, how many programs are worthwhile, parts that cannot be merged, samples chosen by number.
-#include "calib/histogram_file.h"
+#include "calib/range_file.h"
 
 #include <omp.h>
 
 #include <cmath>
 #include <sstream>
 
-#include "calib/program_count.h"
-#include "calib/some_samples.h"
+#include "calib/read_ahead.h"
+#include "calib/sample_readers.h"
 #include "calib/statistics_set.h"
 #include "support/pass_support.h"
 #include "unit/calib/sample_support.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "calib/spread_samples.h"
+#include "calib/sample_readers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "calib/statistics_file.h"
+#include "calib/statistics_set.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

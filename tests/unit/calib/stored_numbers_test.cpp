@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // PNG files of class maps: indices and grey values as they are stored. The files are made by hand from the format's
 // definition.
-#include "calib/image/stored_numbers.h"
+#include "calib/image/image_formats.h"
 
 #include <gtest/gtest.h>
 

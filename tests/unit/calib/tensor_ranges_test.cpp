@@ -7,7 +7,7 @@
 #include <random>
 
 #include "calib/run_calibration.h"
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "support/pass_support.h"
 
 namespace quarkq::calib {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Samples of a language model from its tokens: which inputs follow, what they hold, which shapes are refused.
-#include "calib/reader/token_samples.h"
+#include "calib/reader/fit_samples.h"
 
-#include "calib/one_sample.h"
+#include "calib/sample_readers.h"
 #include "unit/calib/sample_support.h"
 
 namespace quarkq::calib {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Zip archives that are as they should be, and archives with false headers.
-#include "calib/reader/zip_file.h"
+#include "calib/reader/archives.h"
 
 #include <gtest/gtest.h>
 

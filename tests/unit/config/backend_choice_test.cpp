@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "config/backend_choice.h"
+#include "config/read_tool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // crypto_mode: what writes files is refused; the request is recognized before it is resolved.
-#include "config/crypto_mode.h"
+#include "config/named_files.h"
 
-#include "config/evaluation_settings.h"
-#include "config/finetune_settings.h"
+#include "config/algorithms.h"
 #include "unit/config/config_support.h"
 
 namespace quarkq::config {

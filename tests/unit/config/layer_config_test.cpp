@@ -9,7 +9,7 @@
 #include "config/algorithms.h"
 #include "config/convert.h"
 #include "config/load.h"
-#include "config/rotation_config.h"
+#include "config/rewrite_settings.h"
 #include "unit/base/temp_folder.h"
 
 namespace quarkq::config {

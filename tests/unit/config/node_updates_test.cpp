@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // New values of attributes: which kinds they have, what is refused.
-#include "config/node_updates.h"
+#include "config/rewrite_settings.h"
 
 #include <gtest/gtest.h>
 

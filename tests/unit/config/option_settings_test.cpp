@@ -2,15 +2,13 @@
 // Options that are maps of an algorithm's own parameters: what may stand there, and what it becomes.
 #include <gtest/gtest.h>
 
-#include "config/block_attributes.h"
-#include "config/finetune_settings.h"
-#include "config/gptq_settings.h"
+#include "config/algorithms.h"
+#include "config/format_settings.h"
 #include "config/load.h"
-#include "config/matmul_nbits_settings.h"
-#include "config/mixed_settings.h"
-#include "config/op_type_settings.h"
-#include "config/random_data_settings.h"
-#include "config/simplify_settings.h"
+#include "config/low_bit_weights.h"
+#include "config/mixed_precision.h"
+#include "config/rewrite_settings.h"
+#include "config/sample_settings.h"
 
 namespace quarkq::config {
 namespace {

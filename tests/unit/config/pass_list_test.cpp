@@ -3,8 +3,7 @@
 #include "config/pass_list.h"
 
 #include "../base/temp_folder.h"
-#include "config/listed_passes.h"
-#include "config/node_updates.h"
+#include "config/rewrite_settings.h"
 #include "unit/config/config_support.h"
 
 namespace quarkq::config {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "config/preprocess_recipes.h"
+#include "config/preprocess.h"
 
 #include <gtest/gtest.h>
 
 #include "config/load.h"
-#include "config/preprocess.h"
 #include "config/quant_config.h"
 
 namespace quarkq::config {

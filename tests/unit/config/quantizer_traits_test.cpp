@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "config/quantizer_traits.h"
+#include "config/settings.h"
 
 #include <gtest/gtest.h>
-
-#include "config/settings.h"
 
 namespace quarkq::config {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The keys of the block "calibration" that say how samples are read.
-#include "config/raw_format.h"
+#include "config/sample_settings.h"
 
 #include "config/print.h"
 #include "config_support.h"

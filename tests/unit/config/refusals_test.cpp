@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Refusals of single settings: each names the setting, what was found and what is allowed, and the ends of each range
 // are taken.
-#include "config/tensor_overrides.h"
+#include "config/format_settings.h"
 #include "unit/config/config_support.h"
 
 namespace quarkq::config {

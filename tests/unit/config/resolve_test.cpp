@@ -2,7 +2,6 @@
 // From what was asked to what holds: quantizer, dependent defaults, forced changes, refusals and notices.
 #include "config/resolve.h"
 
-#include "config/validate.h"
 #include "config_support.h"
 
 namespace quarkq::config {

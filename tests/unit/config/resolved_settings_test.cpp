@@ -5,7 +5,6 @@
 #include <map>
 
 #include "config/fields.h"
-#include "config/merge.h"
 #include "config/preset.h"
 #include "config/print.h"
 #include "config_support.h"

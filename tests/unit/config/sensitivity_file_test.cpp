@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The cache of what candidates of mixed precision scored: written, read again, edited by users.
-#include "config/sensitivity_file.h"
+#include "config/mixed_precision.h"
 
 #include <gtest/gtest.h>
 

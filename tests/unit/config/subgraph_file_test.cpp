@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Files of node groups for automatic mixed precision.
-#include "config/subgraph_file.h"
+#include "config/mixed_precision.h"
 
 #include <gtest/gtest.h>
 

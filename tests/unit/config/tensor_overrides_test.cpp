@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // TensorQuantOverrides: what may stand there, and what it becomes (ref:settings#tensor-overrides).
-#include "config/tensor_overrides.h"
+#include "config/format_settings.h"
 
 #include <gtest/gtest.h>
 

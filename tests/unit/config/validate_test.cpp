@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Each rule about settings that have no effect or contradict each other: found where it applies, silent where the
 // setting counts, silent where nobody asked for it.
-#include "config/validate.h"
+#include "config/resolve.h"
 
 #include "unit/config/config_support.h"
 

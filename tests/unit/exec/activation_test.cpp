@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "base/isa.h"
-#include "exec/kernels/elementwise/activation_loops.h"
+#include "exec/kernels/elementwise/unary_loops.h"
 #include "support/op_checks.h"
 
 namespace quarkq::test {

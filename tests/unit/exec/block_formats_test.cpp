@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The operators of com.amd.quark around numeric/bfp.h and mx.h, and ExtendedInstanceNormalization
+// The operators of com.amd.quark around numeric/block_formats.h, and ExtendedInstanceNormalization
 // (ref:operators#block-floating-point, ref:operators#instance-normalization).
-#include "numeric/bfp.h"
-#include "numeric/mx.h"
+#include "numeric/block_formats.h"
 #include "support/op_checks.h"
 
 namespace quarkq::test {

@@ -8,10 +8,9 @@
 #include <limits>
 #include <vector>
 
-#include "exec/kernels/elementwise/activation_loops.h"
-#include "exec/kernels/elementwise/cast_loops.h"
 #include "exec/kernels/elementwise/elementwise_loops.h"
-#include "exec/kernels/image/pool_loops.h"
+#include "exec/kernels/elementwise/unary_loops.h"
+#include "exec/kernels/image/image_loops.h"
 #include "exec/kernels/norm/norm_loops.h"
 #include "exec/kernels/shape/index_loops.h"
 #include "exec/transpose.h"

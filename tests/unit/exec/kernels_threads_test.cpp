@@ -2,8 +2,8 @@
 // Results must not depend on how many threads compute them: one call per kind of loop, large enough to be split.
 #include <omp.h>
 
-#include "exec/known_call.h"
-#include "onnx_io/schema_defaults.h"
+#include "exec/evaluation.h"
+#include "onnx_io/schemas.h"
 #include "support/op_checks.h"
 
 namespace quarkq::test {

@@ -10,8 +10,7 @@
 #include <numeric>
 
 #include "exec/compile.h"
-#include "exec/layout_convert.h"
-#include "exec/memory_guard.h"
+#include "exec/resources.h"
 #include "exec/session.h"
 #include "exec/transpose.h"
 #include "support/op_checks.h"

@@ -5,8 +5,6 @@
 
 #include <random>
 
-#include "exec/pack_by_size.h"
-
 namespace quarkq::exec {
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // MatMul, Gemm, Conv and ConvTranspose in types other than float32.
-#include "exec/kernels/shared/half_loops.h"
-#include "numeric/half.h"
+#include "exec/kernels/shared/float_rows.h"
+#include "numeric/element_type.h"
 #include "support/op_checks.h"
 
 namespace quarkq::test {

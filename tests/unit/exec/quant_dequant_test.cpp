@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "numeric/reference.h"
+#include "numeric/linear_quant.h"
 #include "support/op_checks.h"
 
 namespace quarkq::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // QuantizeLinear and DequantizeLinear of small types, in blocks and with parameters of several types. Values from ONNX
 // Runtime 1.31.
-#include "numeric/reference.h"
+#include "numeric/linear_quant.h"
 #include "support/small_types.h"
 
 namespace quarkq::test {

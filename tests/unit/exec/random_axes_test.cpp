@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "numeric/reference.h"
+#include "numeric/linear_quant.h"
 #include "support/op_checks.h"
 #include "support/random_draws.h"
 

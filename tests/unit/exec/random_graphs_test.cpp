@@ -3,7 +3,7 @@
 // nodes one by one, each in a session of its own.
 #include <gtest/gtest.h>
 
-#include "ir/verify.h"
+#include "ir/check_graph.h"
 #include "support/random_graph.h"
 
 namespace quarkq::test {

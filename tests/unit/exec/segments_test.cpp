@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "exec/memory_guard.h"
+#include "exec/resources.h"
 #include "exec/session.h"
 #include "onnx_io/text.h"
 #include "support/random_graph.h"

@@ -4,9 +4,9 @@
 
 #include <random>
 
-#include "exec/memory_guard.h"
+#include "exec/memory_plan.h"
+#include "exec/resources.h"
 #include "exec/session.h"
-#include "exec/spill_plan.h"
 #include "onnx_io/text.h"
 #include "support/random_graph.h"
 

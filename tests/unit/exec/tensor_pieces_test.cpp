@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tensors cut along an axis and put together again, and transforms of any length, by what holds for every tensor.
-#include "exec/kernels/shared/tensor_pieces.h"
+#include "exec/kernels/shared/tensor_copy.h"
 
 #include <cmath>
 #include <complex>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How many threads a run has, in its regions and for samples side by side.
-#include "exec/threads.h"
+#include "exec/resources.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -28,7 +28,8 @@ TEST_F(ThreadCountTest, IndependentWorkHasNoFewerThanRegions) {
   const ThreadChoice choice = set_threads(0);
   EXPECT_EQ(omp_get_max_threads(), choice.threads);
   EXPECT_GE(independent_threads(), choice.threads);
-  EXPECT_EQ(independent_threads() > choice.threads, choice.why.find("samples run at once") != std::string::npos) << choice.why;
+  EXPECT_EQ(independent_threads() > choice.threads, choice.why.find("samples run at once") != std::string::npos)
+      << choice.why;
 }
 
 TEST_F(ThreadCountTest, APartHasItsShare) {

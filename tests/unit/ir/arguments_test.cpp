@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Arguments from attributes and inputs, stored floats, and what is looked up in a graph.
-#include "ir/arguments.h"
+#include "ir/constants.h"
 
-#include "ir/search.h"
-#include "ir/stored_floats.h"
+#include "ir/traversal.h"
 #include "support/pass_support.h"
 
 namespace quarkq::ir {

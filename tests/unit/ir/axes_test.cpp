@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ir/axes.h"
+#include "ir/shape.h"
 
 #include <gtest/gtest.h>
 

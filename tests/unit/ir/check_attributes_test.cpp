@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ir/check_attributes.h"
+#include "ir/check_graph.h"
 
 #include <gtest/gtest.h>
 

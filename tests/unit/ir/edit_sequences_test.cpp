@@ -6,9 +6,9 @@
 #include <functional>
 #include <random>
 
+#include "ir/check_graph.h"
 #include "ir/dump.h"
 #include "ir/edit.h"
-#include "ir/verify.h"
 
 namespace quarkq::ir {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ir/check_graph.h"
 #include "ir/dump.h"
-#include "ir/verify.h"
 
 namespace quarkq::ir {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Islands of nodes: what connects them, what limits refuse.
-#include "ir/islands.h"
+#include "ir/parts.h"
 
-#include "ir/macs.h"
+#include "ir/graph_analysis.h"
 #include "support/grown_model.h"
 #include "support/pass_support.h"
 

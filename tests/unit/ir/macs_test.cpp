@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ir/macs.h"
+#include "ir/graph_analysis.h"
 
 #include <gtest/gtest.h>
 

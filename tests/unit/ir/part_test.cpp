@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A part computes what the whole graph computes, from the values in between.
-#include "ir/part.h"
+#include "ir/parts.h"
 
 #include "support/pass_support.h"
 

@@ -6,7 +6,6 @@
 
 #include <set>
 
-#include "ir/qdq_nodes.h"
 #include "support/pass_support.h"
 
 namespace quarkq::ir {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <random>
 
-#include "ir/axes.h"
 #include "ir/shape.h"
 
 namespace quarkq::ir {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What belongs to the tail of a network.
-#include "ir/tail.h"
+#include "ir/parts.h"
 
 #include "support/pass_support.h"
 

@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "ir/axes.h"
+#include "ir/shape.h"
 #include "ir/tensor.h"
 
 namespace quarkq::ir {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "ir/topo.h"
+#include "ir/traversal.h"
 
 #include <gtest/gtest.h>
 
+#include "ir/check_graph.h"
 #include "ir/dump.h"
 #include "ir/edit.h"
-#include "ir/verify.h"
 
 namespace quarkq::ir {
 namespace {

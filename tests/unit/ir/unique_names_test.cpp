@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "ir/unique_names.h"
+#include "ir/edit.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/edit.h"
-#include "ir/verify.h"
+#include "ir/check_graph.h"
 
 namespace quarkq::ir {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Large constants of a graph with a store: on disk, with the same values, shared by copies of the graph.
-#include "ir/weight_store.h"
+#include "ir/tensor_store.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <numeric>
 
+#include "ir/constants.h"
 #include "ir/edit.h"
-#include "ir/stored_floats.h"
 
 namespace quarkq::ir {
 namespace {

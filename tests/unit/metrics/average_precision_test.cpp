@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Average precision: numbers that COCO's own tool gave for the same detections (coco_scenes.json), and cases by hand.
-#include "metrics/detect/average_precision.h"
+#include "metrics/detect/detections.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-
-#include "metrics/detect/suppress.h"
 
 namespace quarkq::metrics {
 namespace {

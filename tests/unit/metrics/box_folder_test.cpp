@@ -2,7 +2,7 @@
 // Boxes in folders: YOLO's text files and PASCAL VOC's XML.
 #include <gtest/gtest.h>
 
-#include "metrics/truth/box_files.h"
+#include "metrics/truth/boxes.h"
 #include "unit/base/temp_folder.h"
 #include "unit/calib/file_bytes.h"
 #include "unit/metrics/scored.h"

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "metrics/detect/unframe.h"
+#include "metrics/detect/detections.h"
 #include "metrics/metric_table.h"
 #include "unit/base/temp_folder.h"
 

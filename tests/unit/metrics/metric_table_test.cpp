@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "metrics/compare_arrays.h"
+#include "metrics/array_metrics.h"
 #include "unit/base/temp_folder.h"
 
 namespace quarkq::metrics {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The windowed similarity against the definition written out pixel by pixel.
-#include "metrics/ssim.h"
+#include "metrics/array_metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,8 @@
 
 #include <cmath>
 
-#include "metrics/ctc.h"
-#include "metrics/edit_distance.h"
-#include "metrics/truth/texts.h"
+#include "metrics/text_errors.h"
+#include "metrics/truth/labels.h"
 #include "unit/base/temp_folder.h"
 #include "unit/metrics/scored.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Block floating point against the worked examples of ref:operators#block-floating-point, bit for bit.
-#include "numeric/bfp.h"
+#include "numeric/block_formats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The vectorized block formats against their scalar definitions, bit for bit, on every instruction set this machine
 // has: every format and rounding on values of all kinds, every way in which blocks can lie in memory.
-#include "numeric/block_loops.h"
+#include "numeric/block_formats.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // float16 and bfloat16 against definitions in double arithmetic, and the element type table.
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
 #include <string>
-
-#include "numeric/element_type.h"
 
 namespace quarkq {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Microscaling against the worked examples of ref:operators#microscaling, bit for bit.
-#include "numeric/mx.h"
+#include "numeric/block_formats.h"
 
 #include <gtest/gtest.h>
 

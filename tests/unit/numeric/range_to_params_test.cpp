@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Ranges to scales: worked numbers of ref:scales#worked-numbers, every recorded number of the reference, and the edges
 // of the formulas.
-#include "numeric/range_to_params.h"
+#include "numeric/quant_params.h"
 
 #include <cmath>
 #include <limits>
 
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "unit/numeric/golden_calibration.h"
 
 namespace quarkq::numeric {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "numeric/reference.h"
+#include "numeric/linear_quant.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "numeric/rounding.h"
+#include "numeric/real_numbers.h"
 
 namespace quarkq::numeric {
 namespace {

@@ -9,8 +9,8 @@
 #include <random>
 
 #include "numeric/encode.h"
-#include "numeric/range_to_params.h"
-#include "numeric/reference.h"
+#include "numeric/linear_quant.h"
+#include "numeric/quant_params.h"
 
 namespace quarkq::numeric {
 namespace {

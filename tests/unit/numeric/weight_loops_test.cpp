@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Vectorized loops over weights against their scalar definitions, bit for bit, on every instruction set this machine
 // has.
-#include "numeric/weight_loops.h"
+#include "numeric/encode.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-#include "numeric/rounding.h"
+#include "numeric/real_numbers.h"
 #include "qdq/write/nbits_blocks.h"
 #include "support/every_isa.h"
 

@@ -2,8 +2,8 @@
 // AttributeProto there and back: every kind, what old and odd writers leave out, and values that change their kind.
 #include <cmath>
 
-#include "onnx_io/export_attribute.h"
-#include "onnx_io/import_attribute.h"
+#include "onnx_io/export_model.h"
+#include "onnx_io/import_graph.h"
 #include "unit/onnx_io/io_test_support.h"
 
 namespace quarkq::onnx_io {

@@ -6,8 +6,8 @@
 #include "io_test_support.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
+#include "onnx_io/library_schemas.h"
 #include "onnx_io/load.h"
-#include "onnx_io/onnx_headers.h"
 #include "onnx_io/opset_convert.h"
 
 namespace quarkq::onnx_io {

@@ -4,7 +4,7 @@
 #include "io_test_support.h"
 #include "ir/edit.h"
 #include "onnx_io/check_model.h"
-#include "onnx_io/skeleton.h"
+#include "onnx_io/library.h"
 
 namespace quarkq::onnx_io {
 namespace {

@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "io_test_support.h"
-#include "ir/verify.h"
+#include "ir/check_graph.h"
 
 namespace quarkq::onnx_io {
 namespace {

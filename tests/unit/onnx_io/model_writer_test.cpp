@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The model written field by field against the library's reading of it, and where weights lie in a data file.
-#include "onnx_io/model_writer.h"
+#include "onnx_io/export_model.h"
 
 #include "ir/edit.h"
-#include "onnx_io/export_graph.h"
 #include "onnx_io/proto.h"
 #include "unit/onnx_io/io_test_support.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Nested graphs: what they capture, and under which names they are written.
 #include "io_test_support.h"
+#include "ir/check_graph.h"
 #include "ir/edit.h"
-#include "ir/verify.h"
 
 namespace quarkq::onnx_io {
 namespace {

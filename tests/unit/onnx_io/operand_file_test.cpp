@@ -2,7 +2,7 @@
 // The .pb files of ONNX test data: tensors, sequences and optionals, by the type of the value they are for.
 #include "onnx_io/operand_file.h"
 
-#include "onnx_io/onnx_headers.h"
+#include "onnx_io/library_schemas.h"
 #include "onnx_io/proto.h"
 #include "unit/onnx_io/io_test_support.h"
 

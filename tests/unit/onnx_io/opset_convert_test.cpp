@@ -2,9 +2,9 @@
 #include "onnx_io/opset_convert.h"
 
 #include "io_test_support.h"
+#include "ir/check_graph.h"
 #include "ir/edit.h"
-#include "ir/search.h"
-#include "ir/verify.h"
+#include "ir/traversal.h"
 
 namespace quarkq::onnx_io {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Random models through the file and through type inference: nothing is lost, and what inference says is what a run
 // shows.
-#include "ir/verify.h"
+#include "ir/check_graph.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/opset_convert.h"

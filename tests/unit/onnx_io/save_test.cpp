@@ -8,7 +8,6 @@
 #include "io_test_support.h"
 #include "ir/edit.h"
 #include "onnx_io/external_data.h"
-#include "onnx_io/metadata.h"
 
 namespace quarkq::onnx_io {
 namespace {

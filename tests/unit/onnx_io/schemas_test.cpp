@@ -3,10 +3,8 @@
 #include <set>
 
 #include "io_test_support.h"
-#include "ir/verify.h"
-#include "onnx_io/arity.h"
-#include "onnx_io/function_body.h"
-#include "onnx_io/schema_defaults.h"
+#include "ir/check_graph.h"
+#include "onnx_io/schemas.h"
 #include "support/run_op.h"
 
 namespace quarkq::onnx_io {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Every shared model through load, save, infer and check.
 #include "io_test_support.h"
-#include "ir/verify.h"
+#include "ir/check_graph.h"
 #include "onnx_io/check_model.h"
-#include "onnx_io/export_graph.h"
+#include "onnx_io/export_model.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/library.h"
 #include "onnx_io/opset_convert.h"
-#include "onnx_io/tensor_proto.h"
+#include "onnx_io/proto.h"
 
 namespace quarkq::onnx_io {
 namespace {

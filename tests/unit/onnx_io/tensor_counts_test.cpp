@@ -3,7 +3,7 @@
 // before anything is allocated.
 #include <limits>
 
-#include "onnx_io/tensor_proto.h"
+#include "onnx_io/proto.h"
 #include "unit/onnx_io/io_test_support.h"
 
 namespace quarkq::onnx_io {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "onnx_io/tensor_proto.h"
+#include "onnx_io/proto.h"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What each setting becomes in the options of a calibration method.
-#include "pass/calibration_options.h"
+#include "pass/context.h"
 
 #include "config/fields.h"
 #include "support/pass_support.h"

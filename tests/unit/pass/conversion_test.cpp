@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Options of conversions, and their table.
-#include "pass/conversion.h"
+#include "pass/pass_info.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "pipeline/conversion_table.h"
+#include "pipeline/conversions.h"
 
 namespace quarkq::pass {
 namespace {

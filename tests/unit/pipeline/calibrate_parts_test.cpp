@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // calibrate(), its forecast and merge_statistics() as an embedder calls them: parts that cover the samples, what is
 // refused, and figures that hold.
-#include "quarkq/calibrate.h"
+#include "quarkq/analyze.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "base/file_system.h"
-#include "quarkq/forecast.h"
 #include "quarkq/quantize.h"
 #include "unit/base/temp_folder.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // check_target(): goals, JSON, the page, and what is refused.
-#include "quarkq/check_target.h"
+#include "quarkq/check.h"
 
 #include <gtest/gtest.h>
 

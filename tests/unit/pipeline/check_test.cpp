@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "onnx_io/save.h"
-#include "pipeline/check_limits.h"
+#include "pipeline/details.h"
 #include "support/legalize_samples.h"
 #include "support/random_graph.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rows of probabilities: which count, and which are the same.
-#include "pipeline/choices.h"
+#include "pipeline/output_kinds.h"
 
 #include "pipeline/compare.h"
 #include "pipeline/part_plans.h"

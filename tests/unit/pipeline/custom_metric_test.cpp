@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The caller's own figure: what may be required of it, which samples it sees, and when a run fails by it.
-#include "pipeline/custom_metric.h"
+#include "pipeline/verify.h"
 
 #include <cmath>
 

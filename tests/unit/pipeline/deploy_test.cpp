@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a target's facts become beside a result: files for its provider, refusals of the written model.
-#include "quarkq/deploy.h"
+#include "quarkq/quantize.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/file_system.h"
 #include "onnx_io/save.h"
-#include "pipeline/judge_target.h"
+#include "pipeline/check_target.h"
 #include "support/target_models.h"
 #include "unit/base/temp_folder.h"
 

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "onnx_io/save.h"
-#include "pipeline/decisions.h"
 #include "support/legalize_samples.h"
 #include "unit/base/temp_folder.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // explain(): by the name of a tensor or a node, of the model as it was loaded or as it was planned.
-#include "quarkq/explain.h"
+#include "quarkq/inspect.h"
 
 #include <nlohmann/json.hpp>
 

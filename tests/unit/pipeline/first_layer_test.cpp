@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/first_layer.h"
+#include "pipeline/model_interface.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/harmful_blocks.h"
+#include "pipeline/part_plans.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/macs.h"
+#include "ir/graph_analysis.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/text.h"
 

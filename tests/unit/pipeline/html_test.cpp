@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "calib/thinned.h"
+#include "calib/sample_run.h"
 #include "pipeline/html/charts.h"
 #include "pipeline/html/markup.h"
 #include "pipeline/html/tune_page.h"

@@ -7,7 +7,6 @@
 
 #include "onnx_io/save.h"
 #include "pipeline/inspect_quantized.h"
-#include "pipeline/inspect_types.h"
 #include "support/pass_support.h"
 #include "unit/base/temp_folder.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Results have the inputs and outputs of the float model.
-#include "pipeline/interface.h"
+#include "pipeline/model_interface.h"
 
 #include "support/pass_support.h"
 

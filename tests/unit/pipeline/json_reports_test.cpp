@@ -8,12 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "quarkq/analyze.h"
-#include "quarkq/calibrate.h"
+#include "quarkq/convert.h"
 #include "quarkq/evaluate.h"
 #include "quarkq/inspect.h"
-#include "quarkq/optimize.h"
 #include "quarkq/quantize.h"
-#include "quarkq/run.h"
 
 namespace quarkq {
 namespace {

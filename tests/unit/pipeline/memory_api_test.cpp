@@ -8,7 +8,6 @@
 #include "calib/data_reader.h"
 #include "onnx_io/load.h"
 #include "quarkq/analyze.h"
-#include "quarkq/calibrate.h"
 #include "quarkq/quantize.h"
 #include "unit/base/temp_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/minor_channels.h"
+#include "pipeline/output_kinds.h"
 
 #include <gtest/gtest.h>
 

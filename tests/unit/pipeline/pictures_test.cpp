@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pictures of outputs: which tensors are images, how large they are kept, what a pixel shows.
-#include "pipeline/pictures.h"
+#include "pipeline/details.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shapes of inputs that the settings fix: what is written, what is refused, and what follows for other tensors.
-#include "pipeline/pin_shapes.h"
+#include "pipeline/model_interface.h"
 
 #include "support/pass_support.h"
 

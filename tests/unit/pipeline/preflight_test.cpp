@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is refused before anything is computed: outputs that cannot be written, requests that contradict themselves.
-#include "pipeline/preflight.h"
+#include "pipeline/plan_model.h"
 
 #include <gtest/gtest.h>
 

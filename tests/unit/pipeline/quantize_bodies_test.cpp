@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Bodies as models of their own, the calls that are their samples, and what the executor announces of them.
-#include "pipeline/quantize_bodies.h"
+#include "pipeline/write_plan.h"
 
-#include "ir/search.h"
-#include "ir/verify.h"
-#include "pipeline/body_model.h"
-#include "pipeline/body_samples.h"
+#include "ir/check_graph.h"
+#include "ir/traversal.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pipeline {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // config/quirks.def row by row: the value in both modes, and a small model on which the two modes differ. What each
 // mode makes of it is text in tests/golden/quirks/.
-#include "config/quirks.h"
+#include "config/settings.h"
 
 #include <algorithm>
 #include <set>

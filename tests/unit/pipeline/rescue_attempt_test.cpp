@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // An attempt of a rescue uses what calibration measured, and reports what calibration found.
-#include "pipeline/rescue_attempt.h"
+#include "pipeline/remedies.h"
 
 #include <gtest/gtest.h>
 

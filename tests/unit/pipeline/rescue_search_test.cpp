@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/rescue_search.h"
+#include "pipeline/remedies.h"
 
 #include <gtest/gtest.h>
 

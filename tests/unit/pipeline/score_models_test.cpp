@@ -4,8 +4,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "quarkq/run.h"
-#include "quarkq/score.h"
+#include "quarkq/evaluate.h"
 #include "unit/base/temp_folder.h"
 
 namespace quarkq {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // score(): metrics of folders of results, of one side and of two, and by a command.
-#include "quarkq/score.h"
+#include "quarkq/evaluate.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The one thing that a verdict advises: a command that runs as it is printed, for each kind of run.
-#include "pipeline/verdict.h"
+#include "pipeline/quantize_run.h"
 
 #include <gtest/gtest.h>
 

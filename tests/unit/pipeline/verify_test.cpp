@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "pipeline/compare_tensors.h"
-#include "pipeline/verdict.h"
+#include "pipeline/quantize_run.h"
 
 namespace quarkq::pipeline {
 namespace {

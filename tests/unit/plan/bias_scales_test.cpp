@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which scales of a weight fit a bias, and what the scales of the bias are.
-#include "plan/bias_scales.h"
+#include "plan/constant_codes.h"
 
 #include <gtest/gtest.h>
 

@@ -7,11 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/stored_floats.h"
-#include "numeric/half.h"
-#include "plan/block_name.h"
-#include "plan/data_types.h"
-#include "plan/tensor_formats.h"
+#include "ir/constants.h"
+#include "numeric/element_type.h"
+#include "plan/selection.h"
+#include "plan/stage.h"
 #include "support/pass_support.h"
 #include "support/small_types.h"
 

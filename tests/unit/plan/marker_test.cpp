@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Marker: what may be marked, and which of two marks on one tensor holds (ref:marking#quantizable-tensors,
 // ref:marking#biases, ref:marking#channels).
-#include "plan/marker.h"
-
 #include "plan/op_rules.h"
+
 #include "support/pass_support.h"
 
 namespace quarkq::plan {

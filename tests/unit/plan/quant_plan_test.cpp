@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/edit.h"
-#include "plan/data_types.h"
+#include "plan/stage.h"
 
 namespace quarkq::plan {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The loops of AdaRound as they ship, on every instruction set: shares and costs against recorded numbers, the gradient
 // against differences of what it is the gradient of, and the step of Adam against its definition.
-#include "planning/tune/adaround_loops.h"
+#include "planning/tune/train_loops.h"
 
 #include <cmath>
 
-#include "planning/tune/adam.h"
-#include "planning/tune/schedule.h"
+#include "planning/tune/optimizer.h"
 #include "support/every_isa.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"

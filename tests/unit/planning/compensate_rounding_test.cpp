@@ -3,8 +3,8 @@
 // cannot do is left as it was.
 #include <omp.h>
 
+#include "exec/resources.h"
 #include "exec/simulate.h"
-#include "exec/threads.h"
 #include "plan/constant_codes.h"
 #include "support/legalize_samples.h"
 

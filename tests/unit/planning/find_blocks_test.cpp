@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Blocks by structure: where they begin and end, what ends them, their order.
-#include "planning/tune/find_blocks.h"
+#include "planning/tune/unit.h"
 
-#include "planning/tune/tape_ops.h"
+#include "planning/tune/tape.h"
 #include "support/pass_support.h"
 
 namespace quarkq::planning::finetune {

@@ -7,7 +7,7 @@
 
 #include <random>
 
-#include "exec/layout_convert.h"
+#include "exec/layout.h"
 #include "support/finite_differences.h"
 #include "support/pass_support.h"
 

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "base/hash.h"
+#include "planning/tune/optimizer.h"
 #include "planning/tune/saved_units.h"
-#include "planning/tune/schedule.h"
 #include "planning/tune/train_unit.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // 4-bit integers as a weight type: what is refused, the opset, the stored codes, reading them back.
-#include "numeric/range_to_params.h"
+#include "numeric/quant_params.h"
 #include "plan/constant_codes.h"
 #include "qdq/import/lift.h"
 #include "support/npu_support.h"

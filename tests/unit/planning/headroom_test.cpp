@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Headroom of ranges after few samples: how much, up to which bounds, and when there is none.
-#include "planning/calibrate/headroom.h"
+#include "planning/calibrate/measured_ranges.h"
 
 #include "support/legalize_samples.h"
 

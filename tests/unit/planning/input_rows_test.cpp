@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Rows of a layer's input times its weights are its results: against the executor, over strides, pads, dilations,
 // groups and one to three spatial axes.
-#include "planning/round/input_rows.h"
+#include "planning/round/nearest_plane.h"
 
 #include <algorithm>
 
-#include "ir/stored_floats.h"
+#include "ir/constants.h"
 #include "support/every_isa.h"
 #include "support/pass_support.h"
 

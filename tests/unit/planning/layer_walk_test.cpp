@@ -7,7 +7,7 @@
 
 #include <map>
 
-#include "planning/tune/model_distance.h"
+#include "planning/tune/finetuner.h"
 #include "support/grown_model.h"
 #include "support/legalize_samples.h"
 

@@ -4,8 +4,7 @@
 #include <set>
 
 #include "../base/temp_folder.h"
-#include "planning/mixed_metrics.h"
-#include "planning/mixed_options.h"
+#include "planning/tune/mixed_plan.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "planning/select/node_names.h"
 #include "planning/select/selectors.h"
 #include "support/pass_support.h"
 #include "support/random_draws.h"

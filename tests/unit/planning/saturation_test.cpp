@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "planning/calibrate/saturation.h"
+#include "planning/calibrate/measured_ranges.h"
 
 #include "support/pass_support.h"
 

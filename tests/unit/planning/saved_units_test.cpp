@@ -8,8 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "planning/tune/adam.h"
-#include "planning/tune/schedule.h"
+#include "planning/tune/optimizer.h"
 #include "support/run_op.h"
 #include "unit/base/temp_folder.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Names, patterns, subgraphs and positions of the settings become marks (ref:settings#node-selectors,
 // ref:settings#subgraphs, ref:settings#checks-of-the-model).
-#include "planning/select/name_pattern.h"
+#include "planning/select/selectors.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

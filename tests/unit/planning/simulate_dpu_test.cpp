@@ -2,7 +2,7 @@
 // Each conversion to what the DPU computes: the recorded numbers and nodes, and where it does not apply.
 #include <cmath>
 
-#include "planning/restructure/dpu_factors.h"
+#include "planning/restructure/simulate_dpu.h"
 #include "support/npu_support.h"
 #include "support/shared_records.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What the planner reads off a graph before it measures: tensors that only Softmax looks at, whose range stands for
 // whose, which activations NPUs compute with their producer, and which Clips are gates.
-#include "ir/softmax_feeds.h"
+#include "ir/graph_analysis.h"
 
 #include "pass/gate_clip.h"
-#include "planning/calibrate/measured_tensors.h"
-#include "planning/calibrate/range_sources.h"
+#include "planning/calibrate/measured_ranges.h"
 #include "planning/mark/annotated.h"
 #include "support/pass_support.h"
 

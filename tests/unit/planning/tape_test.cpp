@@ -7,8 +7,8 @@
 
 #include <random>
 
-#include "exec/layout_convert.h"
-#include "planning/tune/tape_loops.h"
+#include "exec/layout.h"
+#include "planning/tune/train_loops.h"
 #include "support/finite_differences.h"
 #include "support/pass_support.h"
 

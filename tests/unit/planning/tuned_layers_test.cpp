@@ -3,10 +3,9 @@
 #include "planning/tune/layers.h"
 
 #include "exec/simulate.h"
-#include "planning/tune/bias_layers.h"
-#include "planning/tune/constant_chain.h"
-#include "planning/tune/grid.h"
-#include "planning/tune/memory_budget.h"
+#include "planning/tune/correct_bias.h"
+#include "planning/tune/layer_constants.h"
+#include "planning/tune/layer_walk.h"
 #include "support/finetuning.h"
 
 namespace quarkq::planning::finetune {

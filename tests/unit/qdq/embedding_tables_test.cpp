@@ -2,8 +2,8 @@
 // Tables of embeddings in 8 bits: the blocks of a row, and which tables the pass takes.
 #include <cmath>
 
-#include "numeric/half.h"
-#include "qdq/write/embedding_tables.h"
+#include "numeric/element_type.h"
+#include "qdq/write/nbits_blocks.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {

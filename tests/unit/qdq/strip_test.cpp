@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The float model that is left of a written one.
-#include "qdq/import/strip.h"
+#include "qdq/import/lift.h"
 
 #include <gtest/gtest.h>
 
-#include "ir/qdq_nodes.h"
-#include "ir/verify.h"
+#include "ir/check_graph.h"
+#include "ir/quantizing_ops.h"
 #include "support/pass_support.h"
 
 namespace quarkq::qdq {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // float16 models become float32 ones: constants, values, attributes, Casts, nested graphs.
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/load.h"
-#include "pipeline/pass_table.h"
+#include "pipeline/pass_runner.h"
 #include "support/golden_ops.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"

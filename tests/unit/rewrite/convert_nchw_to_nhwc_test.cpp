@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Channels-last inputs and outputs.
-#include "calib/one_sample.h"
 #include "calib/reader/fit_samples.h"
-#include "exec/layout_convert.h"
-#include "numeric/half.h"
+#include "calib/sample_readers.h"
+#include "exec/layout.h"
+#include "numeric/element_type.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/load.h"
-#include "pipeline/pass_table.h"
+#include "pipeline/pass_runner.h"
 #include "support/golden_ops.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"

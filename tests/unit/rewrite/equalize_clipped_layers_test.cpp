@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Equalization across Clip: channels that stay below the limit are scaled, those that reach it are not, and the
 // function on the samples stays.
-#include "ir/stored_floats.h"
+#include "ir/constants.h"
 #include "support/legalize_samples.h"
 #include "support/pass_support.h"
 

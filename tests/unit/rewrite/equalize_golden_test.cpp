@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Equalization against the reference's numbers on hand-made layers.
-#include "pipeline/pass_table.h"
-#include "rewrite/equalize/patterns.h"
-#include "rewrite/equalize/scaling.h"
+#include "pipeline/pass_runner.h"
+#include "rewrite/equalize/layer_chains.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"
 

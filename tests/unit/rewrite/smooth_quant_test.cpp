@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SmoothQuant: factors, wiring, and what it leaves alone.
+#include "rewrite/equalize/smooth_quant.h"
 #include "onnx_io/load.h"
-#include "pipeline/pass_table.h"
-#include "rewrite/equalize/channel_maxima.h"
+#include "pipeline/pass_runner.h"
 #include "support/golden_algorithms.h"
 #include "support/golden_ops.h"
 #include "support/pass_support.h"

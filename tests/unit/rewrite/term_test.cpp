@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic on sizes that are known up to named dimensions: against the numbers that the names stand for.
-#include "rewrite/simplify/term.h"
+#include "rewrite/simplify/scope.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/target_models.h"
-#include "targets/rule.h"
+#include "targets/rules.h"
 
 namespace quarkq::targets {
 namespace {

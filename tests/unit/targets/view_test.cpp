@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/target_models.h"
-#include "targets/groups.h"
+#include "targets/quantized_view.h"
 #include "targets/regions.h"
 
 namespace quarkq::targets {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tuning/judge.h"
+#include "tuning/goal.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "config/quant_config.h"
 #include "config/resolve.h"
-#include "tuning/climb.h"
+#include "tuning/tune.h"
 
 namespace quarkq::tuning {
 namespace {

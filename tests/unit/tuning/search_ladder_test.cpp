@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tuning/search_ladder.h"
+#include "tuning/ladder.h"
 
 #include <gtest/gtest.h>
 

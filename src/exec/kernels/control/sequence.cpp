@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "exec/evaluation.h"
-#include "exec/kernels/shared/tensor_pieces.h"
-#include "exec/op_families.h"
+#include "exec/kernels/shared/tensor_copy.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {

@@ -3,10 +3,10 @@
 // (activation.isa.cpp), 16-bit floats pass through them block by block, the rest is scalar code.
 #include <limits>
 
-#include "exec/kernels/elementwise/activation_loops.h"
+#include "exec/kernels/elementwise/unary_loops.h"
 #include "exec/kernels/shared/support.h"
-#include "exec/op_families.h"
-#include "ir/domains.h"
+#include "exec/op_def.h"
+#include "ir/quantizing_ops.h"
 
 namespace quarkq::exec {
 namespace {

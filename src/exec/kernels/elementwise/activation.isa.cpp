@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/kernels/elementwise/activation_loops.h"
+#include "exec/kernels/elementwise/unary_loops.h"
 
 #include "exec/kernels/shared/simd_math.h"
 #include "exec/kernels/shared/simd_trig.h"

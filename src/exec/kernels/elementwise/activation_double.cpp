@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exec/kernels/elementwise/activation_loops.h"
+#include "exec/kernels/elementwise/unary_loops.h"
 
 namespace quarkq::exec {
 namespace {

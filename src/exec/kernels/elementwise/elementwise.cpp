@@ -4,7 +4,7 @@
 #include "exec/kernels/elementwise/elementwise.h"
 
 #include "exec/kernels/elementwise/elementwise_loops.h"
-#include "exec/op_families.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {

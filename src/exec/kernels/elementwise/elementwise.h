@@ -21,7 +21,7 @@ Result<Kernel> prepare_xor(Prepare& p);
 Result<Kernel> prepare_where(Prepare& p);
 // elementwise_power.cpp
 Result<Kernel> prepare_pow(Prepare& p);
-// elementwise_cast.cpp
+// cast_elements.cpp
 Result<Kernel> prepare_cast(Prepare& p);
 Result<Kernel> prepare_cast_like(Prepare& p);
 
@@ -81,7 +81,7 @@ void run_rows(const BroadcastPlan& plan, const RowLoop& loop, const std::byte* a
 Kernel rows_kernel(BroadcastPlan plan, const RowLoop& loop);
 
 /// Dims of input 1 as input 0 sees them: before opset 7 attributes `broadcast` and `axis` say how they are aligned.
-/// In elementwise_legacy.cpp.
+/// In elementwise_power.cpp.
 Result<ir::Shape> aligned_right_dims(const Prepare& p);
 
 /// What prepare of a two-input operator needs.

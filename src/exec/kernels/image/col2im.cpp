@@ -2,7 +2,7 @@
 // Col2Im: adds the columns of unfolded blocks back into images of any number of dimensions. Also the row list of the
 // image family.
 #include "exec/kernels/image/image_ops.h"
-#include "exec/op_families.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {

@@ -2,11 +2,17 @@
 // Conv and ConvTranspose on channels-last images through oneDNN. Rank 3 to 5. 16-bit floats are computed in float32 and
 // rounded once; doubles have their own loops.
 #include "exec/kernels/image/conv.h"
-#include "exec/kernels/shared/float_bridge.h"
-#include "exec/kernels/shared/window.h"
-#include "exec/op_families.h"
+
+#include <cstdlib>
+#include <numeric>
+
+#include "exec/kernels/shared/kernel_shapes.h"
+#include "exec/kernels/shared/support.h"
+#include "exec/kernels/shared/type_bridges.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
+
 namespace {
 
 /// Checks ranks, channels, groups and bias; fills everything of the problem but the window.
@@ -131,6 +137,141 @@ std::span<const OpDef> conv_ops() {
       {"ConvTranspose", "", 1, LayoutRule::kImage, prepare_conv_transpose},
   };
   return kOps;
+}
+
+namespace {
+
+/// Spatial positions of one tensor, last dimension fastest, padded in front to three dimensions.
+using Position = std::array<int64_t, 3>;
+
+struct Grid {
+  Position extent = {1, 1, 1};
+  int64_t size() const { return extent[0] * extent[1] * extent[2]; }
+  int64_t index(int64_t a, int64_t b, int64_t c) const { return (a * extent[1] + b) * extent[2] + c; }
+  Position at(int64_t index) const {
+    return {index / (extent[1] * extent[2]), index / extent[2] % extent[1], index % extent[2]};
+  }
+};
+
+Position padded_double(const ir::Shape& list, size_t first, int64_t fill) {
+  Position position = {fill, fill, fill};
+  std::copy(list.begin() + static_cast<int64_t>(first), list.end(),
+            position.end() - (static_cast<int64_t>(list.size()) - static_cast<int64_t>(first)));
+  return position;
+}
+
+/// Places of the kernel, and of the source under them, along one dimension: evenly spaced.
+struct Taps {
+  int64_t kernel = 0, source = 0;
+  int64_t kernel_step = 1, source_step = 1;
+  int64_t count = 0;
+
+  int64_t tap(int64_t i) const { return kernel + i * kernel_step; }
+  int64_t place(int64_t i) const { return source + i * source_step; }
+};
+
+/// Returns the taps whose source position is within [0, extent).
+Taps inside(const Taps& taps, int64_t extent) {
+  const int64_t step = std::abs(taps.source_step);
+  const int64_t first =
+      taps.source_step > 0 ? taps.source : extent - 1 - taps.source;  // counted from the side it leaves
+  const int64_t skipped = first < 0 ? (step - 1 - first) / step : 0;
+  const int64_t end = first < extent ? std::min(taps.count, (extent - 1 - first) / step + 1) : 0;
+  if (end <= skipped) return {};
+  return {taps.tap(skipped), taps.place(skipped), taps.kernel_step, taps.source_step, end - skipped};
+}
+
+struct DoubleConvolution {
+  bool transposed = false, has_bias = false;
+  int64_t groups = 1, in_channels = 0, out_channels = 0;
+  Grid source, kernel, result;
+  Position strides, dilations, pads;
+
+  int64_t group_inputs() const { return in_channels / groups; }
+  int64_t group_outputs() const { return out_channels / groups; }
+
+  /// The taps of dimension `d` for position `y` of the result.
+  Taps taps(size_t d, int64_t y) const {
+    Taps all{.kernel = 0, .source = y * strides[d] - pads[d], .source_step = dilations[d], .count = kernel.extent[d]};
+    if (transposed) {  // every stride-th place has a source; of places `dilation` apart every kernel_step-th
+      const int64_t common = std::gcd(strides[d], dilations[d]), limit = std::min(strides[d] / common, all.count);
+      const auto place = [&](int64_t k) { return y + pads[d] - k * dilations[d]; };
+      while (all.kernel < limit && place(all.kernel) % strides[d] != 0) ++all.kernel;
+      if (all.kernel == limit) return {};
+      all.source = place(all.kernel) / strides[d];
+      all.kernel_step = strides[d] / common;
+      all.source_step = -dilations[d] / common;
+      all.count = (all.count - all.kernel + all.kernel_step - 1) / all.kernel_step;
+    }
+    return inside(all, source.extent[d]);
+  }
+
+  /// Element of the weights for tap 0: [O, I/G, kernel] or, transposed, [I, O/G, kernel].
+  int64_t weight(int64_t out, int64_t in) const {
+    const int64_t group = out / group_outputs();
+    const int64_t place = transposed ? (group * group_inputs() + in) * group_outputs() + out % group_outputs()
+                                     : out * group_inputs() + in;
+    return place * kernel.size();
+  }
+
+  /// Returns `start` plus the sum over the taps `at`. `channels` and `weights` point to place 0; `next` is the distance
+  /// between the weights of two channels.
+  double sum(const std::array<Taps, 3>& at, const double* channels, const double* weights, int64_t next,
+             double start) const {
+    const int64_t inputs = group_inputs();
+    for (int64_t a = 0; a < at[0].count; ++a) {
+      for (int64_t b = 0; b < at[1].count; ++b) {
+        const double* x = channels + in_channels * source.index(at[0].place(a), at[1].place(b), at[2].source);
+        const double* w = weights + kernel.index(at[0].tap(a), at[1].tap(b), at[2].kernel);
+        for (int64_t c = 0; c < at[2].count; ++c) {
+          const int64_t from = c * at[2].source_step * in_channels, tap = c * at[2].kernel_step;
+          double of_tap = 0;
+          for (int64_t i = 0; i < inputs; ++i) of_tap += x[from + i] * w[tap + i * next];
+          start += of_tap;
+        }
+      }
+    }
+    return start;
+  }
+
+  /// All channels of one result position.
+  void make(const double* x, const double* w, const double* b, int64_t position, double* y) const {
+    const Position at = result.at(position);
+    const std::array<Taps, 3> met = {taps(0, at[0]), taps(1, at[1]), taps(2, at[2])};
+    for (int64_t o = 0; o < out_channels; ++o) {
+      const double* channels = x + o / group_outputs() * group_inputs();
+      y[o] = sum(met, channels, w + weight(o, 0), weight(o, 1) - weight(o, 0), has_bias ? b[o] : 0.0);
+    }
+  }
+};
+
+}  // namespace
+
+Kernel convolve_doubles(const ConvProblem& problem) {
+  DoubleConvolution c;
+  c.transposed = problem.transposed;
+  c.has_bias = problem.has_bias;
+  c.groups = problem.groups;
+  c.in_channels = problem.source[1];
+  c.out_channels = problem.result[1];
+  c.source.extent = padded_double(problem.source, 2, 1);
+  c.kernel.extent = padded_double(problem.weights, 2, 1);
+  c.result.extent = padded_double(problem.result, 2, 1);
+  c.strides = padded_double(problem.strides, 0, 1);
+  c.dilations = padded_double(problem.dilations, 0, 1);
+  c.pads = padded_double(problem.pads_begin, 0, 0);
+  return [c, images = problem.source[0]](const Run& run) {
+    const int64_t positions = c.result.size();
+    const int64_t cost = c.kernel.size() * c.group_inputs() * c.out_channels;
+    for_rows(images * positions, cost, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const double* x = run.in<double>(0) + i / positions * c.source.size() * c.in_channels;
+        const double* b = c.has_bias ? run.in<double>(2) : nullptr;
+        c.make(x, run.in<double>(1), b, i % positions, run.out<double>(0) + i * c.out_channels);
+      }
+    });
+    return Status();
+  };
 }
 
 }  // namespace quarkq::exec

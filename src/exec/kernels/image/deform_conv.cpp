@@ -3,7 +3,7 @@
 // which an ordinary 1 x taps convolution runs. Positions are taken in chunks, so that the rows stay small.
 #include "exec/backend_onednn.h"
 #include "exec/kernels/image/image_ops.h"
-#include "exec/kernels/shared/window.h"
+#include "exec/kernels/shared/kernel_shapes.h"
 
 namespace quarkq::exec {
 namespace {

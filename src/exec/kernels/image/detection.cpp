@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // NonMaxSuppression. How many boxes are kept depends on the data, so they are chosen in prepare.
 #include "exec/kernels/shared/support.h"
-#include "exec/op_families.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {

@@ -8,6 +8,61 @@
 
 namespace quarkq::exec {
 
+// Vectorized float32 loops of interpolation.
+
+/// Taps of consecutive outputs, `width` each.
+struct TapList {
+  const int64_t* index;
+  const float* weight;
+  int64_t width;
+};
+
+/// A row of bilinear outputs, units of `inner` floats: both tap lists have width 2.
+struct BilinearRow {
+  TapList vertical, horizontal;
+  int64_t stride = 0;  ///< floats from one input row to the next
+  int64_t count = 0, inner = 1;
+};
+
+QQ_DECLARE_ISA(
+    /// y[i] = sum over k < width of weight[k] * rows[index[k] * stride + i], i < n.
+    void combine_rows(const float* rows, int64_t stride, const TapList& taps, float* y, int64_t n);
+    /// For each of `count` outputs, units of `inner` floats: y[o, c] = sum of weight * x[index, c].
+    void combine_units(const float* x, const TapList& taps, float* y, int64_t count, int64_t inner);
+    /// Bilinear: both rows weighted by `vertical`, along them as combine_units().
+    /// The four products are added in ONNX Runtime's order, (h0 v0) a + (h1 v0) b + (h0 v1) c + (h1 v1) d: on quantized
+    /// values exact ties are common, and another order rounds them the other way (seen: 1.2 % of a tensor).
+    void combine_squares(const float* rows, const BilinearRow& row, float* y);)
+
+// Vectorized inner loops of pooling over channels-last images: one output position at a time, all channels side by
+// side.
+
+/// `count` rows of `channels` elements, which begin at offsets[i].
+struct ScatteredRows {
+  const int64_t* offsets = nullptr;
+  int64_t count = 0, channels = 0;
+};
+/// `rows` rows of `channels` elements, which begin `stride` apart.
+struct StridedRows {
+  int64_t rows = 0, stride = 0, channels = 0;
+};
+
+QQ_DECLARE_ISA(
+    /// out[c] = max over the rows of `source`. T: float, double, int8, uint8.
+    template <typename T> void max_rows(const T* source, const ScatteredRows& rows, T* out);
+    /// The same; places[c] becomes the number of the row, counted in rows from `source`, that holds the maximum first.
+    template <typename T> void max_rows_placed(const T* source, const ScatteredRows& rows, T* out, int64_t* places);
+    /// out[c] = factor * sum over the rows. T: float, double, as in all that follow.
+    template <typename T> void average_rows(const T* source, const ScatteredRows& rows, T factor, T* out);
+    /// out[c] = (sum of |x|^power over the rows)^(1 / power)
+    template <typename T> void norm_rows(const T* source, const ScatteredRows& rows, T power, T* out);
+    /// sum[c] += over the rows.
+    template <typename T> void add_rows(const T* source, const StridedRows& rows, T* sum);
+    /// sum[c] += |x|^power, as add_rows().
+    template <typename T> void add_powers(const T* source, const StridedRows& rows, T power, T* sum);
+    /// most[c] = max(most[c], ...), as add_rows().
+    template <typename T> void max_into(const T* source, const StridedRows& rows, T* most);)
+
 /// Output row i is the sum of weights[k] * (x + offsets[k])[0..channels) over k in [begin[i], begin[i + 1]), times
 /// factor[i] when there are factors.
 struct RowSums {

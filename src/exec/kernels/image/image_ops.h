@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "exec/kernels/image/image_loops.h"
-#include "exec/kernels/shared/float_bridge.h"
+#include "exec/kernels/shared/type_bridges.h"
 
 namespace quarkq::exec {
 
-// affine_grid.cpp
+// grid_sample.cpp
 Result<Kernel> prepare_affine_grid(Prepare& p);
 // grid_sample.cpp
 Result<Kernel> prepare_grid_sample(Prepare& p);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "exec/kernels/shared/window.h"
+#include "exec/kernels/shared/kernel_shapes.h"
 
 namespace quarkq::exec {
 
@@ -24,7 +24,7 @@ Result<std::shared_ptr<const PoolTaps>> collect_taps(const Prepare& p, const ir:
 /// Images for a pool: rank 3 to 5, with elements where there is an image. Fills [N, C, spatial...].
 Status read_pool_image(const Prepare& p, ir::Shape& dims, ir::Shape& spatial);
 
-Result<Kernel> prepare_max_unpool(Prepare& p);  // pool_unpool.cpp
+Result<Kernel> prepare_max_unpool(Prepare& p);  // pool.cpp
 // pool_global.cpp
 Result<Kernel> prepare_global_average(Prepare& p);
 Result<Kernel> prepare_global_max(Prepare& p);

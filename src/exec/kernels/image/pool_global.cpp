@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The global pools: one row of channels from each image.
+#include "exec/kernels/image/image_loops.h"
 #include "exec/kernels/image/pool.h"
-#include "exec/kernels/image/pool_loops.h"
-#include "exec/kernels/shared/float_bridge.h"
+#include "exec/kernels/shared/type_bridges.h"
 
 namespace quarkq::exec {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/kernels/image/resize_loops.h"
+#include "exec/kernels/image/image_loops.h"
 
 namespace quarkq::exec::QQ_ISA {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Separable interpolation. Axes are taken two at a time where they are neighbours in memory ([H, W] in both layouts):
 // each output row is first combined from input rows, then along the row, while it is in cache.
-#include "exec/kernels/image/resize_loops.h"
-#include "exec/kernels/image/resize_prepare.h"
+#include "exec/kernels/image/image_loops.h"
+#include "exec/kernels/image/resize_taps.h"
 
 namespace quarkq::exec {
 namespace {

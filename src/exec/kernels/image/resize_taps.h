@@ -45,4 +45,13 @@ struct AxisTaps {
 Result<ResizeRule> resize_rule(const Prepare& p);
 AxisTaps make_taps(const ResizeRule& rule, const ResizeAxis& axis);
 
+// Private to the resize family.
+
+/// Kernel that interpolates float32 along all axes with taps that are no identity; `scratch` gets the bytes it needs.
+Kernel interpolate_kernel(const ir::Shape& dims, std::vector<AxisTaps> taps, float outside, size_t& scratch);
+
+// resize.cpp
+Result<Kernel> prepare_depth_to_space(Prepare& p);
+Result<Kernel> prepare_space_to_depth(Prepare& p);
+
 }  // namespace quarkq::exec

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Operators of com.microsoft that optimizers make out of several: BiasGelu, FastGelu, FusedMatMul. Those of one input
 // are in activation.cpp, SkipLayerNormalization is in norm_rows.cpp.
-#include "exec/kernels/elementwise/activation_loops.h"
-#include "exec/kernels/matrix/batch_product.h"
-#include "exec/kernels/shared/float_bridge.h"
-#include "exec/kernels/shared/matmul_shapes.h"
-#include "exec/kernels/shared/strided_copy.h"
-#include "exec/op_families.h"
-#include "ir/domains.h"
+#include "exec/kernels/elementwise/unary_loops.h"
+#include "exec/kernels/matrix/matmul.h"
+#include "exec/kernels/shared/kernel_shapes.h"
+#include "exec/kernels/shared/tensor_copy.h"
+#include "exec/kernels/shared/type_bridges.h"
+#include "exec/op_def.h"
+#include "ir/quantizing_ops.h"
 
 namespace quarkq::exec {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Linear algebra beyond products: Det.
 #include "exec/kernels/shared/support.h"
-#include "exec/op_families.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // RotaryEmbedding: rotates pairs of each head by angles that depend on the position.
-#include "exec/kernels/shared/float_bridge.h"
-#include "exec/op_families.h"
+#include "exec/kernels/shared/type_bridges.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {

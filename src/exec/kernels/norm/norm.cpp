@@ -2,8 +2,8 @@
 // Normalizations; norm_group.cpp has more of them. All compute in float32 with sums that continue in double; other real
 // types are converted around them.
 #include "exec/kernels/norm/norm.h"
-#include "exec/op_families.h"
-#include "ir/domains.h"
+#include "exec/op_def.h"
+#include "ir/quantizing_ops.h"
 
 namespace quarkq::exec {
 namespace {

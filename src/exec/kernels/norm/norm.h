@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "exec/kernels/norm/norm_loops.h"
-#include "exec/kernels/shared/float_bridge.h"
+#include "exec/kernels/shared/type_bridges.h"
 
 namespace quarkq::exec {
 

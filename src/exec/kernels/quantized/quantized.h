@@ -12,10 +12,10 @@ Result<Kernel> prepare_mx(Prepare& p);
 // quantized_conv.cpp
 Result<Kernel> prepare_conv_integer(Prepare& p);
 Result<Kernel> prepare_qlinear_conv(Prepare& p);
-// quantized_elementwise.cpp
+// quantized.cpp
 Result<Kernel> prepare_qlinear_add(Prepare& p);
 Result<Kernel> prepare_qlinear_mul(Prepare& p);
-// quantized_instance_norm.cpp
+// quantized_block_formats.cpp
 Result<Kernel> prepare_extended_instance_norm(Prepare& p);
 // quantized_matmul.cpp
 Result<Kernel> prepare_matmul_integer(Prepare& p);

@@ -5,7 +5,7 @@
 
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/quantized/quantized_product.h"
-#include "exec/kernels/shared/window.h"
+#include "exec/kernels/shared/kernel_shapes.h"
 
 namespace quarkq::exec {
 namespace {

@@ -2,7 +2,7 @@
 // MatMulInteger, QLinearMatMul and com.microsoft QGemm: products of bytes in exact 32-bit arithmetic.
 #include "exec/kernels/quantized/quantized.h"
 #include "exec/kernels/quantized/quantized_product.h"
-#include "exec/kernels/shared/matmul_shapes.h"
+#include "exec/kernels/shared/kernel_shapes.h"
 
 namespace quarkq::exec {
 namespace {
@@ -31,7 +31,7 @@ Result<BatchedProduct> plan_product(const Prepare& p, size_t left, size_t right)
 }
 
 /// Bytes of both operands in 16 bits; the left ones come first in scratch memory.
-struct Operand {
+struct ProductOperand {
   size_t index = 0;
   QuantInput zero_point;
   int64_t matrices = 1, rows = 0, depth = 0;
@@ -48,7 +48,7 @@ struct Operand {
 };
 
 /// The operand widened once when data and zero point are constant; empty otherwise.
-std::shared_ptr<const std::vector<int16_t>> widen_constant(const Prepare& p, const Operand& operand) {
+std::shared_ptr<const std::vector<int16_t>> widen_constant(const Prepare& p, const ProductOperand& operand) {
   const ir::Tensor* data = p.constant(operand.index);
   const ir::Tensor* zero = p.constant(operand.zero_point.index);
   if (data == nullptr || (zero == nullptr && operand.zero_point.count > 0)) return nullptr;
@@ -62,7 +62,7 @@ std::shared_ptr<const std::vector<int16_t>> widen_constant(const Prepare& p, con
 
 /// Prepares `left` and `right` and asks for scratch; make_result(run, body) calls body with the result's description.
 template <typename MakeResult>
-Kernel product_kernel(Prepare& p, const BatchedProduct& plan, const Operand& left, const Operand& right,
+Kernel product_kernel(Prepare& p, const BatchedProduct& plan, const ProductOperand& left, const ProductOperand& right,
                       const MakeResult& make_result) {
   auto packed = widen_constant(p, right);
   p.scratch(left.bytes() + (packed == nullptr ? right.bytes() : 0));
@@ -90,10 +90,10 @@ Kernel product_kernel(Prepare& p, const BatchedProduct& plan, const Operand& lef
 }
 
 /// Operands of a plan; the right one is stored [depth, columns].
-Operand left_operand(const Prepare& p, const BatchedProduct& plan, size_t index, const QuantInput& zero) {
+ProductOperand left_operand(const Prepare& p, const BatchedProduct& plan, size_t index, const QuantInput& zero) {
   return {index, zero, plan.left_matrices, plan.rows, plan.depth, plan.depth, 1, p.in(index).type};
 }
-Operand right_operand(const Prepare& p, const BatchedProduct& plan, size_t index, const QuantInput& zero) {
+ProductOperand right_operand(const Prepare& p, const BatchedProduct& plan, size_t index, const QuantInput& zero) {
   return {index, zero, plan.right_matrices, plan.columns, plan.depth, 1, plan.columns, p.in(index).type};
 }
 
@@ -205,7 +205,7 @@ Result<Kernel> prepare_qgemm(Prepare& p) {
   QQ_TRY(const QuantInput left_zero, read_zero_point(p, 2, p.in(0).type));
   QQ_TRY(const QuantInput right_zero, read_zero_point(p, 5, p.in(3).type, plan.columns));
   QQ_TRY(const GemmBias bias, read_gemm_bias(p, plan));
-  Operand left = left_operand(p, plan, 0, left_zero), right = right_operand(p, plan, 3, right_zero);
+  ProductOperand left = left_operand(p, plan, 0, left_zero), right = right_operand(p, plan, 3, right_zero);
   if (transpose_a) left.row_stride = 1, left.depth_stride = plan.rows;
   if (transpose_b) right.row_stride = plan.depth, right.depth_stride = 1;
   p.out(0, type, plan.dims);

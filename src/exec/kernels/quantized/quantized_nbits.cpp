@@ -4,7 +4,7 @@
 #include "exec/backend_onednn.h"
 #include "exec/kernels/elementwise/cast_elements.h"
 #include "exec/kernels/quantized/quantized.h"
-#include "exec/kernels/shared/float_bridge.h"
+#include "exec/kernels/shared/type_bridges.h"
 
 namespace quarkq::exec {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "exec/kernels/recurrent/recurrent_loops.h"
-#include "exec/kernels/shared/float_bridge.h"
+#include "exec/kernels/shared/type_bridges.h"
 
 namespace quarkq::exec {
 

@@ -6,7 +6,7 @@
 #include "base/index.h"
 #include "exec/kernels/reduce/reduce_loops.h"
 #include "exec/kernels/reduce/reduce_plan.h"
-#include "exec/op_families.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {
@@ -79,7 +79,7 @@ double finish(Reduce op, double total, int64_t count) {
 }
 
 /// Joins what two parts of the elements of one output gave.
-double join(Reduce op, double a, double b) {
+double merged(Reduce op, double a, double b) {
   switch (op) {
     case Reduce::kMax: return b > a || std::isnan(b) ? b : a;
     case Reduce::kMin: return b < a || std::isnan(b) ? b : a;
@@ -98,7 +98,7 @@ double reduce_long_row(Reduce op, const float* x, int64_t n) {
       totals[begin / kPieceElements] = QQ_DISPATCH(exec, reduce_row)(op, x + start + begin, end - begin);
     });
     for (int64_t i = 0; i * kPieceElements < count; ++i)
-      total = start + i == 0 ? totals[0] : join(op, total, totals[i]);
+      total = start + i == 0 ? totals[0] : merged(op, total, totals[i]);
   }
   return total;
 }
@@ -135,7 +135,7 @@ void reduce_runs(Reduce op, const ReducePlan& plan, const float* x, float* y) {
       bool first = true;
       plan.each_run([&](int64_t offset, int64_t n) {
         const double part = QQ_DISPATCH(exec, reduce_row)(op, from + offset, n);
-        total = first ? part : join(op, total, part);
+        total = first ? part : merged(op, total, part);
         first = false;
       });
       y[i] = static_cast<float>(finish(op, total, plan.covered));

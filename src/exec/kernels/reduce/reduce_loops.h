@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/isa.h"
-#include "exec/kernels/shared/column_rows.h"
+#include "exec/kernels/shared/float_rows.h"
 
 namespace quarkq::exec {
 

@@ -3,8 +3,8 @@
 #include "exec/kernels/shape/gather_scatter.h"
 
 #include "base/index.h"
-#include "exec/op_families.h"
-#include "ir/domains.h"
+#include "exec/op_def.h"
+#include "ir/quantizing_ops.h"
 
 namespace quarkq::exec {
 namespace {

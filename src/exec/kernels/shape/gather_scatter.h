@@ -9,7 +9,7 @@
 
 namespace quarkq::exec {
 
-// gather_scatter_blocks.cpp
+// gather_scatter_rows.cpp
 Result<Kernel> prepare_gather_block_quantized(Prepare& p);
 // gather_scatter_select.cpp
 Result<Kernel> prepare_one_hot(Prepare& p);

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "exec/kernels/shape/gather_scatter.h"
-#include "exec/kernels/shared/strided_copy.h"
+#include "exec/kernels/shared/tensor_copy.h"
 
 namespace quarkq::exec {
 namespace {

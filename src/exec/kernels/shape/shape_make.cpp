@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Operators that make tensors out of parameters: Constant, ConstantOfShape, Range, EyeLike, Trilu.
-#include "exec/kernels/shape/shape_prepare.h"
+#include "exec/kernels/shape/shape.h"
 
 namespace quarkq::exec {
 namespace {

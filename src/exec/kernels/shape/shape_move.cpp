@@ -2,8 +2,8 @@
 // Transpose, Concat, Split, Slice, Tile, Expand: plans for the copy engine.
 #include <limits>
 
-#include "exec/kernels/shape/shape_prepare.h"
-#include "ir/axes.h"
+#include "exec/kernels/shape/shape.h"
+#include "ir/shape.h"
 
 namespace quarkq::exec {
 namespace {

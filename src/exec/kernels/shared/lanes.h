@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "exec/kernels/shared/column_rows.h"
+#include "exec/kernels/shared/float_rows.h"
 #include "exec/kernels/shared/simd_vector.h"
 
 namespace quarkq::exec::simd {

@@ -10,9 +10,9 @@
 #include <type_traits>
 
 #include "base/parallel.h"
-#include "exec/memory_guard.h"
 #include "exec/op_def.h"
-#include "numeric/half.h"
+#include "exec/resources.h"
+#include "numeric/element_type.h"
 
 namespace quarkq::exec {
 

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "exec/kernels/shared/support.h"
-#include "exec/op_families.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/index.h"
 #include "exec/kernels/shared/support.h"
-#include "exec/op_families.h"
+#include "exec/op_def.h"
 
 namespace quarkq::exec {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Conversions between float32, float16 and bfloat16: which tensors change, where Casts stand, what stays.
-#include "onnx_io/takes_type.h"
+#include "onnx_io/schemas.h"
 #include "rewrite/convert/float_tensors.h"
 #include "support/convert_bench.h"
 

@@ -2,7 +2,7 @@
 // replace-infinities and weight-histograms.
 #include <limits>
 
-#include "numeric/half.h"
+#include "numeric/element_type.h"
 #include "support/convert_bench.h"
 
 namespace quarkq {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace quarkq {
+
+/// The finite number that `text` is as a whole, without blanks or sign +. Nothing when it is not.
+inline std::optional<double> parse_finite(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stopped == end && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+// Lines of list files: words between spaces, quotes that keep spaces, comments from '#' on.
+
+/// Returns the words of a line. A quote may begin anywhere in a word: name="a b.npy". Fails with kBadData for control
+/// characters and for a quote without its end.
+Result<std::vector<std::string>> quoted_words(std::string_view line);
+
+/// Most lists and maps around a value of a JSON text that is read: copying, writing and destroying a tree need stack
+/// for each level. The files that are read have at most 8.
+inline constexpr int kMostJsonLevels = 64;
+
+/// Whether the JSON text `text` opens more than `levels` lists and maps inside of each other. Any bytes may be given.
+inline bool is_nested_deeper(std::string_view text, int levels) {
+  int level = 0;
+  bool is_in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      is_in_string = !is_in_string;
+    } else if (is_in_string) {
+      i += c == '\\' ? 1 : 0;
+    } else if (c == '[' || c == '{') {
+      if (++level > levels) return true;
+    } else if (c == ']' || c == '}') {
+      --level;
+    }
+  }
+  return false;
+}
+
+/// `text` as a tree of nlohmann's type `Json`; a discarded value when it is no JSON or is nested deeper than
+/// kMostJsonLevels.
+template <class Json>
+Json parse_json(std::string_view text) {
+  if (is_nested_deeper(text, kMostJsonLevels)) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+}  // namespace quarkq

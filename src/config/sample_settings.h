@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The block "calibration.raw": type and shape of raw binary sample files, which have no header.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "config/node.h"
+#include "config/settings.h"
+#include "numeric/element_type.h"
+
+namespace quarkq::config {
+
+/// Little-endian values of `type` in C order.
+struct RawFormat {
+  ElementType type = ElementType::kFloat;
+  std::vector<int64_t> dims;
+};
+
+/// {dtype, shape} as the entry "", or {<input>: {dtype, shape}, ...} by input name. `node`: null means no entry.
+/// Fails with kInvalidArgument naming key, found and allowed.
+Result<std::map<std::string, RawFormat>> read_raw_formats(const Node& node);
+
+// RandomDataReaderInputShape and RandomDataReaderInputDataRange (ref:samples#random-samples): what random samples look
+// like.
+
+/// By the name of the input; inputs that are not named look as the model says.
+struct RandomDataSettings {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, std::pair<double, double>> ranges;  ///< lowest and highest value
+};
+
+/// Fails for values that are no numbers, and for a range that is no pair.
+Result<RandomDataSettings> read_random_data_settings(const Settings& settings);
+
+}  // namespace quarkq::config

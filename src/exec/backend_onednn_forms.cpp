@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "exec/backend_onednn_forms.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+
+namespace quarkq::exec {
+
+namespace {
+
+#if DNNL_VERSION_MAJOR >= 3
+void add_dims(const dnnl::memory::dims& dims, ContentHash& hash) {
+  hash.add({reinterpret_cast<const char*>(dims.data()), dims.size() * sizeof(dims[0])});
+}
+
+/// False for layouts that only the library knows.
+bool add_layout(const dnnl::memory::desc& desc, ContentHash& hash) {
+  if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return false;
+  add_dims({static_cast<int64_t>(desc.get_data_type()), desc.get_submemory_offset()}, hash);
+  for (const auto& dims : {desc.get_dims(), desc.get_padded_dims(), desc.get_padded_offsets(), desc.get_strides(),
+                           desc.get_inner_blks(), desc.get_inner_idxs()}) {
+    add_dims(dims, hash);
+  }
+  return true;
+}
+#else
+bool add_layout(const dnnl::memory::desc& desc, ContentHash& hash) {
+  hash.add(&desc.data, sizeof(desc.data));  // plain data in this version
+  return true;
+}
+#endif
+
+/// Layouts and content; empty when they cannot be told apart from others.
+std::string weights_key(const dnnl::memory::desc& given, const dnnl::memory::desc& packed, const float* data) {
+  ContentHash hash;
+  if (!add_layout(given, hash) || !add_layout(packed, hash)) return "";
+  hash.add(data, given.get_size());
+  return hash.text();
+}
+
+std::shared_ptr<const dnnl::memory> packed_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
+                                                   const float* data) {
+  dnnl::memory source(given, engine(), const_cast<float*>(data));
+  auto made = std::make_shared<dnnl::memory>(packed, engine());
+  dnnl::reorder(source, *made).execute(stream(), source, *made);
+  stream().wait();
+  return made;
+}
+
+}  // namespace
+
+dnnl::engine& engine() {
+  static dnnl::engine value(dnnl::engine::kind::cpu, 0);
+  return value;
+}
+
+dnnl::stream& stream() {
+  thread_local dnnl::stream value(engine());  // a stream belongs to one thread at a time
+  return value;
+}
+
+std::shared_ptr<const dnnl::memory> shared_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
+                                                   const float* data) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<const dnnl::memory>> all;
+  static size_t purged_size = 16;
+  const std::string key = weights_key(given, packed, data);
+  if (key.empty()) return packed_weights(given, packed, data);
+  const std::lock_guard lock(mutex);
+  if (std::shared_ptr<const dnnl::memory> known = all[key].lock()) return known;
+  if (all.size() >= 2 * purged_size) {  // each look at all of them is paid by as many that were added since the last
+    std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
+    purged_size = std::max<size_t>(all.size(), 16);
+  }
+  std::shared_ptr<const dnnl::memory> made = packed_weights(given, packed, data);
+  all[key] = made;
+  return made;
+}
+
+}  // namespace quarkq::exec

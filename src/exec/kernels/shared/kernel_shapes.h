@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Sliding windows of convolutions and pools: attributes of a node resolved into numbers, with every limit checked.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exec/kernels/shared/support.h"
+#include "exec/op_def.h"
+
+namespace quarkq::exec {
+
+/// One entry per spatial dimension.
+struct Window {
+  std::vector<int64_t> kernel, strides, dilations, pads_begin, pads_end;
+  std::vector<int64_t> declared_end;  ///< pads_end before ceil_mode; read_window() only
+  ir::Shape output;                   ///< spatial sizes of the output
+};
+
+/// Reads kernel_shape (or takes `kernel`), strides, dilations, pads, auto_pad and ceil_mode of `p` for an input of
+/// these spatial sizes. pads_end grows where ceil_mode reaches past the input, so that windows and output agree.
+Result<Window> read_window(const Prepare& p, const ir::Shape& spatial, const std::vector<int64_t>& kernel);
+
+/// The same for a transposed convolution: output_padding and output_shape are read, too.
+Result<Window> read_transposed_window(const Prepare& p, const ir::Shape& spatial, const std::vector<int64_t>& kernel);
+
+// The one reader of the shapes of matrix products: MatMul and Gemm, of any element type, plain or fused.
+
+/// Which inputs are multiplied, and which of them are stored transposed.
+struct MatMulOperands {
+  size_t left = 0, right = 1;
+  bool turn_left = false, turn_right = false;
+};
+
+/// C[m, n] = A[m, k] * B[k, n] for each entry of a batch.
+struct MatMulShapes {
+  int64_t m = 0, k = 0, n = 0;
+  ir::Shape batch, batch_left, batch_right;  ///< broadcast; of the operands
+  ir::Shape out;                             ///< of the result
+};
+
+/// As numpy.matmul: vectors are matrices with one row (left) or column (right), which the result does not have, leading
+/// dimensions broadcast. Fails on a scalar, on inner dimensions that differ, and when the result is too large.
+Result<MatMulShapes> read_matmul(const Prepare& p, const MatMulOperands& operands = {});
+/// The same of two matrices; fails for operands of other ranks.
+Result<MatMulShapes> read_gemm_matrices(const Prepare& p, const MatMulOperands& operands = {});
+
+/// For every entry of the batch shape: which matrix of an operand with batch dims `own` it uses.
+std::vector<int64_t> matrix_numbers(const ir::Shape& batch, const ir::Shape& own);
+
+}  // namespace quarkq::exec

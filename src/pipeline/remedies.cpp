@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/remedies.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "pipeline/part_plans.h"
+#include "pipeline/pass_runner.h"
+#include "pipeline/rescue.h"
+#include "plan/stage.h"
+#include "rewrite/equalize/layer_chains.h"
+
+namespace quarkq::pipeline {
+
+namespace {
+
+bool has_op(const ir::Graph& graph, const char* op) {
+  return std::any_of(graph.order().begin(), graph.order().end(), [&](ir::NodeId id) { return graph.node(id).is(op); });
+}
+
+/// Channels with scales of their own need no equalization. Values that settings name are kept.
+bool may_equalize(const RunState& state, const ir::Graph& /*loaded*/) {
+  return !state.settings.formats.per_channel && !state.settings.tool.equalize_clipped &&
+         !rewrite::find_clipped_pairs(state.calibrated->graph, state.selection).empty();
+}
+
+bool may_keep_sigmoid(const RunState& state, const ir::Graph& loaded) {
+  return state.settings.npu.convert_sigmoid_to_hard_sigmoid &&
+         !config::is_users(state.settings.origin_of("ConvertSigmoidToHardSigmoid")) && has_op(loaded, "Sigmoid");
+}
+
+bool may_keep_clip(const RunState& state, const ir::Graph& loaded) {
+  return state.settings.replaces_clip6() && !config::is_users(state.settings.origin_of("ReplaceClip6Relu")) &&
+         has_op(loaded, "Clip");
+}
+
+/// The results of a run in its state, without its settings.
+struct Results {
+  ir::Model model;
+  plan::Selection selection;
+  plan::QuantPlan plan;
+  std::optional<ir::Model> calibrated;
+  pass::Measured measured;
+  Diagnostics diagnostics;
+  std::shared_ptr<pass::RoundingCache> rounded;
+};
+
+void exchange(RunState& state, Results& other) {
+  std::swap(state.model, other.model);
+  std::swap(state.selection, other.selection);
+  std::swap(state.plan, other.plan);
+  std::swap(state.calibrated, other.calibrated);
+  std::swap(state.measured, other.measured);
+  std::swap(state.diagnostics, other.diagnostics);
+  std::swap(state.tuning.rounded, other.rounded);
+}
+
+Result<Agreement> plan_anew(RunState& state, const FloatRun& run, const RunnerOptions& options) {
+  QQ_TRY(const ir::Model original, plan_model(run.source, state, pass::Phase::kWrite, run.times, options));
+  return run_plan(state, run.expected);
+}
+
+}  // namespace
+
+const std::vector<FloatRemedy>& float_remedies() {
+  static const std::vector<FloatRemedy> remedies = {
+      {"ReplaceClip6Relu=false", "Clip(0, 6) stays as it is", may_keep_clip,
+       [](config::Settings& settings) { settings.preprocessing.replace_clip6_relu = false; }},
+      {"quarkq.equalize_clipped=true", "layers with a Clip between them are equalized", may_equalize,
+       [](config::Settings& settings) { settings.tool.equalize_clipped = true; }},
+      {"ConvertSigmoidToHardSigmoid=false", "Sigmoid stays as it is", may_keep_sigmoid,
+       [](config::Settings& settings) { settings.npu.convert_sigmoid_to_hard_sigmoid = false; }},
+  };
+  return remedies;
+}
+
+Result<std::optional<Agreement>> try_remedy(const FloatRemedy& remedy, RunState& state, const FloatRun& run,
+                                            const std::function<bool(const Agreement&)>& keeps,
+                                            const RunnerOptions& options) {
+  // Samples that were transposed for the converted model would be transposed once more.
+  if (!state.channels_last_inputs.empty() || !remedy.is_open(state, run.loaded.graph))
+    return std::optional<Agreement>();
+  Results plain{run.loaded, {}, {}, {}, {}, {}, std::make_shared<pass::RoundingCache>()};
+  exchange(state, plain);
+  const config::Settings settings = run.settings;
+  remedy.apply(run.settings);
+  const Result<Agreement> after = plan_anew(state, run, options);
+  if (after.ok() && keeps(after.value())) return std::optional<Agreement>(after.value());
+  exchange(state, plain);
+  run.settings = settings;
+  if (!after.ok() && after.status().code() == Code::kInterrupted) return after.status();
+  return std::optional<Agreement>();
+}
+
+config::DataType wide_type(const config::Settings& settings) {
+  return settings.formats.activation_type == config::DataType::kUInt8 ? config::DataType::kUInt16
+                                                                      : config::DataType::kInt16;
+}
+
+std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Selection& selection,
+                                      const ir::Graph& graph) {
+  std::set<ir::ValueId> found;
+  const auto take = [&](ir::ValueId value) {
+    if (value.valid() && graph.constant(value) == nullptr && graph.value(value).type.element == ElementType::kFloat &&
+        plan::find_override(selection.overrides, value) == nullptr)
+      found.insert(value);
+  };
+  for (const ir::NodeId id : remedies.in_16_bits) {
+    for (const ir::ValueId value : graph.node(id).inputs) take(value);
+    for (const ir::ValueId value : graph.node(id).outputs) take(value);
+  }
+  return found;
+}
+
+void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& settings, plan::Selection& selection) {
+  if (!remedies.rounding.empty()) settings.tool.rounding = remedies.rounding;
+  if (remedies.channel_scales) settings.formats.per_channel = true;
+  for (const ir::ValueId value : widened_tensors(remedies, selection, graph))
+    selection.overrides[value].type = wide_type(settings);
+  selection.left_float.insert(remedies.left_float.begin(), remedies.left_float.end());
+}
+
+Attempt::Attempt(const RunState& from, const Diagnostics& before, const Remedies& remedies)
+    : model(*from.calibrated),
+      settings(from.settings),
+      diagnostics(before),
+      state{.model = model,
+            .settings = settings,
+            .diagnostics = diagnostics,
+            .selection = from.selection,
+            .source = from.source,
+            .channels_last_inputs = from.channels_last_inputs,
+            .measured = from.measured,
+            .tuning = {.rounded = from.tuning.rounded}} {
+  apply(remedies, model.graph, settings, state.selection);
+}
+
+Status Attempt::plan(pass::Phase until) {
+  std::vector<PassTime> times;
+  return run_passes(state, {.from = pass::Phase::kMark, .until = until}, times, {});
+}
+
+namespace {
+
+struct NoisyPart {
+  size_t first = 0, last = 0;  ///< of the nodes, `last` not included
+  double noise = 0;
+
+  size_t size() const { return last - first; }
+};
+
+class Search {
+ public:
+  Search(const std::vector<ir::NodeId>& nodes, const PartNoise& noise, const SearchLimits& limits)
+      : nodes_(nodes), noise_(noise), limits_(limits) {}
+
+  Status run() {
+    const size_t parts = std::min(limits_.first_parts, nodes_.size());
+    for (size_t i = 0; i < parts; ++i) {
+      QQ_RETURN_IF_ERROR(measure(nodes_.size() * i / parts, nodes_.size() * (i + 1) / parts));
+    }
+    while (trials_ + 2 <= limits_.trials) {
+      const auto worst = std::max_element(parts_.begin(), parts_.end(), is_less_divisible);
+      if (worst == parts_.end() || worst->size() == 1 || divisible_noise() < limits_.small_noise) break;
+      const NoisyPart part = *worst;
+      parts_.erase(worst);
+      const size_t middle = part.first + part.size() / 2;
+      QQ_RETURN_IF_ERROR(measure(part.first, middle));
+      QQ_RETURN_IF_ERROR(measure(middle, part.last));
+    }
+    return Status();
+  }
+
+  std::vector<NoisyNode> ranked() {
+    // Node for node, so that a part that was not divided counts as the mean of its nodes.
+    const auto mean = [](const NoisyPart& part) { return part.noise / static_cast<double>(part.size()); };
+    std::stable_sort(parts_.begin(), parts_.end(),
+                     [&](const NoisyPart& a, const NoisyPart& b) { return mean(a) > mean(b); });
+    std::vector<NoisyNode> found;
+    for (const NoisyPart& part : parts_) {
+      for (size_t i = part.first; i < part.last; ++i) found.push_back({nodes_[i], mean(part)});
+    }
+    return found;
+  }
+
+ private:
+  /// Single nodes cannot be divided and come last.
+  static bool is_less_divisible(const NoisyPart& a, const NoisyPart& b) {
+    if ((a.size() == 1) != (b.size() == 1)) return a.size() == 1;
+    return a.noise < b.noise;
+  }
+
+  double divisible_noise() const {
+    double sum = 0;
+    for (const NoisyPart& part : parts_) sum += part.size() > 1 ? part.noise : 0;
+    return sum;
+  }
+
+  Status measure(size_t first, size_t last) {
+    const auto begin = nodes_.begin();
+    QQ_TRY(const double noise,
+           noise_({begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(last)}));
+    parts_.push_back({first, last, noise});
+    ++trials_;
+    return Status();
+  }
+
+  const std::vector<ir::NodeId>& nodes_;
+  const PartNoise& noise_;
+  const SearchLimits& limits_;
+  std::vector<NoisyPart> parts_;
+  size_t trials_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<NoisyNode>> rank_by_noise(const std::vector<ir::NodeId>& nodes, const PartNoise& noise,
+                                             const SearchLimits& limits) {
+  Search search(nodes, noise, limits);
+  QQ_RETURN_IF_ERROR(search.run());
+  return search.ranked();
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "targets/rules.h"
+
+#include <algorithm>
+
+#include "targets/regions.h"
+
+namespace quarkq::targets {
+
+namespace {
+
+constexpr struct {
+  const char* id;
+  Rule rule;
+} kRules[] = {
+#define TARGET_RULE(id, function, remedy, summary) {id, function},
+#include "config/targets/rules.def"
+#undef TARGET_RULE
+};
+
+}  // namespace
+
+Rule find_predicate(const std::string& id) {
+  for (const auto& row : kRules) {
+    if (id == row.id) return row.rule;
+  }
+  return nullptr;
+}
+
+namespace {
+
+constexpr size_t kMostNamed = 20;  ///< nodes that a finding names
+
+NodeVerdict verdict_of(config::Placement placement) { return static_cast<NodeVerdict>(placement); }
+
+TargetReason make_reason(const char* rule, const config::Evidence& evidence, const std::string& remedy) {
+  const config::RemedyInfo* info = config::find_remedy(remedy);
+  return {rule, "", evidence.grade, evidence.source, evidence.note, remedy, info == nullptr ? "" : info->text};
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::vector<std::string> texts;
+  std::copy_if(parts.begin(), parts.end(), std::back_inserter(texts),
+               [](const std::string& part) { return !part.empty(); });
+  return join(texts, "; ");
+}
+
+TargetReason rule_reason(const config::RuleRow& row, const Hit& hit) {
+  TargetReason reason = make_reason(row.rule.c_str(), row.evidence, hit.remedy != nullptr ? hit.remedy : row.remedy);
+  reason.effect = config::text_of(row.effect);
+  reason.text = joined({hit.found, row.symptom, row.evidence.note});
+  if (reason.text.empty()) reason.text = config::find_rule(row.rule)->summary;
+  return reason;
+}
+
+/// Runs is milder than unknown, and unknown milder than falling back, which is known.
+int severity(NodeVerdict verdict) {
+  constexpr int kSeverities[] = {0, 2, 3, 1};  // by NodeVerdict
+  return kSeverities[static_cast<size_t>(verdict)];
+}
+
+class Judge {
+ public:
+  Judge(const QuantizedView& view, const Groups& groups, const config::Target& target)
+      : view_(view), groups_(groups), target_(target) {
+    result_.of.resize(view.kinds.size());
+  }
+
+  Judgements run(const config::TypeRow* type) {
+    column_ = type != nullptr ? type->column : "";
+    look_up_operators();
+    apply_type(type);
+    for (const config::RuleRow& row : target_.rules) apply_rule(row);
+    spread_over_groups();
+    std::stable_sort(result_.findings.begin(), result_.findings.end(),
+                     [](const TargetFinding& a, const TargetFinding& b) {
+                       return rank_of(a.reason.effect) < rank_of(b.reason.effect);
+                     });
+    return std::move(result_);
+  }
+
+ private:
+  static int rank_of(const std::string& effect) {
+    constexpr config::Effect kOrder[] = {config::Effect::kCrash,        config::Effect::kNothingPlaced,
+                                         config::Effect::kWrongResults, config::Effect::kFallsBack,
+                                         config::Effect::kUnknown,      config::Effect::kNote};
+    const auto* const found = std::find_if(std::begin(kOrder), std::end(kOrder),
+                                           [&](config::Effect one) { return effect == config::text_of(one); });
+    return static_cast<int>(found - std::begin(kOrder));
+  }
+
+  Judgement& at(ir::NodeId id) { return result_.of[static_cast<size_t>(id.index)]; }
+
+  void look_up_operators() {
+    for (const ir::NodeId id : view_.operators) {
+      const bool is_other_column = groups_.left_float(id) && !target_.float_column.empty();
+      const std::string& column = is_other_column ? target_.float_column : column_;
+      const std::string op = view_.op_of(id);
+      const config::OperatorRow& row = target_.find_operator(op, column);
+      const bool has_row = &row != &target_.other_operators || row.verdict != config::Placement::kUnknown;
+      TargetReason reason = make_reason("operator", row.evidence, row.remedy);
+      reason.effect = config::text_of(row.verdict);
+      if (!has_row) {
+        reason.source = "none";
+        reason.text = "no source says whether " + op + " runs as " + column;
+      } else if (row.verdict == config::Placement::kFallsBack && reason.text.empty()) {
+        reason.text = "not marked for " + column + " in the operator table";
+      }
+      at(id) = {verdict_of(row.verdict), false, result_.reasons.index_of(reason)};
+    }
+  }
+
+  void apply_type(const config::TypeRow* type) {
+    if (type != nullptr && type->verdict == config::Placement::kRuns) return;
+    TargetReason reason = type == nullptr ? make_reason("type", {'D', "none", ""}, "use-preset")
+                                          : make_reason("type", type->evidence, type->remedy);
+    if (type == nullptr) reason.text = "no source says whether this compiler takes models of this type";
+    const bool blocks = type != nullptr && type->verdict != config::Placement::kUnknown;
+    reason.effect = config::text_of(blocks ? config::Effect::kNothingPlaced : config::Effect::kUnknown);
+    result_.is_blocked |= blocks;
+    result_.is_whole_unknown |= !blocks;
+    result_.findings.push_back({reason, 1, {}});
+    if (blocks) return;
+    for (const ir::NodeId id : view_.operators) worsen(id, NodeVerdict::kUnknown, result_.reasons.index_of(reason));
+  }
+
+  void worsen(ir::NodeId id, NodeVerdict verdict, size_t reason) {
+    Judgement& judgement = at(id);
+    if (judgement.blocks || severity(verdict) <= severity(judgement.verdict)) return;
+    judgement.verdict = verdict;
+    judgement.reason = reason;
+  }
+
+  void apply_rule(const config::RuleRow& row) {
+    const bool applies =
+        row.columns.empty() || std::find(row.columns.begin(), row.columns.end(), column_) != row.columns.end();
+    const Rule rule = find_predicate(row.rule);
+    if (!applies || rule == nullptr) return;
+    Hits hits;
+    rule({view_, groups_, row.limit}, hits);
+    if (hits.empty()) return;
+    TargetFinding finding{rule_reason(row, hits.front()), hits.size(), {}};
+    for (const Hit& hit : hits) {
+      if (hit.node.valid() && finding.nodes.size() < kMostNamed) finding.nodes.push_back(name_of(view_, hit.node));
+      apply_effect(row, hit);
+    }
+    result_.findings.push_back(std::move(finding));
+  }
+
+  void apply_effect(const config::RuleRow& row, const Hit& hit) {
+    const bool is_node = hit.node.valid();
+    const size_t reason = is_node ? result_.reasons.index_of(rule_reason(row, hit)) : 0;
+    switch (row.effect) {
+      case config::Effect::kCrash:
+      case config::Effect::kNothingPlaced:
+        result_.is_blocked = true;
+        if (is_node && !at(hit.node).blocks) {
+          at(hit.node).blocks = true;
+          at(hit.node).reason = reason;
+        }
+        break;
+      case config::Effect::kWrongResults: result_.has_wrong_results = true; break;
+      case config::Effect::kFallsBack:
+        if (is_node) worsen(hit.node, NodeVerdict::kFallsBack, reason);
+        break;
+      case config::Effect::kUnknown:
+        if (is_node) worsen(hit.node, NodeVerdict::kUnknown, reason);
+        result_.is_whole_unknown |= !is_node;
+        break;
+      case config::Effect::kNote: break;
+    }
+  }
+
+  /// What is joined without Q/DQ is placed together or not at all.
+  void spread_over_groups() {
+    for (const std::vector<ir::NodeId>& group : groups_.members) {
+      if (group.size() < 2) continue;
+      const auto worst = std::max_element(group.begin(), group.end(), [&](ir::NodeId a, ir::NodeId b) {
+        return severity(at(a).verdict) < severity(at(b).verdict);
+      });
+      const Judgement leader = at(*worst);
+      for (const ir::NodeId id : group) worsen(id, leader.verdict, leader.reason);
+    }
+  }
+
+  const QuantizedView& view_;
+  const Groups& groups_;
+  const config::Target& target_;
+  std::string column_;
+  Judgements result_;
+};
+
+}  // namespace
+
+size_t Reasons::index_of(const TargetReason& reason) {
+  const std::string key = cat(reason.rule, '\n', reason.effect, '\n', reason.grade, '\n', reason.source, '\n',
+                              reason.text, '\n', reason.remedy);
+  const auto [place, is_new] = known_.try_emplace(key, rows.size());
+  if (is_new) rows.push_back(reason);
+  return place->second;
+}
+
+Judgements judge(const QuantizedView& view, const Groups& groups, const config::Target& target,
+                 const config::TypeRow* type) {
+  return Judge(view, groups, target).run(type);
+}
+
+}  // namespace quarkq::targets

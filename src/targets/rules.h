@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Rules: predicates over a model. Where one holds is its own matter, what happens there is that of the target's row.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/targets/target.h"
+#include "quarkq/check.h"
+#include "targets/quantized_view.h"
+
+namespace quarkq::targets {
+
+struct RuleInput {
+  const QuantizedView& view;
+  const Groups& groups;
+  double limit = 0;  ///< of the target's row, for the rules that have one
+};
+
+/// A place where a rule holds; `node` is invalid for the model as a whole.
+struct Hit {
+  ir::NodeId node;
+  std::string found;             ///< "opset 18", "kernel_shape and pads are missing"; may be empty
+  const char* remedy = nullptr;  ///< id of the remedy where that of the rule does not help; null: the rule's
+};
+
+using Hits = std::vector<Hit>;
+using Rule = void (*)(const RuleInput& input, Hits& hits);
+
+#define TARGET_RULE(id, function, remedy, summary) void function(const RuleInput& input, Hits& hits);
+#include "config/targets/rules.def"
+#undef TARGET_RULE
+
+/// The predicate of a row of rules.def, null when there is none.
+Rule find_predicate(const std::string& id);
+
+/// Calls `holds(node)`, which says what was found, for each operator; an empty optional is no hit.
+template <typename Holds>
+void for_operators(const RuleInput& input, Hits& hits, const Holds& holds) {
+  for (const ir::NodeId id : input.view.operators) {
+    if (auto found = holds(input.view.node(id))) hits.push_back({id, std::move(*found)});
+  }
+}
+
+// Verdicts of single operators, and the findings of rules, before regions are cut.
+
+/// Reasons, each stored once.
+class Reasons {
+ public:
+  size_t index_of(const TargetReason& reason);
+  std::vector<TargetReason> rows;
+
+ private:
+  std::map<std::string, size_t> known_;
+};
+
+/// Of one operator.
+struct Judgement {
+  NodeVerdict verdict = NodeVerdict::kRuns;  ///< as if nothing blocked the whole model: never kBlocks
+  bool blocks = false;
+  size_t reason = 0;  ///< row of Judgements::reasons
+};
+
+struct Judgements {
+  std::vector<Judgement> of;  ///< by node id
+  Reasons reasons;
+  std::vector<TargetFinding> findings;
+  bool is_blocked = false;        ///< something keeps the whole model off the NPU
+  bool is_whole_unknown = false;  ///< no source says what happens to the model
+  bool has_wrong_results = false;
+};
+
+/// `type`: the target's row for the type of the model; null when there is none.
+Judgements judge(const QuantizedView& view, const Groups& groups, const config::Target& target,
+                 const config::TypeRow* type);
+
+}  // namespace quarkq::targets
