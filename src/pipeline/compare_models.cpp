@@ -146,12 +146,13 @@ Result<ir::Model> rewrite(ir::Model model, const config::Settings& settings, std
                           Diagnostics& diagnostics) {
   Samples samples;
   samples.opened = std::move(data);
-  RunState state{.model = model, .settings = settings, .diagnostics = diagnostics};
+  RunState state{.model = std::move(model), .settings = settings};
   std::vector<PassTime> times;
   const Result<ir::Model> converted = run_float_phases(state, samples, kCalibrate, times, {});
   data = std::move(samples.opened);
+  diagnostics.add(state.diagnostics);
   if (!converted.ok()) return converted.status();
-  return model;
+  return std::move(state.model);
 }
 
 Result<std::unique_ptr<calib::DataReader>> open_pair_samples(const EvaluateModelsRequest& request,

@@ -316,7 +316,7 @@ Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, 
 
 }  // namespace
 
-void add_details(const RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
+void add_details(RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
                  QuantizeReport& report) {
   ReportDetails& details = *report.details;
   const auto leave_out = [&](const char* what, const Status& why) {

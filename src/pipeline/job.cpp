@@ -134,6 +134,11 @@ Result<Job> open_job(const ModelFile& given, const std::string& config, const st
   return Job{std::move(model), std::move(settings), bytes, file.requantizes, std::move(tail)};
 }
 
+void begin(RunState& state, const Job& job) {
+  state.model = job.model;
+  state.settings = job.settings;
+}
+
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {
   std::vector<std::string> found;
   for (const auto& [op, count] : count_quantizing_ops(job.model.graph)) found.push_back(cat(count, " ", op));

@@ -14,6 +14,7 @@
 #include "config/settings.h"
 #include "ir/graph.h"
 #include "onnx_io/load.h"
+#include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -55,6 +56,9 @@ struct Job {
 /// Findings of the settings come first in `diagnostics`.
 Result<Job> open_job(const ModelFile& model, const std::string& config, const std::vector<std::string>& sets,
                      Diagnostics& diagnostics);
+
+/// `state` gets the model and the settings of the job. The job keeps the model as loaded; weights are shared.
+void begin(RunState& state, const Job& job);
 
 /// Only float models are quantized: one with quantizing nodes, in nested graphs too, is refused with the count of each
 /// (kUnsupported). In compat mode that is a warning.
