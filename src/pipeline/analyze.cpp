@@ -49,7 +49,8 @@ class Analyzer {
     QQ_TRY(original_, pipeline::plan_model(source_, state_, kPlanned, times, options));
     state_.progress = nullptr;
     samples_ = std::min(std::max<size_t>(request_.samples, 1), source_.samples.get()->size());
-    QQ_TRY(expected_, pipeline::ExpectedOutputs::make(original_, *source_.samples.get(), samples_));
+    QQ_TRY(expected_,
+           compare::ExpectedOutputs::make(original_, pipeline::prepare_for_run, *source_.samples.get(), samples_));
     candidates_ = pipeline::PartPlans(state_, expected_).candidates();
     return Status();
   }
@@ -59,7 +60,7 @@ class Analyzer {
     constexpr size_t kTrials = 3;
     pipeline::describe_plan(state_, loaded_, state_.calibrated->graph, forecast);
     const Stopwatch watch;
-    const std::vector<size_t> tried = pipeline::spread_samples(candidates_.size(), kTrials);
+    const std::vector<size_t> tried = compare::spread_samples(candidates_.size(), kTrials);
     for (const size_t i : tried) QQ_RETURN_IF_ERROR(trial(nodes_of(candidates_[i])).status());
     const double each = watch.seconds() / static_cast<double>(std::max<size_t>(tried.size(), 1));
     constexpr size_t kNothingAndAll = 2;
@@ -74,7 +75,7 @@ class Analyzer {
   Status run(AnalyzeReport& report) {
     report.samples = samples_;
     QQ_TRY(report.nothing_quantized, trial({}));
-    if (report.nothing_quantized.cosine < pipeline::kRewrittenCosine) {
+    if (report.nothing_quantized.cosine < compare::kRewrittenCosine) {
       state_.diagnostics.add("rewritten-float", request_.model_path,
                              cat("the hardware conversions alone, before quantization, reduce the outputs to cosine ",
                                  report.nothing_quantized.cosine, ways_to_keep()));
@@ -166,7 +167,7 @@ class Analyzer {
   pipeline::Source source_;
   const ir::Graph& loaded_;
   ir::Model original_;  ///< whose function the quantized model has
-  pipeline::ExpectedOutputs expected_;
+  compare::ExpectedOutputs expected_;
   size_t samples_ = 0;
   std::vector<ir::NodeId> candidates_;
   pipeline::SampleClock clock_;

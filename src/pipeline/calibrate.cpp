@@ -6,9 +6,9 @@
 #include "base/stopwatch.h"
 #include "calib/run_calibration.h"
 #include "calib/statistics_set.h"
+#include "compare/expected_outputs.h"
 #include "exec/resources.h"
 #include "pass/context.h"
-#include "pipeline/compare.h"
 #include "pipeline/facts.h"
 #include "pipeline/forecast.h"
 #include "pipeline/job.h"
@@ -166,7 +166,7 @@ Result<Forecast> forecast(const CalibrateRequest& request) {
   forecast.model_bytes = prepared.job.bytes;
   forecast.samples = prepared.numbers.size();
   std::vector<size_t> tried;
-  for (const size_t i : pipeline::spread_samples(forecast.samples, pipeline::kTriedSamples))
+  for (const size_t i : compare::spread_samples(forecast.samples, pipeline::kTriedSamples))
     tried.push_back(prepared.numbers[i]);
   prepared.numbers = std::move(tried);
   forecast.tried_samples = prepared.numbers.size();

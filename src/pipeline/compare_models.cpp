@@ -6,15 +6,15 @@
 #include <numeric>
 #include <set>
 
-#include "calib/read_ahead.h"
 #include "calib/reader/file_formats.h"
 #include "calib/reader/fit_samples.h"
 #include "calib/sample_readers.h"
+#include "compare/run_models.h"
+#include "compare/tensors.h"
 #include "exec/layout.h"
 #include "exec/session.h"
 #include "ir/edit.h"
 #include "onnx_io/infer.h"
-#include "pipeline/compare_tensors.h"
 #include "pipeline/facts.h"
 #include "pipeline/job.h"
 #include "pipeline/model_interface.h"
@@ -208,7 +208,7 @@ Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, siz
   const ir::Model& reference = models.rewritten ? *models.rewritten : models.float_model;
   std::vector<size_t> first(std::min(samples, models.for_quantized().size()));
   std::iota(first.begin(), first.end(), size_t{0});
-  return compare_tensors(reference, models.quantized_model, models.for_quantized(), first);
+  return compare::compare_tensors(reference, models.quantized_model, prepare_for_run, models.for_quantized(), first);
 }
 
 namespace {
@@ -216,57 +216,46 @@ namespace {
 using metrics::AccuracyCount;
 using metrics::Comparison;
 
-constexpr size_t kReadingThreads = 1, kSamplesAhead = 4;
-
 /// Runs the samples and accumulates the metrics of the outputs.
 class ModelComparison {
  public:
   ModelComparison(const EvaluateModelsRequest& request, const ModelPair& models, AccuracyCount* accuracy,
                   EvaluateReport& report)
-      : request_(request),
-        models_(models),
-        accuracy_(accuracy),
-        report_(report),
-        float_(models.float_model, {}),
-        quantized_(models.quantized_model, {}) {
+      : request_(request), models_(models), accuracy_(accuracy), report_(report) {
     for (const OutputPair& output : models.outputs) report.outputs.push_back({.name = output.name});
     sums_.resize(models.outputs.size());
   }
 
   Status run() {
     const size_t count = models_.samples->size();
-    std::vector<size_t> order(count);
-    std::iota(order.begin(), order.end(), size_t{0});
-    calib::ReadAhead ahead(*models_.samples, order, kReadingThreads, kSamplesAhead);
-    for (size_t i = 0; i < count; ++i) {
-      QQ_TRY(const calib::Sample sample, ahead.next());
-      QQ_RETURN_IF_ERROR(run_one(i, sample).context(cat("sample ", sample.name)));
-      if (request_.progress && !request_.progress({"evaluate", i + 1, count})) {
-        return Status(Code::kInterrupted, "interrupted");
-      }
-    }
+    compare::PairedSamples samples{.data = *models_.samples,
+                                   .numbers = std::vector<size_t>(count),
+                                   .fitted = models_.fitted.get(),
+                                   .first_name = request_.float_path,
+                                   .second_name = request_.quantized_path};
+    std::iota(samples.numbers.begin(), samples.numbers.end(), size_t{0});
+    size_t done = 0;
+    const auto add = [&](const compare::PairedResults& results) -> Status {
+      QQ_RETURN_IF_ERROR(add_sample(results).context(cat("sample ", results.sample)));
+      if (!request_.progress || request_.progress({"evaluate", ++done, count})) return Status();
+      return Status(Code::kInterrupted, "interrupted");
+    };
+    QQ_RETURN_IF_ERROR(compare::run_both(models_.float_model, models_.quantized_model, samples, add));
     if (!problems_.empty()) return bad_data(problems_.text("outputs cannot be compared"));
     finish_outputs();
     return Status();
   }
 
  private:
-  Status run_one(size_t number, const calib::Sample& sample) {
-    QQ_TRY(const auto* expected, float_.run(sample.inputs).context(request_.float_path));
-    calib::Sample fitted;
-    if (models_.fitted != nullptr) {
-      QQ_TRY(fitted, models_.fitted->read(number));
-    }
-    const calib::Sample& given = models_.fitted != nullptr ? fitted : sample;
-    QQ_TRY(const auto* found, quantized_.run(given.inputs).context(request_.quantized_path));
-    if (request_.metric) QQ_RETURN_IF_ERROR(add_metric(number, *expected, *found));
+  Status add_sample(const compare::PairedResults& results) {
+    if (request_.metric) QQ_RETURN_IF_ERROR(add_metric(results.number, results.first, results.second));
     for (size_t i = 0; i < models_.outputs.size(); ++i) {
       const OutputPair& output = models_.outputs[i];
       Result<metrics::ArrayPair> arrays = metrics::pair_arrays(
-          (*expected)[output.in_float], cat("sample ", sample.name, ", float output ", output.name),
-          in_float_order((*found)[output.in_quantized]),
-          cat("sample ", sample.name, ", quantized output ", output.name));
-      Status status = arrays.ok() ? add(sample.name, i, arrays.value()) : arrays.status();
+          results.first[output.in_float], cat("sample ", results.sample, ", float output ", output.name),
+          in_float_order(results.second[output.in_quantized]),
+          cat("sample ", results.sample, ", quantized output ", output.name));
+      Status status = arrays.ok() ? add(results.sample, i, arrays.value()) : arrays.status();
       if (!status.ok()) problems_.add(status.message());
       ++results_;
     }
@@ -327,7 +316,6 @@ class ModelComparison {
   const ModelPair& models_;
   AccuracyCount* accuracy_;
   EvaluateReport& report_;
-  exec::Session float_, quantized_;
   std::vector<numeric::PairSums> sums_;
   ProblemList problems_;
   double metric_sum_ = 0;

@@ -117,7 +117,7 @@ std::vector<uint8_t> pixels(const std::vector<double>& values, const ImageLayout
   return bytes;
 }
 
-OutputPicture picture_of(const SampleResult& result, const ImageLayout& image) {
+OutputPicture picture_of(const compare::SampleResult& result, const ImageLayout& image) {
   OutputPicture picture{result.sample, result.output, image.width, image.height, image.channels, 0, 0, {}, {}};
   const size_t longer = std::max(image.width, image.height);
   if (longer > kMostSide) {
@@ -145,7 +145,7 @@ std::string hexadecimal(const std::vector<uint8_t>& bytes) {
 
 }  // namespace
 
-void add_sample(const SampleResult& result, ReportDetails& details) {
+void add_sample(const compare::SampleResult& result, ReportDetails& details) {
   details.samples.push_back({result.sample, result.output, result.cosine});
   const auto known = std::ranges::count(details.pictures, result.output, &OutputPicture::output);
   const std::optional<ImageLayout> image = image_layout(result.dims);
@@ -316,8 +316,7 @@ Result<std::vector<TensorProfile>> profile_tensors(const plan::QuantPlan& plan, 
 
 }  // namespace
 
-void add_details(RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
-                 QuantizeReport& report) {
+void add_details(RunState& state, const ir::Model& calibrated, const calib::DataReader* data, QuantizeReport& report) {
   ReportDetails& details = *report.details;
   const auto leave_out = [&](const char* what, const Status& why) {
     state.diagnostics.add("details-left-out", "", cat(what, " are not in the report: ", why.message()));

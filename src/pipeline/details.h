@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "compare/expected_outputs.h"
 #include "ir/graph.h"
-#include "pipeline/compare.h"
 #include "pipeline/json.h"
 #include "pipeline/run_state.h"
 #include "plan/quant_plan.h"
@@ -36,7 +36,7 @@ Json explained_json(const std::vector<ExplainedTensor>& tensors);
 // Outputs on single samples for the report: how close they are, and pictures of those that are images.
 
 /// Adds the result, with a picture when it is an image and there are not enough of that output yet.
-void add_sample(const SampleResult& result, ReportDetails& details);
+void add_sample(const compare::SampleResult& result, ReportDetails& details);
 
 Json samples_json(const std::vector<SampleAgreement>& samples);
 /// Pixels as hexadecimal text, two digits per value.
@@ -45,8 +45,7 @@ Json pictures_json(const std::vector<OutputPicture>& pictures);
 /// Fills in report.details but for the tensors, which verification knows: settings, limits of the NPU, values and
 /// ranges of what the plan quantizes. `calibrated`: the float model as it was calibrated; it runs on the first sample.
 /// Without `data` activations have no counts. Parts that cannot be determined give a finding ("details-left-out").
-void add_details(RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
-                 QuantizeReport& report);
+void add_details(RunState& state, const ir::Model& calibrated, const calib::DataReader* data, QuantizeReport& report);
 
 Json details_json(const ReportDetails& details);
 

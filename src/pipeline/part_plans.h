@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "compare/expected_outputs.h"
 #include "ir/graph.h"
-#include "pipeline/compare.h"
 #include "pipeline/run_state.h"
 #include "quarkq/analyze.h"
 
@@ -22,7 +22,7 @@ std::vector<std::string> loaded_names(const ir::Graph& loaded, const ir::Node& n
 class PartPlans {
  public:
   /// `planned`: as phase calibrate left it. Both must outlive this.
-  PartPlans(const RunState& planned, const ExpectedOutputs& expected) : state_(planned), expected_(expected) {}
+  PartPlans(const RunState& planned, const compare::ExpectedOutputs& expected) : state_(planned), expected_(expected) {}
 
   /// Nodes that are quantized and touch a tensor with a pair, in node order.
   std::vector<ir::NodeId> candidates() const;
@@ -36,7 +36,7 @@ class PartPlans {
   void leave(const Nodes& quantized, plan::QuantPlan& plan) const;
 
   const RunState& state_;
-  const ExpectedOutputs& expected_;
+  const compare::ExpectedOutputs& expected_;
 };
 
 /// Islands around the layers that cost the outputs most.

@@ -9,10 +9,10 @@
 #include "calib/reader/fit_samples.h"
 #include "calib/sample_readers.h"
 #include "calib/statistics_set.h"
+#include "compare/expected_outputs.h"
 #include "config/algorithms.h"
 #include "config/named_files.h"
 #include "onnx_io/infer.h"
-#include "pipeline/compare.h"
 #include "pipeline/facts.h"
 #include "pipeline/plausible_inputs.h"
 #include "pipeline/use_backend.h"
@@ -129,7 +129,7 @@ Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnos
     source.available = source.samples.opened->size();
     if (request.most_samples > 0 && source.available > request.most_samples) {
       source.samples.opened = std::make_unique<calib::SomeSamples>(
-          std::move(source.samples.opened), spread_samples(source.available, request.most_samples));
+          std::move(source.samples.opened), compare::spread_samples(source.available, request.most_samples));
     }
     auto observed =
         std::make_unique<calib::ObservedReader>(std::move(source.samples.opened), calib::input_specs(job.model.graph));

@@ -9,10 +9,10 @@
 #include <cmath>
 #include <optional>
 
+#include "compare/expected_outputs.h"
 #include "config/preprocess.h"
 #include "exec/session.h"
 #include "ir/constants.h"
-#include "pipeline/compare.h"
 #include "pipeline/model_interface.h"
 
 namespace quarkq::pipeline {
@@ -103,7 +103,7 @@ template <typename Use>
 Status run_samples(const ir::Model& model, const calib::DataReader& samples, exec::SessionOptions options,
                    const Use& use, exec::TapSink* sink = nullptr) {
   exec::Session session(model, std::move(options));
-  for (const size_t index : spread_samples(samples.size(), kSamplesTried)) {
+  for (const size_t index : compare::spread_samples(samples.size(), kSamplesTried)) {
     QQ_TRY(const calib::Sample sample, samples.read(index));
     QQ_TRY(const std::vector<ir::Tensor>* results, session.run(sample.inputs, sink));
     QQ_RETURN_IF_ERROR(use(*results));

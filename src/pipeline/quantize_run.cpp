@@ -13,13 +13,13 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "compare/output_kinds.h"
 #include "config/preset.h"
 #include "config/print.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/save.h"
 #include "pipeline/compare_models.h"
 #include "pipeline/inspect_quantized.h"
-#include "pipeline/output_kinds.h"
 #include "quarkq/status.h"
 
 namespace quarkq::pipeline {
@@ -281,10 +281,10 @@ std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest
                   cat(not_finite, " values of the outputs are NaN or infinite in one of the models only"));
   const std::string same = cat("the same class in ", std::round(10000 * choices) / 100, " % of the rows");
   const auto fewer = [&](double limit) { return cat(same, ", below ", 100 * limit, " %"); };
-  if (!(choices >= kEnoughChoices)) return graded(Grade::kPoor, fewer(kEnoughChoices));
+  if (!(choices >= compare::kEnoughChoices)) return graded(Grade::kPoor, fewer(compare::kEnoughChoices));
   if (!(worst >= collapse)) return graded(Grade::kPoor, below("worst", worst, collapse));
   if (!(mean >= kFairMean)) return graded(Grade::kPoor, below("mean", mean, kFairMean));
-  if (!(choices >= kGoodChoices)) return graded(Grade::kFair, fewer(kGoodChoices));
+  if (!(choices >= compare::kGoodChoices)) return graded(Grade::kFair, fewer(compare::kGoodChoices));
   if (!(mean >= kGoodMean)) return graded(Grade::kFair, below("mean", mean, kGoodMean));
   if (!(worst >= good_worst)) return graded(Grade::kFair, below("worst", worst, good_worst));
   if (!has_cosine) return graded(Grade::kGood, same);

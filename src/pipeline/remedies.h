@@ -31,7 +31,7 @@ const std::vector<FloatRemedy>& float_remedies();
 struct FloatRun {
   const ir::Model& loaded;
   Source& source;
-  const ExpectedOutputs& expected;
+  const compare::ExpectedOutputs& expected;
   std::vector<PassTime>& times;
 };
 

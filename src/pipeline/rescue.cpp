@@ -10,11 +10,11 @@
 #include <span>
 
 #include "base/stopwatch.h"
+#include "compare/output_kinds.h"
 #include "config/settings.h"
 #include "ir/graph_analysis.h"
 #include "ir/parts.h"
 #include "pipeline/json.h"
-#include "pipeline/output_kinds.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/remedies.h"
 #include "pipeline/trial.h"
@@ -147,7 +147,7 @@ class Rescuer {
 
   bool is_good(const Agreement& outputs) const {
     return outputs.cosine >= std::max(kGoodCosine, asked_cosine(in_.state.settings)) &&
-           outputs.same_choices >= kGoodChoices;
+           outputs.same_choices >= compare::kGoodChoices;
   }
 
   std::optional<Rescued> rescued() {
@@ -450,7 +450,8 @@ Result<std::optional<Rescued>> find_formats(const RescueInputs& inputs, const st
 }
 
 bool is_enough(const Agreement& outputs, const config::Settings& settings) {
-  return outputs.cosine >= std::max(kEnoughCosine, asked_cosine(settings)) && outputs.same_choices >= kEnoughChoices;
+  return outputs.cosine >= std::max(kEnoughCosine, asked_cosine(settings)) &&
+         outputs.same_choices >= compare::kEnoughChoices;
 }
 
 bool is_better(const Agreement& a, const Agreement& b) { return leaves_noise(a, b, kWorthwhile); }

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "pipeline/compare.h"
+#include "compare/expected_outputs.h"
 #include "pipeline/remedies.h"
 #include "pipeline/run_state.h"
 #include "quarkq/quantize.h"
@@ -17,15 +17,15 @@
 namespace quarkq::pipeline {
 
 struct RescueInputs {
-  const RunState& state;                    ///< after the run that collapsed
-  const ir::Graph& loaded;                  ///< whose node names settings take
-  const ExpectedOutputs& expected;          ///< on calibration samples: plans are judged on these
-  const ExpectedOutputs& few;               ///< on fewer of them: nodes are ranked by these
-  const ExpectedOutputs* hard;              ///< on those the result was worst on; null: not known
-  Agreement before;                         ///< of the plain result with `expected`
-  std::vector<const FloatRemedy*> applied;  ///< remedies of the float model that the state has
-  std::function<bool()> next_trial;         ///< called before each trial; false interrupts; may be empty
-  RoundingTrials* tried = nullptr;          ///< of this state; may be null
+  const RunState& state;                     ///< after the run that collapsed
+  const ir::Graph& loaded;                   ///< whose node names settings take
+  const compare::ExpectedOutputs& expected;  ///< on calibration samples: plans are judged on these
+  const compare::ExpectedOutputs& few;       ///< on fewer of them: nodes are ranked by these
+  const compare::ExpectedOutputs* hard;      ///< on those the result was worst on; null: not known
+  Agreement before;                          ///< of the plain result with `expected`
+  std::vector<const FloatRemedy*> applied;   ///< remedies of the float model that the state has
+  std::function<bool()> next_trial;          ///< called before each trial; false interrupts; may be empty
+  RoundingTrials* tried = nullptr;           ///< of this state; may be null
 };
 
 struct Rescued {

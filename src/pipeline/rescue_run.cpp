@@ -10,10 +10,10 @@
 #include "base/run_files.h"
 #include "base/stopwatch.h"
 #include "calib/sample_readers.h"
+#include "compare/output_kinds.h"
 #include "config/load.h"
 #include "config/print.h"
 #include "ir/traversal.h"
-#include "pipeline/output_kinds.h"
 #include "pipeline/part_plans.h"
 #include "pipeline/remedies.h"
 #include "pipeline/rescue.h"
@@ -116,19 +116,20 @@ std::vector<size_t> every_second(size_t places) {
 bool chooses_rows(const ir::Model& model) {
   const std::vector<ir::ValueId>& outputs = model.graph.outputs();
   return std::ranges::any_of(outputs, [&](ir::ValueId output) {
-    return makes_choices(model, output) && ir::rank_of(model.graph, output).value_or(0) > 2;
+    return compare::makes_choices(model, output) && ir::rank_of(model.graph, output).value_or(0) > 2;
   });
 }
 
 /// What remedies are judged by: outputs of the float model on calibration samples.
 struct Judges {
-  ExpectedOutputs all;                       ///< plans are judged on these
-  ExpectedOutputs few;                       ///< nodes are ranked by these
-  std::optional<ExpectedOutputs> hard = {};  ///< the samples that each output was worst on, of those that are known
+  compare::ExpectedOutputs all;  ///< plans are judged on these
+  compare::ExpectedOutputs few;  ///< nodes are ranked by these
+  std::optional<compare::ExpectedOutputs> hard =
+      {};  ///< the samples that each output was worst on, of those that are known
 };
 
 /// Numbers of the samples that an output was worst on.
-std::vector<size_t> worst_samples(const QuantizeReport& report, const ExpectedOutputs& known) {
+std::vector<size_t> worst_samples(const QuantizeReport& report, const compare::ExpectedOutputs& known) {
   std::vector<size_t> numbers;
   for (const OutputAgreement& output : report.outputs)
     if (!output.near_zero) numbers.push_back(known.number_of(output.worst_sample));
@@ -138,25 +139,26 @@ std::vector<size_t> worst_samples(const QuantizeReport& report, const ExpectedOu
 }
 
 /// `known`: outputs of `original` on samples of the calibration; may be null.
-Result<Judges> make_judges(const Run& run, const ir::Model& original, const ExpectedOutputs* known) {
+Result<Judges> make_judges(const Run& run, const ir::Model& original, const compare::ExpectedOutputs* known) {
   // The result itself is judged on more. What is right on four samples can be wrong in one row of a hundred on others.
   const size_t kept = chooses_rows(original) ? 12 : 4;
   const calib::DataReader& data = *run.source.samples.get();
   const calib::SpreadSamples spread(data, kept, calib::SpreadSamples::Part::kEven);
   std::vector<size_t> numbers;
   for (size_t i = 0; i < spread.size(); ++i) numbers.push_back(spread.number(i));
-  QQ_TRY(ExpectedOutputs all, ExpectedOutputs::make(original, data, std::move(numbers), known));
-  ExpectedOutputs few = all.part(every_second(all.sample_count()));
+  QQ_TRY(compare::ExpectedOutputs all,
+         compare::ExpectedOutputs::make(original, prepare_for_run, data, std::move(numbers), known));
+  compare::ExpectedOutputs few = all.part(every_second(all.sample_count()));
   Judges judges{std::move(all), std::move(few)};
   if (known == nullptr) return judges;
   std::vector<size_t> worst = worst_samples(run.report, *known);
   if (worst.empty()) return judges;
-  QQ_TRY(judges.hard, ExpectedOutputs::make(original, data, std::move(worst), known));
+  QQ_TRY(judges.hard, compare::ExpectedOutputs::make(original, prepare_for_run, data, std::move(worst), known));
   return judges;
 }
 
 RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
-  const ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
+  const compare::ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
   return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, {}, [&run] {
             ++run.trials;
             return run.reports(0, 0);
@@ -184,12 +186,12 @@ Result<RunState> plan_again(Run& run, const Remedies& remedies) {
 
 }  // namespace
 
-Result<bool> rescue(Run& run, const ir::Model& original, const ExpectedOutputs* known) {
+Result<bool> rescue(Run& run, const ir::Model& original, const compare::ExpectedOutputs* known) {
   if (run.source.samples.get() == nullptr) return false;
   const Stopwatch watch;
   QQ_TRY(const Judges judges, make_judges(run, original, known));
   QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(run.state.model, run.state.diagnostics));
-  QQ_TRY(const Agreement before, worst_agreement(outputs));
+  QQ_TRY(const Agreement before, compare::worst_agreement(outputs));
   QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, inputs_of(run, judges, before)));
   run.state.tuning.rounded.reset();
   run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});

@@ -3,14 +3,14 @@
 // or, where fine-tuning follows, before it. rescue.h searches, this applies.
 #pragma once
 
-#include "pipeline/compare.h"
+#include "compare/expected_outputs.h"
 #include "pipeline/quantize_run.h"
 
 namespace quarkq::pipeline {
 
 /// Plans a poor result again with the least costly remedies of its target. True: a remedy was applied, and the result
 /// is written. `known`: outputs of `original` on samples of the calibration; may be null.
-Result<bool> rescue(Run& run, const ir::Model& original, const ExpectedOutputs* known);
+Result<bool> rescue(Run& run, const ir::Model& original, const compare::ExpectedOutputs* known);
 
 /// Writes the settings that give the rescued model without a rescue to `RescueReport::settings_path`, if there is one.
 Status save_rescue_settings(const Run& run);

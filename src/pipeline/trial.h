@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "pipeline/compare.h"
+#include "compare/expected_outputs.h"
 #include "pipeline/pass_runner.h"
 #include "pipeline/run_state.h"
 
@@ -25,13 +25,10 @@ RunState trial_before_mark(const RunState& from);
 
 /// Runs the phases from `from` on, up to phase write, and compares the outputs of the plan with `expected`.
 /// kUnsupported without an output to compare.
-Result<Trial> run_trial(RunState state, pass::Phase from, const ExpectedOutputs& expected,
+Result<Trial> run_trial(RunState state, pass::Phase from, const compare::ExpectedOutputs& expected,
                         const RunnerOptions& options = {});
 
 /// Returns the outputs of a plan that is ready to be written.
-Result<Agreement> judge_plan(RunState& planned, const ExpectedOutputs& expected);
-
-/// Returns the worst output. A value that is not a number is the worst. kUnsupported without an output to compare.
-Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs);
+Result<Agreement> judge_plan(RunState& planned, const compare::ExpectedOutputs& expected);
 
 }  // namespace quarkq::pipeline

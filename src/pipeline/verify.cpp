@@ -7,11 +7,12 @@
 #include <string_view>
 
 #include "base/parse_text.h"
+#include "compare/expected_outputs.h"
+#include "compare/output_kinds.h"
+#include "compare/run_models.h"
+#include "compare/tensors.h"
 #include "exec/session.h"
-#include "pipeline/compare.h"
-#include "pipeline/compare_tensors.h"
 #include "pipeline/details.h"
-#include "pipeline/output_kinds.h"
 #include "pipeline/pass_runner.h"
 #include "plan/stage.h"
 
@@ -29,7 +30,7 @@ double collapsed_cosine(const config::Settings& settings) {
 }
 
 /// The agreement of the outputs after the rewrites of the float model; empty when they cannot be compared.
-std::vector<OutputAgreement> rewritten_outputs(const ExpectedOutputs& expected, const ir::Model& calibrated) {
+std::vector<OutputAgreement> rewritten_outputs(const compare::ExpectedOutputs& expected, const ir::Model& calibrated) {
   Diagnostics ignored;
   Result<std::vector<OutputAgreement>> found = expected.compare(calibrated, ignored);
   if (!found.ok()) return {};
@@ -39,7 +40,7 @@ std::vector<OutputAgreement> rewritten_outputs(const ExpectedOutputs& expected, 
 /// When an output collapsed: how much of it the rewrites of the float model did, before anything was quantized.
 std::string rewrites_text(const std::vector<OutputAgreement>& rewritten, const std::string& output) {
   for (const OutputAgreement& found : rewritten) {
-    if (found.name == output && found.cosine < kRewrittenCosine)
+    if (found.name == output && found.cosine < compare::kRewrittenCosine)
       return cat("; the hardware conversions alone, before quantization, give ", found.cosine);
   }
   return "";
@@ -57,11 +58,12 @@ Status not_verified(const std::string& why, bool is_required, bool is_warning, D
 }
 
 std::string causes_text(const QuantizeReport& report) {
-  const std::vector<TensorAgreement>& named =
-      !report.causes.empty() || report.worst_tensors.empty() ? report.causes : worst_tensors(report.worst_tensors, 1);
+  const std::vector<TensorAgreement>& named = !report.causes.empty() || report.worst_tensors.empty()
+                                                  ? report.causes
+                                                  : compare::worst_tensors(report.worst_tensors, 1);
   std::vector<std::string> texts;
   texts.reserve(named.size());
-  for (const TensorAgreement& tensor : named) texts.push_back(describe(tensor));
+  for (const TensorAgreement& tensor : named) texts.push_back(compare::describe(tensor));
   if (texts.empty()) return "no tensor inside could be compared";
   return (report.causes.empty() ? "SQNR degrades gradually; largest loss at " : "SQNR drops at ") + join(texts, "; ");
 }
@@ -87,16 +89,17 @@ std::string telling_sample(const Judgement& judgement, const QuantizeReport& rep
 /// Fills in the findings about inner tensors on this sample, unless they cannot be compared.
 void look_inside(const FloatModels& floats, const ir::Model& quantized, const calib::DataReader& data, size_t sample,
                  QuantizeReport& report) {
-  const Result<std::vector<TensorAgreement>> tensors = compare_tensors(floats.calibrated, quantized, data, {sample});
+  const Result<std::vector<TensorAgreement>> tensors =
+      compare::compare_tensors(floats.calibrated, quantized, prepare_for_run, data, {sample});
   if (!tensors.ok()) return;
-  report.worst_tensors = worst_tensors(tensors.value(), kWorst);
-  report.causes = find_causes(tensors.value(), kCauses);
+  report.worst_tensors = compare::worst_tensors(tensors.value(), kWorst);
+  report.causes = compare::find_causes(tensors.value(), kCauses);
   if (report.details) report.details->tensors = tensors.value();
 }
 
 /// Whether the outputs are too far away, by their choices where they are choices.
 bool is_collapsed(const OutputAgreement& output, double collapse) {
-  return !(output.min_cosine >= collapse) && output.same_choices.value_or(0) < kEnoughChoices;
+  return !(output.min_cosine >= collapse) && output.same_choices.value_or(0) < compare::kEnoughChoices;
 }
 
 using Passes = std::function<bool(const OutputAgreement&)>;
@@ -143,8 +146,8 @@ Result<Judgement> make_judgement(const QuantizeRequest& request, const config::S
 
 Expected expected_outputs(const FloatModels& floats, const Judgement& judgement) {
   if (judgement.data == nullptr) return bad_data("no samples were given (--calib DIR, --eval DIR)");
-  return ExpectedOutputs::make(floats.original, *judgement.data,
-                               spread_samples(judgement.data->size(), judgement.samples));
+  return compare::ExpectedOutputs::make(floats.original, prepare_for_run, *judgement.data,
+                                        compare::spread_samples(judgement.data->size(), judgement.samples));
 }
 
 Status verify_result(const FloatModels& floats, const Expected& expected, const ir::Model& quantized,
@@ -153,11 +156,11 @@ Status verify_result(const FloatModels& floats, const Expected& expected, const 
   const std::optional<double>& required = judgement.required;
   if (judgement.data == nullptr)
     return not_verified(expected.status().message(), required.has_value(), /*is_warning=*/false, diagnostics);
-  SampleResultSink seen;
+  compare::SampleResultSink seen;
   if (report.details) {
     report.details->samples.clear();
     report.details->pictures.clear();
-    seen = [&details = *report.details](const SampleResult& result) { add_sample(result, details); };
+    seen = [&details = *report.details](const compare::SampleResult& result) { add_sample(result, details); };
   }
   Result<std::vector<OutputAgreement>> outputs =
       expected.ok() ? expected.value().compare(quantized, diagnostics, seen) : expected.status();
@@ -207,7 +210,8 @@ bool is_poor(const Judgement& judgement, const QuantizeReport& report) {
     if (output.near_zero) return false;
     return output.different_not_finite > 0 || !(output.min_cosine >= judgement.collapse) ||
            !(output.cosine >= std::max(kPoorMean, judgement.collapse)) ||
-           (output.minor && !(output.minor->cosine >= kPoorMean)) || output.same_choices.value_or(1) < kEnoughChoices;
+           (output.minor && !(output.minor->cosine >= kPoorMean)) ||
+           output.same_choices.value_or(1) < compare::kEnoughChoices;
   });
 }
 
@@ -217,7 +221,8 @@ bool may_gain(const Judgement& judgement, const QuantizeReport& report) {
     if (output.near_zero) return false;
     return output.different_not_finite > 0 || !(output.min_cosine >= std::max(kGoodWorst, judgement.collapse)) ||
            !(output.cosine >= std::max(kGoodMean, judgement.collapse)) ||
-           (output.minor && !(output.minor->cosine >= kGoodWorst)) || output.same_choices.value_or(1) < kEnoughChoices;
+           (output.minor && !(output.minor->cosine >= kGoodWorst)) ||
+           output.same_choices.value_or(1) < compare::kEnoughChoices;
   });
 }
 
@@ -237,19 +242,18 @@ Result<double> mean_of(const Metric& metric, const ir::Model& original, const ir
                        const Judgement& judgement) {
   QQ_TRY(const ir::Model expected_model, ready_to_run(original));
   QQ_TRY(const ir::Model found_model, ready_to_run(quantized));
-  exec::Session expected(expected_model, {}), found(found_model, {});
+  const compare::PairedSamples samples{*judgement.data,
+                                       compare::spread_samples(judgement.data->size(), judgement.samples)};
   double sum = 0;
-  const std::vector<size_t> numbers = spread_samples(judgement.data->size(), judgement.samples);
-  for (const size_t number : numbers) {
-    QQ_TRY(const calib::Sample sample, judgement.data->read(number));
-    QQ_TRY(const auto* expected_results, expected.run(sample.inputs));
-    QQ_TRY(const auto* found_results, found.run(sample.inputs));
-    QQ_TRY(const std::vector<SampleTensor> exact, views_of(expected_model.graph, *expected_results));
-    QQ_TRY(const std::vector<SampleTensor> coarse, views_of(found_model.graph, *found_results));
-    QQ_TRY(const double value, metric(number, exact, coarse));
+  const auto add = [&](const compare::PairedResults& results) -> Status {
+    QQ_TRY(const std::vector<SampleTensor> exact, views_of(expected_model.graph, results.first));
+    QQ_TRY(const std::vector<SampleTensor> coarse, views_of(found_model.graph, results.second));
+    QQ_TRY(const double value, metric(results.number, exact, coarse));
     sum += value;
-  }
-  return sum / static_cast<double>(numbers.size());
+    return Status();
+  };
+  QQ_RETURN_IF_ERROR(compare::run_both(expected_model, found_model, samples, add));
+  return sum / static_cast<double>(samples.numbers.size());
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
+#include "compare/expected_outputs.h"
 #include "config/settings.h"
 #include "ir/graph.h"
-#include "pipeline/compare.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
@@ -34,7 +34,7 @@ struct Judgement {
 
 /// The float outputs that a result is judged by; a failure where the executor cannot run the model, or there are no
 /// samples.
-using Expected = Result<ExpectedOutputs>;
+using Expected = Result<compare::ExpectedOutputs>;
 Expected expected_outputs(const FloatModels& floats, const Judgement& judgement);
 
 /// What verification fills in.
@@ -47,9 +47,9 @@ struct VerifyResults {
 Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
                                  const calib::DataReader* data);
 
-/// Fills in outputs, worst_tensors and causes. A collapsed output is a warning that names the layers where the signal
-/// drops. A model with operators that the executor lacks is valid
-/// all the same: the comparison is skipped with a notice, unless something is required.
+/// Fills in outputs, compare::worst_tensors and causes. A collapsed output is a warning that names the layers where the
+/// signal drops. A model with operators that the executor lacks is valid all the same: the comparison is skipped with a
+/// notice, unless something is required.
 Status verify_result(const FloatModels& floats, const Expected& expected, const ir::Model& quantized,
                      const Judgement& judgement, VerifyResults results);
 

@@ -22,7 +22,7 @@ PACKAGES = {
     r"xxhash\.h": r"src/base/",
     r"CLI/": r"tools/quarkq/",
     r"(gtest|gmock)/": r"tests/",
-    r"omp\.h": r"(src/(base|exec|ort_ops|calib|planning|pipeline)|tests)/",
+    r"omp\.h": r"(src/(base|exec|ort_ops|calib|compare|planning|pipeline)|tests)/",
     r"std(def|int)\.h": r"include/quarkq/c_api\.h$",
     r"(immintrin|x86intrin|xmmintrin|emmintrin|smmintrin|cpuid)\.h": r"src/",
 }

@@ -9,7 +9,7 @@
 #include "exec/resources.h"
 #include "metrics/array_metrics.h"
 #include "pipeline/compare_models.h"
-#include "pipeline/compare_tensors.h"
+#include "compare/tensors.h"
 #include "pipeline/evaluate/score_side.h"
 #include "pipeline/facts.h"
 
@@ -193,7 +193,7 @@ Result<EvaluateReport> evaluate_models(const EvaluateModelsRequest& request) {
   if (accuracy) report.accuracy = accuracy->counted();
   if (request.layers) {
     QQ_TRY(const std::vector<TensorAgreement> layers, pipeline::compare_layers(models, kLayerSamples));
-    report.layers = pipeline::noisiest_first(layers);
+    report.layers = compare::noisiest_first(layers);
   }
   report.findings = pipeline::findings_of(diagnostics);
   return report;

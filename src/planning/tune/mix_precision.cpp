@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compare/run_models.h"
 #include "config/mixed_precision.h"
-#include "exec/session.h"
 #include "exec/simulate.h"
 #include "ir/parts.h"
 #include "planning/mark/dual_pairs.h"
@@ -100,22 +100,28 @@ class Mixer {
     samples_ = !context_.settings.quirk(config::Quirk::kMixOnSamplesAsked) ? std::min(wanted + 1, all)
                : wanted == 0                                               ? all
                                                                            : std::min(wanted, all);
-    QQ_TRY(reference_, outputs_of(context_.model));
-    return Status();
+    reference_.resize(samples_);
+    return run(context_.model, [&](size_t sample, const compare::Tensors& results) -> Status {
+      QQ_TRY(reference_[sample], float_values(results));
+      return Status();
+    });
   }
 
-  Result<Outputs> outputs_of(const ir::Model& model) const {
-    exec::Session session(model, {});
-    Outputs outputs;
-    for (size_t i = 0; i < samples_; ++i) {
-      QQ_TRY(const calib::Sample sample, context_.source.data->read(i));
-      QQ_TRY(const std::vector<ir::Tensor>* const results, session.run(sample.inputs));
-      outputs.emplace_back();
-      for (const ir::Tensor& tensor : *results) {
-        if (!is_floating(tensor.type())) continue;
-        QQ_TRY(std::vector<double> values, ir::to_double(tensor));
-        outputs.back().push_back(std::move(values));
-      }
+  Status run(const ir::Model& model, const compare::ModelRunner::Results& results) const {
+    const auto read = [&](size_t i) -> Result<compare::Tensors> {
+      QQ_TRY(calib::Sample sample, context_.source.data->read(i));
+      return std::move(sample.inputs);
+    };
+    return compare::ModelRunner(model, samples_).run(0, samples_, read, results);
+  }
+
+  /// Of the floating-point outputs of one sample.
+  static Result<std::vector<std::vector<double>>> float_values(const compare::Tensors& results) {
+    std::vector<std::vector<double>> outputs;
+    for (const ir::Tensor& tensor : results) {
+      if (!is_floating(tensor.type())) continue;
+      QQ_TRY(std::vector<double> values, ir::to_double(tensor));
+      outputs.push_back(std::move(values));
     }
     return outputs;
   }
@@ -123,18 +129,23 @@ class Mixer {
   /// Distance of the planned model from the float one.
   Result<double> score_of(const plan::QuantPlan& plan) const {
     QQ_TRY(const ir::Model simulated, exec::simulate(context_.model, plan));
-    QQ_TRY(const Outputs outputs, outputs_of(simulated));
-    double sum = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const auto& own = outputs[i];
+    std::vector<std::vector<double>> distances(samples_);  // of the outputs that are measured
+    const auto measure = [&](size_t i, const compare::Tensors& results) -> Status {
+      QQ_TRY(const auto own, float_values(results));
       const bool is_one = options_.output_index >= 0 && static_cast<size_t>(options_.output_index) < own.size();
       const size_t first = is_one ? static_cast<size_t>(options_.output_index) : 0;
       for (size_t k = first; k < (is_one ? first + 1 : own.size()); ++k) {
-        if (own[k].size() != reference_[i][k].size()) continue;
-        sum += mixed_metric(options_.metric, reference_[i][k], own[k]);
-        ++count;
+        if (own[k].size() == reference_[i][k].size())
+          distances[i].push_back(mixed_metric(options_.metric, reference_[i][k], own[k]));
       }
+      return Status();
+    };
+    QQ_RETURN_IF_ERROR(run(simulated, measure));
+    double sum = 0;
+    size_t count = 0;
+    for (const std::vector<double>& sample : distances) {
+      for (const double distance : sample) sum += distance;
+      count += sample.size();
     }
     return count == 0 ? 0.0 : sum / static_cast<double>(count);
   }

@@ -72,7 +72,6 @@ namespace {
 constexpr float kGamma = -0.1f, kWidth = 1.2f;  // the stretched sigmoid: gamma to zeta
 namespace simd = exec::simd;
 
-
 /// The rounding cost of a share and its derivative, times the factors of `step`; none where the share is clipped.
 struct Cost {
   float cost, derivative;

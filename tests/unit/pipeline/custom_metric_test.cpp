@@ -66,7 +66,7 @@ TEST_F(JudgeByMetricTest, IsTheMeanOverTheSamplesCompared) {
     return static_cast<double>(sample);
   };
   ASSERT_TRUE(judge().ok());
-  EXPECT_EQ(seen, spread_samples(20, 4));
+  EXPECT_EQ(seen, compare::spread_samples(20, 4));
   double sum = 0;
   for (const size_t number : seen) sum += static_cast<double>(number);
   EXPECT_EQ(report_.metric, sum / 4);

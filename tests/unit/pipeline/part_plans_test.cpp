@@ -25,7 +25,7 @@ OutputAgreement output_of(double cosine, double sqnr_db, bool near_zero = false)
 
 TEST(WorstAgreementTest, IsThatOfEachFigure) {
   const auto expect = [](const std::vector<OutputAgreement>& outputs, double cosine, double sqnr_db) {
-    const Result<Agreement> worst = worst_agreement(outputs);
+    const Result<Agreement> worst = compare::worst_agreement(outputs);
     ASSERT_TRUE(worst.ok()) << worst.status().message();
     EXPECT_EQ(worst.value().cosine, cosine);
     EXPECT_EQ(worst.value().sqnr_db, sqnr_db);
@@ -39,7 +39,7 @@ TEST(WorstAgreementTest, IsThatOfEachFigure) {
   expect({two_magnitudes}, 0.2, 3);
   two_magnitudes.minor = Agreement{kUndefined, kUndefined};
   expect({two_magnitudes}, -1, -kInfinite);
-  EXPECT_EQ(worst_agreement({}).status().code(), Code::kUnsupported);
+  EXPECT_EQ(compare::worst_agreement({}).status().code(), Code::kUnsupported);
 }
 
 const std::string kPartNet =
@@ -56,7 +56,7 @@ struct CalibratedRun {
         loaded(bench.graph()) {
     bench.context.source.data = &samples;
     run({.until = pass::Phase::kRestructure});
-    expected = ExpectedOutputs::make(*bench.context.calibrated, samples, 4).value();
+    expected = compare::ExpectedOutputs::make(*bench.context.calibrated, prepare_for_run, samples, 4).value();
   }
   void run(PhaseRange range) {
     std::vector<PassTime> times;
@@ -75,7 +75,7 @@ struct CalibratedRun {
   test::PassBench bench;
   test::RandomSamples samples;
   ir::Graph loaded;
-  std::optional<ExpectedOutputs> expected;
+  std::optional<compare::ExpectedOutputs> expected;
 };
 
 TEST(PartPlansTest, CandidatesAreQuantizedNodesInNodeOrder) {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "pipeline/compare_tensors.h"
+#include "compare/tensors.h"
 #include "pipeline/quantize_run.h"
 
 namespace quarkq::pipeline {
@@ -29,7 +29,7 @@ TEST(RequiredCosineTest, RefusesOthers) {
 }
 
 TEST(TensorAgreementTest, TheNoisiestComeFirst) {
-  const std::vector<TensorAgreement> worst = worst_tensors({{"a", "n", 30}, {"b", "n", 5}, {"c", "n", kExact}}, 2);
+  const std::vector<TensorAgreement> worst = compare::worst_tensors({{"a", "n", 30}, {"b", "n", 5}, {"c", "n", kExact}}, 2);
   ASSERT_EQ(worst.size(), 2u);
   EXPECT_EQ(worst[0].name, "b");
   EXPECT_EQ(worst[1].name, "a");
@@ -37,9 +37,9 @@ TEST(TensorAgreementTest, TheNoisiestComeFirst) {
 
 TEST(TensorAgreementTest, MaskedNoiseIsLeftOut) {
   const std::vector<TensorAgreement> tensors = {{"masked", "n", 1, 1, 30, 0, true}, {"b", "n", 5, 5, 30}};
-  EXPECT_EQ(worst_tensors(tensors, 2).front().name, "b");
-  EXPECT_EQ(find_causes(tensors, 2).front().name, "b");
-  EXPECT_EQ(noisiest_first(tensors).front().name, "masked");
+  EXPECT_EQ(compare::worst_tensors(tensors, 2).front().name, "b");
+  EXPECT_EQ(compare::find_causes(tensors, 2).front().name, "b");
+  EXPECT_EQ(compare::noisiest_first(tensors).front().name, "masked");
 }
 
 /// Grade and what to do of a run whose one output has these cosines.
@@ -75,10 +75,10 @@ TEST(VerdictTest, NamesACommand) {
 TEST(TensorAgreementTest, CausesAreDropsOnly) {
   const std::vector<TensorAgreement> tensors = {
       {"fine", "n", 25, 25, kExact}, {"drop", "n", 4, 4, 25}, {"after", "n", 3, 3, 4}, {"range", "n", 2, 30, 30}};
-  const std::vector<TensorAgreement> causes = find_causes(tensors, 3);
+  const std::vector<TensorAgreement> causes = compare::find_causes(tensors, 3);
   ASSERT_EQ(causes.size(), 2u);
-  EXPECT_EQ(describe(causes[0]), "drop of n: from 25.0 dB to 4.0 dB, due to the operator or its weights");
-  EXPECT_EQ(describe(causes[1]), "range of n: from 30.0 dB to 2.0 dB, due to its quantization range");
+  EXPECT_EQ(compare::describe(causes[0]), "drop of n: from 25.0 dB to 4.0 dB, due to the operator or its weights");
+  EXPECT_EQ(compare::describe(causes[1]), "range of n: from 30.0 dB to 2.0 dB, due to its quantization range");
 }
 
 }  // namespace

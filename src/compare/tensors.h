@@ -6,15 +6,18 @@
 #include <vector>
 
 #include "calib/data_reader.h"
+#include "compare/run_models.h"
 #include "ir/graph.h"
 #include "quarkq/quantize.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 
-/// `prepared` is the float model as it was calibrated, so that tensors mean the same. Runs both on the samples of these
-/// numbers with everything tapped; one shows where the signal drops. In the order of the nodes.
-Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
-                                                     const calib::DataReader& data, const std::vector<size_t>& samples);
+/// Runs both models on the samples of these numbers with everything tapped; one sample shows where the signal drops.
+/// Returns the tensors in the order of the nodes. `calibrated`: the float model as it was calibrated, so that tensors
+/// mean the same. `prepare`: applied to copies of both.
+Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& calibrated, const ir::Model& quantized,
+                                                     Prepare prepare, const calib::DataReader& data,
+                                                     const std::vector<size_t>& samples);
 
 /// All of them, the noisiest first.
 std::vector<TensorAgreement> noisiest_first(std::vector<TensorAgreement> tensors);
@@ -28,4 +31,4 @@ std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& ten
 /// "conv5 of node 17 (Conv): from 25.0 dB to 3.1 dB, due to the operator or its weights".
 std::string describe(const TensorAgreement& tensor);
 
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::compare

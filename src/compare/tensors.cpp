@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/compare_tensors.h"
+#include "compare/tensors.h"
 
 #include <omp.h>
 
@@ -15,10 +15,9 @@
 #include "calib/sample_run.h"
 #include "ir/traversal.h"
 #include "numeric/metrics.h"
-#include "pipeline/pass_runner.h"
 #include "plan/lowering/lower.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -178,13 +177,15 @@ double least_after(const ir::Graph& graph, ir::ValueId value, const std::vector<
 
 }  // namespace
 
-Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
-                                                     const calib::DataReader& data,
+Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& calibrated, const ir::Model& quantized,
+                                                     Prepare prepare, const calib::DataReader& data,
                                                      const std::vector<size_t>& samples) {
-  ir::Model reference = prepared, other = quantized;  // share the weights
+  ir::Model reference = calibrated, other = quantized;  // share the weights
   Diagnostics ignored;
-  QQ_RETURN_IF_ERROR(prepare_for_run(reference, ignored));
-  QQ_RETURN_IF_ERROR(prepare_for_run(other, ignored));
+  if (prepare != nullptr) {
+    QQ_RETURN_IF_ERROR(prepare(reference, ignored));
+    QQ_RETURN_IF_ERROR(prepare(other, ignored));
+  }
   std::vector<Pair> pairs;
   std::vector<ir::ValueId> heard_in_reference, heard_in_other;
   QQ_TRY(const std::vector<ir::NodeId> order, ir::execution_order(reference.graph));  // the list may be unsorted
@@ -258,4 +259,4 @@ std::string describe(const TensorAgreement& tensor) {
              by_range ? ", due to its quantization range" : ", due to the operator or its weights");
 }
 
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::compare

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Rows of probabilities: which count, and which are the same.
-#include "pipeline/output_kinds.h"
+#include "compare/output_kinds.h"
 
-#include "pipeline/compare.h"
-#include "pipeline/trial.h"
+#include "compare/expected_outputs.h"
 #include "support/pass_support.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 namespace {
 
 TEST(ChoicesTest, OnlyRowsInWhichTheFloatModelIsSureCount) {
@@ -52,4 +51,4 @@ TEST(ChoicesTest, TheWorstOutputDecides) {
 }
 
 }  // namespace
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::compare

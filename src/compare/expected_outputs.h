@@ -8,11 +8,12 @@
 
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
+#include "compare/output_kinds.h"
+#include "compare/run_models.h"
 #include "ir/graph.h"
-#include "pipeline/output_kinds.h"
 #include "quarkq/quantize.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 
 /// Below this cosine the rewrites of the float model, not its quantization, are the cause to look for.
 inline constexpr double kRewrittenCosine = 0.99;
@@ -32,12 +33,14 @@ using SampleResultSink = std::function<void(const SampleResult&)>;
 /// The float outputs that quantized ones are compared with.
 class ExpectedOutputs {
  public:
-  /// Runs `reference` on the first `samples` of the data, which outlives the outputs.
-  static Result<ExpectedOutputs> make(const ir::Model& reference, const calib::DataReader& data, size_t samples);
+  /// Runs `reference` on the first `samples` of the data, which outlives the outputs. `prepare` is applied to a copy of
+  /// it, and of each model that it is compared with.
+  static Result<ExpectedOutputs> make(const ir::Model& reference, Prepare prepare, const calib::DataReader& data,
+                                      size_t samples);
   /// Runs `reference` on the samples of these numbers; on fewer, evenly spread among them, when the outputs of all
   /// would need too much memory.
   /// `known`: outputs of the same model on the same data that need no run; may be null.
-  static Result<ExpectedOutputs> make(const ir::Model& reference, const calib::DataReader& data,
+  static Result<ExpectedOutputs> make(const ir::Model& reference, Prepare prepare, const calib::DataReader& data,
                                       std::vector<size_t> numbers, const ExpectedOutputs* known = nullptr);
 
   /// Runs `quantized` on the same. Outputs that are not floating point are left out, and samples in which an output has
@@ -59,7 +62,7 @@ class ExpectedOutputs {
     std::string name;
     size_t index = 0;                                    ///< among the model's outputs
     double least_magnitude = 0;                          ///< 1 for probabilities
-    bool makes_choices = false;                          ///< pipeline/output_kinds.h
+    bool makes_choices = false;                          ///< compare/output_kinds.h
     std::vector<double> largest;                         ///< magnitude, by sample
     std::vector<ir::Shape> dims;                         ///< by sample
     std::vector<std::vector<double>> values;             ///< by sample
@@ -82,10 +85,14 @@ class ExpectedOutputs {
   double usual_magnitude(const Output& output) const;
 
   const calib::DataReader* data_ = nullptr;
+  Prepare prepare_ = nullptr;
   std::vector<size_t> numbers_;         ///< of the samples, in the data
   std::vector<calib::Sample> samples_;  ///< without inputs beyond kMostInputBytes
   int64_t input_bytes_ = 0;             ///< of those that are kept
   std::vector<Output> outputs_;         ///< the floating-point ones
 };
 
-}  // namespace quarkq::pipeline
+/// Returns the worst output. A value that is not a number is the worst. kUnsupported without an output to compare.
+Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs);
+
+}  // namespace quarkq::compare

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Outputs over several samples: mean, worst, and which samples are taken.
-#include "pipeline/compare.h"
+#include "compare/expected_outputs.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "onnx_io/text.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 namespace {
 
 using Numbers = std::vector<size_t>;
@@ -47,7 +47,7 @@ ir::Model model_of(const std::string& nodes) {
 }
 
 OutputAgreement agreement(const std::string& quantized, const Arrays& data, const Numbers& numbers) {
-  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(model_of("y = Identity (x)"), data, numbers);
+  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(model_of("y = Identity (x)"), nullptr, data, numbers);
   EXPECT_TRUE(expected.ok()) << expected.status().message();
   EXPECT_EQ(expected.value().sample_count(), numbers.size());
   Diagnostics diagnostics;
@@ -88,7 +88,7 @@ TEST(ExpectedOutputsTest, WhatIsNoNumberIsTheWorst) {
 
 TEST(ExpectedOutputsTest, KnowsWhereASampleComesFrom) {
   const Arrays data({{1, 1}, {1, 2}, {1, 3}});
-  const auto expected = ExpectedOutputs::make(model_of("y = Relu (x)"), data, Numbers{0, 2});
+  const auto expected = ExpectedOutputs::make(model_of("y = Relu (x)"), nullptr, data, Numbers{0, 2});
   ASSERT_TRUE(expected.ok());
   EXPECT_EQ(expected.value().number_of("c"), 2u);
   EXPECT_EQ(expected.value().number_of(""), 0u);
@@ -96,7 +96,7 @@ TEST(ExpectedOutputsTest, KnowsWhereASampleComesFrom) {
 
 TEST(ExpectedOutputsTest, LeavesOutSamplesOfAnotherShape) {
   const Arrays data({{1, 2}, {5}, {3, 4}});
-  const auto expected = ExpectedOutputs::make(model_of("y = Identity (x)"), data, Numbers{0, 1, 2});
+  const auto expected = ExpectedOutputs::make(model_of("y = Identity (x)"), nullptr, data, Numbers{0, 1, 2});
   Diagnostics diagnostics;
   const auto found =
       expected.value().compare(model_of("s = Constant <value = int64[1] {2}> () y = Expand (x, s)"), diagnostics);
@@ -107,5 +107,54 @@ TEST(ExpectedOutputsTest, LeavesOutSamplesOfAnotherShape) {
   EXPECT_EQ(diagnostics.all()[0].id, "shape-changed");
 }
 
+/// "0:a 1:b ..." of the samples as they were passed on, with the first values of both results.
+Result<std::string> paired(const std::string& first, const std::string& second, const PairedSamples& samples) {
+  std::string text;
+  const auto add = [&](const PairedResults& results) {
+    text += cat(results.number, ":", results.sample, "=", results.first[0].data<float>()[0], "|",
+                results.second[0].data<float>()[0], " ");
+    return Status();
+  };
+  QQ_RETURN_IF_ERROR(run_both(model_of(first), model_of(second), samples, add));
+  return text;
+}
+
+TEST(RunBothTest, PassesResultsOnInTheOrderOfTheNumbers) {
+  std::vector<std::vector<float>> arrays;
+  std::string all;
+  for (int i = 0; i < 26; ++i) arrays.push_back({static_cast<float>(i + 1), 0});
+  const Arrays data(arrays);
+  EXPECT_EQ(paired("y = Identity (x)", "y = Neg (x)", {data, {2, 0, 1}}).value(), "2:c=3|-3 0:a=1|-1 1:b=2|-2 ");
+  PairedSamples every{data, Numbers(26)};
+  for (size_t i = 0; i < 26; ++i) {
+    every.numbers[i] = i;
+    all += cat(i, ":", static_cast<char>('a' + i), "=", i + 1, "|", i + 1, " ");
+  }
+  EXPECT_EQ(paired("y = Identity (x)", "y = Identity (x)", every).value(), all) << "more than run at once";
+  EXPECT_EQ(paired("y = Identity (x)", "y = Identity (x)", {data, {}}).value(), "");
+}
+
+TEST(RunBothTest, TheSecondModelTakesSamplesOfItsOwn) {
+  const Arrays data({{1, 2}, {3, 4}}), doubled({{2, 4}, {6, 8}});
+  EXPECT_EQ(paired("y = Identity (x)", "y = Identity (x)", {data, {0, 1}, &doubled}).value(), "0:a=1|2 1:b=3|6 ");
+}
+
+TEST(RunBothTest, NamesTheSampleAndTheModelThatFailed) {
+  const Arrays data({{1, 2}, {3, 4, 5}});
+  const PairedSamples samples{data, {0, 1}, nullptr, "float.onnx", "quantized.onnx"};
+  const std::string fails = "[add] y = Add (x, two)";
+  Result<ir::Model> adds = onnx_io::parse_model_text(
+      "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[N] x) => (float[N] y) <float[2] two = {1, 1}> {" + fails +
+      "}");
+  ASSERT_TRUE(adds.ok()) << adds.status().message();
+  size_t seen = 0;
+  const Status status = run_both(model_of("y = Identity (x)"), adds.value(), samples, [&](const PairedResults&) {
+    ++seen;
+    return Status();
+  });
+  EXPECT_EQ(seen, 1u);
+  EXPECT_NE(status.message().find("sample b: quantized.onnx"), std::string::npos) << status.message();
+}
+
 }  // namespace
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::compare

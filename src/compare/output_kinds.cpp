@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/output_kinds.h"
+#include "compare/output_kinds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "ir/traversal.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 
 namespace {
 
@@ -125,4 +125,4 @@ std::optional<MinorChannels> find_minor_channels(const std::vector<std::vector<d
   return minor;
 }
 
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::compare

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/output_kinds.h"
+#include "compare/output_kinds.h"
 
 #include <gtest/gtest.h>
 
 #include "support/every_isa.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 namespace {
 
 using SampleValues = std::vector<std::vector<double>>;
@@ -71,4 +71,4 @@ TEST(MinorChannelsTest, EmptyAndInfiniteChannelsDoNotCount) {
 }
 
 }  // namespace
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::compare

@@ -9,7 +9,7 @@
 
 #include "ir/graph.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 
 /// Shares of equal choices: as good as a rescue aims at, and enough to leave formats as they are.
 inline constexpr double kGoodChoices = 0.998, kEnoughChoices = 0.98;
@@ -45,4 +45,4 @@ struct MinorChannels {
 std::optional<MinorChannels> find_minor_channels(const std::vector<std::vector<double>>& samples,
                                                  const ir::Shape& dims);
 
-}  // namespace quarkq::pipeline
+}  // namespace quarkq::compare

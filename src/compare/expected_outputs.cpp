@@ -1,87 +1,20 @@
 // SPDX-License-Identifier: MIT
-#include "pipeline/compare.h"
+#include "compare/expected_outputs.h"
 
-#include <omp.h>
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <functional>
-#include <memory>
-#include <mutex>
+#include <limits>
 #include <numeric>
 #include <vector>
 
-#include "base/parallel.h"
 #include "calib/data_reader.h"
-#include "calib/read_ahead.h"
-#include "exec/session.h"
+#include "compare/output_kinds.h"
+#include "compare/run_models.h"
 #include "numeric/metrics.h"
-#include "pipeline/output_kinds.h"
-#include "pipeline/pass_runner.h"
 
-namespace quarkq::pipeline {
+namespace quarkq::compare {
 namespace {
-
-/// Runs a model on a few samples, several at once; segment by segment below a ceiling on memory.
-class SampleRunner {
- public:
-  /// Both are called once for each sample, from several threads at once, in any order; for one sample in this order.
-  using Inputs = std::function<Result<std::vector<ir::Tensor>>(size_t index)>;
-  using Results = std::function<Status(size_t index, const std::vector<ir::Tensor>& results)>;
-
-  /// `model` must outlive the runner; `samples` will be run in all.
-  SampleRunner(const ir::Model& model, size_t samples);
-
-  /// The samples from `begin` on, `end` left out. Of several failures that of the lowest index counts.
-  Status run(size_t begin, size_t end, const Inputs& inputs, const Results& results);
-
- private:
-  std::vector<std::unique_ptr<exec::Session>> sessions_;
-};
-
-constexpr size_t kLeastSamplesEach = 2;
-
-SampleRunner::SampleRunner(const ir::Model& model, size_t samples)
-    : sessions_(calib::worthwhile_programs(model.graph, samples, kLeastSamplesEach)) {
-  for (auto& session : sessions_) session = std::make_unique<exec::Session>(model, exec::SessionOptions{});
-}
-
-Status SampleRunner::run(size_t begin, size_t end, const Inputs& inputs, const Results& results) {
-  if (sessions_.size() == 1) {
-    exec::SampleSet set;
-    set.count = end - begin;
-    set.inputs = [&](size_t i) { return inputs(begin + i); };
-    set.results = [&](size_t i, const std::vector<ir::Tensor>& found) { return results(begin + i, found); };
-    return sessions_[0]->run_samples(set);
-  }
-  const auto one = [&](exec::Session& session, size_t i) -> Status {
-    QQ_TRY(const std::vector<ir::Tensor> given, inputs(i));
-    QQ_TRY(const std::vector<ir::Tensor>* const found, session.run(given));
-    return results(i, *found);
-  };
-  const int threads = omp_get_max_threads();
-  const int each = std::max(1, threads / static_cast<int>(sessions_.size()));
-  std::atomic<size_t> next{begin};
-  std::mutex mutex;
-  size_t failed = end;
-  Status failure;
-  // Threads are counted when a program is compiled, which is in the thread that runs it first.
-  const auto work = [&](exec::Session& session) {
-    omp_set_num_threads(each);
-    for (size_t i = next++; i < end; i = next++) {
-      Status status = one(session, i);
-      if (status.ok()) continue;
-      const std::lock_guard lock(mutex);
-      if (i < failed) {
-        failed = i;
-        failure = std::move(status);
-      }
-      next = end;
-    }
-  };
-  on_threads(std::min(sessions_.size(), end - begin), [&](size_t i) { work(*sessions_[i]); });
-  return failure;
-}
 
 constexpr size_t kMostBytes = size_t{512} << 20;  // of float outputs that wait for the quantized ones
 
@@ -147,20 +80,21 @@ std::vector<size_t> spread_samples(size_t size, size_t count) {
   return numbers;
 }
 
-Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const calib::DataReader& data,
-                                              size_t samples) {
+Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepare prepare,
+                                              const calib::DataReader& data, size_t samples) {
   std::vector<size_t> first(std::min(samples, data.size()));
   std::iota(first.begin(), first.end(), size_t{0});
-  return make(reference, data, std::move(first));
+  return make(reference, prepare, data, std::move(first));
 }
 
-Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const calib::DataReader& data,
-                                              std::vector<size_t> numbers, const ExpectedOutputs* known) {
+Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, Prepare prepare,
+                                              const calib::DataReader& data, std::vector<size_t> numbers,
+                                              const ExpectedOutputs* known) {
   ir::Model model = reference;  // shares the weights
   Diagnostics ignored;
   const bool is_known = known != nullptr && std::ranges::all_of(numbers, [&](size_t n) { return known->has(n); });
-  if (!is_known) QQ_RETURN_IF_ERROR(prepare_for_run(model, ignored));
-  SampleRunner runner(model, numbers.size());
+  if (!is_known && prepare != nullptr) QQ_RETURN_IF_ERROR(prepare(model, ignored));
+  ModelRunner runner(model, numbers.size());
   std::vector<calib::Sample> samples(numbers.size());
   std::vector<std::vector<ir::Tensor>> results(numbers.size());
   std::vector<size_t> open;  // those that are run
@@ -179,6 +113,7 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const 
   };
   ExpectedOutputs expected;
   expected.data_ = &data;
+  expected.prepare_ = prepare;
   const auto keep = [&](size_t i) -> Status {
     if (known != nullptr && expected.take(*known, numbers[i])) return Status();
     const std::vector<ir::Tensor> found = std::move(results[i]);
@@ -204,6 +139,7 @@ bool ExpectedOutputs::has(size_t number) const { return std::ranges::find(number
 ExpectedOutputs ExpectedOutputs::part(const std::vector<size_t>& places) const {
   ExpectedOutputs some;
   some.data_ = data_;
+  some.prepare_ = prepare_;
   for (const size_t place : places) some.take(*this, numbers_[place]);
   some.find_minor();
   return some;
@@ -323,7 +259,7 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
                                                               const SampleResultSink& seen) const {
   ir::Model model = quantized;  // shares the weights
   Diagnostics ignored;
-  QQ_RETURN_IF_ERROR(prepare_for_run(model, ignored));
+  if (prepare_ != nullptr) QQ_RETURN_IF_ERROR(prepare_(model, ignored));
   std::vector<double> magnitudes;
   for (const Output& output : outputs_) magnitudes.push_back(samples_.empty() ? 0 : usual_magnitude(output));
   std::vector<std::vector<Compared>> all(samples_.size());
@@ -336,7 +272,7 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
     return Status();
   };
   const auto read = [&](size_t sample) { return inputs(sample); };
-  QQ_RETURN_IF_ERROR(SampleRunner(model, samples_.size()).run(0, samples_.size(), read, judge));
+  QQ_RETURN_IF_ERROR(ModelRunner(model, samples_.size()).run(0, samples_.size(), read, judge));
   std::vector<OutputSums> agreements(outputs_.size()), near_zero(outputs_.size());
   std::vector<numeric::PairSums> minor_sums(outputs_.size());
   std::vector<Choices> choices(outputs_.size());
@@ -375,4 +311,25 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
   return found;
 }
 
-}  // namespace quarkq::pipeline
+Result<Agreement> worst_agreement(const std::vector<OutputAgreement>& outputs) {
+  if (outputs.empty()) return unsupported("no floating-point output of the same shape to compare");
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Agreement worst{1, kInfinity};
+  const auto take = [&](double cosine, double sqnr_db) {
+    worst.cosine = std::min(worst.cosine, std::isnan(cosine) ? -1 : cosine);
+    worst.sqnr_db = std::min(worst.sqnr_db, std::isnan(sqnr_db) ? -kInfinity : sqnr_db);
+  };
+  for (const OutputAgreement& output : outputs) {
+    if (output.near_zero) continue;  // its cosine is meaningless
+    if (output.different_not_finite > 0) {
+      take(-1, -kInfinity);  // NaN where the float model has none is worse than any noise
+      continue;
+    }
+    take(output.cosine, output.sqnr_db);
+    if (output.minor) take(output.minor->cosine, output.minor->sqnr_db);
+    worst.same_choices = std::min(worst.same_choices, output.same_choices.value_or(1));
+  }
+  return worst;
+}
+
+}  // namespace quarkq::compare

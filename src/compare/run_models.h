@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Runs one model, or two, over the same samples: several samples at once where memory allows, segment by segment below
+// a ceiling on memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "calib/data_reader.h"
+#include "exec/session.h"
+#include "ir/graph.h"
+
+namespace quarkq::compare {
+
+using Tensors = std::vector<ir::Tensor>;
+
+/// Makes a model ready for the executor without changing its function. Null where it is ready already.
+using Prepare = Status (*)(ir::Model& model, Diagnostics& diagnostics);
+
+class ModelRunner {
+ public:
+  /// Both are called once for each sample, from several threads at once, in any order; for one sample in this order.
+  using Inputs = std::function<Result<Tensors>(size_t index)>;
+  using Results = std::function<Status(size_t index, const Tensors& results)>;
+  using Label = std::function<std::string(size_t index)>;
+
+  /// `model` must outlive the runner; `samples`: how many will be run in all.
+  ModelRunner(const ir::Model& model, size_t samples);
+
+  /// Runs the samples from `begin` to `end`, without `end`. Of several failures that of the lowest index is returned.
+  /// `label`: what errors of the executor are said to be in; may be empty.
+  Status run(size_t begin, size_t end, const Inputs& inputs, const Results& results, const Label& label = {});
+
+ private:
+  std::vector<std::unique_ptr<exec::Session>> sessions_;
+};
+
+/// The samples of run_both().
+struct PairedSamples {
+  const calib::DataReader& data;
+  std::vector<size_t> numbers;                ///< of samples of `data`, in the order of the results
+  const calib::DataReader* fitted = nullptr;  ///< the same samples as the second model takes them; null: as the first
+  std::string first_name = {}, second_name = {};  ///< of the models, for errors; may be empty
+};
+
+/// What two models give for one sample.
+struct PairedResults {
+  size_t number;              ///< of the sample, in the data
+  const std::string& sample;  ///< its name
+  const Tensors &first, &second;
+};
+
+/// Runs both models on the same samples and passes the results to `reduce` in the order of the numbers. Results of at
+/// most some samples wait in memory (512 MB; one sample at least). Errors name the sample and the model.
+Status run_both(const ir::Model& first, const ir::Model& second, const PairedSamples& samples,
+                const std::function<Status(const PairedResults&)>& reduce);
+
+}  // namespace quarkq::compare
