@@ -10,7 +10,7 @@
 #include "base/file_system.h"
 #include "base/strings.h"
 #include "c_api/request.h"
-#include "pipeline/json.h"
+#include "pipeline/report/json.h"
 #include "quarkq/analyze.h"
 #include "quarkq/check.h"
 #include "quarkq/convert.h"

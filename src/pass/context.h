@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a pass may access, by the kind of its phase. The type says what the pass may change: a float pass the model, a
 // planning pass the selection and the plan over a model that stays as it is, a restructuring pass model and plan
-// together, a Q/DQ pass the lowered model. pipeline/run_state.h owns what these refer to.
+// together, a Q/DQ pass the lowered model. pipeline/run/run_state.h owns what these refer to.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Phases and the description of a pass. Each library declares its passes by expanding its rows of passes.def
-// (rewrite/passes.h, planning/passes.h, qdq/passes.h); pipeline/pass_runner.h joins them.
+// (rewrite/passes.h, planning/passes.h, qdq/passes.h); pipeline/run/pass_runner.h joins them.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 #include "base/file_system.h"
 #include "config/print.h"
 #include "config/resolve.h"
-#include "pipeline/json.h"
-#include "pipeline/rescue.h"
+#include "pipeline/report/json.h"
+#include "pipeline/rescue/search.h"
 
 namespace quarkq::tuning {
 

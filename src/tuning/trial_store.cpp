@@ -18,7 +18,7 @@
 #include "base/parse_text.h"
 #include "config/named_files.h"
 #include "onnx_io/load.h"
-#include "pipeline/json.h"
+#include "pipeline/report/json.h"
 #include "quarkq/status.h"
 
 namespace quarkq::tuning {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Models that claim to be finished: every conversion of `quarkq convert` on each, and models in text format.
-#include "pipeline/conversions.h"
+#include "pipeline/run/conversions.h"
 #include "base/error.h"
 #include "fuzz/fuzz_run.h"
 #include "fuzz/memory_file.h"

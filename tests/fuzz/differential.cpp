@@ -13,7 +13,7 @@
 #include "numeric/linear_quant.h"
 #include "onnx_io/load.h"
 #include "onnx_io/save.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 
 namespace quarkq::fuzz {
 namespace {

@@ -11,8 +11,8 @@
 #include "onnx_io/load.h"
 #include "onnx_io/save.h"
 #include "onnx_io/text.h"
-#include "pipeline/job.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/job.h"
+#include "pipeline/run/pass_runner.h"
 
 namespace quarkq::fuzz {
 namespace {

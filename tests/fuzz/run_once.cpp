@@ -5,7 +5,7 @@
 #include "fuzz/fuzz_run.h"
 #include "fuzz/model_inputs.h"
 #include "onnx_io/load.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 
 namespace quarkq::fuzz {
 namespace {

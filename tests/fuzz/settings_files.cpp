@@ -15,7 +15,7 @@
 #include "config/targets/target.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/sample_files.h"
-#include "pipeline/conversions.h"
+#include "pipeline/run/conversions.h"
 #include "tuning/trial_store.h"
 
 namespace quarkq::fuzz {

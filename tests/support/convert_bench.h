@@ -11,7 +11,7 @@
 #include "ir/quantizing_ops.h"
 #include "onnx_io/check_model.h"
 #include "pass/output_guard.h"
-#include "pipeline/conversions.h"
+#include "pipeline/run/conversions.h"
 #include "support/pass_support.h"
 
 namespace quarkq::test {

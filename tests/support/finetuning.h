@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::test {

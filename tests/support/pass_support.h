@@ -18,7 +18,7 @@
 #include "ir/edit.h"
 #include "onnx_io/infer.h"
 #include "onnx_io/text.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "planning/passes.h"
 #include "qdq/passes.h"
 #include "rewrite/passes.h"

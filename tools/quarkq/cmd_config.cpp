@@ -11,8 +11,8 @@
 #include "config/print.h"
 #include "config/resolve.h"
 #include "onnx_io/load.h"
-#include "pipeline/facts.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/facts.h"
+#include "pipeline/run/pass_runner.h"
 #include "terminal.h"
 #include "verb.h"
 

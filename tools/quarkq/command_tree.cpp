@@ -12,8 +12,8 @@
 #include "metrics/detect/heads.h"
 #include "metrics/metric_table.h"
 #include "output.h"
-#include "pipeline/conversions.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/conversions.h"
+#include "pipeline/run/pass_runner.h"
 
 namespace quarkq::tool {
 namespace {

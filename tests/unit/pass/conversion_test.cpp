@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "pipeline/conversions.h"
+#include "pipeline/run/conversions.h"
 
 namespace quarkq::pass {
 namespace {

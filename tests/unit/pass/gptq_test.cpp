@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "onnx_io/load.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/golden_algorithms.h"
 #include "support/golden_quantized.h"
 #include "support/legalize_samples.h"

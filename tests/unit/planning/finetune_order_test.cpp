@@ -2,7 +2,7 @@
 // GPTQ and bias correction come before the finetuning, which then works on their result (ref:rewrites#order-of-stages).
 #include <algorithm>
 
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {

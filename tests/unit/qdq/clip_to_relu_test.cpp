@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Conversions by request: Clip into Relu, static shapes.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

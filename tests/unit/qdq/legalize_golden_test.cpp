@@ -2,7 +2,7 @@
 // Passes over the quantized graph, on the reference's own graphs: what each makes of the plain case is the recorded
 // case, node by node and in order.
 #include "config/load.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/golden_quantized.h"
 #include "support/pass_support.h"
 #include "support/shared_records.h"

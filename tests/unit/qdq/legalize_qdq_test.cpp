@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Passes that move Q and DQ nodes about: guards that the recorded cases do not reach.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {

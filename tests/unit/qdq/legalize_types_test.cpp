@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Passes that change number formats of a quantized graph: bfloat16 Casts, float32 for float16.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/legalize_samples.h"
 
 namespace quarkq::pass_tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What every written model gets at last: unique names, and the types of inner values.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

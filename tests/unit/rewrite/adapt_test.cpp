@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The hardware conversions: each fires, keeps the function, and is idle where it must be.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"
 

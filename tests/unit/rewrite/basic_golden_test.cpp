@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The shared models after the basic optimizer against the reference's records: nodes, names, wiring and order.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "rewrite/simplify/simplify.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"

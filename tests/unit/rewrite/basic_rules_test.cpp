@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The basic optimizer without its Transposes: what it merges, folds and inlines, and what it leaves alone.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Transposes on their way through a graph: where they go, what they are called, and when they stay.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

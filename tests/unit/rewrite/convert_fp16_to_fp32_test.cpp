@@ -3,7 +3,7 @@
 #include "numeric/element_type.h"
 #include "onnx_io/check_model.h"
 #include "onnx_io/load.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/golden_ops.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"

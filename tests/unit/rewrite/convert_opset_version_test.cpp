@@ -2,7 +2,7 @@
 // The opset by request: up, down, refused, and against the reference's results.
 #include "onnx_io/check_model.h"
 #include "onnx_io/load.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "rewrite/simplify/simplify.h"
 #include "support/golden_ops.h"
 #include "support/pass_support.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Equalization against the reference's numbers on hand-made layers.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "rewrite/equalize/layer_chains.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "rewrite/simplify/simplify.h"
 #include "support/golden_stages.h"
 #include "support/pass_support.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Equalization: what it leaves alone, and that it never changes the function where it fires.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

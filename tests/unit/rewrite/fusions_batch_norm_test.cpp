@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // BatchNormalization into Gemm and ConvTranspose, directly and through Concat.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Spelled-out normalizations and Gelu: each fusion fires, keeps the function, and is idle where it must be.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

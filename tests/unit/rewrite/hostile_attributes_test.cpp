@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Numbers that no tensor has, on values of unknown rank: passes leave such nodes alone. Loading refuses many of them,
 // but passes also see what other passes made, and ranks that only contradict one another.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/pass_support.h"
 
 namespace quarkq::pass_tests {

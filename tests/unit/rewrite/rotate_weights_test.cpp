@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Hadamard matrices, the rotations made of them, and QuaRot on a small residual stream.
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "rewrite/equalize/hadamard.h"
 #include "support/golden_algorithms.h"
 #include "support/pass_support.h"

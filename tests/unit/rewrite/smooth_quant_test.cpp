@@ -2,7 +2,7 @@
 // SmoothQuant: factors, wiring, and what it leaves alone.
 #include "rewrite/equalize/smooth_quant.h"
 #include "onnx_io/load.h"
-#include "pipeline/pass_runner.h"
+#include "pipeline/run/pass_runner.h"
 #include "support/golden_algorithms.h"
 #include "support/golden_ops.h"
 #include "support/pass_support.h"

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/report/verdict.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/strings.h"
+#include "compare/output_kinds.h"
+#include "config/preset.h"
+
+namespace quarkq {
+
+const char* grade_name(Grade grade) {
+  static constexpr const char* kNames[] = {"good", "fair", "poor"};
+  return kNames[static_cast<int>(grade)];
+}
+
+namespace pipeline {
+namespace {
+
+// The rule of docs/report.md. Cosines of 0.99 on average go with a loss of about a percent of top-1 on the networks of
+// docs/accuracy.md; below 0.95, or 0.9 on one sample, users see the difference.
+constexpr double kGoodMean = 0.99, kGoodWorst = 0.98, kFairMean = 0.95;
+constexpr size_t kFewSamples = 8;     // below, ranges of activations are chance
+constexpr size_t kUsualSamples = 32;  // below, training fits the samples, not the data
+
+std::string digits(double value) {
+  if (std::isnan(value)) return "nan";
+  char text[32];
+  std::snprintf(text, sizeof text, value > 0.9999 && value < 1 ? "%.6f" : "%.4f", value);
+  return text;
+}
+
+/// NaN is less than any number.
+double lesser(double a, double b) { return std::isnan(a) || a <= b ? a : b; }
+
+/// One argument of a command that can be pasted into a shell.
+std::string argument(const std::string& text) {
+  const bool is_plain = std::ranges::all_of(text, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("/._-+=:,@%").find(c) != std::string::npos;
+  });
+  if (is_plain && !text.empty()) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// A setting as an argument: those that an option of their own sets appear as that option.
+std::string setting_argument(const std::string& setting) {
+  constexpr std::pair<std::string_view, std::string_view> kOptions[] = {{"target=", "--target "},
+                                                                        {"preprocess=", "--preprocess "}};
+  for (const auto& [key, option] : kOptions) {
+    if (!setting.starts_with(key)) continue;
+    std::string value = setting.substr(key.size());
+    const bool is_quoted = value.size() > 2 && value.front() == '"' && value.back() == '"';
+    if (is_quoted) value = value.substr(1, value.size() - 2);
+    if (value.find_first_of("{[\"\\") == std::string::npos) return cat(option, argument(value));
+  }
+  return "--set " + argument(setting);
+}
+
+/// Training and analysis need samples, which statistics are not.
+std::string command(const char* verb, const QuantizeRequest& request, const config::Settings& settings,
+                    const std::string& config) {
+  std::string text = cat("quarkq ", verb, " ", argument(request.model_path));
+  if (!config.empty()) text += " --config " + argument(config);
+  if (request.requantize) text += " --requantize";
+  if (!request.calib_folder.empty()) {
+    text += " --calib " + argument(request.calib_folder);
+  } else if (!request.statistics_path.empty() && !settings.calibration.dir) {
+    text += " --calib DIR";
+  }
+  for (const std::string& setting : request.settings) {
+    const bool is_of_this_run =
+        setting.starts_with("quarkq.on_collapse") || setting.starts_with("quarkq.verify_samples");
+    if (!is_of_this_run) text += " " + setting_argument(setting);
+  }
+  return text;
+}
+
+/// The preset of the same formats that also trains the weights; empty: there is none, or it was used already.
+std::string tuned_preset(const std::string& preset) {
+  const std::string wanted = preset + "_ADAQUANT";
+  const auto& all = config::presets();
+  const bool is_there = std::ranges::any_of(all, [&](const config::PresetInfo& one) { return one.name == wanted; });
+  return is_there ? wanted : "";
+}
+
+std::string next_step(const QuantizeReport& report, const QuantizeRequest& request, const config::Settings& settings,
+                      Grade grade) {
+  if (grade == Grade::kGood) {
+    if (settings.traits().is_cnn_overlay) return "quarkq check " + argument(report.output_path);
+    return cat("quarkq evaluate --float ", argument(request.model_path), " --quantized ", argument(report.output_path),
+               " --data VALIDATION --labels FILE");
+  }
+  if (settings.ranges.use_random_data && request.calib_folder.empty())
+    return "calibrate with real samples: --calib DIR";
+  if (report.causes.empty() && report.samples > 0 && report.samples < kFewSamples)
+    return cat("calibrate with more samples (", report.samples, " now; 100 or more are usual)");
+  const bool may_train = report.tuned_layers.empty() && (report.samples == 0 || report.samples >= kUsualSamples);
+  const std::string tuned = may_train ? tuned_preset(settings.preset) : "";
+  if (report.causes.empty() && !tuned.empty()) return command("quantize", request, settings, tuned);
+  return command("analyze", request, settings, request.config) + " --min-cos 0.98 --write better.yaml";
+}
+
+}  // namespace
+
+std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
+                             const config::Settings& settings, double collapse) {
+  double worst = 1, mean = 1, choices = 1;
+  size_t not_finite = 0;
+  bool has_cosine = false;
+  bool is_judged = false;
+  for (const OutputAgreement& output : report.outputs) {
+    if (output.near_zero) continue;
+    is_judged = true;
+    not_finite += output.different_not_finite;
+    if (output.same_choices) {  // what is read of such an output
+      choices = lesser(choices, *output.same_choices);
+      continue;
+    }
+    has_cosine = true;
+    worst = lesser(worst, output.min_cosine);
+    mean = lesser(mean, output.cosine);
+    if (output.minor) mean = lesser(mean, output.minor->cosine);
+  }
+  if (!is_judged) return std::nullopt;
+  const double good_worst = std::max(kGoodWorst, collapse);
+  Verdict verdict;
+  const auto graded = [&](Grade grade, std::string why) {
+    verdict.grade = grade;
+    verdict.why = std::move(why);
+    verdict.next = next_step(report, request, settings, grade);
+    return verdict;
+  };
+  const auto below = [&](const char* what, double found, double limit) {
+    return cat(what, " cosine ", digits(found), ", below ", digits(limit));
+  };
+  if (not_finite > 0)
+    return graded(Grade::kPoor,
+                  cat(not_finite, " values of the outputs are NaN or infinite in one of the models only"));
+  const std::string same = cat("the same class in ", std::round(10000 * choices) / 100, " % of the rows");
+  const auto fewer = [&](double limit) { return cat(same, ", below ", 100 * limit, " %"); };
+  if (!(choices >= compare::kEnoughChoices)) return graded(Grade::kPoor, fewer(compare::kEnoughChoices));
+  if (!(worst >= collapse)) return graded(Grade::kPoor, below("worst", worst, collapse));
+  if (!(mean >= kFairMean)) return graded(Grade::kPoor, below("mean", mean, kFairMean));
+  if (!(choices >= compare::kGoodChoices)) return graded(Grade::kFair, fewer(compare::kGoodChoices));
+  if (!(mean >= kGoodMean)) return graded(Grade::kFair, below("mean", mean, kGoodMean));
+  if (!(worst >= good_worst)) return graded(Grade::kFair, below("worst", worst, good_worst));
+  if (!has_cosine) return graded(Grade::kGood, same);
+  return graded(Grade::kGood, cat("mean cosine ", digits(mean), ", worst ", digits(worst)));
+}
+
+}  // namespace pipeline
+
+}  // namespace quarkq

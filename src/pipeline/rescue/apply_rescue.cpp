@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/rescue/apply_rescue.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/file_system.h"
+#include "base/run_files.h"
+#include "base/stopwatch.h"
+#include "calib/sample_readers.h"
+#include "compare/output_kinds.h"
+#include "config/load.h"
+#include "config/print.h"
+#include "ir/traversal.h"
+#include "pipeline/report/verify.h"
+#include "pipeline/rescue/remedies.h"
+#include "pipeline/rescue/search.h"
+#include "pipeline/run/part_plans.h"
+#include "pipeline/run/write_plan.h"
+
+namespace quarkq::pipeline {
+namespace {
+
+/// Returns the name of the file with the settings of a rescue that named single nodes or tensors. Returns an empty text
+/// if options say the same, if settings cannot, or if the run writes no such file.
+std::string rescued_settings_path(const Run& run, const RescueReport& report) {
+  const bool names_parts = !report.float_nodes.empty() || !report.tensors_in_16_bits.empty();
+  if (!names_parts || report.unnamed_float_nodes > 0) return "";
+  if (run.request.in_memory || run.state.settings.runtime.crypto_mode) return "";
+  const std::string path = std::filesystem::path(run.report.output_path).replace_extension(".rescued.yaml").string();
+  return check_not_input(path).ok() ? path : "";
+}
+
+void report_rescue(Run& run, RescueReport report) {
+  report.settings_path = rescued_settings_path(run, report);
+  run.state.diagnostics.add("rescued", "", rescue_text(report));
+  run.report.rescue = std::move(report);
+}
+
+/// The plan that the rescue found is written in place of the first one.
+Status write_again(Run& run, const Rescued& rescued) {
+  RunState accepted = rescued.trial->state;
+  accepted.measured = std::move(run.state.measured);
+  accepted.tuning = std::move(run.state.tuning);
+  run.state = std::move(accepted);
+  QQ_RETURN_IF_ERROR(write_plan(run.state, run.report.phases, run.options()));
+  report_rescue(run, rescued.report);
+  return check_written(run);
+}
+
+/// What brings the outputs closer: other rounding first, then another float model, then other formats.
+Result<std::optional<Rescued>> search_rescue(Run& run, RescueInputs inputs) {
+  run.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
+  QQ_TRY(std::optional<Rescued> rounded, find_rounding(inputs));
+  if (!run.is_poor || (rounded && is_enough(rounded->report.after, run.state.settings))) return rounded;
+  const FloatRun again{run.loaded, run.source, inputs.expected, run.report.phases};
+  Agreement now = inputs.before, best = rounded ? rounded->report.after : now;
+  // What a remedy gives may show with compensated weights only.
+  RoundingTrials tried;  // on the float model as it is now
+  const auto keeps = [&](const Trial& trial) {
+    RoundingTrials trials;
+    const RescueInputs with{.state = trial.state,
+                            .loaded = inputs.loaded,
+                            .expected = inputs.expected,
+                            .few = inputs.few,
+                            .hard = inputs.hard,
+                            .before = trial.outputs,
+                            .applied = inputs.applied,
+                            .next_trial = inputs.next_trial,
+                            .tried = &trials};
+    const Result<std::optional<Rescued>> found = find_rounding(with);
+    const Agreement& reached = found.ok() && found.value() ? found.value()->report.after : trial.outputs;
+    const bool is_best = is_better(reached, best);
+    if (is_best) best = reached;
+    const bool is_kept = is_best || is_better(trial.outputs, now);
+    if (is_kept) tried = std::move(trials);
+    return is_kept;
+  };
+  for (const FloatRemedy& remedy : float_remedies()) {
+    QQ_TRY(std::optional<Trial> trial, try_remedy(remedy, run.state, again, run.options()));
+    if (!trial || !keeps(*trial)) continue;
+    run.state = std::move(trial->state);
+    inputs.applied.push_back(&remedy);
+    now = trial->outputs;
+  }
+  if (!inputs.applied.empty()) {
+    inputs.tried = &tried;
+    QQ_TRY(rounded, find_rounding(inputs));
+    if (rounded && is_enough(rounded->report.after, run.state.settings)) return rounded;
+  }
+  return find_formats(inputs, rounded);
+}
+
+/// The search as one phase of the run, which counts its trials.
+Result<std::optional<Rescued>> find_rescue(Run& run, const RescueInputs& inputs) {
+  run.phase = "rescue";
+  run.trials = 0;
+  run.most_trials = kMostRoundingTrials;
+  if (run.is_poor)
+    run.most_trials +=
+        float_remedies().size() * kMostRoundingTrials + most_format_trials(run.state.calibrated->graph.order().size());
+  Result<std::optional<Rescued>> found = search_rescue(run, inputs);
+  run.most_trials = 0;
+  return found;
+}
+
+/// The first two of at most four places that lie evenly among them: nodes are ranked by these samples.
+std::vector<size_t> every_second(size_t places) {
+  if (places < 2) return std::vector<size_t>(places, 0);
+  return {0, places / 2};
+}
+
+/// An output is a choice for each of several rows.
+bool chooses_rows(const ir::Model& model) {
+  const std::vector<ir::ValueId>& outputs = model.graph.outputs();
+  return std::ranges::any_of(outputs, [&](ir::ValueId output) {
+    return compare::makes_choices(model, output) && ir::rank_of(model.graph, output).value_or(0) > 2;
+  });
+}
+
+/// What remedies are judged by: outputs of the float model on calibration samples.
+struct Judges {
+  compare::ExpectedOutputs all;  ///< plans are judged on these
+  compare::ExpectedOutputs few;  ///< nodes are ranked by these
+  std::optional<compare::ExpectedOutputs> hard =
+      {};  ///< the samples that each output was worst on, of those that are known
+};
+
+/// Numbers of the samples that an output was worst on.
+std::vector<size_t> worst_samples(const QuantizeReport& report, const compare::ExpectedOutputs& known) {
+  std::vector<size_t> numbers;
+  for (const OutputAgreement& output : report.outputs)
+    if (!output.near_zero) numbers.push_back(known.number_of(output.worst_sample));
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+/// `known`: outputs of `original` on samples of the calibration; may be null.
+Result<Judges> make_judges(const Run& run, const ir::Model& original, const compare::ExpectedOutputs* known) {
+  // The result itself is judged on more. What is right on four samples can be wrong in one row of a hundred on others.
+  const size_t kept = chooses_rows(original) ? 12 : 4;
+  const calib::DataReader& data = *run.source.samples.get();
+  const calib::SpreadSamples spread(data, kept, calib::SpreadSamples::Part::kEven);
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < spread.size(); ++i) numbers.push_back(spread.number(i));
+  QQ_TRY(compare::ExpectedOutputs all,
+         compare::ExpectedOutputs::make(original, prepare_for_run, data, std::move(numbers), known));
+  compare::ExpectedOutputs few = all.part(every_second(all.sample_count()));
+  Judges judges{std::move(all), std::move(few)};
+  if (known == nullptr) return judges;
+  std::vector<size_t> worst = worst_samples(run.report, *known);
+  if (worst.empty()) return judges;
+  QQ_TRY(judges.hard, compare::ExpectedOutputs::make(original, prepare_for_run, data, std::move(worst), known));
+  return judges;
+}
+
+RescueInputs inputs_of(Run& run, const Judges& judges, const Agreement& before) {
+  const compare::ExpectedOutputs* hard = judges.hard ? &*judges.hard : nullptr;
+  return {run.state, run.loaded.graph, judges.all, judges.few, hard, before, {}, [&run] {
+            ++run.trials;
+            return run.reports(0, 0);
+          }};
+}
+
+/// Fine-tuning rounds weights itself: what is left of a rescue without rounding.
+Rescued without_rounding(Rescued rescued) {
+  std::erase(rescued.report.settings, "quarkq.rounding=" + rescued.report.rounding);
+  rescued.report.rounding.clear();
+  rescued.remedies.rounding.clear();
+  return rescued;
+}
+
+/// The phases from mark on, up to fine-tuning, on the model as calibrated.
+Result<RunState> plan_again(Run& run, const Remedies& remedies) {
+  RunState again = trial_before_mark(run.state);
+  again.tuning = run.state.tuning;
+  again.progress = run.state.progress;
+  apply(remedies, again);
+  const PhaseRange planning{.from = pass::Phase::kMark, .until = pass::Phase::kTune};
+  QQ_RETURN_IF_ERROR(run_passes(again, planning, run.report.phases, run.options()));
+  return again;
+}
+
+}  // namespace
+
+Result<bool> rescue(Run& run, const ir::Model& original, const compare::ExpectedOutputs* known) {
+  if (run.source.samples.get() == nullptr) return false;
+  const Stopwatch watch;
+  QQ_TRY(const Judges judges, make_judges(run, original, known));
+  QQ_TRY(const std::vector<OutputAgreement> outputs, judges.all.compare(run.state.model, run.state.diagnostics));
+  QQ_TRY(const Agreement before, compare::worst_agreement(outputs));
+  QQ_TRY(const std::optional<Rescued> rescued, find_rescue(run, inputs_of(run, judges, before)));
+  run.state.tuning.rounded.reset();
+  run.report.phases.push_back({"rescue", watch.seconds(), rescued.has_value()});
+  if (!rescued) return false;
+  QQ_RETURN_IF_ERROR(write_again(run, *rescued));
+  return true;
+}
+
+bool looks_before_tuning(const Run& run) {
+  const config::Settings& settings = run.state.settings;
+  if (!settings.algorithms.include_fast_ft || run.source.samples.get() == nullptr || !run.request.verify) return false;
+  config::Settings plain = settings;
+  plain.algorithms.include_fast_ft = false;
+  return plain.tool.on_collapse.value_or("rescue") == "rescue" && may_rescue(plain);
+}
+
+Status save_rescue_settings(const Run& run) {
+  if (!run.report.rescue || run.report.rescue->settings_path.empty()) return Status();
+  const RescueReport& rescue = *run.report.rescue;
+  std::vector<std::string> settings = run.request.settings;
+  settings.insert(settings.end(), rescue.settings.begin(), rescue.settings.end());
+  settings.emplace_back("quarkq.on_collapse=warn");  // what a rescue would change is here
+  QQ_TRY(const config::QuantConfig config, config::load_config(run.request.config, settings));
+  return write_file(rescue.settings_path, cat("# the settings of ", run.report.output_path,
+                                              " after its rescue, for --config\n", config::to_yaml(config)));
+}
+
+Status remedy_before_tuning(Run& run, const ir::Model& original) {
+  const Stopwatch watch;
+  const Result<Judges> judges = make_judges(run, original, nullptr);
+  if (!judges.ok()) return Status();  // operators that the executor lacks: fine-tuning says so
+  RunState untuned = run.state;
+  untuned.settings.algorithms.include_fast_ft = false;
+  QQ_TRY(const Agreement before, judge_plan(untuned, judges.value().all));
+  run.is_poor = !is_enough(before, untuned.settings);
+  if (!run.is_poor) return Status();
+  Run plain{.request = run.request,
+            .source = run.source,
+            .state = untuned,
+            .report = run.report,
+            .loaded = run.loaded,
+            .is_poor = true};
+  QQ_TRY(const std::optional<Rescued> found, find_rescue(plain, inputs_of(plain, judges.value(), before)));
+  untuned.tuning.rounded.reset();
+  const std::optional<Rescued> rescued = found ? std::optional(without_rounding(*found)) : std::nullopt;
+  const bool has_changed = rescued && !(rescued->remedies.empty() && rescued->report.float_changes.empty());
+  QQ_TRY(RunState planned, plan_again(plain, has_changed ? rescued->remedies : Remedies()));
+  planned.settings.algorithms.include_fast_ft = true;
+  run.state = std::move(planned);
+  if (has_changed) report_rescue(run, rescued->report);
+  run.report.phases.push_back({"rescue", watch.seconds(), has_changed});
+  return Status();
+}
+
+}  // namespace quarkq::pipeline

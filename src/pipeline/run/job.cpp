@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/run/job.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "base/isa.h"
+#include "calib/data_reader.h"
+#include "calib/sample_readers.h"
+#include "config/named_files.h"
+#include "config/print.h"
+#include "config/resolve.h"
+#include "ir/check_graph.h"
+#include "ir/dump.h"
+#include "ir/edit.h"
+#include "ir/parts.h"
+#include "ir/tensor_store.h"
+#include "onnx_io/check_model.h"
+#include "onnx_io/infer.h"
+#include "onnx_io/load.h"
+#include "onnx_io/save.h"
+#include "pipeline/run/conversions.h"
+#include "pipeline/run/facts.h"
+#include "pipeline/run/model_interface.h"
+#include "pipeline/run/use_backend.h"
+#include "qdq/import/lift.h"
+#include "quarkq/status.h"
+
+namespace quarkq::pipeline {
+
+namespace {
+
+void add_weights(const ir::Graph& graph, ContentHash& hash) {
+  for (const ir::ValueId id : graph.initializers()) {
+    const ir::Tensor& tensor = *graph.value(id).constant;
+    hash.add(graph.value(id).name);
+    if (tensor.type() != ElementType::kString) hash.add(tensor.raw(), static_cast<size_t>(tensor.bytes()));
+  }
+}
+
+/// Models of this size and more are handled so that weights stay on disk; below, memory is not what a run lacks.
+constexpr uint64_t kLargeModel = uint64_t{256} << 20;
+constexpr size_t kResidentWeights = size_t{128} << 20;  // enough for the largest tensor of most models
+
+/// What is computed from weights goes to a temporary file beside the model, or where temporary files belong.
+std::shared_ptr<SpillFile> make_spill_file(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
+  for (const auto& place : {folder, std::filesystem::temp_directory_path(error)}) {
+    Result<std::shared_ptr<SpillFile>> made = SpillFile::create(place.string());
+    if (made.ok()) return std::move(made).value();
+  }
+  return nullptr;
+}
+
+void limit_residency(const ModelFile& source, ir::Model& model) {
+  std::shared_ptr<SpillFile> file = source.stays_in_memory ? nullptr : make_spill_file(source.path);
+  ir::GraphEdit(model.graph).set_weight_store(std::make_shared<ir::WeightStore>(std::move(file), kResidentWeights));
+}
+
+/// Settings of places and speed do not change statistics.
+bool matters(const std::string& name) {
+  constexpr const char* kPlaces[] = {"calibration",   "evaluation",       "preprocess",  "quarkq",         "tmp_dir",
+                                     "TmpDir",        "SaveAndRestore",   "EvalMetrics", "EvalDataReader", "debug_mode",
+                                     "print_summary", "TensorsRangeFile", "crypto_mode"};
+  const std::string block = name.substr(0, name.find('.'));
+  return std::none_of(std::begin(kPlaces), std::end(kPlaces), [&](const char* place) { return block == place; });
+}
+
+/// 0: no limit.
+size_t sample_limit(const config::Settings& settings) {
+  return static_cast<size_t>(std::max<int64_t>(0, settings.ranges.calib_data_size.value_or(0)));
+}
+
+/// Of settings as they were asked for, or as they were resolved.
+template <typename AnySettings>
+Result<calib::DataOptions> options_of(const AnySettings& settings) {
+  calib::DataOptions options;
+  options.kind = settings.calibration.reader.value_or("");
+  QQ_TRY(options.raw, config::read_raw_formats(settings.calibration.raw));
+  if (!settings.preprocess.is_null()) {
+    QQ_TRY(options.preprocess, config::read_preprocess(settings.preprocess));
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<ir::Model> load_model(const ModelFile& file, onnx_io::LoadReport* report) {
+  if (file.is_in_memory()) return onnx_io::load_bytes(**file.bytes, file.path, report);
+  onnx_io::LoadReport own;
+  onnx_io::LoadReport& told = report == nullptr ? own : *report;
+  QQ_TRY(ir::Model model, onnx_io::load(file.path, &told));
+  if (file_size(file.path) + told.external_bytes >= kLargeModel) limit_residency(file, model);
+  return model;
+}
+
+Status add_file(const ModelFile& file, ContentHash& hash) {
+  if (file.is_in_memory()) {
+    hash.add((*file.bytes)->data(), (*file.bytes)->size());
+    return Status();
+  }
+  QQ_TRY(const auto mapped, MappedFile::open(file.path));
+  hash.add(mapped->data(), mapped->size());
+  return Status();
+}
+
+Result<Job> open_job(const ModelFile& given, const std::string& config, const std::vector<std::string>& sets,
+                     Diagnostics& diagnostics) {
+  const std::string& model_path = given.path;
+  QQ_TRY(const config::QuantConfig asked, config::load_config(config, sets));
+  ModelFile file = given;
+  file.stays_in_memory = config::asks_crypto(asked);
+  onnx_io::LoadReport loaded;
+  QQ_TRY(ir::Model model, load_model(file, &loaded));
+  diagnostics.add(loaded.findings);
+  QQ_RETURN_IF_ERROR(onnx_io::check_model(model).context(model_path));
+  if (file.requantizes) {
+    QQ_TRY(model, qdq::strip(model).context(model_path));
+  }
+  QQ_RETURN_IF_ERROR(onnx_io::infer_types(model, diagnostics));
+  QQ_RETURN_IF_ERROR(use_user_operators(asked));
+  QQ_RETURN_IF_ERROR(use_backend(asked));
+  QQ_RETURN_IF_ERROR(type_user_operators(model, diagnostics).context(model_path));
+  QQ_RETURN_IF_ERROR(ir::check_attributes(model.graph, model.opsets).context(model_path));  // ranks are known now
+  QQ_TRY(const config::PassList passes, config::asked_pass_list(asked));
+  QQ_RETURN_IF_ERROR(run_listed(passes.before, model, diagnostics).context(model_path));
+  QQ_TRY(config::Settings settings, config::resolve(asked, model_facts(model), diagnostics));
+  config::validate(settings, config::Asked::kByUser, diagnostics);
+  QQ_RETURN_IF_ERROR(pin_shapes(model, settings.legalize, diagnostics).context(model_path));
+  const uint64_t bytes = file.is_in_memory() ? (*file.bytes)->size() : file_size(model_path) + loaded.external_bytes;
+  std::optional<ir::Model> tail = cut_tail(model, settings, diagnostics);
+  return Job{std::move(model), std::move(settings), bytes, file.requantizes, std::move(tail)};
+}
+
+void begin(RunState& state, const Job& job) {
+  state.model = job.model;
+  state.settings = job.settings;
+}
+
+Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics) {
+  std::vector<std::string> found;
+  for (const auto& [op, count] : count_quantizing_ops(job.model.graph)) found.push_back(cat(count, " ", op));
+  if (found.empty()) return Status();
+  const char* what = job.is_requantized ? "cannot be made float again by --requantize, what is left are "
+                                        : "is quantized already, it holds ";
+  const std::string text = cat(what, join(found, ", "), "; give the float model that it was made from",
+                               job.is_requantized ? "" : ", or remove its Q/DQ and quantize anew with --requantize");
+  if (job.settings.quirk(config::Quirk::kRefuseQuantized)) return unsupported(model_path, ": ", text);
+  diagnostics.add("already-quantized", model_path, text);
+  return Status();
+}
+
+Result<config::QuantConfig> load_sample_settings(const std::string& config, const std::vector<std::string>& sets) {
+  std::vector<std::string> all = sets;
+  if (!config::selects_mode(config, sets)) all.insert(all.begin(), "quant_config={}");
+  QQ_TRY(config::QuantConfig asked, config::load_config(config, all));
+  QQ_RETURN_IF_ERROR(use_backend(asked));
+  QQ_RETURN_IF_ERROR(use_user_operators(asked));
+  return asked;
+}
+
+Result<calib::DataOptions> data_options(const config::QuantConfig& asked) { return options_of(asked); }
+
+Result<calib::DataOptions> data_options(const config::Settings& settings) { return options_of(settings); }
+
+Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folder, const config::Settings& settings,
+                                                        const ir::Graph& graph) {
+  const config::CalibrationBlock& block = settings.calibration;
+  QQ_TRY(calib::DataOptions options, data_options(settings));
+  options.folder = !folder.empty() ? folder : block.dir.value_or("");
+  options.list_file = options.folder.empty() ? block.list.value_or("") : "";
+  options.limit = sample_limit(settings);
+  if (!options.folder.empty() || !options.list_file.empty()) {
+    return calib::refuse_empty(calib::open_data(options, calib::input_specs(graph)));
+  }
+  if (!settings.ranges.use_random_data) return std::unique_ptr<calib::DataReader>();
+  QQ_TRY(const calib::RandomDataOptions random, config::read_random_data_settings(settings));
+  return calib::make_random_reader(calib::input_specs(graph), random);
+}
+
+Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const std::string& folder,
+                                                        const Job& job) {
+  if (!source) return open_samples(folder, job.settings, job.model.graph);
+  calib::DataOptions options;
+  options.folder = folder;
+  options.limit = sample_limit(job.settings);
+  return calib::refuse_empty(open_samples(source, options, job.model.graph));
+}
+
+Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const calib::DataOptions& options,
+                                                        const ir::Graph& graph) {
+  if (!source) return calib::open_data(options, calib::input_specs(graph));
+  if (!options.folder.empty())
+    return invalid_argument("samples: found both a folder and a source in memory, give one of them");
+  SampleSource limited = source;
+  if (options.limit > 0) limited.count = std::min(limited.count, options.limit);
+  return calib::make_callback_reader(calib::input_specs(graph), std::move(limited));
+}
+
+void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics) {
+  for (const calib::DataNote& note : samples.notes()) diagnostics.add(note.id, note.subject, note.text);
+}
+
+bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings) {
+  const config::CalibrationBlock& block = settings.calibration;
+  return !source && folder.empty() && !block.dir && !block.list && settings.ranges.use_random_data;
+}
+
+Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const ir::Model& original,
+                                                  const ir::Model& prepared, const config::Settings& settings,
+                                                  uint64_t samples) {
+  calib::StatisticsOrigin origin;
+  origin.version = version();
+  origin.isa = {std::string(isa_name(isa()))};
+  origin.samples = samples;
+  origin.preprocess = config::to_flow(settings.preprocess);
+  ContentHash model, graph;
+  QQ_RETURN_IF_ERROR(add_file(file, model));
+  add_weights(original.graph, model);
+  origin.model = model.text();
+  graph.add(ir::dump(prepared, {.values = true, .rests = true}));
+  add_weights(prepared.graph, graph);
+  origin.graph = graph.text();
+  for (const config::SettingLine& line : config::setting_lines(settings)) {
+    if (line.origin != config::Origin::kDefault && matters(line.name)) {
+      origin.settings[line.name] = config::to_flow(line.value);
+    }
+  }
+  // Of the block "quarkq" the one that changes statistics, in their last bits.
+  if (settings.tool.backend) origin.settings["quarkq.backend"] = *settings.tool.backend;
+  return origin;
+}
+
+namespace {
+
+/// Outputs of the graph that a node of the tail makes, or the others.
+std::vector<ir::ValueId> outputs_of(const ir::Graph& graph, const ir::Tail& tail, bool by_tail) {
+  std::vector<ir::ValueId> found;
+  for (const ir::ValueId output : graph.outputs()) {
+    const ir::Node* source = graph.producer(output);
+    if ((source != nullptr && tail.nodes.contains(source->id)) == by_tail) found.push_back(output);
+  }
+  return found;
+}
+
+/// Only the tail, which reads from inputs what others made.
+ir::Model tail_alone(const ir::Model& whole, const ir::Tail& tail) {
+  ir::Model model = whole;
+  ir::GraphEdit edit(model.graph);
+  edit.set_graph_outputs(outputs_of(whole.graph, tail, true));
+  for (const ir::ValueId input : tail.inputs) {
+    const ir::Node* source = model.graph.producer(input);
+    if (source == nullptr) continue;  // an input of the whole model
+    const auto place = std::find(source->outputs.begin(), source->outputs.end(), input) - source->outputs.begin();
+    edit.set_output(source->id, static_cast<size_t>(place), {});
+    edit.add_graph_input(input);
+  }
+  edit.remove_dead();
+  for (const ir::ValueId input : model.graph.required_inputs()) {
+    if (model.graph.use_count(input) == 0) edit.remove_value(input);
+  }
+  model.graph.name += "_tail";
+  return model;
+}
+
+std::string names_of(const ir::Graph& graph, const std::vector<ir::ValueId>& values) {
+  std::vector<std::string> names;
+  names.reserve(values.size());
+  for (const ir::ValueId value : values) names.push_back(graph.value(value).name);
+  return join(names, ", ");
+}
+
+}  // namespace
+
+std::optional<ir::Model> cut_tail(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics) {
+  if (!settings.cuts_tail()) return std::nullopt;
+  const ir::Tail tail = ir::find_tail(model.graph);
+  if (tail.nodes.empty()) {
+    diagnostics.add("no-tail", "legalize.tail", "nothing is decoded after the last layers; the model stays whole");
+    return std::nullopt;
+  }
+  ir::Model alone = tail_alone(model, tail);
+  ir::GraphEdit edit(model.graph);
+  std::vector<ir::ValueId> outputs = outputs_of(model.graph, tail, false);
+  for (const ir::ValueId input : tail.inputs) {
+    const bool is_made = model.graph.producer(input) != nullptr;
+    if (is_made && std::find(outputs.begin(), outputs.end(), input) == outputs.end()) outputs.push_back(input);
+  }
+  edit.set_graph_outputs(outputs);
+  edit.remove_dead();
+  diagnostics.add("tail-cut", "legalize.tail",
+                  cat("the model ends before its last ", tail.nodes.size(), " nodes; its outputs are ",
+                      names_of(model.graph, outputs)));
+  return alone;
+}
+
+Status check_tail(const Job& job, bool in_memory) {
+  if (!job.tail || !in_memory) return Status();
+  return unsupported("legalize.tail: cut makes two models; give an output path, or float, or keep");
+}
+
+Result<std::string> save_tail(const Job& job, const std::string& result_path) {
+  if (!job.tail) return std::string();
+  const std::filesystem::path path(result_path);
+  const std::string tail = (path.parent_path() / (path.stem().string() + "_tail" + path.extension().string())).string();
+  QQ_RETURN_IF_ERROR(onnx_io::save(*job.tail, tail).status());
+  return tail;
+}
+
+}  // namespace quarkq::pipeline

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "quarkq/quantize.h"
+
+#include <filesystem>
+
+#include "base/file_system.h"
+#include "base/parse_text.h"
+#include "config/targets/target.h"
+#include "pipeline/report/json.h"
+#include "pipeline/run/job.h"
+
+namespace quarkq {
+namespace {
+
+using pipeline::Json;
+
+constexpr const char kConfigFile[] = "vitisai_config.json";
+constexpr std::string_view kConfigPrefix = "vaiml_config.";  ///< of options that stand in that file
+constexpr std::string_view kSessionPrefix = "session.";      ///< of options of the session, not of the provider
+constexpr const char kModelHash[] = "model-hash";            ///< a value that stands for the model's content
+
+Result<std::string> hash_of(const std::string& path) {
+  ContentHash hash;
+  QQ_RETURN_IF_ERROR(pipeline::add_file(path, hash));
+  return hash.text();
+}
+
+Json value_of(const config::ProviderOption& option, const std::string& model_hash) {
+  if (!option.set_is_text) return parse_json<Json>(*option.set);
+  return *option.set == kModelHash ? model_hash : *option.set;
+}
+
+struct Options {
+  Json provider = Json::object(), session = Json::object(), vaiml = Json::object();
+};
+
+Options options_of(const config::Target& target, const std::string& model_hash) {
+  Options options;
+  for (const config::ProviderOption& row : target.options) {
+    if (!row.set) continue;
+    const std::string_view name = row.name;
+    Json value = value_of(row, model_hash);
+    if (name.starts_with(kConfigPrefix)) {
+      options.vaiml[row.name.substr(kConfigPrefix.size())] = std::move(value);
+    } else if (name.starts_with(kSessionPrefix)) {
+      options.session[row.name] = std::move(value);
+    } else {
+      options.provider[row.name] = std::move(value);
+    }
+  }
+  return options;
+}
+
+/// The frame that the provider expects around the options (Ryzen AI 1.6 and later, Vitis AI 6.2).
+Json config_file(const Json& vaiml) {
+  Json config = Json::object();
+  config["passes"] =
+      Json::array({{{"name", "init"}, {"plugin", "vaip-pass_init"}},
+                   {{"name", "vaiml_partition"}, {"plugin", "vaip-pass_vaiml_partition"}, {"vaiml_config", vaiml}}});
+  config["target"] = "VAIML";
+  config["targets"] = Json::array({{{"name", "VAIML"}, {"pass", {"init", "vaiml_partition"}}}});
+  return config;
+}
+
+std::string session_text(const std::string& model, const Options& options) {
+  std::string text = "```python\nimport json\n\nimport onnxruntime\n\nsession_options = onnxruntime.SessionOptions()\n";
+  for (const auto& [name, value] : options.session.items())
+    text += cat("session_options.add_session_config_entry(\"", name, "\", ", value.dump(), ")\n");
+  text += "with open(\"provider_options.json\") as file:\n    provider_options = json.load(file)\n";
+  text +=
+      cat("session = onnxruntime.InferenceSession(\n    ", Json(model).dump(),
+          ", session_options,\n    providers=[\"VitisAIExecutionProvider\"], provider_options=[provider_options])\n");
+  return text + "```\n";
+}
+
+std::string table_text(const config::Target& target) {
+  if (target.options.empty()) return "No options are known for this target.\n";
+  std::string text = "| option | value | note | evidence |\n|---|---|---|---|\n";
+  for (const config::ProviderOption& row : target.options) {
+    const config::Evidence& evidence = row.evidence;
+    text += cat("| `", row.name, "` | ", row.value, " | ", evidence.note, " | ", std::string(1, evidence.grade), ", ",
+                evidence.source, " |\n");
+  }
+  return text;
+}
+
+std::string deployment_page(const config::Target& target, const std::string& model, const Options& options) {
+  std::string text =
+      cat("# ", model, " on ", target.name, "\n\n", target.title, ". Devices: ", target.devices, ".\n\n");
+  if (!options.vaiml.empty()) text += cat("The compiler reads `", kConfigFile, "` in this folder.\n\n");
+  text +=
+      "Run this in the folder of these files, with the path of the model:\n\n" + session_text(model, options) + "\n";
+  text += cat("What would run on the ", target.label, ": `quarkq check ", model, " --target ", target.name, "`.\n\n");
+  text += "## Options\n\n" + table_text(target);
+  return text + "\nGrades: A vendor document, B vendor log, configuration or code, C third party, D derived.\n";
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> write_deployment(const std::string& model_path, const std::string& target,
+                                                  const std::string& folder) {
+  QQ_TRY(const config::Target facts, config::load_target(target));
+  QQ_TRY(const std::string hash, hash_of(model_path));
+  const Options options = options_of(facts, hash);
+  const std::filesystem::path base(folder);
+  std::error_code error;
+  std::filesystem::create_directories(base, error);
+  if (error) return io_error(folder, ": cannot be made: ", error.message());
+  const std::string model = std::filesystem::path(model_path).filename().string();
+  std::vector<std::pair<const char*, std::string>> files;
+  if (!options.vaiml.empty()) files.emplace_back(kConfigFile, pipeline::text(config_file(options.vaiml)));
+  files.emplace_back("provider_options.json", pipeline::text(options.provider));
+  files.emplace_back("deployment.md", deployment_page(facts, model, options));
+  std::vector<std::string> written;
+  for (const auto& [name, text] : files) {
+    written.push_back((base / name).string());
+    QQ_RETURN_IF_ERROR(write_file(written.back(), text));
+  }
+  return written;
+}
+
+}  // namespace quarkq

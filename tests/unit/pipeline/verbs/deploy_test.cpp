@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// What a target's facts become beside a result: files for its provider, refusals of the written model.
+#include "quarkq/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file_system.h"
+#include "onnx_io/save.h"
+#include "pipeline/report/check_target.h"
+#include "support/target_models.h"
+#include "unit/base/temp_folder.h"
+
+namespace quarkq {
+namespace {
+
+using nlohmann::json;
+
+class DeployTest : public ::testing::Test {
+ protected:
+  void SetUp() override { save("m.onnx", 4); }
+  std::string save(const std::string& name, int size) {
+    std::string path = folder / name;
+    const std::string body = cat("g (float[1, ", size, "] x) => (float[1, ", size, "] y) { y = Relu(x) }");
+    EXPECT_TRUE(onnx_io::save(test::model_of(body), path).ok());
+    return path;
+  }
+  /// A target with these rows of options only.
+  std::string target(const std::string& options) {
+    return folder.write(
+        "lab.yaml", cat("format: 1\ntitle: Lab\ndevices: [ours]\nlabel: NPU\npreset: XINT8\ntypes:\n  - {type: xint8, "
+                        "column: xint8, verdict: runs, grade: A, source: s}\noptions:\n",
+                        options));
+  }
+  std::vector<std::string> deploy(const std::string& target, const std::string& model = "m.onnx") {
+    const Result<std::vector<std::string>> written = write_deployment(folder / model, target, out);
+    EXPECT_TRUE(written.ok()) << written.status().message();
+    if (!written.ok()) return {};
+    std::vector<std::string> names;
+    for (const std::string& path : written.value()) names.push_back(std::filesystem::path(path).filename().string());
+    return names;
+  }
+  std::string read(const std::string& name) { return read_text_file(out + "/" + name).value(); }
+
+  test::TempFolder folder;
+  std::string out = folder.path() + "/deep/deploy";
+};
+
+TEST_F(DeployTest, OptionsAreSortedByTheirPlace) {
+  const std::string lab = target(
+      "  - {option: cache_key, value: v, set: model-hash, grade: C, source: s}\n"
+      "  - {option: level, value: v, set: 3, grade: C, source: s}\n"
+      "  - {option: vaiml_config.fast, value: v, set: true, grade: C, source: s}\n"
+      "  - {option: vaiml_config.list, value: v, set: [a, 1.5], grade: C, source: s}\n"
+      "  - {option: session.quiet, value: v, set: '1', grade: C, source: s}\n"
+      "  - {option: described, value: people only, note: by hand, grade: B, source: a log}\n");
+  EXPECT_EQ(deploy(lab), (std::vector<std::string>{"vitisai_config.json", "provider_options.json", "deployment.md"}));
+  const json provider = json::parse(read("provider_options.json"));
+  EXPECT_EQ(provider.size(), 2u);
+  EXPECT_EQ(provider["level"], 3);
+  EXPECT_FALSE(provider["cache_key"].get<std::string>().empty());
+  EXPECT_NE(provider["cache_key"], "model-hash");
+  const json config = json::parse(read("vitisai_config.json"));
+  EXPECT_EQ(config["passes"][1]["vaiml_config"], json::parse(R"({"fast": true, "list": ["a", 1.5]})"));
+  const std::string page = read("deployment.md");
+  EXPECT_NE(page.find("session_options.add_session_config_entry(\"session.quiet\", \"1\")"), std::string::npos) << page;
+  EXPECT_NE(page.find("| `described` | people only | by hand | B, a log |"), std::string::npos) << page;
+  EXPECT_NE(page.find("The compiler reads `vitisai_config.json`"), std::string::npos) << page;
+}
+
+TEST_F(DeployTest, WithoutOptionsThereIsNoConfiguration) {
+  EXPECT_EQ(deploy(target("  []\n")), (std::vector<std::string>{"provider_options.json", "deployment.md"}));
+  EXPECT_EQ(json::parse(read("provider_options.json")), json::object());
+  EXPECT_NE(read("deployment.md").find("No options are known for this target."), std::string::npos);
+}
+
+TEST_F(DeployTest, TheCacheKeyIsThatOfTheContent) {
+  const std::string lab = target("  - {option: key, value: v, set: model-hash, grade: C, source: s}\n");
+  const auto key_of = [&](const std::string& model) {
+    deploy(lab, model);
+    return json::parse(read("provider_options.json"))["key"].get<std::string>();
+  };
+  save("same.onnx", 4);
+  save("other.onnx", 5);
+  EXPECT_EQ(key_of("m.onnx"), key_of("same.onnx"));
+  EXPECT_NE(key_of("m.onnx"), key_of("other.onnx"));
+}
+
+TEST_F(DeployTest, NamesWhatCannotBe) {
+  const auto refusal = [&](const std::string& model, const std::string& target, const std::string& to) {
+    return write_deployment(model, target, to).status();
+  };
+  const Status unknown = refusal(folder / "m.onnx", "x3", out);
+  EXPECT_EQ(unknown.code(), Code::kInvalidArgument);
+  EXPECT_NE(unknown.message().find("x3"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(out)) << "a refusal leaves nothing behind";
+  const Status missing = refusal(folder / "none.onnx", "x2", out);
+  EXPECT_EQ(missing.code(), Code::kIo) << missing.message();
+  EXPECT_NE(missing.message().find("none.onnx"), std::string::npos);
+  const Status blocked = refusal(folder / "m.onnx", "x2", folder.write("file", "x") + "/below");
+  EXPECT_EQ(blocked.code(), Code::kIo) << blocked.message();
+  EXPECT_NE(blocked.message().find("file/below: cannot be made"), std::string::npos) << blocked.message();
+}
+
+config::Settings settings_with_target(const std::string& target) {
+  config::Settings settings;
+  if (!target.empty()) settings.target = target;
+  return settings;
+}
+
+TEST(JudgeTargetTest, SaysWhatTheCompilerWouldDo) {
+  const ir::Model lstm = test::target_model(
+      "g (float[2, 1, 3] x, float[1, 8, 3] w, float[1, 8, 2] r) => (float[2, 1, 1, 2] y) { [net] y = LSTM <hidden_size "
+      "= "
+      "2> (x, w, r) }");
+  Diagnostics found;
+  const auto report = pipeline::judge_target(lstm, "out.onnx", settings_with_target("vaiml-bf16"), found);
+  ASSERT_TRUE(report.ok() && report.value());
+  EXPECT_EQ(report.value()->model_path, "out.onnx");
+  std::vector<std::string> refused;
+  for (const Diagnostic& one : found.all()) {
+    EXPECT_TRUE(one.id == std::string("target-refuses") || one.id == std::string("target-computes-wrong")) << one.id;
+    if (one.subject.find("net") != std::string::npos) refused.push_back(one.text);
+  }
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_NE(refused[0].find("the compiler aborts: an LSTM (lstm)"), std::string::npos) << refused[0];
+  EXPECT_NE(refused[0].find(config::find_remedy("run-outside")->text), std::string::npos) << refused[0];
+}
+
+TEST(JudgeTargetTest, NotesAreNoFindingsAndNoTargetIsNoReport) {
+  test::QuantizedText text;
+  const ir::Model model = test::target_model(text.body(text.pair(text.conv(text.pair("x")))));
+  Diagnostics found;
+  const auto judged = pipeline::judge_target(model, "out.onnx", settings_with_target("x2"), found);
+  ASSERT_TRUE(judged.ok() && judged.value());
+  EXPECT_TRUE(found.all().empty());
+  const auto none = pipeline::judge_target(model, "out.onnx", settings_with_target(""), found);
+  EXPECT_TRUE(none.ok() && !none.value());
+  EXPECT_FALSE(pipeline::judge_target(model, "out.onnx", settings_with_target("x3"), found).ok());
+}
+
+}  // namespace
+}  // namespace quarkq
