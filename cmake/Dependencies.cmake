@@ -6,6 +6,7 @@ find_package(Eigen3 REQUIRED NO_MODULE)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(spdlog REQUIRED)  # header-only, as fmt: nothing more to load
 find_package(Protobuf REQUIRED)
 find_package(ZLIB REQUIRED)
 find_path(QUARKQ_XXHASH_DIR xxhash.h REQUIRED)

@@ -20,7 +20,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-HEADER_PACKAGES = ("libeigen3-dev", "nlohmann-json3-dev", "libcli11-dev", "libstb-dev")
+HEADER_PACKAGES = ("libeigen3-dev", "nlohmann-json3-dev", "libcli11-dev", "libspdlog-dev", "libfmt-dev", "libstb-dev")
 
 
 def read(*parts):

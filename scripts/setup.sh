@@ -8,7 +8,7 @@ jobs=${QUARKQ_JOBS:-$(nproc)}
 
 # ocl-icd-opencl-dev: oneDNN's CMake package asks for OpenCL, and Debian's libdnnl-dev does not bring it.
 build_packages=(g++ cmake ninja-build ccache python3 python3-pip ca-certificates libprotobuf-dev protobuf-compiler libdnnl-dev
-  libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libstb-dev libxxhash-dev zlib1g-dev ocl-icd-opencl-dev)
+  libeigen3-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libstb-dev libxxhash-dev zlib1g-dev ocl-icd-opencl-dev)
 test_packages=(python3-venv libgtest-dev libgmock-dev zsh fish groff-base)
 long_packages=(clang-tidy debootstrap)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Habits of a shell: completion scripts, the manual page, colours, levels of messages, progress."""
 import os
+import re
 import shutil
 import subprocess
 
@@ -142,3 +143,48 @@ def unknown_level_is_refused():
     result = run("list", "presets", "--log-level", "loud")
     expect_equal(result.returncode, 2, "exit code")
     expect("loud" in result.stderr, result.stderr)
+
+
+def log_lines(path):
+    """(level, phase, text) of each line; the time and the thread are there."""
+    with open(path, encoding="utf-8") as file:
+        found = [re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d \[(\w+)\] \[thread \d+\] \[(\w+)\] (.*)", line) for line in
+                 file.read().splitlines()]
+    expect(all(found), f"a line of another form in {path}")
+    return [match.groups() for match in found]
+
+
+@test()
+def a_log_keeps_phases_findings_and_the_exit_code():
+    with temp_folder() as folder:
+        log = os.path.join(folder, "run.log")
+        plain = quantize(folder, "--set", "ReplaceClip6Relu=true", "--set", "include_cle=false")
+        logged = quantize(folder, "--set", "ReplaceClip6Relu=true", "--set", "include_cle=false", "--log-file", log)
+        expect_equal((logged.returncode, logged.stderr), (0, plain.stderr), "what is printed")
+        lines = log_lines(log)
+        expect("quantize" in lines[0][2] and "exit code 0" in lines[-1][2], f"first and last line: {lines[0]}, {lines[-1]}")
+        expect(("info", "calibrate", "begins") in lines, "the phase calibrate")
+        expect(any(level == "warning" for level, _, _ in lines), "a warning")
+        failed = run("quantize", os.path.join(folder, "absent.onnx"), "--config", "xint8", "--log-file", log, "-q")
+        more = log_lines(log)[len(lines):]
+        expect_equal(more[-1][2].split(" after")[0], f"exit code {failed.returncode}", "a second run follows in the same file")
+        expect(any(level == "error" and "absent.onnx" in text for level, _, text in more), f"the error in {more}")
+
+
+@test()
+def a_log_is_kept_in_a_sandbox():
+    with temp_folder() as folder:
+        log = os.path.join(folder, "run.log")
+        expect_equal(quantize(folder, "--log-file", log, "--sandbox").returncode, 0, "exit code")
+        expect("exit code 0" in log_lines(log)[-1][2], "the last line")
+
+
+@test()
+def a_log_overwrites_no_input_and_makes_no_folder():
+    model = os.path.join(EXAMPLE, "digits.onnx")
+    with temp_folder() as folder:
+        taken = quantize(folder, "--log-file", model)
+        expect(taken.returncode == 2 and "is an input" in taken.stderr, taken.stderr)
+        absent = quantize(folder, "--log-file", os.path.join(folder, "logs", "run.log"))
+        expect(absent.returncode == 1 and "no folder" in absent.stderr, f"{absent.returncode}: {absent.stderr}")
+        expect(not os.path.exists(os.path.join(folder, "logs")), "a folder was made")

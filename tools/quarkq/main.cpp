@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "base/strings.h"
+#include "log_file.h"
 #include "memory_ceiling.h"
 #include "onnx_io/load.h"
 #include "quarkq/status.h"
@@ -199,7 +201,10 @@ using Words = std::vector<std::string>;
 size_t verb_place(const Words& words) {
   size_t at = 0;
   while (at < words.size() && words[at].starts_with("-"))
-    at += words[at] == "--log-level" || words[at] == "--timeout" || words[at] == "--allow-external" ? 2 : 1;
+    at += words[at] == "--log-level" || words[at] == "--log-file" || words[at] == "--timeout" ||
+                  words[at] == "--allow-external"
+              ? 2
+              : 1;
   return std::min(at, words.size());
 }
 
@@ -250,7 +255,12 @@ int finish(const Status& status) {
   return fail(status.ok() ? printed : status);
 }
 
-void add_program_options(CLI::App& app, bool& is_sandboxed) {
+struct ProgramOptions {
+  bool is_sandboxed = false;
+  std::string log_file;  ///< empty: no log is kept
+};
+
+void add_program_options(CLI::App& app, ProgramOptions& options) {
   app.set_version_flag("-V,--version", cat("quarkq ", version(), "\n", build_information()));
   app.fallthrough();  // so that what belongs to every verb may follow it
   app.add_option_function<std::string>(
@@ -265,7 +275,19 @@ void add_program_options(CLI::App& app, bool& is_sandboxed) {
       ->type_name("DIR")
       ->allow_extra_args(false);
   add_timeout_option(app);
-  add_sandbox_option(app, is_sandboxed);
+  add_sandbox_option(app, options.is_sandboxed);
+  app.add_option("--log-file", options.log_file,
+                 "Keep a log: lines with time, level, phase and thread are added to FILE (rotated at 10 MB)")
+      ->type_name("FILE");
+}
+
+/// Opens the log, which is not one of the run's files, and writes down what was asked for.
+Status begin_log(const std::string& path, const Words& words, RunFiles& files) {
+  if (path.empty()) return Status();
+  QQ_RETURN_IF_ERROR(files.add_output(path));
+  QQ_RETURN_IF_ERROR(open_log(path));
+  log_line(LogLevel::kInfo, cat("quarkq ", version(), ": ", join(words, " ")));
+  return Status();
 }
 
 /// What CLI11 could not read, in our words, and how the verb is used.
@@ -283,8 +305,8 @@ int main_function(int argc, char** argv) {
   const Words words = join_json(Words(argv + 1, argv + argc));
   if (Status status = check_verb(words, argv); !status.ok()) return fail(status);
   CLI::App app{"quarkq: native quantizer of ONNX models for AMD NPU tool chains and ONNX Runtime", "quarkq"};
-  bool is_sandboxed = false;
-  add_program_options(app, is_sandboxed);
+  ProgramOptions options;
+  add_program_options(app, options);
   app.require_subcommand(1);
   const size_t columns = columns_of(stdout);
   app.formatter(help_formatter());
@@ -316,11 +338,15 @@ int main_function(int argc, char** argv) {
     const CLI::App& given = innermost(*sub);
     if (Status status = check_values(given); !status.ok()) return fail(status);
     if (Status status = declare_files(given, files); !status.ok()) return fail(status);
-    if (is_sandboxed) {
+    if (Status status = begin_log(options.log_file, words, files); !status.ok()) return fail(status);
+    if (options.is_sandboxed) {
       if (Status status = enter_sandbox(given); !status.ok()) return fail(status);
     }
     stop_when_memory_runs_out();
-    if (const int code = finish(run()); code != 0) return code;
+    const Stopwatch watch;
+    const int code = finish(run());
+    log_line(LogLevel::kInfo, cat("exit code ", code, " after ", watch.seconds(), " s"));
+    if (code != 0) return code;
   }
   return 0;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/strings.h"
+#include "log_file.h"
 #include "terminal.h"
 
 namespace quarkq::tool {
@@ -63,13 +64,21 @@ bool is_quiet() { return quiet; }
 void set_verbose() { verbose = true; }
 bool is_verbose() { return verbose; }
 
-void print_error(const char* kind, const std::string& text) { print_message(kRed, kind, "", text); }
+void print_error(const char* kind, const std::string& text) {
+  print_message(kRed, kind, "", text);
+  log_line(LogLevel::kError, cat(kind, ": ", bounded(text)));
+}
 
 void print_findings(const std::vector<Finding>& findings, const char* hint) {
   constexpr const char kLeftOut[] = "option-left-out";
   std::vector<std::string> left_out;
   std::map<std::string, size_t> counts;
-  for (const Finding& finding : findings) ++counts[finding.id];
+  for (const Finding& finding : findings) {
+    ++counts[finding.id];
+    log_line(finding.is_warning ? LogLevel::kWarning : LogLevel::kNotice,
+             cat(bounded(finding.subject), finding.subject.empty() ? "" : ": ", bounded(finding.text), " [", finding.id,
+                 "]"));
+  }
   std::set<std::string> shown;
   for (const Finding& finding : findings) {
     if (finding.id == kLeftOut) {

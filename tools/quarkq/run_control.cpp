@@ -23,6 +23,7 @@
 #include "base/machine.h"
 #include "base/parse_text.h"
 #include "base/strings.h"
+#include "log_file.h"
 #include "terminal.h"
 #include "verb.h"
 
@@ -261,6 +262,7 @@ void ProgressBar::clear() {
 
 bool ProgressBar::update(const Progress& progress) {
   if (is_interrupted()) return false;
+  log_phase(progress.phase);
   if (hidden_) return true;
   const bool is_new = progress.phase != phase_;
   if (is_new) {
