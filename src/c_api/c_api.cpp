@@ -250,7 +250,7 @@ constexpr Verb kVerbs[] = {{"quantize", call_quantize}, {"calibrate", call_calib
 
 Status call(const Arguments* arguments, quarkq_result& result) {
   if (arguments == nullptr || arguments->size != sizeof(Arguments) || arguments->verb == nullptr)
-    return invalid_argument("quarkq_call: the arguments are those of another version of quarkq");
+    return invalid_argument("quarkq_call: the arguments belong to another version of quarkq");
   const std::string name = arguments->verb;
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) {

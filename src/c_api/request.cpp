@@ -114,7 +114,7 @@ Result<Request> Request::parse(const std::string& verb, const char* text) {
   Request request;
   request.verb_ = verb;
   request.json_ = parse_json<Json>(text == nullptr ? "" : text);
-  if (!request.json_.is_object()) return invalid_argument(verb, ": the request is no JSON object");
+  if (!request.json_.is_object()) return invalid_argument(verb, ": the request is not a JSON object");
   return request;
 }
 

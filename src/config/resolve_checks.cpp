@@ -200,8 +200,8 @@ Status check_bodies(const Settings& s, Diagnostics& diagnostics) {
 
 Status check_target(const Settings& s) {
   if (!s.compat || !s.target) return {};
-  return invalid_argument("--compat ", *s.tool.compat, ": found beside target ", *s.target,
-                          "; the reference knows no targets, leave out one of the two");
+  return invalid_argument("--compat ", *s.tool.compat, ": found together with target ", *s.target,
+                          "; the reference does not support targets; leave out one of the two");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct ChosenMetric {
   const MetricInfo* info = nullptr;
   int variant = 0;
 };
-/// Fails with kInvalidArgument naming the unknown one, or one that was asked for twice.
+/// Fails with kInvalidArgument naming the unknown one, or one that was requested twice.
 Result<std::vector<ChosenMetric>> choose_metrics(const std::vector<std::string>& names);
 
 /// Those of the chosen metrics that have a truth, on the results of one side.

@@ -148,7 +148,8 @@ Status split_to_attribute(onnx::NodeProto& node, const Scope& scope) {
 Status split_with_equal_parts(onnx::NodeProto& node, const Scope& scope) {
   std::vector<int64_t> sizes;
   QQ_RETURN_IF_ERROR(split_without_count(node, scope, sizes));
-  return sizes.empty() ? Status() : unsupported("its parts are not equal, which the opset cannot say by their number");
+  return sizes.empty() ? Status()
+                       : unsupported("its parts are not equal, which this opset cannot express by their number");
 }
 
 /// Softmax below opset 13 works on a matrix: along the last axis both mean the same.

@@ -335,8 +335,8 @@ class Session : public exec::BackendSession {
     if (source.kind == Source::Kind::kConstant) return &*value.constant;
     const ir::Tensor& found = outputs[source.index];
     if (value.type.element != ElementType::kUndefined && found.type() != value.type.element) {
-      return unsupported("output ", value.name, ": ONNX Runtime computed ", name(found.type()), ", the model says ",
-                         name(value.type.element));
+      return unsupported("output ", value.name, ": ONNX Runtime computed ", name(found.type()),
+                         ", the model specifies ", name(value.type.element));
     }
     return &found;
   }

@@ -75,7 +75,7 @@ class Node : public exec::ForeignNode {
     const Owned<OrtTypeInfo> type(made, api.ReleaseTypeInfo);
     const OrtTensorTypeAndShapeInfo* tensor = nullptr;
     QQ_ORT_CALL(api, CastTypeInfoToTensorInfo(type.get(), &tensor));
-    if (tensor == nullptr) return unsupported("output ", index, " is no tensor");
+    if (tensor == nullptr) return unsupported("output ", index, " is not a tensor");
     return to_type(api, *tensor);
   }
 

@@ -101,9 +101,9 @@ Status pair_inputs(const EvaluateModelsRequest& request, const ir::Graph& graph,
   }
   if (moved.empty()) return Status();
   if (by_name.size() != wanted.size()) {
-    return invalid_argument(request.quantized_path, ": its input ", moved, " stands in another place than in ",
+    return invalid_argument(request.quantized_path, ": its input ", moved, " has another position than in ",
                             request.float_path,
-                            ", and other inputs have other names; allowed are equal names or equal ", "places");
+                            ", and other inputs have other names; allowed are equal names or equal positions");
   }
   ir::GraphEdit edit(quantized);
   for (const ir::ValueId id : by_name) {

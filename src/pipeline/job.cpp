@@ -140,8 +140,9 @@ Status check_is_float(const std::string& model_path, const Job& job, Diagnostics
   if (found.empty()) return Status();
   const char* what = job.is_requantized ? "cannot be made float again by --requantize, what is left are "
                                         : "is quantized already, it holds ";
-  const std::string text = cat(what, join(found, ", "), "; give the float model that it was made from",
-                               job.is_requantized ? "" : ", or remove its Q/DQ and quantize anew with --requantize");
+  const std::string text =
+      cat(what, join(found, ", "), "; give the float model from which it was made",
+          job.is_requantized ? "" : ", or pass --requantize to remove its Q/DQ nodes and quantize it again");
   if (job.settings.quirk(config::Quirk::kRefuseQuantized)) return unsupported(model_path, ": ", text);
   diagnostics.add("already-quantized", model_path, text);
   return Status();

@@ -195,7 +195,7 @@ Status check_samples(const Source& source, const Job& job) {
 Status check_workers(const QuantizeRequest& request, const Job& job) {
   if (request.workers_folder.empty()) return Status();
   if (job.settings.runtime.crypto_mode)
-    return invalid_argument("--workers-folder: found beside crypto_mode true, which writes nothing but the result");
+    return invalid_argument("--workers-folder: found together with crypto_mode true, which writes only the result");
   if (!job.settings.algorithms.include_fast_ft)
     return invalid_argument(
         "--workers-folder: these settings train nothing; give a preset with AdaRound or AdaQuant, or "

@@ -60,7 +60,7 @@ Status check_is_wider(const config::Settings& settings, const std::vector<config
   });
   if (!settings.tool.max_wide || is_wider) return {};
   return invalid_argument(
-      "quarkq.max_wide: found beside AutoMixprecision whose formats are not wider than the preset's ", own,
+      "quarkq.max_wide: found together with AutoMixprecision whose formats are not wider than the preset's ", own,
       " bits; leave it out, or name a wider format in TargetLayerConfig");
 }
 

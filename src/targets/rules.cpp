@@ -102,7 +102,7 @@ class Judge {
       reason.effect = config::text_of(row.verdict);
       if (!has_row) {
         reason.source = "none";
-        reason.text = "no source says whether " + op + " runs as " + column;
+        reason.text = "no source states whether " + op + " runs as " + column;
       } else if (row.verdict == config::Placement::kFallsBack && reason.text.empty()) {
         reason.text = "not marked for " + column + " in the operator table";
       }
@@ -114,7 +114,7 @@ class Judge {
     if (type != nullptr && type->verdict == config::Placement::kRuns) return;
     TargetReason reason = type == nullptr ? make_reason("type", {'D', "none", ""}, "use-preset")
                                           : make_reason("type", type->evidence, type->remedy);
-    if (type == nullptr) reason.text = "no source says whether this compiler takes models of this type";
+    if (type == nullptr) reason.text = "no source states whether this compiler accepts models of this type";
     const bool blocks = type != nullptr && type->verdict != config::Placement::kUnknown;
     reason.effect = config::text_of(blocks ? config::Effect::kNothingPlaced : config::Effect::kUnknown);
     result_.is_blocked |= blocks;

@@ -93,7 +93,7 @@ std::vector<Candidate> blocks(const Base&) {
 constexpr std::string_view kExclude = "nodes_to_exclude";
 
 constexpr Step kLadder[] = {
-    {"plain", "the settings as asked for, without a rescue", "none", 1, always, plain},
+    {"plain", "the requested settings, without a rescue", "none", 1, always, plain},
     {"rescued", "remedies where outputs are poor, the cheapest first (docs/guards.md)",
      "some nodes may get wider formats", 2, can_be_rescued, rescued},
     {"ranges", "other methods to find the ranges of activations", "fitted to the evaluation samples", 1.5, calibrates,
@@ -262,7 +262,8 @@ constexpr double kTrainingCost = 20;
 
 Rung rung(std::string name, std::string what, double cost) {
   Rung made;
-  made.name = std::move(name), made.what = std::move(what), made.risk = "as the search file says", made.cost = cost;
+  made.name = std::move(name), made.what = std::move(what), made.risk = "specified in the search file",
+  made.cost = cost;
   made.is_search = true;
   return made;
 }

@@ -79,7 +79,7 @@ Status run_config_check(const ConfigArgs& args) {
 Run setup_config(CLI::App& app) {
   auto args = std::make_shared<ConfigArgs>();
   app.require_subcommand(1);
-  CLI::App* show = app.add_subcommand("show", "what a preset or file asks for, and every setting that then holds");
+  CLI::App* show = app.add_subcommand("show", "the settings of a preset or file, and every effective setting");
   show->add_option("source", args->source, "settings file, or a name from `quarkq list presets`")->required();
   CLI::App* check = app.add_subcommand("check", "errors, and settings without effect or in conflict");
   check->add_option("file", args->source, "settings file or preset")->required();

@@ -72,8 +72,8 @@ Run setup_convert(CLI::App& app) {
                  "Instead of --pass: a list of passes as ShapeShifter takes it, a .yaml or .json file or a template "
                  "such as xint8; it may name MODEL and OUTPUT")
       ->type_name("FILE|TEMPLATE");
-  app.add_flag("--strict", request.strict, "Fail when a pass changes nothing, or leaves a node that it is for");
-  app.add_flag("--external-data", request.external_data, "Weights beside the model, in OUTPUT.data");
+  app.add_flag("--strict", request.strict, "Fail if a pass changes nothing, or skips a node that it applies to");
+  app.add_flag("--external-data", request.external_data, "Store weights next to the model, in OUTPUT.data");
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   add_ceiling_option(app);

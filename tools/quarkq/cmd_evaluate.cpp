@@ -251,7 +251,7 @@ Status check_metric_options(const EvaluateArgs& args) {
       {"--worst-first", args.worst_first},        {"--compat", !args.compat.empty()},
   };
   for (const auto& [option, is_given] : comparing) {
-    if (is_given) return invalid_argument(option, ": has no meaning beside --metric, which prints metrics only");
+    if (is_given) return invalid_argument(option, ": cannot be combined with --metric, which prints only metrics");
   }
   return Status();
 }
@@ -344,7 +344,7 @@ Run setup_evaluate(CLI::App& app) {
   app.add_option("--top", accuracy.top, "Count labels among the K highest (repeatable; default 1 and 5)")
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1000000));
-  app.add_option("--labels-output", accuracy.output, "The output that holds the scores, when there are several");
+  app.add_option("--labels-output", accuracy.output, "The output that contains the scores, if there are several");
   add_metric_options(app, args->metric);
   add_gates(app, *args);
   add_json_option(app, args->json);

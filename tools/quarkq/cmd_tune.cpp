@@ -122,7 +122,7 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   app.add_option("MODEL", request.model_path, "Float ONNX model")->required();
   app.add_option("-c,--config", request.config, "Settings to start from: a file, or a preset such as xint8");
   app.add_option("--search", request.search_path,
-                 "A file of amd-quark's AutoSearchPro or AutoSearch: its combinations in the place of the ladder");
+                 "A file of amd-quark's AutoSearchPro or AutoSearch: its combinations replace the ladder");
   app.add_option("--calib", request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--eval", request.eval_folder, "Labelled samples that trials are judged on: others than --calib")
       ->required();
@@ -140,7 +140,7 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   add_target_options(app, request.settings);
   add_island_options(app, request.settings);
   app.add_option("--limit", request.limit, "Judge on the first so many samples of --eval");
-  app.add_option("-o,--output", request.output_path, "Result (default: <stem>_quantized.onnx beside the model)");
+  app.add_option("-o,--output", request.output_path, "Result (default: <stem>_quantized.onnx next to the model)");
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   add_ceiling_option(app);

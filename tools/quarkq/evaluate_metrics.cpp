@@ -104,7 +104,7 @@ void add_scoring_options(CLI::App& app, MetricRequest& request) {
          "--metric", request.names,
          "Print this metric of --labels instead (repeatable; quarkq list metrics), of one model or folder or two")
       ->allow_extra_args(false);
-  app.add_option("--head", request.detector.head, "How a detector's outputs hold its boxes (quarkq list heads)");
+  app.add_option("--head", request.detector.head, "Layout of the boxes in a detector's outputs (quarkq list heads)");
   app.add_option("--min-score", request.detector.min_score, "Boxes that score less are left out (0.001)")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--nms-iou", request.detector.nms_iou,

@@ -400,16 +400,15 @@ Result<std::set<std::string>> output_folders(const CLI::App& verb) {
 }  // namespace
 
 void add_sandbox_option(CLI::App& app, bool& is_sandboxed) {
-  app.add_flag(
-      "--sandbox", is_sandboxed,
-      "Write only in the folders of results, without network and other programs, whatever a file makes of this "
-      "program (SECURITY.md)");
+  app.add_flag("--sandbox", is_sandboxed,
+               "Write only in the folders of results, without network and other programs, even if a file exploits this "
+               "program (SECURITY.md)");
 }
 
 Status enter_sandbox(const CLI::App& verb) {
   for (const std::string_view option : kForbidden) {
     if (!value_of(verb, option).empty())
-      return invalid_argument("--sandbox: found beside ", option, ", which needs a second process");
+      return invalid_argument("--sandbox: found together with ", option, ", which needs a second process");
   }
   QQ_TRY(const std::set<std::string> folders, output_folders(verb));
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return not_here("PR_SET_NO_NEW_PRIVS");

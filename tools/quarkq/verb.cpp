@@ -85,7 +85,8 @@ void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
          "--target",
          [&settings](const std::string& name) { settings.insert(settings.begin(), "target=" + json_text(name)); },
-         "Rewrite the model for this NPU compiler and say what would run there: a name of `quarkq list targets`, or a "
+         "Rewrite the model for this NPU compiler and predict what would run there: a name of `quarkq list targets`, "
+         "or a "
          "target file")
       ->type_name("NAME|FILE");
   add_shape_option(app, settings);
@@ -130,7 +131,7 @@ Status check_has_config(const std::string& config, const std::vector<std::string
 
 void add_requantize_option(CLI::App& app, bool& requantize) {
   app.add_flag("--requantize", requantize,
-               "A quantized model: remove its Q/DQ nodes and block formats, and quantize what remains anew");
+               "Accept a quantized model: remove its Q/DQ nodes and block formats, and quantize it again");
 }
 
 void bound_spinning(char** argv) {

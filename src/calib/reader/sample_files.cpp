@@ -156,7 +156,7 @@ Status check_images(const std::vector<SampleFiles>& samples, const DataOptions& 
     for (size_t i = 0; i < inputs.size(); ++i) {
       const std::string& path = sample.paths[i][0];
       if (is_integer(inputs[i].type) || !is_image(path, options.kind)) continue;
-      return bad_data(path, ": an image, and the settings do not say how its pixels become input ", inputs[i].name,
+      return bad_data(path, ": an image, and the settings do not specify how its pixels become input ", inputs[i].name,
                       " (", name(inputs[i].type), "); give --preprocess with the recipe of the model's training (",
                       config::recipe_names(), "; raw is the pixels 0..255 as they are), or a block preprocess: in the ",
                       "settings");

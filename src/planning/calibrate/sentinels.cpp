@@ -217,11 +217,11 @@ Result<Changed> release_infinities(pass::PlanContext& context) {
     const ir::Value& tensor = graph.value(value);
     context.plan.decisions.push_back({value, plan::DecisionKind::kNodeLeftFloat,
                                       tensor.producer.valid() ? tensor.producer : tensor.uses.front().node});
-    context.diagnostics.add(
-        "guard-sentinel-range", tensor.name,
-        search.is_mask(value) ? "holds the sentinels of a mask, beside which a shared exponent leaves nothing of real "
-                                "values, and is read by Softmax only; it stays float"
-                              : "holds infinities, which its format does not have; it stays float");
+    context.diagnostics.add("guard-sentinel-range", tensor.name,
+                            search.is_mask(value)
+                                ? "contains the sentinels of a mask, with which a shared exponent loses all real "
+                                  "values, and is read by Softmax only; it stays float"
+                                : "contains infinities, which its format does not support; it stays float");
   }
   std::erase_if(context.plan.extras, [&](const plan::ExtraStage& extra) { return !context.plan.has(extra.value); });
   if (released.empty()) return Changed::kNo;

@@ -106,7 +106,7 @@ Result<Changed> release_biases(pass::PlanContext& context) {
     if (!fits) report_misfit(context, slot);
     if (adds_mask) {
       context.diagnostics.add("bias-without-scale", context.graph().value(slot.value).name,
-                              cat("holds a mask, which is added to the result of ",
+                              cat("contains a mask, which is added to the result of ",
                                   context.graph().label(slot.bias->node), "; it stays float"));
     }
     if (has_scales) continue;

@@ -183,7 +183,7 @@ exec::ConvProblem Block::adjoint() const {
 }
 
 Status Block::prepare_input_gradient() {
-  if (layer_.is_norm()) return unsupported("no gradient goes through a norm");
+  if (layer_.is_norm()) return unsupported("no gradient is computed through a norm");
   QQ_TRY(adjoint_, exec::Convolution::make(adjoint(), nullptr));
   adjoint_scratch_.resize(adjoint_->scratch_bytes() + 64);
   return Status();

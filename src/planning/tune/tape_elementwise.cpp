@@ -254,7 +254,7 @@ Result<std::unique_ptr<TapeOp>> make_activation_op(const TapeNode& node) {
   } else if (node.node.op == "HardSwish") {
     activation.kind = Kind::kHardSwish;
   } else if (!read_activation(node.graph, node.node, activation)) {
-    return node.cannot("is no activation with constant limits");
+    return node.cannot("is not an activation with constant limits");
   }
   const auto slopes = static_cast<int64_t>(activation.slopes.size());
   if (slopes > 1 && (slopes != node.inputs[0]->channels(node.channels_last) || !node.channels_last))

@@ -120,7 +120,7 @@ Status check_is_float(const ir::Graph& graph) {
     if (part == ir::QuantizingPart::kNone) continue;
     if (part == ir::QuantizingPart::kProduct)
       return unsupported(graph.label(id), ": computes with integers, only Q/DQ and block formats can be made float");
-    return unsupported(graph.label(id), ": is no part of a pair, its integers are fed, read or computed elsewhere");
+    return unsupported(graph.label(id), ": is not part of a pair, its integers are fed, read or computed elsewhere");
   }
   return Status();
 }

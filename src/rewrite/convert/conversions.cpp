@@ -63,7 +63,7 @@ Result<std::vector<bool>> chosen_nodes(const ir::Graph& graph, const pass::Conve
       chosen[i] = true;
       is_empty = false;
     }
-    if (is_empty) return invalid_argument("option subgraphs: no node lies between ", ends[0], " and ", ends[1]);
+    if (is_empty) return invalid_argument("option subgraphs: found no node between ", ends[0], " and ", ends[1]);
   }
   return chosen;
 }

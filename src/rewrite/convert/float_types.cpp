@@ -136,7 +136,8 @@ class Changer {
     }
     const auto found = std::ranges::find_if(node.inputs, [&](ir::ValueId input) { return is_cut_off(input); });
     if (!is_scaling(id) || found == node.inputs.end()) return true;
-    context_.leave(id, cat("its ", graph_.value(*found).name, " holds values that ", name(change_.to), " cannot"));
+    context_.leave(
+        id, cat("its ", graph_.value(*found).name, " contains values that ", name(change_.to), " cannot represent"));
     return false;
   }
 

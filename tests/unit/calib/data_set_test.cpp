@@ -169,7 +169,7 @@ TEST(DataSetTest, ImagesForFloatsNeedARecipe) {
   folder.write("c/a.png", test::png_bytes(2, 2, 1, 2, 3));
   const std::vector<InputSpec> floats = {{"x", ElementType::kFloat, true, {1, 3, 2, 2}}};
   const std::string message = refusal(in_folder(folder.path()), floats);
-  QQ_EXPECT_MENTIONS(message, "a.png: an image, and the settings do not say how its pixels become input x");
+  QQ_EXPECT_MENTIONS(message, "a.png: an image, and the settings do not specify how its pixels become input x");
   QQ_EXPECT_MENTIONS(message, "--preprocess");
   QQ_EXPECT_MENTIONS(message, "yolo-letterbox");
   QQ_EXPECT_MENTIONS(message, "raw");

@@ -184,7 +184,7 @@ TEST(HeadsTest, DetrTakesTheBestClassOrEach) {
 
 TEST(HeadsTest, RefusesOtherShapes) {
   const Status status = decode("yolov5", {1, 2, 7}, std::vector<float>(14), 80).status();
-  EXPECT_EQ(status.message(), "shape [1,2,7] is no [1, boxes, 85] for the 80 classes of the truth");
+  EXPECT_EQ(status.message(), "shape [1,2,7] is not [1, boxes, 85] for the 80 classes of the truth");
   EXPECT_EQ(decode("yolov8", {2, 1, 6}, std::vector<float>(12), 2).status().code(), Code::kBadData);
   EXPECT_TRUE(decode("yolov8", {1, 0, 6}, {}, 2).value().empty());
   EXPECT_EQ(find_head("yolov4").status().code(), Code::kInvalidArgument);
