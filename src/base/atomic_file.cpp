@@ -155,7 +155,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& target, Kind kind) {
     }
     if (lock_own(file.fd_) == Own::kYes) return file;
   }
-  return io_error(target, ": cannot write here, other processes remove what is written");
+  return io_error(target, ": cannot write here, other processes remove written files");
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept

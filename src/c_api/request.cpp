@@ -83,7 +83,7 @@ decltype(RunRequest::on_result) result_of(const quarkq_callbacks& callbacks) {
   return [callbacks](const std::string& sample, const std::vector<SampleTensor>& results) -> Status {
     const std::vector<quarkq_tensor> outputs = to_c(results);
     if (callbacks.on_result(callbacks.context, sample.c_str(), outputs.data(), outputs.size()) == 0) return Status();
-    return bad_data("sample ", sample, ": the caller's function did not take its results");
+    return bad_data("sample ", sample, ": the caller's function rejected its results");
   };
 }
 

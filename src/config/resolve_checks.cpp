@@ -212,7 +212,7 @@ const char* refusal_of_4_bits(const Settings& s) {
     const char* why;
   } rules[] = {
       {s.npu.enable_npu_cnn, "enable_npu_cnn true, whose weights have 8 bits"},
-      {s.emits_dynamic(), "use_dynamic_quant true, whose operators take 8 bits"},
+      {s.emits_dynamic(), "use_dynamic_quant true, whose operators accept 8 bits"},
       {s.algorithms.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
       {s.compat, "--compat quark-0.13: the reference cannot write them"},
   };

@@ -32,7 +32,7 @@ Result<std::vector<Out>> convert(std::span<const In> values) {
   if constexpr (std::is_integral_v<Out> && std::is_floating_point_v<In>) {
     constexpr auto kEnd = static_cast<In>(uint64_t{1} << 63);
     const auto bad = std::ranges::find_if_not(values, [](In value) { return value >= -kEnd && value < kEnd; });
-    if (bad != values.end()) return corrupt_model("a tensor holds ", *bad, " where integers of 64 bits are needed");
+    if (bad != values.end()) return corrupt_model("a tensor holds ", *bad, ", needed are 64-bit integers");
   }
   return std::vector<Out>(values.begin(), values.end());
 }

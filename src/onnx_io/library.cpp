@@ -48,7 +48,7 @@ std::string without_source(const std::string& message) {
   const std::string function = message.substr(before + 1, begin - before - 1);
   const size_t reason = end + kFailed.size() + 2;  // after ": "; without a reason there is a period
   return adapted_operator(function) +
-         (reason < message.size() ? message.substr(reason) : "the onnx library refuses it and gives no reason");
+         (reason < message.size() ? message.substr(reason) : "the onnx library rejects it without a reason");
 }
 
 /// Runs `call`; what it throws becomes the message of a Status.

@@ -114,7 +114,7 @@ Status check_functions(const onnx::ModelProto& model) {
   if (size.nodes > kMostNodes)
     return resource_error("more than ", kMostNodes, " nodes once its functions are expanded, which is the most");
   if (size.bytes > kMostBodyBytes) {
-    return resource_error("the bodies of its functions take ", size.bytes, " bytes once all calls are expanded, ",
+    return resource_error("the bodies of its functions require ", size.bytes, " bytes once all calls are expanded, ",
                           kMostBodyBytes, " is the most; store large constants as initializers of the graph");
   }
   return Status();

@@ -141,7 +141,7 @@ Result<Plan> make_plan(const ir::Model& model, const std::string& path, const Sa
     plan.report.model_bytes = model_bytes(model, plan.layout);
   }
   if (plan.report.model_bytes > kLimit) {
-    return resource_error(path, ": the model without its external weights takes ", plan.report.model_bytes,
+    return resource_error(path, ": the model without its external weights needs ", plan.report.model_bytes,
                           " bytes, at most ", kLimit, " can be written");
   }
   plan.report.data_bytes = plan.layout.data_bytes;
@@ -253,7 +253,7 @@ Result<Unweighted> to_bytes_without_weights(const ir::Model& model) {
   const WeightLayout layout = external_layout(model, "weights", kLeastLeftOut);
   const uint64_t bytes = model_bytes(model, layout);
   if (bytes > kLimit) {
-    return resource_error(model.path, ": the model without its large initializers takes ", bytes, " bytes, at most ",
+    return resource_error(model.path, ": the model without its large initializers needs ", bytes, " bytes, at most ",
                           kLimit, " can be handed on");
   }
   StringSink sink;

@@ -158,7 +158,7 @@ Result<ir::Tensor> to_tensor(const OrtApi& api, Owned<OrtValue> value) {
   const Owned<OrtTensorTypeAndShapeInfo> info(made, api.ReleaseTensorTypeAndShapeInfo);
   QQ_TRY(const ir::ValueType type, to_type(api, *info));
   if (type.element == ElementType::kUndefined || type.element == ElementType::kString)
-    return unsupported("has a type that quarkq cannot take from ONNX Runtime");
+    return unsupported("has a type that quarkq cannot read from ONNX Runtime");
   ir::Shape dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.size);
   QQ_TRY(const int64_t count, ir::element_count(dims));

@@ -197,8 +197,9 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
     QQ_RETURN_IF_ERROR(pin_shapes(job->model, fixed, diagnostics).context(request.float_path));
     QQ_TRY(models.rewritten, rewrite(std::move(job->model), job->settings, models.opened, diagnostics));
   } else if (request.layers && models.fitted != nullptr) {
-    return invalid_argument(request.quantized_path,
-                            ": takes other inputs than the float model; --layers needs the --config it was made with");
+    return invalid_argument(
+        request.quantized_path,
+        ": its inputs differ from the float model; --layers needs the --config of its quantization");
   }
   return models;
 }

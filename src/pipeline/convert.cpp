@@ -71,7 +71,7 @@ Result<std::vector<ConversionStep>> read_steps(ConvertRequest& request, Diagnost
   QQ_TRY(config::PassList list, config::load_pass_list(request.pass_list).context("--passes"));
   if (request.model_path.empty()) request.model_path = list.input_path.value_or("");
   if (request.output_path.empty() && !request.in_memory) request.output_path = list.output_path.value_or("");
-  if (request.model_path.empty()) return invalid_argument("--passes: the list has no input_model_path, give a model");
+  if (request.model_path.empty()) return invalid_argument("--passes: the list has no input_model_path; pass a model");
   std::vector<config::ListedPass> passes = std::move(list.before);
   passes.insert(passes.end(), list.after.begin(), list.after.end());
   return pipeline::steps_of(passes, diagnostics).context("--passes " + request.pass_list);

@@ -30,7 +30,7 @@ Status check_written(const Run& run) {
   if (status.ok()) return status;
   const std::string found = status.message().substr(0, kShown);
   return Status(status.code(),
-                cat(run.report.model_path, ": these settings give a model that ONNX does not allow at opset ",
+                cat(run.report.model_path, ": these settings produce a model that ONNX does not allow at opset ",
                     run.state.model.opset(), " (", found, status.message().size() > kShown ? " ..." : "",
                     "); choose other types, raise the opset with --set ConvertOpsetVersion=21, or report this"));
 }
@@ -41,7 +41,7 @@ Result<EvaluateReport> compare_on_all(Run& run) {
   const calib::DataReader* samples =
       run.source.evaluation.opened != nullptr ? run.source.evaluation.opened.get() : run.source.samples.opened.get();
   if (samples == nullptr || samples->size() == 0)
-    return bad_data("there are no samples; give --eval DIR, EvalDataReader or calibration samples");
+    return bad_data("there are no samples; pass --eval DIR, EvalDataReader or calibration samples");
   EvaluateModelsRequest names;
   names.float_path = run.request.model_path;
   names.quantized_path = run.report.output_path;

@@ -40,7 +40,7 @@ std::vector<OutputAgreement> rewritten_outputs(const ExpectedOutputs& expected, 
 std::string rewrites_text(const std::vector<OutputAgreement>& rewritten, const std::string& output) {
   for (const OutputAgreement& found : rewritten) {
     if (found.name == output && found.cosine < kRewrittenCosine)
-      return cat("; the hardware conversions alone, before quantization, give ", found.cosine);
+      return cat("; the hardware conversions alone, before quantization, result in ", found.cosine);
   }
   return "";
 }

@@ -32,7 +32,7 @@ constexpr Row kRows[] = {
     {DecisionKind::kShared, "resolve-sharing", "shares the parameters of"},
     {DecisionKind::kBiasWithoutScale, "release-biases", "stays float, because its scale needs quantized inputs of"},
     {DecisionKind::kPairNotWritten, "remove-pairs-between", "is read without its pair by"},
-    {DecisionKind::kPromoted, "mix-precision", "takes the format that mixed precision chose for"},
+    {DecisionKind::kPromoted, "mix-precision", "uses the format that mixed precision chose for"},
 };
 
 const Row& row_of(DecisionKind kind) { return kRows[static_cast<size_t>(kind)]; }

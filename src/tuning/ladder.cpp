@@ -94,13 +94,12 @@ constexpr std::string_view kExclude = "nodes_to_exclude";
 
 constexpr Step kLadder[] = {
     {"plain", "the requested settings, without a rescue", "none", 1, always, plain},
-    {"rescued", "remedies where outputs are poor, the cheapest first (docs/guards.md)",
-     "some nodes may get wider formats", 2, can_be_rescued, rescued},
+    {"rescued", "remedies for poor outputs, the cheapest first (docs/guards.md)", "some nodes may get wider formats", 2,
+     can_be_rescued, rescued},
     {"ranges", "other methods to find the ranges of activations", "fitted to the evaluation samples", 1.5, calibrates,
      ranges},
-    {"weights",
-     "rounding by the error of the layers, equalization, a scale per channel where scales are not powers of two",
-     "some compilers take one scale per tensor only", 1.5, calibrates, weights},
+    {"weights", "rounding by the error of the layers, equalization, per-channel scales if scales are not powers of two",
+     "some compilers support only one scale per tensor", 1.5, calibrates, weights},
     {"sensitivity", "each of the blocks that cost most in float, found layer by layer", "more time on the target", 2,
      can_be_excluded, found_later, /*needs_sensitivity=*/true},
     {"wider", "wider formats for the nodes that cost most", "more time on the target", 4, can_be_widened, wider},

@@ -250,8 +250,9 @@ Status check_settings_file(const std::string& path) {
   QQ_TRY(const auto there, MappedFile::open(path));
   const std::string_view text(reinterpret_cast<const char*>(there->data()), there->size());
   if (text.starts_with(kSettingsMark)) return Status();
-  return invalid_argument(path, ": is not of an earlier tune, which would write its settings here; move it, or give ",
-                          "another --output");
+  return invalid_argument(
+      path, ": was not written by an earlier tune, which would write its settings here; move it, or pass ",
+      "another --output");
 }
 
 Status check_paths(const TuneRequest& request, RunFiles& files) {

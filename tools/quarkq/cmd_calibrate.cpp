@@ -76,7 +76,7 @@ Result<Shard> read_shard(const std::string& text) {
   if (is_indexed_job && has_count) return shard;
   if (is_indexed_job) {
     return invalid_argument(
-        "--shard: JOB_COMPLETION_INDEX is set, but not how many shards there are; give --shard "
+        "--shard: JOB_COMPLETION_INDEX is set, but not how many shards there are; pass --shard "
         "auto/N with the job's completions, or --shard 0/1 for all samples");
   }
   if (text.empty()) return Shard{};

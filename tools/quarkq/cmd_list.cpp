@@ -230,12 +230,12 @@ constexpr struct Listing {
     {"heads", "layouts of detectors' outputs, for quarkq evaluate --head", plain<list_heads>},
     {"quirks", "differences of --compat quark-0.13", plain<list_quirks>},
     {"diagnostics", "warnings and notices: ids, what they mean, what to do", plain<list_diagnostics>},
-    {"targets", "compilers for NPUs that quarkq check --target knows", list_targets},
+    {"targets", "NPU compilers that quarkq check --target supports", list_targets},
     {"target-ops", "what a target does with each operator and type", list_target_ops, true},
-    {"target-rules", "what a target does where a rule holds", list_target_rules, true},
+    {"target-rules", "what a target does if a rule applies", list_target_rules, true},
     {"target-options", "provider options of a target", list_target_options, true},
-    {"target-settings", "settings that --target gives quantize and optimize", list_target_settings, true},
-    {"remedies", "what cures a finding of quarkq check --target, by id", list_remedies},
+    {"target-settings", "settings that --target implies for quantize and optimize", list_target_settings, true},
+    {"remedies", "remedies for the findings of quarkq check --target, by id", list_remedies},
 };
 
 void print_rows(const std::vector<Row>& rows) {

@@ -126,7 +126,7 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   app.add_option("--calib", request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--eval", request.eval_folder, "Labelled samples that trials are judged on: others than --calib")
       ->required();
-  app.add_option("--labels", request.metric.truth_path, "What is right for them (docs/evaluate.md)");
+  app.add_option("--labels", request.metric.truth_path, "Ground truth of these samples (docs/evaluate.md)");
   app.add_option("--labels-output", request.metric.output, "The output that is scored, when there are several");
   add_scoring_options(app, request.metric);
   app.add_option("--goal", request.goal,

@@ -116,7 +116,7 @@ void add_scoring_options(CLI::App& app, MetricRequest& request) {
                  "Text recognizers: a file with the symbol of each class, line by line, without the blank before them");
   app.add_option("--metric-cmd", request.command,
                  "Print the number that this command prints; {results} in it becomes the folder of results");
-  app.add_option("--metric-timeout", request.command_seconds, "Seconds that the command may take (600)")
+  app.add_option("--metric-timeout", request.command_seconds, "Timeout of the command in seconds (600)")
       ->check(CLI::Range(0.001, 1e7));
 }
 

@@ -166,11 +166,11 @@ constexpr Verb kVerbs[] = {
     {"optimize", "only rewrite the float model, as quantize would", setup_optimize, true},
     {"run", "run a float or quantized model over a folder of samples", setup_run, true},
     {"evaluate", "compare two folders of results, or two models; score them with metrics", setup_evaluate, true},
-    {"inspect", "show what a model is, and what is quantized and how", setup_inspect, false},
+    {"inspect", "describe a model and which of its tensors are quantized and how", setup_inspect, false},
     {"check", "check a quantized model against the limits of an NPU", setup_check, false},
     {"analyze", "find the layers that degrade the outputs most", setup_analyze, true},
     {"tune", "try settings until a metric of yours meets a goal", setup_tune, true},
-    {"plan", "show what tune would try, and what it would cost", setup_plan, true},
+    {"plan", "show the trials of tune and their cost", setup_plan, true},
     {"report", "turn the JSON report of a quantize run into an HTML page", setup_report, false},
     {"list", "list presets, recipes, options, passes, ops, formats, calibrators, metrics, quirks, diagnostics",
      setup_list, false},
@@ -255,7 +255,7 @@ void add_program_options(CLI::App& app, bool& is_sandboxed) {
   app.fallthrough();  // so that what belongs to every verb may follow it
   app.add_option_function<std::string>(
          "--log-level", [](const std::string& name) { set_log_level(name); },
-         "What is written to stderr: error, warning, notice or info (the default)")
+         "Lowest severity written to stderr: error, warning, notice or info (the default)")
       ->check(CLI::IsMember(kLogLevelNames));
   app.add_flag_callback("-q,--quiet", set_quiet, "Print errors only, and results of verbs that only print");
   app.add_flag_callback("-v,--verbose", set_verbose, "Print every finding, and the time of every phase");

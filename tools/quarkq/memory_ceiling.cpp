@@ -56,7 +56,7 @@ void watch_machine(int64_t granted) {
     if (spare < 0 && own > total / kOwnShare)
       end(cat("out of memory: the run has taken ", size_text(own), " of the ", size_text(total), " that this ",
               granted < system.total ? "container" : "machine", " has, and ", size_text(std::max(left, int64_t{0})),
-              " are left; --threads 1 takes less, and so does --max-memory, where the verb has them "
+              " are left; to use less, pass --threads 1 or --max-memory if the verb has them "
               "(docs/large-models.md)"));
     std::this_thread::sleep_for(std::clamp(microseconds(spare / kBytesPerMicrosecond), kShortest, kLongest));
   }
@@ -90,7 +90,7 @@ void stop_when_memory_runs_out() {
 
 namespace {
 
-constexpr const char* kHelp = "Take no more memory than this, such as 2G or 500M (docs/large-models.md)";
+constexpr const char* kHelp = "Upper bound on memory, such as 2G or 500M (docs/large-models.md)";
 /// A run takes what its dry run took, but for what threads and the system's allocator vary. What is recommended has
 /// more of a reserve, so that the same dry run does not refuse it the next time.
 constexpr double kReserve = 1.05, kRecommended = 1.15;
@@ -222,7 +222,7 @@ Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t byte
     if (!least || found->bytes < least->first) least = {found->bytes, way};
   }
   if (!least)
-    return resource_error(model, ": takes more than ", size_text(most), " with these settings; --max-memory allows ",
+    return resource_error(model, ": needs more than ", size_text(most), " with these settings; --max-memory allows ",
                           size_text(bytes), "; --dry-run without --max-memory measures how much");
   const auto& [taken, way] = *least;
   return resource_error(model, ": takes about ", size_text(taken), " with these settings",

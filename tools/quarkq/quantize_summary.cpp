@@ -151,7 +151,8 @@ void print_verdict(const QuantizeReport& report) {
     print_line(cat("verdict    ", grade_name(verdict->grade), ": ", verdict->why));
     say("next       %s\n", verdict->next.c_str());  // a command in one piece can be pasted
   } else if (!report.outputs.empty()) {
-    print_line("verdict    none: the float outputs are almost zero on these samples; give others with --eval DIR");
+    print_line(
+        "verdict    none: the float outputs are almost zero on these samples; pass other samples with --eval DIR");
   }
 }
 

@@ -29,7 +29,7 @@ std::string target_verdict(const TargetReport& report) {
   }
   if (report.verdict == "runs-wrong") return cat("runs, with results that are known to be wrong: ", placed);
   if (report.verdict == "unknown") {
-    return cat("unknown: at least ", placed, "; ", report.unknown_runs.npu, " nodes if what is unknown runs");
+    return cat("unknown: at least ", placed, "; ", report.unknown_runs.npu, " nodes if unknown nodes run");
   }
   return cat(report.verdict == "runs" ? "runs: " : "runs partly: ", placed);
 }

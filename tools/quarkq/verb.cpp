@@ -20,7 +20,7 @@ namespace quarkq::tool {
 
 void add_compute_options(CLI::App& app, ComputeOptions& options) {
   app.add_option("--threads", options.threads,
-                 "Threads; auto (the default, also 0) takes the cores that are free, no more than a container grants")
+                 "Threads; auto (the default, also 0) uses the free cores, at most as many as the container allows")
       ->type_name("N|auto")
       ->transform([](const std::string& text) { return text == "auto" ? std::string("0") : text; })
       ->check(CLI::Range(0, 1024));
@@ -35,7 +35,7 @@ void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings) {
         if (!block.ok()) throw CLI::ValidationError("--preprocess", block.status().message());
         settings.insert(settings.begin(), "preprocess=" + name);  // --set changes single keys of it
       },
-      cat("How photos become what the model takes: ", config::recipe_names(), " (quarkq list recipes)"));
+      cat("How photos are converted to the model's input: ", config::recipe_names(), " (quarkq list recipes)"));
 }
 
 namespace {
@@ -111,12 +111,13 @@ void add_island_options(CLI::App& app, std::vector<std::string>& settings) {
            if (!share.ok()) throw CLI::ValidationError(share.status().message());
            settings.push_back(cat("quarkq.max_wide=", share.value()));
          },
-         "Multiply-accumulates at most that a rescue or mixed precision may give wider formats (default: 20% in float, "
+         "Largest share of multiply-accumulates in wider formats after a rescue or mixed precision (default: 20% in "
+         "float, "
          "any share in 16 bits)")
       ->type_name("SHARE");
   app.add_option_function<int64_t>(
          "--max-islands", [&settings](int64_t most) { settings.push_back(cat("quarkq.max_islands=", most)); },
-         "Connected parts at most that these formats may be in; nodes between are then taken in, too (default: any "
+         "Largest number of connected parts in these formats; nodes between them are then included (default: any "
          "number)")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
       ->type_name("N");
@@ -126,7 +127,7 @@ Status check_has_config(const std::string& config, const std::vector<std::string
   if (config::selects_mode(config, settings)) return {};
   return invalid_argument(
       "--config is required: a preset such as xint8 (quarkq list presets) or a settings file; or "
-      "give --target NAME (quarkq list targets), which has a preset");
+      "pass --target NAME (quarkq list targets), which implies a preset");
 }
 
 void add_requantize_option(CLI::App& app, bool& requantize) {

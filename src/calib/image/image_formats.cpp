@@ -100,7 +100,8 @@ Result<std::vector<std::byte>> as_grey(const std::byte* data, size_t bytes, cons
       depth = std::to_integer<int>(chunk[kChunkHead + kDepthAt]);
       const int colour = std::to_integer<int>(chunk[kChunkHead + kColourAt]);
       const bool is_read = (colour == kGrey || colour == kPalette) && depth >= 1 && depth <= 8;
-      if (!is_read) return bad_data(name, ": holds colours or 16 bits, allowed are grey or a palette of up to 8 bits");
+      if (!is_read)
+        return bad_data(name, ": contains colours or 16 bits, allowed are grey or a palette of up to 8 bits");
     }
     if (is_first || kind == "IDAT" || kind == "IEND") grey.insert(grey.end(), chunk, end);
     if (is_first) grey[kSignature.size() + kChunkHead + kColourAt] = std::byte{kGrey};

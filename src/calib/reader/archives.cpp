@@ -362,7 +362,7 @@ Status ZipFile::place_entry(ZipEntry& entry, uint64_t offset, uint16_t flags, ui
     return bad_data(called(entry), ": stored as ", entry.packed_bytes, " bytes, it claims ", entry.bytes);
   }
   if (entry.bytes > kBombBytes && entry.bytes / kBombRatio > entry.packed_bytes) {
-    return bad_data(called(entry), ": ", entry.packed_bytes, " packed bytes claim to hold ", entry.bytes,
+    return bad_data(called(entry), ": ", entry.packed_bytes, " packed bytes claim to contain ", entry.bytes,
                     ", allowed is ", kBombRatio, " times as much");
   }
   entry.start = static_cast<size_t>(start);

@@ -105,7 +105,7 @@ Result<Measured> finished_ranges(pass::PlanContext& context, const std::vector<i
 Result<Measured> measured_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   if (context.source.statistics != nullptr) return finished_ranges(context, tensors, nullptr);
   if (context.source.data == nullptr) {
-    return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
+    return bad_data("calibration samples are needed: pass --calib DIR, or set UseRandomData=true to try without");
   }
   QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
   calib::SampleRun run(context.model, *context.source.data,

@@ -97,7 +97,7 @@ Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
     const double scale = scales[scales.size() > 1 ? i : 0].scale;
     codes[i] = std::nearbyint(static_cast<double>(values[i]) / scale);
     if (std::isnan(codes[i]))
-      return bad_data("bias ", context.graph().value(slot.value).name, " holds NaN or has scale 0");
+      return bad_data("bias ", context.graph().value(slot.value).name, " contains NaN or has scale 0");
   }
   saturate(context, slot, scales, codes);
   slot.codes = plan::store_saturated(codes, ElementType::kInt32, tensor.dims());

@@ -27,7 +27,7 @@ calib::WeightMseMode mse_mode(const config::Settings& settings) {
 Result<std::vector<numeric::QuantParams>> mse_params(std::span<const float> values, const numeric::ChannelSplit& split,
                                                      const numeric::QuantSpec& spec, numeric::IntegerRange limits,
                                                      calib::WeightMseMode mode) {
-  if (has_nan(values)) return bad_data("the values hold NaN");
+  if (has_nan(values)) return bad_data("the values contain NaN");
   std::vector<numeric::QuantParams> params;
   for (int64_t channel = 0; channel < split.channels; ++channel) {
     QQ_TRY(const calib::WeightMseResult found,

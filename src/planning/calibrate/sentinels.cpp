@@ -352,7 +352,7 @@ class SentinelGuard {
     }
     context_.diagnostics.add(
         "guard-sentinel-range", graph_.value(value).name,
-        cat("holds real values and the sentinels of a mask, and is read by Softmax only; its range is ", range.min,
+        cat("contains real values and the sentinels of a mask, and only Softmax reads it; its range is ", range.min,
             " to ", range.max, ", and the sentinels saturate"));
     return Status();
   }

@@ -244,7 +244,7 @@ std::string reason_to_stay(const pass::QdqContext& context, ir::ValueId table, s
   for (const ir::Use& use : graph.value(table).uses) {
     if (!is_lookup(context, use, table)) return cat(graph.label(use.node), " reads it as floats, too");
   }
-  return numeric::all_finite(values) ? "" : "it holds NaN or infinity";
+  return numeric::all_finite(values) ? "" : "it contains NaN or infinity";
 }
 
 class TableWriter {

@@ -162,7 +162,7 @@ class Widening {
       for (ir::Tensor& tensor : *tensors) widen(tensor);
     }
     if (const auto* opaque = std::get_if<ir::OpaqueAttribute>(&attribute.value); opaque && may_name_half(opaque->bytes))
-      reason_ = cat("attribute '", attribute.name, "' holds float16 in a form that cannot be converted");
+      reason_ = cat("attribute '", attribute.name, "' contains float16 in a form that cannot be converted");
     auto* number = std::get_if<int64_t>(&attribute.value);
     const bool is_type = std::any_of(std::begin(kTypeAttributes), std::end(kTypeAttributes),
                                      [&](const char* name) { return attribute.name == name; });

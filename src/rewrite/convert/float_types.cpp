@@ -101,7 +101,7 @@ class Changer {
              std::holds_alternative<std::vector<ir::GraphPtr>>(attribute.value);
     });
     if (has_graphs) {
-      context_.leave(id, "it holds graphs of its own");
+      context_.leave(id, "it contains graphs of its own");
       return false;
     }
     return fits_constants(id) && takes_floats(id);
@@ -161,7 +161,7 @@ class Changer {
       any = true;
     }
     if (can) return any;
-    context_.leave(id, cat(node.op, " of opset ", context_.model.opset(), " does not take ", name(change_.to),
+    context_.leave(id, cat(node.op, " of opset ", context_.model.opset(), " does not accept ", name(change_.to),
                            " (convert-opset-version to a newer one before)"));
     return false;
   }

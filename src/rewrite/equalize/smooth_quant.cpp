@@ -51,7 +51,7 @@ class MaximaSink : public calib::SampleSink {
 
 Result<ChannelMaxima> channel_maxima(const pass::FloatContext& context, const std::map<ir::ValueId, int64_t>& tensors) {
   if (context.data == nullptr) {
-    return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
+    return bad_data("calibration samples are needed: pass --calib DIR, or set UseRandomData=true to try without");
   }
   std::vector<ir::ValueId> taps;
   for (const auto& [tensor, channels] : tensors) taps.push_back(tensor);

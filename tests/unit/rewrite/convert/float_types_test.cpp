@@ -88,7 +88,7 @@ TEST(FloatTypesTest, OperatorsThatLackTheTypeAreNamed) {
   ConvertBench old(text);
   EXPECT_EQ(old.run("fp32-to-bf16"), 1U);
   ASSERT_EQ(old.left.size(), 1U);
-  EXPECT_NE(old.left[0].reason.find("Conv of opset 17 does not take BFLOAT16"), std::string::npos)
+  EXPECT_NE(old.left[0].reason.find("Conv of opset 17 does not accept BFLOAT16"), std::string::npos)
       << old.left[0].reason;
   EXPECT_EQ(old.ops(), "Conv Cast Neg Cast");
   ConvertBench newer(text, 22);
