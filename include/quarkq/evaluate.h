@@ -165,8 +165,8 @@ QUARKQ_EXPORT std::string layers_csv(const EvaluateReport& report);
 struct DetectorRequest {
   std::string head = {};     ///< Layout of the outputs: a name listed by `quarkq list heads`.
   double min_score = 0.001;  ///< Boxes with a lower score are discarded.
-  double nms_iou = 0.65;     ///< Of boxes of one class that overlap by more than this IoU, only the highest-scoring one
-                             ///< is kept.
+  double nms_iou = 0.65;     ///< If boxes of one class overlap by more than this IoU, only the highest-scoring box is
+                             ///< kept.
 };
 
 struct MetricRequest {

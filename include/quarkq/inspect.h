@@ -119,7 +119,7 @@ struct InspectReport {
   size_t nodes = 0;
   std::map<std::string, int> ops;  ///< Number of nodes per operator in the main graph; other domains as "domain::Op".
   size_t nested_nodes = 0;         ///< Nodes inside the bodies of If, Loop and Scan; not counted in `nodes`.
-  size_t parameter_tensors = 0;    ///< Number of initializers, including those of nested graphs.
+  size_t parameter_tensors = 0;    ///< Number of initializers, including nested graphs.
   uint64_t parameters = 0;         ///< Number of elements of all initializers.
   uint64_t parameter_bytes = 0;
   std::vector<QuantizedGroup> quantized;   ///< Sorted by kind, then by type; empty for a float model.

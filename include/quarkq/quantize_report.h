@@ -220,7 +220,7 @@ struct QuantizeReport {
   std::vector<PassTime> phases;
   std::vector<Finding> findings;
   double seconds = 0;
-  std::optional<ReportDetails> details;           ///< Set if the request asks for details.
+  std::optional<ReportDetails> details;           ///< Set if the request sets `details`.
   std::optional<EvalMetrics> metrics;             ///< Set if the setting EvalMetrics is on.
   std::optional<std::vector<NodeFormats>> nodes;  ///< Formats of the written model; set if the setting debug_mode is
                                                   ///< on.
