@@ -64,8 +64,10 @@ bool is_power_of_two(const ir::Tensor& scale);
 struct Groups {
   std::vector<int> of;  ///< Number of the group by node id; -1 for nodes that are not operators.
   std::vector<std::vector<ir::NodeId>> members;  ///< In execution order.
-  std::vector<bool> is_float;                    ///< By node id: an operator of a quantized model that was left float.
-  std::vector<bool> is_integer;                  ///< By node id: computes integers from integers (shapes, indices).
+  std::vector<bool> is_float;                    ///< Whether an operator of a quantized model was left float, by node
+                                                 ///< id.
+  std::vector<bool> is_integer;                  ///< Whether a node computes integers from integers (shapes, indices),
+                                                 ///< by node id.
 
   const std::vector<ir::NodeId>& group_of(ir::NodeId id) const {
     return members[static_cast<size_t>(of[static_cast<size_t>(id.index)])];

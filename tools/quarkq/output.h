@@ -53,7 +53,7 @@ bool prints_text(const std::string& json_place);
 /// A result that is complete or absent.
 class TextOutput {
  public:
-  /// Opens `place`: an empty string is no output, "-" is stdout. Inputs are never overwritten (verb.h).
+  /// Opens `place`: an empty string means no output, "-" means stdout. Inputs are never overwritten (verb.h).
   static Result<TextOutput> open(const std::string& place);
   bool is_open() const { return file_.has_value() || is_stdout_; }
   /// Does nothing if it is not open.

@@ -45,7 +45,7 @@ class InputRows {
 
   bool is_product_ = false;
   int64_t groups_ = 1, depth_ = 0, outputs_ = 0;
-  std::vector<int64_t> kernel_, strides_, dilations_, pads_;  ///< By spatial axis; only the pads before.
+  std::vector<int64_t> kernel_, strides_, dilations_, pads_;  ///< Indexed by spatial axis; only the pads before.
   std::vector<int64_t> pads_after_;
 };
 

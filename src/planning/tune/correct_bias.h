@@ -14,7 +14,7 @@ struct BiasLayer {
   ir::NodeId node;
   std::string label;
   ir::ValueId start, end;  ///< In the simulated model: the input of the layer, and its result after Relu and stages.
-  ir::ValueId float_start, float_end;  ///< The same values in the plan's graph.
+  ir::ValueId float_start, float_end;  ///< Input and result in the plan's graph.
   ir::ValueId bias;                    ///< In the plan's graph.
   ir::Tensor stored;                   ///< Its codes, or its floats.
   bool is_coded = false;

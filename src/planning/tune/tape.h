@@ -97,7 +97,7 @@ class TapeOp {
 struct TapeNode {
   const ir::Graph& graph;
   const ir::Node& node;
-  std::vector<TapeValue*> inputs;                    ///< Null for constants and omitted inputs.
+  std::vector<TapeValue*> inputs;                    ///< Entries are null for constants and omitted inputs.
   std::vector<std::optional<ir::Tensor>> constants;  ///< The constants that the node reads.
   TapeValue& output;                                 ///< The operator sets dims, size and storage.
   bool channels_last = false;
