@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Float against quantized inside the model: the signal to noise ratio of every tensor that both have, and the layers
-// where it drops.
+// Comparison of float and quantized values inside the model: the signal to noise ratio of every common tensor, and the
+// layers where it drops.
 #pragma once
 
 #include <vector>
@@ -11,18 +11,19 @@
 
 namespace quarkq::pipeline {
 
-/// `prepared` is the float model as it was calibrated, so that tensors mean the same. Runs both on the samples of these
-/// numbers with everything tapped; one shows where the signal drops. In the order of the nodes.
+/// Runs both models on the samples with these numbers and observes all tensors; one sample is sufficient to find where
+/// the signal drops. `prepared` is the float model as calibrated, so that tensors have the same meaning. Returns
+/// tensors in node order.
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
                                                      const calib::DataReader& data, const std::vector<size_t>& samples);
 
-/// All of them, the noisiest first.
+/// Returns all tensors, the noisiest first.
 std::vector<TensorAgreement> noisiest_first(std::vector<TensorAgreement> tensors);
 
-/// The `count` noisiest ones whose noise affects their readers (not is_masked), the noisiest first.
+/// Returns the `count` noisiest tensors whose noise affects their readers (not is_masked), the noisiest first.
 std::vector<TensorAgreement> worst_tensors(const std::vector<TensorAgreement>& tensors, size_t count);
 
-/// The first tensors (in node order) with much less signal than their inputs.
+/// Returns the first tensors, in node order, with much less signal than their inputs.
 std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& tensors, size_t count);
 
 /// "conv5 of node 17 (Conv): from 25.0 dB to 3.1 dB, due to the operator or its weights".

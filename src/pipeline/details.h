@@ -18,33 +18,33 @@ namespace quarkq::pipeline {
 
 // Checks the limits of an NPU on a model in memory: for `check`, and for the report of a quantize run.
 
-/// As check(), but accepts a model without quantized tensors. `path` is the name in messages.
+/// Runs check() on a model that may have no quantized tensors. `path` is its name in messages.
 Result<CheckReport> check_limits(const ir::Model& model, const std::string& path, const std::string& target);
 
 Json limits_json(const CheckReport& report);
 
-// The plan's decisions as explain() and the report show them.
+// The plan's decisions in the form of explain() and the report.
 
-/// The decisions about `value`, each once. `graph`: one whose ids are those of the plan.
+/// Returns the decisions about `value`, each once. `graph` has the ids of the plan.
 ExplainedTensor explain_value(const ir::Graph& graph, const plan::QuantPlan& plan, ir::ValueId value);
 
-/// About every tensor that the plan decided about and `graph` has, in the order of ids.
+/// Returns the decisions about every tensor of the plan that `graph` has, in the order of ids.
 std::vector<ExplainedTensor> explain_all(const ir::Graph& graph, const plan::QuantPlan& plan);
 
 Json explained_json(const std::vector<ExplainedTensor>& tensors);
 
-// Outputs on single samples for the report: how close they are, and pictures of those that are images.
+// Outputs on single samples for the report: their agreement, and pictures of image outputs.
 
-/// Adds the result, with a picture when it is an image and there are not enough of that output yet.
+/// Adds the result, with a picture if it is an image and that output has too few.
 void add_sample(const SampleResult& result, ReportDetails& details);
 
 Json samples_json(const std::vector<SampleAgreement>& samples);
-/// Pixels as hexadecimal text, two digits per value.
+/// Returns pixels as hexadecimal text, two digits per value.
 Json pictures_json(const std::vector<OutputPicture>& pictures);
 
-/// Fills in report.details but for the tensors, which verification knows: settings, limits of the NPU, values and
-/// ranges of what the plan quantizes. `calibrated`: the float model as it was calibrated; it runs on the first sample.
-/// Without `data` activations have no counts. Parts that cannot be determined give a finding ("details-left-out").
+/// Fills in report.details except for the tensors, which verification provides: settings, limits of the NPU, values and
+/// ranges of the quantized tensors. `calibrated` is the float model as calibrated; it runs on the first sample. Without
+/// `data` activations have no counts. Parts that cannot be determined give a finding ("details-left-out").
 void add_details(const RunState& state, const ir::Model& calibrated, const calib::DataReader* data,
                  QuantizeReport& report);
 

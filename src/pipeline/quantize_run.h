@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One run of quantize(): what the steps after planning share.
+// One run of quantize(): the common data of the steps after planning.
 #pragma once
 
 #include <algorithm>
@@ -15,29 +15,29 @@
 
 namespace quarkq::pipeline {
 
-/// What a run has of its own beside its state.
+/// Data of a run in addition to its state.
 struct Run {
   const QuantizeRequest& request;
   Source& source;
   RunState& state;
   QuantizeReport& report;
-  const ir::Model& loaded;       ///< whose node names settings take
-  Diagnostics before_plan = {};  ///< what was found before phase mark: a second plan finds the rest again
+  const ir::Model& loaded;       ///< Model whose node names are used in settings.
+  Diagnostics before_plan = {};  ///< Findings before phase mark; a second plan reports the others again.
   std::string phase = {};
-  size_t trials = 0, most_trials = 0;  ///< of a rescue so far, and at most; 0: no rescue has begun
-  bool is_poor = false;                ///< the result, as it was verified first
+  size_t trials = 0, most_trials = 0;  ///< Number of trials of a rescue, and its upper bound; 0: no rescue has begun.
+  bool is_poor = false;                ///< Quality of the result at its first verification.
 
   RunnerOptions options() {
     RunnerOptions options;
     options.phase = [this](const std::string& name) {
-      if (most_trials == 0) phase = name;  // a rescue plans again, and stays one phase
+      if (most_trials == 0) phase = name;  // A rescue plans again and stays one phase.
       if (name == pass::name(pass::Phase::kMark)) before_plan = state.diagnostics;
       return reports(0, 0);
     };
     return options;
   }
 
-  /// False: the user interrupted.
+  /// Returns false if the user interrupted.
   bool reports(size_t done, size_t total) const {
     if (!request.progress) return true;
     const bool in_rescue = most_trials > 0;
@@ -53,26 +53,26 @@ struct Run {
   }
 };
 
-/// The checker of ONNX on the written model; a failure says which settings may help.
+/// Runs the ONNX checker on the written model. A failure names settings that may help.
 Status check_written(const Run& run);
 
-// What the settings EvalMetrics and debug_mode add to the report of a result.
+// Additions of the settings EvalMetrics and debug_mode to the report of a result.
 
-/// Fills in report.metrics, of the loaded and the written model over the evaluation samples, and report.nodes, where
-/// the settings ask for them. What keeps the models from being compared is a warning: the result itself is complete.
+/// Fills in report.metrics, of the loaded and the written model over the evaluation samples, and report.nodes, if the
+/// settings request them. If the models cannot be compared, adds a warning: the result itself is complete.
 Status evaluate_result(Run& run);
 
-// What a quantized model says about its making, so that it can be traced: version, settings and calibration.
+// Provenance metadata of a quantized model: version, settings and calibration.
 
-/// Writes into the metadata of `model`: quarkq.version; quarkq.settings, the hash of all settings that may change a
-/// result, whichever way they were given; and, where ranges were measured, quarkq.calibration, the hash of these.
-/// Hashes identify, they prove nothing (base/hash.h). Does nothing where the settings say so, and in compat mode.
+/// Writes the metadata of `model`: quarkq.version; quarkq.settings, the hash of all settings that may change a result,
+/// regardless of how they were given; and, if ranges were measured, quarkq.calibration, the hash of the ranges. Hashes
+/// identify and prove nothing (base/hash.h). Does nothing if the settings disable it, and in compat mode.
 void write_metadata(const RunState& state, ir::Model& model);
 
-// The verdict of a quantize run: how good the result is by a documented rule, and the one thing to try next.
+// The verdict of a quantize run: the quality of the result by a documented rule, and one recommended next step.
 
-/// By the worst sample and the mean of all outputs that are not almost zero. `collapse`: the cosine below which an
-/// output counts as broken. Nothing when no output can be judged.
+/// Judges the worst sample and the mean of all outputs that are not almost zero. `collapse` is the cosine below which
+/// an output counts as broken. Returns nullopt if no output can be judged.
 std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
                              const config::Settings& settings, double collapse);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Remedies for poor outputs that change the float model, unlike those of rescue.h: the run starts once more from the
-// loaded model, with another setting.
+// Remedies for poor outputs that change the float model, in contrast to rescue.h: the run starts again from the loaded
+// model with another setting.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,9 @@ namespace quarkq::pipeline {
 
 struct FloatRemedy {
   const char* setting;                                              ///< "key=value"
-  const char* text;                                                 ///< what it does, for messages
-  bool (*is_open)(const RunState& state, const ir::Graph& loaded);  ///< may change something in this run
+  const char* text;                                                 ///< Effect, for messages.
+  bool (*is_open)(const RunState& state, const ir::Graph& loaded);  ///< Returns whether it may have an effect in this
+                                                                    ///< run.
   void (*apply)(config::Settings& settings);
 };
 const std::vector<FloatRemedy>& float_remedies();
@@ -30,50 +31,50 @@ const std::vector<FloatRemedy>& float_remedies();
 struct FloatRun {
   const ir::Model& loaded;
   Source& source;
-  config::Settings& settings;  ///< of the state
+  config::Settings& settings;  ///< Settings of the state.
   const ExpectedOutputs& expected;
   std::vector<PassTime>& times;
 };
 
-/// Plans `state` again with the remedy, up to phase write. When `keeps` says no to its outputs, everything is as it was
-/// and the result is empty.
+/// Plans `state` again with the remedy, up to phase write. If `keeps` rejects its outputs, restores everything and
+/// returns an empty result.
 Result<std::optional<Agreement>> try_remedy(const FloatRemedy& remedy, RunState& state, const FloatRun& run,
                                             const std::function<bool(const Agreement&)>& keeps,
                                             const RunnerOptions& options);
 
-// One attempt of a rescue: a plan with some remedies, on the model as calibrated.
+// One attempt of a rescue: a plan with some remedies, on the calibrated model.
 
 /// The changes of an attempt.
 struct Remedies {
-  std::string rounding;             ///< of weights: a value of quarkq.rounding; empty: as it was
-  bool channel_scales = false;      ///< a scale per channel of weights
-  std::set<ir::NodeId> in_16_bits;  ///< the activations that these nodes read and write
+  std::string rounding;             ///< Rounding of weights, a value of quarkq.rounding; empty: unchanged.
+  bool channel_scales = false;      ///< Per-channel weight scales.
+  std::set<ir::NodeId> in_16_bits;  ///< Nodes whose input and output activations become 16-bit.
   std::set<ir::NodeId> left_float;
   bool empty() const { return rounding.empty() && !channel_scales && in_16_bits.empty() && left_float.empty(); }
 };
 
-/// What activations get that are widened.
+/// Returns the type of widened activations.
 config::DataType wide_type(const config::Settings& settings);
 
-/// Activations that the nodes read and write, without those that have settings of their own.
+/// Returns the activations that the nodes read and write, without activations that have their own settings.
 std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Selection& selection,
                                       const ir::Graph& graph);
 
-/// Changes `settings` and `selection` as the remedies ask; both are those of a run that starts with phase mark.
+/// Changes `settings` and `selection` according to the remedies; both belong to a run that starts with phase mark.
 void apply(const Remedies& remedies, const ir::Graph& graph, config::Settings& settings, plan::Selection& selection);
 
-/// A plan of its own on the calibrated model.
+/// A separate plan on the calibrated model.
 struct Attempt {
   ir::Model model;
   config::Settings settings;
   Diagnostics diagnostics;
-  RunState state;  ///< of the members above
+  RunState state;  ///< State of the members above.
 
-  /// `from` has been calibrated; `before`: what was found before phase mark.
+  /// `from` has been calibrated; `before` are the findings before phase mark.
   Attempt(const RunState& from, const Diagnostics& before, const Remedies& remedies);
   Attempt(const Attempt&) = delete;
 
-  /// The phases from mark to `until`.
+  /// Runs the phases from mark to `until`.
   Status plan(pass::Phase until);
 };
 
@@ -81,28 +82,28 @@ struct RoundingTrial {
   Agreement outputs;
   std::shared_ptr<Attempt> attempt;
 };
-/// What each way of rounding gave on one state, by its name.
+/// Result of each way of rounding on one state, by its name.
 using RoundingTrials = std::map<std::string, RoundingTrial>;
 
-// Which nodes cost the outputs most, found in far fewer trials than there are nodes.
+// Ranking of the nodes that degrade the outputs most, in far fewer trials than nodes.
 
-/// Noise energy of the outputs relative to the signal when only `nodes` are quantized.
+/// Returns the noise energy of the outputs relative to the signal if only `nodes` are quantized.
 using PartNoise = std::function<Result<double>(const std::vector<ir::NodeId>& nodes)>;
 
 struct SearchLimits {
-  size_t trials = 64;          ///< calls of the noise function at most
-  size_t first_parts = 16;     ///< equal parts of the nodes, in node order, that the search starts with
-  double small_noise = 0.002;  ///< parts that have less together are not divided any more
+  size_t trials = 64;          ///< Upper bound on calls of the noise function.
+  size_t first_parts = 16;     ///< Number of equal parts, in node order, with which the search starts.
+  double small_noise = 0.002;  ///< Parts with less noise are not divided further.
 };
 
 struct NoisyNode {
   ir::NodeId node;
-  double noise = 0;  ///< of a part that was not divided: the mean of its nodes
+  double noise = 0;  ///< For a part that was not divided: the mean of its nodes.
 };
 
-/// The noisiest nodes first. Parts of the graph are measured and the noisiest one is divided, until single nodes are
-/// left or the limits are reached; nodes of parts that were not divided follow in the order of their parts' noise.
-/// Noise of parts is taken as additive, which holds while outputs still resemble the float ones.
+/// Returns the noisiest nodes first. Measures parts of the graph and divides the noisiest part until single nodes are
+/// left or a limit is reached. Nodes of undivided parts follow in the order of their parts' noise. Assumes that noise
+/// of parts is additive, which is valid while outputs still resemble the float outputs.
 Result<std::vector<NoisyNode>> rank_by_noise(const std::vector<ir::NodeId>& nodes, const PartNoise& noise,
                                              const SearchLimits& limits);
 

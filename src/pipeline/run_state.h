@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // RunState: everything that the passes of one run read and change. Passes see the part that their kind of phase may
-// touch (pass/context.h); the runner takes snapshots of the rest.
+// change (pass/context.h); the runner takes snapshots of the rest.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,13 @@ struct RunState {
   plan::Selection selection = {};
   plan::QuantPlan plan = {};
   pass::CalibrationSource source = {};
-  std::vector<std::string> channels_last_inputs = {};  ///< whose samples are transposed (0, 2, 3, 1) from then on
-  std::optional<ir::Model> calibrated = {};            ///< the float model as phase calibrate found it
+  std::vector<std::string> channels_last_inputs = {};  ///< Inputs whose samples are transposed (0, 2, 3, 1) from then
+                                                       ///< on.
+  std::optional<ir::Model> calibrated = {};            ///< The float model before phase calibrate.
   pass::Measured measured = {};
   pass::Tuning tuning = {};
-  pass::Progress progress = {};  ///< of the pass that runs; false interrupts
-  bool replan = false;           ///< a pass of phase calibrate asks for phase mark to run again
+  pass::Progress progress = {};  ///< Progress of the running pass; returns false to interrupt.
+  bool replan = false;           ///< A pass of phase calibrate requests phase mark to run again.
 
   const ir::Graph& graph() const { return model.graph; }
 
