@@ -115,8 +115,6 @@ bool natural_less(const std::string& a, const std::string& b);
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);
 
-// For signal handlers: whether an output may already have its final name.
-
 /// Returns whether an AtomicFile of this process has its final name or is being renamed. Async-signal-safe.
 bool has_finished_files();
 

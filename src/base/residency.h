@@ -16,8 +16,6 @@
 
 namespace quarkq {
 
-// A file for values that a run needs again later.
-
 /// Creates an anonymous file for reading and writing that disappears with the process, even if it is killed. `folder`
 /// is its location; empty: the system's folder for temporary files.
 Result<int> open_temporary_file(const std::string& folder = "");

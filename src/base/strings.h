@@ -75,14 +75,10 @@ std::string shape_text(const std::vector<long>& dims);
 /// Returns `bytes` in readable form: "812 B", "3.4 MB" (powers of 1000).
 std::string bytes_text(double bytes);
 
-// Names from files inside sentences, tables and dumps.
-
 /// Returns `text` on one line without characters that control a terminal, a log or the writing direction: controls,
 /// line breaks and tabs become "\x0a" and the like; U+2028, U+2029, U+202A to U+202E and U+2066 to U+2069 become
 /// "\u202e" and the like. Names come from untrusted files: escape them before the program adds its own line breaks.
 std::string printable(std::string_view text);
-
-// "did you mean ...?": the nearest known name for a misspelt one.
 
 /// Returns the candidate with the smallest edit distance to `name`, ignoring case, or an empty string if none is close
 /// enough.

@@ -15,15 +15,11 @@
 
 namespace quarkq::calib {
 
-// Findings about a data set.
-
 /// Information about a data set for the user, in the form of a finding.
 struct DataNote {
   DiagnosticId id;
   std::string subject, text;
 };
-
-// Names of files that the readers of samples accept.
 
 /// Returns whether a file of this name may be a sample, or one of the inputs of a sample.
 bool is_sample_name(const std::string& file_name);

@@ -14,8 +14,6 @@
 
 namespace quarkq::calib {
 
-// Number of samples that are worth running concurrently.
-
 /// Returns the number of programs for `samples` samples, each using a part of the threads: this avoids waiting inside
 /// operators, but each program needs its own weights. Each runs at least `least_each` samples. Returns at least 1.
 size_t worthwhile_programs(const ir::Graph& graph, size_t samples, size_t least_each);

@@ -85,8 +85,6 @@ class SpreadSamples final : public DataReader {
   size_t odd_, available_, count_;
 };
 
-// Samples in the caller's memory.
-
 /// Returns a reader that calls the caller's function, one call at a time. Its reads fail with kBadData if the data does
 /// not match the inputs.
 Result<std::unique_ptr<DataReader>> make_callback_reader(std::vector<InputSpec> inputs, SampleSource source);

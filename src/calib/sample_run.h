@@ -16,8 +16,6 @@
 
 namespace quarkq::calib {
 
-// A representative part of a tensor's values.
-
 /// Returns the stride between kept values: 1 for small tensors. An odd stride reaches all channels if their number is
 /// even.
 inline size_t thinning_stride(size_t count) {
@@ -32,8 +30,6 @@ inline std::vector<float> thinned(std::span<const float> values) {
   for (size_t i = 0; i < values.size(); i += stride) kept.push_back(values[i]);
   return kept;
 }
-
-// Runs a model on all samples of a reader, for computations on its results one sample after another.
 
 /// `results` receives the values fetched by `options`, once per sample, in order. Under a memory ceiling the model runs
 /// segment by segment. `purpose` is for errors, which read "PURPOSE, sample NAME: ...".

@@ -37,13 +37,9 @@ bool asks_crypto(const QuantConfig& config);
 /// crypto_mode.
 Status check_crypto(const Settings& settings, Diagnostics& diagnostics);
 
-// Location of the samples of EvalMetrics.
-
 /// Returns EvalDataReader, otherwise evaluation.dir; empty if neither is set. Fails with kInvalidArgument if
 /// EvalDataReader is not a path.
 Result<std::string> evaluation_folder(const Settings& settings);
-
-// The files named by UserCustomOpLibPath.
 
 /// Returns a file, a list of files, or the .so files of folders; empty if the option is not set. Fails with
 /// kInvalidArgument for values of another kind, missing files, and folders without such files.

@@ -16,8 +16,6 @@
 
 namespace quarkq::exec {
 
-// A node whose inputs are all known: prepared and run immediately. For constant folding and between stages.
-
 /// A node that runs immediately, and its operator. REQUIRES: op.prepare is set.
 struct KnownCall {
   const OpDef& op;

@@ -39,8 +39,6 @@ inline int64_t stored_axis(int64_t axis, int64_t rank, Layout layout) {
   return axis == 1 ? rank - 1 : axis - 1;
 }
 
-// Conversion of whole tensors between layouts.
-
 /// Converts `tensor` and its dims from ONNX order to `layout`. Shares the buffer if no element moves. REQUIRES:
 /// elements of whole bytes, unless no element moves.
 ir::Tensor in_layout(const ir::Tensor& tensor, Layout layout);

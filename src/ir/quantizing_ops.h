@@ -114,8 +114,6 @@ inline QuantizingPart quantizing_part(const Node* node) {
   return node == nullptr ? QuantizingPart::kNone : quantizing_part(node->op);
 }
 
-// Properties of Q and DQ nodes in any domain.
-
 /// QuantizeLinear or DequantizeLinear of any domain, which the reference calls standard.
 inline bool is_standard_q(const ir::Node& node) {
   return is_quantizing_op(node.op, QuantizingPart::kQuantize, QuantizingFamily::kStandard);

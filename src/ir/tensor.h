@@ -98,8 +98,6 @@ Tensor Tensor::from(Shape dims, std::span<const T> values) {
   return tensor;
 }
 
-// The content of a graph value while a model runs.
-
 /// A tensor, a sequence of tensors, or an empty optional. An optional with a value is represented by that value.
 struct Operand {
   enum class Kind { kNone, kTensor, kSequence };

@@ -59,8 +59,6 @@ Comparison compare_arrays(ArrayPair& arrays, bool compat);
 /// Fills in the eight aggregates. REQUIRES: there are pairs.
 void aggregate(EvaluateReport& report, bool compat);
 
-// Top-k accuracy of results with known classes.
-
 /// Labels and hits so far. Counts are integers, so their order is irrelevant.
 class AccuracyCount {
  public:

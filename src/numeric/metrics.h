@@ -12,8 +12,6 @@
 
 namespace quarkq::numeric {
 
-// The sums that every distance of two arrays is computed from, in one pass.
-
 /// Sums over arrays a (the baseline) and b. The loops propagate NaN; numeric::pair_sums() excludes NaN and infinities.
 struct PairSums {
   double dot = 0, norm_a = 0, norm_b = 0;  ///< sums of a b, a a, b b

@@ -15,8 +15,6 @@ Status infer_types(ir::Model& model, Diagnostics& diagnostics);
 /// Merges two types: `model` takes precedence, `inferred` fills its gaps.
 ir::ValueType merge_types(const ir::ValueType& model, const ir::ValueType& inferred);
 
-// Shape inference that does not read values, for code that depends on which shapes are unknown.
-
 /// Runs infer_types() without following the contents of small integer tensors from which shapes are computed.
 Status infer_types_plainly(ir::Model& model, Diagnostics& diagnostics);
 

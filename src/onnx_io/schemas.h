@@ -28,8 +28,6 @@ struct Arity {
 /// Returns nullopt for operators that the library does not know.
 std::optional<Arity> arity_of(const std::string& op, const std::string& domain, int64_t opset);
 
-// Element types that the schema of an operator allows for inputs and outputs.
-
 /// An input or output of a node.
 struct Place {
   bool is_input = true;
@@ -43,8 +41,6 @@ bool takes_type(const std::string& op, int64_t opset, Place place, ElementType t
 /// Returns whether output `index` has its own type, selected by attribute stash_type: mean and deviation of
 /// LayerNormalization. Returns false for operators that the library does not know.
 bool has_stash_type(const std::string& op, int64_t opset, size_t index);
-
-// Default values of attributes in the operators' schemas.
 
 /// Returns the attributes with a default, by name; empty for operators that the library does not know.
 std::vector<ir::Attribute> default_attributes(const std::string& op, const std::string& domain, int64_t opset);

@@ -52,8 +52,6 @@ class OutputGuard {
   double tolerance_ = 0;
 };
 
-// Opset conversion that is applied only if the converted model computes the same outputs.
-
 /// Calls onnx_io::convert_opset() and runs both models on one random sample. Fails with kUnsupported if outputs differ
 /// by more than rounding, or if only the converted model cannot be run. A model that the executor cannot run is not
 /// verified.

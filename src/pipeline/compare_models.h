@@ -16,8 +16,6 @@
 
 namespace quarkq::pipeline {
 
-// NaN and infinities in compared results.
-
 /// Adds a finding if values of the pairs are NaN or infinite on one side only.
 void note_not_finite(EvaluateReport& report);
 

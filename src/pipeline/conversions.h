@@ -45,8 +45,6 @@ struct ConversionRun {
 /// to preserve.
 Result<ConvertedPass> run_conversion(const ConversionStep& step, const ConversionRun& run);
 
-// Application of lists of passes (config/pass_list.h) to a model.
-
 /// Returns the steps of a list, in order. Fails with kInvalidArgument, naming the line, for unknown steps.
 Result<std::vector<ConversionStep>> steps_of(const std::vector<config::ListedPass>& passes, Diagnostics& diagnostics);
 

@@ -16,14 +16,10 @@
 
 namespace quarkq::pipeline {
 
-// Checks the limits of an NPU on a model in memory: for `check`, and for the report of a quantize run.
-
 /// Runs check() on a model that may have no quantized tensors. `path` is its name in messages.
 Result<CheckReport> check_limits(const ir::Model& model, const std::string& path, const std::string& target);
 
 Json limits_json(const CheckReport& report);
-
-// The plan's decisions in the form of explain() and the report.
 
 /// Returns the decisions about `value`, each once. `graph` has the ids of the plan.
 ExplainedTensor explain_value(const ir::Graph& graph, const plan::QuantPlan& plan, ir::ValueId value);
@@ -32,8 +28,6 @@ ExplainedTensor explain_value(const ir::Graph& graph, const plan::QuantPlan& pla
 std::vector<ExplainedTensor> explain_all(const ir::Graph& graph, const plan::QuantPlan& plan);
 
 Json explained_json(const std::vector<ExplainedTensor>& tensors);
-
-// Outputs on single samples for the report: their agreement, and pictures of image outputs.
 
 /// Adds the result, with a picture if it is an image and that output has too few.
 void add_sample(const SampleResult& result, ReportDetails& details);

@@ -17,8 +17,6 @@ std::vector<QuantizedGroup> group_quantized(const std::vector<QuantizedTensor>& 
 /// Returns every node of the main graph that does not quantize, in node order, with its inputs and outputs.
 std::vector<NodeFormats> node_formats(const ir::Graph& graph);
 
-// Types that nodes read: the reference's tables of a quantized model (ref:evaluation#tables).
-
 /// Returns the nodes of the main graph whose first or second input comes from a quantizing node, in node order. The
 /// second and third input are set for operators whose weights and biases these are, stored or computed.
 std::vector<NodeTypes> node_types(const ir::Graph& graph);

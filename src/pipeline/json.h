@@ -42,8 +42,7 @@ extern template class nlohmann::detail::serializer<quarkq::pipeline::Json>;
 
 namespace quarkq::pipeline {
 
-// Agreement and formats of tensors as JSON, for the reports that list them.
-
+/// Agreement and formats of tensors as JSON, for the reports that list them.
 inline Json tensors_json(const std::vector<TensorAgreement>& tensors) {
   Json all = Json::array();
   for (const TensorAgreement& tensor : tensors) {

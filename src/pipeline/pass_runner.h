@@ -15,8 +15,6 @@
 
 namespace quarkq::pipeline {
 
-// All passes of the three libraries, from pass/passes.def.
-
 /// Converts "fuse_batch_norm" to "fuse-batch-norm". The result exists until the program ends.
 const char* dashed_name(const char* function);
 

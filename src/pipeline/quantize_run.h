@@ -56,13 +56,9 @@ struct Run {
 /// Runs the ONNX checker on the written model. A failure names settings that may help.
 Status check_written(const Run& run);
 
-// Additions of the settings EvalMetrics and debug_mode to the report of a result.
-
 /// Fills in report.metrics, of the loaded and the written model over the evaluation samples, and report.nodes, if the
 /// settings request them. If the models cannot be compared, adds a warning: the result itself is complete.
 Status evaluate_result(Run& run);
-
-// Provenance metadata of a quantized model: version, settings and calibration.
 
 /// Writes the metadata of `model`: quarkq.version; quarkq.settings, the hash of all settings that may change a result,
 /// regardless of how they were given; and, if ranges were measured, quarkq.calibration, the hash of the ranges. Hashes

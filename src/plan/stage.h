@@ -76,8 +76,6 @@ Result<BlockFormat> block_format(config::DataType type, const config::Settings& 
 /// rounded to bfloat16 first.
 BlockFormat for_constant(BlockFormat format, int64_t rank);
 
-// Display names of block formats.
-
 /// Returns "BFP16", "MX6", "MXINT8" or "MXFP4_E2M1": the name of a node of this operator (a kBoth of
 /// ir/quantizing_ops.h) with these attributes. Omitted attributes have the operator's defaults.
 std::string block_name(const std::string& op, const std::vector<ir::Attribute>& attributes);

@@ -41,8 +41,6 @@ class Goal {
   Scale scale_;
 };
 
-// Makes the model of a trial and measures it.
-
 /// The metric of the request, measured by running models on the samples of the request.
 class Judge {
  public:

@@ -26,8 +26,6 @@ std::string quantized_nodes(const Counts& counts) {
 /// `deployed` are the files of --deploy. Without print_summary the tables are omitted.
 void print_summary(const QuantizeReport& report, const std::vector<std::string>& deployed);
 
-// --dry-run of the verbs that calibrate.
-
 /// Adds --dry-run. Returns the option, which excludes options that name further files.
 CLI::Option* add_dry_run_option(CLI::App& app, bool& dry_run);
 

@@ -10,8 +10,6 @@
 
 namespace quarkq::tool {
 
-// The system calls that --sandbox allows.
-
 /// Returns the seccomp filter for the process `own`. Only listed calls are allowed; every other call fails with EPERM,
 /// and calls newer than the list fail with ENOSYS as on an older kernel. The filter does not depend on Landlock: it
 /// also rejects operations that older versions of Landlock do not handle (signals, truncation, ioctl of devices).

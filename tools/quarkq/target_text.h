@@ -18,8 +18,7 @@ std::string target_verdict(const TargetReport& report);
 /// reason.
 void print_target_report(const TargetReport& report);
 
-// The listings about targets of `check --target`. `name` is a built-in target or a target file.
-
+/// The listings about targets of `check --target`. `name` is a built-in target or a target file.
 Result<std::vector<config::TextRow>> list_targets(const std::string& unused);
 Result<std::vector<config::TextRow>> list_target_ops(const std::string& name);
 Result<std::vector<config::TextRow>> list_target_rules(const std::string& name);

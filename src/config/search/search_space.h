@@ -53,8 +53,6 @@ Result<std::vector<Combination>> all_combinations(const std::vector<SearchChoice
 /// Returns `count` combinations drawn uniformly with a fixed seed, each once; fewer if there are fewer.
 std::vector<Combination> drawn_combinations(const std::vector<SearchChoice>& choices, size_t count);
 
-// The search_space of either search, as choices (ref:search#search-space).
-
 /// Reads the space of AutoSearchPro: spec classes and algorithms with their parameters, and options.
 Result<std::vector<SearchChoice>> read_spec_space(const Node& space);
 

@@ -49,12 +49,8 @@ class AveragePrecision {
   std::vector<Category> categories_;
 };
 
-// Non-maximum suppression: of overlapping boxes of a class, the highest-scoring one is kept.
-
 /// Returns the kept boxes by score; of equal scores the first. Returns at most 300, from the 30000 that score highest.
 std::vector<Detection> suppress(std::vector<Detection> found, double most_overlap);
-
-// Conversion of boxes from the model's input to the photo.
 
 /// How photos were converted to inputs, for mapping boxes back.
 struct Geometry {

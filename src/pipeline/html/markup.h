@@ -10,8 +10,6 @@
 
 namespace quarkq::pipeline::html {
 
-// Texts of a report read from a file.
-
 /// Throws Json::exception if the key does not exist or its value is not a text.
 inline std::string text_of(const Json& entry, const char* key) { return entry.at(key).get<std::string>(); }
 

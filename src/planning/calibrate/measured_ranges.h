@@ -21,8 +21,6 @@ struct RangeSources {
 /// output to it; the output of a quantized Softmax has the range [0, 1].
 RangeSources find_range_sources(const pass::PlanContext& context);
 
-// Activations that calibration must observe.
-
 /// Returns slots that need their own range: activations with their own parameters, in formats with a scale.
 std::vector<plan::QuantSlot*> slots_to_measure(plan::QuantPlan& plan);
 

@@ -19,8 +19,6 @@ calib::ValueStatistics mirrored(const calib::ValueStatistics& seen);
 /// if neither is given.
 Result<calib::Statistics> statistics_with_bins(const pass::PlanContext& context, std::vector<ir::ValueId> tensors);
 
-// Tensors with infinities or sentinels of masks that no format of the plan can represent.
-
 /// Keeps in float:
 /// - tensors that a block format would quantize, that only Softmax reads and that contain the sentinels of a mask. The
 /// largest value of a block determines its shared exponent, so a sentinel turns its neighbours into zero or NaN;

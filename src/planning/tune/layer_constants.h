@@ -33,8 +33,6 @@ class ConstantChain {
 /// Replaces the stored constant of `read`, which a layer reads through a chain.
 Status store_constant(ir::Model& model, ir::ValueId read, const ir::Tensor& tensor);
 
-// Integers in which a constant of the plan can be stored.
-
 /// The integer grid of a constant.
 struct Grid {
   numeric::ChannelSplit split;

@@ -15,8 +15,6 @@
 
 namespace quarkq::planning {
 
-// Inputs that determine the scores of a sensitivity cache (ref:mixed-precision#sensitivity-cache).
-
 /// Returns a hash of the nodes of the graph and of the relevant options. Does not include the samples.
 std::string sensitivity_key(const ir::Graph& graph, const config::MixedSettings& options);
 

@@ -17,8 +17,6 @@ struct LiftedModel {
 /// both with and without their pair.
 Result<LiftedModel> lift(const ir::Model& written);
 
-// Conversion of a written model back to a float model, to quantize it again.
-
 /// Returns the float model without Q/DQ pairs and block formats, and with stored integers dequantized. If the range of
 /// a pair begins at 0, it may have replaced a Relu or a Clip to 6, which is restored; if that operator did not exist
 /// before, the outputs do not change. Nodes that lift() does not support are kept: single Q or DQ nodes, integer

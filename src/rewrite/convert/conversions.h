@@ -14,8 +14,6 @@ namespace quarkq::rewrite {
 #define QQ_PLAN_CONVERSION(function, claim, options, settings)
 #include "pass/conversions.def"
 
-// The nodes that a conversion applies to: all, or the nodes between named starts and ends.
-
 /// Returns a flag per node index. Option `subgraphs` is "[[[start, ...], [end, ...]], ...]"; each entry selects the
 /// nodes on paths from a start to an end, both included. An empty list of starts or ends means no restriction; an empty
 /// option selects all nodes. Fails with kInvalidArgument for unknown names, and if a subgraph contains no node.

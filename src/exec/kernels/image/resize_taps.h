@@ -45,8 +45,6 @@ struct AxisTaps {
 Result<ResizeRule> resize_rule(const Prepare& p);
 AxisTaps make_taps(const ResizeRule& rule, const ResizeAxis& axis);
 
-// Private to the resize family.
-
 /// Returns a kernel that interpolates float32 along all axes whose taps are not the identity. Sets `scratch` to the
 /// bytes it needs.
 Kernel interpolate_kernel(const ir::Shape& dims, std::vector<AxisTaps> taps, float outside, size_t& scratch);

@@ -14,8 +14,6 @@ Result<Kernel> prepare_dequantize(Prepare& p);
 // quantized.cpp
 Result<Kernel> prepare_dynamic_quantize(Prepare& p);
 
-// FakeQuantize: both halves of a pair as one operator. The compiler's part is in exec/quantize_pair.h.
-
 /// FakeQuantize (plan/lowering/lower.h).
 Result<Kernel> prepare_fake_quantize(Prepare& p);
 
