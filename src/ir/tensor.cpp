@@ -26,7 +26,7 @@ std::shared_ptr<std::byte> aligned_buffer(int64_t bytes) {
   return {block, static_cast<std::byte*>(std::align(kAlignment, static_cast<size_t>(bytes), place, space))};
 }
 
-/// Real numbers lose their fraction as integers, which have to hold the rest.
+/// Real numbers lose their fraction as integers; the rest must be representable.
 template <typename Out, typename In>
 Result<std::vector<Out>> convert(std::span<const In> values) {
   if constexpr (std::is_integral_v<Out> && std::is_floating_point_v<In>) {

@@ -22,7 +22,8 @@ std::vector<std::string>& allowed_folders() {
   return folders;
 }
 
-/// Canonical folders in which the data of the model at `model_path` may lie. The first one is the model's own.
+/// Returns the canonical folders that may contain the data of the model at `model_path`. The first one is the model's
+/// own.
 std::vector<fs::path> folders_of(const std::string& model_path) {
   std::error_code error;
   const fs::path model(model_path);

@@ -20,8 +20,8 @@
 namespace quarkq::onnx_io {
 namespace {
 
-// Model-local functions: calls are replaced by the nodes of the function when a model is loaded, as ONNX Runtime does
-// it, so that nothing after the load has to know about functions. Private to src/onnx_io.
+// Model-local functions: when a model is loaded, calls are replaced by the nodes of the function, as in ONNX Runtime,
+// so that no later code has to support functions. Private to src/onnx_io.
 
 // Bounds on what a model becomes when its local functions are expanded. Private to src/onnx_io.
 
@@ -299,7 +299,7 @@ Status take_opsets(onnx::ModelProto& proto, ir::Model& model) {
     }
     model.set_opset(domain, entry.version());
   }
-  if (proto.opset_import_size() == 0) model.set_opset("", 1);  // what IR versions before 3 mean by saying nothing
+  if (proto.opset_import_size() == 0) model.set_opset("", 1);  // the default of IR versions before 3
   proto.clear_opset_import();
   return Status();
 }

@@ -45,7 +45,7 @@ void drop_trailing_inputs(onnx::NodeProto& node) {
   while (node.input_size() > 0 && node.input(node.input_size() - 1).empty()) node.mutable_input()->RemoveLast();
 }
 
-/// The values that the nodes of a graph can read: those of enclosing graphs are looked up there.
+/// The values that the nodes of a graph can read, including values of enclosing graphs.
 class Scope {
  public:
   Scope(const onnx::GraphProto& graph, const Scope* outer) : outer_(outer) {

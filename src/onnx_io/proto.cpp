@@ -258,7 +258,7 @@ Result<ir::ValueType> take_type(onnx::ValueInfoProto& info) {
   bool plain_dims = true;
   if (out.has_shape) {
     for (onnx::TensorShapeProto_Dimension& dim : *tensor.mutable_shape()->mutable_dim()) {
-      // Writers exist that say "unknown" by a negative size.
+      // Some writers store "unknown" as a negative size.
       const bool known = dim.has_dim_value() && dim.dim_value() >= 0;
       out.dims.push_back({known ? dim.dim_value() : -1, dim.dim_param()});
       dim.clear_value();

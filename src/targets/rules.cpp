@@ -55,7 +55,7 @@ TargetReason rule_reason(const config::RuleRow& row, const Hit& hit) {
 
 /// Runs is milder than unknown, and unknown milder than falling back, which is known.
 int severity(NodeVerdict verdict) {
-  constexpr int kSeverities[] = {0, 2, 3, 1};  // by NodeVerdict
+  constexpr int kSeverities[] = {0, 2, 3, 1};  // Indexed by NodeVerdict.
   return kSeverities[static_cast<size_t>(verdict)];
 }
 
@@ -171,7 +171,7 @@ class Judge {
     }
   }
 
-  /// What is joined without Q/DQ is placed together or not at all.
+  /// Operators connected without Q/DQ are placed together or not at all.
   void spread_over_groups() {
     for (const std::vector<ir::NodeId>& group : groups_.members) {
       if (group.size() < 2) continue;

@@ -55,7 +55,7 @@ std::vector<Candidate> weights(const Base& base) {
   return candidates;
 }
 
-/// A rescue goes on until the cosine that is asked for, or as far as it may.
+/// A rescue continues until the requested cosine, or as far as it may.
 std::vector<Candidate> wider(const Base& base) {
   std::vector<Candidate> candidates;
   for (const double cosine : {0.995, 0.998, 0.9995}) {
@@ -117,7 +117,7 @@ std::string name_of(config::CalibrateMethod method) {
 }  // namespace
 
 Base base_of(const config::Settings& settings) {
-  constexpr double kDefaultWide = 0.2;  // of a rescue's float nodes
+  constexpr double kDefaultWide = 0.2;  // Share of a rescue's float nodes.
   Base base;
   base.has_plan = settings.inserts_qdq();
   base.tunes = settings.tunes();
@@ -178,7 +178,7 @@ std::vector<Rung> rungs_of(const Base& base, const SettingList& asked) {
 std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked) {
   std::vector<Candidate> candidates;
   for (Candidate& candidate : step.candidates(base)) {
-    // A trial's share of wide formats is a part of what was asked for.
+    // A trial's share of wide formats counts towards the requested limit.
     const bool is_asked = std::ranges::any_of(candidate.settings, [&](const std::string& setting) {
       return key_of(setting) != "quarkq.max_wide" && sets_key(asked, setting);
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// quarkq config show PRESET|FILE: what was asked, as a settings file, then every setting that holds, as comments.
-// quarkq config check FILE: refuses what cannot run and lists what may not do what was meant.
+// quarkq config show PRESET|FILE: prints the request as a settings file, then every effective setting as comments.
+// quarkq config check FILE: rejects impossible settings and lists settings that may not have the intended effect.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ struct ConfigArgs {
   std::vector<std::string> sets;
 };
 
-/// What `config check --model` checks beside the settings: names that match no node of the model.
+/// Checks of `config check --model` in addition to the settings: names that match no node of the model.
 Status check_names(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics) {
   pipeline::RunState state{.model = model, .settings = settings, .diagnostics = diagnostics};
   std::vector<PassTime> times;

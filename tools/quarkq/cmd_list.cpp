@@ -80,7 +80,8 @@ std::vector<Row> list_quirks() {
 }
 
 std::vector<Row> list_passes() {
-  static const char* const acts_on[] = {"selection", "graph", "plan", "graph, plan", "qdq"};  // by kind of function
+  static const char* const acts_on[] = {"selection", "graph", "plan", "graph, plan", "qdq"};  // indexed by kind of
+                                                                                              // function
   std::vector<Row> rows;
   for (const pass::PassInfo& pass : pipeline::all_passes()) {
     rows.push_back({{"name", pass.name},
@@ -110,7 +111,7 @@ std::vector<Row> list_listed_passes() {
   return rows;
 }
 
-/// "cpu,npu-cnn": which default op sets hold the operator.
+/// Returns "cpu,npu-cnn": the default op sets that contain the operator.
 std::string op_sets_of(const plan::OpRuleRow& rule) {
   std::vector<std::string> sets;
   if (rule.in_cpu_set) sets.emplace_back("cpu");
@@ -119,7 +120,7 @@ std::string op_sets_of(const plan::OpRuleRow& rule) {
   return join(sets, ",");
 }
 
-/// What runs and what is quantized by default, one row per operator. "-" where one of the two does not hold.
+/// Lists what runs and what is quantized by default, one row per operator. "-" if one of the two does not apply.
 std::vector<Row> list_ops() {
   std::map<std::pair<std::string, std::string>, std::vector<int>> versions;  // name and domain -> opsets of its kernels
   for (const exec::OpDef* op : exec::all_ops()) {

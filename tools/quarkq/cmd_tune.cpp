@@ -71,7 +71,7 @@ void print_steps(const TunePlan& plan) {
   say("\nall steps about %.0f s; scoring is not in it. Nothing was written.\n", plan.seconds);
 }
 
-/// What both verbs check and fill in.
+/// Checks and fills in the common parts of both verbs.
 Status prepare(TuneArgs& args) {
   if (args.request.search_path.empty())
     QQ_RETURN_IF_ERROR(check_has_config(args.request.config, args.request.settings));

@@ -25,7 +25,7 @@
 namespace quarkq::tool {
 namespace {
 
-// What to say of a command line that cannot be read.
+// Messages for a command line that cannot be parsed.
 
 /// "quarkq config show".
 std::string full_name(const CLI::App& part) {
@@ -195,7 +195,8 @@ int fail(const Status& failed) {
 
 using Words = std::vector<std::string>;
 
-/// The place of the verb among the words: options of the whole program may stand before it. Their number: none.
+/// Returns the index of the verb among the words, after options of the whole program; the number of words if there is
+/// none.
 size_t verb_place(const Words& words) {
   size_t at = 0;
   while (at < words.size() && words[at].starts_with("-"))
@@ -203,8 +204,8 @@ size_t verb_place(const Words& words) {
   return std::min(at, words.size());
 }
 
-/// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected. Runs before
-/// anything else because a verb that computes may have to restart the program.
+/// Suggests a verb if the first word is not one; CLI11 would only report that it is unexpected. Runs first, because a
+/// verb that computes may have to restart the program.
 Status check_verb(const Words& words, char** argv) {
   const size_t at = verb_place(words);
   if (at == words.size()) return Status();
@@ -237,7 +238,7 @@ Words join_json(const Words& words) {
   return joined;
 }
 
-/// What was printed arrived: a full disk shows when the buffer is written.
+/// Checks that the output was written: a full disk is reported when the buffer is flushed.
 Status check_printed() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return Status();
   return io_error("standard output: writing failed, ", std::strerror(errno));
@@ -268,7 +269,7 @@ void add_program_options(CLI::App& app, bool& is_sandboxed) {
   add_sandbox_option(app, is_sandboxed);
 }
 
-/// What CLI11 could not read, in our words, and how the verb is used.
+/// Prints CLI11's parse error in quarkq's wording, and the usage of the verb.
 int refuse(const CLI::App& app, const Words& words, const CLI::ParseError& error) {
   const CLI::App& part = part_of(app, words);
   const Status unknown = check_options_known(part, words);

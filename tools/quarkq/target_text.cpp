@@ -12,7 +12,8 @@ namespace quarkq::tool {
 
 namespace {
 
-constexpr const char* kVerdictNames[] = {"runs", "falls back", "blocks everything", "unknown"};  // by NodeVerdict
+constexpr const char* kVerdictNames[] = {"runs", "falls back", "blocks everything", "unknown"};  // Indexed by
+                                                                                                 // NodeVerdict.
 constexpr size_t kMostRegions = 12;  ///< printed; --json has them all
 
 std::string percent(double share) { return fixed(100 * share, 1) + " %"; }

@@ -40,7 +40,7 @@ void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings) {
 
 namespace {
 
-/// As a JSON text, which YAML reads, too.
+/// Returns the text as JSON, which is also valid YAML.
 std::string json_text(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -50,7 +50,8 @@ std::string json_text(const std::string& text) {
   return result + '"';
 }
 
-/// "x=1,3,224,224" to "legalize.shapes={"x": [1,3,224,224]}". The last '=' divides: names may hold one.
+/// Converts "x=1,3,224,224" to "legalize.shapes={"x": [1,3,224,224]}". The last '=' is the separator, because names may
+/// contain one.
 std::string shape_setting(const std::string& text) {
   const size_t divide = text.rfind('=');
   const std::string dims = divide == std::string::npos ? "" : text.substr(divide + 1);

@@ -283,7 +283,7 @@ Status run_some(const GptqSamples& samples, const ir::Model& model, std::span<co
 Result<GptqOptions> gptq_options(const config::Settings& settings, int bits) {
   QQ_TRY(config::GptqSettings given, config::read_gptq_settings(settings));
   GptqOptions options{given, bits};
-  // The reference reads a factor's zeros where it means to pass errors on, so its codes are those of plain rounding.
+  // The reference reads the zeros of a factor when it propagates errors, so its codes equal plain rounding.
   options.propagate = settings.quirk(config::Quirk::kPropagateGptqErrors);
   return options;
 }

@@ -127,9 +127,9 @@ Result<Changed> encode_biases(pass::PlanContext& context) {
 
 namespace {
 
-constexpr double kRounding = 1 + 1e-6;  // of a scale that was widened before
+constexpr double kRounding = 1 + 1e-6;  // Rounding of a scale that was widened before.
 
-/// The smallest scale at which int32 holds values up to `magnitude`, with a little room for rounding.
+/// Returns the smallest scale at which int32 represents values up to `magnitude`, with a margin for rounding.
 double smallest_scale(double magnitude) { return 1.0001 * 2.0 * magnitude / 4294967294.0; }
 
 /// `scale` times `factor` or more, in the form that the format's scales have.
@@ -144,7 +144,7 @@ struct BiasRoom {
   std::vector<float> values;
   double limit = 0;   ///< larger values need no room: bias_limit()
   double spare = 1;   ///< how much more room a scale that grows gets, so that sums with a bias do not overflow
-  double others = 1;  ///< what a weight's scale is multiplied by
+  double others = 1;  ///< The other factor of the bias scale.
 };
 
 /// Enlarges the scales that are too small. Returns true if a scale grew.

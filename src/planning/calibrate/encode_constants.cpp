@@ -74,8 +74,8 @@ Result<std::vector<numeric::QuantParams>> params_for_given_ranges(const config::
   return params;
 }
 
-/// By the type of all weights, as in the reference; by default also by the type of this one: a mask's lowest float32
-/// would round to minus infinity, and rows that are masked altogether become NaN.
+/// Depends on the type of all weights, as in the reference, and by default also on the type of this one: a mask's
+/// lowest float32 would round to minus infinity, and completely masked rows would become NaN.
 bool clips_to_bfloat16(const config::Settings& settings, const plan::Stage& stage) {
   const bool is_own =
       settings.guards() && stage.kind != plan::StageKind::kBlock && stage.spec.type == ElementType::kBFloat16;

@@ -87,7 +87,7 @@ std::optional<Position> Positions::read_position(const ir::Node& node, size_t i)
 std::optional<Position> Positions::input(const ir::Node& node, size_t i) const {
   if (const auto found = read_position(node, i)) return found;
   if (i != 0 || !averages(node)) return {};
-  // One scan along the list: a producer counts only after the one that was found before it.
+  // One scan along the list: a producer counts only after the preceding match.
   int64_t last = -1;
   const ir::Node* walk = &node;
   while (walk->input(0).valid()) {

@@ -15,7 +15,7 @@
 namespace quarkq::planning {
 namespace {
 
-using Outputs = std::vector<std::vector<std::vector<double>>>;  // by sample, by output
+using Outputs = std::vector<std::vector<std::vector<double>>>;  // Indexed by sample, then by output.
 
 /// Nodes that are promoted together: one, or a group of SubgraphJson.
 struct Candidate {
@@ -153,7 +153,7 @@ class Mixer {
     return !is_useless;
   }
 
-  /// The same context over a plan of its own to try things on.
+  /// Returns the same context over a separate plan for trials.
   pass::PlanContext with_plan(plan::QuantPlan& plan) const {
     return {.model = context_.model,
             .settings = context_.settings,
@@ -178,7 +178,7 @@ class Mixer {
     return Status();
   }
 
-  /// Those of the cache, in its order. A cache of something else only says which candidates are left out.
+  /// Reads the scores of the cache, in its order. A cache of another run only specifies which candidates are skipped.
   Result<bool> take_known_scores(std::vector<Candidate>& candidates) {
     if (options_.cache_file.empty()) return false;
     QQ_TRY(const std::optional<config::SensitivityCache> cache, config::load_sensitivity(options_.cache_file));

@@ -113,7 +113,7 @@ void take_float_name(ir::GraphEdit& edit, ir::ValueId value, const std::string& 
   if (stored.ends_with(suffix)) edit.rename(value, stored.substr(0, stored.size() - suffix.size()));
 }
 
-/// What still quantizes: a node that stands for no float operator.
+/// Fails on a remaining quantizing node, which has no float counterpart.
 Status check_is_float(const ir::Graph& graph) {
   for (const ir::NodeId id : graph.order()) {
     const ir::QuantizingPart part = ir::quantizing_part(graph.node(id).op);

@@ -161,7 +161,7 @@ Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq,
   return made;
 }
 
-using PackedWeights = std::vector<Packed>;  // by target
+using PackedWeights = std::vector<Packed>;  // One per target.
 
 Result<PackedWeights> pack_with_gptq(pass::QdqContext& context, const std::vector<pass::GptqTarget>& targets,
                                      const config::MatMulNBitsSettings& options) {

@@ -130,7 +130,7 @@ NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape,
 }
 
 PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric) {
-  constexpr int64_t kColumns = 256;  // of one piece of work
+  constexpr int64_t kColumns = 256;  // Columns per piece of work.
   QQ_CHECK(static_cast<int64_t>(weight.size()) == shape.depth * shape.columns && shape.block % 2 == 0);
   const auto blocks = static_cast<size_t>(shape.columns * shape.blocks());
   PackedNBits result;

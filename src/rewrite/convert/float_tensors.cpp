@@ -85,7 +85,7 @@ namespace {
 constexpr auto kHalfNumber = static_cast<int64_t>(ElementType::kFloat16);
 constexpr auto kFloatNumber = static_cast<int64_t>(ElementType::kFloat);
 
-/// Attributes that hold the number of an element type.
+/// Attributes that contain the number of an element type.
 constexpr const char* kTypeAttributes[] = {"to",         "dtype",     "output_dtype",     "output_datatype",
                                            "stash_type", "precision", "softmax_precision"};
 

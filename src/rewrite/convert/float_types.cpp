@@ -317,7 +317,7 @@ size_t store_in(pass::ConvertContext& context, FloatChange change, const std::ve
 /// stored tensors, that changed. Nodes whose operator does not take the type are left; Q/DQ nodes and nodes of other
 /// domains stay as they are.
 Result<size_t> change_float_type(pass::ConvertContext& context, FloatChange change) {
-  constexpr int64_t kOpsetOfBFloat16 = 13;  // of Cast
+  constexpr int64_t kOpsetOfBFloat16 = 13;  // First opset of Cast with it.
   const bool is_bfloat = change.to == ElementType::kBFloat16 || change.from == ElementType::kBFloat16;
   if (is_bfloat && context.model.opset() < kOpsetOfBFloat16)
     return unsupported("bfloat16 needs opset 13, this model has ", context.model.opset(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cross-layer equalization (ref:equalization): finds the chains, then sweeps over them until the number of sweeps asked
-// for is reached or a sweep changes almost nothing.
+// Cross-layer equalization (ref:equalization): finds the chains, then sweeps over them until the requested number of
+// sweeps is reached or a sweep changes almost nothing.
 #include <cmath>
 #include <map>
 
