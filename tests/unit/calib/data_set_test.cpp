@@ -174,7 +174,7 @@ TEST(DataSetTest, ImagesForFloatsNeedARecipe) {
   QQ_EXPECT_MENTIONS(message, "yolo-letterbox");
   QQ_EXPECT_MENTIONS(message, "raw");
   EXPECT_TRUE(open_data(in_folder(folder.path()), {{"x", ElementType::kUInt8, true, {1, 3, 2, 2}}}).ok());
-  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats), "the settings do not say how its pixels become");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats), "the settings do not specify how its pixels become");
 }
 
 }  // namespace

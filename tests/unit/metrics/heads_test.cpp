@@ -285,7 +285,7 @@ TEST(CocoTest, NamesWhatIsDamaged) {
   refused("10, 10, 20, 20", "null, 10, 20, 20", "annotations[0]");
   refused("\"image_id\": 4", "\"image_id\": 5", "annotations[0]");
   refused("\"category_id\": 18", "\"category_id\": 99999999999999999999", "annotations[0]");
-  refused("{\"images\"", "[\"images\"", "no JSON object");
+  refused("{\"images\"", "[\"images\"", "not a JSON object");
   EXPECT_EQ(read_coco(folder.path() + "/none.json").status().code(), Code::kBadData);
 }
 

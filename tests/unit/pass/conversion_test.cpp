@@ -97,8 +97,8 @@ TEST(ReadStepTest, NamesAndOptions) {
 }
 
 TEST(ReadStepTest, WhatIsNoStep) {
-  const std::pair<const char*, const char*> cases[] = {{"remove", "no conversion"},
-                                                       {"", "no conversion"},
+  const std::pair<const char*, const char*> cases[] = {{"remove", "not a conversion"},
+                                                       {"", "not a conversion"},
                                                        {"remove-qdq:x=1", "has no options"},
                                                        {"replace-infinities:value", "allowed is name=value"},
                                                        {"replace-infinities:=3", "allowed is name=value"},
