@@ -79,7 +79,7 @@ constexpr std::pair<std::string_view, std::string_view> kInstead[] = {{"--exclud
 
 std::string instead_of(const std::string& name, const std::vector<std::string>& known) {
   const auto* const row = std::ranges::find(kInstead, name, [](const auto& one) { return one.first; });
-  return row == std::end(kInstead) ? did_you_mean(name, known) : cat(", give ", row->second);
+  return row == std::end(kInstead) ? did_you_mean(name, known) : cat(", pass ", row->second);
 }
 
 /// Help with the type of a value once, without the library's notes on checks and counts.
