@@ -7,9 +7,9 @@ import sys
 
 HEAD = """# Diagnostics
 
-Made by `scripts/diagnostic_reference.py` from `quarkq list diagnostics`; do not edit by hand. What a run reports beside its result,
-by id: the id stands in brackets at the end of each line on stderr, and as `id` in every JSON report. Ids are stable. Findings
-of the same id are folded into one line with a count; `-v` prints all of them, and so does `--json`.
+Made by `scripts/diagnostic_reference.py` from `quarkq list diagnostics`; do not edit by hand. The table lists the warnings and
+notices of a run by id. The id is printed in brackets at the end of each line on stderr, and is the `id` in every JSON report. Ids are
+stable. Findings of the same id are folded into one line with a count; `-v` and `--json` print all of them.
 
 | id | severity | meaning | what to do |
 |---|---|---|---|"""

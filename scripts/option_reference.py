@@ -7,10 +7,10 @@ import sys
 
 HEAD = """# Option reference
 
-Made by `scripts/option_reference.py` from `quarkq list options`; do not edit by hand. Any of these may stand in a settings file
-(those of the category Field under `quant_config`, the others under `extra_options`) and in `--set NAME=VALUE`. Names and defaults
-are those of the reference; a preset or another option may set another default, and `quarkq config show FILE` says what holds
-and why.
+Made by `scripts/option_reference.py` from `quarkq list options`; do not edit by hand. You can set each option in a settings file
+(category Field under `quant_config`, the others under `extra_options`) and with `--set NAME=VALUE`. Names and defaults match the
+reference. A preset or another option may set another default; `quarkq config show FILE` prints the effective value and its
+origin.
 """
 MARKS = {"built": "", "no effect": "accepted without effect: ", "not supported yet": "not supported yet: "}
 

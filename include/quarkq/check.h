@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// check(): does a written model respect the limits of an NPU?
+// check(): checks a written model against the limits of an NPU.
 #pragma once
 
 #include <cstdint>
@@ -11,147 +11,150 @@
 
 namespace quarkq {
 
-// check_target(): what of a model would run on an NPU, why the rest would not, and what to do about it.
+// check_target(): predicts which nodes of a model run on an NPU, why the others do not, and how to fix them.
 
-/// What becomes of a node. Unknown is never counted as placed.
+/// Predicted placement of a node. An unknown node never counts as placed.
 enum class NodeVerdict : uint8_t { kRuns, kFallsBack, kBlocks, kUnknown };
 
-/// Why, with the evidence of the target's row.
+/// The reason of a verdict, with the evidence stored in the target's row.
 struct TargetReason {
-  std::string rule;    ///< id of the rule; "operator" for a row of the operator table, "type" for the type of the model
+  std::string rule;    ///< Id of the rule; "operator" for a row of the operator table, "type" for the type of the
+                       ///< model.
   std::string effect;  ///< "crash", "nothing-placed", "wrong-results", "falls-back", "unknown", "note"
-  char grade = 'D';    ///< A vendor document, B vendor log, configuration or code, C third party, D derived
+  char grade = 'D';    ///< A: vendor document. B: vendor log, configuration or code. C: third party. D: derived.
   std::string source;
-  std::string text;         ///< what was found, and what was seen to happen
-  std::string remedy;       ///< stable id; empty: none
-  std::string remedy_text;  ///< what to do, in the imperative
+  std::string text;         ///< The finding and its observed effect.
+  std::string remedy;       ///< Stable id; empty if there is no remedy.
+  std::string remedy_text;  ///< Instruction in the imperative.
 };
 
-/// An operator of the model; Q/DQ nodes and constants have none.
+/// An operator of the model. Q/DQ nodes and constants are not listed.
 struct TargetNode {
-  std::string name;  ///< of its first output when the node has none
+  std::string name;  ///< Name of the node, or of its first output if the node is unnamed.
   std::string op;    ///< "Conv", "com.microsoft::MatMulNBits"
   NodeVerdict verdict = NodeVerdict::kRuns;
-  bool is_placed = false;  ///< on the NPU, when nothing blocks the whole model
-  int region = -1;         ///< number of its region, -1: none
-  size_t reason = 0;       ///< index into TargetReport::reasons
+  bool is_placed = false;  ///< On the NPU, provided that nothing blocks the whole model.
+  int region = -1;         ///< Index of its region; -1 if none.
+  size_t reason = 0;       ///< Index into TargetReport::reasons.
   double macs = 0;
 };
 
-/// A rule that holds, at one place or several.
+/// A rule that applies at one or more places.
 struct TargetFinding {
   TargetReason reason;
-  size_t count = 0;                ///< places
-  std::vector<std::string> nodes;  ///< the first of them; empty: the model as a whole
+  size_t count = 0;                ///< Number of places.
+  std::vector<std::string> nodes;  ///< The first affected nodes; empty if the finding is about the whole model.
 };
 
-/// Nodes counted as the compiler's report does: without constants, a DequantizeLinear for each of its readers.
+/// Node counts in the convention of the compiler's report: without constants, and with one DequantizeLinear per reader.
 struct TargetCounts {
   size_t total = 0;
   size_t npu = 0;
-  size_t cpu = 0;      ///< operators left on the CPU
-  size_t qdq_cpu = 0;  ///< Q/DQ left on the CPU, those at the graph's inputs and outputs included ("VITIS_EP_CPU")
-  size_t regions = 0;  ///< "subgraphs"
+  size_t cpu = 0;      ///< Operators left on the CPU.
+  size_t qdq_cpu = 0;  ///< Q/DQ nodes left on the CPU ("VITIS_EP_CPU"), including the Q/DQ nodes at the graph's inputs
+                       ///< and outputs.
+  size_t regions = 0;  ///< Number of "subgraphs".
   size_t regions_running = 0;
-  double mac_share =
-      0;                ///< of the multiply-accumulates on the NPU, 0 to 1; 1 when the model has none and all is placed
-  size_t at_edges = 0;  ///< of `qdq_cpu`: at the graph's inputs and outputs, where every compiler leaves them
+  double mac_share = 0;  ///< Share of the multiply-accumulates on the NPU, 0 to 1. For a model without any: 1 if all is
+                         ///< placed.
+  size_t at_edges = 0;   ///< Part of `qdq_cpu` at the graph's inputs and outputs, which every compiler leaves on the
+                         ///< CPU.
 
-  /// `npu` among the nodes that could be placed, 0 to 1.
+  /// Returns the share of `npu` in the nodes that could be placed, 0 to 1.
   double npu_share() const {
     const size_t possible = total - at_edges;
     return possible == 0 ? 0 : static_cast<double>(npu) / static_cast<double>(possible);
   }
 };
 
-/// A part that is compiled as one.
+/// A part of the model that is compiled as a unit.
 struct TargetRegion {
   size_t operators = 0;
-  size_t nodes = 0;  ///< as in TargetCounts
+  size_t nodes = 0;  ///< Counted as in TargetCounts.
   double mac_share = 0;
-  bool is_running = true;   ///< false: left to the CPU by the limits of the target
-  std::string first, last;  ///< names of its first and last operator in execution order
+  bool is_running = true;   ///< False if the target's limits leave the region to the CPU.
+  std::string first, last;  ///< Names of the first and last operator in execution order.
   std::map<std::string, int> ops;
 };
 
-/// Nodes of one operator that do not run for one reason.
+/// Nodes of one operator that are not placed for the same reason.
 struct TargetFallback {
   std::string op;
   NodeVerdict verdict = NodeVerdict::kFallsBack;
   size_t count = 0;
-  std::string first;  ///< name of the first one
-  size_t reason = 0;  ///< index into TargetReport::reasons
+  std::string first;  ///< Name of the first node.
+  size_t reason = 0;  ///< Index into TargetReport::reasons.
 };
 
 struct TargetReport {
   std::string model_path, target, title;
-  std::string label;       ///< what the compiler calls the part that is placed: "NPU", "VAIML", "CPU"
+  std::string label;       ///< The compiler's name for the placed part: "NPU", "VAIML", "CPU".
   std::string model_type;  ///< "float", "xint8", "a8w8", "a16w8", "other"
-  std::string judged_as;   ///< the column of the operator table
+  std::string judged_as;   ///< The column of the operator table that was used.
   std::string verdict;     ///< "runs", "runs-partly", "runs-wrong", "blocked", "unknown"
   bool is_blocked = false;
-  TargetCounts counts;        ///< as predicted, unknown nodes on the CPU
-  TargetCounts unblocked;     ///< once nothing blocks the whole model
-  TargetCounts unknown_runs;  ///< the same, if unknown nodes run
-  size_t verdicts[4] = {};    ///< operators by NodeVerdict
-  double macs = 0;            ///< for one sample
+  TargetCounts counts;        ///< Predicted counts, with unknown nodes on the CPU.
+  TargetCounts unblocked;     ///< Counts if nothing blocked the whole model.
+  TargetCounts unknown_runs;  ///< Predicted counts, with unknown nodes on the NPU.
+  size_t verdicts[4] = {};    ///< Number of operators per NodeVerdict.
+  double macs = 0;            ///< Multiply-accumulates for one sample.
   std::vector<TargetReason> reasons;
-  std::vector<TargetFinding> findings;  ///< crashes first, then what blocks, wrong results, and so on
-  std::vector<TargetNode> nodes;        ///< in execution order
-  std::vector<TargetRegion> regions;    ///< of `unblocked`
+  std::vector<TargetFinding> findings;  ///< Sorted by severity: crashes, blockers, wrong results, others.
+  std::vector<TargetNode> nodes;        ///< In execution order.
+  std::vector<TargetRegion> regions;    ///< Regions of `unblocked`.
   std::vector<TargetFallback> fallbacks;
-  std::vector<std::string> missed;  ///< goals that are missed, for people
+  std::vector<std::string> missed;  ///< Missed goals as text.
 };
 
 struct TargetCheckOptions {
   std::string target;
   double min_npu =
-      0;  ///< goal: share of the report's nodes on the NPU, 0 to 1; nodes at inputs and outputs do not count
-  int max_partitions = -1;  ///< goal: regions; negative: none
+      0;  ///< Goal: share of nodes on the NPU, 0 to 1. Q/DQ nodes at graph inputs and outputs do not count.
+  int max_partitions = -1;  ///< Goal: number of regions; negative: no goal.
 };
 
-/// Judges the float or quantized model at `path`; nothing is run. Fails as loading does, and with kInvalidArgument for
-/// an unknown target or a faulty target file. A missed goal is no failure.
+/// Predicts the placement of the float or quantized model at `path` without running it. Fails if the model cannot be
+/// loaded, and with kInvalidArgument if the target is unknown or its file is faulty. A missed goal is not a failure.
 QUARKQ_EXPORT Result<TargetReport> check_target(const std::string& path, const TargetCheckOptions& options);
 
-/// The same for a serialized model with its weights inside; messages call it `name`.
+/// Predicts the placement of a serialized model with embedded weights. Messages refer to it as `name`.
 QUARKQ_EXPORT Result<TargetReport> check_target_bytes(const std::string& bytes, const std::string& name,
                                                       const TargetCheckOptions& options);
 
-/// The report as JSON (docs/schemas/check_target.schema.json), keys in a fixed order.
+/// Returns the report as JSON (docs/schemas/check_target.schema.json) with keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const TargetReport& report);
 
-/// The report as an HTML page without scripts.
+/// Returns the report as an HTML page without scripts.
 QUARKQ_EXPORT std::string html_page(const TargetReport& report);
 
 /// One violated limit. docs/check.md describes the rules.
 struct LimitViolation {
   std::string rule;     ///< "adjust_shift_cut", ..., or "power_of_two"
-  std::string node;     ///< "node conv_12 (Conv)"; empty when it is about a tensor alone
-  std::string tensor;   ///< whose scale would have to change
+  std::string node;     ///< "node conv_12 (Conv)"; empty if the violation concerns only a tensor.
+  std::string tensor;   ///< The tensor whose scale would have to change.
   std::string measure;  ///< "shift_cut", "position", "scale"
   double found = 0;
-  bool has_limits = true;  ///< false for scales, which have to be powers of two
-  int low = 0, high = 0;   ///< both allowed
+  bool has_limits = true;  ///< False for scales, which must be powers of two.
+  int low = 0, high = 0;   ///< Smallest and largest allowed value.
   std::string remedy;
 };
 
 struct CheckReport {
   std::string model_path, target;
-  size_t nodes = 0;              ///< without Q/DQ
-  size_t quantized_tensors = 0;  ///< whose limits were checked
+  size_t nodes = 0;              ///< Number of nodes without Q/DQ nodes.
+  size_t quantized_tensors = 0;  ///< Number of tensors whose limits were checked.
   std::vector<LimitViolation> violations;
 };
 
-/// Reads the quantized model at `path` and checks every limit of `target` ("xint8"). Fails as loading does, and with
-/// kInvalidArgument for another target or a model without quantized tensors. Violations are no failure.
+/// Checks every limit of `target` ("xint8") in the quantized model at `path`. Fails if the model cannot be loaded, and
+/// with kInvalidArgument if the target is unknown or the model has no quantized tensor. Violations are not a failure.
 QUARKQ_EXPORT Result<CheckReport> check(const std::string& path, const std::string& target = "xint8");
 
-/// The same for a serialized model; messages call it `name`.
+/// Checks a serialized model. Messages refer to it as `name`.
 QUARKQ_EXPORT Result<CheckReport> check_bytes(const std::string& model, const std::string& name,
                                               const std::string& target = "xint8");
 
-/// The report as JSON, keys in a fixed order.
+/// Returns the report as JSON with keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const CheckReport& report);
 
 }  // namespace quarkq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// inspect(): what a model is, what in it is quantized, and how.
+// inspect(): describes a model, and which of its tensors are quantized and how.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace quarkq {
 /// explain(): why a tensor is quantized as it is, or why it stays float.
 struct ExplainRequest {
   std::string model_path;
-  std::string config;                 ///< a file if it exists, else a preset name
-  std::vector<std::string> settings;  ///< "key=value", stronger than `config`
-  std::string name;                   ///< of a tensor or a node, of the model as loaded or after preprocessing
+  std::string config;                 ///< A settings file if it exists, otherwise the name of a preset.
+  std::vector<std::string> settings;  ///< "key=value"; each overrides `config`.
+  std::string name;                   ///< Name of a tensor or node of the model as loaded or after preprocessing.
 };
 
 /// One decision: the rule that made it ("op-set", "marker", "absorb-annotated", ...) and its reason.
@@ -27,25 +27,26 @@ struct ExplainStep {
 };
 
 struct ExplainedTensor {
-  std::string name;                ///< after preprocessing
+  std::string name;                ///< Name of the tensor after preprocessing.
   std::string outcome;             ///< "activation INT8", "weight INT8", ..., "absorbed", "float"
-  std::vector<ExplainStep> steps;  ///< in the order they were made; empty: no rule applies to it
+  std::vector<ExplainStep> steps;  ///< In the order of the decisions; empty if no rule applies to the tensor.
 };
 
 struct ExplainReport {
   std::string model_path, name;
-  std::vector<ExplainedTensor> tensors;  ///< the tensor, or those that the node reads and writes
-  /// How the name was found: "" unchanged, else what preprocessing made of the node.
+  std::vector<ExplainedTensor> tensors;  ///< The named tensor, or all inputs and outputs of the named node.
+  /// How the name was found: empty if preprocessing kept it, otherwise the change that preprocessing made to the node.
   std::string note;
 };
 
-/// Plans the model without samples (so without the decisions of calibration and tuning) and reports the decisions
-/// about one tensor, or about the tensors of one node. kInvalidArgument: no tensor or node has the name.
+/// Plans the model without samples (therefore without the decisions of calibration and tuning) and reports the
+/// decisions about one tensor, or about the tensors of one node. Fails with kInvalidArgument if no tensor or node has
+/// the name.
 QUARKQ_EXPORT Result<ExplainReport> explain(const ExplainRequest& request);
 
 QUARKQ_EXPORT std::string to_json(const ExplainReport& report);
 
-/// An input or output. `type` reads "FLOAT[N,3,224,224]": unknown dimensions by their symbol, or "?".
+/// An input or output. `type` reads "FLOAT[N,3,224,224]". Unknown dimensions appear as their symbol or as "?".
 struct InspectValue {
   std::string name, type;
 };
@@ -53,91 +54,96 @@ struct InspectValue {
 /// Quantized tensors of one kind and type. A tensor with several Q/DQ pairs counts once.
 struct QuantizedGroup {
   std::string kind;  ///< "activation", or "stored" for constants
-  std::string type;  ///< of the integers, "INT8"; of block formats the operator's name
+  std::string type;  ///< Integer type ("INT8"); for block formats the name of the operator.
   size_t tensors = 0;
-  size_t per_channel = 0;                  ///< of them with a scale per channel
-  size_t with_scale = 0;                   ///< of them with a constant scale; block formats have none
-  size_t power_of_two = 0;                 ///< of them with scales that are all powers of two
-  int min_position = 0, max_position = 0;  ///< those scales are 2^-position; meaningful when power_of_two > 0
+  size_t per_channel = 0;                  ///< Tensors with one scale per channel.
+  size_t with_scale = 0;                   ///< Tensors with a constant scale. Block formats have none.
+  size_t power_of_two = 0;                 ///< Tensors whose scales are all powers of two.
+  int min_position = 0, max_position = 0;  ///< Range of the positions p in scale = 2^-p; meaningful if power_of_two >
+                                           ///< 0.
 };
 
-/// Types of what a kind of node reads, as the reference's table has them (ref:evaluation#tables): type -> nodes.
+/// Number of nodes per type of their inputs, for one operator. Matches the reference's table (ref:evaluation#tables).
 struct OperatorTypes {
   std::string op;
   std::map<std::string, int> activation, weights, bias;
 };
 
-/// The same of one node; empty where nothing is quantized.
+/// Input types of one node. Empty strings: the input is not quantized.
 struct NodeTypes {
   std::string node, op, activation, weights, bias;
 };
 
-/// One node as the file has it. Names of unnamed nodes are empty.
+/// One node as stored in the file. Unnamed nodes have an empty name.
 struct InspectNode {
-  std::string name, op;              ///< other domains as "domain::Op"
-  std::vector<InspectValue> inputs;  ///< stored tensors included
+  std::string name, op;              ///< Operators of other domains are written "domain::Op".
+  std::vector<InspectValue> inputs;  ///< Includes stored tensors.
   std::vector<InspectValue> outputs;
-  uint64_t parameters = 0;  ///< elements of its stored inputs
-  double macs = 0;          ///< multiply-accumulates of one sample; 0 also for operators that have none
+  uint64_t parameters = 0;  ///< Number of elements in its stored inputs.
+  double macs = 0;          ///< Multiply-accumulates for one sample; 0 if the operator has none.
 };
 
-/// One quantized tensor and its parameters. Several Q/DQ pairs count once, as their first.
+/// One quantized tensor and its parameters. Several Q/DQ pairs count once and show the parameters of the first.
 struct QuantizedTensor {
-  std::string name, kind, type;     ///< kind and type as in QuantizedGroup
-  std::vector<double> scales;       ///< one, or one per channel; empty: block formats, or not constant
-  std::vector<double> zero_points;  ///< as many; empty: none given, which means 0
-  int64_t axis = -1;                ///< of the channels; -1: one scale for all
+  std::string name, kind, type;     ///< `kind` and `type` have the meaning of QuantizedGroup.
+  std::vector<double> scales;       ///< One scale, or one per channel; empty if the scale is not constant and for block
+                                    ///< formats.
+  std::vector<double> zero_points;  ///< One per scale; empty if the model stores none, which means 0.
+  int64_t axis = -1;                ///< Channel axis; -1 if one scale applies to the whole tensor.
 };
 
-/// The quantized tensors of one node; the others that it reads and writes are float.
+/// The quantized tensors of one node. The other inputs and outputs of the node are float.
 struct NodeFormats {
   std::string node, op;
-  std::vector<QuantizedTensor> inputs;  ///< in the order of the node; stored ones are its weights and biases
+  std::vector<QuantizedTensor> inputs;  ///< In the order of the node's inputs; weights and biases are the stored ones.
   std::vector<QuantizedTensor> outputs;
 };
 
-/// position when `scale` is 2^-position.
+/// Returns the position p if `scale` is exactly 2^-p, otherwise nullopt.
 QUARKQ_EXPORT std::optional<int> position_of(double scale);
 
-/// What to report beside the summary.
+/// Details that inspect() reports in addition to the summary.
 struct InspectOptions {
-  bool nodes = false;   ///< names, shapes and types node by node
-  bool scales = false;  ///< parameters tensor by tensor
+  bool nodes = false;   ///< Names, shapes and types of every node.
+  bool scales = false;  ///< Parameters of every quantized tensor.
 };
 
 struct InspectReport {
   std::string path;
-  uint64_t file_bytes = 0;      ///< of the model file
-  uint64_t external_bytes = 0;  ///< of the files beside it that hold weights
+  uint64_t file_bytes = 0;      ///< Size of the model file.
+  uint64_t external_bytes = 0;  ///< Size of the external data files that contain weights.
   int64_t ir_version = 0;
-  std::vector<std::pair<std::string, int64_t>> opsets;  ///< "ai.onnx" first, then the domains by name
+  std::vector<std::pair<std::string, int64_t>> opsets;  ///< "ai.onnx" first, then the other domains sorted by name.
   std::string producer_name, producer_version;
-  std::vector<InspectValue> inputs, outputs;  ///< in the model's order, without initializers
+  std::vector<InspectValue> inputs, outputs;  ///< In the order of the model, without initializers.
   size_t nodes = 0;
-  std::map<std::string, int> ops;  ///< operators of the main graph; other domains as "domain::Op"
-  size_t nested_nodes = 0;         ///< nodes inside If, Loop and Scan bodies, not among `nodes`
-  size_t parameter_tensors = 0;    ///< initializers, those of nested graphs included
-  uint64_t parameters = 0;         ///< their elements
+  std::map<std::string, int> ops;  ///< Number of nodes per operator in the main graph; other domains as "domain::Op".
+  size_t nested_nodes = 0;         ///< Nodes inside the bodies of If, Loop and Scan; not counted in `nodes`.
+  size_t parameter_tensors = 0;    ///< Number of initializers, including nested graphs.
+  uint64_t parameters = 0;         ///< Number of elements of all initializers.
   uint64_t parameter_bytes = 0;
-  std::vector<QuantizedGroup> quantized;   ///< by kind, then type; empty for a float model
-  std::map<std::string, int> qdq_domains;  ///< domain ("ai.onnx" for the standard one) -> quantizing nodes in it
-  std::vector<OperatorTypes> op_types;     ///< operators of such nodes, in first-seen order
-  std::vector<NodeTypes> node_types;       ///< nodes whose first or second input is quantized; on request
-  std::vector<InspectNode> node_list;      ///< every node of the main graph, in the order of the file; on request
-  double macs = 0;                         ///< of all nodes, for one sample; unknown dimensions count as 1
-  size_t unsized_macs = 0;                 ///< nodes whose part in `macs` is too small, because shapes are not known
-  std::vector<QuantizedTensor> tensors;    ///< in the order of their Q or DQ nodes; on request
-  InspectOptions options;                  ///< what was requested
+  std::vector<QuantizedGroup> quantized;   ///< Sorted by kind, then by type; empty for a float model.
+  std::map<std::string, int> qdq_domains;  ///< Number of quantizing nodes per domain ("ai.onnx" for the standard
+                                           ///< domain).
+  std::vector<OperatorTypes> op_types;     ///< One entry per operator with quantized inputs, in the order of first use.
+  std::vector<NodeTypes> node_types;       ///< Nodes whose first or second input is quantized; filled on request.
+  std::vector<InspectNode> node_list;      ///< All nodes of the main graph in the order of the file; filled on request.
+  double macs = 0;                         ///< Multiply-accumulates of all nodes for one sample; unknown dimensions
+                                           ///< count as 1.
+  size_t unsized_macs = 0;                 ///< Nodes whose part of `macs` is too small because shapes are unknown.
+  std::vector<QuantizedTensor> tensors;    ///< In the order of the Q and DQ nodes; filled on request.
+  InspectOptions options;                  ///< The options of the request.
 };
 
-/// Reads the model at `path`; nothing is run. Fails as loading does: kInvalidArgument, kCorruptModel, kUnsupported.
+/// Reads the model at `path` without running it. Fails with kInvalidArgument, kCorruptModel or kUnsupported if the
+/// model cannot be loaded.
 QUARKQ_EXPORT Result<InspectReport> inspect(const std::string& path, const InspectOptions& options = {});
 
-/// The same for a serialized model; messages call it `name`.
+/// Inspects a serialized model. Messages refer to it as `name`.
 QUARKQ_EXPORT Result<InspectReport> inspect_bytes(const std::string& model, const std::string& name,
                                                   const InspectOptions& options = {});
 
-/// The report as JSON, keys in a fixed order.
+/// Returns the report as JSON with keys in a fixed order.
 QUARKQ_EXPORT std::string to_json(const InspectReport& report);
 
 }  // namespace quarkq

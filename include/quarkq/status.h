@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Status and Result<T>: how every quarkq function reports errors. No exception crosses a public function.
-// Marks what the shared library exports.
+// Status and Result<T>: how every quarkq function reports errors. No exception crosses a public function. Also defines
+// the export macro of the shared library.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +12,32 @@
 
 namespace quarkq {
 
-/// "MAJOR.MINOR.PATCH" of the library in use.
+/// Returns "MAJOR.MINOR.PATCH" of the library in use.
 QUARKQ_EXPORT const char* version();
 
-/// How the library was built: commit, compiler, build type. One line.
+/// Returns one line that describes the build: commit, compiler, build type.
 QUARKQ_EXPORT const char* build_information();
 
 /// The kind of an error. Each code maps to one exit code of the command line (exit_code()).
 enum class Code {
   kOk,
-  kInvalidArgument,  ///< wrong usage or setting: exit 2
-  kUnsupported,      ///< a model or setting that quarkq knows but cannot handle: exit 3
-  kCorruptModel,     ///< a malformed model file: exit 3
-  kBadData,          ///< calibration or result data that does not fit: exit 4
-  kQualityGate,      ///< a required quality was missed: exit 5
-  kNpuLimit,         ///< an NPU limit is violated: exit 6
-  kResource,         ///< a memory or size limit was hit: exit 7
-  kIo,               ///< the machine refused a file operation: exit 1
-  kInternal,         ///< our own bug: exit 1
-  kInterrupted,      ///< the user interrupted: exit 130
+  kInvalidArgument,  ///< Wrong usage or setting: exit 2.
+  kUnsupported,      ///< A model or setting that quarkq knows but cannot process: exit 3.
+  kCorruptModel,     ///< A malformed model file: exit 3.
+  kBadData,          ///< Calibration or result data that does not match the model: exit 4.
+  kQualityGate,      ///< A required quality was missed: exit 5.
+  kNpuLimit,         ///< An NPU limit is violated: exit 6.
+  kResource,         ///< A memory or size limit was exceeded: exit 7.
+  kIo,               ///< The operating system rejected a file operation: exit 1.
+  kInternal,         ///< A bug in quarkq: exit 1.
+  kInterrupted,      ///< The user interrupted the run: exit 130.
 };
 
-/// Exit code of the command line for `code`, as documented in README.md.
+/// Returns the exit code of the command line for `code` (docs/command-line.md).
 QUARKQ_EXPORT int exit_code(Code code);
 
-/// Outcome of an operation that returns nothing else. The message is lower-case, starts with the subject and names what
-/// was found and what is allowed, for example "node conv_12: kernel 17x17 exceeds 16x16 on target xint8".
+/// Outcome of an operation without a result. The message is lower-case, starts with the subject and names the found and
+/// the allowed value, for example "node conv_12: kernel 17x17 exceeds 16x16 on target xint8".
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -48,7 +48,7 @@ class [[nodiscard]] Status {
   const std::string& message() const& { return message_; }
   std::string message() && { return std::move(message_); }
 
-  /// The same error with "`where`: " put before its message; no effect on success.
+  /// Returns the error with "`where`: " prepended to its message. Has no effect on success.
   QUARKQ_EXPORT Status context(const std::string& where) &&;
 
  private:
@@ -56,7 +56,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// A value, or the Status that says why there is none. REQUIRES: a Status stored in it is not ok().
+/// A value, or the Status that explains why it is missing. REQUIRES: a Status stored in it is not ok().
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -69,7 +69,7 @@ class [[nodiscard]] Result {
   /// REQUIRES: ok().
   T& value() & { return std::get<0>(state_); }
   const T& value() const& { return std::get<0>(state_); }
-  /// By value, so that `for (x : f().value())` runs over a value that lives as long as the loop.
+  /// Returns by value, so that the value in `for (x : f().value())` lives as long as the loop.
   T value() && { return std::get<0>(std::move(state_)); }
 
   Result<T> context(const std::string& where) && {
@@ -81,11 +81,10 @@ class [[nodiscard]] Result {
   std::variant<T, Status> state_;
 };
 
-// A ceiling on the memory of the process.
-
-/// Runs that begin from now on take at most about `bytes` of resident memory, all of the process counted: models run
-/// segment by segment, and values that wait lie in temporary files (docs/large-models.md). Results have the same bytes.
-/// What takes more even so is not refused. 0: no ceiling.
+/// Limits the resident memory of the whole process to about `bytes` for runs that start after the call; 0 removes the
+/// limit. Models then run segment by segment, and values between segments are stored in temporary files
+/// (docs/large-models.md). Results do not change by a byte. A run that needs more memory in spite of this is not
+/// rejected.
 void set_memory_ceiling(int64_t bytes);
 
 }  // namespace quarkq

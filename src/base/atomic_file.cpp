@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// AtomicFile, and what becomes of temporaries: of interrupted processes and of killed ones.
+// AtomicFile, and clean-up of temporary files of interrupted and killed processes.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr std::string_view kTemporaryMark = ".part-";
-constexpr std::string_view kLinkMark = ".link-";  // of second names, which live for a moment (onnx_io/save.cpp)
+constexpr std::string_view kLinkMark = ".link-";  // Part of second names, which exist only briefly (onnx_io/save.cpp).
 constexpr size_t kTokenDigits = 16;               // at the end of process_token()
 
 /// Names of unfinished temporaries, in fixed storage so that a signal handler may walk them.
@@ -82,10 +82,10 @@ Own lock_own(int fd) {
   const bool is_looked_at = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   struct stat info {};
   const bool is_gone = ::fstat(fd, &info) == 0 && info.st_nlink == 0;
-  return is_looked_at || is_gone ? Own::kRemoved : Own::kYes;  // without locks nobody removes what others made
+  return is_looked_at || is_gone ? Own::kRemoved : Own::kYes;  // without locks no process removes files of others
 }
 
-/// What has no name of its own that a finished file could take.
+/// Returns whether the path is a device or pipe, which a finished file cannot replace.
 bool is_device(const std::string& path) {
   struct stat info {};
   const bool is_stream = path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/");
@@ -93,7 +93,7 @@ bool is_device(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && (S_ISCHR(info.st_mode) || S_ISFIFO(info.st_mode));
 }
 
-/// Whether what was written to `fd` is on the disk. Some files cannot be forced there, which is no failure.
+/// Returns whether data written to `fd` is on the disk. Files that do not support flushing are not a failure.
 bool force_to_disk(int fd) {
   int failed = 0;
   do {
@@ -155,7 +155,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& target, Kind kind) {
     }
     if (lock_own(file.fd_) == Own::kYes) return file;
   }
-  return io_error(target, ": cannot write here, other processes remove what is written");
+  return io_error(target, ": cannot write here, other processes remove written files");
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
@@ -195,7 +195,7 @@ Status AtomicFile::write(const void* data, size_t bytes) {
 }
 
 Status AtomicFile::write_through(const char* data, size_t bytes) {
-  constexpr size_t kMost = size_t{16} << 20;  // of one call: what is mapped need not be resident all at once
+  constexpr size_t kMost = size_t{16} << 20;  // Per call: not all mapped data need to be resident at once.
   while (bytes > 0) {
     const ssize_t part = ::write(fd_, data, std::min(bytes, kMost));
     if (part < 0 && errno == EINTR) continue;

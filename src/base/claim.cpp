@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exclusive creation and rename are atomic on network file systems, too. Opening a file asks the server for its times,
-// which stat() alone may take from a cache of up to a minute.
+// Exclusive creation and rename are also atomic on network file systems. Opening a file reads its times from the
+// server, while stat() alone may use a cache of up to a minute.
 #include "base/claim.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace quarkq {
 namespace {
 
 constexpr double kBeatsPerLife = 8;  // a claim is touched so often before it would count as dead
-constexpr size_t kMostRead = 256;    // of a claim that another process wrote
+constexpr size_t kMostRead = 256;    // Upper bound on the bytes read of another process' claim.
 
 }  // namespace
 
@@ -72,7 +72,7 @@ Claim::~Claim() {
   ::close(fd_);
 }
 
-/// By the open file: one that was taken over is no longer at its path.
+/// Uses the open file: a claim that was taken over is no longer at its path.
 void Claim::beat() {
   const double now = clock_();
   if (now - last_ < interval_) return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files by which processes on several machines agree who does what, through a shared folder alone. A claim keeps others
-// from doing the same work twice; results must not depend on it, because a process that was only slow may lose its
-// claim to another.
+// Files by which processes on several machines divide work through a shared folder. A claim keeps two processes from
+// doing the same work. Results must not depend on it, because a slow process may lose its claim to another.
 #pragma once
 
 #include <functional>
@@ -13,11 +12,11 @@
 
 namespace quarkq {
 
-/// Seconds since any moment; never goes back.
+/// Monotonic time in seconds, from an arbitrary start.
 using Clock = std::function<double()>;
 Clock steady_clock();
 
-/// A file that is there as long as this process works on what it names.
+/// A file that exists while this process works on the item that the file names.
 class Claim {
  public:
   Claim(Claim&& other) noexcept;
@@ -25,7 +24,7 @@ class Claim {
   /// Removes the file, unless another process has taken it over.
   ~Claim();
 
-  /// Shows that the owner is alive. To be called often: the file is touched only now and then.
+  /// Signals that the owner is alive. Call it often: the file is touched only at intervals.
   void beat();
 
  private:
@@ -37,15 +36,15 @@ class Claim {
   Clock clock_;
 };
 
-/// Takes claims, and takes over those whose owner has died.
+/// Acquires claims, and takes over claims whose owner has died.
 class Claims {
  public:
-  /// A claim whose file has not changed for `stale_seconds` of this process' own clock is of a dead one. Clocks of
-  /// machines are not compared, so they may differ.
+  /// A claim whose file has not changed for `stale_seconds` on this process' own clock belongs to a dead process.
+  /// Clocks of different machines are never compared, so they may differ.
   explicit Claims(double stale_seconds, Clock clock = steady_clock());
 
-  /// The claim, or nothing while another process has it. Call it again, now and then, to find out when that one died.
-  /// Whatever is at `path` counts as a claim. Fails when the folder cannot be written.
+  /// Returns the claim, or nullopt while another process owns it. Call it again from time to time to detect the death
+  /// of that owner. Any file at `path` counts as a claim. Fails if the folder is not writable.
   Result<std::optional<Claim>> take(const std::string& path);
 
  private:
@@ -57,16 +56,17 @@ class Claims {
 
   double stale_;
   Clock clock_;
-  std::string owner_;  ///< no other process has the same
+  std::string owner_;  ///< Unique among all processes.
   std::map<std::string, Seen> seen_;
 };
 
-// The steps of Claims::take(), apart for the tests of what may happen between them.
+// The steps of Claims::take(), exposed so that tests can check interleavings of processes.
 
-/// Identity, time and first bytes of what is at `path`: any sign of life changes it. Empty: there is nothing.
+/// Returns identity, time and first bytes of the file at `path`. Any sign of life changes this text. Returns an empty
+/// string if there is no file.
 std::string claim_mark(const std::string& path);
-/// Removes a dead claim, whose mark is `mark`, by way of the name `aside`. Of several processes that try, one succeeds;
-/// when it got a new claim, of one that was faster, that is put back.
+/// Removes a dead claim with mark `mark` by renaming it to `aside` first. If several processes try, one succeeds. If
+/// the renamed file is a newer claim of a faster process, it is moved back.
 Status remove_dead_claim(const std::string& path, const std::string& mark, const std::string& aside);
 
 }  // namespace quarkq

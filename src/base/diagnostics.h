@@ -19,12 +19,12 @@ struct DiagnosticInfo {
   std::string_view id;
   Severity severity;
   std::string_view meaning;
-  std::string_view remedy;  ///< empty: there is nothing to do
+  std::string_view remedy;  ///< Empty if there is no remedy.
 };
 
-/// All rows of diagnostics.def.
+/// Returns all rows of diagnostics.def.
 std::span<const DiagnosticInfo> all_diagnostics();
-/// The row of this id; null when there is none.
+/// Returns the row with this id, or null if there is none.
 const DiagnosticInfo* find_diagnostic(std::string_view id);
 
 inline constexpr auto kDiagnosticIds = std::to_array<std::string_view>({
@@ -33,8 +33,8 @@ inline constexpr auto kDiagnosticIds = std::to_array<std::string_view>({
 #undef DIAGNOSTIC
 });
 
-/// A row of the table; an id without one does not compile. It holds the row's number: GCC 12 under UBSan compares no
-/// pointer into a table in a constant expression.
+/// A row of the table; an unknown id does not compile. Stores the row number, because GCC 12 under UBSan cannot compare
+/// pointers into a table in a constant expression.
 class DiagnosticId {
  public:
   consteval DiagnosticId(const char* id) {  // NOLINT(google-explicit-constructor)
@@ -49,9 +49,9 @@ class DiagnosticId {
 
 struct Diagnostic {
   Severity severity = Severity::kNotice;
-  std::string id;       ///< stable, for scripts
-  std::string subject;  ///< node, tensor, option or file the finding is about; may be empty
-  std::string text;     ///< what was found and what follows
+  std::string id;       ///< Stable, for scripts.
+  std::string subject;  ///< The node, tensor, option or file of the finding; may be empty.
+  std::string text;     ///< The finding and its consequence.
 };
 
 class Diagnostics {

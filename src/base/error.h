@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Short constructors for Status, one per code, and the macros that carry errors up. Include this, not status.h, in
-// src/.
-// QQ_CHECK stops the program on our own bugs. What a file, a flag or a machine can break returns a Status instead.
+// Short constructors for Status, one per code, and the macros that propagate errors. In src/, include this file instead
+// of status.h. QQ_CHECK stops the program on bugs of quarkq. Faults of a file, a flag or a machine return a Status
+// instead.
 #pragma once
 
 #include "base/strings.h"
@@ -43,7 +43,7 @@ QQ_DEFINE_ERROR(internal_error, kInternal)
   if (!name.ok()) return name.status();             \
   declaration = std::move(name).value()
 
-/// Returns the Status of `expression` from the calling function when it is an error.
+/// Returns the Status of `expression` from the calling function if it is an error.
 #define QQ_RETURN_IF_ERROR(expression)                                                \
   do {                                                                                \
     if (::quarkq::Status qq_status = (expression); !qq_status.ok()) return qq_status; \

@@ -27,13 +27,13 @@ namespace {
 
 std::string system_reason() { return std::strerror(errno); }
 
-/// Memory that runs out is no fault of the file and ends the run as everywhere else (exit code 7).
+/// Out of memory is not a fault of the file and ends the run as usual (exit code 7).
 Status cannot_open(const std::string& path) {
   if (errno == ENOMEM) throw std::bad_alloc();
   return io_error(path, ": cannot open, ", system_reason());
 }
 
-/// What is listed: of a kind that stat(2) tells (S_IFREG, S_IFDIR), with names that end so.
+/// Selects the listed entries: of a kind of stat(2) (S_IFREG, S_IFDIR), with names that have this suffix.
 struct Wanted {
   mode_t kind = S_IFREG;
   std::string_view suffix = {};
@@ -126,7 +126,7 @@ bool is_same_file(int fd, const std::string& path) {
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path, Links links) {
-  // O_NONBLOCK: a pipe in the place of a file is refused below instead of waited for.
+  // O_NONBLOCK: a pipe instead of a file is rejected below without waiting for it.
   const int fd = open_file(path, O_RDONLY | O_NONBLOCK | (links == Links::kRefused ? O_NOFOLLOW : 0));
   if (fd < 0) return cannot_open(path);
   struct stat info {};

@@ -15,7 +15,7 @@ namespace quarkq {
 /// A read-only memory mapping of a whole file. Empty files have size 0 and a null pointer.
 class MappedFile {
  public:
-  /// kRefused: fails if `path` itself is a symbolic link, for folders in which others may have put one.
+  /// kRefused: fails if `path` itself is a symbolic link. For folders in which other users may have placed links.
   enum class Links { kFollowed, kRefused };
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, Links links = Links::kFollowed);
   ~MappedFile();
@@ -31,36 +31,37 @@ class MappedFile {
   size_t size_;
 };
 
-/// Names this process among all that may write to a shared folder: its number, which repeats on every machine and in
-/// every container, and 16 random digits. Fit for file names.
+/// Returns a name of this process that is unique among all processes that may write to a shared folder: its number,
+/// which repeats on other machines and in containers, and 16 random digits. Usable in file names.
 const std::string& process_token();
 
-/// Content of a text file. Fails when it is larger than `limit` bytes.
+/// Returns the content of a text file. Fails if it is larger than `limit` bytes.
 Result<std::string> read_text_file(const std::string& path, size_t limit = size_t{64} << 20);
 
-/// open(2) that goes on after a signal; the descriptor is closed in programs that are started. -1 and errno on failure.
+/// Calls open(2) and repeats it after a signal. The descriptor is closed in started programs. Returns -1 and sets errno
+/// on failure.
 int open_file(const std::string& path, int flags, unsigned mode = 0);
 
-/// A file without a name in `folder`, for reading and writing, that is removed with the process however that ends. -1
-/// and errno on failure.
+/// Creates an anonymous file in `folder` for reading and writing. It disappears with the process, even if the process
+/// is killed. Returns -1 and sets errno on failure.
 int open_nameless_file(const std::string& folder);
 
-/// pwrite(2) and pread(2) of all bytes, which go on after a signal. False and errno on failure; a file that ends before
-/// is EIO.
+/// Call pwrite(2) and pread(2) until all bytes are transferred, and repeat them after a signal. Return false and set
+/// errno on failure; a file that ends early is EIO.
 bool write_all_at(int fd, const void* data, size_t bytes, uint64_t offset);
 bool read_all_at(int fd, void* data, size_t bytes, uint64_t offset);
 
-/// Whether `path`, itself and not what it links to, is the file that `fd` has open.
+/// Returns whether `path` itself, not the target of a link, is the file that `fd` refers to.
 bool is_same_file(int fd, const std::string& path);
 
-/// A file under a temporary name beside its target; commit() renames it into place, the destructor removes it
-/// otherwise. Every temporary is also removed when the process is interrupted (remove_unfinished_files()), and what a
-/// killed one left is removed by the next that writes the same target: a temporary is locked as long as its process
-/// lives. A target that is a device or a pipe is written as it is.
+/// A file under a temporary name next to its target. commit() renames it; otherwise the destructor removes it.
+/// Temporary files are also removed if the process is interrupted (remove_unfinished_files()). A temporary file is
+/// locked while its process lives, so the next process that writes the same target removes the files of killed
+/// processes. A target that is a device or a pipe is written directly.
 class AtomicFile {
  public:
-  /// kOneOfMany: of thousands, such as the results of `quarkq run`. They are not forced to the disk one by one, and
-  /// nobody looks for what killed runs left of each (remove_dead_temporaries() does for all).
+  /// kOneOfMany: one of thousands of files, such as the results of `quarkq run`. These files are not flushed to the
+  /// disk one by one, and temporary files of killed runs are removed only by remove_dead_temporaries().
   enum class Kind { kAlone, kOneOfMany };
   static Result<AtomicFile> create(const std::string& target, Kind kind = Kind::kAlone);
   AtomicFile(AtomicFile&& other) noexcept;
@@ -70,8 +71,8 @@ class AtomicFile {
   Status write(const void* data, size_t bytes);
   uint64_t written() const { return written_; }
 
-  /// Flushes to disk, so that a machine that fails leaves the old or the new file, and renames. A full disk shows here
-  /// at the latest, as kIo naming the target.
+  /// Flushes to disk, so that after a crash of the machine either the old or the new file exists, and renames. A full
+  /// disk is reported here at the latest, as kIo with the name of the target.
   Status commit();
   const std::string& target() const { return target_; }
 
@@ -83,38 +84,38 @@ class AtomicFile {
   Status put_in_place();
   void drop();
   int fd_ = -1;
-  std::string temporary_, target_;  ///< no temporary: a device
+  std::string temporary_, target_;  ///< Empty for a device, which has no temporary file.
   Kind kind_ = Kind::kAlone;
   std::vector<char> buffer_;
   uint64_t written_ = 0;
 };
 
-/// Writes `text`; the file is complete or absent.
+/// Writes `text` to `target`. The file is complete or absent afterwards.
 Status write_file(const std::string& target, const std::string& text);
 
-/// Removes temporaries of processes that have ended: those of the target `path` and of files whose names begin with
-/// its name, such as that of its weights. "FOLDER/" means all in the folder. Those that cannot be judged stay.
+/// Removes temporary files of dead processes for the target `path` and for files whose names begin with its name, such
+/// as its weights. "FOLDER/" selects all files in the folder. Files whose owner cannot be determined are kept.
 void remove_dead_temporaries(const std::string& path);
 
-/// Removes the temporaries of all AtomicFiles alive. Async-signal-safe: for signal handlers.
+/// Removes the temporary files of all AtomicFiles that exist. Async-signal-safe: for signal handlers.
 void remove_unfinished_files();
 
-/// Regular files directly in `folder` whose name ends in `suffix`, sorted by name (digit runs compare as numbers).
+/// Returns the regular files directly in `folder` whose names end in `suffix`, sorted by name (digit runs compare as
+/// numbers).
 Result<std::vector<std::string>> list_files(const std::string& folder, const std::string& suffix);
-/// Folders directly in `folder`, sorted like list_files().
+/// Returns the folders directly in `folder`, sorted as by list_files().
 Result<std::vector<std::string>> list_folders(const std::string& folder);
-/// Regular files at any depth, relative to `folder`, sorted like list_files(). Links to folders are not followed.
+/// Returns the regular files at any depth, relative to `folder`, sorted as by list_files(). Links to folders are not
+/// followed.
 Result<std::vector<std::string>> list_files_below(const std::string& folder);
 
-/// The order of list_files(): "img10" after "img9".
+/// Compares names in the order of list_files(): "img10" after "img9".
 bool natural_less(const std::string& a, const std::string& b);
 
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);
 
-// For signal handlers: is there something that must not be called unwritten?
-
-/// Whether an AtomicFile of this process has its name, or is about to get it. Async-signal-safe.
+/// Returns whether an AtomicFile of this process has its final name or is being renamed. Async-signal-safe.
 bool has_finished_files();
 
 }  // namespace quarkq

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Content hashes (XXH3, 128 bits): they identify files and models and are no protection against tampering.
+// Content hashes (XXH3, 128 bits). They identify files and models, and do not protect against tampering.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ class ContentHash {
   ContentHash(const ContentHash&) = delete;
 
   void add(const void* data, size_t bytes);
-  /// Text with its length, so that "ab", "c" and "a", "bc" differ.
+  /// Adds text with its length, so that "ab", "c" and "a", "bc" differ.
   void add(std::string_view text);
 
-  /// 32 lower-case hexadecimal digits of what was added so far.
+  /// Returns 32 lower-case hexadecimal digits for everything added so far.
   std::string text() const;
 
  private:

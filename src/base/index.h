@@ -6,7 +6,7 @@
 
 namespace quarkq {
 
-/// A number of elements or an axis as an index of a container; the caller has checked that it is not negative.
+/// Converts a number of elements or an axis to an index of a container. The caller has checked that it is not negative.
 constexpr size_t as_index(int64_t value) { return static_cast<size_t>(value); }
 
 }  // namespace quarkq

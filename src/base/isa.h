@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which instruction set the vectorized loops (*.isa.cpp) and oneDNN use. Fixed once at start, before any kernel is
-// made.
+// The instruction set that the vectorized loops (*.isa.cpp) and oneDNN use. Fixed once at start, before any kernel is
+// created.
 #pragma once
 
 #include <string_view>
@@ -11,17 +11,17 @@ namespace quarkq {
 
 enum class Isa { kSse41, kAvx2, kAvx512 };
 
-/// The instruction set in force: the best of this machine, or what pin_isa() asked for.
+/// Returns the instruction set in use: the best of this machine, or the one selected by pin_isa().
 Isa isa();
 std::string_view isa_name(Isa isa);
 
-/// Pins `name` (sse41, avx2, avx512 or native). Fails when this machine lacks it. Also pins oneDNN, through its
-/// environment setting, so call it before the first primitive is made.
+/// Selects `name` (sse41, avx2, avx512 or native). Fails if this machine does not support it. Also selects it for
+/// oneDNN, through its environment setting, so call it before the first primitive is created.
 Status pin_isa(std::string_view name);
 
 }  // namespace quarkq
 
-/// Calls `function` of the namespace of the instruction set in force: QQ_DISPATCH(numeric, fake_quantize)(args...).
+/// Calls `function` in the namespace of the instruction set in use: QQ_DISPATCH(numeric, fake_quantize)(args...).
 #define QQ_DISPATCH(layer, function)                                             \
   (::quarkq::isa() == ::quarkq::Isa::kAvx512 ? ::quarkq::layer::avx512::function \
    : ::quarkq::isa() == ::quarkq::Isa::kAvx2 ? ::quarkq::layer::avx2::function   \

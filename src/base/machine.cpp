@@ -35,7 +35,7 @@ int64_t take_number(std::string_view& text) {
   return number;
 }
 
-/// Of a line such as "MemTotal:       24684084 kB", in bytes.
+/// Returns the bytes in a line such as "MemTotal:       24684084 kB".
 int64_t bytes_of(std::string_view text, std::string_view name) {
   const size_t at = text.find(name);
   if (at == std::string_view::npos) return 0;
@@ -60,15 +60,15 @@ ResidentMemory resident_memory() {
   return {static_cast<size_t>(resident * page), static_cast<size_t>(shared * page)};
 }
 
-// Linux keeps limits in files: cgroup v2 has "MAX PERIOD" in cpu.max and a number in memory.max, v1 has two files and
-// one. /proc/self/cgroup names the group of each hierarchy; inside of a container that is often "/", while limits stand
-// at the root of what is mounted.
+// Linux stores limits in files: cgroup v2 has "MAX PERIOD" in cpu.max and a number in memory.max, v1 has two files and
+// one. /proc/self/cgroup names the group of each hierarchy. Inside a container the name is often "/", and the limits
+// are at the root of the mounted hierarchy.
 
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The number in a file; "-1" and "max" are no limit and give nothing.
+/// Returns the number in a file, or nullopt for "-1" and "max", which mean no limit.
 std::optional<double> first_number(const fs::path& path) {
   std::ifstream file(path);
   double value = 0;
@@ -141,7 +141,7 @@ std::optional<double> least_of(const Limit& limit, const std::string& root) {
 std::optional<double> cpu_quota(const std::string& root) { return least_of(kCpu, root); }
 
 std::optional<int64_t> memory_quota(const std::string& root) {
-  constexpr double kMost = 1e18;  // version 1 says "no limit" as nearly 2^63
+  constexpr double kMost = 1e18;  // version 1 stores "no limit" as nearly 2^63
   const std::optional<double> bytes = least_of(kMemory, root);
   if (!bytes || *bytes > kMost) return std::nullopt;
   return static_cast<int64_t>(*bytes);

@@ -22,7 +22,7 @@ Result<std::vector<std::string>> quoted_words(std::string_view line) {
     } else if (c == '#' && !in_word) {
       break;
     } else if (static_cast<unsigned char>(c) < 32) {
-      return bad_data("holds control characters, a text is needed");
+      return bad_data("contains control characters, a text is needed");
     } else {
       word += c;
       in_word = true;

@@ -12,7 +12,8 @@
 
 namespace quarkq {
 
-/// The finite number that `text` is as a whole, without blanks or sign +. Nothing when it is not.
+/// Returns the finite number that `text` consists of, without blanks or a leading +. Returns nullopt for any other
+/// text.
 inline std::optional<double> parse_finite(std::string_view text) {
   double value = 0;
   const char* end = text.data() + text.size();
@@ -26,11 +27,11 @@ inline std::optional<double> parse_finite(std::string_view text) {
 /// characters and for a quote without its end.
 Result<std::vector<std::string>> quoted_words(std::string_view line);
 
-/// Most lists and maps around a value of a JSON text that is read: copying, writing and destroying a tree need stack
-/// for each level. The files that are read have at most 8.
+/// Upper bound on the nesting of lists and maps around a value in a JSON text. Copying, writing and destroying a tree
+/// need stack per level. The files that are read have at most 8 levels.
 inline constexpr int kMostJsonLevels = 64;
 
-/// Whether the JSON text `text` opens more than `levels` lists and maps inside of each other. Any bytes may be given.
+/// Returns whether the JSON text `text` nests more than `levels` lists and maps. Accepts arbitrary bytes.
 inline bool is_nested_deeper(std::string_view text, int levels) {
   int level = 0;
   bool is_in_string = false;
@@ -49,8 +50,8 @@ inline bool is_nested_deeper(std::string_view text, int levels) {
   return false;
 }
 
-/// `text` as a tree of nlohmann's type `Json`; a discarded value when it is no JSON or is nested deeper than
-/// kMostJsonLevels.
+/// Parses `text` to a tree of nlohmann's type `Json`. Returns a discarded value if it is not JSON or is nested deeper
+/// than kMostJsonLevels.
 template <class Json>
 Json parse_json(std::string_view text) {
   if (is_nested_deeper(text, kMostJsonLevels)) return Json(Json::value_t::discarded);

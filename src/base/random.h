@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random numbers as NumPy's legacy generator draws them (MT19937), so that random calibration data agree with its
-// users'.
+// Random numbers of NumPy's legacy generator (MT19937), so that random calibration data equal the data of its users.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +11,14 @@ class NumpyRandom {
  public:
   explicit NumpyRandom(uint32_t seed) : engine_(seed) {}
 
-  /// Uniform in [0, 1) with 53 bits.
+  /// Returns a uniform number in [0, 1) with 53 bits.
   double uniform() {
     const uint32_t a = next() >> 5, b = next() >> 6;
     return (a * 67108864.0 + b) / 9007199254740992.0;
   }
 
-  /// Uniform integer in [low, high]; high - low < 2^32 - 1. Masked rejection; draws nothing when both are equal.
+  /// Returns a uniform integer in [low, high]; high - low < 2^32 - 1. Uses masked rejection, and draws no number if
+  /// both are equal.
   int64_t integer(int64_t low, int64_t high) {
     const auto span = static_cast<uint32_t>(high - low);
     if (span == 0) return low;

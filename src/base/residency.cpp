@@ -58,12 +58,12 @@ Result<std::shared_ptr<const std::byte>> SpillFile::put(const void* data, size_t
 
 namespace {
 
-// Reading from the page cache goes at 5 GB/s at most, so no more than 25 MB come between two looks.
+// The page cache is read at 5 GB/s at most, so at most 25 MB are added between two checks.
 constexpr std::chrono::milliseconds kInterval(5);
 
 struct Mappings {
   std::mutex mutex;
-  std::map<const std::byte*, size_t> bytes;  ///< by the first one
+  std::map<const std::byte*, size_t> bytes;  ///< Keyed by the first byte.
   std::multiset<size_t> limits;              ///< in force
 };
 

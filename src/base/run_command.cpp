@@ -20,8 +20,8 @@ namespace {
 
 constexpr size_t kLastLines = 10, kLastBytes = 2000;
 constexpr int kTick = 100;             // milliseconds between two questions whether to go on
-constexpr int kCannotStart = 127;      // what shells return, too
-constexpr size_t kErrorsKept = 65536;  // of standard error, of which the end is shown
+constexpr int kCannotStart = 127;      // The code that shells return as well.
+constexpr size_t kErrorsKept = 65536;  // Bytes kept of standard error, whose end is shown.
 
 /// Closes what it holds.
 struct Descriptor {
@@ -52,7 +52,7 @@ Result<Pipe> make_pipe() {
 
 /// In the new process: only what is safe after a fork of a program with threads.
 [[noreturn]] void become(char* const* arguments, const int (&streams)[3], int failure) {
-  ::setpgid(0, 0);                     // what it starts can be ended with it
+  ::setpgid(0, 0);                     // so that its children can be ended with it
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also by the end of this program
   for (int i = 0; i < 3; ++i) ::dup2(streams[i], i);
   struct sigaction plain = {};
@@ -123,7 +123,7 @@ class Child {
       QQ_RETURN_IF_ERROR(check(options, watch));
       ::poll(nullptr, 0, 1);
     }
-    ::kill(-pid_, SIGKILL);  // what it left behind
+    ::kill(-pid_, SIGKILL);  // its remaining children
     pid_ = -1;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }

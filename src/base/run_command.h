@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs another program and collects what it prints. No shell takes part.
+// Runs another program and captures its output, without a shell.
 #pragma once
 
 #include <functional>
@@ -10,26 +10,26 @@
 
 namespace quarkq {
 
-/// The words of a command line as a shell would separate them: blanks separate; what stands in '...' or "..." is taken
-/// as it is; \ takes the next character as it is, inside "..." only before " and \. Nothing is expanded. Fails with
-/// kInvalidArgument when a quote is not closed or there is no word.
+/// Splits a command line into words like a shell: blanks separate words, '...' and "..." quote, and \ escapes the next
+/// character (inside "..." only " and \). Nothing is expanded. Fails with kInvalidArgument if a quote is not closed or
+/// there is no word.
 Result<std::vector<std::string>> command_words(const std::string& line);
 
 struct CommandOptions {
-  double seconds = 600;                   ///< after that long the program is ended
-  size_t most_output = 1 << 20;           ///< bytes of standard output that are kept; more are an error
-  std::function<bool()> keep_going = {};  ///< asked a few times a second; false ends the program
+  double seconds = 600;                   ///< Timeout after which the program is ended.
+  size_t most_output = 1 << 20;           ///< Upper bound on the bytes of standard output; more is an error.
+  std::function<bool()> keep_going = {};  ///< Called a few times per second; returning false ends the program.
 };
 
 struct CommandResult {
-  int exit_code = 0;       ///< 128 + signal when a signal ended it
-  std::string output;      ///< standard output
-  std::string last_lines;  ///< the end of standard error: at most 10 lines, 2000 characters
+  int exit_code = 0;       ///< 128 + signal if a signal ended the program.
+  std::string output;      ///< Standard output.
+  std::string last_lines;  ///< The end of standard error: at most 10 lines and 2000 characters.
 };
 
-/// Runs words[0], looked for in PATH, with the rest as its arguments; standard input is empty. The program and what it
-/// started are ended when it takes too long (kBadData) or when it is no longer wanted (kInterrupted). Fails with
-/// kInvalidArgument when it cannot be started. REQUIRES: words is not empty.
+/// Runs words[0], searched in PATH, with the other words as arguments and empty standard input. The program and its
+/// children are ended on a timeout (kBadData) or if `keep_going` returns false (kInterrupted). Fails with
+/// kInvalidArgument if the program cannot be started. REQUIRES: words is not empty.
 Result<CommandResult> run_command(const std::vector<std::string>& words, const CommandOptions& options);
 
 }  // namespace quarkq

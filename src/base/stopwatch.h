@@ -5,7 +5,7 @@
 
 namespace quarkq {
 
-/// Time since it was made, or since the last restart.
+/// Time since construction or since the last restart.
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }

@@ -71,7 +71,7 @@ std::string shape_text(const std::vector<long>& dims) {
 std::string bytes_text(double bytes) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
   int unit = 0;
-  // What would be printed as 1000 has the next unit.
+  // A value that would print as 1000 uses the next unit.
   for (; bytes >= (unit == 0 ? 999.5 : 999.95) && unit < 4; ++unit) bytes /= 1000;
   char text[32];
   std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", bytes, kUnits[unit]);

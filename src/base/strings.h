@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small text helpers used for messages and names. cat() is the only way messages are put together.
+// Small text helpers for messages and names. Messages are built only with cat().
 #pragma once
 
 #include <concepts>
@@ -11,13 +11,13 @@
 
 namespace quarkq {
 
-/// One argument of cat(). All types become one of five kinds, so that a message is put together by one function and not
-/// by one for each combination of types: these were a twelfth of the program.
+/// One argument of cat(). All types are converted to five kinds, so that one function builds messages instead of one
+/// instantiation per combination of types, which made up a twelfth of the program.
 class TextPart {
  public:
   TextPart(std::string_view text) : kind_(Kind::kText), value_{.text = text} {}
   TextPart(const std::string& text) : TextPart(std::string_view(text)) {}
-  /// A null pointer prints nothing.
+  /// A null pointer prints as an empty text.
   TextPart(const char* text) : TextPart(text == nullptr ? std::string_view() : std::string_view(text)) {}
   TextPart(char character) : kind_(Kind::kCharacter), value_{.character = character} {}
   TextPart(double number) : kind_(Kind::kReal), value_{.real = number} {}
@@ -43,7 +43,7 @@ class TextPart {
 
 std::string concatenated(std::span<const TextPart> parts);
 
-/// The arguments one after the other: texts and characters as they are, integers in decimal, real numbers with six
+/// Returns the concatenated arguments: texts and characters unchanged, integers in decimal, real numbers with six
 /// significant digits, true and false as 1 and 0.
 template <typename... Args>
 std::string cat(const Args&... args) {
@@ -53,7 +53,7 @@ std::string cat(const Args&... args) {
 
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// The parts, each as cat() prints it, with `separator` between them.
+/// Returns the parts, each printed as by cat(), with `separator` between them.
 template <typename Range>
 std::string join(const Range& parts, std::string_view separator) {
   std::string text;
@@ -66,28 +66,25 @@ std::string join(const Range& parts, std::string_view separator) {
   return text;
 }
 
-/// Letters of ASCII in lower case, whatever the locale; everything else as it is.
+/// Returns ASCII letters in lower case, independent of the locale; other characters unchanged.
 std::string lower_case(std::string_view text);
 
-/// Dimensions as "[1,3,224,224]"; negative ones print as "?".
+/// Returns dimensions as "[1,3,224,224]". Negative dimensions print as "?".
 std::string shape_text(const std::vector<long>& dims);
 
-/// `bytes` for people: "812 B", "3.4 MB" (powers of 1000).
+/// Returns `bytes` in readable form: "812 B", "3.4 MB" (powers of 1000).
 std::string bytes_text(double bytes);
 
-// Names from files inside sentences, tables and dumps.
-
-/// Returns `text` on one line without characters that control a terminal, a log or the direction of writing: controls,
-/// line breaks and tabs become "\x0a" and the like, U+2028, U+2029, U+202A to U+202E and U+2066 to U+2069 become
-/// "\u202e" and the like. Names are a stranger's text: escape them before the program adds line breaks of its own.
+/// Returns `text` on one line without characters that control a terminal, a log or the writing direction: controls,
+/// line breaks and tabs become "\x0a" and the like; U+2028, U+2029, U+202A to U+202E and U+2066 to U+2069 become
+/// "\u202e" and the like. Names come from untrusted files: escape them before the program adds its own line breaks.
 std::string printable(std::string_view text);
 
-// "did you mean ...?": the nearest known name for a misspelt one.
-
-/// The candidate with the smallest edit distance to `name` (case ignored), or "" when none is close enough.
+/// Returns the candidate with the smallest edit distance to `name`, ignoring case, or an empty string if none is close
+/// enough.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
-/// ", did you mean X?" for the nearest candidate, or "".
+/// Returns ", did you mean X?" for the nearest candidate, or an empty string.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace quarkq

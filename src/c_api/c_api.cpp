@@ -36,7 +36,7 @@ std::string findings_text(const std::vector<Finding>& findings) {
   return pipeline::text(pipeline::findings_json(findings));
 }
 
-/// What the verbs that take a float model, settings and samples have in common.
+/// Reads the common members of verbs with a float model, settings and samples.
 template <typename T>
 void take_job(Request& json, const Arguments& arguments, quarkq_result& result, T& request) {
   json.take("model", request.model_path).take("config", request.config).take("settings", request.settings);
@@ -56,7 +56,7 @@ Status finish(const Request& json, const T& request, Verb verb, quarkq_result& r
   return Status();
 }
 
-/// The same for verbs whose report may hold a model.
+/// Runs a verb whose report may contain a model.
 template <typename Verb, typename T>
 Status finish_with_model(const Request& json, const T& request, Verb verb, quarkq_result& result) {
   QQ_RETURN_IF_ERROR(json.finish());
@@ -213,7 +213,7 @@ Status call_check(Request& json, const Arguments& arguments, quarkq_result& resu
   json.take("model", model).take("target", target);
   json.take("min_npu", options.min_npu).take("max_partitions", options.max_partitions);
   const std::optional<std::string> bytes = c_api::bytes_of(arguments.model);
-  if (target != "xint8") {  // the limits of positions, which are no compiler's
+  if (target != "xint8") {  // position limits do not belong to a compiler
     options.target = target;
     const auto judge = [&](const TargetCheckOptions& asked) {
       return bytes ? check_target_bytes(*bytes, model, asked) : check_target(model, asked);
@@ -250,7 +250,7 @@ constexpr Verb kVerbs[] = {{"quantize", call_quantize}, {"calibrate", call_calib
 
 Status call(const Arguments* arguments, quarkq_result& result) {
   if (arguments == nullptr || arguments->size != sizeof(Arguments) || arguments->verb == nullptr)
-    return invalid_argument("quarkq_call: the arguments are those of another version of quarkq");
+    return invalid_argument("quarkq_call: the arguments belong to another version of quarkq");
   const std::string name = arguments->verb;
   std::vector<std::string> names;
   for (const Verb& verb : kVerbs) {

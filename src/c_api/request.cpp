@@ -83,7 +83,7 @@ decltype(RunRequest::on_result) result_of(const quarkq_callbacks& callbacks) {
   return [callbacks](const std::string& sample, const std::vector<SampleTensor>& results) -> Status {
     const std::vector<quarkq_tensor> outputs = to_c(results);
     if (callbacks.on_result(callbacks.context, sample.c_str(), outputs.data(), outputs.size()) == 0) return Status();
-    return bad_data("sample ", sample, ": the caller's function did not take its results");
+    return bad_data("sample ", sample, ": the caller's function rejected its results");
   };
 }
 
@@ -114,7 +114,7 @@ Result<Request> Request::parse(const std::string& verb, const char* text) {
   Request request;
   request.verb_ = verb;
   request.json_ = parse_json<Json>(text == nullptr ? "" : text);
-  if (!request.json_.is_object()) return invalid_argument(verb, ": the request is no JSON object");
+  if (!request.json_.is_object()) return invalid_argument(verb, ": the request is not a JSON object");
   return request;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The members of a JSON request, taken one by one; what was not taken is refused.
+// The members of a JSON request, read one by one. Members that were not read are rejected.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@
 
 namespace quarkq::c_api {
 
-// Functions of a C caller as the C++ requests take them.
+// Functions of a C caller, in the form of the C++ requests.
 
-/// A copy; nothing when there are no bytes.
+/// Returns a copy of the bytes, or nullopt if there are none.
 std::optional<std::string> bytes_of(const quarkq_bytes& bytes);
-/// Empty when there are none.
+/// Returns an empty source if there are no samples.
 SampleSource source_of(const quarkq_samples& samples);
 std::function<bool(const Progress&)> progress_of(const quarkq_callbacks& callbacks);
 Metric metric_of(const quarkq_callbacks& callbacks);
@@ -31,7 +31,7 @@ class Request {
   /// Fails with kInvalidArgument for anything but a JSON object.
   static Result<Request> parse(const std::string& verb, const char* text);
 
-  /// Sets `member` when the request has `key`; a value of another type is remembered for finish().
+  /// Sets `member` if the request contains `key`. A value of another type is recorded for finish().
   template <typename T>
   Request& take(const char* key, T& member) {
     const auto found = json_.find(key);
@@ -42,10 +42,10 @@ class Request {
   }
 
   /// Declares the files that the request names. Every member that is not an output is an input if it names a file.
-  /// Fails with kInvalidArgument if a result would overwrite an input. REQUIRES: nothing was taken yet.
+  /// Fails with kInvalidArgument if a result would overwrite an input. REQUIRES: no member was read yet.
   Status declare_files(RunFiles& files) const;
 
-  /// kInvalidArgument for a value of the wrong type, and for members that nobody took.
+  /// Fails with kInvalidArgument if a value has the wrong type or a member was not read.
   Status finish() const;
 
  private:

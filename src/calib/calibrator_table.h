@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// THE table of calibration methods: the statistics that each keeps, and the range it computes from them.
+// The table of calibration methods: the statistics that each keeps, and the range that it computes from them.
 #pragma once
 
 #include <memory>
@@ -19,18 +19,18 @@ struct Calibrator {
   bool needs_bins;
   Result<numeric::Range> (*finish)(const ValueStatistics&, const MethodOptions&);
   Result<std::unique_ptr<RangeObserver>> (*observe)(const MethodOptions&);
-  config::CalibrateMethod
-      fallback;  ///< compat: what every tensor takes when one fails (ref:calibration#fallbacks); itself: nothing
+  config::CalibrateMethod fallback;  ///< Compat mode: the method of all tensors if one fails
+                                     ///< (ref:calibration#fallbacks); the method itself if there is none.
   const char* summary;
 
   bool is_compat() const { return observe != nullptr; }
 };
 
 const std::vector<Calibrator>& calibrators();
-/// The row of `method`; null for methods that do not apply to activations.
+/// Returns the row of `method`, or null for methods that do not apply to activations.
 const Calibrator* find_calibrator(config::CalibrateMethod method, bool compat);
 
-/// Returns the range that a default row computes, made symmetric around 0 if the user asked for that.
+/// Returns the range that a default row computes, made symmetric around 0 if the user requested it.
 Result<numeric::Range> finish_range(const Calibrator& calibrator, const ValueStatistics& statistics,
                                     const MethodOptions& options);
 
@@ -43,7 +43,7 @@ Result<numeric::Range> finish_distribution(const ValueStatistics&, const MethodO
 Result<numeric::Range> finish_power_of_two_mse(const ValueStatistics&, const MethodOptions&);
 Result<numeric::Range> finish_float_mse(const ValueStatistics&, const MethodOptions&);
 
-/// Position of the best power-of-two scale for what `statistics` saw (MinMSE's candidates).
+/// Returns the position of the best power-of-two scale for the values in `statistics` (MinMSE's candidates).
 Result<int> best_position(const ValueStatistics& statistics, const MethodOptions& options);
 
 }  // namespace quarkq::calib

@@ -169,7 +169,7 @@ Result<Sample> with_values(Sample sample) {
   const auto has_values = [](const ir::Tensor& tensor) { return tensor.size() > 0; };
   if (sample.inputs.empty() || std::ranges::any_of(sample.inputs, has_values)) return sample;
   const std::string place = sample.files.empty() ? cat("sample ", sample.name) : sample.files[0];
-  return bad_data(place, ": holds no values, shape ", shape_text(sample.inputs[0].dims()), "; remove it");
+  return bad_data(place, ": contains no values, shape ", shape_text(sample.inputs[0].dims()), "; remove it");
 }
 
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The candidates of Entropy (ref:calibration#entropy): how far the counts of a range are from their quantized form.
+// The candidates of Entropy (ref:calibration#entropy): the distance between the counts of a range and their quantized
+// form.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,9 @@ class DivergenceSearch {
   /// REQUIRES: quantized_bins > 0.
   DivergenceSearch(std::vector<int64_t> counts, int64_t quantized_bins);
 
-  /// KL divergence in float32 of counts[begin, end), with those outside added to its ends, from their quantized form.
-  /// Infinite when either has no count. Fails where the reference's smoothing asserts. REQUIRES: begin < end.
+  /// Returns the KL divergence in float32 of counts[begin, end), with the counts outside added to its ends, from their
+  /// quantized form. Returns infinity if either has no count. Fails if the reference's smoothing asserts. REQUIRES:
+  /// begin < end.
   Result<float> divergence(int64_t begin, int64_t end);
 
  private:
@@ -25,10 +27,10 @@ class DivergenceSearch {
   void clip(int64_t begin, int64_t end);
   void quantize(int64_t begin, int64_t end);
 
-  std::vector<int64_t> counts_, sums_;  ///< sums_[i]: of the first i counts
+  std::vector<int64_t> counts_, sums_;  ///< sums_[i] is the sum of the first i counts.
   int64_t quantized_bins_;
   std::vector<int64_t> clipped_, expanded_;
-  std::vector<float> clipped_part_, expanded_part_;  ///< of the whole, after smoothing
+  std::vector<float> clipped_part_, expanded_part_;  ///< Parts of the whole, after smoothing.
 };
 
 }  // namespace quarkq::calib

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ranges in a JSON file that the reference reads and writes too (SaveAndRestore, ref:calibration#range-files).
+// Ranges in a JSON file that the reference also reads and writes (SaveAndRestore, ref:calibration#range-files).
 #pragma once
 
 #include <map>
@@ -16,10 +16,10 @@ namespace quarkq::calib {
 
 using NamedRanges = std::map<std::string, numeric::Range>;
 
-/// Writes by atomic rename. MinMax and NonOverflow write [[lo], [hi]], the other methods [lo, hi], as the reference.
+/// Writes by atomic rename. MinMax and NonOverflow write [[lo], [hi]], the other methods [lo, hi], like the reference.
 Status save_ranges(const std::string& path, const NamedRanges& ranges, config::CalibrateMethod method);
 
-/// Takes both forms. Fails with kBadData naming the file and what is wrong in it.
+/// Reads both forms. Fails with kBadData naming the file and the fault.
 Result<NamedRanges> load_ranges(const std::string& path);
 
 // A tensor's histogram as a CSV file (SaveTensorHistFig): for plots, and to explain a range.
@@ -29,9 +29,9 @@ class HistogramFolder {
  public:
   explicit HistogramFolder(std::string path) : path_(std::move(path)) {}
 
-  /// `<folder>/<name>.csv` with '/', '.' and ':' of the name as '_', and "_2", "_3", ... after it where an earlier
-  /// tensor has that name: comment lines with tensor and range, then "low,high,count" per bin that occurs, from the
-  /// most negative up. The folder is made when it is missing.
+  /// Writes `<folder>/<name>.csv` with '/', '.' and ':' of the name replaced by '_', and a suffix "_2", "_3", ... if an
+  /// earlier tensor has that name: comment lines with tensor and range, then "low,high,count" per occurring bin, in
+  /// ascending order. Creates the folder if necessary.
   Status save(const std::string& name, const ValueStatistics& statistics, numeric::Range range);
 
  private:

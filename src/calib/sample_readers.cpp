@@ -51,7 +51,7 @@ class CallbackReader : public DataReader {
     const std::optional<ElementType> type = element_type_from_name(tensor.type);
     if (!type || *type == ElementType::kString || *type == ElementType::kUndefined)
       return bad_data(what, ": type ", tensor.type,
-                      " is not supported, take FLOAT, UINT8, INT64 or another number type");
+                      " is not supported, use FLOAT, UINT8, INT64 or another number type");
     const Result<int64_t> count = ir::element_count(tensor.dims);
     if (!count.ok()) return bad_data(what, ": ", count.status().message());
     const int64_t bytes = storage_bytes(*type, count.value());

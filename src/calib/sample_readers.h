@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A sample that is at hand.
+// A sample in memory.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,10 @@ class OneSample final : public DataReader {
   Sample sample_;
 };
 
-/// A part of a reader's samples.
+/// A subset of a reader's samples.
 class SomeSamples final : public DataReader {
  public:
-  /// `numbers` of samples of `all`.
+  /// Reads the samples of `all` with these numbers.
   SomeSamples(std::unique_ptr<DataReader> all, std::vector<size_t> numbers)
       : all_(std::move(all)), numbers_(std::move(numbers)) {}
 
@@ -39,7 +39,7 @@ class SomeSamples final : public DataReader {
   std::vector<size_t> numbers_;
 };
 
-// Samples that measure something. A model may be run on a sample without values, but not calibrated or judged on it.
+// Samples with values. A model may be run on a sample without values, but not calibrated or judged on it.
 
 /// Reads from `all` and fails with kBadData for a sample without any value.
 class NonEmptySamples final : public DataReader {
@@ -57,18 +57,18 @@ class NonEmptySamples final : public DataReader {
   std::unique_ptr<DataReader> all_;
 };
 
-/// Returns `opened` as NonEmptySamples. A failure and a null reader stay as they are.
+/// Returns `opened` as NonEmptySamples. A failure and a null reader are returned unchanged.
 inline Result<std::unique_ptr<DataReader>> refuse_empty(Result<std::unique_ptr<DataReader>> opened) {
   if (!opened.ok() || opened.value() == nullptr) return opened;
   return std::unique_ptr<DataReader>(std::make_unique<NonEmptySamples>(std::move(opened).value()));
 }
 
-/// Some samples of a reader, evenly spread over those with even or those with odd numbers: what is found on one half is
-/// judged on the other. The reader must outlive this.
+/// Some samples of a reader, evenly spread over the samples with even or with odd numbers, so that findings on one half
+/// are judged on the other. The reader must outlive this object.
 class SpreadSamples final : public DataReader {
  public:
   enum class Part { kEven, kOdd };
-  /// Of a single sample it is both parts.
+  /// A single sample belongs to both parts.
   SpreadSamples(const DataReader& all, size_t count, Part part)
       : all_(all),
         odd_(part == Part::kOdd && all.size() > 1 ? 1 : 0),
@@ -76,7 +76,7 @@ class SpreadSamples final : public DataReader {
         count_(std::min(count, available_)) {}
 
   size_t size() const override { return count_; }
-  /// The reader's number of sample `index`.
+  /// Returns the reader's number of sample `index`.
   size_t number(size_t index) const { return 2 * (index * available_ / count_) + odd_; }
   Result<Sample> read(size_t index) const override { return all_.read(number(index)); }
 
@@ -85,9 +85,8 @@ class SpreadSamples final : public DataReader {
   size_t odd_, available_, count_;
 };
 
-// Samples from the caller's memory.
-
-/// Reads through the caller's function, one call at a time. kBadData when the data does not fit the inputs.
+/// Returns a reader that calls the caller's function, one call at a time. Its reads fail with kBadData if the data does
+/// not match the inputs.
 Result<std::unique_ptr<DataReader>> make_callback_reader(std::vector<InputSpec> inputs, SampleSource source);
 
 }  // namespace quarkq::calib

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs a model over samples and passes the tapped tensors of each to sinks.
+// Runs a model on samples and passes the tapped tensors of each to sinks.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,14 @@
 
 namespace quarkq::calib {
 
-// A part of a tensor's values that stands for all of them.
-
-/// From one value that is kept to the next: 1 for small tensors. An odd stride meets all channels of an even number.
+/// Returns the stride between kept values: 1 for small tensors. An odd stride reaches all channels if their number is
+/// even.
 inline size_t thinning_stride(size_t count) {
-  constexpr size_t kKept = 8192;  // bounds memory; ratios in decibels are exact to 0.1
+  constexpr size_t kKept = 8192;  // Bounds memory; ratios in decibels are exact to 0.1.
   return count <= kKept ? 1 : count / kKept | 1;
 }
 
-/// All values of small tensors, of others an even part in order.
+/// Returns all values of small tensors, and an evenly spaced part of others, in order.
 inline std::vector<float> thinned(std::span<const float> values) {
   const size_t stride = thinning_stride(values.size());
   std::vector<float> kept;
@@ -32,10 +31,8 @@ inline std::vector<float> thinned(std::span<const float> values) {
   return kept;
 }
 
-// Runs a model on all samples of a reader, for what is computed from its results one sample after another.
-
-/// `results` gets what `options` fetches, once for each sample, in order. Below a ceiling on memory the model runs
-/// segment by segment. `purpose`: for errors, which read "PURPOSE, sample NAME: ...".
+/// `results` receives the values fetched by `options`, once per sample, in order. Under a memory ceiling the model runs
+/// segment by segment. `purpose` is for errors, which read "PURPOSE, sample NAME: ...".
 Status run_all(const ir::Model& model, exec::SessionOptions options, const DataReader& samples,
                const std::string& purpose,
                const std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)>& results);
@@ -44,24 +41,25 @@ Status run_all(const ir::Model& model, exec::SessionOptions options, const DataR
 class SampleSink {
  public:
   virtual ~SampleSink() = default;
-  /// Sample number `sample` holds these values in `tensor`: float32 ones (a float16 tensor's are rounded to float16).
+  /// Receives the values of `tensor` for sample number `sample`, as float32 (values of a float16 tensor are rounded to
+  /// float16).
   virtual Status observe(ir::ValueId tensor, uint64_t sample, std::span<const float> values) = 0;
 };
 
-/// In which order a sink is given a tensor's values, and how many of them.
+/// Order and number of a tensor's values for a sink.
 enum class ValueOrder : uint8_t {
-  kAny,      ///< as they lie in memory, which costs nothing
-  kOnnx,     ///< row-major in ONNX dimension order
-  kThinned,  ///< an even part (sample_run.h) in that order, which costs little
+  kAny,      ///< In memory order, without cost.
+  kOnnx,     ///< Row-major in ONNX dimension order.
+  kThinned,  ///< An evenly spaced part (sample_run.h) in that order, with little cost.
 };
 
 struct SampleRunOptions {
-  std::vector<ir::ValueId> tensors;  ///< float values to observe
-  std::vector<size_t> samples;       ///< numbers of the samples to run, ascending; empty: all
+  std::vector<ir::ValueId> tensors;  ///< Float values to observe.
+  std::vector<size_t> samples;       ///< Numbers of the samples to run, ascending; empty: all.
   ValueOrder order = ValueOrder::kAny;
-  bool allow_non_finite = false;                      ///< NaN and infinities in the inputs
-  std::shared_ptr<const exec::Backend> backend = {};  ///< runs the samples; null: quarkq itself
-  /// Called after each sample with the number done; returns false to stop (an interrupt).
+  bool allow_non_finite = false;                      ///< Accept NaN and infinities in the inputs.
+  std::shared_ptr<const exec::Backend> backend = {};  ///< Runs the samples; null: quarkq itself.
+  /// Called after each sample with the number done; returns false to interrupt.
   std::function<bool(size_t done, size_t total)> progress;
 };
 
@@ -72,15 +70,16 @@ class SampleRun {
   ~SampleRun();
   SampleRun(const SampleRun&) = delete;
 
-  /// The samples that were run: number -> name.
+  /// Returns the name of each sample that was run, by number.
   const std::map<uint64_t, std::string>& sample_names() const { return names_; }
-  /// How many samples to run at once: each on a part of the threads, which avoids waiting inside
-  /// operators, but a program with its weights for each.
+  /// Returns the number of samples to run concurrently. Each uses a part of the threads, which avoids waiting inside
+  /// operators, but needs its own program with its weights.
   size_t worthwhile_sinks() const;
 
-  /// One pass over all samples, in order. Fails with kBadData when one cannot be read or run, or there is none.
+  /// Runs one pass over all samples, in order. Fails with kBadData if a sample cannot be read or run, or if there is
+  /// none.
   Status pass(SampleSink& sink);
-  /// One pass in which several samples run at once. Each sample is observed by one of the sinks, whichever is free.
+  /// Runs one pass in which several samples run concurrently. Each sample is observed by whichever sink is free.
   Status pass(const std::vector<SampleSink*>& sinks);
 
  private:
@@ -92,9 +91,9 @@ class SampleRun {
   const ir::Model& model_;
   const DataReader& reader_;
   SampleRunOptions options_;
-  std::unique_ptr<exec::Session> session_;                 ///< of in-order passes, reused from pass to pass
-  std::vector<std::vector<ir::ValueId>> parts_;            ///< the tensors that a backend returns at once
-  std::unique_ptr<exec::BackendSession> backend_session_;  ///< of the only part, or the last one
+  std::unique_ptr<exec::Session> session_;                 ///< Session of in-order passes, reused in later passes.
+  std::vector<std::vector<ir::ValueId>> parts_;            ///< The tensors that a backend returns together.
+  std::unique_ptr<exec::BackendSession> backend_session_;  ///< Session of the only part, or the last one.
   std::map<uint64_t, std::string> names_;
 };
 

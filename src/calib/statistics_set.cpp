@@ -77,7 +77,7 @@ std::string part_difference(const StatisticsOrigin& theirs, const StatisticsOrig
 Status merge_statistics(StatisticsSet& all, StatisticsSet part, const std::string& part_name, bool allow_other_isa) {
   const std::string difference = part_difference(part.origin, all.origin, allow_other_isa);
   if (!difference.empty()) return bad_data(part_name, ": ", difference);
-  if (part.with_bins != all.with_bins) return bad_data(part_name, ": one part holds bins, another extremes only");
+  if (part.with_bins != all.with_bins) return bad_data(part_name, ": one part contains bins, another only extremes");
   for (const auto& [number, name] : part.samples) {
     const auto [known, is_new] = all.samples.emplace(number, name);
     if (!is_new) return bad_data(part_name, ": sample ", number, " (", name, ") is in another part already");
@@ -341,7 +341,7 @@ Result<StatisticsSet> parse_statistics(const std::byte* data, size_t bytes, cons
       return bad_data(name, ": malformed statistics of tensor ", tensor.dump());
     }
   }
-  if (!payload.empty()) return bad_data(name, ": holds more than its header names");
+  if (!payload.empty()) return bad_data(name, ": contains more data than its header specifies");
   return set;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// StatisticsSet: the statistics of a model's tensors with their origin, so that parts made by several machines can be
-// merged and unrelated ones are refused.
+// StatisticsSet: the statistics of a model's tensors with their origin, so that parts from several machines can be
+// merged and unrelated parts are rejected.
 #pragma once
 
 #include <map>
@@ -13,32 +13,33 @@
 namespace quarkq::calib {
 
 struct StatisticsOrigin {
-  std::string version;     ///< of quarkq
-  std::string model;       ///< hash of the model's file and weights
-  std::string graph;       ///< hash of the float graph that ran: the model after the passes that the settings enable
-  std::string preprocess;  ///< the block "preprocess:" in one line
-  std::map<std::string, std::string> settings;  ///< those that can change the graph or what is observed
-  std::set<std::string> isa;                    ///< instruction sets whose float results are in here
-  uint64_t samples = 0;                         ///< of the whole data, covered or not
+  std::string version;     ///< Version of quarkq.
+  std::string model;       ///< Hash of the model's file and weights.
+  std::string graph;       ///< Hash of the float graph that ran: the model after the enabled passes.
+  std::string preprocess;  ///< The block "preprocess:" on one line.
+  std::map<std::string, std::string> settings;  ///< Settings that can change the graph or the observed values.
+  std::set<std::string> isa;                    ///< Instruction sets of the float results.
+  uint64_t samples = 0;                         ///< Number of samples in the whole data, covered or not.
   bool operator==(const StatisticsOrigin&) const = default;
 };
 
 struct StatisticsSet {
   StatisticsOrigin origin;
   bool with_bins = true;
-  std::map<uint64_t, std::string> samples;         ///< covered samples: number -> name
-  std::map<std::string, ValueStatistics> tensors;  ///< by name
+  std::map<uint64_t, std::string> samples;         ///< Names of the covered samples, by number.
+  std::map<std::string, ValueStatistics> tensors;  ///< Keyed by tensor name.
 };
 
-/// Empty when statistics of origin `theirs` hold for the run `ours`, else the first difference: "made from another
-/// model (hash 12ab..., here 34cd...)". Settings that leave the float graph as it is may differ.
+/// Returns an empty string if statistics of origin `theirs` are valid for the run `ours`, otherwise the first
+/// difference: "made from another model (hash 12ab..., here 34cd...)". Settings that do not change the float graph may
+/// differ.
 std::string run_difference(const StatisticsOrigin& theirs, const StatisticsOrigin& ours, bool allow_other_isa);
 
-/// Adds `part` to `all`. Fails with kBadData naming `part_name` and the difference when they do not fit together or
-/// have a sample in common.
+/// Adds `part` to `all`. Fails with kBadData naming `part_name` and the difference if they do not match or have a
+/// sample in common.
 Status merge_statistics(StatisticsSet& all, StatisticsSet part, const std::string& part_name, bool allow_other_isa);
 
-/// Fails with kBadData when samples are missing, naming the first ones.
+/// Fails with kBadData if samples are missing, naming the first ones.
 Status check_complete(const StatisticsSet& set, const std::string& name);
 
 // Statistics in a file (docs/scaling.md): the same set gives the same bytes.
@@ -46,14 +47,14 @@ Status check_complete(const StatisticsSet& set, const std::string& name);
 //   A tensor: records, bins and votes, each as a count and that many entries; whole numbers are base-128 varints,
 //   ascending ones as differences, extremes as float32. Little-endian.
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 std::string encode_statistics(const StatisticsSet& set);
 /// Writes by atomic rename.
 Status save_statistics(const std::string& path, const StatisticsSet& set);
 
-/// Fails with kBadData naming the file when it is damaged, of another format, or no statistics at all.
+/// Fails with kBadData naming the file if it is damaged, has another format, or does not contain statistics.
 Result<StatisticsSet> load_statistics(const std::string& path);
-/// The same from memory; `name` is its name in messages.
+/// Parses statistics in memory. Messages refer to them as `name`.
 Result<StatisticsSet> parse_statistics(const std::byte* data, size_t bytes, const std::string& name);
 
 }  // namespace quarkq::calib

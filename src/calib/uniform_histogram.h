@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // NumPy's histogram primitives (ref:calibration#numpy-primitives): equally spaced edges, and counting between edges by
-// formula or by comparison. Edges are computed when asked for, so that a histogram of many bins costs no memory for
-// them.
+// formula or by comparison. Edges are computed on demand, so that they need no memory in a histogram with many bins.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ namespace quarkq::calib {
 // NumPy's float32 sum: blocks of at most 128 terms with eight accumulators, halves above
 // (ref:calibration#numpy-primitives).
 
-/// Sum of term(begin) .. term(begin + count - 1).
+/// Returns the sum of term(begin) .. term(begin + count - 1).
 template <typename Term>
 float pairwise_sum(int64_t begin, int64_t count, const Term& term) {
   if (count < 8) {
@@ -41,8 +40,8 @@ float pairwise_sum(int64_t begin, int64_t count, const Term& term) {
   return sum;
 }
 
-/// BinCounts: the counts of a histogram whose number of bins one outlier can multiply by a million. Only pages that
-/// hold a count take memory, so memory is bounded by the values seen, not by the bins.
+/// BinCounts: the counts of a histogram whose number of bins one outlier can multiply by a million. Only pages with a
+/// count need memory, so the number of values bounds the memory, not the number of bins.
 class BinCounts {
  public:
   /// REQUIRES: bin >= 0.
@@ -52,7 +51,7 @@ class BinCounts {
     ++pages_[place / kPage][place % kPage];
     ++total_;
   }
-  /// Moves every count `bins` bins up. REQUIRES: bins >= 0.
+  /// Moves every count up by `bins` bins. REQUIRES: bins >= 0.
   void shift(int64_t bins);
   int64_t total() const { return total_; }
   int64_t at(int64_t bin) const;
@@ -72,14 +71,14 @@ class BinCounts {
   static constexpr size_t kPage = 4096;
   void make_page(size_t page);
 
-  std::vector<std::vector<int64_t>> pages_;  ///< an empty page counts zeros
-  int64_t base_ = 0;                         ///< place of bin 0
+  std::vector<std::vector<int64_t>> pages_;  ///< An empty page contains zeros.
+  int64_t base_ = 0;                         ///< Position of bin 0.
   int64_t total_ = 0;
 };
 
 inline float rounded_to_half(float x) { return float_from_float16(float16_from_float(x)); }
 
-/// More bins than this count as the reference's out-of-memory error.
+/// Upper bound on bins; more correspond to the reference's out-of-memory error.
 constexpr int64_t kMaxBins = int64_t{1} << 31;
 
 /// Edges 0..bins from `first` to `last`, each operation rounded to Real, or to float16 when `half`.
@@ -96,25 +95,24 @@ struct UniformEdges {
   Real operator()(int64_t i) const {
     return i == bins ? last : rounded(rounded(rounded(static_cast<Real>(i)) * step) + first);
   }
-  /// About where `x` lies, within [0, bins).
+  /// Returns the approximate position of `x` within [0, bins).
   int64_t guess(Real x) const {
     const Real position = (x - first) / step;
     return position >= static_cast<Real>(bins) ? bins - 1 : position > 0 ? static_cast<int64_t>(position) : 0;
   }
 };
 
-/// U(first, last, bins) of ref:calibration#numpy-primitives. An empty range is widened by one half to both sides. Fails
-/// when an end is not finite or the bins are too narrow for Real.
+/// Returns U(first, last, bins) of ref:calibration#numpy-primitives. An empty range is widened by one half to both
+/// sides. Fails if an end is not finite or the bins are too narrow for Real.
 template <typename Real>
 Result<UniformEdges<Real>> make_uniform_edges(Real first, Real last, int64_t bins, bool half = false);
 
-/// HU: adds each value within the edges to the bin that the formula finds. The edges are those that
-/// make_uniform_edges() makes.
+/// HU: adds each value within the edges to the bin that the formula selects. The edges come from make_uniform_edges().
 template <typename Real>
 void count_uniform(std::span<const float> values, const UniformEdges<Real>& edges, BinCounts& counts);
 
-/// The i with edges(i) <= x < edges(i + 1), sought from `guess` on.
-/// REQUIRES: nondecreasing edges, edges(0) <= x < edges(edges.bins), 0 <= guess < edges.bins.
+/// Returns i with edges(i) <= x < edges(i + 1), searched from `guess` on. REQUIRES: nondecreasing edges, edges(0) <= x
+/// < edges(edges.bins), 0 <= guess < edges.bins.
 template <typename Edges, typename Real>
 int64_t bin_between(const Edges& edges, Real x, int64_t guess) {
   if (edges(guess) <= x && x < edges(guess + 1)) return guess;
@@ -130,7 +128,7 @@ int64_t bin_between(const Edges& edges, Real x, int64_t guess) {
   return low;
 }
 
-/// HE: adds each value to the bin between whose edges it lies; the last bin is closed, values outside are dropped.
+/// HE: adds each value to the bin whose edges enclose it. The last bin is closed; values outside are dropped.
 template <typename Real, typename Edges>
 void count_between(std::span<const float> values, const Edges& edges, BinCounts& counts) {
   const Real first = edges(0), last = edges(edges.bins);

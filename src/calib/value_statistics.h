@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ValueStatistics: the statistics that calibration keeps of one tensor. Extremes per sample, and integer counts in
-// fixed bins (sign, exponent, 9 leading mantissa bits: neighbouring bin edges differ by at most 0.2 %). No float is
-// ever summed over samples, so order, batching, threads and shards cannot change it (ADR 0006).
+// ValueStatistics: the statistics of one tensor for calibration. Extremes per sample, and integer counts in fixed bins
+// (sign, exponent, 9 leading mantissa bits: neighbouring bin edges differ by at most 0.2 %). No float is ever summed
+// over samples, so order, batching, threads and shards cannot change it (ADR 0006).
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 
 namespace quarkq::calib {
 
-// BinTable: the bins of one tensor as one thread counts them.
+// BinTable: the bins of one tensor, counted by one thread.
 
-/// Values that fell into one bin. Zeros of both signs are one bin, number 0.
+/// Number of values in one bin. Zeros of both signs are one bin, number 0.
 struct BinCount {
-  uint32_t bin = 0;  ///< bits of its values >> kBinShift
+  uint32_t bin = 0;  ///< Bits of its values >> kBinShift.
   uint64_t count = 0;
   bool operator==(const BinCount&) const = default;
 };
 
 class BinTable {
  public:
-  /// Counts values and gives their extremes; those that are not finite are left out. REQUIRES: count <= kMaxCounted.
+  /// Counts values and returns their extremes, ignoring non-finite values. REQUIRES: count <= kMaxCounted.
   Extremes count(const float* values, int64_t count);
 
-  /// Bins that occur, by ascending number. The table is empty afterwards.
+  /// Returns the occurring bins by ascending number, and empties the table.
   std::vector<BinCount> take();
 
  private:
@@ -37,63 +37,62 @@ class BinTable {
     void operator()(uint16_t* block) const { std::free(block); }
   };
 
-  // Every bin there is has an entry; the system gives memory only to pages that are touched, those of exponents that
-  // occur.
+  // Has an entry for every possible bin. The system allocates only the pages that are touched, for occurring exponents.
   std::unique_ptr<uint16_t, Free> table_;
-  std::map<uint32_t, uint64_t> overflows_;        ///< bin -> how often its entry went past 65535
-  uint32_t lowest_ = kInfinityBin, highest_ = 0;  ///< bins of the smallest and largest magnitude
+  std::map<uint32_t, uint64_t> overflows_;        ///< Number of times that the entry of a bin exceeded 65535.
+  uint32_t lowest_ = kInfinityBin, highest_ = 0;  ///< Bins of the smallest and largest magnitude.
   uint64_t finite_ = 0;
 };
 
-/// The sum of two lists, each by ascending bin number.
+/// Returns the sum of two lists, each by ascending bin number.
 std::vector<BinCount> add_bins(const std::vector<BinCount>& a, const std::vector<BinCount>& b);
 
-/// One bin that occurs: its middle value, its width and how many values fell into it. Zeros have width 0.
+/// One occurring bin: its middle value, its width and its number of values. Zeros have width 0.
 struct WeightedValue {
   float value = 0;
   float width = 0;
   uint64_t count = 0;
 };
 
-/// One sample's part, by the number that the sample has in the data.
+/// The part of one sample, by its number in the data.
 struct SampleRecord {
   uint64_t sample = 0;
   uint64_t finite = 0, not_finite = 0;
-  numeric::Range range;  ///< of the finite values; zeros when there is none
+  numeric::Range range;  ///< Range of the finite values; zeros if there is none.
   bool operator==(const SampleRecord&) const = default;
 };
 
 class ValueStatistics {
  public:
   explicit ValueStatistics(bool with_bins) : with_bins_(with_bins) {}
-  /// What a file holds. REQUIRES: records by ascending sample, bins by ascending number.
+  /// Creates statistics from the contents of a file. REQUIRES: records by ascending sample, bins by ascending number.
   ValueStatistics(bool with_bins, std::vector<SampleRecord> records, std::vector<BinCount> bins)
       : with_bins_(with_bins), records_(std::move(records)), totals_(std::move(bins)) {}
-  /// A copy has what was seen so far, in the form that a file has it.
+  /// A copy contains the values seen so far, in the form of a file.
   ValueStatistics(const ValueStatistics& other)
       : votes(other.votes), with_bins_(other.with_bins_), records_(other.records_), totals_(other.bin_counts()) {}
   ValueStatistics(ValueStatistics&&) = default;
   ValueStatistics& operator=(ValueStatistics&&) = default;
 
-  /// Adds the tensor of sample number `sample`. Non-finite values are counted and left out.
+  /// Adds the tensor of sample number `sample`. Non-finite values are counted and excluded.
   void add(const float* values, int64_t count, uint64_t sample);
-  /// Adds what was seen of other samples. REQUIRES: the same with_bins, no sample in common.
+  /// Adds statistics of other samples. REQUIRES: equal with_bins, no common sample.
   void merge(ValueStatistics other);
 
   bool with_bins() const { return with_bins_; }
-  uint64_t count() const;       ///< finite values
-  uint64_t not_finite() const;  ///< NaN and infinities
-  /// Smallest and largest finite value of all samples; zeros when there was none.
+  uint64_t count() const;       ///< Returns the number of finite values.
+  uint64_t not_finite() const;  ///< Returns the number of NaN and infinities.
+  /// Returns the smallest and largest finite value of all samples; zeros if there is none.
   numeric::Range extremes() const;
-  /// By ascending sample.
+  /// Returns records by ascending sample.
   const std::vector<SampleRecord>& records() const { return records_; }
 
-  /// Bins that occur, by ascending number. Empty without bins.
+  /// Returns the occurring bins by ascending number; empty without bins.
   const std::vector<BinCount>& bin_counts() const;
-  /// The same as values, from the most negative up.
+  /// Returns the occurring bins as values, in ascending order.
   std::vector<WeightedValue> bins() const;
 
-  /// MinMSE's "MostCommon" mode: in how many samples each scale position was the best.
+  /// MinMSE's "MostCommon" mode: number of samples for which each scale position was the best.
   std::map<int, uint64_t> votes;
 
  private:
@@ -102,32 +101,32 @@ class ValueStatistics {
 
   bool with_bins_;
   std::vector<SampleRecord> records_;
-  mutable std::vector<BinTable> tables_;  ///< one per thread
-  mutable std::vector<BinCount> totals_;  ///< what was taken out of the tables
+  mutable std::vector<BinTable> tables_;  ///< One per thread.
+  mutable std::vector<BinCount> totals_;  ///< Counts moved out of the tables.
 };
 
-// Quantiles from bins: inside the bin that holds the exact quantile, so within 0.2 % of it (ADR 0006).
+// Quantiles from bins: inside the bin of the exact quantile, so within 0.2 % of it (ADR 0006).
 
-/// The smallest magnitude that at least `percent` % of all magnitudes do not exceed. Exact where it is the largest one.
-/// REQUIRES: 0 <= percent <= 100.
+/// Returns the smallest magnitude that at least `percent` % of all magnitudes do not exceed. Exact if it is the largest
+/// one. REQUIRES: 0 <= percent <= 100.
 float magnitude_quantile(const ValueStatistics& statistics, double percent);
 
-/// The smallest value that at least the share `fraction` of all values does not exceed. Exact where it is the smallest
-/// or the largest one. REQUIRES: 0 <= fraction <= 1.
+/// Returns the smallest value that at least the share `fraction` of all values does not exceed. Exact if it is the
+/// smallest or the largest one. REQUIRES: 0 <= fraction <= 1.
 float value_quantile(const ValueStatistics& statistics, double fraction);
 
-/// The range that keeps `percent` % of the values (ref:calibration#percentiles): symmetric ones by magnitude, others
-/// with half of the rest cut at either end; never beyond the observed extremes.
+/// Returns the range that contains `percent` % of the values (ref:calibration#percentiles): symmetric ranges by
+/// magnitude, others with half of the rest cut at either end; never beyond the observed extremes.
 numeric::Range percentile_range(const ValueStatistics& statistics, double percent, bool symmetric);
 
-/// How far the values of a tensor lie from a quantization grid, from its bins.
+/// Distance of a tensor's values from a quantization grid, computed from its bins.
 struct GridError {
-  double absolute = 0;  ///< sum over all values of |value - nearest step|
-  double squared = 0;   ///< sum of the squares
+  double absolute = 0;  ///< Sum of |value - nearest step| over all values.
+  double squared = 0;   ///< Sum of the squares.
 };
 
-/// A bin's values count as its middle while bins are finer than the grid. Where the grid is finer (16 bits), the middle
-/// of every bin is a grid point, which would hide all rounding: there the values count as spread evenly, with a mean
+/// While bins are finer than the grid, a bin's values count as its middle. If the grid is finer (16 bits), the middle
+/// of every bin is a grid point, which would hide all rounding: values then count as uniformly distributed, with a mean
 /// error of scale / 4 and a mean square of scale^2 / 12. REQUIRES: scale > 0.
 GridError grid_error(const std::vector<WeightedValue>& values, numeric::IntegerRange limits, int32_t zero_point,
                      float scale);

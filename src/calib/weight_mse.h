@@ -11,9 +11,9 @@
 namespace quarkq::calib {
 
 enum class WeightMseMode {
-  kPercentile,  ///< the ranges that four percentiles keep, scored on all values
-  kHistCenter,  ///< ranges about the middle of a histogram, scored on its bins
-  kAll,         ///< the same ranges, scored on all values
+  kPercentile,  ///< Ranges that four percentiles select, scored on all values.
+  kHistCenter,  ///< Ranges around the centre of a histogram, scored on its bins.
+  kAll,         ///< Ranges around the centre of a histogram, scored on all values.
 };
 
 struct WeightMseResult {
@@ -21,8 +21,8 @@ struct WeightMseResult {
   numeric::QuantParams params;
 };
 
-/// `values`: one tensor's or channel's, finite. `limits`: what the stored integers are clipped to. The scale kind of
-/// `spec` does not count. No values: the parameters of an empty range.
+/// `values` are the finite values of one tensor or channel. `limits` are the limits of the stored integers. Ignores the
+/// scale kind of `spec`. Without values, returns the parameters of an empty range.
 Result<WeightMseResult> search_weight_mse(std::span<const float> values, numeric::QuantSpec spec,
                                           numeric::IntegerRange limits, WeightMseMode mode);
 

@@ -16,9 +16,9 @@
 namespace quarkq::compare {
 namespace {
 
-constexpr size_t kMostBytes = size_t{512} << 20;  // of float outputs that wait for the quantized ones
+constexpr size_t kMostBytes = size_t{512} << 20;  // Float outputs that are kept.
 
-constexpr int64_t kMostInputBytes = int64_t{64} << 20;  // of samples; those beyond are read twice
+constexpr int64_t kMostInputBytes = int64_t{64} << 20;  // Inputs that are kept; others are read twice.
 
 constexpr double kNearZero = 0.01;  // of the usual magnitude: a step or two of 8 bits
 

@@ -15,10 +15,10 @@
 
 namespace quarkq::compare {
 
-/// Below this cosine the rewrites of the float model, not its quantization, are the cause to look for.
+/// Below this cosine, the rewrites of the float model rather than its quantization are the cause.
 inline constexpr double kRewrittenCosine = 0.99;
 
-/// `count` evenly spaced numbers below `size`, from 0; all numbers when `size` is smaller.
+/// Returns `count` evenly spaced numbers below `size`, starting at 0; all numbers if `size` is smaller.
 std::vector<size_t> spread_samples(size_t size, size_t count);
 
 /// One output of both models on one sample.
@@ -30,7 +30,7 @@ struct SampleResult {
 };
 using SampleResultSink = std::function<void(const SampleResult&)>;
 
-/// The float outputs that quantized ones are compared with.
+/// The float outputs with which quantized outputs are compared.
 class ExpectedOutputs {
  public:
   /// Runs `reference` on the first `samples` of the data, which outlives the outputs. `prepare` is applied to a copy of
@@ -43,53 +43,53 @@ class ExpectedOutputs {
   static Result<ExpectedOutputs> make(const ir::Model& reference, Prepare prepare, const calib::DataReader& data,
                                       std::vector<size_t> numbers, const ExpectedOutputs* known = nullptr);
 
-  /// Runs `quantized` on the same. Outputs that are not floating point are left out, and samples in which an output has
-  /// another shape, with a warning ("shape-changed"). A sample on which the float output is almost zero and the other
-  /// one, too, has no meaningful cosine: it is used only when this holds for all samples (near_zero).
-  /// `seen` receives each output of each sample; may be empty.
+  /// Runs `quantized` on the same samples. Outputs that are not floating point are skipped, and samples in which the
+  /// shape of an output differs, with a warning ("shape-changed"). A sample on which both outputs are almost zero has
+  /// no meaningful cosine: it is used only if this applies to all samples (near_zero). `seen` receives each output of
+  /// each sample; may be empty.
   Result<std::vector<OutputAgreement>> compare(const ir::Model& quantized, Diagnostics& diagnostics,
                                                const SampleResultSink& seen = {}) const;
 
-  /// Those of the samples at these places alone.
+  /// Returns the outputs of the samples at these positions.
   ExpectedOutputs part(const std::vector<size_t>& places) const;
 
   size_t sample_count() const { return samples_.size(); }
-  /// The number in the data of the sample of this name; 0 when none has it.
+  /// Returns the number of the sample with this name in the data; 0 if there is none.
   size_t number_of(const std::string& sample) const;
 
  private:
   struct Output {
     std::string name;
-    size_t index = 0;                                    ///< among the model's outputs
-    double least_magnitude = 0;                          ///< 1 for probabilities
-    bool makes_choices = false;                          ///< compare/output_kinds.h
-    std::vector<double> largest;                         ///< magnitude, by sample
-    std::vector<ir::Shape> dims;                         ///< by sample
-    std::vector<std::vector<double>> values;             ///< by sample
-    std::optional<MinorChannels> minor = {};             ///< where all samples have the same dimensions
-    std::vector<std::vector<double>> minor_values = {};  ///< by sample
+    size_t index = 0;                                    ///< Position among the outputs of the model.
+    double least_magnitude = 0;                          ///< Lower bound of the usual magnitude: 1 for probabilities.
+    bool makes_choices = false;                          ///< Each row is a choice (compare/output_kinds.h).
+    std::vector<double> largest;                         ///< Largest magnitude of each sample.
+    std::vector<ir::Shape> dims;                         ///< Dimensions of each sample.
+    std::vector<std::vector<double>> values;             ///< Values of each sample.
+    std::optional<MinorChannels> minor = {};             ///< Only if all samples have the same dimensions.
+    std::vector<std::vector<double>> minor_values = {};  ///< Their values of each sample.
   };
 
   Status add(size_t number, calib::Sample sample, const ir::Model& model, const std::vector<ir::Tensor>& results);
   struct Compared;
   Result<Compared> compare_one(size_t sample, size_t index, const ir::Tensor& found, double magnitude) const;
   bool has(size_t number) const;
-  /// Adds what `known` has of this sample; false when it has nothing.
+  /// Copies the outputs of this sample from `known`; returns false if it has none.
   bool take(const ExpectedOutputs& known, size_t number);
   void find_minor();
   size_t bytes() const;
-  /// Of one sample, read again where they are too large to be kept.
+  /// Returns the inputs of one sample; reads them again if they are too large to be kept.
   Result<std::vector<ir::Tensor>> inputs(size_t place) const;
   void keep_sample(size_t number, calib::Sample sample);
-  /// Of the values of an output: the median of the largest ones of the samples, which one outlier does not move.
+  /// Returns the median over the samples of the output's largest value, which one outlier does not change.
   double usual_magnitude(const Output& output) const;
 
   const calib::DataReader* data_ = nullptr;
   Prepare prepare_ = nullptr;
-  std::vector<size_t> numbers_;         ///< of the samples, in the data
-  std::vector<calib::Sample> samples_;  ///< without inputs beyond kMostInputBytes
-  int64_t input_bytes_ = 0;             ///< of those that are kept
-  std::vector<Output> outputs_;         ///< the floating-point ones
+  std::vector<size_t> numbers_;         ///< Numbers of the samples in the data.
+  std::vector<calib::Sample> samples_;  ///< Samples; their inputs only up to kMostInputBytes.
+  int64_t input_bytes_ = 0;             ///< Size of the inputs that are kept.
+  std::vector<Output> outputs_;         ///< Floating-point outputs.
 };
 
 /// Returns the worst output. A value that is not a number is the worst. kUnsupported without an output to compare.

@@ -26,11 +26,11 @@ class ModelRunner {
   using Results = std::function<Status(size_t index, const Tensors& results)>;
   using Label = std::function<std::string(size_t index)>;
 
-  /// `model` must outlive the runner; `samples`: how many will be run in all.
+  /// `model` must outlive the runner. `samples` is the number of samples in all calls of run().
   ModelRunner(const ir::Model& model, size_t samples);
 
-  /// Runs the samples from `begin` to `end`, without `end`. Of several failures that of the lowest index is returned.
-  /// `label`: what errors of the executor are said to be in; may be empty.
+  /// Runs the samples in [begin, end). If several fail, returns the error of the lowest index. `label` names a sample
+  /// in errors of the executor; may be empty.
   Status run(size_t begin, size_t end, const Inputs& inputs, const Results& results, const Label& label = {});
 
  private:
@@ -40,20 +40,20 @@ class ModelRunner {
 /// The samples of run_both().
 struct PairedSamples {
   const calib::DataReader& data;
-  std::vector<size_t> numbers;                ///< of samples of `data`, in the order of the results
-  const calib::DataReader* fitted = nullptr;  ///< the same samples as the second model takes them; null: as the first
-  std::string first_name = {}, second_name = {};  ///< of the models, for errors; may be empty
+  std::vector<size_t> numbers;                    ///< Samples of `data`, in the order of the results.
+  const calib::DataReader* fitted = nullptr;      ///< Samples as the second model accepts them; null: those of `data`.
+  std::string first_name = {}, second_name = {};  ///< Names of the models for errors; may be empty.
 };
 
-/// What two models give for one sample.
+/// Results of two models for one sample.
 struct PairedResults {
-  size_t number;              ///< of the sample, in the data
-  const std::string& sample;  ///< its name
+  size_t number;              ///< Number of the sample in the data.
+  const std::string& sample;  ///< Name of the sample.
   const Tensors &first, &second;
 };
 
-/// Runs both models on the same samples and passes the results to `reduce` in the order of the numbers. Results of at
-/// most some samples wait in memory (512 MB; one sample at least). Errors name the sample and the model.
+/// Runs both models on the same samples and passes the results to `reduce` in the order of the numbers. At most 512 MB
+/// of inputs and results are kept at a time, but at least one sample. Errors name the sample and the model.
 Status run_both(const ir::Model& first, const ir::Model& second, const PairedSamples& samples,
                 const std::function<Status(const PairedResults&)>& reduce);
 

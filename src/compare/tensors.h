@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Float against quantized inside the model: the signal to noise ratio of every tensor that both have, and the layers
-// where it drops.
+// Comparison of float and quantized values inside the model: the signal to noise ratio of every common tensor, and the
+// layers where it drops.
 #pragma once
 
 #include <vector>
@@ -19,13 +19,13 @@ Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& calibrated
                                                      Prepare prepare, const calib::DataReader& data,
                                                      const std::vector<size_t>& samples);
 
-/// All of them, the noisiest first.
+/// Returns all tensors, the noisiest first.
 std::vector<TensorAgreement> noisiest_first(std::vector<TensorAgreement> tensors);
 
-/// The `count` noisiest ones whose noise affects their readers (not is_masked), the noisiest first.
+/// Returns the `count` noisiest tensors whose noise affects their readers (not is_masked), the noisiest first.
 std::vector<TensorAgreement> worst_tensors(const std::vector<TensorAgreement>& tensors, size_t count);
 
-/// The first tensors (in node order) with much less signal than their inputs.
+/// Returns the first tensors, in node order, with much less signal than their inputs.
 std::vector<TensorAgreement> find_causes(const std::vector<TensorAgreement>& tensors, size_t count);
 
 /// "conv5 of node 17 (Conv): from 25.0 dB to 3.1 dB, due to the operator or its weights".

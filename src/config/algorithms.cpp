@@ -201,7 +201,8 @@ Status take_unit(const OptionMap& map, FinetuneSettings& options) {
   options.unit = name == "block" ? FinetuneUnit::kBlock : FinetuneUnit::kLayer;
   if (options.unit == FinetuneUnit::kBlock && !options.reference_path.empty())
     return invalid_argument(
-        "FastFinetune.Unit: blocks have no targets in another model, give layer or no RefModelPath");
+        "FastFinetune.Unit: found block and RefModelPath, which provides targets only for layers; set layer, or leave "
+        "out RefModelPath");
   return Status();
 }
 

@@ -16,7 +16,7 @@
 
 namespace quarkq::config {
 
-/// A map or a list kept as it was written: options whose inner keys belong to one algorithm.
+/// A map or a list kept unchanged: options whose inner keys belong to one algorithm.
 struct MapValue {
   Node node{Node::Map{}};
 };
@@ -25,9 +25,9 @@ struct ListValue {
 };
 
 template <typename T>
-struct Convert;  // from(node): the value, or why not; to(value): the node; type(): for listings
+struct Convert;  // Has from(node): value or error; to(value): node; type(): for listings.
 
-/// The refusal of a node of the wrong kind.
+/// Returns the error for a node of the wrong kind.
 Status wrong_kind(const Node& node, const std::string& allowed);
 
 template <>
@@ -153,16 +153,17 @@ struct Convert<CalibMethod> : ConvertEnum<CalibMethod> {};
 template <>
 struct Convert<QuantGranularity> : ConvertEnum<QuantGranularity> {};
 
-/// The value of `node`, or an error that starts with where it was written and with `path` ("extra_options.Percentile").
+/// Returns the value of `node`. An error starts with its location and `path` ("extra_options.Percentile").
 template <typename T>
 Result<T> read(const Node& node, const std::string& path) {
   return Convert<T>::from(node).context(node.mark().prefix() + path);
 }
 
-/// An error unless `node` is a map whose keys are all in `allowed`; an unknown key is answered with the nearest one.
+/// Fails unless `node` is a map whose keys are all in `allowed`. For an unknown key, the message suggests the nearest
+/// key.
 Status check_keys(const Node& node, const std::string& path, const std::vector<std::string>& allowed);
 
-/// Single keys of an option that is a map of an algorithm's own parameters, read by the file of that subject.
+/// Reads single keys of an option that is a map of an algorithm's own parameters.
 class OptionMap {
  public:
   /// `option` names the map in messages ("FastFinetune") and must outlive the reader, as must `node`.
@@ -173,17 +174,17 @@ class OptionMap {
     return config::check_keys(node_, option_, allowed);
   }
 
-  /// What is given for `key`; null when it is absent, and when it is null.
+  /// Returns the value of `key`, or null if it is absent or null.
   const Node* find(const char* key) const {
     const Node* given = node_.find(key);
     return given == nullptr || given->is_null() ? nullptr : given;
   }
-  /// Reads `key` into `member` where it is given and not null.
+  /// Reads `key` into `member` if it is present and not null.
   template <typename T>
   Status take(const char* key, T& member) const {
     return take_from(find(key), key, member);
   }
-  /// Reads `key` into `member` where it is given; null is refused as a value of another kind.
+  /// Reads `key` into `member` if it is present. Null is rejected as a value of another kind.
   template <typename T>
   Status take_given(const char* key, T& member) const {
     return take_from(node_.find(key), key, member);

@@ -19,11 +19,11 @@ enum class CalibrateMethod {
   kLayerWisePercentile,
   kNonOverflow,  ///< power of two
   kMinMSE,       ///< power of two
-  kInt16MinMax,  ///< never asked for: Int16Scale leads to it
+  kInt16MinMax,  ///< Never requested: implied by Int16Scale.
   kFloatMinMSE,  ///< float scales; compat mode: for weights only
 };
 
-/// What kind of scale a method leads to; the quantizer is chosen by it.
+/// Kind of scale implied by a method; determines the quantizer.
 enum class Family { kFloat, kPow2, kInt16, kLayerwise };
 Family family(CalibrateMethod method);
 
@@ -44,7 +44,7 @@ enum class DataType {
   kInt4,
   kUInt4,
 };
-bool is_signed_or_float(DataType type);  ///< the types whose weights are symmetric by default
+bool is_signed_or_float(DataType type);  ///< Returns true for types whose weights are symmetric by default.
 bool is_block(DataType type);            ///< kBfp, kMx
 bool is_half(DataType type);             ///< kFloat16, kBFloat16
 
@@ -56,7 +56,7 @@ enum class QuantGranularity { kTensor, kChannel, kGroup };
 enum class Quantizer { kCpu, kExtended, kNpuCnn, kNpuTransformer, kDynamic, kMatMulNBits, kQOperator, kNone };
 std::string quantizer_name(Quantizer quantizer);
 
-/// Where a value comes from, from the weakest to the strongest. kForced: another setting or the model leaves no choice.
+/// Source of a value, from the weakest to the strongest. kForced: implied by another setting or by the model.
 enum class Origin { kDefault, kPreset, kTarget, kFile, kCommandLine, kForced };
 std::string origin_name(Origin origin);
 inline bool is_users(Origin origin) { return origin == Origin::kFile || origin == Origin::kCommandLine; }
@@ -66,19 +66,19 @@ template <typename E>
 struct EnumName {
   const char* text;
   E value;
-  bool is_deprecated = false;  ///< taken with a notice
+  bool is_deprecated = false;  ///< Accepted with a notice.
   bool is_internal = false;    ///< never meant by its bare member
 };
 
-/// The table of names of E, for the six enums that a file can hold.
+/// Returns the table of names of E, for the six enums that a file can contain.
 template <typename E>
 const std::vector<EnumName<E>>& enum_names();
 
-/// The value that `text` names. The error lists what is allowed, or both readings of an ambiguous bare member.
+/// Returns the value named by `text`. The error lists the allowed names, or both meanings of an ambiguous bare member.
 template <typename E>
 Result<EnumName<E>> parse_enum(const std::string& text);
 
-/// The reference's spelling of `value`.
+/// Returns the reference's spelling of `value`.
 template <typename E>
 std::string enum_text(E value);
 

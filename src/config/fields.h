@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rows of fields.def as a table to walk over, with functions that reach a row's member in QuantConfig and Settings.
+// The rows of fields.def as a table, with functions that access a row's member in QuantConfig and Settings.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@ std::string category_name(Category category);
 enum class Support { kBuilt, kInert, kNotYet };
 std::string support_name(Support support);
 
-/// Sets of quantizers as bits: under which of them an option has an effect.
+/// Sets of quantizers as bits: the quantizers under which an option has an effect.
 namespace scope {
 constexpr unsigned bit(Quantizer quantizer) { return 1u << static_cast<unsigned>(quantizer); }
 constexpr unsigned kNpuCnn = bit(Quantizer::kNpuCnn);
@@ -50,7 +50,7 @@ constexpr unsigned kAny = kStatic | kQOpDyn;
 
 /// One LEGACY or OPTION row.
 struct Field {
-  const char* name;  ///< the key in the file
+  const char* name;  ///< The key in the file.
   std::string type;
   const char* by_default;
   Category category;
@@ -59,7 +59,7 @@ struct Field {
   const char* off;
   const char* doc;
   Status (*read)(const Node&, const std::string& path, QuantConfig&);
-  std::optional<Node> (*asked)(const QuantConfig&);  ///< nothing when not set
+  std::optional<Node> (*asked)(const QuantConfig&);  ///< Returns nullopt if it is not given.
   Status (*assign)(const Node&, Settings&);
   Node (*value)(const Settings&);
 
@@ -67,9 +67,9 @@ struct Field {
   bool depends() const { return std::string_view(by_default) == "depends"; }
 };
 
-/// All rows in the order of fields.def.
+/// Returns all rows in the order of fields.def.
 const std::vector<Field>& all_fields();
-/// The row with this key, or null.
+/// Returns the row with this key, or null.
 const Field* find_field(std::string_view name);
 
 /// One FIELD_KEY row: a key of extra_options that sets the field `field`.
@@ -82,14 +82,14 @@ struct FieldKey {
 const std::vector<FieldKey>& field_keys();
 const FieldKey* find_field_key(std::string_view name);
 
-/// Every key that extra_options may hold, and every key of quant_config.
+/// Return every allowed key of extra_options, and every key of quant_config.
 std::vector<std::string> option_names();
 std::vector<std::string> field_names();
 
-/// True when `value` is one of the row's off values; an off of "absent" is matched by null only.
+/// Returns whether `value` is one of the row's off values. An off of "absent" matches only null.
 bool is_off_value(const Field& field, const Node& value);
 
-/// The YAML text of a default or off column as a node. REQUIRES: well-formed (a test checks every row).
+/// Returns the YAML text of a default or off column as a node. REQUIRES: well-formed (a test checks every row).
 Node literal(const std::string& text);
 
 }  // namespace quarkq::config

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Settings of single tensors (ref:settings#layer-settings, ref:settings#precedence, ref:settings#tensor-overrides):
-// TensorQuantOverrides, MixedPrecisionTensor, and what layer configs turn into.
+// TensorQuantOverrides, MixedPrecisionTensor, and the overrides that result from layer configs.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace quarkq::config {
 
-/// What one entry of the list says: of the whole tensor, or of one channel.
+/// The values of one list entry: for the whole tensor, or for one channel.
 struct OverrideValues {
-  std::optional<numeric::QuantParams> params;  ///< scale and zero point, given together
-  std::optional<float> min, max;               ///< instead of the tensor's own ends
+  std::optional<numeric::QuantParams> params;  ///< Scale and zero point, given together.
+  std::optional<float> min, max;               ///< Replace the tensor's own ends.
 };
 
 struct TensorOverride {
   std::optional<DataType> type;
-  std::optional<int64_t> axis;  ///< constants: per channel along it
+  std::optional<int64_t> axis;  ///< Constants: per channel along this axis.
   std::optional<bool> symmetric, reduce_range;
-  std::vector<OverrideValues> values;  ///< one, or one per channel; empty: none given
+  std::vector<OverrideValues> values;  ///< One, or one per channel; empty: none given.
 
   bool is_per_channel() const { return axis.has_value() || values.size() > 1; }
 };
@@ -36,39 +36,40 @@ struct NamedOverride {
   TensorOverride made;
 };
 
-/// TensorQuantOverrides, in the order of the file. An error names the tensor and the key.
+/// Returns TensorQuantOverrides in the order of the file. An error names the tensor and the key.
 Result<std::vector<NamedOverride>> read_tensor_overrides(const Settings& settings);
-/// Whether TensorQuantOverrides says something of the tensor.
+/// Returns whether TensorQuantOverrides contains an entry for the tensor.
 bool has_tensor_override(const Settings& settings, const std::string& tensor);
-/// Checks the keys alone, before a model is loaded.
+/// Checks only the keys, before a model is loaded.
 Status check_override_keys(const Settings& settings);
 
-/// MixedPrecisionTensor, the deprecated {type: [tensor, ...]}; only types are set. Empty unless
+/// Returns MixedPrecisionTensor, the deprecated {type: [tensor, ...]}; only types are set. Returns an empty list unless
 /// specific_tensor_precision is on.
 Result<std::vector<NamedOverride>> read_mixed_precision_tensor(const Settings& settings);
 
-/// A tensor and the type that one of the two options gives it.
+/// A tensor and its type in one of the two options.
 struct TensorType {
   std::string tensor;
   DataType type;
 };
-/// As far as they can be read: what cannot is refused where overrides are read.
+/// Returns the readable entries. Faulty entries are rejected where overrides are read.
 std::vector<TensorType> types_of_tensors(const Settings& settings);
 
-/// Of a layer config only the type and the symmetry count (ref:settings#layer-settings).
+/// Converts a tensor of a layer config, using only type and symmetry (ref:settings#layer-settings).
 TensorOverride override_of(const TensorSpec& spec);
 
 // Options by operator type: RemoveQDQBetweenOps with RemoveQDQMulAdd, QDQOpTypePerChannelSupportToAxis.
 
-/// An operator type, and one that reads its result.
+/// An operator type, and the operator type that reads its result.
 struct OpTypePair {
   std::string upper, lower;
 };
 
-/// The pairs of operator types that get no Q/DQ pair between them. Fails for an item that is no pair of names.
+/// Returns the pairs of operator types without a Q/DQ pair between them. Fails for an item that is not a pair of names.
 Result<std::vector<OpTypePair>> read_pairs_to_remove(const Settings& settings);
 
-/// The channel axis that the settings give operators of type `op`; nothing: none, or no whole number.
+/// Returns the channel axis of operators of type `op` in the settings, or nullopt if there is none or it is not an
+/// integer.
 std::optional<int64_t> channel_axis_of(const Settings& settings, const std::string& op);
 
 /// BFPAttributes and MXAttributes (ref:settings#block-attributes): attributes of the nodes of block formats.
@@ -77,8 +78,8 @@ struct BlockAttribute {
   std::variant<NoValue, int64_t, std::string> value;
 };
 
-/// The attributes that the settings give for `type`, in the order of the file. Fails for a value that no attribute can
-/// hold. REQUIRES: is_block(type).
+/// Returns the attributes for `type` in the settings, in the order of the file. Fails for a value that no attribute can
+/// represent. REQUIRES: is_block(type).
 Result<std::vector<BlockAttribute>> read_block_attributes(DataType type, const Settings& settings);
 
 }  // namespace quarkq::config

@@ -203,7 +203,7 @@ Result<LayerSpec> read_layer_spec(const Node& node, const std::string& path, boo
   QQ_RETURN_IF_ERROR(read_role(node, path, "output_tensors", spec.output_tensors));
   const std::string where = node.mark().prefix() + path;
   if (activation && spec.input_tensors) {
-    return invalid_argument(where, ": found activation beside input_tensors, allowed is only one of the two");
+    return invalid_argument(where, ": found activation and input_tensors, allowed is only one of the two");
   }
   if (activation && !is_global) return invalid_argument(where, ": found activation, allowed is input_tensors");
   if (activation) spec.input_tensors = activation;

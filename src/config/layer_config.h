@@ -13,7 +13,7 @@
 
 namespace quarkq::config {
 
-/// How one tensor is quantized. Fields that the file leaves out come from the spec class of the data type.
+/// How one tensor is quantized. Omitted fields come from the spec class of the data type.
 struct TensorSpec {
   std::string data_type;  ///< a name of ref:settings#data-types: "Int8", "MXFP8E4M3"
   DataType type = DataType::kInt8;
@@ -27,18 +27,18 @@ struct LayerSpec {
   std::optional<TensorSpec> input_tensors, weight, bias, output_tensors;
 };
 
-/// Which nodes: one name, all names that a pattern finds, or the nodes between starts and ends
+/// Selects nodes: one name, all names that match a pattern, or the nodes between starts and ends
 /// (ref:settings#node-selectors, ref:settings#subgraphs).
 struct Selector {
   enum class Kind { kName, kPattern, kSubgraph };
   Kind kind = Kind::kName;
-  std::string text;  ///< name or pattern
+  std::string text;  ///< A name or a pattern.
   std::vector<std::string> starts, ends;
 };
 
 /// One entry of specific_layer_config (layers) or layer_type_config (op_types).
 struct LayerRule {
-  std::optional<LayerSpec> config;  ///< absent: leave these op types out
+  std::optional<LayerSpec> config;  ///< Absent: keep these op types in float.
   std::vector<Selector> layers;
   std::vector<std::string> op_types;
 };
@@ -63,10 +63,11 @@ const std::vector<SpecClass>& spec_classes();
 Result<TensorSpec> read_tensor_spec(const Node& node, const std::string& path);
 /// `is_global`: the form whose input_tensors and weight are mandatory.
 Result<LayerSpec> read_layer_spec(const Node& node, const std::string& path, bool is_global);
-/// Entries that name nothing are left out.
+/// Entries without names are omitted.
 Result<std::vector<LayerRule>> read_layer_rules(const Node& node, const std::string& path, const std::string& list_key);
 Result<std::vector<Selector>> read_selectors(const Node& node, const std::string& path);
-/// exclude: a list of selectors, or {node_names: [...], subgraphs: [...]} as in JSON files of the compiler's vendor.
+/// Reads `exclude`: a list of selectors, or {node_names: [...], subgraphs: [...]} as in JSON files of the compiler's
+/// vendor.
 Result<std::vector<Selector>> read_exclusions(const Node& node, const std::string& path);
 Result<std::vector<Algorithm>> read_algorithms(const Node& node, const std::string& path);
 

@@ -143,7 +143,7 @@ class TreeBuilder : public YAML::EventHandler {
       const size_t indent = std::min(text.find_first_not_of(' '), text.size());
       const bool is_blank = text.find_first_not_of(" \t\r") == std::string::npos;
       if (line > first && !is_blank && indent <= static_cast<size_t>(around->mark.column))
-        throw ParseStop(mark, cat("a text in quotes goes on in line ", line + 1,
+        throw ParseStop(mark, cat("a text in quotes continues in line ", line + 1,
                                   ", which is not indented enough; close it with ", quote));
       for (; at < text.size(); ++at) {
         if (quote == '"' && text[at] == '\\')

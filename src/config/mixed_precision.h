@@ -13,58 +13,58 @@
 
 namespace quarkq::config {
 
-/// The nodes that are reached from the starts over outputs, not beyond an end.
+/// The nodes that are reachable from the starts over outputs, up to an end.
 struct NodeGroup {
   std::string name;
   std::vector<std::string> starts, ends;
 };
 
-/// The groups in the order of the file. kInvalidArgument for unknown keys, groups without a name of their own or
-/// without starts, and a num_subgraphs that is not their number.
+/// Returns the groups in the order of the file. Fails with kInvalidArgument for unknown keys, groups without a unique
+/// name or without starts, and a num_subgraphs that differs from their number.
 Result<std::vector<NodeGroup>> load_subgraphs(const std::string& path);
 
-/// SensitivityCacheFile (ref:mixed-precision#sensitivity-cache): what each candidate of mixed precision scored, as JSON
-/// that users edit to leave candidates out.
+/// SensitivityCacheFile (ref:mixed-precision#sensitivity-cache): scores of the candidates of mixed precision, as JSON
+/// that users can edit to skip candidates.
 struct RankedCandidate {
   std::string name;
   std::vector<std::string> nodes;
-  std::vector<double> scores;  ///< with each config; lower is better
-  size_t config = 0;           ///< that scored least
-  bool enabled = true;         ///< false: it keeps its formats
+  std::vector<double> scores;  ///< One per config; lower is better.
+  size_t config = 0;           ///< Config with the lowest score.
+  bool enabled = true;         ///< False: it keeps its formats.
 };
 
 struct SensitivityCache {
   std::string key;
-  std::vector<RankedCandidate> candidates;  ///< in rising order of their scores
+  std::vector<RankedCandidate> candidates;  ///< In ascending order of their scores.
 };
 
-/// Nothing when there is no such file. kInvalidArgument for another form; files of the reference have the same form
-/// and other keys.
+/// Returns nullopt if the file does not exist. Fails with kInvalidArgument for another form. Files of the reference
+/// have the same form and other keys.
 Result<std::optional<SensitivityCache>> load_sensitivity(const std::string& path);
 Status save_sensitivity(const std::string& path, const SensitivityCache& cache);
 
-// AutoMixprecision (ref:mixed-precision#options): which nodes may compute in which other formats, and how that is
-// judged.
+// AutoMixprecision (ref:mixed-precision#options): nodes that may compute in other formats, those formats, and the
+// criterion.
 
 enum class MixedMetric : uint8_t { kL2, kKl, kCosine, kSqnr, kPsnr };
 enum class MixedGoal : uint8_t { kSpeed, kQuality };
 
 struct MixedSettings {
-  std::vector<LayerSpec> target_layers;   ///< what the tensors of a promoted node become
-  std::vector<std::string> target_texts;  ///< the same as settings write them
+  std::vector<LayerSpec> target_layers;   ///< New formats of the tensors of a promoted node.
+  std::vector<std::string> target_texts;  ///< The configs as written in the settings.
   std::vector<std::string> target_ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
   std::vector<std::string> include, exclude;
-  std::string subgraph_file;  ///< groups that are promoted together; empty: each node alone
-  std::string cache_file;     ///< what candidates scored, read if it is there, else written; empty: none
-  int64_t data_size = 0;      ///< samples; 0: all
-  int64_t output_index = 0;   ///< the output that is compared; out of range: all
+  std::string subgraph_file;  ///< File of groups that are promoted together; empty: each node alone.
+  std::string cache_file;     ///< File of scores, read if it exists, otherwise written; empty: none.
+  int64_t data_size = 0;      ///< Number of samples; 0: all.
+  int64_t output_index = 0;   ///< The compared output; out of range: all.
   MixedMetric metric = MixedMetric::kL2;
-  std::optional<double> threshold = 0.0;  ///< nothing: analyze only; 0: promote everything
+  std::optional<double> threshold = 0.0;  ///< Absent: only analyze; 0: promote everything.
   MixedGoal goal = MixedGoal::kSpeed;
   bool dual_pairs = false, skip_shared_inputs = false, unshares = false;
 };
 
-/// Nothing when no format is named. Fails on wrong values, and on keys that are known but not built.
+/// Returns nullopt if no format is specified. Fails for wrong values, and for known keys that are not supported.
 Result<std::optional<MixedSettings>> read_mixed_settings(const Settings& settings);
 
 }  // namespace quarkq::config

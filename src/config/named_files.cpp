@@ -136,12 +136,12 @@ Status check_crypto(const Settings& settings, Diagnostics& diagnostics) {
   for (const auto& row : kWriters) {
     if (!row.writes(settings)) continue;
     return invalid_argument(row.setting,
-                            ": found beside crypto_mode true, which writes nothing but the result; leave "
+                            ": found together with crypto_mode true, which writes only the result; leave "
                             "out one of the two");
   }
   if (settings.algorithms.include_fast_ft) {
     diagnostics.add("crypto-mode", "FastFinetune",
-                    cat("finished layers are not kept on disk, so an interrupted run starts anew",
+                    cat("finished layers are not kept on disk, so an interrupted run starts from the beginning",
                         keeps_on_disk(settings) ? "; MemOptLevel is 1, not 2" : ""));
   }
   return {};
@@ -167,7 +167,7 @@ Status add_libraries(const std::string& path, std::vector<std::string>& files) {
     return {};
   }
   QQ_TRY(const std::vector<std::string> names, list_files(path, ".so"));
-  if (names.empty()) return invalid_argument(kLibraries, ": the folder ", path, " holds no .so file");
+  if (names.empty()) return invalid_argument(kLibraries, ": the folder ", path, " contains no .so file");
   const std::filesystem::path folder = std::filesystem::absolute(path, error);
   for (const std::string& name : names) files.push_back((folder / name).string());
   return {};

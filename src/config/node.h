@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Node: an immutable value tree (null, bool, integer, real, text, list, ordered map), the form in which settings travel
-// between a file and the typed structs. The YAML library is seen by load.cpp only. Scalars follow the YAML 1.2 core
-// schema.
+// Node: an immutable value tree (null, bool, integer, real, text, list, ordered map), the form of settings between a
+// file and the typed structs. Only load.cpp includes the YAML library. Scalars follow the YAML 1.2 core schema.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,7 @@
 
 namespace quarkq::config {
 
-/// Where a value was written: a file with a line, or a source without lines such as "--set A=1". Empty for made-up
-/// values.
+/// Location of a value: a file with a line, or a source without lines such as "--set A=1". Empty for generated values.
 struct Mark {
   std::shared_ptr<const std::string> source;
   int line = 0;  ///< counted from 1; 0: unknown
@@ -59,22 +57,22 @@ class Node {
   const List& items() const;
   const Map& entries() const;
 
-  /// The value of `key`, or null when this is no map or has no such key.
+  /// Returns the value of `key`, or null if this is not a map or does not have the key.
   const Node* find(std::string_view key) const;
-  /// This map with `key` set to `value` (at its old place, else at the end), or without `key`. REQUIRES: a map or null.
+  /// Returns this map with `key` set to `value` (at its old position, otherwise at the end), or without `key`.
+  /// REQUIRES: a map or null.
   Node with(const std::string& key, Node value, Mark key_mark = {}) const;
   Node without(std::string_view key) const;
 
   const Mark& mark() const { return mark_; }
   Node at(Mark mark) const;
 
-  /// Same values; marks and the order of map keys do not count, and 1 equals 1.0.
+  /// Compares values, ignoring marks and the order of map keys; 1 equals 1.0.
   friend bool operator==(const Node& a, const Node& b);
   friend bool operator!=(const Node& a, const Node& b) { return !(a == b); }
 
  private:
-  // Shared, so that copies of a node cannot run out of memory (tests/lint/variants.py) and aliases of a text are one
-  // text.
+  // Shared, so that copying a node cannot run out of memory (tests/lint/variants.py) and aliases of a text share it.
   std::variant<std::monostate, bool, int64_t, double, std::shared_ptr<const std::string>, std::shared_ptr<const List>,
                std::shared_ptr<const Map>>
       value_;

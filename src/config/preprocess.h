@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The block "preprocess:": from an image file to the values that a model takes. Applied in the order of the members.
+// The block "preprocess:": conversion of an image file to the model's input. Applied in the order of the members.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace quarkq::config {
 
-// Recipes: the blocks "preprocess:" that most networks were trained with, by name.
+// Recipes: named "preprocess:" blocks with which most networks were trained.
 
 /// Typical mean and standard deviation, per channel, of photos prepared by a recipe.
 struct TypicalInput {
@@ -23,60 +23,62 @@ struct TypicalInput {
 struct PreprocessRecipe {
   const char* name;
   const char* summary;
-  const char* block;  ///< what it stands for, as a settings file would say it (flow YAML)
+  const char* block;  ///< The block of the recipe as in a settings file (flow YAML).
   TypicalInput typical;
 };
 
-/// THE table. Sizes are those of the model's input.
+/// Returns the table of recipes. The model's input determines their sizes.
 const std::vector<PreprocessRecipe>& preprocess_recipes();
 
 /// "imagenet, imagenet-bgr, ..."
 std::string recipe_names();
 
-/// `node` as a map without the key "recipe": a text names a recipe; in a map the other keys override those of its
-/// recipe, and in the map "resize" each key for itself. Null stays null. Fails with kInvalidArgument naming the known
-/// recipes.
+/// Returns `node` as a map without the key "recipe". A text names a recipe. In a map the other keys override the keys
+/// of its recipe, and the keys of the map "resize" override one by one. Null stays null. Fails with kInvalidArgument
+/// naming the known recipes.
 Result<Node> expand_recipe(const Node& node);
 
 enum class ColorOrder { kRgb, kBgr, kGray, kRgba, kBgra };
 enum class ResizeMode {
-  kStretch,      ///< to exactly height x width
-  kKeepRatio,    ///< as large as fits into height x width
-  kShorterSide,  ///< as small as covers height x width; of a square: the shorter side has `height` pixels
-  kLetterbox,    ///< kKeepRatio, then centred on a canvas of height x width filled with `fill`
+  kStretch,      ///< To exactly height x width.
+  kKeepRatio,    ///< The largest size within height x width.
+  kShorterSide,  ///< The smallest size that covers height x width; for a square: the shorter side gets `height`
+                 ///< pixels.
+  kLetterbox,    ///< kKeepRatio, then centred on a canvas of height x width filled with `fill`.
 };
 enum class Interpolation { kNearest, kBilinear, kBicubic };
 enum class ImageLayout { kNchw, kNhwc };
 
 struct Resize {
   ResizeMode mode = ResizeMode::kStretch;
-  std::optional<int64_t> height, width;  ///< absent: those of the model's input
+  std::optional<int64_t> height, width;  ///< Absent: the size of the model's input.
   Interpolation interpolation = Interpolation::kBilinear;
-  bool antialias = true;             ///< average over the area that shrinks, as Pillow does; false: as OpenCV does
-  std::vector<double> fill = {114};  ///< letterbox colour, 0 to 255: one value, or one per channel in `color` order
+  bool antialias = true;             ///< Average over the shrinking area, like Pillow; false: like OpenCV.
+  std::vector<double> fill = {114};  ///< Letterbox colour, 0 to 255: one value, or one per channel in `color` order.
 };
 
 struct Preprocess {
   ColorOrder color = ColorOrder::kRgb;
-  std::optional<Resize> resize;                     ///< absent: the image must have the right size already
-  std::optional<std::pair<int64_t, int64_t>> crop;  ///< height, width: cut from the centre after resizing
-  /// (0, 1]: share of the resized sides that is cut out. A resize without a size then aims at the size of the cut, or
-  /// that of the model's input, divided by this; and what is cut has that size.
+  std::optional<Resize> resize;                     ///< Absent: the image must already have the right size.
+  std::optional<std::pair<int64_t, int64_t>> crop;  ///< Height and width of the centre crop after resizing.
+  /// Share of the resized sides that is cropped, in (0, 1]. A resize without a size then uses the size of the crop, or
+  /// of the model's input, divided by this; the crop has that size.
   std::optional<double> crop_fraction;
-  double scale = 1.0;             ///< pixel values 0 to 255 are multiplied by this first
-  std::vector<double> mean, std;  ///< then (x - mean) / std, one value or one per channel in `color` order; empty: none
-  std::optional<ImageLayout> layout;  ///< absent: determined by the model's input
-  int64_t batch = 1;                  ///< images in one sample
+  double scale = 1.0;             ///< Factor for the pixel values 0 to 255, applied first.
+  std::vector<double> mean, std;  ///< Then (x - mean) / std, one value or one per channel in `color` order; empty: not
+                                  ///< applied.
+  std::optional<ImageLayout> layout;  ///< Absent: determined by the model's input.
+  int64_t batch = 1;                  ///< Number of images in one sample.
 };
 
-/// Values per pixel: 1, 3 or 4.
+/// Returns the values per pixel: 1, 3 or 4.
 size_t channels_of(ColorOrder color);
 
-/// The typed block. `node`: a map, the name of a recipe (preprocess.h) or null (all defaults). Fails with
-/// kInvalidArgument naming key, found and allowed.
+/// Reads the block. `node` is a map, the name of a recipe or null (all defaults). Fails with kInvalidArgument naming
+/// key, found and allowed values.
 Result<Preprocess> read_preprocess(const Node& node);
 
-/// The block of the recipe `name`. kInvalidArgument names the known ones.
+/// Reads the block of the recipe `name`. Fails with kInvalidArgument naming the known recipes.
 Result<Preprocess> read_recipe(const std::string& name);
 
 }  // namespace quarkq::config

@@ -13,7 +13,7 @@
 
 namespace quarkq::config {
 
-/// One file as it was embedded. The function is in the generated source.
+/// An embedded file. The function is in the generated source.
 struct EmbeddedPreset {
   const char* stem;  ///< file name without ".yaml": "xint8"
   const char* text;
@@ -24,32 +24,33 @@ struct PresetInfo {
   std::string name;      ///< "XINT8"
   std::string summary;   ///< "uint8 activations, int8 weights, power-of-two MinMSE"
   std::string target;    ///< "CNNs on AMD NPUs with the XINT8 overlay"
-  std::string compiler;  ///< of configs/targets: results are judged for it where no target is named; may be empty
-  const char* text;      ///< the YAML
+  std::string compiler;  ///< Target of configs/targets for judging results if none is specified; may be empty.
+  const char* text;      ///< The YAML text.
 };
 
-/// All presets, sorted by name.
+/// Returns all presets, sorted by name.
 const std::vector<PresetInfo>& presets();
 
-/// The preset of this name: any case, with or without ".yaml". An unknown name is answered with the nearest one.
+/// Returns the preset of this name in any case, with or without ".yaml". For an unknown name, the message suggests the
+/// nearest name.
 Result<PresetInfo> find_preset(const std::string& name);
 
-/// The body of a preset: a map with quant_config and perhaps extra_options.
+/// Returns the body of a preset: a map with quant_config and optionally extra_options.
 Result<Node> preset_body(const PresetInfo& preset);
 
-// Laying one source of settings over another (ref:settings#settings-file), on value trees.
+// Merging one source of settings over another (ref:settings#settings-file), on value trees.
 
-/// A merged tree and, for each setting in it, the strongest layer that touched it (names as in QuantConfig::origins).
+/// A merged tree and, for each setting in it, the strongest layer that set it (names as in QuantConfig::origins).
 struct Merged {
   Node values{Node::Map{}};
   std::map<std::string, Origin> origins;
 };
 
-/// Puts `layer` over `merged`. Blocks are merged by key; FastFinetune and the other nested parameter maps by inner key;
-/// every other value replaces the one below. A null takes the value below away; where there is none it stays a null.
+/// Merges `layer` over `merged`. Blocks are merged by key; FastFinetune and the other nested parameter maps by inner
+/// key; every other value replaces the existing one. A null removes an existing value; otherwise it stays a null.
 Status lay_over(const Layer& layer, Merged& merged);
 
-/// The tree that "key=value" stands for. The key is a dotted path from the top, a bare option or a bare field.
+/// Returns the tree of "key=value". The key is a dotted path from the top, a bare option or a bare field.
 Result<Node> parse_set(const std::string& text);
 
 }  // namespace quarkq::config

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Settings as text: what was asked, as a file that reads back; what holds, value by value with its origin.
+// Settings as text: the request, as a file that can be read back; and the effective values with their origins.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace quarkq::config {
 
-/// A settings file with the same settings: quant_config and extra_options (a preset is written out), and the other
-/// blocks that are set. parse_text() and read_config() of it give an equal QuantConfig, origins apart.
+/// Returns a settings file with the same settings: quant_config and extra_options (a preset is expanded), and the other
+/// blocks that are set. parse_text() and read_config() of it give an equal QuantConfig, except for origins.
 std::string to_yaml(const QuantConfig& config);
 
 /// One setting of a run.
@@ -22,18 +22,18 @@ struct SettingLine {
   Origin origin;
 };
 
-/// The quantizer, then every row of fields.def in its order, then the blocks that are set.
+/// Returns the quantizer, then every row of fields.def in order, then the blocks that are set.
 std::vector<SettingLine> setting_lines(const Settings& settings);
 
 /// "name: value  (origin)" per line, each line after `prefix`.
 std::string resolved_text(const Settings& settings, const std::string& prefix);
 
-/// {name: {value: ..., origin: ...}, ...} in the order of setting_lines().
+/// Returns {name: {value: ..., origin: ...}, ...} in the order of setting_lines().
 Node resolved_node(const Settings& settings);
 
-/// JSON of one run's settings: what was asked, what holds or why nothing can run, and what was noticed.
+/// Returns JSON of one run's settings: the request, the effective values or the error, and the findings.
 std::string to_json(const QuantConfig& asked, const Result<Settings>& settings, const Diagnostics& findings);
-/// {ok: true, findings: [...]}: JSON of settings that can run.
+/// Returns {ok: true, findings: [...]}: JSON of valid settings.
 std::string to_json(const Diagnostics& findings);
 /// "warning" or "notice".
 std::string severity_name(Severity severity);

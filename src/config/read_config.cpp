@@ -259,7 +259,7 @@ Status choose_mode(const Node& values, QuantConfig& config) {
   const Node* global = values.find("global_config");
   const bool has_fields = values.find("preset") != nullptr || values.find("quant_config") != nullptr;
   if (global != nullptr && has_fields) {
-    return invalid_argument(global->mark().prefix(), "global_config: found beside ",
+    return invalid_argument(global->mark().prefix(), "global_config: found together with ",
                             values.find("preset") != nullptr ? "preset" : "quant_config",
                             ", allowed is only one of the two");
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a settings file may hold at its top level. The readers themselves are in read_config.cpp.
+// Allowed top-level contents of a settings file. The readers are in read_config.cpp.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace quarkq::config {
 
-// What the readers of blocks share, and the blocks "quarkq:" and "legalize:", which have files of their own.
+// Common parts of the readers of blocks, and the blocks "quarkq:" and "legalize:", which have their own files.
 
-/// Reads `key` of the block `node` into `member` when it is there and not null.
+/// Reads `key` of the block `node` into `member` if it is present and not null.
 template <typename T>
 Status read_key(const Node& node, const std::string& block, const std::string& key, std::optional<T>& member) {
   const Node* value = node.find(key);
@@ -23,7 +23,7 @@ Status read_key(const Node& node, const std::string& block, const std::string& k
   return {};
 }
 
-/// An error unless `value` is absent or in `allowed`.
+/// Fails unless `value` is absent or in `allowed`.
 inline Status check_one_of(const std::optional<std::string>& value, const std::string& path,
                            const std::vector<std::string>& allowed) {
   if (!value || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return {};
@@ -32,10 +32,10 @@ inline Status check_one_of(const std::optional<std::string>& value, const std::s
 
 Status read_tool(const Node& node, QuantConfig& config);
 Status read_legalize(const Node& node, QuantConfig& config);
-/// guards beside the blocks means quarkq.guards.
+/// Reads `guards` at the top level, which means quarkq.guards.
 Status read_guards(const Node& node, QuantConfig& config);
 
-/// Every key allowed at the top of a settings file (ref:settings#settings-file, and "preprocess").
+/// Returns every key allowed at the top of a settings file (ref:settings#settings-file, and "preprocess").
 std::vector<std::string> top_level_keys();
 
 }  // namespace quarkq::config

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The setting quarkq.backend: who runs the float model.
+// The setting quarkq.backend: which runtime runs the float model.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace quarkq::config {
 
-/// Nothing for quarkq itself ("native", or no setting), else the execution provider of ONNX Runtime in lower case:
-/// "cpu" of "ort", "cuda" of "ort:cuda" and of "ort:CUDAExecutionProvider". Whether it is there shows when it is
-/// opened.
+/// Returns nullopt for quarkq itself ("native", or no setting), otherwise the execution provider of ONNX Runtime in
+/// lower case: "cpu" for "ort", "cuda" for "ort:cuda" and "ort:CUDAExecutionProvider". Whether the provider exists is
+/// checked when it is opened.
 Result<std::optional<std::string>> asked_provider(const std::optional<std::string>& backend);
 
 }  // namespace quarkq::config

@@ -26,7 +26,8 @@ Status take_field_keys(Resolving& r) {
     const std::string field = find_field_key(name)->field;
     const bool is_ignored = r.config.mode == QuantConfig::Mode::kFields && !r.settings.quirk(Quirk::kTakeFieldKeys);
     if (is_ignored) {
-      r.diagnostics.add("option-no-effect", name, cat("has no effect beside quant_config, set quant_config.", field));
+      r.diagnostics.add("option-no-effect", name,
+                        cat("has no effect together with quant_config, set quant_config.", field));
       continue;
     }
     const Origin origin = r.config.origin_of(name);

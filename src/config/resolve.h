@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QuantConfig + ModelFacts -> Settings: every absent value decided, every forced change made, every conflict refused.
+// QuantConfig + ModelFacts -> Settings: determines every absent value, makes every forced change, and rejects every
+// conflict.
 #pragma once
 
 #include <string>
@@ -15,26 +16,26 @@ namespace quarkq::config {
 struct ModelFacts {
   int opset = 17;
   bool all_float16 =
-      false;  ///< inputs, outputs and initializers hold float16 and no float32 (ref:settings#float16-models)
+      false;  ///< Inputs, outputs and initializers contain float16 and no float32 (ref:settings#float16-models).
   std::vector<std::string> op_types;
 };
 
-/// What holds. Errors: kInvalidArgument for a contradiction (both settings are named), kUnsupported for what quarkq
-/// knows but cannot do yet. Notices: "option-left-out" for each effect that a preset or default implies and that is not
-/// built, "option-no-effect"; warnings: "setting-forced".
+/// Returns the effective settings. Fails with kInvalidArgument for a contradiction (the message names both settings),
+/// and with kUnsupported for known but unsupported features. Notices: "option-left-out" for each unsupported effect
+/// implied by a preset or default, "option-no-effect"; warnings: "setting-forced".
 Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Diagnostics& diagnostics);
 
-/// The row of ref:settings#quantizers that fits.
+/// Returns the matching row of ref:settings#quantizers.
 Quantizer choose_quantizer(const Settings& settings);
 
-// Findings about settings that are valid, but may not do what was intended: no effect here, or two that conflict. For
-// `config check` and for warnings before a run. Settings that make a run impossible are refused by resolve().
+// Findings about valid settings that may not have the intended effect: settings without effect, and conflicts. For
+// `config check` and for warnings before a run. resolve() rejects settings that make a run impossible.
 
-/// Whose values are checked: a preset's, too, or only those that the user wrote.
+/// Which values are checked: all, including the preset's, or only values set by the user.
 enum class Asked { kAtAll, kByUser };
 
-/// Adds one warning per finding: "option-no-effect" or "setting-conflict", with the setting as subject. Values that
-/// nobody asked for give no finding.
+/// Adds one warning per finding: "option-no-effect" or "setting-conflict", with the setting as subject. Defaults are
+/// not checked.
 void validate(const Settings& settings, Asked asked, Diagnostics& diagnostics);
 
 }  // namespace quarkq::config

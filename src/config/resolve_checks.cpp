@@ -200,8 +200,8 @@ Status check_bodies(const Settings& s, Diagnostics& diagnostics) {
 
 Status check_target(const Settings& s) {
   if (!s.compat || !s.target) return {};
-  return invalid_argument("--compat ", *s.tool.compat, ": found beside target ", *s.target,
-                          "; the reference knows no targets, leave out one of the two");
+  return invalid_argument("--compat ", *s.tool.compat, ": found together with target ", *s.target,
+                          "; the reference does not support targets; leave out one of the two");
 }
 
 }  // namespace
@@ -212,7 +212,7 @@ const char* refusal_of_4_bits(const Settings& s) {
     const char* why;
   } rules[] = {
       {s.npu.enable_npu_cnn, "enable_npu_cnn true, whose weights have 8 bits"},
-      {s.emits_dynamic(), "use_dynamic_quant true, whose operators take 8 bits"},
+      {s.emits_dynamic(), "use_dynamic_quant true, whose operators accept 8 bits"},
       {s.algorithms.use_gptq, "UseGPTQ true, which writes 8 bits (use_matmul_nbits writes 4)"},
       {s.compat, "--compat quark-0.13: the reference cannot write them"},
   };

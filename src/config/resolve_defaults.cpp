@@ -174,7 +174,7 @@ void leave_model_alone(Resolving& r) {
 Status take_pass_list(Resolving& r) {
   const OptText &list = r.settings.preprocessing.shape_shifter_yaml, &old = r.settings.preprocessing.preprocess_yaml;
   if (old) {
-    const char* text = list ? "is ignored beside ShapeShifterYaml" : "is called ShapeShifterYaml now";
+    const char* text = list ? "is ignored because ShapeShifterYaml is set" : "is called ShapeShifterYaml now";
     r.diagnostics.add("deprecated-name", "PreprocessYAML", text);
   }
   QQ_TRY(r.settings.passes, asked_pass_list(r.config));

@@ -148,7 +148,7 @@ Status check_tensor_spec(Resolving& r, const TensorSpec& spec, const std::string
                          spec.calibration_method == CalibMethod::kPercentile;  // Percentile is the classes' default
   if (r.settings.guards() && role == "weight" && !is_silent) {
     r.diagnostics.add("setting-no-effect", subject + ".calibration_method",
-                      "weights take MinMax, or MinMSE if that is given; other methods are for activations");
+                      "weights use MinMax, or MinMSE if it is set; other methods apply to activations");
   }
   if (spec.quant_granularity != QuantGranularity::kGroup) return Status();
   if (r.settings.guards()) {

@@ -15,7 +15,7 @@ struct Resolving {
   Settings settings;
 };
 
-// resolve.cpp: takes over what was asked.
+// resolve.cpp: copies the requested values.
 void take_defaults(Resolving& r);
 Status take_fields_and_options(Resolving& r);
 
@@ -31,7 +31,7 @@ Status apply_preference(Resolving& r);
 Status force_before_quantizer(Resolving& r);
 void fill_dependent_defaults(Resolving& r);
 Status force_after_defaults(Resolving& r);
-/// The names in the table of dependent defaults, and what each says about its rule.
+/// Returns the names in the table of dependent defaults, and the rule of each as text.
 std::vector<std::pair<std::string, std::string>> dependent_rules();
 
 // resolve_checks.cpp: contradictions, and the support column.
@@ -43,7 +43,7 @@ void force(Resolving& r, const std::string& name, const Node& value);
 /// Sets one value by name. An error names the setting.
 Status set_value(Settings& settings, const std::string& name, const Node& value, Origin origin);
 Node value_of(const Settings& settings, const std::string& name);
-/// " (preset XINT8)", " (file)" ...: how messages name the origin of a setting; "" for a default.
+/// Returns " (preset XINT8)", " (file)", ..., the origin of a setting in messages; empty for a default.
 std::string origin_note(const Settings& settings, const std::string& name);
 
 }  // namespace quarkq::config

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SimplifyModelOptions (ref:rewrites#simplifier), as far as they are known here.
+// The supported keys of SimplifyModelOptions (ref:rewrites#simplifier).
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace quarkq::config {
 struct SimplifySettings {
   std::set<std::string, std::less<>> skipped_steps, skipped_patterns;
   std::vector<std::string> input_shapes;
-  std::optional<int64_t> size_threshold;  ///< bytes that a folded result may have at most
-  /// A Reshape by a shape that only a run tells takes the place of the one before it, although the shape may hold a 0,
-  /// which then refers to another dimension. Compat mode alone.
+  std::optional<int64_t> size_threshold;  ///< Upper bound on the bytes of a folded result.
+  /// Merge a Reshape with a shape computed at run time into the preceding one, although a 0 in the shape then refers to
+  /// another dimension. Only in compat mode.
   bool merges_computed_shapes = false;
   bool runs(std::string_view step) const { return !skipped_steps.contains(step); }
 };
 
-/// Reads what is known of the options; other keys and values of other kinds have no effect.
+/// Reads the supported options. Other keys and values of other kinds have no effect.
 SimplifySettings read_simplify_settings(const Settings& settings);
 
 // The file that RConfigPath names (ref:equalization#quarot): which layers QuaRot rotates, by the names of their nodes.
@@ -39,12 +39,12 @@ struct RotationEntry {
   std::optional<std::string> norm;
 };
 
-/// Fails on what is no list of such entries; the message names the file, the entry and the key.
+/// Fails unless the file contains a list of such entries; the message names the file, the entry and the key.
 Result<std::vector<RotationEntry>> load_rotation_config(const std::string& path);
 
-// New values of attributes of single nodes, as the pass onnx_set_node_attributes lists them.
+// New values of attributes of single nodes, in the format of the pass onnx_set_node_attributes.
 
-/// A value of the kinds that attributes have; NoValue: one of another kind, or a list of several kinds.
+/// An attribute value of a supported kind. NoValue: another kind, or a list of several kinds.
 using AttributeUpdate = std::variant<NoValue, int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
                                      std::vector<std::string>>;
 
@@ -53,7 +53,8 @@ struct NodeUpdate {
   std::vector<std::pair<std::string, AttributeUpdate>> attributes;
 };
 
-/// "[{node_name: N, attributes: {A: V}}, ...]". As strict as the reference: 1 is no FLOAT, and true no INT.
+/// Parses "[{node_name: N, attributes: {A: V}}, ...]". As strict as the reference: 1 is not a FLOAT, and true is not an
+/// INT.
 Result<std::vector<NodeUpdate>> parse_node_updates(const std::string& text);
 
 }  // namespace quarkq::config

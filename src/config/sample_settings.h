@@ -21,20 +21,20 @@ struct RawFormat {
   std::vector<int64_t> dims;
 };
 
-/// {dtype, shape} as the entry "", or {<input>: {dtype, shape}, ...} by input name. `node`: null means no entry.
-/// Fails with kInvalidArgument naming key, found and allowed.
+/// Reads {dtype, shape} as the entry "", or {<input>: {dtype, shape}, ...} by input name. A null `node` means no entry.
+/// Fails with kInvalidArgument naming key, found and allowed values.
 Result<std::map<std::string, RawFormat>> read_raw_formats(const Node& node);
 
-// RandomDataReaderInputShape and RandomDataReaderInputDataRange (ref:samples#random-samples): what random samples look
-// like.
+// RandomDataReaderInputShape and RandomDataReaderInputDataRange (ref:samples#random-samples): shape and range of random
+// samples.
 
-/// By the name of the input; inputs that are not named look as the model says.
+/// Keyed by the name of the input. Other inputs use the model's shapes.
 struct RandomDataSettings {
   std::map<std::string, std::vector<int64_t>> shapes;
-  std::map<std::string, std::pair<double, double>> ranges;  ///< lowest and highest value
+  std::map<std::string, std::pair<double, double>> ranges;  ///< Lowest and highest value.
 };
 
-/// Fails for values that are no numbers, and for a range that is no pair.
+/// Fails for values that are not numbers, and for a range that is not a pair.
 Result<RandomDataSettings> read_random_data_settings(const Settings& settings);
 
 }  // namespace quarkq::config

@@ -15,21 +15,21 @@
 
 namespace quarkq::config {
 
-// The table of quantizers (ref:settings#quantizers): one row per class of the reference, so that no code asks for a
-// quantizer's name. Which one a run has is decided in resolve_defaults.cpp.
+// The table of quantizers (ref:settings#quantizers): one row per class of the reference, so that no code tests for a
+// quantizer by name. resolve_defaults.cpp selects the quantizer of a run.
 
 /// The kind of model that a quantizer writes.
 enum class ResultForm {
-  kQdq,               ///< a graph with Q and DQ (or block format) nodes, from a plan
-  kDynamicOperators,  ///< operators on integers whose activations are quantized while the model runs
-  kPackedMatrices,    ///< matrices in 4 bits
-  kFloat,             ///< the float model, rewritten, for compilers that convert by themselves
+  kQdq,               ///< A graph with Q and DQ (or block format) nodes, from a plan.
+  kDynamicOperators,  ///< Integer operators whose activations are quantized at run time.
+  kPackedMatrices,    ///< Matrices in 4 bits.
+  kFloat,             ///< The rewritten float model, for compilers that convert it themselves.
 };
-/// Which column of the op rules table a quantizer reads (ref:settings#quantizers).
+/// The column of the op rules table that a quantizer reads (ref:settings#quantizers).
 enum class Registry { kCpu, kNpuCnn, kNpuTransformer };
-/// In which domain Q and DQ nodes are written (ref:writing#domains).
+/// The domain in which Q and DQ nodes are written (ref:writing#domains).
 enum class DomainPolicy {
-  kStandard,        ///< ai.onnx; com.microsoft when a 16-bit type meets an opset below 21 or UseQDQContribOps asks
+  kStandard,        ///< ai.onnx; com.microsoft for a 16-bit type at an opset below 21, or if UseQDQContribOps is set.
   kAlwaysStandard,  ///< ai.onnx
   kContrib,         ///< com.microsoft for 8- and 16-bit types and int32 biases
 };
@@ -56,8 +56,8 @@ struct QuantizerTraits {
   bool has_dual_pairs = false;  ///< reads EnableDualQuantNodePairs
   bool aligns_elementwise = false;  ///< reads AlignEltwiseQuantType
   bool clips_bfloat16_weights = false;
-  bool writes_integer_operators = false;  ///< in the place of Q/DQ pairs and what stands between them
-  bool runs_16_bits = true;               ///< its targets take single activations in 16 bits (ref:npu#targets)
+  bool writes_integer_operators = false;  ///< Replaces Q/DQ pairs and the operators between them.
+  bool runs_16_bits = true;               ///< Its targets accept single activations in 16 bits (ref:npu#targets).
   bool finds_shapes_through_pairs =
       true;  ///< the reference finds the shape of a tensor through its DQ node (ref:npu#pools)
 };
@@ -72,9 +72,9 @@ enum class Quirk {
 };
 
 struct QuirkInfo {
-  const char* id;       ///< as in quirks.def: "FoldGemmBeta"
-  const char* section;  ///< of docs/reference: "scales#limits"
-  const char* summary;  ///< what holds by default, and not in compat mode
+  const char* id;       ///< Id in quirks.def: "FoldGemmBeta".
+  const char* section;  ///< Section of docs/reference: "scales#limits".
+  const char* summary;  ///< Default behaviour, which compat mode does not have.
 };
 
 inline constexpr QuirkInfo kQuirks[] = {
@@ -84,11 +84,11 @@ inline constexpr QuirkInfo kQuirks[] = {
 };
 inline constexpr size_t kQuirkCount = std::size(kQuirks);
 
-/// "fold_gemm_beta" for "FoldGemmBeta": how listings name a quirk.
+/// Returns "fold_gemm_beta" for "FoldGemmBeta", the name of a quirk in listings.
 std::string quirk_name(const QuirkInfo& quirk);
 
 struct Settings {
-  // Compiled once and not wherever one is copied or moved.
+  // Defined in the .cpp file, so that it is compiled only once.
   Settings();
   Settings(const Settings&);
   Settings(Settings&&) noexcept;
@@ -107,13 +107,13 @@ struct Settings {
 #include "config/fields.def"
 
   QuantConfig::Mode mode = QuantConfig::Mode::kFields;
-  std::string preset;  ///< empty: none
+  std::string preset;  ///< Empty: none.
   Quantizer quantizer = Quantizer::kCpu;
-  /// quant_format before overrides turned it into the extended one. The default op set depends on this one.
+  /// quant_format before overrides changed it to the extended format. Determines the default op set.
   QuantFormat asked_quant_format = QuantFormat::kQdq;
-  /// nodes_to_exclude, subgraphs_to_exclude and exclude together, in this order.
+  /// nodes_to_exclude, subgraphs_to_exclude and exclude, in this order.
   std::vector<Selector> exclude_selectors;
-  std::vector<std::string> exclude_op_types;  ///< from layer_type_config entries without a config
+  std::vector<std::string> exclude_op_types;  ///< Operator types of layer_type_config entries without a config.
   std::vector<LayerRule> specific_layers, layer_types;
   CalibrationBlock calibration;
   std::optional<std::string> evaluation_dir;
@@ -123,29 +123,30 @@ struct Settings {
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
   bool compat = false;
-  PassList passes;                        ///< of ShapeShifterYaml
-  std::map<std::string, Origin> origins;  ///< by key or field; absent: default
+  PassList passes;                        ///< Passes of ShapeShifterYaml.
+  std::map<std::string, Origin> origins;  ///< Keyed by option or field; absent: default.
 
   const QuantizerTraits& traits() const { return traits_of(quantizer); }
 
-  // Which steps this run has, for the rows of passes.def and other code.
+  // The steps of this run, for the rows of passes.def and other code.
 
   bool always() const { return true; }
-  /// The result is a graph with Q and DQ (or block format) nodes.
+  /// Returns whether the result is a graph with Q and DQ (or block format) nodes.
   bool inserts_qdq() const { return traits().form == ResultForm::kQdq; }
   bool writes_integer_operators() const { return traits().writes_integer_operators; }
   bool packs_matrices() const { return traits().form == ResultForm::kPackedMatrices; }
   bool emits_dynamic() const { return traits().form == ResultForm::kDynamicOperators; }
   bool stays_float() const { return traits().form == ResultForm::kFloat; }
-  /// Rewrites of the float model; rows of the kind QQ_PREPROCESS_PASS need it in any case.
+  /// Returns whether the float model is rewritten. Rows of the kind QQ_PREPROCESS_PASS always require it.
   bool preprocesses() const { return !preprocessing.skip_preprocess; }
   bool raises_opset() const { return quirk(Quirk::kRaiseOpsetForQdq); }
-  /// Q/DQ nodes of 8-bit activations are written so that ONNX Runtime's default optimizations find kernels for them.
+  /// Returns whether Q/DQ nodes of 8-bit activations are written so that ONNX Runtime's default optimizations find
+  /// kernels for them.
   bool fits_runtime() const {
     const bool is_byte = formats.activation_type == DataType::kInt8 || formats.activation_type == DataType::kUInt8;
     return inserts_qdq() && is_byte && quirk(Quirk::kFitOnnxRuntime);
   }
-  /// Constant folding and no-op removal of our own, where the simplifier does not do it.
+  /// Returns whether quarkq's own constant folding and no-op removal run because the simplifier does not.
   bool prepares_plainly() const { return !preprocessing.simplify_model; }
   bool fuses_batch_norm_first() const {
     return prepares_plainly() && preprocessing.fold_batch_norm &&
@@ -160,26 +161,26 @@ struct Settings {
     return (traits().widens_weight_scales && bias.adjust_weight_scale_for_int32_bias) ||
            quirk(Quirk::kKeepBiasesInRange);
   }
-  /// Parts of a float32 model that compute in float16 compute in float32. Where all is float16, or float16 was asked
-  /// for, UseFP32Scale and ConvertFP16ToFP32 decide.
+  /// Returns whether parts of a float32 model that compute in float16 compute in float32. If the whole model is
+  /// float16, or float16 was requested, UseFP32Scale and ConvertFP16ToFP32 decide.
   bool widens_float16_parts() const {
     return quirk(Quirk::kWidenFloat16Parts) && !formats.quantize_fp16 && !stays_float();
   }
-  /// Operators and parameters are adjusted for the NPU after calibration (ref:npu#which-rules-run).
+  /// Returns whether operators and parameters are adjusted for the NPU after calibration (ref:npu#which-rules-run).
   bool meets_npu_limits() const { return traits().simulates_dpu; }
   bool simulates_dpu() const { return meets_npu_limits() && npu.simulate_dpu; }
   bool refines_positions() const { return traits().is_cnn_overlay && npu.npu_limitation_check; }
   bool aligns_scales() const { return traits().aligns_scales && npu.npu_limitation_check; }
   bool removes_pairs() const { return qdq.remove_qdq_mul_add || !qdq.remove_qdq_between_ops.node.items().empty(); }
   bool widens_to_fp32_scales() const { return formats.use_fp32_scale && formats.quantize_fp16; }
-  /// Codes of weights and biases are chosen by the error of their layers on samples.
+  /// Returns whether codes of weights and biases are selected by the error of their layers on samples.
   bool compensates_rounding() const { return inserts_qdq() && tool.rounding.value_or("nearest") != "nearest"; }
   bool equalizes_clipped() const { return inserts_qdq() && tool.equalize_clipped.value_or(false); }
-  /// `format`: channel_scales, 16_bits or float_nodes.
+  /// `format` is channel_scales, 16_bits or float_nodes.
   bool may_rescue_with(const std::string& format) const {
     return !tool.rescue || std::find(tool.rescue->begin(), tool.rescue->end(), format) != tool.rescue->end();
   }
-  /// Mixed precision or fine-tuning works on the plan.
+  /// Returns whether mixed precision or fine-tuning works on the plan.
   bool tunes() const { return inserts_qdq() && (algorithms.include_auto_mp || algorithms.include_fast_ft); }
   // Rewrites for a target's compiler (legalize.def).
   bool legalizes_opset() const { return legalize.opset.has_value() || legalize.most_opset.has_value(); }
@@ -191,13 +192,14 @@ struct Settings {
   bool writes_conv_attributes() const {
     return legalize.explicit_conv_attributes.value_or(quirk(Quirk::kExplicitConvAttributes));
   }
-  /// Guards repair what calibration alone would ruin (docs/guards.md); like the reference.
+  /// Returns whether guards are on: they repair what calibration alone would ruin (docs/guards.md). The reference has
+  /// none.
   bool guards() const { return !compat && tool.guards.value_or(true); }
-  /// The result names the version, settings and calibration that made it; the reference writes nothing of the kind.
+  /// Returns whether the result names the version, settings and calibration that made it. The reference does not.
   bool writes_metadata() const { return !compat && tool.metadata.value_or(true); }
-  /// Whether a difference from the reference holds in this run.
+  /// Returns whether a difference from the reference applies in this run.
   bool quirk(Quirk) const { return !compat; }
-  /// Part of the key of what a run keeps for the next one.
+  /// Returns a part of the key of caches between runs.
   const char* mode_key() const { return compat ? "compat" : ""; }
   Origin origin_of(const std::string& name) const {
     const auto found = origins.find(name);

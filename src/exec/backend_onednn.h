@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The oneDNN seam: convolutions (and products as 1x1 convolutions) on channels-last buffers. Nothing else in quarkq
-// sees oneDNN, whose interface differs between 2.x and 3.x. The chosen forms are bitwise stable over threads (design:
+// The oneDNN seam: convolutions (and products as 1x1 convolutions) on channels-last buffers. No other file includes
+// oneDNN, whose interface differs between 2.x and 3.x. Results of the selected forms do not depend on threads (design:
 // ADR 0001).
 #pragma once
 
@@ -24,34 +24,34 @@ struct ConvProblem {
   bool has_bias = false;
   bool transposed = false;
   std::vector<PostOp> post_ops;  ///< kAdd operands have the result's shape and layout
-  /// Strides of `weights` in elements when they are not row-major in ONNX order; empty otherwise.
+  /// Strides of `weights` in elements if they are not row-major in ONNX order; otherwise empty.
   ir::Shape weight_strides;
 };
 
-/// The product of row-major matrices, [m, k] * B, as a 1x1 convolution over [1, k, m, 1], whose channels-last memory is
-/// the left matrix itself. Element (i, j) of B, which is [k, n], lies at i * stride_k + j * stride_n.
+/// Returns the product of row-major matrices, [m, k] * B, as a 1x1 convolution over [1, k, m, 1], whose channels-last
+/// memory is the left matrix itself. Element (i, j) of B, which is [k, n], is at i * stride_k + j * stride_n.
 ConvProblem product_problem(int64_t m, int64_t k, int64_t n, int64_t stride_k, int64_t stride_n);
 
-/// What one call of a convolution reads and writes.
+/// Buffers that one call of a convolution reads and writes.
 struct ConvBuffers {
   const float* source = nullptr;
-  const float* weights = nullptr;            ///< read only when Convolution::make() got none
-  const float* bias = nullptr;               ///< when the problem has one
-  std::span<const float* const> added = {};  ///< as kAdd post-ops ask
+  const float* weights = nullptr;            ///< Read only if Convolution::make() got no weights.
+  const float* bias = nullptr;               ///< Set if the problem has a bias.
+  std::span<const float* const> added = {};  ///< Operands of the kAdd post-ops.
   float* result = nullptr;
-  std::byte* scratch = nullptr;  ///< Convolution::scratch_bytes()
+  std::byte* scratch = nullptr;  ///< Has Convolution::scratch_bytes() bytes.
 };
 
-/// A convolution made ready. Weights are packed once when they are known, else in every call.
+/// A prepared convolution. Weights are packed once if they are known, otherwise in every call.
 class Convolution {
  public:
-  /// kUnsupported when oneDNN cannot make it, or has no fast form with these post-ops. Results do not depend on the
-  /// number of threads.
-  /// `weights`: constant data in the order of `problem`, or null when they only come with a call.
+  /// Fails with kUnsupported if oneDNN has no such primitive, or no fast form with these post-ops. Results do not
+  /// depend on the number of threads. `weights` is constant data in the order of `problem`, or null if each call
+  /// provides the weights.
   static Result<std::shared_ptr<Convolution>> make(const ConvProblem& problem, const float* weights);
   virtual ~Convolution() = default;
 
-  /// Bytes of scratch a call needs.
+  /// Returns the bytes of scratch memory for a call.
   virtual size_t scratch_bytes() const = 0;
   virtual void run(const ConvBuffers& buffers) = 0;
 };

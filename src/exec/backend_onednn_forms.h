@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How convolutions are described to oneDNN, forward and backward alike. For the backend's own files only.
+// Descriptions of convolutions for oneDNN, forward and backward. Only for the backend's own files.
 #pragma once
 
 #include <omp.h>
@@ -14,11 +14,11 @@
 
 namespace quarkq::exec {
 
-// Packed weights, shared by all programs of the process that are alive: several samples run at once (calibration), and
-// each program has its own primitives, but the weights in cache and memory are the same.
+// Packed weights, shared by all live programs of the process: several samples run concurrently (calibration), and each
+// program has its own primitives, but the weights in cache and memory are shared.
 
-/// The weights of layout `given` at `data`, reordered to `packed`. Told apart by content, not by address. Safe to call
-/// from several threads; the result is read-only.
+/// Returns the weights of layout `given` at `data`, reordered to `packed`. Weights are identified by content, not by
+/// address. Thread-safe; the result is read-only.
 std::shared_ptr<const dnnl::memory> shared_weights(const dnnl::memory::desc& given, const dnnl::memory::desc& packed,
                                                    const float* data);
 
@@ -54,11 +54,12 @@ inline dnnl::memory::dims dense_dilations(const ConvProblem& p) {
 
 inline bool is_reference(const std::string& implementation) { return implementation.starts_with("ref"); }
 
-/// The blocked form of AVX-512 cuts its sums by the number of threads it is made for: measured in 1 of 8 shapes with
-/// 3x3 kernels, in all with wide pads. 1x1 kernels have another form, which does not (0 of 400).
+/// The blocked form of AVX-512 divides its sums by the number of threads for which it is created: measured in 1 of 8
+/// shapes with 3x3 kernels, and in all shapes with wide pads. 1x1 kernels use another form without this behaviour (0 of
+/// 400).
 inline bool is_blocked(const std::string& implementation) { return implementation.starts_with("brgconv:"); }
 
-/// So do the sums of the gemm form, and by the number it runs with.
+/// Returns whether the form divides its sums by the number of threads at run time, like the gemm form.
 inline bool follows_threads(const std::string& implementation) {
   return is_blocked(implementation) || implementation.find("gemm") != std::string::npos;
 }
@@ -69,7 +70,7 @@ struct Eltwise {
   float alpha = 0, beta = 0;
 };
 
-/// Nothing for sums.
+/// Returns nullopt for sums.
 inline std::optional<Eltwise> eltwise_of(const PostOp& post) {
   if (post.kind == PostOp::Kind::kAdd) return std::nullopt;
   if (post.kind == PostOp::Kind::kLeakyRelu) return Eltwise{dnnl::algorithm::eltwise_relu, post.slope};
@@ -79,7 +80,8 @@ inline std::optional<Eltwise> eltwise_of(const PostOp& post) {
   return Eltwise{dnnl::algorithm::eltwise_clip, post.low, post.high};
 }
 
-/// Two followers of one algorithm with other parameters: oneDNN 2.6 computes both with those of the first.
+/// Returns whether two followers use one algorithm with different parameters: oneDNN 2.6 computes both with the
+/// parameters of the first.
 inline bool mixes_parameters(const std::vector<PostOp>& followers) {
   for (size_t i = 0; i < followers.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
@@ -90,7 +92,7 @@ inline bool mixes_parameters(const std::vector<PostOp>& followers) {
   return false;
 }
 
-/// One thread as long as it lives.
+/// Limits OpenMP to one thread during its lifetime.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }

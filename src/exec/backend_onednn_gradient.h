@@ -11,12 +11,13 @@ namespace quarkq::exec {
 
 class ConvolutionGradient {
  public:
-  /// `problem` without post-ops; bias and weight strides do not matter. kUnsupported when oneDNN cannot make it.
+  /// `problem` has no post-ops; bias and weight strides are ignored. Fails with kUnsupported if oneDNN has no such
+  /// primitive.
   static Result<std::shared_ptr<ConvolutionGradient>> make(const ConvProblem& problem);
   virtual ~ConvolutionGradient() = default;
 
-  /// `source` and `result_gradient` lie as in a forward call; `weight_gradient` row-major in the dimensions of
-  /// `problem.weights`. It is overwritten. Not to be called by two threads at once.
+  /// `source` and `result_gradient` have the layout of a forward call. Overwrites `weight_gradient`, which is row-major
+  /// in the dimensions of `problem.weights`. Not thread-safe.
   virtual void run(const float* source, const float* result_gradient, float* weight_gradient) = 0;
 };
 

@@ -121,7 +121,7 @@ Status Compiler::add_node(const ir::Node& node) {
   }
   if (opaque.valid()) {
     return unsupported(graph_.label(node.id), ": input ", graph_.value(opaque).name,
-                       " is a sequence or an empty optional, the operator takes tensors");
+                       " is a sequence or an empty optional, the operator accepts tensors");
   }
   if (add_quantize_pair(node)) return Status();
   return add_static(node, *op);

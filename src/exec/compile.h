@@ -15,69 +15,70 @@ namespace quarkq::exec {
 struct Feed {
   ir::ValueId value;
   ElementType type = ElementType::kFloat;
-  ir::Shape dims;                  ///< ONNX order
-  Layout layout = Layout::kPlain;  ///< that the tensor fed lies in
+  ir::Shape dims;                  ///< In ONNX order.
+  Layout layout = Layout::kPlain;  ///< Layout of the fed tensor.
 };
 
-/// A value that is known before anything runs.
+/// A value that is known before a run.
 struct Constant {
   ir::ValueId value;
   ir::Tensor tensor;
 };
 
 struct CompileRequest {
-  std::vector<Feed> feeds;          ///< every value that the fetches depend on and this graph does not make
-  std::vector<Constant> constants;  ///< values known beside the graph's own initializers
-  std::vector<ir::ValueId> opaque;  ///< values that are there but are no tensors
+  std::vector<Feed> feeds;          ///< Every value that the fetches depend on and that this graph does not compute.
+  std::vector<Constant> constants;  ///< Values known in addition to the graph's own initializers.
+  std::vector<ir::ValueId> opaque;  ///< Values that exist but are not tensors.
   std::vector<ir::ValueId> fetches;
-  std::vector<ir::ValueId> taps;  ///< values the sink observes; they are never fused away
-  int64_t max_memory = 0;  ///< bytes of intermediate values and results; 0: the memory of the machine or container
-  /// Bytes of weights and values after which the program ends, where that spares memory; the nodes that are left make
-  /// a further segment (ADR 0016). 0: it has all nodes.
+  std::vector<ir::ValueId> taps;  ///< Values that the sink observes; they are never fused away.
+  int64_t max_memory = 0;  ///< Upper bound on intermediate values and results in bytes; 0: the memory of the machine or
+                           ///< container.
+  /// Bytes of weights and values after which the program ends, if that saves memory. The remaining nodes form a further
+  /// segment (ADR 0016). 0: the program contains all nodes.
   int64_t segment_bytes = 0;
-  /// Of values in memory at once, and of what is packed and handed out beside them.
+  /// Bound on the values in memory at once, including packed and returned ones.
   ValueLimit values = {};
 };
 
-/// A value between two segments, in the layout it was made in.
+/// A value between two segments, in the layout in which it was computed.
 struct Carried {
   ir::ValueId value;
   Layout layout = Layout::kPlain;
 };
 
-/// A node that needs whole values: data that decides a shape, nested graphs, sequences. All its inputs are known when
-/// the program has run.
+/// A node that needs whole values: data that determines a shape, nested graphs, sequences. All its inputs are known
+/// after the program has run.
 struct Deferred {
   const ir::Node* node = nullptr;
-  const OpDef* op = nullptr;  ///< null: the operator has no kernel and runs through its function body
+  const OpDef* op = nullptr;  ///< Null: the operator has no kernel and runs as its function body.
   int64_t opset = 0;
   std::string label;
 };
 
-/// As much of a graph as can be compiled for these feeds (ADR 0004).
+/// The part of a graph that can be compiled for these feeds (ADR 0004).
 struct Compiled {
   Program program;
-  std::vector<ir::ValueId> fetched;  ///< what the program's results are: the fetches it reaches, then what others read
-  std::vector<Constant> constants;   ///< folded values that deferred or later nodes read
-  std::vector<Deferred> deferred;    ///< to be run next, in this order
-  std::vector<ir::ValueId> reads;    ///< values that the nodes after the deferred ones read
-  std::vector<ir::ValueId> unheard;  ///< taps of values that come later
-  /// Nodes are left although all they need is known: `deferred` and `reads` are empty, and the next segment begins
+  std::vector<ir::ValueId> fetched;  ///< Results of the program: the fetches it reaches, then values for other readers.
+  std::vector<Constant> constants;   ///< Folded values that deferred or later nodes read.
+  std::vector<Deferred> deferred;    ///< To be run next, in this order.
+  std::vector<ir::ValueId> reads;    ///< Values that the nodes after the deferred ones read.
+  std::vector<ir::ValueId> unheard;  ///< Taps of values that are computed later.
+  /// Nodes are left although all their inputs are known: `deferred` and `reads` are empty, and the next segment begins
   /// with `carried`, `handed_on` and `constants`.
   bool is_cut = false;
-  std::vector<Carried> carried;    ///< the program's results after `fetched`
-  std::vector<Carried> handed_on;  ///< feeds that the nodes left read
-  std::vector<bool> reads_feed;    ///< by feed: the program takes it; all are taken where `segment_bytes` is 0
-  double share = 1;                ///< of the nodes that the fetches and taps depend on, those of this program
+  std::vector<Carried> carried;    ///< Results of the program after `fetched`.
+  std::vector<Carried> handed_on;  ///< Feeds that the remaining nodes read.
+  std::vector<bool> reads_feed;    ///< Whether the program reads a feed, by feed; all are true if `segment_bytes` is 0.
+  double share = 1;                ///< Share of this program in the nodes that the fetches and taps depend on.
 };
 
-/// REQUIRES: `graph` outlives what is compiled; constants are shared, not copied.
+/// Constants are shared, not copied. REQUIRES: `graph` outlives the result.
 Result<Compiled> compile(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
                          const CompileRequest& request);
 
-/// The value of a node all of whose inputs are constants, computed now. Used by constant folding.
-/// Nothing when the operator has no kernel or declines, and where the value takes more than 256 MiB and 16 times the
-/// inputs; an error when the node is wrong.
+/// Computes the value of a node whose inputs are all constants, for constant folding. Returns an empty list if the
+/// operator has no kernel or declines, and if the value needs more than 256 MiB and 16 times the inputs. Fails if the
+/// node is faulty.
 Result<std::vector<ir::Tensor>> evaluate_node(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
                                               ir::NodeId node, const std::vector<const ir::Tensor*>& inputs);
 

@@ -19,23 +19,23 @@
 
 namespace quarkq::exec {
 
-/// What the program that is being compiled takes, estimated value by value: decides where a segment ends (ADR 0016).
+/// Estimate of the memory of the program being compiled, value by value. Determines where a segment ends (ADR 0016).
 class SegmentMeter {
  public:
-  /// Values of `spilled_from` bytes and more leave memory while they wait: they count where they are used.
+  /// Values of `spilled_from` bytes and more leave memory while they wait; they count only where they are used.
   SegmentMeter(size_t values, int64_t spilled_from) : bytes_(values), readers_(values), spilled_from_(spilled_from) {}
 
-  /// One more node will read the value, or it is a result.
+  /// Adds a reader of the value, or marks it as a result.
   void expect_reader(ir::ValueId value) { ++readers_[at(value)]; }
 
   void add_weights(int64_t bytes) { weights_ += bytes; }
-  /// The value is there from now on until its last reader has read it.
+  /// The value is in memory from now on until its last reader has read it.
   void made(ir::ValueId value, int64_t bytes) {
     if (bytes_[at(value)] > 0) return;
     bytes_[at(value)] = bytes;
     live_ += waiting(value);
   }
-  /// A node that reads and makes these runs.
+  /// Records that a node that reads and writes these values runs.
   void use(const std::vector<ir::ValueId>& values) {
     peak_ = std::max(peak_, live_ + sum(values, [&](ir::ValueId value) { return bytes_[at(value)] - waiting(value); }));
   }
@@ -47,16 +47,17 @@ class SegmentMeter {
 
   int64_t weights() const { return weights_; }
   int64_t total() const { return weights_ + peak_; }
-  /// What ends with the segment when the next node reads `next`: weights, and values that wait for later nodes.
+  /// Returns the memory that is released if the segment ends before the next node, which reads `next`: weights, and
+  /// values that wait for later nodes.
   int64_t spared(const std::vector<ir::ValueId>& next) const {
     return weights_ + live_ - sum(next, [&](ir::ValueId value) { return waiting(value); });
   }
 
  private:
   static size_t at(ir::ValueId value) { return static_cast<size_t>(value.index); }
-  /// What the value takes while no node uses it.
+  /// Returns the memory of the value while no node uses it.
   int64_t waiting(ir::ValueId value) const { return bytes_[at(value)] < spilled_from_ ? bytes_[at(value)] : 0; }
-  /// Of each value once.
+  /// Counts each value once.
   template <typename Bytes>
   static int64_t sum(const std::vector<ir::ValueId>& values, Bytes bytes) {
     int64_t all = 0;
@@ -66,7 +67,7 @@ class SegmentMeter {
     return all;
   }
 
-  std::vector<int64_t> bytes_;  ///< by value, while it is there
+  std::vector<int64_t> bytes_;  ///< Bytes of each value while it is in memory.
   std::vector<int32_t> readers_;
   int64_t spilled_from_ = 0;
   int64_t weights_ = 0, live_ = 0, peak_ = 0;
@@ -85,36 +86,37 @@ class Compiler {
   Result<Compiled> compile();
 
  private:
-  /// When a value is there: made or fed in this program, fed but no tensor, made after this program.
+  /// When a value exists: computed or fed in this program, fed but not a tensor, or computed after this program.
   enum class When : uint8_t { kUnset, kNow, kOpaque, kLater };
-  /// Where a value is: known as a constant or in a slot per layout.
+  /// Location of a value: a known constant, or a slot per layout.
   struct Held {
     When when = When::kUnset;
     ElementType type = ElementType::kUndefined;
-    ir::Shape dims;                        ///< ONNX order
-    Layout native = Layout::kPlain;        ///< the layout it was made in
-    int slot = -1;                         ///< in the native layout
-    const ir::Tensor* constant = nullptr;  ///< ONNX order
-    bool is_stored = false;                ///< a constant made of initializers alone: another segment makes it again
+    ir::Shape dims;                        ///< In ONNX order.
+    Layout native = Layout::kPlain;        ///< The layout in which it was computed.
+    int slot = -1;                         ///< In the native layout.
+    const ir::Tensor* constant = nullptr;  ///< In ONNX order.
+    bool is_stored = false;                ///< A constant computed only from initializers: another segment computes it
+                                           ///< again.
   };
-  /// A buffer: what it needs and who may share it.
+  /// A buffer: its size, and the slots that may share it.
   struct Slot {
     int64_t bytes = 0;
-    ir::Tensor constant;  ///< defined: the buffer is not in the arena
+    ir::Tensor constant;  ///< If defined, the buffer is not in the arena.
     bool is_feed = false;
-    int result = -1;  ///< the fetch whose memory this is, when it is made there
+    int result = -1;  ///< The fetch whose memory this is, if it is computed in place.
     bool in_arena() const { return !constant.is_defined() && !is_feed && result < 0; }
   };
   struct InPlace {
     int step, output_slot, input_slot;
   };
-  /// Where buffers lie, and when.
+  /// Locations of buffers over time.
   struct Arena {
-    std::vector<size_t> owners;  ///< slots whose buffers lie in it
-    std::vector<Piece> pieces;   ///< of owners
-    MemoryPlan plan;             ///< by piece
+    std::vector<size_t> owners;  ///< Slots whose buffers are in the arena.
+    std::vector<Piece> pieces;   ///< Pieces of the owners.
+    MemoryPlan plan;             ///< Placement by piece.
   };
-  /// An input of a node in the layout its operator wants.
+  /// An input of a node in the layout that its operator requires.
   struct Bound {
     Spec spec;
     int slot = -1;
@@ -159,15 +161,15 @@ class Compiler {
   bool is_feed(ir::ValueId value) const;
 
   // fuse.cpp
-  bool add_quantize_pair(const ir::Node& node);  ///< true when the node and its DQ became one step
+  bool add_quantize_pair(const ir::Node& node);  ///< Returns true if the node and its DQ became one step.
 
   // fuse.cpp
   struct Fusion {
     std::vector<PostOp> post_ops;
-    std::vector<const ir::Node*> nodes;  ///< followers, in order
-    std::vector<ir::ValueId> added;      ///< values of kAdd post-ops, appended to the inputs
-    ir::ValueId output;                  ///< what the last follower makes
-    void pop(ir::ValueId first_output);  ///< forgets the last follower
+    std::vector<const ir::Node*> nodes;  ///< Followers in order.
+    std::vector<ir::ValueId> added;      ///< Values of kAdd post-ops, appended to the inputs.
+    ir::ValueId output;                  ///< Output of the last follower.
+    void pop(ir::ValueId first_output);  ///< Removes the last follower.
   };
   Fusion find_fusion(const ir::Node& node, const OpDef& op) const;
   bool extend_fusion(Fusion& fusion) const;
@@ -196,19 +198,19 @@ class Compiler {
   Compiled compiled_;
   Program& program_ = compiled_.program;
   std::vector<Held> held_;
-  std::vector<bool> done_;             ///< by node: already part of a fusion
-  std::vector<bool> folds_;            ///< by node: it reads constants only
-  std::vector<ir::NodeId> postponed_;  ///< deferred nodes and those after them
+  std::vector<bool> done_;             ///< Already part of a fusion, by node.
+  std::vector<bool> folds_;            ///< Reads only constants, by node.
+  std::vector<ir::NodeId> postponed_;  ///< Deferred nodes and the nodes after them.
   SegmentMeter meter_;
   std::vector<bool> tapped_, fetched_;
   std::vector<Slot> slots_;
   std::vector<InPlace> in_place_;
   std::map<std::tuple<int, int, int>, int> converted_;  ///< (value, layout, rank) -> slot
   std::map<std::tuple<int, int, int>, ir::Tensor> converted_constants_;
-  std::vector<std::unique_ptr<ir::Tensor>> folded_;  ///< constants made here; addresses stay valid
+  std::vector<std::unique_ptr<ir::Tensor>> folded_;  ///< Constants computed here; addresses stay valid.
   size_t scratch_bytes_ = 0;
   int64_t result_bytes_ = 0;
-  std::vector<Spec> result_specs_;  ///< of the program's results: type, dims and layout as they are handed out
+  std::vector<Spec> result_specs_;  ///< Type, dims and layout of the program's results.
 };
 
 }  // namespace quarkq::exec

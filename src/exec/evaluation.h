@@ -16,20 +16,18 @@
 
 namespace quarkq::exec {
 
-// A node all of whose inputs are known: prepared and run at once. For constant folding and between stages.
-
-/// A node that is run at once, and the operator that runs it. REQUIRES: op.prepare is set.
+/// A node that runs immediately, and its operator. REQUIRES: op.prepare is set.
 struct KnownCall {
   const OpDef& op;
   const ir::Node& node;
   std::string label;
   int64_t opset = 0;
-  int64_t max_memory = 0;  ///< bytes that the outputs may take; 0: what the machine has
+  int64_t max_memory = 0;  ///< Bytes that the outputs may need; 0: the memory of the machine.
 };
 
-/// The outputs of the node, in ONNX order; `inputs` has an entry per node input, null where it is absent. Images are
-/// handed to their operators channels-last, as in a program. Nothing when the operator's prepare declines. kResource:
-/// the outputs need too much memory.
+/// Returns the outputs of the node in ONNX order. `inputs` has an entry per node input, null if omitted. Images are
+/// passed to their operators channels-last, as in a program. Returns nullopt if the operator's `prepare` declines.
+/// Fails with kResource if the outputs need too much memory.
 Result<std::optional<std::vector<ir::Tensor>>> run_known(const KnownCall& call,
                                                          const std::vector<const ir::Tensor*>& inputs);
 
@@ -37,7 +35,7 @@ class NestedGraphs;
 
 class Evaluation {
  public:
-  /// `inputs` has an entry per node input, null when absent; `graphs` holds the graphs of the node's attributes.
+  /// `inputs` has an entry per node input, null if omitted. `graphs` contains the graphs of the node's attributes.
   Evaluation(const ir::Node& node, std::vector<const ir::Operand*> inputs, NestedGraphs* graphs)
       : node_(node), inputs_(std::move(inputs)), outputs_(node.outputs.size()), graphs_(graphs) {}
 
@@ -47,10 +45,10 @@ class Evaluation {
   bool has(size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
   /// REQUIRES: has(i).
   const ir::Operand& in(size_t i) const { return *inputs_[i]; }
-  /// Input `i` as a tensor / a sequence; an error when it is absent or of another kind.
+  /// Return input `i` as a tensor or a sequence. Fail if it is omitted or of another kind.
   Result<const ir::Tensor*> tensor(size_t i) const;
   Result<const std::vector<ir::Tensor>*> sequence(size_t i) const;
-  /// The only element of tensor input `i`.
+  /// Returns the only element of tensor input `i`.
   Result<int64_t> integer(size_t i) const;
   Result<bool> boolean(size_t i) const;
 
@@ -59,16 +57,16 @@ class Evaluation {
   }
   std::vector<ir::Operand>& outputs() { return outputs_; }
 
-  /// Runs the graph in attribute `name` with `inputs`, one per input of that graph. Values it captures are fed, too.
+  /// Runs the graph in attribute `name` with `inputs`, one per input of that graph. Captured values are fed as well.
   Result<std::vector<ir::Operand>> run_graph(std::string_view name, std::span<const ir::Operand> inputs);
-  /// Iterations that a loop may take.
+  /// Returns the upper bound on the iterations of a loop.
   int64_t max_trips() const;
-  /// Bytes that the results may take.
+  /// Returns the upper bound on the bytes of the results.
   int64_t allowed_memory() const;
-  /// The graph in attribute `name`; an error when there is none.
+  /// Returns the graph in attribute `name`. Fails if there is none.
   Result<const ir::Graph*> graph(std::string_view name) const;
 
-  /// Errors; the caller puts the node in front.
+  /// Return errors; the caller prepends the node.
   template <typename... Args>
   Status corrupt(const Args&... args) const {
     return corrupt_model(args...);

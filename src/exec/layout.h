@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a tensor is laid out in memory while a program runs. ONNX order is the rule; images between convolutions lie
-// channels-last, which is what oneDNN picks for them, needs no padding, and lets every elementwise loop run unchanged
-// (ADR 0001).
+// Layout of a tensor in memory while a program runs. ONNX order is the default. Images between convolutions are
+// channels-last, which oneDNN prefers for them, needs no padding, and lets every elementwise loop run unchanged (ADR
+// 0001).
 #pragma once
 
 #include <cstdint>
@@ -33,18 +33,16 @@ inline ir::Shape logical_dims(const ir::Shape& stored, Layout layout) {
   return dims;
 }
 
-/// Where logical dimension `axis` of a tensor of `rank` lies in memory order. REQUIRES: 0 <= axis < rank.
+/// Returns the position of logical dimension `axis` of a tensor of `rank` in memory order. REQUIRES: 0 <= axis < rank.
 inline int64_t stored_axis(int64_t axis, int64_t rank, Layout layout) {
   if (layout == Layout::kPlain || rank < 3 || axis == 0) return axis;
   return axis == 1 ? rank - 1 : axis - 1;
 }
 
-// Whole tensors from one layout to another.
-
-/// `tensor`, which lies in ONNX order, as it lies in `layout`, dims too. The buffer is shared when nothing moves.
-/// REQUIRES: elements of whole bytes, unless nothing moves.
+/// Converts `tensor` and its dims from ONNX order to `layout`. Shares the buffer if no element moves. REQUIRES:
+/// elements of whole bytes, unless no element moves.
 ir::Tensor in_layout(const ir::Tensor& tensor, Layout layout);
-/// The way back.
+/// Converts a tensor back to ONNX order.
 ir::Tensor in_onnx_order(const ir::Tensor& stored, Layout layout);
 
 }  // namespace quarkq::exec

@@ -26,48 +26,49 @@ struct MemoryPlan {
 /// Best-fit placement in order of first use. Buffers that live at the same step never overlap. O(n log n).
 MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes);
 
-// A second way to place buffers in one arena, for where memory matters more than the time to compile.
+// A second placement of buffers in one arena, for cases in which memory matters more than compile time.
 
-/// The largest first, each at the lowest offset where nothing lies that lives at the same time. Leaves hardly a hole
-/// where sizes are alike, which plan_memory() does not promise. O(n^2 log n).
+/// Places the largest buffers first, each at the lowest free offset for its lifetime. Leaves few gaps if sizes are
+/// similar, which plan_memory() does not guarantee. O(n^2 log n).
 MemoryPlan pack_by_size(const std::vector<Lifetime>& lifetimes);
 
-// Which buffers leave memory between two of their uses, so that those which are there at once fit (ADR 0016).
+// Selection of buffers that leave memory between two of their uses, so that the remaining ones fit (ADR 0016).
 
 /// A bound on the values of one program that are in memory at once.
 struct ValueLimit {
-  int64_t bytes = 0;                         ///< 0: none
-  int64_t least_spilled = int64_t{1} << 20;  ///< smaller values stay
+  int64_t bytes = 0;                         ///< 0: no bound.
+  int64_t least_spilled = int64_t{1} << 20;  ///< Smaller values stay in memory.
 
-  /// Values from here on may leave memory.
+  /// Returns the size from which values may leave memory.
   int64_t spilled_from() const { return bytes > 0 ? least_spilled : std::numeric_limits<int64_t>::max(); }
 };
 
 struct BufferUse {
   int64_t bytes = 0;
-  std::vector<int> steps;  ///< that write or read it, ascending; at least one
+  std::vector<int> steps;  ///< Steps that write or read it, ascending; at least one.
 };
 
-/// A time that a buffer is in memory.
+/// A period in which a buffer is in memory.
 struct Piece {
   size_t buffer = 0;
   Lifetime lifetime;
 };
 
-/// Each buffer's pieces in order, buffers in order. Without a limit each is one piece. Where more than the limit is in
-/// memory at a step, the buffers leave that are needed last; where all are needed at that step, it takes what it takes.
+/// Returns the pieces of each buffer in order, ordered by buffer. Without a limit each buffer is one piece. If more
+/// than the limit is in memory at a step, the buffers that are needed last leave. If all are needed at that step, the
+/// limit is exceeded.
 std::vector<Piece> plan_pieces(const std::vector<BufferUse>& buffers, const ValueLimit& limit);
 
-// The values of a program that lie in a temporary file between two of their uses.
+// The values of a program that are stored in a temporary file between two of their uses.
 
-/// A buffer that leaves memory after one step and is there again, elsewhere, before another one.
+/// A buffer that leaves memory after one step and returns, at another address, before another step.
 struct Spill {
   int after = 0, before = 0;
   int64_t bytes = 0;
   std::byte* from = nullptr;
   std::byte* to = nullptr;
-  std::vector<int> slots;  ///< that lie in it
-  uint64_t offset = 0;     ///< in the file; plan_file() sets it
+  std::vector<int> slots;  ///< Slots stored in the buffer.
+  uint64_t offset = 0;     ///< Offset in the file; set by plan_file().
 };
 
 class Spills {
@@ -77,17 +78,17 @@ class Spills {
   Spills(Spills&& other) noexcept { *this = std::move(other); }
   Spills& operator=(Spills&& other) noexcept;
 
-  /// In the order of time for each buffer.
+  /// Call it in order of time for each buffer.
   void add(Spill spill) { all_.push_back(std::move(spill)); }
-  /// After the last one was added.
+  /// Call it after the last buffer was added.
   void plan_file();
   size_t count() const { return all_.size(); }
 
-  /// Begins a run: `buffers`, by slot, are where they are first.
+  /// Begins a run. `buffers` are the initial addresses, by slot.
   void begin(std::span<std::byte*> buffers);
-  /// Writes what leaves after this step.
+  /// Writes the buffers that leave after this step.
   Status write_after(int step);
-  /// Reads what the step needs, and points `buffers` there.
+  /// Reads the buffers that the step needs, and sets `buffers` to them.
   Status read_before(int step, std::span<std::byte*> buffers);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The contract between the executor and its operators. An operator is one OpDef row: `prepare` reads types, shapes
+// The contract between the executor and its operators. An operator is one OpDef row. Its `prepare` reads types, shapes
 // and constants, checks everything that can be checked, decides, and returns the kernel; the kernel only computes. A
-// kernel fails only on what no earlier step could know (an index out of range in the data).
+// kernel fails only for faults that no earlier step could detect (an index out of range in the data).
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace quarkq::exec {
 
-/// An input or output as known while a node is prepared. `dims` is in memory order of `layout`.
+/// An input or output as known while a node is prepared. `dims` are in memory order of `layout`.
 struct Spec {
   ElementType type = ElementType::kUndefined;
   ir::Shape dims;
   Layout layout = Layout::kPlain;
-  const ir::Tensor* constant = nullptr;  ///< set when the value is known already; lies in memory order, too
+  const ir::Tensor* constant = nullptr;  ///< Set if the value is already known; also in memory order.
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
 };
 
-/// Buffers of one call. Inputs that are absent are null. Pointers are 64-byte aligned unless they are user inputs.
+/// Buffers of one call. Omitted inputs are null. Pointers are 64-byte aligned unless they are user inputs.
 struct Run {
   std::span<const std::byte* const> inputs;
   std::span<std::byte* const> outputs;
@@ -42,21 +42,20 @@ struct Run {
   }
 };
 
-/// Computes the outputs of one node. Called many times, never twice at once.
+/// Computes the outputs of one node. Called many times, never concurrently.
 using Kernel = std::function<Status(const Run&)>;
 
-/// How an operator handles memory layouts.
+/// Memory layouts that an operator supports.
 enum class LayoutRule : uint8_t {
   kPlain,      ///< needs all inputs in ONNX order (the executor converts)
   kFollow,     ///< computes in the memory order of input 0: inputs of its rank arrive in its layout, all others plain;
                ///< outputs keep the layout; axes go through Prepare::axis()
-  kBroadcast,  ///< elementwise over several inputs: when one lies channels-last, all arrive so, dims padded in front
-               ///< with ones to the full rank first; outputs keep the layout
+  kBroadcast,  ///< Elementwise over several inputs: if one is channels-last, all are, with dims padded in front with
+               ///< ones to the full rank first. Outputs keep the layout.
   kImage,      ///< needs input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
 };
 
-/// An operator fused after the one being prepared, in order. Only operators with a `post` row of the fusion table
-/// occur.
+/// An operator fused after the one being prepared, in order. Only operators that exec/fuse.cpp can fuse occur.
 struct PostOp {
   enum class Kind : uint8_t { kClip, kLeakyRelu, kAdd } kind = Kind::kClip;
   float low = 0, high = 0;  ///< kClip: y = min(max(x, low), high), infinite where absent
@@ -64,7 +63,7 @@ struct PostOp {
   size_t input = 0;         ///< kAdd: counts the values added; value k is input number node.inputs.size() + k
 };
 
-/// One node as its operator sees it while it is compiled.
+/// One node as its operator sees it during compilation.
 class Prepare {
  public:
   Prepare(const ir::Node& node, std::string label, int64_t opset, std::vector<Spec> inputs, std::vector<bool> present)
@@ -85,26 +84,26 @@ class Prepare {
   const Spec& in(size_t i) const { return inputs_[i]; }
   const ir::Tensor* constant(size_t i) const { return has(i) ? inputs_[i].constant : nullptr; }
 
-  /// Declares output `i`; dims in memory order of `layout`. Without `layout`: the one of input 0 for kFollow, else
-  /// plain.
+  /// Declares output `i`; dims in memory order of `layout`. Without `layout`: the layout of input 0 for kFollow,
+  /// otherwise plain.
   void out(size_t i, ElementType type, ir::Shape dims, std::optional<Layout> layout = {});
-  /// Declares that output `i` is input `from` under the dims given: no copy, no kernel call. Plain layout only.
+  /// Declares that output `i` is input `from` with the given dims: no copy, no kernel call. Plain layout only.
   void alias(size_t i, size_t from, ir::Shape dims);
-  /// Lets the executor use the memory of input `from` for output `i` when nothing reads it afterwards (elementwise
+  /// Allows the executor to use the memory of input `from` for output `i` if no node reads it afterwards (elementwise
   /// kernels).
   void in_place(size_t i, size_t from) { outputs_[i].in_place = static_cast<int>(from); }
-  /// The kernel has taken what it needs of constant input `i` and never reads it in a run.
+  /// Declares that the kernel has copied what it needs of constant input `i` and never reads it in a run.
   void take(size_t i) { taken_ |= uint32_t{1} << i; }
-  /// Temporary memory of one call, 64-byte aligned. Shared by all nodes of a program.
+  /// Requests temporary memory for one call, 64-byte aligned. Shared by all nodes of a program.
   void scratch(size_t bytes) { scratch_bytes_ = bytes; }
 
-  /// Attribute `name` of an axis, or input: normalized, then mapped to memory order.
+  /// Normalizes an axis, from an attribute or input, and maps it to memory order.
   Result<int64_t> axis(int64_t value, int64_t rank) const;
-  Layout layout() const { return layout_; }  ///< what kFollow and kBroadcast inputs lie in
+  Layout layout() const { return layout_; }  ///< Returns the layout of kFollow and kBroadcast inputs.
 
   std::span<const PostOp> post_ops() const { return post_ops_; }
 
-  /// Errors that name the node: "node conv_12 (Conv): ...".
+  /// Return errors that name the node: "node conv_12 (Conv): ...".
   template <typename... Args>
   Status corrupt(const Args&... args) const {
     return corrupt_model(label_, ": ", args...);
@@ -113,14 +112,14 @@ class Prepare {
   Status cannot(const Args&... args) const {
     return unsupported(label_, ": ", args...);
   }
-  /// Fails when input `i` is absent or not one of `types`.
+  /// Fails if input `i` is omitted or not one of `types`.
   Status require_input(size_t i, std::initializer_list<ElementType> types = {}) const;
-  /// Elements of input `i` as integers when they are known now; nothing when they depend on the data (return defer()
-  /// then).
+  /// Returns the elements of input `i` as integers if they are known, or nullopt if they depend on the data (return
+  /// defer() then).
   Result<std::optional<std::vector<int64_t>>> known_ints(size_t i) const;
 
-  /// The result of prepare when an output shape depends on data: it is called again, while running, with every input's
-  /// `constant` set.
+  /// The result of `prepare` if an output shape depends on data. `prepare` is called again, at run time, with every
+  /// input's `constant` set.
   static Kernel defer() { return nullptr; }
 
   // Read by the compiler.
@@ -133,7 +132,10 @@ class Prepare {
   const Output& output(size_t i) const { return outputs_[i]; }
   size_t scratch_bytes() const { return scratch_bytes_; }
   bool is_taken(size_t i) const { return i < 32 && (taken_ >> i & 1) != 0; }
-  int64_t max_memory() const { return max_memory_; }  ///< bytes that an output may take; 0: what the machine has
+  int64_t max_memory() const {
+    return max_memory_;
+  }  ///< Returns the bytes that an output may need; 0: the memory of
+     ///< the machine.
   void set_max_memory(int64_t bytes) { max_memory_ = bytes; }
   void set_layout(Layout layout) { layout_ = layout; }
   void set_post_ops(std::vector<PostOp> post_ops) { post_ops_ = std::move(post_ops); }
@@ -153,36 +155,37 @@ class Prepare {
   uint32_t taken_ = 0;
 };
 
-/// Runs a prepared node once with the constants it was prepared with; outputs in ONNX order on the heap.
-/// kResource: the outputs need more than `max_memory` bytes (0: than the machine has).
-/// REQUIRES: every input whose data the kernel reads has a constant; outputs are plain.
+/// Runs a prepared node once with the constants it was prepared with. Returns outputs in ONNX order on the heap. Fails
+/// with kResource if the outputs need more than `max_memory` bytes (0: more than the machine has). REQUIRES: every
+/// input whose data the kernel reads is constant; outputs are plain.
 Result<std::vector<ir::Tensor>> run_prepared(const Prepare& prepare, const Kernel& kernel, int64_t max_memory = 0);
 
 class Evaluation;  // exec/evaluation.h
 
-/// One operator. Families list theirs at the foot of their file; exec/op_def.cpp joins the lists.
-/// Operators over tensors have `prepare`. Those that hold nested graphs, or take or make sequences and optionals, have
-/// `evaluate`, which runs between two stages of a session (ADR 0004); operators with both use it for such inputs only.
+/// One operator. Families list their operators at the end of their file; exec/op_def.cpp joins the lists. Operators
+/// over tensors have `prepare`. Operators that contain nested graphs, or read or write sequences and optionals, have
+/// `evaluate`, which runs between two stages of a session (ADR 0004). Operators with both use it only for such inputs.
 struct OpDef {
   std::string_view name;
   std::string_view domain;  ///< "" for ai.onnx
-  int since;                ///< first opset that this row applies to; the row with the largest `since` <= opset wins
+  int since;                ///< First opset that this row applies to; the row with the largest `since` <= opset is
+                            ///< used.
   LayoutRule rule;
   Result<Kernel> (*prepare)(Prepare&);
-  bool shapes_only = false;  ///< reads the shapes of its inputs, never their data: known while compiling
+  bool shapes_only = false;  ///< Reads the shapes of its inputs, never their data: known at compile time.
   Status (*evaluate)(Evaluation&) = nullptr;
 };
 
-/// Fails when `node` has more or fewer inputs or outputs than its operator takes; `label` is its name in messages.
-/// Operators without a schema pass: their rows check.
+/// Fails if `node` has more or fewer inputs or outputs than its operator allows. `label` is its name in messages.
+/// Operators without a schema are accepted; their rows check.
 Status check_arity(const ir::Node& node, int64_t opset, const std::string& label);
 
-/// The row for an operator at an opset of its domain, or null.
+/// Returns the row for an operator at an opset of its domain, or null.
 const OpDef* find_op(std::string_view name, std::string_view domain, int64_t opset);
-/// All rows, in table order.
+/// Returns all rows, in table order.
 std::vector<const OpDef*> all_ops();
 
-// The operator families. Each is one list at the foot of its file; a new family adds a line here and in op_def.cpp.
+// The operator families. Each is one list at the end of its file; a new family adds a line here and in op_def.cpp.
 
 std::span<const OpDef> activation_ops();      // Relu, Clip, Sigmoid, ...: one input, one output, elementwise
 std::span<const OpDef> bitwise_ops();         // BitShift, BitwiseAnd, ...

@@ -38,7 +38,7 @@ struct Step {
   std::string label;
 };
 
-/// What the sink observes after step `after_step` (-1: before the first one).
+/// Call of the sink after step `after_step` (-1: before the first step).
 struct Tap {
   ir::ValueId value;
   int slot = -1;
@@ -57,7 +57,7 @@ class Program {
   /// Bytes of the arena that intermediate values share.
   size_t arena_bytes() const { return arena_bytes_; }
   size_t step_count() const { return steps_.size(); }
-  /// Times that a value leaves memory during a run.
+  /// Returns how often a value leaves memory during a run.
   size_t spill_count() const { return spills_.count(); }
   /// One line per step, for tests.
   std::string text() const;
@@ -74,7 +74,8 @@ class Program {
   std::vector<Spec> feeds_;
   std::vector<std::string> feed_names_;
   std::vector<int> fetch_slots_;
-  std::vector<std::vector<int>> result_slots_;  ///< by fetch: the slots stored in its result, none when it is copied
+  std::vector<std::vector<int>> result_slots_;  ///< Slots stored in the result, by fetch; empty if the result is
+                                                ///< copied.
   std::vector<ir::Tensor> results_;
   std::vector<ir::Tensor> owned_;  ///< constants made while compiling
   std::shared_ptr<std::byte> arena_;

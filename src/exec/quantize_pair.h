@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Quantizing and dequantizing in one step: bit for bit the result of a Q node and its DQ (ref:operators#quantize,
-// ref:operators#dequantize). The compiler makes such steps; the kernel is one of kernels/quantized.
+// Quantizing and dequantizing in one step, bit for bit equal to a Q node and its DQ (ref:operators#quantize,
+// ref:operators#dequantize). The compiler creates such steps; the kernel is in kernels/quantized.
 #pragma once
 
 #include <optional>
@@ -17,10 +17,11 @@ struct PairParams {
   bool operator==(const PairParams&) const = default;
 };
 
-/// Nothing when they are of other types, or more than one.
+/// Returns nullopt for other types, and for more than one scale or zero point.
 std::optional<PairParams> read_pair_params(const ir::Tensor* scale, const ir::Tensor* zero_point);
 
-/// float32 to float32. `saturate`: values out of range take the nearest end; false: the lowest, as com.amd.quark does.
+/// Returns a kernel from float32 to float32. `saturate`: values out of range become the nearest end; false: the lowest,
+/// as in com.amd.quark.
 Kernel fake_quantize_kernel(const PairParams& params, bool saturate, int64_t count);
 
 }  // namespace quarkq::exec

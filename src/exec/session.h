@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Session: a graph ready to run for any input shapes. It is compiled when a set of input shapes is first seen;
-// where shapes depend on data, or at control flow and sequences, it is compiled in stages (ADR 0004). Where memory is
-// limited, it is compiled and run in segments (ADR 0016).
+// Session: a graph ready to run for any input shapes. It is compiled when a set of input shapes is first seen. If
+// shapes depend on data, and at control flow and sequences, it is compiled in stages (ADR 0004). If memory is limited,
+// it is compiled and run in segments (ADR 0016).
 #pragma once
 
 #include <cstdint>
@@ -18,48 +18,50 @@
 
 namespace quarkq::exec {
 
-/// Receives what the graphs in the attributes of nodes (bodies of If, Loop and Scan) are called with.
+/// Receives the inputs of the graphs in the attributes of nodes (bodies of If, Loop and Scan).
 class BodySink {
  public:
   virtual ~BodySink() = default;
-  /// Before each run of `body`: what its inputs and captured values hold. Valid during the call only.
+  /// Called before each run of `body` with its inputs and captured values, which are valid only during the call.
   virtual Status on_call(const ir::Graph& body, std::span<const ir::ValueId> values,
                          std::span<const ir::Operand> operands) = 0;
 };
 
-/// What holds for a session and the sessions of the graphs in it: bounds, and who observes those graphs.
+/// Bounds and observers for a session and the sessions of its nested graphs.
 struct RunLimits {
-  int64_t memory = 0;      ///< bytes of intermediate values and results; 0: the memory of the machine or container
-  int64_t loop_trips = 0;  ///< iterations of one Loop; 0: no bound
-  /// Bytes of weights and values of one segment; 0: what the ceiling of the process leaves (resources.h), all when
-  /// there is none.
+  int64_t memory = 0;      ///< Bytes of intermediate values and results; 0: the memory of the machine or container.
+  int64_t loop_trips = 0;  ///< Upper bound on the iterations of one Loop; 0: no bound.
+  /// Bytes of weights and values of one segment; 0: the remaining memory under the ceiling of the process
+  /// (resources.h), unbounded if there is none.
   int64_t segment = 0;
-  BodySink* body_sink = nullptr;  ///< null: nobody; must outlive the session
-  /// Of a program's values in memory at once; 0 bytes: what the ceiling of the process leaves, all when there is none.
+  BodySink* body_sink = nullptr;  ///< May be null; must outlive the session.
+  /// Bound on a program's values in memory at once; 0 bytes: the remaining memory under the ceiling of the process,
+  /// unbounded if there is none.
   ValueLimit values = {};
 };
 
-/// Samples that run together: a segment runs all of them before the next one is compiled. Functions may be empty but
-/// `inputs`.
+/// Samples that run together: a segment runs all of them before the next one is compiled. All functions except `inputs`
+/// may be empty.
 struct SampleSet {
   size_t count = 0;
-  std::function<Result<std::vector<ir::Tensor>>(size_t sample)> inputs;  ///< asked for once each, in order
-  std::function<TapSink*(size_t sample)> sink;                           ///< asked for once for each segment
-  /// Once for each sample, in order; the tensors are valid during the call.
+  std::function<Result<std::vector<ir::Tensor>>(size_t sample)> inputs;  ///< Called once per sample, in order.
+  std::function<TapSink*(size_t sample)> sink;                           ///< Called once per sample and segment.
+  /// Called once per sample, in order. The tensors are valid during the call.
   std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)> results;
-  std::function<Status(double share)> progress;     ///< the share of all work that is done
-  std::function<std::string(size_t sample)> label;  ///< for errors of its run
+  std::function<Status(double share)> progress;     ///< Receives the completed share of all work.
+  std::function<std::string(size_t sample)> label;  ///< Label for errors of a sample's run.
 };
 
 struct SessionOptions {
-  std::vector<ir::ValueId> fetches;  ///< empty, and no taps: the graph's outputs
-  std::vector<ir::ValueId> taps;     ///< values that a sink observes; never sequences
+  std::vector<ir::ValueId> fetches;  ///< Empty, and no taps: the graph's outputs.
+  std::vector<ir::ValueId> taps;     ///< Values that a sink observes; never sequences.
   RunLimits limits = {};
-  std::vector<ir::ValueId> feeds = {};   ///< inputs of a run; empty: the graph's without initializer and constant
-  std::vector<Constant> constants = {};  ///< values known beside the graph's own initializers
+  std::vector<ir::ValueId> feeds = {};   ///< Inputs of a run; empty: the graph's inputs that are neither initializers
+                                         ///< nor constants.
+  std::vector<Constant> constants = {};  ///< Values known in addition to the graph's own initializers.
 };
 
-/// Whose graph a session runs. A nested one belongs to a graph whose float16 was dealt with as a whole
+/// Whose graph a session runs. A nested graph belongs to a graph whose float16 was already converted as a whole
 /// (simulate.h).
 enum class Nesting : uint8_t { kOutermost, kNested };
 
@@ -67,7 +69,7 @@ struct FeedShape;
 struct Stage;
 struct StagePlan;
 
-/// The stages made so far for one place of the chain, by types and shapes of their feeds; most recently used first.
+/// The stages created for one position of the chain, by types and shapes of their feeds; most recently used first.
 struct StageCache {
   std::vector<std::unique_ptr<Stage>> stages;
 };
@@ -76,25 +78,25 @@ class Session {
  public:
   /// `model` must outlive the session.
   Session(const ir::Model& model, SessionOptions options);
-  /// The same for a graph and the opset versions it is written in.
+  /// Creates a session for a graph with these opset versions.
   Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options,
           Nesting nesting = Nesting::kOutermost);
   ~Session();
   Session(Session&&) = delete;
 
-  /// Runs one sample: a tensor per feed, in order. Results are valid until the next run. Fails when an output is not a
+  /// Runs one sample: a tensor per feed, in order. Results are valid until the next run. Fails if an output is not a
   /// tensor.
   Result<const std::vector<ir::Tensor>*> run(std::span<const ir::Tensor> inputs, TapSink* sink = nullptr);
 
-  /// As run() for each of the samples. Where memory is limited, this reads and packs weights once for all of them.
+  /// Runs several samples. If memory is limited, weights are read and packed once for all of them.
   Status run_samples(const SampleSet& samples);
 
-  /// The same for inputs and outputs that may be sequences or empty optionals.
+  /// Runs one sample whose inputs and outputs may be sequences or empty optionals.
   Result<const std::vector<ir::Operand>*> run_operands(std::span<const ir::Operand> inputs, TapSink* sink = nullptr);
 
-  /// Bytes of intermediate values of the largest program so far.
+  /// Returns the bytes of intermediate values of the largest program so far.
   size_t arena_bytes() const { return arena_bytes_; }
-  /// That the last run of samples took one after another; 1: one program was enough.
+  /// Returns the number of segments of the last run of samples; 1: one program was sufficient.
   size_t segment_count() const { return segment_count_; }
 
  private:
@@ -119,17 +121,17 @@ class Session {
   void forget_values();
   ir::Operand& value(ir::ValueId id) { return values_[static_cast<size_t>(id.index)]; }
 
-  std::unique_ptr<const ir::Graph> promoted_;  ///< the graph with float16 computed as float32, when it has any
+  std::unique_ptr<const ir::Graph> promoted_;  ///< The graph with float16 computed as float32; null if it has none.
   const ir::Graph& graph_;
   const std::map<std::string, int64_t>& opsets_;
   RunLimits limits_;
   Nesting nesting_;
   std::shared_ptr<const StagePlan> first_plan_;
   StageCache first_;
-  std::vector<ir::Operand> values_;    ///< by ValueId index: what is known outside of programs during a run
-  std::vector<ir::Tensor> inputs_;     ///< tensor feeds of the stage that runs
-  std::vector<ir::Operand> operands_;  ///< results of run_operands()
-  std::vector<ir::Tensor> tensors_;    ///< results of run()
+  std::vector<ir::Operand> values_;    ///< Values known outside of programs during a run, by ValueId index.
+  std::vector<ir::Tensor> inputs_;     ///< Tensor feeds of the running stage.
+  std::vector<ir::Operand> operands_;  ///< Results of run_operands().
+  std::vector<ir::Tensor> tensors_;    ///< Results of run().
   size_t arena_bytes_ = 0, segment_count_ = 1;
 };
 

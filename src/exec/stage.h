@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A stage of a session: a program, then the nodes that need whole values, then perhaps further stages (ADR 0004).
+// A stage of a session: a program, then the nodes that need whole values, then possibly further stages (ADR 0004).
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@
 
 namespace quarkq::exec {
 
-/// The graphs in a node's attributes, each with a session of its own that lives as long as the node's stage.
+/// The graphs in a node's attributes, each with its own session that exists as long as the node's stage.
 class NestedGraphs {
  public:
-  /// `constants`: values of the enclosing graph that are known; captured ones become constants of the nested graphs.
+  /// `constants` are known values of the enclosing graph. Captured ones become constants of the nested graphs.
   NestedGraphs(const ir::Node& node, const std::map<std::string, int64_t>& opsets, const RunLimits& limits,
                const std::vector<Constant>& constants);
 
-  /// Where captured values are read from during the next run calls: by ValueId index of the enclosing graph.
+  /// Sets the captured values for the next run calls, by ValueId index of the enclosing graph.
   void read_captures_from(const std::vector<ir::Operand>& values) { outer_ = &values; }
 
   const RunLimits& limits() const { return limits_; }
-  /// Null when the node has no graph attribute `name`.
+  /// Returns null if the node has no graph attribute `name`.
   const ir::Graph* find(std::string_view name) const;
-  /// REQUIRES: find(name); as many inputs as that graph has.
+  /// REQUIRES: find(name); as many inputs as the graph has.
   Result<std::vector<ir::Operand>> run(std::string_view name, std::span<const ir::Operand> inputs);
 
  private:
   struct Entry {
     std::string attribute;
     const ir::Graph* graph = nullptr;
-    std::vector<ir::ValueId> captured;  ///< values of the enclosing graph fed after the inputs
-    std::vector<ir::ValueId> feeds;     ///< of the nested graph, in the order they are fed
-    std::vector<Constant> constants;    ///< captured values that are known
+    std::vector<ir::ValueId> captured;  ///< Values of the enclosing graph, fed after the inputs.
+    std::vector<ir::ValueId> feeds;     ///< Values of the nested graph, in the order in which they are fed.
+    std::vector<Constant> constants;    ///< Captured values that are known.
     std::unique_ptr<Session> session;
   };
   void add(const ir::Node& node, const std::string& attribute, const ir::Graph& graph,
@@ -48,28 +48,28 @@ class NestedGraphs {
   const std::vector<ir::Operand>* outer_ = nullptr;
 };
 
-/// What a stage starts from, independent of shapes.
+/// Inputs of a stage that do not depend on shapes.
 struct StagePlan {
   std::vector<ir::ValueId> feeds;
-  std::vector<ir::ValueId> fetches;  ///< graph results that no earlier stage made
-  std::vector<ir::ValueId> taps;     ///< taps not observed yet
+  std::vector<ir::ValueId> fetches;  ///< Graph results that no earlier stage computed.
+  std::vector<ir::ValueId> taps;     ///< Taps not observed yet.
   std::vector<Constant> constants;
-  std::vector<Layout> layouts = {};  ///< by feed: that its tensor lies in; empty: all plain
+  std::vector<Layout> layouts = {};  ///< Layout of the tensor, by feed; empty: all plain.
   Layout layout_of(size_t feed) const { return layouts.empty() ? Layout::kPlain : layouts[feed]; }
 };
 
-/// Kind, type and shape of a feed that a stage was compiled for.
+/// Kind, type and shape of a feed for which a stage was compiled.
 struct FeedShape {
   ir::Operand::Kind kind = ir::Operand::Kind::kNone;
   ElementType type = ElementType::kUndefined;
-  ir::Shape dims;  ///< in memory order
+  ir::Shape dims;  ///< In memory order.
 
   static FeedShape of(const ir::Operand& operand);
   bool fits(const ir::Operand& operand) const;
   bool operator==(const FeedShape& other) const = default;
 };
 
-/// What runs an operator without a kernel, for one set of input types and shapes: the session of its function body, or
+/// Runs an operator without a kernel, for one set of input types and shapes: the session of its function body, or
 /// another runtime.
 struct BodySession {
   std::vector<FeedShape> shapes;
@@ -86,7 +86,7 @@ class DeferredStep {
   DeferredStep(Deferred deferred, const ir::Graph& graph, const std::map<std::string, int64_t>& opsets,
                const RunLimits& limits, const std::vector<Constant>& constants);
 
-  /// Reads the node's inputs in `values` (by ValueId index) and puts its outputs there.
+  /// Reads the node's inputs from `values` (by ValueId index) and stores its outputs there.
   Status run(std::vector<ir::Operand>& values);
   const ir::Node& node() const { return *deferred_.node; }
 
@@ -101,19 +101,19 @@ class DeferredStep {
   const ir::Graph& graph_;
   const std::map<std::string, int64_t>& opsets_;
   RunLimits limits_;
-  std::vector<ir::ValueId> body_inputs_;  ///< function body: present inputs, then captures
-  std::vector<bool> body_constant_;       ///< by body input: known when the stage was made
+  std::vector<ir::ValueId> body_inputs_;  ///< Function body: inputs that are not omitted, then captures.
+  std::vector<bool> body_constant_;       ///< Whether a body input was known when the stage was created.
   std::unique_ptr<NestedGraphs> graphs_;
   BodySession body_;
 };
 
 struct Stage {
   Stage() = default;
-  ~Stage();                       ///< the chain below it is taken apart step by step: it may be long
-  std::vector<FeedShape> shapes;  ///< of StagePlan::feeds
+  ~Stage();                       ///< Destroys the chain of next stages iteratively, because it may be long.
+  std::vector<FeedShape> shapes;  ///< Shapes of StagePlan::feeds.
   Compiled compiled;
   std::vector<DeferredStep> steps;
-  std::shared_ptr<const StagePlan> next_plan;  ///< null: there is nothing left
+  std::shared_ptr<const StagePlan> next_plan;  ///< The next stage, or null if nothing is left.
   StageCache next;
 };
 

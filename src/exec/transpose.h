@@ -9,7 +9,7 @@
 
 namespace quarkq::exec {
 
-/// Row-major matrices [rows, columns] one after the other, of elements of `size` bytes (1, 2, 4, 8 or 16).
+/// Consecutive row-major matrices [rows, columns] of elements of `size` bytes (1, 2, 4, 8 or 16).
 struct MatrixBatch {
   int64_t batch = 1, rows = 0, columns = 0;
   int size = 4;

@@ -32,7 +32,7 @@ class Verifier {
   Status check_list(const std::vector<ValueId>& list, const char* what, bool (*has_flag)(const Value&)) const;
 
   const Graph& graph_;
-  std::vector<size_t> reads_;  ///< by value index: node inputs and captures that name it
+  std::vector<size_t> reads_;  ///< Number of node inputs and captures that read a value, by value index.
 };
 
 Status Verifier::check_order() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs as text that is the same in every run and on every machine: for goldens, --dump-after and comparisons.
+// Graphs as text that is identical in every run and on every machine: for goldens, --dump-after and comparisons.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 namespace quarkq::ir {
 
 struct DumpOptions {
-  bool values = true;  ///< inputs, initializers, outputs and stored types beside the nodes
-  bool rests = false;  ///< hashes of the serialized rests, to compare two models completely
+  bool values = true;  ///< Print inputs, initializers, outputs and stored types in addition to the nodes.
+  bool rests = false;  ///< Print hashes of the serialized rests, for a complete comparison of two models.
 };
 
-/// One line a node: `outputs = Op(inputs) {attributes} "name"`. Absent links print as "_", tensors as TYPE[dims] and a
-/// hash of their bytes, nested graphs as indented blocks.
+/// Returns one line per node: `outputs = Op(inputs) {attributes} "name"`. Absent links print as "_", tensors as
+/// TYPE[dims] and a hash of their bytes, nested graphs as indented blocks.
 std::string dump(const Graph& graph, const DumpOptions& options = {});
-/// Versions and opsets, then the graph.
+/// Returns versions and opsets, followed by the graph.
 std::string dump(const Model& model, const DumpOptions& options = {});
 
-/// `[dims]`; unknown dimensions print as their symbol or "?".
+/// Returns `[dims]`. Unknown dimensions print as their symbol or "?".
 std::string dims_text(const std::vector<Dim>& dims);
-/// `TYPE[dims]`, as above.
+/// Returns `TYPE[dims]`.
 std::string type_text(const ValueType& type);
-/// `TYPE[dims] #hash`.
+/// Returns `TYPE[dims] #hash`.
 std::string tensor_text(const Tensor& tensor);
 
 }  // namespace quarkq::ir

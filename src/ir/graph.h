@@ -32,24 +32,24 @@ struct Use {
 
 struct Value {
   ValueId id;
-  std::string name;  ///< unique among the live values of a graph; never empty
+  std::string name;  ///< Unique among the live values of a graph; never empty.
   ValueType type;
-  NodeId producer;                 ///< invalid for graph inputs, initializers and captured values
-  std::vector<Use> uses;           ///< in the order they were made; graph outputs are not among them
-  std::optional<Tensor> constant;  ///< set for initializers
-  bool is_input = false;           ///< listed among the graph's inputs (an initializer may be, too)
-  bool is_output = false;          ///< listed among the graph's outputs
-  bool is_captured = false;        ///< nested graphs: defined in an enclosing graph
-  bool has_info = false;           ///< the model stored a value_info for it
-  std::string extra;               ///< serialized rest of the ValueInfoProto
-  std::string tensor_extra;        ///< serialized rest of the TensorProto (doc_string, metadata, unknown fields)
+  NodeId producer;                 ///< Invalid for graph inputs, initializers and captured values.
+  std::vector<Use> uses;           ///< In the order of creation; graph outputs are not included.
+  std::optional<Tensor> constant;  ///< Set for initializers.
+  bool is_input = false;           ///< Listed among the graph's inputs (also possible for an initializer).
+  bool is_output = false;          ///< Listed among the graph's outputs.
+  bool is_captured = false;        ///< In nested graphs: defined in an enclosing graph.
+  bool has_info = false;           ///< The model contained a value_info for it.
+  std::string extra;               ///< Serialized rest of the ValueInfoProto.
+  std::string tensor_extra;        ///< Serialized rest of the TensorProto (doc_string, metadata, unknown fields).
 
   bool is_initializer() const { return constant.has_value(); }
 };
 
 class Graph {
  public:
-  // Compiled once and not wherever one is copied or moved.
+  // Defined in the .cpp file, so that it is compiled only once.
   Graph();
   Graph(const Graph&);
   Graph(Graph&&) noexcept;
@@ -62,40 +62,42 @@ class Graph {
   bool is_alive(NodeId id) const { return node_alive_[static_cast<size_t>(id.index)]; }
   bool is_alive(ValueId id) const { return value_alive_[static_cast<size_t>(id.index)]; }
 
-  /// Live nodes in list order.
+  /// Returns the live nodes in list order.
   const std::vector<NodeId>& order() const { return order_; }
-  /// Live initializers in list order.
+  /// Returns the live initializers in list order.
   const std::vector<ValueId>& initializers() const { return initializers_; }
-  const std::vector<ValueId>& inputs() const { return inputs_; }  ///< initializers among them included
+  const std::vector<ValueId>& inputs() const { return inputs_; }  ///< Includes inputs that are initializers.
   const std::vector<ValueId>& outputs() const { return outputs_; }
-  /// Inputs that a caller must feed: those without an initializer.
+  /// Returns the inputs without an initializer, which a caller must feed.
   std::vector<ValueId> required_inputs() const;
-  /// Nested graphs: values defined in an enclosing graph, in first-seen order.
+  /// In nested graphs: returns the values defined in an enclosing graph, in order of first use.
   const std::vector<ValueId>& captured() const { return captured_; }
 
-  /// The live value called `name`, or an invalid id.
+  /// Returns the live value with this name, or an invalid id.
   ValueId find(std::string_view name) const;
-  /// Ids run from 0 to these (dead ones included): sizes for side tables.
+  /// Upper bounds of ids, including dead ones: sizes for side tables.
   size_t node_count() const { return nodes_.size(); }
   size_t value_count() const { return values_.size(); }
 
-  /// The node that makes `value`, or null.
+  /// Returns the node that computes `value`, or null.
   const Node* producer(ValueId value) const;
-  /// The constant that `value` holds: its initializer, or what its Constant node holds (value, value_float(s),
-  /// value_int(s)).
+  /// Returns the initializer of `value`, or the tensor of its Constant node (value, value_float(s), value_int(s)), or
+  /// null.
   const Tensor* constant(ValueId value) const;
-  /// `data` where this graph keeps its large constants: on disk when there is a store, which copies of the graph share.
+  /// Moves large `data` to the graph's store on disk, which copies of the graph share. Returns `data` unchanged if
+  /// there is no store.
   Tensor settled(Tensor data) const;
-  /// Reads of `value`: uses plus one for a graph output. 0 for an id that is not valid.
+  /// Returns the number of uses of `value`, plus one if it is a graph output. Returns 0 for an invalid id.
   size_t use_count(ValueId value) const;
   /// Returns the only node input that reads `value`. Returns nullopt if there are other readers or captures, or if
   /// `value` is a graph output or an invalid id.
   std::optional<Use> sole_use(ValueId value) const;
-  /// "node NAME (Op)": name of a node in messages.
+  /// Returns "node NAME (Op)", the name of a node in messages.
   std::string label(NodeId id) const;
 
   std::string name;
-  std::string extra;  ///< serialized rest of the GraphProto (doc_string, quantization annotations, metadata, unknown)
+  std::string extra;  ///< Serialized rest of the GraphProto (doc_string, quantization annotations, metadata, unknown
+                      ///< fields).
 
  private:
   friend class GraphEdit;
@@ -106,20 +108,21 @@ class Graph {
   std::vector<ValueId> initializers_, inputs_, outputs_, captured_;
   std::unordered_map<std::string, ValueId> by_name_;
   std::shared_ptr<WeightStore> store_;
-  size_t order_place_ = 0, initializer_place_ = 0;  ///< of the last edit in the list: where the next one looks first
+  size_t order_place_ = 0, initializer_place_ = 0;  ///< Positions of the last edits in the lists, where the next search
+                                                    ///< begins.
 };
 
 /// A model: the main graph and the rest of the file.
 struct Model {
   Graph graph;
   int64_t ir_version = 8;
-  std::map<std::string, int64_t> opsets;  ///< domain ("" for ai.onnx) -> version
-  std::vector<std::string> opset_order;   ///< domains in file order
+  std::map<std::string, int64_t> opsets;  ///< Version per domain; "" is ai.onnx.
+  std::vector<std::string> opset_order;   ///< Domains in file order.
   std::string producer_name, producer_version;
-  std::string extra;  ///< serialized rest of the ModelProto (metadata, doc, unknown fields)
-  std::string path;   ///< where it was loaded from; "" when made in memory
+  std::string extra;  ///< Serialized rest of the ModelProto (metadata, doc_string, unknown fields).
+  std::string path;   ///< Path of the loaded file; empty for a model created in memory.
 
-  int64_t opset(const std::string& domain = "") const;  ///< 0 when the domain is not imported
+  int64_t opset(const std::string& domain = "") const;  ///< Returns 0 if the domain is not imported.
   void set_opset(const std::string& domain, int64_t version);
 };
 

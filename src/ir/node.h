@@ -28,7 +28,8 @@ struct NodeId {
   auto operator<=>(const NodeId&) const = default;
 };
 
-// Attributes of a node, typed on import. Kinds that quarkq never reads are carried as serialized AttributeProto.
+// Attributes of a node, converted to typed values on import. Kinds that quarkq never reads stay serialized
+// AttributeProtos.
 
 class Graph;
 
@@ -37,7 +38,7 @@ struct OpaqueAttribute {
   std::string bytes;
 };
 
-using GraphPtr = std::shared_ptr<const Graph>;  ///< nested graphs are values: replaced, never edited in place
+using GraphPtr = std::shared_ptr<const Graph>;  ///< Nested graphs are values: they are replaced, never edited in place.
 
 using AttributeValue =
     std::variant<int64_t, float, std::string, Tensor, GraphPtr, std::vector<int64_t>, std::vector<float>,
@@ -46,18 +47,18 @@ using AttributeValue =
 struct Attribute {
   std::string name;
   AttributeValue value;
-  std::string reference;  ///< ref_attr_name inside a model-local function; empty elsewhere
-  std::string extra;      ///< serialized rest of the AttributeProto (doc_string, unknown fields)
+  std::string reference;  ///< The ref_attr_name inside a model-local function; empty elsewhere.
+  std::string extra;      ///< Serialized rest of the AttributeProto (doc_string, unknown fields).
 };
 
 /// A value of this graph that a nested graph of the node reads by name.
 struct Capture {
-  ValueId outer;     ///< in the graph that holds the node
-  std::string name;  ///< the name that the nested graph was imported with; export renames it to the outer value's name
+  ValueId outer;     ///< Value of the graph that contains the node.
+  std::string name;  ///< Name with which the nested graph was imported. Export renames it to the name of `outer`.
 };
 
 struct Node {
-  // Compiled once and not wherever one is copied or moved.
+  // Defined in the .cpp file, so that it is compiled only once.
   Node();
   Node(const Node&);
   Node(Node&&) noexcept;
@@ -66,16 +67,16 @@ struct Node {
   ~Node();
 
   NodeId id;
-  std::string op;                ///< operator type, for example "Conv"
+  std::string op;                ///< Operator type, for example "Conv".
   std::string domain;            ///< "" for ai.onnx
-  std::string name;              ///< may be empty or shared, as models have it
-  std::vector<ValueId> inputs;   ///< an invalid id is an absent optional input
-  std::vector<ValueId> outputs;  ///< an invalid id is an output that is not requested
+  std::string name;              ///< May be empty or shared with other nodes.
+  std::vector<ValueId> inputs;   ///< An invalid id is an omitted optional input.
+  std::vector<ValueId> outputs;  ///< An invalid id is an output that is not requested.
   std::vector<Attribute> attributes;
   std::vector<Capture> captures;
-  std::vector<NodeId> origins;  ///< nodes of the model as loaded that this one replaces
-  std::string overload;         ///< of a model-local function
-  std::string extra;            ///< serialized rest of the NodeProto (doc_string, metadata, unknown fields)
+  std::vector<NodeId> origins;  ///< The nodes of the loaded model that this node replaces.
+  std::string overload;         ///< Overload of a model-local function.
+  std::string extra;            ///< Serialized rest of the NodeProto (doc_string, metadata, unknown fields).
 
   bool is(std::string_view type) const { return op == type && domain.empty(); }
 
@@ -84,21 +85,20 @@ struct Node {
   float float_or(std::string_view attribute, float fallback) const;
   std::string string_or(std::string_view attribute, std::string_view fallback) const;
   std::vector<int64_t> ints_or(std::string_view attribute, std::vector<int64_t> fallback) const;
-  /// The typed value, or null when the attribute is absent or of another type.
+  /// Returns the typed value, or null if the attribute is absent or has another type.
   template <typename T>
   const T* get(std::string_view attribute) const {
     const Attribute* found = find(attribute);
     return found == nullptr ? nullptr : std::get_if<T>(&found->value);
   }
-  /// Sets or replaces; keeps the position of an attribute that exists.
+  /// Adds or replaces an attribute. An existing attribute keeps its position.
   void set(std::string_view attribute, AttributeValue value);
   void erase(std::string_view attribute);
 
-  /// Id of input / output `i`, invalid when absent.
+  /// Returns the id of input or output `i`, or an invalid id if it is omitted.
   ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : ValueId{}; }
   ValueId output(size_t i) const { return i < outputs.size() ? outputs[i] : ValueId{}; }
-  /// "node NAME (Op)" or "node <first output> (Op)": label of the node in messages. `output_name` is used when the name
-  /// is empty.
+  /// Returns "node NAME (Op)" or, if the name is empty, "node `output_name` (Op)": the label of the node in messages.
   std::string label(std::string_view output_name = {}) const;
 };
 

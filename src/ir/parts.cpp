@@ -52,7 +52,7 @@ class Extraction {
     return place->second;
   }
 
-  /// The value in the part, made when it is first asked for.
+  /// Returns the value in the part, created on first use.
   ValueId made(ValueId value) {
     if (!value.valid()) return value;
     if (const auto known = known_.find(value); known != known_.end()) return known->second;
@@ -121,7 +121,7 @@ bool is_activation_of_layer(const Graph& graph, const Node& node, const std::set
   return source != nullptr && !tail.contains(source->id);
 }
 
-/// Those from which no layer is reached, in the reverse of the node order.
+/// Returns the nodes from which no layer is reachable, in reverse node order.
 std::set<NodeId> nodes_after_layers(const Graph& graph) {
   std::set<NodeId> before;  // layers, and what leads to them
   for (auto id = graph.order().rbegin(); id != graph.order().rend(); ++id) {
@@ -275,7 +275,8 @@ std::vector<Islands::Mask> Islands::parts(const Mask& mask) const {
   return found;
 }
 
-/// Both and what lies between them; of parallel branches with the node where they meet or part. Empty without a way.
+/// Returns both sets and the nodes between them; with parallel branches also the node where they join or split. Returns
+/// an empty set if they are not connected.
 Islands::Mask Islands::connect(const Mask& a, const Mask& b) const {
   const Mask both = unite(a, b);
   Mask direct = hull(both);

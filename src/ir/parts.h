@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A part of a graph as a graph of its own, so that what runs it has costs of the part and not of the whole.
+// Extraction of a part of a graph as a graph of its own, so that running it costs only the part.
 #pragma once
 
 #include <cstdint>
@@ -12,59 +12,61 @@ namespace quarkq::ir {
 
 struct Part {
   Graph graph;
-  std::vector<ValueId> feeds, fetches;  ///< those that were asked for, in `graph`
+  std::vector<ValueId> feeds, fetches;  ///< The requested values, as ids in `graph`.
 };
 
-/// The nodes that compute `fetches` from `feeds` and constants; weights are shared. Values that are neither computed
-/// nor constant become inputs, after the feeds.
+/// Returns the nodes that compute `fetches` from `feeds` and constants. Weights are shared. Values that are neither
+/// computed nor constant become inputs after the feeds.
 Part part_of(const Graph& whole, const std::vector<ValueId>& feeds, const std::vector<ValueId>& fetches);
 
-/// The tail of a network: what detectors do after their last layers, decoding of boxes and choice of the best
+/// The tail of a network: the decoding after the last layers of a detector, such as the selection of boxes
 /// (ref:targets).
 struct Tail {
   std::set<NodeId> nodes;
-  std::vector<ValueId> inputs;  ///< not constant, made before the tail and read in it, in the order of the readers
+  std::vector<ValueId> inputs;  ///< Values that are read in the tail, computed before it and not constant, in the order
+                                ///< of their readers.
 };
 
-/// Conv, ConvTranspose, Gemm, MatMul and recurrent operators of ai.onnx.
+/// Returns true for Conv, ConvTranspose, Gemm, MatMul and recurrent operators of ai.onnx.
 bool has_layer_op(const Node& node);
 
-/// The nodes from which no layer is reached any more. Layers are those of has_layer_op(), but for a Conv to one channel
-/// that only weighs bins (distribution focal loss). Activations that only the layer before them feeds belong to the
-/// layer. Empty where nothing is decoded, that is without Concat, Split, Slice, Gather, TopK, NonMaxSuppression,
-/// NonZero or Exp: a Softmax after a classifier is no tail.
+/// Returns the nodes from which no layer is reachable. Layers are nodes with has_layer_op(), except a Conv to one
+/// channel that only weighs bins (distribution focal loss). Activations that read only the preceding layer belong to
+/// the layer. Returns an empty tail if nothing is decoded, that is without Concat, Split, Slice, Gather, TopK,
+/// NonMaxSuppression, NonZero or Exp: a Softmax after a classifier is not a tail.
 Tail find_tail(const Graph& graph);
 
-/// Islands: connected parts of a graph that run in another format than the nodes around them. Compilers for NPUs cut a
-/// model at each border of an island, so few of them are wanted (ref:targets).
+/// Islands: connected parts of a graph that run in another format than the nodes around them. NPU compilers cut a model
+/// at each border of an island, so a small number is desirable (ref:targets).
 struct IslandLimits {
-  size_t most = 0;               ///< islands at most; 0: any number, and no node is added to connect others
-  double mac_share = 1;          ///< of the multiply-accumulates of the graph that they may have, 0 to 1
-  std::set<NodeId> barred = {};  ///< nodes that no island may hold
+  size_t most = 0;               ///< Upper bound on the number of islands; 0: no bound, and no node is added to connect
+                                 ///< islands.
+  double mac_share = 1;          ///< Upper bound on their share of the graph's multiply-accumulates, 0 to 1.
+  std::set<NodeId> barred = {};  ///< Nodes that no island may contain.
 };
 
-/// A growing set of nodes that keeps to limits. With a limit on their number islands have no holes: a node on a path
-/// from one of its nodes to another belongs to the island. Depends on the graph and the order of calls alone.
+/// A growing set of nodes within limits. If their number is limited, islands have no holes: a node on a path between
+/// two of its nodes belongs to the island. The result depends only on the graph and the order of calls.
 class Islands {
  public:
   /// `graph` must outlive this and not change.
   Islands(const Graph& graph, const IslandLimits& limits);
 
-  /// Takes `nodes`, and with a limit on the number of islands also the nodes that connect them: of the ways to connect
-  /// two islands the one with the fewest multiply-accumulates, then the fewest nodes. When a limit cannot be kept,
-  /// nothing changes and the result is false.
+  /// Adds `nodes`, and if the number of islands is limited also the nodes that connect them. To connect two islands, it
+  /// chooses the path with the fewest multiply-accumulates, then the fewest nodes. Returns false and changes nothing if
+  /// a limit would be exceeded.
   bool add(const std::set<NodeId>& nodes);
 
   const std::set<NodeId>& nodes() const { return nodes_; }
-  /// The same in the order in which they were taken in: what earlier calls took is the start of it.
+  /// Returns all nodes in the order in which they were added; earlier calls determine a prefix.
   const std::vector<NodeId>& joined() const { return joined_; }
-  /// Connected parts.
+  /// Returns the number of connected parts.
   size_t count() const;
-  /// Share of the multiply-accumulates of the graph, 0 to 1.
+  /// Returns the share of the graph's multiply-accumulates, 0 to 1.
   double mac_share() const { return share_of(mask_); }
 
  private:
-  using Mask = std::vector<uint8_t>;  ///< by place in the node order
+  using Mask = std::vector<uint8_t>;  ///< Indexed by position in the node order.
   using Edges = std::vector<std::vector<uint32_t>>;
 
   Mask reach(Mask from, const Edges& edges) const;

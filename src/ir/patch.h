@@ -9,55 +9,55 @@
 
 namespace quarkq::ir {
 
-/// A value inside a patch: one of the graph, or one that the patch makes.
+/// A value inside a patch: a value of the graph, or a new value of the patch.
 struct PatchValue {
   ValueId existing;
-  int made = -1;  ///< index among the patch's new values
+  int made = -1;  ///< Index among the patch's new values.
   PatchValue() = default;
   PatchValue(ValueId value) : existing(value) {}  // NOLINT(google-explicit-constructor)
 };
 
 class GraphPatch {
  public:
-  /// A new initializer. It gets its name when that is free after the change, else one with a suffix.
+  /// Adds an initializer. It gets `name` if that is free after the change, otherwise the name with a suffix.
   PatchValue initializer(std::string name, Tensor data);
-  /// A new value for a node's output.
+  /// Adds a value for a node's output.
   PatchValue value(std::string name, ValueType type = {});
 
   struct PatchNode {
     std::string op, domain, name;
     std::vector<PatchValue> inputs, outputs;
     std::vector<Attribute> attributes;
-    std::vector<NodeId> stands_for = {};  ///< empty: all removed nodes
+    std::vector<NodeId> stands_for = {};  ///< Replaced nodes; empty: all removed nodes.
   };
-  /// A new node, placed right before the first node the patch removes (else at the end).
+  /// Adds a node directly before the first removed node, or at the end if no node is removed.
   void node(PatchNode node) { nodes_.push_back(std::move(node)); }
-  /// New nodes go to the end of the list instead.
+  /// Places new nodes at the end of the list instead.
   void place_at_end() { at_end_ = true; }
-  /// Readers of `from` read `to` instead; a graph output keeps its name.
+  /// Redirects readers from `from` to `to`. A graph output keeps its name.
   void replace(ValueId from, PatchValue to) { replacements_.push_back({from, to}); }
   void remove(NodeId node) { removed_.push_back(node); }
-  /// Inputs up to `index` that the node does not have are added, absent.
+  /// Missing inputs before `index` are added as omitted inputs.
   void set_input(NodeId node, size_t index, PatchValue value) { inputs_.push_back({node, index, value}); }
-  /// `node` writes `value`, which nothing writes any more once the removed nodes are gone. What it wrote before goes
-  /// when nothing reads it.
+  /// Makes `node` write `value`, which must have no producer after the removals. The previous output is removed if it
+  /// has no readers.
   void set_output(NodeId node, size_t index, ValueId value) { outputs_.push_back({node, index, value}); }
   void set_attribute(NodeId node, std::string name, AttributeValue value) {
     attributes_.push_back({node, std::move(name), std::move(value)});
   }
-  /// The value becomes an initializer, or has another content. Its producer is among the removed nodes, if it has one.
+  /// Makes the value an initializer, or replaces its data. If it has a producer, the patch must remove that node.
   void set_constant(ValueId value, Tensor data) { constants_.emplace_back(value, std::move(data)); }
-  /// `heir` stands for what `node` stands for, too.
+  /// Adds the origins of `node` to `heir`.
   void add_origins(NodeId heir, NodeId node) { heirs_.emplace_back(heir, node); }
 
-  /// `value` takes the name once it is free (the name of something the patch removes).
+  /// Renames `value` after the removals, so that it can take the name of a removed item.
   void rename(ValueId value, std::string name) { names_.push_back({value, std::move(name)}); }
 
   bool empty() const {
     return nodes_.empty() && replacements_.empty() && removed_.empty() && inputs_.empty() && outputs_.empty() &&
            attributes_.empty() && constants_.empty();
   }
-  /// Applies the change. Values left without readers and producers are removed.
+  /// Applies the change. Removes values without readers and producers.
   void apply(Graph& graph) const;
 
  private:

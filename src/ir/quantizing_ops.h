@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The operators that quantize, by name: THE table for readers of quantized models. By name alone, because ai.onnx,
-// com.microsoft and the custom domains use the same names for the same things.
+// The table of quantizing operators, by name, for readers of quantized models. The domain is not compared, because
+// ai.onnx, com.microsoft and the custom domains use the same names with the same meaning.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,31 @@
 
 namespace quarkq::ir {
 
-/// Domains of operators beside ai.onnx. com.amd.quark has ExtendedQuantizeLinear and the block formats; files of before
-/// 0.8 say com.vai.quantize for it. com.microsoft has ONNX Runtime's forms of QuantizeLinear.
+/// Domains of operators other than ai.onnx. com.amd.quark contains ExtendedQuantizeLinear and the block formats; files
+/// from before 0.8 use com.vai.quantize instead. com.microsoft contains ONNX Runtime's forms of QuantizeLinear.
 inline constexpr const char kQuarkDomain[] = "com.amd.quark", kVitisDomain[] = "com.vai.quantize",
                             kMicrosoftDomain[] = "com.microsoft";
 
-/// What a node does with a tensor.
+/// How a node processes a tensor.
 enum class QuantizingPart : uint8_t {
   kNone,
-  kQuantize,    ///< input 0 becomes integers
-  kDequantize,  ///< integers become output 0
-  kBoth,        ///< a block format: input 0 is rounded to it
-  kProduct,     ///< computes with integers, stored weights among them
+  kQuantize,    ///< Input 0 is converted to integers.
+  kDequantize,  ///< Integers are converted to output 0.
+  kBoth,        ///< A block format: input 0 is rounded to it.
+  kProduct,     ///< Computes with integers, including stored weights.
 };
 
-/// Operators of one family are each other's counterpart.
+/// Operators of one family are counterparts.
 enum class QuantizingFamily : uint8_t {
   kOther,
-  kStandard,  ///< QuantizeLinear and DequantizeLinear, of any domain: what the reference calls standard
-  kExtended,  ///< ExtendedQuantizeLinear and ExtendedDequantizeLinear
+  kStandard,  ///< QuantizeLinear and DequantizeLinear of any domain; the reference calls them standard.
+  kExtended,  ///< ExtendedQuantizeLinear and ExtendedDequantizeLinear.
 };
 
-/// Where a node finds weights (of a kProduct) and parameters: numbers of inputs.
+/// Indices of the inputs for weights (of a kProduct) and parameters.
 struct QuantizingInputs {
   size_t values = 0, scale = 1, zero_point = 2;
-  int64_t axis = 1;  ///< of the channels when the node does not say
+  int64_t axis = 1;  ///< Default of the channel axis.
 };
 constexpr size_t kNoInput = ~size_t{0};
 constexpr QuantizingInputs kNoWeights = {kNoInput, kNoInput, kNoInput};
@@ -46,8 +46,9 @@ struct QuantizingOp {
   QuantizingFamily family = QuantizingFamily::kOther;
 };
 
-// QLinear... and the last ones are com.microsoft's: what ONNX Runtime makes of Q/DQ pairs and of dynamic quantization.
-// Vitis... and ...FixNeuron are the names of com.vai.quantize, which files of before 0.8 have for com.amd.quark's.
+// QLinear... and the last rows are operators of com.microsoft, which ONNX Runtime creates from Q/DQ pairs and dynamic
+// quantization. Vitis... and ...FixNeuron are the names of com.vai.quantize in files from before 0.8 for operators of
+// com.amd.quark.
 inline constexpr QuantizingOp kQuantizingOps[] = {
     {"QuantizeLinear", QuantizingPart::kQuantize, {}, QuantizingFamily::kStandard},
     {"ExtendedQuantizeLinear", QuantizingPart::kQuantize, {}, QuantizingFamily::kExtended},
@@ -62,7 +63,7 @@ inline constexpr QuantizingOp kQuantizingOps[] = {
     {"MXFixNeuron", QuantizingPart::kBoth},
     {"ConvInteger", QuantizingPart::kProduct, {1, kNoInput, 3}},
     {"MatMulInteger", QuantizingPart::kProduct, {1, kNoInput, 3}},
-    {"MatMulNBits", QuantizingPart::kProduct, {1, kNoInput, kNoInput}},  // a scale for each block
+    {"MatMulNBits", QuantizingPart::kProduct, {1, kNoInput, kNoInput}},  // One scale per block.
     {"GatherBlockQuantized", QuantizingPart::kProduct, {0, kNoInput, kNoInput}},
     {"QLinearConv", QuantizingPart::kProduct, {3, 4, 5, 0}},
     {"QLinearMatMul", QuantizingPart::kProduct, {3, 4, 5}},
@@ -84,7 +85,7 @@ inline constexpr QuantizingOp kQuantizingOps[] = {
     {"QEmbedLayerNormalization", QuantizingPart::kProduct, {2, 8, 13}},
 };
 
-/// The operator's row, or null.
+/// Returns the operator's row, or null.
 constexpr const QuantizingOp* find_quantizing_op(std::string_view op) {
   for (const QuantizingOp& row : kQuantizingOps) {
     if (row.op == op) return &row;
@@ -93,7 +94,8 @@ constexpr const QuantizingOp* find_quantizing_op(std::string_view op) {
 }
 
 constexpr QuantizingPart quantizing_part(std::string_view op) {
-  // A loop of its own: GCC 12 with -fsanitize=undefined compares no pointer into the table in a constant expression.
+  // A separate loop, because GCC 12 with -fsanitize=undefined cannot compare pointers into the table in a constant
+  // expression.
   for (const QuantizingOp& row : kQuantizingOps) {
     if (row.op == op) return row.part;
   }
@@ -107,14 +109,12 @@ constexpr bool is_quantizing_op(std::string_view op, QuantizingPart part, Quanti
   return false;
 }
 
-/// Of a node; nothing for null.
+/// Returns the part of a node, or nullopt for null.
 inline QuantizingPart quantizing_part(const Node* node) {
   return node == nullptr ? QuantizingPart::kNone : quantizing_part(node->op);
 }
 
-// What Q and DQ nodes look like, whatever their domain; which operators those are says ir/quantizing_ops.h.
-
-/// QuantizeLinear or DequantizeLinear of any domain: what the reference calls standard.
+/// QuantizeLinear or DequantizeLinear of any domain, which the reference calls standard.
 inline bool is_standard_q(const ir::Node& node) {
   return is_quantizing_op(node.op, QuantizingPart::kQuantize, QuantizingFamily::kStandard);
 }
@@ -130,12 +130,12 @@ inline bool is_extended_dq(const ir::Node& node) {
 inline bool is_q(const ir::Node& node) { return is_standard_q(node) || is_extended_q(node); }
 inline bool is_dq(const ir::Node& node) { return is_standard_dq(node) || is_extended_dq(node); }
 
-/// The node that makes input `i`, or null.
+/// Returns the node that computes input `i`, or null.
 inline const ir::Node* source_of(const ir::Graph& graph, const ir::Node& node, size_t i) {
   return node.input(i).valid() ? graph.producer(node.input(i)) : nullptr;
 }
 
-/// An extended Q or DQ whose stored zero point is bfloat16.
+/// Returns true for an extended Q or DQ with a stored bfloat16 zero point.
 inline bool has_bf16_zero_point(const ir::Graph& graph, const ir::Node& node) {
   if ((!is_extended_q(node) && !is_extended_dq(node)) || !node.input(2).valid()) return false;
   const ir::Tensor* zero_point = graph.constant(node.input(2));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shapes: concrete ones (every dimension known) and the partly unknown ones of a model's values.
+// Shapes: concrete shapes (every dimension known) and partly unknown shapes of a model's values.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace quarkq::ir {
 /// A concrete shape; every entry >= 0. Rank 0 is a scalar.
 using Shape = std::vector<int64_t>;
 
-/// One dimension of a value: `size` >= 0 when known, -1 when not; `symbol` is the model's name for it, may be empty.
+/// One dimension of a value. `size` is -1 if it is unknown. `symbol` is the model's name for it and may be empty.
 struct Dim {
   int64_t size = -1;
   std::string symbol;
@@ -24,52 +24,53 @@ struct Dim {
   bool operator==(const Dim&) const = default;
 };
 
-/// What is known of a value's type before anything runs.
+/// The type of a value, as far as it is known before a run.
 struct ValueType {
   ElementType element = ElementType::kUndefined;
   bool has_shape = false;
-  std::vector<Dim> dims;   ///< meaningful when has_shape
-  std::string other_type;  ///< serialized TypeProto of sequences, optionals, maps; empty for tensors
+  std::vector<Dim> dims;   ///< Meaningful if has_shape.
+  std::string other_type;  ///< Serialized TypeProto of sequences, optionals and maps; empty for tensors.
 
   bool is_tensor() const { return other_type.empty() && element != ElementType::kUndefined; }
-  /// True when every dimension is known; then `shape()` gives them.
+  /// Returns whether every dimension is known; shape() then returns them.
   bool is_static() const;
   Shape shape() const;
   bool operator==(const ValueType&) const = default;
 };
 
-/// Elements of `shape`. Fails when a dimension is negative or the product exceeds 2^48 (no machine holds such a
-/// tensor).
+/// Returns the number of elements. Fails if a dimension is negative or the product exceeds 2^48, more than any machine
+/// can store.
 Result<int64_t> element_count(const Shape& shape);
-/// The same for shapes that were checked before. REQUIRES: element_count() succeeds.
+/// Returns the number of elements of a shape that was checked before. REQUIRES: element_count() succeeds.
 int64_t checked_count(const Shape& shape);
 
-/// Numpy broadcasting of two shapes; fails when they do not fit.
+/// Broadcasts two shapes like NumPy. Fails if they do not match.
 Result<Shape> broadcast(const Shape& a, const Shape& b);
 
-/// `axis` counted from the front; fails when outside [-rank, rank-1].
+/// Returns `axis` counted from the front. Fails outside [-rank, rank-1].
 Result<int64_t> normalize_axis(int64_t axis, int64_t rank);
 
-// Numbers of a model that are used as an axis, an order of dimensions or a count: normalized and checked here (one
-// axis: normalize_axis() of ir/shape.h), before anything is indexed or multiplied with them. A model may hold any
-// int64.
+// Numbers of a model that are used as an axis, an order of dimensions or a count. They are normalized and checked here
+// before they are used as an index or factor, because a model may contain any int64. For a single axis, use
+// normalize_axis().
 
-/// Largest number of dimensions of a tensor: that of NumPy. Axes beyond are refused even where the rank is not known.
+/// Upper bound on the rank of a tensor, equal to NumPy's. Larger axes are rejected even if the rank is unknown.
 inline constexpr int64_t kMaxRank = 64;
-/// The largest stride, kernel size, group and the like. The product of two of them and a sum of those fit into int64.
+/// Upper bound on strides, kernel sizes, groups and the like. Products of two such numbers and their sums fit into
+/// int64.
 inline constexpr int64_t kMaxCount = (int64_t{1} << 31) - 1;
-/// Largest number of elements of a tensor: element_count() of ir/shape.h refuses more.
+/// Upper bound on the number of elements of a tensor; element_count() rejects more.
 inline constexpr int64_t kMostElements = int64_t{1} << 48;
 
-/// normalize_axis() of ir/shape.h for each, in the order given; fails when one is out of range or repeated.
+/// Calls normalize_axis() for each axis, in the given order. Fails if an axis is out of range or repeated.
 Result<std::vector<int64_t>> normalize_axes(std::span<const int64_t> axes, int64_t rank);
 
-/// Does the list hold each of 0 to its length - 1 once?
+/// Returns whether the list contains each of 0 to its length - 1 once.
 bool is_permutation(std::span<const int64_t> order);
 /// Fails unless `order` is a permutation of the dimensions of a tensor of this rank.
 Status check_permutation(std::span<const int64_t> order, int64_t rank);
 
-/// The sum of `a` and `b`; nothing when it does not fit into int64.
+/// Returns the sum of `a` and `b`, or nullopt if it does not fit into int64.
 std::optional<int64_t> checked_sum(int64_t a, int64_t b);
 
 }  // namespace quarkq::ir

@@ -26,13 +26,13 @@ std::shared_ptr<std::byte> aligned_buffer(int64_t bytes) {
   return {block, static_cast<std::byte*>(std::align(kAlignment, static_cast<size_t>(bytes), place, space))};
 }
 
-/// Real numbers lose their fraction as integers, which have to hold the rest.
+/// Real numbers lose their fraction as integers; the rest must be representable.
 template <typename Out, typename In>
 Result<std::vector<Out>> convert(std::span<const In> values) {
   if constexpr (std::is_integral_v<Out> && std::is_floating_point_v<In>) {
     constexpr auto kEnd = static_cast<In>(uint64_t{1} << 63);
     const auto bad = std::ranges::find_if_not(values, [](In value) { return value >= -kEnd && value < kEnd; });
-    if (bad != values.end()) return corrupt_model("a tensor holds ", *bad, " where integers of 64 bits are needed");
+    if (bad != values.end()) return corrupt_model("a tensor holds ", *bad, ", needed are 64-bit integers");
   }
   return std::vector<Out>(values.begin(), values.end());
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensor: typed, dense, row-major data with a buffer that is shared between copies and cloned when one of them writes.
-// The buffer may be owned memory, a file mapping or another object's memory; copying a graph therefore costs no
-// weights.
+// Tensor: typed, dense, row-major data. Copies share the buffer until one of them writes. The buffer may be owned
+// memory, a file mapping or memory of another object, so copying a graph does not copy weights.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +21,11 @@ class Tensor {
  public:
   Tensor() = default;
 
-  /// Zero-filled, 64-byte aligned. REQUIRES: element_count(dims) succeeds.
+  /// Returns a zero-filled tensor, 64-byte aligned. REQUIRES: element_count(dims) succeeds.
   static Tensor zeros(ElementType type, Shape dims);
-  /// Uninitialized, 64-byte aligned.
+  /// Returns an uninitialized tensor, 64-byte aligned.
   static Tensor allocate(ElementType type, Shape dims);
-  /// Reads `storage_bytes(type, count)` bytes at `data`, which stay valid and unchanged as long as `owner` lives.
+  /// Refers to `storage_bytes(type, count)` bytes at `data`, which must stay valid and unchanged while `owner` lives.
   static Tensor adopt(ElementType type, Shape dims, std::shared_ptr<const void> owner, const std::byte* data);
   template <typename T>
   static Tensor from(Shape dims, std::span<const T> values);
@@ -43,20 +42,21 @@ class Tensor {
   ElementType type() const { return type_; }
   const Shape& dims() const { return dims_; }
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
-  int64_t size() const { return count_; }                         ///< elements
-  int64_t bytes() const { return storage_bytes(type_, count_); }  ///< of raw data
+  int64_t size() const { return count_; }                         ///< Returns the number of elements.
+  int64_t bytes() const { return storage_bytes(type_, count_); }  ///< Returns the size of the raw data.
   bool is_defined() const { return type_ != ElementType::kUndefined; }
 
   const std::byte* raw() const { return data_; }
-  /// The buffer is memory that this program allocated for a tensor, not a mapping or another object's.
+  /// Returns whether this program allocated the buffer for a tensor, as opposed to a mapping or memory of another
+  /// object.
   bool owns_memory() const { return writable_; }
-  /// Writable raw data; clones the buffer first when it is shared or not ours.
+  /// Returns writable raw data. Clones the buffer first if it is shared or not owned.
   std::byte* mutable_raw();
 
-  /// Writable raw data whose content does not matter: instead of cloning a shared buffer it takes a new one.
+  /// Returns writable raw data with undefined content. Allocates a new buffer instead of cloning a shared one.
   std::byte* fresh_raw();
 
-  /// REQUIRES: T is the C++ type of type() (16-bit floats and 8-bit types may be read as uint16_t and uint8_t/int8_t).
+  /// REQUIRES: T is the C++ type of type(); 16-bit floats may be read as uint16_t, 8-bit types as uint8_t or int8_t.
   template <typename T>
   std::span<const T> data() const {
     QQ_CHECK(bits(type_) == 8 * static_cast<int>(sizeof(T)));
@@ -70,9 +70,9 @@ class Tensor {
   /// REQUIRES: type() is kString.
   const std::vector<std::string>& strings() const { return *strings_; }
 
-  /// The same data under another shape. REQUIRES: same element count.
+  /// Returns the data under another shape. REQUIRES: equal element count.
   Tensor reshaped(Shape dims) const;
-  /// Same type, shape and bytes.
+  /// Returns whether type, shape and bytes are equal.
   bool same_as(const Tensor& other) const;
 
  private:
@@ -81,13 +81,12 @@ class Tensor {
   int64_t count_ = 0;
   const std::byte* data_ = nullptr;
   std::shared_ptr<const void> owner_;
-  bool writable_ = false;  ///< the buffer was made by allocate(), so it may be written when not shared
+  bool writable_ = false;  ///< The buffer was created by allocate(), so it may be written if it is not shared.
   std::shared_ptr<const std::vector<std::string>> strings_;
 };
 
-/// Elements as int64 / double whatever the stored type (integers, bool, float, double, float16, bfloat16).
-/// Fails for other types, and for real numbers that no int64 holds. For the small tensors that hold shapes, axes,
-/// limits and scales.
+/// Return the elements as int64 or double for any numeric type. Fail for other types, and for real numbers that are not
+/// representable in int64. For the small tensors of shapes, axes, limits and scales.
 Result<std::vector<int64_t>> to_int64(const Tensor& tensor);
 Result<std::vector<double>> to_double(const Tensor& tensor);
 
@@ -99,9 +98,7 @@ Tensor Tensor::from(Shape dims, std::span<const T> values) {
   return tensor;
 }
 
-// What a graph value holds while a model runs.
-
-/// A tensor, a sequence of tensors, or nothing (an optional without a value). An optional with a value is that value.
+/// A tensor, a sequence of tensors, or an empty optional. An optional with a value is represented by that value.
 struct Operand {
   enum class Kind { kNone, kTensor, kSequence };
 
@@ -114,7 +111,7 @@ struct Operand {
     return operand;
   }
 
-  /// As assignment, but keeps the memory of the dims there are.
+  /// Assigns `value` and reuses the memory of the current dims.
   void set(const Tensor& value) {
     kind = Kind::kTensor;
     tensor = value;

@@ -17,17 +17,17 @@ namespace quarkq::ir {
 
 class TensorStore {
  public:
-  /// `folder`: of the temporary file; empty: the system's.
+  /// `folder` is the location of the temporary file; empty: the system's folder.
   explicit TensorStore(std::string folder = "") : folder_(std::move(folder)) {}
   ~TensorStore();
   TensorStore(const TensorStore&) = delete;
 
-  /// Keeps the tensor; the number stands for it until drop().
+  /// Stores the tensor. The returned number identifies it until drop().
   Result<int> keep(const Tensor& tensor);
   Result<Tensor> get(int number) const;
   void drop(int number);
 
-  /// Bytes that may be in memory; none by itself. The rest is written to the file at once.
+  /// Sets the bytes that may stay in memory, initially 0. Tensors beyond the limit are written to the file immediately.
   Status set_limit(int64_t bytes);
 
   int64_t bytes_in_memory() const { return in_memory_; }
@@ -35,7 +35,7 @@ class TensorStore {
 
  private:
   struct Entry {
-    Tensor tensor;  ///< undefined while it is on disk
+    Tensor tensor;  ///< Undefined while it is on disk.
     ElementType type = ElementType::kUndefined;
     ir::Shape dims;
     int64_t offset = -1, bytes = 0;
@@ -47,19 +47,19 @@ class TensorStore {
   int file_ = -1;
   std::vector<Entry> entries_;
   std::vector<int> free_numbers_;
-  std::multimap<int64_t, int64_t> free_places_;  ///< size to offset
+  std::multimap<int64_t, int64_t> free_places_;  ///< Size -> offset.
 };
 
-/// Where the large constants of a graph are kept once they are computed: in a temporary file, mapped. Graphs of small
-/// models have none and keep everything in memory.
+/// Storage for large computed constants of a graph: a mapped temporary file. Graphs of small models have no store and
+/// keep everything in memory.
 class WeightStore {
  public:
-  /// `file` may be null: then constants that are computed stay in memory. At most about `resident` bytes of mapped
-  /// weights are resident while the store lives, those of loaded models included.
+  /// If `file` is null, computed constants stay in memory. At most about `resident` bytes of mapped weights, including
+  /// loaded models, are resident while the store exists.
   WeightStore(std::shared_ptr<SpillFile> file, size_t resident) : file_(std::move(file)), limit_(resident) {}
 
-  /// `data` from the file, when it is large and its buffer is memory of its own; else, and where the disk is full,
-  /// `data`.
+  /// Returns `data` backed by the file if it is large and owns its memory. Otherwise, and if the disk is full, returns
+  /// `data` unchanged.
   Tensor settle(Tensor data);
 
  private:

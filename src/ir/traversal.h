@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a graph keeps no index of: graphs inside of its nodes, nodes by name, full names of operators, ranks. Each call
-// searches again.
+// Searches without an index: graphs inside nodes, nodes by name, full names of operators, ranks. Each call searches
+// again.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace quarkq::ir {
 
-/// The graphs that the node's attributes hold (bodies of If, Loop and Scan), in their order; not those inside of them.
+/// Returns the graphs in the node's attributes (bodies of If, Loop and Scan), in order, without deeper ones.
 std::vector<const Graph*> nested_graphs(const Node& node);
 
-/// Calls `change` with each graph that the attribute holds, to be replaced.
+/// Calls `change` with each graph of the attribute, to be replaced.
 template <typename Change>
 void change_nested(Attribute& attribute, const Change& change) {
   if (auto* one = std::get_if<GraphPtr>(&attribute.value); one != nullptr && *one != nullptr) change(*one);
@@ -26,26 +26,26 @@ void change_nested(Attribute& attribute, const Change& change) {
   }
 }
 
-/// Number of dimensions: of the stored tensor that no caller can replace, else what the type says; nothing when that
-/// says nothing.
+/// Returns the number of dimensions: of the stored tensor if no caller can replace it, otherwise of the type. Returns
+/// nullopt if it is unknown.
 std::optional<int64_t> rank_of(const Graph& graph, ValueId value);
 
-/// Operator with its domain, "com.amd.quark::BFPQuantizeDequantize"; without it for ai.onnx.
+/// Returns the operator with its domain, "com.amd.quark::BFPQuantizeDequantize"; without a domain for ai.onnx.
 std::string full_op_name(const Node& node);
 
-/// The first node of this name in the graph's order; an invalid id when none has it.
+/// Returns the first node with this name in the graph's order, or an invalid id.
 NodeId node_named(const Graph& graph, std::string_view name);
 
-// Node orders. The order of a graph is data (ref:writing#node-order), so only sort_topologically() changes it.
+// Node orders. The order of a graph is data (ref:writing#node-order). Only sort_topologically() changes it.
 
-/// The nodes so that each comes after what it reads (inputs and captures): the list itself when it is such an order,
-/// else always the first node of the list that is ready. Fails on a cycle, naming a node on it. No recursion;
-/// O(n) for a valid list, else O(n log n).
+/// Returns an order in which each node follows the nodes that it reads (inputs and captures): the list itself if it is
+/// such an order, otherwise always the first ready node of the list. Fails on a cycle, naming a node on it. Not
+/// recursive; O(n) for a valid list, otherwise O(n log n).
 Result<std::vector<NodeId>> execution_order(const Graph& graph);
 
-/// Brings the graph's list into the order of ref:writing#node-order, which knows nothing of captures. Where that is
-/// no valid order, the list gets execution_order() instead and the answer is false. Fails on a cycle; the list
-/// stays then.
+/// Sorts the graph's list as specified in ref:writing#node-order, which does not consider captures. If that order is
+/// invalid, the list gets execution_order() and the function returns false. Fails on a cycle; the list does not change
+/// then.
 Result<bool> sort_topologically(Graph& graph);
 
 }  // namespace quarkq::ir

@@ -196,7 +196,7 @@ Result<ArrayPair> pair_arrays(const ir::Tensor& baseline, const std::string& bas
     return bad_data(quantized_name, ": shape ", shape_text(quantized.dims()), ", ", baseline_name, " has ",
                     shape_text(baseline.dims()));
   }
-  if (baseline.size() == 0) return bad_data(baseline_name, ": holds no values, shape ", shape_text(baseline.dims()));
+  if (baseline.size() == 0) return bad_data(baseline_name, ": contains no values, shape ", shape_text(baseline.dims()));
   ArrayPair arrays;
   arrays.dims = baseline.dims();
   arrays.is_choice = is_choice(baseline.type());

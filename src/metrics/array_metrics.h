@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Structural similarity of two arrays seen as images (ref:evaluation#metrics).
+// Structural similarity of two arrays interpreted as images (ref:evaluation#metrics).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace quarkq::metrics {
 
-/// How an array falls into images of `height` x `width`: value (image, y, x) is at
-/// image * image_stride + y * row_stride + x * column_stride.
+/// Division of an array into images of `height` x `width`: value (image, y, x) is at image * image_stride + y *
+/// row_stride + x * column_stride.
 struct ImageSplit {
   int64_t images = 1, height = 1, width = 1;
   int64_t image_stride = 0, row_stride = 0, column_stride = 1;
@@ -26,56 +26,54 @@ struct ImageSplit {
 /// Rank 0 and 1: one row. Rank 2: [H, W]. Rank 3: [H, W, C]. Above: [..., H, W].
 ImageSplit split_images(const ir::Shape& dims);
 
-/// What stands for the variances and the covariance inside a window.
+/// Definition of the variances and the covariance inside a window.
 enum class WindowMoments {
   kCentral,  ///< E[xy] - E[x] E[y]: the definition of Wang et al. 2004
   kRaw,      ///< E[xy]: what the reference computes
 };
 
-/// Mean of the similarity map over all pixels of all images, 1 for equal arrays. Constants are those of values between
-/// 0 and 255. Works in tiles: memory does not grow with the image. REQUIRES: sizes as `split` says, not empty.
+/// Returns the mean of the similarity map over all pixels of all images, 1 for equal arrays, with constants for values
+/// between 0 and 255. Works in tiles: memory does not grow with the image. REQUIRES: sizes match `split`, not empty.
 double ssim(std::span<const double> a, std::span<const double> b, const ImageSplit& split, WindowMoments moments);
 
-// Two arrays: every metric of evaluate(), and sums for aggregates.
+// Comparison of two arrays: every metric of evaluate(), and sums for aggregates.
 
 /// Two arrays of one shape as doubles.
 struct ArrayPair {
   std::vector<double> baseline, quantized;
   ir::Shape dims;
-  bool is_choice = false;  ///< of the baseline: PairMetrics::is_choice
+  bool is_choice = false;  ///< The baseline's PairMetrics::is_choice.
 };
-/// The names are what messages call the arrays. Fails with kBadData when shapes differ or there are no values, and when
-/// an array holds no numbers.
+/// The names of the arrays appear in messages. Fails with kBadData if shapes differ, there are no values, or an array
+/// is not numeric.
 Result<ArrayPair> pair_arrays(const ir::Tensor& baseline, const std::string& baseline_name, const ir::Tensor& quantized,
                               const std::string& quantized_name);
 
 struct Comparison {
-  PairMetrics metrics;     ///< without a name
-  numeric::PairSums sums;  ///< compat: of the values as float32
+  PairMetrics metrics;     ///< Without a name.
+  numeric::PairSums sums;  ///< With `compat`, of the values as float32.
 };
-/// `compat`: the reference's definitions; changes the values of `arrays` to float32.
+/// `compat` uses the reference's definitions and rounds the values of `arrays` to float32.
 Comparison compare_arrays(ArrayPair& arrays, bool compat);
 
 /// Fills in the eight aggregates. REQUIRES: there are pairs.
 void aggregate(EvaluateReport& report, bool compat);
 
-// Top-k accuracy of results whose right classes are known.
-
-/// Labels and hits so far. Counts are integers, so their order does not matter.
+/// Labels and hits so far. Counts are integers, so their order is irrelevant.
 class AccuracyCount {
  public:
-  /// `is_scored`: by result, in order. `is_part`: see Labels::share_out().
+  /// `is_scored` is indexed by result. `is_part`: see Labels::share_out().
   static Result<AccuracyCount> open(const AccuracyRequest& request, const std::vector<bool>& is_scored, bool is_part);
 
-  /// The hits of result number `result`; nothing when it is not scored. Safe to call from several threads.
+  /// Returns the hits of result number `result`, or nullopt if it is not scored. Thread-safe.
   Result<std::optional<Accuracy>> score(size_t result, const std::string& name, const ArrayPair& arrays) const;
-  /// Fails with kBadData when the classes are not those of the results before.
+  /// Fails with kBadData if the number of classes differs from earlier results.
   Status add(const Accuracy& one, const std::string& name);
   const Accuracy& counted() const { return counted_; }
 
  private:
   Labels labels_;
-  std::vector<std::optional<size_t>> place_;  ///< by result: its place among the scored ones
+  std::vector<std::optional<size_t>> place_;  ///< Index among the scored results, by result.
   std::vector<int> top_;
   bool top_by_default_ = false;
   Accuracy counted_;

@@ -38,7 +38,7 @@ std::optional<size_t> highest_of(std::span<const double> scores) {
 Result<size_t> classes_for(const ir::Shape& dims, std::span<const int64_t> labels) {
   const size_t values = static_cast<size_t>(ir::checked_count(dims)), classes = values / labels.size();
   if (values % labels.size() != 0 || classes < 2 || !has_classes_last(dims, classes)) {
-    return bad_data("shape ", shape_text(dims), " holds no scores of classes for ", labels.size(),
+    return bad_data("shape ", shape_text(dims), " does not contain class scores for ", labels.size(),
                     labels.size() == 1 ? " label" : " labels");
   }
   for (const int64_t label : labels) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scores of classes: where the right class stands among them.
+// Scores of classes, and the rank of the right class among them.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,22 @@ namespace quarkq::metrics {
 
 constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
 
-/// How many classes come before `label`; of equal scores the first class comes first. kNowhere when a score is NaN.
+/// Returns the number of classes ranked before `label`. Of equal scores the first class ranks first. Returns kNowhere
+/// if a score is NaN.
 size_t rank_of(std::span<const double> scores, size_t label);
 
-/// The class of rank 0. Nothing when a score is NaN.
+/// Returns the class of rank 0, or nullopt if a score is NaN.
 std::optional<size_t> highest_of(std::span<const double> scores);
 
-/// How many classes an array of `dims` has scores of, for each of `labels`. Fails with kBadData when it does not hold
-/// scores for so many labels, classes side by side, or a label is no class.
+/// Returns the number of classes that an array of `dims` scores for each of `labels`. Fails with kBadData if it does
+/// not contain scores for this number of labels, with adjacent classes, or if a label is not a class.
 Result<size_t> classes_for(const ir::Shape& dims, std::span<const int64_t> labels);
 
-/// Scores of classes beside the labels that are right: what every metric of labels is counted from.
+/// Scores of classes with their right labels: the input of every metric of labels.
 struct LabelledScores {
-  std::span<const int64_t> labels;  ///< of the reader, which outlives this
-  size_t classes = 0;               ///< every label is one of them
-  std::vector<double> values;       ///< classes side by side, label after label
+  std::span<const int64_t> labels;  ///< Labels of the reader, which outlives this object.
+  size_t classes = 0;               ///< Every label is one of them.
+  std::vector<double> values;       ///< Adjacent classes, label after label.
 
   std::span<const double> of(size_t label) const { return std::span(values).subspan(label * classes, classes); }
 };
@@ -40,7 +41,7 @@ struct LabelledScores {
 class LabelledReader {
  public:
   static Result<LabelledReader> open(const ScoringOptions& options);
-  /// Fails with kBadData when there is no label, or the results do not fit it.
+  /// Fails with kBadData if there is no label, or if the results do not match it.
   Result<LabelledScores> read(const SampleResults& results) const;
 
  private:

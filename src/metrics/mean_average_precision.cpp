@@ -19,8 +19,8 @@ Result<TrueImage> sized(TrueImage image, const Geometry& geometry) {
   const auto [height, width] = geometry.input;
   if (!is_whole || is_cut || height < 1 || width < 1) {
     return bad_data(image.name,
-                    ": holds shares of a photo whose size is not known; needed is the photo beside it, or in "
-                    "a folder \"images\" beside its folder \"labels\"");
+                    ": contains coordinates relative to a photo of unknown size; needed is the photo next to it, or in "
+                    "a folder \"images\" next to its folder \"labels\"");
   }
   image.scale_boxes(static_cast<double>(width), static_cast<double>(height));
   image.width = width, image.height = height;

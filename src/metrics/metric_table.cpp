@@ -108,7 +108,7 @@ Result<std::vector<ChosenMetric>> choose_metrics(const std::vector<std::string>&
     const std::optional<ChosenMetric> metric = find_metric(name);
     if (!metric) return unknown_metric(name);
     const auto same = std::ranges::find(chosen, name, &ChosenMetric::name);
-    if (same != chosen.end()) return invalid_argument("--metric: ", name, " was asked for twice");
+    if (same != chosen.end()) return invalid_argument("--metric: ", name, " was requested twice");
     chosen.push_back(*metric);
   }
   return chosen;

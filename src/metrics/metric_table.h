@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// THE table of metrics: what each is called, which way is better, what it needs and what computes it.
+// The table of metrics: name, direction, requirements and scorer of each.
 #pragma once
 
 #include <span>
@@ -13,42 +13,44 @@ namespace quarkq::metrics {
 
 enum class Better : uint8_t { kHigher, kLower };
 
-/// What results are compared with.
+/// Reference data of a metric.
 enum class TruthKind : uint8_t { kBaseline, kLabels, kBoxes, kMasks, kTexts };
 
 struct MetricInfo {
-  std::string_view name;  ///< a K at its end stands for a number
+  std::string_view name;  ///< A K at its end represents a number.
   Better better;
   std::string_view unit;
   TruthKind truth;
   std::string_view summary;
-  OpenScorer open;                                  ///< null: the metric compares two sides
-  int variant;                                      ///< for Scorer::value(); of a name with a number that number
-  double (*compare)(const EvaluateReport& report);  ///< null: the metric has a truth
+  OpenScorer open;                                  ///< Null: the metric compares two sides.
+  int variant;                                      ///< Argument of Scorer::value(); for a name with a number, that
+                                                    ///< number.
+  double (*compare)(const EvaluateReport& report);  ///< Null: the metric has a truth.
 };
 
 std::span<const MetricInfo> metric_table();
-/// "higher", "lower".
+/// Returns "higher" or "lower".
 std::string_view better_name(Better better);
-/// What --labels names, in words.
+/// Returns a description of what --labels specifies.
 std::string_view truth_name(TruthKind truth);
 
-/// A metric as it was asked for.
+/// A metric as requested.
 struct ChosenMetric {
   std::string name;
   const MetricInfo* info = nullptr;
   int variant = 0;
 };
-/// Fails with kInvalidArgument naming the unknown one, or one that was asked for twice.
+/// Fails with kInvalidArgument if a name is unknown or requested twice; the message contains it.
 Result<std::vector<ChosenMetric>> choose_metrics(const std::vector<std::string>& names);
 
-/// Those of the chosen metrics that have a truth, on the results of one side.
+/// The chosen metrics with a truth, on the results of one side.
 class MetricRun {
  public:
   /// Metrics of one kind share what they read.
   static Result<MetricRun> open(const std::vector<ChosenMetric>& metrics, const ScoringOptions& options);
   Status add(const SampleResults& results);
-  /// In the order of the metrics; nothing where one compares two sides. Fails with kBadData when nothing was added.
+  /// Returns values in the order of the metrics; nullopt for a metric that compares two sides. Fails with kBadData if
+  /// nothing was added.
   Result<std::vector<std::optional<double>>> values() const;
 
  private:

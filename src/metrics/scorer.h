@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a scorer is given, and what it is: results of one sample after the other go in, numbers come out.
+// Input and interface of scorers: they receive results sample by sample and return numbers.
 #pragma once
 
 #include <memory>
@@ -16,32 +16,32 @@ namespace quarkq::metrics {
 
 /// Results of a model on one sample.
 struct SampleResults {
-  size_t number = 0;  ///< of the sample, from 0
-  std::string name;   ///< of the sample: its file's without folder and suffix
+  size_t number = 0;  ///< Number of the sample, starting at 0.
+  std::string name;   ///< Name of the sample: its file name without folder and suffix.
   const std::vector<std::string>& outputs;
-  const std::vector<ir::Tensor>& values;  ///< as many as `outputs`
+  const std::vector<ir::Tensor>& values;  ///< One per output.
 };
 
 struct ScoringOptions {
   MetricRequest request;
   size_t samples = 0;
-  bool is_part = false;  ///< there may be more samples than these
+  bool is_part = false;  ///< There may be further samples.
   Geometry geometry = {};
 };
 
 class Scorer {
  public:
   virtual ~Scorer() = default;
-  /// Called for the samples in order. Fails with kBadData when results do not fit the truth.
+  /// Called for the samples in order. Fails with kBadData if results do not match the truth.
   virtual Status add(const SampleResults& results) = 0;
-  /// `variant`: which of several numbers (MetricInfo). REQUIRES: something was added.
+  /// `variant` selects one of several numbers (MetricInfo). REQUIRES: something was added.
   virtual Result<double> value(int variant) const = 0;
 };
 
 using ScorerResult = Result<std::unique_ptr<Scorer>>;
 using OpenScorer = ScorerResult (*)(const ScoringOptions& options);
 
-/// The results of the output called `name`, the only ones when it is empty. Fails with kInvalidArgument.
+/// Returns the results of the output called `name`, or of the only output if it is empty. Fails with kInvalidArgument.
 Result<const ir::Tensor*> results_of(const SampleResults& results, const std::string& name);
 
 // One function per kind of scorer.

@@ -36,7 +36,7 @@ Result<std::pair<size_t, size_t>> steps_of(const ir::Tensor& scores, const Alpha
 Result<Alphabet> Alphabet::read(const std::string& path) {
   Alphabet alphabet{path, {}};
   QQ_TRY(alphabet.symbols, read_lines(path));
-  if (alphabet.symbols.empty()) return bad_data(path, ": holds no symbols");
+  if (alphabet.symbols.empty()) return bad_data(path, ": contains no symbols");
   return alphabet;
 }
 

@@ -168,8 +168,8 @@ void convert_mx(const float* x, float* y, const BlockSplit& split, BlockRange bl
 
 namespace {
 
-constexpr int64_t kTileElements = 1024;       ///< of blocks whose elements lie side by side; stays in the first cache
-constexpr int64_t kGatheredElements = 65536;  ///< of blocks that are copied together, about
+constexpr int64_t kTileElements = 1024;       ///< Elements per tile of contiguous blocks; fits the first-level cache.
+constexpr int64_t kGatheredElements = 65536;  ///< Approximate number of elements of blocks that are copied together.
 constexpr int64_t kMostGathered = 64;         ///< blocks
 
 int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }

@@ -28,8 +28,8 @@ inline float power_of_two(int exponent) {  // -126..127
   return std::bit_cast<float>(static_cast<uint32_t>(exponent + kFieldBias) << 23);
 }
 
-/// x * 2^exponent, exponent -149..149, rounded once: the first factor differs from 1 only where the exponent is no
-/// normal number's, and what it loses then is far too small to matter.
+/// Returns x * 2^exponent for exponents -149..149, rounded once. The first factor differs from 1 only if the exponent
+/// is not the exponent of a normal number, and its rounding error is then far too small to matter.
 inline float scaled(float x, int exponent) {
   const int normal = std::clamp(exponent, -126, 127);
   return x * power_of_two(exponent - normal) * power_of_two(normal);
@@ -128,7 +128,7 @@ struct ShiftedSteps {
 /// The MX formats whose elements are small floats.
 struct SmallFloats {
   static constexpr bool kHasParts = false;
-  int lowest_exponent = 0;  ///< of a normal number
+  int lowest_exponent = 0;  ///< Smallest exponent of a normal number.
   int fraction_bits = 0, largest_exponent = 0;
   float largest = 0;
 
@@ -140,7 +140,7 @@ struct SmallFloats {
     const int unit = field - kFieldBias - largest_exponent;
     const float inside = std::fabs(scaled(x, -unit));
     const int exponent = std::max(field_of(inside) - kFieldBias, lowest_exponent) - fraction_bits;
-    const int bounded = std::min(exponent, 126);  // of Inf and NaN, whose result is not used
+    const int bounded = std::min(exponent, 126);  // for Inf and NaN, whose result is not used
     const float steps = std::rint(inside * power_of_two(-bounded)) * power_of_two(bounded);
     const float magnitude = steps < largest ? steps : largest;
     const float y = scaled(magnitude == 0.0f ? 0.0f : std::copysign(magnitude, x), unit);
@@ -186,7 +186,7 @@ inline void clear(int32_t* x, int64_t n) { std::memset(x, 0, static_cast<size_t>
 
 // ---- maxima of neighbours -------------------------------------------------------------------------------------------
 
-constexpr size_t kLanes = __BIGGEST_ALIGNMENT__ / sizeof(int32_t);  // of the widest vectors: 4, 8 or 16
+constexpr size_t kLanes = __BIGGEST_ALIGNMENT__ / sizeof(int32_t);  // Lanes of the widest vectors: 4, 8 or 16.
 using Lanes __attribute__((vector_size(kLanes * sizeof(int32_t)))) = int32_t;
 
 inline Lanes load(const int32_t* x) {
@@ -218,7 +218,7 @@ inline Lanes group_max(Lanes v, int64_t group) {
   return v;
 }
 
-/// The same in memory; groups wider than a vector are whole vectors. `n` may end within a vector that there is.
+/// Spreads maxima in memory. Groups wider than a vector are whole vectors. `n` may end within an existing vector.
 inline void spread_max(int32_t* values, int64_t n, int64_t group) {
   constexpr auto kWidth = static_cast<int64_t>(kLanes);
   const int64_t span = group > kWidth ? group : kWidth;
@@ -235,9 +235,8 @@ inline void spread_max(int32_t* values, int64_t n, int64_t group) {
 
 }  // namespace
 
-// How the vectorized loops go through blocks (block_formats.isa.cpp alone includes this). Elements of a block side by
-// side: vectors hold parts of blocks or whole ones, and maxima spread within a vector. Else vectors hold one element
-// of many blocks.
+// Iteration of the vectorized loops over blocks. If the elements of a block are contiguous, vectors contain parts of
+// blocks or whole blocks, and maxima spread within a vector. Otherwise vectors contain one element of many blocks.
 
 namespace {
 
@@ -373,8 +372,8 @@ void convert_tile(const float* x, float* y, int64_t n, const BlockWork& work, co
   convert_row(x, fields, y, n, format);
 }
 
-/// Calls use(offset in the tensor, elements, offset in the tile, elements with padding) for stretches of blocks
-/// [begin, end) that lie the same way in both.
+/// Calls use(offset in the tensor, elements, offset in the tile, elements with padding) for stretches of blocks [begin,
+/// end) that have the same layout in both.
 template <typename Use>
 void for_stretches(const BlockWork& work, int64_t begin, int64_t end, const Use& use) {
   const BlockSplit& split = work.split;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX element types: wire numbers, names and sizes. Only this table knows them.
+// ONNX element types: wire numbers, names and sizes. Only this table contains them.
 #pragma once
 
 #include <bit>
@@ -39,17 +39,18 @@ enum class ElementType : int32_t {
   kFloat8E8M0 = 24,
 };
 
-/// Bits of one element; 0 for strings and undefined.
+/// Returns the bits of one element; 0 for strings and undefined.
 int bits(ElementType type);
-/// Bytes that `count` elements take in raw data (4-bit types are packed two to a byte, the last byte may be half used).
+/// Returns the bytes of `count` elements in raw data. 4-bit types are packed two per byte; the last byte may be half
+/// used.
 int64_t storage_bytes(ElementType type, int64_t count);
-/// ONNX spelling, for example "FLOAT16"; "UNDEFINED" for unknown numbers.
+/// Returns the ONNX spelling, for example "FLOAT16", or "UNDEFINED" for unknown numbers.
 std::string_view name(ElementType type);
-/// The type with wire number `number`, or nothing when there is none.
+/// Returns the type with wire number `number`, or nullopt if there is none.
 std::optional<ElementType> element_type_from_wire(int32_t number);
 std::optional<ElementType> element_type_from_name(std::string_view name);
 
-/// float32, float16, bfloat16, float64 and the small floats.
+/// Returns true for float32, float16, bfloat16, float64 and the small floats.
 bool is_floating(ElementType type);
 bool is_integer(ElementType type);
 

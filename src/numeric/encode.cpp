@@ -82,7 +82,7 @@ Result<std::vector<QuantParams>> weight_params(std::span<const float> values, co
   std::vector<QuantParams> all;
   for (int64_t channel = 0; channel < split.channels; ++channel) {
     const Extremes found = channel_extremes(values, split, channel);
-    if (found.has_nan) return bad_data("the values hold NaN");
+    if (found.has_nan) return bad_data("the values contain NaN");
     const Range range{found.min, found.max};
     QQ_TRY(QuantParams params, params_for_range(spec, range));
     if (search) params = search_power_of_two(values, split, channel, params, limits);

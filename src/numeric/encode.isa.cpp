@@ -36,7 +36,7 @@ inline float limited_code(float code) {
 /// Columns that are rounded together: a row of a tile is four cache lines, and a tile of 128 rows fits into the first
 /// level of the cache.
 constexpr int64_t kTile = 64;
-constexpr int64_t kMostRows = 256;  // of a tile whose bytes are kept before they are transposed
+constexpr int64_t kMostRows = 256;  // Rows of a tile whose bytes are kept before they are transposed.
 
 struct Tile {
   float low[kTile], high[kTile];
@@ -49,7 +49,7 @@ void find_ranges(const float* rows, int64_t stride, int64_t count, int64_t width
   for (int64_t r = 1; r < count; ++r) {
     const float* row = rows + r * stride;
 #pragma omp simd
-    for (int64_t c = 0; c < width; ++c) {  // of equal ones the first is the smallest, the last the largest
+    for (int64_t c = 0; c < width; ++c) {  // of equal values the first is the smallest, the last the largest
       tile.low[c] = row[c] < tile.low[c] ? row[c] : tile.low[c];
       tile.high[c] = row[c] < tile.high[c] ? tile.high[c] : row[c];
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Fast twins of numeric/linear_quant.h for whole arrays: the same bits, tested on every instruction set.
-// Single-threaded; callers split the work. Call through QQ_DISPATCH(numeric, fake_quantize)(...).
+// Quantization of whole arrays with integer types. Scalar definitions and their vectorized versions with the same bits
+// on every instruction set. Single-threaded; callers divide the work. Call the vectorized functions through
+// QQ_DISPATCH(numeric, fake_quantize)(...).
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,17 @@
 
 namespace quarkq::numeric {
 
-// Quantize, dequantize and fake-quantize for integer types: the slow scalar code that defines the bits. Everything
-// faster (numeric/linear_quant.h) is tested against it, bit for bit.
+// Quantize, dequantize and fake-quantize for integer types: the scalar code that defines the bits. Faster code is
+// tested against it, bit for bit.
 
-/// What becomes of values that no integer can hold.
+/// Treatment of values that no integer can represent.
 enum class Overflow {
   kLowest,    ///< NaN, both infinities and quotients >= 2^63 become range.min: an x86 float -> int64 conversion
               ///< (ref:operators#quantize)
-  kSaturate,  ///< NaN becomes range.min, +Inf range.max, -Inf range.min: what ONNX Runtime's QuantizeLinear does
+  kSaturate,  ///< NaN becomes range.min, +Inf range.max, -Inf range.min, as in ONNX Runtime's QuantizeLinear.
 };
 
-/// One scale and zero point, with the limits of what is stored.
+/// One scale and zero point, with the limits of the stored integers.
 struct LinearParams {
   float scale = 1.0f;
   int64_t zero_point = 0;
@@ -28,14 +29,14 @@ struct LinearParams {
   Overflow overflow = Overflow::kLowest;
 };
 
-/// q = clamp(rne(f32(x / scale)) + zero_point, range.min, range.max)
+/// Returns clamp(rne(f32(x / scale)) + zero_point, range.min, range.max).
 int64_t quantize(float x, const LinearParams& params);
-/// y = f32(f32(q - zero_point) * scale); the difference is exact.
+/// Returns f32(f32(q - zero_point) * scale); the difference is exact.
 float dequantize(int64_t q, const LinearParams& params);
-/// dequantize(quantize(x))
+/// Returns dequantize(quantize(x)).
 float fake_quantize(float x, const LinearParams& params);
 
-/// One scale and zero point per element: the last axis of an array that has its channels there.
+/// One scale and zero point per element, for arrays whose last axis is the channel axis.
 template <typename Q>
 struct ElementParams {
   const float* scale = nullptr;
@@ -44,9 +45,9 @@ struct ElementParams {
   Overflow overflow = Overflow::kLowest;
 };
 
-// y may be x. The zero point is inside the type's range, and of 32 bits as its limits are.
+// `y` may be `x`. The zero point is within the type's range and has 32 bits like the limits.
 QQ_DECLARE_ISA(
-    /// dequantize(quantize(x)).
+    /// Computes dequantize(quantize(x)) for each element.
     void fake_quantize(const float* x, float* y, int64_t n, const LinearParams& params);
 
     void quantize_to_i8(const float* x, int8_t* y, int64_t n, const LinearParams& params);

@@ -15,7 +15,7 @@ constexpr double kFloor = 1e-10;  // stands for an error or a peak of zero (ref:
 // The largest double to the power of two, 2^50 times, is finite then.
 constexpr int kLargeExponent = 540;
 
-/// The sums as those of values * 2^-exponent. REQUIRES: not less than the exponent they have.
+/// Returns the sums for values * 2^-exponent. REQUIRES: not less than the current exponent.
 PairSums with_exponent(PairSums sums, int exponent) {
   const int shift = 2 * (sums.exponent - exponent);
   for (double* sum : {&sums.dot, &sums.norm_a, &sums.norm_b, &sums.squared_distance}) *sum = std::ldexp(*sum, shift);

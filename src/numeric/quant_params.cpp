@@ -119,7 +119,7 @@ float half_scale(float scale) {
 }
 
 Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
-  if (std::isnan(range.min) || std::isnan(range.max)) return bad_data("a range holds NaN");
+  if (std::isnan(range.min) || std::isnan(range.max)) return bad_data("a range contains NaN");
   if (!is_integer(spec.type)) return float_params(spec, range);
   constexpr float kHalfMax = std::numeric_limits<float>::max() / 2;
   float low = std::max(std::min(range.min, 0.0f), -kHalfMax);
@@ -138,7 +138,7 @@ Result<QuantParams> params_for_range(const QuantSpec& spec, Range range) {
   const double zero_point = std::nearbyint(static_cast<double>(limits.min) - static_cast<double>(low) / step);
   if (zero_point > static_cast<double>(std::numeric_limits<int32_t>::max())) {
     return unsupported("zero point ", zero_point, ": found with ", name(spec.type),
-                       ", allowed is up to 2^31 - 1; take Int32, or a type of 16 bits");
+                       ", allowed is up to 2^31 - 1; use Int32, or a type of 16 bits");
   }
   QuantParams params;
   params.scale = static_cast<float>(step);

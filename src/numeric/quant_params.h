@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What "quantized" means for one tensor: format, symmetry, scale kind; and the resulting parameters.
+// The quantization of one tensor: format, symmetry and kind of scale, and the resulting parameters.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ struct IntegerRange {
   bool operator==(const IntegerRange&) const = default;
 };
 
-/// Which limits of an integer type hold (ref:scales#limits). kReduced wins over kSymmetric.
+/// Limits of an integer type (ref:scales#limits). kReduced takes precedence over kSymmetric.
 enum class RangeKind { kFull, kSymmetric, kReduced };
 /// REQUIRES: an integer type of at most 32 bits.
 IntegerRange integer_range(ElementType type, RangeKind kind);
 
-/// How a scale may look (ref:scales#float-scales, ref:scales#int16-scales).
+/// Restriction of scales (ref:scales#float-scales, ref:scales#int16-scales).
 enum class ScaleKind { kFloat, kPowerOfTwo, kInt16 };
 
 struct QuantSpec {
@@ -29,18 +29,19 @@ struct QuantSpec {
   bool symmetric = true;
   bool reduce_range = false;
   ScaleKind scale = ScaleKind::kFloat;
-  bool scaled = false;  ///< float16 and bfloat16: a scale from the range; otherwise it is 1 and values are only rounded
-  bool half_scale = false;  ///< the tensor is float16: range and scale are rounded to it
+  bool scaled = false;  ///< float16 and bfloat16: compute a scale from the range. Otherwise the scale is 1 and values
+                        ///< are only rounded.
+  bool half_scale = false;  ///< The tensor is float16: range and scale are rounded to float16.
   bool per_channel = false;
-  int64_t axis = 0;  ///< when per_channel: the dimension that has one scale per index
+  int64_t axis = 0;  ///< If per_channel: the dimension with one scale per index.
   bool operator==(const QuantSpec&) const = default;
 
-  /// Whether the parameters depend on the values at all.
+  /// Returns whether the parameters depend on the values.
   bool needs_range() const {
     return scaled ||
            (type != ElementType::kFloat16 && type != ElementType::kBFloat16 && type != ElementType::kUndefined);
   }
-  /// The limits that scale and zero point are computed with. REQUIRES: an integer type.
+  /// Returns the limits for computing scale and zero point. REQUIRES: an integer type.
   IntegerRange range() const {
     return integer_range(type, reduce_range ? RangeKind::kReduced
                                : symmetric  ? RangeKind::kSymmetric
@@ -48,41 +49,42 @@ struct QuantSpec {
   }
 };
 
-/// scale: real value per integer step, > 0. zero_point: integer steps, inside the type's full range.
+/// `scale` is the real value of one integer step, > 0. `zero_point` is in integer steps, within the type's full range.
 struct QuantParams {
   float scale = 1.0f;
   int32_t zero_point = 0;
   bool operator==(const QuantParams&) const = default;
 };
 
-// From a range of real values to scale and zero point: the formulas of ref:scales.
-// XINT8's power-of-two rounding is power_of_two_position().
+// Formulas of ref:scales from a range of real values to scale and zero point. The power-of-two rounding of XINT8 is
+// power_of_two_position().
 
-/// Range of real values, both ends included. Zero need not lie inside.
+/// Range of real values, both ends included. Need not contain zero.
 struct Range {
   float min = 0.0f;
   float max = 0.0f;
   bool operator==(const Range&) const = default;
 };
 
-/// p such that 2^-p is the power of two nearest to `scale` in log space, ties to even (ref:scales#power-of-two-scales).
-/// Both directions occur, so a range may overflow its grid by up to sqrt(2). REQUIRES: scale > 0.
+/// Returns p such that 2^-p is the power of two nearest to `scale` in log space, ties to even
+/// (ref:scales#power-of-two-scales). The scale can become smaller, so a range may overflow its grid by up to sqrt(2).
+/// REQUIRES: scale > 0.
 int power_of_two_position(float scale);
-/// 2^-position.
+/// Returns 2^-position.
 float scale_of_position(int position);
 
-/// M / 2^N nearest to `scale` with 0 <= N <= 16 and M in 16 bits; the smallest N wins ties; 2^-14 when nothing fits
-/// (ref:scales#int16-scales).
+/// Returns M / 2^N nearest to `scale` with 0 <= N <= 16 and M in 16 bits. The smallest N wins ties. Returns 2^-14 if no
+/// such number exists (ref:scales#int16-scales).
 float int16_scale(float scale);
 
-/// The float16 number nearest to `scale`, kept above 0 and finite: neither would leave a value.
+/// Returns the float16 number nearest to `scale`, kept above 0 and finite.
 float half_scale(float scale);
 
-/// Scale and zero point of `spec` for `range`. A range without width gives scale 1, zero point 0.
-/// Fails when the range holds a NaN. Infinite ends count as half the largest float (ref:scales#float-scales).
+/// Returns scale and zero point of `spec` for `range`. A range of width 0 gives scale 1 and zero point 0. Infinite ends
+/// count as half the largest float (ref:scales#float-scales). Fails if the range contains a NaN.
 Result<QuantParams> params_for_range(const QuantSpec& spec, Range range);
 
-/// The range that `params` can represent within the limits of `spec`.
+/// Returns the range that `params` can represent within the limits of `spec`.
 Range representable_range(const QuantSpec& spec, const QuantParams& params);
 
 }  // namespace quarkq::numeric

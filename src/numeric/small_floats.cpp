@@ -9,8 +9,8 @@
 namespace quarkq::numeric {
 namespace {
 
-/// Sign, exponent and fraction of a code, and which codes are no numbers. Formats of which `no_negative_zero` is set
-/// use the code of -0 as their only NaN.
+/// Sign, exponent and fraction of a code, and the codes that are not numbers. Formats with `no_negative_zero` use the
+/// code of -0 as their only NaN.
 struct Format {
   ElementType type;
   int exponent_bits, fraction_bits, bias;
@@ -38,8 +38,8 @@ size_t number_of(ElementType type) {
   return kPowers;
 }
 
-/// Magnitude of a finite float, rounded to nearest even on the grid of `f`; past f.largest when it is too large. What
-/// lies below the smallest normal number is a multiple of the smallest step.
+/// Returns the magnitude of a finite float, rounded to nearest even on the grid of `f`; greater than f.largest if it is
+/// too large. Values below the smallest normal number are multiples of the smallest step.
 uint32_t rounded_code(uint32_t magnitude, const Format& f) {
   const int exponent = static_cast<int>(magnitude >> 23) - 127;
   if (exponent == -127) return 0;  // a subnormal float32 is far below half of any smallest step

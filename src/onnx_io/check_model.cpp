@@ -30,7 +30,8 @@ class Shapes {
       dims_[tensor.name()] = Dims(tensor.dims().begin(), tensor.dims().end());
   }
 
-  /// Of an input of the node, kUnknown for dimensions that are not known; nothing when the rank is not.
+  /// Returns the dimensions of an input of the node, kUnknown for unknown dimensions, or nullopt if the rank is
+  /// unknown.
   std::optional<Dims> of(const onnx::NodeProto& node, int input) const {
     if (input >= node.input_size()) return std::nullopt;
     const auto found = dims_.find(node.input(input));
@@ -57,7 +58,7 @@ int64_t attribute(const onnx::NodeProto& node, const char* name, int64_t otherwi
 
 bool differ(int64_t a, int64_t b) { return a != kUnknown && b != kUnknown && a != b; }
 
-/// What does not fit; empty when all does, as far as is known.
+/// Description of a contradiction; empty if none is known.
 using Problem = std::string;
 
 Problem gemm(const onnx::NodeProto& node, const Shapes& shapes) {
@@ -123,9 +124,9 @@ constexpr Rule kRules[] = {
     {"MatMulNBits", "com.microsoft", matmul_nbits},
 };
 
-/// Fails with kCorruptModel on the first node of the main graph whose known dimensions no run can multiply: products
+/// Fails with kCorruptModel on the first node of the main graph whose known dimensions cannot be multiplied: products
 /// of matrices, convolutions. The message names the node and both shapes. Graphs inside nodes may never run and are not
-/// looked at. REQUIRES: `graph` holds what inference found.
+/// checked. REQUIRES: `graph` contains the results of inference.
 Status check_shapes(const onnx::GraphProto& graph) {
   const Shapes shapes(graph);
   for (const onnx::NodeProto& node : graph.node()) {
@@ -196,7 +197,7 @@ std::string shape_of(const ir::ValueType& type) {
   return shape_text(dims);
 }
 
-/// Infers the types from the operators. Of the stored shapes only those of the graph's inputs take part.
+/// Infers the types from the operators. Uses only the stored shapes of the graph's inputs.
 Result<onnx::GraphProto> infer_without_hints(const ir::Model& model, Inference inference) {
   Skeleton skeleton = make_skeleton(model);
   onnx::GraphProto& graph = *skeleton.proto.mutable_graph();
@@ -265,7 +266,7 @@ void correct_shapes(ir::Model& model, Diagnostics& findings) {
   constexpr size_t kMostCorrected = 200'000;
   if (model.graph.order().size() > kMostCorrected) return;
   if (declares_types(model.graph) && is_sound(model)) return;
-  // Each finds shapes that the other does not: behind computed shapes, and behind operators of unknown types.
+  // Each finds shapes that the other does not: after computed shapes, and after operators of unknown types.
   for (const Inference inference : {Inference::kFollowsValues, Inference::kStrict}) {
     Result<onnx::GraphProto> inferred = infer_without_hints(model, inference);
     if (!inferred.ok()) continue;
@@ -274,7 +275,7 @@ void correct_shapes(ir::Model& model, Diagnostics& findings) {
     for (onnx::ValueInfoProto& info : *graph.mutable_output()) correct_value(model.graph, info, findings);
     if (is_sound(model)) return;
   }
-  // What is left contradicts inside of nested graphs, or where the library infers in part only (sequences).
+  // The remaining contradictions are inside nested graphs, or where the library infers only partially (sequences).
   for (const auto drop : {drop_nested_shapes, drop_shapes}) {
     ir::Model without = model;
     drop(without.graph);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads protobuf's wire format (https://protobuf.dev/programming-guides/encoding); field numbers are those of
-// onnx.proto.
+// Reads protobuf's wire format (https://protobuf.dev/programming-guides/encoding) with the field numbers of onnx.proto.
 #include "onnx_io/count_messages.h"
 
 #include <algorithm>
@@ -106,7 +105,7 @@ class Walk {
   }
 
  private:
-  static constexpr int kMostDepth = 3 * kMaxGraphDepth + 100;  // as the parser's
+  static constexpr int kMostDepth = 3 * kMaxGraphDepth + 100;  // Equal to the parser's.
 
   static bool take_varint(std::string_view& bytes, uint64_t& value) {
     value = 0;

@@ -183,7 +183,7 @@ void put_attribute(const ir::Attribute& attribute, const AttributeHolder& holder
 }
 
 // The wire format: a field is a varint (number * 8 + kind) and its content; kind 2 is a varint length and that many
-// bytes. Messages may hold their fields in any order, and a message written in two parts reads as the merged one.
+// bytes. Messages may contain their fields in any order, and a message written in two parts is read as the merged one.
 
 namespace {
 

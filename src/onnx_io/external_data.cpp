@@ -22,7 +22,8 @@ std::vector<std::string>& allowed_folders() {
   return folders;
 }
 
-/// Canonical folders in which the data of the model at `model_path` may lie. The first one is the model's own.
+/// Returns the canonical folders that may contain the data of the model at `model_path`. The first one is the model's
+/// own.
 std::vector<fs::path> folders_of(const std::string& model_path) {
   std::error_code error;
   const fs::path model(model_path);
@@ -36,7 +37,7 @@ std::vector<fs::path> folders_of(const std::string& model_path) {
 
 Status check_location(const std::string& location) {
   if (location.empty()) return corrupt_model("external data without a location");
-  if (location.find('\0') != std::string::npos) return corrupt_model("external data location holds a zero byte");
+  if (location.find('\0') != std::string::npos) return corrupt_model("external data location contains a zero byte");
   const fs::path path(location);
   if (path.is_absolute()) {
     return corrupt_model("external data location '", location, "' is absolute, must be relative to the model's folder");
@@ -91,7 +92,7 @@ Result<ExternalFiles::File> ExternalFiles::open(const std::string& location) con
                          " if you trust the model, or copy the model with its links followed (cp -rL)");
   }
   if (!fs::exists(file, error)) {
-    return corrupt_model("external data file '", location, "' does not exist beside the model");
+    return corrupt_model("external data file '", location, "' does not exist in the folder of the model");
   }
   if (!fs::is_regular_file(file, error)) return corrupt_model("external data '", location, "' is not a regular file");
   Result<File> mapped = MappedFile::open(file.string());

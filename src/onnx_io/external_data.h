@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tensor data in files next to the model. Locations come from the model file, so they are hostile until checked: only
-// files in the folder of the model, in the folder of the file that a linked model really is, and in folders that the
-// user allowed are opened, and every range is checked against the size of the file.
+// Tensor data in files next to the model. Locations come from the model file and are untrusted. Only files in the
+// folder of the model, in the folder of a linked model's target, and in folders that the user allowed are opened. Every
+// range is checked against the size of the file.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 
 namespace quarkq::onnx_io {
 
-/// Where a tensor says its data is.
+/// The location of a tensor's data according to the model.
 struct ExternalRef {
   std::string location;
-  int64_t offset = 0;             ///< bytes
-  std::optional<int64_t> length;  ///< bytes; when absent, as many as the tensor needs
+  int64_t offset = 0;             ///< In bytes.
+  std::optional<int64_t> length;  ///< In bytes; if absent, the size that the tensor needs.
 };
 
 /// The external files of one model, each mapped once and shared by all its tensors.
 class ExternalFiles {
  public:
-  /// `model_path` "" stands for a model in memory: it has no folder, so external data is refused. If the path is a
-  /// symbolic link, as in the cache of a model hub, data may also lie in the folder of the link's target.
+  /// An empty `model_path` means a model in memory, which has no folder, so external data is rejected. If the path is a
+  /// symbolic link, as in the cache of a model hub, data may also be in the folder of the link's target.
   explicit ExternalFiles(const std::string& model_path);
 
-  /// The tensor at `ref`, read in place where its offset is aligned for the type.
-  /// REQUIRES: element_count(dims) succeeds.
+  /// Returns the tensor at `ref`, in place if its offset is aligned for the type. REQUIRES: element_count(dims)
+  /// succeeds.
   Result<ir::Tensor> read(const ExternalRef& ref, ElementType type, ir::Shape dims);
 
-  /// The sum of the sizes of all files that were read, and their paths.
+  /// Return the total size and the paths of all files that were read.
   uint64_t bytes() const;
   std::vector<std::string> files() const;
 
@@ -45,7 +45,7 @@ class ExternalFiles {
   std::map<std::string, Result<File>> files_;
 };
 
-/// `data` as a tensor: in place, or copied when it is not aligned for elements of `type`.
+/// Returns `data` as a tensor, copied if it is not aligned for elements of `type`.
 ir::Tensor adopt_or_copy(ElementType type, ir::Shape dims, std::shared_ptr<const void> owner, const std::byte* data);
 
 }  // namespace quarkq::onnx_io

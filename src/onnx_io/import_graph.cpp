@@ -138,7 +138,7 @@ Result<ir::Attribute> take_attribute(Proto& proto, const AttributeContext& conte
   if (!value.ok()) return std::move(value).context(cat("attribute ", attribute.name)).status();
   attribute.value = std::move(value).value();
   proto.clear_type();
-  // The rest may hold a tensor's rest; a tensor beside a value of another kind would be taken for one.
+  // The rest may contain a tensor's rest; a tensor next to a value of another kind would be mistaken for one.
   if (kind != Proto::TENSOR) proto.clear_t();
   if (kind != Proto::TENSORS) proto.clear_tensors();
   attribute.extra = proto.SerializeAsString();
@@ -218,7 +218,7 @@ ir::ValueId GraphImporter::resolve(const std::string& name) {
   return outside;
 }
 
-/// Takes the type over; what ValueInfoProto says beyond it becomes the value's rest.
+/// Moves the type; the remaining contents of ValueInfoProto become the value's rest.
 Status GraphImporter::set_type(ir::ValueId id, onnx::ValueInfoProto& info) {
   QQ_TRY(ir::ValueType type, take_type(info));
   info.clear_name();
@@ -381,8 +381,8 @@ Status GraphImporter::add_outputs(onnx::GraphProto& proto) {
   return Status();
 }
 
-/// Entries for names that the graph does not have say nothing about it; they are dropped, because a value that gets
-/// such a name later would inherit a wrong type.
+/// Entries for names that the graph does not have are dropped, because a value that gets such a name later would
+/// inherit a wrong type.
 Status GraphImporter::add_infos(onnx::GraphProto& proto) {
   for (onnx::ValueInfoProto& info : *proto.mutable_value_info()) {
     const ir::ValueId id = graph_.find(info.name());

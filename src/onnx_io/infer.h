@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types and shapes of values, by the onnx library's inference.
+// Types and shapes of values, computed by the onnx library's inference.
 #pragma once
 
 #include "base/diagnostics.h"
@@ -7,17 +7,15 @@
 
 namespace quarkq::onnx_io {
 
-/// Fills in what the library can infer about the main graph's values from operators, types and small constants. What
-/// the model says itself is kept where the two differ. A failure of the library is no error: it becomes the notice
-/// "shape-inference", and types stay as they were.
+/// Fills in types that the library infers for the main graph's values from operators, types and small constants. If the
+/// model and the inference differ, the model's type is kept. A failure of the library becomes the notice
+/// "shape-inference" and leaves types unchanged.
 Status infer_types(ir::Model& model, Diagnostics& diagnostics);
 
-/// What is known of a type when two sources say `model` and `inferred`: `model` wins, `inferred` fills its gaps.
+/// Merges two types: `model` takes precedence, `inferred` fills its gaps.
 ir::ValueType merge_types(const ir::ValueType& model, const ir::ValueType& inferred);
 
-// Shape inference that looks at no values, for what depends on how little is known.
-
-/// As infer_types(), but without following the contents of small integer tensors that shapes are computed from.
+/// Runs infer_types() without following the contents of small integer tensors from which shapes are computed.
 Status infer_types_plainly(ir::Model& model, Diagnostics& diagnostics);
 
 }  // namespace quarkq::onnx_io

@@ -48,7 +48,7 @@ std::string without_source(const std::string& message) {
   const std::string function = message.substr(before + 1, begin - before - 1);
   const size_t reason = end + kFailed.size() + 2;  // after ": "; without a reason there is a period
   return adapted_operator(function) +
-         (reason < message.size() ? message.substr(reason) : "the onnx library refuses it and gives no reason");
+         (reason < message.size() ? message.substr(reason) : "the onnx library rejects it without a reason");
 }
 
 /// Runs `call`; what it throws becomes the message of a Status.
@@ -86,7 +86,7 @@ const onnx::OpSchema* schema_of(const std::string& op, int64_t version, const st
   return onnx::OpSchemaRegistry::Schema(op, static_cast<int>(version), domain);
 }
 
-constexpr const char* kBodyDomain = "quarkq.body";  // of a schema's function while it is inlined
+constexpr const char* kBodyDomain = "quarkq.body";  // Domain of a schema's function while it is inlined.
 
 int opset_version(const onnx::ModelProto& model, const std::string& domain) {
   for (const auto& import : model.opset_import()) {
@@ -149,7 +149,7 @@ Status check_shaped(const onnx::ModelProto& model) {
 
 Status library_infer(onnx::ModelProto& model, Inference inference) {
   return guarded(Code::kCorruptModel, [&] {
-    const bool strict = inference == Inference::kStrict;  // as the library's own full check does it
+    const bool strict = inference == Inference::kStrict;  // the behaviour of the library's own full check
     const onnx::ShapeInferenceOptions options{/*check_type_val=*/strict, /*strict_mode_val=*/strict ? 1 : 0,
                                               /*data_prop_val=*/inference == Inference::kFollowsValues};
     onnx::shape_inference::InferShapes(model, &guarded_schemas(), options);
@@ -314,7 +314,7 @@ Skeleton make_skeleton(const ir::Model& model) {
   Skeleton skeleton;
   merge_rest(model.extra, skeleton.proto);
   put_model_head(model, skeleton.proto);
-  // The library refuses IR versions that it does not know; none of their news concerns what it is asked.
+  // The library rejects unknown IR versions, although their changes do not affect its use here.
   skeleton.proto.set_ir_version(std::min<int64_t>(model.ir_version, onnx::Version::IR_VERSION));
   const ir::Graph& graph = model.graph;
   const ValueNames names(graph);

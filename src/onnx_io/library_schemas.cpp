@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kNone = ~size_t{0};
 
-/// What the inference of an operator takes for granted.
+/// Assumptions of an operator's inference.
 struct Guard {
   std::string_view op;
   std::pair<size_t, size_t> same_rank = {kNone, kNone};       ///< two inputs

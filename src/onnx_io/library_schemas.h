@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The onnx library's headers, which do not compile under our warnings. Only files of this folder that call the library
-// include this. Private to src/onnx_io.
+// The onnx library's headers, which do not compile under this project's warnings. Only files of this folder that call
+// the library include this. Private to src/onnx_io.
 #pragma once
 
 #if defined(__GNUC__)
@@ -28,12 +28,12 @@
 
 namespace quarkq::onnx_io {
 
-// The library's operator schemas for shape inference and the checker: guarded where they index past what a model gave
-// them, and extended by forms that ONNX Runtime accepts. Private to src/onnx_io.
+// The library's operator schemas for shape inference and the checker. They are guarded where the library indexes past
+// the inputs of a model, and extended by forms that ONNX Runtime accepts. Private to src/onnx_io.
 
-/// The schemas of the library's registry; those of the table in the .cpp check ranks and numbers of elements first, and
-/// fail as the library's own checks do. Ranks are known there only: inference finds them on its way. Numbers of long
-/// lists are not propagated: a list of 2^40 would take 2^40 messages.
+/// Returns the schemas of the library's registry. Schemas in the table of the .cpp file first check ranks and element
+/// counts, and fail like the library's own checks. Ranks are known only there, during inference. Contents of long lists
+/// are not propagated: a list of 2^40 would need 2^40 messages.
 const onnx::ISchemaRegistry& guarded_schemas();
 
 }  // namespace quarkq::onnx_io

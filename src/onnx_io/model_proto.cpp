@@ -20,8 +20,8 @@
 namespace quarkq::onnx_io {
 namespace {
 
-// Model-local functions: calls are replaced by the nodes of the function when a model is loaded, as ONNX Runtime does
-// it, so that nothing after the load has to know about functions. Private to src/onnx_io.
+// Model-local functions: when a model is loaded, calls are replaced by the nodes of the function, as in ONNX Runtime,
+// so that no later code has to support functions. Private to src/onnx_io.
 
 // Bounds on what a model becomes when its local functions are expanded. Private to src/onnx_io.
 
@@ -114,7 +114,7 @@ Status check_functions(const onnx::ModelProto& model) {
   if (size.nodes > kMostNodes)
     return resource_error("more than ", kMostNodes, " nodes once its functions are expanded, which is the most");
   if (size.bytes > kMostBodyBytes) {
-    return resource_error("the bodies of its functions take ", size.bytes, " bytes once all calls are expanded, ",
+    return resource_error("the bodies of its functions require ", size.bytes, " bytes once all calls are expanded, ",
                           kMostBodyBytes, " is the most; store large constants as initializers of the graph");
   }
   return Status();
@@ -299,7 +299,7 @@ Status take_opsets(onnx::ModelProto& proto, ir::Model& model) {
     }
     model.set_opset(domain, entry.version());
   }
-  if (proto.opset_import_size() == 0) model.set_opset("", 1);  // what IR versions before 3 mean by saying nothing
+  if (proto.opset_import_size() == 0) model.set_opset("", 1);  // the default of IR versions before 3
   proto.clear_opset_import();
   return Status();
 }

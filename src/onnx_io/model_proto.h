@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ModelProto to ir::Model. Private to src/onnx_io.
+// Conversion of ModelProto to ir::Model. Private to src/onnx_io.
 #pragma once
 
 #include "ir/graph.h"
@@ -7,7 +7,7 @@
 
 namespace quarkq::onnx_io {
 
-/// Consumes `proto`; checks versions and graph and expands model-local functions. Model::path stays empty.
+/// Consumes `proto`. Checks versions and graph and expands model-local functions. Model::path stays empty.
 Result<ir::Model> import_model(onnx::ModelProto& proto, const ImportContext& context);
 
 /// Imports a model that this program or the onnx library made: it has no external data and needs no findings.

@@ -11,11 +11,12 @@
 
 namespace quarkq::onnx_io {
 
-/// Loads the value at `path`. `type` is that of the graph value it is for: a tensor file and a sequence file look
-/// alike. kInvalidArgument: no such file; kBadData: not such a value; kUnsupported: sparse tensors and maps.
+/// Loads the value at `path`. `type` is the type of its graph value, because tensor and sequence files are
+/// indistinguishable. Fails with kInvalidArgument if there is no such file, kBadData if it does not contain such a
+/// value, kUnsupported for sparse tensors and maps.
 Result<ir::Operand> load_operand(const std::string& path, const ir::ValueType& type);
 
-/// The same from memory; `name` is its name in messages.
+/// Parses a value in memory. Messages refer to it as `name`.
 Result<ir::Operand> parse_operand(std::span<const std::byte> bytes, const std::string& name, const ir::ValueType& type);
 
 }  // namespace quarkq::onnx_io

@@ -45,7 +45,7 @@ void drop_trailing_inputs(onnx::NodeProto& node) {
   while (node.input_size() > 0 && node.input(node.input_size() - 1).empty()) node.mutable_input()->RemoveLast();
 }
 
-/// The values that the nodes of a graph can read: those of enclosing graphs are looked up there.
+/// The values that the nodes of a graph can read, including values of enclosing graphs.
 class Scope {
  public:
   Scope(const onnx::GraphProto& graph, const Scope* outer) : outer_(outer) {
@@ -148,7 +148,8 @@ Status split_to_attribute(onnx::NodeProto& node, const Scope& scope) {
 Status split_with_equal_parts(onnx::NodeProto& node, const Scope& scope) {
   std::vector<int64_t> sizes;
   QQ_RETURN_IF_ERROR(split_without_count(node, scope, sizes));
-  return sizes.empty() ? Status() : unsupported("its parts are not equal, which the opset cannot say by their number");
+  return sizes.empty() ? Status()
+                       : unsupported("its parts are not equal, which this opset cannot express by their number");
 }
 
 /// Softmax below opset 13 works on a matrix: along the last axis both mean the same.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Conversion of single nodes between ai.onnx opsets, before the onnx library's converter sees the model. That one lacks
-// adapters for most operators downwards, reads optional inputs that are absent, and misreads stored axes. So every node
-// that means the same in both opsets, and every node that a row of the table here converts, is hidden from it.
+// Conversion of single nodes between ai.onnx opsets, before the onnx library's converter runs. The library's converter
+// lacks adapters to lower opsets for most operators, reads omitted optional inputs, and misreads stored axes. Therefore
+// nodes with the same meaning in both opsets, and nodes that a row of the table here converts, are hidden from it.
 // Private to src/onnx_io.
 #pragma once
 
@@ -12,9 +12,9 @@
 
 namespace quarkq::onnx_io {
 
-/// Converts what needs no library and hides it, nodes of nested graphs too. Returns true if nodes are left for the
-/// library. kUnsupported, naming the node: opset `to` cannot express it, or the library's adapter would fail on it.
-/// REQUIRES: `model` holds what inference found, and passed the checker.
+/// Converts and hides all nodes that do not need the library, also in nested graphs. Returns true if nodes are left for
+/// the library. Fails with kUnsupported, naming the node, if opset `to` cannot express it or the library's adapter
+/// would fail on it. REQUIRES: `model` contains the results of inference and passed the checker.
 Result<bool> adapt_nodes(onnx::ModelProto& model, int64_t from, int64_t to);
 
 /// Makes hidden nodes of `graph` visible again.

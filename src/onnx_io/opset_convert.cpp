@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The library's converter drops what it does not know (metadata, rests, model functions) and takes weights for inputs
-// when they are left out. So its result only says how nodes change; everything else is carried over from the original
-// by name.
+// The library's converter drops unknown parts (metadata, rests, model functions) and treats omitted weights as inputs.
+// Therefore only the changes of nodes are taken from its result; everything else is copied from the original by name.
 #include "onnx_io/opset_convert.h"
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 namespace quarkq::onnx_io {
 namespace {
 
-// What the onnx library's opset converter leaves wrong, put right on its result. Private to src/onnx_io.
+// Repairs of the results of the onnx library's opset converter. Private to src/onnx_io.
 
 constexpr int64_t kCoordinateModes = 11;  // Resize got coordinate_transformation_mode, roi and sizes
 constexpr int64_t kAbsentInputs = 13;     // roi and scales became optional
@@ -239,10 +238,10 @@ Status check_before(onnx::ModelProto& proto) {
 Result<ir::Model> convert(const ir::Model& model, int64_t target) {
   Skeleton skeleton = make_skeleton(model);
   QQ_RETURN_IF_ERROR(check_before(skeleton.proto));
-  // Several adapters need ranks. Where inference fails they say so themselves.
+  // Several adapters need ranks. If inference fails, they report it themselves.
   onnx::ModelProto typed = skeleton.proto;
   if (library_infer(typed, Inference::kFollowsValues).ok()) skeleton.proto.Swap(&typed);
-  // From IR version 4 on, initializers need not be among the inputs, in which the converter trusts.
+  // From IR version 4 on, initializers need not be among the inputs, which the converter relies on.
   skeleton.proto.set_ir_version(std::max<int64_t>(skeleton.proto.ir_version(), 4));
   QQ_TRY(const bool needs_library, adapt_nodes(skeleton.proto, model.opset(), target));
   onnx::ModelProto proto = skeleton.proto;

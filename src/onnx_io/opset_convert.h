@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conversion between ai.onnx opsets: the onnx library's converter, fed with a skeleton, and repairs of what it gets
-// wrong.
+// Conversion between ai.onnx opsets: runs the onnx library's converter on a skeleton, and repairs its errors.
 #pragma once
 
 #include <cstdint>

@@ -205,7 +205,7 @@ Result<ir::Tensor> take_data(onnx::TensorProto& proto, ExternalFiles& external) 
   }
   if (proto.has_raw_data() && type != ElementType::kString) {
     if (typed_entries(proto) == 0) return take_raw(proto, type, std::move(dims));
-    if (!proto.raw_data().empty()) return corrupt_model("holds both raw and typed data");
+    if (!proto.raw_data().empty()) return corrupt_model("contains both raw and typed data");
   }
   const int64_t entries = typed_entries(proto);
   Result<ir::Tensor> tensor = take_typed(proto, type, std::move(dims));
@@ -258,7 +258,7 @@ Result<ir::ValueType> take_type(onnx::ValueInfoProto& info) {
   bool plain_dims = true;
   if (out.has_shape) {
     for (onnx::TensorShapeProto_Dimension& dim : *tensor.mutable_shape()->mutable_dim()) {
-      // Writers exist that say "unknown" by a negative size.
+      // Some writers store "unknown" as a negative size.
       const bool known = dim.has_dim_value() && dim.dim_value() >= 0;
       out.dims.push_back({known ? dim.dim_value() : -1, dim.dim_param()});
       dim.clear_value();
@@ -332,8 +332,8 @@ Status check_size(const ir::Tensor& values, const ir::Shape& dims, int64_t store
   const int64_t element = bits(values.type()) / 8;
   const int64_t allowed = std::max(kAlwaysDense, kTimesStored * stored);
   if (count <= allowed / element) return Status();
-  return resource_error("a sparse tensor of shape ", shape_text(dims), " stores ", stored, " bytes, dense it may take ",
-                        allowed, "; store it dense");
+  return resource_error("a sparse tensor of shape ", shape_text(dims), " stores ", stored,
+                        " bytes, its dense form may require ", allowed, "; store it dense");
 }
 
 }  // namespace

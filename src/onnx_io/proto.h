@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The onnx seam: the only way in which files of this folder get at protobuf messages. Private to src/onnx_io.
-// "Rest" means a message whose known fields were taken out and cleared: it is kept serialized and merged back on save,
-// so that fields quarkq does not know survive.
+// The onnx seam: files of this folder access protobuf messages only through this header. Private to src/onnx_io. A
+// "rest" is a message from which the known fields were removed. It is kept serialized and merged back on save, so that
+// fields unknown to quarkq are preserved.
 #pragma once
 
 #include "ir/tensor.h"
@@ -30,40 +30,40 @@ namespace quarkq::onnx_io {
 
 constexpr int64_t kOldestIrVersion = 3;
 constexpr int64_t kNewestIrVersion = 13;
-constexpr int64_t kNewestOpset = 24;  ///< of ai.onnx
-constexpr int kMaxGraphDepth = 64;    ///< graphs nested in attributes
+constexpr int64_t kNewestOpset = 24;  ///< Newest supported opset of ai.onnx.
+constexpr int kMaxGraphDepth = 64;    ///< Upper bound on the nesting of graphs in attributes.
 
-/// Replaces `message` by the serialized one at `data`. False when the bytes are no such message.
-/// REQUIRES: `size` is below 2^31.
+/// Replaces `message` by the serialized message at `data`. Returns false if the bytes are not such a message. REQUIRES:
+/// `size` is below 2^31.
 bool parse_proto(const void* data, size_t size, google::protobuf::MessageLite& message);
 
-/// Returns the graphs that the attributes of `node` hold, in their order; not those nested deeper.
+/// Returns the graphs in the attributes of `node`, in order, without deeper ones.
 std::vector<const onnx::GraphProto*> nested_graphs(const onnx::NodeProto& node);
 std::vector<onnx::GraphProto*> nested_graphs(onnx::NodeProto& node);
 
-/// Merges a rest made by this program into `message`.
+/// Merges a rest created by this program into `message`.
 void merge_rest(const std::string& rest, google::protobuf::MessageLite& message);
 
-// TensorProto and TypeProto from and to their ir forms. Private to src/onnx_io.
+// Conversion of TensorProto and TypeProto to and from their ir forms. Private to src/onnx_io.
 
-/// Moves the data out of `proto` and clears shape, type and data there; name and rest stay. Raw data is not copied.
+/// Moves the data out of `proto` and clears shape, type and data there. Name and rest stay. Raw data is not copied.
 Result<ir::Tensor> take_tensor(onnx::TensorProto& proto, ExternalFiles& external);
 
-/// Writes shape, type and data (raw, strings as strings) over what `proto` has of them.
+/// Replaces shape, type and data (raw; strings as strings) of `proto`.
 void put_tensor(const ir::Tensor& tensor, onnx::TensorProto& proto);
-/// The same without the data: for tensors whose bytes are written by hand or stored elsewhere.
+/// Replaces shape and type without data, for tensors whose bytes are written separately.
 void put_tensor_head(const ir::Tensor& tensor, onnx::TensorProto& proto);
 
-/// Moves the type out of `info`; what ValueType cannot say (denotations, unknown fields) stays in `info`.
+/// Moves the type out of `info`. Parts that ValueType cannot represent (denotations, unknown fields) stay in `info`.
 Result<ir::ValueType> take_type(onnx::ValueInfoProto& info);
-/// Writes `type` into `info`, which may hold the rest that take_type() left.
+/// Writes `type` into `info`, which may contain the rest left by take_type().
 void put_type(const ir::ValueType& type, onnx::ValueInfoProto& info);
 
-// SparseTensorProto to a dense ir::Tensor. Private to src/onnx_io.
+// Conversion of SparseTensorProto to a dense ir::Tensor. Private to src/onnx_io.
 
-/// Consumes `proto`. Indices may be positions in the flattened tensor ([NNZ]) or coordinates ([NNZ, rank]).
-/// kCorruptModel: indices that do not fit shape and values; kUnsupported: elements below 8 bits; kResource: the dense
-/// tensor takes more than 256 MiB and 64 times what is stored.
+/// Consumes `proto`. Indices may be positions in the flattened tensor ([NNZ]) or coordinates ([NNZ, rank]). Fails with
+/// kCorruptModel if indices do not match shape and values, kUnsupported for elements below 8 bits, kResource if the
+/// dense tensor needs more than 256 MiB and 64 times the stored size.
 Result<ir::Tensor> take_sparse_tensor(onnx::SparseTensorProto& proto, ExternalFiles& external);
 
 }  // namespace quarkq::onnx_io

@@ -17,19 +17,19 @@ namespace quarkq::onnx_io {
 
 namespace {
 
-// Where the data file of a written model goes. Two files cannot be replaced at once, so a model that is replaced gets
-// its new data under a second name first, and every file on the way is a whole model. Private to src/onnx_io.
+// Location of the data file of a written model. Two files cannot be replaced at once, so a replaced model first gets
+// its new data under a second name, and every intermediate file is a complete model. Private to src/onnx_io.
 
 /// Names of data files in the folder of the model.
 struct DataPlace {
   std::string location;                ///< where the data ends up: "<file name>.data" unless another model's is there
-  std::optional<std::string> passing;  ///< the model that is there reads `location`: where the data goes meanwhile
-  std::optional<std::string> stale;    ///< what the model that is there reads, and the new one does not
+  std::optional<std::string> passing;  ///< The existing model reads `location`: temporary location of the data.
+  std::optional<std::string> stale;    ///< Read by the existing model, and not by the new one.
 };
 
 namespace fs = std::filesystem;
 
-/// The model file at a path, as bytes: names of data files stand in it as they are.
+/// The model file at a path as bytes, which contain the names of data files unchanged.
 class OldModel {
  public:
   explicit OldModel(const std::string& path) {
@@ -141,7 +141,7 @@ Result<Plan> make_plan(const ir::Model& model, const std::string& path, const Sa
     plan.report.model_bytes = model_bytes(model, plan.layout);
   }
   if (plan.report.model_bytes > kLimit) {
-    return resource_error(path, ": the model without its external weights takes ", plan.report.model_bytes,
+    return resource_error(path, ": the model without its external weights needs ", plan.report.model_bytes,
                           " bytes, at most ", kLimit, " can be written");
   }
   plan.report.data_bytes = plan.layout.data_bytes;
@@ -178,7 +178,7 @@ Result<AtomicFile> write_data_file(const ir::Model& model, const WeightLayout& l
 /// The model that replace_both() renames last.
 std::string last_of(const std::string& path) { return path + ".quarkq-new"; }
 
-/// Nothing at `path` reads the data file, so it may come first.
+/// No file at `path` reads the data file, so it may be written first.
 Status save_both(const ir::Model& model, const Plan& plan, const std::string& path) {
   const std::string data_path = beside(path, plan.place.location);
   QQ_TRY(AtomicFile file, write_model_file(model, plan.layout, plan.place.location, path));
@@ -253,7 +253,7 @@ Result<Unweighted> to_bytes_without_weights(const ir::Model& model) {
   const WeightLayout layout = external_layout(model, "weights", kLeastLeftOut);
   const uint64_t bytes = model_bytes(model, layout);
   if (bytes > kLimit) {
-    return resource_error(model.path, ": the model without its large initializers takes ", bytes, " bytes, at most ",
+    return resource_error(model.path, ": the model without its large initializers needs ", bytes, " bytes, at most ",
                           kLimit, " can be handed on");
   }
   StringSink sink;

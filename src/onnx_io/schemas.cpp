@@ -54,7 +54,7 @@ void infer_type(onnx::InferenceContext& context, TypeFrom from) {
   } else if (has_zero_point) {
     onnx::propagateElemTypeFromInputToOutput(context, 2, 0);
   } else {
-    onnx::updateOutputElemType(context, 0, onnx::TensorProto::UINT8);  // as for ai.onnx QuantizeLinear
+    onnx::updateOutputElemType(context, 0, onnx::TensorProto::UINT8);  // like ai.onnx QuantizeLinear
   }
   if (onnx::hasInputShape(context, 0)) onnx::propagateShapeFromInputToOutput(context, 0, 0);
 }

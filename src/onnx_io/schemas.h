@@ -16,19 +16,17 @@
 
 namespace quarkq::onnx_io {
 
-/// Registers them once; call before any inference, check or conversion. Thread-safe.
+/// Registers the schemas once. Call it before any inference, check or conversion. Thread-safe.
 void register_custom_schemas();
 
-/// How many inputs and outputs an operator may have, as its schema says.
+/// Number of inputs and outputs that the schema of an operator allows.
 struct Arity {
   int64_t min_inputs = 0, max_inputs = 0;
   int64_t min_outputs = 0, max_outputs = 0;
 };
 
-/// Nothing for operators that the library does not know.
+/// Returns nullopt for operators that the library does not know.
 std::optional<Arity> arity_of(const std::string& op, const std::string& domain, int64_t opset);
-
-// Which element types an operator's inputs and outputs may have, as its schema says.
 
 /// An input or output of a node.
 struct Place {
@@ -36,25 +34,23 @@ struct Place {
   size_t index = 0;
 };
 
-/// Whether a tensor of `type` may be there. False for operators that the library does not know, and beyond the last
-/// one.
+/// Returns whether the operator accepts a tensor of `type` at the place. Returns false for unknown operators and for
+/// positions past the last input or output.
 bool takes_type(const std::string& op, int64_t opset, Place place, ElementType type);
 
-/// True if output `index` has a type of its own, which attribute stash_type chooses: mean and deviation of
-/// LayerNormalization. False for operators that the library does not know.
+/// Returns whether output `index` has its own type, selected by attribute stash_type: mean and deviation of
+/// LayerNormalization. Returns false for operators that the library does not know.
 bool has_stash_type(const std::string& op, int64_t opset, size_t index);
 
-// Default values of attributes, as the operators' schemas state them.
-
-/// Attributes with a default, by name; none for operators that the library does not know.
+/// Returns the attributes with a default, by name; empty for operators that the library does not know.
 std::vector<ir::Attribute> default_attributes(const std::string& op, const std::string& domain, int64_t opset);
 
-// Bodies of operators that ONNX defines through others (schema functions), for operators without a kernel.
+// Bodies of operators that ONNX defines by other operators (schema functions), for operators without a kernel.
 
-/// The body of `node` of `graph` for inputs of the types and shapes of `inputs`, which has an entry per node input that
-/// is not absent and then one per capture. The body's graph inputs are those in the same order; its outputs are the
-/// node's outputs that are not absent. Null when the operator has no body.
-/// kUnsupported: the library cannot build it for such inputs.
+/// Returns the body of `node` of `graph` for inputs with the types and shapes of `inputs`: one entry per node input
+/// that is not omitted, then one per capture. The body's graph inputs have the same order; its outputs are the node's
+/// outputs that are not omitted. Returns null if the operator has no body. Fails with kUnsupported if the library
+/// cannot build the body for such inputs.
 Result<std::shared_ptr<const ir::Model>> function_body(const ir::Graph& graph, ir::NodeId node,
                                                        const std::map<std::string, int64_t>& opsets,
                                                        const std::vector<const ir::Operand*>& inputs);

@@ -27,8 +27,8 @@ std::string model_text(const ir::Model& model) { return library_print(whole_mode
 
 namespace {
 
-constexpr auto kMostBytes = static_cast<size_t>(INT_MAX);  // of one message
-constexpr int kMostLevels = 3 * kMaxGraphDepth + 100;      // as for binary models
+constexpr auto kMostBytes = static_cast<size_t>(INT_MAX);  // Upper bound on one message.
+constexpr int kMostLevels = 3 * kMaxGraphDepth + 100;      // Equal to the bound for binary models.
 
 /// Keeps the first error instead of printing it.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -57,7 +57,7 @@ Result<ir::Model> load_text(const std::string& path, LoadReport* report) {
   onnx::ModelProto proto;
   if (!parser.ParseFromString(text, &proto)) return corrupt_model(path, ": not a model in text format, ", error.text);
   if (proto.ByteSizeLong() > kMostBytes) return unsupported(path, ": the model takes more than ", kMostBytes, " bytes");
-  // What holds for bytes from elsewhere holds for these.
+  // The same checks apply as to bytes from elsewhere.
   QQ_TRY(ir::Model model, load_bytes(proto.SerializeAsString(), path, report));
   model.path = path;
   return model;

@@ -18,7 +18,8 @@ namespace {
 
 constexpr AttributeKind kInt = AttributeKind::kInt, kFloat = AttributeKind::kFloat, kString = AttributeKind::kString;
 
-// What an operator does not take is listed where the executor refuses it by name: a silent default would be worse.
+// Unsupported attributes are listed if the executor rejects them by name, because silently using a default would be
+// worse.
 constexpr AttributeRow kQuantizeAttributes[] = {
     {"axis", kInt}, {"block_size", kInt}, {"output_dtype", kInt}, {"precision", kInt}};
 constexpr AttributeRow kBfpAttributes[] = {{"bfp_method", kString},

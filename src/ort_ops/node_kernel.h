@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One node of a session of ONNX Runtime: prepared by the executor's own code for each set of input shapes, then
-// computed straight from ONNX Runtime's tensors into its output.
+// One node of an ONNX Runtime session. The executor's code prepares it for each set of input shapes; it then computes
+// directly from ONNX Runtime's tensors to its output.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace quarkq::ort_ops {
 
-// The operators that the library brings, one row each: which types they come in, which attributes they have, and which
-// prepare function of the executor computes them.
+// The operators of the library, one row each: their types, their attributes, and the executor's prepare function that
+// computes them.
 
 enum class AttributeKind : uint8_t { kInt, kFloat, kString };
 
@@ -26,7 +26,7 @@ struct AttributeRow {
   AttributeKind kind;
 };
 
-/// How inputs and outputs look; see input_type() and output_type().
+/// Types of inputs and outputs; see input_type() and output_type().
 enum class Signature : uint8_t {
   kQuantize,    ///< x, scale, zero point -> codes of the zero point's type
   kDequantize,  ///< codes, scale, zero point of the codes' type -> FLOAT
@@ -43,37 +43,37 @@ struct Operator {
   Result<exec::Kernel> (*prepare)(exec::Prepare&);
 };
 
-/// The table.
+/// Returns the table.
 std::span<const Operator> operators();
 
-/// One combination of element types that an operator comes in. ONNX Runtime chooses by the types of the inputs.
+/// One combination of element types of an operator. ONNX Runtime selects it by the types of the inputs.
 struct Variant {
-  ElementType real = ElementType::kFloat;  ///< of x (and the scale)
-  ElementType code = ElementType::kFloat;  ///< of what is quantized; where nothing is, `real`
+  ElementType real = ElementType::kFloat;  ///< Type of x (and of the scale).
+  ElementType code = ElementType::kFloat;  ///< Type of the quantized tensor; equal to `real` if nothing is quantized.
 };
 std::vector<Variant> variants(Signature signature);
 
 size_t input_count(Signature signature);
 ElementType input_type(Signature signature, const Variant& variant, size_t input);
-/// The input whose element type the output has; nothing: it is FLOAT.
+/// Returns the input whose element type the output has, or nullopt if the output is FLOAT.
 std::optional<size_t> input_with_output_type(Signature signature);
 ElementType output_type(Signature signature, const Variant& variant);
-/// Whether the output has the shape of input 0, whatever the attributes are.
+/// Returns whether the output always has the shape of input 0, regardless of the attributes.
 bool keeps_shape(Signature signature);
 
 class NodeKernel {
  public:
-  /// Reads name and attributes. `threads`: what one call uses. Where the model states all shapes, the node is prepared
-  /// at once, so that its faults are reported when the session is made.
+  /// Reads name and attributes. `threads` is the number of threads of one call. If the model specifies all shapes, the
+  /// node is prepared immediately, so that faults are reported when the session is created.
   static Result<std::unique_ptr<NodeKernel>> make(const OrtApi& api, const Operator& op, const Variant& variant,
                                                   int threads, const OrtKernelInfo& info);
 
   const OrtApi& api() const { return api_; }
-  /// May be called by several threads at once.
+  /// Several threads may call it concurrently.
   Status compute(OrtKernelContext* context);
 
  private:
-  using Shapes = std::vector<std::optional<ir::Shape>>;  ///< by input; nothing where it is absent
+  using Shapes = std::vector<std::optional<ir::Shape>>;  ///< Shapes by input index; nullopt if the input is omitted.
 
   struct Prepared {
     Shapes shapes;
@@ -100,9 +100,9 @@ class NodeKernel {
   Variant variant_;
   int threads_;
   ir::Node node_;
-  std::string label_;                                      ///< what messages call the node
-  std::mutex mutex_;                                       ///< of prepared_
-  std::vector<std::shared_ptr<const Prepared>> prepared_;  ///< most recently made first
+  std::string label_;                                      ///< Name of the node in messages.
+  std::mutex mutex_;                                       ///< Guards prepared_.
+  std::vector<std::shared_ptr<const Prepared>> prepared_;  ///< Most recently created first.
 };
 
 }  // namespace quarkq::ort_ops

@@ -59,10 +59,10 @@ ONNXTensorElementDataType ORT_API_CALL type_of_output(const OrtCustomOp* op, siz
   return ort_type(output_type(own(op).op->signature, own(op).variant));
 }
 
-/// The shape of input 0. ONNX Runtime asks the first variant of a name for all of them, so the type is read, too. A
-/// shape without dims may be that of a scalar or an unknown one: it is left open, because a scalar in front of a Conv
-/// would keep the model from loading. So is one with a dim that has neither a size nor a name: ONNX Runtime would take
-/// it for the size -1.
+/// Sets the shape of input 0. ONNX Runtime calls the first variant of a name for all of them, so the type is read as
+/// well. A shape without dims may be a scalar or unknown: it is left open, because a scalar before a Conv would prevent
+/// the model from loading. A shape with a dim that has neither a size nor a name is left open too: ONNX Runtime would
+/// interpret it as size -1.
 OrtStatus* ORT_API_CALL infer_shape(const OrtCustomOp* op, OrtShapeInferContext* context) {
   const OrtApi& api = *own(op).api;
   return guarded(api, [&]() -> Status {
@@ -131,7 +131,7 @@ Result<int> read_threads(const OrtApi& api, const OrtSessionOptions& options) {
                           kMostThreads);
 }
 
-/// What sessions of one copy of ONNX Runtime were given. It must outlive them, so it stays until the process ends.
+/// Objects passed to sessions of one copy of ONNX Runtime. They must outlive it, so they exist until the process ends.
 struct Registered {
   std::vector<std::unique_ptr<CustomOp>> ops;
   std::map<std::string, OrtCustomOpDomain*> domains;

@@ -14,17 +14,17 @@
 
 namespace quarkq::ort_ops {
 
-/// The oldest API that has what is used here, so that the library runs in every ONNX Runtime from 1.17 on, whatever
-/// headers it was built with.
+/// The oldest API version with all functions used here. The library therefore loads in ONNX Runtime 1.17 and later,
+/// regardless of the headers it was built with.
 constexpr uint32_t kApiVersion = 17;
 static_assert(ORT_API_VERSION >= kApiVersion, "the headers of ONNX Runtime 1.17 or newer are needed");
 
-/// Our error as theirs, null for success.
+/// Converts a Status to an OrtStatus; null for success.
 OrtStatus* to_ort(const OrtApi& api, const Status& status);
-/// Their error as ours; releases it.
+/// Converts an OrtStatus to a Status and releases it.
 Status from_ort(const OrtApi& api, OrtStatus* status);
 
-/// The result of `body`, which returns a Status; no exception escapes.
+/// Runs `body`, which returns a Status, and catches all exceptions.
 template <typename Body>
 OrtStatus* guarded(const OrtApi& api, const Body& body) {
   try {
@@ -43,25 +43,26 @@ OrtStatus* guarded(const OrtApi& api, const Body& body) {
 
 namespace quarkq::ort_ops {
 
-// What kernels read of ONNX Runtime's objects, and memory of its allocator.
+// Readers of ONNX Runtime's objects for kernels, and memory from its allocator.
 
 using TypeAndShape = std::unique_ptr<OrtTensorTypeAndShapeInfo, void (*)(OrtTensorTypeAndShapeInfo*)>;
 
-/// Dims of a type or value; unknown ones are -1.
+/// Returns the dimensions of a type or value; -1 for unknown dimensions.
 Result<ir::Shape> read_dims(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info);
 Result<ir::Shape> read_dims(const OrtApi& api, const OrtValue& value);
-/// The shape of an input as the model states it, or of the constant it is; nothing when it is not fully known.
+/// Returns the shape of an input as specified in the model, or the shape of a constant input. Returns nullopt if it is
+/// not fully known.
 Result<std::optional<ir::Shape>> stated_shape(const OrtApi& api, const OrtKernelInfo& info, size_t input);
 
-/// `info` with another element type; symbols of its dims included. Nothing when a dim has neither a size nor a symbol:
-/// a type that is made here cannot say that.
+/// Returns `info` with another element type and the same symbols. Returns nullopt if a dimension has neither a size nor
+/// a symbol, because a new type cannot express that.
 Result<std::optional<TypeAndShape>> with_type(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info,
                                               ONNXTensorElementDataType type);
 
-/// The memory of a tensor. Inputs are not written to.
+/// Returns the memory of a tensor. Inputs are never written.
 Result<std::byte*> tensor_data(const OrtApi& api, const OrtValue* value);
 
-/// Temporary memory of one call, 64-byte aligned, from the session's allocator: it is reused from call to call.
+/// Temporary memory of one call, 64-byte aligned, from the session's allocator, which reuses it in later calls.
 class Scratch {
  public:
   static Result<Scratch> of(const OrtApi& api, OrtKernelContext* context, size_t bytes);

@@ -27,7 +27,7 @@ std::string own_packages() {
   if (dladdr(reinterpret_cast<void*>(&own_packages), &own) == 0 || own.dli_fname == nullptr) return "";
   std::filesystem::path file = own.dli_fname;
   std::error_code failed;
-  // Of the program itself it is the name it was called by, which the search path may have found.
+  // For the program itself this is the name by which it was called, which the search path may have found.
   file = std::filesystem::canonical(file.has_parent_path() ? file : "/proc/self/exe", failed);
   const std::filesystem::path package = file.parent_path().parent_path();
   return failed || package.filename() != "quarkq" ? "" : package.parent_path().string();
@@ -61,7 +61,7 @@ std::vector<std::string> expanded(const std::string& place) {
 
 struct Opened {
   void* handle = nullptr;
-  std::string why;  ///< of the last file that is there and does not load
+  std::string why;  ///< Error of the last existing file that does not load.
 };
 
 Opened open_library() {
@@ -98,7 +98,7 @@ Result<Runtime> open_runtime() {
   return Runtime{*api, env, memory, version};
 }
 
-/// What a library throws where it gets no memory, as its errors word it.
+/// Returns whether an error message reports lack of memory, in the wording of the libraries.
 bool is_exhausted(std::string_view message) {
   constexpr std::string_view kWords[] = {"bad_alloc", "bad allocation", "Failed to allocate memory"};
   return std::ranges::any_of(kWords, [&](std::string_view words) { return message.find(words) != message.npos; });
@@ -158,7 +158,7 @@ Result<ir::Tensor> to_tensor(const OrtApi& api, Owned<OrtValue> value) {
   const Owned<OrtTensorTypeAndShapeInfo> info(made, api.ReleaseTensorTypeAndShapeInfo);
   QQ_TRY(const ir::ValueType type, to_type(api, *info));
   if (type.element == ElementType::kUndefined || type.element == ElementType::kString)
-    return unsupported("has a type that quarkq cannot take from ONNX Runtime");
+    return unsupported("has a type that quarkq cannot read from ONNX Runtime");
   ir::Shape dims;
   for (const ir::Dim& dim : type.dims) dims.push_back(dim.size);
   QQ_TRY(const int64_t count, ir::element_count(dims));
@@ -245,11 +245,11 @@ namespace {
 
 using SessionHandle = Owned<OrtSession>;
 
-/// Where a value that was asked for comes from.
+/// Source of a requested value.
 struct Source {
   enum class Kind : uint8_t { kInput, kConstant, kOutput };
   Kind kind = Kind::kOutput;
-  size_t index = 0;  ///< of the input or output
+  size_t index = 0;  ///< Index of the input or output.
 };
 
 size_t place_of(const std::vector<ir::ValueId>& values, ir::ValueId value) {
@@ -326,7 +326,7 @@ class Session : public exec::BackendSession {
                     runtime_.api.AddExternalInitializers(options, names.data(), values.data(), names.size()));
   }
 
-  /// Of the type that the graph says; of any when it says none.
+  /// Returns the result if it has the type specified in the graph; any type if none is specified.
   Result<const ir::Tensor*> result(size_t i, std::span<const ir::Tensor> inputs,
                                    const std::vector<ir::Tensor>& outputs) const {
     const ir::Value& value = model_.graph.value(wanted_[i]);
@@ -335,8 +335,8 @@ class Session : public exec::BackendSession {
     if (source.kind == Source::Kind::kConstant) return &*value.constant;
     const ir::Tensor& found = outputs[source.index];
     if (value.type.element != ElementType::kUndefined && found.type() != value.type.element) {
-      return unsupported("output ", value.name, ": ONNX Runtime computed ", name(found.type()), ", the model says ",
-                         name(value.type.element));
+      return unsupported("output ", value.name, ": ONNX Runtime computed ", name(found.type()),
+                         ", the model specifies ", name(value.type.element));
     }
     return &found;
   }
@@ -344,7 +344,7 @@ class Session : public exec::BackendSession {
   const Runtime& runtime_;
   ir::Model model_;  ///< shares its weights with the caller's
   std::vector<ir::ValueId> wanted_;
-  std::vector<Source> sources_;  ///< of what is wanted
+  std::vector<Source> sources_;  ///< Sources of the requested values.
   Ports ports_;
   std::vector<Owned<OrtValue>> weights_;
   SessionHandle session_;  ///< ends before the weights that it reads

@@ -14,28 +14,29 @@
 
 namespace quarkq::ort_runtime {
 
-/// The oldest API that has what is used here: ONNX Runtime 1.17.
+/// The oldest API version with all functions used here: ONNX Runtime 1.17.
 constexpr uint32_t kApiVersion = 17;
 
-/// The library and its one environment, which both stay until the process ends: sessions may be released after main().
+/// The library and its one environment. Both exist until the process ends, because sessions may be released after
+/// main().
 struct Runtime {
   const OrtApi& api;
-  const OrtEnv* env = nullptr;            ///< writes nothing to stderr; what goes wrong is in the errors of calls
-  const OrtMemoryInfo* memory = nullptr;  ///< ours
+  const OrtEnv* env = nullptr;            ///< Prints nothing to stderr; errors are returned by the calls.
+  const OrtMemoryInfo* memory = nullptr;  ///< Memory owned by quarkq.
   std::string version;
 };
 
-/// Fails as open_operators().
+/// Fails for the reasons of open_operators().
 Result<const Runtime*> load_runtime();
 
-/// Their error as ours; releases it. Throws std::bad_alloc where the runtime got no memory.
+/// Converts an OrtStatus to a Status and releases it. Throws std::bad_alloc if the runtime ran out of memory.
 Status from_ort(const OrtApi& api, OrtStatus* status);
 
 template <typename T>
 using Owned = std::unique_ptr<T, void(ORT_API_CALL*)(T*)>;
 
-/// Options of a session on `threads` threads that knows the operators of these libraries. Fails with kInvalidArgument
-/// when one cannot be registered.
+/// Returns options of a session with `threads` threads and the operators of these libraries. Fails with
+/// kInvalidArgument if a library cannot be registered.
 Result<Owned<OrtSessionOptions>> session_options(const OrtApi& api, int threads,
                                                  const std::vector<std::string>& libraries);
 
@@ -46,27 +47,28 @@ Result<Owned<OrtSessionOptions>> session_options(const OrtApi& api, int threads,
 
 namespace quarkq::ort_runtime {
 
-// Tensors of ONNX Runtime and ours, without a copy. What the runtime returns is checked here.
+// Conversion between tensors of ONNX Runtime and ir::Tensor without a copy. Tensors from the runtime are checked here.
 
-/// Reads the memory of `tensor`, which must stay as it is. Fails for texts.
+/// Wraps the memory of `tensor`, which must not change. Fails for strings.
 Result<Owned<OrtValue>> to_value(const Runtime& runtime, const ir::Tensor& tensor);
 
-/// Type and dimensions, -1 where unknown. A scalar has no shape here: it looks like what nothing is known of.
+/// Returns type and dimensions, with -1 for unknown dimensions. A scalar is indistinguishable from an unknown shape and
+/// has none here.
 Result<ir::ValueType> to_type(const OrtApi& api, const OrtTensorTypeAndShapeInfo& info);
 
-/// Names of what a session is given and asked for.
+/// Names of the inputs and outputs of a run.
 struct Ports {
   std::vector<std::string> inputs, outputs;
 };
 
-/// Runs `session`. Fails when an output is no tensor of numbers, or claims a shape that none has.
+/// Runs `session`. Fails if an output is not a tensor of numbers or reports an impossible shape.
 Result<std::vector<ir::Tensor>> run(const Runtime& runtime, OrtSession& session, const Ports& ports,
                                     const std::vector<const ir::Tensor*>& inputs);
 
-// A model of ours in a session of ONNX Runtime, with values of its graph as outputs.
+// An ir::Model in a session of ONNX Runtime, with selected values of its graph as outputs.
 
-/// `options`: the session gets a copy. Weights are handed over in memory, so that the model may have any size. Fails as
-/// the runtime does, and with kResource for a model whose parts beside weights are too large for a protobuf message.
+/// Opens a session with a copy of `options`. Weights are passed in memory, so the model may have any size. Fails if the
+/// runtime rejects the model, and with kResource if the model without its weights is too large for a protobuf message.
 Result<std::unique_ptr<exec::BackendSession>> open_session(const Runtime& runtime, const OrtSessionOptions& options,
                                                            const ir::Model& model,
                                                            const std::vector<ir::ValueId>& wanted);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all functions of this library say when it was built without ONNX Runtime's C header.
+// The error that all functions of this library return if it was built without ONNX Runtime's C header.
 #pragma once
 
 #include "base/error.h"

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kSuffix = "ExecutionProvider";
 
-/// As ort:NAME takes them and as ONNX Runtime calls them, without the common suffix: "CUDA" for
+/// Returns the names for ort:NAME, which are ONNX Runtime's names without the common suffix: "CUDA" for
 /// "CUDAExecutionProvider".
 Result<std::vector<std::string>> available_providers(const OrtApi& api) {
   char** names = nullptr;
@@ -59,7 +59,7 @@ Status append_provider(const OrtApi& api, const std::string& provider, OrtSessio
   for (const auto& row : kOwnFunctions) {
     if (row.provider == provider) return row.append(api, options);
   }
-  // The name in the list is the one that appends it, but for some that are appended in capitals.
+  // The listed name appends the provider, except for some that are appended in capitals.
   Status found =
       from_ort(api, api.SessionOptionsAppendExecutionProvider(options, provider.c_str(), nullptr, nullptr, 0));
   if (found.ok()) return found;

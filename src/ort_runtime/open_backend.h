@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime as what runs whole float models, with one of its execution providers.
+// ONNX Runtime as the backend for whole float models, with one of its execution providers.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@
 namespace quarkq::ort_runtime {
 
 struct BackendOptions {
-  std::string provider = "cpu";        ///< in lower case, without "executionprovider"
-  std::vector<std::string> libraries;  ///< with operators of the user's
-  int threads = 1;                     ///< of one operator
+  std::string provider = "cpu";        ///< In lower case, without "executionprovider".
+  std::vector<std::string> libraries;  ///< Libraries with operators of the user.
+  int threads = 1;                     ///< Number of threads of one operator.
 };
 
-/// Fails as open_operators(), and with kInvalidArgument when this ONNX Runtime lacks the provider; the message names
-/// those it has.
+/// Opens the backend. Fails for the reasons of open_operators(), and with kInvalidArgument if ONNX Runtime does not
+/// have the provider; the message names the available providers.
 Result<std::shared_ptr<const exec::Backend>> open_backend(const BackendOptions& options);
 
 }  // namespace quarkq::ort_runtime

@@ -75,14 +75,14 @@ class Node : public exec::ForeignNode {
     const Owned<OrtTypeInfo> type(made, api.ReleaseTypeInfo);
     const OrtTensorTypeAndShapeInfo* tensor = nullptr;
     QQ_ORT_CALL(api, CastTypeInfoToTensorInfo(type.get(), &tensor));
-    if (tensor == nullptr) return unsupported("output ", index, " is no tensor");
+    if (tensor == nullptr) return unsupported("output ", index, " is not a tensor");
     return to_type(api, *tensor);
   }
 
   const Runtime& runtime_;
   Owned<OrtSession> session_;
   Ports ports_;
-  std::vector<size_t> places_;  ///< of the outputs that are there
+  std::vector<size_t> places_;  ///< Positions of the outputs that are not omitted.
   std::vector<ir::ValueType> types_;
 };
 
@@ -111,7 +111,7 @@ class Operators : public exec::ForeignOperators {
 
 Result<std::shared_ptr<exec::ForeignOperators>> open_operators(const std::vector<std::string>& libraries) {
   QQ_TRY(const Runtime* const runtime, load_runtime());
-  // One thread, and the graph as it stands: the same bits on every machine with the same library.
+  // One thread and the unchanged graph: the same bits on every machine with the same library.
   QQ_TRY(Owned<OrtSessionOptions> options, session_options(runtime->api, /*threads=*/1, libraries));
   QQ_ORT_CALL(runtime->api, SetSessionGraphOptimizationLevel(options.get(), ORT_DISABLE_ALL));
   return std::shared_ptr<exec::ForeignOperators>(std::make_shared<Operators>(*runtime, std::move(options)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ONNX Runtime, loaded while the program runs: nothing is linked, and everything else works without it. The only files
-// that see its C header are those of this folder and src/ort_ops.
+// ONNX Runtime, loaded while the program runs. It is not linked, and everything else works without it. Its C header is
+// included only in this folder and in src/ort_ops.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace quarkq::ort_runtime {
 
-/// Operators of the libraries at these paths, and those of ONNX Runtime itself. ONNX Runtime is looked for in
-/// $QUARKQ_ONNXRUNTIME (a file), in the system, and in Python's packages. Fails with kUnsupported when it is not there,
-/// saying how to get it, and with kInvalidArgument when a library cannot be registered.
+/// Returns the operators of the libraries at these paths and of ONNX Runtime itself. Searches ONNX Runtime in
+/// $QUARKQ_ONNXRUNTIME (a file), in the system and in Python's packages. Fails with kUnsupported if it is not found;
+/// the message explains how to install it. Fails with kInvalidArgument if a library cannot be registered.
 Result<std::shared_ptr<exec::ForeignOperators>> open_operators(const std::vector<std::string>& libraries);
 
 }  // namespace quarkq::ort_runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a pass may access, by the kind of its phase. The type says what the pass may change: a float pass the model, a
-// planning pass the selection and the plan over a model that stays as it is, a restructuring pass model and plan
-// together, a Q/DQ pass the lowered model. pipeline/run/run_state.h owns what these refer to.
+// Contexts of passes, one per kind of phase. The type determines what a pass may change: a float pass the model; a
+// planning pass the selection and the plan, but not the model; a restructuring pass model and plan together; a Q/DQ
+// pass the lowered model. pipeline/run/run_state.h owns the objects that these refer to.
 #pragma once
 
 #include <cstdint>
@@ -27,37 +27,37 @@
 
 namespace quarkq::pass {
 
-// Weights that compensated rounding rounded, kept while plans of one calibrated model are tried: most of these plans
-// differ in other layers.
+// Weights from compensated rounding, kept while several plans of one calibrated model are tried: most of these plans
+// differ only in other layers.
 
-/// What the codes of a layer's weights depend on, beside the weights and the samples.
+/// Parameters that determine the codes of a layer's weights, in addition to weights and samples.
 struct RoundingGrid {
   std::vector<numeric::QuantParams> params;
   numeric::IntegerRange limits;
-  float low = 0, high = 0;  ///< values of the layer's input that the plan can hold
+  float low = 0, high = 0;  ///< Range of the layer's input values that the plan can represent.
 
   bool operator==(const RoundingGrid&) const = default;
 };
 
 struct RoundedWeights {
   RoundingGrid grid;
-  ir::Tensor codes;                ///< int32, [groups][outputs][depth] as one axis
-  std::vector<double> input_mean;  ///< of the float layer's input rows, [groups][depth]
-  int64_t rows = 0;                ///< that these were found with
+  ir::Tensor codes;                ///< int32, [groups][outputs][depth] as one axis.
+  std::vector<double> input_mean;  ///< Mean of the float layer's input rows, [groups][depth].
+  int64_t rows = 0;                ///< Number of rows used.
 };
 
-/// By the weight and the float tensor that the layer reads.
+/// Keyed by the weight and the float tensor that the layer reads.
 class RoundingCache {
  public:
   using Key = std::pair<ir::ValueId, ir::ValueId>;
 
-  /// Null: nothing is kept for this grid.
+  /// Returns null if there is no entry for this grid.
   const RoundedWeights* find(const Key& key, const RoundingGrid& grid) const {
     const auto found = kept_.find(key);
     return found == kept_.end() || !(found->second.grid == grid) ? nullptr : &found->second;
   }
 
-  /// In place of what was kept for the layer. Not more than kMostCodes in all: the rest is rounded each time.
+  /// Replaces the entry of the layer. Stores at most kMostCodes codes in total; further layers are rounded each time.
   void keep(const Key& key, RoundedWeights rounded) {
     auto& place = kept_[key];
     count_ += rounded.codes.size() - place.codes.size();
@@ -68,23 +68,23 @@ class RoundingCache {
   }
 
  private:
-  static constexpr int64_t kMostCodes = int64_t{1} << 25;  // 128 MB
+  static constexpr int64_t kMostCodes = int64_t{1} << 25;  // Upper bound on codes: 128 MB.
 
   std::map<Key, RoundedWeights> kept_;
-  int64_t count_ = 0;  ///< codes
+  int64_t count_ = 0;  ///< Number of stored codes.
 };
 
-/// What the finetuning did, layer by layer, for the report.
+/// Results of fine-tuning one layer, for the report.
 struct FinetunedLayer {
   std::string node;                          ///< "node conv5 (Conv)"
   std::string algorithm;                     ///< "adaround"
-  double error_before = 0, error_after = 0;  ///< mean squared error of the block on samples not trained on
+  double error_before = 0, error_after = 0;  ///< Mean squared error of the block on samples not used for training.
   bool kept = false;
-  bool resumed = false;  ///< read from the state of a run that was interrupted
+  bool resumed = false;  ///< Read from the state of an interrupted run.
   double seconds = 0;
 };
 
-/// The model as a whole: cosine with the float model's outputs, averaged over samples that were not trained with.
+/// Cosine of the whole model with the float model's outputs, averaged over samples not used for training.
 struct FinetunedOutputs {
   size_t samples = 0;
   double cosine_before = 0, cosine_after = 0;
@@ -94,28 +94,28 @@ struct FinetunedOutputs {
 
 namespace quarkq {
 
-/// Did the pass change anything?
+/// Whether a pass changed anything.
 enum class Changed { kNo, kYes };
 
 namespace pass {
 
-/// Receives how much of a pass's work is done; returns false to interrupt. May be empty.
+/// Receives the progress of a pass; returns false to interrupt. May be empty.
 using Progress = std::function<bool(size_t done, size_t total)>;
 
-/// What calibration reads: samples, or the statistics of samples seen before. Both null: nothing was given.
+/// Input of calibration: samples, or statistics of samples seen before. Both are null if neither was given.
 struct CalibrationSource {
   const calib::DataReader* data = nullptr;
   const calib::StatisticsSet* statistics = nullptr;
 };
 
-/// Kept of calibration for further plans of the same calibrated model.
+/// Results of calibration, kept for further plans of the same calibrated model.
 struct Measured {
-  calib::Ranges ranges = {};              ///< of calibrated tensors, as found
-  std::set<ir::ValueId> not_finite = {};  ///< tensors that held NaN or infinities
-  std::vector<Diagnostic> findings = {};  ///< what was reported while they were measured
+  calib::Ranges ranges = {};              ///< Ranges of calibrated tensors before adjustment.
+  std::set<ir::ValueId> not_finite = {};  ///< Tensors that contained NaN or infinities.
+  std::vector<Diagnostic> findings = {};  ///< Findings reported during calibration.
 };
 
-/// Phase select: reads the model as loaded.
+/// Phase select: reads the loaded model.
 struct SelectContext {
   const ir::Model& model;
   const config::Settings& settings;
@@ -133,7 +133,7 @@ struct FloatContext {
   plan::Selection& selection;
   Diagnostics& diagnostics;
   const calib::DataReader* data = nullptr;
-  /// Receives the inputs whose samples are transposed (0, 2, 3, 1) from then on; null: not needed.
+  /// Receives the inputs whose samples must be transposed (0, 2, 3, 1) from then on; null if not needed.
   std::vector<std::string>* channels_last_inputs = nullptr;
   Progress progress = {};
 
@@ -141,18 +141,19 @@ struct FloatContext {
   const ir::Graph& graph() const { return model.graph; }
 };
 
-/// Inputs of phase tune beside the plan, and its results.
+/// Inputs of phase tune in addition to the plan, and its results.
 struct Tuning {
-  std::string state_folder = {};            ///< keeps the layers that are done; empty: none
-  std::string shared_folder = {};           ///< of all processes that train this model together; empty: only this one
-  std::string now = {};                     ///< with a shared folder: what was done last, for the progress
-  std::vector<FinetunedLayer> layers = {};  ///< what the fine-tuning did
+  std::string state_folder = {};            ///< Folder that stores finished layers; empty: none.
+  std::string shared_folder = {};           ///< Folder of all processes that train this model together; empty: only
+                                            ///< this process.
+  std::string now = {};                     ///< With a shared folder: the most recent work, for the progress display.
+  std::vector<FinetunedLayer> layers = {};  ///< Results of fine-tuning.
   std::optional<FinetunedOutputs> outputs = {};
-  /// Weights that were rounded for other plans of the same calibrated model and samples; null: none are kept.
+  /// Weights rounded for other plans of the same calibrated model and samples; null: not cached.
   std::shared_ptr<RoundingCache> rounded = {};
 };
 
-/// Phases mark, calibrate, constrain and tune: the model stays, the plan changes.
+/// Phases mark, calibrate, constrain and tune: change the plan, not the model.
 struct PlanContext {
   const ir::Model& model;
   const config::Settings& settings;
@@ -160,17 +161,17 @@ struct PlanContext {
   plan::QuantPlan& plan;
   Diagnostics& diagnostics;
   CalibrationSource source = {};
-  const ir::Model* float_model = nullptr;  ///< as it was calibrated, before phase restructure; shares its ids
-  Tuning* tuning = nullptr;                ///< phase tune only
-  bool* replan = nullptr;  ///< phase calibrate: set to have phase mark run again with the selection as it now is
-  /// Phase calibrate: so that a second round measures only what is new; null: nothing is kept.
+  const ir::Model* float_model = nullptr;  ///< The calibrated model, before phase restructure; shares its ids.
+  Tuning* tuning = nullptr;                ///< Only in phase tune.
+  bool* replan = nullptr;  ///< Phase calibrate: set it to run phase mark again with the current selection.
+  /// Phase calibrate: results so far, so that a second round measures only new tensors; null: not kept.
   Measured* measured = nullptr;
   Progress progress = {};
 
   const ir::Graph& graph() const { return model.graph; }
 };
 
-/// Phase restructure: operators that the quantized range or the hardware replaces, slots follow their values.
+/// Phase restructure: replaces operators that the quantized range or the hardware covers. Slots follow their values.
 struct RestructureContext {
   ir::Model& model;
   const config::Settings& settings;
@@ -182,7 +183,7 @@ struct RestructureContext {
   const ir::Graph& graph() const { return model.graph; }
 };
 
-/// Phases write and legalize: the plan is read, the lowered model changes.
+/// Phases write and legalize: read the plan, change the lowered model.
 struct QdqContext {
   ir::Model& model;
   const config::Settings& settings;
@@ -202,20 +203,21 @@ struct QdqContext {
 
 namespace quarkq::pass {
 
-// What the settings ask of calibration, in the calibration layer's terms.
+// Calibration options of the settings, as types of the calibration layer.
 
-/// Options of the asked method.
+/// Returns the options of the requested method.
 calib::MethodOptions method_options(const config::Settings& settings);
-/// The same for the method that compat mode falls back to: its own default of symmetry, unless the user set one.
+/// Returns the options of the method that compat mode falls back to, with that method's default symmetry unless the
+/// user set one.
 calib::MethodOptions fallback_options(const config::Settings& settings, config::CalibrateMethod fallback);
-/// What one pass over the samples must remember for the asked method.
+/// Returns which statistics one pass over the samples must collect for the requested method.
 calib::CollectOptions collect_options(const config::Settings& settings);
 
-/// How the samples are run: by exec::backend(), where there is one.
+/// Returns how the samples are run: by exec::backend() if there is one.
 calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
                                            const Progress& progress);
 
-/// The row that `settings` names.
+/// Returns the calibrator that `settings` selects.
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings);
 
 }  // namespace quarkq::pass

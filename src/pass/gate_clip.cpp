@@ -11,7 +11,7 @@ constexpr int kDeepest = 8;  // nodes between the Clip and the product: a scalin
 
 bool is_pair_node(const ir::Node& node) { return std::string_view(node.op).ends_with("uantizeLinear"); }
 
-/// What is before Q/DQ nodes.
+/// Returns the value before Q/DQ nodes.
 ir::ValueId source_of(const ir::Graph& graph, ir::ValueId value) {
   const ir::Node* node = value.valid() ? graph.producer(value) : nullptr;
   while (node != nullptr && is_pair_node(*node)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// OutputGuard: checks that a float model computes the same outputs as before, after each phase that rewrites it, on one
-// sample.
+// OutputGuard: checks on one sample that a float model still computes the same outputs, after each phase that rewrites
+// it.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,32 @@
 
 namespace quarkq::pass {
 
-// What passes end with. tidy_up: each fusion and conversion of ref:rewrites#fusions, ref:rewrites#hardware-conversions,
-// also when it changed nothing, because later passes depend on the order this leaves.
+// Final steps of passes. tidy_up() runs after each fusion and conversion of ref:rewrites#fusions and
+// ref:rewrites#hardware-conversions, even if it changed nothing, because later passes depend on the resulting order.
 
-/// Types of all values as the onnx library tells them. kYes when one of them is new.
+/// Infers the types of all values with the onnx library. Returns kYes if one of them is new.
 Result<Changed> infer_types_again(ir::Model& model, Diagnostics& diagnostics);
 
-/// Removes initializers that nothing reads and sorts the nodes. kYes when that or the caller changed something.
+/// Removes unread initializers and sorts the nodes. Returns kYes if that or the caller changed something.
 Result<Changed> tidy_up(ir::Graph& graph, Changed so_far);
 
 class OutputGuard {
  public:
-  /// Runs `model` on `sample`; later outputs are compared with its outputs. Fails when the executor cannot run it, or
-  /// when a loop takes more than `loop_trips` iterations (0: no bound).
+  /// Runs `model` on `sample`; distance() compares later outputs with these. Fails if the executor cannot run the
+  /// model, or if a loop needs more than `loop_trips` iterations (0: no bound).
   static Result<OutputGuard> make(const ir::Model& model, calib::Sample sample, int64_t loop_trips = 0);
 
-  /// The same on one random sample, which fits the inputs of `inputs`: those of a graph whose shapes are fixed, too.
-  /// Loops have a bound there.
+  /// Runs `model` on one random sample for the inputs of `inputs`, which may be a graph with fixed shapes. The number
+  /// of loop iterations is bounded.
   static Result<OutputGuard> on_random_sample(const ir::Model& model, const ir::Graph& inputs);
 
-  /// How far the outputs of `model` are from the first ones: the largest difference of an output relative to its
-  /// largest magnitude; infinity when shapes or types changed, or when it cannot be run.
+  /// Returns the largest difference between the outputs of `model` and the baseline, relative to the largest magnitude
+  /// of the output. Returns infinity if shapes or types changed, or if the model cannot be run.
   double distance(const ir::Model& model) const;
-  /// Distances up to this are due to rounding: sums in another order. float16 outputs are coarser, and it grows with
-  /// the depth of the model.
+  /// Distances up to this value are due to rounding, such as another summation order. Larger for float16 outputs and
+  /// for deep models.
   double tolerance() const { return tolerance_; }
-  /// Takes the outputs of `model` as the new baseline, after a pass that is meant to change them.
+  /// Uses the outputs of `model` as the new baseline, after a pass that changes them on purpose.
   void accept(const ir::Model& model);
 
  private:
@@ -51,8 +51,6 @@ class OutputGuard {
   std::vector<ir::Tensor> outputs_;
   double tolerance_ = 0;
 };
-
-// Opset conversion that is used only if the converted model computes what the original does.
 
 /// Calls onnx_io::convert_opset() and runs both models on one random sample. Fails with kUnsupported if outputs differ
 /// by more than rounding, or if only the converted model cannot be run. A model that the executor cannot run is not

@@ -70,7 +70,7 @@ Result<ConversionOptions> ConversionOptions::read(std::string_view declared,
   for (const auto& [name, value] : given) {
     if (std::ranges::find(names, name) != names.end()) continue;
     return invalid_argument("found option ", name, did_you_mean(name, names),
-                            names.empty() ? ", this pass takes none" : cat(", allowed are ", join(names, ", ")));
+                            names.empty() ? ", this pass has no options" : cat(", allowed are ", join(names, ", ")));
   }
   return options;
 }

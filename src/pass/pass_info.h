@@ -16,7 +16,7 @@
 
 namespace quarkq::pass {
 
-/// In the order they run.
+/// In the order of execution.
 enum class Phase : uint8_t {
   kSelect,
   kConvert,
@@ -32,10 +32,10 @@ enum class Phase : uint8_t {
   kLegalize,
 };
 
-/// "select", "convert", ...: what users see.
+/// Returns "select", "convert", ..., the names shown to users.
 const char* name(Phase phase);
 
-/// Whether the outputs of the float model stay what they are, rounding aside.
+/// Whether a pass preserves the float model's outputs up to rounding.
 enum class Effect : uint8_t { kKeeps, kChanges };
 
 /// The context of a pass determines what it may change.
@@ -54,46 +54,46 @@ struct PassInfo {
   bool is_float_rewrite() const { return std::holds_alternative<Result<Changed> (*)(FloatContext&)>(run); }
 };
 
-// Conversions of finished models: what `quarkq convert --pass NAME:option=value,...` runs. A conversion reads no
-// settings, no samples and no plan, only its own options; pass/conversions.def is the table of all.
+// Conversions of finished models: the steps of `quarkq convert --pass NAME:option=value,...`. A conversion reads no
+// settings, no samples and no plan, only its own options. pass/conversions.def lists all of them.
 
-/// What a conversion says of the outputs of the model that it leaves.
+/// Guarantee of a conversion for the outputs of the converted model.
 enum class OutputClaim : uint8_t {
-  kNone,     ///< the model is only read
-  kEqual,    ///< the same, rounding of sums aside; checked on a random sample
-  kRounded,  ///< computed in another precision: close, not equal
-  kOther,    ///< other outputs, or outputs of another type or shape, on purpose
+  kNone,     ///< The model is only read.
+  kEqual,    ///< Equal up to rounding of sums; checked on a random sample.
+  kRounded,  ///< Computed in another precision: close, not equal.
+  kOther,    ///< Other outputs, or outputs of another type or shape, on purpose.
 };
 
-/// Options of a step: those of the row, with what the user gave in the place of their defaults.
+/// Options of a step: the row's options with defaults, overridden by the user.
 class ConversionOptions {
  public:
-  /// `declared`: "name=default, name": one without a default has to be given. kInvalidArgument names what is unknown or
-  /// missing, and what is allowed.
+  /// `declared` is "name=default, name"; a name without a default is required. Fails with kInvalidArgument if an option
+  /// is unknown or missing; the message names it and the allowed options.
   static Result<ConversionOptions> read(std::string_view declared, const std::map<std::string, std::string>& given);
 
   /// REQUIRES for each: the row declares `name`.
   const std::string& text(const std::string& name) const { return values_.at(name); }
   Result<double> number(const std::string& name) const;
   Result<bool> flag(const std::string& name) const;
-  /// "[a, b]" or "a"; empty for "" and "[]".
+  /// Parses "[a, b]" or "a"; returns an empty list for "" and "[]".
   Result<std::vector<std::string>> list(const std::string& name) const;
 
  private:
   std::map<std::string, std::string> values_;
 };
 
-/// The parts of "[a, [b, c]]" at its own level: "a" and "[b, c]", without spaces around them. A text without brackets
-/// is its own only part. kInvalidArgument when brackets do not match.
+/// Returns the top-level parts of "[a, [b, c]]": "a" and "[b, c]", without surrounding spaces. A text without brackets
+/// is a single part. Fails with kInvalidArgument if brackets do not match.
 Result<std::vector<std::string>> list_parts(std::string_view text);
 
-/// A node that a conversion leaves as it was, and why.
+/// A node that a conversion leaves unchanged, and the reason.
 struct LeftNode {
   std::string node;  ///< "node conv1 (Conv)"
   std::string reason;
 };
 
-/// A file that a conversion makes beside the model. Written when every step has succeeded.
+/// A file that a conversion creates in addition to the model. Written after every step has succeeded.
 struct SideFile {
   std::string path, content;
 };
@@ -110,16 +110,16 @@ struct ConvertContext {
   void leave(ir::NodeId node, std::string reason) { left.push_back({graph().label(node), std::move(reason)}); }
 };
 
-/// How many places a conversion changed. An error names the node that it refuses; the model is then thrown away.
+/// Returns the number of changed places. An error names the node that cannot be converted; the model is then discarded.
 using ConversionFunction = Result<size_t> (*)(ConvertContext&);
 
-/// A pass of passes.def on a finished model.
+/// A pass of passes.def applied to a finished model.
 struct PassConversion {
-  const char* pass;      ///< its name
-  const char* settings;  ///< that switch it on: "key=value;key=$option"
+  const char* pass;      ///< Name of the pass.
+  const char* settings;  ///< Settings that enable it: "key=value;key=$option".
 };
 
-/// The same on the plan of a written model, which is written anew.
+/// A pass of passes.def applied to the plan of a written model, which is then written again.
 struct PlanConversion {
   const char* pass;
   const char* settings;
@@ -129,7 +129,7 @@ struct Conversion {
   const char* name;  ///< "remove-qdq"
   OutputClaim claim;
   std::variant<ConversionFunction, PassConversion, PlanConversion> run;
-  const char* options;  ///< as ConversionOptions::read() takes them
+  const char* options;  ///< In the format of ConversionOptions::read().
   const char* summary;
 
   bool reads_only() const { return claim == OutputClaim::kNone; }

@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
     {DecisionKind::kMarkedWeight, "marker", "quantized as a weight by the rule of"},
     {DecisionKind::kMarkedBias, "marker", "quantized as an int32 bias by the rule of"},
     {DecisionKind::kMarkedSame, "marker", "quantized with the parameters of"},
-    {DecisionKind::kNotFloat, "marker", "stays as it is, because it holds no float32 or float16 values, at"},
+    {DecisionKind::kNotFloat, "marker", "is not changed, because it contains no float32 or float16 values, at"},
     {DecisionKind::kWeightsOnly, "marker", "stays float, because only weights are quantized, at"},
     {DecisionKind::kOutputExcluded, "marker", "stays float, because the settings exclude the outputs of"},
     {DecisionKind::kBiasNotConstant, "marker", "stays float, because a bias is quantized only when it is constant, at"},
@@ -32,7 +32,7 @@ constexpr Row kRows[] = {
     {DecisionKind::kShared, "resolve-sharing", "shares the parameters of"},
     {DecisionKind::kBiasWithoutScale, "release-biases", "stays float, because its scale needs quantized inputs of"},
     {DecisionKind::kPairNotWritten, "remove-pairs-between", "is read without its pair by"},
-    {DecisionKind::kPromoted, "mix-precision", "takes the format that mixed precision chose for"},
+    {DecisionKind::kPromoted, "mix-precision", "uses the format that mixed precision chose for"},
 };
 
 const Row& row_of(DecisionKind kind) { return kRows[static_cast<size_t>(kind)]; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Decisions: what was decided about each tensor, by which rule, in order. They answer why a tensor is float, or
-// quantized as it is (quarkq inspect --why, the report).
+// Decisions about each tensor: the rules that applied, in order. They explain why a tensor is quantized or float
+// (quarkq inspect --why, the report).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace quarkq::plan {
 
 enum class DecisionKind : uint8_t {
-  // selection, by node
+  // Selection, per node.
   kOperatorNotSelected,
   kNodeExcluded,
   kNodeNotIncluded,
   kNodeLeftFloat,
   kAlreadyQuantized,
-  // marking
+  // Marking.
   kMarkedActivation,
   kMarkedWeight,
   kMarkedBias,
@@ -28,7 +28,7 @@ enum class DecisionKind : uint8_t {
   kBiasNotConstant,
   kBiasOption,
   kFolded,
-  // afterwards
+  // After marking.
   kAbsorbed,
   kShared,
   kBiasWithoutScale,
@@ -36,17 +36,17 @@ enum class DecisionKind : uint8_t {
   kPromoted,
 };
 
-/// A plain record; its text is made on request.
+/// A plain record; text() formats it on demand.
 struct Decision {
   ir::ValueId value;
   DecisionKind kind = DecisionKind::kMarkedActivation;
-  ir::NodeId node = {};    ///< the node whose rule or position decided; invalid: none
-  ir::ValueId other = {};  ///< the value whose parameters are shared; invalid: none
+  ir::NodeId node = {};    ///< The node whose rule or position decided; invalid if none.
+  ir::ValueId other = {};  ///< The value whose parameters are shared; invalid if none.
 };
 
-/// "op-set", "exclude", "marker", ...: where to look.
+/// Returns "op-set", "exclude", "marker", ...: the rule to look up.
 const char* rule_name(DecisionKind kind);
-/// "quantized as an activation by the rule of node conv1 (Conv)". `graph`: the plan's.
+/// Returns "quantized as an activation by the rule of node conv1 (Conv)". `graph` is the graph of the plan.
 std::string text(const Decision& decision, const ir::Graph& graph);
 
 }  // namespace quarkq::plan

@@ -27,8 +27,8 @@ std::optional<DecisionKind> Marker::refusal(ir::ValueId value) const {
   const ir::Value& found = graph_.value(value);
   const ElementType element = found.is_initializer() ? found.constant->type() : found.type.element;
   if (!is_float(element)) return DecisionKind::kNotFloat;
-  // Guard: ExtendedDequantizeLinear, which half formats need, makes float32, and float16 values beside float32 ones
-  // have readers that take nothing else.
+  // Guard: ExtendedDequantizeLinear, which half formats need, computes float32, and readers of float16 values next to
+  // float32 values accept only float16.
   const bool needs_float32 =
       settings_.guards() && !settings_.formats.quantize_fp16 && config::is_half(settings_.formats.activation_type);
   if (needs_float32 && element == ElementType::kFloat16) return DecisionKind::kNotFloat;

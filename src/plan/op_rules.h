@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// THE table operator x registry -> rule: which tensors of a node are marked (ref:marking#op-rules). An operator without
-// a row gets the generic rule: all inputs, all outputs.
+// The table from operator and registry to rule: which tensors of a node are marked (ref:marking#op-rules). An operator
+// without a row uses the generic rule: all inputs and all outputs.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace quarkq::plan {
 
-/// Marker: the operations available to a rule of the op table. It registers tensors for quantization with the
-/// precedence of ref:marking#quantizable-tensors: a plain mark never overwrites, "same parameters as" and per-channel
-/// marks always do, the first position is kept.
+/// Marker: the operations available to a rule of the op table. It marks tensors for quantization with the precedence of
+/// ref:marking#quantizable-tensors: a plain mark never overwrites, shared-parameter and per-channel marks always do,
+/// the first position is kept.
 class Marker {
  public:
   Marker(const ir::Model& model, const config::Settings& settings, const TensorFormats& formats, QuantPlan& plan,
@@ -34,44 +34,44 @@ class Marker {
   const config::Settings& settings() const { return settings_; }
   int64_t opset() const { return opset_; }
 
-  /// The node whose rule runs next, for the decisions that are recorded.
+  /// Sets the node whose rule runs next, for the recorded decisions.
   void begin(const ir::Node& node) { node_ = node.id; }
 
   bool is_marked(ir::ValueId value) const { return plan_.has(value); }
-  /// Float tensors whose type is known, and float initializers (ref:marking#quantizable-tensors).
+  /// Returns true for float tensors with a known type, and for float initializers (ref:marking#quantizable-tensors).
   bool is_quantizable(ir::ValueId value) const { return value.valid() && !refusal(value); }
   bool is_initializer(ir::ValueId value) const { return value.valid() && graph_.value(value).is_initializer(); }
-  /// False when the node's op type is in OpTypesToExcludeOutputQuantization.
+  /// Returns false if the node's op type is in OpTypesToExcludeOutputQuantization.
   bool marks_outputs(const ir::Node& node) const;
 
-  /// Marks an activation; an initializer gets the weight type (ref:marking#quantizable-tensors). Nothing happens for
-  /// other tensors.
+  /// Marks an activation; an initializer gets the weight type (ref:marking#quantizable-tensors). Ignores other tensors.
   void activation(ir::ValueId value);
-  /// Marks `value` to get the parameters of `provider`.
+  /// Marks `value` to share the parameters of `provider`.
   void same_as(ir::ValueId value, ir::ValueId provider);
-  /// Marks a weight: per channel along `axis` when the settings say so and the value allows it, else per tensor.
+  /// Marks a weight: per channel along `axis` if the settings request it and the value allows it, otherwise per tensor.
   void weight(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option = false);
   void weight_per_tensor(ir::ValueId value);
   /// Marks the bias of `node` by the rules of ref:marking#biases.
   void bias(const ir::Node& node, ir::ValueId bias, ir::ValueId input, ir::ValueId weight, float beta);
   void outputs(const ir::Node& node);
-  /// Folds a Relu or Clip into the range of its output, when activations have a zero point and nothing else reads its
-  /// input (ref:marking#op-rules). False: it stays.
+  /// Folds a Relu or Clip into the range of its output if activations have a zero point and no other node reads its
+  /// input (ref:marking#op-rules). Returns false if it is kept.
   bool fold_into_producer(const ir::Node& node);
 
  private:
   bool excludes_output(const ir::Node& producer) const;
   bool is_unsigned(ir::ValueId value) const;
   Stage activation_stage(ir::ValueId value) const;
-  /// Why the value cannot be quantized at all; nothing when it can. REQUIRES: value.valid().
+  /// Returns why the value cannot be quantized at all, or nullopt if it can. REQUIRES: value.valid().
   std::optional<DecisionKind> refusal(ir::ValueId value) const;
-  /// False, and recorded, when it cannot.
+  /// Returns false and records the decision if the value cannot be quantized.
   bool accepts(ir::ValueId value);
   void decide(ir::ValueId value, DecisionKind kind, ir::ValueId other = {}) {
     plan_.decisions.push_back({value, kind, node_, other});
   }
   QuantSlot& place(ir::ValueId value, Role role, Stage stage);
-  /// The axis that a constant is quantized along, if it is per channel (ref:marking#channels).
+  /// Returns the axis along which a constant is quantized, or nullopt if it is quantized per tensor
+  /// (ref:marking#channels).
   std::optional<int64_t> channel_axis(ir::ValueId value, int64_t axis, const ir::Node& node, bool axis_option);
 
   const ir::Graph& graph_;
@@ -84,22 +84,22 @@ class Marker {
   ir::NodeId node_;
 };
 
-/// Marks the tensors of `node` that are to be quantized.
+/// Marks the tensors of `node` to quantize.
 using OpRule = void (*)(Marker&, const ir::Node&);
 
 struct OpRuleRow {
   const char* op;
-  OpRule cpu;                                       ///< QDQ registry; null: the generic rule
-  OpRule npu;                                       ///< NPU-CNN registry; null: as cpu
-  bool in_cpu_set, in_npu_set, in_transformer_set;  ///< member of the default op set
+  OpRule cpu;                                       ///< Rule of the QDQ registry; null: the generic rule.
+  OpRule npu;                                       ///< Rule of the NPU-CNN registry; null: the same as `cpu`.
+  bool in_cpu_set, in_npu_set, in_transformer_set;  ///< Membership in the default op sets.
   const char* summary;
 };
 
 const std::vector<OpRuleRow>& op_rules();
 OpRule rule_for(const std::string& op, config::Registry registry);
 
-/// Default op set of the settings (ref:marking#op-sets), with the user's lists applied. `model_ops` are those of the
-/// model as loaded.
+/// Returns the default op set of the settings (ref:marking#op-sets) after applying the user's lists. `model_ops` are
+/// the operators of the loaded model.
 std::set<std::string, std::less<>> op_set(const config::Settings& settings, const std::vector<std::string>& model_ops);
 
 }  // namespace quarkq::plan

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QuantPlan: which tensors are quantized and how, as a side table over one graph. A plan is a plain value: copy it,
-// change it, drop it. Q/DQ nodes exist only in files and after the insert phase.
+// QuantPlan: which tensors are quantized and how, as a side table over one graph. A plan is a plain value that can be
+// copied, changed and dropped. Q/DQ nodes exist only in files and in lowered graphs.
 #pragma once
 
 #include <map>
@@ -16,19 +16,19 @@
 
 namespace quarkq::plan {
 
-/// What the stored integers of a constant are clipped to.
+/// The limits to which stored integers of a constant are clipped.
 enum class ClipPolicy : uint8_t {
-  kByTarget,  ///< the target's limits (ref:scales#stored-weights): stored_limits()
-  kFullType,  ///< the whole type: parameters that the user gave (ref:settings#tensor-overrides), mixed precision
-              ///< (ref:mixed-precision#promotion)
+  kByTarget,  ///< The target's limits (ref:scales#stored-weights): stored_limits().
+  kFullType,  ///< The whole type: for parameters given by the user (ref:settings#tensor-overrides) and for mixed
+              ///< precision (ref:mixed-precision#promotion).
 };
 
 enum class Role { kActivation, kWeight, kBias };
 
-/// State of a slot. kAbsorbed: the Q/DQ of its neighbour serves it (the value between a Conv and its Relu).
+/// State of a slot. kAbsorbed: the Q/DQ of a neighbour covers it (the value between a Conv and its Relu).
 enum class SlotState { kPlanned, kAbsorbed, kCalibrated };
 
-/// Where the scale of an int32 bias comes from: scale(input) * scale(weight) * beta (ref:marking#biases).
+/// Source of the scale of an int32 bias: scale(input) * scale(weight) * beta (ref:marking#biases).
 struct BiasSource {
   ir::NodeId node;
   ir::ValueId input, weight;
@@ -42,7 +42,7 @@ struct ExtraStage {
   int32_t index = 0;
   bool is_after = false;
   ir::ValueId value;
-  Stage stage;  ///< its parameters are made from the range of `value` when it is written
+  Stage stage;  ///< Its parameters are computed from the range of `value` when it is written.
 };
 
 /// One marked value.
@@ -50,14 +50,16 @@ struct QuantSlot {
   ir::ValueId value;
   Role role = Role::kActivation;
   SlotState state = SlotState::kPlanned;
-  ir::ValueId provider;  ///< valid: marked "same parameters as" that value
+  ir::ValueId provider;  ///< If valid, the value shares the parameters of this value.
   Stage stage;
-  std::optional<numeric::Range> range;  ///< activations: what calibration found, adjusted (ref:scales#range-sources)
-  bool always_measured = false;         ///< even when its own stage needs no range: another format may
-  bool seen_not_finite = false;         ///< activations: calibration saw NaN or infinities, which the range leaves out
-  std::optional<BiasSource> bias;       ///< kBias only
+  std::optional<numeric::Range> range;  ///< Activations: the calibrated range after adjustments
+                                        ///< (ref:scales#range-sources).
+  bool always_measured = false;         ///< Measure the range even if the own stage does not need it, because another
+                                        ///< format may.
+  bool seen_not_finite = false;         ///< Activations: calibration saw NaN or infinities, which the range excludes.
+  std::optional<BiasSource> bias;       ///< Only for kBias.
   ClipPolicy clip = ClipPolicy::kByTarget;
-  std::optional<ir::Tensor> codes;  ///< constants: what will be stored in their place, in their shape
+  std::optional<ir::Tensor> codes;  ///< Constants: the stored replacement, in the same shape.
 };
 
 class QuantPlan {
@@ -72,47 +74,48 @@ class QuantPlan {
   QuantSlot* find(ir::ValueId value) { return has(value) ? &slot(value) : nullptr; }
   const QuantSlot* find(ir::ValueId value) const { return has(value) ? &slot(value) : nullptr; }
 
-  /// The slot of `value`, made at the end of the order when there is none.
+  /// Returns the slot of `value`. Appends one if there is none.
   QuantSlot& add(ir::ValueId value);
-  /// The place for new parameters of `slot` alone: its id when it is the only one with it, else a new one.
+  /// Returns an id for new parameters of `slot` alone: its current id if no other slot uses it, otherwise a new id.
   ParamId own_params(const QuantSlot& slot);
-  /// Forgets the slot; the others keep their order. Takes time in proportion to the number of slots.
+  /// Removes the slot; the others keep their order. Linear in the number of slots.
   void remove(ir::ValueId value);
-  /// Removes all slots for which `is_dropped(slot)` holds, in the time of one removal.
+  /// Removes all slots for which `is_dropped(slot)` returns true, in the time of one removal.
   template <typename Predicate>
   void remove_if(Predicate is_dropped);
 
-  /// True when the parameters of `slot` are those of the value that it was marked to share them with.
+  /// Returns true if `slot` has the same parameters as the value that it was marked to share them with.
   bool shares(const QuantSlot& slot) const {
     const QuantSlot* provider = find(slot.provider);
     return provider != nullptr && provider->stage.params == slot.stage.params;
   }
 
-  /// Each of several readers of `value` has a pair of its own.
+  /// Returns whether each of several readers of `value` has its own pair.
   bool has_dedicated_pairs(ir::ValueId value) const {
     return dedicated_pairs && dedicated_uses[static_cast<size_t>(value.index)].size() >= 2;
   }
 
-  /// Slots in marking order, which is the creation order of nodes and initializers (ref:writing#pairs).
+  /// Returns the slots in marking order, which is the creation order of nodes and initializers (ref:writing#pairs).
   const std::vector<QuantSlot>& slots() const { return slots_; }
   std::vector<QuantSlot>& slots() { return slots_; }
 
   ParamPool params;
-  QdqOperators operators;  ///< what its stages are written as
-  /// Relu and Clip nodes whose clamp the quantized range of their output does: their producers take over their outputs.
+  QdqOperators operators;  ///< Operators in which the stages are written.
+  /// Relu and Clip nodes whose clamp is covered by the quantized range of their output. Their producers take over their
+  /// outputs.
   std::vector<ir::NodeId> folded;
-  std::vector<ExtraStage> extras;  ///< in node order
-  /// Readers per value, when every reader gets a pair of its own (DedicatedQDQPair): node and input, in handling order.
+  std::vector<ExtraStage> extras;  ///< In node order.
+  /// Readers of each value if every reader gets its own pair (DedicatedQDQPair): node and input, in processing order.
   std::vector<std::vector<ir::Use>> dedicated_uses;
-  /// Nodes that read every value itself, although it may have a pair for its other readers.
+  /// Nodes that read all values in float, even if a value has a pair for its other readers.
   std::set<ir::NodeId> float_readers;
   bool dedicated_pairs = false;
-  bool pair_per_input = false;  ///< of a node that reads one value twice; false: one pair for both
-  /// Reads that get the float value: the pair that served this one read is not written (RemoveQDQBetweenOps).
+  bool pair_per_input = false;  ///< For nodes that read one value twice; false: one pair for both inputs.
+  /// Reads that get the float value: the pair of this read is not written (RemoveQDQBetweenOps).
   std::vector<ir::Use> raw_reads;
-  /// Constants without a slot that are written with other values than the model's: corrected float biases.
+  /// Constants without a slot that are written with new values: corrected float biases.
   std::map<ir::ValueId, ir::Tensor> replaced_constants;
-  std::vector<Decision> decisions;  ///< about values with and without a slot, in the order they were made
+  std::vector<Decision> decisions;  ///< About values with and without a slot, in the order of the decisions.
 
  private:
   int index_of(ir::ValueId value) const {
@@ -135,7 +138,7 @@ void QuantPlan::remove_if(Predicate is_dropped) {
     by_value_[static_cast<size_t>(slots_[i].value.index)] = static_cast<int>(i);
 }
 
-/// One line per slot, in order: for goldens and reports.
+/// Returns one line per slot, in order: for goldens and reports.
 std::string text(const QuantPlan& plan, const ir::Graph& graph);
 
 }  // namespace quarkq::plan

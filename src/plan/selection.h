@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Selection: which nodes may be quantized, and which tensors have settings of their own. Made on the model as the user
+// Selection: which nodes may be quantized, and which tensors have their own settings. Computed on the model as the user
 // knows it, before anything is renamed.
 #pragma once
 
@@ -20,19 +20,19 @@
 
 namespace quarkq::plan {
 
-// TensorFormats: the format of a marked tensor: the types of the settings, or those of its override.
+// TensorFormats: the format of a marked tensor, from the types of the settings or from its override.
 
 using TensorOverrides = std::map<ir::ValueId, config::TensorOverride>;
 
-/// Null when the tensor has no settings of its own.
+/// Returns null if the tensor has no override.
 const config::TensorOverride* find_override(const TensorOverrides& overrides, ir::ValueId value);
 
 class TensorFormats {
  public:
-  /// Fails when BFPAttributes or MXAttributes hold invalid attribute values. Both arguments must outlive the result.
+  /// Fails if BFPAttributes or MXAttributes contain invalid attribute values. Both arguments must outlive the result.
   static Result<TensorFormats> make(const config::Settings& settings, const TensorOverrides& overrides);
 
-  /// Stage without parameters of an activation, and of a constant of rank `rank`, quantized per tensor.
+  /// Return the stage, without parameters, of an activation, and of a constant of rank `rank` quantized per tensor.
   Stage activation(ir::ValueId value) const;
   Stage constant(ir::ValueId value, int64_t rank) const;
 
@@ -48,8 +48,8 @@ class TensorFormats {
   BlockFormat bfp_, mx_;
 };
 
-/// A set of nodes of the model as loaded. Later it means the nodes that stand for one of them; in compat mode those
-/// that have one of their names (quirk NodesKeepOrigins).
+/// A set of nodes of the loaded model. Later it contains the nodes that replace them, in compat mode the nodes that
+/// have one of their names (quirk NodesKeepOrigins).
 class NodeMarks {
  public:
   NodeMarks() = default;
@@ -67,7 +67,7 @@ class NodeMarks {
   size_t count_ = 0;
 };
 
-/// One entry of specific_layer_config and the nodes it means.
+/// One entry of specific_layer_config and its nodes.
 struct LayerChoice {
   config::LayerSpec spec;
   NodeMarks nodes;
@@ -81,29 +81,29 @@ struct PromotionGroup {
 
 struct Selection {
   std::set<std::string, std::less<>> op_types;
-  NodeMarks included;  ///< empty: every node
+  NodeMarks included;  ///< Empty: every node.
   NodeMarks excluded;
-  std::set<ir::NodeId> left_float;   ///< what a guard of the phase calibrate excluded, by id in the graph as it then is
-  std::set<ir::NodeId> reads_float;  ///< nodes among them whose inputs have no pairs, either
+  std::set<ir::NodeId> left_float;   ///< Nodes excluded by a guard of phase calibrate, by id in the current graph.
+  std::set<ir::NodeId> reads_float;  ///< Nodes of `left_float` whose inputs have no pairs either.
   std::vector<LayerChoice> layers;
-  NodeMarks layered;                             ///< the nodes of all layers
-  std::vector<PromotionGroup> promotion_groups;  ///< a node is in one at most; none: each node alone
-  /// In compat mode: what the layer configs mean, by the names of the model as loaded.
+  NodeMarks layered;                             ///< The nodes of all layers.
+  std::vector<PromotionGroup> promotion_groups;  ///< Disjoint groups; empty: each node alone.
+  /// In compat mode: the layer configs by the names of the loaded model.
   std::vector<std::pair<std::string, config::TensorOverride>> named_overrides;
-  TensorOverrides overrides;  ///< on the tensors that are quantized; made in the phase assign
+  TensorOverrides overrides;  ///< Overrides of quantized tensors; computed in phase mark.
 
-  /// Nothing when the node's operator is in the op set, it is included, and it is not excluded
-  /// (ref:marking#visited-nodes); else what keeps it from being quantized.
+  /// Returns nullopt if the node's operator is in the op set and the node is included and not excluded
+  /// (ref:marking#visited-nodes); otherwise returns the decision that prevents its quantization.
   std::optional<DecisionKind> refusal(const ir::Node& node) const;
   bool selects(const ir::Node& node) const { return !refusal(node); }
-  /// By names alone, for formats with operators of their own: included, and not excluded.
+  /// Returns whether the node is included and not excluded, by names alone. For formats with their own operators.
   bool takes(const ir::Node& node) const {
     return !excluded.contains(node) && (included.empty() || included.contains(node));
   }
 };
 
-/// Calls `visit` for each tensor of `node` that `spec` says something about (ref:settings#layer-settings): the leading
-/// inputs that are no constants, the first constant as weight, the input after it as bias, the outputs.
+/// Calls `visit` for each tensor of `node` that `spec` configures (ref:settings#layer-settings): the leading inputs
+/// that are not constants, the first constant as weight, the next input as bias, and the outputs.
 void for_each_tensor(const ir::Graph& graph, const ir::Node& node, const config::LayerSpec& spec,
                      const std::function<void(ir::ValueId, const config::TensorSpec&)>& visit);
 

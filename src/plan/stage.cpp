@@ -123,7 +123,7 @@ BlockFormat for_constant(BlockFormat format, int64_t rank) {
 }
 
 std::string block_name(const std::string& op, const std::vector<ir::Attribute>& attributes) {
-  constexpr int64_t kPrimeBits = 7;  // of a block with sub-blocks, BFP of 13 bits is MX6
+  constexpr int64_t kPrimeBits = 7;  // Bits of a block with sub-blocks; BFP of 13 bits is MX6.
   int64_t bit_width = 16;
   std::string element = "int8";
   bool is_prime = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stage: one step of quantization of one value.
+// Stage: one quantization step of one value.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace quarkq::plan {
 
-/// The pool of quantization parameters. Tensors that share a scale hold the same ParamId, so a change reaches all of
+/// The pool of quantization parameters. Tensors that share a scale have the same ParamId, so a change affects all of
 /// them.
 struct ParamId {
   int index = -1;
@@ -44,84 +44,87 @@ class ParamPool {
   std::vector<ParamList> entries_;
 };
 
-// What the types and methods of the settings mean for a tensor: element types and kinds of scales.
+// Mapping from types and methods of the settings to element types and kinds of scales.
 
-/// The element type of a data type of the settings; undefined for block formats.
+/// Returns the element type of a data type of the settings, or kUndefined for block formats.
 ElementType element_type(config::DataType type);
 
-/// Kind of scale that the calibration method leads to, for activations and for weights
+/// Return the kind of scale implied by the calibration method, for activations and for weights
 /// (ref:scales#power-of-two-scales).
 numeric::ScaleKind activation_scale_kind(const config::Settings& settings);
 numeric::ScaleKind weight_scale_kind(const config::Settings& settings);
 
-/// Block formats (BFP, MX): one node does what Q and DQ do, and its attributes say how (ref:writing#block-axes).
+/// Block formats (BFP, MX): one node replaces Q and DQ, and its attributes specify the format (ref:writing#block-axes).
 struct BlockFormat {
-  std::string op;                         ///< "BFPQuantizeDequantize" or "MXQuantizeDequantize", domain com.amd.quark
-  std::vector<ir::Attribute> attributes;  ///< in the order of the file
+  std::string op;                         ///< "BFPQuantizeDequantize" or "MXQuantizeDequantize" of domain
+                                          ///< com.amd.quark.
+  std::vector<ir::Attribute> attributes;  ///< In the order of the file.
 
-  /// Sets `axis` and moves it to the end, as the reference's refinement does.
+  /// Sets `axis` and moves it to the end, like the reference's refinement.
   void set_axis(int64_t axis);
-  /// What the node says, or 1.
+  /// Returns the attribute `axis`, or 1 if it is absent.
   int64_t axis() const;
 };
 
-/// The operator's defaults with `given` over them. REQUIRES: config::is_block(type).
+/// Returns the operator's default attributes, overridden by `given`. REQUIRES: config::is_block(type).
 BlockFormat block_format(config::DataType type, const std::vector<config::BlockAttribute>& given);
-/// The same with BFPAttributes / MXAttributes of the settings. Fails for a value that no attribute can hold.
+/// Returns the format with BFPAttributes or MXAttributes of the settings. Fails for a value that no attribute can
+/// represent.
 Result<BlockFormat> block_format(config::DataType type, const config::Settings& settings);
 
-/// The same for a constant of rank `rank`: blocks of a vector run along its only axis, and values are not rounded to
-/// bfloat16 first.
+/// Returns the format for a constant of rank `rank`: blocks of a vector run along its only axis, and values are not
+/// rounded to bfloat16 first.
 BlockFormat for_constant(BlockFormat format, int64_t rank);
 
-// What people call a block format.
-
-/// "BFP16", "MX6", "MXINT8", "MXFP4_E2M1": of a node of this operator (a kBoth of ir/quantizing_ops.h) with these
-/// attributes. What they leave out is the operator's default.
+/// Returns "BFP16", "MX6", "MXINT8" or "MXFP4_E2M1": the name of a node of this operator (a kBoth of
+/// ir/quantizing_ops.h) with these attributes. Omitted attributes have the operator's defaults.
 std::string block_name(const std::string& op, const std::vector<ir::Attribute>& attributes);
 
-/// The written form of a stage: a Q node with its DQ, a stored constant with its DQ, or one node of a block
-/// format.
+/// The written form of a stage: a Q node with its DQ, a stored constant with its DQ, or one node of a block format.
 enum class StageKind { kPair, kStored, kBlock };
 
 struct Stage {
   StageKind kind = StageKind::kPair;
   numeric::QuantSpec spec;
   ParamId params;
-  std::optional<BlockFormat> block;  ///< kBlock only
-  bool is_mixed = false;             ///< mixed precision chose the format
-  bool omits_axis = false;           ///< per channel along the operator's default axis, which the file does not name
+  std::optional<BlockFormat> block;  ///< Only for kBlock.
+  bool is_mixed = false;             ///< Mixed precision chose the format.
+  bool omits_axis = false;           ///< Per channel along the operator's default axis, which the file does not
+                                     ///< specify.
 };
 
-/// The quantizing operators of the written file (ref:writing#domains). A small value that the plan carries, so that
-/// writing and simulating the plan use the same operators: they differ in how out-of-range values overflow.
+/// The quantizing operators of the written file (ref:writing#domains). The plan stores them, so that writing and
+/// simulating it use the same operators: these overflow differently.
 struct OperatorName {
   std::string op, domain;
 };
 
 class QdqOperators {
  public:
-  /// Those of ai.onnx for every type.
+  /// Uses ai.onnx for every type.
   QdqOperators() = default;
-  /// Chosen by quantizer, settings and opset. REQUIRES: settings.inserts_qdq().
+  /// Selects the operators by quantizer, settings and opset. REQUIRES: settings.inserts_qdq().
   QdqOperators(const config::Settings& settings, int64_t opset);
 
   OperatorName quantize(const Stage& stage) const;
   /// `zero_at_zero`: every zero point is 0.
   OperatorName dequantize(const Stage& stage, bool zero_at_zero) const;
-  /// Both are QuantizeLinear and DequantizeLinear, of whatever domain. REQUIRES: no block stage.
+  /// Returns whether both operators are QuantizeLinear and DequantizeLinear of any domain. REQUIRES: not a block stage.
   bool is_standard(const Stage& stage) const;
 
  private:
-  /// Of ai.onnx where it has the type, when legalize.qdq_in_ai_onnx asks, and by quantizer otherwise.
+  /// Returns ai.onnx if legalize.qdq_in_ai_onnx is set and ai.onnx supports the type, otherwise the domain of the
+  /// quantizer.
   std::string domain_of(const Stage& stage) const;
 
-  bool by_type_ = false;  ///< the extended quantizer: com.microsoft for what it has, com.amd.quark for the rest
-  std::string domain_;    ///< of all others, stored ones aside
+  bool by_type_ = false;  ///< The extended quantizer: com.microsoft for the types that it supports, com.amd.quark for
+                          ///< the others.
+  std::string domain_;    ///< Domain of all other stages except stored constants.
   std::string stored_domain_;
-  bool prefers_standard_ = false;  ///< legalize.qdq_in_ai_onnx
-  bool keeps_valid_ = false;  ///< single 16-bit tensors among others of 8 bits; the reference writes what ONNX refuses
-  bool has_16_bits_ = false;  ///< the opset's Q/DQ take 16 bits
+  bool prefers_standard_ = false;  ///< The setting legalize.qdq_in_ai_onnx.
+  bool keeps_valid_ = false;  ///< Keeps single 16-bit tensors among 8-bit tensors valid; the reference writes models
+                              ///< that ONNX rejects.
+  bool has_16_bits_ = false;  ///< Q/DQ of the opset support 16 bits.
 };
 
 }  // namespace quarkq::plan

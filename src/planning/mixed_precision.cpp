@@ -52,7 +52,7 @@ MixedFormat format_of(const config::TensorSpec& spec) {
   return format;
 }
 
-/// A limit on wide formats says nothing where promoted nodes get narrower ones.
+/// A limit on wide formats does not apply if promoted nodes get narrower formats.
 Status check_is_wider(const config::Settings& settings, const std::vector<config::LayerSpec>& layers) {
   const int own = bits(plan::element_type(settings.formats.activation_type));
   const bool is_wider = std::any_of(layers.begin(), layers.end(), [&](const config::LayerSpec& layer) {
@@ -60,7 +60,7 @@ Status check_is_wider(const config::Settings& settings, const std::vector<config
   });
   if (!settings.tool.max_wide || is_wider) return {};
   return invalid_argument(
-      "quarkq.max_wide: found beside AutoMixprecision whose formats are not wider than the preset's ", own,
+      "quarkq.max_wide: found together with AutoMixprecision whose formats are not wider than the preset's ", own,
       " bits; leave it out, or name a wider format in TargetLayerConfig");
 }
 
@@ -89,7 +89,7 @@ constexpr double kTiny = 1e-10;
 
 double l2(Values reference, Values quantized) { return numeric::l2_distance(numeric::pair_sums(reference, quantized)); }
 
-/// As shares of a sum; equal ones when there is nothing to share.
+/// Returns the values as shares of their sum; equal shares if the sum is 0.
 std::vector<double> distribution(Values values) {
   const double low = std::min(*std::min_element(values.begin(), values.end()), 0.0);
   std::vector<double> shares(values.begin(), values.end());

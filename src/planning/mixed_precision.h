@@ -17,22 +17,22 @@ struct MixedFormat {
   bool symmetric = true;
 };
 
-/// What the tensors of a promoted node become; what is absent stays as it is.
+/// New formats of the tensors of a promoted node; absent formats do not change.
 struct MixedConfig {
   std::optional<MixedFormat> input, weight, bias, output;
 };
 
 struct MixedOptions : config::MixedSettings {
-  std::vector<MixedConfig> configs;  ///< one for each of target_layers
+  std::vector<MixedConfig> configs;  ///< One for each of target_layers.
 };
 
-/// Nothing when no format is named.
+/// Returns nullopt if no format is specified.
 Result<std::optional<MixedOptions>> mixed_options(const config::Settings& settings);
 
 using config::MixedMetric;
 
-/// Returns how far quantized outputs are from float ones (ref:mixed-precision#metrics); lower is better.
-/// REQUIRES: as many of one as of the other.
+/// Returns the distance between quantized and float outputs (ref:mixed-precision#metrics); lower is better. REQUIRES:
+/// equal lengths.
 double mixed_metric(MixedMetric metric, std::span<const double> reference, std::span<const double> quantized);
 
 }  // namespace quarkq::planning

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes that constant folding leaves computed although their inputs are known.
+// Nodes that constant folding does not fold although their inputs are known.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace quarkq::rewrite {
 
-/// Operators whose results differ from call to call.
+/// Operators whose results differ between calls.
 inline constexpr std::string_view kRandomOps[] = {"RandomNormal",      "RandomUniform", "RandomNormalLike",
                                                   "RandomUniformLike", "Bernoulli",     "Multinomial"};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The driver of rewrite rules: rules read nodes and propose patches, the driver walks the graph and applies them.
-// Order, repetition and the work in between are a policy; reproducing another tool's order is one, too.
+// The driver of rewrite rules: rules read nodes and propose patches; the driver walks the graph and applies them. A
+// policy defines order, repetition and intermediate steps, including the order of another tool.
 // docs/adr/0008-one-driver.md
 #pragma once
 
@@ -14,38 +14,38 @@
 
 namespace quarkq::rewrite {
 
-/// A patch, or nothing when the rule does not apply. An error stops the pass.
+/// A patch, or nullopt if the rule does not apply. An error stops the pass.
 using Proposal = Result<std::optional<ir::GraphPatch>>;
-/// Looks at one node. A rule that numbers what it makes may do so: the driver applies all that it proposes.
+/// Examines one node. A rule may number the nodes that it creates, because the driver applies all proposals.
 using Rule = std::function<Proposal(const ir::Graph&, const ir::Node&)>;
 
-/// How the driver walks the graph. Default: once, in list order, and the first rule that proposes something at a node
-/// is the only one there.
+/// How the driver walks the graph. Default: once, in list order, and only the first rule with a proposal applies to a
+/// node.
 struct Policy {
   int max_sweeps = 1;
-  bool every_rule = false;  ///< at each node all rules are asked, each on what the one before it left
-  /// The nodes of one sweep; those that patches make are not among them. Null: list order.
+  bool every_rule = false;  ///< Run all rules at each node, each on the result of the preceding rule.
+  /// Returns the nodes of one sweep, without nodes created by patches. Null: list order.
   std::function<std::vector<ir::NodeId>(const ir::Graph&)> order = nullptr;
-  /// Nodes that the rules do not see in this sweep. Null: none.
+  /// Returns nodes that the rules do not see in this sweep. Null: none.
   std::function<bool(const ir::Node&)> skips = nullptr;
-  /// Called for each applied patch; nodes from number `first_made` on are new.
+  /// Called for each applied patch. Nodes numbered `first_made` or higher are new.
   std::function<void(size_t first_made)> applied = nullptr;
-  /// Cleaning-up after a sweep that changed something. Null: none.
+  /// Clean-up after a sweep that changed something. Null: none.
   std::function<void(ir::Graph&)> end_sweep = nullptr;
 };
 
 struct Outcome {
   bool changed = false;
-  bool settled = false;  ///< the last sweep found nothing
+  bool settled = false;  ///< The last sweep found nothing.
 };
 
 Result<Outcome> apply_rules(ir::Graph& graph, std::span<const Rule> rules, const Policy& policy);
 
-/// Sweeps in list order until nothing changes, at most 10 times; a diagnostic reports it when that was not enough.
-/// Removes what became dead.
+/// Sweeps in list order until nothing changes, at most 10 times; a diagnostic reports that the limit was reached.
+/// Removes dead nodes.
 Result<Changed> run_rule(pass::FloatContext& context, const char* pass, const Rule& rule);
 
-/// One sweep in list order. Removing dead nodes is left to the caller.
+/// Runs one sweep in list order. The caller must remove dead nodes.
 Result<Changed> run_once(ir::Graph& graph, const Rule& rule);
 
 }  // namespace quarkq::rewrite

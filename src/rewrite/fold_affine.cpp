@@ -9,7 +9,7 @@
 namespace quarkq::rewrite {
 namespace {
 
-/// The standard says 1e-5 where the attribute is absent; the reference takes 1e-10.
+/// The standard's default is 1e-5; the reference uses 1e-10.
 float default_epsilon(const config::Settings& settings) {
   return settings.quirk(config::Quirk::kDefaultBatchNormEpsilon) ? 1e-5f : 1e-10f;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Helpers of the fusions of ref:rewrites#fusions: matching operands backwards, and putting one node in place
-// of many.
+// Helpers of the fusions of ref:rewrites#fusions: matching operands backwards, and replacing several nodes by one.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +12,19 @@
 
 namespace quarkq::rewrite {
 
-/// Nodes of one pattern while it is matched. A step that fails leaves the group failed; later steps then fail, too.
+/// Nodes of one pattern while it is matched. After a failed step the group is failed, and later steps also fail.
 class MatchedGroup {
  public:
   MatchedGroup(const ir::Graph& graph, const ir::Node& root) : graph_(graph) { members_.push_back(root.id); }
 
-  /// The node of this type that makes `value`, now a member; null when there is none.
+  /// Returns the node of this type that computes `value` and adds it to the group, or null if there is none.
   const ir::Node* producer(ir::ValueId value, const char* op);
-  /// True when nothing outside reads what the members make, the root's output aside. `input` is what the new node
-  /// reads.
+  /// Returns whether no other node reads the members' results, except for the root's output. `input` is the input of
+  /// the new node.
   bool is_closed(ir::ValueId input) const;
-  /// Forgets the members that a failed attempt added: all but the first `count`.
+  /// Removes the members added by a failed attempt: all after the first `count`.
   void keep_first(size_t count) { members_.resize(count); }
-  /// All members, the root first.
+  /// Returns all members, the root first.
   const std::vector<ir::NodeId>& members() const { return members_; }
   const ir::Graph& graph() const { return graph_; }
 
@@ -34,41 +33,41 @@ class MatchedGroup {
   std::vector<ir::NodeId> members_;
 };
 
-/// The operand of a binary node that is not `known`; invalid when neither or both are.
+/// Returns the operand of a binary node that is not `known`, or an invalid id if neither or both are.
 ir::ValueId other_operand(const ir::Node& node, ir::ValueId known);
-/// The one element of a constant of size 1.
+/// Returns the element of a constant of size 1.
 std::optional<double> scalar(const ir::Graph& graph, ir::ValueId value);
 
-/// Removes the members; `node` takes over the root's output, at the end of the list as in the reference.
+/// Removes the members. `node` takes over the root's output, at the end of the list like in the reference.
 void replace_group(ir::GraphPatch& patch, const MatchedGroup& group, ir::GraphPatch::PatchNode node);
 
-// The operators that a spelled-out Gelu is made of (ref:rewrites#gelu).
+// The operators of a decomposed Gelu (ref:rewrites#gelu).
 
-constexpr int64_t kFirstGeluOpset = 20;  // of the standard operator
+constexpr int64_t kFirstGeluOpset = 20;  // First opset with the standard operator.
 
 struct GeluGroup {
   MatchedGroup group;
   ir::ValueId x;
 };
 
-/// 0.5 * (x * (1 + erf(x / sqrt(2)))), which ends in `root`.
+/// Matches 0.5 * (x * (1 + erf(x / sqrt(2)))) ending in `root`.
 std::optional<GeluGroup> match_halved_gelu(const ir::Graph& graph, const ir::Node& root);
 
-// The operators that a spelled-out LayerNormalization is made of (ref:rewrites#layer-normalization).
+// The operators of a decomposed LayerNormalization (ref:rewrites#layer-normalization).
 
-constexpr int64_t kFirstLayerNormOpset = 17;  // of the standard operator
+constexpr int64_t kFirstLayerNormOpset = 17;  // First opset with the standard operator.
 
 struct LayerNormGroup {
   MatchedGroup group;
   ir::ValueId data, weight, bias;
-  ir::NodeId scaling;  ///< the Mul by the weight
+  ir::NodeId scaling;  ///< The Mul by the weight.
   float epsilon = 0;
 
-  /// LayerNormalization in the place of the group.
+  /// Returns a LayerNormalization that replaces the group.
   ir::GraphPatch::PatchNode node(std::string name) const;
 };
 
-/// (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axis, which ends in `root`.
+/// Matches (x - mean) / sqrt(variance + epsilon) * weight + bias over the last axis, ending in `root`.
 std::optional<LayerNormGroup> match_layer_norm(const ir::Graph& graph, const ir::Node& root);
 
 }  // namespace quarkq::rewrite

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one reader of a constant Pad around an image, and of what becomes of it in the Conv that reads it
-// (ref:rewrites#simplifier, ref:rewrites#basic-optimizer).
+// Reading of a constant Pad around an image, and merging it into the Conv that reads it (ref:rewrites#simplifier,
+// ref:rewrites#basic-optimizer).
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace quarkq::rewrite {
 
-/// The stored value that a pass may rely on, or null. Each pass says for itself what it relies on.
+/// Returns the stored value that a pass may rely on, or null. Each pass defines the condition.
 using ConstantOf = std::function<const ir::Tensor*(ir::ValueId)>;
 
-/// What a Pad adds around an image [N, C, ...].
+/// The padding that a Pad adds around an image [N, C, ...].
 struct SpatialPad {
-  std::vector<int64_t> amounts;  ///< as written: begins, then ends, of all dimensions; 0 for N and C, nowhere below 0
+  std::vector<int64_t> amounts;  ///< Begins, then ends, of all dimensions. 0 for N and C, nonnegative elsewhere.
   double value = 0;
 };
 
@@ -26,12 +26,12 @@ struct SpatialPad {
 /// and only image dimensions grow.
 std::optional<SpatialPad> read_spatial_pad(const ir::Node& pad, const ConstantOf& constant);
 
-/// `pads` of a window ([begin..., end...] of the image dimensions) grown by `pad`; nothing when the numbers of
+/// Returns `pads` of a window ([begin..., end...] of the image dimensions) plus `pad`, or nullopt if the numbers of
 /// dimensions differ or a sum overflows.
 std::optional<std::vector<int64_t>> grown_pads(std::vector<int64_t> pads, const SpatialPad& pad);
 
-/// `conv` on the Pad's input with pads grown by `amounts`, called `name`; both nodes are removed. Nothing when the Conv
-/// pads itself (auto_pad other than NOTSET and VALID) or its pads do not fit the rank.
+/// Replaces both nodes by `conv` on the Pad's input, named `name`, with pads increased by `amounts`. Returns nullopt if
+/// the Conv pads automatically (auto_pad other than NOTSET and VALID) or its pads do not match the rank.
 std::optional<ir::GraphPatch> merge_pads(const ir::Node& conv, const ir::Node& pad, const SpatialPad& amounts,
                                          const std::string& name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights seen channel by channel, and float32 working copies of them while they are equalized.
+// Weights as channels, and float32 working copies of weights during equalization.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace quarkq::rewrite {
 
-/// A weight tensor as [groups, outer, channels / groups, inner]: what is scaled by one factor per channel.
+/// A weight tensor as [groups, outer, channels / groups, inner], to be scaled by one factor per channel.
 struct ChannelView {
   int64_t channels = 0;
   int64_t inner = 1;
   int64_t groups = 1;
 };
 
-/// Calls visit(channel, elements) for the elements of one channel that lie together, in the order of memory. REQUIRES:
-/// one group.
+/// Calls visit(channel, elements) for each contiguous run of elements of one channel, in memory order. REQUIRES: one
+/// group.
 template <typename Real, typename Visit>
 void for_each_run(std::span<Real> weights, const ChannelView& view, const Visit& visit) {
   const auto channels = static_cast<size_t>(view.channels), inner = static_cast<size_t>(view.inner);
@@ -30,35 +30,37 @@ void for_each_run(std::span<Real> weights, const ChannelView& view, const Visit&
   }
 }
 
-/// The view along the channels that a Conv, ConvTranspose or Gemm writes, or nothing when its weight has no such form.
+/// Returns the view along the output channels of a Conv, ConvTranspose or Gemm, or nullopt if its weight cannot be
+/// viewed so.
 std::optional<ChannelView> written_channels(const ir::Node& layer, const ir::Shape& weight_dims);
-/// The same for Conv and Gemm only: one group.
+/// Returns the view along the output channels of a Conv or Gemm, with one group.
 std::optional<ChannelView> output_channels(const ir::Node& layer, const ir::Shape& weight_dims);
-/// The view along the channels that they read. Conv with group 1: rank 4 or 5 only, as in the reference.
+/// Returns the view along the input channels. Conv with group 1: only rank 4 or 5, as in the reference.
 std::optional<ChannelView> input_channels(const ir::Node& layer, const ir::Shape& weight_dims);
 
-/// 0 when there is none. NaN does not count.
+/// Returns 0 for an empty list. Ignores NaN.
 float largest_magnitude(std::span<const float> values);
-/// Largest magnitude of each channel. REQUIRES: one group.
+/// Returns the largest magnitude of each channel. REQUIRES: one group.
 std::vector<float> channel_ranges(std::span<const float> weights, const ChannelView& view);
-/// Every element times the factor of its channel, rounded once.
+/// Returns every element times the factor of its channel, rounded once.
 template <typename Real = float>
 void scale_channels(std::span<float> weights, const ChannelView& view,
                     std::type_identity_t<std::span<const Real>> factors);
-/// 1 / x for each.
+/// Returns 1 / x for each element.
 std::vector<float> reciprocals(std::span<const float> values);
-/// Each rounded to float32.
+/// Returns each element rounded to float32.
 std::vector<float> to_floats(std::span<const double> values);
 
 class WorkingWeights {
  public:
   explicit WorkingWeights(ir::Graph& graph) : graph_(graph) {}
 
-  /// The numbers of a float initializer (ir::stored_floats()). The reference stays valid until commit().
+  /// Returns the values of a float initializer (ir::stored_floats()). The reference is valid until commit().
   std::vector<float>& at(ir::ValueId value);
-  /// Notes that `value` was rewritten: rewritten initializers end up last, in the order of their last rewrite.
+  /// Records that `value` was rewritten. Rewritten initializers are moved to the end, in the order of their last
+  /// rewrite.
   void touch(ir::ValueId value) { touched_[value] = ++clock_; }
-  /// Stores what was touched, rounded to the type that the graph has. True when there was something.
+  /// Stores all recorded values, rounded to their type in the graph. Returns true if there were any.
   bool commit();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// assess(): a model judged by the facts of a target. A pure function; nothing is run.
+// assess(): judges a model by the facts of a target. A pure function; the model is not run.
 #pragma once
 
 #include "config/targets/target.h"
@@ -8,8 +8,8 @@
 
 namespace quarkq::targets {
 
-/// REQUIRES: types were inferred as far as possible. Fails on a graph with a cycle. `model_path` and goals are left to
-/// the caller.
+/// Does not set `model_path` and goals. Fails on a graph with a cycle. REQUIRES: types were inferred as far as
+/// possible.
 Result<TargetReport> assess(const ir::Model& model, const config::Target& target);
 
 }  // namespace quarkq::targets

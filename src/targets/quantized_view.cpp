@@ -186,7 +186,7 @@ bool is_product(const ir::Node& node) {
   return node.is("Conv") || node.is("ConvTranspose") || node.is("Gemm") || node.is("MatMul");
 }
 
-/// Every float value that enters comes from a DQ or is stored, and every one that leaves goes to Q only.
+/// Returns whether every float input comes from a DQ or is stored, and every float output is read only by Q.
 bool is_quantized(const QuantizedView& view, const std::vector<ir::NodeId>& members) {
   const ir::Graph& graph = view.graph();
   const auto is_member = [&](ir::NodeId id) { return std::find(members.begin(), members.end(), id) != members.end(); };

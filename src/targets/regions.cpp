@@ -138,7 +138,7 @@ ir::NodeId operator_after(const QuantizedView& view, ir::NodeId id) {
   return id;
 }
 
-/// The operator that a Q belongs to: the one that it follows, for stored tensors the one that it feeds.
+/// Returns the operator to which a Q belongs: the preceding operator, or for stored tensors the reader.
 ir::NodeId owner_of_q(const QuantizedView& view, ir::NodeId id) {
   const ir::ValueId origin = view.before_pairs(view.node(id).input(0));
   if (!origin.valid()) return {};

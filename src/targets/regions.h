@@ -11,25 +11,26 @@
 
 namespace quarkq::targets {
 
-/// Q/DQ nodes by the operator that they feed or follow; those at inputs and outputs of the graph belong to none.
+/// Q/DQ nodes by the operator that they precede or follow. Q/DQ nodes at inputs and outputs of the graph are not
+/// assigned to an operator.
 struct PairCounts {
-  std::vector<size_t> of;  ///< by node id
+  std::vector<size_t> of;  ///< Indexed by node id.
   size_t at_edges = 0;
 };
 PairCounts count_pairs(const QuantizedView& view);
 
-/// What regions are measured by; the same for every placement.
+/// Costs of nodes, independent of the placement.
 struct NodeCosts {
-  std::vector<double> macs;  ///< by node id, of operators
+  std::vector<double> macs;  ///< Multiply-accumulates of operators, indexed by node id.
   PairCounts pairs;
 };
 NodeCosts node_costs(const QuantizedView& view);
 
-/// What regions are made of, by node id.
+/// Placement of nodes, indexed by node id.
 struct Placed {
   std::vector<bool> runs;
-  std::vector<bool> lacks_anchor;  ///< would run, but the compiler takes no model without an anchor
-  std::vector<int> region;         ///< -1: none
+  std::vector<bool> lacks_anchor;  ///< Would run, but the compiler does not accept a model without an anchor.
+  std::vector<int> region;         ///< -1 for none.
 };
 
 struct RegionPlan {
@@ -38,11 +39,11 @@ struct RegionPlan {
   TargetCounts counts;
 };
 
-/// `runs`: by node id. Regions as ADR 0010 defines them: connected parts of nodes of one level.
+/// Computes the regions of ADR 0010: connected parts of nodes of one level. `runs` is indexed by node id.
 RegionPlan plan_regions(const QuantizedView& view, const Groups& groups, const NodeCosts& costs, std::vector<bool> runs,
                         const config::Target& target);
 
-/// Name of the node, or of its first output.
+/// Returns the name of the node, or of its first output.
 std::string name_of(const QuantizedView& view, ir::NodeId id);
 
 }  // namespace quarkq::targets

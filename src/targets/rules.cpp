@@ -55,7 +55,7 @@ TargetReason rule_reason(const config::RuleRow& row, const Hit& hit) {
 
 /// Runs is milder than unknown, and unknown milder than falling back, which is known.
 int severity(NodeVerdict verdict) {
-  constexpr int kSeverities[] = {0, 2, 3, 1};  // by NodeVerdict
+  constexpr int kSeverities[] = {0, 2, 3, 1};  // Indexed by NodeVerdict.
   return kSeverities[static_cast<size_t>(verdict)];
 }
 
@@ -102,7 +102,7 @@ class Judge {
       reason.effect = config::text_of(row.verdict);
       if (!has_row) {
         reason.source = "none";
-        reason.text = "no source says whether " + op + " runs as " + column;
+        reason.text = "no source states whether " + op + " runs as " + column;
       } else if (row.verdict == config::Placement::kFallsBack && reason.text.empty()) {
         reason.text = "not marked for " + column + " in the operator table";
       }
@@ -114,7 +114,7 @@ class Judge {
     if (type != nullptr && type->verdict == config::Placement::kRuns) return;
     TargetReason reason = type == nullptr ? make_reason("type", {'D', "none", ""}, "use-preset")
                                           : make_reason("type", type->evidence, type->remedy);
-    if (type == nullptr) reason.text = "no source says whether this compiler takes models of this type";
+    if (type == nullptr) reason.text = "no source states whether this compiler accepts models of this type";
     const bool blocks = type != nullptr && type->verdict != config::Placement::kUnknown;
     reason.effect = config::text_of(blocks ? config::Effect::kNothingPlaced : config::Effect::kUnknown);
     result_.is_blocked |= blocks;
@@ -171,7 +171,7 @@ class Judge {
     }
   }
 
-  /// What is joined without Q/DQ is placed together or not at all.
+  /// Operators connected without Q/DQ are placed together or not at all.
   void spread_over_groups() {
     for (const std::vector<ir::NodeId>& group : groups_.members) {
       if (group.size() < 2) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rules: predicates over a model. Where one holds is its own matter, what happens there is that of the target's row.
+// Rules: predicates over a model. A rule decides where it applies; the target's row decides the effect.
 #pragma once
 
 #include <map>
@@ -15,14 +15,14 @@ namespace quarkq::targets {
 struct RuleInput {
   const QuantizedView& view;
   const Groups& groups;
-  double limit = 0;  ///< of the target's row, for the rules that have one
+  double limit = 0;  ///< Limit of the target's row, for rules with a limit.
 };
 
-/// A place where a rule holds; `node` is invalid for the model as a whole.
+/// A place where a rule applies; `node` is invalid for the model as a whole.
 struct Hit {
   ir::NodeId node;
-  std::string found;             ///< "opset 18", "kernel_shape and pads are missing"; may be empty
-  const char* remedy = nullptr;  ///< id of the remedy where that of the rule does not help; null: the rule's
+  std::string found;             ///< "opset 18", "kernel_shape and pads are missing"; may be empty.
+  const char* remedy = nullptr;  ///< Id of the remedy if the rule's own remedy does not help; null: the rule's remedy.
 };
 
 using Hits = std::vector<Hit>;
@@ -32,10 +32,10 @@ using Rule = void (*)(const RuleInput& input, Hits& hits);
 #include "config/targets/rules.def"
 #undef TARGET_RULE
 
-/// The predicate of a row of rules.def, null when there is none.
+/// Returns the predicate of a row of rules.def, or null if there is none.
 Rule find_predicate(const std::string& id);
 
-/// Calls `holds(node)`, which says what was found, for each operator; an empty optional is no hit.
+/// Calls `holds(node)` for each operator. It returns the text of the finding, or nullopt if the rule does not apply.
 template <typename Holds>
 void for_operators(const RuleInput& input, Hits& hits, const Holds& holds) {
   for (const ir::NodeId id : input.view.operators) {
@@ -43,7 +43,7 @@ void for_operators(const RuleInput& input, Hits& hits, const Holds& holds) {
   }
 }
 
-// Verdicts of single operators, and the findings of rules, before regions are cut.
+// Verdicts of single operators, and the findings of rules, before regions are computed.
 
 /// Reasons, each stored once.
 class Reasons {
@@ -55,23 +55,23 @@ class Reasons {
   std::map<std::string, size_t> known_;
 };
 
-/// Of one operator.
+/// Verdict of one operator.
 struct Judgement {
-  NodeVerdict verdict = NodeVerdict::kRuns;  ///< as if nothing blocked the whole model: never kBlocks
+  NodeVerdict verdict = NodeVerdict::kRuns;  ///< Verdict if nothing blocked the whole model: never kBlocks.
   bool blocks = false;
-  size_t reason = 0;  ///< row of Judgements::reasons
+  size_t reason = 0;  ///< Row of Judgements::reasons.
 };
 
 struct Judgements {
-  std::vector<Judgement> of;  ///< by node id
+  std::vector<Judgement> of;  ///< Indexed by node id.
   Reasons reasons;
   std::vector<TargetFinding> findings;
-  bool is_blocked = false;        ///< something keeps the whole model off the NPU
-  bool is_whole_unknown = false;  ///< no source says what happens to the model
+  bool is_blocked = false;        ///< A finding keeps the whole model off the NPU.
+  bool is_whole_unknown = false;  ///< No source states what happens to the model.
   bool has_wrong_results = false;
 };
 
-/// `type`: the target's row for the type of the model; null when there is none.
+/// `type` is the target's row for the type of the model, or null if there is none.
 Judgements judge(const QuantizedView& view, const Groups& groups, const config::Target& target,
                  const config::TypeRow* type);
 

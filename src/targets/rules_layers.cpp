@@ -13,7 +13,7 @@ namespace {
 
 using Found = std::optional<std::string>;
 
-/// Of input `i`; nothing is known of an absent one.
+/// Returns the type of input `i`; unknown if it is omitted.
 ir::ValueType input_type(const QuantizedView& view, const ir::Node& node, size_t i) {
   return node.input(i).valid() ? view.graph().value(node.input(i)).type : ir::ValueType();
 }
@@ -63,7 +63,7 @@ void rule_conv_implicit_attributes(const RuleInput& input, Hits& hits) {
     }
     if (missing.empty()) continue;
     const std::string automatic = node.string_or("auto_pad", "");
-    if (automatic.starts_with("SAME_") && !has_known_image(input_type(input.view, node, 0)))  // nobody knows the pads
+    if (automatic.starts_with("SAME_") && !has_known_image(input_type(input.view, node, 0)))  // the pads are unknown
       hits.push_back({id, cat(automatic, " of an input without a fixed size"), "static-shapes"});
     else
       hits.push_back({id, cat("without ", join(missing, ", "))});

@@ -53,7 +53,7 @@ void rule_opset_above(const RuleInput& input, Hits& hits) {
 void rule_opset_other(const RuleInput& input, Hits& hits) {
   const int64_t opset = input.view.model->opset();
   if (static_cast<double>(opset) != input.limit)
-    hits.push_back({{}, cat("opset ", opset, ", asked for is ", input.limit)});
+    hits.push_back({{}, cat("opset ", opset, ", required is ", input.limit)});
 }
 
 void rule_symbolic_shape(const RuleInput& input, Hits& hits) {
@@ -106,7 +106,7 @@ void rule_transformer(const RuleInput& input, Hits& hits) {
 
 void rule_not_sorted(const RuleInput& input, Hits& hits) {
   if (input.view.order == input.view.graph().order()) return;
-  hits.push_back({{}, "the file's order is no execution order"});
+  hits.push_back({{}, "the nodes of the file are not in execution order"});
 }
 
 void rule_names_not_unique(const RuleInput& input, Hits& hits) {

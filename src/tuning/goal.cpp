@@ -12,7 +12,7 @@ namespace quarkq::tuning {
 
 namespace {
 
-/// What is left of the sign, the sign, and what is right of it.
+/// The text to the left of the sign, the sign, and the text to the right.
 struct Parts {
   std::string left;
   bool is_at_most = false;
@@ -71,7 +71,7 @@ bool Goal::is_met(double value, std::optional<double> float_value) const {
 
 namespace {
 
-/// Of the output that is farthest from the float one.
+/// Returns the cosine of the output that differs most from the float output.
 double worst_cosine(const QuantizeReport& report) {
   double worst = 1;
   for (const OutputAgreement& output : report.outputs) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a tuned model has to reach, in the unit of its metric.
+// The goal of tuning a model, in the unit of its metric.
 #pragma once
 
 #include <optional>
@@ -23,14 +23,14 @@ struct Scale {
 
 class Goal {
  public:
-  /// "drop<=X": at most X worse than the float model; with a % the X is points of a share, else percent of the float
-  /// value. "value>=X" (or the metric's name) when higher is better, "value<=X" when lower is. Empty: no goal. Fails
-  /// with kInvalidArgument.
+  /// Parses a goal. "drop<=X": at most X worse than the float model; with a %, X is in percentage points for shares and
+  /// in percent of the float value otherwise. "value>=X" (or the metric's name) if higher is better, "value<=X" if
+  /// lower is better. Empty: no goal. Fails with kInvalidArgument.
   static Result<Goal> read(const std::string& text, const Scale& scale);
 
   bool is_drop() const { return kind_ == Kind::kDrop; }
   bool exists() const { return kind_ != Kind::kNone; }
-  /// REQUIRES: `float_value` is there when is_drop().
+  /// REQUIRES: `float_value` is set if is_drop().
   bool is_met(double value, std::optional<double> float_value) const;
 
  private:
@@ -41,21 +41,19 @@ class Goal {
   Scale scale_;
 };
 
-// Makes a trial's model and finds what it is worth.
-
-/// The metric of the request; its value on the samples of the request is found by running models.
+/// The metric of the request, measured by running models on the samples of the request.
 class Judge {
  public:
-  /// Fails with kInvalidArgument unless exactly one metric is asked for, or it lacks what it needs.
+  /// Fails with kInvalidArgument unless exactly one metric is requested with all its options.
   static Result<Judge> make(const TuneRequest& request);
 
   const Scale& scale() const { return scale_; }
-  /// The metric compares with the float model, so that this one has no value.
+  /// Returns whether the metric compares with the float model, so that the float model itself has no value.
   bool compares() const { return compares_; }
 
   using KeepGoing = std::function<bool(const Progress&)>;
   Result<double> value_of(const std::string& model, const KeepGoing& keep_going) const;
-  /// Quantizes with `settings` into `model`. Fails as quantize() and score() do.
+  /// Quantizes with `settings` into `model`. Fails like quantize() and score().
   Result<Trial> try_settings(const std::vector<std::string>& settings, const std::string& model,
                              const KeepGoing& keep_going) const;
 
@@ -67,14 +65,15 @@ class Judge {
   bool compares_ = false;
 };
 
-/// What single layers cost the outputs, and the blocks that cost most.
+/// The effect of single layers on the outputs, and the most harmful blocks.
 struct Sensitivity {
-  std::vector<LayerSensitivity> layers;  ///< in node order
-  std::vector<LayerBlock> blocks;        ///< the most harmful first
+  std::vector<LayerSensitivity> layers;  ///< In node order.
+  std::vector<LayerBlock> blocks;        ///< The most harmful block first.
 };
 
-/// By the outputs on a few calibration samples, each layer quantized alone. `settings`: beyond those of the request;
-/// `block_macs`: share of the multiply-accumulates that a block may have. Fails as analyze() does.
+/// Measures the effect on the outputs of quantizing each layer alone, on a few calibration samples. `settings` are in
+/// addition to the request's; `block_macs` bounds the share of the multiply-accumulates in a block. Fails like
+/// analyze().
 Result<Sensitivity> find_sensitivity(const TuneRequest& request, const std::vector<std::string>& settings,
                                      double block_macs, const Judge::KeepGoing& keep_going);
 

@@ -55,7 +55,7 @@ std::vector<Candidate> weights(const Base& base) {
   return candidates;
 }
 
-/// A rescue goes on until the cosine that is asked for, or as far as it may.
+/// A rescue continues until the requested cosine, or as far as it may.
 std::vector<Candidate> wider(const Base& base) {
   std::vector<Candidate> candidates;
   for (const double cosine : {0.995, 0.998, 0.9995}) {
@@ -93,14 +93,13 @@ std::vector<Candidate> blocks(const Base&) {
 constexpr std::string_view kExclude = "nodes_to_exclude";
 
 constexpr Step kLadder[] = {
-    {"plain", "the settings as asked for, without a rescue", "none", 1, always, plain},
-    {"rescued", "remedies where outputs are poor, the cheapest first (docs/guards.md)",
-     "some nodes may get wider formats", 2, can_be_rescued, rescued},
+    {"plain", "the requested settings, without a rescue", "none", 1, always, plain},
+    {"rescued", "remedies for poor outputs, the cheapest first (docs/guards.md)", "some nodes may get wider formats", 2,
+     can_be_rescued, rescued},
     {"ranges", "other methods to find the ranges of activations", "fitted to the evaluation samples", 1.5, calibrates,
      ranges},
-    {"weights",
-     "rounding by the error of the layers, equalization, a scale per channel where scales are not powers of two",
-     "some compilers take one scale per tensor only", 1.5, calibrates, weights},
+    {"weights", "rounding by the error of the layers, equalization, per-channel scales if scales are not powers of two",
+     "some compilers support only one scale per tensor", 1.5, calibrates, weights},
     {"sensitivity", "each of the blocks that cost most in float, found layer by layer", "more time on the target", 2,
      can_be_excluded, found_later, /*needs_sensitivity=*/true},
     {"wider", "wider formats for the nodes that cost most", "more time on the target", 4, can_be_widened, wider},
@@ -118,7 +117,7 @@ std::string name_of(config::CalibrateMethod method) {
 }  // namespace
 
 Base base_of(const config::Settings& settings) {
-  constexpr double kDefaultWide = 0.2;  // of a rescue's float nodes
+  constexpr double kDefaultWide = 0.2;  // Share of a rescue's float nodes.
   Base base;
   base.has_plan = settings.inserts_qdq();
   base.tunes = settings.tunes();
@@ -179,7 +178,7 @@ std::vector<Rung> rungs_of(const Base& base, const SettingList& asked) {
 std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked) {
   std::vector<Candidate> candidates;
   for (Candidate& candidate : step.candidates(base)) {
-    // A trial's share of wide formats is a part of what was asked for.
+    // A trial's share of wide formats counts towards the requested limit.
     const bool is_asked = std::ranges::any_of(candidate.settings, [&](const std::string& setting) {
       return key_of(setting) != "quarkq.max_wide" && sets_key(asked, setting);
     });
@@ -262,7 +261,8 @@ constexpr double kTrainingCost = 20;
 
 Rung rung(std::string name, std::string what, double cost) {
   Rung made;
-  made.name = std::move(name), made.what = std::move(what), made.risk = "as the search file says", made.cost = cost;
+  made.name = std::move(name), made.what = std::move(what), made.risk = "specified in the search file",
+  made.cost = cost;
   made.is_search = true;
   return made;
 }

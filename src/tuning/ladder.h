@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// THE table of steps that tune() takes, from cheap to expensive, and the trials of each.
+// The table of steps of tune(), from cheap to expensive, and their trials.
 #pragma once
 
 #include <functional>
@@ -17,96 +17,98 @@
 
 namespace quarkq::tuning {
 
-using SettingList = std::vector<std::string>;  ///< "key=value"
+using SettingList = std::vector<std::string>;  ///< Elements are "key=value".
 
-/// What the steps must know of the settings that were asked for.
+/// Properties of the requested settings that steps depend on.
 struct Base {
-  bool has_integers = true;  ///< activations and weights in 8 bits or fewer, a plan: rescues are possible
-  bool has_plan = true;      ///< the result has Q/DQ nodes, or nodes of a block format
+  bool has_integers = true;  ///< Activations and weights have 8 bits or fewer and there is a plan: rescues are
+                             ///< possible.
+  bool has_plan = true;      ///< The result contains Q/DQ nodes or nodes of a block format.
   bool is_power_of_two = false;
   bool has_channel_scales = false;
-  bool tunes = false;  ///< fine-tuning or mixed precision was asked for
+  bool tunes = false;  ///< Fine-tuning or mixed precision was requested.
   std::string calibrate_method;
-  double max_wide = 0;       ///< share of multiply-accumulates; 0: nothing may be widened
-  bool may_exclude = false;  ///< nodes may be left in float by name
-  int64_t max_islands = 0;   ///< 0: any number
-  SettingList excluded;      ///< names of nodes that are left in float already
+  double max_wide = 0;       ///< Share of multiply-accumulates; 0: nothing may be widened.
+  bool may_exclude = false;  ///< Nodes may be left in float by name.
+  int64_t max_islands = 0;   ///< 0: any number.
+  SettingList excluded;      ///< Names of nodes that are already left in float.
 };
 Base base_of(const config::Settings& settings);
 
-/// A trial of a step: its settings come after those of the best trial so far.
+/// A trial of a step: its settings are applied on top of the best trial so far.
 struct Candidate {
   std::string name;  ///< "ranges: Entropy"
   SettingList settings;
-  double until_cosine = 2;   ///< tries to reach it: without effect when the best trial has it already
-  double excluded_macs = 0;  ///< share of the multiply-accumulates that the settings leave in float
+  double until_cosine = 2;   ///< Target cosine; the trial is skipped if the best trial already reaches it.
+  double excluded_macs = 0;  ///< Share of the multiply-accumulates that the settings leave in float.
 };
 
 struct Step {
   std::string_view name, what, risk;
-  double cost;  ///< a trial's time in those of the plain one, roughly
+  double cost;  ///< Approximate duration of a trial relative to the plain trial.
   bool (*applies)(const Base& base);
   std::vector<Candidate> (*candidates)(const Base& base);
   bool needs_sensitivity = false;
 };
 std::span<const Step> ladder();
 
-/// What a step may build on; null before there is one.
+/// Results on which a step may build; null before they exist.
 struct Reached {
   const Trial* best = nullptr;
   const Sensitivity* sensitivity = nullptr;
 };
 
-/// A step as one run takes it.
+/// A step of one run.
 struct Rung {
   std::string name, what, risk;
-  double cost = 1;  ///< a trial's time in those of the plain one, roughly
-  /// Trials are whole settings of their own, not changes of the best so far, and the first one in order that meets
-  /// the goal ends the step.
+  double cost = 1;  ///< Approximate duration of a trial relative to the plain trial.
+  /// Trials are complete settings instead of changes of the best trial, and the first trial in order that meets the
+  /// goal ends the step.
   bool is_search = false;
   bool needs_sensitivity = false;
-  double max_wide = 1;      ///< of the multiply-accumulates; less remains for a trial that leaves nodes in float
-  int64_t max_islands = 0;  ///< 0: any number; a block in float is one
+  double max_wide = 1;      ///< Share of the multiply-accumulates; less is available for a trial that leaves nodes in
+                            ///< float.
+  int64_t max_islands = 0;  ///< 0: any number; a block in float counts as one.
   std::function<std::vector<Candidate>(const Reached& reached)> candidates;
 };
 
-/// The steps of the ladder that apply, without trials whose keys the user set (`asked`).
+/// Returns the applicable steps of the ladder, without trials whose keys the user set (`asked`).
 std::vector<Rung> rungs_of(const Base& base, const SettingList& asked);
 
-/// The blocks of a step that needs_sensitivity, each left in float: none when the best trial has wider formats already.
-/// Without a sensitivity (dry run): placeholders.
+/// Returns the blocks of a step that needs_sensitivity, each left in float; empty if the best trial already has wider
+/// formats. Without a sensitivity (dry run) returns placeholders.
 std::vector<Candidate> blocks_in_float(const Base& base, const Reached& reached);
 
-/// The trials of a step that these settings leave to try: not those whose keys the user set.
+/// Returns the remaining trials of a step, without trials whose keys the user set.
 std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked);
 
-/// `settings` have a value for the key of `setting`.
+/// Returns whether `settings` contain a value for the key of `setting`.
 bool sets_key(const SettingList& settings, std::string_view setting);
-/// `more` over `settings`: of two with the same key the later one counts.
+/// Returns `settings` overridden by `more`: the later of two settings with the same key counts.
 SettingList merged(const SettingList& settings, const SettingList& more);
-/// What stands before the =.
+/// Returns the part before the =.
 std::string_view key_of(std::string_view setting);
 
-// A search file's combinations as steps of tune(), in the place of the ladder.
+// Combinations of a search file as steps of tune(), instead of the ladder.
 
-/// One step, or two: everything but fine-tuning, and fine-tuning on top of the best of that. `asked`: no trial changes
-/// these keys. Combinations that are left out are reported in `diagnostics`. kInvalidArgument for a file without a
-/// combination.
+/// Returns one step, or two: everything except fine-tuning, then fine-tuning on top of the best trial. No trial changes
+/// the keys of `asked`. Omitted combinations are reported in `diagnostics`. Fails with kInvalidArgument for a file
+/// without combinations.
 Result<std::vector<Rung>> search_ladder(const config::SearchFile& file, const SettingList& asked,
                                         Diagnostics& diagnostics);
 
-/// A TuneRequest with everything read that is not the model: where the climb starts and which steps it has.
+/// A TuneRequest with everything loaded except the model: the start of the climb and its steps.
 struct Asked {
-  TuneRequest request;        ///< with what its search file says where the request says nothing: metric, time
-  std::vector<Rung> rungs;    ///< at least one
-  std::string settings_text;  ///< what all trials have in common
+  TuneRequest request;        ///< Metric and time are taken from the search file if the request does not specify them.
+  std::vector<Rung> rungs;    ///< At least one.
+  std::string settings_text;  ///< Settings that all trials have in common.
   std::string preset;
-  SettingList first;  ///< settings of the first trial, beyond those asked for
+  SettingList first;  ///< Settings of the first trial, in addition to the request's.
   Diagnostics diagnostics;
 };
 
-/// Settings and search file are read, and every trial's settings of a search are. Fails with kInvalidArgument, in
-/// compat mode too.
+/// Reads settings and search file, and checks every trial's settings of a search. Fails with kInvalidArgument, also in
+/// compat mode.
 Result<Asked> read_request(const TuneRequest& request);
 
 }  // namespace quarkq::tuning

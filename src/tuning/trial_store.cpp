@@ -45,8 +45,9 @@ Result<std::vector<std::string>> files_below(const std::string& folder) {
   return files;
 }
 
-/// What a run reads in addition to the model file and the folders of the request: external data under any name, the
-/// search, and what the settings name. A model or settings that cannot be read have none; the first trial says why.
+/// Returns the files that a run reads in addition to the model file and the folders of the request: external data under
+/// any name, the search file, and files named in the settings. A model or settings that cannot be read have none; the
+/// first trial reports the error.
 std::vector<std::string> further_files(const TuneRequest& request) {
   std::vector<std::string> paths;
   onnx_io::LoadReport external;
@@ -59,7 +60,7 @@ std::vector<std::string> further_files(const TuneRequest& request) {
 }
 
 Status add_folder(const std::string& folder, FileHashes& hashes, ContentHash& hash) {
-  hash.add(folder.empty() ? "none" : "files");  // the same labels as classes are something else
+  hash.add(folder.empty() ? "none" : "files");  // the same labels as classes have another meaning
   if (folder.empty()) return Status();
   QQ_TRY(const std::vector<std::string> files, files_below(folder));
   for (const std::string& file : files) {
@@ -103,7 +104,7 @@ struct StoredModel {
   }
 };
 
-/// The text of a small file of the store. Returns nullopt for links and for what is no file.
+/// Returns the text of a small file of the store, or nullopt for links and for paths that are not files.
 std::optional<std::string> stored_text(const std::string& path) {
   constexpr size_t kMostBytes = size_t{64} << 20;
   const Result<File> file = MappedFile::open(path, MappedFile::Links::kRefused);

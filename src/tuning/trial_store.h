@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Trials that are done, in a folder that processes may share. What a trial is made of is in its name: model, samples,
-// settings, metric, release and instruction set. So none is repeated, and none is mistaken for another.
+// Finished trials in a folder that processes may share. The name of a trial depends on model, samples, settings,
+// metric, release and instruction set, so that no trial is repeated or mistaken for another.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace quarkq::tuning {
 
-/// Hashes of files' bytes: each file is read once.
+/// Content hashes of files; each file is read once.
 class FileHashes {
  public:
   Result<std::string> of(const std::string& path);
@@ -23,15 +23,16 @@ class FileHashes {
   std::map<std::string, std::string> known_;
 };
 
-/// What all trials of a run have in common, as 32 digits. Fails when a file cannot be read.
+/// Returns the inputs that all trials of a run share, as 32 digits. Fails if a file cannot be read.
 Result<std::string> run_key(const TuneRequest& request, const std::string& settings_text, FileHashes& hashes);
 
-/// Samples of `folder` whose bytes another folder has, too.
+/// Returns the number of samples in `folder` whose bytes also exist in another folder.
 Result<size_t> count_shared_files(const std::string& folder, const std::string& other, FileHashes& hashes);
 
 class TrialStore {
  public:
-  /// `key`: of run_key(). `model_name`: what models are called, so that their external data fits the output's name.
+  /// `key` is the result of run_key(). `model_name` is the file name of models, so that references to external data
+  /// match the output's name.
   TrialStore(std::string folder, const std::string& key, std::string model_name);
 
   ~TrialStore();
@@ -39,23 +40,22 @@ class TrialStore {
   TrialStore& operator=(const TrialStore&) = delete;
 
   Status make_folder() const;
-  /// Makes the folder and keeps other runs from removing it. For a folder that is removed at the end.
+  /// Creates the folder and prevents other runs from removing it. For a folder that is removed at the end.
   Status share();
-  /// Removes what this run wrote, and the folder when nothing else is in it, unless another run shares it. REQUIRES:
+  /// Removes the files of this run, and the folder if it is empty then, unless another run shares it. REQUIRES:
   /// share().
   void remove() const;
 
-  /// Returns nullopt if the trial is not done, or its model is not the one that was made: whoever may write the folder
-  /// can put anything there.
+  /// Returns nullopt if the trial is not done, or if its model changed since it was written: the folder is untrusted.
   std::optional<Trial> load(const std::vector<std::string>& settings) const;
-  /// Fills in `trial.model_hash`. REQUIRES: model_path(settings) was written when the trial has a result.
+  /// Sets `trial.model_hash`. REQUIRES: if the trial has a result, model_path(settings) was written.
   Status save(Trial& trial) const;
-  /// Makes the trial's folder and removes a model that is there. Returns where the new one goes.
+  /// Creates the trial's folder and removes an existing model. Returns the path for the new model.
   Result<std::string> make_model_path(const std::vector<std::string>& settings) const;
   std::string model_path(const std::vector<std::string>& settings) const;
   std::string claim_path(const std::vector<std::string>& settings) const;
-  /// Copies the model and its external data; the output is complete or as it was. Fails with kIo if the model is no
-  /// longer that of the trial.
+  /// Copies the model and its external data. The output is complete or unchanged afterwards. Fails with kIo if the
+  /// model differs from the trial's.
   Status copy_model(const Trial& trial, const std::string& output) const;
 
   std::optional<double> load_float_value() const;
@@ -67,12 +67,12 @@ class TrialStore {
   void remove_claims() const;
 
   std::string root_, folder_, model_name_;
-  int lock_ = -1;  ///< the folder, open and locked
+  int lock_ = -1;  ///< File descriptor of the locked folder.
   bool is_locked_ = false;
 };
 
 std::string encode_trial(const Trial& trial);
-/// Nothing when the text is no trial.
+/// Returns nullopt if the text is not a trial.
 std::optional<Trial> parse_trial(const std::string& text);
 
 nlohmann::ordered_json trial_json(const Trial& trial);

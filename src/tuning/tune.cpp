@@ -103,7 +103,7 @@ std::vector<Trial> Climb::trials_of(const Rung& rung) const {
     trial.settings = has_base ? merged(best->settings, candidate.settings) : candidate.settings;
     trial.excluded_macs = candidate.excluded_macs > 0 || !has_base ? candidate.excluded_macs : best->excluded_macs;
     if (trial.excluded_macs > 0 && sets_key(candidate.settings, "quarkq.on_collapse")) {
-      // What the settings leave in float counts, and is an island.
+      // Nodes that the settings leave in float count, and form an island.
       if (rung.max_islands == 1) continue;
       trial.settings = merged(trial.settings, {cat("quarkq.max_wide=", rung.max_wide - trial.excluded_macs)});
       if (rung.max_islands > 1)
@@ -242,7 +242,8 @@ using tuning::Judge;
 
 std::string name_of(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
-/// The first line of the settings file. Only a file that begins with it is replaced: nobody named that file.
+/// The first line of the settings file. Only a file that begins with it is replaced, because the user did not name the
+/// file.
 constexpr std::string_view kSettingsMark = "# written by quarkq tune";
 
 Status check_settings_file(const std::string& path) {
@@ -250,8 +251,9 @@ Status check_settings_file(const std::string& path) {
   QQ_TRY(const auto there, MappedFile::open(path));
   const std::string_view text(reinterpret_cast<const char*>(there->data()), there->size());
   if (text.starts_with(kSettingsMark)) return Status();
-  return invalid_argument(path, ": is not of an earlier tune, which would write its settings here; move it, or give ",
-                          "another --output");
+  return invalid_argument(
+      path, ": was not written by an earlier tune, which would write its settings here; move it, or pass ",
+      "another --output");
 }
 
 Status check_paths(const TuneRequest& request, RunFiles& files) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One run of tune(): steps of the ladder, each on top of the best trial so far.
+// One run of tune(): the steps of the ladder, each starting from the best trial so far.
 #pragma once
 
 #include <optional>
@@ -19,25 +19,27 @@ class Climb {
   Climb(const TuneRequest& request, const Judge& judge, const Goal& goal, const std::vector<Rung>& rungs,
         const TrialStore& store);
 
-  /// Until the goal is met, the time is up or the ladder ends. Fails as plain settings do, and with kInterrupted.
+  /// Runs until the goal is met, the time is up or the ladder ends. Fails if the plain settings fail, and with
+  /// kInterrupted.
   Status run();
   const TuneReport& report() const { return report_; }
 
  private:
-  /// Never before there is a result.
+  /// Returns whether the time is up; false while there is no result.
   bool is_late() const { return has_best() && request_.seconds > 0 && watch_.seconds() >= request_.seconds; }
   bool is_over() const { return report_.is_met || report_.is_timed_out; }
   bool has_best() const { return best_.has_value(); }
   Status find_float_value();
   Status take_step(const Rung& rung);
   std::vector<Trial> trials_of(const Rung& rung) const;
-  /// Once, where a step needs it; a model that cannot be analyzed has none.
+  /// Runs at most once, for a step that needs the layers. A model that cannot be analyzed has none.
   Status find_layers(const Rung& rung);
-  /// Trials of one step, in their order; nothing for one that was given up.
+  /// Runs the trials of one step and returns them in order, without abandoned trials.
   Status try_all(const Rung& rung, std::vector<Trial>& trials);
-  /// Leaves out what follows the first trial that meets the goal, once all before it are done.
+  /// Removes the trials after the first one that meets the goal, once all earlier trials are done.
   void end_at_goal(std::vector<Trial>& trials, std::vector<char>& done) const;
-  /// Nothing while another process has it. `may_fail`: then the trial says why; otherwise so does the run.
+  /// Runs or loads a trial. Returns nullopt while another process works on it. With `may_fail`, a failure is recorded
+  /// in the trial; otherwise the run fails.
   Result<std::optional<Trial>> take(const Trial& asked, Claims& claims, bool may_fail);
   Status wait(double& pause);
   Status keep_best(size_t first);
@@ -52,10 +54,10 @@ class Climb {
   TuneReport report_;
   std::optional<size_t> best_;
   std::optional<Sensitivity> sensitivity_;
-  bool is_given_up_ = false;  ///< the trial that runs, because the time is up
+  bool is_given_up_ = false;  ///< The running trial was stopped because the time is up.
 };
 
-/// The trials that no other beats in one of value, wide share and bytes without being worse in another.
+/// Marks the trials that no other trial beats in one of value, wide share and bytes without being worse in another.
 void mark_pareto(const Scale& scale, std::vector<Trial>& trials);
 
 }  // namespace quarkq::tuning

@@ -434,7 +434,7 @@ BOMBS = [
     Bomb("an archive of zeros", sample("0.npz", packed_zeros(2 ** 26, level=9)), ("allowed is 1000 times",), codes=(4,)),
     Bomb("an archive of zeros for no input", sample("0.npz", packed_zeros(3 << 27, level=1)), ("shape [1,402653184], input x takes [1,4]",), codes=(4,)),
     Bomb("an archive of 60000 members", sample("0.npz", many_members)),
-    Bomb("a packed archive of zeros", packed_archive, ("hold more than 100 times as much",), codes=(4,)),
+    Bomb("a packed archive of zeros", packed_archive, ("contain more than 100 times as much",), codes=(4,)),
     *[Bomb(f"{kind} archive with a member in 32000 folders", deep_archive(kind), ("which no sample has",), codes=(4,), most_mib=200)
       for kind in ("a packed", "a plain")],
     Bomb("a sample that is a pipe", sample("0.npy", unnamed_pipe)),

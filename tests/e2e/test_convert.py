@@ -248,7 +248,7 @@ def bfloat16_models_compute_as_their_types_say():
         expect_equal((last["left"], last["changes"]), ([], 23), "what changed")
         expect(0 < last["difference"] < 0.2, f"difference {last['difference']}")
         _, report = converted(folder, model, "fp32-to-bf16", name="old.onnx")
-        expect("does not take BFLOAT16" in report["passes"][0]["left"][0]["reason"], f"{report['passes'][0]['left'][:1]}")
+        expect("does not accept BFLOAT16" in report["passes"][0]["left"][0]["reason"], f"{report['passes'][0]['left'][:1]}")
 
 
 @test()

@@ -62,7 +62,7 @@ def results_do_not_depend_on_threads(threads):
 
 
 @test(cases=[("no-library", "lib/none.so", "is not there"), ("no-runtime", None, "pip install onnxruntime"), ("not-a-library", "m.onnx", "UserCustomOpLibPath"),
-             ("empty-folder", "calib", "holds no .so file"), ("wrong-kind", "3", "UserCustomOpLibPath")])
+             ("empty-folder", "calib", "contains no .so file"), ("wrong-kind", "3", "UserCustomOpLibPath")])
 def what_is_missing_is_named(case):
     name, value, words = case
     with temp_folder() as folder:

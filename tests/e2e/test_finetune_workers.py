@@ -164,7 +164,7 @@ REFUSED = {
     "layers after each other": (["--config", "XINT8_ADAROUND"], "FastFinetune.Parallel=true"),
     "SelectiveUpdate": (["--config", "XINT8_ADAROUND", "--set", "FastFinetune.Parallel=true", "--set", "FastFinetune.SelectiveUpdate=true"],
                         "FastFinetune.SelectiveUpdate"),
-    "nothing to train": (["--config", "XINT8"], "these settings train nothing"),
+    "nothing to train": (["--config", "XINT8"], "these settings do not train any layer"),
     "no resume": (["--config", "XINT8_ADAROUND", "--no-resume"], "--no-resume"),
     "claim of no time": (["--config", "XINT8_ADAROUND", "--set", "FastFinetune.Parallel=true", "--set", "FastFinetune.ClaimSeconds=0"],
                          "FastFinetune.ClaimSeconds"),

@@ -302,7 +302,7 @@ def help_has_each_type_once():
             expect(word in text, f"{word!r} is not in {text}")
 
 
-@test(cases=[("--exclude", ["quantize", MODEL, "--exclude", "conv1"], 2, "give --set 'exclude=[NODE]'"),
+@test(cases=[("--exclude", ["quantize", MODEL, "--exclude", "conv1"], 2, "pass --set 'exclude=[NODE]'"),
              ("report of a model", ["report", MODEL], 4, "is not JSON, and so no report"),
              ("labels of tune", ["tune", MODEL, "--config", "a8w8", "--calib", CALIB, "--eval", CALIB, "--metric", "top1", "--labels", "no.csv", "--goal", "drop<=1%", "-o", "o.onnx"],
               4, "no.csv: no such file")])

@@ -83,7 +83,7 @@ def a_sample_without_values_is_refused(verb):
                    "tune": ["tune", MODEL, "-c", "xint8", "--calib", calib, "--eval", EVAL, "--labels", LABELS, "--metric", "top1", "-o", out],
                    "analyze": ["analyze", MODEL, "-c", "xint8", "--calib", calib], "optimize": ["optimize", MODEL, "--calib", calib, "-o", out]}.get(
                        verb, ["quantize", MODEL, "-c", "xint8", "--calib", calib, "-o", out, "--require", "cos>=0.99"])
-        expect_error(run(*command), 4, "holds no values, shape [0,1,8,8]")
+        expect_error(run(*command), 4, "contains no values, shape [0,1,8,8]")
         expect(not os.path.isfile(out), "a result was written")
 
 

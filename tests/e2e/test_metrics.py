@@ -111,7 +111,7 @@ def commands_that_fail(case):
 
 @test(cases=[(["--metric", "top1"], "needs --labels"), (["--metric", "tpo1", "--labels", LABELS], "did you mean top1?"),
              (["--metric", "cosine"], "compares two sides"), (["--metric", "map", "--labels", LABELS], "--head: found none"),
-             (["--metric", "top1", "--labels", LABELS, "--min-cos", "0.9"], "--min-cos: has no meaning beside --metric"),
+             (["--metric", "top1", "--labels", LABELS, "--min-cos", "0.9"], "--min-cos: cannot be combined with --metric"),
              (["--require", "top1>=1"], "--require: needs --metric")])
 def options_that_do_not_fit(case):
     more, words = case

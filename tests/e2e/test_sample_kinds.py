@@ -369,4 +369,4 @@ def containers_are_refused_in_words(kind):
                      [value("y", ["n", 4, 6, 6])], [("w", weight)])
         arrays(os.path.join(folder, "samples"), (1, 3, 8, 8))
         result = run("quantize", "-c", "a8w8", "--calib", os.path.join(folder, "samples"), "-o", os.path.join(folder, "q.onnx"), model)
-        expect_error(result, 4, "input xs is a", kind, "cannot hold", "BF16")
+        expect_error(result, 4, "input xs is a", kind, "cannot store", "BF16")

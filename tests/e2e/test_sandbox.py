@@ -148,7 +148,7 @@ def options_that_need_a_process_are_refused(option):
     arguments = {"--metric-cmd": ["evaluate", MODEL, "--data", CALIB, "--metric-cmd", "true"],
                  "--max-memory": ["quantize", MODEL, "-c", "xint8", "--calib", CALIB, "--max-memory", "1G"]}[option]
     done = run(*arguments, "--sandbox")
-    expect(done.returncode == 2 and f"--sandbox: found beside {option}" in done.stderr, done.stderr)
+    expect(done.returncode == 2 and f"--sandbox: found together with {option}" in done.stderr, done.stderr)
 
 
 @test()

@@ -135,7 +135,7 @@ def shapes_are_fixed_and_checked():
         dims = [dim.dim_value for dim in onnx.load(out).graph.input[0].type.tensor_type.shape.dim]
         expect_equal(dims, [1, 3, 8, 8], "shape of the input")
         expect(any(one["id"] == "shape-set" for one in report["findings"]), "a notice of the shape")
-        for shape, text in (("x=1,3,9,8", "a dimension that is a number cannot be changed"), ("y=1,3,8,8", "is no input of the model"),
+        for shape, text in (("x=1,3,9,8", "a dimension that is a number cannot be changed"), ("y=1,3,8,8", "is not an input of the model"),
                             ("x=1,0,8,8", "allowed is 1 or more"), ("x", "allowed is INPUT=1,3,224,224")):
             refused = run("quantize", network(folder), "--target", "x2", "--shape", shape, "--calib", samples(folder), "-o", out)
             expect(refused.returncode != 0 and text in refused.stderr, f"{shape}: found {refused.stderr}")

@@ -227,7 +227,7 @@ def same_samples_are_warned_of():
         done = run("tune", MODEL, "--config", "xint8", "--calib", CALIB, "--eval", CALIB, "--metric", "cosine", "--goal", "value>=0.1",
                    "-o", os.path.join(folder, "out.onnx"))
         expect_equal(done.returncode, 0, "exit code")
-        expect("give other samples with --eval DIR" in done.stderr and CALIB in done.stderr, done.stderr)
+        expect("pass other samples with --eval DIR" in done.stderr and CALIB in done.stderr, done.stderr)
         expect("goal       value>=0.1: met" in done.stdout, done.stdout)
 
 

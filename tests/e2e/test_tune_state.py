@@ -157,7 +157,7 @@ def only_its_own_settings_file_is_replaced():
         with open(beside, "w", encoding="utf-8") as file:
             file.write("mine: true\n")
         done = run(*line)
-        expect(done.returncode == 2 and "net.yaml: is not of an earlier tune" in done.stderr, done.stderr)
+        expect(done.returncode == 2 and "net.yaml: was not written by an earlier tune" in done.stderr, done.stderr)
         expect_equal((read_bytes(beside), os.path.exists(out)), (b"mine: true\n", False), "what is there")
         os.remove(beside)
         for _ in range(2):

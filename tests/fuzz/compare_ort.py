@@ -270,7 +270,7 @@ def declining(*texts):
 
 def quantize(model, preset, **more):
     """The report of a quantization, whose result has the interface of the float model."""
-    with declining("is quantized already", "has no kernel", "needs opset", "hold NaN", "(op_type:Scan)"):
+    with declining("is quantized already", "has no kernel", "needs opset", "contain NaN", "(op_type:Scan)"):
         report = quarkq.quantize(model.bytes, config=preset, data=[model.feeds], threads=1, **more)
     made = onnx.ModelProto.FromString(report.model).graph
     for kind in ("input", "output"):

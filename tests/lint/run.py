@@ -7,6 +7,7 @@ import sys
 
 import citations
 import comments
+import english
 import folders
 import functions
 import groups
@@ -24,7 +25,7 @@ import variants
 import workflows
 
 if __name__ == "__main__":
-    outcomes = [lint.main() for lint in (layers, sizes, subjects, folders, packages, functions, groups, comments, citations, measures, units, parallel, json_text, modes, variants, workflows)]
+    outcomes = [lint.main() for lint in (layers, sizes, subjects, folders, packages, functions, groups, comments, english, citations, measures, units, parallel, json_text, modes, variants, workflows)]
     if "--tighten" in sys.argv[1:]:
         ratchet.tighten()
     sys.exit(0 if all(outcomes) else 1)

@@ -76,7 +76,7 @@ Result<Shard> read_shard(const std::string& text) {
   if (is_indexed_job && has_count) return shard;
   if (is_indexed_job) {
     return invalid_argument(
-        "--shard: JOB_COMPLETION_INDEX is set, but not how many shards there are; give --shard "
+        "--shard: JOB_COMPLETION_INDEX is set, but not how many shards there are; pass --shard "
         "auto/N with the job's completions, or --shard 0/1 for all samples");
   }
   if (text.empty()) return Shard{};
@@ -122,7 +122,7 @@ Status run_merge(MergeArgs& args) {
 Run setup_calibrate(CLI::App& app) {
   auto args = std::make_shared<CalibrateArgs>();
   app.add_option("MODEL", args->request.model_path, "Float ONNX model")->required();
-  app.add_option("-c,--config", args->request.config, "Settings file, or a preset: the one that quantize will get");
+  app.add_option("-c,--config", args->request.config, "Settings file or preset, the same as for quantize");
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("-o,--output", args->request.output_path, "The statistics file")->required();
   app.add_option("--shard", args->shard,

@@ -13,7 +13,7 @@ namespace {
 
 using Commands = std::vector<Command>;
 
-/// As one word of a shell: in single quotes.
+/// Returns the text as one shell word in single quotes.
 std::string shell_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);

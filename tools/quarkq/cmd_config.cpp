@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// quarkq config show PRESET|FILE: what was asked, as a settings file, then every setting that holds, as comments.
-// quarkq config check FILE: refuses what cannot run and lists what may not do what was meant.
+// quarkq config show PRESET|FILE: prints the request as a settings file, then every effective setting as comments.
+// quarkq config check FILE: rejects impossible settings and lists settings that may not have the intended effect.
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ struct ConfigArgs {
   std::vector<std::string> sets;
 };
 
-/// What `config check --model` checks beside the settings: names that match no node of the model.
+/// Checks of `config check --model` in addition to the settings: names that match no node of the model.
 Status check_names(const ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics) {
   pipeline::RunState state{.model = model, .settings = settings};
   std::vector<PassTime> times;
@@ -81,7 +81,7 @@ Status run_config_check(const ConfigArgs& args) {
 Run setup_config(CLI::App& app) {
   auto args = std::make_shared<ConfigArgs>();
   app.require_subcommand(1);
-  CLI::App* show = app.add_subcommand("show", "what a preset or file asks for, and every setting that then holds");
+  CLI::App* show = app.add_subcommand("show", "the settings of a preset or file, and every effective setting");
   show->add_option("source", args->source, "settings file, or a name from `quarkq list presets`")->required();
   CLI::App* check = app.add_subcommand("check", "errors, and settings without effect or in conflict");
   check->add_option("file", args->source, "settings file or preset")->required();

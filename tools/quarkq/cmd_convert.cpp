@@ -48,7 +48,7 @@ Status run_convert(ConvertArgs& args) {
   QQ_RETURN_IF_ERROR(pin_isa(args.compute.isa));
   args.request.threads = args.compute.threads;
   if (args.request.model_path.empty() && args.request.pass_list.empty())
-    return invalid_argument("MODEL is missing: give a model, or --passes with a list that names one");
+    return invalid_argument("MODEL is missing: pass a model, or --passes with a list that names one");
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   QQ_TRY(TextOutput json_file, TextOutput::open(args.json));
   QQ_TRY(const ConvertReport report, convert(args.request));
@@ -68,12 +68,13 @@ Run setup_convert(CLI::App& app) {
   app.add_option("--pass", request.passes,
                  "NAME or NAME:option=value,...; may be repeated, runs in this order (quarkq list conversions)")
       ->allow_extra_args(false);
-  app.add_option("--passes", request.pass_list,
-                 "Instead of --pass: a list of passes as ShapeShifter takes it, a .yaml or .json file or a template "
-                 "such as xint8; it may name MODEL and OUTPUT")
+  app.add_option(
+         "--passes", request.pass_list,
+         "Instead of --pass: a list of passes in the format of ShapeShifter, a .yaml or .json file or a template "
+         "such as xint8; it may name MODEL and OUTPUT")
       ->type_name("FILE|TEMPLATE");
-  app.add_flag("--strict", request.strict, "Fail when a pass changes nothing, or leaves a node that it is for");
-  app.add_flag("--external-data", request.external_data, "Weights beside the model, in OUTPUT.data");
+  app.add_flag("--strict", request.strict, "Fail if a pass changes nothing, or skips a node that it applies to");
+  app.add_flag("--external-data", request.external_data, "Store weights next to the model, in OUTPUT.data");
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   add_ceiling_option(app);

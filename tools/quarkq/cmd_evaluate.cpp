@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// quarkq evaluate: the eight lines of ref:evaluation#output, then what else was asked for, then the required values.
-// Output, names and order of the eight lines are a contract: scripts of the reference's users read them. With --metric
-// there are only the metrics asked for (evaluate_metrics.h).
+// quarkq evaluate: prints the eight lines of ref:evaluation#output, then everything else that was requested, then the
+// required values. Output, names and order of the eight lines are a contract: scripts of the reference's users read
+// them. With --metric only the requested metrics are printed (evaluate_metrics.h).
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -108,7 +108,7 @@ void print_outputs(const EvaluateReport& report) {
   }
 }
 
-/// What a node lost against its noisiest input; nothing when that is exact or has no signal.
+/// Returns the loss of a node relative to its noisiest input; empty if that input is exact or has no signal.
 std::string lost(const TensorAgreement& layer) {
   return std::isfinite(layer.inputs_db) && std::isfinite(layer.sqnr_db) ? fixed(layer.inputs_db - layer.sqnr_db, 2)
                                                                         : "-";
@@ -126,7 +126,7 @@ void print_layers(const EvaluateReport& report) {
 
 void print_pairs(const EvaluateArgs& args, std::vector<PairMetrics> pairs) {
   say("\n");
-  if (args.worst_first) {  // by cosine, then by distance; NaN is worst
+  if (args.worst_first) {  // sorted by cosine, then by distance; NaN is worst
     const auto likeness = [](const PairMetrics& pair) { return std::isnan(pair.cosine) ? -2 : pair.cosine; };
     std::ranges::stable_sort(pairs, [&](const PairMetrics& a, const PairMetrics& b) {
       return std::pair(likeness(a), -a.l2) < std::pair(likeness(b), -b.l2);
@@ -168,7 +168,8 @@ Status check_required(const EvaluateArgs& args, const EvaluateReport& report) {
   return quality_gate("evaluate: ", join(missed, "; "));
 }
 
-/// Flags say what a place is; places without a flag fill those left, baseline first. --float makes them models.
+/// Flags determine the meaning of a path; paths without a flag fill the remaining places, baseline first. --float
+/// selects models.
 Status assign_places(EvaluateArgs& args) {
   std::string &baseline = args.has_models() ? args.models.float_path : args.folders.baseline_folder,
               &quantized = args.folders.quantized_folder;
@@ -251,7 +252,7 @@ Status check_metric_options(const EvaluateArgs& args) {
       {"--worst-first", args.worst_first},        {"--compat", !args.compat.empty()},
   };
   for (const auto& [option, is_given] : comparing) {
-    if (is_given) return invalid_argument(option, ": has no meaning beside --metric, which prints metrics only");
+    if (is_given) return invalid_argument(option, ": cannot be combined with --metric, which prints only metrics");
   }
   return Status();
 }
@@ -344,7 +345,7 @@ Run setup_evaluate(CLI::App& app) {
   app.add_option("--top", accuracy.top, "Count labels among the K highest (repeatable; default 1 and 5)")
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 1000000));
-  app.add_option("--labels-output", accuracy.output, "The output that holds the scores, when there are several");
+  app.add_option("--labels-output", accuracy.output, "The output that contains the scores, if there are several");
   add_metric_options(app, args->metric);
   add_gates(app, *args);
   add_json_option(app, args->json);

@@ -53,7 +53,7 @@ Run setup_import(CLI::App& app) {
   ImportRequest& request = args->request;
   app.add_option("MODEL", request.model_path, "Quantized ONNX model, of whatever tool")->required();
   app.add_option("-o,--output", request.output_path, "The model with the same scales")->required();
-  app.add_flag("--float", request.to_float, "Remove Q/DQ instead (the default for targets that take float models)");
+  app.add_flag("--float", request.to_float, "Remove Q/DQ instead (the default for targets that accept float models)");
   app.add_option("--set", request.settings, "key=value, stronger than what --target sets; may be repeated")
       ->allow_extra_args(false);
   add_target_options(app, request.settings);

@@ -195,7 +195,8 @@ Run setup_inspect(CLI::App& app) {
   app.add_flag("--nodes", args->options.nodes,
                "Also every node: name, operator, shapes, parameters, MACs, and the types that quantized ones read");
   app.add_flag("--scales", args->options.scales, "Also scale, zero point and position of each quantized tensor");
-  app.add_option("--why", args->why, "Why this tensor, or those of this node, are quantized as they are or stay float")
+  app.add_option("--why", args->why,
+                 "Explain why this tensor, or the tensors of this node, are quantized or stay float")
       ->type_name("NAME");
   app.add_option("-c,--config", args->config, "With --why: preset, or settings file")->type_name("FILE|PRESET");
   app.add_option("--set", args->sets, "With --why: a setting, stronger than the file; repeatable")

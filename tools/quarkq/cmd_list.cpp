@@ -80,7 +80,8 @@ std::vector<Row> list_quirks() {
 }
 
 std::vector<Row> list_passes() {
-  static const char* const acts_on[] = {"selection", "graph", "plan", "graph, plan", "qdq"};  // by kind of function
+  static const char* const acts_on[] = {"selection", "graph", "plan", "graph, plan", "qdq"};  // indexed by kind of
+                                                                                              // function
   std::vector<Row> rows;
   for (const pass::PassInfo& pass : pipeline::all_passes()) {
     rows.push_back({{"name", pass.name},
@@ -110,7 +111,7 @@ std::vector<Row> list_listed_passes() {
   return rows;
 }
 
-/// "cpu,npu-cnn": which default op sets hold the operator.
+/// Returns "cpu,npu-cnn": the default op sets that contain the operator.
 std::string op_sets_of(const plan::OpRuleRow& rule) {
   std::vector<std::string> sets;
   if (rule.in_cpu_set) sets.emplace_back("cpu");
@@ -119,7 +120,7 @@ std::string op_sets_of(const plan::OpRuleRow& rule) {
   return join(sets, ",");
 }
 
-/// What runs and what is quantized by default, one row per operator. "-" where one of the two does not hold.
+/// Lists what runs and what is quantized by default, one row per operator. "-" if one of the two does not apply.
 std::vector<Row> list_ops() {
   std::map<std::pair<std::string, std::string>, std::vector<int>> versions;  // name and domain -> opsets of its kernels
   for (const exec::OpDef* op : exec::all_ops()) {
@@ -230,12 +231,12 @@ constexpr struct Listing {
     {"heads", "layouts of detectors' outputs, for quarkq evaluate --head", plain<list_heads>},
     {"quirks", "differences of --compat quark-0.13", plain<list_quirks>},
     {"diagnostics", "warnings and notices: ids, what they mean, what to do", plain<list_diagnostics>},
-    {"targets", "compilers for NPUs that quarkq check --target knows", list_targets},
+    {"targets", "NPU compilers that quarkq check --target supports", list_targets},
     {"target-ops", "what a target does with each operator and type", list_target_ops, true},
-    {"target-rules", "what a target does where a rule holds", list_target_rules, true},
+    {"target-rules", "what a target does if a rule applies", list_target_rules, true},
     {"target-options", "provider options of a target", list_target_options, true},
-    {"target-settings", "settings that --target gives quantize and optimize", list_target_settings, true},
-    {"remedies", "what cures a finding of quarkq check --target, by id", list_remedies},
+    {"target-settings", "settings that --target implies for quantize and optimize", list_target_settings, true},
+    {"remedies", "remedies for the findings of quarkq check --target, by id", list_remedies},
 };
 
 void print_rows(const std::vector<Row>& rows) {

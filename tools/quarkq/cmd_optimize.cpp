@@ -59,7 +59,7 @@ Run setup_optimize(CLI::App& app) {
   app.add_option("--dump-after", request.dump_after, "Print the model as text after this pass");
   app.add_option(
          "--passes", args->passes,
-         "A list of passes as ShapeShifter takes it, a .yaml or .json file or a template such as xint8, instead "
+         "A list of passes in the format of ShapeShifter, a .yaml or .json file or a template such as xint8, instead "
          "of the settings' rewrites")
       ->type_name("FILE|TEMPLATE");
   app.add_option("--set", request.settings, "key=value, stronger than --config; may be repeated")

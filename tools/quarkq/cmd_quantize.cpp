@@ -62,7 +62,7 @@ Run setup_quantize(CLI::App& app) {
   app.add_option("--calib", args->request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--stats", args->request.statistics_path,
                  "Statistics of quarkq calibrate or merge, instead of samples");
-  app.add_option("-o,--output", args->request.output_path, "Result (default: <stem>_quantized.onnx beside the model)");
+  app.add_option("-o,--output", args->request.output_path, "Result (default: <stem>_quantized.onnx next to the model)");
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);
@@ -78,7 +78,7 @@ Run setup_quantize(CLI::App& app) {
       ->type_name("GOAL")
       ->allow_extra_args(false);
   app.add_option("--eval", args->request.eval_folder,
-                 "Samples to compare the result with the float model on (default: 8 of those of --calib)");
+                 "Samples for comparing the result with the float model (default: 8 samples of --calib)");
   app.add_option("--verify", args->verify_samples,
                  "Samples, spread over the folder, that the result is compared on (default: 8)")
       ->check(CLI::Range(1, 1000000));

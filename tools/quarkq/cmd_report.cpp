@@ -31,7 +31,7 @@ Status run_report(ReportArgs& args) {
 
 Run setup_report(CLI::App& app) {
   auto args = std::make_shared<ReportArgs>();
-  app.add_option("REPORT", args->report_path, "What quarkq quantize or tune wrote with --report")->required();
+  app.add_option("REPORT", args->report_path, "Report written by quarkq quantize or tune with --report")->required();
   app.add_option("-o,--output", args->output_path, "The page (default: REPORT with .html at its end)");
   return [args] { return run_report(*args); };
 }

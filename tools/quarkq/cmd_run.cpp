@@ -52,7 +52,7 @@ Run setup_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
   app.add_option("MODEL", args->request.model_path, "Float or quantized ONNX model")->required();
   app.add_option("--inputs", args->request.input_folder, "Samples, photos too (docs/calibration-data.md)")->required();
-  app.add_option("--config", args->request.config, "Settings file that says how samples are read");
+  app.add_option("--config", args->request.config, "Settings file that specifies how samples are read");
   app.add_option("--set", args->request.settings, "key=value, stronger than --config; may be repeated")
       ->allow_extra_args(false);
   add_preprocess_option(app, args->request.settings);

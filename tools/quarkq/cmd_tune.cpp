@@ -71,7 +71,7 @@ void print_steps(const TunePlan& plan) {
   say("\nall steps about %.0f s; scoring is not in it. Nothing was written.\n", plan.seconds);
 }
 
-/// What both verbs check and fill in.
+/// Checks and fills in the common parts of both verbs.
 Status prepare(TuneArgs& args) {
   if (args.request.search_path.empty())
     QQ_RETURN_IF_ERROR(check_has_config(args.request.config, args.request.settings));
@@ -122,11 +122,11 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   app.add_option("MODEL", request.model_path, "Float ONNX model")->required();
   app.add_option("-c,--config", request.config, "Settings to start from: a file, or a preset such as xint8");
   app.add_option("--search", request.search_path,
-                 "A file of amd-quark's AutoSearchPro or AutoSearch: its combinations in the place of the ladder");
+                 "A file of amd-quark's AutoSearchPro or AutoSearch: its combinations replace the ladder");
   app.add_option("--calib", request.calib_folder, "Calibration samples (docs/calibration-data.md)");
   app.add_option("--eval", request.eval_folder, "Labelled samples that trials are judged on: others than --calib")
       ->required();
-  app.add_option("--labels", request.metric.truth_path, "What is right for them (docs/evaluate.md)");
+  app.add_option("--labels", request.metric.truth_path, "Ground truth of these samples (docs/evaluate.md)");
   app.add_option("--labels-output", request.metric.output, "The output that is scored, when there are several");
   add_scoring_options(app, request.metric);
   app.add_option("--goal", request.goal,
@@ -140,7 +140,7 @@ std::shared_ptr<TuneArgs> add_tune_options(CLI::App& app) {
   add_target_options(app, request.settings);
   add_island_options(app, request.settings);
   app.add_option("--limit", request.limit, "Judge on the first so many samples of --eval");
-  app.add_option("-o,--output", request.output_path, "Result (default: <stem>_quantized.onnx beside the model)");
+  app.add_option("-o,--output", request.output_path, "Result (default: <stem>_quantized.onnx next to the model)");
   add_json_option(app, args->json);
   add_compute_options(app, args->compute);
   add_ceiling_option(app);

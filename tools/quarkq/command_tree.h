@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line as data: what completion scripts and the manual page are made of.
+// The command line as data, from which completion scripts and the manual page are made.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,11 +9,11 @@
 namespace quarkq::tool {
 
 struct CommandOption {
-  std::vector<std::string> names;  ///< with their dashes, short ones first; empty: positional
-  std::string placeholder;         ///< of a positional
+  std::vector<std::string> names;  ///< With their dashes, short ones first; empty for a positional argument.
+  std::string placeholder;         ///< Placeholder of a positional argument.
   std::string summary;
   bool takes_value = false;
-  std::vector<std::string> values;  ///< that can be completed; else a file may follow
+  std::vector<std::string> values;  ///< Values for completion; if empty, a file may follow.
 
   bool is_positional() const { return names.empty(); }
 };
@@ -23,7 +23,7 @@ struct Command {
   std::vector<CommandOption> options;
 };
 
-/// Every verb, in the order of the help text; the options of `app` itself are added to each. `app`: the whole program.
+/// Returns every verb, in the order of the help text. The options of `app`, the whole program, are added to each.
 std::vector<Command> command_tree(const CLI::App& app);
 
 }  // namespace quarkq::tool

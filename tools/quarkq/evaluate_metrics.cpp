@@ -104,7 +104,7 @@ void add_scoring_options(CLI::App& app, MetricRequest& request) {
          "--metric", request.names,
          "Print this metric of --labels instead (repeatable; quarkq list metrics), of one model or folder or two")
       ->allow_extra_args(false);
-  app.add_option("--head", request.detector.head, "How a detector's outputs hold its boxes (quarkq list heads)");
+  app.add_option("--head", request.detector.head, "Layout of the boxes in a detector's outputs (quarkq list heads)");
   app.add_option("--min-score", request.detector.min_score, "Boxes that score less are left out (0.001)")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--nms-iou", request.detector.nms_iou,
@@ -116,7 +116,7 @@ void add_scoring_options(CLI::App& app, MetricRequest& request) {
                  "Text recognizers: a file with the symbol of each class, line by line, without the blank before them");
   app.add_option("--metric-cmd", request.command,
                  "Print the number that this command prints; {results} in it becomes the folder of results");
-  app.add_option("--metric-timeout", request.command_seconds, "Seconds that the command may take (600)")
+  app.add_option("--metric-timeout", request.command_seconds, "Timeout of the command in seconds (600)")
       ->check(CLI::Range(0.001, 1e7));
 }
 

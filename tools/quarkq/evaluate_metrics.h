@@ -12,16 +12,16 @@
 
 namespace quarkq::tool {
 
-/// The files that quarkq evaluate writes at its end, opened before: a place that cannot be written must not cost a
-/// whole comparison, and all of them are refused when one cannot be.
+/// The files that quarkq evaluate writes at its end. They are opened before the comparison, so that a path that is not
+/// writable does not cost a whole comparison. If one cannot be opened, none is written.
 class EvaluateFiles {
  public:
   using Text = std::string (*)(const EvaluateReport&);
 
-  /// Nothing when `path` is empty; "-" is stdout. Fails with kInvalidArgument when it is open already, kIo when it
-  /// cannot be written.
+  /// Opens nothing for an empty `path`; "-" is stdout. Fails with kInvalidArgument if the file is already open and with
+  /// kIo if it is not writable.
   Status open(const std::string& path, Text text);
-  /// Writes all files, then puts them in their places.
+  /// Writes all files, then renames them to their final names.
   Status write(const EvaluateReport& report);
 
  private:
@@ -30,18 +30,18 @@ class EvaluateFiles {
     Text text;
   };
   std::vector<File> files_;
-  Text printed_ = nullptr;  ///< what goes to stdout, place "-"
+  Text printed_ = nullptr;  ///< The text for stdout, path "-".
 };
 
 struct MetricArgs {
   MetricRequest request;
-  std::vector<std::string> required;  ///< "top1>=0.7", "cer<=0.05"
+  std::vector<std::string> required;  ///< "top1>=0.7", "cer<=0.05".
 
   bool is_asked() const { return !request.names.empty() || !request.command.empty(); }
 };
-/// Which metric, and how a model's outputs are read for it.
+/// Adds the options for the metric and for decoding a model's outputs.
 void add_scoring_options(CLI::App& app, MetricRequest& request);
-/// The same and --require.
+/// Adds the scoring options and --require.
 void add_metric_options(CLI::App& app, MetricArgs& args);
 
 /// "NAME>=X" or "NAME<=X".
@@ -50,13 +50,13 @@ struct Requirement {
   bool is_at_least = true;
   double bound = 0;
 };
-/// Fails with kInvalidArgument unless it is about one of `metrics`.
+/// Fails with kInvalidArgument unless the requirement names one of `metrics`.
 Result<Requirement> read_requirement(const std::string& text, const std::vector<std::string>& metrics);
 
-/// "0.8125": six significant digits.
+/// Returns the value with six significant digits: "0.8125".
 std::string six_digits(double value);
 
-/// Scores, prints and judges. `json`: as add_json_option() fills it in.
+/// Scores, prints and judges. `json` is the value from add_json_option().
 Status run_metrics(ScoreRequest& request, const MetricArgs& args, const std::string& json);
 
 }  // namespace quarkq::tool

@@ -14,7 +14,7 @@ namespace quarkq::tool {
 namespace {
 
 constexpr size_t kMostBytes = size_t{10} << 20, kOldFiles = 3;
-/// By LogLevel.
+/// Level of spdlog for each LogLevel.
 constexpr std::array kLevels = {spdlog::level::err, spdlog::level::warn, spdlog::level::info, spdlog::level::info};
 
 struct Log {

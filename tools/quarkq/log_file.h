@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// --log-file: what a run says, with the time, the level, the phase and the thread of each line, for pipelines that keep
-// logs. What is written to stderr does not change.
+// --log-file: messages of a run with time, level, phase and thread, for pipelines that keep logs. The output on stderr
+// does not change.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ enum class LogLevel;  // output.h
 /// "run.1.log"), and three old ones are kept. kIo if the file cannot be written.
 Status open_log(const std::string& path);
 
-/// Lines that follow are said to be in this phase.
+/// Sets the phase of the lines that follow.
 void log_phase(const std::string& phase);
 
-/// Adds a line of the level, whatever --log-level says. Does nothing without --log-file. A line that cannot be written
+/// Adds a line, regardless of --log-level. Does nothing without --log-file. A line that cannot be written
 /// is lost: a log never ends a run.
 void log_line(LogLevel level, const std::string& text);
 

@@ -27,7 +27,7 @@
 namespace quarkq::tool {
 namespace {
 
-// What to say of a command line that cannot be read.
+// Messages for a command line that cannot be parsed.
 
 /// "quarkq config show".
 std::string full_name(const CLI::App& part) {
@@ -81,7 +81,7 @@ constexpr std::pair<std::string_view, std::string_view> kInstead[] = {{"--exclud
 
 std::string instead_of(const std::string& name, const std::vector<std::string>& known) {
   const auto* const row = std::ranges::find(kInstead, name, [](const auto& one) { return one.first; });
-  return row == std::end(kInstead) ? did_you_mean(name, known) : cat(", give ", row->second);
+  return row == std::end(kInstead) ? did_you_mean(name, known) : cat(", pass ", row->second);
 }
 
 /// Help with the type of a value once, without the library's notes on checks and counts.
@@ -168,11 +168,11 @@ constexpr Verb kVerbs[] = {
     {"optimize", "only rewrite the float model, as quantize would", setup_optimize, true},
     {"run", "run a float or quantized model over a folder of samples", setup_run, true},
     {"evaluate", "compare two folders of results, or two models; score them with metrics", setup_evaluate, true},
-    {"inspect", "show what a model is, and what is quantized and how", setup_inspect, false},
+    {"inspect", "describe a model and which of its tensors are quantized and how", setup_inspect, false},
     {"check", "check a quantized model against the limits of an NPU", setup_check, false},
     {"analyze", "find the layers that degrade the outputs most", setup_analyze, true},
     {"tune", "try settings until a metric of yours meets a goal", setup_tune, true},
-    {"plan", "show what tune would try, and what it would cost", setup_plan, true},
+    {"plan", "show the trials of tune and their cost", setup_plan, true},
     {"report", "turn the JSON report of a quantize run into an HTML page", setup_report, false},
     {"list", "list presets, recipes, options, passes, ops, formats, calibrators, metrics, quirks, diagnostics",
      setup_list, false},
@@ -197,7 +197,8 @@ int fail(const Status& failed) {
 
 using Words = std::vector<std::string>;
 
-/// The place of the verb among the words: options of the whole program may stand before it. Their number: none.
+/// Returns the index of the verb among the words, after options of the whole program; the number of words if there is
+/// none.
 size_t verb_place(const Words& words) {
   size_t at = 0;
   while (at < words.size() && words[at].starts_with("-"))
@@ -208,8 +209,8 @@ size_t verb_place(const Words& words) {
   return std::min(at, words.size());
 }
 
-/// A first word that is no verb gets a suggestion; CLI11 alone would only say that it is unexpected. Runs before
-/// anything else because a verb that computes may have to restart the program.
+/// Suggests a verb if the first word is not one; CLI11 would only report that it is unexpected. Runs first, because a
+/// verb that computes may have to restart the program.
 Status check_verb(const Words& words, char** argv) {
   const size_t at = verb_place(words);
   if (at == words.size()) return Status();
@@ -242,7 +243,7 @@ Words join_json(const Words& words) {
   return joined;
 }
 
-/// What was printed arrived: a full disk shows when the buffer is written.
+/// Checks that the output was written: a full disk is reported when the buffer is flushed.
 Status check_printed() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return Status();
   return io_error("standard output: writing failed, ", std::strerror(errno));
@@ -265,7 +266,7 @@ void add_program_options(CLI::App& app, ProgramOptions& options) {
   app.fallthrough();  // so that what belongs to every verb may follow it
   app.add_option_function<std::string>(
          "--log-level", [](const std::string& name) { set_log_level(name); },
-         "What is written to stderr: error, warning, notice or info (the default)")
+         "Lowest severity written to stderr: error, warning, notice or info (the default)")
       ->check(CLI::IsMember(kLogLevelNames));
   app.add_flag_callback("-q,--quiet", set_quiet, "Print errors only, and results of verbs that only print");
   app.add_flag_callback("-v,--verbose", set_verbose, "Print every finding, and the time of every phase");
@@ -281,7 +282,7 @@ void add_program_options(CLI::App& app, ProgramOptions& options) {
       ->type_name("FILE");
 }
 
-/// Opens the log, which is not one of the run's files, and writes down what was asked for.
+/// Opens the log and adds the command to it.
 Status begin_log(const std::string& path, const Words& words, RunFiles& files) {
   if (path.empty()) return Status();
   QQ_RETURN_IF_ERROR(files.add_output(path));
@@ -290,7 +291,7 @@ Status begin_log(const std::string& path, const Words& words, RunFiles& files) {
   return Status();
 }
 
-/// What CLI11 could not read, in our words, and how the verb is used.
+/// Prints CLI11's parse error in quarkq's wording, and the usage of the verb.
 int refuse(const CLI::App& app, const Words& words, const CLI::ParseError& error) {
   const CLI::App& part = part_of(app, words);
   const Status unknown = check_options_known(part, words);

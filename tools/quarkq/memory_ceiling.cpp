@@ -26,8 +26,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Of the memory that there is: what is left at the end of a run, and what this process takes at least to be ended for
-/// it.
+/// Shares of the memory: the remainder at which a run ends, and the usage of this process above which it may be ended.
 constexpr int64_t kLeftShare = 64, kOwnShare = 4;
 constexpr microseconds kShortest(2000), kLongest(200'000);
 constexpr int64_t kBytesPerMicrosecond = 16'000;  // faster than processes take new pages
@@ -47,7 +46,7 @@ constexpr int64_t kBytesPerMicrosecond = 16'000;  // faster than processes take 
 void watch_machine(int64_t granted) {
   for (;;) {
     const SystemMemory system = system_memory();
-    if (system.total == 0) return;  // nobody says
+    if (system.total == 0) return;  // the system does not report it
     const ResidentMemory resident = resident_memory();
     const auto own = static_cast<int64_t>(resident.all - std::min(resident.all, resident.of_files));
     const int64_t total = std::min(system.total, granted);
@@ -56,7 +55,7 @@ void watch_machine(int64_t granted) {
     if (spare < 0 && own > total / kOwnShare)
       end(cat("out of memory: the run has taken ", size_text(own), " of the ", size_text(total), " that this ",
               granted < system.total ? "container" : "machine", " has, and ", size_text(std::max(left, int64_t{0})),
-              " are left; --threads 1 takes less, and so does --max-memory, where the verb has them "
+              " are left; to use less, pass --threads 1 or --max-memory if the verb has them "
               "(docs/large-models.md)"));
     std::this_thread::sleep_for(std::clamp(microseconds(spare / kBytesPerMicrosecond), kShortest, kLongest));
   }
@@ -90,17 +89,17 @@ void stop_when_memory_runs_out() {
 
 namespace {
 
-constexpr const char* kHelp = "Take no more memory than this, such as 2G or 500M (docs/large-models.md)";
+constexpr const char* kHelp = "Upper bound on memory, such as 2G or 500M (docs/large-models.md)";
 /// A run takes what its dry run took, but for what threads and the system's allocator vary. What is recommended has
 /// more of a reserve, so that the same dry run does not refuse it the next time.
 constexpr double kReserve = 1.05, kRecommended = 1.15;
-/// A dry run may pass the ceiling, so that the refusal can name the one that does; but no further than this, because
-/// models come from strangers.
+/// A dry run may exceed the bound, so that the message can name a sufficient one; but not further than this, because
+/// models are untrusted.
 constexpr int64_t kMostTimes = 4, kMostAnyway = int64_t{1} << 30;
 constexpr double kMostOfMachine = 0.8;
 constexpr int kBeyond = 2;  // exit code of a dry run that took more
 
-/// What a dry run tells its parent.
+/// Result of a dry run for its parent process.
 struct Found {
   int64_t bytes = 0;  ///< peak of resident memory; 0: the dry run failed, as the run will
   bool finetunes = false;
@@ -122,7 +121,7 @@ Found try_here(const DryRun& dry_run, int threads) {
   _exit(kBeyond);
 }
 
-/// What the process of a dry run may take.
+/// Memory bounds of the dry run's process.
 struct Bounds {
   int64_t ceiling = 0;  ///< that segments are cut for; 0: whole programs
   int64_t most = 0;     ///< it ends beyond that
@@ -133,7 +132,7 @@ int64_t most_measured(int64_t ceiling) {
   return std::max(ceiling, std::min(std::max(std::min(ceiling, machine) * kMostTimes, kMostAnyway), machine));
 }
 
-/// Nothing when the process ended before it could tell.
+/// Returns nullopt if the process ended before it could report.
 std::optional<Found> try_elsewhere(const DryRun& dry_run, int threads, const Bounds& bounds) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
@@ -171,8 +170,8 @@ std::vector<MemoryFit> ways_to_fit(int threads) {
   return ways;
 }
 
-/// What to ask for instead, where `way` took `taken` bytes. A higher ceiling makes larger segments, so what a lower one
-/// takes is not enough to know: dry runs show it, unless they take more than `most`.
+/// Returns a recommendation after `way` used `taken` bytes. A higher bound creates larger segments, so the memory used
+/// under a lower one is not sufficient: dry runs determine it, unless they need more than `most`.
 std::string recommendation(const DryRun& dry_run, const MemoryFit& way, int64_t taken, int64_t most) {
   constexpr int kTries = 4;
   int64_t ceiling = with_reserve(taken, kRecommended);
@@ -222,7 +221,7 @@ Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t byte
     if (!least || found->bytes < least->first) least = {found->bytes, way};
   }
   if (!least)
-    return resource_error(model, ": takes more than ", size_text(most), " with these settings; --max-memory allows ",
+    return resource_error(model, ": needs more than ", size_text(most), " with these settings; --max-memory allows ",
                           size_text(bytes), "; --dry-run without --max-memory measures how much");
   const auto& [taken, way] = *least;
   return resource_error(model, ": takes about ", size_text(taken), " with these settings",

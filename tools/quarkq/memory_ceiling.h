@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --max-memory: a ceiling on the resident memory of the whole process.
+// --max-memory: an upper bound on the resident memory of the whole process.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,44 +13,43 @@
 
 namespace quarkq::tool {
 
-// Threads that look at the memory in use and end the process, with the exit code of kResource and after removing
-// unfinished files, before the system ends it without a word.
+// Threads that monitor memory and end the process with a message, with the exit code of kResource and after removing
+// unfinished files, before the system would kill it.
 
-/// In the form that --max-memory takes, in MiB, rounded up.
+/// Returns a size in the format of --max-memory, in MiB, rounded up.
 std::string size_text(int64_t bytes);
 
-/// Returns when the process has taken more than `bytes`, and how much.
+/// Blocks until the process uses more than `bytes`, and returns its usage.
 int64_t wait_beyond(int64_t bytes);
 
-/// From now on the process ends as soon as it takes more than `bytes`. 0 does nothing.
+/// Ends the process as soon as it uses more than `bytes`. 0 has no effect.
 void stop_beyond(int64_t bytes);
 
-/// From now on the process ends when the machine, or the container, has almost no memory left and this process has
-/// taken much of it.
+/// Ends the process when the machine, or the container, has almost no memory left and this process uses much of it.
 void stop_when_memory_runs_out();
 
-/// --max-memory SIZE in bytes; "2G" and "500M" are powers of 1024. 0 is left when it is not given.
+/// Adds --max-memory SIZE; "2G" and "500M" are powers of 1024. `bytes` stays 0 if the option is not given.
 void add_memory_option(CLI::App& app, int64_t& bytes);
 
-/// --max-memory of a verb without a dry run: models run segment by segment from the start, and the process ends beyond
-/// the ceiling.
+/// Adds --max-memory for a verb without a dry run: models run segment by segment from the start, and the process ends
+/// beyond the bound.
 void add_ceiling_option(CLI::App& app);
 
-/// How a run stays within a ceiling.
+/// How a run stays within a memory bound.
 struct MemoryFit {
   int threads = 0;
-  bool in_segments = true;  ///< else programs of whole models take less: cutting large activations adds copies
-  bool finetunes = false;   ///< fine-tuning, which a dry run leaves out, needs a budget
+  bool in_segments = true;  ///< False if programs of whole models need less: cutting large activations adds copies.
+  bool finetunes = false;   ///< Fine-tuning, which a dry run omits, needs a budget.
 };
 
-/// Measures what `dry_run(threads)` takes in a process of its own below that ceiling: in segments, then with whole
-/// programs, each with the `threads` asked for and with a single one. Fails (kResource) when all of that is too much
-/// and says which ceiling does. What the run would refuse is left to it. REQUIRES: no other thread runs but the one
-/// that watches the memory, which takes no lock.
+/// Measures the memory of `dry_run(threads)` in a separate process under the bound: in segments, then with whole
+/// programs, each with `threads` threads and with one. Fails with kResource if all of these exceed the bound; the
+/// message names a sufficient one. Errors of the run itself are left to the run. REQUIRES: no thread is running except
+/// the memory monitor, which takes no lock.
 Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes,
                              const std::function<Result<Forecast>(int threads)>& dry_run);
 
-/// Makes `request` one that stays within `bytes`; fine-tuning gets the ceiling as its budget. 0 does nothing.
+/// Adapts `request` to stay within `bytes`; fine-tuning uses the bound as its budget. 0 has no effect.
 template <typename Request>
 Status fit_memory(Request& request, int64_t bytes) {
   if (bytes <= 0) return Status();

@@ -31,7 +31,7 @@ bool has_colour() {
 
 /// Messages quote what was found in files: a name or a key of megabytes must not become a message of megabytes.
 std::string bounded(const std::string& text) {
-  constexpr size_t kMost = 16384, kEnd = 1024;  // bytes; the end says what is allowed
+  constexpr size_t kMost = 16384, kEnd = 1024;  // In bytes; the end of the text contains what is allowed.
   if (text.size() <= kMost) return printable(text);
   return printable(text.substr(0, kMost - kEnd)) + " ... " + printable(text.substr(text.size() - kEnd));
 }

@@ -151,7 +151,8 @@ void print_verdict(const QuantizeReport& report) {
     print_line(cat("verdict    ", grade_name(verdict->grade), ": ", verdict->why));
     say("next       %s\n", verdict->next.c_str());  // a command in one piece can be pasted
   } else if (!report.outputs.empty()) {
-    print_line("verdict    none: the float outputs are almost zero on these samples; give others with --eval DIR");
+    print_line(
+        "verdict    none: the float outputs are almost zero on these samples; pass other samples with --eval DIR");
   }
 }
 
@@ -243,7 +244,8 @@ void print_summary(const QuantizeReport& report, const std::vector<std::string>&
   print_line(cat("written    ", report.output_path, " (opset ", report.output_opset, ", ",
                  bytes_text(static_cast<double>(report.output_bytes)), ", ",
                  share_text(report.output_bytes, report.model_bytes), " of the float model", why_larger(report),
-                 report.external_data ? ", weights in a file beside it" : "", ") in ", fixed(report.seconds, 2), " s"));
+                 report.external_data ? ", weights in a file next to it" : "", ") in ", fixed(report.seconds, 2),
+                 " s"));
   if (!report.tail_path.empty()) print_line(cat("tail       ", report.tail_path, ": decodes the outputs"));
   if (report.target) print_target(report);
   if (!deployed.empty()) print_line("deployment " + join(deployed, ", "));
@@ -306,8 +308,9 @@ void print_found(const Forecast& found) {
 }  // namespace
 
 CLI::Option* add_dry_run_option(CLI::App& app, bool& dry_run) {
-  return app.add_flag("--dry-run", dry_run,
-                      "Write nothing: say what would be quantized and how, the size of the result, memory and time");
+  return app.add_flag(
+      "--dry-run", dry_run,
+      "Write nothing: predict what would be quantized and how, the size of the result, memory and time");
 }
 
 Status print_forecast(const Forecast& found, const std::string& json) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What quarkq quantize prints about a run: lines and tables.
+// Output of quarkq quantize on a terminal: lines and tables.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@
 
 namespace quarkq::tool {
 
-/// "146 of 304 nodes, all that compute; 158 are folded away".
+/// Returns "146 of 304 nodes, all that compute; 158 are folded away".
 template <typename Counts>
 std::string quantized_nodes(const Counts& counts) {
   const std::string text = cat(counts.nodes_quantized, " of ", counts.nodes_total, " nodes");
@@ -23,18 +23,16 @@ std::string quantized_nodes(const Counts& counts) {
   return cat(text, is_all ? ", all that compute" : "", "; ", counts.nodes_folded, " are folded away");
 }
 
-/// `deployed`: the files of --deploy. Without print_summary the tables are left out.
+/// `deployed` are the files of --deploy. Without print_summary the tables are omitted.
 void print_summary(const QuantizeReport& report, const std::vector<std::string>& deployed);
 
-// --dry-run of the verbs that calibrate.
-
-/// --dry-run. Returns the option, which excludes those that name further files.
+/// Adds --dry-run. Returns the option, which excludes options that name further files.
 CLI::Option* add_dry_run_option(CLI::App& app, bool& dry_run);
 
-/// The forecast as JSON where --json wants it, else as text on stdout.
+/// Prints the forecast as JSON to the place of --json, otherwise as text to stdout.
 Status print_forecast(const Forecast& found, const std::string& json);
 
-/// forecast(request) under a bar, printed.
+/// Runs forecast(request) under a progress bar and prints it.
 template <typename Request>
 Status run_dry(Request& request, const std::string& json) {
   QQ_TRY(const Forecast found, run_with_bar(request, [](const Request& asked) { return forecast(asked); }));

@@ -81,7 +81,7 @@ void on_bus_error(int) {
 
 /// Threads of parallel loops cannot hand an exception on, so it ends here.
 [[noreturn]] void on_terminate() {
-  constexpr const char kUnknown[] = "quarkq: internal error: an exception that nobody catches; please report this\n";
+  constexpr const char kUnknown[] = "quarkq: internal error: an exception was not caught; please report this\n";
   const std::exception_ptr thrown = std::current_exception();
   if (thrown == nullptr) end_now(kUnknown, Code::kInternal);
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a run may end before it is done: by signals, by --timeout, for lack of memory. No end leaves a partial file.
+// Ways in which a run may end early: by signals, by --timeout, or for lack of memory. None leaves a partial file.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,24 +13,24 @@
 
 namespace quarkq::tool {
 
-/// "90", "90s", "30m", "2h" in seconds: above 0, at most a billion. Messages name the option.
+/// Returns "90", "90s", "30m" or "2h" in seconds, above 0 and at most a billion. Messages name the option.
 Result<double> seconds_of(const std::string& option, const std::string& text);
 
-/// Gives the process the name of the program, which it loses when it restarts itself, and opens the standard streams
-/// that are closed on /dev/null: a result would be opened in their place and messages written into it. Nothing can be
-/// written to a standard output that was closed, so a text that was asked for still fails.
+/// Sets the name of the process, which is lost when the program restarts itself. Opens closed standard streams on
+/// /dev/null, so that a result file does not get their descriptor and receive messages. Writing to a standard output
+/// that was closed still fails.
 void prepare_process(const char* program);
 
-/// --timeout, for every verb.
+/// Adds --timeout, for every verb.
 void add_timeout_option(CLI::App& app);
 
-/// From now on: SIGINT, SIGTERM and SIGHUP (unless it is ignored, as nohup has it) interrupt the run. A reader of the
-/// output that goes away (SIGPIPE) ends it like every program. A file that shrinks while it is read, memory that is not
-/// there and exceptions that nobody catches become a message and an exit code. The time of --timeout begins.
+/// Starts watching the run. SIGINT, SIGTERM and SIGHUP (unless it is ignored, as with nohup) interrupt it. SIGPIPE ends
+/// it as usual. A file that shrinks while it is read, lack of memory and uncaught exceptions become a message and an
+/// exit code. Starts the time of --timeout.
 void watch_over_run();
 
-/// Someone looks at is_interrupted() now and then, and has seconds to end the run. Without one, and when a second
-/// signal comes, the program ends at once.
+/// While it exists, the program has seconds to end an interrupted run, because is_interrupted() is polled. Without a
+/// listener, and on a second signal, the program ends immediately.
 class InterruptListener {
  public:
   InterruptListener();
@@ -40,17 +40,17 @@ class InterruptListener {
 };
 bool is_interrupted();
 
-/// When --timeout is why the run was interrupted: what to say (kResource). Else OK.
+/// Returns kResource with a message if --timeout interrupted the run, otherwise OK.
 Status timeout_status();
 
-/// Progress on stderr: on a terminal one line that is drawn again and fits its width; in a pipe a line per phase, and
-/// one every 10 seconds, from the first second on (with -v from the start).
+/// Progress on stderr: on a terminal one line that is redrawn and fits its width; in a pipe one line per phase and one
+/// every 10 seconds, starting after one second (with -v immediately).
 class ProgressBar {
  public:
-  /// Nothing is shown with -q, nor when `hidden`.
+  /// Shows nothing with -q or if `hidden` is set.
   explicit ProgressBar(bool hidden = false);
   ~ProgressBar();
-  /// Shows `progress`; returns false when the user interrupted.
+  /// Shows `progress`. Returns false if the user interrupted.
   bool update(const Progress& progress);
 
  private:
@@ -59,15 +59,16 @@ class ProgressBar {
   void clear();
   bool hidden_, terminal_, drawn_ = false;
   std::string phase_, detail_;
-  Stopwatch start_, watch_;  ///< of the run, and of the phase
-  double last_ = 0;          ///< seconds of the phase at which something was shown
+  Stopwatch start_, watch_;  ///< Duration of the run, and of the phase.
+  double last_ = 0;          ///< Time of the phase, in seconds, of the last output.
   InterruptListener listener_;
 };
 
-/// One line of at most `width` characters: what matters most is kept. `seconds` of the phase, `memory` in bytes.
+/// Returns one line of at most `width` characters that keeps the most important parts. `seconds` is the duration of the
+/// phase, `memory` is in bytes.
 std::string progress_line(const Progress& progress, double seconds, double memory, size_t width);
 
-/// work(request) under a bar that is gone when this returns.
+/// Runs work(request) under a progress bar that is removed on return.
 template <typename Request, typename Work>
 auto run_with_bar(Request& request, Work work) {
   ProgressBar bar;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernel's interfaces: landlock(7), seccomp(2). Headers of older systems lack what newer kernels have, so
-// structures and numbers of Landlock stand here.
+// The kernel's interfaces: landlock(7), seccomp(2). Headers of older systems do not contain the newer structures and
+// numbers of Landlock, so they are defined here.
 #include "sandbox.h"
 
 #include <fcntl.h>
@@ -215,7 +215,7 @@ class Program {
 
   void answer(uint32_t call, uint32_t with) { append({jump(BPF_JEQ, call, 0, 1), statement(kReturn, with)}); }
 
-  /// Allows `call` if `checks`, which end with an answer, say so.
+  /// Allows `call` if `checks`, which end with a decision, allow it.
   void check(uint32_t call, const std::vector<sock_filter>& checks) {
     program_.push_back(jump(BPF_JEQ, call, 0, static_cast<uint8_t>(checks.size())));
     append(checks);
@@ -310,7 +310,7 @@ struct [[gnu::packed]] PathRule {
 struct Rights {
   RulesetAttributes handled;
   uint64_t in_outputs = 0;
-  size_t bytes = 0;  ///< of the attributes that this kernel knows
+  size_t bytes = 0;  ///< Size of the attributes known to this kernel.
 };
 
 /// `version` of Landlock: newer ones know more. What is not handled is not restricted.
@@ -400,16 +400,15 @@ Result<std::set<std::string>> output_folders(const CLI::App& verb) {
 }  // namespace
 
 void add_sandbox_option(CLI::App& app, bool& is_sandboxed) {
-  app.add_flag(
-      "--sandbox", is_sandboxed,
-      "Write only in the folders of results, without network and other programs, whatever a file makes of this "
-      "program (SECURITY.md)");
+  app.add_flag("--sandbox", is_sandboxed,
+               "Write only in the folders of results, without network and other programs, even if a file exploits this "
+               "program (SECURITY.md)");
 }
 
 Status enter_sandbox(const CLI::App& verb) {
   for (const std::string_view option : kForbidden) {
     if (!value_of(verb, option).empty())
-      return invalid_argument("--sandbox: found beside ", option, ", which needs a second process");
+      return invalid_argument("--sandbox: found together with ", option, ", which needs a second process");
   }
   QQ_TRY(const std::set<std::string> folders, output_folders(verb));
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return not_here("PR_SET_NO_NEW_PRIVS");

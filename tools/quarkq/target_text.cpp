@@ -12,7 +12,8 @@ namespace quarkq::tool {
 
 namespace {
 
-constexpr const char* kVerdictNames[] = {"runs", "falls back", "blocks everything", "unknown"};  // by NodeVerdict
+constexpr const char* kVerdictNames[] = {"runs", "falls back", "blocks everything", "unknown"};  // Indexed by
+                                                                                                 // NodeVerdict.
 constexpr size_t kMostRegions = 12;  ///< printed; --json has them all
 
 std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
@@ -29,7 +30,7 @@ std::string target_verdict(const TargetReport& report) {
   }
   if (report.verdict == "runs-wrong") return cat("runs, with results that are known to be wrong: ", placed);
   if (report.verdict == "unknown") {
-    return cat("unknown: at least ", placed, "; ", report.unknown_runs.npu, " nodes if what is unknown runs");
+    return cat("unknown: at least ", placed, "; ", report.unknown_runs.npu, " nodes if unknown nodes run");
   }
   return cat(report.verdict == "runs" ? "runs: " : "runs partly: ", placed);
 }

@@ -11,14 +11,14 @@
 
 namespace quarkq::tool {
 
-/// "runs partly: 53 of 55 nodes on the NPU, 2 regions".
+/// Returns "runs partly: 53 of 55 nodes on the NPU, 2 regions".
 std::string target_verdict(const TargetReport& report);
 
-/// The verdict in the first line; then findings, regions, and what does not run, folded by operator and reason.
+/// Prints the verdict in the first line, then findings, regions, and nodes that do not run, folded by operator and
+/// reason.
 void print_target_report(const TargetReport& report);
 
-// The listings about targets of `check --target`. `name`: a built-in target or a target file.
-
+/// The listings about targets of `check --target`. `name` is a built-in target or a target file.
 Result<std::vector<config::TextRow>> list_targets(const std::string& unused);
 Result<std::vector<config::TextRow>> list_target_ops(const std::string& name);
 Result<std::vector<config::TextRow>> list_target_rules(const std::string& name);

@@ -18,7 +18,7 @@ namespace quarkq::tool {
 namespace {
 
 constexpr size_t kLeastColumns = 40, kUsualColumns = 80;
-constexpr size_t kHelpColumn = 42;  // of descriptions, where there is room
+constexpr size_t kHelpColumn = 42;  // Column of descriptions, if the terminal is wide enough.
 constexpr size_t kLabel = 11;       // columns of the labels of a summary
 
 /// Where the description of a line of help begins: after two spaces or more that follow the names.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text that fits a terminal.
+// Text layout for terminals.
 #pragma once
 
 #include <cstdio>
@@ -9,33 +9,33 @@
 
 namespace quarkq::tool {
 
-/// Columns of the terminal that `stream` writes to; 0 when it is none.
+/// Returns the columns of the terminal that `stream` writes to; 0 if it is not a terminal.
 size_t columns_of(std::FILE* stream);
 
-/// Characters, not bytes: text may be UTF-8.
+/// Returns the number of characters, not bytes: the text may be UTF-8.
 size_t width_of(const std::string& text);
 
-/// Lines of at most `columns` characters, broken between words; a word that is longer stays whole. Lines after the
-/// first begin with `indent` spaces. 0 columns: the text as it is.
+/// Returns lines of at most `columns` characters, broken between words. A longer word is not broken. Lines after the
+/// first begin with `indent` spaces. With 0 columns the text is unchanged.
 std::string wrapped(const std::string& text, size_t columns, size_t indent);
 
-/// The same for help: descriptions stay in their column.
+/// Wraps help text: descriptions stay in their column.
 std::string wrapped_help(const std::string& text, size_t columns);
 
-/// The column of descriptions in help for a terminal of so many columns.
+/// Returns the column of descriptions in help for a terminal of this width.
 size_t help_column(size_t columns);
 
-/// std::printf() to stdout. Texts among the arguments become printable(): only `format` breaks lines. Supports the
-/// conversions s, c, d, u and those of double, without '*'.
+/// Calls std::printf() for stdout. Text arguments are escaped by printable(): only `format` breaks lines. Supports the
+/// conversions s, c, d, u and the conversions of double, without '*'.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
-/// Prints a text of several lines that the program itself has put together from printable() parts.
+/// Prints a text of several lines that the program built from printable() parts.
 void print_lines(const std::string& text);
 
-/// "label      text", wrapped as stdout needs it.
+/// Prints "label      text", wrapped for stdout.
 void print_line(const std::string& line);
 
-/// Tables on stdout: aligned columns under a header.
+/// Tables on stdout: aligned columns with a header.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -44,12 +44,12 @@ class Table {
     Align align = Align::kLeft;
   };
 
-  /// `separator` stands between two columns.
+  /// `separator` is printed between two columns.
   explicit Table(std::vector<Column> columns, std::string separator = "  ");
-  /// REQUIRES: a cell per column.
+  /// REQUIRES: one cell per column.
   void add(std::vector<std::string> row);
   void print() const;
-  /// On a terminal that is too narrow, the widest texts are shortened.
+  /// Prints the table. On a narrow terminal the widest texts are shortened.
   void print_fitting();
 
  private:
@@ -62,13 +62,13 @@ class Table {
 
 inline constexpr auto kRight = Table::Align::kRight;
 
-/// "3 x Conv, 1 x Relu".
+/// Returns "3 x Conv, 1 x Relu".
 std::string counts_text(const std::map<std::string, int>& counts);
-/// The shortest decimal that reads back as the float32 `value`.
+/// Returns the shortest decimal that reads back as the float32 `value`.
 std::string shortest(double value);
-/// `value` with four significant digits: "0.001234", "1.5e-07", "nan".
+/// Returns `value` with four significant digits: "0.001234", "1.5e-07", "nan".
 std::string significant(double value);
-/// `value` with so many decimals; "nan", "inf", "-inf".
+/// Returns `value` with this number of decimals; "nan", "inf", "-inf".
 std::string fixed(double value, int decimals);
 
 }  // namespace quarkq::tool

@@ -20,7 +20,7 @@ namespace quarkq::tool {
 
 void add_compute_options(CLI::App& app, ComputeOptions& options) {
   app.add_option("--threads", options.threads,
-                 "Threads; auto (the default, also 0) takes the cores that are free, no more than a container grants")
+                 "Threads; auto (the default, also 0) uses the free cores, at most as many as the container allows")
       ->type_name("N|auto")
       ->transform([](const std::string& text) { return text == "auto" ? std::string("0") : text; })
       ->check(CLI::Range(0, 1024));
@@ -35,12 +35,12 @@ void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings) {
         if (!block.ok()) throw CLI::ValidationError("--preprocess", block.status().message());
         settings.insert(settings.begin(), "preprocess=" + name);  // --set changes single keys of it
       },
-      cat("How photos become what the model takes: ", config::recipe_names(), " (quarkq list recipes)"));
+      cat("How photos are converted to the model's input: ", config::recipe_names(), " (quarkq list recipes)"));
 }
 
 namespace {
 
-/// As a JSON text, which YAML reads, too.
+/// Returns the text as JSON, which is also valid YAML.
 std::string json_text(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -50,7 +50,8 @@ std::string json_text(const std::string& text) {
   return result + '"';
 }
 
-/// "x=1,3,224,224" to "legalize.shapes={"x": [1,3,224,224]}". The last '=' divides: names may hold one.
+/// Converts "x=1,3,224,224" to "legalize.shapes={"x": [1,3,224,224]}". The last '=' is the separator, because names may
+/// contain one.
 std::string shape_setting(const std::string& text) {
   const size_t divide = text.rfind('=');
   const std::string dims = divide == std::string::npos ? "" : text.substr(divide + 1);
@@ -85,7 +86,8 @@ void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
          "--target",
          [&settings](const std::string& name) { settings.insert(settings.begin(), "target=" + json_text(name)); },
-         "Rewrite the model for this NPU compiler and say what would run there: a name of `quarkq list targets`, or a "
+         "Rewrite the model for this NPU compiler and predict what would run there: a name of `quarkq list targets`, "
+         "or a "
          "target file")
       ->type_name("NAME|FILE");
   add_shape_option(app, settings);
@@ -110,12 +112,13 @@ void add_island_options(CLI::App& app, std::vector<std::string>& settings) {
            if (!share.ok()) throw CLI::ValidationError(share.status().message());
            settings.push_back(cat("quarkq.max_wide=", share.value()));
          },
-         "Multiply-accumulates at most that a rescue or mixed precision may give wider formats (default: 20% in float, "
+         "Largest share of multiply-accumulates in wider formats after a rescue or mixed precision (default: 20% in "
+         "float, "
          "any share in 16 bits)")
       ->type_name("SHARE");
   app.add_option_function<int64_t>(
          "--max-islands", [&settings](int64_t most) { settings.push_back(cat("quarkq.max_islands=", most)); },
-         "Connected parts at most that these formats may be in; nodes between are then taken in, too (default: any "
+         "Largest number of connected parts in these formats; nodes between them are then included (default: any "
          "number)")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}))
       ->type_name("N");
@@ -125,12 +128,12 @@ Status check_has_config(const std::string& config, const std::vector<std::string
   if (config::selects_mode(config, settings)) return {};
   return invalid_argument(
       "--config is required: a preset such as xint8 (quarkq list presets) or a settings file; or "
-      "give --target NAME (quarkq list targets), which has a preset");
+      "pass --target NAME (quarkq list targets), which implies a preset");
 }
 
 void add_requantize_option(CLI::App& app, bool& requantize) {
   app.add_flag("--requantize", requantize,
-               "A quantized model: remove its Q/DQ nodes and block formats, and quantize what remains anew");
+               "Accept a quantized model: remove its Q/DQ nodes and block formats, and quantize it again");
 }
 
 void bound_spinning(char** argv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a verb is: it adds its options to a CLI11 app and returns what to run after parsing.
+// A verb: adds its options to a CLI11 app and returns the function to run after parsing.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,13 +14,13 @@
 
 namespace quarkq::tool {
 
-using Run = std::function<Status()>;  ///< prints its result to stdout itself
+using Run = std::function<Status()>;  ///< Prints its result to stdout itself.
 
 struct Verb {
   const char* name;
   const char* summary;
   Run (*setup)(CLI::App& app);
-  bool computes;  ///< runs kernels, so its threads must behave on a busy machine (bound_spinning())
+  bool computes;  ///< Runs kernels, so its threads must behave well on a busy machine (bound_spinning()).
 };
 
 // One per cmd_<verb>.cpp.
@@ -44,43 +44,44 @@ Run setup_completion(CLI::App& app);
 Run setup_man(CLI::App& app);
 Run setup_help(CLI::App& app);
 
-/// --threads and --isa, which every verb that computes has.
+/// --threads and --isa of every verb that computes.
 struct ComputeOptions {
   int threads = 0;
   std::string isa = "native";
 };
 void add_compute_options(CLI::App& app, ComputeOptions& options);
 
-/// --preprocess NAME, a recipe for images: becomes the first of `settings`, so that --set changes single keys of it.
-/// REQUIRES: --set, which fills `settings`, is declared before; options take effect in the order of their declarations.
+/// Adds --preprocess NAME, a recipe for images. It becomes the first of `settings`, so that --set overrides single keys
+/// of it. REQUIRES: --set, which fills `settings`, was declared before, because options take effect in the order of
+/// their declarations.
 void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
 
-/// --backend native|ort[:PROVIDER], as a setting.
+/// Adds --backend native|ort[:PROVIDER], stored as a setting.
 void add_backend_option(CLI::App& app, std::vector<std::string>& settings);
 
-/// --shape INPUT=1,3,224,224 (repeatable), which becomes a setting weaker than --set.
+/// Adds --shape INPUT=1,3,224,224 (repeatable), stored as a setting that --set overrides.
 void add_shape_option(CLI::App& app, std::vector<std::string>& settings);
-/// --target NAME|FILE, which becomes a setting weaker than --set, and --shape.
+/// Adds --target NAME|FILE, stored as a setting that --set overrides, and --shape.
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
-/// --max-wide and --max-islands, as settings.
+/// Adds --max-wide and --max-islands, stored as settings.
 void add_island_options(CLI::App& app, std::vector<std::string>& settings);
-/// "95%", "95" and "0.95" are the same share; messages name the option.
+/// Parses a share: "95%", "95" and "0.95" are equal. Messages name the option.
 Result<double> share_of(const std::string& option, const std::string& text);
 
-/// An error unless a preset, a file or a target says what is wanted.
+/// Fails unless a preset, a file or a target is specified.
 Status check_has_config(const std::string& config, const std::vector<std::string>& settings);
 
-/// --requantize.
+/// Adds --requantize.
 void add_requantize_option(CLI::App& app, bool& requantize);
 
-/// OpenMP's threads spin for milliseconds when they wait. With another process on one of the cores that turns every
-/// parallel region into a wait for the scheduler (seen: 1 ms became 100 ms). The bound is read when the library is
-/// loaded, so the program restarts itself with it, once, unless the user set one.
+/// OpenMP's waiting threads spin for milliseconds. If another process uses one of the cores, every parallel region then
+/// waits for the scheduler (measured: 1 ms became 100 ms). The bound is read when the library is loaded, so the program
+/// restarts itself once with the bound, unless the user set one.
 void bound_spinning(char** argv);
 
-// The files and folders that a command line names: what the verb reads, and what it writes.
+// The files and folders on a command line: inputs and outputs of the verb.
 
-/// kFile: a result, or "-". kFolder: a folder that is filled with results.
+/// kFile: a result, or "-". kFolder: a folder for results.
 enum class Place : char { kFile, kFolder };
 
 struct OutputPlace {
@@ -88,17 +89,18 @@ struct OutputPlace {
   Place place = Place::kFile;
 };
 
-/// Returns the subcommand of `verb` that was given, or `verb` itself: "show" of "config show".
+/// Returns the given subcommand of `verb`, or `verb` itself: "show" of "config show".
 const CLI::App& innermost(const CLI::App& verb);
 
-/// Returns the first value of an option, or "" if it was not given.
+/// Returns the first value of an option, or an empty string if it was not given.
 std::string value_of(const CLI::App& verb, std::string_view option);
 
-/// Returns every result of `verb`, including those named after an input. This is the only list of output options.
+/// Returns every result of `verb`, including results named after an input. This is the only list of output options.
 std::vector<OutputPlace> outputs_of(const CLI::App& verb);
 
-/// Declares everything that `verb` reads and writes. Each option that is not an output is an input if its value names a
-/// file; settings and what they name are inputs, too. Fails with kInvalidArgument if a result would overwrite an input.
+/// Declares all inputs and outputs of `verb`. Each option that is not an output is an input if its value names a file.
+/// Settings files, and files named in them, are inputs as well. Fails with kInvalidArgument if a result would overwrite
+/// an input.
 Status declare_files(const CLI::App& verb, RunFiles& files);
 
 }  // namespace quarkq::tool

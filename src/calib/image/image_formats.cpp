@@ -52,7 +52,7 @@ const char* find_jpeg_damage(const std::byte* data, size_t bytes) {
   for (;;) {
     const int marker = next_marker(file, position);
     if (marker < 0) return "the file is truncated";
-    if (marker == kEndOfImage) return has_scan ? nullptr : "the file holds no image";
+    if (marker == kEndOfImage) return has_scan ? nullptr : "the file contains no image";
     if (has_no_length(marker)) continue;
     if (file.size() - position < 2) return "the file is truncated";
     const size_t length = static_cast<size_t>(at(file, position) << 8 | at(file, position + 1));
@@ -100,7 +100,8 @@ Result<std::vector<std::byte>> as_grey(const std::byte* data, size_t bytes, cons
       depth = std::to_integer<int>(chunk[kChunkHead + kDepthAt]);
       const int colour = std::to_integer<int>(chunk[kChunkHead + kColourAt]);
       const bool is_read = (colour == kGrey || colour == kPalette) && depth >= 1 && depth <= 8;
-      if (!is_read) return bad_data(name, ": holds colours or 16 bits, allowed are grey or a palette of up to 8 bits");
+      if (!is_read)
+        return bad_data(name, ": contains colours or 16 bits, allowed are grey or a palette of up to 8 bits");
     }
     if (is_first || kind == "IDAT" || kind == "IEND") grey.insert(grey.end(), chunk, end);
     if (is_first) grey[kSignature.size() + kChunkHead + kColourAt] = std::byte{kGrey};
@@ -113,7 +114,7 @@ Result<std::vector<std::byte>> as_grey(const std::byte* data, size_t bytes, cons
 
 Result<Image> parse_stored_numbers(const std::byte* data, size_t bytes, const std::string& name) {
   const bool is_png = bytes >= kSignature.size() && std::memcmp(data, kSignature.data(), kSignature.size()) == 0;
-  if (!is_png) return bad_data(name, ": is no PNG file");
+  if (!is_png) return bad_data(name, ": is not a PNG file");
   if (bytes > kMostFileBytes) return bad_data(name, ": has ", bytes, " bytes, allowed are ", kMostFileBytes);
   int depth = 0;
   QQ_TRY(const std::vector<std::byte> grey, as_grey(data, bytes, name, depth));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the decoder library does not check of a JPEG file.
+// Checks of JPEG files that the decoder library does not perform.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace quarkq::calib {
 
-/// Null when the segments of a JPEG file fit into each other up to its end mark and its Huffman tables are possible;
-/// else what is wrong. The decoder would accept a truncated file, and write past a table that claims more
-/// than 256 symbols.
+/// Returns null if the segments of a JPEG file are consistent up to its end mark and its Huffman tables are possible;
+/// otherwise returns the fault. The decoder would accept a truncated file, and write past a table that claims more than
+/// 256 symbols.
 const char* find_jpeg_damage(const std::byte* data, size_t bytes);
 
-// The numbers that a PNG file stores, before they become colours: class maps are kept in such files.
+// The numbers stored in a PNG file before their conversion to colours: class maps are stored in such files.
 
-/// Grey values or indices into a palette, with 1, 2, 4 or 8 bits each, as they are stored: one channel. kBadData names
-/// the file: not a PNG, of colours or 16 bits, damaged, or too large.
+/// Returns grey values or palette indices of 1, 2, 4 or 8 bits as stored, in one channel. Fails with kBadData naming
+/// the file if it is not a PNG, has colours or 16 bits, or is damaged or too large.
 Result<Image> read_stored_numbers(const std::string& path);
-/// The same from memory; `name` is its name in messages.
+/// Reads numbers from a PNG in memory. Messages refer to it as `name`.
 Result<Image> parse_stored_numbers(const std::byte* data, size_t bytes, const std::string& name);
 
 }  // namespace quarkq::calib

@@ -141,7 +141,7 @@ Result<ir::Tensor> integer_levels(const ir::Tensor& table, const InputSpec& inpu
 Result<ir::Tensor> input_levels(const Preprocess& preprocess, const InputSpec& input, const std::string& file) {
   const ir::Tensor table = level_values(preprocess);
   for (const float value : table.data<float>()) {
-    if (!std::isfinite(value)) return bad_data(file, ": preprocess gives values that float32 cannot hold");
+    if (!std::isfinite(value)) return bad_data(file, ": preprocess: the scaled values exceed the range of float32");
   }
   if (is_integer(input.type)) return integer_levels(table, input, file);
   constexpr std::array kFloats = {ElementType::kFloat, ElementType::kDouble, ElementType::kFloat16,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An image file as the tensor that a model's input takes.
+// Conversion of an image file to a tensor for a model's input.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace quarkq::calib {
 
-/// A whole file in memory; `name` is its name in messages.
+/// A whole file in memory. Messages refer to it as `name`.
 struct ImageFile {
   std::string name;
   const std::byte* data = nullptr;
   size_t bytes = 0;
 };
 
-/// One image, preprocessed: [1, C, H, W] or [1, H, W, C] in the input's element type. kBadData names the file: not an
-/// image, damaged, too large to decode, or a result that does not fit `input`.
+/// Returns one image, preprocessed: [1, C, H, W] or [1, H, W, C] in the input's element type. Fails with kBadData
+/// naming the file if it is not an image, is damaged or too large to decode, or if the result does not match `input`.
 Result<ir::Tensor> read_image(const ImageFile& file, const config::Preprocess& preprocess, const InputSpec& input);
 
 }  // namespace quarkq::calib

@@ -215,7 +215,7 @@ class MinMsePercentile final : public RangeObserver {
   }
 
   Result<Range> finish() override {
-    if (order_.count() == 0) return bad_data("minmse: the samples hold no value");
+    if (order_.count() == 0) return bad_data("minmse: the samples contain no value");
     QQ_RETURN_IF_ERROR(status_);
     std::array<float, 5> errors;  // the reference compares float32 sums
     for (size_t i = 0; i < errors.size(); ++i) errors[i] = static_cast<float>(errors_[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// OrderStatistics: exact percentiles of numbers that are observed twice instead of being kept. The first pass counts
-// the upper halves of order-preserving keys, the second the lower halves of the few keys wanted.
+// OrderStatistics: exact percentiles of numbers that are observed twice instead of being stored. The first pass counts
+// the upper halves of order-preserving keys, the second the lower halves of the few keys needed.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@ namespace quarkq::calib {
 
 class OrderStatistics {
  public:
-  /// The percentiles that count_lower() is to find.
+  /// `percentiles` are the percentiles to compute.
   explicit OrderStatistics(std::vector<double> percentiles) : percentiles_(std::move(percentiles)) {}
 
   /// First pass. REQUIRES: no NaN.
   void count_upper(float x) { upper_.add(key_of(x) >> 16); }
   int64_t count() const { return upper_.total(); }
-  /// Between the passes. REQUIRES: count() > 0.
+  /// Call it between the passes. REQUIRES: count() > 0.
   void choose();
   /// Second pass, over the same numbers.
   void count_lower(float x) {
@@ -33,14 +33,14 @@ class OrderStatistics {
     const auto found = lower_.find(key >> 16);
     if (found != lower_.end()) found->second.add(key & 0xFFFF);
   }
-  /// NumPy's percentile number `index` with linear interpolation in float32 (ref:calibration#numpy-primitives).
+  /// Returns NumPy's percentile number `index` with linear interpolation in float32 (ref:calibration#numpy-primitives).
   float percentile(size_t index) const;
 
  private:
-  /// Keys are ordered as the numbers are.
+  /// Returns a key with the order of the numbers.
   static uint32_t key_of(float x);
   static float number_of(uint32_t key);
-  /// Where a percentile lies: `fraction` of the way from rank `rank` to the next.
+  /// Position of a percentile: `fraction` of the distance from rank `rank` to the next.
   struct Place {
     int64_t rank = 0;
     double fraction = 0;
@@ -51,7 +51,7 @@ class OrderStatistics {
 
   std::vector<double> percentiles_;
   BinCounts upper_;
-  std::map<uint32_t, BinCounts> lower_;  ///< by upper half
+  std::map<uint32_t, BinCounts> lower_;  ///< Keyed by upper half.
 };
 
 /// Histogram C of ref:calibration#power-of-two-minmse, for MinMSE: between the extremes, in double; it grows by whole
@@ -60,8 +60,8 @@ class HistogramPow2 {
  public:
   explicit HistogramPow2(int64_t first_bins) : first_bins_(first_bins) {}
 
-  /// Adds a sample's tensor. Infinities beside finite values count as the largest float. Fails for an empty sample, and
-  /// when the bins become too narrow or too many.
+  /// Adds a sample's tensor. If there are finite values, infinities count as the largest float. Fails for an empty
+  /// sample, and if the bins become too narrow or too many.
   Status add(std::span<const float> values);
 
   const BinCounts& counts() const { return counts_; }
@@ -80,26 +80,26 @@ class HistogramPow2 {
   numeric::Range seen_;
 };
 
-// Scale and zero point that a candidate range is scored with, and MinMSE's candidate scales
+// Scale and zero point for scoring a candidate range, and MinMSE's candidate scales
 // (ref:calibration#layerwise-percentile, ref:calibration#power-of-two-minmse).
 
-/// params_for_range(), with the steps of a float16 range taken in float16 (ref:scales#float-scales): the width is
-/// rounded to it and scales below its smallest normal number become 1.
+/// Returns params_for_range(), with the steps of a float16 range computed in float16 (ref:scales#float-scales): the
+/// width is rounded to it, and scales below its smallest normal number become 1.
 Result<numeric::QuantParams> scoring_params(const numeric::QuantSpec& spec, numeric::Range range, bool is_half);
 
-/// The spec that MinMSE searches powers of two for: full or symmetric limits of an 8, 16 or 32 bit integer, else of
-/// INT8.
+/// Returns the spec for which MinMSE searches powers of two: full or symmetric limits of an 8, 16 or 32 bit integer,
+/// otherwise of INT8.
 numeric::QuantSpec minmse_spec(const numeric::QuantSpec& activation, bool symmetric_range);
 
 /// 2p, p, p/2, p/4, p/8 around the power of two p nearest to the range's scale, all with the range's zero point.
 using PowerCandidates = std::array<numeric::QuantParams, 5>;
 Result<PowerCandidates> power_candidates(const numeric::QuantSpec& spec, numeric::Range range, bool is_half);
 
-/// Squared error of storing `values` with `params`, in float32 as NumPy sums it. Signed types never take their least
-/// value.
+/// Returns the squared error of storing `values` with `params`, in float32 with NumPy's summation. Signed types never
+/// use their smallest value.
 float squared_error(std::span<const float> values, const numeric::QuantSpec& spec, const numeric::QuantParams& params);
 
-/// The first of the least: ties go to the larger scale.
+/// Returns the first smallest error: ties select the larger scale.
 template <typename Error>
 size_t index_of_least(const std::array<Error, 5>& errors) {
   size_t best = 0;
@@ -109,17 +109,17 @@ size_t index_of_least(const std::array<Error, 5>& errors) {
   return best;
 }
 
-// The modes of MinMSE, a file each (ref:calibration#power-of-two-minmse); make_minmse_quark() chooses.
+// The modes of MinMSE, one file each (ref:calibration#power-of-two-minmse). make_minmse_quark() selects.
 
 using ObserverPointer = std::unique_ptr<RangeObserver>;
 
 /// "All" on a histogram. REQUIRES: a symmetric range.
 ObserverPointer make_minmse_on_bins(const MethodOptions& options);
-/// "All" on the values: a pass for the extremes, one for the errors.
+/// "All" on the values: one pass for the extremes, one for the errors.
 ObserverPointer make_minmse_on_values(const MethodOptions& options);
-/// The scale that most samples prefer. REQUIRES: a symmetric range.
+/// The scale that is best for most samples. REQUIRES: a symmetric range.
 ObserverPointer make_minmse_most_common(const MethodOptions& options);
-/// On the values that a percentile keeps: four passes.
+/// MinMSE restricted to the values within a percentile. Needs four passes.
 ObserverPointer make_minmse_percentile(const MethodOptions& options);
 
 }  // namespace quarkq::calib

@@ -158,7 +158,7 @@ class HistogramAbs final : public ValueHistogram {
   float edge(int64_t i) const override { return static_cast<float>((*edges_)(i)); }
 
   Status add(const CleanSample& sample) override {
-    if (sample.has_infinity()) return bad_data("histogram: a sample holds an infinity");
+    if (sample.has_infinity()) return bad_data("histogram: a sample contains an infinity");
     const bool is_first = !edges_;
     QQ_RETURN_IF_ERROR(is_first ? start(sample) : count(sample));
     widen(sample.extremes);
@@ -207,7 +207,7 @@ class HistogramSigned final : public ValueHistogram {
   float edge(int64_t i) const override { return (*edges_)(i); }
 
   Status add(const CleanSample& sample) override {
-    if (sample.has_infinity()) return bad_data("histogram: a sample holds an infinity");
+    if (sample.has_infinity()) return bad_data("histogram: a sample contains an infinity");
     const float reach = sample.reach();
     if (!edges_ || (reach > threshold_ && threshold_ == 0)) {
       QQ_RETURN_IF_ERROR(spread(reach, edges_ ? bins() : first_bins_));

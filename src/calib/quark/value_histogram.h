@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ValueHistogram: what the percentile methods, Entropy and Distribution remember of a tensor; histograms A and
-// B (ref:calibration#histogram-of-magnitudes, ref:calibration#histogram-of-signed-values). Both grow when a later
-// sample exceeds the first one.
+// ValueHistogram: statistics of a tensor for the percentile methods, Entropy and Distribution; histograms A and B
+// (ref:calibration#histogram-of-magnitudes, ref:calibration#histogram-of-signed-values). Both grow when a later sample
+// exceeds the first one.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 
 namespace quarkq::calib {
 
-// What the reference does to a fetched tensor before a histogram or MinMSE sees it (ref:calibration#non-finite-values),
-// and its caching of samples as float16.
+// Clean-up of a tensor in the reference before histograms and MinMSE (ref:calibration#non-finite-values), and its
+// caching of samples as float16.
 
-/// One sample's tensor without NaN, and its extremes; zeros when it is empty.
+/// One sample's tensor without NaN, and its extremes; zeros if it is empty.
 struct CleanSample {
-  std::span<const float> values;  ///< the tensor itself when nothing had to be changed, else `repaired`
+  std::span<const float> values;  ///< The tensor itself if nothing was changed, otherwise `repaired`.
   numeric::Range extremes;
   std::vector<float> repaired;
 
@@ -33,34 +33,34 @@ struct CleanSample {
 
 enum class SampleCache { kNone, kHalf };
 
-/// NaN becomes 0, and everything does when no value is finite. Infinities beside a finite value stay: the reference
-/// means to replace them by the largest value, which is the infinity itself.
-/// kHalf then rounds to float16, where magnitudes of 65520 and more become infinite.
+/// NaN becomes 0; if no value is finite, all values become 0. If there is a finite value, infinities are kept: the
+/// reference intends to replace them by the largest value, which is the infinity itself. kHalf then rounds to float16,
+/// where magnitudes of 65520 and more become infinite.
 CleanSample clean_sample(std::span<const float> values, SampleCache cache = SampleCache::kNone);
 
-/// EdgeList: the edges of histogram A. Equally spaced ones, then for each sample that exceeded them a run that NumPy's
-/// arange made: in double, from two float32 numbers. The runs are kept as formulas.
+/// EdgeList: the edges of histogram A. Equally spaced edges, then one run of NumPy's arange per sample that exceeded
+/// them: in double, from two float32 numbers. The runs are stored as formulas.
 class EdgeList {
  public:
   EdgeList(const UniformEdges<float>& start, bool half) : bins(start.bins), start_(start), half_(half) {}
 
-  /// Edge i in the order of edges, 0 <= i <= bins. A run just appended is exact until round_runs().
+  /// Returns edge i, 0 <= i <= bins. A run that was just appended is exact until round_runs().
   double operator()(int64_t i) const;
-  /// About where `x` lies, within [0, bins).
+  /// Returns the approximate position of `x` within [0, bins).
   int64_t guess(double x) const;
 
-  /// Appends edges as wide as the first bin until `largest` is about reached. Rounding may leave it outside. Fails when
-  /// that takes too many.
+  /// Appends edges with the width of the first bin until `largest` is approximately reached. Rounding may leave it
+  /// outside. Fails if too many are needed.
   Status grow(float largest);
-  /// Rounds the last run to the tensor's type, as the reference stores it.
+  /// Rounds the last run to the tensor's type, like the reference.
   void round_runs();
 
   int64_t bins;
 
  private:
   struct Run {
-    int64_t index;       ///< of its first edge
-    double first, step;  ///< edge index + i is first + i * step
+    int64_t index;       ///< Index of its first edge.
+    double first, step;  ///< Edge index + i is first + i * step.
     bool rounded;
   };
   float rounded(float x) const { return half_ ? rounded_to_half(x) : x; }
@@ -73,14 +73,14 @@ class EdgeList {
 class ValueHistogram {
  public:
   virtual ~ValueHistogram() = default;
-  /// Adds a sample's tensor. Fails where NumPy does: an infinity, bins too narrow, too many bins.
+  /// Adds a sample's tensor. Fails where NumPy fails: an infinity, bins too narrow, too many bins.
   virtual Status add(const CleanSample& sample) = 0;
   virtual int64_t bins() const = 0;
   /// REQUIRES: a sample was added, 0 <= i <= bins().
   virtual float edge(int64_t i) const = 0;
 
   const BinCounts& counts() const { return counts_; }
-  /// Smallest and largest value of all samples; an empty sample counts as a zero.
+  /// Returns the smallest and largest value of all samples; an empty sample counts as a zero.
   const numeric::Range& seen() const { return seen_; }
 
  protected:
@@ -91,17 +91,17 @@ class ValueHistogram {
   bool has_sample_ = false;
 };
 
-/// Histogram A: of magnitudes, from the least magnitude of the first sample on.
+/// Creates histogram A: of magnitudes, starting at the smallest magnitude of the first sample.
 std::unique_ptr<ValueHistogram> make_histogram_abs(int64_t bins, bool is_half);
-/// Histogram B: of signed values, symmetric about zero.
+/// Creates histogram B: of signed values, symmetric about zero.
 std::unique_ptr<ValueHistogram> make_histogram_signed(int64_t bins, bool is_half);
-/// A when the range is symmetric, else B; 2048 bins unless the options say otherwise.
+/// Creates A if the range is symmetric, otherwise B; with 2048 bins unless the options specify a number.
 std::unique_ptr<ValueHistogram> make_percentile_histogram(const MethodOptions& options);
 
-/// The range that leaves out what `percentile` leaves out, within the values seen (ref:calibration#percentiles). Its
-/// ends are left edges of bins. REQUIRES: a sample was added.
+/// Returns the range that excludes the values excluded by `percentile`, within the observed values
+/// (ref:calibration#percentiles). Its ends are left edges of bins. REQUIRES: a sample was added.
 numeric::Range percentile_range(const ValueHistogram& histogram, bool symmetric, double percentile);
-/// `range` cut to the values that the histogram has seen.
+/// Returns `range` clipped to the values observed by the histogram.
 numeric::Range within_seen(const ValueHistogram& histogram, numeric::Range range);
 /// Fails unless 0 <= percentile <= 100.
 Status check_percentile(double percentile);

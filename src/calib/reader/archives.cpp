@@ -238,7 +238,8 @@ Status read_end_64(const std::byte* data, size_t end, const std::string& name, D
   if (at > end || end - at < kEnd64Bytes)
     return bad_data(name, ": damaged zip archive, its zip64 end is outside the file");
   ByteReader reader(data + at, kEnd64Bytes);
-  if (reader.u32() != kEnd64Mark) return bad_data(name, ": damaged zip archive, it has no zip64 end where it says");
+  if (reader.u32() != kEnd64Mark)
+    return bad_data(name, ": damaged zip archive, the zip64 end is missing at the position it specifies");
   reader.skip(28);
   place = {reader.u64(), reader.u64(), reader.u64()};
   return Status();
@@ -349,7 +350,8 @@ Status ZipFile::place_entry(ZipEntry& entry, uint64_t offset, uint16_t flags, ui
   entry.is_deflated = method == kDeflated;
   if (offset > bytes_ || bytes_ - offset < kLocalBytes) return bad_data(called(entry), ": begins outside the file");
   ByteReader local(data_ + offset, kLocalBytes);
-  if (local.u32() != kLocalMark) return bad_data(called(entry), ": damaged, no entry begins where the directory says");
+  if (local.u32() != kLocalMark)
+    return bad_data(called(entry), ": damaged, no entry begins at the position in the directory");
   local.skip(22);
   const size_t name_bytes = local.u16(), extra_bytes = local.u16();
   const uint64_t start = offset + kLocalBytes + name_bytes + extra_bytes;
@@ -360,7 +362,7 @@ Status ZipFile::place_entry(ZipEntry& entry, uint64_t offset, uint16_t flags, ui
     return bad_data(called(entry), ": stored as ", entry.packed_bytes, " bytes, it claims ", entry.bytes);
   }
   if (entry.bytes > kBombBytes && entry.bytes / kBombRatio > entry.packed_bytes) {
-    return bad_data(called(entry), ": ", entry.packed_bytes, " packed bytes claim to hold ", entry.bytes,
+    return bad_data(called(entry), ": ", entry.packed_bytes, " packed bytes claim to contain ", entry.bytes,
                     ", allowed is ", kBombRatio, " times as much");
   }
   entry.start = static_cast<size_t>(start);
@@ -377,7 +379,7 @@ Result<std::vector<std::byte>> ZipFile::read_start(const ZipEntry& entry, size_t
 Result<std::vector<std::byte>> ZipFile::read(const ZipEntry& entry) const {
   QQ_TRY(std::vector<std::byte> bytes, read_start(entry, static_cast<size_t>(entry.bytes)));
   if (bytes.size() != entry.bytes) {
-    return bad_data(called(entry), ": holds ", bytes.size(), " bytes, the directory says ", entry.bytes);
+    return bad_data(called(entry), ": contains ", bytes.size(), " bytes, the directory specifies ", entry.bytes);
   }
   const uLong crc = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   if (crc != entry.crc) return bad_data(called(entry), ": damaged, its checksum is wrong");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A deflate stream in memory, unpacked piece by piece into memory that the caller has sized.
+// A deflate stream in memory, unpacked piece by piece into memory of the caller.
 #pragma once
 
 #include <zlib.h>
@@ -15,23 +15,23 @@ namespace quarkq::calib {
 
 class Inflater {
  public:
-  enum class Form { kRaw, kGzip };  ///< as in zip archives, or with gzip's head and checksum
+  enum class Form { kRaw, kGzip };  ///< The form in zip archives, or with gzip's header and checksum.
 
-  /// The packed bytes stay valid as long as the object lives.
+  /// The packed bytes must stay valid as long as the object exists.
   Inflater(const std::byte* packed, uint64_t bytes, Form form = Form::kRaw);
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  /// Fills `to` as far as the stream reaches and says how many bytes came.
+  /// Fills `to` up to the end of the stream and returns the number of bytes.
   size_t fill(std::byte* to, size_t capacity);
-  /// The stream ends here, and did so without an error. Consumes a byte when it does not.
+  /// Returns whether the stream ends here without an error. Consumes a byte if it does not.
   bool is_at_end();
-  /// The end of the stream has been read.
+  /// Returns whether the end of the stream has been read.
   bool is_done() const { return state_ == Z_STREAM_END; }
-  /// Packed bytes after what was read.
+  /// Returns the number of packed bytes that were not read.
   uint64_t left() const { return left_; }
-  /// Damaged, or cut off before what was asked for.
+  /// Returns whether the stream is damaged, or ended before the requested bytes.
   bool failed() const { return state_ != Z_OK && state_ != Z_STREAM_END; }
 
  private:
@@ -41,39 +41,38 @@ class Inflater {
   int state_;
 };
 
-/// The members of a tar archive: ustar, the long names of GNU tar and pax, nothing else of them.
+/// The members of a tar archive: ustar, and the long names of GNU tar and pax; no other extensions.
 struct TarMember {
-  size_t start = 0, bytes = 0;  ///< of the data in the archive
+  size_t start = 0, bytes = 0;  ///< Position and size of the data in the archive.
 };
 
-/// The regular files of the archive by their paths, without "./" in front; of equal paths the last counts, as tar has
-/// it. Links and special files are left out. `name` is its name in messages. kBadData: damaged, truncated, a path that
-/// leads out of the archive.
+/// Returns the regular files of the archive by their paths, without a leading "./". Of equal paths the last counts, as
+/// in tar. Links and special files are ignored. Messages refer to the archive as `name`. Fails with kBadData if it is
+/// damaged or truncated, or if a path leads out of the archive.
 Result<std::map<std::string, TarMember>> read_tar(const std::byte* data, size_t bytes, const std::string& name);
 
-/// The entries of a zip archive, as NumPy writes them: stored or deflated, with or without zip64 sizes. Written here on
-/// zlib and not taken from a package: Debian's libzip brings OpenSSL and bzip2 for encryption and methods that no .npz
-/// has, and minizip reads through files of its own; what is left to write is the walk over one directory, and every
-/// number in it is checked against the size of the file.
+/// The entries of a zip archive as written by NumPy: stored or deflated, with or without zip64 sizes. Implemented here
+/// on zlib instead of a package: Debian's libzip depends on OpenSSL and bzip2 for encryption and methods that no .npz
+/// uses, and minizip reads only files. Every number in the directory is checked against the size of the file.
 struct ZipEntry {
   std::string name;
   bool is_deflated = false;
   uint32_t crc = 0;
   uint64_t packed_bytes = 0, bytes = 0;
-  size_t start = 0;  ///< of the packed data in the file; packed_bytes of them are there
+  size_t start = 0;  ///< Position of the packed data in the file; packed_bytes of them exist.
 };
 
-/// kBadData for any fault; messages name the file, and the entry where there is one.
+/// Fails with kBadData for any fault; messages name the file and, if known, the entry.
 class ZipFile {
  public:
-  /// The archive in memory, which stays valid as long as the object is used; `name` is its name in messages.
+  /// Parses the archive in memory, which must stay valid as long as the object is used. Messages refer to it as `name`.
   static Result<ZipFile> parse(const std::byte* data, size_t bytes, const std::string& name);
 
-  /// Files only, in the order of the directory; names are unique and hold no control characters.
+  /// Returns only files, in the order of the directory. Names are unique and contain no control characters.
   const std::vector<ZipEntry>& entries() const { return entries_; }
-  /// The first bytes of an entry, at most `limit`, unchecked.
+  /// Returns the first bytes of an entry, at most `limit`, without checking its checksum.
   Result<std::vector<std::byte>> read_start(const ZipEntry& entry, size_t limit) const;
-  /// All of an entry, its checksum tried. Allocates entry.bytes: compare that with what is expected before.
+  /// Returns the whole entry after checking its checksum. Allocates entry.bytes, so check that size first.
   Result<std::vector<std::byte>> read(const ZipEntry& entry) const;
 
  private:

@@ -183,7 +183,7 @@ Result<const ZipEntry*> find_entry(const ZipFile& zip, const FileRequest& reques
     if (found != keys.end()) return arrays[static_cast<size_t>(found - keys.begin())];
   }
   if (request.is_only_input && arrays.size() == 1) return arrays[0];
-  return bad_data(request.path, ": holds no array for input ", request.input.name,
+  return bad_data(request.path, ": contains no array for input ", request.input.name,
                   did_you_mean(request.input.name, keys), " (found: ", keys.empty() ? "none" : join(keys, ", "), ")");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// THE table of sample file formats: which suffix means what, and who reads it.
+// The table of sample file formats: their suffixes and readers.
 #pragma once
 
 #include <string>
@@ -13,37 +13,39 @@ namespace quarkq::calib {
 
 /// One input's file.
 struct FileRequest {
-  std::string path;  ///< its name in messages
+  std::string path;  ///< Its name in messages.
   FileBytes bytes;
   const InputSpec& input;
   const DataOptions& options;
-  bool is_only_input = true;  ///< of the model
-  bool is_one_sample = true;  ///< false: the first axis of the array may count samples
+  bool is_only_input = true;  ///< The model has no other input.
+  bool is_one_sample = true;  ///< False: the first axis of the array may count samples.
 };
 
 struct FileFormat {
-  const char* kind;                   ///< as calibration.reader names it
-  std::vector<std::string> suffixes;  ///< in lower case, with the dot
-  bool ignores_case;                  ///< of the suffix
-  bool has_all_inputs;                ///< one file holds a whole sample
-  /// The array as the file holds it, not yet fitted to the input's shape and type. kBadData names the file.
+  const char* kind;                   ///< Name in calibration.reader.
+  std::vector<std::string> suffixes;  ///< In lower case, with the dot.
+  bool ignores_case;                  ///< Ignore the case of the suffix.
+  bool has_all_inputs;                ///< One file contains a whole sample.
+  /// Returns the array as stored, before it is fitted to the input's shape and type. Fails with kBadData naming the
+  /// file.
   Result<ir::Tensor> (*read)(const FileRequest& request);
-  /// Checks what can be checked without reading the values; null if nothing can.
+  /// Runs the checks that do not read the values; null if there are none.
   Status (*check)(const FileRequest& request) = nullptr;
-  bool reads_all_to_check = false;  ///< `check` reads more than a header
+  bool reads_all_to_check = false;  ///< `check` reads more than a header.
 };
 
 const std::vector<FileFormat>& file_formats();
-/// The format of a file of this name, or null when it is no sample. `kind`: only that one; empty: all.
+/// Returns the format of a file with this name, or null if it is not a sample. `kind` restricts the formats; empty:
+/// all.
 const FileFormat* format_of(std::string_view file_name, const std::string& kind);
-/// An error unless `kind` is empty or in the table.
+/// Fails unless `kind` is empty or in the table.
 Status check_kind(const std::string& kind);
-/// All suffixes of `kind` (empty: of all kinds), for messages: ".jpg, .jpeg, .png".
+/// Returns all suffixes of `kind` (empty: of all kinds), for messages: ".jpg, .jpeg, .png".
 std::string suffixes_text(const std::string& kind);
-/// `file_name` without folder and without the suffix of its format.
+/// Returns `file_name` without folder and without the suffix of its format.
 std::string stem_of(const std::string& file_name);
 
-/// '/' and ':' as '_': how the name of an input may be spelt where a file name stands.
+/// Returns the spelling of an input's name in file names: '/' and ':' become '_'.
 std::string file_spelling(std::string input);
 /// Returns the spellings of the input in file names: its own name, and the replaced spelling unless another input has
 /// the same one.

@@ -143,7 +143,7 @@ Result<std::shared_ptr<const MappedFile>> unpacked(const MappedFile& packed, con
     if (inflater.failed() || count == 0) return bad_data(path, ": damaged or truncated gzip archive");
     written += count;
     if (written > kTarBombBytes && written / kTarBombRatio > packed.size()) {
-      return bad_data(path, ": ", packed.size(), " packed bytes hold more than ", kTarBombRatio, " times as much");
+      return bad_data(path, ": ", packed.size(), " packed bytes contain more than ", kTarBombRatio, " times as much");
     }
     QQ_RETURN_IF_ERROR(file.write(step.data(), count));
   }

@@ -106,7 +106,7 @@ class TokenReader : public DataReader {
       if (int64_t& length = dims[past_axis(input.dims)]; length < 0) length = 0;
       if (std::ranges::any_of(dims, [](int64_t dim) { return dim < 0; }))
         return bad_data("input ", input.name, " is ", shape_text(input.dims),
-                        ", tokens alone do not say how large; give a folder for each input");
+                        ", tokens alone do not determine its size; give a folder for each input");
       return dims;
     }
     const int64_t length = fill == TokenFill::kMask ? past_ + tokens[1] : tokens[1];

@@ -13,36 +13,37 @@
 
 namespace quarkq::calib {
 
-// Samples of a language model from its tokens alone: what its other inputs hold follows from them.
+// Samples of a language model computed from its tokens: the contents of the other inputs follow from the tokens.
 
 /// How an input follows from the tokens [batch, length].
 enum class TokenFill : uint8_t {
-  kTokens,     ///< it is the tokens
-  kMask,       ///< 1 for each token, 0 before them for what an input of the past holds
-  kPositions,  ///< 0, 1, 2, ... along the last axis
-  kZeros,      ///< the shape of the tokens
-  kPast,       ///< keys and values of no tokens; zeros where the model fixes how many
-  kNo,         ///< false
+  kTokens,     ///< The tokens themselves.
+  kMask,       ///< 1 for each token, preceded by 0 for each entry of a past input.
+  kPositions,  ///< 0, 1, 2, ... along the last axis.
+  kZeros,      ///< Zeros in the shape of the tokens.
+  kPast,       ///< Keys and values for no past tokens; zeros if the model fixes their number.
+  kNo,         ///< False.
 };
 
-/// By input. Nothing unless one input takes integers of rank 2 and all others, at least one, have names and types that
-/// say how they follow.
+/// Returns the rule of each input. Returns nullopt unless exactly one input has integers of rank 2 and the names and
+/// types of all others (at least one) determine their rule.
 std::optional<std::vector<TokenFill>> token_fills(const std::vector<InputSpec>& inputs);
 
-/// Whether `options` name a file or folder of arrays that has nothing for the inputs which follow from the tokens.
+/// Returns whether `options` name a file or folder of arrays without files for the inputs that follow from the tokens.
 bool holds_tokens_alone(const FileTree& tree, const DataOptions& options, const std::vector<InputSpec>& inputs,
                         const std::vector<TokenFill>& fills);
 
-/// Samples of all `inputs` from those of the tokens. kResource where an input of the past has no possible size.
+/// Returns samples of all `inputs` from samples of the tokens. Fails with kResource if a past input has no possible
+/// size.
 Result<std::unique_ptr<DataReader>> fill_from_tokens(std::unique_ptr<DataReader> tokens, std::vector<InputSpec> inputs,
                                                      std::vector<TokenFill> fills);
 
-/// What to do with `path`, a text or the files of a tokenizer, which is no data set; empty for other files.
+/// Returns advice if `path` is a text or tokenizer file rather than a data set, and an empty string otherwise.
 std::string tokenize_first(const std::string& path);
 
-/// Samples of `reader` with the inputs named in `channels_last` transposed (0, 2, 3, 1) where they have rank 4, and all
-/// of them in the element types of `inputs`, which are those of the converted model. Shapes are not checked.
-/// REQUIRES: `reader` outlives the result.
+/// Returns samples of `reader` in the element types of `inputs`, the inputs of the converted model. Inputs in
+/// `channels_last` are transposed (0, 2, 3, 1) if they have rank 4. Does not check shapes. REQUIRES: `reader` outlives
+/// the result.
 std::unique_ptr<DataReader> fit_samples(const DataReader& reader, std::vector<InputSpec> inputs,
                                         const std::set<std::string>& channels_last);
 

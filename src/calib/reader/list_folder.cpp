@@ -243,9 +243,9 @@ Status check_stray(const FileTree& tree, const DataOptions& options, const Names
   const Result<std::vector<SampleFiles>> below = class_samples(tree, options.folder, options.kind);
   const bool is_photo = std::string_view(format_of(files[0], options.kind)->kind) == "image";
   if (!below.ok() || !is_photo || below.value().size() <= files.size()) return Status();
-  return bad_data(options.folder, ": holds ", files.size(), files.size() == 1 ? " photo (" : " photos (", files[0],
-                  files.size() == 1 ? ") beside folders with " : ", ...) beside folders with ", below.value().size(),
-                  "; move them away, or give a folder that holds one of the two");
+  return bad_data(options.folder, ": contains ", files.size(), files.size() == 1 ? " photo (" : " photos (", files[0],
+                  files.size() == 1 ? ") next to folders with " : ", ...) next to folders with ", below.value().size(),
+                  "; move them away, or give a folder that contains only one of the two");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ Status check_tensors(const std::vector<InputSpec>& inputs) {
   for (const InputSpec& input : inputs) {
     if (input.container.empty()) continue;
     return bad_data("input ", input.name, " is a", input.container == "optional" ? "n " : " ", input.container,
-                    ", which sample files cannot hold; take a preset that needs no samples, such as BF16, or cut the ",
+                    ", which sample files cannot store; use a preset that needs no samples, such as BF16, or cut the ",
                     "model so that this input is a tensor");
   }
   return Status();

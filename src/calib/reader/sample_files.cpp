@@ -85,7 +85,7 @@ class LineReader {
     if (!file_exists(path)) return bad_data(shown(path), ": no such file");
     if (is_whole_sample && inputs_.size() > 1 && !format->has_all_inputs) {
       return bad_data(shown(text), ": one file for ", inputs_.size(),
-                      " inputs must be .npz; else give <input>=<file> for each");
+                      " inputs must be .npz; otherwise specify <input>=<file> for each");
     }
     return path;
   }
@@ -156,8 +156,8 @@ Status check_images(const std::vector<SampleFiles>& samples, const DataOptions& 
     for (size_t i = 0; i < inputs.size(); ++i) {
       const std::string& path = sample.paths[i][0];
       if (is_integer(inputs[i].type) || !is_image(path, options.kind)) continue;
-      return bad_data(path, ": an image, and the settings do not say how its pixels become input ", inputs[i].name,
-                      " (", name(inputs[i].type), "); give --preprocess with the recipe of the model's training (",
+      return bad_data(path, ": an image, and the settings do not specify how its pixels become input ", inputs[i].name,
+                      " (", name(inputs[i].type), "); pass --preprocess with the recipe of the model's training (",
                       config::recipe_names(), "; raw is the pixels 0..255 as they are), or a block preprocess: in the ",
                       "settings");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which files make which sample: from a folder by its layout, or from a list file.
+// Assignment of files to samples: from a folder by its layout, or from a list file.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace quarkq::calib {
 
-/// The files of one sample: by input, then those that follow each other along the batch axis (mostly one).
+/// The files of one sample: by input, then along the batch axis (usually one).
 struct SampleFiles {
   std::string name;
   std::vector<std::vector<std::string>> paths;
@@ -21,27 +21,27 @@ std::string contents_text(const FileTree& tree, const std::string& folder);
 /// Returns the number of photos of unsupported kinds in `folder`, by suffix, or an empty string if there are none.
 std::string unreadable_photos(const FileTree& tree, const std::string& folder);
 
-/// The samples of options.folder in natural order of their names; those of a folder per class are named
-/// <class>/<sample>. Fails with kBadData when there are none, when kinds are mixed, or when an input has none.
+/// Returns the samples of options.folder in natural order of their names; samples in class folders are named
+/// <class>/<sample>. Fails with kBadData if there are none, if kinds are mixed, or if an input has none.
 Result<std::vector<SampleFiles>> list_folder(const FileTree& tree, DataOptions options,
                                              const std::vector<InputSpec>& inputs);
 
-/// One file as a data set: an array whose first axis counts the samples when it has the rank of the input and more
+/// Opens one file as a data set: an array whose first axis counts the samples if it has the rank of the input and more
 /// rows than the input's batch, an archive (.npz) of such arrays, or one sample of any other kind.
 Result<std::unique_ptr<DataReader>> open_single_file(const DataOptions& options, std::vector<InputSpec> inputs);
 
-/// The samples that options.list_file names, in its order. Every file is there. Errors name the line.
+/// Returns the samples named in options.list_file, in its order. Fails if a file does not exist. Errors name the line.
 Result<std::vector<SampleFiles>> read_list_file(const DataOptions& options, const std::vector<InputSpec>& inputs);
 
-/// Refuses images (kBadData) for an input of floats when nothing says how pixels become its values.
+/// Fails with kBadData for images of a float input if no setting specifies the conversion of pixels to its values.
 Status check_images(const std::vector<SampleFiles>& samples, const DataOptions& options,
                     const std::vector<InputSpec>& inputs);
 
-/// Groups of preprocess.batch samples, when there are images among their files. What is left over becomes a smaller
-/// sample, or is left out, with a note, when the model's batch dimension is fixed.
+/// Groups preprocess.batch samples if there are images among their files. The remaining samples form a smaller sample,
+/// or are not used, with a note, if the model's batch dimension is fixed.
 Result<std::vector<SampleFiles>> stack_images(std::vector<SampleFiles> singles, const DataOptions& options,
                                               const std::vector<InputSpec>& inputs, std::vector<DataNote>& notes);
-/// Adds a note if the settings say how to preprocess photos and none is among the samples.
+/// Adds a note if the settings specify preprocessing of photos and there are no photos among the samples.
 void note_unused_recipe(const std::vector<SampleFiles>& samples, const DataOptions& options,
                         std::vector<DataNote>& notes);
 

@@ -24,23 +24,23 @@ constexpr LeftOut kProKeys[] = {
     {"n_jobs", "1", "start more processes with the same --state DIR"},
     {"output_dir", "./output", "the best model is written to --output, trials are kept in --state DIR"},
     {"temp_dir", "./temp_dir", "no temporary files are needed"},
-    {"search_evaluator", "null", "give --metric-cmd COMMAND, or a metric of quarkq list metrics"},
+    {"search_evaluator", "null", "pass --metric-cmd COMMAND, or a metric of quarkq list metrics"},
     {"direction", "minimize", "each metric has its own direction, --lower-is-better is that of a command"},
     {"study_storage_db", "auto_search.db", "--state DIR keeps trials"},
     {"load_study_if_exists", "true", "trials in --state DIR are always taken"},
     {"study_name", "AutoSearch", "trials are found again by model, samples and settings"},
     {"model_input", "null", "give the model as argument"},
-    {"calib_data_reader", "null", "give --calib DIR"},
-    {"eval_data_reader", "null", "give --eval DIR"},
+    {"calib_data_reader", "null", "pass --calib DIR"},
+    {"eval_data_reader", "null", "pass --eval DIR"},
     {"plot_results", "false", "quarkq report draws what --report FILE wrote"},
 };
 
 constexpr LeftOut kFirstKeys[] = {
-    {"search_evaluator", "null", "give --metric-cmd COMMAND, or a metric of quarkq list metrics"},
-    {"search_metric_tolerance", "20000.0", "give --goal 'value<=X'"},
+    {"search_evaluator", "null", "pass --metric-cmd COMMAND, or a metric of quarkq list metrics"},
+    {"search_metric_tolerance", "20000.0", "pass --goal 'value<=X'"},
     {"search_cache_dir", "./", "no temporary files are needed"},
     {"search_output_dir", "./", "the best model is written to --output"},
-    {"search_log_path", "./auto_search.log", "--report FILE has what was tried"},
+    {"search_log_path", "./auto_search.log", "--report FILE lists the trials"},
     {"n_jobs", "2", "start more processes with the same --state DIR"},
     {"search_devices", "cuda:0,1", "trials run on the CPU"},
 };
@@ -119,8 +119,8 @@ Status read_stop(const Node& stop, SearchFile& file) {
   double seconds = -1;
   QQ_RETURN_IF_ERROR(map.take("time_limit", seconds));
   if (seconds > 0) file.seconds = seconds;
-  static constexpr LeftOut kStops[] = {{"find_n_candidates", "1000.0", "give --goal 'value<=X'"},
-                                       {"find_best_candidate", "-1", "give --goal 'value<=X'"}};
+  static constexpr LeftOut kStops[] = {{"find_n_candidates", "1000.0", "pass --goal 'value<=X'"},
+                                       {"find_best_candidate", "-1", "pass --goal 'value<=X'"}};
   name_left_out(stop, kStops, file.findings);
   return Status();
 }

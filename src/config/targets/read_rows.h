@@ -11,12 +11,12 @@
 
 namespace quarkq::config {
 
-/// By value of the enum.
+/// Indexed by the value of the enum.
 extern const std::array<const char*, 4> kPlacementNames;
 extern const std::array<const char*, 6> kEffectNames;
 
-/// Each adds what it reads from `node` to `target`; rows of the same operator and column, type, option or setting
-/// replace the ones there, and the rules of a file replace those of the same id that it extends.
+/// Each function adds the contents of `node` to `target`. Rows of the same operator and column, type, option or setting
+/// replace existing rows. The rules of a file replace rules of the same id that it extends.
 Status read_target_types(const Node& node, Target& target);
 Status read_target_operators(const Node& node, Target& target);
 Status read_target_rules(const Node& node, Target& target);
@@ -25,24 +25,24 @@ Status read_other_operators(const Node& node, Target& target);
 Status read_target_settings(const Node& node, Target& target);
 Status read_cutting(const Node& node, Target& target);
 
-/// One row of a target's file: typed members, and the grade and source that every row has.
+/// One row of a target's file: typed members, and the grade and source of every row.
 class RowReader {
  public:
   /// `part` names the list in messages ("rules") and must outlive the reader, as must `node`.
   RowReader(const Node& node, const char* part) : node_(node), map_(node, part), part_(part) {}
 
   const OptionMap& map() const { return map_; }
-  /// These keys and those of the evidence are allowed.
+  /// Fails for keys other than these and the evidence keys.
   Status check_keys(std::vector<std::string> allowed) const;
-  /// A text that must be there and not be empty.
+  /// Reads a text that must be present and not empty.
   Status take_text(const char* key, std::string& member) const;
-  /// "remedy", checked against remedies.def; the member stays when it is absent.
+  /// Reads "remedy", checked against remedies.def. The member does not change if it is absent.
   Status take_remedy(std::string& member) const;
   Status check_name(const char* key, const std::string& name, const std::vector<std::string>& allowed) const;
   Result<Placement> placement(const char* key, const std::string& name) const;
   /// grade, source, note.
   Result<Evidence> evidence() const;
-  /// kInvalidArgument with where the row stands.
+  /// Returns kInvalidArgument with the location of the row.
   Status refusal(const std::string& text) const;
 
  private:

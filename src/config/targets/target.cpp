@@ -60,7 +60,7 @@ constexpr struct {
 
 Status check_format(const Node& body, const std::string& label) {
   const std::string allowed = cat(", allowed is format: ", kTargetFormat, " (of quarkq's target files)");
-  if (!body.is_map()) return invalid_argument(label, ": is no map", allowed);
+  if (!body.is_map()) return invalid_argument(label, ": is not a map", allowed);
   const Node* format = body.find("format");
   if (format == nullptr) return invalid_argument(label, ": has no format", allowed);
   QQ_TRY(const int64_t found, read<int64_t>(*format, "format"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Target: what is known of a compiler for an NPU, read from configs/targets or from a user's file. Facts only; what
-// they mean for a model is the matter of src/targets. docs/targets.md describes the format.
+// Target: known facts about an NPU compiler, read from configs/targets or from a user's file. src/targets draws the
+// conclusions for a model. docs/targets.md describes the format.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@
 
 namespace quarkq::config {
 
-inline constexpr int64_t kTargetFormat = 1;  ///< of the files that this program reads
+inline constexpr int64_t kTargetFormat = 1;  ///< Format number of the files that this program reads.
 
-/// Where a fact comes from.
+/// Source of a fact.
 struct Evidence {
   char grade = 'D';  ///< A vendor document, B vendor log, configuration or code, C third party, D derived from these
   std::string source;
-  std::string note;  ///< what the source says, or under which condition; may be empty
+  std::string note;  ///< Statement of the source, or its condition; may be empty.
 };
 
-/// What becomes of an operator, or of a model of some type.
+/// Where the compiler places an operator or a model.
 enum class Placement : uint8_t { kRuns, kFallsBack, kBlocks, kUnknown };
 
-/// What happens where a rule holds.
+/// Effect of a rule that applies.
 enum class Effect : uint8_t {
-  kCrash,          ///< the process ends, or no session can be created
-  kNothingPlaced,  ///< the whole model runs on the CPU
-  kWrongResults,   ///< it runs, and some results are wrong
-  kFallsBack,      ///< the node runs on the CPU
-  kUnknown,        ///< no source says what happens to the node or model
-  kNote,           ///< nothing that changes the placement
+  kCrash,          ///< The compiler aborts, or no session can be created.
+  kNothingPlaced,  ///< The whole model runs on the CPU.
+  kWrongResults,   ///< The model runs, and some results are wrong.
+  kFallsBack,      ///< The node runs on the CPU.
+  kUnknown,        ///< No source states what happens to the node or model.
+  kNote,           ///< Does not change the placement.
 };
 
-/// "runs", "falls-back", ... as files and reports spell them.
+/// Return "runs", "falls-back", ..., the spelling in files and reports.
 const char* text_of(Placement placement);
 const char* text_of(Effect effect);
 
@@ -45,8 +45,8 @@ const char* text_of(Effect effect);
 /// other.
 struct TypeRow {
   std::string type;
-  std::string column;            ///< of `operators` under which such a model is judged
-  bool as_if_quantized = false;  ///< a float model that has to be quantized first
+  std::string column;            ///< Column of `operators` in which such a model is judged.
+  bool as_if_quantized = false;  ///< A float model that must be quantized first.
   Placement verdict = Placement::kUnknown;
   Evidence evidence;
   std::string remedy;
@@ -55,39 +55,39 @@ struct TypeRow {
 struct OperatorRow {
   Placement verdict = Placement::kUnknown;
   Evidence evidence;
-  std::string remedy;  ///< may be empty
+  std::string remedy;  ///< May be empty.
 };
 
-/// A rule of rules.def that this target has.
+/// A rule of rules.def used by this target.
 struct RuleRow {
   std::string rule;
   Effect effect = Effect::kNote;
-  std::vector<std::string> columns;  ///< where it applies; empty: everywhere
-  double limit = 0;                  ///< for the rules that have one
-  std::string symptom;               ///< what a user sees
+  std::vector<std::string> columns;  ///< Where it applies; empty: everywhere.
+  double limit = 0;                  ///< For rules with a limit.
+  std::string symptom;               ///< The effect visible to a user.
   std::string remedy;                ///< an id of remedies.def, never empty
   Evidence evidence;
 };
 
 /// How the compiler cuts regions.
 struct Cutting {
-  std::vector<std::string>
-      anchors;                    ///< a region without one of these operators is left to the CPU; empty: any is taken
-  int64_t most_regions = 0;       ///< beyond these the smallest are left to the CPU; 0: no limit known
-  double least_macs_percent = 0;  ///< regions with a smaller share are left to the CPU
+  std::vector<std::string> anchors;  ///< A region without one of these operators is left to the CPU; empty: no
+                                     ///< restriction.
+  int64_t most_regions = 0;       ///< The smallest regions beyond this number are left to the CPU; 0: no known limit.
+  double least_macs_percent = 0;  ///< Regions with a smaller share are left to the CPU.
   Evidence evidence;
 };
 
-/// A setting of quarkq (ref:settings) for models that the target is to take.
+/// A setting of quarkq (ref:settings) that makes models suitable for the target.
 struct TargetSetting {
-  std::string key;  ///< as in --set: "legalize.opset", "Int32Bias"
+  std::string key;  ///< Key of --set: "legalize.opset", "Int32Bias".
   Node value;
   Evidence evidence;
 };
 
 struct ProviderOption {
-  std::string name, value;  ///< value: for people
-  /// What deployment files say, as a text or as JSON; absent: nothing; "model-hash": a hash of the model's content.
+  std::string name, value;  ///< `value` is shown to users.
+  /// Value in deployment files, as a text or as JSON; absent: none; "model-hash": a hash of the model's content.
   std::optional<std::string> set;
   bool set_is_text = true;
   Evidence evidence;
@@ -95,45 +95,45 @@ struct ProviderOption {
 
 struct Target {
   std::string name, title;
-  std::string devices;        ///< for people: "STX, STX Halo, KRK"
-  std::string label;          ///< of what is placed, as the compiler's report prints it: "NPU", "VAIML"
-  std::string preset;         ///< that makes what it takes; empty: it takes float models
-  std::string float_column;   ///< for operators that a quantized model leaves float; empty: they are not placed
-  bool is_base = false;       ///< only there to be extended
-  bool places_edges = false;  ///< Q/DQ at inputs and outputs of the graph are placed as well
+  std::string devices;        ///< Shown to users: "STX, STX Halo, KRK".
+  std::string label;          ///< Name of the placed part in the compiler's report: "NPU", "VAIML".
+  std::string preset;         ///< Preset whose models the target accepts; empty: it accepts float models.
+  std::string float_column;   ///< Column for operators that a quantized model leaves float; empty: they are not placed.
+  bool is_base = false;       ///< Only a base for `extends`.
+  bool places_edges = false;  ///< Q/DQ at inputs and outputs of the graph are placed as well.
   std::vector<TypeRow> types;
   std::map<std::pair<std::string, std::string>, OperatorRow>
       operators;                ///< (operator, column); "domain::Op" beyond ai.onnx
-  OperatorRow other_operators;  ///< those without a row
+  OperatorRow other_operators;  ///< Used for operators without a row.
   std::vector<RuleRow> rules;
   Cutting cutting;
   std::vector<ProviderOption> options;
   std::vector<TargetSetting> settings;
 
-  /// Its compiler converts float models by itself, so there is no preset.
+  /// Returns whether the compiler converts float models itself, so that there is no preset.
   bool takes_float() const { return preset.empty(); }
-  /// The row, or `other_operators`.
+  /// Returns the row, or `other_operators`.
   const OperatorRow& find_operator(const std::string& op, const std::string& column) const;
-  /// Null when the target has no row for it.
+  /// Returns null if the target has no row for the type.
   const TypeRow* find_type(const std::string& type) const;
 };
 
-/// A file of configs/targets as it was embedded. The function is in the generated source.
+/// An embedded file of configs/targets. The function is in the generated source.
 struct EmbeddedTarget {
   const char* stem;
   const char* text;
 };
 const std::vector<EmbeddedTarget>& embedded_targets();
 
-/// Names of the built-in targets, sorted, without those that are only extended.
+/// Returns the names of the built-in targets, sorted, without targets that are only extended.
 std::vector<std::string> target_names();
 
-/// The target in the file `name` if there is one, else the built-in one of that name. Everything in the file is
-/// checked: unknown keys, grades, effects, rules and remedies, rows without source, `extends` in a circle are
-/// kInvalidArgument.
+/// Loads the target in the file `name` if it exists, otherwise the built-in target of that name. Fails with
+/// kInvalidArgument for any fault of the file: unknown keys, grades, effects, rules and remedies, rows without a
+/// source, a cycle of `extends`.
 Result<Target> load_target(const std::string& name);
 
-/// The same for text; messages call it `source_name`, and `extends` names built-in targets or files relative to the
+/// Parses a target. Messages refer to it as `source_name`. `extends` names built-in targets or files relative to the
 /// working directory.
 Result<Target> parse_target(const std::string& text, const std::string& source_name);
 

@@ -207,8 +207,7 @@ Result<Unframe> unframe_for(const Geometry& geometry, const ImageSize& image) {
   const config::Preprocess& preprocess = *geometry.preprocess;
   const ImageSize target = target_size(geometry);
   if (target.width < 1 || target.height < 1) {
-    return bad_data(
-        "the size that images are resized to is not known; give the model, or a size in `preprocess: resize`");
+    return bad_data("the size of the resized images is unknown; pass the model, or a size in `preprocess: resize`");
   }
   const ResizeMode mode = preprocess.resize->mode;
   const calib::Image empty{image.height, image.width, 0, {}};

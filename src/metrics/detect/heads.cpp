@@ -45,7 +45,7 @@ Result<const HeadInfo*> find_head(const std::string& name) {
 Status need_input_size(const HeadInput& input) {
   if (input.input.height >= 1 && input.input.width >= 1) return Status();
   return bad_data(
-      "the head needs the size of the model's input, which is not known; give the model, or a size in "
+      "the head needs the size of the model's input, which is unknown; pass the model, or a size in "
       "`preprocess: resize`");
 }
 

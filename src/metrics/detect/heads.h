@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// THE table of detector heads: how the outputs of a network become boxes.
+// The table of detector heads: decoding of a network's outputs to boxes.
 #pragma once
 
 #include <span>
@@ -14,11 +14,11 @@
 
 namespace quarkq::metrics {
 
-/// What a head is decoded from.
+/// Input of decoding a head.
 struct HeadInput {
-  std::span<const std::string> outputs;  ///< their names: all, or the one that the head takes
-  std::span<const ir::Tensor> values;    ///< of one image, as many
-  calib::ImageSize input;                ///< of the model; -1: not known
+  std::span<const std::string> outputs;  ///< Names of the outputs: all, or only the output that the head uses.
+  std::span<const ir::Tensor> values;    ///< Values for one image, one per output.
+  calib::ImageSize input;                ///< Input size of the model; -1 if unknown.
   const BoxTruth& truth;
   double min_score = 0;
 
@@ -28,14 +28,14 @@ struct HeadInput {
 struct HeadInfo {
   std::string_view name;
   std::string_view summary;
-  bool takes_all_outputs;  ///< else one
-  bool is_final;           ///< boxes that overlap were removed already
-  /// Boxes in pixels of the model's input. Fails with kBadData when shapes do not fit.
+  bool takes_all_outputs;  ///< Uses all outputs; otherwise one.
+  bool is_final;           ///< Overlapping boxes were already removed.
+  /// Returns boxes in pixels of the model's input. Fails with kBadData if shapes do not match.
   Result<std::vector<Detection>> (*decode)(const HeadInput& input);
 };
 
 std::span<const HeadInfo> head_table();
-/// Fails with kInvalidArgument naming those that there are.
+/// Fails with kInvalidArgument naming the known heads.
 Result<const HeadInfo*> find_head(const std::string& name);
 
 // One function per head.
@@ -47,7 +47,7 @@ Result<std::vector<Detection>> decode_tf_ssd(const HeadInput& input);
 Result<std::vector<Detection>> decode_ssd(const HeadInput& input);
 Result<std::vector<Detection>> decode_detr(const HeadInput& input);
 
-/// Fails with kBadData when the size of the model's input is not known, which shares of it and grids need.
+/// Fails with kBadData if the size of the model's input is unknown, which relative coordinates and grids need.
 Status need_input_size(const HeadInput& input);
 
 }  // namespace quarkq::metrics

@@ -30,7 +30,7 @@ Result<Rows> read_rows(const HeadInput& input, size_t columns, bool may_be_trans
     rows.rows = static_cast<size_t>(dims[1]);
     rows.is_transposed = true;
   } else {
-    return bad_data("shape ", shape_text(tensor.dims()), " is no [1, boxes, ", columns, "]",
+    return bad_data("shape ", shape_text(tensor.dims()), " is not [1, boxes, ", columns, "]",
                     may_be_transposed ? cat(" or [1, ", columns, ", boxes]") : "", " for the ", input.classes(),
                     " classes of the truth");
   }

@@ -48,7 +48,7 @@ Result<std::vector<std::string>> class_names(const std::string& folder, const st
   const std::string& path = classes_path.empty() ? own : classes_path;
   QQ_TRY(std::vector<std::string> names, read_lines(path));
   while (!names.empty() && names.back().empty()) names.pop_back();
-  if (names.empty()) return bad_data(path, ": holds no classes");
+  if (names.empty()) return bad_data(path, ": contains no classes");
   return names;
 }
 

@@ -133,7 +133,7 @@ Result<BoxTruth> read_coco(const std::string& path) {
   Result<std::string> text = read_text_file(path, kMostBytes);
   if (!text.ok()) return bad_data(text.status().message());
   const Json json = parse_json<Json>(text.value());
-  if (!json.is_object()) return bad_data(path, ": is no JSON object, needed is COCO's JSON");
+  if (!json.is_object()) return bad_data(path, ": is not a JSON object, needed is COCO's JSON");
   return CocoReader(path, json).read();
 }
 

@@ -35,7 +35,7 @@ Result<Texts> Texts::read(const std::string& path) {
     texts.names_.add(line.substr(0, end), texts.texts_.size());
     texts.texts_.push_back(line.substr(end + 1));
   }
-  if (texts.texts_.empty()) return bad_data(path, ": holds no texts");
+  if (texts.texts_.empty()) return bad_data(path, ": contains no texts");
   return texts;
 }
 
@@ -133,7 +133,7 @@ Result<std::vector<Labels::Row>> Labels::read_rows(const std::string& path) {
     }
     rows.push_back({width == 1 ? "" : (*cells)[0], *label});
   }
-  if (rows.empty()) return bad_data(path, ": holds no labels");
+  if (rows.empty()) return bad_data(path, ": contains no labels");
   return rows;
 }
 
@@ -153,8 +153,7 @@ Result<std::vector<Labels::Row>> Labels::rows_of_folders(const std::string& path
     QQ_TRY(const std::vector<std::string> files, list_files(cat(path, "/", name), ""));
     for (const std::string& file : files) rows.push_back({cat(name, "/", file), place - order.begin()});
   }
-  if (rows.empty())
-    return bad_data(path, ": holds no folders of classes with samples, allowed is ", path, "/<class>/*");
+  if (rows.empty()) return bad_data(path, ": contains no class folders with samples, allowed is ", path, "/<class>/*");
   return rows;
 }
 

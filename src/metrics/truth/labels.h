@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Labels of results: which class each of them should have scored highest.
+// Labels of results: the class that each should score highest.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace quarkq::metrics {
 
-/// Texts of samples: what a text recognizer should read.
+/// Texts of samples: the expected output of a text recognizer.
 class Texts {
  public:
-  /// Lines "name<TAB>text" or, without a TAB, "name,text"; the text may hold blanks, commas, or nothing. Fails with
-  /// kBadData naming the line.
+  /// Reads lines "name<TAB>text" or, without a TAB, "name,text"; the text may contain blanks and commas, or be empty.
+  /// Fails with kBadData naming the line.
   static Result<Texts> read(const std::string& path);
 
-  /// The text of the sample called `name`. Fails with kBadData when the file has none, or several.
+  /// Returns the text of the sample called `name`. Fails with kBadData if the file has none, or several.
   Result<std::string> of(const std::string& name) const;
 
  private:
@@ -36,18 +36,18 @@ Result<std::vector<std::string>> read_lines(const std::string& path);
 
 class Labels {
  public:
-  /// A folder of folders of samples, whose names are the classes: in sorted order, or in the order of its classes.txt,
-  /// which has a name a line. Else a .npy of integers, or a text: a label a line, in the order of the results; or
-  /// "name,label" (a header may say which column is the "label" or "class") or "name label", found by name; cells may
-  /// be quoted as in RFC 4180. Fails with kBadData naming the line.
+  /// Reads labels. A folder of class folders: the classes are the folder names in sorted order, or in the order of its
+  /// classes.txt, one name per line. A .npy of integers. A text: one label per line, in the order of the results; or
+  /// "name,label" (a header may name the column "label" or "class") or "name label", matched by name; cells may be
+  /// quoted as in RFC 4180. Fails with kBadData naming the line.
   static Result<Labels> read(const std::string& path);
 
-  /// Labels in order: shared out evenly. `is_part`: the results may be the first of more. Fails with kBadData when the
-  /// numbers do not fit.
+  /// Assigns labels in order evenly to the results. `is_part`: there may be further results. Fails with kBadData if the
+  /// numbers do not match.
   Status share_out(size_t results, bool is_part);
 
-  /// The labels of the result called `name` (as it is, then without the suffix of a sample, then without folders), the
-  /// `place`-th one. Fails with kBadData when the file has none, or several for that name.
+  /// Returns the labels of result number `place`, called `name` (unchanged, then without the suffix of a sample, then
+  /// without folders). Fails with kBadData if the file has none, or several for that name.
   Result<std::span<const int64_t>> of(size_t place, const std::string& name) const;
 
  private:
@@ -61,12 +61,12 @@ class Labels {
   void add_named(const Row& row);
 
   std::string path_;
-  std::vector<int64_t> values_;  ///< by place, or what by_name_ points at
+  std::vector<int64_t> values_;  ///< Indexed by position, or by the entries of by_name_.
   size_t rows_ = 0, each_ = 1;
   bool is_named_ = false;
-  using Names = std::map<std::string, std::optional<size_t>>;  ///< nothing: rows of that name disagree
-  Names by_name_;                                              ///< as the rows have them: stronger
-  Names by_short_name_;                                        ///< without suffix, without folders
+  using Names = std::map<std::string, std::optional<size_t>>;  ///< Absent: rows of that name disagree.
+  Names by_name_;                                              ///< Complete names; these take precedence.
+  Names by_short_name_;                                        ///< Without suffix and folders.
 };
 
 }  // namespace quarkq::metrics

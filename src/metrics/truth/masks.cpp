@@ -44,7 +44,7 @@ Result<Masks> Masks::read(const std::string& path) {
     return masks;
   }
   if (!path.ends_with(".npy")) {
-    return bad_data(path, ": is no folder of masks (.npy, .png), nor a .npy with all of them [N,H,W]");
+    return bad_data(path, ": is neither a folder of masks (.npy, .png) nor a .npy of all masks [N,H,W]");
   }
   QQ_TRY(masks.all_, calib::read_npy(path));
   ir::Shape dims = masks.all_.dims();
@@ -62,7 +62,7 @@ Status Masks::share_out(size_t samples, bool is_part) const {
   const auto found = static_cast<size_t>(all_.dims()[0]);
   if (found == samples || (is_part && found > samples)) return Status();
   return bad_data(path_, ": holds ", found, " masks in order, there are ", samples,
-                  " results; those of a folder are found by name");
+                  " results; masks in a folder are matched by name");
 }
 
 Result<Mask> Masks::of(size_t place, const std::string& name) const {

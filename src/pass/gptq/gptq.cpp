@@ -86,11 +86,11 @@ Grid find_grid(const Values& values, const GptqOptions& options) {
 Result<Eigen::MatrixXd> inverse_factor(Eigen::MatrixXd hessian, double damping) {
   hessian.diagonal().array() += damping * hessian.diagonal().mean();
   const Eigen::LLT<Eigen::MatrixXd> factor(hessian);
-  if (factor.info() != Eigen::Success) return bad_data("the inputs of this layer give no positive Hessian");
+  if (factor.info() != Eigen::Success) return bad_data("the Hessian of this layer's inputs is not positive");
   const Eigen::Index n = hessian.rows();
   const Eigen::MatrixXd inverse = factor.solve(Eigen::MatrixXd::Identity(n, n));
   const Eigen::LLT<Eigen::MatrixXd> upper(inverse);
-  if (upper.info() != Eigen::Success) return bad_data("the inputs of this layer give no invertible Hessian");
+  if (upper.info() != Eigen::Success) return bad_data("the Hessian of this layer's inputs is not invertible");
   return Eigen::MatrixXd(upper.matrixU());
 }
 
@@ -230,7 +230,7 @@ void Hessian::add(const float* inputs, int64_t rows, int64_t batch) {
 
 Result<GptqResult> gptq(const Dense<float>& weight, const Dense<double>& hessian, const GptqOptions& options) {
   if (!view(hessian).allFinite() || !view(weight).allFinite())
-    return bad_data("the weight or its inputs hold NaN or infinities");
+    return bad_data("the weight or its inputs contain NaN or infinities");
   return Solver(view(weight).cast<double>(), options).run(view(hessian));
 }
 
@@ -283,7 +283,7 @@ Status run_some(const GptqSamples& samples, const ir::Model& model, std::span<co
 Result<GptqOptions> gptq_options(const config::Settings& settings, int bits) {
   QQ_TRY(config::GptqSettings given, config::read_gptq_settings(settings));
   GptqOptions options{given, bits};
-  // The reference reads a factor's zeros where it means to pass errors on, so its codes are those of plain rounding.
+  // The reference reads the zeros of a factor when it propagates errors, so its codes equal plain rounding.
   options.propagate = settings.quirk(config::Quirk::kPropagateGptqErrors);
   return options;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GPTQ (ref:tuning#gptq): rounds a weight row by row, and lets the rows not yet rounded make up for each error on
-// typical inputs. Pure functions on matrices.
+// GPTQ (ref:tuning#gptq): rounds a weight row by row. The rows not rounded yet compensate each error on typical inputs.
+// Pure functions on matrices.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace quarkq::pass {
 
 struct GptqOptions : config::GptqSettings {
   int bits = 8;
-  bool propagate = true;  ///< false: the reference's result, which is plain rounding
+  bool propagate = true;  ///< False: plain rounding, which is the reference's result.
 };
 
-/// A matrix, row-major.
+/// A row-major matrix.
 template <typename T>
 struct Dense {
   int64_t rows = 0, columns = 0;
@@ -29,11 +29,11 @@ struct Dense {
   const T& operator()(int64_t row, int64_t column) const { return data[static_cast<size_t>(row * columns + column)]; }
 };
 
-/// The sum of outer products of inputs seen so far, as GPTQ weighs it.
+/// The sum of outer products of all inputs so far, weighted as in GPTQ.
 class Hessian {
  public:
   explicit Hessian(int64_t depth) : matrix_(depth, depth) {}
-  /// Adds inputs [rows, depth], which come from `batch` samples.
+  /// Adds inputs [rows, depth] of `batch` samples.
   void add(const float* inputs, int64_t rows, int64_t batch);
   const Dense<double>& matrix() const { return matrix_; }
 
@@ -43,29 +43,29 @@ class Hessian {
 };
 
 struct GptqResult {
-  Dense<float> values;        ///< [depth, columns]: rounded
-  Dense<int> codes;           ///< the same as integers
+  Dense<float> values;        ///< [depth, columns], rounded.
+  Dense<int> codes;           ///< [depth, columns], the rounded values as integers.
   Dense<double> scale, zero;  ///< [groups, columns]
 };
 
-/// Rounds `weight` [depth, columns]. Fails with kBadData when the Hessian has no Cholesky factor (NaN inputs).
+/// Rounds `weight` [depth, columns]. Fails with kBadData if the Hessian has no Cholesky factor (NaN inputs).
 Result<GptqResult> gptq(const Dense<float>& weight, const Dense<double>& hessian, const GptqOptions& options);
 
-// What GPTQ needs of a run: its options as they were set, and the Hessians of the matrices' inputs.
+// Inputs of GPTQ from a run: its options, and the Hessians of the matrices' inputs.
 
-/// GPTQParams. `bits` are those of the caller, who stores the codes. Fails when a value makes no sense.
+/// Reads GPTQParams. `bits` is the width of the stored codes. Fails for invalid values.
 Result<GptqOptions> gptq_options(const config::Settings& settings, int bits);
 
-/// A MatMul of a float graph with a stored matrix.
+/// A stored matrix of MatMul nodes in a float graph.
 struct GptqTarget {
-  std::vector<ir::ValueId> inputs;  ///< what is multiplied with it: one per MatMul that reads it
+  std::vector<ir::ValueId> inputs;  ///< The other operand, one per MatMul that reads the matrix.
   ir::ValueId weight;
 };
-/// MatMul nodes with a stored, unshared or shared, matrix that `takes` accepts, by matrix in node order.
+/// Returns the stored matrices of MatMul nodes that `takes` accepts, in node order. A matrix may be shared.
 template <typename Takes>
 std::vector<GptqTarget> gptq_targets(const ir::Graph& graph, const Takes& takes) {
   std::vector<GptqTarget> targets;
-  std::vector<size_t> place(graph.value_count(), 0);  // 1 + index of the target
+  std::vector<size_t> place(graph.value_count(), 0);  // 1 + index of the target.
   for (const ir::NodeId id : graph.order()) {
     const ir::Node& node = graph.node(id);
     if (!node.is("MatMul") || !takes(node)) continue;
@@ -79,20 +79,21 @@ std::vector<GptqTarget> gptq_targets(const ir::Graph& graph, const Takes& takes)
   return targets;
 }
 
-/// A stored float matrix.
+/// Returns a stored float matrix.
 Dense<float> dense_of(const ir::Tensor& matrix);
 
-/// The samples that Hessians are taken from.
+/// The samples for computing Hessians.
 struct GptqSamples {
   const calib::DataReader& data;
-  size_t count = 0;  ///< the first ones
+  size_t count = 0;  ///< Number of samples, from the first.
   Progress progress = {};
 };
-/// All samples; the reference stops after one (quirk UseAllGptqSamples).
+/// Returns all samples. The reference stops after one (quirk UseAllGptqSamples).
 GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data, Progress progress);
 
 using UseHessian = std::function<Status(const GptqTarget&, const Dense<double>&)>;
-/// Calls `use` with each target and the Hessian of its inputs over the samples, as many targets at a time as fit.
+/// Calls `use` with each target and the Hessian of its inputs over the samples. Processes as many targets at a time as
+/// fit into memory.
 Status for_each_hessian(const GptqSamples& samples, const ir::Model& model, const std::vector<GptqTarget>& targets,
                         const UseHessian& use);
 

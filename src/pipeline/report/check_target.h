@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the target of a run would make of its result.
+// Prediction of what the target of a run would run of its result.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace quarkq::pipeline {
 
-/// What settings.target, or without one the compiler that the preset is for, would make of `result`, which is written
-/// to `path`; nothing without either. What ends the compiler that was asked for, keeps everything on the CPU or makes
-/// results wrong is reported: such a model is written, but never without a word.
+/// Predicts the placement of `result`, to be written to `path`, for settings.target, otherwise for the compiler of the
+/// preset. Returns nullopt if neither is set. Reports if the requested compiler aborts, keeps everything on the CPU or
+/// computes wrong results; the model is still written.
 Result<std::optional<TargetReport>> judge_target(const ir::Model& result, const std::string& path,
                                                  const config::Settings& settings, Diagnostics& diagnostics);
 

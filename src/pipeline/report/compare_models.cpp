@@ -103,9 +103,9 @@ Status pair_inputs(const EvaluateModelsRequest& request, const ir::Graph& graph,
   }
   if (moved.empty()) return Status();
   if (by_name.size() != wanted.size()) {
-    return invalid_argument(request.quantized_path, ": its input ", moved, " stands in another place than in ",
+    return invalid_argument(request.quantized_path, ": its input ", moved, " has another position than in ",
                             request.float_path,
-                            ", and other inputs have other names; allowed are equal names or equal ", "places");
+                            ", and other inputs have other names; allowed are equal names or equal positions");
   }
   ir::GraphEdit edit(quantized);
   for (const ir::ValueId id : by_name) {
@@ -200,8 +200,9 @@ Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics&
     QQ_RETURN_IF_ERROR(pin_shapes(job->model, fixed, diagnostics).context(request.float_path));
     QQ_TRY(models.rewritten, rewrite(std::move(job->model), job->settings, models.opened, diagnostics));
   } else if (request.layers && models.fitted != nullptr) {
-    return invalid_argument(request.quantized_path,
-                            ": takes other inputs than the float model; --layers needs the --config it was made with");
+    return invalid_argument(
+        request.quantized_path,
+        ": its inputs differ from the float model; --layers needs the --config of its quantization");
   }
   return models;
 }
@@ -340,7 +341,7 @@ Result<EvaluateReport> compare_on_all(Run& run) {
   const calib::DataReader* samples =
       run.source.evaluation.opened != nullptr ? run.source.evaluation.opened.get() : run.source.samples.opened.get();
   if (samples == nullptr || samples->size() == 0)
-    return bad_data("there are no samples; give --eval DIR, EvalDataReader or calibration samples");
+    return bad_data("there are no samples; pass --eval DIR, EvalDataReader or calibration samples");
   EvaluateModelsRequest names;
   names.float_path = run.request.model_path;
   names.quantized_path = run.report.output_path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The outputs of two models over the same samples, compared sample by sample and dropped.
+// Comparison of the outputs of two models on the same samples, sample by sample without keeping them.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,8 @@ class ProblemList {
   }
   bool empty() const { return count_ == 0; }
 
-  /// The problem itself when there is one; else a line for each of the first 20, and "12 `what`". REQUIRES: not empty.
+  /// Returns the problem itself if there is only one; otherwise a line for each of the first 20, and "12 `what`".
+  /// REQUIRES: not empty.
   std::string text(const std::string& what) const {
     if (count_ == 1) return shown_[0];
     const std::string rest = count_ > shown_.size() ? cat("\n  and ", count_ - shown_.size(), " more") : "";
@@ -45,46 +46,48 @@ class ProblemList {
   std::vector<std::string> shown_;
 };
 
-// A float model and its quantized model, ready to run over the same samples.
+// A float model and its quantized model, ready to run on the same samples.
 
-/// One output by its number in both models.
+/// Index of one output in both models.
 struct OutputPair {
   std::string name;
   size_t in_float = 0, in_quantized = 0;
 };
 
 struct ModelPair {
-  ir::Model float_model, quantized_model;  ///< ready to run
+  ir::Model float_model, quantized_model;  ///< Ready to run.
   std::vector<OutputPair> outputs;
-  const calib::DataReader* samples = nullptr;  ///< for the float model
-  std::unique_ptr<calib::DataReader> opened;   ///< those that were opened for this pair; null: a caller's
-  std::unique_ptr<calib::DataReader> fitted;   ///< the same for the quantized model; null: it takes them as they are
-  bool is_channels_last = false;               ///< tensors of rank 4 are [N, H, W, C] in the quantized model
-  std::optional<ir::Model> rewritten;          ///< the float model before calibration, when a config says how
+  const calib::DataReader* samples = nullptr;  ///< For the float model.
+  std::unique_ptr<calib::DataReader> opened;   ///< Samples opened for this pair; null if they belong to a caller.
+  std::unique_ptr<calib::DataReader> fitted;   ///< Samples fitted to the quantized model; null if it uses them
+                                               ///< unchanged.
+  bool is_channels_last = false;               ///< Tensors of rank 4 are [N, H, W, C] in the quantized model.
+  std::optional<ir::Model> rewritten;          ///< The float model before calibration, if a config specifies the
+                                               ///< rewrites.
 
   const calib::DataReader& for_quantized() const { return fitted != nullptr ? *fitted : *samples; }
 };
 
-/// Pairs inputs and outputs and makes both models ready to run. REQUIRES: models with types, and samples. Fails with
-/// kInvalidArgument when inputs or outputs do not match; the paths of `request` are the names in messages.
+/// Pairs inputs and outputs and prepares both models. Fails with kInvalidArgument if inputs or outputs do not match;
+/// the paths of `request` are the names in messages. REQUIRES: models with types, and samples.
 Status pair_models(const EvaluateModelsRequest& request, ModelPair& models, Diagnostics& diagnostics);
 
-/// Loads both models and opens the samples. With a config, that says how images are preprocessed, and the float model
-/// is rewritten by it when layers are asked for. Fails as loading and reading do, and with kInvalidArgument when inputs
+/// Loads both models and opens the samples. A config specifies the preprocessing of images, and the rewrites of the
+/// float model if layers are requested. Fails if a file cannot be loaded or read, and with kInvalidArgument if inputs
 /// or outputs do not match.
 Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics);
 
-/// Tensors inside that both models have, over the first `samples`, in the order of the nodes.
+/// Returns the inner tensors that exist in both models, over the first `samples`, in node order.
 Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, size_t samples);
 
 /// Fills in the pairs, the outputs and the aggregates of the report, and the mean of the request's metric. `accuracy`
-/// may be null; the paths of `request` are the names in messages. Fails as running does, with kBadData when outputs
-/// have other shapes or there are no samples.
+/// may be null; the paths of `request` are the names in messages. Fails if a model cannot be run, and with kBadData if
+/// outputs differ in shape or there are no samples.
 Status compare_models(const EvaluateModelsRequest& request, const ModelPair& models, metrics::AccuracyCount* accuracy,
                       EvaluateReport& report);
 
-/// Fills in report.metrics, of the loaded and the written model over the evaluation samples, and report.nodes, where
-/// the settings ask for them. What keeps the models from being compared is a warning: the result itself is complete.
+/// Fills in report.metrics, of the loaded and the written model over the evaluation samples, and report.nodes, if the
+/// settings request them. If the models cannot be compared, adds a warning: the result itself is complete.
 Status evaluate_result(Run& run);
 
 }  // namespace quarkq::pipeline

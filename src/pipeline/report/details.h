@@ -16,19 +16,15 @@
 
 namespace quarkq::pipeline {
 
-// Checks the limits of an NPU on a model in memory: for `check`, and for the report of a quantize run.
-
-/// As check(), but accepts a model without quantized tensors. `path` is the name in messages.
+/// Runs check() on a model that may have no quantized tensors. `path` is its name in messages.
 Result<CheckReport> check_limits(const ir::Model& model, const std::string& path, const std::string& target);
 
 Json limits_json(const CheckReport& report);
 
-// The plan's decisions as explain() and the report show them.
-
-/// The decisions about `value`, each once. `graph`: one whose ids are those of the plan.
+/// Returns the decisions about `value`, each once. `graph` has the ids of the plan.
 ExplainedTensor explain_value(const ir::Graph& graph, const plan::QuantPlan& plan, ir::ValueId value);
 
-/// About every tensor that the plan decided about and `graph` has, in the order of ids.
+/// Returns the decisions about every tensor of the plan that `graph` has, in the order of ids.
 std::vector<ExplainedTensor> explain_all(const ir::Graph& graph, const plan::QuantPlan& plan);
 
 Json explained_json(const std::vector<ExplainedTensor>& tensors);
@@ -39,7 +35,7 @@ Json explained_json(const std::vector<ExplainedTensor>& tensors);
 void add_sample(const compare::SampleResult& result, ReportDetails& details);
 
 Json samples_json(const std::vector<SampleAgreement>& samples);
-/// Pixels as hexadecimal text, two digits per value.
+/// Returns pixels as hexadecimal text, two digits per value.
 Json pictures_json(const std::vector<OutputPicture>& pictures);
 
 /// Fills in report.details but for the tensors, which verification knows: settings, limits of the NPU, values and

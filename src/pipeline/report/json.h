@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Helpers of the JSON reports: keys in the order they are set, numbers that JSON can hold, text whatever the names
-// hold.
+// Helpers of the JSON reports: keys in the order in which they are set, numbers that JSON can represent, valid text for
+// any names.
 #pragma once
 
 #include <map>
@@ -15,35 +15,34 @@ namespace quarkq::pipeline {
 
 using Json = nlohmann::ordered_json;
 
-/// JSON has neither NaN nor infinities: null stands for them.
+/// Returns null for NaN and infinities, which JSON does not have.
 Json number(double value);
 
-/// A ratio to noise: null is no noise at all, -400 (below what float32 can hold) that nothing of the signal is left.
+/// Returns a signal to noise ratio: null if there is no noise, -400 (below the range of float32) if no signal is left.
 Json decibels(double value);
 
-/// Indented by two, with a newline at the end. Names come from model files and may not be UTF-8.
+/// Returns JSON indented by two, with a newline at the end. Names come from model files and may not be UTF-8.
 std::string text(const Json& json);
 
 Json agreement_json(const Agreement& agreement);
 
-/// What a target would make of a result, without its nodes.
+/// Returns the predicted placement of a result, without its nodes.
 Json target_json(const TargetReport& target);
 
-/// Operators with the nodes there are and those that were quantized.
+/// Returns the number of nodes and of quantized nodes per operator.
 Json operators_json(const std::map<std::string, OperatorCount>& operators);
 
-/// Findings in the form of reports.
+/// Returns findings in the format of reports.
 Json findings_json(const std::vector<Finding>& findings);
 
 }  // namespace quarkq::pipeline
 
-// Compiled once, in json.cpp, and not wherever a report is printed.
+// Instantiated only in json.cpp.
 extern template class nlohmann::detail::serializer<quarkq::pipeline::Json>;
 
 namespace quarkq::pipeline {
 
-// Agreement and formats of tensors as JSON, for the reports that list them.
-
+/// Agreement and formats of tensors as JSON, for the reports that list them.
 inline Json tensors_json(const std::vector<TensorAgreement>& tensors) {
   Json all = Json::array();
   for (const TensorAgreement& tensor : tensors) {
@@ -57,7 +56,7 @@ inline Json tensors_json(const std::vector<TensorAgreement>& tensors) {
   return all;
 }
 
-/// Formats, as `quarkq inspect --scales` lists them.
+/// Formats as listed by `quarkq inspect --scales`.
 inline Json quantized_json(const std::vector<QuantizedTensor>& tensors) {
   Json list = Json::array();
   for (const QuantizedTensor& tensor : tensors) {

@@ -9,8 +9,8 @@
 
 namespace quarkq::pipeline {
 
-/// By the worst sample and the mean of all outputs that are not almost zero. `collapse`: the cosine below which an
-/// output counts as broken. Nothing when no output can be judged.
+/// Judges the worst sample and the mean of all outputs that are not almost zero. `collapse` is the cosine below which
+/// an output counts as broken. Returns nullopt if no output can be judged.
 std::optional<Verdict> judge(const QuantizeReport& report, const QuantizeRequest& request,
                              const config::Settings& settings, double collapse);
 

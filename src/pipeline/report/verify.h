@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The quantized model against the float one on samples: figures for the report, warnings, quality gates.
+// Comparison of the quantized model with the float model on samples: figures for the report, warnings, quality gates.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,22 @@
 
 namespace quarkq::pipeline {
 
-/// The baseline that a quantized model is compared with.
+/// The baseline for a quantized model.
 struct FloatModels {
-  ir::Model original;    ///< whose inputs, outputs and function it shall have
-  ir::Model calibrated;  ///< as it was calibrated: its tensors have the same names and meaning
+  ir::Model original;    ///< Its inputs, outputs and function are required of the result.
+  ir::Model calibrated;  ///< The model as calibrated: its tensors have the same names and meaning.
 };
 
-/// The least cosine that "cos>=X" texts ask for; nothing without any. "metric>=X" is left to required_metric().
+/// Returns the smallest cosine required by "cos>=X" texts, or nullopt if there is none. "metric>=X" is left to
+/// required_metric().
 Result<std::optional<double>> required_cosine(const std::vector<std::string>& requirements);
 
-/// On what a result is judged, and how strictly. Of each output the worst sample counts.
+/// Samples and limits for judging a result. The worst sample of each output counts.
 struct Judgement {
-  const calib::DataReader* data = nullptr;  ///< null: there are no samples
-  size_t samples = 8;                       ///< evenly spread over the data
-  double collapse = 0;                      ///< a cosine below is a warning
-  std::optional<double> required;           ///< a cosine below is an error
+  const calib::DataReader* data = nullptr;  ///< Samples, or null if there are none.
+  size_t samples = 8;                       ///< Number of samples, evenly spread over the data.
+  double collapse = 0;                      ///< A lower cosine is a warning.
+  std::optional<double> required;           ///< A lower cosine is an error.
 };
 
 /// The float outputs that a result is judged by; a failure where the executor cannot run the model, or there are no
@@ -37,13 +38,13 @@ struct Judgement {
 using Expected = Result<compare::ExpectedOutputs>;
 Expected expected_outputs(const FloatModels& floats, const Judgement& judgement);
 
-/// What verification fills in.
+/// Results of the verification.
 struct VerifyResults {
   Diagnostics& diagnostics;
   QuantizeReport& report;
 };
 
-/// As the request and the settings ask for it. `data`: Source::judged().
+/// Returns the judgement of the request and the settings. `data` is Source::judged().
 Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
                                  const calib::DataReader* data);
 
@@ -53,30 +54,33 @@ Result<Judgement> make_judgement(const QuantizeRequest& request, const config::S
 Status verify_result(const FloatModels& floats, const Expected& expected, const ir::Model& quantized,
                      const Judgement& judgement, VerifyResults results);
 
-/// kQualityGate when an output is below what is required.
+/// Fails with kQualityGate if an output is below the requirement.
 Status check_required(const Judgement& judgement, const QuantizeReport& report);
 
-/// kQualityGate when an output collapsed: what `on_collapse: fail` asks for.
+/// Fails with kQualityGate if an output collapsed, for `on_collapse: fail`.
 Status check_not_collapsed(const Judgement& judgement, const QuantizeReport& report);
 
-/// Outputs collapsed, or came close to it: worth other formats.
+/// Returns whether outputs collapsed, or nearly collapsed, so that other formats are worth trying.
 bool is_poor(const Judgement& judgement, const QuantizeReport& report);
 
-/// Outputs are not as close to the float ones as those of most models: worth another attempt.
+/// Returns whether outputs are less close to the float outputs than in most models, so that another attempt is
+/// worthwhile.
 bool may_gain(const Judgement& judgement, const QuantizeReport& report);
 
-// The caller's own figure (quarkq/quantize.h) of a result, and what is required of it.
+// The caller's metric (quarkq/quantize.h) of a result, and its requirement.
 
-/// A tensor as callers see it. The view is valid as long as the tensor is. Fails with kUnsupported for strings.
+/// Returns a tensor in the form for callers. The view is valid as long as the tensor. Fails with kUnsupported for
+/// strings.
 Result<SampleTensor> view_of(const std::string& name, const ir::Tensor& tensor);
-/// The results of a model, by the names of its outputs.
+/// Returns the results of a model, by the names of its outputs.
 Result<std::vector<SampleTensor>> views_of(const ir::Graph& graph, const std::vector<ir::Tensor>& results);
 
-/// The least value that "metric>=X" texts ask for; nothing without any. Other texts are left to required_cosine().
+/// Returns the smallest value required by "metric>=X" texts, or nullopt if there is none. Other texts are left to
+/// required_cosine().
 Result<std::optional<double>> required_metric(const std::vector<std::string>& requirements);
 
-/// Fills in report.metric when the request has one and there are samples. kQualityGate when it is below what is
-/// required.
+/// Fills in report.metric if the request has a metric and there are samples. Fails with kQualityGate if it is below the
+/// requirement.
 Status judge_by_metric(const QuantizeRequest& request, const ir::Model& original, const ir::Model& quantized,
                        const Judgement& judgement, QuantizeReport& report);
 

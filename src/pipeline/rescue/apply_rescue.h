@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When a run of quantize() is rescued, and what becomes of it (docs/guards.md): after its result was found to be poor,
-// or, where fine-tuning follows, before it. search.h searches, this applies.
+// When and how a run of quantize() is rescued (docs/guards.md): after its result was found to be poor, or before
+// fine-tuning. search.h searches; this file applies the result.
 #pragma once
 
 #include "compare/expected_outputs.h"
@@ -8,19 +8,18 @@
 
 namespace quarkq::pipeline {
 
-/// Plans a poor result again with the least costly remedies of its target. True: a remedy was applied, and the result
-/// is written. `known`: outputs of `original` on samples of the calibration; may be null.
+/// Plans a poor result again with the least costly remedies of its target. Returns true if a remedy was applied and the
+/// result is written. `known` are outputs of `original` on calibration samples; may be null.
 Result<bool> rescue(Run& run, const ir::Model& original, const compare::ExpectedOutputs* known);
 
 /// Writes the settings that give the rescued model without a rescue to `RescueReport::settings_path`, if there is one.
 Status save_rescue_settings(const Run& run);
 
-/// Shall remedy_before_tuning() run between the phases constrain and tune?
+/// Returns whether remedy_before_tuning() runs between the phases constrain and tune.
 bool looks_before_tuning(const Run& run);
 
-/// Learned rounding cannot bring back what a format lost. A plan whose outputs are poor before fine-tuning is made
-/// again with the remedies of rescue(), without that of rounding. `original`: the float model whose function the plan
-/// has.
+/// Applies the remedies of rescue(), without rounding, to a plan whose outputs are poor before fine-tuning: learned
+/// rounding cannot restore what a format lost. `original` is the float model whose function the plan has.
 Status remedy_before_tuning(Run& run, const ir::Model& original);
 
 }  // namespace quarkq::pipeline

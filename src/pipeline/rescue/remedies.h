@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Remedies for poor outputs that change the float model, unlike those of search.h: the run starts once more from the
-// loaded model, with another setting.
+// Remedies for poor outputs that change the float model, in contrast to search.h: the run starts again from the loaded
+// model with another setting.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,14 @@ namespace quarkq::pipeline {
 
 struct FloatRemedy {
   const char* setting;                                              ///< "key=value"
-  const char* text;                                                 ///< what it does, for messages
-  bool (*is_open)(const RunState& state, const ir::Graph& loaded);  ///< may change something in this run
+  const char* text;                                                 ///< Effect, for messages.
+  bool (*is_open)(const RunState& state, const ir::Graph& loaded);  ///< Returns whether it may have an effect in this
+                                                                    ///< run.
   void (*apply)(config::Settings& settings);
 };
 const std::vector<FloatRemedy>& float_remedies();
 
-/// What a run with another float model needs beside its settings.
+/// Inputs of a run with another float model, in addition to its settings.
 struct FloatRun {
   const ir::Model& loaded;
   Source& source;
@@ -35,52 +36,52 @@ struct FloatRun {
   std::vector<PassTime>& times;
 };
 
-/// Plans the loaded model with the settings of `state` and the remedy, up to phase write. Empty if the remedy changes
-/// nothing in this run, or if the run fails.
+/// Plans the loaded model with the settings of `state` and the remedy, up to phase write. Returns nullopt if the
+/// remedy has no effect in this run, or if the run fails.
 Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunState& state, const FloatRun& run,
                                         const RunnerOptions& options);
 
 /// Remedies that leave the float model as calibrated.
 struct Remedies {
-  std::string rounding;             ///< of weights: a value of quarkq.rounding; empty: as it was
-  bool channel_scales = false;      ///< a scale per channel of weights
-  std::set<ir::NodeId> in_16_bits;  ///< the activations that these nodes read and write
+  std::string rounding;             ///< Rounding of weights, a value of quarkq.rounding; empty: unchanged.
+  bool channel_scales = false;      ///< Per-channel weight scales.
+  std::set<ir::NodeId> in_16_bits;  ///< Nodes whose input and output activations become 16-bit.
   std::set<ir::NodeId> left_float;
   bool empty() const { return rounding.empty() && !channel_scales && in_16_bits.empty() && left_float.empty(); }
 };
 
-/// What activations get that are widened.
+/// Returns the type of widened activations.
 config::DataType wide_type(const config::Settings& settings);
 
-/// Activations that the nodes read and write, without those that have settings of their own.
+/// Returns the activations that the nodes read and write, without activations that have their own settings.
 std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Selection& selection,
                                       const ir::Graph& graph);
 
-/// Changes settings and selection as the remedies ask. `state`: as trial_before_mark() returns it.
+/// Applies the remedies to settings and selection. `state` is a result of trial_before_mark().
 void apply(const Remedies& remedies, RunState& state);
 
-/// What each way of rounding gave on one state, by its name.
+/// Result of each way of rounding on one state, by its name.
 using RoundingTrials = std::map<std::string, std::shared_ptr<const Trial>>;
 
-// Which nodes cost the outputs most, found in far fewer trials than there are nodes.
+// Ranking of the nodes that degrade the outputs most, in far fewer trials than nodes.
 
-/// Noise energy of the outputs relative to the signal when only `nodes` are quantized.
+/// Returns the noise energy of the outputs relative to the signal if only `nodes` are quantized.
 using PartNoise = std::function<Result<double>(const std::vector<ir::NodeId>& nodes)>;
 
 struct SearchLimits {
-  size_t trials = 64;          ///< calls of the noise function at most
-  size_t first_parts = 16;     ///< equal parts of the nodes, in node order, that the search starts with
-  double small_noise = 0.002;  ///< parts that have less together are not divided any more
+  size_t trials = 64;          ///< Upper bound on calls of the noise function.
+  size_t first_parts = 16;     ///< Number of equal parts, in node order, with which the search starts.
+  double small_noise = 0.002;  ///< Parts with less noise are not divided further.
 };
 
 struct NoisyNode {
   ir::NodeId node;
-  double noise = 0;  ///< of a part that was not divided: the mean of its nodes
+  double noise = 0;  ///< For a part that was not divided: the mean of its nodes.
 };
 
-/// The noisiest nodes first. Parts of the graph are measured and the noisiest one is divided, until single nodes are
-/// left or the limits are reached; nodes of parts that were not divided follow in the order of their parts' noise.
-/// Noise of parts is taken as additive, which holds while outputs still resemble the float ones.
+/// Returns the noisiest nodes first. Measures parts of the graph and divides the noisiest part until single nodes are
+/// left or a limit is reached. Nodes of undivided parts follow in the order of their parts' noise. Assumes that noise
+/// of parts is additive, which is valid while outputs still resemble the float outputs.
 Result<std::vector<NoisyNode>> rank_by_noise(const std::vector<ir::NodeId>& nodes, const PartNoise& noise,
                                              const SearchLimits& limits);
 

@@ -128,7 +128,7 @@ Result<const Conversion*> find_conversion(const std::string& wanted) {
     if (wanted == conversion.name) return &conversion;
     names.emplace_back(conversion.name);
   }
-  return invalid_argument("found ", wanted, ", which is no conversion", did_you_mean(wanted, names),
+  return invalid_argument("found ", wanted, ", which is not a conversion", did_you_mean(wanted, names),
                           " (quarkq list conversions)");
 }
 

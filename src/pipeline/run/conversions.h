@@ -14,41 +14,41 @@ namespace quarkq::pipeline {
 /// In the order of the table.
 const std::vector<pass::Conversion>& all_conversions();
 
-/// "none", "equal", "rounded", "other": what users see of a claim.
+/// Returns "none", "equal", "rounded" or "other", the names of claims shown to users.
 const char* name(pass::OutputClaim claim);
 
-/// A conversion with its options, as `--pass NAME:option=value,...` asks for it.
+/// A conversion with its options, as in `--pass NAME:option=value,...`.
 struct ConversionStep {
   const pass::Conversion* conversion = nullptr;
   pass::ConversionOptions options;
 };
 
-/// Commas inside of brackets separate no options. kInvalidArgument for unknown names, unknown or missing options.
+/// Parses a step. Commas inside brackets do not separate options. Fails with kInvalidArgument for unknown names and for
+/// unknown or missing options.
 Result<ConversionStep> read_step(const std::string& text);
-/// The same with the options by name.
+/// Creates a step from its name and options.
 Result<ConversionStep> make_step(const std::string& name, const std::map<std::string, std::string>& options);
 
-/// Runs the step on the model, which is in no usable state after an error.
+/// Runs the step on the model, which is unusable after an error.
 Result<size_t> run_step(const ConversionStep& step, pass::ConvertContext& context);
 
-/// One conversion of a model, with the checks that each has: the model is valid afterwards, and outputs are what the
-/// conversion claims.
+/// One conversion of a model with its checks: the model is valid afterwards, and the outputs match the conversion's
+/// claim.
 struct ConversionRun {
-  ir::Model& model;  ///< in no usable state after an error
+  ir::Model& model;  ///< Unusable after an error.
   Diagnostics& diagnostics;
   std::vector<pass::SideFile>& files;
   bool strict = false;  ///< ConvertRequest::strict
 };
 
-/// kUnsupported: the conversion cannot do its work. kInternal: it changed outputs that it claims to keep.
+/// Fails with kUnsupported if the conversion cannot be applied, and with kInternal if it changed outputs that it claims
+/// to preserve.
 Result<ConvertedPass> run_conversion(const ConversionStep& step, const ConversionRun& run);
 
-// Lists of passes (config/pass_list.h) on a model.
-
-/// The steps of a list, in its order. kInvalidArgument, with the line, for what there is not.
+/// Returns the steps of a list, in order. Fails with kInvalidArgument, naming the line, for unknown steps.
 Result<std::vector<ConversionStep>> steps_of(const std::vector<config::ListedPass>& passes, Diagnostics& diagnostics);
 
-/// Runs the list on the model, each conversion with its checks (conversions.h).
+/// Runs the list on the model, each conversion with its checks.
 Status run_listed(const std::vector<config::ListedPass>& passes, ir::Model& model, Diagnostics& diagnostics);
 
 }  // namespace quarkq::pipeline

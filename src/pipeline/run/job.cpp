@@ -143,10 +143,11 @@ Status check_is_float(const std::string& model_path, const Job& job, Diagnostics
   std::vector<std::string> found;
   for (const auto& [op, count] : count_quantizing_ops(job.model.graph)) found.push_back(cat(count, " ", op));
   if (found.empty()) return Status();
-  const char* what = job.is_requantized ? "cannot be made float again by --requantize, what is left are "
-                                        : "is quantized already, it holds ";
-  const std::string text = cat(what, join(found, ", "), "; give the float model that it was made from",
-                               job.is_requantized ? "" : ", or remove its Q/DQ and quantize anew with --requantize");
+  const char* what = job.is_requantized ? "cannot be made float by --requantize, unsupported are "
+                                        : "is quantized already, it contains ";
+  const std::string text =
+      cat(what, join(found, ", "), "; give the float model from which it was made",
+          job.is_requantized ? "" : ", or pass --requantize to remove its Q/DQ nodes and quantize it again");
   if (job.settings.quirk(config::Quirk::kRefuseQuantized)) return unsupported(model_path, ": ", text);
   diagnostics.add("already-quantized", model_path, text);
   return Status();
@@ -193,7 +194,7 @@ Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& sour
                                                         const ir::Graph& graph) {
   if (!source) return calib::open_data(options, calib::input_specs(graph));
   if (!options.folder.empty())
-    return invalid_argument("samples: found both a folder and a source in memory, give one of them");
+    return invalid_argument("samples: found both a folder and a source in memory, pass only one of them");
   SampleSource limited = source;
   if (options.limit > 0) limited.count = std::min(limited.count, options.limit);
   return calib::make_callback_reader(calib::input_specs(graph), std::move(limited));
@@ -298,7 +299,7 @@ std::optional<ir::Model> cut_tail(ir::Model& model, const config::Settings& sett
 
 Status check_tail(const Job& job, bool in_memory) {
   if (!job.tail || !in_memory) return Status();
-  return unsupported("legalize.tail: cut makes two models; give an output path, or float, or keep");
+  return unsupported("legalize.tail: cut writes two models; pass an output path, or set float or keep");
 }
 
 Result<std::string> save_tail(const Job& job, const std::string& result_path) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The first steps of quantize() and calibrate(): settings and model, read, checked and resolved, and the samples.
+// The first steps of quantize() and calibrate(): reading, checking and resolving settings and model, and opening
+// samples.
 #pragma once
 
 #include <memory>
@@ -19,16 +20,16 @@
 
 namespace quarkq::pipeline {
 
-/// A model to read: the file `path`, or `bytes` when there are some; `path` then is its name in messages.
+/// A model to read: the file `path`, or `bytes` if set; `path` is then its name in messages.
 struct ModelFile {
   std::string path;
   const std::optional<std::string>* bytes = nullptr;
-  bool requantizes = false;      ///< its Q/DQ are removed when it is read (qdq/import/lift.h)
-  bool stays_in_memory = false;  ///< nothing that is computed from its weights goes to temporary files
+  bool requantizes = false;      ///< Remove its Q/DQ when it is read (qdq/import/lift.h).
+  bool stays_in_memory = false;  ///< Keep data computed from its weights out of temporary files.
 
   ModelFile(std::string file = "") : path(std::move(file)) {}  // NOLINT(google-explicit-constructor)
   ModelFile(std::string file, const std::optional<std::string>& given) : path(std::move(file)), bytes(&given) {}
-  /// As QuantizeRequest and the like name it.
+  /// Returns the model named in a request.
   template <typename Request>
   static ModelFile of(const Request& request) {
     ModelFile file(request.model_path);
@@ -42,15 +43,15 @@ struct ModelFile {
 /// Loads and normalizes the model. `report` may be null.
 Result<ir::Model> load_model(const ModelFile& file, onnx_io::LoadReport* report = nullptr);
 
-/// The bytes of the model file, without those of files beside it.
+/// Adds the bytes of the model file, without external data files.
 Status add_file(const ModelFile& file, ContentHash& hash);
 
 struct Job {
   ir::Model model;
   config::Settings settings;
-  uint64_t bytes = 0;             ///< of the model, its external data included
-  bool is_requantized = false;    ///< its Q/DQ were removed
-  std::optional<ir::Model> tail;  ///< what legalize.tail=cut took out of the model
+  uint64_t bytes = 0;             ///< Size of the model, including its external data.
+  bool is_requantized = false;    ///< Its Q/DQ were removed.
+  std::optional<ir::Model> tail;  ///< The part of the model removed by legalize.tail=cut.
 };
 
 /// Findings of the settings come first in `diagnostics`.
@@ -64,49 +65,51 @@ void begin(RunState& state, const Job& job);
 /// (kUnsupported). In compat mode that is a warning.
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics);
 
-/// Reads the settings of a run that takes samples but does not quantize, so that a preset is optional. Applies its
+/// Reads the settings of a run that reads samples but does not quantize, so that a preset is optional. Applies its
 /// backend and its user libraries.
 Result<config::QuantConfig> load_sample_settings(const std::string& config, const std::vector<std::string>& sets);
 
-/// Settings of samples: kind, formats and preprocessing. The caller says which samples.
+/// Returns the settings of samples: kind, formats and preprocessing, without the samples themselves.
 Result<calib::DataOptions> data_options(const config::QuantConfig& asked);
 Result<calib::DataOptions> data_options(const config::Settings& settings);
 
-/// Samples: `folder` (of the command line), else what the settings name, else random data when asked for. Null when the
-/// settings name none.
+/// Opens samples: `folder` (of the command line), otherwise the samples named in the settings, otherwise random data if
+/// requested. Returns null if the settings name none.
 Result<std::unique_ptr<calib::DataReader>> open_samples(const std::string& folder, const config::Settings& settings,
                                                         const ir::Graph& graph);
-/// The same, or those of the caller's memory when `source` has some.
+/// Opens the samples in the caller's memory if `source` has any, otherwise as above.
 Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const std::string& folder,
                                                         const Job& job);
 
-/// The first `options.limit` samples of the caller's memory when `source` has some, else what `options` name.
+/// Opens the first `options.limit` samples of the caller's memory if `source` has any, otherwise the samples named by
+/// `options`.
 Result<std::unique_ptr<calib::DataReader>> open_samples(const SampleSource& source, const calib::DataOptions& options,
                                                         const ir::Graph& graph);
 
 /// Adds the notes of the reader as findings.
 void report_notes(const calib::DataReader& samples, Diagnostics& diagnostics);
 
-/// Whether open_samples() makes random data.
+/// Returns whether open_samples() creates random data.
 bool is_random_data(const SampleSource& source, const std::string& folder, const config::Settings& settings);
 
-/// Where statistics of this run come from. `graph`: the float graph that is calibrated; `samples`: of the whole data.
+/// Returns the origin of this run's statistics. `graph` is the calibrated float graph; `samples` is the number in the
+/// whole data.
 Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const ir::Model& original,
                                                   const ir::Model& prepared, const config::Settings& settings,
                                                   uint64_t samples);
 
-// legalize.tail=cut: the network ends where its tail begins (ir/parts.h), and the tail is a model of its own.
+// legalize.tail=cut: the network ends before its tail (ir/parts.h), and the tail becomes a second model.
 
-/// Where settings ask for it and there is a tail: takes it out of `model` and returns it. The outputs of `model` are
-/// then those that the tail does not make, in their order, and after them what the tail reads; these are inputs of the
-/// tail, under the same names. Nothing, with a warning, where there is no tail.
+/// If the settings request it, removes the tail from `model` and returns it. The outputs of `model` are then the
+/// outputs that the tail does not compute, in order, followed by the inputs of the tail under the same names. Returns
+/// nullopt with a warning if there is no tail.
 std::optional<ir::Model> cut_tail(ir::Model& model, const config::Settings& settings, Diagnostics& diagnostics);
 
-/// kUnsupported where a job with a tail is to give one result in memory.
+/// Fails with kUnsupported if a job with a tail is requested to return one result in memory.
 Status check_tail(const Job& job, bool in_memory);
 
-/// Writes the tail of the job, if there is one, beside the result ("d/out.onnx": "d/out_tail.onnx"), before the result:
-/// no network is left without its tail. Its path, or "".
+/// Writes the tail of the job, if any, next to the result ("d/out.onnx": "d/out_tail.onnx"), before the result, so that
+/// no network exists without its tail. Returns its path, or an empty string.
 Result<std::string> save_tail(const Job& job, const std::string& result_path);
 
 }  // namespace quarkq::pipeline

@@ -44,7 +44,7 @@ Status check_names(const ir::Graph& graph, const config::LegalizeBlock& legalize
   for (const ir::ValueId id : graph.required_inputs()) names.push_back(graph.value(id).name);
   for (const auto& [name, dims] : legalize.shapes) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return invalid_argument("--shape ", name, ": is no input of the model, allowed are ", join(names, ", "),
+    return invalid_argument("--shape ", name, ": is not an input of the model, allowed are ", join(names, ", "),
                             did_you_mean(name, names));
   }
   return Status();
@@ -113,7 +113,7 @@ Status check(const char* kind, const ir::Value& wanted, const ir::Value& found) 
   const bool is_same_kind =
       wanted.type.element == found.type.element && wanted.type.other_type.empty() == found.type.other_type.empty();
   if (wanted.name != found.name) {
-    return internal_error("the result has the ", kind, " '", found.name, "' in place of '", wanted.name,
+    return internal_error("the result has the ", kind, " '", found.name, "' instead of '", wanted.name,
                           "'; please report this");
   }
   if (is_same_kind) return Status();

@@ -24,12 +24,12 @@ class PartPlans {
   /// `planned`: as phase calibrate left it. Both must outlive this.
   PartPlans(const RunState& planned, const compare::ExpectedOutputs& expected) : state_(planned), expected_(expected) {}
 
-  /// Nodes that are quantized and touch a tensor with a pair, in node order.
+  /// Returns the quantized nodes that read or write a tensor with a pair, in node order.
   std::vector<ir::NodeId> candidates() const;
 
-  /// The outputs when only `quantized` are: tensors that none of them reads or writes stay float. What follows from
-  /// calibration (folded activations, positions) is determined again for what is left of the plan. Mixed precision and
-  /// fine-tuning are left out.
+  /// Returns the agreement if only `quantized` are quantized: tensors that none of them reads or writes stay float.
+  /// Results that depend on calibration (folded activations, positions) are determined again for the remaining plan.
+  /// Mixed precision and fine-tuning do not run.
   Result<Agreement> quantize_only(const Nodes& quantized) const;
 
  private:
@@ -41,16 +41,16 @@ class PartPlans {
 
 /// Islands around the layers that cost the outputs most.
 struct BlockLimits {
-  size_t most = 0;       ///< blocks
-  double mac_share = 1;  ///< of each, of the multiply-accumulates of the graph
+  size_t most = 0;       ///< Upper bound on the number of blocks.
+  double mac_share = 1;  ///< Upper bound on the share of each in the graph's multiply-accumulates.
 };
 
-/// Connected sets of nodes without holes that do not overlap. Each grows from the most harmful layer that no block has,
-/// by other harmful layers that are near. `worst_first`: layers in the order of their harm.
+/// Returns disjoint connected sets of nodes without holes. Each grows from the most harmful layer outside all blocks,
+/// by other harmful layers nearby. `worst_first` contains layers in the order of their harm.
 std::vector<Nodes> harmful_blocks(const ir::Graph& graph, const std::vector<ir::NodeId>& worst_first,
                                   const BlockLimits& limits);
 
-/// `loaded`: the graph that settings name nodes of.
+/// `loaded` is the graph whose node names are used in settings.
 LayerBlock described(const Nodes& block, const ir::Graph& loaded, const ir::Graph& graph);
 
 }  // namespace quarkq::pipeline

@@ -89,7 +89,7 @@ Result<std::unique_ptr<calib::DataReader>> open_evaluation(const SourceRequest& 
   folder = request.eval_folder;
   if (request.eval_samples) {
     if (!folder.empty())
-      return invalid_argument("--eval: found both a folder and a source in memory, give one of them");
+      return invalid_argument("--eval: found both a folder and a source in memory, pass only one of them");
     return calib::refuse_empty(calib::make_callback_reader(calib::input_specs(job.model.graph), request.eval_samples));
   }
   if (folder.empty() && job.settings.evaluation.eval_metrics) {
@@ -187,17 +187,17 @@ Status check_samples(const Source& source, const Job& job) {
   const bool has_layers = std::ranges::find(types, "Conv") != types.end() && settings.exclude_op_types.empty() &&
                           plan::op_set(settings, types).contains("Conv");
   if (!has_layers) return Status();
-  return bad_data(job.model.path, ": calibration samples are needed: give --calib DIR, or set UseRandomData=true to ",
+  return bad_data(job.model.path, ": calibration samples are needed: pass --calib DIR, or set UseRandomData=true to ",
                   "try without");
 }
 
 Status check_workers(const QuantizeRequest& request, const Job& job) {
   if (request.workers_folder.empty()) return Status();
   if (job.settings.runtime.crypto_mode)
-    return invalid_argument("--workers-folder: found beside crypto_mode true, which writes nothing but the result");
+    return invalid_argument("--workers-folder: found together with crypto_mode true, which writes only the result");
   if (!job.settings.algorithms.include_fast_ft)
     return invalid_argument(
-        "--workers-folder: these settings train nothing; give a preset with AdaRound or AdaQuant, or "
+        "--workers-folder: these settings do not train any layer; use a preset with AdaRound or AdaQuant, or "
         "include_fast_ft=true");
   QQ_TRY(const config::FinetuneSettings options, config::read_finetune_settings(job.settings));
   return config::check_can_be_shared(options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What quantize() and analyze() do before Q/DQ nodes are written: the float phases, calibration, and what follows from
-// it for the plan.
+// The steps of quantize() and analyze() before Q/DQ nodes are written: the float phases, calibration, and the rest of
+// the plan.
 #pragma once
 
 #include <memory>
@@ -17,73 +17,73 @@
 namespace quarkq::pipeline {
 
 // The phases before calibration, which quantize(), calibrate() and optimize() share: conversions of the whole model,
-// samples that fit the result, and the guarded rewrites of it.
+// fitting of the samples to the result, and guarded rewrites.
 
-/// The samples as they were opened, and as the converted model takes them.
+/// The samples as opened, and fitted to the converted model.
 struct Samples {
   std::unique_ptr<calib::DataReader> opened, fitted;
-  /// Earlier `fitted` ones, which expected outputs still read.
+  /// Earlier `fitted` readers that expected outputs still read.
   std::vector<std::unique_ptr<calib::DataReader>> retired;
-  const calib::DataReader* probe = nullptr;  ///< what the guard runs, when that is not the samples
+  const calib::DataReader* probe = nullptr;  ///< Samples for the guard, if they differ from the calibration samples.
 
   const calib::DataReader* get() const { return fitted != nullptr ? fitted.get() : opened.get(); }
 };
 
-/// Makes `samples` fit the inputs of `converted`, which the phases before `prepare` made.
+/// Fits `samples` to the inputs of `converted`, the model after the phases before `prepare`.
 void fit(Samples& samples, const ir::Model& converted, const RunState& state);
 
-/// Runs the phases up to `until`. state.source.data becomes the fitted samples. Returns the float model after the
+/// Runs the phases up to `until`. Sets state.source.data to the fitted samples. Returns the float model after the
 /// conversions, whose inputs, outputs and function the quantized model has.
 Result<ir::Model> run_float_phases(RunState& state, Samples& samples, pass::Phase until, std::vector<PassTime>& times,
                                    RunnerOptions options);
 
 /// Input of calibration: samples, or statistics of earlier runs.
 struct Source {
-  ModelFile model;  ///< as it was asked for
+  ModelFile model;  ///< The requested model.
   Samples samples;
-  const calib::ObservedReader* observed = nullptr;  ///< what `samples` hold; null without samples
-  bool is_random = false;                           ///< they are random data
-  Samples evaluation;                               ///< other samples, to compare the results on; may be empty
-  std::string evaluation_folder;                    ///< where those are; empty: in memory
+  const calib::ObservedReader* observed = nullptr;  ///< Statistics of `samples`; null without samples.
+  bool is_random = false;                           ///< The samples are random data.
+  Samples evaluation;                               ///< Other samples for comparing the results; may be empty.
+  std::string evaluation_folder;                    ///< Folder of `evaluation`; empty: in memory.
   std::optional<calib::StatisticsSet> statistics;
-  size_t available = 0;  ///< samples there were before `most_samples` limited them
+  size_t available = 0;  ///< Number of samples before `most_samples` limited them.
 
-  /// Of the calibration.
+  /// Returns the number of calibration samples.
   size_t size() const;
-  /// What results are judged on: the evaluation's samples when there are some. Null without samples.
+  /// Returns the samples on which results are judged: the evaluation's if there are any. Null without samples.
   const calib::DataReader* judged() const { return evaluation.opened != nullptr ? evaluation.get() : samples.get(); }
 };
 
-/// Where samples or statistics come from, as a request says it; stronger than what the settings name.
+/// The source of samples or statistics in a request; overrides the settings.
 struct SourceRequest {
   ModelFile model;
-  const SampleSource& samples;       ///< in memory; empty: none
-  std::string calib_folder;          ///< empty: not given
-  std::string statistics_path = {};  ///< empty: not given
-  std::string eval_folder = {};      ///< empty: not given
-  SampleSource eval_samples = {};    ///< the same from memory
-  size_t most_samples = 0;           ///< only so many of the calibration, spread over all; 0: all
+  const SampleSource& samples;       ///< Samples in memory; empty: none.
+  std::string calib_folder;          ///< Empty: not given.
+  std::string statistics_path = {};  ///< Empty: not given.
+  std::string eval_folder = {};      ///< Empty: not given.
+  SampleSource eval_samples = {};    ///< Evaluation samples in memory.
+  size_t most_samples = 0;           ///< Upper bound on calibration samples, spread over all; 0: all.
 };
 SourceRequest source_request(const QuantizeRequest& request, const ModelFile& file);
-/// Samples that contradict the model are warned of (plausible_inputs.h).
+/// Opens the source. Warns of samples that contradict the model (plausible_inputs.h).
 Result<Source> open_source(const SourceRequest& request, const Job& job, Diagnostics& diagnostics);
 
-/// Runs the phases up to `until`, which comes after calibration. Statistics of another model, or of another form of it,
-/// are refused. Returns the float model whose inputs, outputs and function the quantized one has;
-/// state.calibrated becomes the float model as it was calibrated, whose tensors have the same names and meaning.
+/// Runs the phases up to `until`, which is after calibration. Rejects statistics of another model, or of another form
+/// of it. Returns the float model whose inputs, outputs and function the quantized model has. Sets state.calibrated to
+/// the float model as calibrated, whose tensors have the same names and meaning.
 Result<ir::Model> plan_model(Source& source, RunState& state, pass::Phase until, std::vector<PassTime>& times,
                              const RunnerOptions& options);
 
-// What is refused before anything is computed.
+// Checks before anything is computed.
 
-/// The result must not replace the model, and its folder must exist and take a file.
+/// Fails if the result would replace the model, or if its folder does not exist or is not writable.
 Status check_output(const std::string& input, const std::string& output);
 
-/// Missing samples, where the settings alone say that they are needed. What depends on the selection is left to the
+/// Fails if the settings alone show that samples are missing. Conditions that depend on the selection are left to the
 /// pass that calibrates.
 Status check_samples(const Source& source, const Job& job);
 
-/// QuantizeRequest::workers_folder with settings whose layers cannot be trained by several processes.
+/// Fails for QuantizeRequest::workers_folder with settings whose layers cannot be trained by several processes.
 Status check_workers(const QuantizeRequest& request, const Job& job);
 
 }  // namespace quarkq::pipeline

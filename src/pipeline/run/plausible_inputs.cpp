@@ -157,7 +157,7 @@ double deviation_of(const InputSummary& input) {
 
 /// "its samples hold 0 to 255 with a deviation of 54.5"
 std::string held(const InputSummary& input) {
-  return cat("its samples hold values from ", number_text(input.least), " to ", number_text(input.most),
+  return cat("its samples contain values from ", number_text(input.least), " to ", number_text(input.most),
              " with a standard deviation of ", number_text(deviation_of(input)));
 }
 
@@ -274,7 +274,7 @@ void check_plausible(const ir::Model& model, const calib::ObservedReader& sample
 std::vector<std::string> sample_cautions(const std::vector<InputSummary>& inputs, size_t samples, bool is_random) {
   constexpr size_t kFew = 8;
   std::vector<std::string> cautions;
-  if (is_random) cautions.emplace_back("random data: ranges are those of noise, for experiments only");
+  if (is_random) cautions.emplace_back("random data: the ranges describe noise and are suitable only for experiments");
   if (!is_random && samples > 0 && samples < kFew)
     cautions.push_back(cat("only ", samples, samples == 1 ? " sample" : " samples", ", fewer than ", kFew));
   const InputSummary* constant = nullptr;

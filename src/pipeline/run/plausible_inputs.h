@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether samples resemble the training data of the model. A wrong recipe for photos hurts more than any setting, and
-// the agreement of quantized and float model does not show it.
+// Checks whether samples resemble the training data of the model. A wrong recipe for photos degrades the result more
+// than any setting, and the agreement of quantized and float model does not show it.
 #pragma once
 
 #include <vector>
@@ -12,16 +12,16 @@
 
 namespace quarkq::pipeline {
 
-/// Warns (implausible-input) when images contradict the model: what its first BatchNormalization was trained on, or the
-/// biases of its first layer together with what follows it. Runs that layer on a few samples. No warning when the model
-/// gives no evidence, or cannot be run. `model`: as loaded, so that nothing is folded yet.
+/// Warns (implausible-input) if images contradict the model: the training statistics of its first BatchNormalization,
+/// or the biases of its first layer together with the next operator. Runs that layer on a few samples. Does not warn if
+/// the model provides no evidence or cannot be run. `model` is the loaded model, in which nothing is folded yet.
 void check_plausible(const ir::Model& model, const calib::ObservedReader& samples, Diagnostics& diagnostics);
 
-/// Why samples are unsuitable for calibration of any model: random, too few, constant. A sentence each.
+/// Returns why samples are unsuitable for calibrating any model: random, too few, constant. One sentence each.
 std::vector<std::string> sample_cautions(const std::vector<calib::InputSummary>& inputs, size_t samples,
                                          bool is_random);
 
-/// In the form of reports.
+/// Returns the inputs in the format of reports.
 std::vector<InputReport> input_reports(const std::vector<calib::InputSummary>& inputs);
 
 }  // namespace quarkq::pipeline

@@ -28,7 +28,7 @@ Status check_written(const Run& run) {
   if (status.ok()) return status;
   const std::string found = status.message().substr(0, kShown);
   return Status(status.code(),
-                cat(run.report.model_path, ": these settings give a model that ONNX does not allow at opset ",
+                cat(run.report.model_path, ": these settings produce a model that ONNX does not allow at opset ",
                     run.state.model.opset(), " (", found, status.message().size() > kShown ? " ..." : "",
                     "); choose other types, raise the opset with --set ConvertOpsetVersion=21, or report this"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One run of quantize(): what the steps after planning share.
+// One run of quantize(): the common data of the steps after planning.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,16 @@
 
 namespace quarkq::pipeline {
 
-/// What a run has of its own beside its state.
+/// Data of a run in addition to its state.
 struct Run {
   const QuantizeRequest& request;
   Source& source;
   RunState& state;
   QuantizeReport& report;
-  const ir::Model& loaded;  ///< whose node names settings take
+  const ir::Model& loaded;  ///< Model whose node names are used in settings.
   std::string phase = {};
-  size_t trials = 0, most_trials = 0;  ///< of a rescue so far, and at most; 0: no rescue has begun
-  bool is_poor = false;                ///< the result, as it was verified first
+  size_t trials = 0, most_trials = 0;  ///< Number of trials of a rescue, and its upper bound; 0: no rescue has begun.
+  bool is_poor = false;                ///< Quality of the result at its first verification.
 
   RunnerOptions options() {
     RunnerOptions options;
@@ -35,7 +35,7 @@ struct Run {
     return options;
   }
 
-  /// False: the user interrupted.
+  /// Returns false if the user interrupted.
   bool reports(size_t done, size_t total) const {
     if (!request.progress) return true;
     const bool in_rescue = most_trials > 0;
@@ -51,14 +51,12 @@ struct Run {
   }
 };
 
-/// The checker of ONNX on the written model; a failure says which settings may help.
+/// Runs the ONNX checker on the written model. A failure names settings that may help.
 Status check_written(const Run& run);
 
-// What a quantized model says about its making, so that it can be traced: version, settings and calibration.
-
-/// Writes into the metadata of `model`: quarkq.version; quarkq.settings, the hash of all settings that may change a
-/// result, whichever way they were given; and, where ranges were measured, quarkq.calibration, the hash of these.
-/// Hashes identify, they prove nothing (base/hash.h). Does nothing where the settings say so, and in compat mode.
+/// Writes the metadata of `model`: quarkq.version; quarkq.settings, the hash of all settings that may change a result,
+/// regardless of how they were given; and, if ranges were measured, quarkq.calibration, the hash of the ranges. Hashes
+/// identify and prove nothing (base/hash.h). Does nothing if the settings disable it, and in compat mode.
 void write_metadata(const RunState& state, ir::Model& model);
 
 }  // namespace quarkq::pipeline

@@ -19,13 +19,13 @@ struct RunState {
   plan::Selection selection = {};
   plan::QuantPlan plan = {};
   pass::CalibrationSource source = {};
-  std::vector<std::string> channels_last_inputs = {};  ///< whose samples are transposed (0, 2, 3, 1) from then on
-  std::shared_ptr<const ir::Model> calibrated = {};    ///< the float model as phase calibrate found it; null before
-  Diagnostics before_plan = {};                        ///< what was found before phase mark began
+  std::vector<std::string> channels_last_inputs = {};  ///< Inputs whose samples are transposed (0, 2, 3, 1).
+  std::shared_ptr<const ir::Model> calibrated = {};    ///< Float model at the start of phase calibrate; null before.
+  Diagnostics before_plan = {};                        ///< Findings before phase mark.
   pass::Measured measured = {};
   pass::Tuning tuning = {};
-  pass::Progress progress = {};  ///< of the pass that runs; false interrupts
-  bool replan = false;           ///< a pass of phase calibrate asks for phase mark to run again
+  pass::Progress progress = {};  ///< Progress of the running pass; returns false to interrupt.
+  bool replan = false;           ///< A pass of phase calibrate requests phase mark to run again.
 
   const ir::Graph& graph() const { return model.graph; }
 

@@ -8,25 +8,25 @@
 
 namespace quarkq::pipeline {
 
-/// Opens what the settings ask for as exec::backend(); without that, one of earlier calls is forgotten. Threads: those
-/// that kernels use.
+/// Opens the backend of the settings as exec::backend(). Without one, resets a backend of earlier calls. Uses the
+/// number of threads of kernels.
 Status use_backend(const config::QuantConfig& asked);
 
-/// A notice of who runs the calibration samples, unless that is quarkq itself.
+/// Adds a notice with the runtime of the calibration samples, unless it is quarkq itself.
 void report_backend(Diagnostics& diagnostics);
 
-// Operators that quarkq has no kernel for run in ONNX Runtime, in every session of the process: those of the user's
-// libraries (UserCustomOpLibPath), and with quarkq.backend those of ONNX Runtime itself.
+// Operators without a kernel in quarkq run in ONNX Runtime, in every session of the process: operators of the user's
+// libraries (UserCustomOpLibPath), and with quarkq.backend operators of ONNX Runtime itself.
 
-/// Loads what the settings ask for; without that, operators of earlier calls are forgotten.
+/// Loads the operators of the settings. Without any, resets operators of earlier calls.
 Status use_user_operators(const config::QuantConfig& asked);
 
-/// Fails with kUnsupported if samples cannot run through the graph because nobody knows an operator of it: neither
-/// quarkq nor ONNX, and no library that use_user_operators() loaded. Bodies are not checked: they may never be called.
+/// Fails with kUnsupported if samples cannot run through the graph because an operator is unknown to quarkq, ONNX and
+/// the libraries loaded by use_user_operators(). Bodies are not checked, because they may never be called.
 Status check_operators_known(const ir::Model& model);
 
-/// Gives the outputs of nodes that only ONNX Runtime knows their types, and what follows from them. Nothing without
-/// custom operators. kUnsupported: ONNX Runtime does not know the operator either.
+/// Infers the types of outputs of nodes that only ONNX Runtime supports, and the types that depend on them. Does
+/// nothing without custom operators. Fails with kUnsupported if ONNX Runtime does not know the operator either.
 Status type_user_operators(ir::Model& model, Diagnostics& diagnostics);
 
 }  // namespace quarkq::pipeline

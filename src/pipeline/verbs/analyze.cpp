@@ -195,7 +195,7 @@ Result<Opened> open(const AnalyzeRequest& request, const pipeline::ModelFile& fi
                     "trials are run without mixed precision and fine-tuning, and so are these figures");
   }
   if (source.samples.opened == nullptr) {
-    return invalid_argument("analyze: needs samples to compare outputs on, give --calib DIR");
+    return invalid_argument("analyze: needs samples to compare outputs on, pass --calib DIR");
   }
   return Opened{std::move(job), std::move(source)};
 }

@@ -80,7 +80,7 @@ Result<Prepared> prepare(const CalibrateRequest& request, const pipeline::ModelF
   QQ_RETURN_IF_ERROR(check_mergeable(job.settings));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.sample_source, request.calib_folder, job));
-  if (samples.opened == nullptr) return bad_data("calibration samples are needed: give --calib DIR");
+  if (samples.opened == nullptr) return bad_data("calibration samples are needed: pass --calib DIR");
   QQ_RETURN_IF_ERROR(pipeline::check_operators_known(job.model).context(request.model_path));
   pipeline::report_notes(*samples.opened, diagnostics);
   auto observed =

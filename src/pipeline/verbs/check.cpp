@@ -63,7 +63,7 @@ Result<CheckReport> check_file(const pipeline::ModelFile& file, const std::strin
   QQ_TRY(const ir::Model model, pipeline::load_model(file));
   QQ_TRY(CheckReport report, pipeline::check_limits(model, file.path, target));
   if (report.quantized_tensors == 0) {
-    return invalid_argument(file.path, ": has no quantized tensors to check; give a model that quarkq quantize wrote");
+    return invalid_argument(file.path, ": has no quantized tensors to check; pass a model written by quarkq quantize");
   }
   return report;
 }

@@ -67,11 +67,11 @@ Result<std::vector<ConversionStep>> read_steps(ConvertRequest& request, Diagnost
     steps.push_back(std::move(step));
   }
   if (request.pass_list.empty()) return steps;
-  if (!steps.empty()) return invalid_argument("--passes: found beside --pass, give one of them");
+  if (!steps.empty()) return invalid_argument("--passes: found together with --pass, give only one of them");
   QQ_TRY(config::PassList list, config::load_pass_list(request.pass_list).context("--passes"));
   if (request.model_path.empty()) request.model_path = list.input_path.value_or("");
   if (request.output_path.empty() && !request.in_memory) request.output_path = list.output_path.value_or("");
-  if (request.model_path.empty()) return invalid_argument("--passes: the list has no input_model_path, give a model");
+  if (request.model_path.empty()) return invalid_argument("--passes: the list has no input_model_path; pass a model");
   std::vector<config::ListedPass> passes = std::move(list.before);
   passes.insert(passes.end(), list.after.begin(), list.after.end());
   return pipeline::steps_of(passes, diagnostics).context("--passes " + request.pass_list);

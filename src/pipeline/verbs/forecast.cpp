@@ -45,7 +45,7 @@ std::vector<FloatPart> float_parts(const RunState& state, const ir::Graph& loade
     const auto refusal = state.selection.refusal(node);
     const bool is_other_form = !state.settings.inserts_qdq();
     if (is_other_form ? !state.graph().is_alive(id) : !refusal) continue;
-    std::string why = refusal ? reason_text(*refusal) : "this format takes no such operator";
+    std::string why = refusal ? reason_text(*refusal) : "this format does not support the operator";
     auto part = std::ranges::find(parts, why, &FloatPart::why);
     if (part == parts.end()) part = parts.insert(parts.end(), {std::move(why), {}, {}});
     ++part->operators[node.op];

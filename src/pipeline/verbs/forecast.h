@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the three forecasts share: a run is tried on a few samples; its time for the other ones is that of the samples
-// in the phases that read all of them.
+// Common parts of the three forecasts: a run is tried on a few samples, and its duration for the others is extrapolated
+// from the phases that read all samples.
 #pragma once
 
 #include <string>
@@ -11,33 +11,33 @@
 
 namespace quarkq::pipeline {
 
-/// As many as give two threads a program each (calib/sample_run.cpp), which is how many samples run.
+/// Sufficient for two threads with a program each (calib/sample_run.cpp), the number of samples that run concurrently.
 inline constexpr size_t kTriedSamples = 16;
 
-/// How long a sample takes in the passes over all of them.
+/// Duration of a sample in the passes over all samples.
 class SampleClock {
  public:
-  /// A pass is over when fewer samples are done than before.
+  /// Records progress. A pass has ended when fewer samples are done than before.
   void saw(size_t done);
-  /// Of all passes together; 0 when there was none, or too few samples to say.
+  /// Returns the sum over all passes; 0 if there was none, or too few samples.
   double seconds_per_sample() const;
 
  private:
-  // The first samples wait for programs to be compiled, one for each of the threads that run samples.
+  // The first samples wait for compilation, one per thread that runs samples.
   static constexpr size_t kFirst = kTriedSamples / 8;
 
   double pass_seconds() const;
 
   Stopwatch watch_;
   size_t last_done_ = 0;
-  double first_ = 0, last_ = 0;  ///< when kFirst and `last_done_` samples were done
-  double passes_ = 0;            ///< seconds per sample of the passes that are over
+  double first_ = 0, last_ = 0;  ///< Times at which kFirst and `last_done_` samples were done.
+  double passes_ = 0;            ///< Seconds per sample of the finished passes.
 };
 
-/// Fills in what becomes of the nodes. `calibrated`: before phase restructure.
+/// Fills in what happens to the nodes. `calibrated` is the model before phase restructure.
 void describe_plan(const RunState& state, const ir::Graph& loaded, const ir::Graph& calibrated, Forecast& forecast);
 
-/// The largest resident memory this process has had, in bytes; 0 when the system does not say.
+/// Returns the largest resident memory of this process so far, in bytes; 0 if the system does not report it.
 uint64_t peak_memory();
 
 }  // namespace quarkq::pipeline

@@ -40,7 +40,7 @@ Status save_result(const ir::Model& model, const config::Settings& settings, boo
   if (in_memory) {
     QQ_TRY(const onnx_io::SaveReport planned, onnx_io::plan_save(model, report.output_path, options));
     if (planned.external_data)
-      return resource_error(report.model_path, ": the result needs a file for its weights; give an output path");
+      return resource_error(report.model_path, ": the result needs a file for its weights; pass an output path");
     report.model = onnx_io::to_bytes(model);
     report.output_bytes = report.model.size();
   } else {

@@ -190,7 +190,7 @@ Status check_request(const ScoreRequest& request) {
   if (has_models(request) && !has_samples) return invalid_argument("--metric: a model needs --data DIR");
   if (!has_models(request) && has_samples) return invalid_argument("--data: found a folder of results, needs a model");
   if (request.metric.names.empty() && request.metric.command.empty() && !request.metric.function) {
-    return invalid_argument("--metric: found none, allowed are those of `quarkq list metrics`");
+    return invalid_argument("--metric: found none, allowed are the names of `quarkq list metrics`");
   }
   return Status();
 }

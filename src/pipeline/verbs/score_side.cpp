@@ -134,7 +134,7 @@ Result<ResultPairs> find_result_pairs(const std::string& baseline_folder, const 
 
 Result<ResultArrays> read_result_pair(const ResultPair& pair) {
   if (pair.is_missing) {
-    return bad_data(pair.quantized_path, ": no such file, it is needed beside ", pair.baseline_path);
+    return bad_data(pair.quantized_path, ": no such file, it is needed to compare with ", pair.baseline_path);
   }
   QQ_TRY(ir::Tensor baseline, read_array(pair.baseline_path, pair.is_image));
   QQ_TRY(ir::Tensor quantized, read_array(pair.quantized_path, pair.is_image));
@@ -225,7 +225,7 @@ Result<FolderResults> find_results(const std::string& folder, const std::string&
     const bool is_scored = !pair.is_image && pair.name.starts_with(own);
     if (is_scored) results.samples.push_back({pair.name.substr(own.size()), {pair.baseline_path}});
   }
-  if (results.samples.empty()) return bad_data(folder, "/", own, ": holds no .npy files");
+  if (results.samples.empty()) return bad_data(folder, "/", own, ": contains no .npy files");
   return results;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// lower(): the written model as a pure function of float graph and plan. What will be written, in which order and under
-// which names is decided here and nowhere else: the phase write takes the result as it is, sweeps that follow the
-// written order ask written_order(), and the executor runs the same stages as FakeQuantize nodes.
+// lower(): the written model as a pure function of float graph and plan. It alone decides the content, order and names
+// of the written model. The phase `write` uses its result unchanged, sweeps in the written order call written_order(),
+// and the executor runs the same stages as FakeQuantize nodes.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace quarkq::plan {
 
-// Every name that insertion writes (ref:writing#names); users' scripts depend on them.
+// All names that lowering writes (ref:writing#names); scripts of users depend on them.
 
-/// Names around tensor `t`; `suffix` is "" or "_1", "_2", ... of a dedicated pair.
+/// Names of the tensors and nodes around tensor `t`. `suffix` is empty, or "_1", "_2", ... for a dedicated pair.
 struct QdqNames {
   QdqNames(const std::string& t, const std::string& suffix = "")
       : quantize_node(t + "_QuantizeLinear" + suffix),
@@ -22,7 +22,7 @@ struct QdqNames {
         dequantize_output(t + "_DequantizeLinear_Output" + suffix),
         quantize_input(t + "_QuantizeLinear_Input") {}
   std::string quantize_node, dequantize_node, quantize_output, dequantize_output;
-  std::string quantize_input;  ///< output of the producer of a graph output
+  std::string quantize_input;  ///< Output of the producer of a graph output.
 };
 
 inline std::string scale_name(const std::string& t) { return t + "_scale"; }
@@ -30,22 +30,22 @@ inline std::string zero_point_name(const std::string& t) { return t + "_zero_poi
 inline std::string stored_name(const std::string& t) { return t + "_quantized"; }
 
 enum class QdqForm : uint8_t {
-  kWritten,    ///< Q and DQ nodes, as in the file
-  kSimulated,  ///< one FakeQuantize node for each pair: what the executor runs, never written
+  kWritten,    ///< Q and DQ nodes, as in the file.
+  kSimulated,  ///< One FakeQuantize node per pair, for the executor; never written.
 };
 
-/// A pair in one node; inputs as QuantizeLinear, attributes name the operators that the pair is written as, because
-/// they differ in how values out of range overflow.
+/// A pair in one node. Inputs as for QuantizeLinear. Attributes name the operators in which the pair is written,
+/// because these overflow differently.
 inline constexpr const char kFakeQuantize[] = "FakeQuantize", kSimulationDomain[] = "quarkq";
 inline constexpr const char kQuantizeOp[] = "quantize_op", kQuantizeDomain[] = "quantize_domain";
 inline constexpr const char kDequantizeOp[] = "dequantize_op", kDequantizeDomain[] = "dequantize_domain";
 
-/// `graph` with the stages of `plan` (ref:writing#pairs, ref:writing#node-order). Ids of `graph` keep their meaning: a
-/// value stays what its node makes, and its readers read a new value after the stage. Nodes are in the order of
-/// ref:writing#node-order. Fails on a cycle, and when a second stage needs a range that was not measured.
+/// Returns `graph` with the stages of `plan` (ref:writing#pairs, ref:writing#node-order). Ids of `graph` keep their
+/// meaning: a value remains the output of its node, and its readers read a new value after the stage. Nodes are in the
+/// order of ref:writing#node-order. Fails on a cycle, and if a second stage needs a range that was not measured.
 Result<ir::Graph> lower(const ir::Graph& graph, const QuantPlan& plan, QdqForm form);
 
-/// The nodes of `graph` in the order that they will have among the nodes of the written model.
+/// Returns the nodes of `graph` in their order among the nodes of the written model.
 Result<std::vector<ir::NodeId>> written_order(const ir::Graph& graph, const QuantPlan& plan);
 
 }  // namespace quarkq::plan

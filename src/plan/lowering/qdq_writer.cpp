@@ -50,7 +50,7 @@ ir::Tensor QdqWriter::scale_tensor(const QuantSlot& slot, const ir::Shape& dims)
 ir::Tensor QdqWriter::zero_point_tensor(const QuantSlot& slot, const ir::Shape& dims) const {
   std::vector<int32_t> zeros;
   for (const numeric::QuantParams& params : params_of(slot)) zeros.push_back(params.zero_point);
-  return store_codes(zeros, slot.stage.spec.type, dims);  // those of floating types are 0, whose bits are 0 as well
+  return store_codes(zeros, slot.stage.spec.type, dims);  // zero points of floating types are 0, whose bits are also 0
 }
 
 ir::Shape QdqWriter::parameter_dims(const QuantSlot& slot) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QdqWriter: slots of the plan become nodes and initializers, in the reference's order (ref:writing#pairs). lower.cpp
-// drives it.
+// QdqWriter: converts slots of the plan to nodes and initializers, in the reference's order (ref:writing#pairs).
+// lower.cpp drives it.
 #pragma once
 
 #include <map>
@@ -14,32 +14,33 @@ namespace quarkq::plan {
 
 class QdqWriter {
  public:
-  /// `graph`: a copy of the plan's graph. Both must outlive the writer.
+  /// `graph` is a copy of the plan's graph. Both must outlive the writer.
   QdqWriter(ir::Graph& graph, const QuantPlan& plan, QdqForm form)
       : plan_(plan), graph_(graph), edit_(graph), form_(form) {
     for (const ExtraStage& extra : plan_.extras) extra_names_[extra.value] = name_of(extra.value);
   }
 
   void replace_constants();
-  /// Activations with parameters of their own and constants, in marking order.
+  /// Writes activations with their own parameters, and constants, in marking order.
   void write_tensors();
-  /// Tensors that were marked to share parameters.
+  /// Writes tensors marked to share parameters.
   void write_sharing();
   void write_biases();
-  /// Second stages between a stage and one node; all others are written. Fails when a range is missing.
+  /// Writes second stages between a stage and one node, after all other stages. Fails if a range is missing.
   Status write_extras();
-  /// Removes the pairs of the plan's raw reads. Comes after sorting: the pairs take part in the node order.
+  /// Removes the pairs of the plan's raw reads. Call it after sorting, because the pairs take part in the node order.
   void remove_raw_pairs();
 
  private:
   /// The initializers of one parameter id.
   struct Parameters {
     ir::ValueId scale, zero_point;
-    bool zeros_only = false;  ///< every zero point is 0
+    bool zeros_only = false;  ///< Every zero point is 0.
   };
 
   const std::string& name_of(ir::ValueId value) const { return graph_.value(value).name; }
-  /// A plan that is not calibrated yet lowers with stand-ins, scale 1 and floats for codes: names and order are final.
+  /// Returns the parameters of a slot. A plan that is not calibrated yet uses placeholders, scale 1 and floats for
+  /// codes: names and order are already final.
   const ParamList& params_of(const QuantSlot& slot) const;
   ir::Tensor codes_of(const QuantSlot& slot) const {
     return slot.codes ? *slot.codes : *graph_.value(slot.value).constant;
@@ -55,24 +56,25 @@ class QdqWriter {
   void write_constant(const QuantSlot& slot);
   void write_bias(const QuantSlot& slot);
 
-  /// The node or nodes of the slot's stage; `output` is what its readers get.
+  /// Writes the node or nodes of the slot's stage. `output` is the value for its readers.
   void write_stage(const QuantSlot& slot, const QdqNames& names, ir::ValueId input, ir::ValueId output);
   void write_block(const Stage& stage, const std::string& node_name, ir::ValueId input, ir::ValueId output);
   void write_dequantize(const std::string& node_name, ir::ValueId codes, const Parameters& parameters,
                         ir::ValueId output, const QuantSlot& slot);
 
   Result<Parameters> extra_parameters(const ExtraStage& extra);
-  /// What its reader gets after a new stage on `input`; `target` names the node in front of which it stands.
+  /// Inserts a new stage on `input` and returns the value for its reader. `target` names the node before which it is
+  /// inserted.
   Result<ir::ValueId> write_extra(const ExtraStage& extra, ir::ValueId input, const std::string& target);
-  /// Readers in nested graphs go on reading the float value.
+  /// Readers in nested graphs continue to read the float value.
   void move_node_uses(ir::ValueId from, ir::ValueId to);
-  /// Undoes the move of readers that get `from` itself.
+  /// Restores the readers that must read `from` itself.
   void keep_float_readers(ir::ValueId from, ir::ValueId to);
-  /// A reader with a pair of its own.
+  /// Redirects a reader with its own pair.
   void rewire(const ir::Use& reader, ir::ValueId from, ir::ValueId to);
   ir::ValueId add_output(const std::string& name, ir::ValueId like);
 
-  /// One step of quantization per tensor: a pair of nodes, or one FakeQuantize node.
+  /// Writes one quantization step of a tensor: a pair of nodes, or one FakeQuantize node.
   void write_pair(const Stage& stage, const QdqNames& names, const Parameters& parameters, ir::ValueId input,
                   ir::ValueId output);
   bool zeros_only(const QuantSlot& slot) const;
@@ -83,7 +85,7 @@ class QdqWriter {
   QdqForm form_;
   std::map<ParamId, Parameters> parameters_;
   std::map<std::pair<ir::ValueId, ElementType>, Parameters> extra_parameters_;
-  std::map<ir::ValueId, std::string> extra_names_;  ///< before graph outputs are renamed
+  std::map<ir::ValueId, std::string> extra_names_;  ///< Names before graph outputs are renamed.
 };
 
 }  // namespace quarkq::plan

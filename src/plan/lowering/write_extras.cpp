@@ -15,7 +15,7 @@ bool begins_stage(const ir::Node& node) {
   return part == ir::QuantizingPart::kQuantize || part == ir::QuantizingPart::kBoth || node.op == kFakeQuantize;
 }
 
-/// What calibration found for the value, or for the one whose parameters it shares.
+/// Returns the calibrated range of the value, or of the value whose parameters it shares.
 std::optional<numeric::Range> range_of(const QuantPlan& plan, ir::ValueId value) {
   const QuantSlot* slot = plan.find(value);
   for (size_t i = 0; slot != nullptr && i < plan.slots().size(); ++i) {

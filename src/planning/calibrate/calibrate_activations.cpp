@@ -12,7 +12,7 @@
 namespace quarkq::planning {
 namespace {
 
-constexpr const char* kHistogramFolder = "tensor_hist";  // as the reference's, in the working directory
+constexpr const char* kHistogramFolder = "tensor_hist";  // The reference's folder, in the working directory.
 
 /// Results of calibration: ranges, and the tensors that contained NaN or infinities.
 using pass::Measured;
@@ -105,7 +105,7 @@ Result<Measured> finished_ranges(pass::PlanContext& context, const std::vector<i
 Result<Measured> measured_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   if (context.source.statistics != nullptr) return finished_ranges(context, tensors, nullptr);
   if (context.source.data == nullptr) {
-    return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
+    return bad_data("calibration samples are needed: pass --calib DIR, or set UseRandomData=true to try without");
   }
   QQ_TRY(const calib::Calibrator* const calibrator, pass::asked_calibrator(context.settings));
   calib::SampleRun run(context.model, *context.source.data,
@@ -118,8 +118,8 @@ Result<Measured> measured_ranges(pass::PlanContext& context, const std::vector<i
   return found;
 }
 
-/// As measured_ranges(), for those tensors that no earlier run of this pass measured. What earlier runs reported of the
-/// samples is reported again: it holds for this plan, too.
+/// Runs measured_ranges() for tensors that no earlier run of this pass measured. Findings of earlier runs are reported
+/// again, because they also apply to this plan.
 Result<Measured> all_ranges(pass::PlanContext& context, const std::vector<ir::ValueId>& tensors) {
   if (context.measured == nullptr) return measured_ranges(context, tensors);
   Measured& known = *context.measured;
@@ -181,7 +181,7 @@ class Saturation {
   size_t narrowed() const { return narrowed_; }
 
  private:
-  std::vector<std::optional<numeric::Range>> useful_;  ///< by value id; empty: guards are off
+  std::vector<std::optional<numeric::Range>> useful_;  ///< Indexed by value id; empty if guards are off.
   size_t narrowed_ = 0;
 };
 

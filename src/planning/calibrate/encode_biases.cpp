@@ -97,7 +97,7 @@ Status encode_bias(pass::PlanContext& context, plan::QuantSlot& slot) {
     const double scale = scales[scales.size() > 1 ? i : 0].scale;
     codes[i] = std::nearbyint(static_cast<double>(values[i]) / scale);
     if (std::isnan(codes[i]))
-      return bad_data("bias ", context.graph().value(slot.value).name, " holds NaN or has scale 0");
+      return bad_data("bias ", context.graph().value(slot.value).name, " contains NaN or has scale 0");
   }
   saturate(context, slot, scales, codes);
   slot.codes = plan::store_saturated(codes, ElementType::kInt32, tensor.dims());
@@ -127,9 +127,9 @@ Result<Changed> encode_biases(pass::PlanContext& context) {
 
 namespace {
 
-constexpr double kRounding = 1 + 1e-6;  // of a scale that was widened before
+constexpr double kRounding = 1 + 1e-6;  // Rounding of a scale that was widened before.
 
-/// The smallest scale at which int32 holds values up to `magnitude`, with a little room for rounding.
+/// Returns the smallest scale at which int32 represents values up to `magnitude`, with a margin for rounding.
 double smallest_scale(double magnitude) { return 1.0001 * 2.0 * magnitude / 4294967294.0; }
 
 /// `scale` times `factor` or more, in the form that the format's scales have.
@@ -144,7 +144,7 @@ struct BiasRoom {
   std::vector<float> values;
   double limit = 0;   ///< larger values need no room: bias_limit()
   double spare = 1;   ///< how much more room a scale that grows gets, so that sums with a bias do not overflow
-  double others = 1;  ///< what a weight's scale is multiplied by
+  double others = 1;  ///< The other factor of the bias scale.
 };
 
 /// Enlarges the scales that are too small. Returns true if a scale grew.

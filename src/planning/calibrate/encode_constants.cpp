@@ -27,7 +27,7 @@ calib::WeightMseMode mse_mode(const config::Settings& settings) {
 Result<std::vector<numeric::QuantParams>> mse_params(std::span<const float> values, const numeric::ChannelSplit& split,
                                                      const numeric::QuantSpec& spec, numeric::IntegerRange limits,
                                                      calib::WeightMseMode mode) {
-  if (has_nan(values)) return bad_data("the values hold NaN");
+  if (has_nan(values)) return bad_data("the values contain NaN");
   std::vector<numeric::QuantParams> params;
   for (int64_t channel = 0; channel < split.channels; ++channel) {
     QQ_TRY(const calib::WeightMseResult found,
@@ -74,8 +74,8 @@ Result<std::vector<numeric::QuantParams>> params_for_given_ranges(const config::
   return params;
 }
 
-/// By the type of all weights, as in the reference; by default also by the type of this one: a mask's lowest float32
-/// would round to minus infinity, and rows that are masked altogether become NaN.
+/// Depends on the type of all weights, as in the reference, and by default also on the type of this one: a mask's
+/// lowest float32 would round to minus infinity, and completely masked rows would become NaN.
 bool clips_to_bfloat16(const config::Settings& settings, const plan::Stage& stage) {
   const bool is_own =
       settings.guards() && stage.kind != plan::StageKind::kBlock && stage.spec.type == ElementType::kBFloat16;

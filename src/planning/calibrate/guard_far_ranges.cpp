@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Guard: a Concat gives all its inputs one scale. Where one input gets fewer than 16 steps of it (a detector's scores
-// beside boxes in pixels) and only the model's outputs depend on the result, that Concat, the nodes after it and those
-// between the last layers and it stay float. Before a layer, and with guards off, it is only reported. The same nodes
-// stay float where they place boxes by a table of cells or anchors: 256 codes over an image are steps of several
-// pixels.
+// Guard: all inputs of a Concat share one scale. If one input gets fewer than 16 steps of it (a detector's scores next
+// to boxes in pixels) and only the model's outputs depend on the result, that Concat, the nodes after it and the nodes
+// between the last layers and it stay float. Before a layer, and with guards off, the case is only reported. The same
+// nodes stay float if they compute boxes from a table of cells or anchors: 8 bits cannot represent box coordinates,
+// because one step is several pixels.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -20,11 +20,11 @@
 namespace quarkq::planning {
 namespace {
 
-// The part of a detector that turns what its last layers say into coordinates (ir/parts.h).
+// The part of a detector that converts the outputs of its last layers to coordinates (ir/parts.h).
 
 constexpr std::string_view kPlacing[] = {"Add", "Sub", "Mul", "Div"};
 constexpr int64_t kFewestElements = 64;
-constexpr int64_t kMostElements = int64_t{1} << 24;  // larger ones are no coordinates, and not worth reading
+constexpr int64_t kMostElements = int64_t{1} << 24;  // Larger tensors are not coordinates and not worth reading.
 constexpr size_t kFewestValues = 16;
 
 bool has_many_values(const ir::Tensor& constant) {
@@ -132,7 +132,7 @@ std::optional<std::set<ir::NodeId>> tail_of(const ir::Graph& graph, ir::NodeId f
   return tail;
 }
 
-/// What stays float, and the notices about it.
+/// Finds the nodes that stay float, and reports them.
 class FarRanges {
  public:
   explicit FarRanges(pass::PlanContext& context) : context_(context), tail_(ir::find_tail(context.graph())) {}

@@ -152,13 +152,13 @@ bool moves(const ir::Node& node, int32_t input) {
   return is_mover && (input == 0 || node.is("Concat"));
 }
 
-/// What holds both; nothing where one is not known.
+/// Returns the smallest range that contains both, or nullopt if one is unknown.
 OptRange around(const OptRange& a, const OptRange& b) {
   if (!a || !b) return {};
   return Range{std::min(a->min, b->min), std::max(a->max, b->max)};
 }
 
-/// What one reader needs of the tensor.
+/// Returns the range that one reader needs of the tensor.
 OptRange range_for(const ir::Graph& graph, const ir::Use& use, const std::vector<OptRange>& known) {
   const ir::Node& reader = graph.node(use.node);
   if (use.is_capture) return {};
@@ -202,7 +202,7 @@ struct BoundedOp {
 };
 constexpr BoundedOp kBounded[] = {{"Sigmoid", {0, 1}}, {"HardSigmoid", {0, 1}}, {"Softmax", {0, 1}}, {"Tanh", {-1, 1}},
                                   {"Erf", {-1, 1}},    {"Softsign", {-1, 1}},   {"Sin", {-1, 1}},    {"Cos", {-1, 1}}};
-/// What comes out of these was their first input, or lies between its values.
+/// The results of these operators are values of their first input, or between its values.
 constexpr std::string_view kMovers[] = {"Relu",    "MaxPool",   "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
                                         "Reshape", "Transpose", "Flatten",     "Squeeze",           "Unsqueeze",
                                         "Slice",   "Split",     "Gather",      "Identity",          "ReduceMean"};
@@ -233,7 +233,7 @@ bool has_few_samples(const pass::PlanContext& context) {
   return settings.guards() && takes_extremes && samples > 0 && samples < kEnoughSamples;
 }
 
-/// How far the extreme of kEnoughSamples samples is expected to lie beyond the largest of these, relative to it.
+/// Returns how far the extreme of kEnoughSamples samples is expected to exceed the largest of these, as a factor.
 double expected_factor(const std::vector<double>& extremes) {
   const double largest = *std::ranges::max_element(extremes);
   if (largest <= 0 || extremes.size() < 2) return 1;
@@ -241,7 +241,7 @@ double expected_factor(const std::vector<double>& extremes) {
   const double mean = std::accumulate(extremes.begin(), extremes.end(), 0.0) / n;
   double squares = 0;
   for (const double one : extremes) squares += (one - mean) * (one - mean);
-  const double scale = std::sqrt(6 * squares / (n - 1)) / std::numbers::pi;  // of the Gumbel distribution
+  const double scale = std::sqrt(6 * squares / (n - 1)) / std::numbers::pi;  // scale of the Gumbel distribution
   return std::clamp((mean + scale * std::log(static_cast<double>(kEnoughSamples))) / largest, 1.0, kGreatestFactor);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The rule. A value is a sentinel when it lies at or below -32 times the largest magnitude of all values above it
-// (taken as 4 at least), with nothing in between. Then it is at least 31 * 4 = 124 below every real value, and
-// exp(-124) is smaller than the smallest float32 (exp(-103.3) = 2^-149): beside any real value Softmax gives it exactly
-// zero. Real scores have no such gap: their bins are dense. Masks in use: -10000 (BERT), -1e9, -65504, -3.4e38,
+// A value is a sentinel if it is at or below -32 times the largest magnitude of all values above it (assumed to be at
+// least 4), with no values in between. It is then at least 31 * 4 = 124 below every real value, and exp(-124) is
+// smaller than the smallest float32 (exp(-103.3) = 2^-149): together with any real value, Softmax maps it to exactly
+// zero. Real scores have no such gap, because their bins are dense. Masks in use: -10000 (BERT), -1e9, -65504, -3.4e38,
 // -inf.
 #include "planning/calibrate/sentinels.h"
 
@@ -44,7 +44,7 @@ std::optional<calib::ValueStatistics> without_sentinels(const calib::ValueStatis
   const size_t sentinels = count_sentinels(bins);
   if (sentinels == 0 && seen.not_finite() == 0) return std::nullopt;
   const bool any_left = sentinels < bins.size();
-  // The middle of a bin may lie inside of its smallest value by half a width.
+  // The middle of a bin may exceed its smallest value by half a width.
   const float lowest = any_left ? bins[sentinels].value - bins[sentinels].width / 2 : 0.0f;
   std::vector<calib::SampleRecord> records = seen.records();
   for (calib::SampleRecord& record : records) {
@@ -202,7 +202,7 @@ class Search {
 
   const pass::PlanContext& context_;
   const ir::Graph& graph_;
-  std::vector<bool> only_softmax_, subtracted_;  ///< by value id
+  std::vector<bool> only_softmax_, subtracted_;  ///< Indexed by value id.
   Values masks_, infinite_;
 };
 
@@ -217,15 +217,15 @@ Result<Changed> release_infinities(pass::PlanContext& context) {
     const ir::Value& tensor = graph.value(value);
     context.plan.decisions.push_back({value, plan::DecisionKind::kNodeLeftFloat,
                                       tensor.producer.valid() ? tensor.producer : tensor.uses.front().node});
-    context.diagnostics.add(
-        "guard-sentinel-range", tensor.name,
-        search.is_mask(value) ? "holds the sentinels of a mask, beside which a shared exponent leaves nothing of real "
-                                "values, and is read by Softmax only; it stays float"
-                              : "holds infinities, which its format does not have; it stays float");
+    context.diagnostics.add("guard-sentinel-range", tensor.name,
+                            search.is_mask(value)
+                                ? "contains the sentinels of a mask, with which a shared exponent loses all real "
+                                  "values, and is read by Softmax only; it stays float"
+                                : "contains infinities, which its format does not support; it stays float");
   }
   std::erase_if(context.plan.extras, [&](const plan::ExtraStage& extra) { return !context.plan.has(extra.value); });
   if (released.empty()) return Changed::kNo;
-  QQ_RETURN_IF_ERROR(release_biases(context).status());  // of layers whose input is one of these
+  QQ_RETURN_IF_ERROR(release_biases(context).status());  // biases of layers whose input is one of these
   return Changed::kYes;
 }
 
@@ -237,8 +237,9 @@ namespace {
 using plan::QuantSlot;
 using plan::Role;
 
-/// How far below the smallest real score a masked one saturates. exp(-8) = 3e-4 and exp(-16) = 1e-7 of a masked place
-/// remain beside the smallest real score; more would take steps from the real ones, of which 8 bits have few.
+/// Returns how far below the smallest real score a masked one saturates. exp(-8) = 3e-4 and exp(-16) = 1e-7 of a masked
+/// position remain relative to the smallest real score. A larger margin would take steps from the real scores, of which
+/// 8 bits have few.
 float margin(const QuantSlot& slot) { return bits(slot.stage.spec.type) <= 8 ? 8.0f : 16.0f; }
 
 class SentinelGuard {
@@ -352,7 +353,7 @@ class SentinelGuard {
     }
     context_.diagnostics.add(
         "guard-sentinel-range", graph_.value(value).name,
-        cat("holds real values and the sentinels of a mask, and is read by Softmax only; its range is ", range.min,
+        cat("contains real values and the sentinels of a mask, and only Softmax reads it; its range is ", range.min,
             " to ", range.max, ", and the sentinels saturate"));
     return Status();
   }
@@ -374,7 +375,8 @@ class SentinelGuard {
   /// A factor as large as its products saturate at needs no scale for more, which would leave no position for a
   /// power-of-two product. Only of masks: tensors of zeros and one other number.
   Status shrink_factors() {
-    std::map<ir::ValueId, std::pair<ir::ValueId, float>> factors;  // by mask: the factor, where its product saturates
+    std::map<ir::ValueId, std::pair<ir::ValueId, float>> factors;  // The factor at which its product saturates, by
+                                                                   // mask.
     for (const auto& [product, range] : repaired_) {
       const auto [factor, mask] = factor_of(product);
       if (factor.valid()) factors[mask] = {factor, std::max(std::abs(range.min), std::abs(range.max))};
@@ -407,7 +409,7 @@ class SentinelGuard {
 
   pass::PlanContext& context_;
   const ir::Graph& graph_;
-  std::vector<bool> only_softmax_, subtracted_;          ///< by value id
+  std::vector<bool> only_softmax_, subtracted_;          ///< Indexed by value id.
   std::map<ir::ValueId, calib::ValueStatistics> found_;  ///< without their sentinels
   std::map<ir::ValueId, numeric::Range> repaired_;
 };

@@ -142,7 +142,7 @@ bool fits(const plan::ParamList& list, int64_t count) {
   return list.size() == 1 || static_cast<int64_t>(list.size()) == count;
 }
 
-/// Of the larger one's count, as arrays of one and of many elements are compared.
+/// Compares with the length of the longer list, like NumPy compares arrays of one and of many elements.
 bool all_differ(const plan::ParamList& a, const plan::ParamList& b) {
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     if (a[a.size() > 1 ? i : 0].scale == b[b.size() > 1 ? i : 0].scale) return false;

@@ -11,15 +11,15 @@ namespace quarkq::planning {
 struct Alignment {
   int loops = 0;
   bool is_settled = true;
-  std::set<plan::ParamId> changed;  ///< of activations
+  std::set<plan::ParamId> changed;  ///< Changed parameters of activations.
 };
 
-/// Copies scale and zero point between input and output of the operators whose Align option is on, round by round;
-/// `after_round` runs at the end of each.
+/// Copies scale and zero point between input and output of the operators whose Align option is on, round by round.
+/// Calls `after_round` at the end of each round.
 Result<Alignment> align(pass::PlanContext& context, const std::function<Status()>& after_round);
 
-/// Int32 biases whose scale is not the product of their node's scales any more get it: the reference divides the stored
-/// integers and truncates, and only if no channel agrees. True when one changed.
+/// Sets the scale of int32 biases whose scale is no longer the product of their node's scales. The reference divides
+/// the stored integers and truncates, and only if no channel agrees. Returns true if a bias changed.
 Result<bool> rescale_bias_codes(pass::PlanContext& context);
 
 }  // namespace quarkq::planning

@@ -87,7 +87,7 @@ std::optional<Position> Positions::read_position(const ir::Node& node, size_t i)
 std::optional<Position> Positions::input(const ir::Node& node, size_t i) const {
   if (const auto found = read_position(node, i)) return found;
   if (i != 0 || !averages(node)) return {};
-  // One scan along the list: a producer counts only after the one that was found before it.
+  // One scan along the list: a producer counts only after the preceding match.
   int64_t last = -1;
   const ir::Node* walk = &node;
   while (walk->input(0).valid()) {
@@ -289,12 +289,12 @@ const std::vector<PositionRule>& position_rules() {
        &Settings::Npu::adjust_shift_cut,
        {"Conv", "Gemm"},
        adjust_shift_cut,
-       "weights are too small or too large beside the activations: equalize layers, or exclude the node"},
+       "weights are too small or too large compared with the activations: equalize layers, or exclude the node"},
       {"adjust_shift_bias",
        &Settings::Npu::adjust_shift_bias,
        {"Conv", "Gemm"},
        adjust_shift_bias,
-       "the bias is too small or too large beside weights and input: equalize layers, or exclude the node"},
+       "the bias is too small or too large compared with weights and input: equalize layers, or exclude the node"},
       {"adjust_hard_sigmoid",
        &Settings::Npu::adjust_hard_sigmoid,
        {"HardSigmoid"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// THE table of limits that the NPU sets to fixed-point positions (ref:npu#position-rules). One sweep of a rule moves
-// what violates it; a sweep that only looks lists what it would move, which is how `quarkq check` finds violations.
+// The table of NPU limits on fixed-point positions (ref:npu#position-rules). A sweep of a rule moves every position
+// that violates it. A dry sweep only lists these moves; `quarkq check` finds violations with it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace quarkq::planning {
 
-/// Fixed-point positions of a plan: scale = 2^-position. Finds them around a node as the reference does in the written
-/// model, Q/DQ by name, one scan along the node list (ref:npu#positions).
+/// Fixed-point positions of a plan: scale = 2^-position. Finds them around a node like the reference does in the
+/// written model: Q/DQ by name, one scan along the node list (ref:npu#positions).
 struct Position {
   ir::ValueId value;
   plan::ParamId params;
@@ -29,20 +29,20 @@ class Positions {
   int at(plan::ParamId params) const;
   void set(plan::ParamId params, int position);
 
-  /// Of the DQ that input `i` reads; pools look through an operator in front of them.
+  /// Returns the position of the DQ that input `i` reads. Pools skip one preceding operator.
   std::optional<Position> input(const ir::Node& node, size_t i = 0) const;
-  /// Of all inputs, or nothing when one has none.
+  /// Returns the positions of all inputs, or nullopt if one has none.
   std::optional<std::vector<Position>> all_inputs(const ir::Node& node) const;
-  /// Of the Q after output 0, looking through activations and the DPU's rescaling.
+  /// Returns the position of the Q after output 0, skipping activations and the DPU's rescaling.
   std::optional<Position> output(const ir::Node& node) const;
 
-  /// Input `i` of the node reads a value as it is made, not its DQ.
+  /// Returns whether input `i` of the node reads a value directly instead of its DQ.
   bool reads_raw(const ir::Node& node, size_t i) const;
-  /// Both inputs read the same tensor of the written model.
+  /// Returns whether both inputs read the same tensor of the written model.
   bool read_the_same(const ir::Node& a, size_t i, const ir::Node& b, size_t j) const;
 
  private:
-  /// The slot of a value whose Q/DQ are written, with scales that have positions: finite, above 0. Else null.
+  /// Returns the slot of a value whose Q/DQ are written and whose scales have positions (finite, above 0), or null.
   const plan::QuantSlot* written_slot(ir::ValueId value) const;
   std::optional<Position> read_position(const ir::Node& node, size_t i) const;
   bool is_connected(const ir::Node& node, const ir::Node& reader) const;
@@ -53,20 +53,20 @@ class Positions {
   plan::QuantPlan& plan_;
   const OpTypes producers_, activations_;
   bool moves_first_channel_only_;
-  std::vector<int64_t> place_;  ///< in the node list, by id
+  std::vector<int64_t> place_;  ///< Index in the node list, by id.
 };
 
 struct PositionRule;
 
-/// One position that a rule moves, and why.
+/// A position that a rule moves, and the reason.
 struct PositionMove {
   const PositionRule* rule = nullptr;
   int loop = 0;
   ir::NodeId node;
-  Position position;  ///< before
+  Position position;  ///< The position before the move.
   int to = 0;
-  const char* measure = "";          ///< what the limit is about, for example "shift_cut"
-  int found = 0, low = 0, high = 0;  ///< of the measure, both limits allowed
+  const char* measure = "";          ///< The measured quantity, for example "shift_cut".
+  int found = 0, low = 0, high = 0;  ///< Value of the measure, and its limits (both allowed).
 };
 
 class Sweep {
@@ -76,7 +76,7 @@ class Sweep {
 
   const Positions& positions() const { return positions_; }
   const std::vector<PositionMove>& moves() const { return moves_; }
-  /// One sweep over the nodes in list order. True when a move asks for another round.
+  /// Runs one sweep over the nodes in list order. Returns true if a move requires another round.
   bool run(const PositionRule& rule, int loop = 0);
 
   struct Limit {
@@ -103,10 +103,10 @@ struct PositionRule {
   bool config::Settings::Npu::*is_enabled;
   std::vector<std::string_view> ops;
   void (*apply)(Sweep& sweep, const ir::Node& node);
-  const char* remedy;  ///< remedy of a violation
+  const char* remedy;  ///< Remedy of a violation.
 };
 
-/// In the order in which the reference applies them.
+/// Returns the rules in the order in which the reference applies them.
 const std::vector<PositionRule>& position_rules();
 
 }  // namespace quarkq::planning

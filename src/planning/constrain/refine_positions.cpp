@@ -45,9 +45,9 @@ void report(pass::PlanContext& context, const Refinement& refinement) {
             " (the NPU needs ", move.measure, " ", allowed(move), ", found ", move.found, ")"));
   }
   if (!refinement.is_settled) {
-    context.diagnostics.add("positions-not-settled", "MaxLoopNum",
-                            cat("positions still moved in round ", refinement.loops,
-                                ", the last that MaxLoopNum allows; ", "limits may be violated, see quarkq check"));
+    context.diagnostics.add(
+        "positions-not-settled", "MaxLoopNum",
+        cat("positions did not converge within MaxLoopNum=", refinement.loops, " rounds; NPU limits may be violated"));
   }
 }
 

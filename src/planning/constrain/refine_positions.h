@@ -10,11 +10,11 @@ namespace quarkq::planning {
 
 struct Refinement {
   int loops = 0;
-  bool is_settled = true;  ///< false: the last round still moved something that asks for another
+  bool is_settled = true;  ///< False if the last round still made a move that requires another round.
   std::vector<PositionMove> moves;
 };
 
-/// Applies the enabled rules round by round, MaxLoopNum rounds at most.
+/// Applies the enabled rules in at most MaxLoopNum rounds.
 Refinement refine(const ir::Graph& graph, plan::QuantPlan& plan, const config::Settings& settings);
 
 }  // namespace quarkq::planning

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kOpsetWithInt16 = 21;
 
-/// Phase legalize converts the written model, whose nodes are sorted; those of the plan's graph need not be.
+/// Phase legalize converts the written model, whose nodes are sorted; nodes of the plan's graph need not be sorted.
 Status can_be_raised(const ir::Model& model) {
   ir::Model sorted = model;  // shares the weights
   QQ_RETURN_IF_ERROR(ir::sort_topologically(sorted.graph).status());

@@ -44,7 +44,7 @@ bool is_npu_clip(const ir::Graph& graph, const ir::Node& node) {
 
 namespace {
 
-/// A block format keeps its node inside a fused pair unless RemoveFusedQDQ asks.
+/// A block format keeps its node inside a fused pair unless RemoveFusedQDQ is set.
 bool absorb(const config::Settings& settings, plan::QuantSlot* slot) {
   if (slot == nullptr || slot->role != plan::Role::kActivation) return false;
   if (slot->stage.kind == plan::StageKind::kBlock && !settings.qdq.remove_fused_qdq) return false;

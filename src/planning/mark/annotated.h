@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which activations NPUs compute together with the operator in front of them (ref:marking#fused-activations).
+// Activations that NPUs compute together with the preceding operator (ref:marking#fused-activations).
 #pragma once
 
 #include <set>
@@ -12,11 +12,12 @@ namespace quarkq::planning {
 
 using OpTypes = std::set<std::string, std::less<>>;
 
-/// Operators after which such an activation needs no pair of its own.
+/// Returns the operators after which such an activation needs no pair of its own.
 OpTypes annotated_producers(const config::Settings& settings);
-/// The activations themselves; a Clip only when is_npu_clip().
+/// Returns the activation operators; a Clip also requires is_npu_clip().
 OpTypes removable_activations(const config::Settings& settings);
-/// False for a Clip whose limits are no initializers 0..6 or 0..1; limits held in attributes (opset < 11) do not count.
+/// Returns false for a Clip whose limits are not the initializers 0..6 or 0..1. Limits stored in attributes (opset <
+/// 11) do not count.
 bool is_npu_clip(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace quarkq::planning

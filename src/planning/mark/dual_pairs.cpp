@@ -98,7 +98,7 @@ class Finder {
     if (stage.spec.needs_range()) place.slot->always_measured = true;
   }
 
-  /// As the settings say, else every signed type (ref:marking#second-stages).
+  /// Returns the value in the settings, otherwise true for every signed type (ref:marking#second-stages).
   bool is_symmetric(ElementType type) const {
     const bool is_said = context_.settings.origins.contains("ActivationSymmetric");
     return is_said ? context_.settings.formats.activation_symmetric : has_sign(type);
@@ -120,8 +120,8 @@ void find_extra_stages(pass::PlanContext& context, const DualPairRules& rules) {
 
 namespace {
 
-/// The nodes that layer configs choose, those named, and, beside layer configs, the readers of tensors that the user
-/// gave settings (ref:settings#layer-settings).
+/// Returns the nodes selected by layer configs, the named nodes, and, together with layer configs, the readers of
+/// tensors with user settings (ref:settings#layer-settings).
 std::set<ir::NodeId> special_nodes(const pass::PlanContext& context) {
   const ir::Graph& graph = context.model.graph;
   const config::Settings& settings = context.settings;

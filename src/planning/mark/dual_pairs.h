@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where two formats meet at a node, and the stages that make all its activations pass through one of them
+// Nodes at which two formats meet, and the stages that convert all their activations to one of them
 // (ref:marking#second-stages, ref:mixed-precision#format-boundaries).
 #pragma once
 
@@ -10,11 +10,13 @@
 namespace quarkq::planning {
 
 struct DualPairRules {
-  /// The format of the tensor was chosen for it.
+  /// Whether the format of the tensor was selected specifically for it.
   std::function<bool(ir::ValueId)> is_special;
-  /// The node computes in a chosen format, if one of its tensors has one; otherwise in a common one.
+  /// Whether the node computes in such a format if one of its tensors has one; otherwise it computes in the common
+  /// format.
   std::function<bool(const ir::Node&)> is_special_node;
-  bool counts_absorbed = false;  ///< values inside a fused pair have a stage, too, and keep it when a second one comes
+  bool counts_absorbed = false;  ///< Values inside a fused pair also have a stage, and keep it if a second stage is
+                                 ///< added.
 };
 
 /// Fills `context.plan.extras`.

@@ -65,7 +65,7 @@ class Collector {
     return Status();
   }
 
-  /// Constants beside activations get the activation type.
+  /// Constants combined with activations get the activation type.
   void align_element_wise() {
     static const std::set<std::string, std::less<>> kTypes = {"Mul", "Add", "Sub", "Div", "Min", "Max"};
     if (!context_.settings.runtime.align_eltwise_quant_type || !context_.settings.traits().aligns_elementwise ||

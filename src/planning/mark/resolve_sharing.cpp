@@ -53,12 +53,12 @@ Result<Changed> resolve_sharing(pass::PlanContext& context) {
   return changed;
 }
 
-// The scale of an int32 bias is the product of its node's scales; where one is missing, or those of the weight do not
-// fit the bias, the bias stays float. (The reference gives up there.) It also stays float where the input has more than
-// 16 bits: int32 cannot count to a bias in products of such steps, and to widen the weight's scale would leave nothing
-// of the weights. Weights of 32 bits alone have bits to spare for that; ONNX Runtime quantizes a float bias beside them
-// by itself, and overflows. A mask added to the output of a layer also stays float, because the weight's scale would
-// grow until int32 holds the sentinels, and all weights would become 0.
+// The scale of an int32 bias is the product of its node's scales. If one is missing, or the scales of the weight do not
+// fit the bias, the bias stays float. (The reference aborts.) It also stays float if the input has more than 16 bits:
+// int32 cannot represent a bias in products of such steps, and widening the weight's scale would destroy the weights.
+// Only weights of 32 bits have bits to spare for that; ONNX Runtime quantizes a float bias next to them itself, and
+// overflows. A mask added to the output of a layer also stays float, because otherwise the weight's scale would grow
+// until int32 represents the sentinels, and all weights would become 0.
 
 namespace {
 
@@ -106,7 +106,7 @@ Result<Changed> release_biases(pass::PlanContext& context) {
     if (!fits) report_misfit(context, slot);
     if (adds_mask) {
       context.diagnostics.add("bias-without-scale", context.graph().value(slot.value).name,
-                              cat("holds a mask, which is added to the result of ",
+                              cat("contains a mask, which is added to the result of ",
                                   context.graph().label(slot.bias->node), "; it stays float"));
     }
     if (has_scales) continue;

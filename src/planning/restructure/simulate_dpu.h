@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fixed-point numbers that the DPU computes with (ref:npu#pools).
+// The fixed-point numbers of the DPU (ref:npu#pools).
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace quarkq::planning {
 
-/// The factor that the mean of k x k values is multiplied by: the DPU multiplies by m / 2^n instead of dividing by k^2.
+/// Returns the factor for the mean of k x k values: the DPU multiplies by m / 2^n instead of dividing by k^2.
 double average_pool_factor(int64_t kernel);
-/// Returns the factor for a mean over `count` values, without the hand-made numbers of average_pool_factor(). REQUIRES:
+/// Returns the factor for a mean over `count` values, without the special values of average_pool_factor(). REQUIRES:
 /// count > 0.
 double mean_factor(int64_t count);
-/// Steps of 1/256.
+/// Rounds to steps of 1/256.
 float dpu_leaky_relu_alpha(float alpha);
-/// HardSigmoid with alpha 1/6 and beta 1/2 is the DPU's; its product with 1/6 is one with 2731/16384 there.
+/// Returns whether a HardSigmoid has alpha 1/6 and beta 1/2, the attributes of the DPU. The DPU computes a product with
+/// 1/6 as 2731/16384.
 bool has_dpu_hard_sigmoid_attributes(const ir::Node& node);
 constexpr float kHardSigmoidFactor = 1.0001220703125f;
 
-/// Helpers of the conversions of simulate_dpu: each gets a node of its operator and rewrites it, or leaves it with a
+/// Helpers for the conversions of simulate_dpu. Each takes a node of its operator and rewrites it, or keeps it with a
 /// warning.
 class Simulation {
  public:
@@ -36,15 +37,16 @@ class Simulation {
   int64_t opset() const { return context_.model.opset(); }
   bool is_compat() const { return !context_.settings.quirk(config::Quirk::kSimulateByDefinition); }
 
-  /// A Mul by `factor` after the node's first output takes over that value's id, and with it its slot.
+  /// Inserts a Mul by `factor` after the node's first output. The Mul takes over the id of that value, and with it its
+  /// slot.
   void rescale(ir::NodeId id, float factor);
-  /// Puts an existing node where the reference would append its successor: at the end of the list.
+  /// Moves an existing node to the end of the list, where the reference would append its successor.
   void move_to_end(ir::NodeId id);
-  /// Readers with pairs of their own: `to` reads `value` in the place of `from`.
+  /// For readers with their own pairs: `to` reads `value` instead of `from`.
   void hand_over_read(ir::ValueId value, ir::NodeId from, ir::NodeId to);
-  /// Sizes of the value, -1 where unknown; nothing when its rank is not known.
+  /// Returns the dimensions of the value, -1 for unknown ones, or nullopt if its rank is unknown.
   std::optional<std::vector<int64_t>> sizes(ir::ValueId value) const;
-  /// The name of the value before its pair in the written model.
+  /// Returns the name of the value before its pair in the written model.
   std::string written_name(ir::ValueId value) const;
   void leave(const ir::Node& node, const std::string& why);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Softmax as the DPU computes it (ref:npu#softmax): exp as 2^k times a polynomial in bfloat16, without subtracting the
-// maximum. The nodes are a table; their names are those of the reference.
+// Softmax in the DPU's arithmetic (ref:npu#softmax): exp as 2^k times a polynomial in bfloat16, without subtracting the
+// maximum. The nodes are a table with the reference's names.
 #include <algorithm>
 #include <numeric>
 
@@ -10,7 +10,7 @@
 namespace quarkq::planning {
 namespace {
 
-enum class Kind { kConstant, kToBf16, kToFloat, kBf16, kFloat };  ///< of a step, by what it puts out
+enum class Kind { kConstant, kToBf16, kToFloat, kBf16, kFloat };  ///< Kind of a step, by its output.
 
 /// Row numbers; the value that the Softmax reads.
 constexpr int kUnused = -1, kX = -2;
@@ -73,7 +73,7 @@ class SoftmaxWriter {
 
   struct NewNode {
     const char* op;
-    std::string suffix;  ///< of its name
+    std::string suffix;  ///< Suffix of its name.
     Kind kind;
     std::vector<ir::ValueId> inputs;
     std::vector<ir::Attribute> attributes = {};

@@ -37,9 +37,9 @@ struct RoundedLayer {
   Layer layer;
   InputRows rows;
   Grid grid;
-  std::vector<Gram> grams = {};         ///< by group
+  std::vector<Gram> grams = {};         ///< One per group.
   int64_t row_count = 0;                ///< in each Gram matrix
-  std::vector<double> exact_mean = {};  ///< of the float layer's input rows, [groups][depth]
+  std::vector<double> exact_mean = {};  ///< Mean of the float layer's input rows, [groups][depth].
   ir::Tensor codes = {};                ///< int32, [groups][outputs][depth] as one axis
 
   int64_t gram_bytes() const {
@@ -95,7 +95,7 @@ class Compensation {
     return exec::has_memory_ceiling() ? std::min(kGramBytes, exec::memory_left() / 4) : kGramBytes;
   }
 
-  /// As many at once as their Gram matrices allow: each time runs the samples again.
+  /// Processes as many at once as their Gram matrices allow, because each batch runs the samples again.
   Status round_all(std::span<RoundedLayer* const> layers) {
     for (size_t begin = 0; begin < layers.size();) {
       size_t end = begin;
@@ -249,7 +249,7 @@ class Compensation {
     set_codes(r.layer.weight, r.grid, stored);
   }
 
-  /// What is stored for the constant from now on: its integers, or the floats that its pair makes these integers of.
+  /// Stores new codes for the constant: its integers, or the floats that its pair converts to these integers.
   const ir::Tensor& set_codes(ir::ValueId constant, const Grid& grid, const std::vector<int32_t>& codes) {
     plan::QuantSlot& slot = context_.plan.slot(constant);
     if (slot.codes) {
@@ -302,8 +302,8 @@ class Compensation {
     return Status();
   }
 
-  /// By what the mean result of the quantized layer lacks. `mean`: of its input rows. What is stored then; null: as it
-  /// was.
+  /// Corrects the bias by the error of the quantized layer's mean result. `mean` is the mean of its input rows. Returns
+  /// the stored bias, or null if it is unchanged.
   const ir::Tensor* correct_bias_of(const RoundedLayer& r, const std::vector<double>& mean) {
     const ir::Tensor* exact = ir::stored_floats(original_.graph, r.layer.exact.bias);
     const Grid grid = *grid_of(r.layer.bias, *exact);

@@ -93,7 +93,7 @@ Result<std::vector<float>> InputRows::read_images(const std::vector<float>& valu
   const int64_t places = product_of(result), all = dims[0] * places, count = std::min(all, most);
   const int64_t plane = product_of(image);
   std::vector<float> rows(static_cast<size_t>(groups_ * count * depth_));
-  std::vector<int64_t> offsets(static_cast<size_t>(taps));  // of the taps in a plane; -1: padding
+  std::vector<int64_t> offsets(static_cast<size_t>(taps));  // offsets of the taps in a plane; -1: padding
   for (int64_t r = 0; r < count; ++r) {
     const int64_t number = spread(r, count, all);
     coordinates_of(number % places, result, place);
@@ -120,7 +120,7 @@ Result<std::vector<float>> InputRows::read_images(const std::vector<float>& valu
 
 namespace {
 
-/// Of the mean of the diagonal, added to it: few samples leave directions that no input has.
+/// Added to the diagonal, relative to its mean: few samples leave directions that no input has.
 constexpr double kDamping = 0.01;
 constexpr int64_t kBlock = 32;
 
@@ -238,7 +238,8 @@ class Rounder {
   const std::vector<int64_t>& order_;
   int64_t depth_, outputs_;
   std::vector<int32_t> codes_;
-  std::vector<float> carried_;  ///< [depth, outputs]: what errors of rows that are done ask of each row
+  std::vector<float> carried_;  ///< [depth, outputs]: corrections for the remaining rows from the errors of finished
+                                ///< rows.
   std::vector<float> errors_;   ///< [block, outputs]
 };
 

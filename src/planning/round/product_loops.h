@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The inner product loops of compensated rounding. Sums are made in the order of `depth`, so that threads do not show.
+// Inner product loops of compensated rounding. Sums run in the order of `depth`, so they do not depend on threads.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace quarkq::planning {
 /// A part of a row-major matrix.
 struct MatrixPart {
   float* data = nullptr;
-  int64_t stride = 0;  ///< elements from a row to the next one
+  int64_t stride = 0;  ///< Number of elements between the starts of two rows.
 };
 struct ConstMatrixPart {
   const float* data = nullptr;
@@ -22,7 +22,7 @@ struct ProductShape {
 };
 
 QQ_DECLARE_ISA(
-    /// sum[rows, columns] += factor * left^T right, with left [depth, rows] and right [depth, columns].
+    /// Computes sum[rows, columns] += factor * left^T right, with left [depth, rows] and right [depth, columns].
     void add_product(MatrixPart sum, ConstMatrixPart left, ConstMatrixPart right, ProductShape shape, float factor);)
 
 }  // namespace quarkq::planning

@@ -51,8 +51,8 @@ void exclude_tail(pass::SelectContext& context) {
                           cat(tail.nodes.size(), " nodes after the last layers stay float"));
 }
 
-/// nodes_to_quantize; in compat mode names that nothing has are left out, and a list of only such names includes no
-/// node, which an empty set would not say.
+/// Reads nodes_to_quantize. In compat mode unknown names are ignored, and a list of only unknown names includes no
+/// node, which an empty set would not express.
 Status include_nodes(pass::SelectContext& context) {
   std::vector<config::Selector> included;
   for (const std::string& name : context.settings.selection.nodes_to_quantize) {

@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kMaxPatternBytes = 1000;  // brackets nest as deep, and the C++ library parses them by recursion
 
-/// The C++ library's other way of matching goes one call deeper with each letter, and tries all ways of repeating. This
-/// one follows all states at once.
+/// The C++ library's other algorithm recurses once per letter, and tries all ways of repeating. This one follows all
+/// states at once.
 constexpr auto kSyntax = std::regex::ECMAScript | std::regex_constants::__polynomial;
 
 }  // namespace

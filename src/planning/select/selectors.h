@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From the names, patterns and subgraphs of the settings to nodes (ref:settings#node-selectors,
+// Resolution of names, patterns and subgraphs of the settings to nodes (ref:settings#node-selectors,
 // ref:settings#subgraphs).
 #pragma once
 
@@ -15,14 +15,15 @@
 
 namespace quarkq::planning {
 
-/// Regular expressions that select nodes by name. They come from settings files, and names from models: neither a
-/// pattern nor a name may take all of the stack, or time that is more than linear in the name.
+/// Regular expressions that select nodes by name. They come from settings files, and names from models. Therefore no
+/// pattern and no name may exhaust the stack or need more than linear time in the length of the name.
 class NamePattern {
  public:
-  /// ECMAScript's syntax without references to groups. Fails (kInvalidArgument) on what is malformed or too large.
+  /// Parses ECMAScript syntax without group references. Fails with kInvalidArgument if the pattern is malformed or too
+  /// large.
   static Result<NamePattern> parse(const std::string& text);
 
-  /// Whether a part of `name` matches.
+  /// Returns whether a part of `name` matches.
   bool matches(const std::string& name) const;
 
  private:
@@ -30,33 +31,37 @@ class NamePattern {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// Resolves names in settings: names of nodes, names of tensors, and labels that messages print.
+// Resolution of names in settings: node names, tensor names, and labels printed in messages.
 
-/// Nodes of this name, else those that messages call so ("node conv1 (Conv)"), else the producer of the tensor of this
-/// name, or for an input or a stored tensor its readers. In compat mode node names only. Empty: none.
+/// Returns the nodes with this name, otherwise the nodes with this label ("node conv1 (Conv)"), otherwise the producer
+/// of the tensor with this name (for an input or a stored tensor, its readers). In compat mode only node names count.
+/// Returns an empty list if there is none.
 std::vector<ir::NodeId> nodes_meant(const ir::Graph& graph, const std::string& name, const config::Settings& settings);
 
-/// A name in `setting` that nothing has: kInvalidArgument with the nearest one; in compat mode a warning of this id.
+/// Reports a name in `setting` that does not exist: kInvalidArgument with the nearest name, or in compat mode a warning
+/// with this id.
 Status unknown_name(const ir::Graph& graph, const std::string& name, const std::string& setting,
                     const config::Settings& settings, Diagnostics& diagnostics);
 
-/// Adds the nodes that `selectors` find to `marks`. `what` names the setting in messages. Fails when nothing has a name
-/// (in compat mode a warning), when there are patterns and no node matches any, when a pattern is malformed, and when a
-/// subgraph has an unknown end or is open: reaches an input of the graph without passing a start.
+/// Adds the nodes selected by `selectors` to `marks`. `what` is the name of the setting in messages. Fails if a name
+/// does not exist (in compat mode a warning), if there are patterns and no node matches any of them, if a pattern is
+/// malformed, and if a subgraph has an unknown end or is open, that is, reaches an input of the graph without passing a
+/// start.
 Status mark_nodes(pass::SelectContext& context, const std::vector<config::Selector>& selectors, const std::string& what,
                   plan::NodeMarks& marks);
 
-/// The nodes between starts and ends, ends and starts included. `complete`: every input is followed; otherwise a node
-/// is left at the first input where the walk ends, as the reference does.
+/// Marks the nodes between starts and ends, both included. With `complete`, follows every input; otherwise leaves a
+/// node at the first input where the walk ends, like the reference.
 Status mark_subgraph(const ir::Graph& graph, const config::Selector& selector, const std::string& what, bool complete,
                      plan::NodeMarks& marks);
 
-/// SubgraphJson of AutoMixprecision: fills selection.promotion_groups; the earlier group keeps a node of two. Names are
-/// those of the model as loaded, whatever the file says of `quantized`: nodes keep them through rewrites. Fails for a
-/// malformed file and for unknown names.
+/// Reads SubgraphJson of AutoMixprecision into selection.promotion_groups. If two groups contain a node, the earlier
+/// one keeps it. Names refer to the loaded model, regardless of `quantized` in the file, because nodes keep them
+/// through rewrites. Fails for a malformed file and for unknown names.
 Status mark_groups(pass::SelectContext& context, bool by_name);
 
-/// input_nodes and output_nodes: adds the nodes before the first ones and after the last ones. Fails as above.
+/// Implements input_nodes and output_nodes: adds the nodes before the first and after the last of these. Fails like
+/// mark_nodes().
 Status exclude_outside_range(pass::SelectContext& context, plan::NodeMarks& excluded);
 
 }  // namespace quarkq::planning

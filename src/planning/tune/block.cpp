@@ -170,7 +170,7 @@ void Block::backward(const float* x, std::vector<float>& dy, std::vector<float>&
   if (bias_gradient != nullptr) add_channel_sums(dy, nullptr, layer_.beta, *bias_gradient);
 }
 
-/// The same weights, read the other way: outputs become inputs.
+/// Returns the problem with the same weights and exchanged inputs and outputs.
 exec::ConvProblem Block::adjoint() const {
   const exec::ConvProblem& p = problem_;
   if (layer_.kind == Layer::Kind::kProduct)
@@ -183,7 +183,7 @@ exec::ConvProblem Block::adjoint() const {
 }
 
 Status Block::prepare_input_gradient() {
-  if (layer_.is_norm()) return unsupported("no gradient goes through a norm");
+  if (layer_.is_norm()) return unsupported("no gradient is computed through a norm");
   QQ_TRY(adjoint_, exec::Convolution::make(adjoint(), nullptr));
   adjoint_scratch_.resize(adjoint_->scratch_bytes() + 64);
   return Status();
@@ -200,7 +200,7 @@ namespace {
 using ActivationKind = Activation::Kind;
 
 constexpr float kRootHalf = std::numbers::sqrt2_v<float> / 2;
-constexpr float kRootTwoOverPi = 0.7978845608f, kCubic = 0.044715f;  // of the tanh form of Gelu
+constexpr float kRootTwoOverPi = 0.7978845608f, kCubic = 0.044715f;  // For the tanh form of Gelu.
 constexpr float kNormalDensity = 0.3989422804f;                      // 1 / sqrt(2 pi)
 
 float clip(float x, float low, float high) {

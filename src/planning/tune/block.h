@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Forward and backward through one block in float32 for inputs of one shape: a linear layer and its activation.
-// Images lie channels-last, matrices row-major; channels come last in both. The same bits for any number of threads.
+// Forward and backward pass through one block in float32 for inputs of one shape: a linear layer and its activation.
+// Images are channels-last, matrices row-major; channels are the last axis in both. The bits do not depend on the
+// number of threads.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +16,28 @@ namespace quarkq::planning::finetune {
 
 class Block {
  public:
-  /// `input`: dimensions in ONNX order; `weights`: of the node. kUnsupported when no gradient can be made.
+  /// `input` contains dimensions in ONNX order, `weights` the dimensions of the node's weights. Fails with kUnsupported
+  /// if no gradient can be computed.
   static Result<std::unique_ptr<Block>> make(const Layer& layer, const ir::Node& node, const ir::Shape& weights,
                                              const ir::Shape& input);
 
   const ir::Shape& input() const { return input_; }
-  /// In ONNX order.
+  /// Returns the shape of the result in ONNX order.
   ir::Shape result() const;
   int64_t result_size() const { return result_size_; }
   int64_t channels() const { return channels_; }
 
-  /// `bias` may be null. The result stays valid until the next call.
+  /// `bias` may be null. The result is valid until the next call.
   const std::vector<float>& forward(const float* x, const std::vector<float>& weights, const std::vector<float>* bias);
-  /// After forward() on the same `x`: `dy` is the gradient at its result and is overwritten; the others are added to.
-  /// `bias_gradient` may be null.
+  /// Call it after forward() with the same `x`. `dy` is the gradient at the result and is overwritten; the other
+  /// gradients are added to. `bias_gradient` may be null.
   void backward(const float* x, std::vector<float>& dy, std::vector<float>& weight_gradient,
                 std::vector<float>* bias_gradient);
 
-  /// Makes input_gradient() possible, which not every caller needs. kUnsupported: oneDNN has no such primitive.
+  /// Prepares input_gradient(), which not every caller needs. Fails with kUnsupported if oneDNN has no such primitive.
   Status prepare_input_gradient();
-  /// After backward() with the same `dy`, which is now the gradient before the activation: fills the gradient at the
-  /// input. `weights`: of forward().
+  /// Fills the gradient at the input. Call it after backward() with the same `dy`, which then contains the gradient
+  /// before the activation. `weights` are the weights of forward().
   void input_gradient(const std::vector<float>& dy, const std::vector<float>& weights, float* dx);
 
  private:
@@ -55,34 +57,34 @@ class Block {
   exec::ConvProblem problem_;
   std::shared_ptr<exec::Convolution> convolution_;
   std::shared_ptr<exec::ConvolutionGradient> gradient_;
-  std::shared_ptr<exec::Convolution> adjoint_;  ///< from the gradient at the result to that at the input
+  std::shared_ptr<exec::Convolution> adjoint_;  ///< Computes the gradient at the input from the gradient at the result.
   int64_t result_size_ = 0, channels_ = 0;
-  float epsilon_ = 0;                   ///< of a norm
-  std::vector<float> normalized_;       ///< input of a norm without its mean, over its deviation
-  std::vector<float> before_, result_;  ///< of the activation
-  std::vector<float> weights_, bias_;   ///< with the factors of a Gemm
-  std::vector<float> fresh_;            ///< gradient of this call, as `problem_` has its weights
+  float epsilon_ = 0;                   ///< Epsilon of a norm.
+  std::vector<float> normalized_;       ///< Input of a norm, minus its mean and divided by its deviation.
+  std::vector<float> before_, result_;  ///< Input and output of the activation.
+  std::vector<float> weights_, bias_;   ///< Multiplied by the factors of a Gemm.
+  std::vector<float> fresh_;            ///< Gradient of this call, in the weight layout of `problem_`.
   std::vector<std::byte> scratch_, adjoint_scratch_;
 };
 
-/// Channels last.
+/// Shape with channels last.
 struct InstanceShape {
   int64_t instances = 0, positions = 0, channels = 0;
 };
-/// Each channel of each instance for itself.
+/// Normalizes each channel of each instance independently.
 void normalize_instances(const float* x, const InstanceShape& shape, float epsilon, std::vector<float>& y);
-/// Each row for itself.
+/// Normalizes each row independently.
 void normalize_rows(const float* x, int64_t rows, int64_t channels, float epsilon, std::vector<float>& y);
-/// y = x * weights + bias, by channel; `bias` may be null.
+/// Computes y = x * weights + bias per channel; `bias` may be null.
 void scale_channels(const std::vector<float>& x, const std::vector<float>& weights, const std::vector<float>* bias,
                     std::vector<float>& y);
-/// Adds the sums of dy * x (of dy without `x`) by channel.
+/// Adds the sums of dy * x per channel, or of dy if `x` is null.
 void add_channel_sums(const std::vector<float>& dy, const std::vector<float>* x, float factor,
                       std::vector<float>& sums);
 
-/// y = activation(x), element i in channel i % channels.
+/// Computes y = activation(x), with element i in channel i % channels.
 void activate(const Activation& activation, std::span<const float> x, int64_t channels, std::span<float> y);
-/// dy becomes the gradient at `x`.
+/// Converts `dy` to the gradient at `x`.
 void activation_gradient(const Activation& activation, std::span<const float> x, int64_t channels, std::span<float> dy);
 
 }  // namespace quarkq::planning::finetune

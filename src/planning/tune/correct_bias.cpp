@@ -48,7 +48,8 @@ class BiasWalk {
     for (size_t i = 0; i < order.size(); ++i) place_[static_cast<size_t>(order[i].index)] = i + 1;
   }
 
-  /// From the node's result on, as long as the first reader is an activation or a standard stage.
+  /// Returns the end of the chain from the node's result on, while the first reader is an activation or a standard
+  /// stage.
   ChainEnd end_of(const ir::Node& node) const {
     ChainEnd end{node.output(0)};
     for (const ir::Node* next = first_reader(end.value); next != nullptr; next = first_reader(end.value)) {
@@ -80,7 +81,7 @@ bool is_private_constant(const ir::Graph& graph, ir::ValueId id) {
   return id.valid() && graph.value(id).is_initializer() && !graph.value(id).is_input && graph.sole_use(id).has_value();
 }
 
-/// Fills in how the bias is stored; says why not when it cannot be changed.
+/// Fills in how the bias is stored. Returns why it cannot be changed, or an empty string.
 std::string find_storage(const ir::Graph& graph, ir::ValueId bias, BiasLayer& layer) {
   const ir::Node* source = graph.producer(bias);
   layer.is_coded = source != nullptr && ir::is_dq(*source) && graph.value(source->input(0)).is_initializer();
@@ -245,7 +246,7 @@ std::vector<double> corrected(const std::vector<double>& bias, const std::vector
 /// How a quantized bias is written back.
 enum class Rewrite {
   kStored,  ///< with the stored scale, zero point and type
-  kWide,    ///< as int32 without zero point, as the reference does
+  kWide,    ///< As int32 without zero point, like the reference.
   kNone,    ///< not at all, as the reference does for methods it does not think of
 };
 

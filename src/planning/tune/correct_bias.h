@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What bias correction compares (ref:tuning#bias-correction): a layer of the planned model, the same layer in float,
-// and how its bias is stored.
+// Inputs of bias correction (ref:tuning#bias-correction): a layer of the planned model, the same layer in float, and
+// the storage of its bias.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ namespace quarkq::planning {
 struct BiasLayer {
   ir::NodeId node;
   std::string label;
-  ir::ValueId start, end;  ///< in the simulated model: what the layer reads, and its result after Relu and stages
-  ir::ValueId float_start, float_end;  ///< the same in the plan's graph
-  ir::ValueId bias;                    ///< in the plan's graph
-  ir::Tensor stored;                   ///< its codes, or its floats
+  ir::ValueId start, end;  ///< In the simulated model: the input of the layer, and its result after Relu and stages.
+  ir::ValueId float_start, float_end;  ///< Input and result in the plan's graph.
+  ir::ValueId bias;                    ///< In the plan's graph.
+  ir::Tensor stored;                   ///< Its codes, or its floats.
   bool is_coded = false;
 };
 
-/// Conv and Gemm nodes whose bias can be corrected, in the order of the written model. A diagnostic names each that
-/// cannot. `simulated`: of exec::simulate().
+/// Returns the Conv and Gemm nodes whose bias can be corrected, in the order of the written model. A diagnostic names
+/// each node that cannot be corrected. `simulated` is the result of exec::simulate().
 Result<std::vector<BiasLayer>> bias_layers(const pass::PlanContext& context, const ir::Graph& simulated);
 
 }  // namespace quarkq::planning

@@ -89,7 +89,7 @@ Status Finetuner::make_quantized() {
   return Status();
 }
 
-/// By the sizes of what it reads, gives and holds. Without shapes only the weights tell.
+/// Compares the sizes of input, output and weights. Without shapes only the weights count.
 void Finetuner::keep_largest_layer() {
   const auto size = [&](ir::ValueId value) {
     const ir::ValueType& type = original_.graph.value(value).type;
@@ -201,7 +201,7 @@ Result<bool> Finetuner::run() {
   return changed_;
 }
 
-/// Nothing where nothing is held out, and where a part after the layers cannot be computed.
+/// Returns nullopt if nothing is held out, and if a part after the layers cannot be computed.
 Result<std::optional<double>> Finetuner::held_out_cosine() const {
   if (!context_.settings.quirk(config::Quirk::kJudgeTunedLayers)) return std::optional<double>();
   Result<std::optional<double>> found =
@@ -239,7 +239,7 @@ void Finetuner::put_back() {
   changed_ = false;
 }
 
-/// What another run, or another process, made of it.
+/// Returns the result of another run or process.
 std::optional<SavedUnit> Finetuner::load(size_t index, const std::string& key) const {
   std::optional<SavedUnit> found = saved_.load(index, key);
   if (found && !fits(units_[index], *found)) found.reset();
@@ -259,7 +259,7 @@ Status Finetuner::do_unit(size_t index) {
   return take(index, done, /*was_done=*/false);
 }
 
-/// What cannot be trained is a result, too.
+/// A unit that cannot be trained is also a result.
 Result<SavedUnit> Finetuner::make_unit(size_t index) {
   const Stopwatch watch;
   LayerData data(units_[index].channels_last, store_);

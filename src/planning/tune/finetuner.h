@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Unit after unit, a layer or a block: what it reads in the quantized model so far, its training, the verdict, and
-// writing it back.
+// Fine-tuning of one unit (layer or block) after another: collects its input in the current quantized model, trains it,
+// judges the result, and stores it.
 #pragma once
 
 #include <memory>
@@ -19,25 +19,26 @@
 
 namespace quarkq::planning::finetune {
 
-// How far the outputs of the quantized model are from the float ones: SelectiveUpdate (ref:tuning#acceptance), and what
-// the finetuning did to the model as a whole.
+// Distance between the outputs of the quantized and the float model: SelectiveUpdate (ref:tuning#acceptance), and the
+// effect of fine-tuning on the whole model.
 
-/// L2 norm of the difference, averaged over the first samples and outputs.
+/// Returns the L2 norm of the difference, averaged over the first samples and the outputs.
 Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
                               size_t samples, const config::FinetuneSettings& options);
 
-/// Cosine, averaged over these samples and the floating-point outputs of the same size; nothing when there is none.
+/// Returns the cosine, averaged over these samples and the floating-point outputs of equal size, or nullopt if there is
+/// none.
 Result<std::optional<double>> model_cosine(const ir::Model& original, const ir::Model& quantized,
                                            const calib::DataReader& data, std::span<const size_t> samples);
 
 class Finetuner {
  public:
-  /// `original`: the float model; `exact`: that, or another that says what layers should give. They and `context` must
-  /// outlive this.
+  /// `original` is the float model. `exact` is the same model or another one that provides the targets of the layers.
+  /// They and `context` must outlive this object.
   Finetuner(pass::PlanContext& context, const ir::Model& original, const ir::Model& exact,
             config::FinetuneSettings options);
 
-  /// True when constants changed.
+  /// Returns true if constants changed.
   Result<bool> run();
 
  private:
@@ -75,7 +76,7 @@ class Finetuner {
   /// A unit that any of several processes may train (ADR 0013).
   struct SharedUnit {
     std::optional<SavedUnit> result;
-    bool is_own = false;  ///< trained by this process
+    bool is_own = false;  ///< Trained by this process.
   };
   bool is_shared() const { return !context_.tuning->shared_folder.empty(); }
   Status open_shared_folder();
@@ -92,16 +93,16 @@ class Finetuner {
   config::FinetuneSettings options_;
   SavedUnits saved_;
   size_t samples_;
-  ir::Model quantized_;  ///< the plan as the executor runs it; units that are done are in it
+  ir::Model quantized_;  ///< The plan in the executor's form, including finished units.
   std::vector<Layer> layers_;
   std::vector<Unit> units_;
-  std::vector<std::pair<ir::ValueId, std::optional<ir::Tensor>>> before_;  ///< codes of the plan that were replaced
+  std::vector<std::pair<ir::ValueId, std::optional<ir::Tensor>>> before_;  ///< Replaced codes of the plan.
   ir::TensorStore store_;
   MemoryBudget memory_;
   std::unique_ptr<LayerWalk> quantized_walk_, float_walk_;
-  ContentHash key_;             ///< of everything that decides over the next unit
-  std::optional<Claim> claim_;  ///< on the unit that is being trained
-  size_t done_ = 0;             ///< units that are done, for the progress
+  ContentHash key_;             ///< Hash of everything that determines the next unit.
+  std::optional<Claim> claim_;  ///< Claim on the unit in training.
+  size_t done_ = 0;             ///< Number of finished units, for the progress.
   double distance_ = 0;
   bool changed_ = false;
 };

@@ -51,7 +51,7 @@ Status store_constant(ir::Model& model, ir::ValueId read, const ir::Tensor& tens
 
 namespace {
 
-/// Nothing where the scales do not fit.
+/// Returns nullopt if the scales do not fit.
 std::optional<Grid> grid_for(const plan::QuantPlan& plan, const plan::Stage& stage, const ir::Tensor& constant,
                              const numeric::IntegerRange& limits) {
   Grid grid{numeric::split_channels(constant.dims(), stage.spec), plan.params[stage.params], limits};

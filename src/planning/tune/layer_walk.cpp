@@ -16,7 +16,7 @@ constexpr int64_t kShareOfMachine = 4;
 /// The memory for running and training a block, in sizes of its inputs and outputs for one sample (measured: 8).
 constexpr int64_t kWorkPerSample = 12;
 constexpr int64_t kWorkPerInner = 2;  // a tape's values and gradients, and what its operators keep
-constexpr int64_t kShareOfHoles = 8;  // of the budget, lost between blocks of memory (measured: 1/12)
+constexpr int64_t kShareOfHoles = 8;  // Share of the budget lost between blocks of memory (measured: 1/12).
 
 int64_t resident_bytes() { return static_cast<int64_t>(resident_memory().all); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a model over all samples once, in stretches: between two stretches each sample's values that are still needed
-// are kept, so that no node runs twice and the constants of nodes to come may change.
+// Runs a model over all samples once, in stretches. Between two stretches it keeps the values of each sample that are
+// still needed, so that no node runs twice and the constants of later nodes may change.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,22 @@
 
 namespace quarkq::planning::finetune {
 
-/// How much of the samples' values may stay in memory, so that the whole process stays within a budget.
+/// Bound on the samples' values in memory, so that the whole process stays within a budget.
 class MemoryBudget {
  public:
-  /// What the process has taken by now is counted to stay.
+  /// Memory allocated by the process so far counts as permanent.
   explicit MemoryBudget(const config::FinetuneSettings& options);
 
-  /// Called before the values of a unit with samples of this size are collected and trained with: the store leaves
-  /// room for that, and for what a tape holds beside.
+  /// Call it before collecting the values of a unit with samples of this size and training with them. Limits the store,
+  /// so that memory is left for the values and the other buffers of a tape.
   Status make_room(int64_t sample_bytes, int64_t inner_bytes, ir::TensorStore& store);
 
-  /// Between two layers: memory that is free goes back to the system once the process has half of the budget. Before,
-  /// the next layer takes it over, which spares the system to clear it again.
+  /// Call it between two layers. Returns free memory to the system once the process uses half of the budget. Below that
+  /// the next layer reuses it, which saves clearing it again.
   void give_back() const;
 
   int64_t bytes() const { return budget_; }
-  /// The budget is less than what the work itself takes.
+  /// Returns whether the budget is smaller than the memory that the work itself needs.
   bool is_too_small() const { return !keeps_on_disk_ && budget_ < taken_ + work_; }
 
  private:
@@ -39,32 +39,32 @@ class MemoryBudget {
 
 class LayerWalk {
  public:
-  /// `wanted`: one list of values per advance(), in an order in which none needs a later one's constants. `model`,
-  /// `data` and `store` must outlive the walk.
+  /// `wanted` contains one list of values per advance(), ordered so that no list needs constants of a later one.
+  /// `model`, `data` and `store` must outlive the walk.
   LayerWalk(const ir::Model& model, const calib::DataReader& data, size_t samples,
             std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store);
 
   using Sink = std::function<Status(size_t sample, const std::vector<ir::Tensor>& values)>;
-  /// Computes the next list for every sample, in order. REQUIRES: lists are left. A null sink: the values only come
-  /// to be known, if they are needed later.
+  /// Computes the next list for every sample, in order. With a null sink, values are only kept if they are needed
+  /// later. REQUIRES: lists are left.
   Status advance(const Sink& sink);
-  size_t position() const { return next_; }  ///< how many lists are computed
-  /// Gives back what is kept in the store; the walk has ended. Not after advance() failed.
+  size_t position() const { return next_; }  ///< Returns the number of computed lists.
+  /// Releases everything in the store and ends the walk. Do not call it after advance() failed.
   void end();
 
  private:
   struct Kept {
     ir::ValueId value;
-    std::vector<int> numbers;  ///< by sample, in the store
-    bool is_last = false;      ///< the current stretch is the last that needs it
+    std::vector<int> numbers;  ///< Numbers in the store, by sample.
+    bool is_last = false;      ///< The current stretch is the last one that needs it.
   };
 
   /// The nodes between two lists of values.
   struct Stretch {
-    std::vector<const Kept*> fed;      ///< of the frontier
-    std::vector<ir::ValueId> fetches;  ///< wanted now or read by later nodes
-    std::vector<int> place;            ///< by value: which fetch it is
-    std::vector<Kept> made;            ///< new in the frontier
+    std::vector<const Kept*> fed;      ///< Values of the frontier that the stretch reads.
+    std::vector<ir::ValueId> fetches;  ///< Values requested now or read by later nodes.
+    std::vector<int> place;            ///< Index of the fetch, by value.
+    std::vector<Kept> made;            ///< New values of the frontier.
   };
 
   Stretch plan_stretch(const std::vector<ir::ValueId>& wanted);
@@ -84,9 +84,9 @@ class LayerWalk {
   std::vector<std::vector<ir::ValueId>> wanted_;
   ir::TensorStore& store_;
   size_t next_ = 0;
-  std::vector<bool> needed_, done_;  ///< by node
-  std::vector<int> last_wanted_;     ///< by value: the last list that names it, or -1
-  std::vector<Kept> kept_;           ///< the frontier
+  std::vector<bool> needed_, done_;  ///< Indexed by node.
+  std::vector<int> last_wanted_;     ///< Last list that contains the value, or -1; indexed by value.
+  std::vector<Kept> kept_;           ///< The frontier.
 };
 
 }  // namespace quarkq::planning::finetune

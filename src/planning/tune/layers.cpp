@@ -76,7 +76,8 @@ class Finder {
   Finder(const pass::PlanContext& context, const ir::Graph& original, const config::FinetuneSettings& options)
       : graph_(context.model.graph), plan_(context.plan), original_(original), options_(options) {}
 
-  /// Nothing: not a layer of a kind that is asked for, or its input is not quantized. An empty reason: found.
+  /// Returns false if it is not a layer of a requested kind, or if its input is not quantized. An empty reason means
+  /// that it was found.
   bool looks_like_one(const ir::Node& node) const {
     const auto& ops = options_.target_ops;
     if (!node.domain.empty() || std::find(ops.begin(), ops.end(), node.op) == ops.end()) return false;

@@ -15,7 +15,7 @@
 namespace quarkq::planning {
 namespace {
 
-using Outputs = std::vector<std::vector<std::vector<double>>>;  // by sample, by output
+using Outputs = std::vector<std::vector<std::vector<double>>>;  // Indexed by sample, then by output.
 
 /// Nodes that are promoted together: one, or a group of SubgraphJson.
 struct Candidate {
@@ -115,7 +115,7 @@ class Mixer {
     return compare::ModelRunner(model, samples_).run(0, samples_, read, results);
   }
 
-  /// Of the floating-point outputs of one sample.
+  /// Returns the values of the floating-point outputs of one sample.
   static Result<std::vector<std::vector<double>>> float_values(const compare::Tensors& results) {
     std::vector<std::vector<double>> outputs;
     for (const ir::Tensor& tensor : results) {
@@ -129,7 +129,7 @@ class Mixer {
   /// Distance of the planned model from the float one.
   Result<double> score_of(const plan::QuantPlan& plan) const {
     QQ_TRY(const ir::Model simulated, exec::simulate(context_.model, plan));
-    std::vector<std::vector<double>> distances(samples_);  // of the outputs that are measured
+    std::vector<std::vector<double>> distances(samples_);  // Distances of the measured outputs.
     const auto measure = [&](size_t i, const compare::Tensors& results) -> Status {
       QQ_TRY(const auto own, float_values(results));
       const bool is_one = options_.output_index >= 0 && static_cast<size_t>(options_.output_index) < own.size();
@@ -164,7 +164,7 @@ class Mixer {
     return !is_useless;
   }
 
-  /// The same context over a plan of its own to try things on.
+  /// Returns the same context over a separate plan for trials.
   pass::PlanContext with_plan(plan::QuantPlan& plan) const {
     return {.model = context_.model,
             .settings = context_.settings,
@@ -189,7 +189,7 @@ class Mixer {
     return Status();
   }
 
-  /// Those of the cache, in its order. A cache of something else only says which candidates are left out.
+  /// Reads the scores of the cache, in its order. A cache of another run only specifies which candidates are skipped.
   Result<bool> take_known_scores(std::vector<Candidate>& candidates) {
     if (options_.cache_file.empty()) return false;
     QQ_TRY(const std::optional<config::SensitivityCache> cache, config::load_sensitivity(options_.cache_file));

@@ -101,8 +101,8 @@ void MixedPlan::make_block(QuantSlot& slot, const MixedFormat& format) {
   slot.stage = std::move(stage);
 }
 
-/// Nothing for a tensor that was not measured. One that shares parameters may be narrower than the one it shares them
-/// with, which the reference then clips.
+/// Returns nullopt for a tensor that was not measured. A tensor that shares parameters may have a narrower range than
+/// their owner, which the reference then clips.
 std::optional<numeric::Range> MixedPlan::range_of(const QuantSlot& slot) const {
   if (slot.range) return slot.range;
   if (!encodes_from_floats() && context_.measured != nullptr) {
@@ -180,7 +180,7 @@ Status MixedPlan::promote_constant(QuantSlot& slot, const MixedFormat& format) {
   return Status();
 }
 
-/// As the reference: the integers times old scale / new scale, cut off. Beyond int32 they saturate.
+/// Like the reference: the integers times old scale / new scale, truncated. They saturate beyond int32.
 Status MixedPlan::rescale_bias(const ir::Node& node) {
   QuantSlot* bias = context_.plan.find(node.input(2));
   if (bias == nullptr || !bias->bias || bias->bias->node != node.id || !bias->codes) return Status();

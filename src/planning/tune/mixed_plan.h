@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Promotion (ref:mixed-precision#promotion): one node computes in other formats from now on. Works on the plan, so a
-// trial is a copy.
+// Promotion (ref:mixed-precision#promotion): changes the formats of one node. Works on the plan, so a trial is a copy.
 #pragma once
 
 #include <optional>
@@ -16,9 +15,7 @@
 
 namespace quarkq::planning {
 
-// What the scores of a sensitivity cache depend on (ref:mixed-precision#sensitivity-cache).
-
-/// A hash of the nodes of the graph and of the options that count, beside the samples.
+/// Returns a hash of the nodes of the graph and of the relevant options. Does not include the samples.
 std::string sensitivity_key(const ir::Graph& graph, const config::MixedSettings& options);
 
 class MixedPlan {
@@ -26,9 +23,11 @@ class MixedPlan {
   MixedPlan(pass::PlanContext& context, const MixedOptions& options) : context_(context), options_(options) {}
 
   Status promote(ir::NodeId node, const MixedConfig& config);
-  /// What follows from promotions: pairs between operators, and int32 biases at the scales that their nodes have now.
+  /// Applies the consequences of promotions: pairs between operators, and int32 biases at the current scales of their
+  /// nodes.
   Status finish();
-  /// What phase constrain decided and formats change: which pairs RemoveQDQBetweenOps removes, and int16 biases.
+  /// Repeats decisions of phase constrain that depend on formats: pairs removed by RemoveQDQBetweenOps, and int16
+  /// biases.
   Status refresh_constraints() const;
 
   const std::set<ir::ValueId>& tensors() const { return tensors_; }
@@ -41,7 +40,7 @@ class MixedPlan {
   Status promote_activation(plan::QuantSlot& slot, const MixedFormat& format);
   Status promote_constant(plan::QuantSlot& slot, const MixedFormat& format);
   void make_block(plan::QuantSlot& slot, const MixedFormat& format);
-  /// The reference continues from what it stored and measured of each tensor.
+  /// The reference instead continues from the stored and measured values of each tensor.
   bool encodes_from_floats() const { return context_.settings.quirk(config::Quirk::kMixFromFloatValues); }
   Result<std::vector<float>> values_of(const plan::QuantSlot& slot) const;
   Status rescale_bias(const ir::Node& node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops over the elements of an array by several threads, without sums.
+// Parallel loops over the elements of an array, without sums.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace quarkq::planning::finetune {
 
 constexpr int64_t kWeightsPerPiece = 2048;
 
-/// Calls f(i) for each i of [0, count), in pieces; by one thread where several would not save time.
+/// Calls f(i) for each i of [0, count), in pieces. Uses one thread if several would not save time.
 template <typename F>
 void for_each_element(size_t count, int64_t piece, const F& f) {
   const auto size = static_cast<int64_t>(count);
@@ -23,17 +23,17 @@ void for_each_element(size_t count, int64_t piece, const F& f) {
   });
 }
 
-// The formulas of AdaRound (ref:tuning#adaround) for one weight, and its schedule.
+// Formulas of AdaRound (ref:tuning#adaround) for one weight, and its schedule.
 
-constexpr float kZeta = 1.1f, kGamma = -0.1f;  ///< the sigmoid is stretched past 0 and 1, so that both are reached
+constexpr float kZeta = 1.1f, kGamma = -0.1f;  ///< The sigmoid is stretched beyond 0 and 1, so that both are reached.
 
-/// The variable that starts at the fraction `r` of a weight in steps of its scale, 0 <= r < 1.
+/// Returns the initial variable for the fraction `r` of a weight in steps of its scale, 0 <= r < 1.
 inline float alpha_of_fraction(float r) { return -std::log((kZeta - kGamma) / (r - kGamma) - 1.0f); }
 
-/// Which way a weight is rounded in the end. (Its share before that: train_loops.h.)
+/// Returns the final rounding direction of a weight. train_loops.h computes the share before that.
 inline float hard_share(float alpha) { return alpha >= 0 ? 1.0f : 0.0f; }
 
-/// When the rounding cost sets in, and how steep it is.
+/// Start and steepness of the rounding cost.
 struct BetaSchedule {
   int64_t iterations = 1000;
   double warm_start = 0.2, start = 20, end = 2;
@@ -48,11 +48,11 @@ struct BetaSchedule {
   }
 };
 
-// Adam in float32. Each variable is on its own, so the result does not depend on threads.
+// Adam in float32. Variables are independent, so the result does not depend on threads.
 
 constexpr double kAdamDecay1 = 0.9, kAdamDecay2 = 0.999;
 
-/// The corrections of step number `count`, from 1 on.
+/// The corrections of step number `count`, starting at 1.
 struct AdamFactors {
   AdamFactors(int64_t count, double learning_rate)
       : rate(static_cast<float>(learning_rate / (1 - std::pow(kAdamDecay1, count)))),

@@ -147,7 +147,7 @@ void SavedUnits::remove(size_t count) const {
   for (size_t i = 0; i < count; ++i) std::filesystem::remove(path(i), ignored);
   const Result<std::vector<std::string>> left = list_files(folder_, "");
   if (!left.ok()) return;
-  for (const std::string& name : left.value()) {  // of runs that were killed while they wrote
+  for (const std::string& name : left.value()) {  // files of runs that were killed while writing
     if (name.starts_with("layer") && name.find(".bin.part") != std::string::npos)
       std::filesystem::remove(std::filesystem::path(folder_) / name, ignored);
   }

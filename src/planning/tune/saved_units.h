@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Units that are done, kept in a folder: beside the output, so that a killed run can be resumed, or in one that several
-// processes share.
+// Finished units, stored in a folder: next to the output, so that a killed run can be resumed, or in a folder shared by
+// several processes.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace quarkq::planning::finetune {
 
-/// What is stored in the place of a layer's constants; undefined: that stays.
+/// Replacements of a layer's stored constants; an undefined tensor means no replacement.
 struct LearnedConstants {
   ir::Tensor weight, bias;
 };
@@ -21,32 +21,32 @@ struct LearnedConstants {
 struct SavedUnit {
   bool kept = false;
   double error_before = 0, error_after = 0, seconds = 0;
-  std::vector<LearnedConstants> layers;  ///< one per layer when the result is kept, else none
-  std::string failure = {};              ///< why it cannot be trained; empty: it was
+  std::vector<LearnedConstants> layers;  ///< One per layer if the result is kept, otherwise empty.
+  std::string failure = {};              ///< Why the unit cannot be trained; empty if it was trained.
 };
 
-/// The bytes of a file: a hash of all that follows, and so on.
+/// Returns the bytes of a file: a hash of the rest, then the rest.
 std::string encode_saved_unit(const std::string& key, const SavedUnit& unit);
-/// Nothing when these bytes are damaged or belong to another `key`. Layers may still be any number, tensors of any
-/// type and shape.
+/// Returns nullopt if the bytes are damaged or belong to another `key`. The number of layers and the types and shapes
+/// of tensors are not checked.
 std::optional<SavedUnit> parse_saved_unit(std::string_view bytes, const std::string& key);
 
 class SavedUnits {
  public:
-  /// An empty folder name keeps nothing.
+  /// With an empty folder name nothing is stored.
   explicit SavedUnits(std::string folder) : folder_(std::move(folder)) {}
 
   bool is_on() const { return !folder_.empty(); }
 
-  /// Nothing when there is no such unit, when it belongs to another run (`key`) or is damaged.
+  /// Returns nullopt if the unit does not exist, belongs to another run (`key`) or is damaged.
   std::optional<SavedUnit> load(size_t index, const std::string& key) const;
   Status save(size_t index, const std::string& key, const SavedUnit& unit) const;
-  /// Removes the first `count` units and unfinished files, and the folder when nothing else is in it.
+  /// Removes the first `count` units and unfinished files, and the folder if it is empty then.
   void remove(size_t count) const;
 
-  /// Of a claim on this unit (base/claim.h).
+  /// Returns the path of a claim on this unit (base/claim.h).
   std::string claim_path(size_t index) const { return cat(folder_, "/layer", index, ".claim"); }
-  /// REQUIRES: is_on(). Fails when it cannot be made.
+  /// Fails if the folder cannot be created. REQUIRES: is_on().
   Status make_folder() const;
 
  private:

@@ -97,7 +97,7 @@ struct TapeOpRow {
   MakeTapeOp make;
 };
 
-/// Beside the activations, which read_activation() lists.
+/// Operators in addition to the activations, which read_activation() lists.
 constexpr TapeOpRow kTapeOps[] = {
     {"Conv", "", make_layer_op},
     {"ConvTranspose", "", make_layer_op},

@@ -33,7 +33,7 @@ class ActivationOp : public TapeOp {
   int64_t channels_;
 };
 
-/// How the elements of an operand repeat over those of the result, which are [outer, inner, channels] in memory.
+/// How the elements of an operand repeat over the elements of the result, which are [outer, inner, channels] in memory.
 struct Repeat {
   enum class Kind : uint8_t { kNone, kScalar, kChannels, kImages } kind = Kind::kNone;
   int64_t inner = 1, channels = 1;
@@ -57,7 +57,7 @@ struct Operand {
   const float* data() const { return value != nullptr ? value->data : constant.data(); }
 };
 
-/// From the dimensions of operand and result, both in ONNX order. Nothing: they repeat in another way.
+/// Derives the repetition from operand and result dimensions (ONNX order). Returns nullopt for any other broadcast.
 std::optional<Repeat> repeat_of(const ir::Shape& dims, const ir::Shape& result, bool channels_last) {
   using Kind = Repeat::Kind;
   const int64_t count = ir::checked_count(dims), all = ir::checked_count(result);
@@ -65,7 +65,7 @@ std::optional<Repeat> repeat_of(const ir::Shape& dims, const ir::Shape& result, 
   if (count == 1) return Repeat{Kind::kScalar};
   const int64_t rank = static_cast<int64_t>(result.size()), missing = rank - static_cast<int64_t>(dims.size());
   if (missing < 0) return {};
-  const auto axis = static_cast<size_t>(channels_last && rank > 2 ? 1 : rank - 1);  // what lies last in memory
+  const auto axis = static_cast<size_t>(channels_last && rank > 2 ? 1 : rank - 1);  // the last axis in memory
   const auto dim = [&](size_t i) {
     return static_cast<int64_t>(i) < missing ? 1 : dims[i - static_cast<size_t>(missing)];
   };
@@ -254,7 +254,7 @@ Result<std::unique_ptr<TapeOp>> make_activation_op(const TapeNode& node) {
   } else if (node.node.op == "HardSwish") {
     activation.kind = Kind::kHardSwish;
   } else if (!read_activation(node.graph, node.node, activation)) {
-    return node.cannot("is no activation with constant limits");
+    return node.cannot("is not an activation with constant limits");
   }
   const auto slopes = static_cast<int64_t>(activation.slopes.size());
   if (slopes > 1 && (slopes != node.inputs[0]->channels(node.channels_last) || !node.channels_last))

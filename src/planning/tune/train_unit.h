@@ -16,25 +16,25 @@
 
 namespace quarkq::planning::finetune {
 
-// The variables of a layer, and the weights that the block computes with.
+// The variables of a layer, and the weights with which the block computes.
 
-/// Values as a quantizer of any kind gives them back.
+/// Quantizes and dequantizes values with a quantizer of any kind.
 using Quantizer = std::function<Status(const std::vector<float>& values, std::vector<float>& quantized)>;
 
 class Variables {
  public:
   virtual ~Variables() = default;
-  /// The weights (and bias, when it is learned) to train with.
+  /// Returns the weights (and the bias, if it is learned) to train with.
   virtual Status current(std::vector<float>& weights, std::vector<float>& bias) = 0;
-  /// Those that will be stored.
+  /// Returns the weights and the bias to store.
   virtual Status final(std::vector<float>& weights, std::vector<float>& bias) = 0;
-  /// Moves the variables down the gradient at what current() gave; returns the rounding cost of before.
+  /// Moves the variables along the gradient at the result of current(). Returns the rounding cost before the step.
   virtual double step(int64_t iteration, std::vector<float>& weight_gradient, std::vector<float>& bias_gradient) = 0;
 
-  /// Integers to store; empty: what final() gives is stored as it is.
+  /// Returns integers to store, or an empty list if the result of final() is stored.
   virtual std::vector<int32_t> weight_codes() const = 0;
   virtual std::vector<int32_t> bias_codes() const { return {}; }
-  /// The stored form of a weight that is not an integer.
+  /// Returns the stored form of a weight that is not an integer.
   virtual const std::vector<float>& weight_values() const = 0;
   virtual bool learns_bias() const { return false; }
 };
@@ -42,7 +42,8 @@ class Variables {
 std::unique_ptr<Variables> make_adaround(std::vector<float> weights, Grid grid, const config::FinetuneSettings& options,
                                          double learning_rate);
 
-/// Either `grid` or `quantizer` says how weights are rounded; `bias` and its grid are empty when it is not learned.
+/// Either `grid` or `quantizer` defines the rounding of weights. `bias` and its grid are empty if the bias is not
+/// learned.
 struct AdaQuantStart {
   std::vector<float> weights;
   std::optional<Grid> grid;
@@ -52,26 +53,27 @@ struct AdaQuantStart {
 };
 std::unique_ptr<Variables> make_adaquant(AdaQuantStart start, double learning_rate);
 
-/// The training data of one unit: its inputs in the quantized model and the float results, by sample, as its tape wants
-/// them.
+/// The training data of one unit by sample: its inputs in the quantized model and the float results, in the layout of
+/// its tape.
 class LayerData {
  public:
   LayerData(bool channels_last, ir::TensorStore& store) : channels_last_(channels_last), store_(store) {}
   ~LayerData();
   LayerData(const LayerData&) = delete;
 
-  /// In ONNX order, of any float type. Fails when the shapes do not fit those of the other list.
+  /// `input` is in ONNX order and of any float type. Fails if the shapes do not match the other list.
   Status add_input(const ir::Tensor& input);
   Status add_float_input(const ir::Tensor& input);
   Status add_target(const ir::Tensor& target);
 
   struct Sample {
-    ir::Tensor input, float_input, target;  ///< float32, as the tape has them
-    ir::Shape dims;                         ///< of the input, ONNX order
-    int64_t positions = 0;                  ///< that the loss averages over: all axes but the second
+    ir::Tensor input, float_input, target;  ///< float32, in the layout of the tape.
+    ir::Shape dims;                         ///< Dimensions of the input in ONNX order.
+    int64_t positions = 0;                  ///< Number of positions that the loss averages over: all axes except the
+                                            ///< second.
   };
   size_t size() const { return targets_.size(); }
-  /// Of the largest sample so far.
+  /// Returns the size of the largest sample so far.
   int64_t sample_bytes() const { return input_bytes_ + target_bytes_; }
   Result<Sample> sample(size_t i) const;
 
@@ -85,14 +87,13 @@ class LayerData {
   int64_t input_bytes_ = 0, target_bytes_ = 0;
 };
 
-/// Samples to train with and samples to judge by. Judges are the same when there are too few samples, or when
-/// `hold_out` is false.
+/// Samples for training and samples for judging. They are equal if there are too few samples or `hold_out` is false.
 struct Partition {
   std::vector<size_t> training, judging;
 };
 Partition partition(size_t samples, bool hold_out);
 
-/// The quantizer after a layer, when it is included: one scale and zero point.
+/// The quantizer after a layer, if it is included: one scale and zero point.
 struct OutputGrid {
   numeric::QuantParams params;
   numeric::IntegerRange limits;
@@ -101,8 +102,8 @@ struct OutputGrid {
 /// Constants of the training of a unit.
 struct Trainee {
   const Unit& unit;
-  const ir::Model& quantized;       ///< the simulated model
-  std::vector<LayerValues> stored;  ///< by layer, as the quantized model has them
+  const ir::Model& quantized;       ///< The simulated model.
+  std::vector<LayerValues> stored;  ///< Values in the quantized model, by layer.
   std::optional<OutputGrid> output;
   const LayerData& data;
 };
@@ -114,10 +115,10 @@ class UnitTrainer {
  public:
   UnitTrainer(const Trainee& trainee, const config::FinetuneSettings& options) : t_(trainee), options_(options) {}
 
-  /// Mean squared error at the end of the unit over these samples.
+  /// Returns the mean squared error at the end of the unit over these samples.
   Result<double> error(const std::vector<LayerValues>& layers, const std::vector<size_t>& samples);
 
-  /// Moves the variables. `seed` decides which samples are drawn. `stop` is asked after each step; true
+  /// Moves the variables. `seed` determines the drawn samples. `stop` is called after each step; returning true
   /// interrupts.
   Status train(const UnitVariables& variables, const std::vector<size_t>& samples, uint32_t seed,
                const std::function<bool()>& stop);
@@ -126,7 +127,7 @@ class UnitTrainer {
   Result<Tape*> tape_for(const LayerData::Sample& sample);
   Result<double> train_batch(const UnitVariables& variables, const std::vector<LayerData::Sample>& batch,
                              NumpyRandom& random, Gradients& gradients);
-  /// The loss of one sample of a batch of `positions`; `x` is its input, of both models mixed.
+  /// Returns the loss of one sample of a batch of `positions`. `x` is its input, mixed from both models.
   Result<double> add_sample(const LayerData::Sample& sample, const float* x, int64_t positions, const Mixing& mixing,
                             Gradients& gradients);
   const float* mixed_input(const LayerData::Sample& sample, NumpyRandom& random, const Mixing& mixing);
@@ -134,8 +135,8 @@ class UnitTrainer {
 
   const Trainee& t_;
   const config::FinetuneSettings& options_;
-  std::vector<std::unique_ptr<Tape>> tapes_;  ///< by shape of the input, in order of their first use
-  std::vector<LayerValues> now_;              ///< what the step computes with
+  std::vector<std::unique_ptr<Tape>> tapes_;  ///< One per shape of the input, in order of first use.
+  std::vector<LayerValues> now_;              ///< Values of the current step.
   std::vector<float> quantized_, mixed_;
 };
 

@@ -90,7 +90,7 @@ void write_back(pass::PlanContext& context, plan::QuantSlot& slot, const pass::G
   for (size_t c = 0; c < params.size(); ++c)
     params[c] = {static_cast<float>(result.scale.data[c]), static_cast<int32_t>(result.zero.data[c])};
   stage.spec.type = ElementType::kUInt8;
-  stage.omits_axis = per_column && (stage.omits_axis || !stage.spec.per_channel);  // as the reference writes it
+  stage.omits_axis = per_column && (stage.omits_axis || !stage.spec.per_channel);  // the form that the reference writes
   stage.spec.per_channel = per_column;
   stage.spec.axis = per_column ? 1 : 0;
   stage.params = context.plan.own_params(slot);  // tensors that shared the old ones keep them

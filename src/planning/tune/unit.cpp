@@ -163,7 +163,7 @@ class BlockFinder {
     return layer >= 0 && layers_[static_cast<size_t>(layer)].is_channels_last() == first.is_channels_last();
   }
 
-  /// What the float model has at the place of `exit`: the value that a quantizer there reads, made by the same node,
+  /// Returns the value of the float model at `exit`: the value that a quantizer there reads, computed by the same node,
   /// or by an activation after it that the range replaced.
   std::optional<ir::ValueId> target_of(ir::ValueId exit) const {
     const ir::Node* mine = graph_.producer(exit);
@@ -183,9 +183,9 @@ class BlockFinder {
   const std::vector<Layer>& layers_;
   const ir::Graph &graph_, &original_;
   std::vector<bool> is_constant_;
-  std::vector<int> layer_of_;  ///< by node
+  std::vector<int> layer_of_;  ///< Indexed by node.
   std::vector<bool> is_taken_;
-  std::vector<size_t> place_;  ///< by node, in the order
+  std::vector<size_t> place_;  ///< Position in the order, by node.
 };
 
 }  // namespace

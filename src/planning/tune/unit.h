@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is trained at once (ADR 0011): one layer with its activation, or a block of several.
+// The unit of training (ADR 0011): one layer with its activation, or a block of several layers.
 #pragma once
 
 #include <string>
@@ -11,30 +11,30 @@ namespace quarkq::planning::finetune {
 
 struct Unit {
   std::string label;
-  std::vector<const Layer*> layers;  ///< in the order of their nodes; outlive the unit
-  /// Of the simulated model, in its order: what lies between start and end. Empty: the one layer with its activation.
+  std::vector<const Layer*> layers;  ///< In node order; must outlive the unit.
+  /// Nodes of the simulated model between start and end, in its order. Empty: the one layer with its activation.
   std::vector<ir::NodeId> nodes;
-  ir::ValueId start;                ///< of the simulated model: what the unit reads, after its quantizer
-  ir::ValueId end;                  ///< of the simulated model: what it gives
-  ir::ValueId float_start, target;  ///< of the float model: the same two places
-  bool channels_last = false;       ///< how images lie in it; false: all values in ONNX order
-  bool rounds_end = false;          ///< blocks: the quantizer at the end rounds; false: it only clips
-  int64_t inner_bytes = 0;          ///< of the values in between for one sample, and their gradients
+  ir::ValueId start;                ///< Input of the unit in the simulated model, after its quantizer.
+  ir::ValueId end;                  ///< Output of the unit in the simulated model.
+  ir::ValueId float_start, target;  ///< Input and output of the unit in the float model.
+  bool channels_last = false;       ///< Layout of images in the unit; false: all values are in ONNX order.
+  bool rounds_end = false;          ///< For blocks: the quantizer at the end rounds. False: it only clips.
+  int64_t inner_bytes = 0;          ///< Bytes of the inner values for one sample, and of their gradients.
 
   bool is_block() const { return !nodes.empty(); }
 };
 
-/// A layer alone. `quantized`: the simulated model.
+/// Returns a unit of one layer. `quantized` is the simulated model.
 Unit unit_of(const Layer& layer, const ir::Graph& quantized);
 
-// Blocks by structure (ADR 0011): residual blocks, inverted residual ones, chains of layers.
+// Blocks by structure (ADR 0011): residual blocks, inverted residual blocks, chains of layers.
 
-constexpr size_t kMostLayers = 8;   ///< of a block whose paths come together
-constexpr size_t kChainLayers = 4;  ///< of a block without branches
-constexpr size_t kMostNodes = 64;   ///< of any, quantizers included
+constexpr size_t kMostLayers = 8;   ///< Upper bound on the layers of a block whose paths join.
+constexpr size_t kChainLayers = 4;  ///< Upper bound on the layers of a block without branches.
+constexpr size_t kMostNodes = 64;   ///< Upper bound on the nodes of any block, including quantizers.
 
-/// Each of `layers`, which are in the written order, is in one unit; the units are in an order in which none reads what
-/// a later one gives. `quantized`: the simulated model; `original`: the float one. Both and `layers` outlive the units.
+/// Divides `layers`, which are in the written order, into units. No unit reads the output of a later one. `quantized`
+/// is the simulated model, `original` the float model. Both and `layers` must outlive the units.
 std::vector<Unit> find_blocks(const std::vector<Layer>& layers, const ir::Graph& quantized, const ir::Graph& original);
 
 }  // namespace quarkq::planning::finetune

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Channels whose weights are almost zero have scales that compilers cannot represent beside those of the others. The
-// smallest scales are enlarged and the integers encoded anew, so that values stay (the reference keeps the integers,
-// which enlarges the values).
+// Channels whose weights are almost zero have scales that compilers cannot represent next to the other scales. The
+// smallest scales are enlarged and the integers encoded again, so that values are preserved (the reference keeps the
+// integers, which enlarges the values).
 #include <algorithm>
 #include <cmath>
 
@@ -45,7 +45,7 @@ std::optional<std::vector<float>> constrained(const std::vector<float>& scales, 
   return changed == scales ? std::nullopt : std::optional(std::move(changed));
 }
 
-/// Codes along `axis` in steps of `to` instead of `from`; nothing where the channels are not those of the axis.
+/// Returns codes along `axis` in steps of `to` instead of `from`, or nullopt if the channels do not match the axis.
 std::optional<ir::Tensor> encoded_anew(const ir::Tensor& codes, const Operand& from, const std::vector<float>& to) {
   const auto integers = ir::to_int64(codes);
   const int64_t axis = from.axis < 0 ? from.axis + codes.rank() : from.axis;
@@ -135,12 +135,12 @@ Result<size_t> constrain_weight_scales(pass::ConvertContext& context) {
   return changed;
 }
 
-// Scales around Resize as powers of two, as NPUs compute it: the smallest one that holds the range, with the zero point
-// in the middle of the type.
+// Converts scales around Resize to powers of two, as computed by NPUs: the smallest one that contains the range, with
+// the zero point in the middle of the type.
 
 namespace {
 
-/// Scale and zero point that hold what `old` holds.
+/// Returns scale and zero point that cover the range of `old`.
 PairRange power_of_two(const PairRange& old) {
   const numeric::IntegerRange codes = numeric::integer_range(old.type, numeric::RangeKind::kFull);
   const double step = static_cast<double>(old.scale);

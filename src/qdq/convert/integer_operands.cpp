@@ -74,7 +74,7 @@ Result<ir::Tensor> encode_bias(const std::vector<double>& values, const std::vec
     const double code = numeric::round_half_even(values[i] / scales[scales.size() == 1 ? 0 : i]);
     if (!(code >= kLeast && code <= kMost))
       return unsupported("its bias ", values[i], " is ", code,
-                         " in steps of the product of scales, which int32 cannot hold");
+                         " in steps of the product of scales, which exceeds the range of int32");
     codes[i] = static_cast<int32_t>(code);
   }
   return ir::Tensor::from<int32_t>({static_cast<int64_t>(codes.size())}, codes);

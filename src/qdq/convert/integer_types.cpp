@@ -20,7 +20,7 @@ struct Flip {
 };
 
 ir::Tensor shifted(const ir::Tensor& zero_point, const Flip& flip) {
-  const std::vector<int64_t> zeros = ir::to_int64(zero_point).value();  // of integers
+  const std::vector<int64_t> zeros = ir::to_int64(zero_point).value();  // zero points of integers
   ir::Tensor moved = ir::Tensor::allocate(flip.to, zero_point.dims());
   // Unsigned arithmetic of one width wraps to the right code in either direction.
   for (size_t i = 0; i < zeros.size(); ++i) {

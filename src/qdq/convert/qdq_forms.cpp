@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Between the domains of Q/DQ nodes: extended ones of integers compute what those of ONNX Runtime do.
+// Conversion between domains of Q/DQ nodes: extended Q/DQ of integers compute the same as ONNX Runtime's.
 #include <algorithm>
 #include <array>
 #include <cmath>

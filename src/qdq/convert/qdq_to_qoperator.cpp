@@ -23,7 +23,7 @@ enum class Form : uint8_t {
   kWeights,    ///< input and weights, output, bias where there is one
   kGemm,       ///< input and weights, bias or nothing, output
   kConcat,     ///< output, inputs
-  kUnchanged,  ///< codes only: moves them, output parameters are those of the input
+  kUnchanged,  ///< Only moves codes; the output has the parameters of the input.
 };
 
 constexpr struct IntegerForm {

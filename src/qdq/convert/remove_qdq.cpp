@@ -113,14 +113,14 @@ void take_float_name(ir::GraphEdit& edit, ir::ValueId value, const std::string& 
   if (stored.ends_with(suffix)) edit.rename(value, stored.substr(0, stored.size() - suffix.size()));
 }
 
-/// What still quantizes: a node that stands for no float operator.
+/// Fails on a remaining quantizing node, which has no float counterpart.
 Status check_is_float(const ir::Graph& graph) {
   for (const ir::NodeId id : graph.order()) {
     const ir::QuantizingPart part = ir::quantizing_part(graph.node(id).op);
     if (part == ir::QuantizingPart::kNone) continue;
     if (part == ir::QuantizingPart::kProduct)
       return unsupported(graph.label(id), ": computes with integers, only Q/DQ and block formats can be made float");
-    return unsupported(graph.label(id), ": is no part of a pair, its integers are fed, read or computed elsewhere");
+    return unsupported(graph.label(id), ": is not part of a pair, its integers are fed, read or computed elsewhere");
   }
   return Status();
 }

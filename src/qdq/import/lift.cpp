@@ -100,7 +100,7 @@ class Lifter {
     return agrees ? &graph().node(use->node) : nullptr;
   }
 
-  /// All readers in the main graph are Q nodes with a partner, and all say the same.
+  /// Returns whether all readers in the main graph are Q nodes with a partner and equal parameters.
   bool has_pairs_only(ir::ValueId value) const {
     const ir::Value& read_value = graph().value(value);
     const auto& uses = read_value.uses;

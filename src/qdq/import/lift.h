@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a written model back to a float graph and a plan, so that passes over plans run on finished models.
+// Conversion of a written model back to a float graph and a plan, so that passes over plans run on finished models.
 #pragma once
 
 #include "plan/quant_plan.h"
@@ -11,20 +11,18 @@ struct LiftedModel {
   plan::QuantPlan plan;
 };
 
-/// Q/DQ pairs of integers and stored integers with their DQ become slots; tensors whose nodes read the same scale and
-/// zero point share one ParamId. Stored integers come back as floats, dequantized, with their codes in the slot.
-/// What it cannot interpret stays a node: block formats, floating types, scales that are computed, a Q or DQ alone,
-/// values that are read both with and without their pair.
+/// Converts Q/DQ pairs of integers, and stored integers with their DQ, to slots. Tensors whose nodes read the same
+/// scale and zero point share one ParamId. Stored integers become dequantized floats, with their codes in the slot.
+/// Other nodes are kept: block formats, floating types, computed scales, a single Q or DQ, and values that are read
+/// both with and without their pair.
 Result<LiftedModel> lift(const ir::Model& written);
 
-// From a written model back to a float one, to quantize it anew.
-
-/// The float model that remains without Q/DQ pairs and block formats, stored integers dequantized. Where the range of a
-/// pair ends at 0, it may have replaced a Relu or a Clip to 6, which comes back; a Relu that was not there before
-/// changes nothing of what the written model computes.
-/// What lift() does not know stays: lone Q or DQ nodes, products of integers, bfloat16 Casts.
+/// Returns the float model without Q/DQ pairs and block formats, and with stored integers dequantized. If the range of
+/// a pair begins at 0, it may have replaced a Relu or a Clip to 6, which is restored; if that operator did not exist
+/// before, the outputs do not change. Nodes that lift() does not support are kept: single Q or DQ nodes, integer
+/// products, bfloat16 Casts.
 Result<ir::Model> strip(const ir::Model& written);
-/// The same of a model that was lifted already.
+/// Strips a model that was already lifted.
 ir::Model strip(LiftedModel lifted);
 
 }  // namespace quarkq::qdq

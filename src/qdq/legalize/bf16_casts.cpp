@@ -145,8 +145,8 @@ Result<Changed> drop_bf16_casts(pass::QdqContext& context) {
   return pass::tidy_up(context.graph(), changed);
 }
 
-// BF16WithClip (ref:writing#post-processing): bfloat16 rounds what lies beyond its largest number to infinity, so
-// activations are clipped before.
+// BF16WithClip (ref:writing#post-processing): bfloat16 rounds values beyond its largest number to infinity, so
+// activations are clipped first.
 
 namespace {
 

@@ -53,7 +53,7 @@ namespace {
 /// Nodes that read the DQ's output, each once, in node order.
 struct Readers {
   std::vector<ir::NodeId> nodes;
-  bool original_is_taken = false;  ///< by a graph output or a nested graph
+  bool original_is_taken = false;  ///< Used by a graph output or a nested graph.
 };
 
 Readers readers_of(const ir::Graph& graph, ir::ValueId value, const std::vector<size_t>& place) {

@@ -88,7 +88,7 @@ class TypeNotes : public exec::TapSink {
     return Status();
   }
 
-  std::vector<std::optional<Seen>> seen;  ///< by value
+  std::vector<std::optional<Seen>> seen;  ///< Indexed by value.
 };
 
 /// The values that nodes make.

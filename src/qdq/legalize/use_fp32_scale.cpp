@@ -154,7 +154,7 @@ class Widening {
     return cast;
   }
 
-  /// What the node reads, in the type that the node computes in.
+  /// Casts the inputs of the node to the type in which it computes.
   void cast_inputs(ir::NodeId id) {
     if (graph_.node(id).is("Cast")) return;  // it takes any type
     std::map<ir::ValueId, ir::ValueId> made;
@@ -202,9 +202,9 @@ class Widening {
   pass::QdqContext& context_;
   const ir::Graph& graph_;
   ir::GraphEdit edit_;
-  std::vector<bool> stays_;    ///< by node: continues to compute in float16
-  std::vector<bool> half_;     ///< by value: float16
-  std::vector<bool> widened_;  ///< by value: was float16, is float32
+  std::vector<bool> stays_;    ///< Whether it continues to compute in float16, by node.
+  std::vector<bool> half_;     ///< Whether it is float16, by value.
+  std::vector<bool> widened_;  ///< Whether it was float16 and is now float32, by value.
   std::map<ir::ValueId, int> casts_;
   bool any_ = false;
 };

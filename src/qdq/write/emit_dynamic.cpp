@@ -23,7 +23,7 @@ namespace {
 
 // How single operators become operators on integers (ref:writing#dynamic-quantization).
 
-// DynamicWriter: operators on integers in place of float ones, with scales that are found while the model runs
+// DynamicWriter: replaces float operators by integer operators whose scales are computed at run time
 // (ref:writing#dynamic-quantization). A value may exist as float, as integers, or as both.
 
 /// A value as integers.
@@ -373,7 +373,7 @@ constexpr struct {
     {"EmbedLayerNormalization", ir::kMicrosoftDomain, embed},
 };
 
-/// Null when there is none.
+/// Returns null if there is none.
 DynamicRule dynamic_rule(const ir::Node& node) {
   for (const auto& row : kRules) {
     if (node.op == row.op && node.domain == row.domain) return row.rule;
@@ -381,7 +381,7 @@ DynamicRule dynamic_rule(const ir::Node& node) {
   return nullptr;
 }
 
-constexpr int64_t kFirstOpset = 11;  // of DynamicQuantizeLinear
+constexpr int64_t kFirstOpset = 11;  // First opset of DynamicQuantizeLinear.
 
 /// A Gemm whose product has an operator on integers.
 bool is_taken(const pass::QdqContext& context, const ir::Node& node) {

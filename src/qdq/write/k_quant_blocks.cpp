@@ -24,8 +24,8 @@ class Block {
     for (const float value : values_) weights_.push_back(typical + std::abs(static_cast<double>(value)));
   }
 
-  /// Of the grid of round_blocks() and some with other numbers of steps in the range, each with the scale that fits its
-  /// codes best, the one with the least error as it is stored.
+  /// Returns the grid with the smallest error as stored, among the grid of round_blocks() and grids with other numbers
+  /// of steps in the range, each with the best scale for its codes.
   Grid fit() const {
     constexpr int kTrials = 20;
     const auto [least, greatest] = std::minmax_element(values_.begin(), values_.end());

@@ -126,7 +126,7 @@ Status check_weights(const pass::QdqContext& context, const std::vector<pass::Gp
     const ir::Value& weight = context.model.graph.value(target.weight);
     QQ_TRY(const ir::FloatView values, ir::FloatView::of(*weight.constant));
     if (!numeric::all_finite(values.span()))
-      return bad_data("MatMulNBits of '", weight.name, "': the weight holds NaN or infinities; exclude its nodes");
+      return bad_data("MatMulNBits of '", weight.name, "': the weight contains NaN or infinities; exclude its nodes");
   }
   return Status();
 }
@@ -161,7 +161,7 @@ Packed pack_gptq(const pass::GptqResult& result, const pass::GptqOptions& gptq,
   return made;
 }
 
-using PackedWeights = std::vector<Packed>;  // by target
+using PackedWeights = std::vector<Packed>;  // One per target.
 
 Result<PackedWeights> pack_with_gptq(pass::QdqContext& context, const std::vector<pass::GptqTarget>& targets,
                                      const config::MatMulNBitsSettings& options) {

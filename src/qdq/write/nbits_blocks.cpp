@@ -130,7 +130,7 @@ NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape,
 }
 
 PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric) {
-  constexpr int64_t kColumns = 256;  // of one piece of work
+  constexpr int64_t kColumns = 256;  // Columns per piece of work.
   QQ_CHECK(static_cast<int64_t>(weight.size()) == shape.depth * shape.columns && shape.block % 2 == 0);
   const auto blocks = static_cast<size_t>(shape.columns * shape.blocks());
   PackedNBits result;
@@ -244,7 +244,7 @@ std::string reason_to_stay(const pass::QdqContext& context, ir::ValueId table, s
   for (const ir::Use& use : graph.value(table).uses) {
     if (!is_lookup(context, use, table)) return cat(graph.label(use.node), " reads it as floats, too");
   }
-  return numeric::all_finite(values) ? "" : "it holds NaN or infinity";
+  return numeric::all_finite(values) ? "" : "it contains NaN or infinity";
 }
 
 class TableWriter {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 4-bit weights in blocks along the depth of a matrix, as com.microsoft MatMulNBits takes them
+// 4-bit weights in blocks along the depth of a matrix, in the format of com.microsoft MatMulNBits
 // (ref:writing#matmulnbits). Pure functions on arrays: a weight is [depth, columns], row-major.
 #pragma once
 
@@ -18,18 +18,18 @@ constexpr float kLargestNBitsCode = 15;
 
 struct NBitsShape {
   int64_t depth = 0, columns = 0, block = 128;
-  int64_t blocks() const { return (depth + block - 1) / block; }  ///< of one column
+  int64_t blocks() const { return (depth + block - 1) / block; }  ///< Returns the number of blocks in one column.
 };
 
-/// Codes are [columns, blocks, block], one per entry; what lies beyond the depth is padding. Scales and zero points are
+/// Codes are [columns, blocks, block], one per entry; entries beyond the depth are padding. Scales and zero points are
 /// [columns, blocks].
 struct NBitsWeight {
   std::vector<uint8_t> codes;
   std::vector<float> scales;
-  std::vector<float> zeros;  ///< integers unless the method says otherwise
+  std::vector<float> zeros;  ///< Integers, except for methods with real zero points.
 };
 
-/// What is stored of an NBitsWeight: two codes a byte, [columns, blocks, block / 2].
+/// The stored form of an NBitsWeight: two codes per byte, [columns, blocks, block / 2].
 struct PackedNBits {
   std::vector<uint8_t> codes;
   std::vector<float> scales, zeros;
@@ -39,46 +39,47 @@ struct PackedNBits {
 inline float limited_nbits_code(float code) { return code > 0 ? std::min(code, kLargestNBitsCode) : 0.0f; }
 inline float nearest_nbits_code(float steps) { return limited_nbits_code(numeric::round_half_even(steps)); }
 
-/// The block's values of one column in order; fewer at the end of the column.
+/// Returns the block's values of one column in order; fewer at the end of the column.
 std::vector<float> block_values(std::span<const float> weight, const NBitsShape& shape, int64_t column, int64_t block);
 
-/// Each block rounded for itself, as ONNX Runtime's tool does. Symmetric scales may be negative.
+/// Rounds each block independently, like ONNX Runtime's tool. Symmetric scales may be negative.
 NBitsWeight round_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
-/// The same, packed, with vectorized loops and all threads.
+/// Computes packed(round_blocks()) with vectorized loops and all threads.
 PackedNBits round_packed_blocks(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
-/// REQUIRES: an even block.
+/// REQUIRES: an even block size.
 PackedNBits packed(NBitsWeight weight, const NBitsShape& shape);
-/// Half-quadratic quantization: zero points are moved, as real numbers, until the error no longer shrinks.
+/// Half-quadratic quantization: moves the zero points, as real numbers, until the error no longer decreases.
 NBitsWeight hqq_blocks(std::span<const float> weight, const NBitsShape& shape);
-/// Scale and zero point of each block by least squares, each value weighted by its magnitude and the root mean square
-/// of the block, as in ggml's k-quants. Unlike there, and in ONNX Runtime's tool, trials are judged with the rounded
-/// zero point that is stored, so that none is worse than round_blocks(). The last block of a column is filled up with
-/// zeros, which count.
+/// Computes scale and zero point of each block by least squares, with each value weighted by its magnitude and the root
+/// mean square of the block, like ggml's k-quants. Unlike there and in ONNX Runtime's tool, trials are judged with the
+/// rounded, stored zero point, so the result is never worse than round_blocks(). The last block of a column is padded
+/// with zeros, which count.
 NBitsWeight k_quant_blocks(std::span<const float> weight, const NBitsShape& shape);
-/// How the reference stores what GPTQ rounded: rounded once more, to blocks of its own.
+/// Returns the reference's storage of weights rounded by GPTQ: rounded again, with new blocks.
 NBitsWeight round_again(std::span<const float> weight, const NBitsShape& shape, bool symmetric);
 
-/// Two codes a byte, the first in the low half. An odd count of `values` per row leaves the last half at `rest`.
+/// Packs two codes per byte, the first in the low half. If the number of `values` per row is odd, the last half is
+/// `rest`.
 std::vector<uint8_t> pack_nibbles(std::span<const uint8_t> values, int64_t row, uint8_t rest);
 
 // MatMulNBitsParams.EmbeddingBits (ref:writing#embedding-tables): the tables that Gather reads, in 8 bits.
 
-/// A table of which only some rows are read stays as codes in memory, a row is expanded when it is gathered.
+/// A table of which only some rows are read. It stays in memory as codes, and a row is expanded when it is gathered.
 struct TableBlocks {
   int64_t rows = 0, width = 0, block = 128;
-  int64_t blocks() const { return (width + block - 1) / block; }  ///< of one row
+  int64_t blocks() const { return (width + block - 1) / block; }  ///< Returns the number of blocks in one row.
 };
 struct TableCodes {
   std::vector<uint8_t> codes;  ///< [rows, width], zero point 128
   std::vector<float> scales;   ///< [rows, blocks]
 };
 
-/// Each block by its largest magnitude, which becomes code 128 +- 127. Scales are those that `type` stores, float32 or
+/// Scales each block by its largest magnitude, which becomes code 128 +- 127. Scales are rounded to `type`, float32 or
 /// float16. REQUIRES: finite values.
 TableCodes round_table(std::span<const float> values, const TableBlocks& shape, ElementType type);
 
-/// Every stored table of floats that only Gather nodes read becomes GatherBlockQuantized of com.microsoft. One that
-/// other nodes read too, such as tied output weights, stays as it is and is reported.
+/// Replaces every stored float table that only Gather nodes read by GatherBlockQuantized of com.microsoft. A table with
+/// other readers, such as tied output weights, is kept and reported.
 Result<Changed> quantize_embedding_tables(pass::QdqContext& context, const config::MatMulNBitsSettings& options);
 
 }  // namespace quarkq::qdq

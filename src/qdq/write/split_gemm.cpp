@@ -13,7 +13,7 @@ namespace {
 ir::Tensor turned(const ir::Tensor& matrix) {
   const int64_t rows = matrix.dims()[0], columns = matrix.dims()[1];
   ir::Tensor made = ir::Tensor::allocate(matrix.type(), {columns, rows});
-  const auto size = static_cast<int64_t>(matrix.bytes()) / std::max<int64_t>(1, matrix.size());  // of one element
+  const auto size = static_cast<int64_t>(matrix.bytes()) / std::max<int64_t>(1, matrix.size());  // bytes of one element
   const std::byte* const from = matrix.raw();
   std::byte* const to = made.mutable_raw();
   for (int64_t i = 0; i < rows; ++i) {

@@ -57,7 +57,8 @@ bool is_small_integer(config::DataType type) {
   return type == kInt8 || type == kUInt8 || type == kInt16 || type == kUInt16;
 }
 
-/// Methods that ONNX Runtime has itself, which the reference requires, and the one that only the default mode has.
+/// Returns whether the method exists in ONNX Runtime, which the reference requires, or is the additional one of the
+/// default mode.
 bool is_runtime_method(config::CalibrateMethod method) {
   using enum config::CalibrateMethod;
   return method == kMinMax || method == kEntropy || method == kPercentile || method == kDistribution ||

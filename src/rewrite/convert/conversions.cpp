@@ -27,7 +27,7 @@ std::vector<ir::NodeId> neighbours(const ir::Graph& graph, const ir::Node& node,
   return found;
 }
 
-/// What is reached from the named nodes, these included; every node when there are none.
+/// Returns the nodes reachable from the named nodes, including these; every node if the list is empty.
 Result<std::vector<bool>> reached(const ir::Graph& graph, const std::string& list, Direction direction) {
   QQ_TRY(const std::vector<std::string> names, pass::list_parts(list));
   std::vector<bool> is_reached(graph.node_count(), names.empty());
@@ -63,7 +63,7 @@ Result<std::vector<bool>> chosen_nodes(const ir::Graph& graph, const pass::Conve
       chosen[i] = true;
       is_empty = false;
     }
-    if (is_empty) return invalid_argument("option subgraphs: no node lies between ", ends[0], " and ", ends[1]);
+    if (is_empty) return invalid_argument("option subgraphs: found no node between ", ends[0], " and ", ends[1]);
   }
   return chosen;
 }

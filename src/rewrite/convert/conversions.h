@@ -14,11 +14,9 @@ namespace quarkq::rewrite {
 #define QQ_PLAN_CONVERSION(function, claim, options, settings)
 #include "pass/conversions.def"
 
-// The nodes that a conversion is for: all, or those between named starts and ends.
-
-/// By index of the node. Option `subgraphs`: "[[[start, ...], [end, ...]], ...]", each the nodes that are reached from
-/// a start and reach an end, both included; an empty list of starts or ends does not restrict. Empty: all nodes.
-/// kInvalidArgument for names that no node has, and when a subgraph holds no node.
+/// Returns a flag per node index. Option `subgraphs` is "[[[start, ...], [end, ...]], ...]"; each entry selects the
+/// nodes on paths from a start to an end, both included. An empty list of starts or ends means no restriction; an empty
+/// option selects all nodes. Fails with kInvalidArgument for unknown names, and if a subgraph contains no node.
 Result<std::vector<bool>> chosen_nodes(const ir::Graph& graph, const pass::ConversionOptions& options);
 
 }  // namespace quarkq::rewrite

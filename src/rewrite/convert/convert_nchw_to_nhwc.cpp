@@ -57,7 +57,7 @@ class Boundary {
     return wanted;
   }
 
-  /// Left behind by this pass, so that a second run finds nothing to do.
+  /// Returns whether this pass added the node, so that a second run finds nothing to do.
   static bool is_own_transpose(const ir::Node& node, const std::string& value, const std::vector<int64_t>& perm) {
     return node.is("Transpose") && node.ints_or("perm", {}) == perm && node.name.starts_with(value + "_transpose");
   }
@@ -162,7 +162,7 @@ class Boundary {
     const ir::NodeId copy = edit_.add_node(std::move(spec));
     if (graph_.node(copy).find("axis") == nullptr) return;
     const Result<int64_t> axis = ir::normalize_axis(graph_.node(copy).int_or("axis", 1), 4);
-    if (!axis.ok()) return;  // one scale for the whole tensor: the axis says nothing
+    if (!axis.ok()) return;  // with one scale for the whole tensor the axis is irrelevant
     edit_.node(copy).set("axis", int64_t{axis.value() == 0 ? 0 : axis.value() == 1 ? 3 : axis.value() - 1});
   }
 

@@ -85,7 +85,7 @@ namespace {
 constexpr auto kHalfNumber = static_cast<int64_t>(ElementType::kFloat16);
 constexpr auto kFloatNumber = static_cast<int64_t>(ElementType::kFloat);
 
-/// Attributes that hold the number of an element type.
+/// Attributes that contain the number of an element type.
 constexpr const char* kTypeAttributes[] = {"to",         "dtype",     "output_dtype",     "output_datatype",
                                            "stash_type", "precision", "softmax_precision"};
 
@@ -162,7 +162,7 @@ class Widening {
       for (ir::Tensor& tensor : *tensors) widen(tensor);
     }
     if (const auto* opaque = std::get_if<ir::OpaqueAttribute>(&attribute.value); opaque && may_name_half(opaque->bytes))
-      reason_ = cat("attribute '", attribute.name, "' holds float16 in a form that cannot be converted");
+      reason_ = cat("attribute '", attribute.name, "' contains float16 in a form that cannot be converted");
     auto* number = std::get_if<int64_t>(&attribute.value);
     const bool is_type = std::any_of(std::begin(kTypeAttributes), std::end(kTypeAttributes),
                                      [&](const char* name) { return attribute.name == name; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stored tensors between float32, float16 and bfloat16.
+// Conversion of stored tensors between float32, float16 and bfloat16.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,29 @@
 
 namespace quarkq::rewrite {
 
-/// The same values, rounded to nearest, ties to even. What is finite stays finite: beyond the largest value of the type
-/// it becomes that one. For float16, values between zero and its smallest step become that step, so that no divisor
-/// becomes 0. REQUIRES: both types among the three.
+/// Returns the values rounded to nearest, ties to even. Finite values stay finite: values beyond the range become the
+/// largest value of the type. For float16, values between zero and the smallest step become that step, so that no
+/// divisor becomes 0. REQUIRES: both types among these three.
 ir::Tensor as_float_type(const ir::Tensor& tensor, ElementType to);
 
-/// Whether as_float_type() keeps every finite value within rounding: none is beyond the largest one of `to`.
+/// Returns whether as_float_type() preserves every finite value up to rounding, that is, none exceeds the largest value
+/// of `to`.
 bool fits_float_type(const ir::Tensor& tensor, ElementType to);
 
-// Casts that are left with nothing to do when the type around them changes.
+// Casts that have become redundant after a change of type.
 
-/// Removes Casts to the type that their input has. One between a graph's input or stored value and its output stays.
+/// Removes Casts to the type of their input. Keeps a Cast between a graph's input or stored value and its output.
 void remove_idle_casts(ir::Graph& graph);
 
-/// float16 tensors become float32, for the passes that convert a whole model or parts of one.
+/// Conversion of float16 tensors to float32, for passes that convert a whole model or parts of it.
 struct WidenedHalves {
-  bool has_halves = false;         ///< the model has float16 tensors besides those that are kept
-  std::optional<ir::Model> model;  ///< the converted model; absent if there are none, or `why_not` says why
+  bool has_halves = false;         ///< The model has float16 tensors in addition to the kept ones.
+  std::optional<ir::Model> model;  ///< The converted model; absent if there are no such tensors or `why_not` is set.
   std::string why_not = {};
 };
 
-/// A copy of `model` in which every float16 tensor is float32, in nested graphs, too. Values in `kept` and the nodes
-/// that compute them stay as they are.
+/// Returns a copy of `model` in which every float16 tensor is float32, also in nested graphs. Values in `kept` and the
+/// nodes that compute them do not change.
 Result<WidenedHalves> widen_halves(const ir::Model& model, const std::set<ir::ValueId>& kept, Diagnostics& diagnostics);
 
 }  // namespace quarkq::rewrite

@@ -101,7 +101,7 @@ class Changer {
              std::holds_alternative<std::vector<ir::GraphPtr>>(attribute.value);
     });
     if (has_graphs) {
-      context_.leave(id, "it holds graphs of its own");
+      context_.leave(id, "it contains graphs of its own");
       return false;
     }
     return fits_constants(id) && takes_floats(id);
@@ -136,7 +136,8 @@ class Changer {
     }
     const auto found = std::ranges::find_if(node.inputs, [&](ir::ValueId input) { return is_cut_off(input); });
     if (!is_scaling(id) || found == node.inputs.end()) return true;
-    context_.leave(id, cat("its ", graph_.value(*found).name, " holds values that ", name(change_.to), " cannot"));
+    context_.leave(
+        id, cat("its ", graph_.value(*found).name, " contains values that ", name(change_.to), " cannot represent"));
     return false;
   }
 
@@ -160,7 +161,7 @@ class Changer {
       any = true;
     }
     if (can) return any;
-    context_.leave(id, cat(node.op, " of opset ", context_.model.opset(), " does not take ", name(change_.to),
+    context_.leave(id, cat(node.op, " of opset ", context_.model.opset(), " does not accept ", name(change_.to),
                            " (convert-opset-version to a newer one before)"));
     return false;
   }
@@ -316,7 +317,7 @@ size_t store_in(pass::ConvertContext& context, FloatChange change, const std::ve
 /// stored tensors, that changed. Nodes whose operator does not take the type are left; Q/DQ nodes and nodes of other
 /// domains stay as they are.
 Result<size_t> change_float_type(pass::ConvertContext& context, FloatChange change) {
-  constexpr int64_t kOpsetOfBFloat16 = 13;  // of Cast
+  constexpr int64_t kOpsetOfBFloat16 = 13;  // First opset of Cast with it.
   const bool is_bfloat = change.to == ElementType::kBFloat16 || change.from == ElementType::kBFloat16;
   if (is_bfloat && context.model.opset() < kOpsetOfBFloat16)
     return unsupported("bfloat16 needs opset 13, this model has ", context.model.opset(),

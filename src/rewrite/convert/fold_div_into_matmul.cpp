@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A division by a number around matrix products, as attention has it (scores / sqrt(d)), goes into the weights of the
-// projection before it: MatMul, MatMul and Add, or Gemm. Between them only the shape may change. After a product of
-// two activations the weights of its first factor take the division, of a fused projection the columns that make it.
+// Merges a division by a number around matrix products, as in attention (scores / sqrt(d)), into the weights of the
+// preceding projection: MatMul, MatMul and Add, or Gemm. Only operators that change the shape may be in between. After
+// a product of two activations, the weights of its first factor absorb the division; of a fused projection, the columns
+// that compute that factor.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,9 +26,9 @@ struct Columns {
   int64_t begin = 0, count = -1;
 };
 
-/// What makes a tensor: weights of rank 2 and perhaps a bias, all of their values or some columns.
+/// The source of a tensor: weights of rank 2 and optionally a bias, with all of their values or some columns.
 struct Projection {
-  ir::NodeId product, sum;     ///< of the weights, and of the bias: an Add, or the Gemm itself
+  ir::NodeId product, sum;     ///< Nodes of the weights and of the bias: an Add, or the Gemm itself.
   std::optional<size_t> bias;  ///< which input of `sum` it is
   bool is_transposed = false;
   Columns columns;

@@ -41,7 +41,7 @@ bool has_foreign_half(const ir::Graph& graph) {
   });
 }
 
-/// Puts Casts behind float16 inputs and before float16 outputs, so that what is between can be widened.
+/// Inserts Casts after float16 inputs and before float16 outputs, so that the values in between can be widened.
 class Borders {
  public:
   explicit Borders(ir::Graph& graph) : graph_(graph), edit_(graph) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cross-layer equalization (ref:equalization): finds the chains, then sweeps over them until the number of sweeps asked
-// for is reached or a sweep changes almost nothing.
+// Cross-layer equalization (ref:equalization): finds the chains, then sweeps over them until the requested number of
+// sweeps is reached or a sweep changes almost nothing.
 #include <cmath>
 #include <map>
 
@@ -48,7 +48,7 @@ Result<Changed> replace_clip6_relu(pass::FloatContext& context) {
   QQ_TRY(const Changed changed, run_once(context.graph(), rule));
   if (kept > 0) {
     context.diagnostics.add("guard-hard-swish", first_kept,
-                            cat("and ", kept - 1, " others end a hard-swish or hard-sigmoid; they are kept"));
+                            cat("and ", kept - 1, " others are part of a hard-swish or hard-sigmoid; they are kept"));
   }
   if (changed == Changed::kNo) return changed;
   ir::GraphEdit(context.graph()).remove_dead();  // the limits, where nothing else reads them

@@ -27,7 +27,7 @@ constexpr float kSettled = 1e-3f;  ///< factors that differ from 1 by less in a 
 struct ClippedPair {
   LayerChain chain;  ///< head and tail
   float limit = 0;
-  std::vector<float> largest = {};  ///< by channel of the head: the largest result seen, scaled along
+  std::vector<float> largest = {};  ///< The largest observed result by channel of the head; scaled with the channel.
   float bias_limit = 0;             ///< a factor above 1 must not take a bias beyond
 };
 
@@ -60,7 +60,7 @@ Status add_maxima(const ir::Tensor& result, std::vector<float>& largest) {
   for (int64_t i = 0; i < static_cast<int64_t>(values.size()); ++i) {
     float& most = largest[static_cast<size_t>(i / inner % channels)];
     const float value = values[static_cast<size_t>(i)];
-    if (!(value <= most)) most = value;  // what is not a number is kept: nothing is known of such a channel
+    if (!(value <= most)) most = value;  // NaN is kept: the channel is unknown
   }
   return Status();
 }

@@ -68,7 +68,7 @@ bool is_adjustable(const Graph& graph, const Node& norm, int64_t channels_end) {
   return true;
 }
 
-/// What reads the channels of the stem: the BatchNormalizations, and the values that are followed next.
+/// Readers of the stem's channels: the BatchNormalizations, and the values to follow next.
 struct Readers {
   std::vector<NormAt> norms;
   std::vector<Place> next;

@@ -39,7 +39,8 @@ int8_t legendre(int64_t x, int64_t p) {
   return static_cast<int8_t>(power == 1 ? 1 : -1);
 }
 
-/// The same for the difference of elements number i and j of the field with p^2: a + b sqrt(r), r no square mod p.
+/// The Legendre symbol for the difference of elements number i and j of the field with p^2: a + b sqrt(r), with r not a
+/// square mod p.
 int8_t legendre_of_square(int64_t i, int64_t j, int64_t p) {
   int64_t r = 2;
   while (legendre(r, p) != -1) ++r;

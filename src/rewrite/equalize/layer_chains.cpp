@@ -206,7 +206,8 @@ std::string path_reason(const Graph& graph, const Node& head, const Node& tail, 
 }  // namespace
 
 std::string pad_reason(const Graph& graph, const Node& pad, int64_t channel_axis, int64_t rank) {
-  const bool copies = pad.string_or("mode", "constant") != "constant";  // of values, which scale along
+  const bool copies = pad.string_or("mode", "constant") != "constant";  // copies of values, which scale with the
+                                                                        // channel
   if (!copies && ir::number_of(graph, pad, 2, "value", 0.0) != 0.0)
     return cat(graph.label(pad.id), " pads with a value other than zero");
   const auto amounts = ir::integers_of(graph, pad, 1, "pads");

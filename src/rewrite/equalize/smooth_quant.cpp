@@ -51,7 +51,7 @@ class MaximaSink : public calib::SampleSink {
 
 Result<ChannelMaxima> channel_maxima(const pass::FloatContext& context, const std::map<ir::ValueId, int64_t>& tensors) {
   if (context.data == nullptr) {
-    return bad_data("calibration samples are needed: give --calib DIR, or set UseRandomData=true to try without");
+    return bad_data("calibration samples are needed: pass --calib DIR, or set UseRandomData=true to try without");
   }
   std::vector<ir::ValueId> taps;
   for (const auto& [tensor, channels] : tensors) taps.push_back(tensor);
@@ -75,13 +75,14 @@ Result<ChannelMaxima> channel_maxima(const pass::FloatContext& context, const st
 namespace {
 
 constexpr float kTiny = 1e-9f;  // keeps the reference from dividing by zero
-// Of a channel that was never seen to move, but may: its reciprocal must still be a number of the model's type.
+// Scale of a channel that never varied in the samples but may: its reciprocal must be representable in the model's
+// type.
 constexpr float kLeastScale = 1e-5f, kLeastHalfScale = 1e-4f;
 
-constexpr std::string_view kScaleSuffix = "_smooth_scale";  // of the names of stored factors
+constexpr std::string_view kScaleSuffix = "_smooth_scale";  // Suffix of the names of stored factors.
 
-/// Whether what the MatMul reads was smoothed for it: factors found again would be 1 but for those of dead channels,
-/// which would shrink their weights further each time.
+/// Returns whether the input of the MatMul was already smoothed for it: new factors would be 1 except for those of dead
+/// channels, whose weights would shrink further each time.
 bool is_smoothed(const ir::Graph& graph, const ir::Node& node) {
   const ir::Node* source = graph.producer(node.input(0));
   if (source == nullptr || !source->is("Mul") || graph.use_count(node.input(0)) != 1) return false;
@@ -117,8 +118,8 @@ struct SmoothingFactors {
   std::vector<float> scale, multiplier;
 };
 
-/// `maxima`: of the activation's channels. `least`: bound of a scale; none: as the reference has it. Rounded to float32
-/// after each operation, as in the reference.
+/// `maxima` are the maxima of the activation's channels. `least` is the lower bound of a scale; absent: the
+/// reference's. Rounded to float32 after each operation, like the reference.
 SmoothingFactors smoothing_factors(std::span<const float> maxima, std::span<const float> weights, float alpha,
                                    std::optional<float> least) {
   const size_t columns = weights.size() / maxima.size();

@@ -21,7 +21,7 @@ bool makes_contrib_gelu(const config::Settings& settings) { return !settings.qui
 
 bool is_about(std::optional<double> value, double wanted) { return value && std::abs(*value - wanted) <= kTolerance; }
 
-/// The operand beside a constant of about `factor`, else an invalid id.
+/// Returns the other operand of a constant of about `factor`, or an invalid id.
 ValueId beside_constant(const Graph& graph, const Node& node, double factor) {
   for (const size_t i : {size_t{0}, size_t{1}}) {
     if (is_about(scalar(graph, node.input(i)), factor)) return node.input(1 - i);

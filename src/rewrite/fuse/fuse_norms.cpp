@@ -57,7 +57,7 @@ bool is_to_shape_of(const Graph& graph, const Node& expand, ir::ValueId data) {
   return wanted && std::ranges::equal(*wanted, dims, [](int64_t size, const auto& dim) { return dim.size == size; });
 }
 
-/// Div(U, Expand(Clip(ReduceL2(U), epsilon))). The Expand may be missing, and Max may be in place of Clip.
+/// Matches Div(U, Expand(Clip(ReduceL2(U), epsilon))). The Expand is optional, and Max may replace Clip.
 std::optional<L2Norm> match_divided_norm(const Graph& graph, MatchedGroup& group, const Node& root) {
   if (!root.is("Div")) return std::nullopt;
   const ir::ValueId data = root.input(0);

@@ -42,7 +42,7 @@ struct BlockMove {
     }
     return step;
   }
-  /// What is left to do after this move.
+  /// Returns the remaining reordering after this move.
   Reordering rest(const Reordering& whole) const {
     Permutation axes;
     for (const int64_t place : order) {

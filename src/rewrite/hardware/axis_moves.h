@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reorders the axes of a tensor by Reshapes and Transposes none of which makes a tensor of more than a given rank.
+// Reordering of a tensor's axes by Reshapes and Transposes whose tensors do not exceed a given rank.
 #pragma once
 
 #include <optional>
@@ -17,43 +17,43 @@ struct Reordering {
   basic::Permutation permutation;
 };
 
-/// The same order of elements on fewer axes: axes of size 1 are left out, axes that stay neighbours are one.
+/// Returns the same order of elements with fewer axes: axes of size 1 are removed, axes that stay adjacent are merged.
 Reordering merged_axes(const Reordering& reordering);
 
-/// One node: a Transpose, or a Reshape when there is no permutation. `dims`: shape of what it makes.
+/// One node: a Transpose, or a Reshape if there is no permutation. `dims` is the shape of its output.
 struct AxisMove {
   basic::Permutation permutation;
   ir::Shape dims;
 };
 
-/// What a tensor goes through: from shape `from` through the reorderings, one after the other, to shape `to`.
-/// REQUIRES: all shapes have the same number of elements, and more than none.
+/// Steps of a tensor: from shape `from` through the reorderings, one after the other, to shape `to`. REQUIRES: all
+/// shapes have the same number of elements, at least one.
 struct AxisPath {
   ir::Shape from;
   std::vector<Reordering> reorderings;
   ir::Shape to;
 };
 
-/// The fewest nodes found for the path; empty when nothing is to be done. `to` may be of any rank. Nothing when a
-/// reordering needs more than 8 merged axes.
+/// Returns the fewest nodes found for the path; empty if nothing needs to be done. `to` may be of any rank. Returns
+/// nullopt if a reordering needs more than 8 merged axes.
 std::optional<std::vector<AxisMove>> plan_moves(const AxisPath& path, size_t most_rank);
 
-/// Where the moves end.
+/// The destination of the moves.
 struct MovedValue {
-  std::string name;            ///< prefix of the names of what is made in between
-  ElementType element;         ///< of all values
-  ir::ValueId output = {};     ///< written by the last move; invalid: a new value called `name`
-  std::string last_name = {};  ///< of the last node when there is an output
+  std::string name;            ///< Prefix for the names of intermediate values and nodes.
+  ElementType element;         ///< Type of all values.
+  ir::ValueId output = {};     ///< Written by the last move; if invalid, a new value called `name`.
+  std::string last_name = {};  ///< Name of the last node if there is an output.
 };
 
-/// Adds the nodes; returns the last value, `input` when there are no moves.
+/// Adds the nodes. Returns the last value, or `input` if there are no moves.
 ir::PatchValue add_moves(ir::GraphPatch& patch, ir::PatchValue input, const std::vector<AxisMove>& moves,
                          const MovedValue& result);
 
-/// The constant after the moves; nothing for element types without whole bytes.
+/// Returns the constant after the moves, or nullopt for element types without whole bytes.
 std::optional<ir::Tensor> moved(ir::Tensor tensor, const std::vector<AxisMove>& moves);
 
-/// Type of a tensor of a known shape.
+/// Returns the type of a tensor with a known shape.
 ir::ValueType static_type(ElementType element, const ir::Shape& dims);
 
 }  // namespace quarkq::rewrite

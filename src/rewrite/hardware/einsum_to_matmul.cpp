@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Einsum of two tensors becomes a MatMul (a Mul where nothing is summed) between Transposes and Reshapes, of the
-// layouts of einsum_to_matmul.cpp the one that moves least. Constants are moved here, not while the model runs.
+// Replaces an Einsum of two tensors by a MatMul (a Mul if nothing is summed) between Transposes and Reshapes, in the
+// layout that moves the fewest elements. Constants are moved here, not at run time.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -37,7 +37,7 @@ struct ProductLayout {
   Groups left, right, output;
 };
 
-/// What can be done for an equation with two terms.
+/// A product for an equation with two terms.
 struct Product {
   std::string op;  ///< MatMul, or Mul when no letter is summed over
   std::vector<ProductLayout> layouts;
@@ -126,7 +126,7 @@ class LayoutMaker {
   std::vector<ProductLayout> layouts;
 
  private:
-  /// An axis for each letter, or one for all where the limit leaves no room beside `others`.
+  /// Returns an axis per letter, or one for all if the limit leaves no axes in addition to `others`.
   Groups leading(const Letters& letters, size_t others) const {
     return letters.size() + others <= most_rank_ ? single(letters) : Groups{letters};
   }
@@ -134,7 +134,7 @@ class LayoutMaker {
   size_t most_rank_;
 };
 
-/// Orders in which the letters of a class stand somewhere, so that nothing needs to be moved there.
+/// Returns the orders in which the letters of a class occur, so that they need not be moved there.
 std::set<Letters> orders(const Letters& wanted, const std::vector<Letters>& places) {
   std::set<Letters> found;
   for (const Letters& place : places) found.insert(among(place, wanted));
@@ -162,8 +162,8 @@ void add_layouts(const Equation& equation, bool swapped, LayoutMaker& maker) {
   }
 }
 
-/// Nothing unless there are one or two terms of plain letters, none twice in a term, and the output has letters of
-/// them.
+/// Returns nullopt unless there are one or two terms of plain letters without repetitions, and the output consists of
+/// these letters.
 std::optional<Equation> read_equation(std::string text) {
   std::erase(text, ' ');
   const size_t arrow = text.find("->");
@@ -182,7 +182,7 @@ std::optional<Equation> read_equation(std::string text) {
   return equation;
 }
 
-/// Size of each letter; nothing unless each has one known size above 0 wherever it stands.
+/// Returns the size of each letter, or nullopt unless each has one known size above 0 at all places.
 std::optional<std::map<char, int64_t>> letter_sizes(const ir::Graph& graph, const ir::Node& einsum,
                                                     const Equation& equation) {
   std::map<char, int64_t> sizes;
@@ -197,7 +197,7 @@ std::optional<std::map<char, int64_t>> letter_sizes(const ir::Graph& graph, cons
   return sizes;
 }
 
-/// Nothing when a letter of one term alone is summed over. All layouts have at most `most_rank` axes.
+/// Returns nullopt if a letter of only one term is summed over. All layouts have at most `most_rank` axes.
 std::optional<Product> matrix_product(const Equation& equation, size_t most_rank) {
   const Letters &left = equation.terms[0], &right = equation.terms[1];
   for (const char letter : left + right) {

@@ -60,7 +60,7 @@ std::optional<Ints> pads_of(const ir::Graph& graph, const ir::Node& conv, const 
   return automatic == "VALID" ? none : conv.ints_or("pads", none);
 }
 
-/// What `conv` lacks. Nothing when its weight or its own attributes do not fit together.
+/// Returns the missing attributes of `conv`. Returns an empty list if its weight contradicts its attributes.
 std::vector<ir::Attribute> missing_attributes(const ir::Graph& graph, const ir::Node& conv) {
   const std::optional<Ints> kernel = image_of(graph, conv.input(1));
   if (!kernel) return {};

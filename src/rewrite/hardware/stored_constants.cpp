@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Masks that hold the lowest float32 have no room for rounding: in bfloat16 it is minus infinity, and so is -128 times
-// a scale that is made for it. A row that is masked altogether becomes NaN then. 1e37 says "never" as well as it does.
+// Masks that contain the lowest float32 leave no room for rounding: in bfloat16 it becomes minus infinity, and so does
+// -128 times a scale computed for it. A completely masked row then becomes NaN. 1e37 has the same effect in a mask.
 #include <algorithm>
 #include <cmath>
 
@@ -43,8 +43,9 @@ Result<Changed> bound_masks(pass::FloatContext& context) {
   return changed;
 }
 
-// A BatchNormalization that will be quantized as it is gets mean 0 and variance 1: gamma and beta hold the factor and
-// the offset of each channel. One 8-bit scale for all variances rounds the small ones to 0, and the output explodes.
+// A BatchNormalization that will be quantized unchanged gets mean 0 and variance 1: gamma and beta contain the factor
+// and the offset of each channel. One 8-bit scale for all variances rounds the small ones to 0, and the output
+// explodes.
 
 namespace {
 

@@ -44,7 +44,7 @@ Result<bool> fuse_spelled_layer_norm(Workspace& work) {
   return work.opset() < kFirstLayerNormOpset ? Result<bool>(false) : work.sweep(rules);
 }
 
-// MatMul by a matrix and Add of a row become a Gemm, between two Reshapes when the left side is no matrix.
+// Replaces MatMul by a matrix and Add of a row by a Gemm, between two Reshapes if the left side is not a matrix.
 
 namespace {
 

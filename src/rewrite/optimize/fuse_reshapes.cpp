@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reshapes get constant shapes where 0 and -1 can say what was computed, and chains of them become one.
+// Replaces computed shapes of Reshapes by constants with 0 and -1 where possible, and merges chains of Reshapes.
 #include "rewrite/optimize/workspace.h"
 
 namespace quarkq::rewrite::basic {
@@ -38,7 +38,8 @@ bool is_one_element(const Workspace& work, ir::ValueId value) {
   return type.has_shape && type.dims.size() == 1 && type.dims[0].size == 1;
 }
 
-/// What a Concat of constants and dimensions says as the shape of `data`; nothing when that takes more than one -1.
+/// Returns the shape of `data` specified by a Concat of constants and dimensions, or nullopt if it needs more than one
+/// -1.
 std::optional<std::vector<int64_t>> shape_from(const Workspace& work, const ir::Node& concat, ir::ValueId data) {
   std::vector<int64_t> shape;
   int unknown = 0;
@@ -80,7 +81,7 @@ bool changes_shape_only(const ir::Node& node) {
   return node.is("Reshape") || node.is("Squeeze") || node.is("Unsqueeze");
 }
 
-/// From a Reshape on, all nodes that only give their sole reader another static shape.
+/// Returns all nodes from a Reshape on that only give their sole reader another static shape.
 std::vector<ir::NodeId> chain_from(const Workspace& work, ir::NodeId first) {
   std::vector<ir::NodeId> chain;
   for (ir::NodeId next = first; next.valid() && changes_shape_only(work.node(next));) {

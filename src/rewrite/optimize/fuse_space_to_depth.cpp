@@ -20,7 +20,7 @@ using Offsets = std::array<std::optional<int64_t>, 2>;
 
 /// One input of the Concat: one Slice of both axes, or one for each.
 struct Part {
-  std::vector<ir::NodeId> slices;  ///< the one that the Concat reads first
+  std::vector<ir::NodeId> slices;  ///< The first slice is the first input of the Concat.
   ir::ValueId image;
   Offsets offsets;
   int64_t block() const { return *offsets[0] * kBlock + *offsets[1]; }  ///< place among the parts of SpaceToDepth

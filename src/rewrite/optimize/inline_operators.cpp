@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators without a kernel in ONNX Runtime become what their definition says, after all other steps.
+// Replaces operators without a kernel in ONNX Runtime by their definition, after all other steps.
 #include <map>
 
 #include "rewrite/optimize/workspace.h"
@@ -23,7 +23,7 @@ struct Step {
   std::vector<std::pair<const char*, int64_t>> attributes = {};
 };
 
-/// Names are those of the definition, which the results show.
+/// The names of the definition, which appear in the results.
 const std::vector<Step>& steps() {
   static const std::vector<Step> all = {
       {"Cast", "Epsilon", {"FloatEpsilon"}, {{"to", 1}}},

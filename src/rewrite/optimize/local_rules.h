@@ -6,13 +6,13 @@
 
 namespace quarkq::rewrite::basic {
 
-/// Identity, Dropout and Cast to the type that is there already: readers read the input.
+/// Redirects readers of Identity, Dropout and a Cast to the existing type to the input.
 Proposal bypass_no_op(Workspace& work, const ir::Node& node);
-/// 1 / x times y becomes y / x.
+/// Replaces 1 / x times y by y / x.
 Proposal fold_product_into_reciprocal(Workspace& work, const ir::Node& node);
-/// Relu in front of a Clip becomes its lower limit.
+/// Merges a Relu before a Clip into its lower limit.
 Proposal fold_relu_into_clip(Workspace& work, const ir::Node& node);
-/// Pad in front of a Conv or a pool becomes its padding.
+/// Merges a Pad before a Conv or a pool into its padding.
 Proposal fold_pad(Workspace& work, const ir::Node& node);
 /// Folds BatchNormalization, Mul and Add after a Conv into its weight and bias.
 Proposal fold_into_conv(Workspace& work, const ir::Node& node);

@@ -64,7 +64,7 @@ class EqualValues {
   std::vector<ir::ValueId> equal_;
 };
 
-/// The same text for nodes that compute the same; empty for a node that is not compared.
+/// Returns equal texts for nodes that compute the same, and an empty text for a node that is not compared.
 std::string key_of(const ir::Node& node, const EqualValues& equal) {
   if (!node.domain.empty() || !node.captures.empty() || is_random(node) || node.is("Dropout")) return "";
   ContentHash hash;

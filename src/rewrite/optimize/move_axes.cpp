@@ -35,7 +35,7 @@ struct NodeList {
 };
 
 struct Found {
-  bool readable = true;  ///< false: an input that is no constant
+  bool readable = true;  ///< False: an input that is not constant.
   std::optional<std::vector<int64_t>> list;
 };
 
@@ -274,7 +274,7 @@ bool push_reshape(const Move& move) {
   if (after.size() <= before.size()) return false;
   const std::optional<std::vector<size_t>> runs = split_runs(before, after);
   if (!runs) return false;
-  std::vector<int64_t> first;  // of each run, in `after`
+  std::vector<int64_t> first;  // First element of each run, in `after`.
   int64_t place = 0;
   for (const size_t run : *runs) {
     first.push_back(place);

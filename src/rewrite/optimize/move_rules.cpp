@@ -175,7 +175,7 @@ bool fits_inputs(const MoveRule& rule, const Move& move) {
     const Permutation* own = permutation_of(move.work.graph().producer(input));
     const std::optional<int64_t> rank = ir::rank_of(move.work.graph(), input);
     const std::optional<int64_t> moved = own == nullptr ? rank : std::optional(static_cast<int64_t>(own->size()));
-    if (rank && rank != moved) return false;  // what the model says of the value contradicts who makes it
+    if (rank && rank != moved) return false;  // the stored type of the value contradicts its producer
     return !moved || *moved == move.rank() || rule.push == push_broadcast;
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a Transpose moves through an operator (ref:rewrites#transposes): which inputs it may come in by, what becomes of
-// the node.
+// Moving of a Transpose through an operator (ref:rewrites#transposes): the inputs that allow it, and the change of the
+// node.
 #pragma once
 
 #include <string>
@@ -16,45 +16,46 @@ struct Move {
   Workspace& work;
   ir::NodeId node;
   ir::NodeId transpose;
-  Permutation forth, back;  ///< back: the inverse
+  Permutation forth, back;  ///< `back` is the inverse.
 
   const ir::Node& reader() const { return work.node(node); }
   int64_t rank() const { return static_cast<int64_t>(forth.size()); }
 };
 
-enum class Reads { kFirst, kAll };  ///< the inputs that a Transpose can move through
+enum class Reads { kFirst, kAll };  ///< The inputs through which a Transpose can move.
 
-enum class Order { kKept, kKeptWithDims, kChanged };  ///< kKeptWithDims: unless attribute keepdims is 0
+enum class Order { kKept, kKeptWithDims, kChanged };  ///< kKeptWithDims: kept unless attribute keepdims is 0.
 
 struct MoveRule {
   const char* op;
   Reads reads;
-  Order order;                ///< of the dimensions of its outputs, compared with the input's
-  bool to_outputs;            ///< the Transpose is placed after the node
-  bool (*push)(const Move&);  ///< false: it cannot, and nothing changed
+  Order order;                ///< Order of the dimensions of its outputs, relative to the input.
+  bool to_outputs;            ///< The Transpose is placed after the node.
+  bool (*push)(const Move&);  ///< Returns false and changes nothing if the Transpose cannot be moved.
 };
 
-/// Null when a Transpose cannot move through `node`.
+/// Returns null if a Transpose cannot move through `node`.
 const MoveRule* move_rule(const ir::Node& node);
-/// True when a Transpose leaves the node with the permutation of its input.
+/// Returns whether a Transpose leaves the node with the permutation of its input.
 bool keeps_order(const MoveRule& rule, const ir::Node& node);
-/// Indices of the inputs that `rule` lets a Transpose through.
+/// Returns the indices of the inputs through which `rule` lets a Transpose move.
 std::vector<size_t> movable_inputs(const MoveRule& rule, const ir::Node& node);
-/// The permutation of a Transpose, or null; null, too, when what it names is none.
+/// Returns the permutation of a Transpose. Returns null for other nodes and for an invalid permutation.
 const Permutation* permutation_of(const ir::Node* node);
-/// False when an input that a Transpose would move through is known to have another rank than the permutation; those
-/// that broadcast may have a lower one.
+/// Returns false if an input through which a Transpose would move is known to have another rank than the permutation.
+/// Inputs that broadcast may have a lower rank.
 bool fits_inputs(const MoveRule& rule, const Move& move);
 
-/// Puts `move.back` on an input of the node: constants are permuted, Transposes merged or reused, else a new one made.
+/// Applies `move.back` to an input of the node: permutes constants, merges or reuses Transposes, otherwise adds a new
+/// one.
 void transpose_input(const Move& move, size_t index);
-/// Puts a Transpose by `permutation` after an output; none for the identity.
+/// Inserts a Transpose by `permutation` after an output, unless it is the identity.
 void transpose_output(const Move& move, size_t index, const Permutation& permutation);
 void transpose_outputs(const Move& move, const Permutation& permutation);
-/// The input gets leading dimensions of 1 up to `move.rank()`. REQUIRES: its rank is known and not above.
+/// Prepends dimensions of 1 to the input up to `move.rank()`. REQUIRES: its rank is known and not higher.
 void widen_input(const Move& move, size_t index);
 
-// Rules, by the file they live in.
+// The rules, with the file that defines them.
 bool push_first(const Move& move);  // move_rules.cpp
 bool push_broadcast(const Move& move);
 bool push_transpose(const Move& move);  // move_transposes.cpp
@@ -71,8 +72,8 @@ bool push_gather(const Move& move);
 bool push_shape(const Move& move);
 bool push_reshape(const Move& move);  // move_axes.cpp
 
-/// The node becomes a Transpose of what `move.transpose` reads, by `permutation`; a node for which that is the identity
-/// is removed.
+/// Replaces the node by a Transpose by `permutation` of the input of `move.transpose`. If that is the identity, the
+/// node is removed.
 bool become_transpose(const Move& move, const Permutation& permutation);
 
 }  // namespace quarkq::rewrite::basic

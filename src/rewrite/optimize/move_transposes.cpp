@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Transposes move towards the outputs where that makes them fewer or smaller, and vanish where two meet
-// (ref:rewrites#transposes). This file decides; move_rules.h says how.
+// Transposes move towards the outputs if they become fewer or smaller, and disappear where two meet
+// (ref:rewrites#transposes). This file decides; move_rules.h contains the moves.
 #include <map>
 #include <set>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSizeOfUnknown = 5;
 
-/// What moving a tensor costs: its dimensions that are not 1.
+/// Returns the cost of moving a tensor: its dimensions that are not 1.
 int64_t size_of(const Workspace& work, ir::ValueId value) {
   const ir::ValueType& type = work.graph().value(value).type;
   if (!type.has_shape) return kSizeOfUnknown;
@@ -29,7 +29,7 @@ class TransposeMover {
     mark_leading();
     bool changed = false;
     for (const ir::NodeId id : order_) {
-      // Links may have changed: what is asked about is the graph as it is now.
+      // Links may have changed: the current graph counts.
       for (size_t i = 0; work_.graph().is_alive(id) && i < work_.node(id).inputs.size(); ++i) {
         if (!try_input(id, i)) continue;
         changed = true;
@@ -127,7 +127,7 @@ class TransposeMover {
 
   Workspace& work_;
   std::vector<ir::NodeId> order_;
-  std::vector<bool> leading_;                                ///< by value id
+  std::vector<bool> leading_;                                ///< Indexed by value id.
   std::map<ir::ValueId, std::set<Permutation>> cancelling_;  ///< Transposes that a value comes to unpermuted
 };
 

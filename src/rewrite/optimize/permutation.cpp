@@ -71,7 +71,7 @@ std::optional<ir::Tensor> permuted(const ir::Tensor& tensor, const Permutation& 
   if (tensor.type() == ElementType::kString || bits_each % 8 != 0 || bits_each == 0) return std::nullopt;
   if (tensor.dims().size() != permutation.size()) return std::nullopt;
   const size_t rank = permutation.size(), width = static_cast<size_t>(bits_each / 8);
-  std::vector<int64_t> strides(rank, 1);  // of the input, in elements
+  std::vector<int64_t> strides(rank, 1);  // strides of the input, in elements
   for (size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * tensor.dims()[i];
   const std::vector<int64_t> steps = permuted(strides, permutation);
   ir::Tensor result = ir::Tensor::allocate(tensor.type(), permuted(tensor.dims(), permutation));

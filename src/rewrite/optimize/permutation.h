@@ -14,14 +14,14 @@ using Permutation = std::vector<int64_t>;
 
 bool is_identity(const Permutation& permutation);
 Permutation inverse(const Permutation& permutation);
-/// First `first`, then `second`, as one.
+/// Returns `first`, then `second`, as one permutation.
 Permutation compose(const Permutation& first, const Permutation& second);
-/// Without output dimensions `axes`; the input dimensions that they were are dropped, too.
+/// Removes output dimensions `axes` and the corresponding input dimensions.
 Permutation without_axes(const Permutation& permutation, const std::vector<int64_t>& axes);
-/// For tensors that got extra dimensions at output positions `axes`, which stay where they are.
+/// Adds dimensions at output positions `axes` that keep their position.
 Permutation with_axes(const Permutation& permutation, const std::vector<int64_t>& axes);
 
-/// `list[permutation[i]]` for each i.
+/// Returns `list[permutation[i]]` for each i.
 template <typename T>
 std::vector<T> permuted(const std::vector<T>& list, const Permutation& permutation) {
   std::vector<T> result;
@@ -30,7 +30,7 @@ std::vector<T> permuted(const std::vector<T>& list, const Permutation& permutati
 }
 ir::ValueType permuted(const ir::ValueType& type, const Permutation& permutation);
 
-/// Nothing for element types without whole bytes, and for tensors of another rank.
+/// Returns nullopt for element types without whole bytes, and for tensors of another rank.
 std::optional<ir::Tensor> permuted(const ir::Tensor& tensor, const Permutation& permutation);
 
 }  // namespace quarkq::rewrite::basic

@@ -91,7 +91,7 @@ Result<bool> Workspace::sweep(std::span<const WorkspaceRule> rules) {
 
 void Workspace::begin_step() {
   tensor_names_ = given_tensor_names_;
-  tensor_names_.insert("");  // what absent inputs are called
+  tensor_names_.insert("");  // the name of omitted inputs
   for (size_t i = 0; i < graph().value_count(); ++i) {
     const ir::ValueId id{static_cast<int32_t>(i)};
     if (graph().is_alive(id)) tensor_names_.insert(graph().value(id).name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What follows each step: unread nodes go, and the list gets its order by levels.
+// Clean-up after each step: removes unread nodes and sorts the list by levels.
 #include <algorithm>
 
 #include "rewrite/simplify/simplify.h"

@@ -16,7 +16,7 @@ struct ConvParts {
   const ir::Node* node = nullptr;
   const Tensor* weights = nullptr;
   const Tensor* bias = nullptr;
-  ChannelView view;  ///< of the weights
+  ChannelView view;  ///< View of the weights.
 };
 
 std::optional<ConvParts> conv_that_makes(const Sweep& sweep, ir::ValueId value) {
@@ -105,7 +105,7 @@ std::optional<Rewrite> fuse_conv_batch_norm(const Sweep& sweep, const ir::Node& 
 
 std::optional<Rewrite> fuse_pad_conv(const Sweep& sweep, const ir::Node& conv) {
   const ir::Node* pad = sweep.sole_producer(conv.input(0), "Pad");
-  if (pad == nullptr || !pad->input(1).valid()) return std::nullopt;  // as an attribute, before opset 11, it stays
+  if (pad == nullptr || !pad->input(1).valid()) return std::nullopt;  // before opset 11, as an attribute, it is kept
   const std::optional<SpatialPad> amounts =
       read_spatial_pad(*pad, [&](ir::ValueId value) { return sweep.scope.constant(value); });
   if (!amounts || amounts->value != 0) return std::nullopt;

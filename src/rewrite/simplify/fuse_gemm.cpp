@@ -42,7 +42,7 @@ std::vector<ir::Attribute> gemm_attributes() {
 struct Linear {
   const ir::Node* mat_mul = nullptr;
   ir::ValueId bias;
-  ir::Shape dims;  ///< of the input
+  ir::Shape dims;  ///< Dimensions of the input.
   const Tensor* weights = nullptr;
 };
 
@@ -141,7 +141,7 @@ std::optional<std::vector<double>> per_column(const Sweep& sweep, const Chain& c
   return std::vector<double>(operand.data<float>().begin(), operand.data<float>().end());
 }
 
-/// What becomes of the bias as one row of `count` columns; none counts as zeros, whose sign a sum loses.
+/// Returns the folded bias as one row of `count` columns. A missing bias counts as zeros, whose sign a sum loses.
 std::optional<Tensor> folded_row(const Tensor* bias, int64_t count, const ChannelAffine& affine) {
   std::vector<float> row(static_cast<size_t>(count), 0.0f);
   if (bias != nullptr) {
@@ -157,7 +157,7 @@ struct NewOperands {
   ir::ValueId stored_bias = {};  ///< instead of `bias`: a constant of the graph
 };
 
-/// Gemm and Reshape with new weights and bias in place of the three; readers of the last read the Reshape.
+/// Replaces the three nodes by Gemm and Reshape with new weights and bias; readers of the last node read the Reshape.
 Rewrite rewritten_gemm(const Sweep& sweep, const Chain& chain, const ir::Node& last, NewOperands operands) {
   Rewrite rewrite;
   rewrite.in_place = true;

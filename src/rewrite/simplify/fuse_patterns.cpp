@@ -11,7 +11,7 @@ namespace quarkq::rewrite::simplify {
 namespace {
 
 struct PatternRow {
-  std::string_view name;       ///< as SimplifyModelOptions.skip_fusion_patterns calls it
+  std::string_view name;       ///< Name in SimplifyModelOptions.skip_fusion_patterns.
   std::string_view anchor_op;  ///< the last node of the pattern
   Pattern* find;
   std::string_view first_op =
@@ -46,9 +46,8 @@ bool applies(const Sweep& sweep, const PatternRow& row, const ir::Node& node) {
   return row.first_op.empty() || sweep.producer(node.input(0), row.first_op) != nullptr;
 }
 
-/// The order of the reference's sweep: from the last node to the first. Nodes made on the way are readers but make
-/// nothing yet, and stand at the end of the list, in the order of their making: the sort that follows starts from
-/// there.
+/// The order of the reference's sweep: from the last node to the first. New nodes count as readers but not yet as
+/// producers, and are at the end of the list in the order of their creation, from which the next sort starts.
 class ReverseSweep {
  public:
   explicit ReverseSweep(Scope& scope) : scope_(scope), sweep_(scope) {}
@@ -99,7 +98,7 @@ class ReverseSweep {
 
   Scope& scope_;
   Sweep sweep_;
-  bool in_place_ = false;  ///< of the last proposal
+  bool in_place_ = false;  ///< Flag of the last proposal.
   std::vector<ir::NodeId> made_;
   std::unordered_set<std::string> made_names_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the reference's simplifier knows of shapes in each round (ref:rewrites#simplifier). Its result depends on it: a
-// MatMul becomes a Gemm only where the shape is known, and an Add of zeros is dropped only where its shape is.
+// The shapes known to the reference's simplifier in each round (ref:rewrites#simplifier). Its result depends on them: a
+// MatMul becomes a Gemm only if the shape is known, and an Add of zeros is dropped only if its shape is.
 #include <algorithm>
 
 #include "onnx_io/infer.h"
@@ -96,8 +96,7 @@ int64_t numbers_in(const ir::ValueType& type) {
   return std::ranges::count_if(type.dims, [](const ir::Dim& dim) { return dim.known(); });
 }
 
-/// Of what was known before and what was found, the shape with more numbers stays, and with as many the older one: the
-/// reference writes both down.
+/// Keeps the shape with more numbers, of the known and the new one; if equal, the older one: the reference stores both.
 void keep_more_numbers(ir::Graph& graph, const std::vector<std::pair<ir::ValueId, ir::ValueType>>& before) {
   for (const auto& [id, old] : before) {
     if (!graph.is_alive(id) || !old.has_shape) continue;

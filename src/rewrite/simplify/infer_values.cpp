@@ -128,7 +128,7 @@ std::vector<ir::ValueType> forget_symbols(ir::Graph& graph) {
   return before;
 }
 
-/// Dimensions that inference left without a name get back the one that the model gave them.
+/// Restores the model's names of dimensions that inference left without a name.
 void restore_symbols(ir::Graph& graph, const std::vector<ir::ValueType>& before) {
   for (size_t i = 0; i < before.size(); ++i) {
     const ir::ValueId id{static_cast<int32_t>(i)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is there twice becomes one: nodes that compute the same, and small initializers with equal content.
+// Merges duplicates: nodes that compute the same, and small initializers with equal content.
 #include <algorithm>
 #include <map>
 
@@ -111,7 +111,7 @@ Status merge_equal_nodes(Scope& scope) {
 }
 
 Status merge_equal_constants(Scope& scope) {
-  std::map<std::string, ir::ValueId> first_of;  // by type, dims and bytes
+  std::map<std::string, ir::ValueId> first_of;  // Keyed by type, dims and bytes.
   std::vector<bool> visited(scope.graph.value_count(), false);
   ir::GraphEdit edit(scope.graph);
   for (const ir::NodeId id : scope.graph.order()) {

@@ -11,15 +11,15 @@
 namespace quarkq::rewrite::simplify {
 namespace {
 
-/// Axes counted from the front; nothing when the rank is needed and not known, or when an axis is no axis.
+/// Returns axes counted from the front, or nullopt if a required rank is unknown or an axis is out of range.
 std::optional<std::vector<int64_t>> from_front(const std::vector<int64_t>& axes, std::optional<int64_t> rank) {
   if (!rank && std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; })) return std::nullopt;
   Result<std::vector<int64_t>> places = ir::normalize_axes(axes, rank.value_or(ir::kMaxRank));
   return places.ok() ? std::optional(std::move(places).value()) : std::nullopt;
 }
 
-/// May the shape operand hold a 0, which refers to a dimension of the input? Compat mode takes dimensions that are
-/// computed to be none.
+/// Returns whether the shape operand may contain a 0, which refers to a dimension of the input. Compat mode assumes
+/// that computed dimensions are not 0.
 bool may_hold_zero(const Sweep& sweep, ir::ValueId shape) {
   const auto holds_zero = [&](ir::ValueId id) {
     const auto numbers = sweep.scope.integers(id);

@@ -48,7 +48,7 @@ bool is_read(const ir::Node& node, const std::string& name) {
   });
 }
 
-/// Puts the nodes of a branch in the place of their If.
+/// Replaces an If by the nodes of a branch.
 class Inlining {
  public:
   Inlining(Scope& scope, ir::NodeId holder, const ir::Graph& branch, std::string suffix)
@@ -65,7 +65,7 @@ class Inlining {
     for (const ir::Capture& capture : holder.captures) {
       const ir::ValueId inside = branch_.find(capture.name);
       if (!inside.valid() || !branch_.value(inside).is_captured) continue;
-      // As the reference does: what is stored outside becomes a tensor of the branch, with its suffix.
+      // Like the reference: a stored outer value becomes a tensor of the branch, with its suffix.
       const ir::Tensor* stored = scope_.constant(capture.outer);
       at(inside) =
           stored == nullptr ? capture.outer : edit_.add_initializer(scope_.name(capture.outer) + suffix_, *stored);
@@ -122,7 +122,7 @@ class Inlining {
   ir::NodeId holder_;
   const ir::Graph& branch_;
   std::string suffix_;
-  std::vector<ir::ValueId> place_;  ///< by value index of the branch
+  std::vector<ir::ValueId> place_;  ///< Indexed by value of the branch.
 };
 
 }  // namespace

@@ -89,7 +89,7 @@ bool scales_by_one_first(const Scope& scope, const ir::Node& node) { return is_n
 
 struct NoOpRow {
   std::string_view op;
-  size_t input;  ///< what is passed on
+  size_t input;  ///< Index of the input that is passed on.
   PassesOn* holds;
 };
 

@@ -71,7 +71,7 @@ Maybe track_concat(const Scope&, const ir::Node&, const Inputs& inputs) {
   return joined;
 }
 
-/// Operators that give the same elements another rank: the output's own type says which.
+/// Operators that return the same elements in another rank, which the output's own type specifies.
 Maybe track_view(const Scope& scope, const ir::Node& node, const Inputs& inputs) {
   if (!inputs[0]) return std::nullopt;
   const ir::ValueType& type = scope.graph.value(node.output(0)).type;
@@ -221,7 +221,8 @@ namespace {
 
 using Terms = std::vector<MaybeTerm>;
 
-constexpr double kMostSteps = 1e9;  // of a Range; what is longer is no dimension that a network has
+constexpr double kMostSteps = 1e9;  // Upper bound on the length of a Range; longer ranges are not dimensions of a
+                                    // network.
 
 Terms dims_of(const ir::ValueType& type) {
   Terms terms;
@@ -266,7 +267,7 @@ Terms expanded(const ir::ValueType& input, const Terms& shape) {
   return result;
 }
 
-/// Each dimension as often as its element says.
+/// Returns each dimension multiplied by its element.
 Terms tiled(const ir::ValueType& input, const Terms& repeats) {
   Terms dims = dims_of(input);
   if (dims.size() != repeats.size()) return Terms();
@@ -328,7 +329,7 @@ bool fill_type(ir::Graph& graph, ir::ValueId id, const ir::ValueType& found) {
     if (is_invented(dim.symbol)) dim.symbol.clear();
   }
   ir::ValueType merged = onnx_io::merge_types(known, found);
-  for (size_t i = 0; i < known.dims.size(); ++i) {  // what nothing better is known of keeps its invented name
+  for (size_t i = 0; i < known.dims.size(); ++i) {  // dimensions without better information keep their invented name
     if (!merged.dims[i].known() && merged.dims[i].symbol.empty()) merged.dims[i] = before.dims[i];
   }
   if (merged == before) return false;
@@ -381,7 +382,7 @@ Result<bool> infer_node(const ir::Model& model, Scope& scope, ir::NodeId id) {
     for (const ir::Dim& dim : scope.graph.value(input).type.dims) symbols.insert(dim.symbol);
   }
   ir::Model lone = lone_node(model, scope, node);
-  Diagnostics ignored;  // the whole model's inference says what is wrong with it
+  Diagnostics ignored;  // the whole model's inference reports its faults
   QQ_RETURN_IF_ERROR(onnx_io::infer_types(lone, ignored));
   bool better = false;
   const std::vector<ir::ValueId> outputs = node.outputs;

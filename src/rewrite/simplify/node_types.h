@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Types of the outputs of one node, from the types of its inputs and what is known of small integer tensors.
+// Types of a node's outputs, inferred from the types of its inputs and the known small integer tensors.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace quarkq::rewrite::simplify {
 
-// Small integer tensors of a graph as lists of terms: what shape computations hold before the model runs.
+// Small integer tensors of a graph as lists of terms: the values of shape computations before the model runs.
 
 /// Elements of a tensor of rank 0 or 1.
 struct TrackedValue {
@@ -22,9 +22,9 @@ class TrackedValues {
  public:
   explicit TrackedValues(const Scope& scope) : scope_(scope), values_(scope.graph.value_count()) {}
 
-  /// Computes what the node's output holds from what its inputs hold. Nodes come in execution order.
+  /// Computes the value of the node's output from the values of its inputs. Call it for nodes in execution order.
   void visit(const ir::Node& node);
-  /// What `value` holds; constants included. Nothing when it is not tracked.
+  /// Returns the tracked or constant content of `value`, or nullopt.
   std::optional<TrackedValue> find(ir::ValueId value) const;
 
  private:
@@ -32,14 +32,15 @@ class TrackedValues {
   std::vector<std::optional<TrackedValue>> values_;
 };
 
-/// Names that shape inference gives to dimensions it knows nothing about.
+/// Returns whether shape inference invented the name for an unknown dimension.
 bool is_invented(const std::string& symbol);
 
-/// Fills gaps in the types of the node's outputs by what the library infers for it alone. Names that it invents would
-/// mean something else in the whole graph, so only those of the inputs are taken over. True when a type got better.
+/// Fills gaps in the types of the node's outputs with the library's inference for this node alone. Invented names would
+/// be ambiguous in the whole graph, so only names of the inputs are used. Returns true if a type improved.
 Result<bool> infer_node(const ir::Model& model, Scope& scope, ir::NodeId id);
 
-/// The same for the output of a Reshape, Expand or ConstantOfShape whose shape operand is tracked.
+/// Infers the output type of a Reshape, Expand or ConstantOfShape whose shape operand is tracked. Returns true if a
+/// type improved.
 bool infer_by_values(Scope& scope, const TrackedValues& tracked, ir::NodeId id);
 
 }  // namespace quarkq::rewrite::simplify

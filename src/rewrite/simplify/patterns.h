@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fusion patterns: each reads one node, its anchor, and proposes a rewrite. fuse_patterns.cpp holds the table
-// and applies what they propose.
+// The fusion patterns: each reads one node, its anchor, and proposes a rewrite. fuse_patterns.cpp contains the table
+// and applies the proposals.
 #pragma once
 
 #include <optional>
@@ -14,10 +14,10 @@ namespace quarkq::rewrite::simplify {
 
 struct Rewrite {
   ir::GraphPatch patch;
-  bool in_place = false;  ///< the new nodes may take part in further rewrites of the same sweep
+  bool in_place = false;  ///< The new nodes may take part in further rewrites of the same sweep.
 };
 
-/// What a pattern sees: nodes made in the running sweep are readers, but make nothing yet.
+/// The graph as patterns see it: nodes created in the running sweep count as readers, but not as producers.
 class Sweep {
  public:
   explicit Sweep(const Scope& swept) : scope(swept), graph(swept.graph) {}
@@ -26,12 +26,12 @@ class Sweep {
   const ir::Graph& graph;
 
   bool is_new(ir::NodeId id) const;
-  /// The node of this operator that makes `value`, or null.
+  /// Returns the node of this operator that computes `value`, or null.
   const ir::Node* producer(ir::ValueId value, std::string_view op) const;
-  /// The same when nothing but one node input reads `value`.
+  /// Returns the producer of this operator if exactly one node input reads `value`, otherwise null.
   const ir::Node* sole_producer(ir::ValueId value, std::string_view op) const;
 
-  /// The constant that `value` holds when it is float32; null otherwise.
+  /// Returns the float32 constant of `value`, or null.
   const ir::Tensor* float_constant(ir::ValueId value) const;
 
   void mark_new(ir::NodeId id);

@@ -10,7 +10,7 @@ namespace quarkq::rewrite::simplify {
 
 namespace {
 
-constexpr int64_t kLargest = int64_t{1} << 40;  ///< factors beyond are no dimensions
+constexpr int64_t kLargest = int64_t{1} << 40;  ///< Larger factors are not dimensions.
 
 MaybeTerm checked(Term term) {
   if (term.factor > kLargest || term.factor < -kLargest) return std::nullopt;

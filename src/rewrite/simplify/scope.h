@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One graph under simplification: what its steps may ask and change.
+// One graph under simplification: the queries and changes available to its steps.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace quarkq::rewrite::simplify {
 
-/// A whole number times named dimensions: what an element of a shape is before the model runs, "2*batch".
+/// A whole number times named dimensions, "2*batch": the value of a shape's element before the model runs.
 struct Term {
   int64_t factor = 1;
-  std::vector<std::string> symbols = {};  ///< sorted; as often as they are multiplied
+  std::vector<std::string> symbols = {};  ///< Sorted; a repeated factor is listed repeatedly.
   bool is_number() const { return symbols.empty(); }
   bool operator==(const Term&) const = default;
 };
@@ -25,16 +25,17 @@ struct Term {
 using MaybeTerm = std::optional<Term>;
 
 Term number_term(int64_t number);
-/// Nothing for a dimension without size and name.
+/// Returns nullopt for a dimension without size and name.
 MaybeTerm term_of(const ir::Dim& dim);
-/// The dimension of this size: products are written "2*batch", which term_of() reads again. Negative ones are unknown.
+/// Returns the dimension of this size. Products are written "2*batch", which term_of() parses. Negative sizes become
+/// unknown.
 ir::Dim dim_of(const MaybeTerm& term);
 
-/// Nothing where the result is no such term, or when it would overflow.
+/// Returns nullopt if the result cannot be represented as a term or overflows.
 MaybeTerm add(const MaybeTerm& a, const MaybeTerm& b);
 MaybeTerm subtract(const MaybeTerm& a, const MaybeTerm& b);
 MaybeTerm multiply(const MaybeTerm& a, const MaybeTerm& b);
-MaybeTerm divide(const MaybeTerm& a, const MaybeTerm& b);  ///< only where it leaves no remainder
+MaybeTerm divide(const MaybeTerm& a, const MaybeTerm& b);  ///< Returns nullopt if there is a remainder.
 
 using Options = config::SimplifySettings;
 
@@ -43,16 +44,17 @@ struct Scope {
   const std::map<std::string, int64_t>& opsets;
   const Options& options;
   bool nested = false;
-  std::map<ir::ValueId, ir::Tensor> outer = {};  ///< nested graphs: constants of the graphs around, by captured value
+  std::map<ir::ValueId, ir::Tensor> outer = {};  ///< In nested graphs: constants of the enclosing graphs, by captured
+                                                 ///< value.
 
   int64_t opset() const;
-  /// The constant that a value of this graph holds; null when it is not known or a caller may replace it.
+  /// Returns the constant of a value of this graph, or null if it is unknown or a caller may replace it.
   const ir::Tensor* constant(ir::ValueId id) const;
-  /// The same as integers; nothing for other types.
+  /// Returns the constant as integers, or nullopt for other types.
   std::optional<std::vector<int64_t>> integers(ir::ValueId id) const;
-  /// All dimensions, when all are known.
+  /// Returns all dimensions, or nullopt if one is unknown.
   std::optional<ir::Shape> static_shape(ir::ValueId id) const;
-  /// Same rank and dimension by dimension the same number or the same symbol.
+  /// Returns whether ranks are equal and each dimension is the same number or the same symbol.
   bool same_shape(ir::ValueId a, ir::ValueId b) const;
   const std::string& name(ir::ValueId id) const { return graph.value(id).name; }
 };

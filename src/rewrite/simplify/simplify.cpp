@@ -13,7 +13,7 @@ using simplify::Options;
 using simplify::Scope;
 
 struct Step {
-  std::string_view option;  ///< as SimplifyModelOptions.skip_optimizations calls it
+  std::string_view option;  ///< Name in SimplifyModelOptions.skip_optimizations.
   Status (*run)(Scope&);
 };
 

@@ -10,7 +10,7 @@ namespace quarkq::rewrite::simplify {
 
 namespace {
 
-/// What a Slice with all five inputs does, its axes counted from the front.
+/// Returns the lists of a Slice with all five inputs, with axes counted from the front.
 std::optional<SliceLists> lists_of(const Scope& scope, const ir::Node& slice) {
   if (!slice.is("Slice") || slice.inputs.size() != 5) return std::nullopt;
   std::optional<SliceLists> lists = slice_lists(scope, slice);
@@ -128,7 +128,7 @@ std::optional<Rewrite> merge_concats(const Sweep& sweep, const ir::Node& outer) 
       merged.inputs.emplace_back(input);
       continue;
     }
-    const size_t left = outer.inputs.size() - place;  // this input and those behind it
+    const size_t left = outer.inputs.size() - place;  // this input and the following ones
     if (!sweep.graph.sole_use(input) && merged.inputs.size() + inner->inputs.size() + left > kMostRepeated) {
       merged.inputs.emplace_back(input);
       continue;

@@ -77,7 +77,7 @@ std::optional<Rewrite> transpose_as_reshape(const Sweep& sweep, const ir::Node& 
 
 namespace {
 
-/// What stands in for view(transpose(x)): transpose(view(x)) with these operands.
+/// Replaces view(transpose(x)) by transpose(view(x)) with these operands.
 struct Swapped {
   Perm perm;
   std::optional<std::vector<int64_t>> operand;  ///< shape or axes of the view; absent: unchanged
@@ -100,7 +100,7 @@ std::optional<Swapped> move_ones(const ir::Shape& input, const Perm& perm, const
 
 /// Each transposed dimension is the product of a run of requested ones; the runs go to where the input has them.
 std::optional<Swapped> split_runs(const ir::Shape& input, const Perm& perm, const std::vector<int64_t>& shape) {
-  std::vector<std::vector<int64_t>> runs(input.size());  // by axis of the input
+  std::vector<std::vector<int64_t>> runs(input.size());  // indexed by axis of the input
   size_t next = 0;
   for (size_t i = 0; i < perm.size(); ++i) {
     const auto axis = static_cast<size_t>(perm[i]);
@@ -208,7 +208,7 @@ std::optional<Rewrite> swap_transpose_and_view(const Sweep& sweep, const ir::Nod
     const auto length = static_cast<int64_t>(swapped->operand->size());
     operand = patch.initializer(name, ir::Tensor::from<int64_t>({length}, *swapped->operand));
   }
-  // A new value under the old name: what stands between the two has another shape now.
+  // A new value under the old name: the value between the two nodes has another shape now.
   const ir::ValueType type{sweep.graph.value(first->output(0)).type.element, /*has_shape=*/false, {}, {}};
   const ir::PatchValue between = patch.value(sweep.scope.name(first->output(0)), type);
   patch.remove(first->id);

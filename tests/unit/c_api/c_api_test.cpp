@@ -47,8 +47,8 @@ TEST(CApiTest, RefusesRequestsThatItDoesNotKnow) {
   };
   const Case cases[] = {
       {"inspekt", "{}", "inspekt: unknown verb, did you mean inspect"},
-      {"inspect", "[1", "inspect: the request is no JSON object"},
-      {"inspect", nullptr, "inspect: the request is no JSON object"},
+      {"inspect", "[1", "inspect: the request is not a JSON object"},
+      {"inspect", nullptr, "inspect: the request is not a JSON object"},
       {"inspect", R"({"model": "a", "nodez": true})", "inspect: nodez is unknown in a request"},
       {"inspect", R"({"model": 1})", "inspect: model: found 1, allowed is a text"},
       {"inspect", R"({"nodes": 1})", "inspect: nodes: found 1, allowed is true or false"},

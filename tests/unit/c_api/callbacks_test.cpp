@@ -135,7 +135,7 @@ TEST(CallbacksTest, ResultsAreHandedOver) {
   caller.code = 5;
   const Status refused = on_result("img9", {});
   EXPECT_EQ(refused.code(), Code::kBadData);
-  EXPECT_EQ(refused.message(), "sample img9: the caller's function did not take its results");
+  EXPECT_EQ(refused.message(), "sample img9: the caller's function rejected its results");
 }
 
 }  // namespace

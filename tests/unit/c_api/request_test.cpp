@@ -101,7 +101,7 @@ TEST(RequestTest, OnlyObjectsAreRequests) {
     const Result<Request> refused = Request::parse("inspect", text);
     ASSERT_FALSE(refused.ok()) << text;
     EXPECT_EQ(refused.status().code(), Code::kInvalidArgument);
-    EXPECT_EQ(refused.status().message(), "inspect: the request is no JSON object");
+    EXPECT_EQ(refused.status().message(), "inspect: the request is not a JSON object");
   }
   EXPECT_FALSE(Request::parse("inspect", nullptr).ok());
   EXPECT_TRUE(Request::parse("inspect", "{}").value().finish().ok());

@@ -169,12 +169,12 @@ TEST(DataSetTest, ImagesForFloatsNeedARecipe) {
   folder.write("c/a.png", test::png_bytes(2, 2, 1, 2, 3));
   const std::vector<InputSpec> floats = {{"x", ElementType::kFloat, true, {1, 3, 2, 2}}};
   const std::string message = refusal(in_folder(folder.path()), floats);
-  QQ_EXPECT_MENTIONS(message, "a.png: an image, and the settings do not say how its pixels become input x");
+  QQ_EXPECT_MENTIONS(message, "a.png: an image, and the settings do not specify how its pixels become input x");
   QQ_EXPECT_MENTIONS(message, "--preprocess");
   QQ_EXPECT_MENTIONS(message, "yolo-letterbox");
   QQ_EXPECT_MENTIONS(message, "raw");
   EXPECT_TRUE(open_data(in_folder(folder.path()), {{"x", ElementType::kUInt8, true, {1, 3, 2, 2}}}).ok());
-  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats), "the settings do not say how its pixels become");
+  QQ_EXPECT_MENTIONS(refusal(in_folder(folder / "c/a.png"), floats), "the settings do not specify how its pixels become");
 }
 
 }  // namespace

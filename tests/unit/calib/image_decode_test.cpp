@@ -104,7 +104,7 @@ std::vector<BadRow> bad_images() {
       {"signature alone", "\x89PNG\r\n\x1A\n", "cannot be decoded"},
       {"half a JPEG", kJpeg.substr(0, kJpeg.size() - 20), "truncated"},
       {"JPEG header alone", kJpeg.substr(0, 20), "truncated"},
-      {"JPEG without a picture", "\xFF\xD8\xFF\xD9", "holds no image"},
+      {"JPEG without a picture", "\xFF\xD8\xFF\xD9", "contains no image"},
       {"JPEG segment of length 1", bad_length, "impossible length"},
       {"JPEG with an endless table", with_endless_table(), "impossible Huffman table"},
       {"half a PNG", good.substr(0, good.size() - 40), "cannot be decoded"},

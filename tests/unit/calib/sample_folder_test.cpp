@@ -121,7 +121,7 @@ TEST(NpzTest, OneInputTakesASingleArrayOfAnyName) {
   folder.write("1.npz", zip_bytes({stored("arr_0.npy", npy_of(1))}));
   EXPECT_EQ(first_values(in_folder(folder.path()), kOne), (Values{{1}}));
   QQ_EXPECT_MENTIONS(open_data(in_folder(folder.path()), kTwo).value()->read(0).status().message(),
-                     "1.npz: holds no array for input net/x:0 (found: arr_0)");
+                     "1.npz: contains no array for input net/x:0 (found: arr_0)");
   folder.write("1.npz", zip_bytes({stored("arr_0.npy", npy_of(1)), stored("arr_1.npy", npy_of(1))}));
   QQ_EXPECT_MENTIONS(open_data(in_folder(folder.path()), kOne).value()->read(0).status().message(),
                      "(found: arr_0, arr_1)");

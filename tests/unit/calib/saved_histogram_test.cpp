@@ -118,7 +118,7 @@ StatisticsSet set_of(uint64_t sample, const std::vector<std::string>& tensors, b
 TEST(StatisticsSetTest, PartsOfOtherKindsAreRefused) {
   StatisticsSet all = set_of(0, {"a", "b"});
   EXPECT_EQ(merge_statistics(all, set_of(1, {"a", "b"}, false), "p", false).message(),
-            "p: one part holds bins, another extremes only");
+            "p: one part contains bins, another only extremes");
   EXPECT_EQ(merge_statistics(all, set_of(2, {"a", "c"}), "p", false).message(),
             "p: tensor c is not in the other parts");
 }

@@ -46,7 +46,7 @@ TEST(StoredNumbersTest, GreyValuesOfFewBitsAreNotScaled) {
 
 TEST(StoredNumbersTest, RefusesColours) {
   for (const std::string& hex : {kColouredPixel, kSixteenBits}) {
-    EXPECT_NE(numbers_of(bytes_of(hex)).status().message().find("f: holds colours or 16 bits"), std::string::npos);
+    EXPECT_NE(numbers_of(bytes_of(hex)).status().message().find("f: contains colours or 16 bits"), std::string::npos);
   }
 }
 

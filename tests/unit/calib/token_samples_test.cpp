@@ -103,11 +103,12 @@ TEST(TokenSamplesTest, TokensThatDoNotFitAreRefused) {
   const struct {
     InputSpec input;
     const char* part;
-  } rows[] = {{integers("position_ids", {-1, 4}), "tokens [2,3] do not fit input position_ids, which is [?,4]"},
-              {integers("token_type_ids", {1, -1}), "do not fit input token_type_ids"},
-              {integers("attention_mask", {-1, 2}), "do not fit input attention_mask"},
-              {integers("cache_position", {2}), "do not fit input cache_position"},
-              {input("past_key", {-1, -1, -1, 8}), "tokens alone do not say how large; give a folder for each input"}};
+  } rows[] = {
+      {integers("position_ids", {-1, 4}), "tokens [2,3] do not fit input position_ids, which is [?,4]"},
+      {integers("token_type_ids", {1, -1}), "do not fit input token_type_ids"},
+      {integers("attention_mask", {-1, 2}), "do not fit input attention_mask"},
+      {integers("cache_position", {2}), "do not fit input cache_position"},
+      {input("past_key", {-1, -1, -1, 8}), "tokens alone do not determine its size; give a folder for each input"}};
   for (const auto& row : rows) {
     const Result<Sample> sample = sample_of({2, 3}, {kTokens, row.input});
     ASSERT_FALSE(sample.ok()) << row.input.name;

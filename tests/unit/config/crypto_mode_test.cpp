@@ -22,7 +22,7 @@ TEST(CryptoModeTest, RefusesWhatWritesFiles) {
       {"ShapeShifterYaml: '{\"passes\": {\"a\": {}}, \"preprocessed_model_path\": \"p\"}'", "preprocessed_model_path"}};
   for (const auto& row : rows) {
     const std::string options = cat("extra_options: {", row.options, "}");
-    EXPECT_TRUE(refusal_of(kCrypto + options).starts_with(cat(row.named, ": found beside crypto_mode true")))
+    EXPECT_TRUE(refusal_of(kCrypto + options).starts_with(cat(row.named, ": found together with crypto_mode true")))
         << refusal_of(kCrypto + options);
     settings_of("preset: XINT8\n" + options);
   }

@@ -179,7 +179,7 @@ TEST(NodeTest, AMissingQuoteTakesInNoOtherKey) {
         "a:\n  b: \"c\n  d: 1\n  e: \"f\"\n", "a: [\"b\nc: d\ne: \"f\"]\n", "a: \"b\n\n\nc: \"d\"\n"}) {
     const Result<Node> node = parse_text(yaml, "t.yaml");
     ASSERT_FALSE(node.ok()) << yaml;
-    EXPECT_NE(node.status().message().find("a text in quotes goes on in line"), std::string::npos)
+    EXPECT_NE(node.status().message().find("a text in quotes continues in line"), std::string::npos)
         << node.status().message();
   }
   for (const char* yaml : {"a: \"b\n  c\"\n", "a: 'it''s\n  c'\nd: 1\n", "\"a\": [\"b\",\n\"c\"]\n", "[\"a\nb\"]\n",

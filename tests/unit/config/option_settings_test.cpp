@@ -50,7 +50,7 @@ TEST(OptionSettingsTest, FinetuneRefuses) {
       {"{NumIterations: 0}", "FastFinetune.NumIterations: 0, at least 1 is needed"},
       {"{LRAdjust: [1]}", "FastFinetune.LRAdjust: 1 numbers, two are needed"},
       {"{Unit: net}", "FastFinetune.Unit: \"net\", allowed are layer and block"},
-      {"{Unit: block, RefModelPath: a.onnx}", "FastFinetune.Unit: blocks have no targets in another model"},
+      {"{Unit: block, RefModelPath: a.onnx}", "FastFinetune.Unit: found block and RefModelPath"},
       {"{WarmStart: 2}", "FastFinetune.WarmStart: 2, allowed is 0 to 1"},
       {"{FixedSeed: -1}", "FastFinetune.FixedSeed: -1, allowed is 0 to 4294967295"},
       {"{FixedSeed: 4294967296}", "FastFinetune.FixedSeed: 4294967296, allowed is 0 to 4294967295"},

@@ -132,8 +132,8 @@ TEST(QuantConfigTest, WrongTypesNameKeyFoundAndAllowed) {
 }
 
 TEST(QuantConfigTest, NeedsExactlyOneForm) {
-  EXPECT_TRUE(
-      contains(error_of("preset: XINT8\nglobal_config: {input_tensors: Int8Spec, weight: Int8Spec}"), "beside preset"));
+  EXPECT_TRUE(contains(error_of("preset: XINT8\nglobal_config: {input_tensors: Int8Spec, weight: Int8Spec}"),
+                       "together with preset"));
   EXPECT_TRUE(contains(error_of("extra_options: {}"), "one is needed"));
   EXPECT_TRUE(contains(error_of("global_config: {weight: Int8Spec}"), "needs input_tensors"));
   EXPECT_TRUE(contains(error_of("- a"), "allowed is a map"));

@@ -118,7 +118,8 @@ TEST(RefusedSettingsTest, ParametersOfTensorsAreFiniteAndWhole) {
 TEST(RefusedSettingsTest, CombinationsOfSettings) {
   expect_refused_texts(
       "", {{"preset: A8W8\ntarget: x2\nquarkq: {compat: quark-0.13}",
-            "--compat quark-0.13: found beside target x2; the reference knows no targets, leave out one of the two"},
+            "--compat quark-0.13: found together with target x2; the reference does not support targets; leave out one of the "
+            "two"},
            {"preset: A8W8\nquant_config: {weight_type: QuantType.QInt4}\nquarkq: {compat: quark-0.13}",
             "weight_type: found QuantType.QInt4 (file) with --compat quark-0.13: the reference cannot write them"},
            {"preset: A8W8\nquant_config: {calibrate_method: CalibrationMethod.Int16MinMax}", "calibrate_method"}});

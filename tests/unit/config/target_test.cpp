@@ -144,7 +144,7 @@ TEST(TargetTest, ACircleIsRefused) {
 TEST(TargetTest, FaultsAreNamed) {
   const std::string head = "format: 1\nextends: x2\n";
   const std::string evidence = ", grade: C, source: s}]\n";
-  expect_refused("[]", {"mine.yaml", "is no map", "format: 1"});
+  expect_refused("[]", {"mine.yaml", "is not a map", "format: 1"});
   expect_refused("title: mine\n", {"has no format"});
   expect_refused("format: 2\n", {"format 2", "format: 1"});
   expect_refused("format: 1\n", {"no types"});

@@ -213,14 +213,14 @@ TEST(ControlFlowTest, BodiesThatDoNotFitAreRefusedByName) {
        "node y (If): the branch makes 1 values, the node has 2 outputs"},
       {"g (float[2] x) => (y) { y = Scan <num_scan_inputs = 0, body = b (float p) => (q) { q = Neg(p) }> (x) }",
        {row},
-       "num_scan_inputs is 0 with 1 inputs, and the body takes 1"},
+       "num_scan_inputs is 0 with 1 inputs, and the body accepts 1"},
       {"g (float[2] x) => (y) { y = Scan <num_scan_inputs = 2, body = b (float p) => (q) { q = Neg(p) }> (x) }",
        {row},
        "num_scan_inputs is 2"},
       {"g (float[2] x) => (y) { y = Scan <num_scan_inputs = 1, body = b (float p, float r) => (q) { q = Add(p, r) }> "
        "(x) }",
        {row},
-       "and the body takes 2"},
+       "and the body accepts 2"},
       {"g (float[2] s, float[2] x) => (y) { y = Scan <num_scan_inputs = 1, scan_input_axes = [0, 0], body = b "
        "(float[2] "
        "p, float q) => (r) { r = Add(p, q) }> (s, x) }",

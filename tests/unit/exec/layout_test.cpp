@@ -200,7 +200,7 @@ TEST(ProgramTest, ValuesThatNothingMakesAreNamed) {
   EXPECT_EQ(refusal(), "output z is never computed");
   request.opaque = {model.graph.find("z")};
   request.fetches = model.graph.outputs();
-  EXPECT_EQ(refusal(), "node sum (Add): input z is a sequence or an empty optional, the operator takes tensors");
+  EXPECT_EQ(refusal(), "node sum (Add): input z is a sequence or an empty optional, the operator accepts tensors");
   request.opaque.clear();
   request.constants = {{model.graph.find("z"), test::floats({2}, {1, 2})}};
   EXPECT_EQ(refusal(), "");

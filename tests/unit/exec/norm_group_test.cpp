@@ -98,7 +98,7 @@ TEST(SkipLayerNormTest, AddsThenNormalizes) {
                             {x, skip, floats({3}, {1, 2, 1}), floats({3}, {0, 0, 1}), floats({3}, {1, 0, 0})});
   ASSERT_TRUE(found.ok()) << found.status().message();
   expect_near(found.value()[0], {-1.22474, 0, 2.22474}, 1e-5);
-  expect_error(call, {x, skip, floats({3}, {1, 2, 1})}, "which only training has");
+  expect_error(call, {x, skip, floats({3}, {1, 2, 1})}, "which only training supports");
   call.outputs = 1;
   expect_error(call, {x, random_floats({1, 3, 1}), floats({3}, {1, 2, 1})}, "does not fit");
   expect_error(call, {x, skip, floats({2}, {1, 2})}, "must be [3]");

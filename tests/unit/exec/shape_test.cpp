@@ -29,7 +29,7 @@ TEST(ShapeTest, ReshapeResolvesZeroAndMinusOne) {
   expect_op({"Reshape"}, {x, ints({4, -1, 3})}, {4, 2, 3}, count_to(24));
   expect_op({"Reshape"}, {counting({1}), ints({0}, {})}, {}, {0});
   expect_op({"Reshape", "", 14, {attribute("allowzero", int64_t{1})}}, {counting({0, 3}), ints({3, 0})}, {3, 0}, {});
-  expect_error({"Reshape"}, {x, ints({5, -1})}, "does not hold");
+  expect_error({"Reshape"}, {x, ints({5, -1})}, "does not match the number of elements");
   expect_error({"Reshape"}, {x, ints({-1, -1})}, "more than one -1");
   expect_error({"Reshape"}, {x, ints({1, 1, 1, 0})}, "copies dimension 3");
   expect_error({"Reshape"}, {x, ints({INT64_MAX, INT64_MAX})}, "2^48");

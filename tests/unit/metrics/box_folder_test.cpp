@@ -118,7 +118,7 @@ TEST(BoxFolderTest, PhotosOfUnknownSizeMayBeStretched) {
   options.geometry.input = {20, 100};
   EXPECT_EQ(map(), "1");
   options.geometry.preprocess.emplace().resize.emplace().mode = config::ResizeMode::kLetterbox;
-  EXPECT_NE(map().find("a.txt: holds shares of a photo whose size is not known"), std::string::npos) << map();
+  EXPECT_NE(map().find("a.txt: contains coordinates relative to a photo of unknown size"), std::string::npos) << map();
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST(HeadsTest, DetrTakesTheBestClassOrEach) {
 
 TEST(HeadsTest, RefusesOtherShapes) {
   const Status status = decode("yolov5", {1, 2, 7}, std::vector<float>(14), 80).status();
-  EXPECT_EQ(status.message(), "shape [1,2,7] is no [1, boxes, 85] for the 80 classes of the truth");
+  EXPECT_EQ(status.message(), "shape [1,2,7] is not [1, boxes, 85] for the 80 classes of the truth");
   EXPECT_EQ(decode("yolov8", {2, 1, 6}, std::vector<float>(12), 2).status().code(), Code::kBadData);
   EXPECT_TRUE(decode("yolov8", {1, 0, 6}, {}, 2).value().empty());
   EXPECT_EQ(find_head("yolov4").status().code(), Code::kInvalidArgument);
@@ -285,7 +285,7 @@ TEST(CocoTest, NamesWhatIsDamaged) {
   refused("10, 10, 20, 20", "null, 10, 20, 20", "annotations[0]");
   refused("\"image_id\": 4", "\"image_id\": 5", "annotations[0]");
   refused("\"category_id\": 18", "\"category_id\": 99999999999999999999", "annotations[0]");
-  refused("{\"images\"", "[\"images\"", "no JSON object");
+  refused("{\"images\"", "[\"images\"", "not a JSON object");
   EXPECT_EQ(read_coco(folder.path() + "/none.json").status().code(), Code::kBadData);
 }
 

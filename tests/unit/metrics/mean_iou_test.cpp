@@ -103,8 +103,8 @@ TEST(MasksTest, RefusesDamagedFiles) {
   const test::TempFolder folder;
   const std::string rank = write_mask(folder, "r.npy", {2, 2}, {1, 2, 3, 4}), text = folder.write("m.txt", "1");
   EXPECT_NE(Masks::read(rank).status().message().find("needed are masks of integers [N,H,W]"), std::string::npos);
-  EXPECT_NE(Masks::read(text).status().message().find("is no folder of masks"), std::string::npos);
-  EXPECT_NE(Masks::read(folder.path() + "/none").status().message().find("is no folder"), std::string::npos);
+  EXPECT_NE(Masks::read(text).status().message().find("is neither a folder of masks"), std::string::npos);
+  EXPECT_NE(Masks::read(folder.path() + "/none").status().message().find("is neither a folder"), std::string::npos);
   const std::string path = folder / "n/a.npy";
   ASSERT_TRUE(calib::write_npy(path, ir::Tensor::from<int64_t>({1, 2}, std::vector<int64_t>{0, -3})).ok());
   const Masks negative = Masks::read(folder.path() + "/n").value();

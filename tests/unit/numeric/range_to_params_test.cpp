@@ -163,7 +163,7 @@ TEST(RangeToParamsTest, ZeroPointsBeyondInt32AreRefused) {
   EXPECT_TRUE(params_for_range(spec, {-0.25f, 1}).ok());
   const Status status = params_for_range(spec, {-1, 0.25f}).status();
   EXPECT_EQ(status.code(), Code::kUnsupported);
-  EXPECT_NE(status.message().find("found with UINT32, allowed is up to 2^31 - 1; take Int32"), std::string::npos)
+  EXPECT_NE(status.message().find("found with UINT32, allowed is up to 2^31 - 1; use Int32"), std::string::npos)
       << status.message();
 }
 

@@ -158,7 +158,7 @@ TEST(NormalizeTest, RefusesSparseTensorsThatDoNotFit) {
       {sparse(two_floats(), int64s({1, 6}, {2}), {2, 3}), Code::kCorruptModel, "sparse index 6"},
       {sparse(two_floats(), int64s({0, 1, 1, 3}, {2, 2}), {2, 3}), Code::kCorruptModel, "sparse index 3 of axis 1"},
       {sparse(two_floats(), int64s({1}, {1}), {2, 3}), Code::kCorruptModel, "sparse indices [1]"},
-      {sparse(two_floats(), int64s({1, 5}, {2}), {1 << 20, 1 << 20}), Code::kResource, "dense it may take"},
+      {sparse(two_floats(), int64s({1, 5}, {2}), {1 << 20, 1 << 20}), Code::kResource, "its dense form may require"},
   };
   for (const Row& row : rows) {
     const Status status = with_sparse(row.form).status();

@@ -44,7 +44,7 @@ TEST(ConversionOptionsTest, WhatIsMissingOrUnknown) {
   EXPECT_NE(ConversionOptions::read("must", {}).status().message().find("must is missing"), std::string::npos);
   EXPECT_NE(ConversionOptions::read("value=1", {{"valve", "2"}}).status().message().find("did you mean value?"),
             std::string::npos);
-  EXPECT_NE(ConversionOptions::read("", {{"a", "2"}}).status().message().find("takes none"), std::string::npos);
+  EXPECT_NE(ConversionOptions::read("", {{"a", "2"}}).status().message().find("has no options"), std::string::npos);
 }
 
 TEST(ConversionOptionsTest, ValuesOfAnotherKind) {
@@ -97,9 +97,9 @@ TEST(ReadStepTest, NamesAndOptions) {
 }
 
 TEST(ReadStepTest, WhatIsNoStep) {
-  const std::pair<const char*, const char*> cases[] = {{"remove", "no conversion"},
-                                                       {"", "no conversion"},
-                                                       {"remove-qdq:x=1", "takes none"},
+  const std::pair<const char*, const char*> cases[] = {{"remove", "not a conversion"},
+                                                       {"", "not a conversion"},
+                                                       {"remove-qdq:x=1", "has no options"},
                                                        {"replace-infinities:value", "allowed is name=value"},
                                                        {"replace-infinities:=3", "allowed is name=value"},
                                                        {"replace-infinities:value=1,value=2", "given twice"},

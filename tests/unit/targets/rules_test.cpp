@@ -50,8 +50,8 @@ TEST(TargetRulesTest, OpsetsAreComparedWithTheLimit) {
   expect_hits({{"opset-above", body, "model: opset 17, the limit is 16", 16},
                {"opset-above", body, "", 17},
                {"opset-partly", body, "model: opset 17, the limit is 16", 16},
-               {"opset-other", body, "model: opset 17, asked for is 18", 18},
-               {"opset-other", body, "model: opset 17, asked for is 13", 13},
+               {"opset-other", body, "model: opset 17, required is 18", 18},
+               {"opset-other", body, "model: opset 17, required is 13", 13},
                {"opset-other", body, "", 17}});
 }
 

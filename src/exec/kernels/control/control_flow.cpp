@@ -172,7 +172,7 @@ Result<ScanInputs> scan_inputs(const Evaluation& e, size_t first) {
   const int64_t count = e.node().int_or("num_scan_inputs", 0);
   const size_t given = e.input_count() - std::min(first, e.input_count());
   if (count < 1 || static_cast<size_t>(count) > given || body->inputs().size() != given) {
-    return e.corrupt("num_scan_inputs is ", count, " with ", given, " inputs, and the body takes ",
+    return e.corrupt("num_scan_inputs is ", count, " with ", given, " inputs, and the body accepts ",
                      body->inputs().size());
   }
   const size_t states = given - static_cast<size_t>(count);

@@ -13,15 +13,15 @@ namespace quarkq::exec {
 
 struct ElementCast {
   ElementType from = ElementType::kUndefined, to = ElementType::kUndefined;
-  numeric::SmallFloatSettings target;                                   ///< when `to` is a small float
+  numeric::SmallFloatSettings target;                                   ///< Used if `to` is a small float.
   void (*cast)(const std::byte* x, std::byte* y, int64_t n) = nullptr;  ///< between the wide types
 };
 
-/// Nothing when one of the types is no number (strings, complex). `settings` matter when `to` is a small float.
+/// Returns nullopt if one of the types is not numeric (strings, complex). `settings` apply if `to` is a small float.
 std::optional<ElementCast> make_element_cast(ElementType from, ElementType to,
                                              numeric::SmallFloatSettings settings = {});
 
-/// Elements [begin, end) of an array. 4-bit targets come out as codes, one to a byte; 4-bit sources are packed.
+/// Converts elements [begin, end) of an array. 4-bit results are codes, one per byte; 4-bit sources are packed.
 void cast_range(const ElementCast& plan, const std::byte* x, std::byte* y, int64_t begin, int64_t end);
 
 /// All elements, over threads.

@@ -61,11 +61,11 @@ void binary_run(const BroadcastPlan& plan, const T* a, const U* b, R* y, const F
   });
 }
 
-/// binary_row() of certain types and a function without state, behind one signature: what walks rows is compiled once,
-/// not for each operator and type.
+/// binary_row() for certain types and a stateless function, with a common signature: the code that iterates over rows
+/// is compiled once instead of per operator and type.
 struct RowLoop {
   void (*run)(const std::byte* a, const std::byte* b, std::byte* y, const BinaryRow& row) = nullptr;
-  int64_t a_bytes = 0, b_bytes = 0, y_bytes = 0;  ///< of an element
+  int64_t a_bytes = 0, b_bytes = 0, y_bytes = 0;  ///< Size of an element.
 };
 
 template <typename T, typename U, typename R, typename F>
@@ -80,23 +80,23 @@ void run_rows(const BroadcastPlan& plan, const RowLoop& loop, const std::byte* a
 /// run_rows() over inputs 0 and 1.
 Kernel rows_kernel(BroadcastPlan plan, const RowLoop& loop);
 
-/// Dims of input 1 as input 0 sees them: before opset 7 attributes `broadcast` and `axis` say how they are aligned.
-/// In elementwise_power.cpp.
+/// Returns the dims of input 1 aligned to input 0: before opset 7 the attributes `broadcast` and `axis` specify the
+/// alignment. Defined in elementwise_power.cpp.
 Result<ir::Shape> aligned_right_dims(const Prepare& p);
 
-/// What prepare of a two-input operator needs.
+/// Inputs of `prepare` for a two-input operator.
 struct BinaryOperands {
-  ir::Shape dims;  ///< of the result
+  ir::Shape dims;  ///< Shape of the result.
   BroadcastPlan plan;
 };
-/// Aligns and broadcasts inputs 0 and 1. REQUIRES: both are there.
+/// Aligns and broadcasts inputs 0 and 1. REQUIRES: neither is omitted.
 inline Result<BinaryOperands> broadcast_pair(const Prepare& p) {
   QQ_TRY(const ir::Shape right, aligned_right_dims(p));
   QQ_TRY(ir::Shape dims, ir::broadcast(p.in(0).dims, right).context(p.label()));
   BroadcastPlan plan = plan_broadcast(dims, {p.in(0).dims, right});
   return BinaryOperands{std::move(dims), std::move(plan)};
 }
-/// The same for inputs that must be of one type.
+/// Aligns and broadcasts inputs that must have the same type.
 inline Result<BinaryOperands> require_pair(const Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   QQ_RETURN_IF_ERROR(p.require_input(1));

@@ -50,9 +50,10 @@ struct StridedRows {
 QQ_DECLARE_ISA(
     /// out[c] = max over the rows of `source`. T: float, double, int8, uint8.
     template <typename T> void max_rows(const T* source, const ScatteredRows& rows, T* out);
-    /// The same; places[c] becomes the number of the row, counted in rows from `source`, that holds the maximum first.
+    /// Computes max_rows(), and sets places[c] to the number of the first row with the maximum, counted in rows from
+    /// `source`.
     template <typename T> void max_rows_placed(const T* source, const ScatteredRows& rows, T* out, int64_t* places);
-    /// out[c] = factor * sum over the rows. T: float, double, as in all that follow.
+    /// out[c] = factor * sum over the rows. T: float or double, also in the following functions.
     template <typename T> void average_rows(const T* source, const ScatteredRows& rows, T factor, T* out);
     /// out[c] = (sum of |x|^power over the rows)^(1 / power)
     template <typename T> void norm_rows(const T* source, const ScatteredRows& rows, T power, T* out);
@@ -77,7 +78,7 @@ struct RowSums {
 QQ_DECLARE_ISA(
     /// Output rows [0, rows) at y.
     void weighted_rows(const RowSums& sums, const float* x, float* y, int64_t rows);
-    /// The same with the largest weighted value instead of the sum; an output without inputs is 0.
+    /// Computes the largest weighted value instead of the sum; an output without inputs is 0.
     void largest_rows(const RowSums& sums, const float* x, float* y, int64_t rows);)
 
 }  // namespace quarkq::exec

@@ -184,7 +184,7 @@ Result<ir::Shape> unpooled_shape(const Prepare& p) {
   for (size_t i = 0; i < rank; ++i) {
     for (const int64_t value : {kernel[i], strides[i], x[i + 2]}) {
       if (value < 1 || value > kLimit) {
-        return p.corrupt("kernel_shape, strides or input hold ", value, ", allowed: 1 to ", kLimit);
+        return p.corrupt("kernel_shape, strides or input contain ", value, ", allowed: 1 to ", kLimit);
       }
     }
     if (pads[i] < 0 || pads[i] > kLimit || pads[rank + i] < 0 || pads[rank + i] > kLimit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private to the pooling family: which rows of an image lie under each output position.
+// Private to the pooling family: the rows of an image in the input window of each output position.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace quarkq::exec {
 
-/// The rows of the input under each output position, flattened over all spatial positions of one image.
+/// The rows of the input window of each output position, flattened over all spatial positions of one image.
 struct PoolTaps {
   std::vector<int64_t> offsets;  ///< elements from the image's start
   std::vector<int64_t> begin;    ///< per output position, into offsets; one more at the end
   std::vector<double> factor;    ///< per output position: 1 / number averaged over
 };
 
-/// Fails when the table would be larger than any sensible pool needs. With `count_pad` an average counts the padding
-/// that the node declares; what ceil_mode adds never counts.
+/// Fails if the table would be larger than any sensible pool needs. With `count_pad` an average counts the padding
+/// declared by the node; padding added by ceil_mode never counts.
 Result<std::shared_ptr<const PoolTaps>> collect_taps(const Prepare& p, const ir::Shape& spatial, const Window& window,
                                                      int64_t channels, bool count_pad);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From the attributes of Resize to, for each output index of an axis, the input indices it reads and their weights.
-// Formulas: ONNX operator documentation, Resize.
+// Conversion of the attributes of Resize to the input indices and weights of each output index of an axis. Formulas:
+// ONNX operator documentation, Resize.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct ResizeRule {
 struct ResizeAxis {
   int64_t in = 1, out = 1;
   float scale = 1;
-  float roi_start = 0, roi_end = 1;  ///< of tf_crop_and_resize
+  float roi_start = 0, roi_end = 1;  ///< Only for tf_crop_and_resize.
 };
 
 /// `width` taps per output index, weighted unless they copy; outside[i] marks output indices that tf_crop_and_resize
@@ -41,13 +41,12 @@ struct AxisTaps {
   int64_t out() const { return static_cast<int64_t>(index.size()) / width; }
 };
 
-/// Reads mode, coordinate_transformation_mode, ... and refuses what is unknown.
+/// Reads mode, coordinate_transformation_mode, ... and rejects unknown values.
 Result<ResizeRule> resize_rule(const Prepare& p);
 AxisTaps make_taps(const ResizeRule& rule, const ResizeAxis& axis);
 
-// Private to the resize family.
-
-/// Kernel that interpolates float32 along all axes with taps that are no identity; `scratch` gets the bytes it needs.
+/// Returns a kernel that interpolates float32 along all axes whose taps are not the identity. Sets `scratch` to the
+/// bytes it needs.
 Kernel interpolate_kernel(const ir::Shape& dims, std::vector<AxisTaps> taps, float outside, size_t& scratch);
 
 // resize.cpp

@@ -17,10 +17,10 @@ constexpr int kEllipsis = 256;
 struct EinsumEquation {
   std::vector<Labels> terms;  ///< one label for each dimension of each input
   Labels output;
-  std::map<int, int64_t> sizes;  ///< of all labels; a dimension of 1 is stretched to the size of the others
+  std::map<int, int64_t> sizes;  ///< Sizes of all labels; a dimension of 1 is stretched to the size of the others.
 };
 
-/// Reads attribute `equation` for the inputs of `p`. Fails on what does not fit them.
+/// Reads attribute `equation` for the inputs of `p`. Fails if they do not match.
 Result<EinsumEquation> read_equation(const Prepare& p);
 
 }  // namespace quarkq::exec

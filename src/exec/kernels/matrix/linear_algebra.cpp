@@ -33,7 +33,7 @@ Result<Kernel> prepare_det(Prepare& p) {
   QQ_RETURN_IF_ERROR(p.require_input(0));
   const Spec& x = p.in(0);
   if (x.rank() < 2 || x.dims.back() != x.dims[x.dims.size() - 2]) {
-    return p.corrupt("input 0 is ", shape_text(x.dims), ", must hold square matrices");
+    return p.corrupt("input 0 is ", shape_text(x.dims), ", must contain square matrices");
   }
   const int64_t n = x.dims.back(), matrices = product(x.dims, 0, x.rank() - 2);
   Kernel kernel;

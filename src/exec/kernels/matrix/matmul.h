@@ -11,8 +11,8 @@
 
 namespace quarkq::exec {
 
-/// Products of batches of matrices: C[i] = A[i] * B[i], row-major. Large float32 matrices go to oneDNN as 1x1
-/// convolutions (kernels/matrix/matmul.cpp says why), small ones and other types to plain loops.
+/// Products of batches of matrices: C[i] = A[i] * B[i], row-major. Large float32 matrices are computed by oneDNN as 1x1
+/// convolutions (reason: kernels/matrix/matmul.cpp), small ones and other types by plain loops.
 struct BatchProduct {
   int64_t batch = 1, m = 0, k = 0, n = 0;
   std::shared_ptr<Convolution> convolution;  ///< null: plain loops
@@ -70,7 +70,7 @@ Kernel multiply_numbers(ElementType type, const MatrixProduct& product);
 /// Integers: a factor other than 1 is applied in double, and the result is truncated.
 Kernel gemm_numbers(ElementType type, const GemmPlan& plan);
 
-/// Fails unless input `i` is there and of a type that products take.
+/// Fails unless input `i` is given and has a type that products support.
 inline Status require_factor(const Prepare& p, size_t i) {
   return p.require_input(i, {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16, ElementType::kDouble,
                              ElementType::kInt32, ElementType::kInt64, ElementType::kUInt32, ElementType::kUInt64});

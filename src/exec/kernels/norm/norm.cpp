@@ -18,7 +18,7 @@ Result<Kernel> prepare_batch_norm(Prepare& p) {
   if (training) return prepare_training_batch_norm(p);
   if (p.node().int_or("spatial", 1) != 1) return p.cannot("spatial is 0, allowed: 1");
   for (size_t i = 1; i < 5; ++i) {
-    if (p.wants(i)) return p.cannot("output ", i, " is asked for, which only training has");
+    if (p.wants(i)) return p.cannot("output ", i, " is requested, which only training supports");
   }
   QQ_TRY(const int64_t axis, p.axis(x.rank() == 1 ? 0 : 1, x.rank()));
   const AxisView view = x.rank() == 1 ? AxisView{x.dims[0], 1, 1} : axis_view(x.dims, axis);

@@ -177,7 +177,7 @@ Result<Kernel> prepare_training_batch_norm(Prepare& p) {
   QQ_TRY(const int64_t axis, p.axis(x.rank() == 1 ? 0 : 1, x.rank()));
   const AxisView v = x.rank() == 1 ? AxisView{x.dims[0], 1, 1} : axis_view(x.dims, axis);
   for (size_t i = 1; i < 5; ++i) QQ_RETURN_IF_ERROR(require_vector(p, i, v.count));
-  if (v.outer * v.inner == 0) return p.cannot("no elements to take statistics of: ", shape_text(x.dims));
+  if (v.outer * v.inner == 0) return p.cannot("no elements to compute statistics of: ", shape_text(x.dims));
   const float epsilon = p.node().float_or("epsilon", 1e-5f), momentum = p.node().float_or("momentum", 0.9f);
   p.out(0, x.type, x.dims);
   for (size_t i = 1; i < 3; ++i) p.out(i, p.in(i + 2).type, {v.count});

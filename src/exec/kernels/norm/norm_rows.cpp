@@ -54,7 +54,7 @@ Result<Kernel> prepare_skip_layer_norm(Prepare& p) {
   const bool fits = skip.size() <= x.dims.size() && !skip.empty() && skip.back() == n &&
                     (skipped == rows * n || (x.rank() == 3 && skipped == x.dims[1] * n));
   if (!fits) return p.corrupt("skip ", shape_text(skip), " does not fit the input ", shape_text(x.dims));
-  if (p.wants(1) || p.wants(2)) return p.cannot("mean and deviation are asked for, which only training has");
+  if (p.wants(1) || p.wants(2)) return p.cannot("mean and deviation are requested, which only training supports");
   const float epsilon = p.node().float_or("epsilon", 1e-12f);
   p.out(0, x.type, x.dims);
   p.out(3, x.type, x.dims);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How scales and zero points of QuantizeLinear and DequantizeLinear fall on elements: one for the tensor, one for each
-// index of an axis, or one for each block of an axis (opset 21).
+// Assignment of scales and zero points of QuantizeLinear and DequantizeLinear to elements: one for the tensor, one per
+// index of an axis, or one per block of an axis (opset 21).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace quarkq::exec {
 struct ParamView {
   AxisView axis;           ///< around the quantized axis; one parameter: everything is `inner`
   int64_t block = 0;       ///< elements of the axis that share a parameter; 0 when not in blocks
-  int64_t blocks = 0;      ///< of the axis
+  int64_t blocks = 0;      ///< Number of blocks along the axis.
   int64_t parameters = 1;  ///< number of scales
 };
 
@@ -60,10 +60,10 @@ void for_param_runs(const ParamView& v, const Body& body) {
   });
 }
 
-// Lets the kernels of QuantizeLinear and DequantizeLinear, which know float32 and integers of 8 to 32 bits, work on all
-// types: inputs are converted into scratch memory first, the output is converted or packed afterwards.
+// Adapts the kernels of QuantizeLinear and DequantizeLinear, which support float32 and integers of 8 to 32 bits, to all
+// types: inputs are first converted into scratch memory, the output is converted or packed afterwards.
 
-/// What elements of `type` are computed as: float32 for all reals, 8-bit integers for 4-bit ones.
+/// Returns the type in which elements of `type` are computed: float32 for all reals, 8-bit integers for 4-bit integers.
 inline ElementType compute_type(ElementType type) {
   if (is_floating(type)) return ElementType::kFloat;
   if (!numeric::is_nibble(type)) return type;
@@ -72,11 +72,11 @@ inline ElementType compute_type(ElementType type) {
 
 class QuantBridge {
  public:
-  /// Input `i`, when it is there, arrives at the kernel as `wide`.
+  /// Input `i`, if it is not omitted, is passed to the kernel as `wide`.
   Status input(const Prepare& p, size_t i, ElementType wide);
   /// The kernel writes compute_type(stored). Declares output 0 with the shape of input 0.
   Status output(Prepare& p, ElementType stored, bool saturate);
-  /// The kernel to return; asks for the scratch memory.
+  /// Returns the wrapped kernel and requests the scratch memory.
   Kernel wrap(Prepare& p, Kernel kernel) const;
 
  private:
@@ -84,7 +84,7 @@ class QuantBridge {
     size_t index = 0;
     ElementCast cast;
     int64_t count = 0;
-    size_t offset = 0;  ///< of the wide elements in scratch, bytes
+    size_t offset = 0;  ///< Offset of the wide elements in scratch, in bytes.
   };
   struct Target {
     bool wide = false, converts = false, packs = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Vectorized loops of integer products. All operands are 16 bits wide, zero points already taken off, so that two
+// Vectorized loops of integer products. All operands are 16 bits wide with zero points already subtracted, so that two
 // products and their sum are one instruction.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace quarkq::exec {
 
 constexpr int64_t kProductRows = 4;  ///< most rows of one integer_products() call
 
-/// From a sum of products to a stored integer: y = clamp(rne(float(sum) * scale) + zero_point).
+/// Requantization of a sum of products to a stored integer: y = clamp(rne(float(sum) * scale) + zero_point).
 struct Requantization {
   const float* scale = nullptr;  ///< one for each column
   int32_t zero_point = 0;
@@ -23,8 +23,8 @@ struct IntegerProduct {
 };
 
 QQ_DECLARE_ISA(
-    /// sums[r * columns + c] = sum over k < depth of x[r * depth + k] * w[c * depth + k], wrapping at 32 bits.
-    /// Elements lie within [-255, 255]; rows <= kProductRows.
+    /// sums[r * columns + c] = sum over k < depth of x[r * depth + k] * w[c * depth + k], wrapping at 32 bits. Elements
+    /// are in [-255, 255]; rows <= kProductRows.
     void integer_products(const int16_t* x, const int16_t* w, const IntegerProduct& product, int32_t* sums);
 
     void widen_i8(const int8_t* x, int16_t* y, int64_t n, int32_t zero_point);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the integer products and convolutions share: checking and reading scales and zero points, bringing operands into
-// 16 bits, and the product itself with what follows it (bias, requantization).
+// Common parts of the integer products and convolutions: checking and reading scales and zero points, widening operands
+// to 16 bits, and the product itself with its post-processing (bias, requantization).
 #pragma once
 
 #include <cstdint>
@@ -39,21 +39,21 @@ struct ByteMatrix {
 /// to[row * depth + k] = element - zero point; `zero_points` has one entry or one for each row.
 void widen_matrix(const ByteMatrix& matrix, const std::vector<int32_t>& zero_points, int16_t* to);
 
-/// What becomes of the sums of a product: bias is added, then they are stored as INT32, requantized to bytes, or
-/// multiplied to FLOAT.
+/// Processing of the sums of a product: bias is added, then they are stored as INT32, requantized to bytes, or scaled
+/// to FLOAT.
 struct ProductResult {
   ElementType type = ElementType::kInt32;
   std::byte* data = nullptr;
-  int64_t stride = 0;             ///< elements from one row of the result to the next
+  int64_t stride = 0;             ///< Elements between the starts of two rows of the result.
   const int32_t* bias = nullptr;  ///< may be null
   int64_t bias_row = 0, bias_column = 1;
-  const float* scale = nullptr;  ///< one for each column; for bytes and FLOAT
+  const float* scale = nullptr;  ///< One per column; for bytes and FLOAT.
   int32_t zero_point = 0;
 
   void store(int32_t* sums, int64_t row, int64_t columns) const;
 };
 
-/// Rows of 16-bit operands, zero points taken off.
+/// Rows of 16-bit operands after subtraction of the zero points.
 struct ProductOperands {
   const int16_t* left = nullptr;   ///< [rows, depth]
   const int16_t* right = nullptr;  ///< [columns, depth]

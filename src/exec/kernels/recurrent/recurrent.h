@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The plan of one RNN, GRU or LSTM node. Private to the recurrent family: recurrent.cpp makes it, recurrent_run.cpp
+// The plan of one RNN, GRU or LSTM node. Private to the recurrent family: recurrent.cpp creates it, recurrent_run.cpp
 // runs it. Float32; other real types are converted around it.
 #pragma once
 
@@ -16,20 +16,20 @@ enum class Cell : uint8_t { kRnn, kGru, kLstm };
 /// Inputs by number; GRU and RNN end with kInitialH.
 enum RecurrentInput : size_t { kX, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeephole };
 
-/// Where the parameters of one direction lie, in floats from its start. Each gate has `width` columns; those past the
-/// hidden units hold zeros.
+/// Offsets of the parameters of one direction, in floats from its start. Each gate has `width` columns; columns past
+/// the hidden units are zero.
 struct RecurrentPacking {
   int64_t input_weights = 0;      ///< panels of [gates * width] columns, depth `inputs`
-  int64_t recurrent_weights = 0;  ///< the same, depth `hidden`
-  int64_t bias = 0;               ///< [gates][width]: what X * W starts from
-  int64_t recurrent_bias = 0;     ///< [width], GRU with linear_before_reset: what the candidate's h * R starts from
+  int64_t recurrent_weights = 0;  ///< Panels of [gates * width] columns, depth `hidden`.
+  int64_t bias = 0;               ///< [gates][width]: initial value of X * W.
+  int64_t recurrent_bias = 0;     ///< [width], GRU with linear_before_reset: initial value of the candidate's h * R.
   int64_t peephole = 0;           ///< [3][width]
   int64_t size = 0;
 };
 
-/// Where what a run needs lies in its scratch memory, in floats.
+/// Offsets in the scratch memory of a run, in floats.
 struct RecurrentScratch {
-  int64_t packed = 0;    ///< all directions' parameters when they are no constants
+  int64_t packed = 0;    ///< The parameters of all directions, if they are not constant.
   int64_t products = 0;  ///< X * W + bias: [directions][rows of X][gates * width]
   int64_t rows = 0;      ///< state: [directions][batch][row_size]: h, c, reset h, recurrent product, gates
   int64_t row_size = 0;
@@ -39,7 +39,7 @@ struct RecurrentScratch {
 struct RecurrentPlan {
   Cell cell = Cell::kRnn;
   int64_t gates = 1, directions = 1;
-  bool reverse = false;      ///< the only direction runs backwards; of two the second does
+  bool reverse = false;      ///< The only direction runs backwards; of two directions the second does.
   bool batch_first = false;  ///< layout 1
   bool linear_before_reset = false;
   bool has_peephole = false;
@@ -47,12 +47,12 @@ struct RecurrentPlan {
   std::array<CellMath, 2> math;
   RecurrentPacking packing;
   RecurrentScratch scratch;
-  ir::Tensor packed;  ///< defined when every parameter is a constant
+  ir::Tensor packed;  ///< Defined if every parameter is constant.
 
   int64_t gate_row() const { return gates * width; }
 };
 
-/// W, R and what of B and P the node has, as floats in ONNX order.
+/// W, R and the given parts of B and P, as floats in ONNX order.
 struct RecurrentParameters {
   const float *w = nullptr, *r = nullptr, *bias = nullptr, *peephole = nullptr;
 };
@@ -62,7 +62,7 @@ void pack_recurrent(const RecurrentPlan& plan, const RecurrentParameters& parame
 
 Status run_recurrent(const RecurrentPlan& plan, const Run& run);
 
-/// activations, activation_alpha, activation_beta, clip and input_forget into plan.math.
+/// Reads activations, activation_alpha, activation_beta, clip and input_forget into plan.math.
 Status read_cell_math(const Prepare& p, RecurrentPlan& plan);
 
 // recurrent_extended.cpp

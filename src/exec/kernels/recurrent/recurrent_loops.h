@@ -11,8 +11,8 @@ namespace quarkq::exec {
 
 constexpr int64_t kPanelColumns = 16;
 
-/// y[r][n] = base[r][n] + sum over k of a[r][k] * b[k][n], one partial sum per element, k ascending; so a row's result
-/// does not depend on the rows beside it. Strides in elements. b lies in panels: [panels][depth][kPanelColumns].
+/// y[r][n] = base[r][n] + sum over k of a[r][k] * b[k][n], one partial sum per element, k ascending, so a row's result
+/// does not depend on adjacent rows. Strides in elements. b is stored in panels: [panels][depth][kPanelColumns].
 struct PanelProduct {
   const float* a = nullptr;
   const float* b = nullptr;
@@ -54,9 +54,9 @@ QQ_DECLARE_ISA(void multiply_panels(const PanelProduct& product);
                void rnn_row(const CellMath& math, float* gates, float* h);
                /// gates [4][width] in the order i, o, f, c; peephole [3][width] in the order i, o, f, or null.
                void lstm_row(const CellMath& math, float* gates, const float* peephole, float* c, float* h);
-               /// Activates the gates z and r and makes r * h, which the candidate's product reads.
+               /// Activates the gates z and r and computes r * h, which the candidate's product reads.
                void gru_reset_row(const CellMath& math, float* gates, const float* h, float* reset_h);
-               /// The candidate's gate holds X * W + bias, `recurrent` h * R + bias: joins them by r.
+               /// The candidate's gate contains X * W + bias, `recurrent` contains h * R + bias: joins them by r.
                void gru_join_row(const CellMath& math, float* gates, const float* recurrent);
                /// Activates the candidate; h = (1 - z) * candidate + z * h.
                void gru_update_row(const CellMath& math, float* gates, float* h);)

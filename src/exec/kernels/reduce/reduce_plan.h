@@ -10,14 +10,14 @@
 namespace quarkq::exec {
 
 struct ReducePlan {
-  ir::Shape kept, reduced;  ///< dims that are walked: outputs in memory order, and what each covers
-  std::vector<int64_t> kept_strides, reduced_strides;  ///< of the input, elements
+  ir::Shape kept, reduced;  ///< Dims to iterate over: outputs in memory order, and the elements of each output.
+  std::vector<int64_t> kept_strides, reduced_strides;  ///< Strides of the input, in elements.
   int64_t outputs = 1, covered = 1;
   ir::Shape out_dims;
   Layout out_layout = Layout::kPlain;
   bool simple = false;  ///< the input is [view.outer, view.count, view.inner], reduced over the middle
   AxisView view;
-  size_t run_from = 0;     ///< reduced dimensions from here on lie in the input without a gap...
+  size_t run_from = 0;     ///< Reduced dimensions from this index on are contiguous in the input...
   int64_t run_length = 1;  ///< ... and have so many elements
 
   /// First input element of output `i`.

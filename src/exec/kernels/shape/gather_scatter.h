@@ -23,7 +23,7 @@ Result<Kernel> prepare_tensor_scatter(Prepare& p);
 // gather_scatter_unique.cpp
 Result<Kernel> prepare_unique(Prepare& p);
 
-/// Input `i` of a run, holding int32 or int64, read as int64.
+/// Input `i` of a run, which contains int32 or int64, read as int64.
 struct IndexReader {
   const std::byte* data;
   bool wide;
@@ -32,13 +32,13 @@ struct IndexReader {
   }
 };
 
-/// Fails unless input `i` holds indices.
+/// Fails unless input `i` contains indices.
 inline Status require_indices(const Prepare& p, size_t i) {
   return p.require_input(i, {ElementType::kInt64, ElementType::kInt32});
 }
 inline bool is_wide(const Prepare& p, size_t i) { return p.in(i).type == ElementType::kInt64; }
 
-/// Fails unless all `count` indices lie in [-length, length).
+/// Fails unless all `count` indices are in [-length, length).
 inline Status check_indices(const std::string& label, const IndexReader& indices, int64_t count, int64_t length) {
   if (indices.wide &&
       QQ_DISPATCH(exec, indices_inside)(reinterpret_cast<const int64_t*>(indices.data), count, length)) {

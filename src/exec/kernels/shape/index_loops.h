@@ -8,6 +8,6 @@
 
 namespace quarkq::exec {
 QQ_DECLARE_ISA(
-    /// True when all indices lie in [-length, length). REQUIRES: length <= 2^62.
+    /// Returns whether all indices are in [-length, length). REQUIRES: length <= 2^62.
     bool indices_inside(const int64_t* indices, int64_t n, int64_t length);)
 }  // namespace quarkq::exec

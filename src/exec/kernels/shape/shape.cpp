@@ -63,7 +63,7 @@ Result<ir::Shape> resolve_reshape(const Prepare& p, std::vector<int64_t> shape) 
   QQ_TRY(const int64_t rest, ir::element_count(known).context(p.label()));
   if (open != shape.size()) known[open] = rest == 0 ? 0 : count / rest;
   if (rest == 0 ? count != 0 : product(known) != count) {
-    return p.corrupt("shape ", wanted, " does not hold the elements of ", shape_text(dims));
+    return p.corrupt("shape ", wanted, " does not match the number of elements of ", shape_text(dims));
   }
   return known;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the loops over columns read: columns side by side, whose rows lie apart.
+// Input of the loops over columns: adjacent columns, whose rows have a stride.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct Window {
 /// these spatial sizes. pads_end grows where ceil_mode reaches past the input, so that windows and output agree.
 Result<Window> read_window(const Prepare& p, const ir::Shape& spatial, const std::vector<int64_t>& kernel);
 
-/// The same for a transposed convolution: output_padding and output_shape are read, too.
+/// Reads a transposed convolution, including output_padding and output_shape.
 Result<Window> read_transposed_window(const Prepare& p, const ir::Shape& spatial, const std::vector<int64_t>& kernel);
 
 // The one reader of the shapes of matrix products: MatMul and Gemm, of any element type, plain or fused.
@@ -36,16 +36,17 @@ struct MatMulOperands {
 struct MatMulShapes {
   int64_t m = 0, k = 0, n = 0;
   ir::Shape batch, batch_left, batch_right;  ///< broadcast; of the operands
-  ir::Shape out;                             ///< of the result
+  ir::Shape out;                             ///< Shape of the result.
 };
 
-/// As numpy.matmul: vectors are matrices with one row (left) or column (right), which the result does not have, leading
-/// dimensions broadcast. Fails on a scalar, on inner dimensions that differ, and when the result is too large.
+/// Reads the shapes like numpy.matmul: vectors are matrices with one row (left) or column (right), which the result
+/// does not have; leading dimensions are broadcast. Fails for a scalar, for inner dimensions that differ, and if the
+/// result is too large.
 Result<MatMulShapes> read_matmul(const Prepare& p, const MatMulOperands& operands = {});
-/// The same of two matrices; fails for operands of other ranks.
+/// Reads the shapes of two matrices. Fails for operands of other ranks.
 Result<MatMulShapes> read_gemm_matrices(const Prepare& p, const MatMulOperands& operands = {});
 
-/// For every entry of the batch shape: which matrix of an operand with batch dims `own` it uses.
+/// Returns, for every entry of the batch shape, the index of the matrix of an operand with batch dims `own`.
 std::vector<int64_t> matrix_numbers(const ir::Shape& batch, const ir::Shape& own);
 
 }  // namespace quarkq::exec

@@ -18,7 +18,7 @@ constexpr int64_t kLaneBlock = 2048;  ///< elements summed in float
 constexpr int64_t kColumnBlock = 64;  ///< columns kept in registers or first-level cache
 constexpr int64_t kRowBlock = 128;    ///< rows summed in float
 
-constexpr int64_t kParts = kLanes / kVectorFloats;  ///< vectors that hold the lanes
+constexpr int64_t kParts = kLanes / kVectorFloats;  ///< Number of vectors for all lanes.
 
 /// Sum of f(x[i]) over i < n. `f` takes and gives vectors.
 template <typename F>

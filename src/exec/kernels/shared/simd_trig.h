@@ -36,7 +36,7 @@ inline ReducedAngle reduce_angle(double x) {
   return {turns, sine, cosine};
 }
 
-/// turns modulo 4 lies in [0, 4), as a double.
+/// Returns turns modulo 4 in [0, 4), as a double.
 inline double quarter(double turns) { return turns - 4.0 * std::floor(turns * 0.25); }
 
 inline float sine_of(const ReducedAngle& a, double turns) {

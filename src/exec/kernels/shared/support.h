@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What kernels share: 16-bit floats as number types, choosing a template by element type, splitting work over threads,
-// and small shape arithmetic. Private to exec/kernels.
+// Common parts of kernels: 16-bit floats as number types, selecting a template by element type, dividing work between
+// threads, and small shape arithmetic. Private to exec/kernels.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct BFloat16 {
 
 template <typename T>
 constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
-/// What arithmetic on T is done in.
+/// The type in which arithmetic on T is computed.
 template <typename T>
 using Compute = std::conditional_t<kIsHalf<T>, float, T>;
 template <typename T>
@@ -140,7 +140,7 @@ inline AxisView axis_view(const ir::Shape& dims, int64_t axis) {
           product(dims, axis + 1, static_cast<int64_t>(dims.size()))};
 }
 
-/// Elements that a step of one lies apart, for row-major dims.
+/// Returns the strides of row-major dims, in elements.
 inline std::vector<int64_t> row_major_strides(const ir::Shape& dims) {
   std::vector<int64_t> strides(dims.size());
   int64_t step = 1;
@@ -151,7 +151,7 @@ inline std::vector<int64_t> row_major_strides(const ir::Shape& dims) {
   return strides;
 }
 
-/// Bytes of one element; an error for types whose elements are no whole bytes.
+/// Returns the bytes of one element. Fails for types whose elements do not have whole bytes.
 inline Result<int64_t> element_bytes(const Prepare& p, ElementType type) {
   const int width = bits(type);
   if (width < 8) return p.cannot("elements of type ", name(type), " cannot be moved");
@@ -169,7 +169,7 @@ inline Status check_dims(const Prepare& p, const ir::Shape& dims, int element_bi
                         p.max_memory() > 0 ? ", allowed are " : ", this machine has ", bytes_text(allowed));
 }
 
-/// Fails unless `found` lies in [low, high].
+/// Fails unless `found` is in [low, high].
 inline Status require_count(const Prepare& p, std::string_view what, size_t found, size_t low, size_t high) {
   if (found >= low && found <= high) return Status();
   return p.corrupt(found, " ", what, ", allowed: ", low, " to ", high);

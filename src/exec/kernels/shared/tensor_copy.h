@@ -49,9 +49,10 @@ struct IndexRun {
 };
 
 struct IndexPlan {
-  std::vector<std::vector<int64_t>> tables;  ///< by axis; trailing axes that copy in order are part of the unit
+  std::vector<std::vector<int64_t>> tables;  ///< One table per axis; trailing axes that are copied in order are part of
+                                             ///< the unit.
   std::vector<int64_t> steps;                ///< bytes between input indices of an axis
-  std::vector<IndexRun> runs;                ///< of the last table; none when they are short
+  std::vector<IndexRun> runs;                ///< Runs of the last table; empty if they are short.
   int64_t unit = 1;                          ///< bytes copied at a time
   int64_t element = 1;                       ///< bytes of the fill value
 };
@@ -59,7 +60,7 @@ struct IndexPlan {
 /// Tables by axis of input dims `in`. REQUIRES: at least one axis.
 IndexPlan plan_index_copy(const ir::Shape& in, std::vector<std::vector<int64_t>> tables, int64_t element_bytes);
 
-/// `value`: one element, put where tables say kFillIndex. Runs on several threads when much is copied.
+/// `value` is one element, stored where tables contain kFillIndex. Uses several threads for large copies.
 void run_index_copy(const IndexPlan& plan, const std::byte* from, const std::byte* value, std::byte* to);
 
 // Cutting tensors along an axis and putting them together, for operators that work on whole values.

@@ -92,10 +92,10 @@ inline Status run_bridged(const FloatBridge& bridge, const Kernel& kernel, const
   return Status();
 }
 
-/// The kernel to return: `kernel` itself when everything is float32, else `kernel` between conversions. Call it after
-/// all outputs are declared; it also asks for the scratch memory, `own_bytes` of which come first and are the kernel's
-/// own. Every input and output of a real type is converted, except inputs whose bit is set in `taken`: the kernel took
-/// those constants while it was prepared (float_constant()) and never reads them in a run.
+/// Returns the kernel for a node: `kernel` itself if everything is float32, otherwise `kernel` between conversions.
+/// Call it after all outputs are declared. It also requests the scratch memory, whose first `own_bytes` belong to the
+/// kernel. Every input and output of a real type is converted, except inputs whose bit is set in `taken`: the kernel
+/// copied those constants while it was prepared (float_constant()) and never reads them in a run.
 inline Result<Kernel> bridged(Prepare& p, Kernel kernel, size_t own_bytes = 0, uint32_t taken = 0) {
   FloatBridge bridge;
   bridge.own_bytes = (own_bytes + 63) / 64 * 64;
@@ -125,11 +125,11 @@ inline Status require_real(const Prepare& p, size_t i) {
   return p.require_input(i, {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16, ElementType::kDouble});
 }
 
-// 4-bit elements inside kernels. They are worked on one to a byte and packed at the end. Packed elements cannot be
-// moved one by one, so a 4-bit value always lies in ONNX order; a kernel that follows a channels-last input brings its
-// result back while it packs.
+// 4-bit elements inside kernels. They are processed one per byte and packed at the end. Packed elements cannot be moved
+// one by one, so a 4-bit value is always in ONNX order. A kernel that follows a channels-last input reorders its result
+// while packing.
 
-/// Fails when input `i` holds 4-bit elements in another order than ONNX's.
+/// Fails if input `i` contains 4-bit elements in an order other than ONNX order.
 inline Status require_plain_nibbles(const Prepare& p, size_t i) {
   const Spec& spec = p.in(i);
   if (!numeric::is_nibble(spec.type) || spec.layout == Layout::kPlain || spec.rank() < 3) return Status();
@@ -143,7 +143,7 @@ inline void declare_like_input(Prepare& p, size_t i, ElementType type) {
   p.out(i, type, logical_dims(x.dims, x.layout), Layout::kPlain);
 }
 
-/// Codes that lie in memory order of `layout`, dims `stored`, packed in ONNX order.
+/// Packs codes from memory order of `layout`, with dims `stored`, in ONNX order.
 inline void pack_in_onnx_order(const uint8_t* codes, uint8_t* packed, const ir::Shape& stored, Layout layout) {
   const int64_t count = product(stored);
   if (layout == Layout::kPlain || stored.size() < 3) return numeric::pack_nibbles(codes, packed, count);

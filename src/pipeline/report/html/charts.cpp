@@ -301,7 +301,7 @@ std::string ranges(const Json& details) {
   for (size_t i = 0; i < std::min(kShown, rows.size()); ++i) cells.push_back(rows[i].second);
   return section("Clipping and unused integers",
                  "The worst 20: the share of the values outside of the quantized range, and of its integers that no "
-                 "value takes. Activations: the first sample, thinned out.",
+                 "value uses. Activations: the first sample, subsampled.",
                  table(cells));
 }
 

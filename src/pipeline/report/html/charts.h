@@ -9,7 +9,7 @@
 
 namespace quarkq::pipeline::html {
 
-/// Rows of name, bar and figure. `kind`: the class that colours the bar.
+/// A row of name, bar and figure. `kind` is the class that sets the colour of the bar.
 struct BarRow {
   std::string name, detail, figure;
   double share = 0;
@@ -17,13 +17,13 @@ struct BarRow {
 };
 std::string bar_chart(const std::vector<BarRow>& rows);
 
-/// Counts of a tensor's values with the ends of its quantized range; one entry of details.profiles.
+/// Returns a histogram of a tensor's values with the ends of its quantized range, from one entry of details.profiles.
 std::string histogram(const Json& profile);
 
-/// A bar per entry from left to right; the rows' names show when pointed at.
+/// Returns one bar per entry from left to right. The names are shown as tooltips.
 std::string column_chart(const std::vector<BarRow>& rows);
 
-/// A mark for each point, higher is better; marked points are coloured. `across` and `up` name the axes.
+/// A mark of a scatter plot; higher is better. Marked points are coloured. `across` and `up` name the axes.
 struct Point {
   double x = 0, y = 0;
   std::string name;
@@ -31,16 +31,16 @@ struct Point {
 };
 std::string scatter_chart(const std::vector<Point>& points, const std::string& across, const std::string& up);
 
-/// An image of a report's entry of details.pictures: `which` is "float" or "quantized". In a few colours, as paths,
-/// because the page loads nothing.
+/// Returns the image of an entry of details.pictures. `which` is "float" or "quantized". Drawn in a few colours as
+/// paths, because the page does not load files.
 std::string picture(const Json& entry, const char* which);
 
-/// The first `shown` parts, and the rest in a fold that says how many there are.
+/// Returns the first `shown` parts, and the others in a collapsed block that shows their number.
 std::string folded(const std::vector<std::string>& parts, size_t shown, const char* wrapper, const char* what);
 
-// Sections of the HTML report on how good the result is. Empty where an older report has nothing to show.
+// Sections of the HTML report on the quality of the result. Empty if an older report does not contain the data.
 
-/// Operators of the model as loaded, quantized ones, and what was written.
+/// Operators of the loaded model, quantized operators, and written operators.
 std::string operators(const Json& run);
 /// Noise of every tensor: in node order, then the noisiest first.
 std::string noise(const Json& details);
@@ -48,7 +48,7 @@ std::string noise(const Json& details);
 std::string samples(const Json& details);
 /// Float and quantized output side by side.
 std::string pictures(const Json& details);
-/// Values that ranges clip, and integers that no value takes.
+/// Clipped values, and unused integers.
 std::string ranges(const Json& details);
 
 }  // namespace quarkq::pipeline::html

@@ -243,7 +243,7 @@ Result<std::string> html_report(const std::string& path) {
       return bad_data(path, ": is not JSON, and so no report of quarkq quantize --report or tune --report");
     return report.contains("trials") ? tune_page(report) : page(report);
   } catch (const Json::exception& error) {
-    return bad_data(path, ": is no report of quarkq quantize --report or tune --report (", error.what(), ")");
+    return bad_data(path, ": is not a report of quarkq quantize --report or tune --report (", error.what(), ")");
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text of HTML and SVG. Everything that comes from a file passes through escaped().
+// Text of HTML and SVG. All text from files is passed through escaped().
 #pragma once
 
 #include <string>
@@ -10,37 +10,35 @@
 
 namespace quarkq::pipeline::html {
 
-// Texts of a report that was read from a file.
-
-/// Throws Json::exception where there is no such key, or something else than a text.
+/// Throws Json::exception if the key does not exist or its value is not a text.
 inline std::string text_of(const Json& entry, const char* key) { return entry.at(key).get<std::string>(); }
 
-/// Safe as text and inside a quoted attribute.
+/// Returns the text escaped for content and for quoted attributes.
 std::string escaped(const std::string& text);
 
-/// A number for people: four significant digits, no exponent where it can be avoided; "-" for what is not finite.
+/// Returns a readable number: four significant digits, without an exponent if possible; "-" if it is not finite.
 std::string short_number(double value);
 
 using Attributes = std::vector<std::pair<const char*, std::string>>;
 
-/// <name key="value">content</name>; values are escaped, `content` is markup.
+/// Returns <name key="value">content</name>. Values are escaped; `content` is markup.
 std::string element(const char* name, const Attributes& attributes, const std::string& content);
-/// The same with escaped text inside.
+/// Returns an element that contains `text`, escaped.
 std::string text_element(const char* name, const std::string& text);
 
-/// A headed part of the page; empty when `content` is.
+/// Returns a part of the page with a heading; empty if `content` is empty.
 std::string section(const std::string& title, const std::string& note, const std::string& content);
 
-/// Rows of cells that are text; the header is the first row.
+/// Returns a table of text cells. The header is the first row.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-/// A figure with what it is; `kind`: a class that colours it.
+/// Returns a figure with its title. `kind` is a class that sets its colour.
 std::string tile(const std::string& title, const std::string& figure, const char* kind = "");
 
-/// The whole page, with its style.
+/// Returns the whole page with its style.
 std::string document(const std::string& title, const std::string& body);
 
-/// A bar of `share` (0 to 1) of the width; `kind`: a class that colours it.
+/// Returns a bar of `share` (0 to 1) of the width. `kind` is a class that sets its colour.
 std::string bar(double share, const char* kind);
 
 }  // namespace quarkq::pipeline::html

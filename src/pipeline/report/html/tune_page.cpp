@@ -169,7 +169,8 @@ std::string sensitivity(const Json& run) {
 std::string result_settings(const Json& run) {
   std::string items;
   for (const Json& setting : best_of(run).at("settings")) items += text_element("li", setting.get<std::string>());
-  return section("Settings of the result", "Beyond those asked for.", items.empty() ? "" : element("ul", {}, items));
+  return section("Settings of the result", "In addition to the requested settings.",
+                 items.empty() ? "" : element("ul", {}, items));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace quarkq::pipeline::html {
 
-/// `run`: what `quarkq tune --report` wrote. Throws Json::exception when it is something else.
+/// `run` is the JSON report of `quarkq tune --report`. Throws Json::exception for any other content.
 std::string tune_page(const Json& run);
 
 }  // namespace quarkq::pipeline::html

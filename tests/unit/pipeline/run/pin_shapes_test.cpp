@@ -87,8 +87,8 @@ TEST(PinShapesTest, SymbolsOfOutputsAreForgotten) {
 }
 
 TEST(PinShapesTest, RefusesUnknownInputsWithASuggestion) {
-  expect_refused({"legalize.shapes={xx: [2, 3, 8, 6]}"}, {"xx", "no input of the model", "x, z"});
-  expect_refused({"legalize.shapes={a: [2, 3, 8, 6]}"}, {"no input of the model"});  // an inner value
+  expect_refused({"legalize.shapes={xx: [2, 3, 8, 6]}"}, {"xx", "not an input of the model", "x, z"});
+  expect_refused({"legalize.shapes={a: [2, 3, 8, 6]}"}, {"not an input of the model"});  // an inner value
 }
 
 TEST(PinShapesTest, RefusesWhatContradictsTheModel) {

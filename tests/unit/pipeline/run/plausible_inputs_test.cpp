@@ -133,7 +133,7 @@ TEST(SampleCautionsTest, RandomFewAndConstantSamples) {
       {{good}, 0, false, {}},
       {{good}, 7, false, {"only 7 samples, fewer than 8"}},
       {{good}, 1, false, {"only 1 sample, fewer than 8"}},
-      {{good}, 1, true, {"random data: ranges are those of noise, for experiments only"}},
+      {{good}, 1, true, {"random data: the ranges describe noise and are suitable only for experiments"}},
       {{flat}, 9, false, {"all values of input z are 2: ranges are meaningless"}},
       {{flat, index}, 9, false, {"all values of input z are 2: ranges are meaningless"}},
       {{flat, good}, 9, false, {}},  // one that moves is enough
@@ -141,7 +141,7 @@ TEST(SampleCautionsTest, RandomFewAndConstantSamples) {
       {{flat},
        3,
        true,
-       {"random data: ranges are those of noise, for experiments only",
+       {"random data: the ranges describe noise and are suitable only for experiments",
         "all values of input z are 2: ranges are meaningless"}},
   };
   for (const Row& row : rows) EXPECT_EQ(sample_cautions(row.inputs, row.samples, row.is_random), row.said);

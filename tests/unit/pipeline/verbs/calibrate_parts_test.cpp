@@ -80,7 +80,7 @@ TEST_F(CalibratePartsTest, RefusalsLeaveNoFile) {
           "shard 99999/100000: has no sample, the number of samples is ");
   CalibrateRequest no_samples = request("b");
   no_samples.calib_folder.clear();
-  refused(no_samples, Code::kBadData, "calibration samples are needed: give --calib DIR");
+  refused(no_samples, Code::kBadData, "calibration samples are needed: pass --calib DIR");
   CalibrateRequest compat = request("c");
   compat.settings = {"quarkq.compat=quark-0.13"};
   refused(compat, Code::kInvalidArgument, "--compat: the reference's histograms depend on the order of the samples");

@@ -91,7 +91,7 @@ TEST(EvaluateFoldersTest, NamesEveryFileThatDoesNotFit) {
   const Status status = files.evaluate().status();
   EXPECT_EQ(status.code(), Code::kBadData);
   for (const char* part : {"4 of 5 pairs", "b/gone.npy: no such file", "b/shape.npy: shape [1,2]",
-                           "a/none.npy: holds no", "b/i.png: cannot be decoded"}) {
+                           "a/none.npy: contains no", "b/i.png: cannot be decoded"}) {
     EXPECT_NE(status.message().find(part), std::string::npos) << part << " in " << status.message();
   }
 }

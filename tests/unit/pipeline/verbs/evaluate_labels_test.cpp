@@ -131,7 +131,7 @@ TEST(EvaluateLabelsTest, RefusesWhatDoesNotFit) {
   add_scores(files);
   const auto write = [&](const std::string& text) { return files.folder.write("l.txt", text); };
   expect_labels_refused(files, files.folder / "nothing.txt", "nothing.txt: no such file");
-  expect_labels_refused(files, write(""), "l.txt: holds no labels");
+  expect_labels_refused(files, write(""), "l.txt: contains no labels");
   expect_labels_refused(files, write("2\n1\n"), "holds 2 labels in order, there are 3 results");
   expect_labels_refused(files, write("2\n1\nx\n"), "l.txt:3: found \"x\"");
   expect_labels_refused(files, write("a,1\nb,2.5\n"), "l.txt:2: found \"b,2.5\"");
@@ -192,7 +192,7 @@ TEST(EvaluateLabelsTest, QuotedNamesMayHoldCommasAndQuotes) {
 TEST(EvaluateLabelsTest, RefusesABatchUnderOneLabel) {
   ResultFiles files;
   files.pair<float>("0", {2, 3}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6});
-  expect_labels_refused(files, files.folder.write("l.csv", "0,1\n"), "holds no scores of classes for 1 label");
+  expect_labels_refused(files, files.folder.write("l.csv", "0,1\n"), "does not contain class scores for 1 label");
 }
 
 }  // namespace

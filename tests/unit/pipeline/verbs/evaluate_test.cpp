@@ -199,7 +199,7 @@ TEST(EvaluateTest, RefusesFoldersThatDoNotFit) {
   shapes.save<float>("b", "x", {3, 2}, std::vector<float>(6));
   expect_refused(shapes, {"b/x.npy: shape [3,2]", "[2,3]"});
   empty_array.pair<float>("x", {0}, {}, {});
-  expect_refused(empty_array, {"a/x.npy: holds no values"});
+  expect_refused(empty_array, {"a/x.npy: contains no values"});
   broken.pair<float>("x", {1}, {1}, {1});
   broken.folder.write("b/x.npy", "no numpy");
   expect_refused(broken, {"b/x.npy: not a .npy file"});
