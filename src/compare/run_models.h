@@ -41,7 +41,7 @@ class ModelRunner {
 struct PairedSamples {
   const calib::DataReader& data;
   std::vector<size_t> numbers;                    ///< Samples of `data`, in the order of the results.
-  const calib::DataReader* fitted = nullptr;      ///< Samples as the second model accepts them; null: those of `data`.
+  const calib::DataReader* fitted = nullptr;      ///< Samples as the second model accepts them; null: `data` itself.
   std::string first_name = {}, second_name = {};  ///< Names of the models for errors; may be empty.
 };
 
