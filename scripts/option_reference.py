@@ -7,16 +7,21 @@ import sys
 
 HEAD = """# Option reference
 
-Made by `scripts/option_reference.py` from `quarkq list options`; do not edit by hand. Any of these may stand in a settings file
-(those of the category Field under `quant_config`, the others under `extra_options`) and in `--set NAME=VALUE`. Names and defaults
-are those of the reference; a preset or another option may set another default, and `quarkq config show FILE` says what holds
-and why.
+Made by `scripts/option_reference.py` from `quarkq list options`; do not edit by hand. Any of these can be set in a settings file
+(those of the category Field under `quant_config`, those with a dot under the block before it, the others under
+`extra_options`) and in `--set NAME=VALUE`. Names and defaults without a dot are those of the reference; a preset or another
+option may set another default, and `quarkq config show FILE` says what holds and why.
 """
 MARKS = {"built": "", "no effect": "accepted without effect: ", "not supported yet": "not supported yet: "}
 
 
 def cell(text):
     return text.replace("|", "\\|")
+
+
+def meaning(row):
+    notes = [text for text in (row["allowed"], f"`{row['flag']}`" if row["flag"] else "") if text]
+    return MARKS[row["support"]] + cell(row["summary"]) + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def reference(rows):
@@ -27,7 +32,7 @@ def reference(rows):
     for category, members in categories.items():
         lines += [f"## {category[0].upper()}{category[1:]}", "", "| name | type | default | meaning |", "|---|---|---|---|"]
         for row in members:
-            lines.append(f"| `{row['name']}` | {cell(row['type'])} | `{cell(row['default'])}` | {MARKS[row['support']]}{cell(row['summary'])} |")
+            lines.append(f"| `{row['name']}` | {cell(row['type'])} | `{cell(row['default'])}` | {meaning(row)} |")
         lines.append("")
     return "\n".join(lines)
 

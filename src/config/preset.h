@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The built-in presets: the files of configs/presets, embedded by cmake/EmbedFiles.cmake. A file's first comment line
-// after the license reads "# summary; target: what it is for", perhaps with "; compiler: name of a target file".
+// The built-in presets: the files of configs/presets, embedded by cmake/EmbedFiles.cmake. A file's first
+// comment line after the license reads "# summary; target: what it is for", perhaps with "; compiler: name of a target".
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "config/node.h"
-#include "config/quant_config.h"
 
 namespace quarkq::config {
 
@@ -25,7 +23,7 @@ struct PresetInfo {
   std::string summary;   ///< "uint8 activations, int8 weights, power-of-two MinMSE"
   std::string target;    ///< "CNNs on AMD NPUs with the XINT8 overlay"
   std::string compiler;  ///< of configs/targets: results are judged for it where no target is named; may be empty
-  const char* text;      ///< the YAML
+  Node body;             ///< the file
 };
 
 /// All presets, sorted by name.
@@ -34,22 +32,7 @@ const std::vector<PresetInfo>& presets();
 /// The preset of this name: any case, with or without ".yaml". An unknown name is answered with the nearest one.
 Result<PresetInfo> find_preset(const std::string& name);
 
-/// The body of a preset: a map with quant_config and perhaps extra_options.
-Result<Node> preset_body(const PresetInfo& preset);
-
-// Laying one source of settings over another (ref:settings#settings-file), on value trees.
-
-/// A merged tree and, for each setting in it, the strongest layer that touched it (names as in QuantConfig::origins).
-struct Merged {
-  Node values{Node::Map{}};
-  std::map<std::string, Origin> origins;
-};
-
-/// Puts `layer` over `merged`. Blocks are merged by key; FastFinetune and the other nested parameter maps by inner key;
-/// every other value replaces the one below. A null takes the value below away; where there is none it stays a null.
-Status lay_over(const Layer& layer, Merged& merged);
-
-/// The tree that "key=value" stands for. The key is a dotted path from the top, a bare option or a bare field.
-Result<Node> parse_set(const std::string& text);
+/// The settings of a preset's file.
+Result<std::vector<Node>> preset_bodies(const PresetInfo& preset);
 
 }  // namespace quarkq::config

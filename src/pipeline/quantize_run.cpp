@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "config/layers.h"
 #include "config/preset.h"
 #include "config/print.h"
 #include "onnx_io/check_model.h"
@@ -90,12 +91,12 @@ namespace {
 
 /// Settings of places, speed and messages, and of samples, whose ranges have a hash of their own: the same result has
 /// the same hash on another machine.
-constexpr std::array<std::string_view, 17> kNoResult = {
-    "preprocess",         "CalibDataSize",       "calibration",    "TmpDir",
-    "SaveAndRestore",     "TensorsRangeFile",    "CalibWorkerNum", "CalibOptimizeMem",
-    "CalibOptimizeDisk",  "execution_providers", "print_summary",  "debug_mode",
-    "ignore_warnings",    "EvalMetrics",         "EvalDataReader", "crypto_mode",
-    "EncryptionAlgorithm"};
+constexpr std::array<std::string_view, 18> kNoResult = {
+    "preprocess",          "CalibDataSize",       "calibration",    "TmpDir",
+    "SaveAndRestore",      "TensorsRangeFile",    "CalibWorkerNum", "CalibOptimizeMem",
+    "CalibOptimizeDisk",   "execution_providers", "print_summary",  "debug_mode",
+    "ignore_warnings",     "EvalMetrics",         "EvalDataReader", "crypto_mode",
+    "EncryptionAlgorithm", "evaluation"};
 /// The same inside of options that are maps.
 constexpr std::array<std::pair<std::string_view, const char*>, 5> kNoResultInside = {{
     {"FastFinetune", "MemoryBudgetMB"},
@@ -111,7 +112,7 @@ std::string settings_hash(config::Settings settings) {
   settings.tool.on_collapse.reset();  // what it leads to shows in the result
   settings.tool.verify_samples.reset();
   ContentHash hash;
-  for (const config::SettingLine& line : config::setting_lines(settings)) {
+  for (const config::SettingLine& line : config::whole_settings(settings)) {
     if (std::ranges::find(kNoResult, line.name) != kNoResult.end()) continue;
     auto value = line.value;
     for (const auto& [option, key] : kNoResultInside)
@@ -186,17 +187,14 @@ std::string argument(const std::string& text) {
 }
 
 /// A setting as an argument: those that an option of their own sets appear as that option.
-std::string setting_argument(const std::string& setting) {
-  constexpr std::pair<std::string_view, std::string_view> kOptions[] = {{"target=", "--target "},
-                                                                        {"preprocess=", "--preprocess "}};
-  for (const auto& [key, option] : kOptions) {
-    if (!setting.starts_with(key)) continue;
-    std::string value = setting.substr(key.size());
-    const bool is_quoted = value.size() > 2 && value.front() == '"' && value.back() == '"';
-    if (is_quoted) value = value.substr(1, value.size() - 2);
-    if (value.find_first_of("{[\"\\") == std::string::npos) return cat(option, argument(value));
-  }
-  return "--set " + argument(setting);
+std::string setting_argument(const config::Setting& setting) {
+  std::string value = setting.value;
+  const bool is_quoted = value.size() > 2 && value.front() == '"' && value.back() == '"';
+  if (is_quoted) value = value.substr(1, value.size() - 2);
+  const bool is_option_of_all_verbs = setting.key == "target" || setting.key == "preprocess";
+  if (is_option_of_all_verbs && value.find_first_of("{[\"\\") == std::string::npos)
+    return cat("--", setting.key, " ", argument(value));
+  return "--set " + argument(cat(setting.key, "=", setting.value));
 }
 
 /// Training and analysis need samples, which statistics are not.
@@ -210,9 +208,9 @@ std::string command(const char* verb, const QuantizeRequest& request, const conf
   } else if (!request.statistics_path.empty() && !settings.calibration.dir) {
     text += " --calib DIR";
   }
-  for (const std::string& setting : request.settings) {
-    const bool is_of_this_run =
-        setting.starts_with("quarkq.on_collapse") || setting.starts_with("quarkq.verify_samples");
+  for (const std::string& one : request.settings) {
+    const config::Setting setting = config::setting_of(one);
+    const bool is_of_this_run = setting.key == "quarkq.on_collapse" || setting.key == "quarkq.verify_samples";
     if (!is_of_this_run) text += " " + setting_argument(setting);
   }
   return text;

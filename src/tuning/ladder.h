@@ -80,12 +80,12 @@ std::vector<Candidate> blocks_in_float(const Base& base, const Reached& reached)
 /// The trials of a step that these settings leave to try: not those whose keys the user set.
 std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked);
 
-/// `settings` have a value for the key of `setting`.
-bool sets_key(const SettingList& settings, std::string_view setting);
+/// Returns whether `settings` have a value for the key of `setting`.
+bool sets_key(const SettingList& settings, const std::string& setting);
 /// `more` over `settings`: of two with the same key the later one counts.
 SettingList merged(const SettingList& settings, const SettingList& more);
-/// What stands before the =.
-std::string_view key_of(std::string_view setting);
+/// Returns the key of a text as in config/layers.h.
+std::string key_of(const std::string& setting);
 
 // A search file's combinations as steps of tune(), in the place of the ladder.
 

@@ -44,9 +44,23 @@ def every_key_has_an_example(block):
 def every_option_that_is_a_map_has_an_example():
     options = json.loads(quarkq("list", "options", "--json").stdout)
     maps = [option["name"] for option in options if option["type"].startswith("map") and option["name"] != "MixedPrecisionTensor"]
-    missing = [name for name in maps if not any(f"{name}:" in text for _, text in EXAMPLES)]
+    missing = [name for name in maps if not any(f"{name.split('.')[-1]}:" in text for _, text in EXAMPLES)]
     expect_equal(missing, [], "maps without an example")
     return f"{len(maps)} options"
+
+
+@test()
+def config_show_prints_the_origin_of_every_key():
+    with temp_folder() as folder:
+        path = os.path.join(folder, "settings.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("target: x2\nguards: off\nquarkq: {seed: 7}\nexclude: [fc]\n")
+        shown = json.loads(quarkq("config", "show", path, "--set", "quarkq.threads=2", "--set", "exclude=[relu1]", "--json").stdout)["resolved"]
+        found = {name: (shown[name]["value"], shown[name]["origin"]) for name in ("target", "quarkq.guards", "quarkq.seed", "quarkq.threads", "exclude",
+                                                                                  "legalize.opset", "activation_type")}
+        expect_equal(found, {"target": ("x2", "file"), "quarkq.guards": (False, "file"), "quarkq.seed": (7, "file"), "quarkq.threads": (2, "--set"),
+                             "exclude": (["relu1"], "--set"), "legalize.opset": (17, "target"),
+                             "activation_type": ("QuantType.QInt8", "preset")}, "values and origins")
 
 
 @test()
