@@ -17,23 +17,18 @@ std::string upper(std::string text) {
   return text;
 }
 
+/// The text of `about.KEY`; empty if there is none.
+std::string about(const Node& body, std::string_view key) {
+  const Node* all = body.find("about");
+  const Node* text = all == nullptr ? nullptr : all->find(key);
+  return text == nullptr ? "" : text->as_text();
+}
+
 PresetInfo make_info(const EmbeddedPreset& file) {
   const Result<Node> body = parse_text(file.text, cat("preset ", file.stem));
   QQ_CHECK(body.ok());
-  PresetInfo info{upper(file.stem), "", "", "", body.value()};
-  static const std::string kTarget = "; target: ", kCompiler = "; compiler: ";
-  for (const std::string& line : split(file.text, '\n')) {
-    const size_t at = line.find(kTarget);
-    if (!line.starts_with("# ") || at == std::string::npos) continue;
-    info.summary = line.substr(2, at - 2);
-    info.target = line.substr(at + kTarget.size());
-    if (const size_t end = info.target.find(kCompiler); end != std::string::npos) {
-      info.compiler = info.target.substr(end + kCompiler.size());
-      info.target.resize(end);
-    }
-    break;
-  }
-  return info;
+  return {upper(file.stem), about(body.value(), "summary"), about(body.value(), "target"),
+          about(body.value(), "compiler"), body.value()};
 }
 
 std::vector<PresetInfo> make_presets() {
@@ -64,7 +59,14 @@ Result<PresetInfo> find_preset(const std::string& name) {
 }
 
 Result<std::vector<Node>> preset_bodies(const PresetInfo& preset) {
-  return std::vector<Node>{preset.body};
+  std::vector<Node> bodies;
+  const Node* base = preset.body.find("extends");
+  if (base != nullptr) {
+    QQ_TRY(const PresetInfo info, find_preset(base->as_text()));
+    QQ_TRY(bodies, preset_bodies(info));
+  }
+  bodies.push_back(preset.body.without("extends").without("about"));
+  return bodies;
 }
 
 }  // namespace quarkq::config

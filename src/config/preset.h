@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The built-in presets: the files of configs/presets, embedded by cmake/EmbedFiles.cmake. A file's first
-// comment line after the license reads "# summary; target: what it is for", perhaps with "; compiler: name of a target".
+// The built-in presets: the files of configs/presets, embedded by cmake/EmbedFiles.cmake. They have the form of a
+// settings file: `about` describes the preset, `extends` names the preset whose settings it changes.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ const std::vector<PresetInfo>& presets();
 /// The preset of this name: any case, with or without ".yaml". An unknown name is answered with the nearest one.
 Result<PresetInfo> find_preset(const std::string& name);
 
-/// The settings of a preset's file.
+/// The settings of a preset's file, and before them those of the presets that it extends: weakest first.
 Result<std::vector<Node>> preset_bodies(const PresetInfo& preset);
 
 }  // namespace quarkq::config

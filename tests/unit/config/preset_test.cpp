@@ -34,6 +34,24 @@ TEST(PresetTest, EachEqualsItsGolden) {
   }
 }
 
+TEST(PresetTest, ABaseIsBelowWhatExtendsIt) {
+  const std::vector<Node> bodies = preset_bodies(find_preset("XINT8_ADAQUANT").value()).value();
+  ASSERT_EQ(bodies.size(), 3u) << "xint8, then xint8_adaround";
+  EXPECT_NE(bodies[0].find("quant_config")->find("enable_npu_cnn"), nullptr);
+  EXPECT_EQ(bodies[2].find("quant_config"), nullptr) << "nothing is repeated";
+  EXPECT_EQ(bodies[2].find("about"), nullptr);
+  // A null removes a key of the base.
+  EXPECT_FALSE(load("INT8_TRANSFORMER_ACCURATE").options.calib_moving_average);
+}
+
+/// A file may describe itself and extend a preset as presets do.
+TEST(PresetTest, ACopyOfAPresetsFileIsASettingsFile) {
+  const QuantConfig copy = config_from(to_yaml(find_preset("XINT8_ADAROUND").value().body)).value();
+  EXPECT_EQ(copy.preset, "XINT8");
+  EXPECT_EQ(to_node(copy), to_node(load("XINT8_ADAROUND")));
+  EXPECT_FALSE(config_from("about: {summary: [1]}\nquant_config: {}").ok());
+}
+
 TEST(PresetTest, NamesAreForgiving) {
   for (const char* name : {"xint8", "XINT8", "xint8.yaml", "XInt8.YAML"}) EXPECT_EQ(load(name).preset, "XINT8");
   const Result<PresetInfo> typo = find_preset("XNT8");
