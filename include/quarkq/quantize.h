@@ -62,14 +62,16 @@ struct QuantizeRequest {
   bool in_memory = false;                  ///< the result is returned in QuantizeReport::model, and no file is written
   std::string output_path;                 ///< empty: "<stem>_quantized.onnx" beside the model
   std::string config;                      ///< a file if it exists, else a preset name with or without ".yaml"
-  std::vector<std::string> settings;       ///< "key=value", stronger than `config`
-  std::string calib_folder;                ///< samples; empty: what the config says
-  SampleSource sample_source;              ///< samples from memory, instead of a folder
-  std::string statistics_path;             ///< of calibrate() or merge_statistics(), instead of samples
-  int threads = 0;                         ///< 0: the cores that are free
-  std::string eval_folder;                 ///< samples to compare the models on; empty: those of the calibration
-  SampleSource eval_source;                ///< the same from memory
-  Metric metric;                           ///< computed on the samples that are compared; may be empty
+  /// "key=value", stronger than `config`; "--target=x2", "--shape={x: [1]}", ... as options of the command line, which
+  /// are weaker than "key=value" but stronger than `config`.
+  std::vector<std::string> settings;
+  std::string calib_folder;     ///< samples; empty: what the config says
+  SampleSource sample_source;   ///< samples from memory, instead of a folder
+  std::string statistics_path;  ///< of calibrate() or merge_statistics(), instead of samples
+  int threads = 0;              ///< 0: the cores that are free
+  std::string eval_folder;      ///< samples to compare the models on; empty: those of the calibration
+  SampleSource eval_source;     ///< the same from memory
+  Metric metric;                ///< computed on the samples that are compared; may be empty
   /// "cos>=0.99" of the worst sample, "metric>=0.9" of the metric's mean: else the run fails with kQualityGate and
   /// writes nothing.
   std::vector<std::string> requirements;

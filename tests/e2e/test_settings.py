@@ -64,6 +64,20 @@ def config_show_prints_the_origin_of_every_key():
 
 
 @test()
+def options_of_the_command_line_are_weaker_than_set():
+    """In both orders; the report names each origin."""
+    with temp_folder() as folder:
+        for words in (["--verify", "3", "--set", "quarkq.verify_samples=2"], ["--set", "quarkq.verify_samples=2", "--verify", "3"]):
+            report = os.path.join(folder, "r.json")
+            quarkq("quantize", MODEL, "--target", "x2", "--calib", os.path.join(os.path.dirname(MODEL), "calib"), "-o", os.path.join(folder, "q.onnx"),
+                   "--on-collapse", "warn", *words, "--report", report)
+            with open(report, encoding="utf-8") as file:
+                settings = {row["name"]: (row["value"], row["origin"]) for row in json.load(file)["details"]["settings"]}
+            expect_equal([settings[name] for name in ("target", "quarkq.verify_samples", "quarkq.on_collapse")],
+                         [("x2", "flag"), ("2", "--set"), ("warn", "flag")], " ".join(words))
+
+
+@test()
 def memory_that_runs_out_is_a_message():
     """Also while settings are copied: at many limits, so that allocations of all kinds fail."""
     with temp_folder() as folder:

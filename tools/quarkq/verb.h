@@ -51,18 +51,21 @@ struct ComputeOptions {
 };
 void add_compute_options(CLI::App& app, ComputeOptions& options);
 
-/// --preprocess NAME, a recipe for images: becomes the first of `settings`, so that --set changes single keys of it.
-/// REQUIRES: --set, which fills `settings`, is declared before; options take effect in the order of their declarations.
+// Options of the command line that are settings. They become texts "--flag=value" of `settings`, whose place does not
+// matter:
+// --set is stronger (config/layers.h).
+
+/// --preprocess NAME, a recipe for images.
 void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
 
-/// --backend native|ort[:PROVIDER], as a setting.
+/// --backend native|ort[:PROVIDER].
 void add_backend_option(CLI::App& app, std::vector<std::string>& settings);
 
-/// --shape INPUT=1,3,224,224 (repeatable), which becomes a setting weaker than --set.
+/// --shape INPUT=1,3,224,224 (repeatable).
 void add_shape_option(CLI::App& app, std::vector<std::string>& settings);
-/// --target NAME|FILE, which becomes a setting weaker than --set, and --shape.
+/// --target NAME|FILE, and --shape.
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
-/// --max-wide and --max-islands, as settings.
+/// --max-wide and --max-islands.
 void add_island_options(CLI::App& app, std::vector<std::string>& settings);
 /// "95%", "95" and "0.95" are the same share; messages name the option.
 Result<double> share_of(const std::string& option, const std::string& text);
