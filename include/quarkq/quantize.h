@@ -65,7 +65,9 @@ struct QuantizeRequest {
   std::string output_path;                 ///< Empty: "<stem>_quantized.onnx" in the folder of the model.
   std::string config;                      ///< A file if it exists, otherwise the name of a preset with or without
                                            ///< ".yaml".
-  std::vector<std::string> settings;       ///< "key=value"; each overrides `config`.
+  /// "key=value", or an option of the command line: "--target=x2", "--shape={x: [1]}". Both override `config`, and
+  /// "key=value" overrides an option.
+  std::vector<std::string> settings;
   std::string calib_folder;                ///< Folder of calibration samples; empty: the folder of the config.
   SampleSource sample_source;              ///< Calibration samples in memory; replaces the folder.
   std::string statistics_path;             ///< File written by calibrate() or merge_statistics(); replaces the samples.

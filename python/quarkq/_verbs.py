@@ -58,17 +58,17 @@ class _Job:
 
     def take_config(self, config: Optional[Config], settings: Optional[Settings], preprocess: Optional[Preprocess],
                     target: Optional[Path] = None, shapes: Optional[Shapes] = None) -> None:
-        lines = _settings(settings)
-        if shapes:
-            lines.insert(0, f"legalize.shapes={_value({name: list(dims) for name, dims in shapes.items()})}")
-        if target is not None:
-            lines.insert(0, f"target={_value(os.fspath(target))}")
-        if isinstance(preprocess, str):
-            lines.insert(0, f"preprocess={preprocess}")
+        own: List[str] = []
         if isinstance(config, Mapping):
             config, own = _without_libraries(config)
-            lines[:0] = own
             config = self._write_config(config)
+        lines = own + _settings(settings)
+        if shapes:
+            lines.append(f"--shape={_value({name: list(dims) for name, dims in shapes.items()})}")
+        if target is not None:
+            lines.append(f"--target={_value(os.fspath(target))}")
+        if isinstance(preprocess, str):
+            lines.append(f"--preprocess={preprocess}")
         self.request.update(config=os.fspath(config) if config is not None else None, settings=lines)
 
     def _new_folder(self) -> str:

@@ -140,6 +140,30 @@ std::vector<AlgorithmParam> algorithm_params(const std::string& name) {
 
 namespace {
 
+Result<Algorithm> read_algorithm(const Node& node, const std::string& path) {
+  const Node* name_node = node.find("name");
+  if (name_node == nullptr) return invalid_argument(node.mark().prefix(), path, ": needs name");
+  QQ_TRY(const std::string name, read<std::string>(*name_node, path + ".name"));
+  if (find_algorithm(name) == nullptr) {
+    std::vector<std::string> known;
+    for (const AlgorithmInfo& info : algorithms()) known.emplace_back(info.name);
+    return invalid_argument(node.mark().prefix(), path, ": found algorithm ", name, ", allowed are ",
+                            join(known, ", "));
+  }
+  std::vector<std::string> keys = {"name"};
+  for (const AlgorithmParam& param : algorithm_params(name)) keys.emplace_back(param.name);
+  QQ_RETURN_IF_ERROR(check_keys(node, path, keys));
+  return Algorithm{name, node.without("name")};
+}
+
+}  // namespace
+
+Result<std::vector<Algorithm>> read_algorithms(const Node& node, const std::string& path) {
+  return read_list<Algorithm>(node, path, read_algorithm);
+}
+
+namespace {
+
 constexpr int64_t kMegabyte = 1000000, kMostMegabytes = 1000000000;
 constexpr const char* kNoDevices = "quarkq computes on the processor";
 constexpr const char* kNoLoader = "samples are kept in memory or in one file, no workers load them";

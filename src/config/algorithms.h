@@ -31,6 +31,8 @@ const std::vector<AlgorithmInfo>& algorithms();
 const AlgorithmInfo* find_algorithm(const std::string& name);
 /// Returns the parameters of one algorithm, or an empty list.
 std::vector<AlgorithmParam> algorithm_params(const std::string& name);
+/// Reads algo_config. Fails with kInvalidArgument if an algorithm or one of its parameters is unknown.
+Result<std::vector<Algorithm>> read_algorithms(const Node& node, const std::string& path);
 
 // FastFinetune (ref:tuning#finetuning-options): settings of AdaRound and AdaQuant.
 

@@ -56,6 +56,29 @@ Node Convert<std::vector<int64_t>>::to(const std::vector<int64_t>& value) {
   return Node(std::move(items));
 }
 
+Result<std::map<std::string, std::vector<int64_t>>> Convert<std::map<std::string, std::vector<int64_t>>>::from(
+    const Node& node) {
+  if (!node.is_map()) return wrong_kind(node, "a map from inputs to shapes");
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const Node::Entry& entry : node.entries()) {
+    QQ_TRY(shapes[entry.key], Convert<std::vector<int64_t>>::from(entry.value));
+  }
+  return shapes;
+}
+
+Node Convert<std::map<std::string, std::vector<int64_t>>>::to(
+    const std::map<std::string, std::vector<int64_t>>& value) {
+  Node::Map entries;
+  for (const auto& [name, dims] : value) entries.push_back({name, Convert<std::vector<int64_t>>::to(dims), {}});
+  return Node(std::move(entries));
+}
+
+Status check_one_of(const std::optional<std::string>& value, const std::string& path,
+                    const std::vector<std::string>& allowed) {
+  if (!value || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return {};
+  return invalid_argument(path, ": found ", *value, ", allowed is ", join(allowed, " or "));
+}
+
 Status check_keys(const Node& node, const std::string& path, const std::vector<std::string>& allowed) {
   if (!node.is_map()) return wrong_kind(node, "a map").context(node.mark().prefix() + path);
   for (const Node::Entry& entry : node.entries()) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,12 @@ struct ListValue {
   Node node{Node::List{}};
 };
 
+/// A bool that on and off name, too, as in YAML 1.1.
+struct Switch {
+  bool is_on = false;
+  explicit operator bool() const { return is_on; }
+};
+
 template <typename T>
 struct Convert;  // Has from(node): value or error; to(value): node; type(): for listings.
 
@@ -38,6 +45,17 @@ struct Convert<bool> {
     return node.as_bool();
   }
   static Node to(bool value) { return Node(value); }
+};
+
+template <>
+struct Convert<Switch> {
+  static std::string type() { return "on or off"; }
+  static Result<Switch> from(const Node& node) {
+    if (node.kind() == Node::Kind::kBool) return Switch{node.as_bool()};
+    if (node.is_text() && (node.as_text() == "on" || node.as_text() == "off")) return Switch{node.as_text() == "on"};
+    return wrong_kind(node, "on or off");
+  }
+  static Node to(Switch value) { return Node(value.is_on); }
 };
 
 template <>
@@ -90,6 +108,13 @@ struct Convert<std::vector<double>> {
   static std::string type() { return "list of numbers"; }
   static Result<std::vector<double>> from(const Node& node);
   static Node to(const std::vector<double>& value);
+};
+
+template <>
+struct Convert<std::map<std::string, std::vector<int64_t>>> {
+  static std::string type() { return "map of shapes"; }
+  static Result<std::map<std::string, std::vector<int64_t>>> from(const Node& node);
+  static Node to(const std::map<std::string, std::vector<int64_t>>& value);
 };
 
 template <>
@@ -159,11 +184,27 @@ Result<T> read(const Node& node, const std::string& path) {
   return Convert<T>::from(node).context(node.mark().prefix() + path);
 }
 
-/// Fails unless `node` is a map whose keys are all in `allowed`. For an unknown key, the message suggests the nearest
-/// key.
+/// Reads each item of a list with `reader`, which gets the item's path.
+template <typename T, typename Reader>
+Result<std::vector<T>> read_list(const Node& node, const std::string& path, Reader reader) {
+  std::vector<T> all;
+  if (node.is_null()) return all;
+  if (!node.is_list()) return wrong_kind(node, "a list").context(node.mark().prefix() + path);
+  for (size_t i = 0; i < node.items().size(); ++i) {
+    QQ_TRY(T one, reader(node.items()[i], cat(path, "[", i, "]")));
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// An error unless `node` is a map whose keys are all in `allowed`; an unknown key is answered with the nearest one.
 Status check_keys(const Node& node, const std::string& path, const std::vector<std::string>& allowed);
 
-/// Reads single keys of an option that is a map of an algorithm's own parameters.
+/// An error unless `value` is absent or in `allowed`.
+Status check_one_of(const std::optional<std::string>& value, const std::string& path,
+                    const std::vector<std::string>& allowed);
+
+/// Single keys of an option that is a map of an algorithm's own parameters, read by the file of that subject.
 class OptionMap {
  public:
   /// `option` names the map in messages ("FastFinetune") and must outlive the reader, as must `node`.

@@ -166,8 +166,31 @@ bool is_signed_or_float(DataType type) {
 }
 
 std::string origin_name(Origin origin) {
-  static const char* const kNames[] = {"default", "preset", "target", "file", "command line", "forced"};
+  static const char* const kNames[] = {"default", "preset", "target", "file", "flag", "--set", "rescue", "forced"};
   return kNames[static_cast<size_t>(origin)];
+}
+
+namespace {
+
+constexpr std::string_view kRuntime = "ort", kProviderSuffix = "executionprovider";
+
+/// Returns whether the name of an execution provider may contain `c`.
+bool is_provider_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> asked_provider(const std::optional<std::string>& backend) {
+  using Provider = std::optional<std::string>;
+  if (!backend || *backend == "native") return Provider();
+  if (*backend == kRuntime) return Provider("cpu");
+  std::string provider = backend->starts_with(cat(kRuntime, ':')) ? backend->substr(kRuntime.size() + 1) : "";
+  if (!std::ranges::all_of(provider, is_provider_char)) provider.clear();
+  provider = lower_case(provider);
+  if (provider.ends_with(kProviderSuffix)) provider.resize(provider.size() - kProviderSuffix.size());
+  if (!provider.empty()) return Provider(std::move(provider));
+  return invalid_argument("quarkq.backend: found ", *backend, ", allowed is native, ort or ort:PROVIDER (ort:cuda)");
 }
 
 }  // namespace quarkq::config

@@ -4,6 +4,7 @@
 // is unambiguous.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,26 @@ enum class QuantGranularity { kTensor, kChannel, kGroup };
 enum class Quantizer { kCpu, kExtended, kNpuCnn, kNpuTransformer, kDynamic, kMatMulNBits, kQOperator, kNone };
 std::string quantizer_name(Quantizer quantizer);
 
-/// Source of a value, from the weakest to the strongest. kForced: implied by another setting or by the model.
-enum class Origin { kDefault, kPreset, kTarget, kFile, kCommandLine, kForced };
+/// Where a value comes from. THE precedence of settings: of two values of one setting the one of the later origin
+/// applies, whatever the order in which they were given.
+enum class Origin {
+  kDefault,
+  kPreset,
+  kTarget,  ///< the file of --target (configs/targets)
+  kFile,    ///< the user's settings file
+  kFlag,    ///< an option of the command line of its own, such as --target or --shape
+  kSet,     ///< --set, and "key=value" of the library
+  kRescue,  ///< a change after the result collapsed
+  kForced,  ///< another setting or the model leaves no choice
+};
 std::string origin_name(Origin origin);
-inline bool is_users(Origin origin) { return origin == Origin::kFile || origin == Origin::kCommandLine; }
+/// Returns whether the user wrote a value of this origin.
+inline bool is_users(Origin origin) { return origin >= Origin::kFile && origin <= Origin::kSet; }
+
+/// Reads quarkq.backend, which runs the float model. Returns nullopt for quarkq itself ("native", or no setting), else
+/// the execution provider of ONNX Runtime in lower case: "cpu" for "ort", "cuda" for "ort:cuda" and
+/// "ort:CUDAExecutionProvider". Does not check that the provider is installed.
+Result<std::optional<std::string>> asked_provider(const std::optional<std::string>& backend);
 
 /// One spelling of an enum value. The first row of a value is the one printed.
 template <typename E>

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
-// fields.def turned into a table. The only file that expands the rows into code; everything else loops over
-// all_fields().
+// fields.def and blocks.def turned into a table. The only file that expands the rows into code; everything else loops
+// over all_fields().
 #include "config/fields.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "base/error.h"
+#include "base/strings.h"
 #include "config/load.h"
+#include "config/sample_settings.h"
 
 namespace quarkq::config {
 namespace {
@@ -40,6 +45,59 @@ struct Access {
     return {};
   }
   static Node value(const Settings& settings) { return Convert<T>::to((settings.*group).*member); }
+};
+
+// The column `allowed` of blocks.def.
+
+constexpr Allowed anything() { return {}; }
+constexpr Allowed one_of(const char* choices) { return {.choices = choices}; }
+constexpr Allowed between(double low, double high, const char* range) {
+  return {.range = range, .low = low, .high = high};
+}
+constexpr Allowed at_least(double low, const char* range) {
+  return between(low, std::numeric_limits<double>::infinity(), range);
+}
+constexpr Allowed checked_by(Status (*check)(const Node&, const std::string& path)) { return {.check = check}; }
+
+Status check_backend(const Node& node, const std::string&) {
+  return node.is_text() ? asked_provider(node.as_text()).status() : Status();
+}
+
+Status check_raw_formats(const Node& node, const std::string&) { return read_raw_formats(node).status(); }
+
+Status check_shapes(const Node& node, const std::string& path) {
+  for (const Node::Entry& entry : node.entries()) {
+    const std::string name = path + "." + entry.key;
+    QQ_TRY(const std::vector<int64_t> dims, config::read<std::vector<int64_t>>(entry.value, name));
+    for (const int64_t dim : dims) {
+      if (dim < 1)
+        return invalid_argument(entry.value.mark().prefix(), name, ": found ", dim, ", allowed is 1 or more");
+    }
+  }
+  return {};
+}
+
+/// As Access, for the members of a block, which has the same type in QuantConfig and Settings.
+template <typename T, auto asked_block, auto block, auto member>
+struct BlockAccess {
+  using Held = typename MemberOf<T>::Type;
+
+  static Status read(const Node& node, const std::string& path, QuantConfig& config) {
+    QQ_TRY(T value, config::read<T>(node, path));
+    (config.*asked_block).*member = std::move(value);
+    return {};
+  }
+  static std::optional<Node> asked(const QuantConfig& config) {
+    const Node value = Convert<Held>::to((config.*asked_block).*member);
+    const bool is_absent = value.is_null() || (value.is_map() && value.entries().empty());
+    return is_absent ? std::nullopt : std::optional<Node>(value);
+  }
+  static Status assign(const Node& node, Settings& settings) {
+    QQ_TRY(Held value, Convert<Held>::from(node));
+    (settings.*block).*member = std::move(value);
+    return {};
+  }
+  static Node value(const Settings& settings) { return Convert<Held>::to((settings.*block).*member); }
 };
 
 std::vector<FieldKey> make_field_keys() {
@@ -79,9 +137,40 @@ std::vector<std::string> option_names() {
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
   for (const Field& field : all_fields())
-    if (!field.is_option()) names.emplace_back(field.name);
+    if (field.category == Category::kField) names.emplace_back(field.name);
   return names;
 }
+
+std::vector<std::string> keys_of_block(std::string_view block) {
+  std::vector<std::string> keys;
+  for (const Field& field : all_fields())
+    if (field.is_of_block() && field.block == block) keys.push_back(field.key());
+  return keys;
+}
+
+const std::vector<std::string>& own_blocks() {
+  static const std::vector<std::string> names = {
+#define BLOCK(key, Type, member) #key,
+#define END_BLOCK(member)
+#include "config/blocks.def"
+  };
+  return names;
+}
+
+Status Allowed::check_value(const Node& value, const std::string& path) const {
+  const std::vector<std::string> known = split(choices, ' ');
+  const bool is_range = *range != '\0', has_choices = *choices != '\0';
+  if (!is_range && !has_choices) return {};
+  for (const Node& one : value.is_list() ? value.items() : Node::List{value}) {
+    const std::string found = is_range ? to_flow(one) : one.as_text();
+    const bool fits =
+        is_range ? one.as_real() >= low && one.as_real() <= high : std::ranges::find(known, found) != known.end();
+    if (!fits) return invalid_argument(value.mark().prefix(), path, ": found ", found, ", allowed is ", text());
+  }
+  return {};
+}
+
+std::string Allowed::text() const { return *range != '\0' ? range : join(split(choices, ' '), " or "); }
 
 Node literal(const std::string& text) {
   if (text.find_first_of("[{") == std::string::npos) return Node::from_plain_scalar(text);
@@ -102,9 +191,9 @@ bool is_off_value(const Field& field, const Node& value) {
 }
 
 std::string category_name(Category category) {
-  static constexpr const char* kNames[] = {"field",   "preprocessing", "selection", "qdq nodes",     "calibration",
-                                           "bias",    "scale",         "npu",       "bf16, bfp, mx", "matmul n-bits",
-                                           "runtime", "evaluation",    "algorithms"};
+  static constexpr const char* kNames[] = {"field",   "preprocessing", "selection",  "qdq nodes",     "calibration",
+                                           "bias",    "scale",         "npu",        "bf16, bfp, mx", "matmul n-bits",
+                                           "runtime", "evaluation",    "algorithms", "own blocks"};
   return kNames[static_cast<size_t>(category)];
 }
 
@@ -126,7 +215,7 @@ std::vector<Field> make_fields() {
   {                                                                                                                \
     using A = Access<Type, &QuantConfig::fields, &QuantConfig::Fields::member, G::kMember, &G::Held::member>;      \
     fields.push_back({#member, Convert<Type>::type(), by_default, Category::kField, scope::kAny, Support::support, \
-                      off, doc, A::read, A::asked, A::assign, A::value});                                          \
+                      off, doc, A::read, A::asked, A::assign, A::value, "quant_config"});                          \
   }
 #include "config/fields.def"
 #define GROUP(category, Type, member) \
@@ -137,9 +226,23 @@ std::vector<Field> make_fields() {
   {                                                                                                                \
     using A = Access<Type, &QuantConfig::options, &QuantConfig::Options::member, G::kMember, &G::Held::member>;    \
     fields.push_back({#Key, Convert<Type>::type(), by_default, G::kCategory, scope::scope_, Support::support, off, \
-                      doc, A::read, A::asked, A::assign, A::value});                                               \
+                      doc, A::read, A::asked, A::assign, A::value, "extra_options"});                              \
   }
 #include "config/fields.def"
+#define BLOCK(key, Type, member)                  \
+  {                                               \
+    constexpr auto kAsked = &QuantConfig::member; \
+    constexpr auto kHeld = &Settings::member;     \
+    using B [[maybe_unused]] = Type;              \
+    constexpr const char* kBlock = #key;
+#define END_BLOCK(member) }
+#define KEY(member, T, allowed, by_default, flag, doc)                                                             \
+  {                                                                                                                \
+    using A = BlockAccess<T, kAsked, kHeld, &B::member>;                                                           \
+    fields.push_back({cat(kBlock, ".", #member), Convert<T>::type(), by_default, Category::kBlock, scope::kAlways, \
+                      Support::kBuilt, "-", doc, A::read, A::asked, A::assign, A::value, kBlock, allowed, flag});  \
+  }
+#include "config/blocks.def"
   return fields;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of fields.def as a table, with functions that access a row's member in QuantConfig and Settings.
+// The rows of fields.def and blocks.def as a table to walk over, with functions that reach a row's member in
+// QuantConfig and Settings.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@
 
 namespace quarkq::config {
 
-/// The groups of ref:settings#options, and kField for the keys of quant_config.
+/// The groups of ref:settings#options, kField for the keys of quant_config, and kBlock for the keys of our own blocks.
 enum class Category {
   kField,
   kPreprocessing,
@@ -22,11 +23,12 @@ enum class Category {
   kBias,
   kScale,
   kNpu,
-  kBlock,
+  kBlockFormats,
   kMatMulNBits,
   kRuntime,
   kEvaluation,
   kAlgorithms,
+  kBlock,
 };
 std::string category_name(Category category);
 
@@ -46,11 +48,26 @@ constexpr unsigned kNBits = bit(Quantizer::kMatMulNBits);
 constexpr unsigned kStatic = kQdq | kNBits;
 constexpr unsigned kQOpDyn = kQOp | bit(Quantizer::kDynamic);
 constexpr unsigned kAny = kStatic | kQOpDyn;
+constexpr unsigned kAlways = ~0u;  ///< our own blocks, which depend on no quantizer
 }  // namespace scope
 
-/// One LEGACY or OPTION row.
+/// The values that the row of a block accepts.
+struct Allowed {
+  const char* range = "";    ///< of numbers, for messages: "0 (all) to 1024"
+  double low = 0, high = 0;  ///< the ends of `range`, which are accepted
+  const char* choices = "";  ///< texts with a space between them
+  /// Null, or the check of a node whose form the type does not describe; its errors name `path`.
+  Status (*check)(const Node&, const std::string& path) = nullptr;
+
+  /// Fails if `value`, which has the type of the row, is out of range or not a choice. Of a list each item is checked.
+  Status check_value(const Node& value, const std::string& path) const;
+  /// For listings: "0 (all) to 1024", "rescue or warn or fail"; empty if the type alone decides.
+  std::string text() const;
+};
+
+/// One LEGACY, OPTION or KEY row.
 struct Field {
-  const char* name;  ///< The key in the file.
+  std::string name;  ///< the key in the file; with its block if that is one of our own: "quarkq.threads"
   std::string type;
   const char* by_default;
   Category category;
@@ -62,12 +79,18 @@ struct Field {
   std::optional<Node> (*asked)(const QuantConfig&);  ///< Returns nullopt if it is not given.
   Status (*assign)(const Node&, Settings&);
   Node (*value)(const Settings&);
+  const char* block;  ///< the key at the top of the file that the setting belongs to: "quant_config"
+  Allowed allowed = {};
+  const char* flag = "";  ///< the option of the command line of the same meaning
 
-  bool is_option() const { return category != Category::kField; }
+  bool is_of_block() const { return category == Category::kBlock; }
+  /// The key inside of its block: "threads".
+  std::string key() const { return is_of_block() ? name.substr(name.find('.') + 1) : name; }
+  bool is_option() const { return !is_of_block() && category != Category::kField; }
   bool depends() const { return std::string_view(by_default) == "depends"; }
 };
 
-/// Returns all rows in the order of fields.def.
+/// All rows in the order of fields.def, then of blocks.def.
 const std::vector<Field>& all_fields();
 /// Returns the row with this key, or null.
 const Field* find_field(std::string_view name);
@@ -82,9 +105,12 @@ struct FieldKey {
 const std::vector<FieldKey>& field_keys();
 const FieldKey* find_field_key(std::string_view name);
 
-/// Return every allowed key of extra_options, and every key of quant_config.
+/// Every key that extra_options may hold, every key of quant_config, and every key of one of our own blocks.
 std::vector<std::string> option_names();
 std::vector<std::string> field_names();
+std::vector<std::string> keys_of_block(std::string_view block);
+/// The names of our own blocks, in the order of blocks.def.
+const std::vector<std::string>& own_blocks();
 
 /// Returns whether `value` is one of the row's off values. An off of "absent" matches only null.
 bool is_off_value(const Field& field, const Node& value);

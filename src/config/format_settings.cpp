@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "config/read_config.h"
+#include "config/convert.h"
 
 namespace quarkq::config {
 
@@ -67,10 +67,11 @@ Result<TensorOverride> read_override(const Node& list, const std::string& path) 
   bool first = true;
   for (const Node& map : list.items()) {
     TensorOverride one;
-    QQ_RETURN_IF_ERROR(read_key(map, path, "quant_type", one.type));
-    QQ_RETURN_IF_ERROR(read_key(map, path, "axis", one.axis));
-    QQ_RETURN_IF_ERROR(read_key(map, path, "symmetric", one.symmetric));
-    QQ_RETURN_IF_ERROR(read_key(map, path, "reduce_range", one.reduce_range));
+    const OptionMap keys(map, path.c_str());
+    QQ_RETURN_IF_ERROR(keys.take("quant_type", one.type));
+    QQ_RETURN_IF_ERROR(keys.take("axis", one.axis));
+    QQ_RETURN_IF_ERROR(keys.take("symmetric", one.symmetric));
+    QQ_RETURN_IF_ERROR(keys.take("reduce_range", one.reduce_range));
     QQ_TRY(const OverrideValues values, read_override_values(map, path));
     QQ_RETURN_IF_ERROR(check_override_range(values, path));
     if (!first && (one.type != made.type || one.axis != made.axis || one.symmetric != made.symmetric ||

@@ -4,7 +4,6 @@
 #include "config/layer_config.h"
 
 #include "base/strings.h"
-#include "config/algorithms.h"
 #include "config/convert.h"
 
 namespace quarkq::config {
@@ -121,35 +120,6 @@ Result<Selector> read_selector(const Node& node, const std::string& path) {
   return selector;
 }
 
-Result<Algorithm> read_algorithm(const Node& node, const std::string& path) {
-  const Node* name_node = node.find("name");
-  if (name_node == nullptr) return invalid_argument(node.mark().prefix(), path, ": needs name");
-  QQ_TRY(const std::string name, read<std::string>(*name_node, path + ".name"));
-  if (find_algorithm(name) == nullptr) {
-    std::vector<std::string> known;
-    for (const AlgorithmInfo& info : algorithms()) known.emplace_back(info.name);
-    return invalid_argument(node.mark().prefix(), path, ": found algorithm ", name, ", allowed are ",
-                            join(known, ", "));
-  }
-  std::vector<std::string> keys = {"name"};
-  for (const AlgorithmParam& param : algorithm_params(name)) keys.emplace_back(param.name);
-  QQ_RETURN_IF_ERROR(check_keys(node, path, keys));
-  return Algorithm{name, node.without("name")};
-}
-
-/// Reads each item of a list with `reader`, which gets the item's path.
-template <typename T, typename Reader>
-Result<std::vector<T>> read_list(const Node& node, const std::string& path, Reader reader) {
-  std::vector<T> all;
-  if (node.is_null()) return all;
-  if (!node.is_list()) return wrong_kind(node, "a list").context(node.mark().prefix() + path);
-  for (size_t i = 0; i < node.items().size(); ++i) {
-    QQ_TRY(T one, reader(node.items()[i], cat(path, "[", i, "]")));
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
 }  // namespace
 
 const std::vector<SpecClass>& spec_classes() {
@@ -237,10 +207,6 @@ Result<std::vector<Selector>> read_exclusions(const Node& node, const std::strin
 
 Result<std::vector<Selector>> read_selectors(const Node& node, const std::string& path) {
   return read_list<Selector>(node, path, read_selector);
-}
-
-Result<std::vector<Algorithm>> read_algorithms(const Node& node, const std::string& path) {
-  return read_list<Algorithm>(node, path, read_algorithm);
 }
 
 Node to_node(const TensorSpec& spec) {

@@ -69,7 +69,6 @@ Result<std::vector<Selector>> read_selectors(const Node& node, const std::string
 /// Reads `exclude`: a list of selectors, or {node_names: [...], subgraphs: [...]} as in JSON files of the compiler's
 /// vendor.
 Result<std::vector<Selector>> read_exclusions(const Node& node, const std::string& path);
-Result<std::vector<Algorithm>> read_algorithms(const Node& node, const std::string& path);
 
 Node to_node(const TensorSpec& spec);
 Node to_node(const LayerSpec& spec);

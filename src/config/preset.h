@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The built-in presets: the files of configs/presets, embedded by cmake/EmbedFiles.cmake. A file's first comment line
-// after the license reads "# summary; target: what it is for", perhaps with "; compiler: name of a target file".
+// The built-in presets: the files of configs/presets, embedded by cmake/EmbedFiles.cmake. They have the form of a
+// settings file: `about` describes the preset, `extends` names the preset whose settings it changes.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "config/node.h"
-#include "config/quant_config.h"
 
 namespace quarkq::config {
 
@@ -24,8 +22,8 @@ struct PresetInfo {
   std::string name;      ///< "XINT8"
   std::string summary;   ///< "uint8 activations, int8 weights, power-of-two MinMSE"
   std::string target;    ///< "CNNs on AMD NPUs with the XINT8 overlay"
-  std::string compiler;  ///< Target of configs/targets for judging results if none is specified; may be empty.
-  const char* text;      ///< The YAML text.
+  std::string compiler;  ///< of configs/targets: results are judged for it where no target is named; may be empty
+  Node body;             ///< the file
 };
 
 /// Returns all presets, sorted by name.
@@ -35,22 +33,7 @@ const std::vector<PresetInfo>& presets();
 /// nearest name.
 Result<PresetInfo> find_preset(const std::string& name);
 
-/// Returns the body of a preset: a map with quant_config and optionally extra_options.
-Result<Node> preset_body(const PresetInfo& preset);
-
-// Merging one source of settings over another (ref:settings#settings-file), on value trees.
-
-/// A merged tree and, for each setting in it, the strongest layer that set it (names as in QuantConfig::origins).
-struct Merged {
-  Node values{Node::Map{}};
-  std::map<std::string, Origin> origins;
-};
-
-/// Merges `layer` over `merged`. Blocks are merged by key; FastFinetune and the other nested parameter maps by inner
-/// key; every other value replaces the existing one. A null removes an existing value; otherwise it stays a null.
-Status lay_over(const Layer& layer, Merged& merged);
-
-/// Returns the tree of "key=value". The key is a dotted path from the top, a bare option or a bare field.
-Result<Node> parse_set(const std::string& text);
+/// The settings of a preset's file, and before them those of the presets that it extends: weakest first.
+Result<std::vector<Node>> preset_bodies(const PresetInfo& preset);
 
 }  // namespace quarkq::config

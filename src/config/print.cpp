@@ -2,6 +2,8 @@
 // Writes QuantConfig in the file's form and Settings as a listing.
 #include "config/print.h"
 
+#include <algorithm>
+
 #include "config/fields.h"
 
 namespace quarkq::config {
@@ -24,72 +26,41 @@ void add_block(Node& map, const std::string& key, const Node& block) {
   if (!block.entries().empty() || !block.items().empty()) map = map.with(key, block);
 }
 
-Node fields_node(const QuantConfig& config) {
+/// The values of one block that were asked for.
+Node asked_node(const QuantConfig& config, std::string_view block) {
   Node node(Node::Map{});
   for (const Field& field : all_fields()) {
-    if (field.is_option()) continue;
-    if (const auto value = field.asked(config)) node = node.with(field.name, *value);
+    if (field.block != block) continue;
+    if (const auto value = field.asked(config)) node = node.with(field.key(), *value);
   }
   return node;
 }
 
 Node options_node(const QuantConfig& config) {
-  Node node(Node::Map{});
-  for (const Field& field : all_fields()) {
-    if (!field.is_option()) continue;
-    if (const auto value = field.asked(config)) node = node.with(field.name, *value);
-  }
+  Node node = asked_node(config, "extra_options");
   for (const auto& [name, value] : config.field_keys) node = node.with(name, value);
   for (const auto& [name, value] : config.unknown_options) node = node.with(name, value);
   return node;
 }
 
-Node calibration_node(const CalibrationBlock& block) {
+/// The values of one of our own blocks that apply. Absent values are left out, and defaults that nobody asked for.
+Node block_node(const Settings& settings, std::string_view block) {
   Node node(Node::Map{});
-  add(node, "dir", block.dir);
-  add(node, "list", block.list);
-  add(node, "reader", block.reader);
-  add(node, "random", block.random);
-  add(node, "allow_non_finite", block.allow_non_finite);
-  add(node, "stats", block.stats);
-  add(node, "allow_partial", block.allow_partial);
-  add(node, "allow_other_isa", block.allow_other_isa);
-  if (!block.raw.is_null()) node = node.with("raw", block.raw);
+  for (const Field& field : all_fields()) {
+    if (!field.is_of_block() || field.block != block) continue;
+    const Node value = field.value(settings), by_default = literal(field.by_default);
+    const bool is_default = value == by_default && settings.origin_of(field.name) == Origin::kDefault;
+    if (!is_default && !value.is_null() && !(value.is_map() && value.entries().empty()))
+      node = node.with(field.key(), value);
+  }
   return node;
 }
 
-Node tool_node(const ToolBlock& block) {
-  Node node(Node::Map{});
-  add(node, "threads", block.threads);
-  add(node, "seed", block.seed);
-  add(node, "backend", block.backend);
-  add(node, "exclude_tracking", block.exclude_tracking);
-  add(node, "info_csv", block.info_csv);
-  add(node, "allow_unknown_options", block.allow_unknown_options);
-  add(node, "compat", block.compat);
-  add(node, "guards", block.guards);
-  add(node, "on_collapse", block.on_collapse);
-  add(node, "rescue", block.rescue);
-  add(node, "max_wide", block.max_wide);
-  add(node, "max_islands", block.max_islands);
-  add(node, "rounding", block.rounding);
-  add(node, "equalize_clipped", block.equalize_clipped);
-  add(node, "range_headroom", block.range_headroom);
-  add(node, "min_cosine", block.min_cosine);
-  add(node, "verify_samples", block.verify_samples);
-  add(node, "float_result", block.float_result);
-  add(node, "metadata", block.metadata);
-  return node;
-}
-
-Node legalize_node(const LegalizeBlock& block) {
-  Node node(Node::Map{});
-#define LEGALIZE(member, Type, check, doc) add(node, #member, block.member);
-#include "config/legalize.def"
-  Node shapes(Node::Map{});
-  for (const auto& [input, dims] : block.shapes) shapes = shapes.with(input, Convert<std::vector<int64_t>>::to(dims));
-  add_block(node, "shapes", shapes);
-  return node;
+/// Origin of what several keys decide together: the strongest.
+Origin strongest_of(const Settings& settings, std::initializer_list<const char*> names) {
+  Origin origin = Origin::kDefault;
+  for (const char* name : names) origin = std::max(origin, settings.origin_of(name));
+  return origin;
 }
 
 Node findings_node(const Diagnostics& diagnostics) {
@@ -112,7 +83,7 @@ Node to_node(const QuantConfig& config) {
   add(node, "input_model_path", config.input_model_path);
   add(node, "output_model_path", config.output_model_path);
   if (config.mode == QuantConfig::Mode::kFields) {
-    node = node.with("quant_config", fields_node(config));
+    node = node.with("quant_config", asked_node(config, "quant_config"));
   } else {
     node = node.with("global_config", to_node(*config.global_config));
     add(node, "use_external_data_format", config.fields.use_external_data_format);
@@ -122,34 +93,52 @@ Node to_node(const QuantConfig& config) {
   add_block(node, "exclude", list_node(config.exclude));
   add_block(node, "algo_config", list_node(config.algo_config));
   add_block(node, "extra_options", options_node(config));
-  add_block(node, "calibration", calibration_node(config.calibration));
-  if (config.evaluation_dir) node = node.with("evaluation", Node(Node::Map{{"dir", Node(*config.evaluation_dir), {}}}));
+  for (const char* block : {"calibration", "evaluation"}) add_block(node, block, asked_node(config, block));
   add_block(node, "preprocess", config.preprocess);
   add(node, "target", config.target);
-  add_block(node, "legalize", legalize_node(config.legalize));
-  add_block(node, "quarkq", tool_node(config.tool));
+  for (const char* block : {"legalize", "quarkq"}) add_block(node, block, asked_node(config, block));
   return node;
 }
 
 std::string to_yaml(const QuantConfig& config) { return to_yaml(to_node(config)); }
 
-std::vector<SettingLine> setting_lines(const Settings& settings) {
+std::vector<SettingLine> whole_settings(const Settings& settings) {
   std::vector<SettingLine> lines = {{"quantizer", Node(quantizer_name(settings.quantizer)), Origin::kForced}};
-  for (const Field& field : all_fields())
-    lines.push_back({field.name, field.value(settings), settings.origin_of(field.name)});
+  for (const Field& field : all_fields()) {
+    if (!field.is_of_block()) lines.push_back({field.name, field.value(settings), settings.origin_of(field.name)});
+  }
   if (settings.target) lines.push_back({"target", Node(*settings.target), settings.origin_of("target")});
-  const std::pair<const char*, Node> blocks[] = {
-      {"exclude", list_node(settings.exclude_selectors)},
-      {"exclude_op_types", Node::list_of(settings.exclude_op_types)},
-      {"specific_layer_config", list_node(settings.specific_layers)},
-      {"layer_type_config", list_node(settings.layer_types)},
-      {"calibration", calibration_node(settings.calibration)},
+  const SettingLine blocks[] = {
+      {"exclude", list_node(settings.exclude_selectors),
+       strongest_of(settings, {"nodes_to_exclude", "subgraphs_to_exclude", "exclude"})},
+      {"exclude_op_types", Node::list_of(settings.exclude_op_types), settings.origin_of("layer_type_config")},
+      {"specific_layer_config", list_node(settings.specific_layers), settings.origin_of("specific_layer_config")},
+      {"layer_type_config", list_node(settings.layer_types), settings.origin_of("layer_type_config")},
+      {"calibration", block_node(settings, "calibration")},
+      {"evaluation", block_node(settings, "evaluation")},
       {"preprocess", settings.preprocess},
-      {"legalize", legalize_node(settings.legalize)},
-      {"quarkq", tool_node(settings.tool)},
+      {"legalize", block_node(settings, "legalize")},
+      {"quarkq", block_node(settings, "quarkq")},
   };
-  for (const auto& [name, node] : blocks)
-    if (!node.entries().empty() || !node.items().empty()) lines.push_back({name, node, Origin::kFile});
+  for (const SettingLine& block : blocks) {
+    if (block.value.entries().empty() && block.value.items().empty()) continue;
+    lines.push_back(block);
+    for (const Node::Entry& entry : block.value.entries())
+      lines.back().origin = std::max(lines.back().origin, settings.origin_of(block.name + "." + entry.key));
+  }
+  return lines;
+}
+
+std::vector<SettingLine> setting_lines(const Settings& settings) {
+  std::vector<SettingLine> lines;
+  for (const SettingLine& line : whole_settings(settings)) {
+    const bool is_block = find_field(line.name) == nullptr && line.value.is_map();
+    if (!is_block) lines.push_back(line);
+    for (const Node::Entry& entry : is_block ? line.value.entries() : Node::Map()) {
+      const std::string name = line.name + "." + entry.key;
+      lines.push_back({name, entry.value, settings.origin_of(name)});
+    }
+  }
   return lines;
 }
 

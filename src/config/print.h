@@ -19,11 +19,14 @@ std::string to_yaml(const QuantConfig& config);
 struct SettingLine {
   std::string name;
   Node value;
-  Origin origin;
+  Origin origin = Origin::kDefault;
 };
 
-/// Returns the quantizer, then every row of fields.def in order, then the blocks that are set.
+/// The quantizer, then every row of fields.def in its order, then single keys of the blocks that are set.
 std::vector<SettingLine> setting_lines(const Settings& settings);
+
+/// The same with each block as one map, for fingerprints of settings. The origin of a block is its strongest.
+std::vector<SettingLine> whole_settings(const Settings& settings);
 
 /// "name: value  (origin)" per line, each line after `prefix`.
 std::string resolved_text(const Settings& settings, const std::string& prefix);

@@ -34,48 +34,29 @@ using OptTextList = std::optional<TextList>;
 using OptMap = std::optional<MapValue>;
 using OptMethod = std::optional<CalibrateMethod>;
 
-/// The block "calibration:".
-struct CalibrationBlock {
-  std::optional<std::string> dir, list, reader;
-  std::optional<bool> random;            ///< true: UseRandomData
-  std::optional<bool> allow_non_finite;  ///< NaN and infinities in input files are accepted.
-  std::optional<std::string> stats;      ///< A statistics file, instead of samples.
-  std::optional<bool> allow_partial;     ///< Statistics may lack samples.
-  std::optional<bool> allow_other_isa;   ///< Statistics may come from another instruction set.
-  Node raw;  ///< Format of raw binary files: {dtype, shape}, or {<input>: {dtype, shape}}; null if absent.
+using InputShapes = std::map<std::string, std::vector<int64_t>>;
+
+/// The member that holds a value of type T which may be absent. An empty Node or InputShapes is absent.
+template <typename T>
+struct MemberOf {
+  using Type = std::optional<T>;
+};
+template <>
+struct MemberOf<Node> {
+  using Type = Node;
+};
+template <>
+struct MemberOf<InputShapes> {
+  using Type = InputShapes;
 };
 
-/// The block "quarkq:": switches of this tool only.
-struct ToolBlock {
-  std::optional<int64_t> threads, seed;
-  std::optional<std::string> backend;           ///< Runtime of float runs: ort, ort:PROVIDER; absent: native
-                                                ///< (read_tool.h).
-  std::optional<std::string> exclude_tracking;  ///< strict or quark
-  std::optional<std::string> info_csv;
-  std::optional<bool> allow_unknown_options;
-  std::optional<std::string> compat;               ///< quark-0.13
-  std::optional<bool> guards;                      ///< on or off; absent: on, except in compat mode (docs/guards.md)
-  std::optional<std::string> on_collapse;          ///< rescue (the default), warn or fail
-  std::optional<std::vector<std::string>> rescue;  ///< the formats that a rescue may change; absent: all
-  std::optional<double> max_wide;         ///< Upper bound on the share of multiply-accumulates in wider formats than
-                                          ///< the preset's, 0 to 1.
-  std::optional<int64_t> max_islands;     ///< Upper bound on connected parts in other formats than the preset's; 0: any
-                                          ///< number.
-  std::optional<std::string> rounding;    ///< nearest (the default), compensated_weights, compensated (docs/guards.md)
-  std::optional<bool> equalize_clipped;   ///< equalize layers with a Clip between them (docs/guards.md)
-  std::optional<double> range_headroom;   ///< factor on measured ranges of activations (docs/guards.md)
-  std::optional<double> min_cosine;       ///< An output with a lower cosine has collapsed.
-  std::optional<int64_t> verify_samples;  ///< Number of samples for the comparison with the float model.
-  std::optional<bool> float_result;       ///< The result is the rewritten float model; no node is quantized.
-  std::optional<bool> metadata;           ///< The result describes how it was made; absent: yes, except in compat mode.
-};
-
-/// The block "legalize:" (legalize.def).
-struct LegalizeBlock {
-#define LEGALIZE(member, Type, check, doc) std::optional<Type> member;
-#include "config/legalize.def"
-  std::map<std::string, std::vector<int64_t>> shapes;  ///< Shapes of inputs, by name; every dimension is 1 or more.
-};
+// CalibrationBlock, EvaluationBlock, LegalizeBlock, ToolBlock: the blocks of blocks.def.
+#define BLOCK(key, Type, member) struct Type {
+#define END_BLOCK(member) \
+  }                       \
+  ;
+#define KEY(name, T, allowed, by_default, flag, doc) MemberOf<T>::Type name;
+#include "config/blocks.def"
 
 struct QuantConfig {
   // Defined in the .cpp file, so that it is compiled only once.
@@ -110,12 +91,11 @@ struct QuantConfig {
   std::vector<LayerRule> specific_layer_config, layer_type_config;
   std::vector<Selector> exclude;
   std::vector<Algorithm> algo_config;
-  CalibrationBlock calibration;
-  std::optional<std::string> evaluation_dir;
-  ToolBlock tool;
-  LegalizeBlock legalize;
-  std::optional<std::string> target;  ///< A name or file for load_target().
-  Node preprocess;                    ///< Checked; a map, or null if absent.
+#define BLOCK(key, Type, member) Type member;
+#define END_BLOCK(member)
+#include "config/blocks.def"
+  std::optional<std::string> target;  ///< a name or file that load_target() takes
+  Node preprocess;                    ///< checked; a map, or null when absent
   std::optional<std::string> input_model_path, output_model_path;
 
   /// Origin of every given value, by its name: "per_channel", "Percentile", "exclude", "quarkq.seed".
@@ -136,17 +116,17 @@ struct Layer {
   Origin origin;
 };
 
-/// Merges the layers, weakest first, by the rules of ref:settings#settings-file and reads the result. A layer may name
-/// a preset, whose body is then placed below all layers. Errors name the location, the key, the found and the allowed
-/// value.
+/// Merges the layers by the rules of ref:settings#settings-file and reads the result. A layer of a later origin is
+/// stronger, whatever its place; of two layers of one origin the later one is. A layer may name a target or a preset,
+/// whose settings are then layers, too. Errors name the place, the key, what was found and what is allowed.
 Result<QuantConfig> read_config(std::vector<Layer> layers);
 
-/// `file_or_preset` is a file if it exists, otherwise a preset with or without ".yaml"; empty: neither. `sets` are
-/// "key=value" with a YAML value; the key is a dotted path, a bare option ("Percentile") or a bare field
-/// ("per_channel").
+/// `file_or_preset`: a file if it exists, else a preset with or without ".yaml"; empty: neither. `sets`: "key=value"
+/// with a YAML value; the key is a dotted path, a bare option ("Percentile") or a bare field ("per_channel"). Options
+/// of the command line are "--flag=value" (config/layers.h).
 Result<QuantConfig> load_config(const std::string& file_or_preset, const std::vector<std::string>& sets);
 
-/// Returns whether the settings specify what to quantize, even if other parts are wrong.
+/// Returns whether load_config() would find what is to be quantized, even if the rest is wrong.
 bool selects_mode(const std::string& file_or_preset, const std::vector<std::string>& sets);
 
 /// Returns the whole request as one map in the file's form. read_config() of it gives an equal QuantConfig.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // From layers of value trees to QuantConfig: merge, then one reader per top-level key, named in the table kReaders.
-#include "config/read_config.h"
+#include "config/quant_config.h"
 
 #include <algorithm>
 
 #include "base/file_system.h"
 #include "base/strings.h"
+#include "config/algorithms.h"
 #include "config/fields.h"
+#include "config/layers.h"
 #include "config/load.h"
 #include "config/preprocess.h"
 #include "config/preset.h"
-#include "config/sample_settings.h"
 #include "config/targets/target.h"
 
 namespace quarkq::config {
@@ -39,7 +40,7 @@ void note_deprecated(const Node& node, const std::string& key, QuantConfig& conf
   config.fields.activation_type = config.fields.weight_type = is_bfp ? DataType::kBfp : DataType::kMx;
 }
 
-Status read_fields(const Node& node, QuantConfig& config) {
+Status read_quant_config(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(check_keys(node, "quant_config", field_names()));
   for (const Node::Entry& entry : node.entries()) {
     if (entry.value.is_null()) continue;
@@ -69,7 +70,7 @@ Status read_field_key(const FieldKey& key, const Node::Entry& entry, QuantConfig
   return {};
 }
 
-Status read_options(const Node& node, QuantConfig& config) {
+Status read_extra_options(const Node& node, QuantConfig& config) {
   for (const Node::Entry& entry : node.entries()) {
     const Field* field = find_field(entry.key);
     const bool is_option = field != nullptr && field->is_option();
@@ -88,48 +89,37 @@ Status read_options(const Node& node, QuantConfig& config) {
   return {};
 }
 
-Status read_calibration(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(check_keys(
-      node, "calibration",
-      {"dir", "list", "reader", "random", "allow_non_finite", "raw", "stats", "allow_partial", "allow_other_isa"}));
-  CalibrationBlock& block = config.calibration;
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "dir", block.dir));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "list", block.list));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "reader", block.reader));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "random", block.random));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "allow_non_finite", block.allow_non_finite));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "stats", block.stats));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "allow_partial", block.allow_partial));
-  QQ_RETURN_IF_ERROR(read_key(node, "calibration", "allow_other_isa", block.allow_other_isa));
-  if (const Node* raw = node.find("raw"); raw != nullptr && !raw->is_null()) {
-    QQ_RETURN_IF_ERROR(read_raw_formats(*raw).status());
-    block.raw = *raw;
+/// Reads one of our own blocks by the rows of blocks.def.
+Status read_block(const Node& node, const std::string& block, QuantConfig& config) {
+  QQ_RETURN_IF_ERROR(check_keys(node, block, keys_of_block(block)));
+  for (const Field& field : all_fields()) {
+    if (!field.is_of_block() || field.block != block) continue;
+    const Node* value = node.find(field.key());
+    if (value == nullptr || value->is_null()) continue;
+    if (field.allowed.check != nullptr) QQ_RETURN_IF_ERROR(field.allowed.check(*value, field.name));
+    QQ_RETURN_IF_ERROR(field.read(*value, field.name, config));
+    QQ_RETURN_IF_ERROR(field.allowed.check_value(*value, field.name));
   }
-  return check_one_of(block.reader, "calibration.reader", {"npy", "npz", "pb", "raw", "image"});
+  return {};
 }
 
-Status read_evaluation(const Node& node, QuantConfig& config) {
-  QQ_RETURN_IF_ERROR(check_keys(node, "evaluation", {"dir"}));
-  return read_key(node, "evaluation", "dir", config.evaluation_dir);
-}
-
-Status read_images(const Node& node, QuantConfig& config) {
+Status read_preprocess(const Node& node, QuantConfig& config) {
   QQ_RETURN_IF_ERROR(read_preprocess(node).status());
   config.preprocess = node;
   return {};
 }
 
-Status read_global(const Node& node, QuantConfig& config) {
+Status read_global_config(const Node& node, QuantConfig& config) {
   QQ_TRY(config.global_config, read_layer_spec(node, "global_config", /*is_global=*/true));
   return {};
 }
 
-Status read_specific(const Node& node, QuantConfig& config) {
+Status read_specific_layer_config(const Node& node, QuantConfig& config) {
   QQ_TRY(config.specific_layer_config, read_layer_rules(node, "specific_layer_config", "layers"));
   return {};
 }
 
-Status read_types(const Node& node, QuantConfig& config) {
+Status read_layer_type_config(const Node& node, QuantConfig& config) {
   QQ_TRY(config.layer_type_config, read_layer_rules(node, "layer_type_config", "op_types"));
   return {};
 }
@@ -139,61 +129,53 @@ Status read_exclude(const Node& node, QuantConfig& config) {
   return {};
 }
 
-Status read_algos(const Node& node, QuantConfig& config) {
+Status read_algo_config(const Node& node, QuantConfig& config) {
   QQ_TRY(config.algo_config, read_algorithms(node, "algo_config"));
   return {};
 }
 
-Status read_preset_name(const Node& node, QuantConfig& config) {
+Status read_preset(const Node& node, QuantConfig& config) {
   QQ_TRY(const std::string name, read<std::string>(node, "preset"));
   QQ_TRY(const PresetInfo info, find_preset(name));
   config.preset = info.name;
   return {};
 }
 
-Status read_target_name(const Node& node, QuantConfig& config) {
+Status read_target(const Node& node, QuantConfig& config) {
   QQ_TRY(config.target, read<std::string>(node, "target"));
   return {};
 }
 
-Status read_input_path(const Node& node, QuantConfig& config) {
+Status read_input_model_path(const Node& node, QuantConfig& config) {
   QQ_TRY(config.input_model_path, read<std::string>(node, "input_model_path"));
   return {};
 }
 
-Status read_output_path(const Node& node, QuantConfig& config) {
+Status read_output_model_path(const Node& node, QuantConfig& config) {
   QQ_TRY(config.output_model_path, read<std::string>(node, "output_model_path"));
   return {};
 }
 
-Status read_external_data(const Node& node, QuantConfig& config) {
+Status read_use_external_data_format(const Node& node, QuantConfig& config) {
   QQ_TRY(config.fields.use_external_data_format, read<bool>(node, "use_external_data_format"));
   return {};
 }
 
-/// The top-level keys in the order in which they are read: quarkq first, because it says whether unknown options pass.
+/// A file may describe itself, as presets do.
+Status read_about(const Node& node, QuantConfig&) {
+  QQ_RETURN_IF_ERROR(check_keys(node, "about", {"summary", "target", "compiler"}));
+  for (const Node::Entry& entry : node.entries())
+    QQ_RETURN_IF_ERROR(read<std::string>(entry.value, "about." + entry.key).status());
+  return {};
+}
+
+/// The other keys at the top of a file, in the order of blocks.def.
 constexpr struct {
   const char* key;
   Status (*read)(const Node&, QuantConfig&);
 } kReaders[] = {
-    {"quarkq", read_tool},
-    {"guards", read_guards},
-    {"target", read_target_name},
-    {"legalize", read_legalize},
-    {"preset", read_preset_name},
-    {"input_model_path", read_input_path},
-    {"output_model_path", read_output_path},
-    {"quant_config", read_fields},
-    {"global_config", read_global},
-    {"specific_layer_config", read_specific},
-    {"layer_type_config", read_types},
-    {"exclude", read_exclude},
-    {"algo_config", read_algos},
-    {"use_external_data_format", read_external_data},
-    {"extra_options", read_options},
-    {"calibration", read_calibration},
-    {"evaluation", read_evaluation},
-    {"preprocess", read_images},
+#define TOP(key, merged, flag) {#key, read_##key},
+#include "config/blocks.def"
 };
 
 /// The value of a top-level key in the strongest layer that has one; null when no layer has.
@@ -211,8 +193,7 @@ Node by_preset(const std::string& name) { return Node(Node::Map{{"preset", Node(
 /// Returns an empty text if there is none.
 std::string preset_with(const Node& values) {
   for (const PresetInfo& preset : presets()) {
-    const Result<Node> body = preset_body(preset);
-    if (body.ok() && body.value() == values) return preset.name;
+    if (preset.body == values) return preset.name;
   }
   return "";
 }
@@ -224,32 +205,30 @@ Node form_of(const Target& target) {
   return Node(Node::Map{{"quant_config", Node(Node::Map{}), {}}, {"quarkq", tool, {}}});
 }
 
-/// What the strongest layer's target sets, below all of them; its preset when no layer says what is quantized.
-Status put_target_below(std::vector<Layer>& layers) {
+/// Adds what the strongest layer's target sets, and its preset if no layer selects what is quantized.
+Status add_target(std::vector<Layer>& layers) {
   const Node* name = strongest(layers, "target");
   if (name == nullptr) return {};
   QQ_TRY(const std::string text, read<std::string>(*name, "target"));
   QQ_TRY(const Target target, load_target(text));
-  std::vector<Layer> below;
   const bool has_form = strongest(layers, "preset") != nullptr || strongest(layers, "quant_config") != nullptr ||
                         strongest(layers, "global_config") != nullptr;
-  if (!has_form) below.push_back({form_of(target), Origin::kTarget});
+  if (!has_form) layers.push_back({form_of(target), Origin::kTarget});
   for (const TargetSetting& row : target.settings) {
     QQ_TRY(Node values, parse_set(cat(row.key, "=", to_flow(row.value))));
-    below.push_back({std::move(values), Origin::kTarget});
+    layers.push_back({std::move(values), Origin::kTarget});
   }
-  layers.insert(layers.begin(), below.begin(), below.end());
   return {};
 }
 
-/// The strongest layer's preset, as the weakest layer.
-Status put_preset_below(std::vector<Layer>& layers) {
+/// Adds the settings of the strongest layer's preset.
+Status add_preset(std::vector<Layer>& layers) {
   const Node* name = strongest(layers, "preset");
   if (name == nullptr) return {};
   QQ_TRY(const std::string text, read<std::string>(*name, "preset"));
   QQ_TRY(const PresetInfo info, find_preset(text));
-  QQ_TRY(const Node body, preset_body(info));
-  layers.insert(layers.begin(), Layer{body, Origin::kPreset});
+  QQ_TRY(const std::vector<Node> bodies, preset_bodies(info));
+  for (const Node& body : bodies) layers.push_back({body, Origin::kPreset});
   return {};
 }
 
@@ -273,20 +252,23 @@ Status choose_mode(const Node& values, QuantConfig& config) {
 
 }  // namespace
 
-std::vector<std::string> top_level_keys() {
-  std::vector<std::string> keys;
-  for (const auto& reader : kReaders) keys.emplace_back(reader.key);
-  return keys;
-}
-
 Result<QuantConfig> read_config(std::vector<Layer> layers) {
-  QQ_RETURN_IF_ERROR(put_target_below(layers));
-  QQ_RETURN_IF_ERROR(put_preset_below(layers));
+  const auto sort = [&layers] { std::ranges::stable_sort(layers, {}, &Layer::origin); };
+  for (Layer& layer : layers) layer.values = without_aliases(layer.values);
+  sort();
+  QQ_RETURN_IF_ERROR(add_target(layers));
+  sort();
+  QQ_RETURN_IF_ERROR(add_preset(layers));
+  sort();
   Merged merged;
   for (const Layer& layer : layers) QQ_RETURN_IF_ERROR(lay_over(layer, merged));
   QuantConfig config;
   QQ_RETURN_IF_ERROR(choose_mode(merged.values, config));
   config.origins = std::move(merged.origins);
+  for (const std::string& block : own_blocks()) {  // first: quarkq decides whether unknown options are accepted
+    if (const Node* value = merged.values.find(block)) QQ_RETURN_IF_ERROR(read_block(*value, block, config));
+  }
+  if (config.tool.backend == "native") config.tool.backend.reset();
   for (const auto& reader : kReaders) {
     if (const Node* value = merged.values.find(reader.key)) QQ_RETURN_IF_ERROR(reader.read(*value, config));
   }
@@ -294,9 +276,9 @@ Result<QuantConfig> read_config(std::vector<Layer> layers) {
 }
 
 bool selects_mode(const std::string& file_or_preset, const std::vector<std::string>& sets) {
-  return !file_or_preset.empty() || std::any_of(sets.begin(), sets.end(), [](const std::string& set) {
-    return set.starts_with("target=") || set.starts_with("preset=") || set.starts_with("quant_config") ||
-           set.starts_with("global_config");
+  return !file_or_preset.empty() || std::ranges::any_of(sets, [](const std::string& text) {
+    const std::string key = setting_of(text).key;
+    return key == "target" || key == "preset" || key.starts_with("quant_config") || key.starts_with("global_config");
   });
 }
 
@@ -315,68 +297,10 @@ Result<QuantConfig> load_config(const std::string& file_or_preset, const std::ve
     layers.push_back({by_preset(preset.name), Origin::kPreset});
   }
   for (const std::string& set : sets) {
-    QQ_TRY(const Node values, parse_set(set));
-    layers.push_back({values, Origin::kCommandLine});
+    QQ_TRY(Layer layer, read_layer(set));
+    layers.push_back(std::move(layer));
   }
   return read_config(std::move(layers));
-}
-
-// The block "legalize:".
-
-namespace {
-
-/// The checks of legalize.def.
-template <int64_t kLeast>
-Status at_least(const std::optional<int64_t>& value, const std::string& name) {
-  if (!value || *value >= kLeast) return {};
-  return invalid_argument(name, ": found ", *value, ", allowed is ", kLeast, " or more");
-}
-
-Status any(const std::optional<bool>&, const std::string&) { return {}; }
-
-Status keep_float_or_cut(const std::optional<std::string>& value, const std::string& name) {
-  return check_one_of(value, name, {"keep", "float", "cut"});
-}
-
-struct LegalizeKey {
-  const char* name;
-  Status (*read)(const Node& node, const std::string& name, LegalizeBlock& block);
-};
-
-constexpr LegalizeKey kKeys[] = {
-#define LEGALIZE(member, Type, check, doc)                                        \
-  {#member, [](const Node& node, const std::string& name, LegalizeBlock& block) { \
-     QQ_RETURN_IF_ERROR(read_key(node, "legalize", name, block.member));          \
-     return check(block.member, "legalize." + name);                              \
-   }},
-#include "config/legalize.def"
-};
-
-/// {<input>: [1, 3, 224, 224]}
-Status read_shapes(const Node& node, std::map<std::string, std::vector<int64_t>>& shapes) {
-  if (!node.is_map()) return wrong_kind(node, "a map from inputs to shapes").context("legalize.shapes");
-  for (const Node::Entry& entry : node.entries()) {
-    const std::string path = "legalize.shapes." + entry.key;
-    QQ_TRY(std::vector<int64_t> dims, read<std::vector<int64_t>>(entry.value, path));
-    for (const int64_t dim : dims) {
-      if (dim < 1)
-        return invalid_argument(entry.value.mark().prefix(), path, ": found ", dim, ", allowed is 1 or more");
-    }
-    shapes[entry.key] = std::move(dims);
-  }
-  return {};
-}
-
-}  // namespace
-
-Status read_legalize(const Node& node, QuantConfig& config) {
-  LegalizeBlock& block = config.legalize;
-  std::vector<std::string> names = {"shapes"};
-  for (const LegalizeKey& key : kKeys) names.emplace_back(key.name);
-  QQ_RETURN_IF_ERROR(check_keys(node, "legalize", names));
-  for (const LegalizeKey& key : kKeys) QQ_RETURN_IF_ERROR(key.read(node, key.name, block));
-  const Node* shapes = node.find("shapes");
-  return shapes == nullptr || shapes->is_null() ? Status() : read_shapes(*shapes, block.shapes);
 }
 
 }  // namespace quarkq::config

@@ -73,11 +73,33 @@ void take_defaults(Resolving& r) {
   }
 }
 
-Status take_fields_and_options(Resolving& r) {
+namespace {
+
+/// Takes over what was asked in our own blocks, or in quant_config and extra_options.
+Status take_asked(Resolving& r, bool of_blocks) {
   for (const Field& field : all_fields()) {
+    if (field.is_of_block() != of_blocks) continue;
     const std::optional<Node> asked = field.asked(r.config);
     if (asked) QQ_RETURN_IF_ERROR(set_value(r.settings, field.name, *asked, r.config.origin_of(field.name)));
   }
+  return {};
+}
+
+/// The origins of settings without a row: target, exclude, keys of preprocess, ...
+void take_other_origins(Resolving& r) {
+  for (const auto& [name, origin] : r.config.origins)
+    if (find_field(name) == nullptr && find_field_key(name) == nullptr) r.settings.origins.emplace(name, origin);
+}
+
+}  // namespace
+
+Status take_blocks(Resolving& r) {
+  take_other_origins(r);
+  return take_asked(r, /*of_blocks=*/true);
+}
+
+Status take_fields_and_options(Resolving& r) {
+  QQ_RETURN_IF_ERROR(take_asked(r, /*of_blocks=*/false));
   return take_field_keys(r);
 }
 
@@ -88,11 +110,10 @@ Result<Settings> resolve(const QuantConfig& config, const ModelFacts& facts, Dia
   Resolving r{config, facts, diagnostics, {}};
   r.settings.mode = config.mode;
   r.settings.preset = config.preset;
-  r.settings.tool = config.tool;
-  r.settings.legalize = config.legalize;
   r.settings.target = config.target;
   r.settings.compat = config.is_compat();
   take_defaults(r);
+  QQ_RETURN_IF_ERROR(take_blocks(r));
   QQ_RETURN_IF_ERROR(map_global_config(r));
   QQ_RETURN_IF_ERROR(take_fields_and_options(r));
   QQ_RETURN_IF_ERROR(merge_algorithms(r));

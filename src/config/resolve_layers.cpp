@@ -263,8 +263,6 @@ Status take_layers(Resolving& r) {
     if (!rule.config) s.exclude_op_types.insert(s.exclude_op_types.end(), rule.op_types.begin(), rule.op_types.end());
   }
   for (const DataType type : {DataType::kBfp, DataType::kMx}) QQ_RETURN_IF_ERROR(map_layer_blocks(r, type));
-  s.calibration = config.calibration;
-  s.evaluation_dir = config.evaluation_dir;
   s.preprocess = config.preprocess;
   s.input_model_path = config.input_model_path;
   s.output_model_path = config.output_model_path;
@@ -272,7 +270,7 @@ Status take_layers(Resolving& r) {
     const Origin origin = config.origin_of("calibration.random");
     QQ_RETURN_IF_ERROR(set_value(s, "UseRandomData", Node(*config.calibration.random), origin));
   }
-  if (config.evaluation_dir && !config.options.eval_metrics) {
+  if (config.eval.dir && !config.options.eval_metrics) {
     return set_value(s, "EvalMetrics", Node(true), config.origin_of("evaluation.dir"));
   }
   return {};

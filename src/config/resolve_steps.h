@@ -2,10 +2,17 @@
 // The steps of resolve(), in the order in which it calls them. Only resolve*.cpp include this.
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostics.h"
 #include "config/fields.h"
-#include "config/resolve.h"
+#include "config/settings.h"
 
 namespace quarkq::config {
+
+struct ModelFacts;
 
 /// Everything the steps work on.
 struct Resolving {
@@ -17,6 +24,7 @@ struct Resolving {
 
 // resolve.cpp: copies the requested values.
 void take_defaults(Resolving& r);
+Status take_blocks(Resolving& r);
 Status take_fields_and_options(Resolving& r);
 
 // resolve_layers.cpp: global_config and algo_config in terms of fields and options (ref:settings).

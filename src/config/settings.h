@@ -115,10 +115,9 @@ struct Settings {
   std::vector<Selector> exclude_selectors;
   std::vector<std::string> exclude_op_types;  ///< Operator types of layer_type_config entries without a config.
   std::vector<LayerRule> specific_layers, layer_types;
-  CalibrationBlock calibration;
-  std::optional<std::string> evaluation_dir;
-  ToolBlock tool;
-  LegalizeBlock legalize;
+#define BLOCK(key, Type, member) Type member;
+#define END_BLOCK(member)
+#include "config/blocks.def"
   std::optional<std::string> target;
   Node preprocess;
   std::optional<std::string> input_model_path, output_model_path;
@@ -182,7 +181,7 @@ struct Settings {
   }
   /// Returns whether mixed precision or fine-tuning works on the plan.
   bool tunes() const { return inserts_qdq() && (algorithms.include_auto_mp || algorithms.include_fast_ft); }
-  // Rewrites for a target's compiler (legalize.def).
+  // Rewrites for a target's compiler (the block "legalize").
   bool legalizes_opset() const { return legalize.opset.has_value() || legalize.most_opset.has_value(); }
   bool limits_rank() const { return legalize.most_rank.has_value(); }
   bool names_nodes() const { return legalize.node_names.value_or(false); }
@@ -192,10 +191,9 @@ struct Settings {
   bool writes_conv_attributes() const {
     return legalize.explicit_conv_attributes.value_or(quirk(Quirk::kExplicitConvAttributes));
   }
-  /// Returns whether guards are on: they repair what calibration alone would ruin (docs/guards.md). The reference has
-  /// none.
-  bool guards() const { return !compat && tool.guards.value_or(true); }
-  /// Returns whether the result names the version, settings and calibration that made it. The reference does not.
+  /// Guards repair what calibration alone would ruin (docs/guards.md); like the reference.
+  bool guards() const { return !compat && tool.guards.value_or(Switch{true}).is_on; }
+  /// The result names the version, settings and calibration that made it; the reference writes nothing of the kind.
   bool writes_metadata() const { return !compat && tool.metadata.value_or(true); }
   /// Returns whether a difference from the reference applies in this run.
   bool quirk(Quirk) const { return !compat; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/file_system.h"
+#include "config/layers.h"
 #include "config/print.h"
 #include "config/resolve.h"
 #include "pipeline/report/json.h"
@@ -160,7 +161,7 @@ std::vector<Rung> rungs_of(const Base& base, const SettingList& asked) {
     if (!step.applies(base)) continue;
     std::vector<Candidate> open = open_candidates(step, base, asked);
     if (open.empty() && !step.needs_sensitivity) continue;
-    if (step.needs_sensitivity && sets_key(asked, kExclude)) continue;
+    if (step.needs_sensitivity && sets_key(asked, std::string(kExclude))) continue;
     Rung rung;
     rung.name = step.name, rung.what = step.what, rung.risk = step.risk, rung.cost = step.cost;
     rung.needs_sensitivity = step.needs_sensitivity, rung.max_wide = base.max_wide;
@@ -187,11 +188,11 @@ std::vector<Candidate> open_candidates(const Step& step, const Base& base, const
   return candidates;
 }
 
-bool sets_key(const SettingList& settings, std::string_view setting) {
+bool sets_key(const SettingList& settings, const std::string& setting) {
   return std::ranges::any_of(settings, [&](const std::string& own) { return key_of(own) == key_of(setting); });
 }
 
-std::string_view key_of(std::string_view setting) { return setting.substr(0, setting.find('=')); }
+std::string key_of(const std::string& setting) { return config::setting_of(setting).key; }
 
 SettingList merged(const SettingList& settings, const SettingList& more) {
   SettingList all;

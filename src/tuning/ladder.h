@@ -83,11 +83,11 @@ std::vector<Candidate> blocks_in_float(const Base& base, const Reached& reached)
 std::vector<Candidate> open_candidates(const Step& step, const Base& base, const SettingList& asked);
 
 /// Returns whether `settings` contain a value for the key of `setting`.
-bool sets_key(const SettingList& settings, std::string_view setting);
+bool sets_key(const SettingList& settings, const std::string& setting);
 /// Returns `settings` overridden by `more`: the later of two settings with the same key counts.
 SettingList merged(const SettingList& settings, const SettingList& more);
-/// Returns the part before the =.
-std::string_view key_of(std::string_view setting);
+/// Returns the key of a text as in config/layers.h.
+std::string key_of(const std::string& setting);
 
 // Combinations of a search file as steps of tune(), instead of the ladder.
 

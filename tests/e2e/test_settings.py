@@ -44,9 +44,37 @@ def every_key_has_an_example(block):
 def every_option_that_is_a_map_has_an_example():
     options = json.loads(quarkq("list", "options", "--json").stdout)
     maps = [option["name"] for option in options if option["type"].startswith("map") and option["name"] != "MixedPrecisionTensor"]
-    missing = [name for name in maps if not any(f"{name}:" in text for _, text in EXAMPLES)]
+    missing = [name for name in maps if not any(f"{name.split('.')[-1]}:" in text for _, text in EXAMPLES)]
     expect_equal(missing, [], "maps without an example")
     return f"{len(maps)} options"
+
+
+@test()
+def config_show_prints_the_origin_of_every_key():
+    with temp_folder() as folder:
+        path = os.path.join(folder, "settings.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("target: x2\nguards: off\nquarkq: {seed: 7}\nexclude: [fc]\n")
+        shown = json.loads(quarkq("config", "show", path, "--set", "quarkq.threads=2", "--set", "exclude=[relu1]", "--json").stdout)["resolved"]
+        found = {name: (shown[name]["value"], shown[name]["origin"]) for name in ("target", "quarkq.guards", "quarkq.seed", "quarkq.threads", "exclude",
+                                                                                  "legalize.opset", "activation_type")}
+        expect_equal(found, {"target": ("x2", "file"), "quarkq.guards": (False, "file"), "quarkq.seed": (7, "file"), "quarkq.threads": (2, "--set"),
+                             "exclude": (["relu1"], "--set"), "legalize.opset": (17, "target"),
+                             "activation_type": ("QuantType.QInt8", "preset")}, "values and origins")
+
+
+@test()
+def options_of_the_command_line_are_weaker_than_set():
+    """In both orders; the report names each origin."""
+    with temp_folder() as folder:
+        for words in (["--verify", "3", "--set", "quarkq.verify_samples=2"], ["--set", "quarkq.verify_samples=2", "--verify", "3"]):
+            report = os.path.join(folder, "r.json")
+            quarkq("quantize", MODEL, "--target", "x2", "--calib", os.path.join(os.path.dirname(MODEL), "calib"), "-o", os.path.join(folder, "q.onnx"),
+                   "--on-collapse", "warn", *words, "--report", report)
+            with open(report, encoding="utf-8") as file:
+                settings = {row["name"]: (row["value"], row["origin"]) for row in json.load(file)["details"]["settings"]}
+            expect_equal([settings[name] for name in ("target", "quarkq.verify_samples", "quarkq.on_collapse")],
+                         [("x2", "flag"), ("2", "--set"), ("warn", "flag")], " ".join(words))
 
 
 @test()

@@ -77,7 +77,7 @@ std::vector<std::string> settings_seeds() {
       "mean: [0.485, 0.456, 0.406]\nstd: [0.229, 0.224, 0.225]\nlayout: nchw\n",
       "x: {dtype: float16, shape: [1, 3, 4, 4]}\nids: {dtype: int64, shape: [4]}\n"};
   for (const config::PresetInfo& preset : config::presets())
-    seeds.push_back(cat("preset: ", preset.name, "\n", preset.text));
+    seeds.push_back(cat("preset: ", preset.name, "\n", config::to_yaml(preset.body)));
   return seeds;
 }
 

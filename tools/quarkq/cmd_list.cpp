@@ -52,12 +52,16 @@ std::vector<Row> list_recipes() {
 std::vector<Row> list_options() {
   std::vector<Row> rows;
   for (const config::Field& field : config::all_fields()) {
+    const std::string category =
+        field.is_of_block() ? cat("block ", field.block) : config::category_name(field.category);
     rows.push_back({{"name", field.name},
                     {"type", field.type},
                     {"default", field.by_default},
                     {"support", config::support_name(field.support)},
-                    {"category", config::category_name(field.category)},
-                    {"summary", field.doc}});
+                    {"category", category},
+                    {"summary", field.doc},
+                    {"allowed", field.allowed.text()},
+                    {"flag", field.flag}});
   }
   for (const config::FieldKey& key : config::field_keys()) {
     const config::Field& field = *config::find_field(key.field);
@@ -66,7 +70,9 @@ std::vector<Row> list_options() {
                     {"default", field.by_default},
                     {"support", config::support_name(field.support)},
                     {"category", config::category_name(key.category)},
-                    {"summary", cat(key.doc, "; sets quant_config.", key.field)}});
+                    {"summary", cat(key.doc, "; sets quant_config.", key.field)},
+                    {"allowed", ""},
+                    {"flag", ""}});
   }
   return rows;
 }
@@ -219,7 +225,7 @@ constexpr struct Listing {
 } kListings[] = {
     {"presets", "named settings for --config", plain<list_presets>},
     {"recipes", "named preprocessing of photos for --preprocess", plain<list_recipes>},
-    {"options", "keys of quant_config and extra_options", plain<list_options>},
+    {"options", "keys of quant_config, extra_options and our own blocks", plain<list_options>},
     {"passes", "steps of a quantize run, in order", plain<list_passes>},
     {"conversions", "passes of quarkq convert, on finished models", plain<list_conversions>},
     {"listed-passes", "passes of ShapeShifterYaml and --passes, and the conversion that each is",

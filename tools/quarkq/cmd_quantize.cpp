@@ -30,9 +30,9 @@ Status run_quantize(QuantizeArgs& args) {
   args.request.verify = !args.no_verify;
   args.request.resume = !args.no_resume;
   args.request.details = !args.report_path.empty();
-  if (!args.compat.empty()) args.request.settings.push_back("quarkq.compat=" + args.compat);
-  if (!args.on_collapse.empty()) args.request.settings.push_back("quarkq.on_collapse=" + args.on_collapse);
-  if (args.verify_samples > 0) args.request.settings.push_back(cat("quarkq.verify_samples=", args.verify_samples));
+  if (!args.compat.empty()) args.request.settings.push_back("--compat=" + args.compat);
+  if (!args.on_collapse.empty()) args.request.settings.push_back("--on-collapse=" + args.on_collapse);
+  if (args.verify_samples > 0) args.request.settings.push_back(cat("--verify=", args.verify_samples));
   QQ_RETURN_IF_ERROR(check_is_file("--output", args.request.output_path));
   if (args.dry_run) return run_dry(args.request, args.json);
   QQ_TRY(TextOutput report_file, TextOutput::open(args.report_path));

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/strings.h"
 #include "config/fields.h"
 #include "config/preprocess.h"
 #include "config/preset.h"
@@ -81,9 +82,7 @@ constexpr struct {
   std::string_view verb, option, values;
 } kValues[] = {
     {"", "--isa", "sse41 avx2 avx512 native"},
-    {"", "--compat", "quark-0.13"},
     {"", "--backend", "native ort ort:cuda ort:dml ort:vitisai"},
-    {"", "--on-collapse", "rescue warn fail"},
     {"list", "WHAT",
      "presets recipes options passes conversions listed-passes ops formats calibrators metrics heads quirks "
      "diagnostics targets target-ops "
@@ -97,6 +96,9 @@ std::vector<std::string> values_of(const std::string& verb, const std::string& o
     if (table.option == option && (table.verb.empty() || table.verb == verb)) return table.values();
   }
   if (option == "--log-level") return kLogLevelNames;
+  for (const config::Field& field : config::all_fields()) {
+    if (field.flag == option && *field.allowed.choices != '\0') return split(field.allowed.choices, ' ');
+  }
   for (const auto& row : kValues) {
     if (row.option == option && (row.verb.empty() || row.verb == verb))
       return CLI::detail::split(std::string(row.values), ' ');

@@ -33,7 +33,7 @@ void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings) {
       [&settings](const std::string& name) {
         const Result<config::Preprocess> block = config::read_recipe(name);
         if (!block.ok()) throw CLI::ValidationError("--preprocess", block.status().message());
-        settings.insert(settings.begin(), "preprocess=" + name);  // --set changes single keys of it
+        settings.push_back("--preprocess=" + name);
       },
       cat("How photos are converted to the model's input: ", config::recipe_names(), " (quarkq list recipes)"));
 }
@@ -50,22 +50,22 @@ std::string json_text(const std::string& text) {
   return result + '"';
 }
 
-/// Converts "x=1,3,224,224" to "legalize.shapes={"x": [1,3,224,224]}". The last '=' is the separator, because names may
-/// contain one.
+/// Converts "x=1,3,224,224" to "--shape={"x": [1,3,224,224]}". The last '=' is the separator, because names may contain
+/// one.
 std::string shape_setting(const std::string& text) {
   const size_t divide = text.rfind('=');
   const std::string dims = divide == std::string::npos ? "" : text.substr(divide + 1);
   const bool is_list = !dims.empty() && dims.find_first_not_of("0123456789,") == std::string::npos;
   if (divide == 0 || !is_list)
     throw CLI::ValidationError("--shape", cat("found ", text, ", allowed is INPUT=1,3,224,224"));
-  return cat("legalize.shapes={", json_text(text.substr(0, divide)), ": [", dims, "]}");
+  return cat("--shape={", json_text(text.substr(0, divide)), ": [", dims, "]}");
 }
 
 }  // namespace
 
 void add_backend_option(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
-         "--backend", [&settings](const std::string& name) { settings.push_back("quarkq.backend=" + json_text(name)); },
+         "--backend", [&settings](const std::string& name) { settings.push_back("--backend=" + json_text(name)); },
          "What runs float models: native (the default), ort (ONNX Runtime, which must be installed) or ort:PROVIDER, "
          "such as ort:cuda (docs/running-elsewhere.md)")
       ->type_name("native|ort[:PROVIDER]");
@@ -75,7 +75,7 @@ void add_shape_option(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::vector<std::string>>(
          "--shape",
          [&settings](const std::vector<std::string>& shapes) {
-           for (const std::string& shape : shapes) settings.insert(settings.begin(), shape_setting(shape));
+           for (const std::string& shape : shapes) settings.push_back(shape_setting(shape));
          },
          "Fix the shape of an input; may be repeated")
       ->type_name("INPUT=1,3,224,224")
@@ -84,8 +84,7 @@ void add_shape_option(CLI::App& app, std::vector<std::string>& settings) {
 
 void add_target_options(CLI::App& app, std::vector<std::string>& settings) {
   app.add_option_function<std::string>(
-         "--target",
-         [&settings](const std::string& name) { settings.insert(settings.begin(), "target=" + json_text(name)); },
+         "--target", [&settings](const std::string& name) { settings.push_back("--target=" + json_text(name)); },
          "Rewrite the model for this NPU compiler and predict what would run there: a name of `quarkq list targets`, "
          "or a "
          "target file")
@@ -110,14 +109,14 @@ void add_island_options(CLI::App& app, std::vector<std::string>& settings) {
          [&settings](const std::string& text) {
            const Result<double> share = share_of("--max-wide", text);
            if (!share.ok()) throw CLI::ValidationError(share.status().message());
-           settings.push_back(cat("quarkq.max_wide=", share.value()));
+           settings.push_back(cat("--max-wide=", share.value()));
          },
          "Largest share of multiply-accumulates in wider formats after a rescue or mixed precision (default: 20% in "
          "float, "
          "any share in 16 bits)")
       ->type_name("SHARE");
   app.add_option_function<int64_t>(
-         "--max-islands", [&settings](int64_t most) { settings.push_back(cat("quarkq.max_islands=", most)); },
+         "--max-islands", [&settings](int64_t most) { settings.push_back(cat("--max-islands=", most)); },
          "Largest number of connected parts in these formats; nodes between them are then included (default: any "
          "number)")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}))

@@ -51,19 +51,20 @@ struct ComputeOptions {
 };
 void add_compute_options(CLI::App& app, ComputeOptions& options);
 
-/// Adds --preprocess NAME, a recipe for images. It becomes the first of `settings`, so that --set overrides single keys
-/// of it. REQUIRES: --set, which fills `settings`, was declared before, because options take effect in the order of
-/// their declarations.
+// Options of the command line that are settings. They become texts "--flag=value" of `settings`; their position does not
+// matter, and --set overrides them (config/layers.h).
+
+/// Adds --preprocess NAME, a recipe for images.
 void add_preprocess_option(CLI::App& app, std::vector<std::string>& settings);
 
-/// Adds --backend native|ort[:PROVIDER], stored as a setting.
+/// Adds --backend native|ort[:PROVIDER].
 void add_backend_option(CLI::App& app, std::vector<std::string>& settings);
 
-/// Adds --shape INPUT=1,3,224,224 (repeatable), stored as a setting that --set overrides.
+/// Adds --shape INPUT=1,3,224,224 (repeatable).
 void add_shape_option(CLI::App& app, std::vector<std::string>& settings);
-/// Adds --target NAME|FILE, stored as a setting that --set overrides, and --shape.
+/// Adds --target NAME|FILE, and --shape.
 void add_target_options(CLI::App& app, std::vector<std::string>& settings);
-/// Adds --max-wide and --max-islands, stored as settings.
+/// Adds --max-wide and --max-islands.
 void add_island_options(CLI::App& app, std::vector<std::string>& settings);
 /// Parses a share: "95%", "95" and "0.95" are equal. Messages name the option.
 Result<double> share_of(const std::string& option, const std::string& text);

@@ -6,7 +6,7 @@
 
 #include "base/strings.h"
 #include "config/convert.h"
-#include "config/preset.h"
+#include "config/layers.h"
 
 namespace quarkq::config {
 

@@ -11,6 +11,7 @@
 
 #include "base/strings.h"
 #include "compare/output_kinds.h"
+#include "config/layers.h"
 #include "config/preset.h"
 
 namespace quarkq {
@@ -52,17 +53,14 @@ std::string argument(const std::string& text) {
 }
 
 /// A setting as an argument: those that an option of their own sets appear as that option.
-std::string setting_argument(const std::string& setting) {
-  constexpr std::pair<std::string_view, std::string_view> kOptions[] = {{"target=", "--target "},
-                                                                        {"preprocess=", "--preprocess "}};
-  for (const auto& [key, option] : kOptions) {
-    if (!setting.starts_with(key)) continue;
-    std::string value = setting.substr(key.size());
-    const bool is_quoted = value.size() > 2 && value.front() == '"' && value.back() == '"';
-    if (is_quoted) value = value.substr(1, value.size() - 2);
-    if (value.find_first_of("{[\"\\") == std::string::npos) return cat(option, argument(value));
-  }
-  return "--set " + argument(setting);
+std::string setting_argument(const config::Setting& setting) {
+  std::string value = setting.value;
+  const bool is_quoted = value.size() > 2 && value.front() == '"' && value.back() == '"';
+  if (is_quoted) value = value.substr(1, value.size() - 2);
+  const bool is_option_of_all_verbs = setting.key == "target" || setting.key == "preprocess";
+  if (is_option_of_all_verbs && value.find_first_of("{[\"\\") == std::string::npos)
+    return cat("--", setting.key, " ", argument(value));
+  return "--set " + argument(cat(setting.key, "=", setting.value));
 }
 
 /// Training and analysis need samples, which statistics are not.
@@ -76,9 +74,9 @@ std::string command(const char* verb, const QuantizeRequest& request, const conf
   } else if (!request.statistics_path.empty() && !settings.calibration.dir) {
     text += " --calib DIR";
   }
-  for (const std::string& setting : request.settings) {
-    const bool is_of_this_run =
-        setting.starts_with("quarkq.on_collapse") || setting.starts_with("quarkq.verify_samples");
+  for (const std::string& one : request.settings) {
+    const config::Setting setting = config::setting_of(one);
+    const bool is_of_this_run = setting.key == "quarkq.on_collapse" || setting.key == "quarkq.verify_samples";
     if (!is_of_this_run) text += " " + setting_argument(setting);
   }
   return text;

@@ -6,8 +6,8 @@
 
 #include "base/stopwatch.h"
 #include "base/strings.h"
+#include "config/convert.h"
 #include "config/pass_list.h"
-#include "config/read_config.h"
 #include "config/resolve.h"
 #include "ir/check_graph.h"
 #include "ir/quantizing_ops.h"
@@ -50,7 +50,7 @@ std::string filled_in(const std::string& settings, const pass::ConversionOptions
 /// The settings that switch a pass on, and no others: no preset, what is quantized is decided.
 Result<config::Settings> pass_settings(const ir::Model& model, std::vector<std::string> sets, const char* of_pass,
                                        const pass::ConversionOptions& options) {
-  sets.insert(sets.begin(), "quant_config={}");
+  sets.emplace_back("quant_config={}");
   for (const std::string& setting : split(of_pass, ';')) sets.push_back(filled_in(setting, options));
   QQ_TRY(const config::QuantConfig asked, config::load_config("", sets));
   Diagnostics ignored;  // of settings that a pass does not read

@@ -63,7 +63,7 @@ void limit_residency(const ModelFile& source, ir::Model& model) {
 bool matters(const std::string& name) {
   constexpr const char* kPlaces[] = {"calibration",   "evaluation",       "preprocess",  "quarkq",         "tmp_dir",
                                      "TmpDir",        "SaveAndRestore",   "EvalMetrics", "EvalDataReader", "debug_mode",
-                                     "print_summary", "TensorsRangeFile", "crypto_mode"};
+                                     "print_summary", "TensorsRangeFile", "crypto_mode", "target"};
   const std::string block = name.substr(0, name.find('.'));
   return std::none_of(std::begin(kPlaces), std::end(kPlaces), [&](const char* place) { return block == place; });
 }
@@ -155,7 +155,7 @@ Status check_is_float(const std::string& model_path, const Job& job, Diagnostics
 
 Result<config::QuantConfig> load_sample_settings(const std::string& config, const std::vector<std::string>& sets) {
   std::vector<std::string> all = sets;
-  if (!config::selects_mode(config, sets)) all.insert(all.begin(), "quant_config={}");
+  if (!config::selects_mode(config, sets)) all.emplace_back("quant_config={}");
   QQ_TRY(config::QuantConfig asked, config::load_config(config, all));
   QQ_RETURN_IF_ERROR(use_backend(asked));
   QQ_RETURN_IF_ERROR(use_user_operators(asked));
@@ -224,7 +224,7 @@ Result<calib::StatisticsOrigin> statistics_origin(const ModelFile& file, const i
   graph.add(ir::dump(prepared, {.values = true, .rests = true}));
   add_weights(prepared.graph, graph);
   origin.graph = graph.text();
-  for (const config::SettingLine& line : config::setting_lines(settings)) {
+  for (const config::SettingLine& line : config::whole_settings(settings)) {
     if (line.origin != config::Origin::kDefault && matters(line.name)) {
       origin.settings[line.name] = config::to_flow(line.value);
     }

@@ -37,12 +37,12 @@ namespace {
 
 /// Settings of places, speed and messages, and of samples, whose ranges have a hash of their own: the same result has
 /// the same hash on another machine.
-constexpr std::array<std::string_view, 17> kNoResult = {
-    "preprocess",         "CalibDataSize",       "calibration",    "TmpDir",
-    "SaveAndRestore",     "TensorsRangeFile",    "CalibWorkerNum", "CalibOptimizeMem",
-    "CalibOptimizeDisk",  "execution_providers", "print_summary",  "debug_mode",
-    "ignore_warnings",    "EvalMetrics",         "EvalDataReader", "crypto_mode",
-    "EncryptionAlgorithm"};
+constexpr std::array<std::string_view, 18> kNoResult = {
+    "preprocess",          "CalibDataSize",       "calibration",    "TmpDir",
+    "SaveAndRestore",      "TensorsRangeFile",    "CalibWorkerNum", "CalibOptimizeMem",
+    "CalibOptimizeDisk",   "execution_providers", "print_summary",  "debug_mode",
+    "ignore_warnings",     "EvalMetrics",         "EvalDataReader", "crypto_mode",
+    "EncryptionAlgorithm", "evaluation"};
 /// The same inside of options that are maps.
 constexpr std::array<std::pair<std::string_view, const char*>, 5> kNoResultInside = {{
     {"FastFinetune", "MemoryBudgetMB"},
@@ -58,7 +58,7 @@ std::string settings_hash(config::Settings settings) {
   settings.tool.on_collapse.reset();  // what it leads to shows in the result
   settings.tool.verify_samples.reset();
   ContentHash hash;
-  for (const config::SettingLine& line : config::setting_lines(settings)) {
+  for (const config::SettingLine& line : config::whole_settings(settings)) {
     if (std::ranges::find(kNoResult, line.name) != kNoResult.end()) continue;
     auto value = line.value;
     for (const auto& [option, key] : kNoResultInside)

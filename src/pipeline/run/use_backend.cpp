@@ -3,8 +3,8 @@
 
 #include <omp.h>
 
+#include "config/enums.h"
 #include "config/named_files.h"
-#include "config/read_tool.h"
 #include "exec/backend.h"
 #include "exec/foreign.h"
 #include "exec/op_def.h"

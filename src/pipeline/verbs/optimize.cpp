@@ -45,7 +45,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   if (!request.dump_after.empty()) QQ_RETURN_IF_ERROR(check_names({request.dump_after}, "--dump-after"));
   pipeline::RunState state;
   std::vector<std::string> settings = request.settings;
-  if (!config::selects_mode(request.config, settings)) settings.insert(settings.begin(), "quant_config={}");
+  if (!config::selects_mode(request.config, settings)) settings.emplace_back("quant_config={}");
   QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, settings, state.diagnostics));
   pipeline::Samples samples;
   QQ_TRY(samples.opened, pipeline::open_samples(request.calib_folder, job.settings, job.model.graph));

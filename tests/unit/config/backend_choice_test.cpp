@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "config/read_tool.h"
+#include "config/enums.h"
 
 #include <gtest/gtest.h>
 

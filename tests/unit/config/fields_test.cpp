@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// fields.def as data: every row is well-formed, and every "depends" has its rule.
+// fields.def and blocks.def as data: every row is well-formed, and every "depends" has its rule.
 #include "config/fields.h"
 
+#include <algorithm>
 #include <set>
 
+#include "config/layers.h"
+#include "config/print.h"
 #include "config/resolve_steps.h"
 #include "config_support.h"
 
@@ -71,6 +74,77 @@ TEST(FieldsTest, OtherKindsAreRefusedByName) {
     }
   }
   EXPECT_GE(tried.size(), 5u) << "the table has the types of the rows";
+}
+
+/// A value other than the default that the row of a block accepts, as YAML.
+std::string accepted_by(const Field& field) {
+  if (field.name == "quarkq.backend") return "ort:cuda";
+  if (field.name == "calibration.raw") return "{dtype: float32, shape: [1, 3]}";
+  if (field.type == "map of shapes") return "{x: [1, 3]}";
+  if (field.type == "bool" || field.type == "on or off")
+    return std::string(field.by_default) == "true" ? "false" : "true";
+  if (*field.allowed.range != '\0') return real_text(field.allowed.low);
+  std::vector<std::string> choices = split(field.allowed.choices, ' ');
+  std::erase(choices, field.by_default);
+  if (*field.allowed.choices == '\0') choices = {field.type == "integer" ? "7" : "a.txt"};
+  return field.type == "list of texts" ? "[" + choices.front() + "]" : choices.front();
+}
+
+/// The proof that a row is all that a setting needs: it is read, kept, printed and listed under its name.
+TEST(FieldsTest, EveryKeyOfABlockIsReadAndPrintedWithItsOrigin) {
+  for (const Field& field : all_fields()) {
+    if (!field.is_of_block()) continue;
+    const std::string text = field.type == "integer" ? split(accepted_by(field), '.').front() : accepted_by(field);
+    const Node value = literal(text);
+    for (const Origin origin : {Origin::kTarget, Origin::kFile, Origin::kFlag, Origin::kSet, Origin::kRescue}) {
+      const Layer layer{parse_set(cat(field.name, "=", text)).value(), origin};
+      const Result<QuantConfig> config = read_config({{literal("{quant_config: {}}"), Origin::kFile}, layer});
+      ASSERT_TRUE(config.ok()) << config.status().message();
+      EXPECT_EQ(field.asked(config.value()), value) << field.name;
+      EXPECT_EQ(*to_node(config.value()).find(field.block)->find(field.key()), value) << field.name;
+      Diagnostics ignored;
+      const std::vector<SettingLine> lines = setting_lines(resolve(config.value(), {}, ignored).value());
+      const auto line = std::ranges::find(lines, field.name, &SettingLine::name);
+      ASSERT_NE(line, lines.end()) << field.name;
+      EXPECT_EQ(line->value, value) << field.name;
+      EXPECT_EQ(line->origin, origin) << field.name;
+    }
+  }
+}
+
+TEST(FieldsTest, EveryKeyOfABlockRefusesOtherValuesByName) {
+  for (const Field& field : all_fields()) {
+    if (!field.is_of_block()) continue;
+    std::vector<std::string> wrong = {"[[1]]"};
+    if (*field.allowed.range != '\0') wrong.push_back(std::to_string(static_cast<int64_t>(field.allowed.low) - 1));
+    if (*field.allowed.choices != '\0') wrong.emplace_back(field.type == "list of texts" ? "[other]" : "other");
+    for (const std::string& value : wrong) {
+      const Result<QuantConfig> read =
+          config_from(cat("quant_config: {}\n", field.block, ": {", field.key(), ": ", value, "}\n"));
+      ASSERT_FALSE(read.ok()) << field.name << " accepts " << value;
+      const std::string& said = read.status().message();
+      EXPECT_TRUE(said.starts_with("t.yaml:2: " + field.name)) << said;
+      EXPECT_TRUE(value == "[[1]]" || said.find(field.allowed.text()) != std::string::npos) << said;
+    }
+  }
+}
+
+/// An option of the command line is another name of its row, with an origin of its own.
+TEST(FieldsTest, FlagsNameTheirRows) {
+  size_t count = 0;
+  for (const Field& field : all_fields()) {
+    if (*field.flag == '\0') continue;
+    const Setting setting = setting_of(cat(field.flag, "=a=b"));
+    EXPECT_EQ(setting.key, field.name);
+    EXPECT_EQ(setting.value, "a=b");
+    EXPECT_EQ(setting.flag, field.flag);
+    EXPECT_EQ(setting.origin, Origin::kFlag);
+    ++count;
+  }
+  EXPECT_GE(count, 8u);
+  EXPECT_EQ(setting_of("--target=x2").key, "target");
+  EXPECT_EQ(setting_of("--none=1").origin, Origin::kSet);
+  EXPECT_FALSE(parse_set("--none=1").ok());
 }
 
 TEST(FieldsTest, NamesAreUnique) {

@@ -34,6 +34,24 @@ TEST(PresetTest, EachEqualsItsGolden) {
   }
 }
 
+TEST(PresetTest, ABaseIsBelowWhatExtendsIt) {
+  const std::vector<Node> bodies = preset_bodies(find_preset("XINT8_ADAQUANT").value()).value();
+  ASSERT_EQ(bodies.size(), 3u) << "xint8, then xint8_adaround";
+  EXPECT_NE(bodies[0].find("quant_config")->find("enable_npu_cnn"), nullptr);
+  EXPECT_EQ(bodies[2].find("quant_config"), nullptr) << "nothing is repeated";
+  EXPECT_EQ(bodies[2].find("about"), nullptr);
+  // A null removes a key of the base.
+  EXPECT_FALSE(load("INT8_TRANSFORMER_ACCURATE").options.calib_moving_average);
+}
+
+/// A file may describe itself and extend a preset as presets do.
+TEST(PresetTest, ACopyOfAPresetsFileIsASettingsFile) {
+  const QuantConfig copy = config_from(to_yaml(find_preset("XINT8_ADAROUND").value().body)).value();
+  EXPECT_EQ(copy.preset, "XINT8");
+  EXPECT_EQ(to_node(copy), to_node(load("XINT8_ADAROUND")));
+  EXPECT_FALSE(config_from("about: {summary: [1]}\nquant_config: {}").ok());
+}
+
 TEST(PresetTest, NamesAreForgiving) {
   for (const char* name : {"xint8", "XINT8", "xint8.yaml", "XInt8.YAML"}) EXPECT_EQ(load(name).preset, "XINT8");
   const Result<PresetInfo> typo = find_preset("XNT8");
@@ -71,30 +89,36 @@ TEST(PresetTest, A8w8LeavesOutNoAlignment) {
 TEST(PresetTest, ResolvesToTheTableOfTheSpec) {
   const Settings xint8 = settings_of("preset: XINT8");
   EXPECT_EQ(xint8.quantizer, Quantizer::kNpuCnn);
-  EXPECT_TRUE(xint8.formats.activation_symmetric && xint8.formats.weight_symmetric && xint8.ranges.calib_tensor_range_symmetric);
+  EXPECT_TRUE(xint8.formats.activation_symmetric && xint8.formats.weight_symmetric &&
+              xint8.ranges.calib_tensor_range_symmetric);
   EXPECT_FALSE(xint8.bias.int32_bias);
   EXPECT_TRUE(xint8.npu.align_concat && xint8.npu.align_slice && xint8.npu.convert_sigmoid_to_hard_sigmoid);
   EXPECT_FALSE(xint8.npu.convert_softmax_to_dpu_version);
 
   const Settings vint8 = settings_of("preset: VINT8");
   EXPECT_EQ(vint8.quantizer, Quantizer::kCpu);
-  EXPECT_FALSE(vint8.bias.int32_bias || vint8.preprocessing.optimize_model || vint8.preprocessing.fold_batch_norm || vint8.qdq.remove_qdq_conv_relu);
+  EXPECT_FALSE(vint8.bias.int32_bias || vint8.preprocessing.optimize_model || vint8.preprocessing.fold_batch_norm ||
+               vint8.qdq.remove_qdq_conv_relu);
   EXPECT_TRUE(vint8.qdq.dedicated_qdq_pair && vint8.selection.quantize_all_op_types && vint8.ranges.use_random_data);
   EXPECT_FALSE(vint8.preprocessing.split_large_kernel_pool);
 
   const Settings a8w8 = settings_of("preset: A8W8");
   EXPECT_EQ(a8w8.quantizer, Quantizer::kExtended);
-  EXPECT_TRUE(a8w8.formats.activation_symmetric && a8w8.bias.int32_bias && a8w8.preprocessing.convert_bn_to_conv && a8w8.npu.align_concat);
-  EXPECT_FALSE(a8w8.ranges.calib_tensor_range_symmetric || a8w8.npu.align_pool || a8w8.npu.convert_leaky_relu_to_dpu_version);
+  EXPECT_TRUE(a8w8.formats.activation_symmetric && a8w8.bias.int32_bias && a8w8.preprocessing.convert_bn_to_conv &&
+              a8w8.npu.align_concat);
+  EXPECT_FALSE(a8w8.ranges.calib_tensor_range_symmetric || a8w8.npu.align_pool ||
+               a8w8.npu.convert_leaky_relu_to_dpu_version);
 
   const Settings cnn = settings_of("preset: INT8_CNN_DEFAULT");
   EXPECT_EQ(cnn.quantizer, Quantizer::kCpu);
-  EXPECT_FALSE(cnn.formats.activation_symmetric || cnn.preprocessing.convert_bn_to_conv || cnn.selection.matmul_const_b_only);
+  EXPECT_FALSE(cnn.formats.activation_symmetric || cnn.preprocessing.convert_bn_to_conv ||
+               cnn.selection.matmul_const_b_only);
   EXPECT_TRUE(cnn.formats.weight_symmetric && cnn.bias.int32_bias && cnn.preprocessing.fold_batch_norm);
 
   const Settings transformer = settings_of("preset: INT8_TRANSFORMER_DEFAULT");
   EXPECT_EQ(transformer.quantizer, Quantizer::kNpuTransformer);
-  EXPECT_TRUE(transformer.ranges.calib_moving_average && transformer.preprocessing.convert_bn_to_conv && transformer.selection.matmul_const_b_only);
+  EXPECT_TRUE(transformer.ranges.calib_moving_average && transformer.preprocessing.convert_bn_to_conv &&
+              transformer.selection.matmul_const_b_only);
   EXPECT_EQ(settings_of("preset: INT16_TRANSFORMER_DEFAULT").quantizer, Quantizer::kExtended);
 }
 
@@ -107,9 +131,9 @@ TEST(PresetTest, OriginsAreKept) {
   const Result<Settings> settings = resolve(load("XINT8", {"CalibDataSize=7"}), {}, diagnostics);
   ASSERT_TRUE(settings.ok());
   EXPECT_EQ(settings.value().origin_of("ForceQuantizeNoInputCheck"), Origin::kPreset);
-  EXPECT_EQ(settings.value().origin_of("CalibDataSize"), Origin::kCommandLine);
+  EXPECT_EQ(settings.value().origin_of("CalibDataSize"), Origin::kSet);
   EXPECT_EQ(settings.value().origin_of("per_channel"), Origin::kDefault);
-  EXPECT_NE(resolved_text(settings.value(), "# ").find("# CalibDataSize: 7  (command line)\n"), std::string::npos);
+  EXPECT_NE(resolved_text(settings.value(), "# ").find("# CalibDataSize: 7  (--set)\n"), std::string::npos);
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST(QuantConfigTest, SetsTakeAnyForm) {
   EXPECT_EQ(config.value().options.fast_finetune->node.find("BatchSize")->as_int(), 4);
   EXPECT_EQ(config.value().tool.seed, 5);
   EXPECT_EQ(config.value().exclude.size(), 2u);
-  EXPECT_EQ(config.value().origin_of("Int32Bias"), Origin::kCommandLine);
+  EXPECT_EQ(config.value().origin_of("Int32Bias"), Origin::kSet);
   ASSERT_EQ(config.value().field_keys.size(), 1u);
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "config/fields.h"
+#include "config/layers.h"
 #include "config/preset.h"
 #include "config/print.h"
 #include "config_support.h"
@@ -175,6 +176,37 @@ Merged merged_of(const std::vector<std::pair<Origin, std::string>>& layers) {
   return merged;
 }
 
+/// Two values of one setting: the origin decides, not the place in the list.
+TEST(ResolvedSettingsTest, PrecedenceIsTheOrderOfOrigins) {
+  std::vector<Layer> layers = {{literal("{quant_config: {}}"), Origin::kFile}};
+  for (const Origin origin :
+       {Origin::kRescue, Origin::kSet, Origin::kFlag, Origin::kFile, Origin::kTarget, Origin::kPreset}) {
+    layers.push_back({parse_set(cat("quarkq.seed=", static_cast<int>(origin))).value(), origin});
+  }
+  while (layers.size() > 1) {
+    const Result<QuantConfig> config = read_config(layers);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    EXPECT_EQ(config.value().tool.seed, static_cast<int>(layers[1].origin));
+    EXPECT_EQ(config.value().origin_of("quarkq.seed"), layers[1].origin);
+    layers.erase(layers.begin() + 1);
+  }
+}
+
+TEST(ResolvedSettingsTest, BlocksKeepTheOriginOfEachKey) {
+  const Result<Settings> settings = resolved("", {"legalize.batch=2", "exclude=[a]", "--preprocess=imagenet",
+                                                  "--shape={x: [1]}", "--target=x2", "preprocess.crop=64"});
+  ASSERT_TRUE(settings.ok()) << settings.status().message();
+  const std::map<std::string, std::string> lines = lines_of(settings.value());
+  for (const auto& [name, line] : std::map<std::string, std::string>{{"target", "x2  (flag)"},
+                                                                     {"exclude", "[a]  (--set)"},
+                                                                     {"legalize.batch", "2  (--set)"},
+                                                                     {"legalize.shapes", "{x: [1]}  (flag)"},
+                                                                     {"legalize.opset", "17  (target)"},
+                                                                     {"preprocess.recipe", "imagenet  (flag)"},
+                                                                     {"preprocess.crop", "64  (--set)"}})
+    EXPECT_EQ(lines.contains(name) ? lines.at(name) : "missing", line) << name;
+}
+
 TEST(ResolvedSettingsTest, LayersAreLaidOverEachOther) {
   struct Row {
     const char *below, *above, *result;
@@ -211,7 +243,7 @@ TEST(ResolvedSettingsTest, TheStrongestLayerIsTheOrigin) {
   const Merged merged =
       merged_of({{Origin::kPreset, "{quant_config: {per_channel: true, reduce_range: true}, extra_options: {A: 1}}"},
                  {Origin::kFile, "{quant_config: {per_channel: false}, calibration: {seed: 3}}"},
-                 {Origin::kCommandLine, "extra_options: {A: null}"}});
+                 {Origin::kSet, "extra_options: {A: null}"}});
   EXPECT_EQ(merged.origins.at("per_channel"), Origin::kFile);
   EXPECT_EQ(merged.origins.at("reduce_range"), Origin::kPreset);
   EXPECT_EQ(merged.origins.at("calibration.seed"), Origin::kFile);

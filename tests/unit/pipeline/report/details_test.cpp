@@ -111,7 +111,7 @@ TEST(DetailsTest, SettingsAreThoseThatAreNotDefaults) {
     EXPECT_TRUE(names.insert(one.name).second) << one.name << " twice";
     EXPECT_NE(one.origin, "default");
     if (one.name == "Percentile") {
-      EXPECT_EQ(one.value + " " + one.origin, "99.5 command line");
+      EXPECT_EQ(one.value + " " + one.origin, "99.5 --set");
     }
   }
   EXPECT_TRUE(names.contains("Percentile"));
