@@ -197,14 +197,15 @@ Result<std::vector<T>> read_list(const Node& node, const std::string& path, Read
   return all;
 }
 
-/// An error unless `node` is a map whose keys are all in `allowed`; an unknown key is answered with the nearest one.
+/// Fails unless `node` is a map whose keys are all in `allowed`. For an unknown key, the message suggests the nearest
+/// key.
 Status check_keys(const Node& node, const std::string& path, const std::vector<std::string>& allowed);
 
-/// An error unless `value` is absent or in `allowed`.
+/// Fails unless `value` is absent or in `allowed`.
 Status check_one_of(const std::optional<std::string>& value, const std::string& path,
                     const std::vector<std::string>& allowed);
 
-/// Single keys of an option that is a map of an algorithm's own parameters, read by the file of that subject.
+/// Reads single keys of an option that is a map of an algorithm's own parameters.
 class OptionMap {
  public:
   /// `option` names the map in messages ("FastFinetune") and must outlive the reader, as must `node`.

@@ -57,8 +57,8 @@ enum class QuantGranularity { kTensor, kChannel, kGroup };
 enum class Quantizer { kCpu, kExtended, kNpuCnn, kNpuTransformer, kDynamic, kMatMulNBits, kQOperator, kNone };
 std::string quantizer_name(Quantizer quantizer);
 
-/// Where a value comes from. THE precedence of settings: of two values of one setting the one of the later origin
-/// applies, whatever the order in which they were given.
+/// Source of a value. This is the precedence of settings: of two values of one setting, the value of the later origin
+/// applies, regardless of the order in which they were given.
 enum class Origin {
   kDefault,
   kPreset,

@@ -53,9 +53,9 @@ constexpr unsigned kAlways = ~0u;  ///< our own blocks, which depend on no quant
 
 /// The values that the row of a block accepts.
 struct Allowed {
-  const char* range = "";    ///< of numbers, for messages: "0 (all) to 1024"
-  double low = 0, high = 0;  ///< the ends of `range`, which are accepted
-  const char* choices = "";  ///< texts with a space between them
+  const char* range = "";    ///< Allowed numbers, for messages: "0 (all) to 1024".
+  double low = 0, high = 0;  ///< The ends of `range`, included.
+  const char* choices = "";  ///< Allowed texts, separated by spaces.
   /// Null, or the check of a node whose form the type does not describe; its errors name `path`.
   Status (*check)(const Node&, const std::string& path) = nullptr;
 
@@ -90,7 +90,7 @@ struct Field {
   bool depends() const { return std::string_view(by_default) == "depends"; }
 };
 
-/// All rows in the order of fields.def, then of blocks.def.
+/// Returns all rows in the order of fields.def, then of blocks.def.
 const std::vector<Field>& all_fields();
 /// Returns the row with this key, or null.
 const Field* find_field(std::string_view name);
@@ -105,11 +105,11 @@ struct FieldKey {
 const std::vector<FieldKey>& field_keys();
 const FieldKey* find_field_key(std::string_view name);
 
-/// Every key that extra_options may hold, every key of quant_config, and every key of one of our own blocks.
+/// Return every allowed key of extra_options, every key of quant_config, and every key of one of our own blocks.
 std::vector<std::string> option_names();
 std::vector<std::string> field_names();
 std::vector<std::string> keys_of_block(std::string_view block);
-/// The names of our own blocks, in the order of blocks.def.
+/// Returns the names of our own blocks, in the order of blocks.def.
 const std::vector<std::string>& own_blocks();
 
 /// Returns whether `value` is one of the row's off values. An off of "absent" matches only null.

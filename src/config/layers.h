@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From the texts of a request to layers of settings, and one layer laid over another (ref:settings#settings-file). The
-// precedence of layers is the order of Origin (config/enums.h).
+// Converts the texts of a request to layers of settings, and merges layers (ref:settings#settings-file). The order of
+// Origin (config/enums.h) is the precedence of layers.
 #pragma once
 
 #include <map>
@@ -17,12 +17,12 @@ namespace quarkq::config {
 /// line that has a row in blocks.def. The value is YAML.
 struct Setting {
   Origin origin = Origin::kSet;  ///< kSet or kFlag
-  std::string key;               ///< as given after --set; for a flag the path of its row: "legalize.shapes"
+  std::string key;               ///< The key after --set, or the path of the flag's row: "legalize.shapes".
   std::string value;
   std::string flag;  ///< "--shape"; empty for "key=value"
 };
 
-/// Splits a text. THE function that tells options of the command line from --set; it does not check the key.
+/// Splits a text and determines its origin. Does not check the key.
 Setting setting_of(const std::string& text);
 
 /// Returns the layer with the one value that `text` sets. The key is a dotted path from the top, a bare option or a
@@ -37,11 +37,11 @@ struct Merged {
   std::map<std::string, Origin> origins;
 };
 
-/// Puts `layer` over `merged`. Blocks are merged by key; FastFinetune and the other nested parameter maps by inner key;
-/// every other value replaces the one below. A null removes the value below; without a value below it stays a null.
+/// Merges `layer` over `merged`. Blocks are merged by key; FastFinetune and the other nested parameter maps by inner
+/// key; every other value replaces the existing one. A null removes an existing value; otherwise it stays a null.
 Status lay_over(const Layer& layer, Merged& merged);
 
-/// Every key that is allowed at the top of a settings file (ref:settings#settings-file).
+/// Returns every key that is allowed at the top of a settings file (ref:settings#settings-file).
 std::vector<std::string> top_level_keys();
 
 /// Returns `values` with other names of keys at the top replaced: `guards` by `quarkq.guards`, `extends` by `preset`.

@@ -22,8 +22,8 @@ struct PresetInfo {
   std::string name;      ///< "XINT8"
   std::string summary;   ///< "uint8 activations, int8 weights, power-of-two MinMSE"
   std::string target;    ///< "CNNs on AMD NPUs with the XINT8 overlay"
-  std::string compiler;  ///< of configs/targets: results are judged for it where no target is named; may be empty
-  Node body;             ///< the file
+  std::string compiler;  ///< Target of configs/targets for judging results if none is specified; may be empty.
+  Node body;             ///< Content of the file.
 };
 
 /// Returns all presets, sorted by name.
@@ -33,7 +33,7 @@ const std::vector<PresetInfo>& presets();
 /// nearest name.
 Result<PresetInfo> find_preset(const std::string& name);
 
-/// The settings of a preset's file, and before them those of the presets that it extends: weakest first.
+/// Returns the settings of the presets that a preset extends, and then its own: weakest first.
 Result<std::vector<Node>> preset_bodies(const PresetInfo& preset);
 
 }  // namespace quarkq::config

@@ -22,10 +22,10 @@ struct SettingLine {
   Origin origin = Origin::kDefault;
 };
 
-/// The quantizer, then every row of fields.def in its order, then single keys of the blocks that are set.
+/// Returns the quantizer, then every row of fields.def in order, then the single keys of our blocks that are set.
 std::vector<SettingLine> setting_lines(const Settings& settings);
 
-/// The same with each block as one map, for fingerprints of settings. The origin of a block is its strongest.
+/// Returns the same settings with each block as one map, for hashes. The origin of a block is the strongest one in it.
 std::vector<SettingLine> whole_settings(const Settings& settings);
 
 /// "name: value  (origin)" per line, each line after `prefix`.

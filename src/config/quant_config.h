@@ -36,7 +36,7 @@ using OptMethod = std::optional<CalibrateMethod>;
 
 using InputShapes = std::map<std::string, std::vector<int64_t>>;
 
-/// The member that holds a value of type T which may be absent. An empty Node or InputShapes is absent.
+/// Type of the member for an optional value of type T. An empty Node or InputShapes is absent.
 template <typename T>
 struct MemberOf {
   using Type = std::optional<T>;
@@ -116,17 +116,17 @@ struct Layer {
   Origin origin;
 };
 
-/// Merges the layers by the rules of ref:settings#settings-file and reads the result. A layer of a later origin is
-/// stronger, whatever its place; of two layers of one origin the later one is. A layer may name a target or a preset,
-/// whose settings are then layers, too. Errors name the place, the key, what was found and what is allowed.
+/// Merges the layers by the rules of ref:settings#settings-file and reads the result. A layer of a later origin
+/// overrides layers of earlier origins; of two layers of one origin, the later one overrides. A layer may name a target
+/// or a preset, whose settings then become layers. Errors name the location, the key, the found and the allowed value.
 Result<QuantConfig> read_config(std::vector<Layer> layers);
 
-/// `file_or_preset`: a file if it exists, else a preset with or without ".yaml"; empty: neither. `sets`: "key=value"
-/// with a YAML value; the key is a dotted path, a bare option ("Percentile") or a bare field ("per_channel"). Options
-/// of the command line are "--flag=value" (config/layers.h).
+/// `file_or_preset` is a file if it exists, otherwise a preset with or without ".yaml"; empty: neither. `sets` are
+/// "key=value" with a YAML value; the key is a dotted path, a bare option ("Percentile") or a bare field
+/// ("per_channel"). Options of the command line are "--flag=value" (config/layers.h).
 Result<QuantConfig> load_config(const std::string& file_or_preset, const std::vector<std::string>& sets);
 
-/// Returns whether load_config() would find what is to be quantized, even if the rest is wrong.
+/// Returns whether the settings specify what to quantize, even if other parts are wrong.
 bool selects_mode(const std::string& file_or_preset, const std::vector<std::string>& sets);
 
 /// Returns the whole request as one map in the file's form. read_config() of it gives an equal QuantConfig.
