@@ -55,6 +55,8 @@ Result<std::optional<Trial>> try_remedy(const FloatRemedy& remedy, const RunStat
   trial.state.tuning = state.tuning;
   trial.state.tuning.rounded = std::make_shared<pass::RoundingCache>();
   remedy.apply(trial.state.settings);
+  const std::string_view setting = remedy.setting;
+  trial.state.settings.origins[std::string(setting.substr(0, setting.find('=')))] = config::Origin::kRescue;
   const Result<ir::Model> planned = plan_model(run.source, trial.state, pass::Phase::kWrite, run.times, options);
   const Result<Agreement> outputs = planned.ok() ? judge_plan(trial.state, run.expected) : planned.status();
   if (outputs.ok()) {
@@ -86,10 +88,17 @@ std::set<ir::ValueId> widened_tensors(const Remedies& remedies, const plan::Sele
 }
 
 void apply(const Remedies& remedies, RunState& state) {
-  if (!remedies.rounding.empty()) state.settings.tool.rounding = remedies.rounding;
-  if (remedies.channel_scales) state.settings.formats.per_channel = true;
+  config::Settings& settings = state.settings;
+  if (!remedies.rounding.empty()) {
+    settings.tool.rounding = remedies.rounding;
+    settings.origins["quarkq.rounding"] = config::Origin::kRescue;
+  }
+  if (remedies.channel_scales) {
+    settings.formats.per_channel = true;
+    settings.origins["per_channel"] = config::Origin::kRescue;
+  }
   for (const ir::ValueId value : widened_tensors(remedies, state.selection, state.graph()))
-    state.selection.overrides[value].type = wide_type(state.settings);
+    state.selection.overrides[value].type = wide_type(settings);
   state.selection.left_float.insert(remedies.left_float.begin(), remedies.left_float.end());
 }
 

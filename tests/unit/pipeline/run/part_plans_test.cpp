@@ -154,6 +154,8 @@ TEST(RescueTest, RemediesChangeSettingsAndSelection) {
   EXPECT_FALSE(run.bench.settings.formats.per_channel) << "a trial changed the run";
   EXPECT_TRUE(settings.formats.per_channel);
   EXPECT_EQ(settings.tool.rounding, "compensated");
+  EXPECT_EQ(settings.origin_of("quarkq.rounding"), config::Origin::kRescue);
+  EXPECT_EQ(settings.origin_of("per_channel"), config::Origin::kRescue);
   trial.settings.formats.activation_type = config::DataType::kUInt8;
   selection.overrides.clear();
   apply(remedies, trial);
