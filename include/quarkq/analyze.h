@@ -34,6 +34,7 @@ struct CalibrateRequest {
   std::string calib_folder;           ///< samples; empty: what the config says
   Shard shard;
   int threads = 0;                                ///< 0: the cores that are free
+  int64_t memory_ceiling = 0;                     ///< as in QuantizeRequest
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
   FailureSink on_failure;                         ///< may be empty
 };
@@ -84,6 +85,7 @@ struct AnalyzeRequest {
   size_t most_blocks = 0;                         ///< contiguous parts around the most harmful layers that are named
   double most_block_macs = 0.2;                   ///< share of the multiply-accumulates that a block may have
   int threads = 0;                                ///< 0: the cores that are free
+  int64_t memory_ceiling = 0;                     ///< as in QuantizeRequest
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
   FailureSink on_failure;                         ///< may be empty
 };

@@ -29,6 +29,7 @@ struct ConvertRequest {
   bool strict = false;         ///< a pass that changes nothing, or leaves a node that it is for, is an error
   bool external_data = false;  ///< weights beside the model, in "<file name>.data"
   int threads = 0;             ///< 0: the cores that are free
+  int64_t memory_ceiling = 0;  ///< as in QuantizeRequest
 };
 
 /// A node that a pass left as it was, and why.
@@ -74,6 +75,7 @@ struct ImportRequest {
   std::vector<std::string> settings;  ///< "key=value"; "target=x2" names what the model is written for
   bool to_float = false;              ///< remove Q/DQ; the default for targets that take float models
   int threads = 0;                    ///< 0: the cores that are free
+  int64_t memory_ceiling = 0;         ///< as in QuantizeRequest
 };
 
 struct ImportReport {
@@ -108,6 +110,7 @@ struct OptimizeRequest {
   std::vector<std::string> only, skip;  ///< names of passes; `only` empty: those that the settings switch on
   std::string dump_after;               ///< name of a pass; empty: no dump
   int threads = 0;                      ///< 0: the cores that are free
+  int64_t memory_ceiling = 0;           ///< as in QuantizeRequest
 };
 
 struct OptimizeReport {

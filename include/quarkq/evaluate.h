@@ -26,10 +26,11 @@ struct RunRequest {
   std::string output_folder;  ///< made when missing; DIR/<sample>.npy, or DIR/<output>/<sample>.npy for several outputs
   /// Takes the results of each sample, instead of files in `output_folder`. An error that it returns ends the run.
   std::function<Status(const std::string& sample, const std::vector<SampleTensor>& results)> on_result;
-  int threads = 0;         ///< 0: the cores that are free
-  size_t limit = 0;        ///< first so many samples; 0: all
-  int64_t max_memory = 0;  ///< bytes for intermediate values and results; 0: the memory of the machine or container
-  int repeat = 1;          ///< run each sample this often; the results are the same
+  int threads = 0;             ///< 0: the cores that are free
+  int64_t memory_ceiling = 0;  ///< as in QuantizeRequest
+  size_t limit = 0;            ///< first so many samples; 0: all
+  int64_t max_memory = 0;      ///< bytes for intermediate values and results; 0: the memory of the machine or container
+  int repeat = 1;              ///< run each sample this often; the results are the same
   std::function<bool(const Progress&)> progress;
 };
 
@@ -122,6 +123,7 @@ struct EvaluateModelsRequest {
   AccuracyRequest accuracy = {};
   Metric metric = {};  ///< of the caller's own: its mean is in the report; may be empty
   int threads = 0;
+  int64_t memory_ceiling = 0;  ///< as in QuantizeRequest
   EvaluateProgress progress = {};
 };
 
@@ -186,6 +188,7 @@ struct ScoreRequest {
   size_t limit = 0;                        ///< first so many samples; 0: all
   MetricRequest metric = {};
   int threads = 0;
+  int64_t memory_ceiling = 0;  ///< as in QuantizeRequest
   EvaluateProgress progress = {};
 };
 

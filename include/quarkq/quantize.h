@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 // quantize(): float ONNX model in, quantized ONNX model out.
+//
+// Functions of this library may run at the same time on several threads. A run takes everything that it depends on from
+// its request: backend, operators, threads and memory ceiling of one run do not affect another, and results have the
+// bytes of a run on its own. Each run sets the number of OpenMP threads of the thread that calls it. A ceiling counts
+// the memory of the whole process, so runs that share a process share it.
 #pragma once
 
 #include <cstddef>
@@ -67,9 +72,13 @@ struct QuantizeRequest {
   SampleSource sample_source;              ///< samples from memory, instead of a folder
   std::string statistics_path;             ///< of calibrate() or merge_statistics(), instead of samples
   int threads = 0;                         ///< 0: the cores that are free
-  std::string eval_folder;                 ///< samples to compare the models on; empty: those of the calibration
-  SampleSource eval_source;                ///< the same from memory
-  Metric metric;                           ///< computed on the samples that are compared; may be empty
+  /// Upper bound on the resident memory of the process, in bytes: models run segment by segment, and values that wait
+  /// are stored in temporary files (docs/large-models.md). A bound and not a limit: a run that needs more is not
+  /// refused. 0: no ceiling.
+  int64_t memory_ceiling = 0;
+  std::string eval_folder;   ///< samples to compare the models on; empty: those of the calibration
+  SampleSource eval_source;  ///< the same from memory
+  Metric metric;             ///< computed on the samples that are compared; may be empty
   /// "cos>=0.99" of the worst sample, "metric>=0.9" of the metric's mean: else the run fails with kQualityGate and
   /// writes nothing.
   std::vector<std::string> requirements;

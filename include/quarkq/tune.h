@@ -32,6 +32,7 @@ struct TuneRequest {
   /// which is removed at the end.
   std::string state_folder;
   int threads = 0;
+  int64_t memory_ceiling = 0;                     ///< as in QuantizeRequest
   std::function<bool(const Progress&)> progress;  ///< returns false to interrupt; may be empty
 };
 

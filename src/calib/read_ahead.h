@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 
 namespace quarkq::calib {
@@ -18,7 +19,8 @@ namespace quarkq::calib {
 
 /// Programs that run `samples` samples, each on a part of the threads: that costs no waiting inside operators, but a
 /// program with its weights for each. None runs fewer than `least_each` samples; at least 1.
-size_t worthwhile_programs(const ir::Graph& graph, size_t samples, size_t least_each);
+size_t worthwhile_programs(const ir::Graph& graph, const exec::Environment& environment, size_t samples,
+                           size_t least_each);
 
 class ReadAhead {
  public:

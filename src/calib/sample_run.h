@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "calib/data_reader.h"
-#include "exec/backend.h"
 #include "exec/session.h"
 
 namespace quarkq::calib {
@@ -34,10 +33,16 @@ inline std::vector<float> thinned(std::span<const float> values) {
 
 // Runs a model on all samples of a reader, for what is computed from its results one sample after another.
 
-/// `results` gets what `options` fetches, once for each sample, in order. Below a ceiling on memory the model runs
-/// segment by segment. `purpose`: for errors, which read "PURPOSE, sample NAME: ...".
-Status run_all(const ir::Model& model, exec::SessionOptions options, const DataReader& samples,
-               const std::string& purpose,
+/// The samples of a run and its purpose, which errors name: "PURPOSE, sample NAME: ...".
+struct AllSamples {
+  const DataReader& data;
+  std::string purpose;
+};
+
+/// `results` gets what `options` fetches, once for each sample, in order. Under a ceiling on memory the model runs
+/// segment by segment.
+Status run_all(const ir::Model& model, const exec::Environment& environment, exec::SessionOptions options,
+               const AllSamples& samples,
                const std::function<Status(size_t sample, const std::vector<ir::Tensor>& results)>& results);
 
 /// Receives the tapped tensors.
@@ -68,7 +73,8 @@ struct SampleRunOptions {
 class SampleRun {
  public:
   /// `model` and `reader` must outlive the run.
-  SampleRun(const ir::Model& model, const DataReader& reader, SampleRunOptions options);
+  SampleRun(const ir::Model& model, const DataReader& reader, const exec::Environment& environment,
+            SampleRunOptions options);
   ~SampleRun();
   SampleRun(const SampleRun&) = delete;
 
@@ -91,6 +97,7 @@ class SampleRun {
 
   const ir::Model& model_;
   const DataReader& reader_;
+  const exec::Environment environment_;
   SampleRunOptions options_;
   std::unique_ptr<exec::Session> session_;                 ///< of in-order passes, reused from pass to pass
   std::vector<std::vector<ir::ValueId>> parts_;            ///< the tensors that a backend returns at once

@@ -5,7 +5,7 @@
 
 #include "exec/compiler.h"
 #include "exec/evaluation.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "ir/traversal.h"
 
 namespace quarkq::exec {

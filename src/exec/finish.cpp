@@ -6,7 +6,7 @@
 
 #include "exec/compiler.h"
 #include "exec/memory_plan.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 
 namespace quarkq::exec {
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "onnx_io/schemas.h"
 
 namespace quarkq::exec {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "exec/compile.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "ir/tensor.h"
 
@@ -31,11 +32,11 @@ class BodySink {
 struct RunLimits {
   int64_t memory = 0;      ///< bytes of intermediate values and results; 0: the memory of the machine or container
   int64_t loop_trips = 0;  ///< iterations of one Loop; 0: no bound
-  /// Bytes of weights and values of one segment; 0: what the ceiling of the process leaves (resources.h), all when
-  /// there is none.
+  /// Bytes of weights and values of one segment; 0: as many as the environment's ceiling leaves, all without a ceiling.
   int64_t segment = 0;
   BodySink* body_sink = nullptr;  ///< null: nobody; must outlive the session
-  /// Of a program's values in memory at once; 0 bytes: what the ceiling of the process leaves, all when there is none.
+  /// Bound on a program's values in memory at once; 0 bytes: as many as the environment's ceiling leaves, all without a
+  /// ceiling.
   ValueLimit values = {};
 };
 
@@ -63,6 +64,13 @@ struct SessionOptions {
 /// (simulate.h).
 enum class Nesting : uint8_t { kOutermost, kNested };
 
+/// What a session shares with the sessions of the graphs nested in its nodes.
+struct SessionScope {
+  const std::map<std::string, int64_t>& opsets;
+  Environment environment;
+  RunLimits limits;
+};
+
 struct FeedShape;
 struct Stage;
 struct StagePlan;
@@ -75,10 +83,10 @@ struct StageCache {
 class Session {
  public:
   /// `model` must outlive the session.
-  Session(const ir::Model& model, SessionOptions options);
+  Session(const ir::Model& model, const Environment& environment, SessionOptions options);
   /// The same for a graph and the opset versions it is written in.
-  Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, SessionOptions options,
-          Nesting nesting = Nesting::kOutermost);
+  Session(const ir::Graph& graph, const std::map<std::string, int64_t>& opsets, const Environment& environment,
+          SessionOptions options, Nesting nesting = Nesting::kOutermost);
   ~Session();
   Session(Session&&) = delete;
 
@@ -121,8 +129,7 @@ class Session {
 
   std::unique_ptr<const ir::Graph> promoted_;  ///< the graph with float16 computed as float32, when it has any
   const ir::Graph& graph_;
-  const std::map<std::string, int64_t>& opsets_;
-  RunLimits limits_;
+  const SessionScope scope_;
   Nesting nesting_;
   std::shared_ptr<const StagePlan> first_plan_;
   StageCache first_;

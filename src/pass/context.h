@@ -19,6 +19,7 @@
 #include "calib/run_calibration.h"
 #include "calib/statistics_set.h"
 #include "config/settings.h"
+#include "exec/environment.h"
 #include "ir/node.h"
 #include "ir/tensor.h"
 #include "numeric/quant_params.h"
@@ -132,6 +133,7 @@ struct FloatContext {
   const config::Settings& settings;
   plan::Selection& selection;
   Diagnostics& diagnostics;
+  const exec::Environment& environment;  ///< of the sessions that the pass runs
   const calib::DataReader* data = nullptr;
   /// Receives the inputs whose samples are transposed (0, 2, 3, 1) from then on; null: not needed.
   std::vector<std::string>* channels_last_inputs = nullptr;
@@ -159,6 +161,7 @@ struct PlanContext {
   plan::Selection& selection;
   plan::QuantPlan& plan;
   Diagnostics& diagnostics;
+  const exec::Environment& environment;  ///< of the sessions that the pass runs
   CalibrationSource source = {};
   const ir::Model* float_model = nullptr;  ///< as it was calibrated, before phase restructure; shares its ids
   Tuning* tuning = nullptr;                ///< phase tune only
@@ -189,6 +192,7 @@ struct QdqContext {
   const plan::Selection& selection;
   const plan::QuantPlan& plan;
   Diagnostics& diagnostics;
+  const exec::Environment& environment;  ///< of the sessions that the pass runs
   const calib::DataReader* data = nullptr;
   Progress progress = {};
 
@@ -211,9 +215,9 @@ calib::MethodOptions fallback_options(const config::Settings& settings, config::
 /// What one pass over the samples must remember for the asked method.
 calib::CollectOptions collect_options(const config::Settings& settings);
 
-/// How the samples are run: by exec::backend(), where there is one.
-calib::SampleRunOptions sample_run_options(const config::Settings& settings, const std::vector<ir::ValueId>& tensors,
-                                           const Progress& progress);
+/// How the samples are run: by the backend of the environment if it has one.
+calib::SampleRunOptions sample_run_options(const exec::Environment& environment, const config::Settings& settings,
+                                           const std::vector<ir::ValueId>& tensors, const Progress& progress);
 
 /// The row that `settings` names.
 Result<const calib::Calibrator*> asked_calibrator(const config::Settings& settings);

@@ -30,7 +30,7 @@ class SampleRunner {
   using Results = std::function<Status(size_t index, const std::vector<ir::Tensor>& results)>;
 
   /// `model` must outlive the runner; `samples` will be run in all.
-  SampleRunner(const ir::Model& model, size_t samples);
+  SampleRunner(const ir::Model& model, const exec::Environment& environment, size_t samples);
 
   /// The samples from `begin` on, `end` left out. Of several failures that of the lowest index counts.
   Status run(size_t begin, size_t end, const Inputs& inputs, const Results& results);
@@ -41,9 +41,9 @@ class SampleRunner {
 
 constexpr size_t kLeastSamplesEach = 2;
 
-SampleRunner::SampleRunner(const ir::Model& model, size_t samples)
-    : sessions_(calib::worthwhile_programs(model.graph, samples, kLeastSamplesEach)) {
-  for (auto& session : sessions_) session = std::make_unique<exec::Session>(model, exec::SessionOptions{});
+SampleRunner::SampleRunner(const ir::Model& model, const exec::Environment& environment, size_t samples)
+    : sessions_(calib::worthwhile_programs(model.graph, environment, samples, kLeastSamplesEach)) {
+  for (auto& session : sessions_) session = std::make_unique<exec::Session>(model, environment, exec::SessionOptions{});
 }
 
 Status SampleRunner::run(size_t begin, size_t end, const Inputs& inputs, const Results& results) {
@@ -147,20 +147,21 @@ std::vector<size_t> spread_samples(size_t size, size_t count) {
   return numbers;
 }
 
-Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const calib::DataReader& data,
-                                              size_t samples) {
+Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const exec::Environment& environment,
+                                              const calib::DataReader& data, size_t samples) {
   std::vector<size_t> first(std::min(samples, data.size()));
   std::iota(first.begin(), first.end(), size_t{0});
-  return make(reference, data, std::move(first));
+  return make(reference, environment, data, std::move(first));
 }
 
-Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const calib::DataReader& data,
-                                              std::vector<size_t> numbers, const ExpectedOutputs* known) {
+Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const exec::Environment& environment,
+                                              const calib::DataReader& data, std::vector<size_t> numbers,
+                                              const ExpectedOutputs* known) {
   ir::Model model = reference;  // shares the weights
   Diagnostics ignored;
   const bool is_known = known != nullptr && std::ranges::all_of(numbers, [&](size_t n) { return known->has(n); });
   if (!is_known) QQ_RETURN_IF_ERROR(prepare_for_run(model, ignored));
-  SampleRunner runner(model, numbers.size());
+  SampleRunner runner(model, environment, numbers.size());
   std::vector<calib::Sample> samples(numbers.size());
   std::vector<std::vector<ir::Tensor>> results(numbers.size());
   std::vector<size_t> open;  // those that are run
@@ -178,6 +179,7 @@ Result<ExpectedOutputs> ExpectedOutputs::make(const ir::Model& reference, const 
     });
   };
   ExpectedOutputs expected;
+  expected.environment_ = environment;
   expected.data_ = &data;
   const auto keep = [&](size_t i) -> Status {
     if (known != nullptr && expected.take(*known, numbers[i])) return Status();
@@ -203,6 +205,7 @@ bool ExpectedOutputs::has(size_t number) const { return std::ranges::find(number
 
 ExpectedOutputs ExpectedOutputs::part(const std::vector<size_t>& places) const {
   ExpectedOutputs some;
+  some.environment_ = environment_;
   some.data_ = data_;
   for (const size_t place : places) some.take(*this, numbers_[place]);
   some.find_minor();
@@ -336,7 +339,7 @@ Result<std::vector<OutputAgreement>> ExpectedOutputs::compare(const ir::Model& q
     return Status();
   };
   const auto read = [&](size_t sample) { return inputs(sample); };
-  QQ_RETURN_IF_ERROR(SampleRunner(model, samples_.size()).run(0, samples_.size(), read, judge));
+  QQ_RETURN_IF_ERROR(SampleRunner(model, environment_, samples_.size()).run(0, samples_.size(), read, judge));
   std::vector<OutputSums> agreements(outputs_.size()), near_zero(outputs_.size());
   std::vector<numeric::PairSums> minor_sums(outputs_.size());
   std::vector<Choices> choices(outputs_.size());

@@ -8,6 +8,7 @@
 
 #include "base/diagnostics.h"
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "pipeline/output_kinds.h"
 #include "quarkq/quantize.h"
@@ -33,12 +34,14 @@ using SampleResultSink = std::function<void(const SampleResult&)>;
 class ExpectedOutputs {
  public:
   /// Runs `reference` on the first `samples` of the data, which outlives the outputs.
-  static Result<ExpectedOutputs> make(const ir::Model& reference, const calib::DataReader& data, size_t samples);
+  static Result<ExpectedOutputs> make(const ir::Model& reference, const exec::Environment& environment,
+                                      const calib::DataReader& data, size_t samples);
   /// Runs `reference` on the samples of these numbers; on fewer, evenly spread among them, when the outputs of all
   /// would need too much memory.
   /// `known`: outputs of the same model on the same data that need no run; may be null.
-  static Result<ExpectedOutputs> make(const ir::Model& reference, const calib::DataReader& data,
-                                      std::vector<size_t> numbers, const ExpectedOutputs* known = nullptr);
+  static Result<ExpectedOutputs> make(const ir::Model& reference, const exec::Environment& environment,
+                                      const calib::DataReader& data, std::vector<size_t> numbers,
+                                      const ExpectedOutputs* known = nullptr);
 
   /// Runs `quantized` on the same. Outputs that are not floating point are left out, and samples in which an output has
   /// another shape, with a warning ("shape-changed"). A sample on which the float output is almost zero and the other
@@ -81,6 +84,7 @@ class ExpectedOutputs {
   /// Of the values of an output: the median of the largest ones of the samples, which one outlier does not move.
   double usual_magnitude(const Output& output) const;
 
+  exec::Environment environment_;
   const calib::DataReader* data_ = nullptr;
   std::vector<size_t> numbers_;         ///< of the samples, in the data
   std::vector<calib::Sample> samples_;  ///< without inputs beyond kMostInputBytes

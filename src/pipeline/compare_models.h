@@ -52,6 +52,7 @@ struct OutputPair {
 };
 
 struct ModelPair {
+  exec::Environment environment;           ///< of the sessions of both
   ir::Model float_model, quantized_model;  ///< ready to run
   std::vector<OutputPair> outputs;
   const calib::DataReader* samples = nullptr;  ///< for the float model
@@ -70,7 +71,8 @@ Status pair_models(const EvaluateModelsRequest& request, ModelPair& models, Diag
 /// Loads both models and opens the samples. With a config, that says how images are preprocessed, and the float model
 /// is rewritten by it when layers are asked for. Fails as loading and reading do, and with kInvalidArgument when inputs
 /// or outputs do not match.
-Result<ModelPair> open_models(const EvaluateModelsRequest& request, Diagnostics& diagnostics);
+Result<ModelPair> open_models(const EvaluateModelsRequest& request, const exec::Environment& environment,
+                              Diagnostics& diagnostics);
 
 /// Tensors inside that both models have, over the first `samples`, in the order of the nodes.
 Result<std::vector<TensorAgreement>> compare_layers(const ModelPair& models, size_t samples);

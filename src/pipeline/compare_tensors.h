@@ -6,15 +6,23 @@
 #include <vector>
 
 #include "calib/data_reader.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "quarkq/quantize.h"
 
 namespace quarkq::pipeline {
 
-/// `prepared` is the float model as it was calibrated, so that tensors mean the same. Runs both on the samples of these
-/// numbers with everything tapped; one shows where the signal drops. In the order of the nodes.
+/// The samples of these numbers, and the environment to run models on them in.
+struct ChosenSamples {
+  const calib::DataReader& data;
+  const exec::Environment& environment;
+  std::vector<size_t> numbers;
+};
+
+/// `prepared` is the float model as it was calibrated, so that tensors mean the same. Runs both on the samples with
+/// everything tapped; one sample shows where the signal drops. In the order of the nodes.
 Result<std::vector<TensorAgreement>> compare_tensors(const ir::Model& prepared, const ir::Model& quantized,
-                                                     const calib::DataReader& data, const std::vector<size_t>& samples);
+                                                     const ChosenSamples& samples);
 
 /// All of them, the noisiest first.
 std::vector<TensorAgreement> noisiest_first(std::vector<TensorAgreement> tensors);

@@ -34,7 +34,8 @@ Result<size_t> run_step(const ConversionStep& step, pass::ConvertContext& contex
 /// One conversion of a model, with the checks that each has: the model is valid afterwards, and outputs are what the
 /// conversion claims.
 struct ConversionRun {
-  ir::Model& model;  ///< in no usable state after an error
+  ir::Model& model;                      ///< in no usable state after an error
+  const exec::Environment& environment;  ///< of the sessions that check it
   Diagnostics& diagnostics;
   std::vector<pass::SideFile>& files;
   bool strict = false;  ///< ConvertRequest::strict
@@ -48,7 +49,13 @@ Result<ConvertedPass> run_conversion(const ConversionStep& step, const Conversio
 /// The steps of a list, in its order. kInvalidArgument, with the line, for what there is not.
 Result<std::vector<ConversionStep>> steps_of(const std::vector<config::ListedPass>& passes, Diagnostics& diagnostics);
 
-/// Runs the list on the model, each conversion with its checks (conversions.h).
-Status run_listed(const std::vector<config::ListedPass>& passes, ir::Model& model, Diagnostics& diagnostics);
+/// A model that a list of passes is run on.
+struct ListedRun {
+  ir::Model& model;
+  const exec::Environment& environment;
+  Diagnostics& diagnostics;
+};
+/// Runs the list on the model, each conversion with its checks.
+Status run_listed(const std::vector<config::ListedPass>& passes, const ListedRun& run);
 
 }  // namespace quarkq::pipeline

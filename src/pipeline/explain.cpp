@@ -72,13 +72,15 @@ Result<Found> find(const std::string& name, const ir::Graph& loaded, const ir::G
 
 Result<ExplainReport> explain(const ExplainRequest& request) {
   Diagnostics diagnostics;
-  QQ_TRY(pipeline::Job job, pipeline::open_job(request.model_path, request.config, request.settings, diagnostics));
+  QQ_TRY(pipeline::Job job,
+         pipeline::open_job(request.model_path, {request.config, request.settings}, {}, diagnostics));
   if (!job.settings.inserts_qdq()) {
     return invalid_argument(request.config, ": writes no Q/DQ nodes (", config::quantizer_name(job.settings.quantizer),
                             "), so there is no plan to explain; choose a preset that does");
   }
   const ir::Graph loaded = job.model.graph;
-  pipeline::RunState state{.model = job.model, .settings = job.settings, .diagnostics = diagnostics};
+  pipeline::RunState state{
+      .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment};
   pipeline::Samples samples;
   std::vector<PassTime> times;
   QQ_RETURN_IF_ERROR(

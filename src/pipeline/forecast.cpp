@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "onnx_io/save.h"
 #include "pipeline/facts.h"
 #include "pipeline/json.h"
@@ -76,7 +76,8 @@ class Trial {
       : request_(request),
         job_(job),
         source_(source),
-        state_{.model = job.model, .settings = job.settings, .diagnostics = diagnostics} {}
+        state_{
+            .model = job.model, .settings = job.settings, .diagnostics = diagnostics, .environment = job.environment} {}
 
   Status run(Forecast& forecast) {
     const ir::Model loaded = job_.model;  // shares the weights
@@ -118,7 +119,7 @@ class Trial {
 
   Status compare(const FloatModels& floats, Forecast& forecast) {
     fit(source_.evaluation, floats.original, state_);
-    QQ_TRY(Judgement judgement, make_judgement(request_, job_.settings, source_.judged()));
+    QQ_TRY(Judgement judgement, make_judgement(request_, job_.settings, job_.environment, source_.judged()));
     judgement.required.reset();  // a gate on the result, which is not there
     QuantizeReport found;
     const Expected expected = expected_outputs(floats, judgement);
@@ -183,7 +184,7 @@ uint64_t peak_memory() {
 
 Result<Forecast> forecast(const QuantizeRequest& request) {
   const Stopwatch watch;
-  exec::set_threads(request.threads);
+  const auto environment = exec::Environment::begin(request.threads, request.memory_ceiling);
   Forecast forecast;
   forecast.model_path = request.model_path;
   forecast.output_path = request.output_path.empty() ? default_output_path(request.model_path) : request.output_path;
@@ -191,7 +192,7 @@ Result<Forecast> forecast(const QuantizeRequest& request) {
   if (!request.in_memory) QQ_RETURN_IF_ERROR(pipeline::check_output(request.model_path, forecast.output_path));
   QQ_RETURN_IF_ERROR(pipeline::check_request(request));
   const pipeline::ModelFile file = pipeline::ModelFile::of(request);
-  QQ_TRY(pipeline::Job job, pipeline::open_job(file, request.config, request.settings, diagnostics));
+  QQ_TRY(pipeline::Job job, pipeline::open_job(file, {request.config, request.settings}, environment, diagnostics));
   QQ_RETURN_IF_ERROR(pipeline::check_is_float(request.model_path, job, diagnostics));
   forecast.preset = job.settings.preset;
   forecast.quantizer = config::quantizer_name(job.settings.quantizer);
@@ -244,7 +245,5 @@ std::string to_json(const Forecast& forecast) {
   json["tried_seconds"] = forecast.tried_seconds;
   return pipeline::text(json);
 }
-
-void set_memory_ceiling(int64_t bytes) { exec::set_memory_ceiling(bytes); }
 
 }  // namespace quarkq

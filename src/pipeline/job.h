@@ -12,6 +12,7 @@
 #include "calib/data_reader.h"
 #include "calib/statistics_set.h"
 #include "config/settings.h"
+#include "exec/environment.h"
 #include "ir/graph.h"
 #include "onnx_io/load.h"
 #include "quarkq/quantize.h"
@@ -47,22 +48,30 @@ Status add_file(const ModelFile& file, ContentHash& hash);
 struct Job {
   ir::Model model;
   config::Settings settings;
+  exec::Environment environment;  ///< of all sessions of the run
   uint64_t bytes = 0;             ///< of the model, its external data included
   bool is_requantized = false;    ///< its Q/DQ were removed
   std::optional<ir::Model> tail;  ///< what legalize.tail=cut took out of the model
 };
 
-/// Findings of the settings come first in `diagnostics`.
-Result<Job> open_job(const ModelFile& model, const std::string& config, const std::vector<std::string>& sets,
+/// The settings of a request as they were given.
+struct AskedSettings {
+  const std::string& config;
+  const std::vector<std::string>& sets;
+};
+
+/// Findings of the settings come first in `diagnostics`. The job's environment is `environment` with the backend and
+/// the user libraries of the settings.
+Result<Job> open_job(const ModelFile& model, const AskedSettings& asked, exec::Environment environment,
                      Diagnostics& diagnostics);
 
 /// Only float models are quantized: one with quantizing nodes, in nested graphs too, is refused with the count of each
 /// (kUnsupported). In compat mode that is a warning.
 Status check_is_float(const std::string& model_path, const Job& job, Diagnostics& diagnostics);
 
-/// Reads the settings of a run that takes samples but does not quantize, so that a preset is optional. Applies its
-/// backend and its user libraries.
-Result<config::QuantConfig> load_sample_settings(const std::string& config, const std::vector<std::string>& sets);
+/// Reads the settings of a run that takes samples but does not quantize, so that a preset is optional. Adds their
+/// backend and user libraries to the environment.
+Result<config::QuantConfig> load_sample_settings(const AskedSettings& asked, exec::Environment& environment);
 
 /// Settings of samples: kind, formats and preprocessing. The caller says which samples.
 Result<calib::DataOptions> data_options(const config::QuantConfig& asked);

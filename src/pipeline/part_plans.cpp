@@ -79,6 +79,7 @@ Result<Agreement> PartPlans::quantize_only(const Nodes& quantized) const {
   RunState trial{.model = model,
                  .settings = state_.settings,
                  .diagnostics = ignored,
+                 .environment = state_.environment,
                  .selection = state_.selection,
                  .plan = state_.plan,
                  .source = state_.source,

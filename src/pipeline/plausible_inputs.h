@@ -15,7 +15,8 @@ namespace quarkq::pipeline {
 /// Warns (implausible-input) when images contradict the model: what its first BatchNormalization was trained on, or the
 /// biases of its first layer together with what follows it. Runs that layer on a few samples. No warning when the model
 /// gives no evidence, or cannot be run. `model`: as loaded, so that nothing is folded yet.
-void check_plausible(const ir::Model& model, const calib::ObservedReader& samples, Diagnostics& diagnostics);
+void check_plausible(const ir::Model& model, const exec::Environment& environment, const calib::ObservedReader& samples,
+                     Diagnostics& diagnostics);
 
 /// Why samples are unsuitable for calibration of any model: random, too few, constant. A sentence each.
 std::vector<std::string> sample_cautions(const std::vector<calib::InputSummary>& inputs, size_t samples,

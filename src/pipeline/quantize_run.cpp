@@ -47,6 +47,7 @@ Result<EvaluateReport> compare_on_all(Run& run) {
   names.quantized_path = run.report.output_path;
   names.progress = [&run](const Progress& now) { return run.reports(now.done, now.total); };
   ModelPair models;
+  models.environment = run.state.environment;
   models.float_model = run.loaded;  // shares the weights
   models.quantized_model = run.state.model;
   models.samples = samples;

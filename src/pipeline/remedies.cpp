@@ -127,6 +127,7 @@ Attempt::Attempt(const RunState& from, const Diagnostics& before, const Remedies
       state{.model = model,
             .settings = settings,
             .diagnostics = diagnostics,
+            .environment = from.environment,
             .selection = from.selection,
             .source = from.source,
             .channels_last_inputs = from.channels_last_inputs,

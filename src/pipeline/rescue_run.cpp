@@ -143,13 +143,13 @@ Result<Judges> make_judges(const Run& run, const ir::Model& original, const Expe
   const calib::SpreadSamples spread(data, kept, calib::SpreadSamples::Part::kEven);
   std::vector<size_t> numbers;
   for (size_t i = 0; i < spread.size(); ++i) numbers.push_back(spread.number(i));
-  QQ_TRY(ExpectedOutputs all, ExpectedOutputs::make(original, data, std::move(numbers), known));
+  QQ_TRY(ExpectedOutputs all, ExpectedOutputs::make(original, run.state.environment, data, std::move(numbers), known));
   ExpectedOutputs few = all.part(every_second(all.sample_count()));
   Judges judges{std::move(all), std::move(few)};
   if (known == nullptr) return judges;
   std::vector<size_t> worst = worst_samples(run.report, *known);
   if (worst.empty()) return judges;
-  QQ_TRY(judges.hard, ExpectedOutputs::make(original, data, std::move(worst), known));
+  QQ_TRY(judges.hard, ExpectedOutputs::make(original, run.state.environment, data, std::move(worst), known));
   return judges;
 }
 

@@ -15,6 +15,7 @@ struct RunState {
   ir::Model& model;
   const config::Settings& settings;
   Diagnostics& diagnostics;
+  const exec::Environment& environment;  ///< of all sessions of the run
   plan::Selection selection = {};
   plan::QuantPlan plan = {};
   pass::CalibrationSource source = {};
@@ -29,14 +30,17 @@ struct RunState {
 
   pass::SelectContext select_context() { return {model, settings, selection, diagnostics}; }
   pass::FloatContext float_context() {
-    return {model, settings, selection, diagnostics, source.data, &channels_last_inputs, progress};
+    return {model, settings, selection, diagnostics, environment, source.data, &channels_last_inputs, progress};
   }
   pass::PlanContext plan_context() {
     const ir::Model* reference = calibrated ? &*calibrated : nullptr;
-    return {model, settings, selection, plan, diagnostics, source, reference, &tuning, &replan, &measured, progress};
+    return {model,  settings,  selection, plan,    diagnostics, environment,
+            source, reference, &tuning,   &replan, &measured,   progress};
   }
   pass::RestructureContext restructure_context() { return {model, settings, selection, plan, diagnostics}; }
-  pass::QdqContext qdq_context() { return {model, settings, selection, plan, diagnostics, source.data, progress}; }
+  pass::QdqContext qdq_context() {
+    return {model, settings, selection, plan, diagnostics, environment, source.data, progress};
+  }
 };
 
 }  // namespace quarkq::pipeline

@@ -26,10 +26,11 @@ Result<std::optional<double>> required_cosine(const std::vector<std::string>& re
 
 /// On what a result is judged, and how strictly. Of each output the worst sample counts.
 struct Judgement {
+  const exec::Environment& environment;     ///< of the sessions that run the models
   const calib::DataReader* data = nullptr;  ///< null: there are no samples
   size_t samples = 8;                       ///< evenly spread over the data
   double collapse = 0;                      ///< a cosine below is a warning
-  std::optional<double> required;           ///< a cosine below is an error
+  std::optional<double> required = {};      ///< a cosine below is an error
 };
 
 /// The float outputs that a result is judged by; a failure where the executor cannot run the model, or there are no
@@ -43,9 +44,9 @@ struct VerifyResults {
   QuantizeReport& report;
 };
 
-/// As the request and the settings ask for it. `data`: Source::judged().
+/// As the request and the settings of the job ask for it. `data`: Source::judged().
 Result<Judgement> make_judgement(const QuantizeRequest& request, const config::Settings& settings,
-                                 const calib::DataReader* data);
+                                 const exec::Environment& environment, const calib::DataReader* data);
 
 /// Fills in outputs, worst_tensors and causes. A collapsed output is a warning that names the layers where the signal
 /// drops. A model with operators that the executor lacks is valid

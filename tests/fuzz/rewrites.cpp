@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "exec/resources.h"
+#include "exec/environment.h"
 #include "fuzz/differential.h"
 #include "fuzz/model_inputs.h"
 #include "fuzz/sample_files.h"
@@ -80,13 +80,16 @@ void run_rewrites(const uint8_t* data, size_t size) {
   const std::optional<std::string> bytes(std::in_place, reinterpret_cast<const char*>(data), size);
   Diagnostics diagnostics;
   Result<pipeline::Job> job =
-      pipeline::open_job({"fuzz", bytes}, "", {"quant_config={include_cle: true}"}, diagnostics);
+      pipeline::open_job({"fuzz", bytes}, {"", {"quant_config={include_cle: true}"}}, {}, diagnostics);
   if (!job.ok() || !is_tame(job.value().model.graph)) return;
   const auto inputs = make_inputs(job.value().model);
   if (!inputs) return;
   const auto before = run_limited(job.value().model, *inputs);
   if (!before) return;
-  pipeline::RunState state{.model = job.value().model, .settings = job.value().settings, .diagnostics = diagnostics};
+  pipeline::RunState state{.model = job.value().model,
+                           .settings = job.value().settings,
+                           .diagnostics = diagnostics,
+                           .environment = job.value().environment};
   std::vector<PassTime> times;
   if (!pipeline::run_passes(state, {.until = pass::Phase::kMark}, times, {}).ok()) return;
   const auto after = run_limited(job.value().model, *inputs);

@@ -77,6 +77,7 @@ struct Finetuning {
     pipeline::RunState inner{.model = model,
                              .settings = bench.settings,
                              .diagnostics = bench.diagnostics,
+                             .environment = bench.environment,
                              .selection = bench.context.selection,
                              .plan = bench.context.plan};
     EXPECT_TRUE(pipeline::run_pass(inner, qdq::write_qdq).ok());

@@ -88,12 +88,13 @@ struct PassBench {
   ir::Model model;
   config::Settings settings;
   Diagnostics diagnostics;
+  exec::Environment environment;
   pipeline::RunState context;
 
   explicit PassBench(ir::Model made, config::Settings chosen = settings_for("A8W8"))
       : model(std::move(made)),
         settings(std::move(chosen)),
-        context{.model = model, .settings = settings, .diagnostics = diagnostics} {}
+        context{.model = model, .settings = settings, .diagnostics = diagnostics, .environment = environment} {}
   explicit PassBench(const std::string& body, int opset = 17) : PassBench(model_of(body, opset)) {}
   PassBench(const PassBench&) = delete;
 
@@ -126,7 +127,7 @@ inline std::vector<ir::Tensor> run_model(const ir::Model& model, uint32_t seed =
     for (float& value : tensor.mutable_data<float>()) value = distribution(generator);
     inputs.push_back(std::move(tensor));
   }
-  exec::Session session(model, {});
+  exec::Session session(model, {}, {});
   const auto results = session.run(inputs);
   EXPECT_TRUE(results.ok()) << results.status().message();
   return results.ok() ? *results.value() : std::vector<ir::Tensor>{};

@@ -32,9 +32,9 @@ void stop_when_memory_runs_out();
 /// --max-memory SIZE in bytes; "2G" and "500M" are powers of 1024. 0 is left when it is not given.
 void add_memory_option(CLI::App& app, int64_t& bytes);
 
-/// --max-memory of a verb without a dry run: models run segment by segment from the start, and the process ends beyond
-/// the ceiling.
-void add_ceiling_option(CLI::App& app);
+/// --max-memory of a verb without a dry run: `ceiling` becomes that of the request, so that models run segment by
+/// segment from the start, and the process ends beyond it.
+void add_ceiling_option(CLI::App& app, int64_t& ceiling);
 
 /// How a run stays within a ceiling.
 struct MemoryFit {
@@ -43,25 +43,28 @@ struct MemoryFit {
   bool finetunes = false;   ///< fine-tuning, which a dry run leaves out, needs a budget
 };
 
-/// Measures what `dry_run(threads)` takes in a process of its own below that ceiling: in segments, then with whole
+/// A run of a request with these resources that writes nothing.
+using DryRun = std::function<Result<Forecast>(int threads, int64_t memory_ceiling)>;
+
+/// Measures what `dry_run` takes in a process of its own under that ceiling: in segments, then with whole
 /// programs, each with the `threads` asked for and with a single one. Fails (kResource) when all of that is too much
 /// and says which ceiling does. What the run would refuse is left to it. REQUIRES: no other thread runs but the one
 /// that watches the memory, which takes no lock.
-Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes,
-                             const std::function<Result<Forecast>(int threads)>& dry_run);
+Result<MemoryFit> fit_memory(const std::string& model, int threads, int64_t bytes, const DryRun& dry_run);
 
 /// Makes `request` one that stays within `bytes`; fine-tuning gets the ceiling as its budget. 0 does nothing.
 template <typename Request>
 Status fit_memory(Request& request, int64_t bytes) {
   if (bytes <= 0) return Status();
-  QQ_TRY(const MemoryFit fit, fit_memory(request.model_path, request.threads, bytes, [&](int threads) {
+  QQ_TRY(const MemoryFit fit, fit_memory(request.model_path, request.threads, bytes, [&](int threads, int64_t ceiling) {
            Request tried = request;
            tried.threads = threads;
+           tried.memory_ceiling = ceiling;
            tried.progress = nullptr;
            return forecast(tried);
          }));
   request.threads = fit.threads;
-  if (fit.in_segments) set_memory_ceiling(bytes);
+  if (fit.in_segments) request.memory_ceiling = bytes;
   if (fit.finetunes) request.settings.push_back(cat("FastFinetune.MemoryBudgetMB=", bytes >> 20));
   return Status();
 }

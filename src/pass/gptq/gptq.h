@@ -85,11 +85,13 @@ Dense<float> dense_of(const ir::Tensor& matrix);
 /// The samples that Hessians are taken from.
 struct GptqSamples {
   const calib::DataReader& data;
-  size_t count = 0;  ///< the first ones
+  const exec::Environment& environment;  ///< of the session that they run in
+  size_t count = 0;                      ///< the first ones
   Progress progress = {};
 };
 /// All samples; the reference stops after one (quirk UseAllGptqSamples).
-GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data, Progress progress);
+GptqSamples gptq_samples(const config::Settings& settings, const calib::DataReader& data,
+                         const exec::Environment& environment, Progress progress);
 
 using UseHessian = std::function<Status(const GptqTarget&, const Dense<double>&)>;
 /// Calls `use` with each target and the Hessian of its inputs over the samples, as many targets at a time as fit.

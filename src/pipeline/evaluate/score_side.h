@@ -53,6 +53,7 @@ struct ModelSide {
   std::string name;  ///< in messages
   const ir::Model& model;
   const calib::DataReader& samples;
+  const exec::Environment& environment;
   bool is_channels_last = false;  ///< results of rank 4 are brought to [N, C, H, W]
   std::optional<config::Preprocess> preprocess;
 };

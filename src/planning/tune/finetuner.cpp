@@ -20,11 +20,14 @@ namespace {
 /// Averages measure(float values, quantized values) over samples and outputs of the same size.
 class OutputMean {
  public:
-  OutputMean(const ir::Model& original, const ir::Model& quantized) : exact_(original, {}), session_(quantized, {}) {}
+  explicit OutputMean(const ComparedModels& models)
+      : data_(models.data),
+        exact_(models.original, models.environment, {}),
+        session_(models.quantized, models.environment, {}) {}
 
   template <typename Measure>
-  Status add(const calib::DataReader& data, size_t index, const std::optional<int64_t>& output, Measure measure) {
-    QQ_TRY(const calib::Sample sample, data.read(index));
+  Status add(size_t index, const std::optional<int64_t>& output, Measure measure) {
+    QQ_TRY(const calib::Sample sample, data_.read(index));
     QQ_TRY(const std::vector<ir::Tensor>* const exact, exact_.run(sample.inputs));
     QQ_TRY(const std::vector<ir::Tensor>* const found, session_.run(sample.inputs));
     for (size_t i = 0; i < std::min(exact->size(), found->size()); ++i) {
@@ -43,6 +46,7 @@ class OutputMean {
   }
 
  private:
+  const calib::DataReader& data_;
   exec::Session exact_, session_;
   double sum_ = 0;
   size_t count_ = 0;
@@ -50,19 +54,16 @@ class OutputMean {
 
 }  // namespace
 
-Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
-                              size_t samples, const config::FinetuneSettings& options) {
-  OutputMean outputs(original, quantized);
-  for (size_t i = 0; i < samples; ++i)
-    QQ_RETURN_IF_ERROR(outputs.add(data, i, options.output_index, numeric::l2_distance));
+Result<double> model_distance(const ComparedModels& models, size_t samples, const config::FinetuneSettings& options) {
+  OutputMean outputs(models);
+  for (size_t i = 0; i < samples; ++i) QQ_RETURN_IF_ERROR(outputs.add(i, options.output_index, numeric::l2_distance));
   if (const std::optional<double> mean = outputs.mean()) return *mean;
   return invalid_argument("FastFinetune.SelectiveUpdate: there is no output to measure");
 }
 
-Result<std::optional<double>> model_cosine(const ir::Model& original, const ir::Model& quantized,
-                                           const calib::DataReader& data, std::span<const size_t> samples) {
-  OutputMean outputs(original, quantized);
-  for (const size_t i : samples) QQ_RETURN_IF_ERROR(outputs.add(data, i, {}, numeric::cosine));
+Result<std::optional<double>> model_cosine(const ComparedModels& models, std::span<const size_t> samples) {
+  OutputMean outputs(models);
+  for (const size_t i : samples) QQ_RETURN_IF_ERROR(outputs.add(i, {}, numeric::cosine));
   return outputs.mean();
 }
 
@@ -130,7 +131,7 @@ Status Finetuner::make_units() {
 Result<std::vector<Unit>> Finetuner::tried(std::vector<Unit> units) const {
   exec::SessionOptions options;
   for (const Unit& unit : units) options.fetches.push_back(unit.start);
-  exec::Session session(quantized_, std::move(options));
+  exec::Session session(quantized_, context_.environment, std::move(options));
   QQ_TRY(const calib::Sample sample, context_.source.data->read(0));
   QQ_TRY(const std::vector<ir::Tensor>* const starts, session.run(sample.inputs));
   std::vector<Unit> result;
@@ -154,8 +155,11 @@ void Finetuner::make_walks() {
     exact.push_back({unit.target});
     if (options_.drop_ratio < 1) exact.back().push_back(unit.float_start);
   }
-  quantized_walk_ = std::make_unique<LayerWalk>(quantized_, *context_.source.data, samples_, std::move(starts), store_);
-  float_walk_ = std::make_unique<LayerWalk>(exact_, *context_.source.data, samples_, std::move(exact), store_);
+  const auto walked = [&](const ir::Model& model) {
+    return WalkedModel{model, context_.environment, *context_.source.data, samples_};
+  };
+  quantized_walk_ = std::make_unique<LayerWalk>(walked(quantized_), std::move(starts), store_);
+  float_walk_ = std::make_unique<LayerWalk>(walked(exact_), std::move(exact), store_);
 }
 
 Status Finetuner::start_walks() {
@@ -192,7 +196,7 @@ Result<bool> Finetuner::run() {
   QQ_RETURN_IF_ERROR(make_units());
   QQ_RETURN_IF_ERROR(start_walks());
   if (options_.selective_update) {
-    QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.source.data, samples_, options_));
+    QQ_TRY(distance_, model_distance(compared(quantized_), samples_, options_));
   }
   QQ_TRY(const std::optional<double> before, held_out_cosine());
   if (is_shared()) QQ_RETURN_IF_ERROR(share_units());
@@ -212,8 +216,7 @@ Result<bool> Finetuner::run() {
 /// Nothing where nothing is held out, and where a part after the layers cannot be computed.
 Result<std::optional<double>> Finetuner::held_out_cosine() const {
   if (!context_.settings.quirk(config::Quirk::kJudgeTunedLayers)) return std::optional<double>();
-  Result<std::optional<double>> found =
-      model_cosine(exact_, quantized_, *context_.source.data, partition(samples_, true).judging);
+  Result<std::optional<double>> found = model_cosine(compared(quantized_), partition(samples_, true).judging);
   if (!found.ok() && found.status().code() == Code::kUnsupported) return std::optional<double>();
   return found;
 }
@@ -299,7 +302,7 @@ Status Finetuner::take(size_t index, const SavedUnit& done, bool was_done) {
   if (!done.kept) return Status();
   QQ_RETURN_IF_ERROR(write_back(unit, done));
   if (was_done && options_.selective_update) {
-    QQ_TRY(distance_, model_distance(exact_, quantized_, *context_.source.data, samples_, options_));
+    QQ_TRY(distance_, model_distance(compared(quantized_), samples_, options_));
   }
   return Status();
 }

@@ -22,13 +22,19 @@ namespace quarkq::planning::finetune {
 // How far the outputs of the quantized model are from the float ones: SelectiveUpdate (ref:tuning#acceptance), and what
 // the finetuning did to the model as a whole.
 
-/// L2 norm of the difference, averaged over the first samples and outputs.
-Result<double> model_distance(const ir::Model& original, const ir::Model& quantized, const calib::DataReader& data,
-                              size_t samples, const config::FinetuneSettings& options);
+/// Two models with the same inputs and outputs, run over the same data.
+struct ComparedModels {
+  const ir::Model &original, &quantized;
+  const exec::Environment& environment;
+  const calib::DataReader& data;
+};
 
-/// Cosine, averaged over these samples and the floating-point outputs of the same size; nothing when there is none.
-Result<std::optional<double>> model_cosine(const ir::Model& original, const ir::Model& quantized,
-                                           const calib::DataReader& data, std::span<const size_t> samples);
+/// L2 norm of the difference, averaged over the first samples and outputs.
+Result<double> model_distance(const ComparedModels& models, size_t samples, const config::FinetuneSettings& options);
+
+/// Cosine, averaged over these samples and the floating-point outputs of the same size. Returns nullopt if there are
+/// none.
+Result<std::optional<double>> model_cosine(const ComparedModels& models, std::span<const size_t> samples);
 
 class Finetuner {
  public:
@@ -71,6 +77,9 @@ class Finetuner {
   Status judge_model(double before);
   void put_back();
   bool reports() const { return !context_.progress || context_.progress(done_, units_.size()); }
+  ComparedModels compared(const ir::Model& quantized) const {
+    return {exact_, quantized, context_.environment, *context_.source.data};
+  }
 
   /// A unit that any of several processes may train (ADR 0013).
   struct SharedUnit {

@@ -37,12 +37,19 @@ class MemoryBudget {
   int64_t budget_, taken_, work_ = 0;
 };
 
+/// A model, and the first `samples` of the data to run through it in this environment.
+struct WalkedModel {
+  const ir::Model& model;
+  const exec::Environment& environment;
+  const calib::DataReader& data;
+  size_t samples;
+};
+
 class LayerWalk {
  public:
-  /// `wanted`: one list of values per advance(), in an order in which none needs a later one's constants. `model`,
-  /// `data` and `store` must outlive the walk.
-  LayerWalk(const ir::Model& model, const calib::DataReader& data, size_t samples,
-            std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store);
+  /// `wanted`: one list of values per advance(), in an order in which none needs a later one's constants. What `walked`
+  /// refers to and `store` must outlive the walk.
+  LayerWalk(const WalkedModel& walked, std::vector<std::vector<ir::ValueId>> wanted, ir::TensorStore& store);
 
   using Sink = std::function<Status(size_t sample, const std::vector<ir::Tensor>& values)>;
   /// Computes the next list for every sample, in order. REQUIRES: lists are left. A null sink: the values only come
@@ -77,10 +84,8 @@ class LayerWalk {
   const Kept* find(ir::ValueId value) const;
   Status keep_inputs();
 
-  const ir::Model& model_;
+  const WalkedModel walked_;
   const ir::Graph& graph_;
-  const calib::DataReader& data_;
-  size_t samples_;
   std::vector<std::vector<ir::ValueId>> wanted_;
   ir::TensorStore& store_;
   size_t next_ = 0;

@@ -105,7 +105,7 @@ class Mixer {
   }
 
   Result<Outputs> outputs_of(const ir::Model& model) const {
-    exec::Session session(model, {});
+    exec::Session session(model, context_.environment, {});
     Outputs outputs;
     for (size_t i = 0; i < samples_; ++i) {
       QQ_TRY(const calib::Sample sample, context_.source.data->read(i));
@@ -159,7 +159,8 @@ class Mixer {
             .settings = context_.settings,
             .selection = context_.selection,
             .plan = plan,
-            .diagnostics = context_.diagnostics};
+            .diagnostics = context_.diagnostics,
+            .environment = context_.environment};
   }
 
   Status promote_all(const Candidate& candidate, size_t config, MixedPlan& mixed) const {

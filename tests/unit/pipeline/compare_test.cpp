@@ -47,7 +47,7 @@ ir::Model model_of(const std::string& nodes) {
 }
 
 OutputAgreement agreement(const std::string& quantized, const Arrays& data, const Numbers& numbers) {
-  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(model_of("y = Identity (x)"), data, numbers);
+  const Result<ExpectedOutputs> expected = ExpectedOutputs::make(model_of("y = Identity (x)"), {}, data, numbers);
   EXPECT_TRUE(expected.ok()) << expected.status().message();
   EXPECT_EQ(expected.value().sample_count(), numbers.size());
   Diagnostics diagnostics;
@@ -88,7 +88,7 @@ TEST(ExpectedOutputsTest, WhatIsNoNumberIsTheWorst) {
 
 TEST(ExpectedOutputsTest, KnowsWhereASampleComesFrom) {
   const Arrays data({{1, 1}, {1, 2}, {1, 3}});
-  const auto expected = ExpectedOutputs::make(model_of("y = Relu (x)"), data, Numbers{0, 2});
+  const auto expected = ExpectedOutputs::make(model_of("y = Relu (x)"), {}, data, Numbers{0, 2});
   ASSERT_TRUE(expected.ok());
   EXPECT_EQ(expected.value().number_of("c"), 2u);
   EXPECT_EQ(expected.value().number_of(""), 0u);
@@ -96,7 +96,7 @@ TEST(ExpectedOutputsTest, KnowsWhereASampleComesFrom) {
 
 TEST(ExpectedOutputsTest, LeavesOutSamplesOfAnotherShape) {
   const Arrays data({{1, 2}, {5}, {3, 4}});
-  const auto expected = ExpectedOutputs::make(model_of("y = Identity (x)"), data, Numbers{0, 1, 2});
+  const auto expected = ExpectedOutputs::make(model_of("y = Identity (x)"), {}, data, Numbers{0, 1, 2});
   Diagnostics diagnostics;
   const auto found =
       expected.value().compare(model_of("s = Constant <value = int64[1] {2}> () y = Expand (x, s)"), diagnostics);

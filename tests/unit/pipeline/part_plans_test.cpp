@@ -56,7 +56,7 @@ struct CalibratedRun {
         loaded(bench.graph()) {
     bench.context.source.data = &samples;
     run({.until = pass::Phase::kRestructure});
-    expected = ExpectedOutputs::make(*bench.context.calibrated, samples, 4).value();
+    expected = ExpectedOutputs::make(*bench.context.calibrated, {}, samples, 4).value();
   }
   void run(PhaseRange range) {
     std::vector<PassTime> times;
