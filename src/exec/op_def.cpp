@@ -43,6 +43,11 @@ std::vector<const OpDef*> all_ops() {
   return all;
 }
 
+int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string& domain) {
+  const auto found = opsets.find(domain);
+  return found == opsets.end() ? 1 : found->second;
+}
+
 Status check_arity(const ir::Node& node, int64_t opset, const std::string& label) {
   const std::optional<onnx_io::Arity> arity = onnx_io::arity_of(node.op, node.domain, opset);
   if (!arity) return Status();

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -55,8 +57,7 @@ enum class LayoutRule : uint8_t {
   kImage,      ///< needs input 0 channels-last when its rank is 3 to 5, all others plain; sets output layouts itself
 };
 
-/// An operator fused after the one being prepared, in order. Only operators with a `post` row of the fusion table
-/// occur.
+/// An operator fused after the one being prepared, in order. Fuser::find() decides which operators occur.
 struct PostOp {
   enum class Kind : uint8_t { kClip, kLeakyRelu, kAdd } kind = Kind::kClip;
   float low = 0, high = 0;  ///< kClip: y = min(max(x, low), high), infinite where absent
@@ -172,6 +173,9 @@ struct OpDef {
   bool shapes_only = false;  ///< reads the shapes of its inputs, never their data: known while compiling
   Status (*evaluate)(Evaluation&) = nullptr;
 };
+
+/// Returns the version of `domain` that the model imports; 1 if it does not import the domain.
+int64_t opset_of(const std::map<std::string, int64_t>& opsets, const std::string& domain);
 
 /// Fails when `node` has more or fewer inputs or outputs than its operator takes; `label` is its name in messages.
 /// Operators without a schema pass: their rows check.

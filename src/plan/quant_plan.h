@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // QuantPlan: which tensors are quantized and how, as a side table over one graph. A plan is a plain value: copy it,
-// change it, drop it. Q/DQ nodes exist only in files and after the insert phase.
+// change it, drop it. Q/DQ nodes exist only in files and from phase `write` on.
 #pragma once
 
 #include <map>

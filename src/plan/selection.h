@@ -90,7 +90,7 @@ struct Selection {
   std::vector<PromotionGroup> promotion_groups;  ///< a node is in one at most; none: each node alone
   /// In compat mode: what the layer configs mean, by the names of the model as loaded.
   std::vector<std::pair<std::string, config::TensorOverride>> named_overrides;
-  TensorOverrides overrides;  ///< on the tensors that are quantized; made in the phase assign
+  TensorOverrides overrides;  ///< on the tensors that are quantized; phase `mark` makes them
 
   /// Nothing when the node's operator is in the op set, it is included, and it is not excluded
   /// (ref:marking#visited-nodes); else what keeps it from being quantized.
